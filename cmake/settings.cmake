@@ -1,0 +1,27 @@
+# One interface target carries the language level and the warnings of our own code;
+# third-party code never links it.
+add_library(assay_settings INTERFACE)
+target_compile_features(assay_settings INTERFACE cxx_std_20)
+target_include_directories(assay_settings INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(
+  assay_settings
+  INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
+            -Wcast-align -Wextra-semi -Wimplicit-fallthrough -Wformat=2 -Wundef)
+if(ASSAY_WERROR)
+  target_compile_options(assay_settings INTERFACE -Werror)
+endif()
+if(ASSAY_SANITIZE)
+  add_compile_options(-fsanitize=${ASSAY_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${ASSAY_SANITIZE})
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+endif()
+find_program(ASSAY_CCACHE ccache)
+if(ASSAY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ASSAY_CCACHE})
+endif()
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()

@@ -1,0 +1,5 @@
+#include "cli/program.h"
+
+int main(int argc, char** argv) {
+  return assay::cli::run_program(argc, argv);
+}

@@ -1,0 +1,30 @@
+// Files: whole reads, listings, and writes that appear under their name only when whole.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay::core {
+
+Result<std::string> read_file(const std::filesystem::path& path);
+
+// Writes under a temporary name beside `path`, syncs, and renames: readers see the old file
+// or the new one, never a part. The temporary file is removed when anything fails.
+Status write_file(const std::filesystem::path& path, std::string_view content);
+
+// The same for a library that writes files by itself: `write` gets the temporary path.
+Status write_file_with(const std::filesystem::path& path,
+                       const std::function<Status(const std::filesystem::path&)>& write);
+
+Status make_directories(const std::filesystem::path& path);
+
+// Names of the entries of a folder, sorted.
+Result<std::vector<std::filesystem::path>> list_directory(const std::filesystem::path& path);
+
+}  // namespace assay::core

@@ -1,0 +1,129 @@
+#include "core/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace assay::core {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+double squared_deviations(std::span<const double> values) {
+  const double center = mean(values);
+  return std::accumulate(values.begin(), values.end(), 0.0, [center](double total, double value) {
+    return total + (value - center) * (value - center);
+  });
+}
+
+// Continued fraction of the incomplete beta function (Lentz; Numerical Recipes, section 6.4).
+double beta_fraction(double a, double b, double x) {
+  constexpr double kTiny = 1e-300;
+  double c = 1;
+  double d = 1 - (a + b) * x / (a + 1);
+  d = 1 / (std::fabs(d) < kTiny ? kTiny : d);
+  double fraction = d;
+  for (int m = 1; m <= 300; ++m) {
+    for (const double numerator : {m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+                                   -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))}) {
+      d = 1 + numerator * d;
+      d = 1 / (std::fabs(d) < kTiny ? kTiny : d);
+      c = 1 + numerator / c;
+      if (std::fabs(c) < kTiny) c = kTiny;
+      fraction *= d * c;
+    }
+    if (std::fabs(d * c - 1) < 1e-15) break;
+  }
+  return fraction;
+}
+
+// std::lgamma writes a global sign that threads would share.
+double log_gamma(double x) {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+}
+
+double incomplete_beta(double a, double b, double x) {
+  if (x <= 0) return 0;
+  if (x >= 1) return 1;
+  const double front = std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) +
+                                b * std::log1p(-x));
+  if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
+  return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+double probability_within(double t, double degrees_of_freedom) {
+  return 1 - incomplete_beta(degrees_of_freedom / 2, 0.5,
+                             degrees_of_freedom / (degrees_of_freedom + t * t));
+}
+
+}  // namespace
+
+double sum(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+double mean(std::span<const double> values) {
+  return values.empty() ? kNaN : sum(values) / static_cast<double>(values.size());
+}
+
+double median(std::span<const double> values) {
+  if (values.empty()) return kNaN;
+  std::vector<double> sorted(values.begin(), values.end());
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  if (sorted.size() % 2 == 1) return *middle;
+  return (*std::max_element(sorted.begin(), middle) + *middle) / 2;
+}
+
+double minimum(std::span<const double> values) {
+  return values.empty() ? kNaN : *std::min_element(values.begin(), values.end());
+}
+
+double maximum(std::span<const double> values) {
+  return values.empty() ? kNaN : *std::max_element(values.begin(), values.end());
+}
+
+double sample_deviation(std::span<const double> values) {
+  if (values.size() < 2) return kNaN;
+  return std::sqrt(squared_deviations(values) / static_cast<double>(values.size() - 1));
+}
+
+double population_deviation(std::span<const double> values) {
+  if (values.empty()) return kNaN;
+  return std::sqrt(squared_deviations(values) / static_cast<double>(values.size()));
+}
+
+double student_t(double confidence, double degrees_of_freedom) {
+  double low = 0;
+  double high = 1;
+  while (probability_within(high, degrees_of_freedom) < confidence && high < 1e12)
+    high *= 2;
+  for (int i = 0; i < 200 && high - low > 1e-12 * high; ++i) {
+    const double middle = (low + high) / 2;
+    (probability_within(middle, degrees_of_freedom) < confidence ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+Difference welch_difference(std::span<const double> baseline,
+                            std::span<const double> test,
+                            double confidence) {
+  const double difference = mean(test) - mean(baseline);
+  if (baseline.size() < 2 || test.size() < 2) return {difference, kNaN, kNaN, false};
+  const auto variance_of_mean = [](std::span<const double> values) {
+    const auto n = static_cast<double>(values.size());
+    return squared_deviations(values) / (n - 1) / n;
+  };
+  const double a = variance_of_mean(baseline);
+  const double b = variance_of_mean(test);
+  if (a + b == 0) return {difference, difference, difference, true};
+  const double degrees_of_freedom = (a + b) * (a + b) /
+                                    (a * a / static_cast<double>(baseline.size() - 1) +
+                                     b * b / static_cast<double>(test.size() - 1));
+  const double half = student_t(confidence, degrees_of_freedom) * std::sqrt(a + b);
+  return {difference, difference - half, difference + half, true};
+}
+
+}  // namespace assay::core

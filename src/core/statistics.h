@@ -1,0 +1,37 @@
+// Small-sample statistics. Empty input gives NaN.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace assay::core {
+
+double sum(std::span<const double> values);
+double mean(std::span<const double> values);
+double median(std::span<const double> values);
+double minimum(std::span<const double> values);
+double maximum(std::span<const double> values);
+
+// Standard deviation of a sample (divides by n-1); NaN for fewer than two values.
+double sample_deviation(std::span<const double> values);
+
+// Standard deviation of a whole population (divides by n).
+double population_deviation(std::span<const double> values);
+
+// Two-sided quantile of Student's t distribution: P(|T| <= t) = confidence.
+double student_t(double confidence, double degrees_of_freedom);
+
+// Confidence interval of mean(test) - mean(baseline) by Welch's unequal-variances t test
+// (B. L. Welch, 1947). `valid` is false when either side has fewer than two values.
+struct Difference {
+  double difference = 0;
+  double low = 0;
+  double high = 0;
+  bool valid = false;
+};
+
+Difference welch_difference(std::span<const double> baseline,
+                            std::span<const double> test,
+                            double confidence);
+
+}  // namespace assay::core

@@ -1,0 +1,41 @@
+#include "core/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace assay::core {
+namespace {
+
+TEST(Statistics, MomentsOfASmallSample) {
+  const double values[] = {2, 4, 4, 4, 5, 5, 7, 9};
+  EXPECT_DOUBLE_EQ(mean(values), 5);
+  EXPECT_DOUBLE_EQ(median(values), 4.5);
+  EXPECT_DOUBLE_EQ(population_deviation(values), 2);
+  EXPECT_NEAR(sample_deviation(values), 2.13808993529939, 1e-12);
+  EXPECT_TRUE(std::isnan(mean({})));
+}
+
+// Two-sided 95 % quantiles of the printed t tables.
+TEST(Statistics, StudentTMatchesTheTables) {
+  EXPECT_NEAR(student_t(0.95, 1), 12.7062, 1e-4);
+  EXPECT_NEAR(student_t(0.95, 2), 4.30265, 1e-5);
+  EXPECT_NEAR(student_t(0.95, 10), 2.22814, 1e-5);
+  EXPECT_NEAR(student_t(0.99, 30), 2.75000, 1e-5);
+  EXPECT_NEAR(student_t(0.95, 1e6), 1.95996, 1e-4);
+}
+
+TEST(Statistics, WelchIntervalHoldsZeroForTheSamePopulation) {
+  const double a[] = {10.0, 10.2, 9.9, 10.1};
+  const double b[] = {10.1, 9.95, 10.05, 10.0};
+  const Difference same = welch_difference(a, b, 0.95);
+  ASSERT_TRUE(same.valid);
+  EXPECT_LT(same.low, 0);
+  EXPECT_GT(same.high, 0);
+  const double c[] = {12.0, 12.1, 11.9, 12.05};
+  EXPECT_GT(welch_difference(a, c, 0.95).low, 1.7);
+  EXPECT_FALSE(welch_difference(std::span(a).first(1), c, 0.95).valid);
+}
+
+}  // namespace
+}  // namespace assay::core

@@ -1,0 +1,28 @@
+// Text helpers without a domain word.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::core {
+
+std::string join(std::span<const std::string> parts, std::string_view separator);
+
+bool contains_ignoring_case(std::string_view text, std::string_view part);
+
+// The candidate nearest to `word` by edit distance, or "" when none is near enough to suggest.
+std::string nearest(std::string_view word, std::span<const std::string> candidates);
+
+// The shortest text that reads back as the same double: "0.1", "1e-09", "2048.0" (a point is
+// always there). NaN is "nan".
+std::string shortest(double value);
+
+// Escapes for a JSON string, without the quotes. Bytes are passed through: input must be UTF-8.
+std::string json_escaped(std::string_view text);
+
+// Replaces bytes that are not valid UTF-8 by U+FFFD.
+std::string valid_utf8(std::string_view text);
+
+}  // namespace assay::core

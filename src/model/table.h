@@ -1,0 +1,79 @@
+// A table as every writer and every comparison sees it: xlsx, CSV, JSON and terminal text are
+// made from this one declaration.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace assay::model {
+
+// An empty cell is a value that does not exist (NaN counts as empty when written).
+using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
+
+// Which way a figure should go. kNeither: a change is neither good nor bad by itself.
+enum class Better { kNeither, kLower, kHigher };
+
+struct Column {
+  std::string name;
+  std::string unit = {};  // "ms", "GB/s", "" for counts and text
+  Better better = Better::kNeither;
+  std::string description = {};
+};
+
+enum class Visibility { kVisible, kHidden };
+
+// How a workbook presents a sheet.
+struct Style {
+  Visibility visibility = Visibility::kVisible;
+  // Names of columns with a red-white-green scale around 0 (positive is green).
+  std::vector<std::string> color_scales = {};
+  // An Excel table with filters and row stripes.
+  bool excel_table = false;
+};
+
+struct Table {
+  std::string name;   // sheet name: at most 31 characters, file name of the CSV
+  std::string title;  // one sentence for a reader
+  std::vector<Column> columns;
+  std::vector<Cell> cells = {};  // row after row
+  Style style = {};
+  std::vector<std::string> notes = {};  // shown under the title where the format allows
+
+  [[nodiscard]] std::size_t row_count() const {
+    return columns.empty() ? 0 : cells.size() / columns.size();
+  }
+
+  [[nodiscard]] const Cell& at(std::size_t row, std::size_t column) const {
+    return cells[row * columns.size() + column];
+  }
+
+  [[nodiscard]] Cell& at(std::size_t row, std::size_t column) {
+    return cells[row * columns.size() + column];
+  }
+
+  // The row's size must be the number of columns.
+  void add_row(std::vector<Cell> row);
+
+  // Position of the column with this name.
+  [[nodiscard]] std::optional<std::size_t> column(std::string_view column_name) const;
+};
+
+// Tables that belong together: one workbook, one folder of CSV files, one JSON document.
+struct Book {
+  std::string title;
+  std::vector<Table> tables = {};
+
+  [[nodiscard]] const Table* find(std::string_view table_name) const;
+};
+
+// The cell as a number: integers, doubles and booleans; NaN for text and empty cells.
+double number(const Cell& cell);
+
+// The cell as text: "" for empty cells, numbers in their shortest exact form.
+std::string text(const Cell& cell);
+
+}  // namespace assay::model

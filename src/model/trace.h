@@ -1,0 +1,124 @@
+// One rank's PyTorch profiler (Kineto) trace: what happened, as plain records with interned
+// texts and integer nanoseconds. Times are the file's own clock (Kineto subtracts
+// baseTimeNanoseconds, a constant shared by the ranks of a run).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/string_pool.h"
+#include "model/warnings.h"
+
+namespace assay::model {
+
+// A row of the trace viewer: process and thread as the file spells them (they may be text).
+struct Track {
+  TextId process = 0;
+  TextId thread = 0;
+};
+
+using TrackId = std::uint32_t;
+
+// A dispatcher operator (category cpu_op). The argument texts are the JSON arrays of the file;
+// id 0 when the file has none.
+struct CpuOp {
+  std::int64_t start_ns = 0;
+  std::int64_t duration_ns = 0;
+  std::int64_t sequence = -1;  // autograd sequence number; -1 when absent
+  TextId name = 0;
+  TrackId track = 0;
+  std::uint32_t uid = 0;  // position in traceEvents
+  TextId input_dims = 0;
+  TextId input_types = 0;
+  TextId input_strides = 0;
+  TextId concrete_inputs = 0;
+};
+
+// A CUDA or HIP runtime or driver call (categories cuda_runtime, cuda_driver).
+struct RuntimeCall {
+  std::int64_t start_ns = 0;
+  std::int64_t duration_ns = 0;
+  std::int64_t correlation = -1;
+  std::int64_t external_id = -1;
+  TextId name = 0;
+  TrackId track = 0;
+  std::uint32_t uid = 0;
+};
+
+enum class GpuEventKind : std::uint8_t { kKernel, kMemcpy, kMemset };
+
+// Work on the GPU (categories kernel, gpu_memcpy, gpu_memset).
+struct GpuEvent {
+  std::int64_t start_ns = 0;
+  std::int64_t duration_ns = 0;
+  std::int64_t correlation = -1;
+  std::int64_t external_id = -1;
+  TextId name = 0;
+  TrackId track = 0;
+  std::uint32_t uid = 0;
+  std::int32_t device = -1;
+  std::int32_t stream = -1;
+  std::int32_t collective = -1;             // index into Trace::collectives; -1 without metadata
+  std::array<std::uint32_t, 3> grid = {};   // thread blocks; zeros when absent
+  std::array<std::uint32_t, 3> block = {};  // threads a block; zeros when absent
+  GpuEventKind kind = GpuEventKind::kKernel;
+};
+
+// What PyTorch records about a collective on its kernel. Texts are as in the file ("[0, 1]").
+// A missing text is id 0, a missing number is -1.
+struct CollectiveArgs {
+  TextId name = 0;   // "_allgather_base", "allreduce", …
+  TextId dtype = 0;  // "BFloat16", "Float", …
+  TextId group_name = 0;
+  TextId group_description = 0;
+  TextId group_ranks = 0;
+  TextId in_split = 0;
+  TextId out_split = 0;
+  std::int64_t in_elements = -1;
+  std::int64_t out_elements = -1;
+  std::int32_t group_size = -1;
+};
+
+// A named range (user_annotation on the CPU, gpu_user_annotation on the GPU).
+struct Annotation {
+  std::int64_t start_ns = 0;
+  std::int64_t duration_ns = 0;
+  TextId name = 0;
+  TrackId track = 0;
+  std::uint32_t uid = 0;
+  bool on_gpu = false;
+};
+
+struct Trace {
+  std::string path;
+  std::uint64_t text_bytes = 0;   // size of the JSON text
+  std::uint64_t event_count = 0;  // all entries of traceEvents, kept or not
+  bool truncated = false;
+
+  std::optional<int> rank;                          // distributedInfo.rank
+  std::optional<int> world_size;                    // distributedInfo.world_size
+  int device_count = 0;                             // entries of deviceProperties
+  std::string gpu_name;                             // name of the first device
+  std::map<int, std::int64_t> recorded_ranks = {};  // record_param_comms' Rank → how often
+
+  StringPool texts;
+  std::vector<Track> tracks;
+  std::map<TextId, TextId> process_names = {};   // process → process_name metadata
+  std::map<TextId, TextId> process_labels = {};  // process → process_labels metadata
+  std::map<TrackId, TextId> thread_names = {};
+
+  std::vector<CpuOp> cpu_ops;
+  std::vector<RuntimeCall> runtime_calls;
+  std::vector<GpuEvent> gpu_events;
+  std::vector<CollectiveArgs> collectives;
+  std::vector<Annotation> annotations;
+  Warnings warnings;
+
+  [[nodiscard]] std::string_view text(TextId id) const { return texts.view(id); }
+};
+
+}  // namespace assay::model

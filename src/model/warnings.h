@@ -1,0 +1,36 @@
+// What was wrong with an input and how often: bad records are counted by reason and shown,
+// never dropped in silence.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::model {
+
+struct Warning {
+  std::string reason;   // "negative duration"
+  std::string effect;   // what was done about it: "counted as 0"
+  std::string example;  // the first place it was seen
+  std::int64_t count = 0;
+};
+
+class Warnings {
+ public:
+  void add(std::string_view reason,
+           std::string_view effect,
+           std::string_view example,
+           std::int64_t count = 1);
+
+  void merge(const Warnings& other);
+
+  [[nodiscard]] const std::vector<Warning>& all() const { return warnings_; }
+
+  [[nodiscard]] bool empty() const { return warnings_.empty(); }
+
+ private:
+  std::vector<Warning> warnings_;
+};
+
+}  // namespace assay::model

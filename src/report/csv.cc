@@ -1,0 +1,45 @@
+#include "core/files.h"
+#include "model/table.h"
+#include "report/book.h"
+
+namespace assay::report {
+namespace {
+
+std::string quoted(const std::string& field) {
+  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  std::string result = "\"";
+  for (const char c : field) {
+    if (c == '"') result += '"';
+    result += c;
+  }
+  return result + '"';
+}
+
+}  // namespace
+
+std::string csv(const model::Table& table) {
+  std::string result;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (c > 0) result += ',';
+    result += quoted(table.columns[c].name);
+  }
+  result += '\n';
+  for (std::size_t r = 0; r < table.row_count(); ++r) {
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      if (c > 0) result += ',';
+      result += quoted(model::text(table.at(r, c)));
+    }
+    result += '\n';
+  }
+  return result;
+}
+
+core::Status write_csv_folder(const model::Book& book, const std::filesystem::path& folder) {
+  ASSAY_TRY(core::make_directories(folder));
+  for (const model::Table& table : book.tables) {
+    ASSAY_TRY(core::write_file(folder / (table.name + ".csv"), csv(table)));
+  }
+  return {};
+}
+
+}  // namespace assay::report

@@ -1,0 +1,56 @@
+// Who called whom, and who launched which GPU work.
+//
+// Nodes are the CPU operators and the runtime and driver calls, in depth-first order, thread
+// after thread. So the subtree of node n is the range [n, subtree_end), and the GPU work below
+// it is one range of `gpu_events` too: no list per ancestor.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/trace.h"
+
+namespace assay::trace {
+
+using NodeId = std::uint32_t;
+constexpr NodeId kNoNode = 0xFFFFFFFF;
+
+struct Node {
+  enum class Kind : std::uint8_t { kCpuOp, kRuntimeCall };
+
+  Kind kind = Kind::kCpuOp;
+  std::uint32_t index = 0;  // into Trace::cpu_ops or Trace::runtime_calls
+  NodeId parent = kNoNode;
+  NodeId subtree_end = 0;
+  std::uint32_t first_gpu_event = 0;  // position in CallTree::gpu_events
+};
+
+struct CallTree {
+  std::vector<Node> nodes;  // with one sentinel at the end, so nodes[subtree_end] always exists
+  std::vector<std::uint32_t> gpu_events;  // indices into Trace::gpu_events, by launching node
+  std::vector<NodeId> launched_by;        // for each GPU event: the runtime call, or kNoNode
+
+  [[nodiscard]] std::size_t node_count() const { return nodes.empty() ? 0 : nodes.size() - 1; }
+
+  // GPU events that this node and all nodes below it launched.
+  [[nodiscard]] std::span<const std::uint32_t> gpu_events_below(NodeId node) const {
+    const std::uint32_t first = nodes[node].first_gpu_event;
+    const std::uint32_t last = nodes[nodes[node].subtree_end].first_gpu_event;
+    return std::span(gpu_events).subspan(first, last - first);
+  }
+
+  [[nodiscard]] bool is_cpu_op(NodeId node) const { return nodes[node].kind == Node::Kind::kCpuOp; }
+};
+
+// Links calls to GPU work by correlation (by External id in traces whose launches carry none).
+CallTree build_call_tree(const model::Trace& trace);
+
+// Fields that operators and runtime calls share.
+model::TextId node_name(const model::Trace& trace, const Node& node);
+model::TrackId node_track(const model::Trace& trace, const Node& node);
+std::uint32_t node_uid(const model::Trace& trace, const Node& node);
+std::int64_t node_start_ns(const model::Trace& trace, const Node& node);
+std::int64_t node_duration_ns(const model::Trace& trace, const Node& node);
+
+}  // namespace assay::trace

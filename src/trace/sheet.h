@@ -1,0 +1,26 @@
+// A sheet of the individual report.
+//
+// To add one: write src/trace/sheets/<name>.cc with a SheetSpec and
+//   ASSAY_REGISTER(SheetSpec, kMySheet);
+// It then appears in the workbook, the CSV folder and the JSON of every report, at `position`.
+#pragma once
+
+#include <vector>
+
+#include "core/registry.h"
+#include "model/table.h"
+#include "trace/analysis.h"
+
+namespace assay::trace {
+
+struct SheetSpec {
+  const char* name;  // unique; the order of files, not of sheets
+  int position;      // sheets stand in this order; those of the public tool keep its order
+  // The tables to show; none when there is nothing to show.
+  std::vector<model::Table> (*build)(const RankAnalysis& rank);
+};
+
+// All sheets of one rank, in order.
+model::Book individual_report(const RankAnalysis& rank);
+
+}  // namespace assay::trace
