@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "model/table.h"
 #include "report/book.h"
 #include "report/characters.h"
+#include "report/xlsx_check.h"
 #include "report/xlsx_layout.h"
 #include "report/xlsx_plan.h"
 #include "report/xlsx_text.h"
@@ -283,23 +285,25 @@ core::Status add_sheets(lxw_workbook* workbook, const std::vector<SheetPlan>& pl
   return {};
 }
 
-// The library ignores failed writes to its temporary files; the system's last error tells.
-bool is_write_failure(int code) {
-  return code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO;
+// The library would print this failure to stderr.
+core::Status check_writable(const std::filesystem::path& path) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return core::Error{std::strerror(errno)};
+  std::fclose(file);
+  return {};
 }
 
 core::Status write_workbook(const std::vector<SheetPlan>& plans,
                             const std::filesystem::path& path) {
+  ASSAY_TRY(check_writable(path));
   lxw_workbook_options options{};
   options.constant_memory = row_by_row(plans) ? 1 : 0;
-  errno = 0;
   Workbook workbook(workbook_new_opt(path.c_str(), &options));
   if (!workbook) return core::Error{"out of memory"};
   ASSAY_TRY(add_sheets(workbook.get(), plans));
   const lxw_error code = workbook_close(workbook.release());
-  if (is_write_failure(errno)) return core::Error{std::strerror(errno)};
   if (code != LXW_NO_ERROR) return core::Error{lxw_strerror(code)};
-  return {};
+  return check_workbook_is_whole(path);
 }
 
 }  // namespace
