@@ -53,21 +53,37 @@ using Workbook = std::unique_ptr<lxw_workbook, FreeWorkbook>;
 
 class Formats {
  public:
-  explicit Formats(lxw_workbook* workbook) : header_(workbook_add_format(workbook)) {
-    format_set_bold(header_);
-    format_set_bottom(header_, LXW_BORDER_THIN);
+  explicit Formats(lxw_workbook* workbook)
+      : header_(header(workbook)), number_header_(header(workbook)) {
+    align_as_number(number_header_);
     for (int decimals = kScientific; decimals <= kMaxDecimals; ++decimals) {
       lxw_format* format = workbook_add_format(workbook);
       format_set_num_format(format, pattern(decimals).c_str());
+      align_as_number(format);
       numbers_[slot(decimals)] = format;
     }
   }
 
   [[nodiscard]] lxw_format* header() const { return header_; }
 
+  [[nodiscard]] lxw_format* number_header() const { return number_header_; }
+
   [[nodiscard]] lxw_format* number(int decimals) const { return numbers_[slot(decimals)]; }
 
  private:
+  static lxw_format* header(lxw_workbook* workbook) {
+    lxw_format* format = workbook_add_format(workbook);
+    format_set_bold(format);
+    format_set_bottom(format, LXW_BORDER_THIN);
+    return format;
+  }
+
+  // The indent keeps a figure off the text in the next column.
+  static void align_as_number(lxw_format* format) {
+    format_set_align(format, LXW_ALIGN_RIGHT);
+    format_set_indent(format, 1);
+  }
+
   static std::size_t slot(int decimals) { return static_cast<std::size_t>(decimals - kScientific); }
 
   static std::string pattern(int decimals) {
@@ -77,6 +93,7 @@ class Formats {
   }
 
   lxw_format* header_;
+  lxw_format* number_header_;
   std::array<lxw_format*, kMaxDecimals - kScientific + 1> numbers_{};
 };
 
@@ -153,9 +170,10 @@ class SheetWriter {
 
   void write_header() {
     for (std::size_t c = 0; c < table_.columns.size(); ++c) {
+      const bool numeric = layout_[c].content == ColumnContent::kNumbers;
       worksheet_write_string(sheet_, 0, column(c),
                              worksheet_text(table_.columns[c].name, buffer_).c_str(),
-                             formats_.header());
+                             numeric ? formats_.number_header() : formats_.header());
     }
   }
 

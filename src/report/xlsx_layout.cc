@@ -13,7 +13,7 @@ constexpr double kMaxWidth = 60;
 // Bold is wider than plain text, and a table's filter button covers three characters.
 constexpr double kBoldFactor = 1.1;
 constexpr double kFilterButtonWidth = 3;
-constexpr double kPadding = 1;
+constexpr double kPadding = 2;           // with the indent of numbers
 constexpr double kScientificWidth = 10;  // "-1.23E+100"
 constexpr double kLargestPlain = 1e12;
 
@@ -46,6 +46,8 @@ class ColumnScan {
 
   [[nodiscard]] ColumnLayout layout(double header_width) const {
     ColumnLayout column;
+    const bool numbers = has_numbers_ && text_width_ == 0;
+    column.content = numbers ? ColumnContent::kNumbers : ColumnContent::kOther;
     column.decimals = whole_ ? 0 : decimals();
     column.smallest_shown = whole_ ? 0 : 9.5 * std::pow(10, -column.decimals);
     column.least = least_;

@@ -10,9 +10,12 @@
 
 namespace assay::report {
 
+enum class ColumnContent { kNumbers, kOther };
+
 struct ColumnLayout {
-  double width = 0;           // in characters of the default font
-  int decimals = 0;           // of the column's doubles
+  ColumnContent content = ColumnContent::kOther;  // kNumbers: nothing but numbers and blanks
+  double width = 0;                               // in characters of the default font
+  int decimals = 0;                               // of the column's doubles
   double smallest_shown = 0;  // smaller magnitudes would show fewer than two digits
   double least = 0;           // of the finite numbers, for colour scales; 0 without any
   double greatest = 0;

@@ -37,7 +37,13 @@ TEST(ColumnLayout, WidthHoldsEveryNumberAndIsClamped) {
   EXPECT_GE(layout_of({1.0, 1e300}).width, 9);
   EXPECT_GT(layout_of({true}, "a header of thirty characters.").width, 30);
   EXPECT_EQ(layout_of({std::string(500, 'x')}).width, 60);
-  EXPECT_LT(layout_of({std::string("first line\nand a much longer second line")}).width, 13);
+  EXPECT_LT(layout_of({std::string("first line\nand a much longer second line")}).width, 14);
+}
+
+TEST(ColumnLayout, TellsNumbersFromOtherContent) {
+  EXPECT_EQ(layout_of({1.5, model::Cell{}, std::int64_t{2}}).content, ColumnContent::kNumbers);
+  EXPECT_EQ(layout_of({1.5, "text"}).content, ColumnContent::kOther);
+  EXPECT_EQ(layout_of({model::Cell{}}).content, ColumnContent::kOther);
 }
 
 TEST(ColumnLayout, RangeIgnoresWhatIsNoNumber) {
