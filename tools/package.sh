@@ -21,7 +21,8 @@ bundle_libraries() {
   while read -r library; do
     [[ $(basename "$library") =~ $glibc ]] && continue
     install -m 644 "$library" "$1/lib/"
-    package=$(dpkg-query -S "*/$(basename "$(readlink -f "$library")")" | head -n 1)
+    # Known to dpkg by its name in /usr/lib or in /lib, depending on the package.
+    package=$(dpkg-query -S "$(readlink -f "$library")" "$library" 2>/dev/null || true)
     package=${package%%:*}
     install -D -m 644 "/usr/share/doc/$package/copyright" "$1/share/licenses/$package"
   done < <(libraries "$1/bin/assay")
@@ -42,27 +43,37 @@ needed_glibc() {
   objdump -T "$1"/bin/* "$1"/lib/* | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1
 }
 
-# A root folder with only glibc in it, as a user without rights can make one.
+# A root folder with only glibc in it.
 make_bare_root() {
   local library
-  mkdir -p "$1/tmp"
+  mkdir -p "$1/proc" "$1/tmp"
   while read -r library; do
     [[ $(basename "$library") =~ $glibc ]] || continue
     install -D "$library" "$1$library"
-  done < <(libraries "$source/bin/assay")
+  done < <(libraries "$2/bin/assay")
 }
 
-# Runs the unpacked program with an empty environment, and without the machine's libraries where
-# the system lets us change the root.
+# Runs a command with the given folder as root folder; the loader finds $ORIGIN by /proc.
+# Ordinary users may do this in a user namespace of their own, where the system allows those.
+in_root() {
+  local namespaces=(--mount)
+  [[ $(id -u) == 0 ]] || namespaces+=(--map-root-user)
+  # shellcheck disable=SC2016 # the inner shell expands these
+  unshare "${namespaces[@]}" bash -c \
+    'PATH=$PATH:/usr/sbin; mount --rbind /proc "$1/proc" && exec env -i "$(command -v chroot)" "$@"' \
+    bash "$@"
+}
+
+# Runs the unpacked program with an empty environment and, where the system lets us change the
+# root folder, without the machine's own libraries.
 try_archive() {
-  local archive=$1 root=$work/root source=$2 enter=(chroot)
-  make_bare_root "$root"
-  tar -xzf "$archive" -C "$root/tmp"
-  [[ $(id -u) == 0 ]] || enter=(unshare --map-root-user chroot)
-  if "${enter[@]}" "$root" /lib64/ld-linux-x86-64.so.2 --version >"$work/chroot.log" 2>&1; then
-    env -i "${enter[@]}" "$root" "/tmp/$name/bin/assay" --version
+  local root=$work/root
+  make_bare_root "$root" "$2"
+  tar -xzf "$1" -C "$root/tmp"
+  if in_root "$root" /lib64/ld-linux-x86-64.so.2 --version >"$work/in_root.log" 2>&1; then
+    in_root "$root" "/tmp/$name/bin/assay" --version
   else
-    echo "No other root folder allowed here ($(tail -n 1 "$work/chroot.log")): trying without" >&2
+    echo "The machine's libraries stay in sight: $(tail -n 1 "$work/in_root.log")" >&2
     env -i "$root/tmp/$name/bin/assay" --version
   fi
 }
