@@ -8,7 +8,6 @@
 #include "model/table.h"
 #include "trace/compare/change.h"
 #include "trace/compare/configuration.h"
-#include "trace/compare/timeline_comparison.h"
 
 namespace assay::trace {
 
@@ -25,9 +24,6 @@ struct Answer {
 };
 
 Answer answer(const Sides& sides);
-
-// The change of one timeline row as a sentence.
-std::string in_words(const TimelineChange& change, Basis basis, const Sides& sides);
 
 // Sheet `Answer`: Question, Answer.
 model::Table answer_table(const Answer& answer);

@@ -119,6 +119,21 @@ TEST(Compare, OneSideWithoutATimeline) {
   expect_no_nan(comparison.final_report);
 }
 
+// The GPU's ProfilerStep ranges need not touch: what runs between them is in no step.
+TEST(Compare, StepsThatLeaveOutTimeAreNamed) {
+  const Configuration a = configuration("a", {60, 61});
+  EXPECT_EQ(all_words(answer({a, configuration("b", {60, 61})})).find("hold all"),
+            std::string::npos);
+  Configuration b = configuration("b", {60, 61});
+  for (RankReport& report : b.ranks) {
+    model::Table& whole = report.book.tables[0];
+    whole.at(3, *whole.column("time ms")) = 137.5;  // 121 ms of it in steps
+  }
+  const std::string words = all_words(answer({a, b}));
+  EXPECT_THAT(words, HasSubstr("100.0 % of the time of a and 88.0 % of that of b"));
+  EXPECT_THAT(words, HasSubstr("b is 13.64 % slower than a: 137.500 against 121.000 ms"));
+}
+
 TEST(Compare, LeftOutWorkIsNamed) {
   Configuration a = configuration("a", {60, 61});
   a.left_out = LeftOut{.leaked_kernels = 1234, .leaked_ms = 56.78};

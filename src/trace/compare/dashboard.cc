@@ -8,6 +8,7 @@
 
 #include "trace/compare/rows.h"
 #include "trace/compare/timeline_comparison.h"
+#include "trace/compare/timeline_words.h"
 
 namespace assay::trace {
 namespace {

@@ -1,6 +1,5 @@
 #include "trace/compare/timeline_comparison.h"
 
-#include <set>
 #include <utility>
 
 #include "core/statistics.h"
@@ -87,16 +86,8 @@ model::Table comparison_by_rank(const TimelinePair& pair, const Sides& sides) {
                      .title = "Rank by rank; " + basis_title(pair.basis),
                      .columns = {{.name = "rank"}, {.name = "type"}}};
   append_columns(table, sides);
-  std::map<int, SeriesByType> baseline = by_rank(pair.baseline);
-  std::map<int, SeriesByType> test = by_rank(pair.test);
-  std::set<int> ranks;
-  for (const auto& [rank, series] : baseline)
-    ranks.insert(rank);
-  for (const auto& [rank, series] : test)
-    ranks.insert(rank);
-  for (const int rank : ranks) {
-    for (const TimelineChange& change :
-         compare_series(baseline[rank], test[rank], sides.options.confidence)) {
+  for (const auto& [rank, changes] : compare_ranks(pair, sides.options.confidence)) {
+    for (const TimelineChange& change : changes) {
       std::vector<Cell> row = {static_cast<std::int64_t>(rank), change.type};
       append_cells(row, change, pair.basis);
       table.add_row(std::move(row));
@@ -127,6 +118,18 @@ std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
          .baseline_percent = core::mean(b.percent),
          .test_percent = core::mean(t.percent)});
   }
+  return changes;
+}
+
+std::map<int, std::vector<TimelineChange>> compare_ranks(const TimelinePair& pair,
+                                                         double confidence) {
+  std::map<int, SeriesByType> baseline = by_rank(pair.baseline);
+  std::map<int, SeriesByType> test = by_rank(pair.test);
+  for (const auto& [rank, series] : test)
+    baseline.try_emplace(rank);
+  std::map<int, std::vector<TimelineChange>> changes;
+  for (const auto& [rank, series] : baseline)
+    changes[rank] = compare_series(series, test[rank], confidence);
   return changes;
 }
 

@@ -1,6 +1,7 @@
 // gpu_timeline_comparison: the GPU timelines of two configurations and what changed.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ struct TimelineChange {
 std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
                                            const SeriesByType& test,
                                            double confidence);
+
+// The same for each rank of either side.
+std::map<int, std::vector<TimelineChange>> compare_ranks(const TimelinePair& pair,
+                                                         double confidence);
 
 // Sheets Summary_Comparison and Comparison_By_Rank and the combined ones of timeline_summary.
 // Times are means per profiled step (whole traces when a side names no steps), each with a

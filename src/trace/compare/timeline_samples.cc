@@ -84,6 +84,19 @@ std::map<int, SeriesByType> by_rank(std::span<const TimelineFigure> figures) {
   return result;
 }
 
+StepCoverage step_coverage(std::span<const RankReport> ranks) {
+  const std::string total = "total_time";
+  const auto mean_total = [&](const std::vector<TimelineFigure>& figures) {
+    std::map<int, SeriesByType> all_ranks = by_rank(figures);
+    std::vector<double> totals;
+    for (auto& [rank, types] : all_ranks)
+      if (types.count(total) > 0) totals.push_back(core::sum(types[total].time_ms));
+    return core::mean(totals);
+  };
+  const double whole_ms = mean_total(whole_trace_figures(ranks));
+  return {.whole_ms = whole_ms, .share = mean_total(step_figures(ranks)) / whole_ms};
+}
+
 TimelinePair timeline_pair(const Sides& sides) {
   TimelinePair pair{.basis = Basis::kPerStep,
                     .baseline = step_figures(sides.baseline.ranks),

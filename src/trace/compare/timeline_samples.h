@@ -42,6 +42,16 @@ SeriesByType mean_over_ranks(std::span<const TimelineFigure> figures);
 // Each rank's own values, step after step.
 std::map<int, SeriesByType> by_rank(std::span<const TimelineFigure> figures);
 
+// total_time of the whole trace (mean over ranks), and how much of it the steps' windows hold.
+// NaN without steps. Windows that follow the GPU's own ProfilerStep ranges can leave out work
+// that runs between them.
+struct StepCoverage {
+  double whole_ms = 0;
+  double share = 0;
+};
+
+StepCoverage step_coverage(std::span<const RankReport> ranks);
+
 enum class Basis { kPerStep, kWholeTrace };
 
 // Both sides on the same footing: per step when both name their steps, else the whole traces.
