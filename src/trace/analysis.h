@@ -19,18 +19,23 @@ namespace assay::trace {
 
 enum class GpuWork : std::uint8_t { kComputation, kCommunication, kMemcpy };
 
-// A profiled step: the GPU-side window of ProfilerStep#N.
+// A profiled step: ProfilerStep#N as it ran on the GPU (its gpu_user_annotation; without one,
+// from the first to the last kernel that the step launched).
 struct Step {
   std::int64_t number = 0;
   Interval window;
 };
 
-// Work that ran but is not part of the profiled steps, so is not counted.
+struct KernelTally {
+  std::int64_t kernels = 0;
+  std::int64_t ticks = 0;  // summed durations
+};
+
+// Work on the GPU that is not, or not wholly, part of the figures.
 struct Excluded {
-  std::int64_t leaked_kernels = 0;   // no recorded call launched them: from before the profile
-  std::int64_t leaked_ticks = 0;     // their summed durations
-  std::int64_t outside_kernels = 0;  // launched, but started outside the profiled steps
-  std::int64_t outside_ticks = 0;
+  KernelTally leaked;   // no recorded call launched them: they are from before the profile
+  KernelTally outside;  // launched by a recorded call, but not during a profiled step
+  KernelTally clipped;  // of the steps, but running outside their GPU window: the part cut off
 };
 
 // An operator that launches GPU work itself: the nearest CPU operator above the launching call,
@@ -54,6 +59,7 @@ struct RankAnalysis {
   std::vector<Step> steps;              // by start; empty when the trace names none
   std::optional<Interval> window;       // first step's start to last step's end
   Excluded excluded;
+  model::Warnings warnings;         // of the trace, and of what the analysis found
   std::vector<Launcher> launchers;  // in node order
   double total_time_us = 0;         // gpu_timeline's total_time
 

@@ -28,8 +28,10 @@ struct Node {
 
 struct CallTree {
   std::vector<Node> nodes;  // with one sentinel at the end, so nodes[subtree_end] always exists
-  std::vector<std::uint32_t> gpu_events;  // indices into Trace::gpu_events, by launching node
-  std::vector<NodeId> launched_by;        // for each GPU event: the runtime call, or kNoNode
+  std::vector<std::uint32_t> gpu_events;    // indices into Trace::gpu_events, by launching node
+  std::vector<NodeId> launched_by;          // for each GPU event: the runtime call, or kNoNode
+  std::int64_t duplicate_correlations = 0;  // calls that share another call's correlation id
+  std::int64_t bleeding_calls = 0;          // calls that outlast their caller: kept as roots
 
   [[nodiscard]] std::size_t node_count() const { return nodes.empty() ? 0 : nodes.size() - 1; }
 

@@ -23,4 +23,7 @@ struct SheetSpec {
 // All sheets of one rank, in order.
 model::Book individual_report(const RankAnalysis& rank);
 
+// What was wrong with the input or left out, with counts: the sheet `warnings` of every report.
+model::Table warnings_table(const model::Warnings& warnings);
+
 }  // namespace assay::trace

@@ -26,7 +26,9 @@ class TimeScale {
     return static_cast<double>(ticks) / ticks_per_us_;
   }
 
-  [[nodiscard]] double milliseconds(std::int64_t ticks) const { return microseconds(ticks) / 1e3; }
+  [[nodiscard]] double milliseconds(std::int64_t ticks) const {
+    return static_cast<double>(ticks) / (ticks_per_us_ * 1000);
+  }
 
  private:
   double ticks_per_us_ = 1000;

@@ -1,0 +1,194 @@
+#include "trace/analysis.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "core/text.h"
+#include "trace/launchers.h"
+#include "trace/steps.h"
+#include "trace/timeline.h"
+
+namespace assay::trace {
+namespace {
+
+using model::GpuEventKind;
+
+// Copies that ROCm runs, and names, as kernels.
+bool is_copy_kernel(std::string_view name) {
+  static const std::regex pattern(
+      "MEMORY_COPY_(HOST_TO_DEVICE|DEVICE_TO_HOST|DEVICE_TO_DEVICE)"
+      "|__amd_rocclr_copyBuffer(Rect)?(Aligned)?(\\.kd)?");
+  return std::regex_match(name.begin(), name.end(), pattern);
+}
+
+GpuWork classify(std::string_view name, GpuEventKind kind) {
+  if (kind == GpuEventKind::kMemcpy) return GpuWork::kMemcpy;
+  if (kind == GpuEventKind::kMemset) return GpuWork::kComputation;
+  if (is_communication_kernel(name)) return GpuWork::kCommunication;
+  return is_copy_kernel(name) ? GpuWork::kMemcpy : GpuWork::kComputation;
+}
+
+// Each distinct name is classified once: there are few names and many events.
+std::vector<GpuWork> classify_all(const model::Trace& trace) {
+  std::vector<std::int8_t> known(trace.texts.size(), -1);
+  std::vector<GpuWork> work;
+  work.reserve(trace.gpu_events.size());
+  for (const model::GpuEvent& event : trace.gpu_events) {
+    if (event.kind != GpuEventKind::kKernel) {
+      work.push_back(classify({}, event.kind));
+      continue;
+    }
+    std::int8_t& cached = known[event.name];
+    if (cached < 0) {
+      cached = static_cast<std::int8_t>(classify(trace.text(event.name), event.kind));
+    }
+    work.push_back(static_cast<GpuWork>(cached));
+  }
+  return work;
+}
+
+void tally(KernelTally& tally, std::int64_t ticks) {
+  ++tally.kernels;
+  tally.ticks += ticks;
+}
+
+void count_by_link(RankAnalysis& rank) {
+  const bool everything =
+      rank.options.compat == Compat::kTraceLens && rank.options.include_unlinked;
+  for (std::size_t i = 0; i < rank.counted.size(); ++i) {
+    const bool linked = rank.tree.launched_by[i] != kNoNode;
+    rank.counted[i] = linked || everything;
+    if (!linked) tally(rank.excluded.leaked, rank.gpu_intervals[i].length());
+  }
+}
+
+void count_only_steps(RankAnalysis& rank) {
+  const auto cpu = profiled_cpu_window_ns(*rank.trace);
+  if (!cpu) return;
+  for (std::size_t i = 0; i < rank.counted.size(); ++i) {
+    if (!rank.counted[i]) continue;
+    const Node& call = rank.tree.nodes[rank.tree.launched_by[i]];
+    const std::int64_t launched = node_start_ns(*rank.trace, call);
+    if (launched >= cpu->start && launched < cpu->end) continue;
+    rank.counted[i] = false;
+    tally(rank.excluded.outside, rank.gpu_intervals[i].length());
+  }
+}
+
+void find_window(RankAnalysis& rank) {
+  rank.steps = gpu_steps(rank);
+  if (rank.steps.empty()) return;
+  Interval window = rank.steps.front().window;
+  for (const Step& step : rank.steps)
+    window.end = std::max(window.end, step.window.end);
+  rank.window = window;
+  for (std::size_t i = 0; i < rank.counted.size(); ++i) {
+    if (!rank.counted[i]) continue;
+    const Interval& run = rank.gpu_intervals[i];
+    const std::int64_t inside = std::max<std::int64_t>(
+        0, std::min(run.end, window.end) - std::max(run.start, window.start));
+    if (inside < run.length()) tally(rank.excluded.clipped, run.length() - inside);
+  }
+}
+
+// Work on one stream runs in order. A kernel that spans the whole of its successor has a
+// corrupt end (seen on MI355X); it ends where the successor starts. Kernels of graphs share a
+// correlation id and may overlap, so they are left alone.
+void clip_overrunning_kernels(RankAnalysis& rank) {
+  const auto& events = rank.trace->gpu_events;
+  std::vector<std::uint32_t> order(events.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i)
+    order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::tie(events[a].device, events[a].stream, events[a].start_ns, a) <
+           std::tie(events[b].device, events[b].stream, events[b].start_ns, b);
+  });
+  for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+    const model::GpuEvent& event = events[order[i]];
+    const model::GpuEvent& next = events[order[i + 1]];
+    if (event.device != next.device || event.stream != next.stream || event.stream < 0) continue;
+    Interval& run = rank.gpu_intervals[order[i]];
+    const Interval& following = rank.gpu_intervals[order[i + 1]];
+    const bool spans_next = following.length() > 0 && run.end > following.end;
+    if (!spans_next || event.correlation == next.correlation || run.start == following.start) {
+      continue;
+    }
+    rank.warnings.add("kernel that outlasts the next one on its stream",
+                      "ended where the next one starts", rank.trace->text(event.name));
+    run.end = following.start;
+  }
+}
+
+void note_findings(RankAnalysis& rank) {
+  const model::Trace& trace = *rank.trace;
+  const auto milliseconds = [&](const KernelTally& t) {
+    return fmt::format("{:.3f} ms of GPU work", rank.time.milliseconds(t.ticks));
+  };
+  if (rank.excluded.leaked.kernels > 0) {
+    rank.warnings.add("kernels leaked from before the profile (no recorded call launched them)",
+                      rank.options.include_unlinked ? "counted, as asked" : "not counted",
+                      milliseconds(rank.excluded.leaked), rank.excluded.leaked.kernels);
+  }
+  if (rank.excluded.outside.kernels > 0) {
+    rank.warnings.add("kernels launched outside the profiled steps", "not counted",
+                      milliseconds(rank.excluded.outside), rank.excluded.outside.kernels);
+  }
+  if (rank.tree.duplicate_correlations > 0) {
+    rank.warnings.add("calls that share a correlation id", "the last one owns the GPU work",
+                      trace.path, rank.tree.duplicate_correlations);
+  }
+  if (trace.gpu_events.empty()) {
+    rank.warnings.add("no GPU events", "GPU sheets are empty", trace.path);
+  } else if (rank.steps.empty() && rank.options.compat == Compat::kNone) {
+    rank.warnings.add("no ProfilerStep annotations", "all launched kernels are counted",
+                      trace.path);
+  }
+}
+
+}  // namespace
+
+bool is_communication_kernel(std::string_view name) {
+  return core::contains_ignoring_case(name, "nccl") || core::contains_ignoring_case(name, "rccl") ||
+         core::contains_ignoring_case(name, "cross_device_reduce");
+}
+
+double RankAnalysis::busy_us(std::span<const std::uint32_t> events) const {
+  std::vector<Interval> busy;
+  busy.reserve(events.size());
+  for (const std::uint32_t event : events) {
+    if (counted[event]) busy.push_back(gpu_intervals[event]);
+  }
+  if (busy.size() == 1) return time.microseconds(busy.front().length());
+  return time.microseconds(covered_length(std::move(busy)));
+}
+
+RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int rank_number) {
+  RankAnalysis rank;
+  rank.trace = &trace;
+  rank.options = options;
+  rank.rank = rank_number;
+  rank.warnings = trace.warnings;
+  rank.time = TimeScale(trace, options.compat);
+  rank.tree = build_call_tree(trace);
+  rank.gpu_work = classify_all(trace);
+  rank.gpu_intervals.reserve(trace.gpu_events.size());
+  for (const model::GpuEvent& event : trace.gpu_events) {
+    rank.gpu_intervals.push_back(rank.time.interval(event.start_ns, event.duration_ns));
+  }
+  rank.counted.resize(trace.gpu_events.size());
+  const bool right = options.compat == Compat::kNone;
+  if (right) clip_overrunning_kernels(rank);
+  count_by_link(rank);
+  if (right) {
+    count_only_steps(rank);
+    find_window(rank);
+  }
+  rank.launchers = find_launchers(rank);
+  rank.total_time_us = rank.time.microseconds(timeline(busy_intervals(rank), rank.window).total);
+  note_findings(rank);
+  return rank;
+}
+
+}  // namespace assay::trace

@@ -1,0 +1,188 @@
+#include "trace/reader/event_cutter.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "trace/reader/structure_scan.h"
+
+namespace assay::trace {
+namespace {
+
+constexpr std::size_t kChunkBytes = 1 << 20;
+constexpr std::size_t kPadding = 128;  // more than simdjson asks for; also fills the last block
+constexpr std::size_t kLongestEvent = std::size_t{1} << 30;
+constexpr std::size_t kFront = 1;  // room for the '[' that a consumer may put before a batch
+
+// Is `text`, up to its last character '[', the start of a member "traceEvents"?
+bool opens_trace_events(std::string_view text) {
+  constexpr std::string_view kKey = "\"traceEvents\"";
+  const auto skip_space = [&] {
+    while (!text.empty() && std::strchr(" \t\r\n", text.back()) != nullptr)
+      text.remove_suffix(1);
+  };
+  text.remove_suffix(1);
+  skip_space();
+  if (text.empty() || text.back() != ':') return false;
+  text.remove_suffix(1);
+  skip_space();
+  return text.ends_with(kKey);
+}
+
+class Cutter {
+ public:
+  Cutter(core::ByteSource& source, const std::function<void(const EventBatch&)>& consume)
+      : source_(source), consume_(consume), buffer_(kFront + 2 * kChunkBytes + kPadding) {}
+
+  CutDocument run() {
+    while (fill()) {
+      scan_whole_blocks();
+      hand_over();
+    }
+    scan_last_block();
+    hand_over();
+    finish();
+    return std::move(document_);
+  }
+
+ private:
+  // Appends one chunk of text. False at the end.
+  bool fill() {
+    if (size_ > kLongestEvent) {
+      document_.read_error = "an event is longer than 1 GB: a quote or a bracket is missing";
+      return false;
+    }
+    if (buffer_.size() < size_ + kChunkBytes + kPadding) buffer_.resize(2 * buffer_.size());
+    auto got = source_.read(buffer_.data() + size_, kChunkBytes);
+    if (!got.ok()) {
+      document_.read_error = got.error().message;
+      return false;
+    }
+    size_ += got.value();
+    document_.text_bytes += got.value();
+    return got.value() > 0;
+  }
+
+  void scan_whole_blocks() {
+    while (size_ - scanned_ >= StructureScan::kBlockBytes)
+      scan_block(~std::uint64_t{0});
+  }
+
+  void scan_last_block() {
+    const std::size_t left = size_ - scanned_;
+    if (left == 0) return;
+    std::memset(buffer_.data() + size_, ' ', StructureScan::kBlockBytes - left);
+    scan_block((std::uint64_t{1} << left) - 1);
+    scanned_ = size_;
+  }
+
+  void scan_block(std::uint64_t valid) {
+    std::uint64_t bits = scan_.brackets(buffer_.data() + scanned_) & valid;
+    for (; bits != 0; bits &= bits - 1) {
+      on_bracket(scanned_ + static_cast<std::size_t>(__builtin_ctzll(bits)));
+    }
+    scanned_ += StructureScan::kBlockBytes;
+  }
+
+  void on_bracket(std::size_t at) {
+    const char c = buffer_[at];
+    if (c == '{' || c == '[') {
+      if (in_events_ && depth_ == events_depth_) event_begin_ = at;
+      ++depth_;
+      if (!in_events_ && c == '[' && depth_ <= 2) maybe_enter_events(at);
+    } else {
+      --depth_;
+      if (in_events_ && depth_ == events_depth_) {
+        if (c == '}') events_.push_back({to_offset(event_begin_), to_offset(at + 1)});
+      } else if (in_events_ && depth_ < events_depth_) {
+        leave_events(at);
+      }
+    }
+  }
+
+  // The buffer stays far below 4 GB: see kLongestEvent.
+  static std::uint32_t to_offset(std::size_t at) { return static_cast<std::uint32_t>(at); }
+
+  void maybe_enter_events(std::size_t at) {
+    const std::string_view before(buffer_.data() + rest_begin_, at + 1 - rest_begin_);
+    const bool bare_array = depth_ == 1;
+    if (!bare_array && !opens_trace_events(before)) return;
+    document_.rest += before;
+    document_.found_events = true;
+    in_events_ = true;
+    events_depth_ = depth_;
+  }
+
+  void leave_events(std::size_t at) {
+    in_events_ = false;
+    rest_begin_ = at;
+  }
+
+  // Gives the events found so far to the consumer and drops them from the buffer.
+  void hand_over() {
+    std::size_t keep_from = in_events_ ? scanned_ : rest_begin_;
+    if (in_events_ && depth_ > events_depth_) keep_from = event_begin_;
+    if (!events_.empty()) {
+      const std::size_t begin = events_.front().begin;
+      const std::size_t end = events_.back().end;
+      for (EventBatch::Range& range : events_) {
+        range.begin -= to_offset(begin);
+        range.end -= to_offset(begin);
+      }
+      keep_padding_aside(begin, end);
+      events_.clear();
+    }
+    drop_before(keep_from);
+  }
+
+  // The consumer may write a bracket before and after the batch and padding past it.
+  void keep_padding_aside(std::size_t begin, std::size_t end) {
+    char before = buffer_[begin - 1];
+    char after[kPadding];
+    std::memcpy(after, buffer_.data() + end, kPadding);
+    consume_({buffer_.data() + begin, end - begin, events_});
+    buffer_[begin - 1] = before;
+    std::memcpy(buffer_.data() + end, after, kPadding);
+  }
+
+  void drop_before(std::size_t keep_from) {
+    const std::size_t shift = keep_from - kFront;
+    if (shift == 0) return;
+    std::memmove(buffer_.data() + kFront, buffer_.data() + keep_from, size_ - keep_from);
+    size_ -= shift;
+    scanned_ -= shift;
+    event_begin_ -= std::min(event_begin_, shift);
+    rest_begin_ -= std::min(rest_begin_, shift);
+  }
+
+  void finish() {
+    document_.truncated = depth_ > 0;
+    if (!in_events_) {
+      document_.rest.append(buffer_.data() + rest_begin_, size_ - rest_begin_);
+    } else {
+      document_.rest += events_depth_ == 2 ? "]}" : "]";
+    }
+  }
+
+  core::ByteSource& source_;
+  const std::function<void(const EventBatch&)>& consume_;
+  CutDocument document_;
+  StructureScan scan_;
+  std::vector<char> buffer_;
+  std::vector<EventBatch::Range> events_;
+  std::size_t size_ = kFront;     // end of the text in buffer_
+  std::size_t scanned_ = kFront;  // brackets before this are known
+  std::size_t rest_begin_ = kFront;
+  std::size_t event_begin_ = kFront;
+  std::int64_t depth_ = 0;
+  std::int64_t events_depth_ = 0;
+  bool in_events_ = false;
+};
+
+}  // namespace
+
+CutDocument cut_events(core::ByteSource& source,
+                       const std::function<void(const EventBatch&)>& consume) {
+  return Cutter(source, consume).run();
+}
+
+}  // namespace assay::trace

@@ -1,0 +1,236 @@
+#include "trace/reader/trace_builder.h"
+
+#include <fmt/core.h>
+
+#include <limits>
+
+namespace assay::trace {
+namespace {
+
+using model::GpuEventKind;
+
+// No profiled call lasts a day; such durations come from lost end records.
+constexpr std::int64_t kLongestDurationNs = 24LL * 3600 * 1'000'000'000;
+// Times beyond this would overflow sums with durations (2^62 ns is 146 years).
+constexpr std::int64_t kLatestTimeNs = std::int64_t{1} << 62;
+
+std::int32_t to_int32(std::int64_t value) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
+  return value < -1 || value > kMax ? -1 : static_cast<std::int32_t>(value);
+}
+
+}  // namespace
+
+bool wants_args(std::string_view phase, std::string_view category) {
+  if (phase == "\"M\"") return true;
+  return category == "\"cpu_op\"" || category == "\"kernel\"" || category == "\"cuda_runtime\"" ||
+         category == "\"cuda_driver\"" || category == "\"gpu_memcpy\"" ||
+         category == "\"gpu_memset\"";
+}
+
+void TraceBuilder::add(const RawEvent& event, std::uint32_t uid) {
+  if (event.phase == "\"M\"") return add_metadata(event);
+  if (event.phase != "\"X\"") return;
+  const std::string_view category = event.category;
+  const bool gpu_annotation = category == "\"gpu_user_annotation\"";
+  if (!gpu_annotation && category != "\"user_annotation\"" && !wants_args(event.phase, category)) {
+    return;
+  }
+  const Span span = read_span(event, uid);
+  if (!span.usable) return;
+  if (category == "\"cpu_op\"") {
+    add_cpu_op(event, span);
+  } else if (category == "\"kernel\"") {
+    add_gpu_event(event, span, GpuEventKind::kKernel);
+  } else if (category == "\"gpu_memcpy\"") {
+    add_gpu_event(event, span, GpuEventKind::kMemcpy);
+  } else if (category == "\"gpu_memset\"") {
+    add_gpu_event(event, span, GpuEventKind::kMemset);
+  } else if (gpu_annotation || category == "\"user_annotation\"") {
+    add_annotation(span, gpu_annotation);
+  } else {
+    add_runtime_call(event, span);
+  }
+}
+
+void TraceBuilder::add_metadata(const RawEvent& event) {
+  if (event.name == "\"process_name\"") {
+    trace_.process_names[read_text(event.pid)] = read_text(event.args_name);
+  } else if (event.name == "\"process_labels\"") {
+    trace_.process_labels[read_text(event.pid)] = read_text(event.args_labels);
+  } else if (event.name == "\"thread_name\"") {
+    trace_.thread_names[track(event.pid, event.tid)] = read_text(event.args_name);
+  }
+}
+
+void TraceBuilder::add_cpu_op(const RawEvent& event, const Span& span) {
+  model::CpuOp op;
+  op.start_ns = span.start_ns;
+  op.duration_ns = span.duration_ns;
+  op.name = span.name;
+  op.track = span.track;
+  op.uid = span.uid;
+  op.sequence = read_integer(event.sequence, "Sequence number", -1);
+  op.input_dims = trace_.texts.intern(event.input_dims);
+  op.input_types = trace_.texts.intern(event.input_types);
+  op.input_strides = trace_.texts.intern(event.input_strides);
+  op.concrete_inputs = trace_.texts.intern(event.concrete_inputs);
+  trace_.cpu_ops.push_back(op);
+  if (!event.rank.empty() && event.name == "\"record_param_comms\"") {
+    const Number rank = integer(event.rank);
+    if (rank.usable()) ++trace_.recorded_ranks[to_int32(rank.value)];
+  }
+}
+
+void TraceBuilder::add_runtime_call(const RawEvent& event, const Span& span) {
+  model::RuntimeCall call;
+  call.start_ns = span.start_ns;
+  call.duration_ns = span.duration_ns;
+  call.name = span.name;
+  call.track = span.track;
+  call.uid = span.uid;
+  call.correlation = read_integer(event.correlation, "correlation", -1);
+  call.external_id = read_integer(event.external_id, "External id", -1);
+  trace_.runtime_calls.push_back(call);
+}
+
+void TraceBuilder::add_gpu_event(const RawEvent& event, const Span& span, GpuEventKind kind) {
+  model::GpuEvent gpu;
+  gpu.start_ns = span.start_ns;
+  gpu.duration_ns = span.duration_ns;
+  gpu.name = span.name;
+  gpu.track = span.track;
+  gpu.uid = span.uid;
+  gpu.kind = kind;
+  gpu.correlation = read_integer(event.correlation, "correlation", -1);
+  gpu.external_id = read_integer(event.external_id, "External id", -1);
+  gpu.device = to_int32(read_integer(event.device, "device", -1));
+  gpu.stream = to_int32(read_integer(event.stream, "stream", -1));
+  gpu.grid = read_dim3(event.grid);
+  gpu.block = read_dim3(event.block);
+  gpu.collective = read_collective(event);
+  trace_.gpu_events.push_back(gpu);
+}
+
+void TraceBuilder::add_annotation(const Span& span, bool on_gpu) {
+  trace_.annotations.push_back(
+      {span.start_ns, span.duration_ns, span.name, span.track, span.uid, on_gpu});
+}
+
+TraceBuilder::Span TraceBuilder::read_span(const RawEvent& event, std::uint32_t uid) {
+  Span span;
+  span.uid = uid;
+  current_name_ = event.name;
+  if (event.name.empty()) warn("event without a name", "kept without a name", event.category);
+  const Number start = nanoseconds(event.ts);
+  if (!start.usable() || start.value > kLatestTimeNs || start.value < -kLatestTimeNs) {
+    warn(start.form == NumberForm::kAbsent ? "event without a start time (ts)"
+                                           : "start time (ts) that is not a number",
+         "event left out", event.name);
+    return span;
+  }
+  if (start.form == NumberForm::kNumberInText) {
+    warn("number written as text", "read as the number", event.name);
+  }
+  span.start_ns = start.value;
+  span.duration_ns = read_duration(event);
+  span.name = read_text(event.name);
+  span.track = track(event.pid, event.tid);
+  span.usable = true;
+  return span;
+}
+
+std::int64_t TraceBuilder::read_duration(const RawEvent& event) {
+  const Number duration = nanoseconds(event.dur);
+  if (duration.form == NumberForm::kAbsent) {
+    warn("event without a duration (dur)", "counted as 0", event.name);
+    return 0;
+  }
+  if (!duration.usable()) {
+    warn("duration that is not a number", "counted as 0", event.name);
+    return 0;
+  }
+  if (duration.form == NumberForm::kNumberInText) {
+    warn("number written as text", "read as the number", event.name);
+  }
+  if (duration.value < 0) {
+    warn("negative duration", "counted as 0", event.name);
+    return 0;
+  }
+  if (duration.value > kLongestDurationNs) {
+    warn("duration of more than a day", "counted as 0", event.name);
+    return 0;
+  }
+  return duration.value;
+}
+
+std::int64_t TraceBuilder::read_integer(std::string_view token,
+                                        std::string_view field,
+                                        std::int64_t absent) {
+  const Number number = integer(token);
+  if (number.form == NumberForm::kNotANumber) {
+    warn(fmt::format("'{}' that is not a number", field), "treated as missing", current_name_);
+  }
+  return number.usable() ? number.value : absent;
+}
+
+// "[24, 1, 1]"
+std::array<std::uint32_t, 3> TraceBuilder::read_dim3(std::string_view token) {
+  std::array<std::uint32_t, 3> dims{};
+  if (token.size() < 2 || token.front() != '[') return dims;
+  token = token.substr(1, token.size() - 2);
+  for (std::uint32_t& dim : dims) {
+    const std::size_t comma = token.find(',');
+    std::string_view part = token.substr(0, comma);
+    while (!part.empty() && part.front() == ' ')
+      part.remove_prefix(1);
+    while (!part.empty() && part.back() == ' ')
+      part.remove_suffix(1);
+    const Number number = integer(part);
+    if (number.usable() && number.value >= 0 &&
+        number.value <= std::numeric_limits<std::uint32_t>::max()) {
+      dim = static_cast<std::uint32_t>(number.value);
+    }
+    if (comma == std::string_view::npos) break;
+    token.remove_prefix(comma + 1);
+  }
+  return dims;
+}
+
+std::int32_t TraceBuilder::read_collective(const RawEvent& event) {
+  if (event.collective_name.empty() && event.group_name.empty()) return -1;
+  model::CollectiveArgs args;
+  args.name = read_text(event.collective_name);
+  args.dtype = read_text(event.dtype);
+  args.group_name = read_text(event.group_name);
+  args.group_description = read_text(event.group_description);
+  args.group_ranks = read_text(event.group_ranks);
+  args.in_split = read_text(event.in_split);
+  args.out_split = read_text(event.out_split);
+  args.in_elements = read_integer(event.in_elements, "In msg nelems", -1);
+  args.out_elements = read_integer(event.out_elements, "Out msg nelems", -1);
+  args.group_size = to_int32(read_integer(event.group_size, "Group size", -1));
+  trace_.collectives.push_back(args);
+  return static_cast<std::int32_t>(trace_.collectives.size() - 1);
+}
+
+model::TextId TraceBuilder::read_text(std::string_view token) {
+  return trace_.texts.intern(unquoted(token, scratch_));
+}
+
+model::TrackId TraceBuilder::track(std::string_view pid, std::string_view tid) {
+  const model::Track wanted{read_text(pid), read_text(tid)};
+  const std::uint64_t key = (std::uint64_t{wanted.process} << 32) | wanted.thread;
+  const auto [found, inserted] =
+      tracks_.try_emplace(key, static_cast<model::TrackId>(trace_.tracks.size()));
+  if (inserted) trace_.tracks.push_back(wanted);
+  return found->second;
+}
+
+void TraceBuilder::warn(std::string_view reason,
+                        std::string_view effect,
+                        std::string_view event_name) {
+  trace_.warnings.add(reason, effect, unquoted(event_name, scratch_));
+}
+
+}  // namespace assay::trace

@@ -1,0 +1,56 @@
+#include "trace/timeline.h"
+
+namespace assay::trace {
+namespace {
+
+BusyIntervals clipped(const BusyIntervals& busy, const Interval& window) {
+  const std::span<const Interval> bounds(&window, 1);
+  return {intersection(busy.computation, bounds), intersection(busy.communication, bounds),
+          intersection(busy.memcpy, bounds), intersection(busy.all, bounds)};
+}
+
+Timeline measured(const BusyIntervals& busy, std::int64_t total) {
+  Timeline result;
+  result.computation = total_length(busy.computation);
+  result.exposed_comm = total_length(difference(busy.communication, busy.computation));
+  result.exposed_memcpy =
+      total_length(difference(difference(busy.memcpy, busy.computation), busy.communication));
+  result.busy = total_length(busy.all);
+  result.idle = total - result.busy;
+  result.total = total;
+  result.total_comm = total_length(busy.communication);
+  result.total_memcpy = total_length(busy.memcpy);
+  return result;
+}
+
+}  // namespace
+
+BusyIntervals busy_intervals(const RankAnalysis& rank) {
+  BusyIntervals busy;
+  for (std::size_t i = 0; i < rank.gpu_intervals.size(); ++i) {
+    if (!rank.counted[i]) continue;
+    const Interval& interval = rank.gpu_intervals[i];
+    busy.all.push_back(interval);
+    switch (rank.gpu_work[i]) {
+      case GpuWork::kComputation:
+        busy.computation.push_back(interval);
+        break;
+      case GpuWork::kCommunication:
+        busy.communication.push_back(interval);
+        break;
+      case GpuWork::kMemcpy:
+        busy.memcpy.push_back(interval);
+        break;
+    }
+  }
+  return {merged(std::move(busy.computation)), merged(std::move(busy.communication)),
+          merged(std::move(busy.memcpy)), merged(std::move(busy.all))};
+}
+
+Timeline timeline(const BusyIntervals& busy, const std::optional<Interval>& window) {
+  if (window) return measured(clipped(busy, *window), window->length());
+  if (busy.all.empty()) return {};
+  return measured(busy, busy.all.back().end - busy.all.front().start);
+}
+
+}  // namespace assay::trace
