@@ -41,12 +41,14 @@ Extent extent_of(const Study& study, const Collective& collective) {
 void fill_waits(Study& study) {
   const Timebase& time = study.recording.time;
   study.wait_us.resize(study.matching.members.size());
+  study.late_start_us.resize(study.matching.members.size());
   study.early_leave_us.resize(study.matching.members.size());
   for (const Collective& collective : study.matching.collectives) {
     const Extent extent = extent_of(study, collective);
     for (std::uint32_t m = collective.first; m < collective.first + collective.size; ++m) {
       const Event& event = event_of(study.recording, study.matching.members[m]);
       study.wait_us[m] = time.microseconds(extent.last_start - event.start);
+      study.late_start_us[m] = time.microseconds(event.start - extent.first_start);
       study.early_leave_us[m] = time.microseconds(extent.last_end - event.end);
     }
   }
@@ -190,7 +192,7 @@ void align_clocks(Study& study) {
 }  // namespace
 
 Study study_collectives(std::span<const RankAnalysis> ranks) {
-  Study study{extract(ranks), {}, {}, {}, {}, {}, {}, {}, {}};
+  Study study{extract(ranks)};
   align_clocks(study);
   study.matching = match(study.recording);
   study.offsets = rank_offsets(study.recording, study.matching, study.node_offsets);

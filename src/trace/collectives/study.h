@@ -46,15 +46,16 @@ struct Exchange {
 
 struct Study {
   Recording recording;
-  Matching matching;
-  std::vector<NodeOffset> node_offsets;
-  std::vector<RankOffset> offsets;
-  std::vector<Synchronised> synchronised;
-  std::vector<Exchange> exchanges;
-  // For each entry of Matching::members, until the last rank has arrived or left.
-  std::vector<double> wait_us;
-  std::vector<double> early_leave_us;
-  model::Warnings warnings;
+  Matching matching = {};
+  std::vector<NodeOffset> node_offsets = {};
+  std::vector<RankOffset> offsets = {};
+  std::vector<Synchronised> synchronised = {};
+  std::vector<Exchange> exchanges = {};
+  // For each entry of Matching::members.
+  std::vector<double> wait_us = {};         // until the last rank arrived
+  std::vector<double> late_start_us = {};   // since the first rank arrived
+  std::vector<double> early_leave_us = {};  // until the last rank left
+  model::Warnings warnings = {};
 
   [[nodiscard]] bool is_compat() const { return recording.compat == Compat::kTraceLens; }
 

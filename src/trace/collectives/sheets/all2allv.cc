@@ -62,7 +62,7 @@ Fields<Exchange> skew_fields(const Study& study, std::uint32_t rank) {
         study, rank, {name, "us", Better::kLower},
         [&values](std::uint32_t member) -> model::Cell { return values[member]; });
   };
-  return {field("skew in start time", study.wait_us),
+  return {field("skew in start time", study.late_start_us),
           field("skew in end time", study.early_leave_us)};
 }
 
