@@ -33,10 +33,7 @@ class Rows {
   explicit Rows(const Study& study) : study_(study) {}
 
   void add(const Synchronised& item) {
-    Row& row = add(item.collective, item.latency_us, item.bus_gibps, item.start_skew_us);
-    const Collective& collective = study_.collective(item.collective);
-    const Member& last = study_.matching.members[collective.first + item.last_member];
-    if (collective.size > 1) ++row.last_by_rank[study_.recording.ranks[last.rank].rank];
+    add(item.collective, item.latency_us, item.bus_gibps, item.start_skew_us);
   }
 
   void add(const Exchange& item) {
@@ -51,7 +48,7 @@ class Rows {
   }
 
  private:
-  Row& add(std::uint32_t position, double latency_us, double gibps, double skew_us) {
+  void add(std::uint32_t position, double latency_us, double gibps, double skew_us) {
     const Metadata& m = study_.metadata(position);
     const auto [place, is_new] = places_.emplace(m.signature, rows_.size());
     if (is_new) rows_.push_back({&m});
@@ -62,7 +59,15 @@ class Rows {
     row.total_skew_us += skew_us;
     collect_launch(study_, study_.collective(position), &Event::channels, row.channels);
     collect_launch(study_, study_.collective(position), &Event::threads, row.threads);
-    return row;
+    note_last(row, study_.collective(position));
+  }
+
+  void note_last(Row& row, const Collective& collective) {
+    if (collective.size < 2) return;
+    const auto first = study_.wait_us.begin() + collective.first;
+    const auto shortest = std::min_element(first, first + collective.size);
+    const auto position = static_cast<std::size_t>(shortest - study_.wait_us.begin());
+    ++row.last_by_rank[study_.recording.ranks[study_.matching.members[position].rank].rank];
   }
 
   const Study& study_;

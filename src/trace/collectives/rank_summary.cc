@@ -49,6 +49,8 @@ std::vector<Row> rows_by_total(const Study& study) {
       row.threads.push_back(event.threads);
     }
   }
+  for (Row& row : rows)
+    row.total_us = study.recording.time.exact(row.total_us);
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.total_us > b.total_us; });
   return rows;
@@ -60,7 +62,7 @@ Fields<Row> duration_fields() {
     return Field<Row>{{name, "us", lower},
                       [statistic](const Row& row) { return real(statistic(row.durations_us)); }};
   };
-  return {field("dur_sum", core::sum),
+  return {{{"dur_sum", "us", lower}, [](const Row& row) { return real(row.total_us); }},
           field("dur_mean", core::mean),
           field("dur_std", core::sample_deviation),
           field("dur_min", core::minimum),

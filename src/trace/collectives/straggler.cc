@@ -24,6 +24,10 @@ std::vector<Straggler> stragglers(const Study& study) {
       if (row.rank->rank == item.earliest_rank) ++row.arrived_first;
     }
   }
+  for (Straggler& row : result) {
+    row.total_wait_us = study.recording.time.exact(row.total_wait_us);
+    row.total_duration_us = study.recording.time.exact(row.total_duration_us);
+  }
   std::stable_sort(result.begin(), result.end(), [](const Straggler& a, const Straggler& b) {
     return a.total_wait_us < b.total_wait_us;
   });

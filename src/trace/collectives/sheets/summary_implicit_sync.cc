@@ -15,7 +15,7 @@ namespace {
 
 struct Group {
   std::vector<const Synchronised*> items;
-  double total_ms = 0;
+  double total_us = 0;
 };
 
 // The public tool pools equal collectives of different process groups.
@@ -36,14 +36,15 @@ std::vector<Group> groups_by_total(const Study& study) {
                                 [&](const Synchronised& item) { return key_of(study, item); });
   for (Group& group : groups) {
     for (const Synchronised* item : group.items)
-      group.total_ms += item->latency_us / 1000;
+      group.total_us += item->latency_us;
+    group.total_us = study.recording.time.exact(group.total_us);
   }
   if (study.is_compat()) {
     std::erase_if(groups,
                   [&](const Group& group) { return !has_whole_key(study, *group.items.front()); });
   }
   std::stable_sort(groups.begin(), groups.end(),
-                   [](const Group& a, const Group& b) { return a.total_ms > b.total_ms; });
+                   [](const Group& a, const Group& b) { return a.total_us > b.total_us; });
   return groups;
 }
 
@@ -88,7 +89,7 @@ std::vector<model::Table> build(const Study& study) {
                       return static_cast<std::int64_t>(group.items.size());
                     }});
   fields.push_back({{"Total comm latency (ms)", "ms", model::Better::kLower},
-                    [](const Group& group) { return real(group.total_ms); }});
+                    [](const Group& group) { return real(group.total_us / 1000); }});
   if (!study.is_compat()) {
     append(fields, launch_fields(study));
     fields.push_back(of.group_ranks());
