@@ -1,6 +1,7 @@
 // Columns "rank_<i>_…" of sheets with one row a collective.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,14 +10,17 @@
 
 namespace assay::trace::collectives {
 
-// Where each rank's part is found in a collective; empty for a rank outside its group.
+// Where a rank's part in a collective is found in Matching::members; none for a rank outside its
+// group. Members stand in rank order.
 inline std::optional<std::uint32_t> member_of_rank(const Study& study,
                                                    const Collective& collective,
                                                    std::uint32_t rank_position) {
-  for (std::uint32_t m = collective.first; m < collective.first + collective.size; ++m) {
-    if (study.matching.members[m].rank == rank_position) return m;
-  }
-  return std::nullopt;
+  const auto members = study.matching.members_of(collective);
+  const auto found = std::lower_bound(
+      members.begin(), members.end(), rank_position,
+      [](const Member& member, std::uint32_t position) { return member.rank < position; });
+  if (found == members.end() || found->rank != rank_position) return std::nullopt;
+  return collective.first + static_cast<std::uint32_t>(found - members.begin());
 }
 
 // A figure of one member, shown for one rank. `Item` must have a member `collective`; `Value` maps
