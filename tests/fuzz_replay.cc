@@ -1,0 +1,100 @@
+// Stands in for libFuzzer where there is none: feeds a fuzz target every file of the corpus, then
+// mutations of them. The same corpus gives the same inputs on every machine.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace {
+
+// Mutations work on the head of a file: faults of a reader show there, and runs stay short.
+constexpr std::size_t kMutatedBytes = 16384;
+
+std::vector<std::string> read_corpus(int folder_count, char** folders) {
+  std::vector<std::filesystem::path> paths;
+  for (int i = 0; i < folder_count; ++i) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folders[i])) {
+      if (entry.is_regular_file()) paths.push_back(entry.path());
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> corpus;
+  for (const std::filesystem::path& path : paths) {
+    std::ifstream file(path, std::ios::binary);
+    corpus.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+  return corpus;
+}
+
+class Mutator {
+ public:
+  // One to four edits: a byte changed, a piece removed, doubled or moved, the end cut off.
+  std::string mutate(std::string text) {
+    for (std::size_t edits = 1 + below(4); edits > 0 && !text.empty(); --edits)
+      edit(text);
+    return text;
+  }
+
+  // std::uniform_int_distribution differs between libraries.
+  std::size_t below(std::size_t bound) { return static_cast<std::size_t>(random_() % bound); }
+
+ private:
+  void edit(std::string& text) {
+    const std::size_t at = below(text.size());
+    const std::size_t length = 1 + below(std::min<std::size_t>(64, text.size() - at));
+    switch (below(6)) {
+      case 0:
+        text[at] = static_cast<char>(below(256));
+        break;
+      case 1:
+        text[at] = "{}[]\",:0-e\\\n\x1f\xff"[below(14)];
+        break;
+      case 2:
+        text.erase(at, length);
+        break;
+      case 3:
+        text.insert(below(text.size()), text.substr(at, length));
+        break;
+      case 4:
+        text.replace(at, length, text.substr(below(text.size()), length));
+        break;
+      default:
+        text.resize(at);
+        break;
+    }
+  }
+
+  std::mt19937_64 random_{1};  // fixed, so that a failure can be repeated
+};
+
+void feed(const std::string& input) {
+  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> corpus = read_corpus(argc - 2, argv + 2);
+  if (argc < 3 || corpus.empty()) {
+    std::cerr << "usage: " << argv[0] << " RUNS CORPUS_FOLDER...\n";
+    return 2;
+  }
+  for (const std::string& input : corpus)
+    feed(input);
+  Mutator mutator;
+  const long runs = std::strtol(argv[1], nullptr, 10);
+  for (long run = 0; run < runs; ++run) {
+    const std::string& seed = corpus[mutator.below(corpus.size())];
+    feed(mutator.mutate(seed.substr(0, kMutatedBytes)));
+  }
+  std::cout << corpus.size() << " files and " << runs << " mutations fed\n";
+  return 0;
+}

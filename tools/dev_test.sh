@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Proves the parts of ./dev that need no build: its manners, its steps, its package lists.
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")/.."
+source_dir=$PWD
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+
+# expect WHAT PATTERN TEXT: the text holds the pattern.
+expect() {
+  if ! grep -qE -- "$2" <<<"$3"; then
+    printf 'FAILED: %s: no "%s" in: %s\n' "$1" "$2" "$3"
+    failures=$((failures + 1))
+  fi
+}
+
+output_and_status() {
+  local status=0
+  "$@" 2>&1 || status=$?
+  echo "status $status"
+}
+
+# Runs bash code in the scratch folder, with the functions of a file of tools/.
+with_tools() {
+  output_and_status env -C "$scratch" bash -euo pipefail -c "source '$source_dir/tools/$1'; $2"
+}
+
+said=$(output_and_status ./dev tset)
+expect "an unknown verb is a usage error" "^status 2$" "$said"
+expect "a near verb is suggested" "Did you mean './dev test'" "$said"
+expect "help ends well" "^status 0$" "$(output_and_status ./dev help)"
+expect "an unknown option is a usage error" "^status 2$" "$(output_and_status ./dev format --no)"
+
+said=$(with_tools steps.sh 'begin_steps 2; step "One thing" true; step "Another" false; echo no')
+expect "a step is announced" "^\[1/2\] One thing …$" "$said"
+expect "a step's end says how long it took" "^\[1/2\] One thing: done in [0-9]+ s$" "$said"
+expect "a failed step ends the run" "FAILED after.*$" "$said"
+expect "a failed step's status is passed on" "^status 1$" "$said"
+[[ $said != *$'\nno\n'* ]] || expect "nothing runs after a failed step" "never" "$said"
+
+said=$(with_tools steps.sh 'two() { false; echo went on; }; begin_steps 1; step Two two')
+[[ $said != *"went on"* ]] || expect "a step ends at its first failing command" "never" "$said"
+
+said=$(with_tools packages.sh 'packages[x]="bash no-such-package"; missing_packages x')
+expect "only what is missing is listed" "^no-such-package$" "$said"
+[[ $said != bash* ]] || expect "an installed package is not listed" "never" "$said"
+said=$(with_tools packages.sh 'packages[x]=bash; as_root() { echo ran "$@"; }; install_packages x')
+expect "nothing is asked of the network when all is there" "^All packages are installed" "$said"
+
+echo "$failures failures"
+((failures == 0))

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# package.sh BUILD_DIR OUTPUT_DIR: makes OUTPUT_DIR/assay-VERSION-linux-ARCH.tar.gz of a finished
+# build, then unpacks and tries it where there is nothing but glibc.
+#
+# Every shared library except glibc's travels along, in lib/. The program finds them through its
+# DT_RPATH, $ORIGIN/../lib, which (unlike DT_RUNPATH) also serves libraries that need each other.
+set -euo pipefail
+source_dir=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
+glibc='^(linux-vdso|ld-linux.*|lib(c|m|dl|pthread|rt|mvec|resolv|util|anl))\.so'
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Paths of all libraries that a program loads, directly or not.
+libraries() {
+  ldd "$1" | awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\// { print $1 }'
+}
+
+bundle_libraries() {
+  local library package
+  while read -r library; do
+    [[ $(basename "$library") =~ $glibc ]] && continue
+    install -m 644 "$library" "$1/lib/"
+    # Known to dpkg by its name in /usr/lib or in /lib, depending on the package.
+    package=$(dpkg-query -S "$(readlink -f "$library")" "$library" 2>/dev/null || true)
+    package=${package%%:*}
+    install -D -m 644 "/usr/share/doc/$package/copyright" "$1/share/licenses/$package"
+  done < <(libraries "$1/bin/assay")
+}
+
+add_completions() {
+  local share=$1/share shell target
+  for target in bash:bash-completion/completions/assay zsh:zsh/site-functions/_assay \
+    fish:fish/vendor_completions.d/assay.fish; do
+    shell=${target%%:*}
+    mkdir -p "$(dirname "$share/${target#*:}")"
+    "$1/bin/assay" completion "$shell" >"$share/${target#*:}"
+  done
+}
+
+# The newest glibc symbol version that anything in the archive needs.
+needed_glibc() {
+  objdump -T "$1"/bin/* "$1"/lib/* | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1
+}
+
+# A root folder with only glibc in it.
+make_bare_root() {
+  local library
+  mkdir -p "$1/proc" "$1/tmp"
+  while read -r library; do
+    [[ $(basename "$library") =~ $glibc ]] || continue
+    install -D "$library" "$1$library"
+  done < <(libraries "$2/bin/assay")
+}
+
+# Runs a command with the given folder as root folder; the loader finds $ORIGIN by /proc.
+# Ordinary users may do this in a user namespace of their own, where the system allows those.
+in_root() {
+  local namespaces=(--mount)
+  [[ $(id -u) == 0 ]] || namespaces+=(--map-root-user)
+  # shellcheck disable=SC2016 # the inner shell expands these
+  unshare "${namespaces[@]}" bash -c \
+    'PATH=$PATH:/usr/sbin; mount --rbind /proc "$1/proc" && exec env -i "$(command -v chroot)" "$@"' \
+    bash "$@"
+}
+
+# Runs the unpacked program with an empty environment and, where the system lets us change the
+# root folder, without the machine's own libraries.
+try_archive() {
+  local root=$work/root
+  make_bare_root "$root" "$2"
+  tar -xzf "$1" -C "$root/tmp"
+  if in_root "$root" /lib64/ld-linux-x86-64.so.2 --version >"$work/in_root.log" 2>&1; then
+    in_root "$root" "/tmp/$name/bin/assay" --version
+  else
+    echo "The machine's libraries stay in sight: $(tail -n 1 "$work/in_root.log")" >&2
+    env -i "$root/tmp/$name/bin/assay" --version
+  fi
+}
+
+build_dir=$1
+mkdir -p "$2"
+output_dir=$(cd "$2" && pwd)
+version=$(sed -n 's/^CMAKE_PROJECT_VERSION:[^=]*=//p' "$build_dir/CMakeCache.txt")
+name=assay-$version-linux-$(uname -m)
+tree=$work/$name
+
+cmake --install "$build_dir" --prefix "$tree" --strip
+mkdir -p "$tree/lib" "$tree/share"
+bundle_libraries "$tree"
+add_completions "$tree"
+cp -r "$source_dir"/{samples,README.md,CHANGELOG.md,LICENSE} "$tree/"
+tar -czf "$work/$name.tar.gz" --sort=name --owner=0 --group=0 --numeric-owner -C "$work" "$name"
+said=$(try_archive "$work/$name.tar.gz" "$tree")
+[[ $said == *"$version"* ]] || { echo "assay --version said: $said" >&2 && exit 1; }
+cp "$work/$name.tar.gz" "$output_dir/.$name.part"
+mv "$output_dir/.$name.part" "$output_dir/$name.tar.gz"
+echo "Needs $(needed_glibc "$tree") or newer; it said: $said"
+echo "$output_dir/$name.tar.gz ($(du -h "$output_dir/$name.tar.gz" | cut -f 1))"
