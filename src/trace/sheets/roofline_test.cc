@@ -17,13 +17,10 @@ TEST_P(RooflineGolden, IsThatOfThePublicTool) {
     testing::expect_golden_sheet(book.tables, sheet, golden.csv_folder);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ranks,
-    RooflineGolden,
-    ::testing::Values(testing::RankChoice{"default", 0, testing::Unlinked::kCounted},
-                      testing::RankChoice{"default", 0, testing::Unlinked::kLeftOut},
-                      testing::RankChoice{"16cta_256threads", 5, testing::Unlinked::kCounted},
-                      testing::RankChoice{"16cta_256threads", 5, testing::Unlinked::kLeftOut}));
+INSTANTIATE_TEST_SUITE_P(Ranks,
+                         RooflineGolden,
+                         ::testing::ValuesIn(testing::kGoldenRanks),
+                         [](const auto& choice) { return testing::folder_name(choice.param); });
 
 }  // namespace
 }  // namespace assay::trace
