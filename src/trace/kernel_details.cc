@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -67,7 +68,8 @@ std::string full_text(const Position& position) {
 }
 
 std::string truncated_text(const Position& position) {
-  const double mean_us = std::stod(fmt::format("{:.2f}", core::mean(position.durations_us)));
+  // As NumPy rounds: to even, after scaling.
+  const double mean_us = std::nearbyint(core::mean(position.durations_us) * 100) / 100;
   return fmt::format("{{'name': {}, 'stream': {}, 'mean_duration_us': {}}}",
                      python_repr(shown_name(position.name)), position.stream,
                      core::shortest(mean_us));

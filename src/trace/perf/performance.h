@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/table.h"
@@ -54,5 +55,8 @@ struct Achieved {
 model::Cell gflops_cell(const Achieved& achieved);
 model::Cell megabytes_cell(const Achieved& achieved);  // 2^20 bytes
 model::Cell intensity_cell(const Achieved& achieved);  // operations a byte
+
+// The text, or an empty cell.
+model::Cell text_cell(std::string_view text);
 
 }  // namespace assay::trace
