@@ -34,6 +34,7 @@ model::Book sample_book() {
 core::Result<model::Book> read_back(const std::string& text) {
   static const TemporaryFolder folder;
   const auto path = folder.path() / "book.json";
+  std::filesystem::remove(path);                  // some file systems truncate slowly
   std::ofstream(path, std::ios::binary) << text;  // core::write_file waits for the disk
   return read_json(path);
 }

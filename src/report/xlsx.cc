@@ -55,11 +55,10 @@ class Formats {
  public:
   explicit Formats(lxw_workbook* workbook)
       : header_(header(workbook)), number_header_(header(workbook)) {
-    align_as_number(number_header_);
+    format_set_align(number_header_, LXW_ALIGN_RIGHT);
     for (int decimals = kScientific; decimals <= kMaxDecimals; ++decimals) {
       lxw_format* format = workbook_add_format(workbook);
       format_set_num_format(format, pattern(decimals).c_str());
-      align_as_number(format);
       numbers_[slot(decimals)] = format;
     }
   }
@@ -76,12 +75,6 @@ class Formats {
     format_set_bold(format);
     format_set_bottom(format, LXW_BORDER_THIN);
     return format;
-  }
-
-  // The indent keeps a figure off the text in the next column.
-  static void align_as_number(lxw_format* format) {
-    format_set_align(format, LXW_ALIGN_RIGHT);
-    format_set_indent(format, 1);
   }
 
   static std::size_t slot(int decimals) { return static_cast<std::size_t>(decimals - kScientific); }
