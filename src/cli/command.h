@@ -1,29 +1,61 @@
 // A command of the command line.
 //
-// To add one: write src/cli/commands/<verb>.cc with a CommandSpec and
-//   ASSAY_REGISTER(CommandSpec, kMyCommand);
-// `setup` declares options on the given CLI11 app, binding them to a struct that `run` captures:
-// parse, one library call, print. Help, completion and "did you mean" follow.
+// To add one: write src/cli/commands/<words>.cc with a class and a spec,
+//
+//   class Greet final : public Command {
+//    public:
+//     explicit Greet(CLI::App& app) { app.add_option("-n,--name", name_,
+//     "whom")->type_name("NAME"); } core::Result<Outcome> run() override;   // one library call,
+//     print
+//   };
+//   const CommandSpec kGreet{.name = "greet", .summary = "say hello",
+//                            .make = make_command<Greet>};
+//   ASSAY_REGISTER(CommandSpec, kGreet);
+//
+// Help, completion and "did you mean" follow from the declaration. cli/options.h holds what
+// commands need to declare options.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
-#include <functional>
+#include <memory>
 
 #include "core/registry.h"
 #include "core/result.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace assay::cli {
 
 enum class Outcome : int { kOk = 0, kRegressionFound = 3 };
 
-using RunCommand = std::function<core::Result<Outcome>()>;
+class Command {
+ public:
+  Command() = default;
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+  virtual ~Command() = default;
+
+  // What single options cannot say about their combination; failure is wrong usage.
+  [[nodiscard]] virtual core::Status check() const { return {}; }
+
+  virtual core::Result<Outcome> run() = 0;
+};
 
 struct CommandSpec {
-  const char* name;     // words, outermost first: "trace report"
-  const char* summary;  // one line
-  const char* example;  // shown at the end of --help
-  RunCommand (*setup)(CLI::App& app);
+  const char* name;                   // words, outermost first: "trace report"
+  const char* summary;                // one line, no capital, no full stop
+  const char* description = "";       // paragraphs, parted by empty lines
+  const char* regression_means = "";  // when exit code 3 is possible: what it says
+  const char* examples = "";          // a line each; indented lines are comments on the one above
+  // Declares the options on the app, bound to the new command's members. A spec without it is a
+  // group: its commands are those whose names go on from its own.
+  std::unique_ptr<Command> (*make)(CLI::App& app) = nullptr;
 };
+
+template <class SomeCommand>
+std::unique_ptr<Command> make_command(CLI::App& app) {
+  return std::make_unique<SomeCommand>(app);
+}
 
 }  // namespace assay::cli

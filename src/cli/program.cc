@@ -1,9 +1,105 @@
 #include "cli/program.h"
 
-namespace assay::cli {
+#include <fmt/core.h>
 
-int run_program(int /*argc*/, char** /*argv*/) {
-  return 2;
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command_tree.h"
+#include "cli/option_info.h"
+#include "cli/output.h"
+#include "cli/parse.h"
+#include "cli/version.h"
+#include "core/interrupt.h"
+#include "core/text.h"
+
+namespace assay::cli {
+namespace {
+
+enum ExitCode { kFailed = 1, kUsage = 2 };
+
+using Arguments = std::vector<std::string>;
+
+class ShowHelp final : public Command {
+ public:
+  explicit ShowHelp(const CommandSpec& spec) : spec_(spec) {}
+
+  core::Result<Outcome> run() override {
+    print_help(spec_);
+    return Outcome::kOk;
+  }
+
+ private:
+  const CommandSpec& spec_;
+};
+
+class ShowVersion final : public Command {
+ public:
+  core::Result<Outcome> run() override {
+    print(version_text());
+    return Outcome::kOk;
+  }
+};
+
+bool asks_for_help(const Arguments& arguments) {
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  return std::any_of(arguments.begin(), end,
+                     [](const std::string& a) { return a == "-h" || a == "--help"; });
+}
+
+core::Error unknown_option(const CommandSpec& group, const std::string& option) {
+  Arguments known;
+  for (const OptionInfo& info : options_of(group))
+    known.push_back(info.names.back());
+  const std::string near = core::nearest(option, known);
+  const std::string hint =
+      near.empty() ? "options come after the command" : fmt::format("did you mean '{}'?", near);
+  return core::Error{
+      fmt::format("unknown option '{}'; {} (see '{} --help')", option, hint, typed_name(group))};
+}
+
+// A group by itself, or a command that is asked for help, shows its page.
+core::Result<std::unique_ptr<Command>> parse_group(const CommandSpec& group,
+                                                   const Arguments& rest) {
+  if (rest.empty()) return std::unique_ptr<Command>(std::make_unique<ShowHelp>(group));
+  if (&group == &root_command() && rest == Arguments{"--version"}) {
+    return std::unique_ptr<Command>(std::make_unique<ShowVersion>());
+  }
+  return unknown_option(group, rest.front());
+}
+
+core::Result<std::unique_ptr<Command>> parse_arguments(const Arguments& arguments) {
+  const Found found = ASSAY_TRY(follow_words(arguments));
+  const Arguments rest(arguments.begin() + static_cast<std::ptrdiff_t>(found.used),
+                       arguments.end());
+  if (asks_for_help(rest)) return parse_group(*found.spec, {});
+  return is_group(*found.spec) ? parse_group(*found.spec, rest) : parse_command(*found.spec, rest);
+}
+
+int fail(int exit_code, const core::Error& error) {
+  print_error(error.message);
+  return exit_code;
+}
+
+int run_command(Command& command) {
+  const core::Result<Outcome> outcome = command.run();
+  const core::Status flushed = flush_output();
+  if (core::interrupted()) return fail(core::kInterruptedExitCode, {"interrupted"});
+  if (!outcome.ok()) return fail(kFailed, outcome.error());
+  if (!flushed.ok()) return fail(kFailed, flushed.error());
+  return static_cast<int>(outcome.value());
+}
+
+}  // namespace
+
+int run_program(int argc, const char* const* argv) {
+  core::handle_interrupts();
+  const core::Result<std::unique_ptr<Command>> command =
+      parse_arguments(Arguments(argv + std::min(argc, 1), argv + argc));
+  if (!command.ok()) return fail(kUsage, command.error());
+  return run_command(*command.value());
 }
 
 }  // namespace assay::cli

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+
+#include "core/interrupt.h"
+#include "core/temporary_file.h"
 
 namespace assay::core {
 namespace {
@@ -17,12 +19,6 @@ namespace fs = std::filesystem;
 
 Error system_error(const fs::path& path, const char* doing) {
   return Error{fmt::format("cannot {} '{}': {}", doing, path.string(), std::strerror(errno))};
-}
-
-fs::path temporary_beside(const fs::path& path) {
-  static std::atomic<unsigned> counter{0};
-  return path.parent_path() /
-         fmt::format(".{}.{}.{}.tmp", path.filename().string(), ::getpid(), counter++);
 }
 
 struct CloseFile {
@@ -65,14 +61,15 @@ Result<std::string> read_file(const fs::path& path) {
 }
 
 Status write_file_with(const fs::path& path, const std::function<Status(const fs::path&)>& write) {
-  const fs::path temporary = temporary_beside(path);
-  Status status = write(temporary);
-  if (status.ok()) status = sync_file(temporary);
-  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
-    status = system_error(path, "rename to");
+  ASSAY_TRY(check_interrupt());
+  const TemporaryFile temporary = TemporaryFile::beside(path);
+  ASSAY_TRY(write(temporary.path()));
+  ASSAY_TRY(sync_file(temporary.path()));
+  ASSAY_TRY(check_interrupt());
+  if (::rename(temporary.path().c_str(), path.c_str()) != 0) {
+    return system_error(path, "rename to");
   }
-  if (!status.ok()) ::unlink(temporary.c_str());
-  return status;
+  return {};
 }
 
 Status write_file(const fs::path& path, std::string_view content) {

@@ -15,7 +15,8 @@ namespace assay::core {
 Result<std::string> read_file(const std::filesystem::path& path);
 
 // Writes under a temporary name beside `path`, syncs, and renames: readers see the old file
-// or the new one, never a part. The temporary file is removed when anything fails.
+// or the new one, never a part. The temporary file is removed when anything fails or
+// the program is interrupted.
 Status write_file(const std::filesystem::path& path, std::string_view content);
 
 // The same for a library that writes files by itself: `write` gets the temporary path.

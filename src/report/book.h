@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "core/result.h"
 #include "model/table.h"
@@ -22,8 +23,18 @@ std::string csv(const model::Table& table);
 core::Status write_json(const model::Book& book, const std::filesystem::path& path);
 std::string json(const model::Book& book);
 core::Result<model::Book> read_json(const std::filesystem::path& path);
+// Only the tables with these names, in the document's order; others are skipped, which costs
+// little. A name that is not there is no error.
+core::Result<model::Book> read_json(const std::filesystem::path& path,
+                                    const std::vector<std::string>& names);
 
-// Aligned columns for a terminal, cut to `width` characters; numbers rounded for reading.
+// Title, notes and aligned columns for a terminal, cut to `width` characters. Numbers are
+// rounded for reading; the widest text columns are shortened first, then the last columns left
+// out; both and the rows past `max_rows` are marked.
 std::string text_table(const model::Table& table, std::size_t width, std::size_t max_rows);
+
+// All that a report leaves on disk: <stem>.xlsx, <stem>.json and the folder <stem>_csvs. The
+// stem is a path without extension; its folder must exist.
+core::Status write_all(const model::Book& book, const std::filesystem::path& stem);
 
 }  // namespace assay::report

@@ -1,0 +1,101 @@
+#include "cli/command_tree.h"
+
+#include <fmt/core.h>
+
+#include "core/text.h"
+
+namespace assay::cli {
+namespace {
+
+using Commands = core::Registry<CommandSpec>;
+
+const CommandSpec kRoot{
+    .name = "",
+    .summary = "what GPUs and their links really do under large-model work",
+    .description =
+        "Measures, explains and compares. Results go to standard output or to files; progress, "
+        "notes and errors go to standard error. Inputs are never changed.",
+    .examples =
+        "assay trace report run/torch_profiler -o reports\n"
+        "assay trace compare --baseline run_a --test run_b --output comparison\n"
+        "source <(assay completion bash)\n"};
+
+std::string joined(std::string_view group, std::string_view word) {
+  return group.empty() ? std::string(word) : fmt::format("{} {}", group, word);
+}
+
+// The name of the command that a wrong word in `group` was meant to be, as much of it as has to
+// be typed there; "" if nothing is near.
+std::string suggestion(const CommandSpec& group, const std::string& word) {
+  std::vector<std::string> here;
+  for (const CommandSpec* spec : subcommands(group))
+    here.emplace_back(last_word(*spec));
+  std::string best = core::nearest(word, here);
+  if (!best.empty()) return best;
+  std::vector<std::string> anywhere;
+  for (const CommandSpec* spec : Commands::all())
+    anywhere.emplace_back(last_word(*spec));
+  best = core::nearest(word, anywhere);
+  for (const CommandSpec* spec : Commands::all()) {
+    if (!best.empty() && last_word(*spec) == best) return typed_name(*spec);
+  }
+  return "";
+}
+
+core::Error unknown_command(const CommandSpec& group, const std::string& word) {
+  const std::string near = suggestion(group, word);
+  std::vector<std::string> here;
+  for (const CommandSpec* spec : subcommands(group))
+    here.emplace_back(last_word(*spec));
+  const std::string hint =
+      near.empty() ? "it has " + core::join(here, ", ") : fmt::format("did you mean '{}'?", near);
+  return core::Error{fmt::format("'{}' has no command '{}'; {}", typed_name(group), word, hint)};
+}
+
+}  // namespace
+
+const CommandSpec& root_command() {
+  return kRoot;
+}
+
+const CommandSpec* find_command(std::string_view name) {
+  if (name.empty()) return &kRoot;
+  for (const CommandSpec* spec : Commands::all()) {
+    if (name == spec->name) return spec;
+  }
+  return nullptr;
+}
+
+bool is_group(const CommandSpec& spec) {
+  return spec.make == nullptr;
+}
+
+std::vector<const CommandSpec*> subcommands(const CommandSpec& group) {
+  std::vector<const CommandSpec*> below;
+  for (const CommandSpec* spec : Commands::all()) {
+    if (joined(group.name, last_word(*spec)) == spec->name) below.push_back(spec);
+  }
+  return below;
+}
+
+std::string_view last_word(const CommandSpec& spec) {
+  const std::string_view name = spec.name;
+  return name.substr(name.rfind(' ') + 1);
+}
+
+std::string typed_name(const CommandSpec& spec) {
+  return joined("assay", spec.name).substr(0, spec.name[0] == '\0' ? 5 : std::string::npos);
+}
+
+core::Result<Found> follow_words(std::span<const std::string> words) {
+  Found found{&kRoot, 0};
+  for (const std::string& word : words) {
+    if (!is_group(*found.spec) || word.starts_with('-')) break;
+    const CommandSpec* next = find_command(joined(found.spec->name, word));
+    if (word.empty() || next == nullptr) return unknown_command(*found.spec, word);
+    found = {next, found.used + 1};
+  }
+  return found;
+}
+
+}  // namespace assay::cli

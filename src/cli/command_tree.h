@@ -1,0 +1,39 @@
+// The registered commands as a tree of words.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command.h"
+
+namespace assay::cli {
+
+// The program itself: the group above all commands.
+const CommandSpec& root_command();
+
+// The command with exactly this name ("" is the root), or nullptr.
+const CommandSpec* find_command(std::string_view name);
+
+bool is_group(const CommandSpec& spec);
+
+// The commands directly below a group, by name.
+std::vector<const CommandSpec*> subcommands(const CommandSpec& group);
+
+// "report" of "trace report".
+std::string_view last_word(const CommandSpec& spec);
+
+// As typed: "assay trace report".
+std::string typed_name(const CommandSpec& spec);
+
+// The command that the words lead to. `used` words belong to its name; what follows are its
+// arguments. Fails, with a suggestion, where a group does not know the next word.
+struct Found {
+  const CommandSpec* spec;
+  std::size_t used;
+};
+
+core::Result<Found> follow_words(std::span<const std::string> words);
+
+}  // namespace assay::cli

@@ -1,0 +1,23 @@
+#include "cli/command.h"
+
+namespace assay::cli {
+namespace {
+
+const CommandSpec kTrace{
+    .name = "trace",
+    .summary = "report on PyTorch profiler traces of many ranks, and compare runs",
+    .description =
+        "Reads Kineto traces (.json, .json.gz) of one or many ranks. A configuration folder holds "
+        "torch_profiler/rank0, rank1, ..., each with a trace.\n\n"
+        "'report' explains each rank by itself, 'collectives' explains the communication between "
+        "ranks, 'analyze' writes both for a configuration, and 'compare' sets two configurations "
+        "side by side and says which differences are real.",
+    .examples =
+        "assay trace analyze runs/ctas_16\n"
+        "assay trace compare --baseline runs/ctas_default --test runs/ctas_16 "
+        "--output comparison\n",
+};
+ASSAY_REGISTER(CommandSpec, kTrace);
+
+}  // namespace
+}  // namespace assay::cli

@@ -1,0 +1,54 @@
+#include "cli/options.h"
+#include "cli/trace_options.h"
+
+namespace assay::cli {
+namespace {
+
+class TraceAnalyze final : public Command {
+ public:
+  explicit TraceAnalyze(CLI::App& app) {
+    app.add_option("CONFIG_DIR", request_.configuration,
+                   "a configuration: a folder with torch_profiler/rank0, rank1, ..., or that "
+                   "torch_profiler folder")
+        ->required();
+    add_parts_options(app, request_.parts);
+    add_output_options(app, presentation_, request_,
+                       {std::string("CONFIG_DIR/") + trace::kAnalysisFolder});
+    const auto also_legacy = [this] { request_.names = trace::FileNames::kAlsoLegacy; };
+    app.add_flag_callback("--also-legacy-names", also_legacy,
+                          "besides, perf_rank<N>.xlsx for scripts that expect those names")
+        ->group("Output options");
+    add_gpus_per_node(app, request_.gpus_per_node);
+    add_analysis_options(app, request_);
+  }
+
+  core::Result<Outcome> run() override {
+    const auto call = [this](core::Progress& progress) {
+      return trace::run_analyze(request_, progress);
+    };
+    ASSAY_TRY(run_and_show(presentation_, call));
+    return Outcome::kOk;
+  }
+
+ private:
+  trace::AnalyzeRequest request_;
+  Presentation presentation_;
+};
+
+const CommandSpec kTraceAnalyze{
+    .name = "trace analyze",
+    .summary = "write all reports of a configuration, ready to be compared",
+    .description =
+        "Writes individual_reports/rank<N>_individual_report and "
+        "collective_reports/collective_all_ranks into the output folder, each with a JSON twin "
+        "that 'assay trace compare --skip-tracelens' reads.\n\n"
+        "The traces are not touched; for a configuration that is read-only, -o writes elsewhere.",
+    .examples =
+        "assay trace analyze runs/ctas_16\n"
+        "assay trace analyze /data/runs/ctas_16 --collective-only -o analysis\n",
+    .make = make_command<TraceAnalyze>,
+};
+ASSAY_REGISTER(CommandSpec, kTraceAnalyze);
+
+}  // namespace
+}  // namespace assay::cli

@@ -1,0 +1,113 @@
+#include "cli/options.h"
+#include "cli/trace_options.h"
+
+namespace assay::cli {
+namespace {
+
+class TraceCompare final : public Command {
+ public:
+  explicit TraceCompare(CLI::App& app) {
+    app.add_option("--baseline", request_.baseline, "the configuration to compare with")
+        ->type_name("DIR")
+        ->group("Input options")
+        ->required();
+    app.add_option("--test", request_.test, "the configuration to judge")
+        ->type_name("DIR")
+        ->group("Input options")
+        ->required();
+    add_output_options(app, presentation_, request_, {});
+    app.get_option("--output")->required();
+    add_selection(app);
+    add_comparison_options(app);
+    add_parts_options(app, request_.parts);
+    add_analysis_options(app, request_);
+  }
+
+  core::Result<Outcome> run() override {
+    select();
+    const auto call = [this](core::Progress& progress) {
+      return trace::run_compare(request_, progress);
+    };
+    const trace::CommandResult result = ASSAY_TRY(run_and_show(presentation_, call));
+    const bool failed = fail_on_regression_ && result.regression == trace::Regression::kFound;
+    return failed ? Outcome::kRegressionFound : Outcome::kOk;
+  }
+
+ private:
+  void add_selection(CLI::App& app) {
+    const auto part = [&](const std::string& name, bool& selected, const std::string& help) {
+      app.add_flag(name, selected, help)->group("Selection options");
+    };
+    part("--all", all_, "all of the following; so it is when none is named");
+    part("--gpu-timeline", gpu_timeline_, "gpu_timeline_comparison");
+    part("--collective", collective_, "collective_comparison");
+    part("--final-report", final_report_, "final_analysis_report, which opens with the dashboard");
+  }
+
+  void add_comparison_options(CLI::App& app) {
+    const char* group = "Comparison options";
+    const auto set_labels = [this](const std::string& text) {
+      const std::vector<std::string> labels = split(text, ',');
+      request_.baseline_label = labels[0];
+      request_.test_label = labels[1];
+    };
+    app.add_option_function<std::string>("--labels", set_labels,
+                                         "what to call the two, in this order")
+        ->type_name("BASELINE,TEST")
+        ->check(labels_problem)
+        ->default_str("the names of their folders")
+        ->group(group);
+    const auto use_reports = [this] { request_.source = trace::Source::kReports; };
+    app.add_flag_callback("--skip-tracelens", use_reports,
+                          "read what 'assay trace analyze' left in each configuration instead of "
+                          "the traces")
+        ->group(group);
+    app.add_flag("--fail-on-regression", fail_on_regression_,
+                 "end with exit code 3 when a figure is worse beyond its noise")
+        ->group(group);
+  }
+
+  static std::string labels_problem(const std::string& text) {
+    const std::vector<std::string> labels = split(text, ',');
+    if (labels.size() != 2 || labels[0].empty() || labels[1].empty()) {
+      return "'" + text + "' is not two labels parted by a comma";
+    }
+    return labels[0] == labels[1] ? "the two labels must differ" : "";
+  }
+
+  void select() {
+    const bool everything = all_ || !(gpu_timeline_ || collective_ || final_report_);
+    request_.gpu_timeline = everything || gpu_timeline_;
+    request_.collective = everything || collective_;
+    request_.final_report = everything || final_report_;
+  }
+
+  trace::CompareRequest request_;
+  Presentation presentation_;
+  bool all_ = false;
+  bool gpu_timeline_ = false;
+  bool collective_ = false;
+  bool final_report_ = false;
+  bool fail_on_regression_ = false;
+};
+
+const CommandSpec kTraceCompare{
+    .name = "trace compare",
+    .summary = "compare two configurations and say which differences are real",
+    .description =
+        "Sets two configurations side by side. Changes are positive when the test is better. "
+        "Every figure comes with its change, the 95 % confidence interval over steps and ranks, "
+        "and a verdict: Better, Worse, or Similar when the interval holds zero.",
+    .regression_means = "with --fail-on-regression: a figure is worse beyond its noise",
+    .examples =
+        "assay trace compare --baseline runs/default --test runs/ctas_16 --output cmp\n"
+        "assay trace compare --baseline a --test b --output cmp --labels old,new "
+        "--skip-tracelens\n"
+        "assay trace compare --baseline a --test b --output cmp --fail-on-regression -q "
+        "|| echo slower\n",
+    .make = make_command<TraceCompare>,
+};
+ASSAY_REGISTER(CommandSpec, kTraceCompare);
+
+}  // namespace
+}  // namespace assay::cli

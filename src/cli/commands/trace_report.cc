@@ -1,0 +1,50 @@
+#include "cli/options.h"
+#include "cli/trace_options.h"
+
+namespace assay::cli {
+namespace {
+
+class TraceReport final : public Command {
+ public:
+  explicit TraceReport(CLI::App& app) {
+    app.add_option("TRACE", request_.inputs,
+                   "a trace (.json, .json.gz), or a folder with rank0, rank1, ...: every rank's")
+        ->required();
+    add_output_options(app, presentation_, request_,
+                       {trace::kReportFolder, OutputHelp::Dash::kAllowed});
+    add_analysis_options(app, request_);
+  }
+
+  core::Result<Outcome> run() override {
+    const auto call = [this](core::Progress& progress) {
+      return trace::run_report(request_, progress);
+    };
+    ASSAY_TRY(run_and_show(presentation_, call));
+    return Outcome::kOk;
+  }
+
+ private:
+  trace::ReportRequest request_;
+  Presentation presentation_;
+};
+
+const CommandSpec kTraceReport{
+    .name = "trace report",
+    .summary = "write the individual report of each trace",
+    .description =
+        "One book a rank: where GPU time goes, per step and in all; operators by category, name "
+        "and arguments; rooflines; kernels; collectives.\n\n"
+        "Figures cover the profiled steps. Kernels that leaked in from before the profile are "
+        "counted and shown apart. What was wrong with a trace is counted in the sheet 'warnings' "
+        "and told on standard error.",
+    .examples =
+        "assay trace report rank0/trace.json.gz\n"
+        "assay trace report run/torch_profiler -o reports --write xlsx\n"
+        "assay trace report rank0/trace.json.gz -o - | jq .title\n"
+        "assay trace report rank0/trace.json --format csv > summary.csv\n",
+    .make = make_command<TraceReport>,
+};
+ASSAY_REGISTER(CommandSpec, kTraceReport);
+
+}  // namespace
+}  // namespace assay::cli

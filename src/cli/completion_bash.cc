@@ -1,0 +1,128 @@
+#include <fmt/core.h>
+
+#include <string_view>
+#include <vector>
+
+#include "cli/command_tree.h"
+#include "cli/completion.h"
+#include "cli/option_info.h"
+#include "core/text.h"
+
+namespace assay::cli {
+namespace {
+
+// `_assay_words`, `_assay_list` and `_assay_paths` fill COMPREPLY. Completed paths may hold
+// spaces, so replies are read line by line. "--option=value" arrives as three words, because
+// bash breaks words at "=".
+constexpr std::string_view kHead =
+    R"(# bash completion for assay. To load it:  source <(assay completion bash)
+
+_assay_words() {
+  mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current")
+}
+
+_assay_list() {
+  local last="${current##*,}"
+  mapfile -t COMPREPLY < <(compgen -P "${current%"$last"}" -W "$1" -- "$last")
+}
+
+_assay_paths() {
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen "$1" -- "$current")
+}
+
+_assay() {
+  local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD - 1]}"
+  local command="" word i first=1
+  if [[ $current == "=" ]]; then
+    current=""
+  elif [[ $previous == "=" ]]; then
+    previous="${COMP_WORDS[COMP_CWORD - 2]}"
+  fi
+  COMPREPLY=()
+  [[ ${COMP_WORDS[1]} == help ]] && ((COMP_CWORD > 1)) && first=2
+  for ((i = first; i < COMP_CWORD; i++)); do
+    word="${COMP_WORDS[i]}"
+)";
+
+constexpr std::string_view kTail = R"(}
+
+complete -F _assay assay
+)";
+
+std::string completer(const OptionInfo& option) {
+  switch (option.kind) {
+    case ValueKind::kChoice:
+      return fmt::format("_assay_words \"{}\"", core::join(choices_of(option), " "));
+    case ValueKind::kChoiceList:
+      return fmt::format("_assay_list \"{}\"", core::join(choices_of(option), " "));
+    case ValueKind::kFolder:
+      return "_assay_paths -d";
+    case ValueKind::kFile:
+      return "_assay_paths -f";
+    case ValueKind::kNone:
+    case ValueKind::kText:
+      break;
+  }
+  return ":";
+}
+
+std::string option_words(const std::vector<OptionInfo>& options) {
+  std::vector<std::string> words;
+  for (const OptionInfo& option : options) {
+    if (!option.positional) words.insert(words.end(), option.names.begin(), option.names.end());
+  }
+  return core::join(words, " ");
+}
+
+std::string subcommand_words(const CommandSpec& group) {
+  std::vector<std::string> words;
+  for (const CommandSpec* spec : subcommands(group))
+    words.emplace_back(last_word(*spec));
+  return core::join(words, " ");
+}
+
+// What completes a word that is no option and no option's value.
+std::string argument_completer(const CommandSpec& spec, const std::vector<OptionInfo>& options) {
+  if (is_group(spec)) return fmt::format("_assay_words \"{}\"", subcommand_words(spec));
+  for (const OptionInfo& option : options) {
+    if (option.positional) return completer(option);
+  }
+  return ":";
+}
+
+// Ends the function where the word before says whose value is being typed.
+std::string value_cases(const std::vector<OptionInfo>& options) {
+  std::string text;
+  for (const OptionInfo& option : options) {
+    if (option.positional || option.kind == ValueKind::kNone) continue;
+    text += fmt::format("        {}) {}; return ;;\n", core::join(option.names, " | "),
+                        completer(option));
+  }
+  if (text.empty()) return "";
+  return "      case \"$previous\" in\n" + text + "        *) ;;\n      esac\n";
+}
+
+std::string command_case(const CommandSpec& spec) {
+  const std::vector<OptionInfo> options = options_of(spec);
+  std::string text = fmt::format(
+      "    \"{}\")\n{}"
+      "      if [[ $current == -* ]]; then\n        _assay_words \"{}\"\n"
+      "      else\n        {}\n      fi\n      ;;\n",
+      spec.name, value_cases(options), option_words(options), argument_completer(spec, options));
+  for (const CommandSpec* below : subcommands(spec))
+    text += command_case(*below);
+  return text;
+}
+
+}  // namespace
+
+std::string bash_completion() {
+  return fmt::format(
+      "{}    case \"$command/$word\" in\n      {})\n"
+      "        command=\"${{command:+$command }}$word\" ;;\n      *) ;;\n    esac\n  done\n"
+      "  case \"$command\" in\n{}    *) ;;\n  esac\n{}",
+      kHead, step_patterns(" | "), command_case(root_command()), kTail);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,95 @@
+#include <fmt/core.h>
+
+#include <string_view>
+#include <vector>
+
+#include "cli/command_tree.h"
+#include "cli/completion.h"
+#include "cli/option_info.h"
+#include "core/text.h"
+
+namespace assay::cli {
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "'";
+}
+
+std::string at(const CommandSpec& spec) {
+  return fmt::format("complete -c assay -n {}",
+                     quoted(fmt::format("__assay_at {}", quoted(spec.name))));
+}
+
+std::string value_part(const OptionInfo& option) {
+  switch (option.kind) {
+    case ValueKind::kNone:
+      return "";
+    case ValueKind::kChoice:
+      return fmt::format(" -x -a {}", quoted(core::join(choices_of(option), " ")));
+    case ValueKind::kChoiceList:
+      return fmt::format(" -x -a {}", quoted(fmt::format("(__fish_append , {})",
+                                                         core::join(choices_of(option), " "))));
+    case ValueKind::kFolder:
+      return " -x -a '(__fish_complete_directories)'";
+    case ValueKind::kFile:
+      return " -r -F";
+    case ValueKind::kText:
+      break;
+  }
+  return " -x";
+}
+
+std::string option_line(const CommandSpec& spec, const OptionInfo& option) {
+  if (option.positional) {
+    // -x and -r are about an option's value; an argument needs the words or files alone.
+    const std::string words =
+        option.kind == ValueKind::kFile ? " -F" : value_part(option).substr(3);
+    return option.kind == ValueKind::kText ? "" : at(spec) + words + '\n';
+  }
+  std::string line = at(spec);
+  for (const std::string& name : option.names) {
+    line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+  }
+  return line + value_part(option) + " -d " + quoted(option.help) + '\n';
+}
+
+std::string command_lines(const CommandSpec& spec) {
+  std::string text;
+  for (const CommandSpec* below : subcommands(spec)) {
+    text += fmt::format("{} -a {} -d {}\n", at(spec), last_word(*below), quoted(below->summary));
+  }
+  for (const OptionInfo& option : options_of(spec))
+    text += option_line(spec, option);
+  for (const CommandSpec* below : subcommands(spec))
+    text += command_lines(*below);
+  return text;
+}
+
+}  // namespace
+
+std::string fish_completion() {
+  return fmt::format(
+      "# fish completion for assay. To load it:  assay completion fish | source\n\n"
+      "# Whether the words typed so far lead to this command.\n"
+      "function __assay_at\n"
+      "  set -l words (commandline -opc)[2..-1]\n"
+      "  test (count $words) -ge 1; and test $words[1] = help; and set -e words[1]\n"
+      "  set -l command ''\n"
+      "  for word in $words\n"
+      "    switch $command/$word\n"
+      "      case {}\n"
+      "        set command (string trim \"$command $word\")\n"
+      "    end\n"
+      "  end\n"
+      "  test \"$command\" = \"$argv[1]\"\n"
+      "end\n\n"
+      "complete -c assay -f\n{}",
+      step_patterns(" "), command_lines(root_command()));
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,115 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "cli/command_tree.h"
+#include "cli/completion.h"
+#include "cli/option_info.h"
+#include "core/text.h"
+
+namespace assay::cli {
+namespace {
+
+// Inside single quotes, where _arguments and _describe give brackets and colons a meaning.
+std::string quoted(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\'') {
+      result += "'\\''";
+    } else {
+      if (c == '[' || c == ']' || c == ':' || c == '\\') result += '\\';
+      result += c;
+    }
+  }
+  return result;
+}
+
+// "_assay_trace_report" for "trace report".
+std::string function_name(const CommandSpec& spec) {
+  std::string name = typed_name(spec);
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return "_" + name;
+}
+
+std::string action(const OptionInfo& option) {
+  switch (option.kind) {
+    case ValueKind::kChoice:
+      return fmt::format("({})", core::join(choices_of(option), " "));
+    case ValueKind::kChoiceList:
+      return fmt::format("_values -s , {} {}", option.value, core::join(choices_of(option), " "));
+    case ValueKind::kFolder:
+      return "_files -/";
+    case ValueKind::kFile:
+      return "_files";
+    case ValueKind::kNone:
+    case ValueKind::kText:
+      break;
+  }
+  return " ";
+}
+
+std::string value_part(const OptionInfo& option) {
+  if (option.kind == ValueKind::kNone) return "";
+  return fmt::format(":{}:{}", quoted(option.value), action(option));
+}
+
+// One argument of _arguments.
+std::string argument(const OptionInfo& option) {
+  if (option.positional) {
+    return fmt::format("'{}{}'", option.repeatable ? "*" : "1", value_part(option));
+  }
+  const std::string help = fmt::format("[{}]{}", quoted(option.help), value_part(option));
+  if (option.names.size() == 1) return fmt::format("'{}{}'", option.names[0], help);
+  return fmt::format("'({})'{{{}}}'{}'", core::join(option.names, " "),
+                     core::join(option.names, ","), help);
+}
+
+std::string arguments_of(const CommandSpec& spec) {
+  std::string text;
+  for (const OptionInfo& option : options_of(spec))
+    text += fmt::format(" \\\n    {}", argument(option));
+  return text;
+}
+
+std::string command_function(const CommandSpec& spec) {
+  return fmt::format("{}() {{\n  _arguments -s{}\n}}\n\n", function_name(spec), arguments_of(spec));
+}
+
+std::string group_function(const CommandSpec& group) {
+  std::string descriptions;
+  std::string calls;
+  for (const CommandSpec* spec : subcommands(group)) {
+    descriptions += fmt::format("        '{}:{}'\n", last_word(*spec), quoted(spec->summary));
+    calls += fmt::format("        {}) {} ;;\n", last_word(*spec), function_name(*spec));
+  }
+  return fmt::format(
+      "{}() {{\n  local state line\n"
+      "  _arguments -C{} \\\n    '1: :->command' \\\n    '*:: :->rest'\n"
+      "  case $state in\n    command)\n      local -a commands\n      commands=(\n{}      )\n"
+      "      _describe command commands ;;\n    rest)\n      case $line[1] in\n{}      esac ;;\n"
+      "  esac\n}}\n\n",
+      function_name(group), arguments_of(group), descriptions, calls);
+}
+
+std::string functions(const CommandSpec& spec) {
+  std::string text;
+  for (const CommandSpec* below : subcommands(spec))
+    text += functions(*below);
+  // "help" goes on like the program itself.
+  if (std::string_view(spec.name) == "help") return text + "_assay_help() { _assay }\n\n";
+  return text + (is_group(spec) ? group_function(spec) : command_function(spec));
+}
+
+}  // namespace
+
+std::string zsh_completion() {
+  return "#compdef assay\n"
+         "# zsh completion for assay. To load it:  source <(assay completion zsh)\n\n" +
+         functions(root_command()) +
+         "if [[ $funcstack[1] == _assay ]]; then\n  _assay \"$@\"\nelse\n  compdef _assay assay\n"
+         "fi\n";
+}
+
+}  // namespace assay::cli

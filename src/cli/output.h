@@ -1,0 +1,26 @@
+// What the program says: data on standard output, talk on standard error.
+#pragma once
+
+#include <string_view>
+
+#include "core/result.h"
+
+namespace assay::cli {
+
+// Data. Failures to write show at the end, in flush_output().
+void print(std::string_view text);
+
+// A manual page: as wide as the terminal, at most 100 columns.
+struct CommandSpec;
+void print_help(const CommandSpec& spec);
+
+// Talk: "assay: <message>" with the word before it in colour on a terminal.
+void print_error(std::string_view message);
+void print_warning(std::string_view message);
+void print_note(std::string_view message);
+
+// Everything printed has reached standard output. A reader that went away (`assay … | head`) is
+// no failure: it has what it wanted.
+core::Status flush_output();
+
+}  // namespace assay::cli

@@ -1,0 +1,115 @@
+#include "cli/parse.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "cli/command_tree.h"
+#include "cli/option_info.h"
+#include "core/text.h"
+
+namespace assay::cli {
+namespace {
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names{"--help"};
+  for (const CLI::Option* option : app.get_options({})) {
+    for (const std::string& name : option->get_lnames())
+      names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string shown_name(const CLI::Option& option) {
+  return option.get_positional() ? option.get_name(true) : option.get_name();
+}
+
+// What the parser could not place: an option that does not exist, or one argument too many.
+std::string unexpected(const CLI::App& app, const std::string& argument) {
+  if (!argument.starts_with('-')) {
+    for (const CLI::Option* option : app.get_options({})) {
+      if (!option->get_positional()) continue;
+      return fmt::format("unexpected argument '{}' after {}", argument, option->get_name(true));
+    }
+    return fmt::format("unexpected argument '{}': it takes options only", argument);
+  }
+  const std::string name = argument.substr(0, argument.find('='));
+  const std::string near =
+      name.starts_with("--") ? core::nearest(name, option_names(app)) : std::string();
+  if (name == near) return name + " takes no value";
+  const std::string hint = near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
+  return fmt::format("unknown option '{}'{}", name, hint);
+}
+
+std::string missing(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options({})) {
+    if (option->get_required() && option->empty()) names.push_back(shown_name(*option));
+  }
+  return core::join(names, " and ") + (names.size() == 1 ? " is required" : " are required");
+}
+
+// CLI11 tells the option of a wrong number of values only by the text of its message.
+std::string wrong_count(const CLI::App& app, const std::string& message) {
+  for (const CLI::Option* option : app.get_options({})) {
+    const std::string name = shown_name(*option);
+    if (!message.starts_with(name + ":")) continue;
+    if (option->get_items_expected_max() == 0) return name + " takes no value";
+    if (option->count() > 1) return name + " may be given only once";
+    return fmt::format("{} needs a value ({})", name, option->get_type_name());
+  }
+  return message;
+}
+
+// A value that is the name of another option was forgotten, whatever CLI11 makes of it.
+std::string forgotten_value(const CLI::App& app) {
+  const std::vector<std::string> names = option_names(app);
+  for (const CLI::Option* option : app.get_options({})) {
+    if (option->get_positional()) continue;
+    for (const std::string& value : option->results()) {
+      if (std::find(names.begin(), names.end(), value) == names.end()) continue;
+      return fmt::format("{} needs a value ({}), found '{}'", option->get_name(),
+                         option->get_type_name(), value);
+    }
+  }
+  return "";
+}
+
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  if (std::string forgotten = forgotten_value(app); !forgotten.empty()) return forgotten;
+  if (const auto extras = app.remaining(); !extras.empty()) return unexpected(app, extras.front());
+  if (error.get_name() == "RequiredError") return missing(app);
+  if (error.get_name() == "ArgumentMismatch") return wrong_count(app, error.what());
+  return error.what();
+}
+
+std::string parse_problem(CLI::App& app, const std::vector<std::string>& arguments) {
+  try {
+    // CLI11 takes its arguments last first.
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    return forgotten_value(app);
+  } catch (const CLI::ParseError& error) {
+    return explain(app, error);
+  }
+}
+
+}  // namespace
+
+core::Result<std::unique_ptr<Command>> parse_command(const CommandSpec& spec,
+                                                     const std::vector<std::string>& arguments) {
+  CLI::App app;
+  app.set_help_flag("");
+  std::unique_ptr<Command> command = spec.make(app);
+  std::string problem = parse_problem(app, arguments);
+  if (problem.empty()) {
+    const core::Status checked = command->check();
+    if (checked.ok()) return command;
+    problem = checked.error().message;
+  }
+  const std::string name = typed_name(spec);
+  return core::Error{
+      fmt::format("{}: {} (see '{} --help')", name.substr(name.find(' ') + 1), problem, name)};
+}
+
+}  // namespace assay::cli

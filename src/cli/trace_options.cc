@@ -1,0 +1,170 @@
+#include "cli/trace_options.h"
+
+#include <fmt/core.h>
+
+#include "cli/options.h"
+#include "cli/output.h"
+#include "core/interrupt.h"
+#include "core/terminal.h"
+#include "report/book.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::size_t kPipeColumns = 120;
+constexpr std::size_t kSummaryRows = 40;
+constexpr std::size_t kFilesNamed = 6;
+
+const Choices<trace::FileFormat> kFileFormats{{"xlsx", trace::FileFormat::kXlsx},
+                                              {"csv", trace::FileFormat::kCsv},
+                                              {"json", trace::FileFormat::kJson}};
+const Choices<Summary> kSummaries{
+    {"table", Summary::kTable}, {"json", Summary::kJson}, {"csv", Summary::kCsv}};
+const Choices<trace::Compat> kCompats{{"tracelens", trace::Compat::kTraceLens}};
+
+std::string tables_text(const model::Book& book, Summary summary) {
+  const std::size_t columns = core::terminal_columns(stdout, kPipeColumns);
+  std::string text;
+  for (const model::Table& table : book.tables) {
+    if (!text.empty()) text += '\n';
+    if (summary == Summary::kCsv) {
+      text += report::csv(table);
+    } else {
+      text += table.title + '\n' + report::text_table(table, columns, kSummaryRows);
+    }
+  }
+  return text;
+}
+
+std::string summary_text(const model::Book& book, Summary summary) {
+  return summary == Summary::kJson ? report::json(book) : tables_text(book, summary);
+}
+
+void show_written(const std::vector<std::filesystem::path>& files) {
+  if (files.empty()) return;
+  if (files.size() > kFilesNamed) {
+    print_note(fmt::format("wrote {} files, the first is {}", files.size(), files[0].string()));
+    return;
+  }
+  for (const std::filesystem::path& file : files)
+    print_note("wrote " + file.string());
+}
+
+void show_warnings(const model::Warnings& warnings) {
+  for (const model::Warning& warning : warnings.all()) {
+    const std::string example =
+        warning.example.empty() ? "" : fmt::format(" ({})", warning.example);
+    print_warning(
+        fmt::format("{} x {}: {}{}", warning.count, warning.reason, warning.effect, example));
+  }
+}
+
+void show(const Presentation& presentation, const trace::CommandResult& result) {
+  if (result.book) {
+    print(report::json(*result.book));
+  } else if (!presentation.quiet) {
+    print(summary_text(result.summary, presentation.summary));
+    show_written(result.written);
+  }
+  show_warnings(result.warnings);
+}
+
+}  // namespace
+
+void add_output_options(CLI::App& app,
+                        Presentation& presentation,
+                        trace::Request& request,
+                        const OutputHelp& help) {
+  const bool dash = help.dash == OutputHelp::Dash::kAllowed;
+  const auto set_output = [&request](const std::string& folder) {
+    request.output.folder = folder;
+    if (folder == "-") request.output = {trace::Output::Kind::kBook, {}, {}};
+  };
+  const char* group = "Output options";
+  CLI::Option* output = app.add_option_function<std::string>(
+      "-o,--output", set_output,
+      dash ? "write files into this folder; '-' writes none, and the whole book as JSON to "
+             "standard output"
+           : "write files into this folder");
+  output->type_name("DIR")->default_str(help.default_folder)->group(group);
+  if (!dash) {
+    output->check([](const std::string& folder) {
+      return folder == "-" ? "'-' would need a single book; name a folder" : "";
+    });
+  }
+  add_choice_list(app, "--write", request.output.formats, kFileFormats,
+                  "kinds of files to write: workbooks, a folder of CSV files per workbook, JSON")
+      ->group(group);
+  CLI::Option* format = add_choice(app, "--format", presentation.summary, kSummaries,
+                                   "how the summary on standard output is written");
+  format->group(group);
+  app.add_flag("-q,--quiet", presentation.quiet,
+               "no summary, no progress, no list of files; only warnings and errors")
+      ->group(group)
+      ->excludes(format);
+}
+
+void add_analysis_options(CLI::App& app, trace::Request& request) {
+  const char* group = "Analysis options";
+  app.add_option("--arch", request.architecture,
+                 "GPU peaks for the roofline: a bundled name (H100, H200, A100, B200, MI300X, "
+                 "MI325X) or a JSON file")
+      ->type_name("NAME|FILE")
+      ->default_str("the trace's GPU")
+      ->group(group);
+  app.add_option("--short-kernel-us", request.options.short_kernel_us,
+                 "kernels below this duration count as short")
+      ->type_name("US")
+      ->check(positive_number_problem)
+      ->capture_default_str()
+      ->group(group);
+  CLI::Option* compat =
+      add_choice(app, "--compat", request.options.compat, kCompats,
+                 "reproduce the figures of this public tool, its known defects included");
+  compat->default_str("")->group(group);
+  app.add_flag("--include-unlinked", request.options.include_unlinked,
+               "with --compat: count kernels that no recorded call launched")
+      ->needs(compat)
+      ->group(group);
+  app.add_option("--threads", request.threads, "traces to read at the same time")
+      ->type_name("N")
+      ->check(whole_number_problem)
+      ->default_str("one per processor")
+      ->group(group);
+}
+
+void add_parts_options(CLI::App& app, trace::Parts& parts) {
+  const auto only = [&](const std::string& name, trace::Parts part, const std::string& help) {
+    return app
+        .add_flag_callback(
+            name, [&parts, part] { parts = part; }, help)
+        ->group("Selection options");
+  };
+  CLI::Option* individual =
+      only("--individual-only", trace::Parts::kIndividual, "only the reports of each rank");
+  CLI::Option* collective = only("--collective-only", trace::Parts::kCollective,
+                                 "only the report of the communication between ranks");
+  individual->excludes(collective);
+}
+
+void add_gpus_per_node(CLI::App& app, std::optional<int>& gpus_per_node) {
+  app.add_option("--gpus-per-node", gpus_per_node, "tells ranks of one host from ranks of several")
+      ->type_name("N")
+      ->check(whole_number_problem)
+      ->default_str("the trace's number of devices")
+      ->group("Analysis options");
+}
+
+core::Result<trace::CommandResult> run_and_show(
+    const Presentation& presentation,
+    const std::function<core::Result<trace::CommandResult>(core::Progress&)>& call) {
+  core::Progress progress("reading", presentation.quiet ? core::Progress::Show::kNever
+                                                        : core::Progress::Show::kOnTerminal);
+  const trace::CommandResult result = ASSAY_TRY(call(progress));
+  ASSAY_TRY(core::check_interrupt());
+  progress.clear();
+  show(presentation, result);
+  return result;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,49 @@
+// What the trace commands share: the options of a request, and how its result is shown.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cli/command.h"
+#include "core/progress.h"
+#include "trace/commands.h"
+
+namespace assay::cli {
+
+enum class Summary { kTable, kCsv, kJson };
+
+// How a result is shown.
+struct Presentation {
+  Summary summary = Summary::kTable;
+  bool quiet = false;
+};
+
+// Where a command can write, and what it says of the default.
+struct OutputHelp {
+  std::string default_folder;
+  enum class Dash { kAllowed, kRefused } dash = Dash::kRefused;
+};
+
+// Declares --output, --write, --format, --quiet.
+void add_output_options(CLI::App& app,
+                        Presentation& presentation,
+                        trace::Request& request,
+                        const OutputHelp& help);
+
+// Declares --arch, --short-kernel-us, --compat, --include-unlinked, --threads.
+void add_analysis_options(CLI::App& app, trace::Request& request);
+
+// Declares --individual-only and --collective-only.
+void add_parts_options(CLI::App& app, trace::Parts& parts);
+
+// Declares --gpus-per-node.
+void add_gpus_per_node(CLI::App& app, std::optional<int>& gpus_per_node);
+
+// Calls the library and shows what came of it: the book or the summary on standard output, files
+// and warnings on standard error.
+core::Result<trace::CommandResult> run_and_show(
+    const Presentation& presentation,
+    const std::function<core::Result<trace::CommandResult>(core::Progress&)>& call);
+
+}  // namespace assay::cli

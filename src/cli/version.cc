@@ -1,0 +1,13 @@
+#include "cli/version.h"
+
+#include <fmt/core.h>
+
+namespace assay::cli {
+
+std::string version_text() {
+  // CMake fills these in: src/CMakeLists.txt.
+  return fmt::format("assay {}{}\nbuilt with {}, {}\nlibraries: {}\n", ASSAY_VERSION, ASSAY_COMMIT,
+                     ASSAY_COMPILER, ASSAY_BUILD, ASSAY_LIBRARIES);
+}
+
+}  // namespace assay::cli

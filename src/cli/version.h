@@ -1,0 +1,11 @@
+// What `assay --version` prints.
+#pragma once
+
+#include <string>
+
+namespace assay::cli {
+
+// Version, commit and kind of build, then the libraries with the versions built against.
+std::string version_text();
+
+}  // namespace assay::cli

@@ -1,0 +1,66 @@
+#include "core/interrupt.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+
+#include "core/temporary_file.h"
+
+namespace assay::core {
+namespace {
+
+// How long work may take to notice the first signal.
+constexpr unsigned kGraceSeconds = 1;
+
+std::atomic<bool> g_interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "written by a signal handler");
+
+void end_now(int /*signal*/) {
+  remove_temporary_files();
+  ::_exit(kInterruptedExitCode);
+}
+
+void ask_to_stop(int signal) {
+  if (g_interrupted.exchange(true)) end_now(signal);
+  ::alarm(kGraceSeconds);
+}
+
+void do_nothing(int /*signal*/) {}
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(signal, &action, nullptr);
+}
+
+// nohup and `command &` in scripts start programs with signals ignored; that wish stands.
+void handle_unless_ignored(int signal, void (*handler)(int)) {
+  struct sigaction current = {};
+  ::sigaction(signal, nullptr, &current);
+  if (current.sa_handler != SIG_IGN) handle(signal, handler);
+}
+
+}  // namespace
+
+void handle_interrupts() {
+  handle_unless_ignored(SIGINT, ask_to_stop);
+  handle_unless_ignored(SIGHUP, ask_to_stop);
+  handle(SIGTERM, ask_to_stop);
+  handle(SIGALRM, end_now);
+  // Not SIG_IGN: programs that we start would inherit it.
+  handle(SIGPIPE, do_nothing);
+}
+
+bool interrupted() {
+  return g_interrupted.load(std::memory_order_relaxed);
+}
+
+Status check_interrupt() {
+  if (interrupted()) return Error{"interrupted"};
+  return {};
+}
+
+}  // namespace assay::core

@@ -1,0 +1,21 @@
+// Ctrl-C, SIGTERM and SIGHUP: long work is asked to stop and gets a moment to do so; then, or at
+// the second signal, the program ends at once. Temporary files are removed either way.
+#pragma once
+
+#include "core/result.h"
+
+namespace assay::core {
+
+constexpr int kInterruptedExitCode = 130;
+
+// Call once, before threads start. Also keeps a closed pipe from killing the program: writes
+// fail with EPIPE instead.
+void handle_interrupts();
+
+// Cheap, for any thread: loops that can run for a second or more look at it.
+bool interrupted();
+
+// The same for functions that return a Result: ASSAY_TRY(core::check_interrupt()).
+Status check_interrupt();
+
+}  // namespace assay::core

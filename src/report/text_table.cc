@@ -1,0 +1,175 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/text.h"
+#include "model/table.h"
+#include "report/book.h"
+#include "report/characters.h"
+
+namespace assay::report {
+namespace {
+
+constexpr std::size_t kGap = 2;       // between two columns
+constexpr std::size_t kMinText = 10;  // a text column is not made narrower than this
+constexpr const char* kEllipsis = "…";
+
+enum class Alignment { kLeft, kRight };
+
+struct TextColumn {
+  std::string header;
+  std::vector<std::string> cells;
+  Alignment alignment = Alignment::kLeft;
+  std::size_t width = 0;
+  std::size_t min_width = 0;  // numbers are never cut, text down to kMinText
+};
+
+// Four significant digits; from 1000 on the whole part, which is never rounded away.
+std::string rounded(double value) {
+  if (std::isnan(value)) return "";
+  const double magnitude = std::fabs(value);
+  const bool whole_part = magnitude >= 1000 && magnitude < 1e15;
+  return whole_part ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+}
+
+std::string one_line(const std::string& text) {
+  std::string line = core::valid_utf8(text);
+  std::replace_if(
+      line.begin(), line.end(),
+      [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; }, ' ');
+  return line;
+}
+
+std::string displayed(const model::Cell& cell) {
+  if (const double* value = std::get_if<double>(&cell)) return rounded(*value);
+  if (const std::string* text = std::get_if<std::string>(&cell)) return one_line(*text);
+  return model::text(cell);
+}
+
+bool is_number(const model::Cell& cell) {
+  return std::holds_alternative<double>(cell) || std::holds_alternative<std::int64_t>(cell);
+}
+
+std::string cut(const std::string& text, std::size_t width) {
+  if (character_count(text) <= width) return text;
+  if (width == 0) return "";
+  return std::string(first_characters(text, width - 1)) + kEllipsis;
+}
+
+TextColumn make_column(const model::Table& table, std::size_t position, std::size_t rows) {
+  TextColumn column;
+  column.header = one_line(table.columns[position].name);
+  std::size_t content = 0;
+  bool has_text = false;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const model::Cell& cell = table.at(row, position);
+    column.cells.push_back(displayed(cell));
+    content = std::max(content, character_count(column.cells.back()));
+    if (is_number(cell)) column.alignment = Alignment::kRight;
+    has_text = has_text || std::holds_alternative<std::string>(cell);
+  }
+  column.width = std::max(content, character_count(column.header));
+  const std::size_t shortest = has_text ? std::min(content, kMinText) : content;
+  column.min_width = std::min(column.width, std::max(shortest, kMinText));
+  return column;
+}
+
+std::size_t total_width(const std::vector<TextColumn>& columns) {
+  std::size_t total = columns.empty() ? 0 : kGap * (columns.size() - 1);
+  for (const TextColumn& column : columns)
+    total += column.width;
+  return total;
+}
+
+// Narrows the widest of the columns that can still give way, one character at a time.
+void narrow(std::vector<TextColumn>& columns, std::size_t width) {
+  std::size_t total = total_width(columns);
+  for (; total > width; --total) {
+    TextColumn* widest = nullptr;
+    for (TextColumn& column : columns) {
+      const bool can_give_way = column.width > column.min_width;
+      if (can_give_way && (widest == nullptr || column.width > widest->width)) widest = &column;
+    }
+    if (widest == nullptr) return;
+    --widest->width;
+  }
+}
+
+// Leaves out last columns until the rest fits at its narrowest; the first always stays.
+std::size_t drop_columns(std::vector<TextColumn>& columns, std::size_t width) {
+  const auto narrowest = [&] {
+    std::size_t total = kGap * (columns.size() - 1);
+    for (const TextColumn& column : columns)
+      total += column.min_width;
+    return total;
+  };
+  std::size_t dropped = 0;
+  for (; columns.size() > 1 && narrowest() > width; ++dropped)
+    columns.pop_back();
+  if (columns.size() == 1) columns[0].min_width = std::min(columns[0].min_width, width);
+  return dropped;
+}
+
+std::string padded(const std::string& text, const TextColumn& column) {
+  const std::string shown = cut(text, column.width);
+  const std::string space(column.width - character_count(shown), ' ');
+  return column.alignment == Alignment::kRight ? space + shown : shown + space;
+}
+
+template <class TextOf>
+void append_line(std::string& out, const std::vector<TextColumn>& columns, TextOf text_of) {
+  std::string line;
+  for (const TextColumn& column : columns) {
+    if (!line.empty()) line.append(kGap, ' ');
+    line += padded(text_of(column), column);
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  out += line + '\n';
+}
+
+void append_rule(std::string& out, const std::vector<TextColumn>& columns) {
+  std::string line;
+  for (const TextColumn& column : columns) {
+    if (!line.empty()) line.append(kGap, ' ');
+    for (std::size_t i = 0; i < column.width; ++i)
+      line += "─";
+  }
+  out += line + '\n';
+}
+
+void append_left_out(std::string& out, std::size_t count, const char* noun, std::size_t width) {
+  if (count == 0) return;
+  out += cut(fmt::format("… and {} more {}{}", count, noun, count == 1 ? "" : "s"), width) + '\n';
+}
+
+}  // namespace
+
+std::string text_table(const model::Table& table, std::size_t width, std::size_t max_rows) {
+  std::string out;
+  if (!table.title.empty()) out += cut(one_line(table.title), width) + '\n';
+  for (const std::string& note : table.notes)
+    out += cut(one_line(note), width) + '\n';
+  if (table.columns.empty()) return out;
+
+  const std::size_t rows = std::min(table.row_count(), max_rows);
+  std::vector<TextColumn> columns;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    columns.push_back(make_column(table, c, rows));
+  }
+  const std::size_t dropped = drop_columns(columns, width);
+  narrow(columns, width);
+
+  append_line(out, columns, [](const TextColumn& column) { return column.header; });
+  append_rule(out, columns);
+  for (std::size_t row = 0; row < rows; ++row) {
+    append_line(out, columns, [&](const TextColumn& column) { return column.cells[row]; });
+  }
+  append_left_out(out, table.row_count() - rows, "row", width);
+  append_left_out(out, dropped, "column", width);
+  return out;
+}
+
+}  // namespace assay::report

@@ -1,0 +1,192 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <cmath>
+#include <csignal>
+#include <limits>
+
+#include "core/files.h"
+#include "report/book.h"
+#include "report/test_support.h"
+
+namespace assay::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::map<std::string, std::string> written(const model::Book& book) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "book.xlsx";
+  const core::Status status = write_xlsx(book, path);
+  EXPECT_TRUE(status.ok()) << status.error().message;
+  return unzipped(core::read_file(path).value());
+}
+
+model::Table small_table(const std::string& name) {
+  model::Table table{name, "", {{"name"}, {"change"}}};
+  table.add_row({"first", -12.5});
+  table.add_row({"second", 3.25});
+  return table;
+}
+
+TEST(Xlsx, CellsKeepTheirTypes) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  model::Book book{"types"};
+  book.tables.push_back({"t", "", {{"value"}}});
+  for (const model::Cell& cell :
+       {model::Cell{std::int64_t{-42}}, model::Cell{0.1}, model::Cell{true}, model::Cell{"=1+1"},
+        model::Cell{}, model::Cell{std::nan("")}, model::Cell{-kInfinity}, model::Cell{""}}) {
+    book.tables[0].add_row({cell});
+  }
+  const std::string sheet = written(book)["xl/worksheets/sheet1.xml"];
+  EXPECT_THAT(sheet, ::testing::ContainsRegex("<c r=\"A2\" s=\"[0-9]+\"><v>-42</v></c>"));
+  EXPECT_THAT(sheet, ::testing::ContainsRegex("<c r=\"A3\" s=\"[0-9]+\"><v>0\\.1</v></c>"));
+  EXPECT_THAT(sheet, HasSubstr("<c r=\"A4\" t=\"b\"><v>1</v></c>"));
+  EXPECT_THAT(sheet, HasSubstr("<c r=\"A5\" t=\"inlineStr\"><is><t>=1+1</t></is></c>"));
+  EXPECT_THAT(sheet, HasSubstr("<is><t>-inf</t></is>"));
+  for (const char* blank : {"\"A6\"", "\"A7\"", "\"A9\"", "<f>"}) {
+    EXPECT_THAT(sheet, Not(HasSubstr(blank)));
+  }
+  EXPECT_THAT(sheet, HasSubstr("<pane ySplit=\"1\" topLeftCell=\"A2\""));
+}
+
+TEST(Xlsx, FirstVisibleSheetIsActiveAndHiddenOnesAreHidden) {
+  model::Book book{"visibility"};
+  for (const char* name : {"Raw", "Dashboard", "More"})
+    book.tables.push_back(small_table(name));
+  book.tables[0].style.visibility = model::Visibility::kHidden;
+  const std::string workbook = written(book)["xl/workbook.xml"];
+  EXPECT_THAT(workbook, HasSubstr("<sheet name=\"Raw\" sheetId=\"1\" state=\"hidden\""));
+  EXPECT_THAT(workbook, HasSubstr("<sheet name=\"Dashboard\" sheetId=\"2\" r:id"));
+  EXPECT_THAT(workbook, HasSubstr("activeTab=\"1\""));
+}
+
+TEST(Xlsx, ColorScaleIsWhiteAtZero) {
+  model::Book book{"colors"};
+  book.tables.push_back(small_table("t"));
+  book.tables[0].style.color_scales = {"change", "a column that is not there"};
+  const std::string sheet = written(book)["xl/worksheets/sheet1.xml"];
+  EXPECT_THAT(sheet, HasSubstr("<conditionalFormatting sqref=\"B2:B3\">"));
+  EXPECT_THAT(sheet, HasSubstr("<cfvo type=\"min\" val=\"0\"/><cfvo type=\"num\" val=\"0\"/>"
+                               "<cfvo type=\"max\" val=\"0\"/><color rgb=\"FFF8696B\"/>"
+                               "<color rgb=\"FFFFFFFF\"/><color rgb=\"FF63BE7B\"/>"));
+}
+
+TEST(Xlsx, ColorScaleOfOneSidedColumnsKeepsItsSign) {
+  model::Book book{"colors"};
+  book.tables.push_back({"gains", "", {{"change"}}, {2.0, 5.0}});
+  book.tables.push_back({"losses", "", {{"change"}}, {-2.0, -5.0}});
+  for (model::Table& table : book.tables)
+    table.style.color_scales = {"change"};
+  auto members = written(book);
+  EXPECT_THAT(members["xl/worksheets/sheet1.xml"],
+              HasSubstr("<cfvo type=\"num\" val=\"-1\"/><cfvo type=\"num\" val=\"0\"/>"
+                        "<cfvo type=\"max\" val=\"0\"/>"));
+  EXPECT_THAT(members["xl/worksheets/sheet2.xml"],
+              HasSubstr("<cfvo type=\"min\" val=\"0\"/><cfvo type=\"num\" val=\"0\"/>"
+                        "<cfvo type=\"num\" val=\"1\"/>"));
+}
+
+TEST(Xlsx, ExcelTableHasNameStyleStripesAndFilter) {
+  model::Book book{"tables"};
+  book.tables.push_back(small_table("GPU Summary"));
+  book.tables[0].style.excel_table = true;
+  auto members = written(book);
+  const std::string table = members["xl/tables/table1.xml"];
+  EXPECT_THAT(table, HasSubstr("displayName=\"GPU_Summary\" ref=\"A1:B3\""));
+  EXPECT_THAT(table, HasSubstr("<autoFilter ref=\"A1:B3\"/>"));
+  EXPECT_THAT(table, HasSubstr("<tableColumn id=\"2\" name=\"change\"/>"));
+  EXPECT_THAT(table, HasSubstr("<tableStyleInfo name=\"TableStyleMedium2\" showFirstColumn=\"0\" "
+                               "showLastColumn=\"0\" showRowStripes=\"1\""));
+  EXPECT_THAT(members["xl/sharedStrings.xml"], HasSubstr("<t>second</t>"));
+}
+
+TEST(Xlsx, NotesTellWhatHeadersMean) {
+  model::Book book{"notes"};
+  book.tables.push_back(small_table("t"));
+  book.tables[0].title = "Times of a step";
+  book.tables[0].columns[1].description = "Positive is better";
+  book.tables[0].columns[1].unit = "%";
+  const std::string comments = written(book)["xl/comments1.xml"];
+  EXPECT_THAT(comments, HasSubstr("Times of a step"));
+  EXPECT_THAT(comments, HasSubstr("Positive is better\nUnit: %"));
+}
+
+TEST(Xlsx, SameBookGivesTheSameSheets) {
+  model::Book book{"same"};
+  book.tables.push_back(small_table("t"));
+  auto first = written(book);
+  auto second = written(book);
+  first.erase("docProps/core.xml");  // holds the time of writing
+  second.erase("docProps/core.xml");
+  EXPECT_EQ(first, second);
+}
+
+TEST(Xlsx, UnwritableFolderIsOneErrorWithThePath) {
+  const TemporaryFolder folder;
+  model::Book book{"b"};
+  book.tables.push_back(small_table("t"));
+  const core::Status status = write_xlsx(book, folder.path() / "missing" / "book.xlsx");
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("missing/book.xlsx"));
+}
+
+TEST(Xlsx, AWrongBookLeavesTheOldFile) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "book.xlsx";
+  ASSERT_TRUE(core::write_file(path, "old").ok());
+  model::Book book{"b"};
+  book.tables = {small_table("t"), small_table("T")};
+  EXPECT_FALSE(write_xlsx(book, path).ok());
+  EXPECT_EQ(core::read_file(path).value(), "old");
+  EXPECT_EQ(core::list_directory(folder.path()).value().size(), 1U);
+}
+
+// Stands for a disk that is full: files end at `bytes`, further writes fail.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+// The workbook itself would fit: only the uncompressed temporary file is cut.
+TEST(Xlsx, FullDiskForTemporaryFilesIsAnError) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "book.xlsx";
+  for (const bool excel_table : {false, true}) {
+    model::Book book{"b"};
+    book.tables.push_back(small_table("t"));
+    book.tables[0].style.excel_table = excel_table;
+    for (int i = 0; i < 20000; ++i)
+      book.tables[0].add_row({"the same text", 1.5});
+    const core::Status status = [&] {
+      const FileSizeLimit limit(400'000);
+      return write_xlsx(book, path);
+    }();
+    ASSERT_FALSE(status.ok());
+    EXPECT_THAT(status.error().message,
+                HasSubstr("book.xlsx': xl/worksheets/sheet1.xml is cut off"));
+    EXPECT_FALSE(std::filesystem::exists(path));
+  }
+}
+
+}  // namespace
+}  // namespace assay::report

@@ -1,0 +1,106 @@
+// What each `assay trace` command asks of the library, and what it gets back. The command line
+// fills a request and prints a CommandResult; nothing here writes to stdout or stderr.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/progress.h"
+#include "core/result.h"
+#include "model/table.h"
+#include "model/warnings.h"
+#include "trace/options.h"
+
+namespace assay::trace {
+
+enum class FileFormat { kXlsx, kCsv, kJson };
+
+// Where a command's books go.
+struct Output {
+  enum class Kind {
+    kFiles,  // into `folder`, in each of `formats`
+    kBook,   // no file: the one book that results comes back in CommandResult::book (`-o -`)
+  };
+  Kind kind = Kind::kFiles;
+  std::filesystem::path folder = {};  // empty: the command's own place, named beside it below
+  std::vector<FileFormat> formats = {FileFormat::kXlsx, FileFormat::kCsv, FileFormat::kJson};
+};
+
+// What every command has in common.
+struct Request {
+  Options options = {};
+  std::string architecture = {};  // bundled name or a JSON file; empty: what the trace says
+  unsigned threads = 0;           // 0: one per processor
+  Output output = {};
+};
+
+enum class Regression { kNone, kFound };
+
+struct CommandResult {
+  model::Book summary = {};  // short tables, the most telling first; for the terminal
+  std::optional<model::Book> book = std::nullopt;   // with Output::Kind::kBook
+  std::vector<std::filesystem::path> written = {};  // files, in the order of their writing
+  model::Warnings warnings = {};                    // of all traces
+  Regression regression = Regression::kNone;        // compare only
+};
+
+// Which parts of a configuration's analysis to make.
+enum class Parts { kAll, kIndividual, kCollective };
+
+// Individual report of each trace. Inputs are files, or folders that hold ranks. Output folder:
+// kReportFolder in the working directory. kBook needs inputs that lead to a single trace.
+inline constexpr const char* kReportFolder = "trace_report";
+
+struct ReportRequest : Request {
+  std::vector<std::filesystem::path> inputs = {};
+};
+
+core::Result<CommandResult> run_report(const ReportRequest& request, core::Progress& progress);
+
+// Report of the communication between the ranks under one folder. Output folder: kReportFolder.
+struct CollectivesRequest : Request {
+  std::filesystem::path folder = {};
+  std::optional<int> gpus_per_node = std::nullopt;  // otherwise what the trace says
+};
+
+core::Result<CommandResult> run_collectives(const CollectivesRequest& request,
+                                            core::Progress& progress);
+
+// Both for a configuration (a folder with torch_profiler/rank*, or that folder itself). Output
+// folder: kAnalysisFolder in the configuration.
+inline constexpr const char* kAnalysisFolder = "tracelens_analysis";
+
+enum class FileNames { kDocumented, kAlsoLegacy };  // legacy: perf_rank<N>.xlsx besides
+
+struct AnalyzeRequest : Request {
+  std::filesystem::path configuration = {};
+  Parts parts = Parts::kAll;
+  FileNames names = FileNames::kDocumented;
+  std::optional<int> gpus_per_node = std::nullopt;
+};
+
+core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Progress& progress);
+
+// Comparison of two configurations.
+enum class Source {
+  kTraces,   // analyse again
+  kReports,  // read what `analyze` left in kAnalysisFolder
+};
+
+struct CompareRequest : Request {
+  std::filesystem::path baseline = {};
+  std::filesystem::path test = {};
+  std::string baseline_label = {};  // empty: the folder's name
+  std::string test_label = {};
+  Source source = Source::kTraces;
+  Parts parts = Parts::kAll;  // of the analysis to read or make
+  bool gpu_timeline = true;   // gpu_timeline_comparison
+  bool collective = true;     // collective_comparison
+  bool final_report = true;   // final_analysis_report
+};
+
+core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress);
+
+}  // namespace assay::trace

@@ -1,0 +1,124 @@
+#include "trace/compare/answer.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/text.h"
+#include "trace/compare/collective_comparison.h"
+#include "trace/compare/timeline_words.h"
+
+namespace assay::trace {
+namespace {
+
+constexpr std::size_t kCollectivesTold = 3;
+
+// Nothing for a change from zero.
+std::string percent_in_words(const Change& change) {
+  if (std::isnan(change.percent)) return "";
+  return fmt::format("{:.1f} % {}, ", std::fabs(change.percent),
+                     change.percent >= 0 ? "less" : "more");
+}
+
+std::string collective_in_words(const CollectiveChange& change) {
+  const Change& latency = change.latency_us;
+  std::string text = fmt::format("{}: latency ", change.name);
+  if (latency.verdict == Verdict::kOnlyBaseline || latency.verdict == Verdict::kOnlyTest)
+    return text + verdict_text(latency, "instance");
+  text += fmt::format("{:.1f} to {:.1f} us ({}{})", latency.baseline, latency.test,
+                      percent_in_words(latency), verdict_text(latency, "instance"));
+  if (!std::isnan(change.bus_gbps.difference))
+    text += fmt::format(", bus bandwidth {:.1f} to {:.1f} GB/s", change.bus_gbps.baseline,
+                        change.bus_gbps.test);
+  if (!change.baseline_channels.empty() && !change.test_channels.empty())
+    text += fmt::format(", channels {} to {}", change.baseline_channels, change.test_channels);
+  return text;
+}
+
+void add_collectives(std::vector<AnswerLine>& lines, const Sides& sides) {
+  std::vector<std::string> texts;
+  for (const CollectiveChange& change : compare_collectives(sides)) {
+    if (texts.size() == kCollectivesTold) break;
+    texts.push_back(collective_in_words(change));
+  }
+  if (!texts.empty())
+    lines.push_back({"What did the collectives with most time do?", core::join(texts, "; ") + "."});
+}
+
+std::string side_in_words(const Configuration& side,
+                          Basis basis,
+                          const std::vector<TimelineFigure>& figures) {
+  std::set<std::int64_t> steps;
+  for (const TimelineFigure& figure : figures)
+    if (basis == Basis::kPerStep) steps.insert(figure.step);
+  return fmt::format("{}: {} ranks, {} profiled steps", side.label, side.ranks.size(),
+                     steps.size());
+}
+
+std::string compared_in_words(const Sides& sides, const TimelinePair& pair) {
+  std::string text = side_in_words(sides.baseline, pair.basis, pair.baseline) + "; " +
+                     side_in_words(sides.test, pair.basis, pair.test) + ".";
+  if (sides.baseline.ranks.size() != sides.test.ranks.size())
+    text += " The numbers of ranks differ, so the two did not do the same work.";
+  return text;
+}
+
+void add_left_out(std::vector<AnswerLine>& lines, const Sides& sides) {
+  std::vector<std::string> texts;
+  for (const Configuration* side : {&sides.baseline, &sides.test}) {
+    if (!side->left_out) continue;
+    const LeftOut& left_out = *side->left_out;
+    texts.push_back(
+        fmt::format("{}: {} kernels ({:.1f} ms over all ranks) leaked from before the "
+                    "profile, {} kernels ({:.1f} ms) outside the profiled steps",
+                    side->label, left_out.leaked_kernels, left_out.leaked_ms,
+                    left_out.outside_kernels, left_out.outside_ms));
+  }
+  if (!texts.empty())
+    lines.push_back({"What is left out of these figures?", core::join(texts, "; ") + "."});
+}
+
+}  // namespace
+
+Answer answer(const Sides& sides) {
+  const double confidence = sides.options.confidence;
+  const TimelinePair pair = timeline_pair(sides);
+  const std::vector<TimelineChange> changes =
+      compare_series(mean_over_ranks(pair.baseline), mean_over_ranks(pair.test), confidence);
+  Answer result;
+  result.total_time = single_change(std::nan(""), std::nan(""), model::Better::kLower);
+  const auto total = std::find_if(changes.begin(), changes.end(),
+                                  [](const auto& change) { return change.type == "total_time"; });
+  if (total != changes.end()) {
+    result.total_time = total->time_ms;
+    result.regression = total->time_ms.verdict == Verdict::kWorse;
+    result.lines = {{"Which setting is better?", in_words(*total, pair.basis, sides)},
+                    {"Is it real?", is_it_real(total->time_ms, pair.basis, confidence)},
+                    {"Where does it come from?", parts_in_words(changes, pair.basis)},
+                    {"Do the ranks agree?", ranks_in_words(pair, confidence)}};
+  } else {
+    result.lines = {{"Which setting is better?", "Unknown: neither side has a timeline."}};
+  }
+  const std::string coverage =
+      pair.basis == Basis::kPerStep ? coverage_in_words(sides) : std::string();
+  if (!coverage.empty())
+    result.lines.push_back({"Do the profiled steps hold all of the time?", coverage});
+  add_collectives(result.lines, sides);
+  result.lines.push_back({"What was compared?", compared_in_words(sides, pair)});
+  add_left_out(result.lines, sides);
+  return result;
+}
+
+model::Table answer_table(const Answer& answer) {
+  model::Table table{.name = "Answer",
+                     .title = "Which setting is better, where, and is it real?",
+                     .columns = {{.name = "Question"}, {.name = "Answer"}}};
+  for (const AnswerLine& line : answer.lines)
+    table.add_row({line.question, line.answer});
+  table.style.excel_table = true;
+  return table;
+}
+
+}  // namespace assay::trace

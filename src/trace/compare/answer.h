@@ -1,0 +1,31 @@
+// "Which setting is better, where, and is it real?" in words, for the dashboard and the
+// terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/table.h"
+#include "trace/compare/change.h"
+#include "trace/compare/configuration.h"
+
+namespace assay::trace {
+
+struct AnswerLine {
+  std::string question;
+  std::string answer;
+};
+
+struct Answer {
+  std::vector<AnswerLine> lines;  // the first one is the headline
+  Change total_time;              // per step; NaN means when a side has no timeline
+  // total_time is Worse, and its confidence interval leaves out zero.
+  bool regression = false;
+};
+
+Answer answer(const Sides& sides);
+
+// Sheet `Answer`: Question, Answer.
+model::Table answer_table(const Answer& answer);
+
+}  // namespace assay::trace

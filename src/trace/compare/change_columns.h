@@ -1,0 +1,36 @@
+// How a change is spread over columns, the same in every comparison sheet.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/table.h"
+#include "trace/compare/change.h"
+#include "trace/compare/configuration.h"
+
+namespace assay::trace {
+
+// kMeans: {B}_x, {T}_x, diff_x, percent_change_x, ratio_x.
+// kInterval: also ci_low_percent_x and ci_high_percent_x after the percentage.
+enum class ChangeDetail { kMeans, kInterval };
+
+struct Metric {
+  std::string name;  // "comm_latency_mean"
+  std::string unit = {};
+  model::Better better = model::Better::kLower;
+};
+
+void append_change_columns(model::Table& table,
+                           const Sides& sides,
+                           const Metric& metric,
+                           ChangeDetail detail);
+
+void append_change(std::vector<model::Cell>& row, const Change& change, ChangeDetail detail);
+
+// A figure of each side without judgement: {B}_x, {T}_x.
+void append_pair_columns(model::Table& table, const Sides& sides, const Metric& metric);
+
+// A visible comparison sheet: an Excel table, percentages coloured.
+void style_as_comparison(model::Table& table, const Sides& sides);
+
+}  // namespace assay::trace

@@ -1,0 +1,161 @@
+#include "trace/compare/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trace/compare/compare_test_util.h"
+
+namespace assay::trace {
+namespace {
+
+using model::text;
+using testing::book_of;
+using testing::cell_where;
+using ::testing::HasSubstr;
+using testing::implicit_sync;
+using testing::rank_report;
+
+// Communication is the rest of a step after 40 ms of computation.
+Configuration configuration(const std::string& label, const std::vector<double>& total_ms) {
+  std::vector<double> exposed;
+  for (const double time : total_ms)
+    exposed.push_back(time - 40);
+  const std::vector<double> computation(total_ms.size(), 40);
+  Configuration result{.label = label, .ranks = {}, .collectives = {}};
+  for (const int rank : {0, 1})
+    result.ranks.push_back(rank_report(rank, {{"computation_time", computation},
+                                              {"exposed_comm_time", exposed},
+                                              {"busy_time", total_ms},
+                                              {"total_time", total_ms}}));
+  result.collectives = book_of(implicit_sync(
+      {{"allreduce", 4, exposed[0], 100, 16}, {"allreduce", 4, exposed.back(), 100, 16}}));
+  return result;
+}
+
+std::string all_words(const Answer& answer) {
+  std::string result;
+  for (const AnswerLine& line : answer.lines)
+    result += line.question + " " + line.answer + "\n";
+  return result;
+}
+
+void expect_no_nan(const model::Book& book) {
+  for (const model::Table& table : book.tables)
+    for (const model::Cell& cell : table.cells) {
+      if (const double* value = std::get_if<double>(&cell)) {
+        EXPECT_EQ(*value, *value) << table.name;
+      }
+      EXPECT_EQ(text(cell).find("nan"), std::string::npos) << table.name << ": " << text(cell);
+    }
+}
+
+TEST(Compare, ARegressionIsToldAndExplained) {
+  const Configuration a = configuration("a", {60.0, 60.1, 59.9});
+  const Configuration b = configuration("b", {66.0, 66.1, 65.9});
+  const Comparison comparison = compare({a, b}).value();
+  EXPECT_TRUE(comparison.answer.regression);
+  const std::string words = all_words(comparison.answer);
+  EXPECT_THAT(words, HasSubstr("b is 10.00 % slower than a: 66.000 against 60.000 ms per step"));
+  EXPECT_THAT(words, HasSubstr("Is it real? Yes."));
+  EXPECT_THAT(words, HasSubstr("exposed_comm_time +6.000 ms (Worse), computation_time +0.000"));
+  EXPECT_THAT(words, HasSubstr("Worse on 2 of 2 ranks (0, 1)"));
+  EXPECT_THAT(words, HasSubstr("allreduce BFloat16 4: latency"));
+  EXPECT_THAT(words, HasSubstr("channels 16 to 16"));
+  EXPECT_FALSE(compare({b, a}).value().answer.regression);
+}
+
+TEST(Compare, TheDashboardIsFirstAndTheAnswerFollows) {
+  const Configuration a = configuration("a", {60.0, 60.1, 59.9});
+  const Configuration b = configuration("b", {57.0, 57.1, 56.9});
+  const Comparison comparison = compare({a, b}).value();
+  const model::Book& report = comparison.final_report;
+  EXPECT_EQ(report.tables[0].name, "Summary_Dashboard");
+  EXPECT_EQ(report.tables[1].name, "Answer");
+  const model::Table& dashboard = report.tables[0];
+  EXPECT_EQ(text(dashboard.at(0, 0)), "GPU_total_time");
+  EXPECT_EQ(text(cell_where(dashboard, "Metric", "GPU_total_time", "Verdict")), "Better");
+  EXPECT_EQ(text(cell_where(dashboard, "Metric", "GPU_total_time", "In words")),
+            "b is 5.00 % faster than a: 57.000 against 60.000 ms per step.");
+  EXPECT_GT(model::number(cell_where(dashboard, "Metric", "GPU_total_time", "95 % CI low (%)")), 0);
+  for (const model::Table& table : report.tables) {
+    EXPECT_LE(table.name.size(), 31U);
+    const bool raw = table.name.find("_Raw") != std::string::npos;
+    EXPECT_EQ(table.style.visibility == model::Visibility::kHidden, raw) << table.name;
+  }
+}
+
+TEST(Compare, EqualRunsAreSimilarEverywhere) {
+  const Configuration a = configuration("a", {60, 61, 62});
+  Configuration b = a;
+  b.label = "b";
+  const Comparison comparison = compare({a, b}).value();
+  EXPECT_FALSE(comparison.answer.regression);
+  EXPECT_THAT(all_words(comparison.answer), HasSubstr("No real difference between b and a"));
+  const model::Table& dashboard = comparison.final_report.tables[0];
+  for (std::size_t row = 0; row < dashboard.row_count(); ++row)
+    EXPECT_EQ(text(dashboard.at(row, *dashboard.column("Verdict"))), "Similar");
+  for (const model::Book* book : {&comparison.timeline_comparison,
+                                  &comparison.collective_comparison, &comparison.final_report})
+    expect_no_nan(*book);
+}
+
+TEST(Compare, WithoutStepsNothingIsClaimed) {
+  Configuration a = configuration("a", {60, 61, 62});
+  const Configuration b = configuration("b", {90, 91, 92});
+  testing::drop_steps(a);
+  const Comparison comparison = compare({a, b}).value();
+  EXPECT_FALSE(comparison.answer.regression);
+  EXPECT_THAT(all_words(comparison.answer), HasSubstr("whether that is real is unknown"));
+  expect_no_nan(comparison.final_report);
+}
+
+TEST(Compare, OneSideWithoutATimeline) {
+  const Configuration a = configuration("a", {60, 61});
+  Configuration b = configuration("b", {60, 61});
+  b.ranks.clear();
+  const Comparison comparison = compare({a, b}).value();
+  EXPECT_THAT(all_words(comparison.answer), HasSubstr("Only a has a total_time"));
+  EXPECT_THAT(all_words(comparison.answer), HasSubstr("numbers of ranks differ"));
+  expect_no_nan(comparison.final_report);
+}
+
+// The GPU's ProfilerStep ranges need not touch: what runs between them is in no step.
+TEST(Compare, StepsThatLeaveOutTimeAreNamed) {
+  const Configuration a = configuration("a", {60, 61});
+  EXPECT_EQ(all_words(answer({a, configuration("b", {60, 61})})).find("hold all"),
+            std::string::npos);
+  Configuration b = configuration("b", {60, 61});
+  for (RankReport& report : b.ranks) {
+    model::Table& whole = report.book.tables[0];
+    whole.at(3, *whole.column("time ms")) = 137.5;  // 121 ms of it in steps
+  }
+  const std::string words = all_words(answer({a, b}));
+  EXPECT_THAT(words, HasSubstr("100.0 % of the time of a and 88.0 % of that of b"));
+  EXPECT_THAT(words, HasSubstr("b is 13.64 % slower than a: 137.500 against 121.000 ms"));
+}
+
+TEST(Compare, LeftOutWorkIsNamed) {
+  Configuration a = configuration("a", {60, 61});
+  a.left_out = LeftOut{.leaked_kernels = 1234, .leaked_ms = 56.78};
+  const Configuration b = configuration("b", {60, 61});
+  EXPECT_THAT(all_words(answer({a, b})), HasSubstr("a: 1234 kernels (56.8 ms over all ranks)"));
+}
+
+TEST(Compare, RefusesSidesThatCannotBeToldApart) {
+  const Configuration a = configuration("run", {60, 61});
+  const auto error = [&a](Configuration other) {
+    const auto result = compare({a, other});
+    return result.ok() ? std::string() : result.error().message;
+  };
+  EXPECT_THAT(error(configuration("RUN", {60, 61})), HasSubstr("both configurations are called"));
+  EXPECT_THAT(error(configuration("", {60, 61})), HasSubstr("label is empty"));
+  EXPECT_THAT(error(configuration("diff", {60, 61})), HasSubstr("name of a comparison column"));
+  Configuration twice = configuration("b", {60, 61});
+  twice.ranks.push_back(twice.ranks[1]);
+  EXPECT_THAT(error(twice), HasSubstr("'b' has two reports of rank 1"));
+  EXPECT_THAT(error({.label = "b", .ranks = {}, .collectives = {}}),
+              HasSubstr("'b' has no timeline"));
+}
+
+}  // namespace
+}  // namespace assay::trace

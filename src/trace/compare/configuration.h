@@ -1,0 +1,51 @@
+// What a comparison reads: the tables of one configuration, wherever they come from (fresh
+// traces, or the JSON twins that an earlier analysis left beside its workbooks).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/table.h"
+#include "trace/options.h"
+
+namespace assay::trace {
+
+// `book` holds
+//   gpu_timeline        type, time ms, percent: one row a type, the whole counted time
+//   gpu_timeline_steps  step, type, time ms, percent: one row a profiled step and type; absent
+//                       when the trace names no steps
+struct RankReport {
+  int rank = 0;
+  model::Book book;
+};
+
+// GPU work that the figures leave out, summed over ranks.
+struct LeftOut {
+  std::int64_t leaked_kernels = 0;  // launched before the profile began
+  double leaked_ms = 0;
+  std::int64_t outside_kernels = 0;  // launched in the profile, but outside its steps
+  double outside_ms = 0;
+};
+
+struct Configuration {
+  std::string label;
+  std::vector<RankReport> ranks;
+  model::Book collectives;  // the sheets of the collective report; may be empty
+  std::optional<LeftOut> left_out = std::nullopt;
+};
+
+struct CompareOptions {
+  Compat compat = Compat::kNone;
+  double confidence = 0.95;
+};
+
+// The two sides of one comparison. Both outlive it.
+struct Sides {
+  const Configuration& baseline;
+  const Configuration& test;
+  CompareOptions options = {};
+};
+
+}  // namespace assay::trace

@@ -1,0 +1,89 @@
+#include "trace/compare/dashboard.h"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "trace/compare/rows.h"
+#include "trace/compare/timeline_comparison.h"
+#include "trace/compare/timeline_words.h"
+
+namespace assay::trace {
+namespace {
+
+using model::Cell;
+
+model::Table empty_dashboard(std::vector<model::Column> columns) {
+  model::Table table{.name = "Summary_Dashboard",
+                     .title = "Which setting is better, where, and is it real?",
+                     .columns = std::move(columns)};
+  table.style.excel_table = true;
+  return table;
+}
+
+// Decimal rounding of the exact binary value, as Python's round() does it.
+double rounded(double value) {
+  return std::strtod(fmt::format("{:.2f}", value).c_str(), nullptr);
+}
+
+const char* tracelens_status(double improvement) {
+  if (improvement > 0) return "Better";
+  return improvement < -1 ? "Worse" : "Similar";
+}
+
+}  // namespace
+
+model::Table dashboard(const Sides& sides, const Answer& answer) {
+  const std::string interval = fmt::format("{:.0f} % CI ", 100 * sides.options.confidence);
+  model::Table table =
+      empty_dashboard({{.name = "Metric"},
+                       {.name = "Baseline", .unit = "ms", .description = sides.baseline.label},
+                       {.name = "Test", .unit = "ms", .description = sides.test.label},
+                       {.name = "Improvement (%)", .unit = "%", .better = model::Better::kHigher},
+                       {.name = interval + "low (%)", .unit = "%"},
+                       {.name = interval + "high (%)", .unit = "%"},
+                       {.name = "Verdict"},
+                       {.name = "Baseline steps"},
+                       {.name = "Test steps"},
+                       {.name = "In words"}});
+  table.style.color_scales = {"Improvement (%)"};
+  for (const AnswerLine& line : answer.lines)
+    table.notes.push_back(line.answer);
+  const TimelinePair pair = timeline_pair(sides);
+  const bool steps = pair.basis == Basis::kPerStep;
+  for (const TimelineChange& change : compare_series(
+           mean_over_ranks(pair.baseline), mean_over_ranks(pair.test), sides.options.confidence)) {
+    const Change& time = change.time_ms;
+    table.add_row({"GPU_" + change.type, cell_of(time.baseline), cell_of(time.test),
+                   cell_of(time.percent), cell_of(time.percent_low), cell_of(time.percent_high),
+                   timeline_verdict(time, pair.basis),
+                   static_cast<std::int64_t>(steps ? time.baseline_count : 0),
+                   static_cast<std::int64_t>(steps ? time.test_count : 0),
+                   in_words(change, pair.basis, sides)});
+  }
+  return table;
+}
+
+model::Table tracelens_dashboard(const Sides& sides, const model::Table* summary_comparison) {
+  model::Table table = empty_dashboard({{.name = "Metric"},
+                                        {.name = "Baseline"},
+                                        {.name = "Test"},
+                                        {.name = "Improvement (%)"},
+                                        {.name = "Status"}});
+  if (summary_comparison == nullptr) return table;
+  for (std::size_t row = 0; row < summary_comparison->row_count(); ++row) {
+    const auto figure = [&](const std::string& column) {
+      return number_at(*summary_comparison, row, column);
+    };
+    const double improvement = figure("percent_change");
+    table.add_row({"GPU_" + model::text(summary_comparison->at(row, 0)),
+                   cell_of(rounded(figure(sides.baseline.label + "_time_ms"))),
+                   cell_of(rounded(figure(sides.test.label + "_time_ms"))),
+                   cell_of(rounded(improvement)), std::string(tracelens_status(improvement))});
+  }
+  return table;
+}
+
+}  // namespace assay::trace

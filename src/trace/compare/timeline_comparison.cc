@@ -1,0 +1,147 @@
+#include "trace/compare/timeline_comparison.h"
+
+#include <utility>
+
+#include "core/statistics.h"
+#include "trace/compare/change_columns.h"
+#include "trace/compare/combine.h"
+#include "trace/compare/rows.h"
+#include "trace/compare/timeline_comparison_tracelens.h"
+
+namespace assay::trace {
+namespace {
+
+using model::Cell;
+
+const TimelineSeries& series_of(const SeriesByType& types, const std::string& type) {
+  static const TimelineSeries kNone;
+  const auto found = types.find(type);
+  return found == types.end() ? kNone : found->second;
+}
+
+void append_columns(model::Table& table, const Sides& sides) {
+  append_pair_columns(table, sides, {.name = "time_ms", .unit = "ms"});
+  table.columns.push_back({.name = "diff_time_ms", .unit = "ms", .description = "test - baseline"});
+  table.columns.push_back({.name = "percent_change",
+                           .unit = "%",
+                           .better = model::Better::kHigher,
+                           .description = "100 (B-T)/B: positive when the test takes less time"});
+  for (const char* name : {"ci_low_percent", "ci_high_percent"})
+    table.columns.push_back(
+        {.name = name, .unit = "%", .description = "confidence interval of percent_change"});
+  for (const char* name : {"ci_low_ms", "ci_high_ms"})
+    table.columns.push_back(
+        {.name = name, .unit = "ms", .description = "confidence interval of diff_time_ms"});
+  table.columns.push_back(
+      {.name = "status", .description = "Similar when the interval holds zero"});
+  table.columns.push_back({.name = "ratio", .description = "test / baseline"});
+  append_pair_columns(table, sides,
+                      {.name = "percent", .unit = "%", .better = model::Better::kNeither});
+  table.columns.push_back({.name = "diff_percent", .unit = "%", .description = "test - baseline"});
+  append_pair_columns(table, sides, {.name = "steps", .better = model::Better::kNeither});
+}
+
+// Whole traces are one figure each, and no step.
+std::int64_t step_count(std::size_t values, Basis basis) {
+  return basis == Basis::kPerStep ? static_cast<std::int64_t>(values) : 0;
+}
+
+void append_cells(std::vector<Cell>& row, const TimelineChange& change, Basis basis) {
+  const Change& time = change.time_ms;
+  for (const double value : {time.baseline, time.test, time.difference, time.percent,
+                             time.percent_low, time.percent_high, time.low, time.high})
+    row.push_back(cell_of(value));
+  row.emplace_back(timeline_verdict(time, basis));
+  row.push_back(cell_of(time.ratio));
+  row.push_back(cell_of(change.baseline_percent));
+  row.push_back(cell_of(change.test_percent));
+  row.push_back(cell_of(change.test_percent - change.baseline_percent));
+  row.emplace_back(step_count(time.baseline_count, basis));
+  row.emplace_back(step_count(time.test_count, basis));
+}
+
+std::string basis_title(Basis basis) {
+  return basis == Basis::kPerStep
+             ? "milliseconds per profiled step, interval over steps"
+             : "milliseconds of the whole traces, which name no steps: no interval";
+}
+
+model::Table summary_comparison(const TimelinePair& pair, const Sides& sides) {
+  model::Table table{.name = "Summary_Comparison",
+                     .title = "Means over ranks; " + basis_title(pair.basis),
+                     .columns = {{.name = "type"}}};
+  append_columns(table, sides);
+  for (const TimelineChange& change : compare_series(
+           mean_over_ranks(pair.baseline), mean_over_ranks(pair.test), sides.options.confidence)) {
+    std::vector<Cell> row = {change.type};
+    append_cells(row, change, pair.basis);
+    table.add_row(std::move(row));
+  }
+  style_as_comparison(table, sides);
+  return table;
+}
+
+model::Table comparison_by_rank(const TimelinePair& pair, const Sides& sides) {
+  model::Table table{.name = "Comparison_By_Rank",
+                     .title = "Rank by rank; " + basis_title(pair.basis),
+                     .columns = {{.name = "rank"}, {.name = "type"}}};
+  append_columns(table, sides);
+  for (const auto& [rank, changes] : compare_ranks(pair, sides.options.confidence)) {
+    for (const TimelineChange& change : changes) {
+      std::vector<Cell> row = {static_cast<std::int64_t>(rank), change.type};
+      append_cells(row, change, pair.basis);
+      table.add_row(std::move(row));
+    }
+  }
+  style_as_comparison(table, sides);
+  return table;
+}
+
+}  // namespace
+
+std::string timeline_verdict(const Change& change, Basis basis) {
+  if (basis == Basis::kWholeTrace && change.verdict == Verdict::kUnknown)
+    return "Unknown: no steps";
+  return verdict_text(change, "step");
+}
+
+std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
+                                           const SeriesByType& test,
+                                           double confidence) {
+  std::vector<TimelineChange> changes;
+  for (const std::string& type : reading_order(baseline, test)) {
+    const TimelineSeries& b = series_of(baseline, type);
+    const TimelineSeries& t = series_of(test, type);
+    changes.push_back(
+        {.type = type,
+         .time_ms = measure_change(b.time_ms, t.time_ms, timeline_direction(type), confidence),
+         .baseline_percent = core::mean(b.percent),
+         .test_percent = core::mean(t.percent)});
+  }
+  return changes;
+}
+
+std::map<int, std::vector<TimelineChange>> compare_ranks(const TimelinePair& pair,
+                                                         double confidence) {
+  std::map<int, SeriesByType> baseline = by_rank(pair.baseline);
+  std::map<int, SeriesByType> test = by_rank(pair.test);
+  for (const auto& [rank, series] : test)
+    baseline.try_emplace(rank);
+  std::map<int, std::vector<TimelineChange>> changes;
+  for (const auto& [rank, series] : baseline)
+    changes[rank] = compare_series(series, test[rank], confidence);
+  return changes;
+}
+
+model::Book timeline_comparison(const Sides& sides) {
+  if (sides.options.compat == Compat::kTraceLens) return tracelens_timeline_comparison(sides);
+  const TimelinePair pair = timeline_pair(sides);
+  model::Book book{.title = sides.test.label + " against " + sides.baseline.label};
+  book.tables.push_back(summary_comparison(pair, sides));
+  book.tables.push_back(comparison_by_rank(pair, sides));
+  for (model::Table& table : combined_timelines(sides).tables)
+    book.tables.push_back(std::move(table));
+  return book;
+}
+
+}  // namespace assay::trace

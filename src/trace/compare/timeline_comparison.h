@@ -1,0 +1,41 @@
+// gpu_timeline_comparison: the GPU timelines of two configurations and what changed.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/table.h"
+#include "trace/compare/change.h"
+#include "trace/compare/configuration.h"
+#include "trace/compare/timeline_samples.h"
+
+namespace assay::trace {
+
+// One row of a timeline, compared. `percent` columns are shares of the total time.
+struct TimelineChange {
+  std::string type;
+  Change time_ms;
+  double baseline_percent = 0;
+  double test_percent = 0;
+};
+
+// In reading order.
+std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
+                                           const SeriesByType& test,
+                                           double confidence);
+
+// The same for each rank of either side.
+std::map<int, std::vector<TimelineChange>> compare_ranks(const TimelinePair& pair,
+                                                         double confidence);
+
+// Sheets Summary_Comparison and Comparison_By_Rank and the combined ones of timeline_summary.
+// Times are means per profiled step (whole traces when a side names no steps), each with a
+// confidence interval over steps and a verdict. For kTraceLens: its sheets in its order, means
+// over ranks of the whole trace, its thresholds of 1 %.
+model::Book timeline_comparison(const Sides& sides);
+
+// As verdict_text, with the reason when there are no steps at all.
+std::string timeline_verdict(const Change& change, Basis basis);
+
+}  // namespace assay::trace

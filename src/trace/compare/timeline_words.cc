@@ -1,0 +1,132 @@
+#include "trace/compare/timeline_words.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "core/text.h"
+
+namespace assay::trace {
+namespace {
+
+// These add up to total_time.
+constexpr std::array<const char*, 6> kParts = {"computation_time",    "exposed_comm_time",
+                                               "exposed_memcpy_time", "idle_time",
+                                               "micro_idle_time",     "macro_idle_time"};
+
+const char* per_step(Basis basis) {
+  return basis == Basis::kPerStep ? " per step" : "";
+}
+
+std::string faster_or_slower(const Change& change) {
+  if (std::isnan(change.percent)) return fmt::format("{:+.3f} ms away", change.difference);
+  return fmt::format("{:.2f} % {}", std::fabs(change.percent),
+                     change.percent >= 0 ? "faster" : "slower");
+}
+
+std::string total_in_words(const TimelineChange& total, Basis basis, const Sides& sides) {
+  const Change& change = total.time_ms;
+  const std::string figures =
+      fmt::format("{:.3f} against {:.3f} ms{}", change.test, change.baseline, per_step(basis));
+  const std::string& baseline = sides.baseline.label;
+  const std::string& test = sides.test.label;
+  switch (change.verdict) {
+    case Verdict::kOnlyBaseline:
+      return fmt::format("Only {} has a total_time: nothing to compare.", baseline);
+    case Verdict::kOnlyTest:
+      return fmt::format("Only {} has a total_time: nothing to compare.", test);
+    case Verdict::kSimilar:
+      return fmt::format("No real difference between {} and {}: {}.", test, baseline, figures);
+    case Verdict::kUnknown:
+      return fmt::format("{} looks {} than {} ({}), but whether that is real is unknown.", test,
+                         faster_or_slower(change), baseline, figures);
+    default:
+      return fmt::format("{} is {} than {}: {}.", test, faster_or_slower(change), baseline,
+                         figures);
+  }
+}
+
+}  // namespace
+
+std::string in_words(const TimelineChange& change, Basis basis, const Sides& sides) {
+  if (change.type == "total_time") return total_in_words(change, basis, sides);
+  const std::string verdict = timeline_verdict(change.time_ms, basis);
+  if (std::isnan(change.time_ms.difference)) return verdict + ".";
+  return fmt::format("{}: {:+.3f} ms{}.", verdict, change.time_ms.difference, per_step(basis));
+}
+
+std::string is_it_real(const Change& change, Basis basis, double confidence) {
+  if (change.verdict == Verdict::kOnlyBaseline || change.verdict == Verdict::kOnlyTest)
+    return "Unknown. One side has no timeline.";
+  if (basis == Basis::kWholeTrace)
+    return "Unknown. A side names no profiled steps, so there is nothing to take the noise from.";
+  const std::string steps =
+      fmt::format("{} and {} steps", change.baseline_count, change.test_count);
+  if (change.verdict == Verdict::kUnknown)
+    return fmt::format("Unknown. A confidence interval needs 2 steps on each side; here {}.",
+                       steps);
+  const bool real = is_real(change.verdict);
+  const std::string interval =
+      std::isnan(change.percent_low)
+          ? fmt::format("change is {:+.3f} to {:+.3f} ms", change.low, change.high)
+          : fmt::format("improvement is {:+.2f} to {:+.2f} %", change.percent_low,
+                        change.percent_high);
+  return fmt::format(
+      "{}. The {:.0f} % confidence interval of the {} ({}): it {} zero. It knows the noise between "
+      "the steps of these two runs, not between repeated runs.",
+      real ? "Yes" : "No", 100 * confidence, interval, steps, real ? "leaves out" : "holds");
+}
+
+std::string parts_in_words(const std::vector<TimelineChange>& changes, Basis basis) {
+  std::vector<TimelineChange> parts;
+  for (const TimelineChange& change : changes) {
+    const bool part = std::find(kParts.begin(), kParts.end(), change.type) != kParts.end();
+    if (part && !std::isnan(change.time_ms.difference)) parts.push_back(change);
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+    return std::fabs(a.time_ms.difference) > std::fabs(b.time_ms.difference);
+  });
+  std::vector<std::string> texts;
+  texts.reserve(parts.size());
+  for (const TimelineChange& part : parts)
+    texts.push_back(fmt::format("{} {:+.3f} ms ({})", part.type, part.time_ms.difference,
+                                timeline_verdict(part.time_ms, basis)));
+  return texts.empty() ? "Unknown." : core::join(texts, ", ") + ".";
+}
+
+std::string ranks_in_words(const TimelinePair& pair, double confidence) {
+  std::map<std::string, std::vector<std::string>> ranks_by_verdict;
+  const auto ranks = compare_ranks(pair, confidence);
+  for (const auto& [rank, changes] : ranks)
+    for (const TimelineChange& change : changes)
+      if (change.type == "total_time")
+        ranks_by_verdict[timeline_verdict(change.time_ms, pair.basis)].push_back(
+            std::to_string(rank));
+  std::vector<std::string> texts;
+  texts.reserve(ranks_by_verdict.size());
+  for (const auto& [verdict, members] : ranks_by_verdict)
+    texts.push_back(fmt::format("{} on {} of {} ranks ({})", verdict, members.size(), ranks.size(),
+                                core::join(members, ", ")));
+  return texts.empty() ? "Unknown." : "total_time is " + core::join(texts, "; ") + ".";
+}
+
+std::string coverage_in_words(const Sides& sides) {
+  constexpr double kCovered = 0.99;
+  const StepCoverage baseline = step_coverage(sides.baseline.ranks);
+  const StepCoverage test = step_coverage(sides.test.ranks);
+  const bool known = !std::isnan(baseline.share) && !std::isnan(test.share);
+  if (!known || std::min(baseline.share, test.share) >= kCovered) return "";
+  const Change whole = single_change(baseline.whole_ms, test.whole_ms, model::Better::kLower);
+  return fmt::format(
+      "No: their windows hold {:.1f} % of the time of {} and {:.1f} % of that of {}; the rest runs "
+      "between them. From the first step's start to the last one's end, {} is {} than {}: {:.3f} "
+      "against {:.3f} ms.",
+      100 * baseline.share, sides.baseline.label, 100 * test.share, sides.test.label,
+      sides.test.label, faster_or_slower(whole), sides.baseline.label, test.whole_ms,
+      baseline.whole_ms);
+}
+
+}  // namespace assay::trace

@@ -1,0 +1,116 @@
+// For tests: reads the CSV files of ../shared/golden and compares tables with them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/files.h"
+#include "core/result.h"
+#include "model/table.h"
+
+namespace assay::trace::testing {
+
+// The folder of golden figures; it may be absent.
+inline std::filesystem::path golden_folder() {
+  return std::filesystem::path(ASSAY_SOURCE_DIR) / "../shared/golden/trace";
+}
+
+#define ASSAY_SKIP_WITHOUT_GOLDEN()                                       \
+  if (!std::filesystem::exists(::assay::trace::testing::golden_folder())) \
+  GTEST_SKIP() << "the golden figures in ../shared/golden/trace are not here"
+
+// RFC 4180 records.
+inline std::vector<std::vector<std::string>> csv_records(std::string_view text) {
+  std::vector<std::vector<std::string>> records(1, {""});
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+      records.back().back() += text[++i];
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && c == ',') {
+      records.back().emplace_back();
+    } else if (!quoted && c == '\n') {
+      records.push_back({""});
+    } else if (quoted || c != '\r') {
+      records.back().back() += c;
+    }
+  }
+  if (records.back().size() == 1 && records.back().front().empty()) records.pop_back();
+  return records;
+}
+
+// A number where the text is one, nothing where it is empty, else the text.
+inline model::Cell csv_cell(const std::string& text) {
+  if (text.empty()) return {};
+  char* end = nullptr;
+  errno = 0;
+  const std::int64_t integer = std::strtoll(text.c_str(), &end, 10);
+  if (*end == '\0' && errno == 0) return integer;
+  const double real = std::strtod(text.c_str(), &end);
+  if (*end == '\0') return real;
+  return text;
+}
+
+// The table is called like the file.
+inline core::Result<model::Table> read_csv_table(const std::filesystem::path& path) {
+  const std::string text = ASSAY_TRY(core::read_file(path));
+  const auto records = csv_records(text);
+  if (records.empty()) return core::Error{path.string() + " is empty"};
+  model::Table table{.name = path.stem().string(), .title = "", .columns = {}};
+  for (const std::string& name : records.front())
+    table.columns.push_back({.name = name});
+  for (std::size_t r = 1; r < records.size(); ++r) {
+    if (records[r].size() != records.front().size())
+      return core::Error{path.string() + ": ragged row " + std::to_string(r)};
+    for (const std::string& field : records[r])
+      table.cells.push_back(csv_cell(field));
+  }
+  return table;
+}
+
+// Every CSV file of a folder, as a book.
+inline core::Result<model::Book> read_csv_book(const std::filesystem::path& folder) {
+  model::Book book;
+  for (const auto& path : ASSAY_TRY(core::list_directory(folder))) {
+    const std::filesystem::path file = folder / path.filename();
+    if (file.extension() == ".csv") book.tables.push_back(ASSAY_TRY(read_csv_table(file)));
+  }
+  return book;
+}
+
+inline bool same_cell(const model::Cell& actual, const model::Cell& expected, double tolerance) {
+  const double a = model::number(actual);
+  const double e = model::number(expected);
+  if (std::isnan(a) || std::isnan(e)) return model::text(actual) == model::text(expected);
+  constexpr double kCancellation = 1e-9;  // differences of nearly equal figures
+  return std::fabs(a - e) <= tolerance * std::fabs(e) + kCancellation;
+}
+
+// Same columns in the same order, same rows in the same order.
+inline void expect_same_table(const model::Table& actual,
+                              const model::Table& expected,
+                              double tolerance) {
+  SCOPED_TRACE(expected.name);
+  ASSERT_EQ(actual.columns.size(), expected.columns.size());
+  for (std::size_t c = 0; c < actual.columns.size(); ++c)
+    ASSERT_EQ(actual.columns[c].name, expected.columns[c].name);
+  ASSERT_EQ(actual.row_count(), expected.row_count());
+  for (std::size_t r = 0; r < actual.row_count(); ++r)
+    for (std::size_t c = 0; c < actual.columns.size(); ++c)
+      EXPECT_TRUE(same_cell(actual.at(r, c), expected.at(r, c), tolerance))
+          << "row " << r << ", " << expected.columns[c].name << ": " << model::text(actual.at(r, c))
+          << ", expected " << model::text(expected.at(r, c));
+}
+
+}  // namespace assay::trace::testing

@@ -1,0 +1,227 @@
+#include "trace/reader/reader.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "core/files.h"
+#include "core/memory_source.h"
+
+namespace assay::trace {
+namespace {
+
+core::Result<model::Trace> read_text(std::string_view text, std::size_t piece_bytes = 1 << 16) {
+  core::MemorySource source(text, piece_bytes);
+  return read_trace(source, "test.json");
+}
+
+std::string document(std::string_view events) {
+  return fmt::format(R"({{"schemaVersion": 1, "distributedInfo": {{"rank": 3, "world_size": 8}},
+    "deviceProperties": [{{"name": "NVIDIA H200"}}, {{"name": "NVIDIA H200"}}],
+    "traceEvents": [{}], "traceName": "x"}})",
+                     events);
+}
+
+constexpr std::string_view kKernel =
+    R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 4339292520389.508,
+        "dur": 26.144, "args": {"stream": 7, "device": 0, "correlation": 11645,
+        "grid": [24, 1, 1], "block": [640, 2, 1]}})";
+
+std::int64_t count_of(const model::Trace& trace, std::string_view reason) {
+  for (const model::Warning& w : trace.warnings.all()) {
+    if (w.reason.find(reason) != std::string::npos) return w.count;
+  }
+  return 0;
+}
+
+TEST(Reader, ReadsTimesToTheNanosecondAndTheArgsThatAreNeeded) {
+  const auto trace = read_text(document(kKernel));
+  ASSERT_TRUE(trace.ok()) << trace.error().message;
+  EXPECT_EQ(trace.value().rank, 3);
+  EXPECT_EQ(trace.value().world_size, 8);
+  EXPECT_EQ(trace.value().device_count, 2);
+  EXPECT_EQ(trace.value().gpu_name, "NVIDIA H200");
+  ASSERT_EQ(trace.value().gpu_events.size(), 1U);
+  const model::GpuEvent& kernel = trace.value().gpu_events[0];
+  EXPECT_EQ(kernel.start_ns, 4339292520389508);
+  EXPECT_EQ(kernel.duration_ns, 26144);
+  EXPECT_EQ(kernel.correlation, 11645);
+  EXPECT_EQ(kernel.stream, 7);
+  EXPECT_EQ(kernel.grid[0], 24U);
+  EXPECT_EQ(kernel.block[1], 2U);
+  EXPECT_TRUE(trace.value().warnings.empty());
+}
+
+// Wherever a read ends, inside a string, an escape or a number, the result is the same.
+TEST(Reader, PieceSizeDoesNotMatter) {
+  const std::string text = document(fmt::format(
+      R"({0}, {{"ph":"X","cat":"cpu_op","name":"a \"quoted\" [name] \\","pid":"p","tid":1,
+         "ts":1,"dur":2.5,"args":{{"Input Dims":[[2,3],[]],"Sequence number":9}}}}, {0})",
+      kKernel));
+  for (const std::size_t piece : {1, 2, 3, 7, 63, 64, 65, 100000}) {
+    const auto trace = read_text(text, piece);
+    ASSERT_TRUE(trace.ok());
+    EXPECT_EQ(trace.value().gpu_events.size(), 2U);
+    ASSERT_EQ(trace.value().cpu_ops.size(), 1U);
+    const model::CpuOp& op = trace.value().cpu_ops[0];
+    EXPECT_EQ(trace.value().text(op.name), R"(a "quoted" [name] \)");
+    EXPECT_EQ(trace.value().text(op.input_dims), "[[2,3],[]]");
+    EXPECT_EQ(op.duration_ns, 2500);
+    EXPECT_EQ(op.sequence, 9);
+    EXPECT_EQ(op.uid, 1U);
+  }
+}
+
+TEST(Reader, AcceptsABareArrayOfEvents) {
+  const auto trace = read_text(fmt::format("[{}]", kKernel));
+  ASSERT_TRUE(trace.ok());
+  EXPECT_EQ(trace.value().gpu_events.size(), 1U);
+  EXPECT_EQ(trace.value().rank, std::nullopt);
+}
+
+TEST(Reader, ArgsMayStandBeforeTheCategory) {
+  const auto trace = read_text(document(
+      R"({"args": {"correlation": 5}, "name": "k", "ts": 1, "dur": 1, "pid": 0, "tid": 0,
+          "cat": "kernel", "ph": "X"})"));
+  ASSERT_TRUE(trace.ok());
+  ASSERT_EQ(trace.value().gpu_events.size(), 1U);
+  EXPECT_EQ(trace.value().gpu_events[0].correlation, 5);
+}
+
+struct BadNumber {
+  const char* ts;
+  const char* dur;
+  const char* reason;
+  std::size_t events_kept;
+};
+
+class ReaderBadNumbers : public testing::TestWithParam<BadNumber> {};
+
+TEST_P(ReaderBadNumbers, AreCountedAndNeverEnterATotal) {
+  const BadNumber& bad = GetParam();
+  const auto trace = read_text(document(fmt::format(
+      R"({{"ph":"X","cat":"kernel","name":"bad","pid":0,"tid":7,"ts":{},"dur":{},"args":{{}}}},{})",
+      bad.ts, bad.dur, kKernel)));
+  ASSERT_TRUE(trace.ok());
+  EXPECT_EQ(trace.value().gpu_events.size(), bad.events_kept);
+  EXPECT_EQ(count_of(trace.value(), bad.reason), 1);
+  std::int64_t total = 0;
+  for (const model::GpuEvent& event : trace.value().gpu_events)
+    total += event.duration_ns;
+  EXPECT_LE(total, 26144 + 2000);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All,
+    ReaderBadNumbers,
+    testing::Values(BadNumber{"1", "NaN", "duration that is not a number", 2},
+                    BadNumber{"1", "-5.5", "negative duration", 2},
+                    BadNumber{"1", "1e15", "more than a day", 2},
+                    BadNumber{"1", "1e300", "duration that is not a number", 2},
+                    BadNumber{"1", "Infinity", "duration that is not a number", 2},
+                    BadNumber{"1", "null", "without a duration", 2},
+                    BadNumber{"1", "\"2\"", "number written as text", 2},
+                    BadNumber{"1", "\"two\"", "duration that is not a number", 2},
+                    BadNumber{"1", "[2]", "duration that is not a number", 2},
+                    BadNumber{"NaN", "2", "start time (ts) that is not a number", 1},
+                    BadNumber{"null", "2", "without a start time", 1},
+                    BadNumber{"1e30", "2", "start time (ts) that is not a number", 1}));
+
+TEST(Reader, TruncatedTextGivesTheCompleteEvents) {
+  const std::string whole = document(fmt::format("{0},{0},{0}", kKernel));
+  const std::size_t third = whole.rfind(R"({"ph")");
+  const auto trace = read_text(std::string_view(whole).substr(0, third + 40));
+  ASSERT_TRUE(trace.ok());
+  EXPECT_EQ(trace.value().gpu_events.size(), 2U);
+  EXPECT_EQ(trace.value().rank, 3);
+  EXPECT_TRUE(trace.value().truncated);
+  EXPECT_EQ(count_of(trace.value(), "truncated"), 1);
+}
+
+TEST(Reader, RepairsTextsAndCountsThem) {
+  const std::string event =
+      R"({"ph":"X","cat":"kernel","name":"X","pid":0,"tid":7,"ts":1,"dur":2,"args":{}})";
+  std::string bad_utf8 = event;
+  bad_utf8.replace(bad_utf8.find("\"X\",\"pid"), 3, "\"\xFF\xC3\"");
+  std::string control = event;
+  control.replace(control.find("\"X\",\"pid"), 3, "\"a\nb\"");
+  const auto trace = read_text(document(fmt::format("{},{},{}", bad_utf8, control, kKernel)));
+  ASSERT_TRUE(trace.ok());
+  ASSERT_EQ(trace.value().gpu_events.size(), 3U);
+  EXPECT_EQ(trace.value().text(trace.value().gpu_events[0].name), "\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(trace.value().text(trace.value().gpu_events[1].name), "a b");
+  EXPECT_EQ(trace.value().gpu_events[2].uid, 2U);
+  EXPECT_EQ(count_of(trace.value(), "UTF-8"), 1);
+  EXPECT_EQ(count_of(trace.value(), "control characters"), 1);
+}
+
+TEST(Reader, LeavesOutOnlyTheUnreadableEvent) {
+  const auto trace =
+      read_text(document(fmt::format(R"({0}, {{"ph" "X", , "name"}}, 17, null, {0})", kKernel)));
+  ASSERT_TRUE(trace.ok());
+  EXPECT_EQ(trace.value().gpu_events.size(), 2U);
+  EXPECT_EQ(count_of(trace.value(), "unreadable event"), 1);
+}
+
+TEST(Reader, TextPidsMakeTracks) {
+  const auto trace = read_text(document(
+      R"({"ph":"M","name":"process_name","pid":"Spans","tid":0,"args":{"name":"spans"}},
+         {"ph":"X","cat":"cpu_op","name":"a","pid":"Spans","tid":"t","ts":1,"dur":1}})"));
+  ASSERT_TRUE(trace.ok());
+  ASSERT_EQ(trace.value().cpu_ops.size(), 1U);
+  const model::Track& track = trace.value().tracks[trace.value().cpu_ops[0].track];
+  EXPECT_EQ(trace.value().text(track.process), "Spans");
+  EXPECT_EQ(trace.value().text(trace.value().process_names.at(track.process)), "spans");
+}
+
+TEST(Reader, EmptyTraceIsAnEmptyTrace) {
+  const auto trace = read_text(document(""));
+  ASSERT_TRUE(trace.ok());
+  EXPECT_EQ(trace.value().event_count, 0U);
+}
+
+TEST(Reader, NamesWhatIsNotATrace) {
+  EXPECT_THAT(read_text("").error().message, testing::HasSubstr("is empty"));
+  EXPECT_THAT(read_text("hello").error().message, testing::HasSubstr("traceEvents"));
+  EXPECT_THAT(read_text(R"({"nodes": [1, 2]})").error().message,
+              testing::HasSubstr("not a PyTorch profiler trace"));
+  EXPECT_THAT(read_trace("/nonexistent/trace.json").error().message,
+              testing::HasSubstr("No such file"));
+}
+
+// The bundled traces, whole and with the gzip stream cut in the middle.
+TEST(Reader, ReadsGzipAndTheSoundPartOfACutOne) {
+  const std::filesystem::path path = std::filesystem::path(ASSAY_SOURCE_DIR) /
+                                     "samples/traces-2gpu/ctas_default/torch_profiler/rank1/"
+                                     "trace.json.gz";
+  const auto whole = read_trace(path);
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  EXPECT_EQ(whole.value().rank, 1);
+  EXPECT_TRUE(whole.value().warnings.empty());
+  EXPECT_EQ(whole.value().recorded_ranks.size(), 1U);
+
+  const std::string bytes = core::read_file(path).value();
+  const auto cut_path = std::filesystem::temp_directory_path() /
+                        fmt::format("assay_reader_test_{}.json.gz", ::getpid());
+  ASSERT_TRUE(core::write_file(cut_path, bytes.substr(0, bytes.size() / 2)).ok());
+  const auto cut = read_trace(cut_path);
+  ASSERT_TRUE(cut.ok()) << cut.error().message;
+  EXPECT_TRUE(cut.value().truncated);
+  EXPECT_GT(cut.value().event_count, whole.value().event_count / 4);
+  EXPECT_LT(cut.value().event_count, whole.value().event_count);
+  EXPECT_EQ(count_of(cut.value(), "gzip data end early"), 1);
+
+  std::string damaged = bytes;
+  for (std::size_t i = damaged.size() / 2; i < damaged.size() / 2 + 64; ++i)
+    damaged[i] = '\xAA';
+  ASSERT_TRUE(core::write_file(cut_path, damaged).ok());
+  const auto broken = read_trace(cut_path);
+  ASSERT_TRUE(broken.ok());
+  EXPECT_FALSE(broken.value().warnings.empty());
+  std::filesystem::remove(cut_path);
+}
+
+}  // namespace
+}  // namespace assay::trace

@@ -1,0 +1,182 @@
+#include "trace/run.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "core/files.h"
+#include "core/parallel.h"
+
+namespace assay::trace {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_trace_file(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return (name.ends_with(".json") || name.ends_with(".json.gz")) && fs::is_regular_file(path);
+}
+
+// N of the last "rankN", "rank_N", "rank-N" or "rank[N" in a name.
+std::optional<int> rank_in_name(std::string_view name) {
+  const std::size_t at = name.rfind("rank");
+  if (at == std::string_view::npos) return std::nullopt;
+  name.remove_prefix(at + 4);
+  if (!name.empty() && std::string_view("_-[").find(name.front()) != std::string_view::npos) {
+    name.remove_prefix(1);
+  }
+  int rank = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rank);
+  if (error != std::errc() || rank < 0) return std::nullopt;
+  return rank;
+}
+
+core::Result<std::vector<fs::path>> trace_files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const fs::path& name : ASSAY_TRY(core::list_directory(folder))) {
+    if (is_trace_file(folder / name)) files.push_back(folder / name);
+  }
+  return files;
+}
+
+core::Result<std::vector<RankFile>> rank_folders_in(const fs::path& folder,
+                                                    model::Warnings& warnings) {
+  std::vector<RankFile> found;
+  for (const fs::path& name : ASSAY_TRY(core::list_directory(folder))) {
+    const std::optional<int> rank = rank_in_name(name.string());
+    if (!rank || !name.string().starts_with("rank") || !fs::is_directory(folder / name)) continue;
+    const std::vector<fs::path> files = ASSAY_TRY(trace_files_in(folder / name));
+    if (files.empty()) {
+      warnings.add("rank folder without a *.json or *.json.gz file", "the rank is missing",
+                   (folder / name).string());
+      continue;
+    }
+    if (files.size() > 1) {
+      warnings.add("rank folder with several traces", "the last by name is used",
+                   files.back().string());
+    }
+    found.push_back({rank, files.back()});
+  }
+  return found;
+}
+
+core::Result<std::vector<RankFile>> files_in_folder(const fs::path& folder,
+                                                    model::Warnings& warnings) {
+  for (const fs::path& candidate : {folder, folder / "torch_profiler"}) {
+    if (!fs::is_directory(candidate)) continue;
+    std::vector<RankFile> found = ASSAY_TRY(rank_folders_in(candidate, warnings));
+    if (!found.empty()) return found;
+  }
+  std::vector<RankFile> found;
+  for (const fs::path& file : ASSAY_TRY(trace_files_in(folder))) {
+    found.push_back({rank_in_name(file.filename().string()), file});
+  }
+  if (found.empty()) {
+    return core::Error{fmt::format(
+        "no traces in '{}': expected folders rank0, rank1, … (or torch_profiler/rank0, …) with a "
+        "*.json or *.json.gz file each, or such files themselves",
+        folder.string())};
+  }
+  return found;
+}
+
+// What most record_param_comms events say.
+std::optional<int> recorded_rank(const model::Trace& trace) {
+  const auto most =
+      std::max_element(trace.recorded_ranks.begin(), trace.recorded_ranks.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == trace.recorded_ranks.end() || most->first < 0) return std::nullopt;
+  return most->first;
+}
+
+int settle_rank(const RankFile& file, int position, model::Trace& trace) {
+  const std::optional<int> recorded = recorded_rank(trace);
+  const std::optional<int> inside = trace.rank ? trace.rank : recorded;
+  if (trace.rank && recorded && *trace.rank != *recorded) {
+    trace.warnings.add(fmt::format("distributedInfo says rank {}, record_param_comms says rank {}",
+                                   *trace.rank, *recorded),
+                       "distributedInfo is believed", trace.path);
+  }
+  if (inside && file.rank && *inside != *file.rank) {
+    trace.warnings.add(
+        fmt::format("the trace says rank {}, its name says rank {}", *inside, *file.rank),
+        "the trace is believed", trace.path);
+  }
+  if (inside) return *inside;
+  return file.rank ? *file.rank : position;
+}
+
+core::Status check_ranks(const Run& run) {
+  for (std::size_t i = 1; i < run.ranks.size(); ++i) {
+    const RankTrace& a = run.ranks[i - 1];
+    const RankTrace& b = run.ranks[i];
+    if (a.rank == b.rank) {
+      return core::Error{fmt::format("'{}' and '{}' are both of rank {}: give one trace a rank",
+                                     a.trace.path, b.trace.path, a.rank)};
+    }
+  }
+  return {};
+}
+
+void warn_of_missing_ranks(Run& run) {
+  int world = 0;
+  for (const RankTrace& rank : run.ranks) {
+    world = std::max({world, rank.rank + 1, rank.trace.world_size.value_or(0)});
+  }
+  std::vector<bool> present(static_cast<std::size_t>(world), false);
+  for (const RankTrace& rank : run.ranks)
+    present[static_cast<std::size_t>(rank.rank)] = true;
+  const auto missing = std::count(present.begin(), present.end(), false);
+  if (missing == 0) return;
+  const auto first = std::find(present.begin(), present.end(), false) - present.begin();
+  run.warnings.add("ranks without a trace", "figures are of the ranks present",
+                   fmt::format("rank {}", first), missing);
+}
+
+}  // namespace
+
+core::Result<std::vector<RankFile>> find_rank_files(const fs::path& path,
+                                                    model::Warnings& warnings) {
+  std::error_code code;
+  if (!fs::exists(path, code)) {
+    return core::Error{fmt::format("cannot read '{}': no such file or folder", path.string())};
+  }
+  if (fs::is_directory(path)) return files_in_folder(path, warnings);
+  const std::optional<int> in_name = rank_in_name(path.filename().string());
+  const std::string parent = path.parent_path().filename().string();
+  return std::vector<RankFile>{{in_name ? in_name : rank_in_name(parent), path}};
+}
+
+std::uint64_t total_bytes(std::span<const RankFile> files) {
+  std::uint64_t total = 0;
+  for (const RankFile& file : files) {
+    std::error_code code;
+    const std::uintmax_t size = fs::file_size(file.path, code);
+    if (!code) total += size;
+  }
+  return total;
+}
+
+core::Result<Run> read_run(std::span<const RankFile> files,
+                           unsigned threads,
+                           const OnProgress& on_progress) {
+  std::vector<std::optional<core::Result<model::Trace>>> traces(files.size());
+  core::parallel_for(files.size(), threads,
+                     [&](std::size_t i) { traces[i].emplace(read_trace(files[i].path, on_progress)); });
+  Run run;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!traces[i]->ok()) return traces[i]->error();
+    model::Trace trace = std::move(*traces[i]).value();
+    const int rank = settle_rank(files[i], static_cast<int>(i), trace);
+    run.ranks.push_back({rank, std::move(trace)});
+  }
+  std::sort(run.ranks.begin(), run.ranks.end(),
+            [](const RankTrace& a, const RankTrace& b) { return a.rank < b.rank; });
+  ASSAY_TRY(check_ranks(run));
+  warn_of_missing_ranks(run);
+  return run;
+}
+
+}  // namespace assay::trace

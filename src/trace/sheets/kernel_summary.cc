@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "trace/launchers.h"
+#include "trace/operator_rows.h"
+#include "trace/perf/categories.h"
+#include "trace/sheet.h"
+
+namespace assay::trace {
+namespace {
+
+using model::Better;
+using model::Table;
+
+struct Key {
+  std::string_view category;
+  model::TextId launcher = 0;  // the empty text for kernels that nothing launched
+  model::TextId kernel = 0;
+  std::int32_t stream = 0;
+
+  auto operator<=>(const Key&) const = default;
+};
+
+struct Durations {
+  double sum_us = 0;
+  double min_us = 0;
+  double max_us = 0;
+  std::int64_t count = 0;
+  std::size_t first = 0;  // order of appearance
+
+  void add(double us) {
+    min_us = count == 0 ? us : std::min(min_us, us);
+    max_us = count == 0 ? us : std::max(max_us, us);
+    sum_us += us;
+    ++count;
+  }
+};
+
+// The public tool counts every kernel here, whatever else it leaves out.
+bool shown(const RankAnalysis& rank, std::size_t event) {
+  if (rank.trace->gpu_events[event].kind != model::GpuEventKind::kKernel) return false;
+  return rank.options.compat == Compat::kTraceLens || rank.counted[event];
+}
+
+// Categories of the launching nodes, as the operator tables give them.
+class Categories {
+ public:
+  explicit Categories(const RankAnalysis& rank) : rank_(rank) {
+    for (const OperatorRow& row : operator_rows(rank)) {
+      categories_.emplace(row.launcher->node, row.category);
+    }
+  }
+
+  std::string_view of(NodeId launcher, model::TextId kernel) {
+    const auto [found, inserted] = categories_.try_emplace(launcher);
+    if (inserted || !rank_.tree.is_cpu_op(launcher)) {
+      found->second = without_row(launcher, kernel);
+    }
+    return found->second;
+  }
+
+ private:
+  // Collectives have no row there; graph launches and bare runtime calls are told apart here.
+  [[nodiscard]] std::string_view without_row(NodeId launcher, model::TextId kernel) const {
+    const model::Trace& trace = *rank_.trace;
+    const std::string_view name = trace.text(node_name(trace, rank_.tree.nodes[launcher]));
+    if (rank_.tree.is_cpu_op(launcher)) {
+      return op_category(name, trace.text(kernel), rank_.options.compat);
+    }
+    return name.find("GraphLaunch") != std::string_view::npos ? "graph" : "runtime";
+  }
+
+  const RankAnalysis& rank_;
+  std::unordered_map<NodeId, std::string_view> categories_;
+};
+
+Key key_of(const RankAnalysis& rank, Categories& categories, std::size_t event) {
+  const model::Trace& trace = *rank.trace;
+  const model::GpuEvent& gpu = trace.gpu_events[event];
+  const NodeId call = rank.tree.launched_by[event];
+  if (call == kNoNode) return {{}, 0, gpu.name, gpu.stream};
+  const NodeId launcher = launcher_of(trace, rank.tree, call);
+  return {categories.of(launcher, gpu.name), node_name(trace, rank.tree.nodes[launcher]), gpu.name,
+          gpu.stream};
+}
+
+std::vector<model::Column> columns() {
+  std::vector<model::Column> result{
+      {"Parent op category"}, {"Parent cpu_op"}, {"Kernel name"}, {"Kernel stream"}};
+  for (const char* statistic : {"sum", "count", "mean", "min", "max"}) {
+    const bool time = std::string_view(statistic) != "count";
+    result.push_back({std::string("Kernel duration (µs)_") + statistic, time ? "µs" : "",
+                      time ? Better::kLower : Better::kNeither});
+  }
+  result.push_back({"Percent of kernels time (%)", "%"});
+  result.push_back({"Percent of total time (%)", "%"});
+  return result;
+}
+
+std::vector<std::pair<Key, Durations>> summed(const RankAnalysis& rank, Categories& categories) {
+  std::map<Key, Durations> groups;
+  for (std::size_t event = 0; event < rank.trace->gpu_events.size(); ++event) {
+    if (!shown(rank, event)) continue;
+    const auto [found, inserted] = groups.try_emplace(key_of(rank, categories, event));
+    if (inserted) found->second.first = groups.size();
+    found->second.add(static_cast<double>(rank.trace->gpu_events[event].duration_ns) / 1000);
+  }
+  std::vector<std::pair<Key, Durations>> sorted(groups.begin(), groups.end());
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return std::tie(b.second.sum_us, a.second.first) < std::tie(a.second.sum_us, b.second.first);
+  });
+  return sorted;
+}
+
+std::vector<Table> build(const RankAnalysis& rank) {
+  Categories categories(rank);
+  const auto groups = summed(rank, categories);
+  if (groups.empty()) return {};
+  double total = 0;
+  for (const auto& [key, durations] : groups)
+    total += durations.sum_us;
+  Table table{"kernel_summary", "GPU time by kernel and launching operator", columns()};
+  for (const auto& [key, durations] : groups) {
+    const std::string_view parent = rank.trace->text(key.launcher);
+    table.add_row({std::string(key.category), std::string(parent),
+                   std::string(rank.trace->text(key.kernel)), std::int64_t{key.stream},
+                   durations.sum_us, durations.count,
+                   durations.sum_us / static_cast<double>(durations.count), durations.min_us,
+                   durations.max_us, percent(durations.sum_us, total),
+                   percent(durations.sum_us, rank.total_time_us)});
+  }
+  return {std::move(table)};
+}
+
+const SheetSpec kSheet{.name = "kernel_summary", .position = 700, .build = build};
+ASSAY_REGISTER(SheetSpec, kSheet);
+
+}  // namespace
+}  // namespace assay::trace

@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "trace/arguments.h"
+#include "trace/operator_rows.h"
+#include "trace/sheet.h"
+
+namespace assay::trace {
+namespace {
+
+using model::Better;
+using model::Column;
+using model::Table;
+
+struct Sum {
+  std::string name;
+  double direct_us = 0;
+  double subtree_us = 0;
+  std::int64_t count = 0;
+  std::set<std::string_view> categories = {};
+};
+
+// Sums by a text of each row, longest direct time first.
+template <class Key>
+std::vector<Sum> sums_by(const std::vector<OperatorRow>& rows, const Key& key) {
+  std::map<std::string, std::size_t, std::less<>> index;
+  std::vector<Sum> sums;
+  for (const OperatorRow& row : rows) {
+    const auto [found, inserted] = index.try_emplace(std::string(key(row)), sums.size());
+    if (inserted) sums.push_back({found->first});
+    Sum& sum = sums[found->second];
+    sum.direct_us += row.launcher->direct_us;
+    sum.subtree_us += row.launcher->subtree_us;
+    ++sum.count;
+    sum.categories.insert(row.category);
+  }
+  std::stable_sort(sums.begin(), sums.end(),
+                   [](const Sum& a, const Sum& b) { return a.direct_us > b.direct_us; });
+  return sums;
+}
+
+double total_direct(const std::vector<Sum>& sums) {
+  double total = 0;
+  for (const Sum& sum : sums)
+    total += sum.direct_us;
+  return total;
+}
+
+std::string categories_repr(const std::set<std::string_view>& categories) {
+  ArgumentList list;
+  for (const std::string_view category : categories)
+    list.push_back({std::string(category)});
+  return python_repr(list, Brackets::kList);
+}
+
+Table by_category(const std::vector<OperatorRow>& rows) {
+  Table table{"ops_summary_by_category",
+              "GPU time by category of the launching operator",
+              {{"op category"},
+               {"Count"},
+               {"total_direct_kernel_time_ms", "ms", Better::kLower},
+               {"Percentage (%)", "%"},
+               {"Cumulative Percentage (%)", "%"}}};
+  const auto sums = sums_by(rows, [](const OperatorRow& row) { return row.category; });
+  const double total = total_direct(sums);
+  double cumulative = 0;
+  for (const Sum& sum : sums) {
+    cumulative += percent(sum.direct_us, total);
+    table.add_row(
+        {sum.name, sum.count, sum.direct_us / 1000, percent(sum.direct_us, total), cumulative});
+  }
+  return table;
+}
+
+Table by_name(const RankAnalysis& rank, const std::vector<OperatorRow>& rows) {
+  Table table{"ops_summary",
+              "GPU time by launching operator",
+              {{"name"},
+               {"total_direct_kernel_time_sum", "µs", Better::kLower},
+               {"total_subtree_kernel_time_sum", "µs", Better::kLower},
+               {"total_direct_kernel_time_ms", "ms", Better::kLower},
+               {"total_subtree_kernel_time_ms", "ms", Better::kLower},
+               {"Count"},
+               {"Categories"},
+               {"Percentage (%)", "%"},
+               {"Cumulative Percentage (%)", "%"}}};
+  const auto sums =
+      sums_by(rows, [&](const OperatorRow& row) { return rank.trace->text(row.name); });
+  const double total = total_direct(sums);
+  double cumulative = 0;
+  for (const Sum& sum : sums) {
+    cumulative += percent(sum.direct_us, total);
+    table.add_row({sum.name, sum.direct_us, sum.subtree_us, sum.direct_us / 1000,
+                   sum.subtree_us / 1000, sum.count, categories_repr(sum.categories),
+                   percent(sum.direct_us, total), cumulative});
+  }
+  return table;
+}
+
+std::vector<Table> build(const RankAnalysis& rank) {
+  const std::vector<OperatorRow> rows = operator_rows(rank);
+  if (rows.empty()) return {};
+  return {by_category(rows), by_name(rank, rows)};
+}
+
+const SheetSpec kSheet{.name = "ops_summary", .position = 200, .build = build};
+ASSAY_REGISTER(SheetSpec, kSheet);
+
+}  // namespace
+}  // namespace assay::trace
