@@ -1,0 +1,104 @@
+#include "trace/collectives/clock_offset.h"
+
+#include <gtest/gtest.h>
+
+#include "trace/collectives/study.h"
+#include "trace/collectives/test_run.h"
+
+namespace assay::trace::collectives {
+namespace {
+
+using testing::Call;
+using testing::TestRun;
+
+// Four ranks on nodes of two; each rank 3 us later than the one before, all end together.
+TestRun two_nodes(double second_clock_ahead_us) {
+  TestRun run(4, Compat::kNone, 2);
+  for (int c = 0; c < 9; ++c) {
+    run.add_to(
+        {0, 1, 2, 3},
+        {.start_us = 1000.0 * c, .duration_us = 100, .ranks = "[0, 1, 2, 3]", .group_size = 4}, 3);
+  }
+  run.shift_clock(2, second_clock_ahead_us);
+  run.shift_clock(3, second_clock_ahead_us);
+  return run;
+}
+
+TEST(ClockOffset, OfASecondNodeIsFoundAndRemoved) {
+  TestRun run = two_nodes(123456.789);
+  const Study study = study_collectives(run.ranks());
+  ASSERT_EQ(study.node_offsets.size(), 2U);
+  EXPECT_FALSE(study.node_offsets[0].applied);
+  EXPECT_TRUE(study.node_offsets[1].applied);
+  EXPECT_NEAR(study.node_offsets[1].offset_us, 123456.789, 1e-9);
+  EXPECT_EQ(study.node_offsets[1].samples, 9);
+  ASSERT_EQ(study.synchronised.size(), 9U);
+  for (const Synchronised& item : study.synchronised) {
+    EXPECT_NEAR(item.start_skew_us, 9, 1e-9);
+    EXPECT_NEAR(item.end_skew_us, 0, 1e-9);
+    EXPECT_EQ(item.earliest_rank, 0);
+  }
+  EXPECT_NEAR(study.offsets[3].offset_us, 123456.789, 1e-3);
+  EXPECT_NEAR(study.offsets[3].removed_us, 123456.789, 1e-9);
+  EXPECT_NEAR(study.offsets[0].offset_us, 0, 1e-3);
+  EXPECT_TRUE(study.warnings.empty());
+}
+
+// Matching by ends needs the offset, the offset needs a matching: it comes from the ranks that
+// agree on the number of events.
+TEST(ClockOffset, IsFoundWhenARankLacksAnEvent) {
+  TestRun run(4, Compat::kNone, 2);
+  for (int c = 0; c < 9; ++c) {
+    const Call call{
+        .start_us = 1000.0 * c, .duration_us = 100, .ranks = "[0, 1, 2, 3]", .group_size = 4};
+    run.add_to(c == 4 ? std::vector{0, 1, 3} : std::vector{0, 1, 2, 3}, call);
+  }
+  run.shift_clock(2, -5e6);
+  run.shift_clock(3, -5e6);
+  const Study study = study_collectives(run.ranks());
+  EXPECT_NEAR(study.node_offsets[1].offset_us, -5e6, 1e-6);
+  EXPECT_EQ(study.synchronised.size(), 8U);
+  EXPECT_EQ(study.matching.unmatched.size(), 3U);
+}
+
+// Noise between ranks of one node is shown and stays.
+TEST(ClockOffset, InsideANodeIsOnlyShown) {
+  TestRun run(2);
+  for (int c = 0; c < 5; ++c)
+    run.add_to({0, 1}, {.start_us = 1000.0 * c, .duration_us = 100});
+  run.shift_clock(1, 4);
+  const Study study = study_collectives(run.ranks());
+  EXPECT_TRUE(study.node_offsets.empty());
+  EXPECT_NEAR(study.offsets[1].offset_us - study.offsets[0].offset_us, 4, 1e-9);
+  EXPECT_FALSE(study.offsets[1].applied);
+  EXPECT_NEAR(study.synchronised.front().start_skew_us, 4, 1e-9);
+}
+
+// Nodes 0 and 2 never meet; node 1 meets both.
+TEST(ClockOffset, IsCarriedFromNodeToNode) {
+  TestRun run(3, Compat::kNone, 1);
+  for (int c = 0; c < 3; ++c) {
+    const double start_us = 1000.0 * c;
+    run.add_to({0, 1}, {.start_us = start_us, .duration_us = 9, .group = "a", .ranks = "[0, 1]"});
+    run.add_to({1, 2},
+               {.start_us = start_us + 20, .duration_us = 9, .group = "b", .ranks = "[1, 2]"});
+  }
+  run.shift_clock(1, 300);
+  run.shift_clock(2, 1000);
+  const Study study = study_collectives(run.ranks());
+  EXPECT_NEAR(study.node_offsets[1].offset_us, 300, 1e-9);
+  EXPECT_NEAR(study.node_offsets[2].offset_us, 1000, 1e-9);
+  for (const Synchronised& item : study.synchronised)
+    EXPECT_NEAR(item.start_skew_us, 0, 1e-9);
+}
+
+TEST(ClockOffset, IsNotRemovedInCompatMode) {
+  TestRun run(2, Compat::kTraceLens, 1);
+  run.add_to({0, 1}, {.start_us = 0, .duration_us = 9});
+  run.shift_clock(1, 300);
+  const Study study = study_collectives(run.ranks());
+  EXPECT_NEAR(study.synchronised.front().start_skew_us, 300, 1e-9);
+}
+
+}  // namespace
+}  // namespace assay::trace::collectives

@@ -1,0 +1,164 @@
+#include "trace/collectives/event.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/text.h"
+
+namespace assay::trace::collectives {
+namespace {
+
+constexpr MetadataId kNotInterned = std::numeric_limits<MetadataId>::max();
+constexpr double kNanosecondsPerMicrosecond = 1000;
+
+// Reads one rank's rows; remembers which of its metadata are in the catalog already.
+class Extractor {
+ public:
+  Extractor(const RankAnalysis& rank, const Timebase& time, Catalog& catalog)
+      : rank_(rank),
+        time_(time),
+        catalog_(catalog),
+        interned_(rank.trace->collectives.size(), kNotInterned),
+        texts_(rank.trace->texts.size(), kNotInterned) {}
+
+  std::vector<Event> events() {
+    std::vector<Event> result;
+    for (std::size_t i = 0; i < rank_.trace->gpu_events.size(); ++i) {
+      if (is_wanted(i)) result.push_back(event(i));
+    }
+    return result;
+  }
+
+ private:
+  [[nodiscard]] bool is_wanted(std::size_t index) const {
+    if (rank_.gpu_work[index] != GpuWork::kCommunication) return false;
+    if (rank_.options.compat == Compat::kNone) return rank_.counted[index];
+    const model::GpuEvent& event = rank_.trace->gpu_events[index];
+    return event.kind == model::GpuEventKind::kKernel &&
+           (event.correlation >= 0 || event.external_id >= 0);
+  }
+
+  Event event(std::size_t index) {
+    const model::GpuEvent& source = rank_.trace->gpu_events[index];
+    Event result;
+    result.start_ns = source.start_ns;
+    set_times(result, source, rank_.gpu_intervals[index]);
+    result.metadata = metadata_of(source);
+    result.stream = source.stream;
+    result.channels = source.grid[0];
+    result.threads = source.block[0];
+    return result;
+  }
+
+  void set_times(Event& event, const model::GpuEvent& source, const Interval& interval) const {
+    if (rank_.options.compat == Compat::kTraceLens) {
+      event.start = rank_.time.microseconds(interval.start);
+      event.end = rank_.time.microseconds(interval.end);
+      event.duration_us = static_cast<double>(source.duration_ns) / kNanosecondsPerMicrosecond;
+      return;
+    }
+    event.start = static_cast<double>(interval.start - time_.origin_ns);
+    event.end = static_cast<double>(interval.end - time_.origin_ns);
+    event.duration_us = rank_.time.microseconds(interval.length());
+  }
+
+  MetadataId metadata_of(const model::GpuEvent& source) {
+    if (source.collective < 0) return without_arguments(source);
+    MetadataId& id = interned_[static_cast<std::size_t>(source.collective)];
+    if (id == kNotInterned) {
+      id = catalog_.intern(
+          recorded(rank_.trace->collectives[static_cast<std::size_t>(source.collective)], source));
+    }
+    return id;
+  }
+
+  MetadataId without_arguments(const model::GpuEvent& source) {
+    return catalog_.intern(recorded(model::CollectiveArgs{}, source));
+  }
+
+  Metadata recorded(const model::CollectiveArgs& args, const model::GpuEvent& source) {
+    Metadata result;
+    result.name = args.name != 0 ? text(args.name) : inferred_name(source);
+    result.dtype = text(args.dtype);
+    result.group_name = text(args.group_name);
+    result.group_ranks = text(args.group_ranks);
+    result.in_split = text(args.in_split);
+    result.out_split = text(args.out_split);
+    result.in_elements = args.in_elements;
+    result.out_elements = args.out_elements;
+    result.group_size = args.group_size;
+    return result;
+  }
+
+  // vLLM's own all-reduce kernel records nothing but its name.
+  model::TextId inferred_name(const model::GpuEvent& source) {
+    const bool is_custom =
+        core::contains_ignoring_case(rank_.trace->text(source.name), "cross_device_reduce");
+    return is_custom ? catalog_.text_id("allreduce") : 0;
+  }
+
+  model::TextId text(model::TextId id) {
+    if (texts_[id] == kNotInterned) texts_[id] = catalog_.text_id(rank_.trace->text(id));
+    return texts_[id];
+  }
+
+  const RankAnalysis& rank_;
+  const Timebase& time_;
+  Catalog& catalog_;
+  std::vector<MetadataId> interned_;
+  std::vector<model::TextId> texts_;  // this trace's text → the catalog's
+};
+
+Timebase timebase(std::span<const RankAnalysis> ranks, Compat compat) {
+  if (compat == Compat::kTraceLens) return {0, 1};
+  std::int64_t origin = std::numeric_limits<std::int64_t>::max();
+  for (const RankAnalysis& rank : ranks) {
+    for (const Interval& interval : rank.gpu_intervals)
+      origin = std::min(origin, interval.start);
+  }
+  return {origin == std::numeric_limits<std::int64_t>::max() ? 0 : origin,
+          kNanosecondsPerMicrosecond};
+}
+
+void number_within_groups(RankEvents& rank, const Catalog& catalog) {
+  rank.by_start.resize(rank.events.size());
+  std::iota(rank.by_start.begin(), rank.by_start.end(), 0U);
+  std::stable_sort(rank.by_start.begin(), rank.by_start.end(),
+                   [&](std::uint32_t a, std::uint32_t b) {
+                     return rank.events[a].start < rank.events[b].start;
+                   });
+  std::vector<std::uint32_t> next(catalog.groups().size(), 0);
+  for (const std::uint32_t position : rank.by_start) {
+    Event& event = rank.events[position];
+    event.index_in_group = next[catalog[event.metadata].group]++;
+  }
+}
+
+int devices_of_a_node(std::span<const RankAnalysis> ranks) {
+  int devices = 0;
+  for (const RankAnalysis& rank : ranks)
+    devices = std::max(devices, rank.trace->device_count);
+  return devices;
+}
+
+}  // namespace
+
+Recording extract(std::span<const RankAnalysis> ranks) {
+  const Compat compat = ranks.empty() ? Compat::kNone : ranks.front().options.compat;
+  const int ranks_per_node = devices_of_a_node(ranks);
+  Recording result{
+      compat, ranks_per_node, timebase(ranks, compat), Catalog(compat, ranks_per_node), {}};
+  for (const RankAnalysis& rank : ranks) {
+    const int node = ranks_per_node > 0 ? rank.rank / ranks_per_node : 0;
+    result.ranks.push_back(
+        {&rank, rank.rank, node, Extractor(rank, result.time, result.catalog).events(), {}});
+  }
+  std::stable_sort(result.ranks.begin(), result.ranks.end(),
+                   [](const RankEvents& a, const RankEvents& b) { return a.rank < b.rank; });
+  for (RankEvents& rank : result.ranks)
+    number_within_groups(rank, result.catalog);
+  return result;
+}
+
+}  // namespace assay::trace::collectives

@@ -1,0 +1,60 @@
+// The communication kernels of every rank as rows on one time axis.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "trace/analysis.h"
+#include "trace/collectives/metadata.h"
+
+namespace assay::trace::collectives {
+
+// Times are doubles so that both modes share their arithmetic: whole nanoseconds since the first
+// event of all ranks (exact), or in compat mode the public tool's absolute microseconds.
+struct Timebase {
+  std::int64_t origin_ns = 0;
+  double units_per_us = 1000;
+
+  [[nodiscard]] double microseconds(double units) const { return units / units_per_us; }
+
+  // A sum of whole nanoseconds is one: takes away what adding doubles has left over.
+  [[nodiscard]] double exact(double sum_us) const {
+    return units_per_us == 1 ? sum_us : std::round(sum_us * units_per_us) / units_per_us;
+  }
+};
+
+struct Event {
+  double start = 0;  // Timebase units
+  double end = 0;
+  double duration_us = 0;
+  std::int64_t start_ns = 0;  // as recorded
+  MetadataId metadata = 0;
+  std::int32_t stream = -1;
+  std::uint32_t channels = 0;  // thread blocks of the launch: one a channel; 0 unknown
+  std::uint32_t threads = 0;   // threads a block; 0 unknown
+  std::uint32_t index_in_group = 0;
+};
+
+struct RankEvents {
+  const RankAnalysis* analysis = nullptr;
+  int rank = 0;
+  int node = 0;
+  std::vector<Event> events;            // in file order
+  std::vector<std::uint32_t> by_start;  // positions in `events`
+};
+
+// What every rank communicated, by rank. `ranks` must outlive the result.
+struct Recording {
+  Compat compat = Compat::kNone;
+  int ranks_per_node = 0;  // 0 when the traces name no devices; then all share one node
+  Timebase time;
+  Catalog catalog;
+  std::vector<RankEvents> ranks;
+};
+
+// Default: the counted communication kernels. Compat: all that the public tool takes.
+Recording extract(std::span<const RankAnalysis> ranks);
+
+}  // namespace assay::trace::collectives

@@ -1,0 +1,244 @@
+#include "trace/collectives/match.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "trace/collectives/align.h"
+
+namespace assay::trace::collectives {
+namespace {
+
+// One rank's events of one signature, by start.
+struct Lane {
+  std::uint32_t rank = 0;
+  std::vector<std::uint32_t> events = {};
+};
+
+using Lanes = std::vector<Lane>;  // by rank
+
+// Broadcasts, sends and barriers are not matched: a rank may leave them before another arrives.
+bool is_matched_kind(const Metadata& metadata) {
+  return metadata.family != Family::kOther;
+}
+
+std::vector<std::vector<std::uint32_t>> signatures_by_group(const Catalog& catalog) {
+  std::vector<std::vector<std::uint32_t>> result(catalog.groups().size());
+  std::vector<bool> listed(catalog.signature_count(), false);
+  for (MetadataId id = 0; id < catalog.size(); ++id) {
+    const Metadata& metadata = catalog[id];
+    if (listed[metadata.signature] || !is_matched_kind(metadata)) continue;
+    listed[metadata.signature] = true;
+    result[metadata.group].push_back(metadata.signature);
+  }
+  return result;
+}
+
+// For each signature the lanes of all ranks that use its group, even when they lack it.
+std::vector<Lanes> lanes_by_signature(const Recording& recording) {
+  const Catalog& catalog = recording.catalog;
+  std::vector<Lanes> lanes(catalog.signature_count());
+  const auto signatures = signatures_by_group(catalog);
+  for (std::uint32_t r = 0; r < recording.ranks.size(); ++r) {
+    std::vector<bool> seen(catalog.groups().size(), false);
+    for (const std::uint32_t position : recording.ranks[r].by_start) {
+      const Metadata& metadata = catalog[recording.ranks[r].events[position].metadata];
+      if (!is_matched_kind(metadata)) continue;
+      if (!seen[metadata.group]) {
+        seen[metadata.group] = true;
+        for (const std::uint32_t signature : signatures[metadata.group])
+          lanes[signature].push_back({r});
+      }
+      lanes[metadata.signature].back().events.push_back(position);
+    }
+  }
+  return lanes;
+}
+
+bool have_equal_counts(const Lanes& lanes) {
+  return std::all_of(lanes.begin(), lanes.end(), [&](const Lane& lane) {
+    return lane.events.size() == lanes.front().events.size();
+  });
+}
+
+class Matcher {
+ public:
+  explicit Matcher(const Recording& recording) : recording_(recording) {}
+
+  void add(const Lanes& lanes) {
+    if (!have_equal_counts(lanes)) return add_columns(lanes, aligned(lanes));
+    Columns ordered = by_order(lanes);
+    const std::size_t plausible = plausible_columns(lanes, ordered);
+    if (plausible == ordered.size()) return add_columns(lanes, ordered);
+    // Equal counts can hide a missing event here and another one there.
+    const Columns other = aligned(lanes);
+    const auto whole = std::count_if(other.begin(), other.end(), is_whole);
+    add_columns(lanes, static_cast<std::size_t>(whole) > plausible ? other : ordered);
+  }
+
+  void add_by_order(Lanes lanes) {
+    std::map<std::size_t, std::size_t> ranks_with;
+    for (const Lane& lane : lanes)
+      ++ranks_with[lane.events.size()];
+    const auto usual = std::max_element(ranks_with.begin(), ranks_with.end(),
+                                        [](auto& a, auto& b) { return a.second < b.second; });
+    std::erase_if(lanes, [&](const Lane& lane) { return lane.events.size() != usual->first; });
+    add_columns(lanes, by_order(lanes));
+  }
+
+  Matching finish() {
+    sort_collectives();
+    number_collectives();
+    std::stable_sort(result_.unmatched.begin(), result_.unmatched.end(),
+                     [&](const Unmatched& a, const Unmatched& b) {
+                       return std::pair(a.member.rank, event_of(recording_, a.member).start) <
+                              std::pair(b.member.rank, event_of(recording_, b.member).start);
+                     });
+    return std::move(result_);
+  }
+
+ private:
+  // Position in each lane; kAbsent where a lane has no such event.
+  using Column = std::vector<std::uint32_t>;
+  using Columns = std::vector<Column>;
+
+  static bool is_whole(const Column& column) {
+    return std::find(column.begin(), column.end(), kAbsent) == column.end();
+  }
+
+  static Columns by_order(const Lanes& lanes) {
+    Columns columns;
+    for (std::uint32_t k = 0; k < lanes.front().events.size(); ++k)
+      columns.emplace_back(lanes.size(), k);
+    return columns;
+  }
+
+  [[nodiscard]] const Event& event(const Lane& lane, std::uint32_t position) const {
+    return recording_.ranks[lane.rank].events[lane.events[position]];
+  }
+
+  // Columns in which all ranks were inside at one instant, as they must have been.
+  [[nodiscard]] std::size_t plausible_columns(const Lanes& lanes, const Columns& columns) const {
+    if (columns.empty() ||
+        !synchronises(recording_.catalog[event(lanes.front(), 0).metadata].family)) {
+      return columns.size();
+    }
+    const auto count = std::count_if(columns.begin(), columns.end(), [&](const Column& column) {
+      double last_start = -std::numeric_limits<double>::infinity();
+      double first_end = std::numeric_limits<double>::infinity();
+      for (std::size_t l = 0; l < lanes.size(); ++l) {
+        last_start = std::max(last_start, event(lanes[l], column[l]).start);
+        first_end = std::min(first_end, event(lanes[l], column[l]).end);
+      }
+      return last_start <= first_end;
+    });
+    return static_cast<std::size_t>(count);
+  }
+
+  [[nodiscard]] std::vector<Span> spans(const Lane& lane) const {
+    std::vector<Span> result;
+    for (std::uint32_t k = 0; k < lane.events.size(); ++k)
+      result.push_back({event(lane, k).start, event(lane, k).end});
+    return result;
+  }
+
+  // Every lane against the longest; events that only shorter lanes have get columns of their own.
+  [[nodiscard]] Columns aligned(const Lanes& lanes) const {
+    const auto longest =
+        static_cast<std::size_t>(std::max_element(lanes.begin(), lanes.end(),
+                                                  [](const Lane& a, const Lane& b) {
+                                                    return a.events.size() < b.events.size();
+                                                  }) -
+                                 lanes.begin());
+    Columns columns(lanes[longest].events.size(), Column(lanes.size(), kAbsent));
+    for (std::uint32_t k = 0; k < columns.size(); ++k)
+      columns[k][longest] = k;
+    const std::vector<Span> reference = spans(lanes[longest]);
+    for (std::size_t l = 0; l < lanes.size(); ++l) {
+      if (l == longest) continue;
+      const std::vector<std::uint32_t> partners = align_by_ends(spans(lanes[l]), reference);
+      for (std::uint32_t k = 0; k < partners.size(); ++k) {
+        if (partners[k] == kAbsent) columns.emplace_back(lanes.size(), kAbsent);
+        (partners[k] == kAbsent ? columns.back() : columns[partners[k]])[l] = k;
+      }
+    }
+    return columns;
+  }
+
+  void add_columns(const Lanes& lanes, const Columns& columns) {
+    for (const Column& column : columns) {
+      if (is_whole(column)) {
+        add_collective(lanes, column);
+      } else {
+        add_unmatched(lanes, column);
+      }
+    }
+  }
+
+  void add_collective(const Lanes& lanes, const Column& column) {
+    Collective collective;
+    collective.metadata = event(lanes.front(), column.front()).metadata;
+    collective.first = static_cast<std::uint32_t>(result_.members.size());
+    collective.size = static_cast<std::uint32_t>(lanes.size());
+    for (std::size_t l = 0; l < lanes.size(); ++l)
+      result_.members.push_back({lanes[l].rank, lanes[l].events[column[l]]});
+    result_.collectives.push_back(collective);
+  }
+
+  void add_unmatched(const Lanes& lanes, const Column& column) {
+    std::vector<std::uint32_t> absent;
+    for (std::size_t l = 0; l < lanes.size(); ++l) {
+      if (column[l] == kAbsent) absent.push_back(lanes[l].rank);
+    }
+    for (std::size_t l = 0; l < lanes.size(); ++l) {
+      if (column[l] == kAbsent) continue;
+      result_.unmatched.push_back({{lanes[l].rank, lanes[l].events[column[l]]}, absent});
+    }
+  }
+
+  [[nodiscard]] auto order(const Collective& collective) const {
+    const Member& first = result_.members[collective.first];
+    const bool by_file = recording_.compat == Compat::kTraceLens;
+    return std::tuple(first.rank, by_file ? 0.0 : event_of(recording_, first).start, first.event);
+  }
+
+  void sort_collectives() {
+    std::sort(result_.collectives.begin(), result_.collectives.end(),
+              [&](const Collective& a, const Collective& b) { return order(a) < order(b); });
+  }
+
+  void number_collectives() {
+    std::vector<std::uint32_t> next(recording_.catalog.groups().size(), 0);
+    for (Collective& collective : result_.collectives) {
+      collective.number =
+          recording_.compat == Compat::kTraceLens
+              ? event_of(recording_, result_.members[collective.first]).index_in_group
+              : next[recording_.catalog[collective.metadata].group]++;
+    }
+  }
+
+  const Recording& recording_;
+  Matching result_;
+};
+
+}  // namespace
+
+Matching match(const Recording& recording) {
+  Matcher matcher(recording);
+  for (const Lanes& lanes : lanes_by_signature(recording)) {
+    if (!lanes.empty()) matcher.add(lanes);
+  }
+  return matcher.finish();
+}
+
+Matching match_by_order(const Recording& recording) {
+  Matcher matcher(recording);
+  for (const Lanes& lanes : lanes_by_signature(recording)) {
+    if (!lanes.empty()) matcher.add_by_order(lanes);
+  }
+  return matcher.finish();
+}
+
+}  // namespace assay::trace::collectives

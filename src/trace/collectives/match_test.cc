@@ -1,0 +1,173 @@
+#include "trace/collectives/match.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trace/collectives/test_run.h"
+
+namespace assay::trace::collectives {
+namespace {
+
+using ::testing::AllOf;
+using testing::Call;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using testing::TestRun;
+
+constexpr int kCalls = 5;
+
+Call call(int index) {
+  return {.start_us = 100.0 * index, .duration_us = 50};
+}
+
+// Three ranks and five equal all-reduces, of which one rank lacks one.
+TestRun run_without(int missing_rank, int missing_call) {
+  TestRun run(3);
+  for (int c = 0; c < kCalls; ++c) {
+    for (int r = 0; r < 3; ++r) {
+      if (r == missing_rank && c == missing_call) continue;
+      Call made = call(c);
+      made.start_us += r;
+      made.duration_us -= r;
+      run.add(r, made);
+    }
+  }
+  return run;
+}
+
+// The starts, in microseconds, of every matched collective on every rank.
+std::vector<std::vector<int>> starts(const Recording& recording, const Matching& matching) {
+  std::vector<std::vector<int>> result;
+  for (const Collective& collective : matching.collectives) {
+    result.emplace_back();
+    for (const Member& member : matching.members_of(collective))
+      result.back().push_back(static_cast<int>(event_of(recording, member).start_ns / 1000));
+  }
+  return result;
+}
+
+TEST(Match, PairsEverythingWhenRanksAgree) {
+  TestRun run = run_without(-1, -1);
+  const Recording recording = extract(run.ranks());
+  const Matching matching = match(recording);
+  EXPECT_THAT(
+      starts(recording, matching),
+      ElementsAre(ElementsAre(0, 1, 2), ElementsAre(100, 101, 102), ElementsAre(200, 201, 202),
+                  ElementsAre(300, 301, 302), ElementsAre(400, 401, 402)));
+  EXPECT_THAT(matching.unmatched, IsEmpty());
+  EXPECT_EQ(matching.collectives[3].number, 3U);
+}
+
+class MatchWithGap : public ::testing::TestWithParam<int> {};
+
+TEST_P(MatchWithGap, OneMissingEventCostsOneCollective) {
+  for (int rank = 0; rank < 3; ++rank) {
+    TestRun run = run_without(rank, GetParam());
+    const Recording recording = extract(run.ranks());
+    const Matching matching = match(recording);
+    ASSERT_THAT(matching.collectives, SizeIs(kCalls - 1));
+    for (const auto& members : starts(recording, matching)) {
+      EXPECT_NE(members.front() / 100, GetParam());
+      EXPECT_EQ(members.front() / 100, members.back() / 100);
+    }
+    ASSERT_THAT(matching.unmatched, SizeIs(2));
+    for (const Unmatched& unmatched : matching.unmatched)
+      EXPECT_THAT(unmatched.absent, ElementsAre(rank));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(FirstMiddleLast, MatchWithGap, ::testing::Values(0, 2, 4));
+
+TEST(Match, AnExtraEventStandsAlone) {
+  TestRun run = run_without(-1, -1);
+  run.add(1, {.start_us = 160, .duration_us = 10});
+  const Recording recording = extract(run.ranks());
+  const Matching matching = match(recording);
+  EXPECT_THAT(matching.collectives, SizeIs(kCalls));
+  ASSERT_THAT(matching.unmatched, SizeIs(1));
+  EXPECT_EQ(matching.unmatched.front().member.rank, 1U);
+  EXPECT_THAT(matching.unmatched.front().absent, ElementsAre(0, 2));
+}
+
+// One rank lacks the first call, another the last: the counts are equal but the order lies.
+TEST(Match, EqualCountsDoNotHideTwoGaps) {
+  TestRun run(2);
+  for (int c = 0; c < kCalls; ++c) {
+    if (c != 0) run.add(0, call(c));
+    if (c != kCalls - 1) run.add(1, call(c));
+  }
+  const Recording recording = extract(run.ranks());
+  const Matching matching = match(recording);
+  EXPECT_THAT(starts(recording, matching),
+              ElementsAre(ElementsAre(100, 100), ElementsAre(200, 200), ElementsAre(300, 300)));
+  EXPECT_THAT(matching.unmatched, SizeIs(2));
+}
+
+TEST(Match, OtherMetadataAtOnePlaceIsNoPartner) {
+  TestRun run(2);
+  for (int c = 0; c < 3; ++c) {
+    Call second = call(c);
+    if (c == 1) second.dtype = "Half";
+    run.add(0, call(c)).add(1, second);
+  }
+  const Recording recording = extract(run.ranks());
+  const Matching matching = match(recording);
+  EXPECT_THAT(starts(recording, matching), ElementsAre(ElementsAre(0, 0), ElementsAre(200, 200)));
+  EXPECT_THAT(matching.unmatched, SizeIs(2));
+}
+
+// Two kinds that start at the same time come in any order on each rank.
+TEST(Match, TiesBetweenKindsDoNotMatter) {
+  TestRun run(2);
+  const Call reduce{.start_us = 10, .duration_us = 5};
+  const Call gather{.start_us = 10, .duration_us = 5, .collective = "_allgather_base"};
+  run.add(0, reduce).add(0, gather).add(1, gather).add(1, reduce);
+  const Recording recording = extract(run.ranks());
+  const Matching matching = match(recording);
+  EXPECT_THAT(matching.collectives, SizeIs(2));
+  EXPECT_THAT(matching.unmatched, IsEmpty());
+  for (const Collective& collective : matching.collectives) {
+    const auto members = matching.members_of(collective);
+    EXPECT_EQ(event_of(recording, members[0]).metadata, event_of(recording, members[1]).metadata);
+  }
+}
+
+TEST(Match, SubgroupsOnlyExpectTheirOwnRanks) {
+  TestRun run(4);
+  const Call low{.start_us = 10, .duration_us = 5, .group = "1", .ranks = "[0, 1]"};
+  const Call high{.start_us = 12, .duration_us = 5, .group = "1", .ranks = "[2, 3]"};
+  run.add_to({0, 1}, low).add_to({2, 3}, high);
+  const Recording recording = extract(run.ranks());
+  const Matching matching = match(recording);
+  EXPECT_THAT(matching.collectives,
+              ElementsAre(AllOf(Field(&Collective::size, 2U), Field(&Collective::number, 0U)),
+                          AllOf(Field(&Collective::size, 2U), Field(&Collective::number, 0U))));
+  EXPECT_THAT(matching.unmatched, IsEmpty());
+}
+
+TEST(Match, SendsAndBroadcastsAreNotCompared) {
+  TestRun run(2);
+  run.add(0, {.start_us = 0, .duration_us = 5, .collective = "send"});
+  run.add_to({0, 1}, {.start_us = 10, .duration_us = 5, .collective = "broadcast"});
+  const Recording recording = extract(run.ranks());
+  const Matching matching = match(recording);
+  EXPECT_THAT(matching.collectives, IsEmpty());
+  EXPECT_THAT(matching.unmatched, IsEmpty());
+}
+
+TEST(Match, OneRankAloneAndNoRankAtAll) {
+  TestRun run(1);
+  run.add(0, call(0)).add(0, call(1));
+  const Recording one = extract(run.ranks());
+  EXPECT_THAT(match(one).collectives, SizeIs(2));
+  const Recording none = extract({});
+  EXPECT_THAT(match(none).collectives, IsEmpty());
+  TestRun silent(2);
+  const Recording empty = extract(silent.ranks());
+  EXPECT_THAT(match(empty).collectives, IsEmpty());
+}
+
+}  // namespace
+}  // namespace assay::trace::collectives

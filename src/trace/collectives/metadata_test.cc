@@ -1,0 +1,83 @@
+#include "trace/collectives/metadata.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace assay::trace::collectives {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(Metadata, FamiliesOfRecordedNames) {
+  EXPECT_EQ(family_of("allreduce_coalesced"), Family::kAllReduce);
+  EXPECT_EQ(family_of("_reduce_scatter_base"), Family::kReduceScatter);
+  EXPECT_EQ(family_of("_allgather_base"), Family::kAllGather);
+  EXPECT_EQ(family_of("all_to_allv"), Family::kAllToAllV);
+  EXPECT_EQ(family_of("broadcast"), Family::kOther);
+  EXPECT_TRUE(synchronises(Family::kAllToAll));
+  EXPECT_FALSE(synchronises(Family::kAllToAllV));
+}
+
+TEST(Metadata, ElementSizes) {
+  EXPECT_EQ(element_bytes("BFloat16", Compat::kTraceLens), 2);
+  EXPECT_EQ(element_bytes("Float8_e4m3fn", Compat::kTraceLens), 0);
+  EXPECT_EQ(element_bytes("Float8_e4m3fn", Compat::kNone), 1);
+  EXPECT_EQ(element_bytes("ComplexDouble", Compat::kNone), 16);
+  EXPECT_EQ(element_bytes("", Compat::kNone), 0);
+}
+
+TEST(Metadata, BusFactorsOfNcclTests) {
+  EXPECT_DOUBLE_EQ(bus_factor(Family::kAllReduce, 8), 1.75);
+  EXPECT_DOUBLE_EQ(bus_factor(Family::kAllGather, 8), 0.875);
+  EXPECT_DOUBLE_EQ(bus_factor(Family::kReduceScatter, 2), 0.5);
+  EXPECT_TRUE(std::isnan(bus_factor(Family::kOther, 8)));
+}
+
+TEST(Metadata, ReadsLists) {
+  EXPECT_THAT(parse_integers("[0, 12, 345]"), ElementsAre(0, 12, 345));
+  EXPECT_THAT(parse_integers("[0, 1, ..., 63]"), ElementsAre(0, 1, 63));
+  EXPECT_THAT(parse_integers("[]"), IsEmpty());
+  EXPECT_THAT(parse_integers("nonsense"), IsEmpty());
+}
+
+Metadata all_gather(Catalog& catalog, const char* ranks) {
+  Metadata m;
+  m.name = catalog.text_id("_allgather_base");
+  m.dtype = catalog.text_id("BFloat16");
+  m.group_name = catalog.text_id("0");
+  m.group_ranks = catalog.text_id(ranks);
+  m.in_elements = 1 << 20;
+  m.out_elements = 2 << 20;
+  return m;
+}
+
+TEST(Catalog, KnowsEqualMetadataAndTellsGroupsOfOneNameApart) {
+  Catalog catalog(Compat::kNone, 8);
+  const MetadataId first = catalog.intern(all_gather(catalog, "[0, 1]"));
+  EXPECT_EQ(catalog.intern(all_gather(catalog, "[0, 1]")), first);
+  const MetadataId other = catalog.intern(all_gather(catalog, "[0, 8]"));
+  EXPECT_NE(other, first);
+  EXPECT_NE(catalog[other].signature, catalog[first].signature);
+  EXPECT_EQ(catalog.group(catalog[first]).span, NodeSpan::kIntraNode);
+  EXPECT_EQ(catalog.group(catalog[other]).span, NodeSpan::kInterNode);
+  EXPECT_DOUBLE_EQ(catalog[first].in_mib, 2);
+  EXPECT_DOUBLE_EQ(catalog[first].full_mib, 4);
+}
+
+TEST(Catalog, UnevenExchangesOfAnySizeBelongTogether) {
+  Catalog catalog(Compat::kNone, 0);
+  Metadata exchange = all_gather(catalog, "[0, 1]");
+  exchange.name = catalog.text_id("all_to_allv");
+  const MetadataId one = catalog.intern(exchange);
+  exchange.in_elements = 5;
+  exchange.in_split = catalog.text_id("[2, 3]");
+  const MetadataId other = catalog.intern(exchange);
+  EXPECT_EQ(catalog[one].signature, catalog[other].signature);
+  EXPECT_EQ(catalog.group(catalog[one]).span, NodeSpan::kUnknown);
+}
+
+}  // namespace
+}  // namespace assay::trace::collectives

@@ -1,0 +1,213 @@
+#include "trace/collectives/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ctime>
+
+#include "trace/collectives/test_run.h"
+
+namespace assay::trace {
+namespace {
+
+using collectives::testing::Call;
+using collectives::testing::TestRun;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+double figure(const model::Table& table, std::size_t row, const char* column) {
+  return model::number(table.at(row, table.column(column).value()));
+}
+
+std::string text(const model::Table& table, std::size_t row, const char* column) {
+  return model::text(table.at(row, table.column(column).value()));
+}
+
+std::vector<std::string> names(const model::Book& book) {
+  std::vector<std::string> result;
+  for (const model::Table& table : book.tables)
+    result.push_back(table.name);
+  return result;
+}
+
+constexpr std::int64_t kElementsOfAGibibyte = std::int64_t{1} << 28;  // Float
+
+// Rank 0 waits 30 us, rank 1 arrives last and runs 1000 us.
+TestRun gibibyte_all_reduce() {
+  TestRun run(2);
+  run.add(0, {.start_us = 0, .duration_us = 1031, .in_elements = kElementsOfAGibibyte});
+  run.add(
+      1,
+      {.start_us = 30, .duration_us = 1000, .in_elements = kElementsOfAGibibyte, .channels = 24});
+  return run;
+}
+
+TEST(CollectiveReport, FormulasByHand) {
+  TestRun run = gibibyte_all_reduce();
+  const CollectiveReport report = collective_report(run.ranks());
+  const model::Table& table = *report.book.find("nccl_implicit_sync");
+  ASSERT_EQ(table.row_count(), 1U);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "comm_latency"), 1000);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "skew in start time"), 30);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "skew in end time"), 1);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "avg_wait_time"), 15);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "earliest arrival rank"), 0);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "rank_0_wait_time"), 30);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "rank_1_wait_time"), 0);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "Full msg size (MB)"), 1024);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "algo bw (GiB/s)"), 1000);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "algo bw (GB/s)"), 1073.741824);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "bus bw (GiB/s)"), 1000);  // 2 (2-1) / 2 = 1
+  EXPECT_EQ(text(table, 0, "channels"), "16|24");
+  EXPECT_EQ(text(table, 0, "threads"), "512");
+  EXPECT_EQ(text(table, 0, "node_span"), "intra_node");
+}
+
+TEST(CollectiveReport, NamesTheStraggler) {
+  TestRun run = gibibyte_all_reduce();
+  const CollectiveReport report = collective_report(run.ranks());
+  const model::Table& table = *report.book.find("straggler_summary");
+  EXPECT_EQ(text(table, 0, "rank"), "1");
+  EXPECT_DOUBLE_EQ(figure(table, 0, "total_wait_time_us"), 0);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "pct_arrived_last"), 100);
+  EXPECT_DOUBLE_EQ(figure(table, 1, "total_wait_time_us"), 30);
+  EXPECT_DOUBLE_EQ(figure(table, 1, "times_arrived_first"), 1);
+  EXPECT_EQ(text(report.overview, 0, "last to arrive"), "rank 1 (100 %)");
+  ASSERT_EQ(report.overview.notes.size(), 1U);
+  EXPECT_THAT(report.overview.notes.front(), HasSubstr("Rank 1 arrives last most often"));
+}
+
+TEST(CollectiveReport, SheetsStandInThePublicOrder) {
+  TestRun run = gibibyte_all_reduce();
+  run.add_to({0, 1}, {.start_us = 2000, .duration_us = 10, .collective = "all_to_allv"});
+  run.add(1, {.start_us = 3000, .duration_us = 10});
+  const CollectiveReport report = collective_report(run.ranks());
+  EXPECT_THAT(
+      names(report.book),
+      ElementsAre("nccl_summary_implicit_sync", "nccl_summary_long", "nccl_summary_all2allv",
+                  "nccl_all2allv_heatmap", "nccl_long", "nccl_implicit_sync", "nccl_all2allv",
+                  "straggler_summary", "unmatched_collectives", "clock_offsets"));
+}
+
+TEST(CollectiveReport, SummaryKeepsProcessGroupsApartUnlessCompatible) {
+  for (const Compat compat : {Compat::kNone, Compat::kTraceLens}) {
+    TestRun run(4, compat);
+    run.add_to({0, 1}, {.start_us = 0, .duration_us = 10, .group = "1", .ranks = "[0, 1]"});
+    run.add_to({2, 3}, {.start_us = 0, .duration_us = 10, .group = "2", .ranks = "[2, 3]"});
+    const CollectiveReport report = collective_report(run.ranks());
+    const model::Table& table = *report.book.find("nccl_summary_implicit_sync");
+    EXPECT_EQ(table.row_count(), compat == Compat::kNone ? 2U : 1U);
+  }
+}
+
+TEST(CollectiveReport, LeakedKernelsCountOnlyInCompatMode) {
+  for (const Compat compat : {Compat::kNone, Compat::kTraceLens}) {
+    TestRun run(2, compat);
+    run.add_to({0, 1}, {.start_us = 100, .duration_us = 10});
+    run.add(1, {.start_us = 0, .duration_us = 5, .collective = "", .counted = false});
+    const CollectiveReport report = collective_report(run.ranks());
+    const model::Table& table = *report.book.find("nccl_long");
+    EXPECT_EQ(table.row_count(), compat == Compat::kNone ? 2U : 3U);
+    if (compat == Compat::kTraceLens) {
+      EXPECT_EQ(text(table, 2, "collective_id"), "Unknown_Group_0");
+      EXPECT_EQ(text(table, 0, "Group size"), "2.0");
+    } else {
+      EXPECT_EQ(text(table, 0, "Group size"), "2");
+    }
+  }
+}
+
+TEST(CollectiveReport, CountedKernelsWithoutMetadataAreShownAndWarnedAbout) {
+  TestRun run(2);
+  run.add_to({0, 1}, {.start_us = 100, .duration_us = 10, .collective = ""});
+  const CollectiveReport report = collective_report(run.ranks());
+  EXPECT_EQ(report.book.find("nccl_long")->row_count(), 2U);
+  EXPECT_EQ(report.book.find("nccl_summary_long")->row_count(), 2U);
+  EXPECT_EQ(report.book.find("nccl_implicit_sync"), nullptr);
+  ASSERT_EQ(report.warnings.all().size(), 1U);
+  EXPECT_EQ(report.warnings.all().front().count, 2);
+}
+
+TEST(CollectiveReport, UnmatchedEventsSayWhatTheOtherRankDid) {
+  TestRun run(2);
+  run.add(0, {.start_us = 0, .duration_us = 10});
+  run.add(1, {.start_us = 1, .duration_us = 9, .dtype = "Half"});
+  const CollectiveReport report = collective_report(run.ranks());
+  const model::Table& table = *report.book.find("unmatched_collectives");
+  ASSERT_EQ(table.row_count(), 2U);
+  EXPECT_EQ(text(table, 0, "reason"),
+            "no counterpart on rank 1; rank 1 ran allreduce Half of 1024 elements instead");
+  EXPECT_EQ(text(table, 1, "rank"), "1");
+  ASSERT_EQ(report.warnings.all().size(), 1U);
+  EXPECT_EQ(report.warnings.all().front().count, 2);
+}
+
+TEST(CollectiveReport, UnevenExchangesByHand) {
+  TestRun run(2);
+  const Call mib{.start_us = 0,
+                 .duration_us = 200,
+                 .collective = "all_to_allv",
+                 .in_elements = 3 << 18,
+                 .group = "ep",
+                 .ranks = "[4, 9]",
+                 .in_split = "[1, 2]"};
+  Call second = mib;
+  second.start_us = 50;
+  second.duration_us = 100;
+  second.in_elements = 1 << 18;
+  second.in_split = "[]";
+  run.add(0, mib).add(1, second);
+  const CollectiveReport report = collective_report(run.ranks());
+  const model::Table& table = *report.book.find("nccl_all2allv");
+  ASSERT_EQ(table.row_count(), 1U);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "total data communicated (MB)"), 4);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "wall_time (us)"), 200);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "avg_rank_dur (us)"), 150);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "size_imbalance"), 1.5);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "throughput (GiB/s)"), 4.0 / 1024 / 200e-6);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "max_rank_throughput (GiB/s)"), 3.0 / 1024 / 200e-6);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "skew in end time"), 50);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "rank_1_skew in start time"), 50);
+  const model::Table& heat = *report.book.find("nccl_all2allv_heatmap");
+  ASSERT_EQ(heat.row_count(), 4U);
+  EXPECT_EQ(text(heat, 1, "dst_rank"), "9");
+  EXPECT_DOUBLE_EQ(figure(heat, 0, "total_sent_MB"), 1);
+  EXPECT_DOUBLE_EQ(figure(heat, 1, "total_sent_MB"), 2);
+  EXPECT_DOUBLE_EQ(figure(heat, 2, "total_sent_MB"), 0.5);
+}
+
+TEST(CollectiveReport, NothingToReport) {
+  EXPECT_THAT(names(collective_report({}).book), ElementsAre());
+  TestRun run(1);
+  EXPECT_THAT(names(collective_report(run.ranks()).book), ElementsAre("clock_offsets"));
+}
+
+// The public tool needs 120 s of CPU for this size; the bound leaves room for slow machines and
+// sanitizers, and catches anything that is not linear.
+TEST(CollectiveReport, IsLinearInTheNumberOfCollectives) {
+  constexpr int kRanks = 8;
+  constexpr int kCalls = 9000;
+  TestRun run(kRanks);
+  for (int c = 0; c < kCalls; ++c) {
+    for (int r = 0; r < kRanks; ++r) {
+      if (c % 1000 == 0 && r == c / 1000 % kRanks) continue;
+      run.add(r, {.start_us = 100.0 * c + r,
+                  .duration_us = 50.0 - r,
+                  .collective = c % 3 == 0 ? "allreduce" : "_allgather_base",
+                  .in_elements = 1024 * (c % 10 + 1),
+                  .ranks = "[0, 1, 2, 3, 4, 5, 6, 7]",
+                  .group_size = kRanks});
+    }
+  }
+  const std::vector<RankAnalysis>& ranks = run.ranks();
+  const auto start = std::clock();
+  const CollectiveReport report = collective_report(ranks);
+  const double cpu_s = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  RecordProperty("cpu_ms", static_cast<int>(cpu_s * 1000));
+  EXPECT_LT(cpu_s, 5);
+  EXPECT_EQ(report.book.find("nccl_implicit_sync")->row_count(), kCalls - 9U);
+  EXPECT_EQ(report.book.find("unmatched_collectives")->row_count(), 9U * (kRanks - 1));
+}
+
+}  // namespace
+}  // namespace assay::trace

@@ -1,0 +1,36 @@
+// clock_offsets: how far the clocks of the ranks seem apart, and what was removed.
+#include <string>
+
+#include "trace/collectives/fields.h"
+#include "trace/collectives/sheet.h"
+
+namespace assay::trace::collectives {
+namespace {
+
+std::vector<model::Table> build(const Study& study) {
+  // The public tool compares raw times.
+  if (study.is_compat() || study.offsets.empty()) return {};
+  const Fields<RankOffset> fields = {
+      {{"rank"}, [](const RankOffset& row) { return std::int64_t{row.rank}; }},
+      {{"node"}, [](const RankOffset& row) { return std::int64_t{row.node}; }},
+      {{"offset_us", "us", model::Better::kNeither,
+        "median over synchronising collectives of this rank's end less the median rank's end"},
+       [](const RankOffset& row) { return row.offset_us; }},
+      {{"spread_us", "us", model::Better::kNeither, "median absolute deviation"},
+       [](const RankOffset& row) { return row.spread_us; }},
+      {{"samples"}, [](const RankOffset& row) { return row.samples; }},
+      {{"removed_us", "us", model::Better::kNeither,
+        "offset of the node's clock, taken off before skew and waits were computed"},
+       [](const RankOffset& row) { return row.removed_us; }},
+      {{"applied"}, [](const RankOffset& row) { return std::string(row.applied ? "yes" : "no"); }},
+  };
+  return {make_table("clock_offsets",
+                     "Clocks of the ranks, seen from the collectives they leave together", fields,
+                     study.offsets)};
+}
+
+const CollectiveSheet kSheet{"clock_offsets", 950, build};
+ASSAY_REGISTER(CollectiveSheet, kSheet);
+
+}  // namespace
+}  // namespace assay::trace::collectives

@@ -1,0 +1,56 @@
+// straggler_summary: how long each rank waits for the others; the first row is the straggler.
+#include <cmath>
+
+#include "trace/collectives/fields.h"
+#include "trace/collectives/overlap.h"
+#include "trace/collectives/sheet.h"
+#include "trace/collectives/straggler.h"
+
+namespace assay::trace::collectives {
+namespace {
+
+using model::Better;
+
+// The public tool rounds to one decimal, halves to even.
+std::function<model::Cell(double)> figure(bool is_compat) {
+  if (is_compat) return [](double value) { return real(std::nearbyint(value * 10) / 10); };
+  return real;
+}
+
+std::vector<model::Table> build(const Study& study) {
+  if (study.synchronised.empty()) return {};
+  const auto cell = figure(study.is_compat());
+  Fields<Straggler> fields = {
+      {{"rank"}, [](const Straggler& row) { return std::int64_t{row.rank->rank}; }},
+      {{"total_wait_time_us", "us"},
+       [cell](const Straggler& row) { return cell(row.total_wait_us); }},
+      {{"mean_wait_time_us", "us"},
+       [cell](const Straggler& row) { return cell(row.mean_wait_us()); }},
+      {{"times_arrived_last"}, [](const Straggler& row) { return row.arrived_last; }},
+      {{"times_arrived_first"}, [](const Straggler& row) { return row.arrived_first; }},
+      {{"pct_arrived_last", "%"},
+       [cell](const Straggler& row) { return cell(row.last_percent()); }},
+      {{"num_collectives"}, [](const Straggler& row) { return row.collectives; }},
+      {{"total_nccl_dur_us", "us", Better::kLower},
+       [cell](const Straggler& row) { return cell(row.total_duration_us); }},
+  };
+  if (!study.is_compat()) {
+    fields.push_back(
+        {{"overlap with computation (%)", "%", Better::kHigher,
+          "share of the rank's communication time during which it also computes"},
+         [](const Straggler& row) { return real(overlap_percent(*row.rank->analysis)); }});
+  }
+  if (study.recording.ranks_per_node > 0) {
+    fields.push_back(
+        {{"node_id"}, [](const Straggler& row) { return std::int64_t{row.rank->node}; }});
+  }
+  return {make_table("straggler_summary",
+                     "How long each rank waits for the others; the first holds them up", fields,
+                     stragglers(study))};
+}
+
+const CollectiveSheet kSheet{"straggler_summary", 800, build};
+ASSAY_REGISTER(CollectiveSheet, kSheet);
+
+}  // namespace
+}  // namespace assay::trace::collectives

@@ -1,0 +1,207 @@
+#include "trace/collectives/study.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+
+namespace assay::trace::collectives {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kMicrosecondsPerSecond = 1e6;
+
+double gibps(double mib, double duration_us) {
+  return duration_us > 0 ? mib / 1024 / (duration_us / kMicrosecondsPerSecond) : kNaN;
+}
+
+// What all kinds of matched collective have in common, in Timebase units.
+struct Extent {
+  double first_start = std::numeric_limits<double>::infinity();
+  double last_start = -std::numeric_limits<double>::infinity();
+  double first_end = std::numeric_limits<double>::infinity();
+  double last_end = -std::numeric_limits<double>::infinity();
+
+  void add(const Event& event) {
+    first_start = std::min(first_start, event.start);
+    last_start = std::max(last_start, event.start);
+    first_end = std::min(first_end, event.end);
+    last_end = std::max(last_end, event.end);
+  }
+};
+
+Extent extent_of(const Study& study, const Collective& collective) {
+  Extent extent;
+  for (const Member& member : study.matching.members_of(collective))
+    extent.add(event_of(study.recording, member));
+  return extent;
+}
+
+void fill_waits(Study& study) {
+  const Timebase& time = study.recording.time;
+  study.wait_us.resize(study.matching.members.size());
+  study.late_start_us.resize(study.matching.members.size());
+  study.early_leave_us.resize(study.matching.members.size());
+  for (const Collective& collective : study.matching.collectives) {
+    const Extent extent = extent_of(study, collective);
+    for (std::uint32_t m = collective.first; m < collective.first + collective.size; ++m) {
+      const Event& event = event_of(study.recording, study.matching.members[m]);
+      study.wait_us[m] = time.microseconds(extent.last_start - event.start);
+      study.late_start_us[m] = time.microseconds(event.start - extent.first_start);
+      study.early_leave_us[m] = time.microseconds(extent.last_end - event.end);
+    }
+  }
+}
+
+int group_size(const Metadata& metadata, const Collective& collective) {
+  return metadata.group_size > 0 ? metadata.group_size : static_cast<int>(collective.size);
+}
+
+Synchronised synchronised(const Study& study, std::uint32_t position) {
+  const Collective& collective = study.collective(position);
+  const Metadata& metadata = study.metadata(position);
+  const Extent extent = extent_of(study, collective);
+  Synchronised result;
+  result.collective = position;
+  result.start_skew_us = study.recording.time.microseconds(extent.last_start - extent.first_start);
+  result.end_skew_us = study.recording.time.microseconds(extent.last_end - extent.first_end);
+  result.latency_us = std::numeric_limits<double>::infinity();
+  double total_wait_us = 0;
+  double longest_wait_us = -1;
+  double shortest_wait_us = std::numeric_limits<double>::infinity();
+  for (std::uint32_t m = 0; m < collective.size; ++m) {
+    const Member& member = study.matching.members[collective.first + m];
+    const double wait_us = study.wait_us[collective.first + m];
+    result.latency_us = std::min(result.latency_us, event_of(study.recording, member).duration_us);
+    total_wait_us += wait_us;
+    if (wait_us >= longest_wait_us) {
+      longest_wait_us = wait_us;
+      result.earliest_rank = study.recording.ranks[member.rank].rank;
+    }
+    if (wait_us < shortest_wait_us) {
+      shortest_wait_us = wait_us;
+      result.last_member = m;
+    }
+  }
+  result.mean_wait_us = total_wait_us / collective.size;
+  result.algorithm_gibps = gibps(metadata.full_mib, result.latency_us);
+  result.bus_gibps =
+      result.algorithm_gibps * bus_factor(metadata.family, group_size(metadata, collective));
+  return result;
+}
+
+Exchange exchange(const Study& study, std::uint32_t position) {
+  const Collective& collective = study.collective(position);
+  const Extent extent = extent_of(study, collective);
+  const Timebase& time = study.recording.time;
+  Exchange result;
+  result.collective = position;
+  result.wall_us = time.microseconds(extent.last_end - extent.first_start);
+  result.start_skew_us = time.microseconds(extent.last_start - extent.first_start);
+  result.end_skew_us = time.microseconds(extent.last_end - extent.first_end);
+  result.shortest_us = std::numeric_limits<double>::infinity();
+  result.slowest_rank_gibps = std::numeric_limits<double>::infinity();
+  double largest_mib = 0;
+  double total_duration_us = 0;
+  for (const Member& member : study.matching.members_of(collective)) {
+    const Event& event = event_of(study.recording, member);
+    const Metadata& metadata = study.catalog()[event.metadata];
+    const double rank_gibps = gibps(metadata.in_mib, event.duration_us);
+    result.total_mib += metadata.in_mib;
+    result.total_elements += std::max<std::int64_t>(metadata.in_elements, 0);
+    largest_mib = std::max(largest_mib, metadata.in_mib);
+    total_duration_us += event.duration_us;
+    result.longest_us = std::max(result.longest_us, event.duration_us);
+    result.shortest_us = std::min(result.shortest_us, event.duration_us);
+    result.fastest_rank_gibps = std::max(result.fastest_rank_gibps, rank_gibps);
+    result.slowest_rank_gibps = std::min(result.slowest_rank_gibps, rank_gibps);
+  }
+  result.mean_us = total_duration_us / collective.size;
+  result.throughput_gibps = gibps(result.total_mib, result.wall_us);
+  result.size_imbalance =
+      result.total_mib > 0 ? largest_mib / (result.total_mib / collective.size) : kNaN;
+  if (std::isnan(result.total_mib)) result.fastest_rank_gibps = result.slowest_rank_gibps = kNaN;
+  return result;
+}
+
+void measure(Study& study) {
+  for (std::uint32_t c = 0; c < study.matching.collectives.size(); ++c) {
+    if (synchronises(study.metadata(c).family)) {
+      study.synchronised.push_back(synchronised(study, c));
+    } else {
+      study.exchanges.push_back(exchange(study, c));
+    }
+  }
+}
+
+std::string place(const RankEvents& rank, const Event& event) {
+  return "rank " + std::to_string(rank.rank) + ", time " + std::to_string(event.start_ns) + " ns";
+}
+
+void warn_of_unmatched(Study& study) {
+  for (const Unmatched& unmatched : study.matching.unmatched) {
+    study.warnings.add("collective without a counterpart on each rank of its group",
+                       "left out of the sheets that compare ranks; listed in unmatched_collectives",
+                       place(study.recording.ranks[unmatched.member.rank],
+                             event_of(study.recording, unmatched.member)));
+  }
+}
+
+void warn_of_missing_metadata(Study& study) {
+  for (const RankEvents& rank : study.recording.ranks) {
+    for (const Event& event : rank.events) {
+      if (study.catalog()[event.metadata].name != 0) continue;
+      study.warnings.add("communication kernel without a recorded collective",
+                         "only in nccl_long and nccl_summary_long", place(rank, event));
+    }
+  }
+}
+
+// Analysed ranks that belong to a group but recorded none of its collectives.
+void warn_of_silent_ranks(Study& study) {
+  const auto& groups = study.catalog().groups();
+  std::vector<std::set<int>> seen(groups.size());
+  for (const RankEvents& rank : study.recording.ranks) {
+    for (const Event& event : rank.events)
+      seen[study.catalog()[event.metadata].group].insert(rank.rank);
+  }
+  for (const RankEvents& rank : study.recording.ranks) {
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const auto& members = groups[g].members;
+      const bool belongs = std::find(members.begin(), members.end(), rank.rank) != members.end();
+      if (!belongs || seen[g].count(rank.rank) > 0) continue;
+      study.warnings.add("rank recorded no collective of a group that it belongs to",
+                         "the group's other ranks are compared without it",
+                         "rank " + std::to_string(rank.rank) + ", group " +
+                             std::string(study.catalog().text(groups[g].name)));
+    }
+  }
+}
+
+void align_clocks(Study& study) {
+  const auto& ranks = study.recording.ranks;
+  const bool several_nodes =
+      !ranks.empty() && std::any_of(ranks.begin(), ranks.end(),
+                                    [&](auto& r) { return r.node != ranks.front().node; });
+  if (study.is_compat() || !several_nodes) return;
+  study.node_offsets = estimate_node_offsets(study.recording, match_by_order(study.recording));
+  remove_offsets(study.recording, study.node_offsets);
+}
+
+}  // namespace
+
+Study study_collectives(std::span<const RankAnalysis> ranks) {
+  Study study{extract(ranks)};
+  align_clocks(study);
+  study.matching = match(study.recording);
+  study.offsets = rank_offsets(study.recording, study.matching, study.node_offsets);
+  fill_waits(study);
+  measure(study);
+  warn_of_unmatched(study);
+  warn_of_missing_metadata(study);
+  warn_of_silent_ranks(study);
+  return study;
+}
+
+}  // namespace assay::trace::collectives

@@ -1,0 +1,76 @@
+// Everything the sheets of the collective report show, computed once.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/warnings.h"
+#include "trace/collectives/clock_offset.h"
+#include "trace/collectives/event.h"
+#include "trace/collectives/match.h"
+
+namespace assay::trace::collectives {
+
+// Durations are microseconds, sizes 2^20 bytes, bandwidths 2^30 bytes a second; NaN is unknown.
+
+// A collective that no rank leaves before all have arrived.
+struct Synchronised {
+  std::uint32_t collective = 0;  // position in Matching::collectives
+  double latency_us = 0;         // shortest kernel: that of the last rank to arrive
+  double start_skew_us = 0;
+  double end_skew_us = 0;
+  double mean_wait_us = 0;
+  double algorithm_gibps = 0;
+  double bus_gibps = 0;
+  int earliest_rank = 0;          // of equals the largest rank
+  std::uint32_t last_member = 0;  // position among the members; of equals the first
+};
+
+// An exchange in which ranks may send different amounts.
+struct Exchange {
+  std::uint32_t collective = 0;
+  double total_mib = 0;
+  std::int64_t total_elements = 0;
+  double wall_us = 0;  // first start to last end
+  double longest_us = 0;
+  double shortest_us = 0;
+  double mean_us = 0;
+  double throughput_gibps = 0;
+  double fastest_rank_gibps = 0;
+  double slowest_rank_gibps = 0;
+  double size_imbalance = 0;  // largest over mean input
+  double start_skew_us = 0;
+  double end_skew_us = 0;
+};
+
+struct Study {
+  Recording recording;
+  Matching matching = {};
+  std::vector<NodeOffset> node_offsets = {};
+  std::vector<RankOffset> offsets = {};
+  std::vector<Synchronised> synchronised = {};
+  std::vector<Exchange> exchanges = {};
+  // For each entry of Matching::members.
+  std::vector<double> wait_us = {};         // until the last rank arrived
+  std::vector<double> late_start_us = {};   // since the first rank arrived
+  std::vector<double> early_leave_us = {};  // until the last rank left
+  model::Warnings warnings = {};
+
+  [[nodiscard]] bool is_compat() const { return recording.compat == Compat::kTraceLens; }
+
+  [[nodiscard]] const Catalog& catalog() const { return recording.catalog; }
+
+  [[nodiscard]] const Collective& collective(std::uint32_t position) const {
+    return matching.collectives[position];
+  }
+
+  [[nodiscard]] const Metadata& metadata(std::uint32_t collective_position) const {
+    return catalog()[collective(collective_position).metadata];
+  }
+};
+
+// `ranks` must outlive the result. Ranks may come in any order.
+Study study_collectives(std::span<const RankAnalysis> ranks);
+
+}  // namespace assay::trace::collectives

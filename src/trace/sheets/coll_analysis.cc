@@ -1,0 +1,21 @@
+// coll_analysis: the collectives of this rank by kind, size and stream.
+#include "trace/collectives/rank_summary.h"
+#include "trace/sheet.h"
+
+namespace assay::trace {
+namespace {
+
+std::vector<model::Table> build(const RankAnalysis& rank) {
+  const collectives::Study study = collectives::study_collectives(std::span(&rank, 1));
+  model::Table table = collectives::rank_summary(
+      study, "coll_analysis", collectives::NodeColumns::kHide,
+      study.is_compat() ? collectives::RankLabel::kZero : collectives::RankLabel::kReal);
+  if (table.row_count() == 0) return {};
+  return {std::move(table)};
+}
+
+const SheetSpec kSheet{"coll_analysis", 900, build};
+ASSAY_REGISTER(SheetSpec, kSheet);
+
+}  // namespace
+}  // namespace assay::trace
