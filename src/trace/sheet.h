@@ -5,6 +5,8 @@
 // It then appears in the workbook, the CSV folder and the JSON of every report, at `position`.
 #pragma once
 
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/registry.h"
@@ -20,8 +22,9 @@ struct SheetSpec {
   std::vector<model::Table> (*build)(const RankAnalysis& rank);
 };
 
-// All sheets of one rank, in order.
-model::Book individual_report(const RankAnalysis& rank);
+// All sheets of one rank, in order; with names, only what those SheetSpecs build.
+model::Book individual_report(const RankAnalysis& rank,
+                              std::span<const std::string_view> only = {});
 
 // What was wrong with the input or left out, with counts: the sheet `warnings` of every report.
 model::Table warnings_table(const model::Warnings& warnings);

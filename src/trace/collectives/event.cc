@@ -144,9 +144,9 @@ int devices_of_a_node(std::span<const RankAnalysis> ranks) {
 
 }  // namespace
 
-Recording extract(std::span<const RankAnalysis> ranks) {
+Recording extract(std::span<const RankAnalysis> ranks, std::optional<int> gpus_per_node) {
   const Compat compat = ranks.empty() ? Compat::kNone : ranks.front().options.compat;
-  const int ranks_per_node = devices_of_a_node(ranks);
+  const int ranks_per_node = gpus_per_node.value_or(devices_of_a_node(ranks));
   Recording result{
       compat, ranks_per_node, timebase(ranks, compat), Catalog(compat, ranks_per_node), {}};
   for (const RankAnalysis& rank : ranks) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -55,6 +56,8 @@ struct Recording {
 };
 
 // Default: the counted communication kernels. Compat: all that the public tool takes.
-Recording extract(std::span<const RankAnalysis> ranks);
+// `gpus_per_node` overrides what the traces say.
+Recording extract(std::span<const RankAnalysis> ranks,
+                  std::optional<int> gpus_per_node = std::nullopt);
 
 }  // namespace assay::trace::collectives

@@ -7,8 +7,9 @@
 
 namespace assay::trace {
 
-CollectiveReport collective_report(std::span<const RankAnalysis> ranks) {
-  const collectives::Study study = collectives::study_collectives(ranks);
+CollectiveReport collective_report(std::span<const RankAnalysis> ranks,
+                                   std::optional<int> gpus_per_node) {
+  const collectives::Study study = collectives::study_collectives(ranks, gpus_per_node);
   auto sheets = core::Registry<collectives::CollectiveSheet>::all();
   std::stable_sort(sheets.begin(), sheets.end(),
                    [](auto* a, auto* b) { return a->position < b->position; });

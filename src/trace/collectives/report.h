@@ -1,6 +1,7 @@
 // The multi-rank collective report (`assay trace collectives`).
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "model/table.h"
@@ -16,6 +17,8 @@ struct CollectiveReport {
 };
 
 // Ranks in any order, all with the same options; the mode is that of the first.
-CollectiveReport collective_report(std::span<const RankAnalysis> ranks);
+// `gpus_per_node` tells which ranks share a host; otherwise the traces' device lists tell.
+CollectiveReport collective_report(std::span<const RankAnalysis> ranks,
+                                   std::optional<int> gpus_per_node = std::nullopt);
 
 }  // namespace assay::trace

@@ -176,6 +176,13 @@ TEST(CollectiveReport, UnevenExchangesByHand) {
   EXPECT_DOUBLE_EQ(figure(heat, 2, "total_sent_MB"), 0.5);
 }
 
+TEST(CollectiveReport, TheCallerMayKnowTheNodesBetter) {
+  TestRun run = gibibyte_all_reduce();
+  const CollectiveReport report = collective_report(run.ranks(), 1);
+  EXPECT_EQ(text(*report.book.find("nccl_implicit_sync"), 0, "node_span"), "inter_node");
+  EXPECT_EQ(text(*report.book.find("clock_offsets"), 1, "node"), "1");
+}
+
 TEST(CollectiveReport, NothingToReport) {
   EXPECT_THAT(names(collective_report({}).book), ElementsAre());
   TestRun run(1);

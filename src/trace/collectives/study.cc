@@ -191,8 +191,8 @@ void align_clocks(Study& study) {
 
 }  // namespace
 
-Study study_collectives(std::span<const RankAnalysis> ranks) {
-  Study study{extract(ranks)};
+Study study_collectives(std::span<const RankAnalysis> ranks, std::optional<int> gpus_per_node) {
+  Study study{extract(ranks, gpus_per_node)};
   align_clocks(study);
   study.matching = match(study.recording);
   study.offsets = rank_offsets(study.recording, study.matching, study.node_offsets);

@@ -71,6 +71,8 @@ struct Study {
 };
 
 // `ranks` must outlive the result. Ranks may come in any order.
-Study study_collectives(std::span<const RankAnalysis> ranks);
+// `gpus_per_node` overrides what the traces say.
+Study study_collectives(std::span<const RankAnalysis> ranks,
+                        std::optional<int> gpus_per_node = std::nullopt);
 
 }  // namespace assay::trace::collectives

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -88,16 +87,15 @@ Answer answer(const Sides& sides) {
   const std::vector<TimelineChange> changes =
       compare_series(mean_over_ranks(pair.baseline), mean_over_ranks(pair.test), confidence);
   Answer result;
-  result.total_time = single_change(std::nan(""), std::nan(""), model::Better::kLower);
-  const auto total = std::find_if(changes.begin(), changes.end(),
-                                  [](const auto& change) { return change.type == "total_time"; });
-  if (total != changes.end()) {
-    result.total_time = total->time_ms;
-    result.regression = total->time_ms.verdict == Verdict::kWorse;
-    result.lines = {{"Which setting is better?", in_words(*total, pair.basis, sides)},
-                    {"Is it real?", is_it_real(total->time_ms, pair.basis, confidence)},
+  result.headline = single_change(std::nan(""), std::nan(""), model::Better::kLower);
+  if (const TimelineChange* found = headline(changes)) {
+    result.headline_type = found->type;
+    result.headline = found->time_ms;
+    result.regression = found->time_ms.verdict == Verdict::kWorse;
+    result.lines = {{"Which setting is better?", headline_in_words(*found, pair.basis, sides)},
+                    {"Is it real?", is_it_real(*found, pair.basis, confidence)},
                     {"Where does it come from?", parts_in_words(changes, pair.basis)},
-                    {"Do the ranks agree?", ranks_in_words(pair, confidence)}};
+                    {"Do the ranks agree?", ranks_in_words(pair, found->type, confidence)}};
   } else {
     result.lines = {{"Which setting is better?", "Unknown: neither side has a timeline."}};
   }

@@ -56,12 +56,13 @@ model::Table dashboard(const Sides& sides, const Answer& answer) {
   for (const TimelineChange& change : compare_series(
            mean_over_ranks(pair.baseline), mean_over_ranks(pair.test), sides.options.confidence)) {
     const Change& time = change.time_ms;
-    table.add_row({"GPU_" + change.type, cell_of(time.baseline), cell_of(time.test),
-                   cell_of(time.percent), cell_of(time.percent_low), cell_of(time.percent_high),
-                   timeline_verdict(time, pair.basis),
-                   static_cast<std::int64_t>(steps ? time.baseline_count : 0),
-                   static_cast<std::int64_t>(steps ? time.test_count : 0),
-                   in_words(change, pair.basis, sides)});
+    table.add_row(
+        {"GPU_" + change.type, cell_of(time.baseline), cell_of(time.test), cell_of(time.percent),
+         cell_of(time.percent_low), cell_of(time.percent_high), timeline_verdict(time, pair.basis),
+         static_cast<std::int64_t>(steps ? time.baseline_count : 0),
+         static_cast<std::int64_t>(steps ? time.test_count : 0),
+         change.type == answer.headline_type ? headline_in_words(change, pair.basis, sides)
+                                             : in_words(change, pair.basis)});
   }
   return table;
 }

@@ -121,6 +121,17 @@ std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
   return changes;
 }
 
+const TimelineChange* headline(const std::vector<TimelineChange>& changes) {
+  const TimelineChange* total = nullptr;
+  for (const TimelineChange& change : changes) {
+    const Change& time = change.time_ms;
+    if (change.type == kStepPeriod && time.baseline_count >= 2 && time.test_count >= 2)
+      return &change;
+    if (change.type == kTotalTime) total = &change;
+  }
+  return total;
+}
+
 std::map<int, std::vector<TimelineChange>> compare_ranks(const TimelinePair& pair,
                                                          double confidence) {
   std::map<int, SeriesByType> baseline = by_rank(pair.baseline);

@@ -25,7 +25,11 @@ std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
                                            const SeriesByType& test,
                                            double confidence);
 
-// The same for each rank of either side.
+// The one that says which setting is better: step_period when both sides have two of them, else
+// total_time. Null when neither side has a timeline.
+const TimelineChange* headline(const std::vector<TimelineChange>& changes);
+
+// compare_series for each rank of either side.
 std::map<int, std::vector<TimelineChange>> compare_ranks(const TimelinePair& pair,
                                                          double confidence);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -12,10 +13,18 @@
 namespace assay::trace {
 namespace {
 
-constexpr std::array<const char*, 10> kReadingOrder = {
-    "total_time",      "computation_time", "exposed_comm_time", "exposed_memcpy_time",
-    "idle_time",       "micro_idle_time",  "macro_idle_time",   "busy_time",
-    "total_comm_time", "total_memcpy_time"};
+constexpr std::array<const char*, 12> kReadingOrder = {kStepPeriod,
+                                                       kTotalTime,
+                                                       "computation_time",
+                                                       "exposed_comm_time",
+                                                       "exposed_memcpy_time",
+                                                       "idle_time",
+                                                       "micro_idle_time",
+                                                       "macro_idle_time",
+                                                       kStepGap,
+                                                       "busy_time",
+                                                       "total_comm_time",
+                                                       "total_memcpy_time"};
 
 void add_figures(const RankReport& rank,
                  std::string_view table_name,
@@ -44,6 +53,23 @@ std::vector<TimelineFigure> read_figures(std::span<const RankReport> ranks,
   return figures;
 }
 
+void add_periods(std::vector<TimelineFigure>& figures) {
+  std::map<std::pair<int, std::int64_t>, TimelineFigure> totals;
+  for (const TimelineFigure& figure : figures)
+    if (figure.type == kTotalTime) totals[{figure.rank, figure.step}] = figure;
+  std::vector<TimelineFigure> periods;
+  for (const TimelineFigure& figure : figures) {
+    const auto total = totals.find({figure.rank, figure.step});
+    if (figure.type != kStepGap || total == totals.end()) continue;
+    TimelineFigure period = total->second;
+    period.type = kStepPeriod;
+    period.time_ms += figure.time_ms;
+    period.percent += figure.percent;
+    periods.push_back(std::move(period));
+  }
+  std::move(periods.begin(), periods.end(), std::back_inserter(figures));
+}
+
 std::size_t position(const std::string& type) {
   return static_cast<std::size_t>(std::find(kReadingOrder.begin(), kReadingOrder.end(), type) -
                                   kReadingOrder.begin());
@@ -56,7 +82,9 @@ std::vector<TimelineFigure> whole_trace_figures(std::span<const RankReport> rank
 }
 
 std::vector<TimelineFigure> step_figures(std::span<const RankReport> ranks) {
-  return read_figures(ranks, "gpu_timeline_steps");
+  std::vector<TimelineFigure> figures = read_figures(ranks, "gpu_timeline_steps");
+  add_periods(figures);
+  return figures;
 }
 
 SeriesByType mean_over_ranks(std::span<const TimelineFigure> figures) {
@@ -85,7 +113,7 @@ std::map<int, SeriesByType> by_rank(std::span<const TimelineFigure> figures) {
 }
 
 StepCoverage step_coverage(std::span<const RankReport> ranks) {
-  const std::string total = "total_time";
+  const std::string total = kTotalTime;
   const auto mean_total = [&](const std::vector<TimelineFigure>& figures) {
     std::map<int, SeriesByType> all_ranks = by_rank(figures);
     std::vector<double> totals;

@@ -12,13 +12,25 @@
 namespace assay::trace {
 namespace {
 
-// These add up to total_time.
-constexpr std::array<const char*, 6> kParts = {"computation_time",    "exposed_comm_time",
-                                               "exposed_memcpy_time", "idle_time",
-                                               "micro_idle_time",     "macro_idle_time"};
+// These add up to total_time, and with the gap to step_period.
+constexpr std::array<const char*, 7> kParts = {"computation_time",
+                                               "exposed_comm_time",
+                                               "exposed_memcpy_time",
+                                               "idle_time",
+                                               "micro_idle_time",
+                                               "macro_idle_time",
+                                               kStepGap};
 
 const char* per_step(Basis basis) {
   return basis == Basis::kPerStep ? " per step" : "";
+}
+
+const char* what_was_timed(const TimelineChange& headline, Basis basis) {
+  return headline.type == kStepPeriod ? " from one step's start to the next" : per_step(basis);
+}
+
+const char* repetitions(const TimelineChange& headline) {
+  return headline.type == kStepPeriod ? "periods" : "steps";
 }
 
 std::string faster_or_slower(const Change& change) {
@@ -27,10 +39,12 @@ std::string faster_or_slower(const Change& change) {
                      change.percent >= 0 ? "faster" : "slower");
 }
 
-std::string total_in_words(const TimelineChange& total, Basis basis, const Sides& sides) {
-  const Change& change = total.time_ms;
-  const std::string figures =
-      fmt::format("{:.3f} against {:.3f} ms{}", change.test, change.baseline, per_step(basis));
+}  // namespace
+
+std::string headline_in_words(const TimelineChange& headline, Basis basis, const Sides& sides) {
+  const Change& change = headline.time_ms;
+  const std::string figures = fmt::format("{:.3f} against {:.3f} ms{}", change.test,
+                                          change.baseline, what_was_timed(headline, basis));
   const std::string& baseline = sides.baseline.label;
   const std::string& test = sides.test.label;
   switch (change.verdict) {
@@ -39,7 +53,8 @@ std::string total_in_words(const TimelineChange& total, Basis basis, const Sides
     case Verdict::kOnlyTest:
       return fmt::format("Only {} has a total_time: nothing to compare.", test);
     case Verdict::kSimilar:
-      return fmt::format("No real difference between {} and {}: {}.", test, baseline, figures);
+      return fmt::format("No difference between {} and {} can be shown: {}.", test, baseline,
+                         figures);
     case Verdict::kUnknown:
       return fmt::format("{} looks {} than {} ({}), but whether that is real is unknown.", test,
                          faster_or_slower(change), baseline, figures);
@@ -49,22 +64,20 @@ std::string total_in_words(const TimelineChange& total, Basis basis, const Sides
   }
 }
 
-}  // namespace
-
-std::string in_words(const TimelineChange& change, Basis basis, const Sides& sides) {
-  if (change.type == "total_time") return total_in_words(change, basis, sides);
+std::string in_words(const TimelineChange& change, Basis basis) {
   const std::string verdict = timeline_verdict(change.time_ms, basis);
   if (std::isnan(change.time_ms.difference)) return verdict + ".";
   return fmt::format("{}: {:+.3f} ms{}.", verdict, change.time_ms.difference, per_step(basis));
 }
 
-std::string is_it_real(const Change& change, Basis basis, double confidence) {
+std::string is_it_real(const TimelineChange& headline, Basis basis, double confidence) {
+  const Change& change = headline.time_ms;
   if (change.verdict == Verdict::kOnlyBaseline || change.verdict == Verdict::kOnlyTest)
     return "Unknown. One side has no timeline.";
   if (basis == Basis::kWholeTrace)
     return "Unknown. A side names no profiled steps, so there is nothing to take the noise from.";
   const std::string steps =
-      fmt::format("{} and {} steps", change.baseline_count, change.test_count);
+      fmt::format("{} and {} {}", change.baseline_count, change.test_count, repetitions(headline));
   if (change.verdict == Verdict::kUnknown)
     return fmt::format("Unknown. A confidence interval needs 2 steps on each side; here {}.",
                        steps);
@@ -77,7 +90,8 @@ std::string is_it_real(const Change& change, Basis basis, double confidence) {
   return fmt::format(
       "{}. The {:.0f} % confidence interval of the {} ({}): it {} zero. It knows the noise between "
       "the steps of these two runs, not between repeated runs.",
-      real ? "Yes" : "No", 100 * confidence, interval, steps, real ? "leaves out" : "holds");
+      real ? "Yes" : "It may be noise", 100 * confidence, interval, steps,
+      real ? "leaves out" : "holds");
 }
 
 std::string parts_in_words(const std::vector<TimelineChange>& changes, Basis basis) {
@@ -97,12 +111,12 @@ std::string parts_in_words(const std::vector<TimelineChange>& changes, Basis bas
   return texts.empty() ? "Unknown." : core::join(texts, ", ") + ".";
 }
 
-std::string ranks_in_words(const TimelinePair& pair, double confidence) {
+std::string ranks_in_words(const TimelinePair& pair, const std::string& type, double confidence) {
   std::map<std::string, std::vector<std::string>> ranks_by_verdict;
   const auto ranks = compare_ranks(pair, confidence);
   for (const auto& [rank, changes] : ranks)
     for (const TimelineChange& change : changes)
-      if (change.type == "total_time")
+      if (change.type == type)
         ranks_by_verdict[timeline_verdict(change.time_ms, pair.basis)].push_back(
             std::to_string(rank));
   std::vector<std::string> texts;
@@ -110,7 +124,7 @@ std::string ranks_in_words(const TimelinePair& pair, double confidence) {
   for (const auto& [verdict, members] : ranks_by_verdict)
     texts.push_back(fmt::format("{} on {} of {} ranks ({})", verdict, members.size(), ranks.size(),
                                 core::join(members, ", ")));
-  return texts.empty() ? "Unknown." : "total_time is " + core::join(texts, "; ") + ".";
+  return texts.empty() ? "Unknown." : type + " is " + core::join(texts, "; ") + ".";
 }
 
 std::string coverage_in_words(const Sides& sides) {

@@ -10,17 +10,20 @@
 
 namespace assay::trace {
 
-// The change of one timeline row; for total_time, which setting is faster.
-std::string in_words(const TimelineChange& change, Basis basis, const Sides& sides);
+// Which setting is faster.
+std::string headline_in_words(const TimelineChange& headline, Basis basis, const Sides& sides);
 
-// Whether total_time's change is more than noise, with its interval.
-std::string is_it_real(const Change& total_time, Basis basis, double confidence);
+// The change of any row.
+std::string in_words(const TimelineChange& change, Basis basis);
 
-// The parts that add up to total_time, the largest change first.
+// Whether the headline's change is more than noise, with its interval.
+std::string is_it_real(const TimelineChange& headline, Basis basis, double confidence);
+
+// The parts that add up to a step, the largest change first.
 std::string parts_in_words(const std::vector<TimelineChange>& changes, Basis basis);
 
-// How many ranks see total_time better, worse, …
-std::string ranks_in_words(const TimelinePair& pair, double confidence);
+// How many ranks see this type better, worse, …
+std::string ranks_in_words(const TimelinePair& pair, const std::string& type, double confidence);
 
 // "" when the steps' windows hold all of the time, or there are no steps.
 std::string coverage_in_words(const Sides& sides);

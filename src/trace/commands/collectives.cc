@@ -1,0 +1,26 @@
+#include "trace/collectives/report.h"
+#include "trace/commands/prepare.h"
+
+namespace assay::trace {
+
+core::Result<CommandResult> run_collectives(const CollectivesRequest& request,
+                                            core::Progress& progress) {
+  const std::filesystem::path inputs[] = {request.folder};
+  AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
+  run.set_gpus_per_node(request.gpus_per_node);
+  CollectiveBook collectives = collective_book(run);
+  CommandResult result;
+  result.summary = {"Collectives", {std::move(collectives.overview)}};
+  result.warnings = std::move(collectives.warnings);
+  if (request.output.kind == Output::Kind::kBook) {
+    result.book = std::move(collectives.book);
+    return result;
+  }
+  const std::filesystem::path folder =
+      request.output.folder.empty() ? kReportFolder : request.output.folder;
+  result.written =
+      ASSAY_TRY(write_book(collectives.book, folder / kCollectiveReportName, request.output));
+  return result;
+}
+
+}  // namespace assay::trace

@@ -1,0 +1,87 @@
+#include "trace/compare/compare.h"
+
+#include <fmt/core.h>
+
+#include "trace/commands/configuration_reader.h"
+#include "trace/commands/prepare.h"
+
+namespace assay::trace {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Loaded {
+  Configuration configuration;
+  model::Warnings warnings;
+};
+
+core::Result<Loaded> load(const fs::path& path,
+                          const std::string& label,
+                          const CompareRequest& request,
+                          core::Progress& progress) {
+  Loaded loaded;
+  if (request.source == Source::kReports) {
+    loaded.configuration =
+        ASSAY_TRY(read_configuration(path, request.parts, request.options.compat));
+  } else {
+    const fs::path inputs[] = {path};
+    const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
+    loaded.configuration = configuration_of(run, request.parts);
+    loaded.warnings = run.warnings();
+  }
+  loaded.configuration.label = label.empty() ? path_label(path) : label;
+  return loaded;
+}
+
+core::Status write_books(const Comparison& comparison,
+                         const CompareRequest& request,
+                         CommandResult& result) {
+  const auto write = [&](const model::Book& book, const char* name) -> core::Status {
+    if (book.tables.empty()) return {};
+    for (fs::path& path :
+         ASSAY_TRY(write_book(book, request.output.folder / name, request.output))) {
+      result.written.push_back(std::move(path));
+    }
+    return {};
+  };
+  if (request.gpu_timeline) {
+    ASSAY_TRY(write(comparison.timeline_combined, "gpu_timeline_combined"));
+    ASSAY_TRY(write(comparison.timeline_comparison, "gpu_timeline_comparison"));
+  }
+  if (request.collective) {
+    ASSAY_TRY(write(comparison.collective_combined, "collective_combined"));
+    ASSAY_TRY(write(comparison.collective_comparison, "collective_comparison"));
+  }
+  if (request.final_report) {
+    ASSAY_TRY(write(comparison.final_report, "final_analysis_report"));
+  }
+  return {};
+}
+
+}  // namespace
+
+core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress) {
+  const Loaded baseline =
+      ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
+  const Loaded test = ASSAY_TRY(load(request.test, request.test_label, request, progress));
+  const Sides sides{baseline.configuration, test.configuration, {request.options.compat}};
+  ASSAY_TRY(check_sides(sides));
+  Comparison comparison = ASSAY_TRY(compare(sides));
+  CommandResult result;
+  result.warnings = baseline.warnings;
+  result.warnings.merge(test.warnings);
+  result.summary.title = "Comparison";
+  result.summary.tables.push_back(answer_table(comparison.answer));
+  if (const model::Table* dashboard = comparison.final_report.find("Summary_Dashboard")) {
+    result.summary.tables.push_back(*dashboard);
+  }
+  result.regression = comparison.answer.regression ? Regression::kFound : Regression::kNone;
+  if (request.output.kind == Output::Kind::kBook) {
+    result.book = std::move(comparison.final_report);
+    return result;
+  }
+  ASSAY_TRY(write_books(comparison, request, result));
+  return result;
+}
+
+}  // namespace assay::trace

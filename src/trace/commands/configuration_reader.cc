@@ -1,0 +1,129 @@
+#include "trace/commands/configuration_reader.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "core/files.h"
+#include "report/book.h"
+
+namespace assay::trace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kReportSuffix = "_individual_report.json";
+
+core::Error missing(const fs::path& what, const fs::path& configuration) {
+  return core::Error{fmt::format(
+      "cannot read '{}': run 'assay trace analyze {}' first, or leave --skip-tracelens away",
+      what.string(), configuration.string())};
+}
+
+fs::path analysis_folder(const fs::path& configuration) {
+  const fs::path folder = configuration_folder(configuration);
+  return fs::is_directory(folder / kIndividualFolder) ||
+                 fs::is_directory(folder / kCollectiveFolder)
+             ? folder
+             : folder / kAnalysisFolder;
+}
+
+// N of "rankN_individual_report.json".
+std::optional<int> report_rank(std::string_view name) {
+  if (!name.starts_with("rank") || !name.ends_with(kReportSuffix)) return std::nullopt;
+  name.remove_prefix(4);
+  name.remove_suffix(kReportSuffix.size());
+  int rank = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rank);
+  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return rank;
+}
+
+// Reports of the other mode have other columns, and the defects that this mode leaves out.
+core::Status check_mode(const model::Book& book, const fs::path& path, Compat compat) {
+  const bool right = book.find("excluded_work") != nullptr;
+  if (right == (compat == Compat::kNone)) return {};
+  return core::Error{fmt::format("'{}' was made {} --compat tracelens: analyse again {} it",
+                                 path.string(), right ? "without" : "with",
+                                 right ? "with" : "without")};
+}
+
+core::Result<std::vector<RankReport>> read_rank_reports(const fs::path& configuration,
+                                                        Compat compat) {
+  const fs::path folder = analysis_folder(configuration) / kIndividualFolder;
+  if (!fs::is_directory(folder)) return missing(folder, configuration);
+  std::vector<RankReport> reports;
+  for (const fs::path& name : ASSAY_TRY(core::list_directory(folder))) {
+    const std::optional<int> rank = report_rank(name.string());
+    if (!rank) continue;
+    const std::vector<std::string> tables{"gpu_timeline", "gpu_timeline_steps", "excluded_work"};
+    model::Book book = ASSAY_TRY(report::read_json(folder / name, tables));
+    ASSAY_TRY(check_mode(book, folder / name, compat));
+    reports.push_back({*rank, std::move(book)});
+  }
+  if (reports.empty()) return missing(folder / "rank0_individual_report.json", configuration);
+  std::sort(reports.begin(), reports.end(),
+            [](const RankReport& a, const RankReport& b) { return a.rank < b.rank; });
+  return reports;
+}
+
+LeftOut left_out_of(const std::vector<RankReport>& reports) {
+  LeftOut left_out;
+  for (const RankReport& report : reports) {
+    const model::Table* table = report.book.find("excluded_work");
+    if (table == nullptr) continue;
+    for (std::size_t row = 0; row < table->row_count(); ++row) {
+      const std::string kind = model::text(table->at(row, 0));
+      const auto kernels = static_cast<std::int64_t>(model::number(table->at(row, 1)));
+      const double ms = model::number(table->at(row, 2));
+      if (kind == "leaked") {
+        left_out.leaked_kernels += kernels;
+        left_out.leaked_ms += ms;
+      } else if (kind == "outside") {
+        left_out.outside_kernels += kernels;
+        left_out.outside_ms += ms;
+      }
+    }
+  }
+  return left_out;
+}
+
+}  // namespace
+
+Configuration configuration_of(const AnalyzedRun& run, Parts parts) {
+  Configuration configuration;
+  if (parts != Parts::kCollective) {
+    configuration.ranks = timeline_reports(run);
+    configuration.left_out = left_out_of(configuration.ranks);
+  }
+  if (parts != Parts::kIndividual) configuration.collectives = collective_book(run).book;
+  return configuration;
+}
+
+core::Result<Configuration> read_configuration(const fs::path& path, Parts parts, Compat compat) {
+  Configuration configuration;
+  if (!fs::exists(path)) {
+    return core::Error{fmt::format("cannot read '{}': no such folder", path.string())};
+  }
+  if (parts != Parts::kCollective) {
+    configuration.ranks = ASSAY_TRY(read_rank_reports(path, compat));
+    configuration.left_out = left_out_of(configuration.ranks);
+  }
+  if (parts != Parts::kIndividual) {
+    const fs::path file =
+        analysis_folder(path) / kCollectiveFolder / (std::string(kCollectiveReportName) + ".json");
+    if (!fs::exists(file)) return missing(file, path);
+    configuration.collectives = ASSAY_TRY(report::read_json(file));
+  }
+  return configuration;
+}
+
+std::string path_label(const fs::path& path) {
+  fs::path folder = configuration_folder(path);
+  if (folder.filename() == kAnalysisFolder) folder = folder.parent_path();
+  return folder.filename().string();
+}
+
+}  // namespace assay::trace
