@@ -1,8 +1,7 @@
 // What the tests of this folder share: a folder that goes away, and a look into a zip file.
 #pragma once
 
-#include <stdlib.h>
-
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>

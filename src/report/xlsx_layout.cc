@@ -105,8 +105,9 @@ std::vector<ColumnLayout> lay_out(const SheetPlan& sheet) {
   const model::Table& table = *sheet.table;
   std::vector<ColumnScan> scans(table.columns.size());
   for (std::size_t row = sheet.first_row; row < sheet.first_row + sheet.row_count; ++row) {
-    for (std::size_t c = 0; c < scans.size(); ++c)
+    for (std::size_t c = 0; c < scans.size(); ++c) {
       std::visit(scans[c], table.at(row, c));
+    }
   }
   std::vector<ColumnLayout> columns;
   columns.reserve(scans.size());

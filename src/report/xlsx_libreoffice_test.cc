@@ -81,20 +81,23 @@ Rows csv_rows(const std::filesystem::path& path) {
   return rows;
 }
 
+// LibreOffice writes 15 significant digits.
+void expect_shown(const std::string& shown, double value) {
+  if (std::isnan(value)) {
+    EXPECT_EQ(shown, "");
+  } else if (std::isinf(value)) {
+    EXPECT_EQ(shown, "inf");
+  } else {
+    EXPECT_NEAR(std::strtod(shown.c_str(), nullptr) / value, 1, 1e-14) << shown;
+  }
+}
+
 void expect_numbers(const Rows& rows, const model::Table& table) {
   ASSERT_EQ(rows.size(), table.row_count() + 1);
   EXPECT_THAT(rows[0], ElementsAre("what", "value"));
   for (std::size_t row = 0; row < table.row_count(); ++row) {
     EXPECT_EQ(rows[row + 1][0], model::text(table.at(row, 0)));
-    const std::string& shown = rows[row + 1][1];
-    const double value = model::number(table.at(row, 1));
-    if (std::isnan(value)) {
-      EXPECT_EQ(shown, "");
-    } else if (std::isinf(value)) {
-      EXPECT_EQ(shown, "inf");
-    } else {  // LibreOffice writes 15 significant digits
-      EXPECT_NEAR(std::strtod(shown.c_str(), nullptr) / value, 1, 1e-14) << shown;
-    }
+    expect_shown(rows[row + 1][1], model::number(table.at(row, 1)));
   }
 }
 

@@ -23,6 +23,10 @@ bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
+bool is_control(char c) {
+  return std::iscntrl(static_cast<unsigned char>(c)) != 0;
+}
+
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -30,8 +34,7 @@ std::string lower(std::string text) {
 }
 
 bool is_forbidden_in_sheet_name(char c) {
-  return std::string_view("[]:*?/\\").find(c) != std::string_view::npos ||
-         std::iscntrl(static_cast<unsigned char>(c)) != 0;
+  return std::string_view("[]:*?/\\").find(c) != std::string_view::npos || is_control(c);
 }
 
 core::Status check_sheet_name(const std::string& name) {
@@ -55,13 +58,15 @@ std::string continuation_name(const std::string& name, std::size_t part) {
   return std::string(first_utf16_units(name, kMaxSheetNameUnits - suffix.size())) + suffix;
 }
 
-// Excel repairs a workbook whose table has an empty, repeated or too long header.
+// Excel repairs a workbook whose table has an empty, repeated, broken or too long header.
 bool can_be_excel_table(const model::Table& table) {
   if (table.row_count() == 0) return false;
   std::set<std::string> seen;
   return std::all_of(table.columns.begin(), table.columns.end(), [&](const model::Column& column) {
-    return !column.name.empty() && seen.insert(lower(column.name)).second &&
-           utf16_length(core::valid_utf8(column.name)) <= kMaxTableHeaderUnits;
+    const std::string& name = column.name;
+    return !name.empty() && std::none_of(name.begin(), name.end(), is_control) &&
+           seen.insert(lower(name)).second &&
+           utf16_length(core::valid_utf8(name)) <= kMaxTableHeaderUnits;
   });
 }
 

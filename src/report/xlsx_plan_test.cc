@@ -73,6 +73,7 @@ TEST(SheetPlan, WhatCannotBeAnExcelTableStaysAPlainSheet) {
   book.tables = {{"no rows", "", {{"a"}}, {}, style},
                  {"same headers", "", {{"Name"}, {"name"}}, {1.0, 2.0}, style},
                  {"empty header", "", {{""}}, {1.0}, style},
+                 {"line break", "", {{"a\nb"}}, {1.0}, style},
                  {"long header", "", {{std::string(256, 'h')}}, {1.0}, style}};
   for (const SheetPlan& sheet : plan_sheets(book).value())
     EXPECT_EQ(sheet.table_name, "");

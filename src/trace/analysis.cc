@@ -79,11 +79,9 @@ void count_only_steps(RankAnalysis& rank) {
 
 void find_window(RankAnalysis& rank) {
   rank.steps = gpu_steps(rank);
-  if (rank.steps.empty()) return;
-  Interval window = rank.steps.front().window;
-  for (const Step& step : rank.steps)
-    window.end = std::max(window.end, step.window.end);
-  rank.window = window;
+  rank.window = profiled_gpu_window(rank);
+  if (!rank.window) return;
+  const Interval window = *rank.window;
   for (std::size_t i = 0; i < rank.counted.size(); ++i) {
     if (!rank.counted[i]) continue;
     const Interval& run = rank.gpu_intervals[i];

@@ -19,8 +19,9 @@ namespace assay::trace {
 
 enum class GpuWork : std::uint8_t { kComputation, kCommunication, kMemcpy };
 
-// A profiled step: ProfilerStep#N as it ran on the GPU (its gpu_user_annotation; without one,
-// from the first to the last kernel that the step launched).
+// A profiled step as it ran on the GPU: from the first GPU work that ProfilerStep#N launched to
+// the first of the next step, for the last step to the end of its own work. So steps are whole,
+// alike, and leave no time out; prefetched work belongs to the step that launched it.
 struct Step {
   std::int64_t number = 0;
   Interval window;
@@ -57,7 +58,9 @@ struct RankAnalysis {
   std::vector<GpuWork> gpu_work;        // for each GPU event
   std::vector<bool> counted;            // for each GPU event: part of the figures
   std::vector<Step> steps;              // by start; empty when the trace names none
-  std::optional<Interval> window;       // first step's start to last step's end
+  // What the figures are clipped to: from the start of the first to the end of the last
+  // ProfilerStep#N that the trace annotates on the GPU; without those, the steps.
+  std::optional<Interval> window;
   Excluded excluded;
   model::Warnings warnings;         // of the trace, and of what the analysis found
   std::vector<Launcher> launchers;  // in node order

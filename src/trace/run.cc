@@ -163,8 +163,9 @@ core::Result<Run> read_run(std::span<const RankFile> files,
                            unsigned threads,
                            const OnProgress& on_progress) {
   std::vector<std::optional<core::Result<model::Trace>>> traces(files.size());
-  core::parallel_for(files.size(), threads,
-                     [&](std::size_t i) { traces[i].emplace(read_trace(files[i].path, on_progress)); });
+  core::parallel_for(files.size(), threads, [&](std::size_t i) {
+    traces[i].emplace(read_trace(files[i].path, on_progress));
+  });
   Run run;
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (!traces[i]->ok()) return traces[i]->error();

@@ -14,7 +14,8 @@ model::Book individual_report(const RankAnalysis& rank, std::span<const std::str
   });
   model::Book book{"Individual report of rank " + std::to_string(rank.rank)};
   for (const SheetSpec* sheet : sheets) {
-    const bool wanted = only.empty() || std::find(only.begin(), only.end(), sheet->name) != only.end();
+    const bool wanted =
+        only.empty() || std::find(only.begin(), only.end(), sheet->name) != only.end();
     if (!wanted) continue;
     std::vector<model::Table> tables = sheet->build(rank);
     std::move(tables.begin(), tables.end(), std::back_inserter(book.tables));

@@ -28,22 +28,49 @@ Windows annotated_windows(const RankAnalysis& rank) {
   return windows;
 }
 
-Windows launched_windows(const RankAnalysis& rank) {
-  const model::Trace& trace = *rank.trace;
-  Windows windows;
+struct CpuStep {
+  std::int64_t number;
+  Interval window_ns;
+};
+
+std::vector<CpuStep> cpu_steps(const model::Trace& trace) {
+  std::vector<CpuStep> steps;
   for (const model::Annotation& a : trace.annotations) {
-    const auto step = profiler_step_number(trace.text(a.name));
-    if (a.on_gpu || !step) continue;
-    for (std::size_t event = 0; event < trace.gpu_events.size(); ++event) {
-      const NodeId call = rank.tree.launched_by[event];
-      if (call == kNoNode) continue;
-      const std::int64_t launched = node_start_ns(trace, rank.tree.nodes[call]);
-      if (launched >= a.start_ns && launched < a.start_ns + a.duration_ns) {
-        extend(windows, *step, rank.gpu_intervals[event]);
-      }
+    const auto number = profiler_step_number(trace.text(a.name));
+    if (number && !a.on_gpu) {
+      steps.push_back({*number, {a.start_ns, a.start_ns + a.duration_ns}});
     }
   }
+  std::sort(steps.begin(), steps.end(), [](const CpuStep& a, const CpuStep& b) {
+    return a.window_ns.start < b.window_ns.start;
+  });
+  return steps;
+}
+
+// From the first to the last GPU work that each step launched.
+Windows launched_windows(const RankAnalysis& rank) {
+  const std::vector<CpuStep> steps = cpu_steps(*rank.trace);
+  Windows windows;
+  for (std::size_t event = 0; event < rank.gpu_intervals.size(); ++event) {
+    const NodeId call = rank.tree.launched_by[event];
+    if (call == kNoNode || !rank.counted[event]) continue;
+    const std::int64_t launched = node_start_ns(*rank.trace, rank.tree.nodes[call]);
+    const auto after = std::upper_bound(
+        steps.begin(), steps.end(), launched,
+        [](std::int64_t time, const CpuStep& step) { return time < step.window_ns.start; });
+    if (after == steps.begin()) continue;
+    extend(windows, std::prev(after)->number, rank.gpu_intervals[event]);
+  }
   return windows;
+}
+
+std::vector<Step> by_start(const Windows& windows) {
+  std::vector<Step> steps;
+  for (const auto& [number, window] : windows)
+    steps.push_back({number, window});
+  std::sort(steps.begin(), steps.end(),
+            [](const Step& a, const Step& b) { return a.window.start < b.window.start; });
+  return steps;
 }
 
 }  // namespace
@@ -71,14 +98,22 @@ std::optional<Interval> profiled_cpu_window_ns(const model::Trace& trace) {
 }
 
 std::vector<Step> gpu_steps(const RankAnalysis& rank) {
-  Windows windows = annotated_windows(rank);
-  if (windows.empty()) windows = launched_windows(rank);
-  std::vector<Step> steps;
-  for (const auto& [number, window] : windows)
-    steps.push_back({number, window});
-  std::sort(steps.begin(), steps.end(),
-            [](const Step& a, const Step& b) { return a.window.start < b.window.start; });
+  std::vector<Step> steps = by_start(launched_windows(rank));
+  if (steps.empty()) return by_start(annotated_windows(rank));
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+    steps[i].window.end = steps[i + 1].window.start;
+  }
   return steps;
+}
+
+std::optional<Interval> profiled_gpu_window(const RankAnalysis& rank) {
+  std::vector<Step> steps = by_start(annotated_windows(rank));
+  if (steps.empty()) steps = rank.steps;
+  if (steps.empty()) return std::nullopt;
+  Interval window = steps.front().window;
+  for (const Step& step : steps)
+    window.end = std::max(window.end, step.window.end);
+  return window;
 }
 
 }  // namespace assay::trace

@@ -16,7 +16,11 @@ std::optional<std::int64_t> profiler_step_number(std::string_view annotation);
 // it belongs to the steps. Nothing when the trace names no step.
 std::optional<Interval> profiled_cpu_window_ns(const model::Trace& trace);
 
-// GPU windows of the steps, by start. Needs tree, time and gpu_intervals of the analysis.
+// The steps as they ran on the GPU, by start. Needs tree, time, gpu_intervals and counted of the
+// analysis.
 std::vector<Step> gpu_steps(const RankAnalysis& rank);
+
+// See RankAnalysis::window. Needs `steps` too.
+std::optional<Interval> profiled_gpu_window(const RankAnalysis& rank);
 
 }  // namespace assay::trace

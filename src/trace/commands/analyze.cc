@@ -35,7 +35,7 @@ core::Status add_collective_report(const AnalyzedRun& run,
                                    const AnalyzeRequest& request,
                                    const fs::path& folder,
                                    CommandResult& result) {
-  CollectiveBook collectives = collective_book(run);
+  CollectiveBook collectives = collective_book(run, request.gpus_per_node);
   append(result.written,
          ASSAY_TRY(write_book(collectives.book, folder / kCollectiveFolder / kCollectiveReportName,
                               request.output)));
@@ -66,8 +66,7 @@ core::Status add_legacy_names(const AnalyzedRun& run,
 
 core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Progress& progress) {
   const fs::path inputs[] = {request.configuration};
-  AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
-  run.set_gpus_per_node(request.gpus_per_node);
+  const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
   const fs::path folder = request.output.folder.empty()
                               ? configuration_folder(request.configuration) / kAnalysisFolder
                               : request.output.folder;

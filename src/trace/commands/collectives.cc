@@ -6,9 +6,8 @@ namespace assay::trace {
 core::Result<CommandResult> run_collectives(const CollectivesRequest& request,
                                             core::Progress& progress) {
   const std::filesystem::path inputs[] = {request.folder};
-  AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
-  run.set_gpus_per_node(request.gpus_per_node);
-  CollectiveBook collectives = collective_book(run);
+  const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
+  CollectiveBook collectives = collective_book(run, request.gpus_per_node);
   CommandResult result;
   result.summary = {"Collectives", {std::move(collectives.overview)}};
   result.warnings = std::move(collectives.warnings);

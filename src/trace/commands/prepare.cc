@@ -8,8 +8,8 @@
 #include "core/interrupt.h"
 #include "core/parallel.h"
 #include "report/book.h"
-#include "trace/collectives/report.h"
 #include "trace/architectures.h"
+#include "trace/collectives/report.h"
 #include "trace/sheet.h"
 #include "trace/timeline.h"
 
@@ -60,12 +60,6 @@ core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
   return result;
 }
 
-void AnalyzedRun::set_gpus_per_node(std::optional<int> gpus) {
-  if (!gpus) return;
-  for (RankTrace& rank : run->ranks)
-    rank.trace.device_count = *gpus;
-}
-
 core::Result<std::vector<fs::path>> write_individual_reports(const AnalyzedRun& run,
                                                              const Request& request,
                                                              const fs::path& folder) {
@@ -95,8 +89,8 @@ std::vector<RankReport> timeline_reports(const AnalyzedRun& run) {
   return reports;
 }
 
-CollectiveBook collective_book(const AnalyzedRun& run) {
-  CollectiveReport report = collective_report(run.ranks);
+CollectiveBook collective_book(const AnalyzedRun& run, std::optional<int> gpus_per_node) {
+  CollectiveReport report = collective_report(run.ranks, gpus_per_node);
   CollectiveBook result{std::move(report.book), std::move(report.overview), run.warnings()};
   result.warnings.merge(report.warnings);
   const bool right = !run.ranks.empty() && run.ranks.front().options.compat == Compat::kNone;

@@ -23,9 +23,6 @@ struct AnalyzedRun {
 
   // Of the run, its traces and their analyses.
   [[nodiscard]] model::Warnings warnings() const;
-
-  // Overrides the number of devices that the traces tell.
-  void set_gpus_per_node(std::optional<int> gpus);
 };
 
 core::Result<AnalyzedRun> analyze_files(std::span<const std::filesystem::path> inputs,
@@ -50,7 +47,9 @@ struct CollectiveBook {
   model::Warnings warnings;  // all of the run
 };
 
-CollectiveBook collective_book(const AnalyzedRun& run);
+// Without `gpus_per_node`, nodes are told by the devices that the traces name.
+CollectiveBook collective_book(const AnalyzedRun& run,
+                               std::optional<int> gpus_per_node = std::nullopt);
 
 // The configuration of which `path` may be the torch_profiler folder: without a trailing slash.
 std::filesystem::path configuration_folder(const std::filesystem::path& path);

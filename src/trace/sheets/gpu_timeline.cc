@@ -28,24 +28,18 @@ Table timeline_table(const RankAnalysis& rank, const BusyIntervals& busy) {
   return table;
 }
 
-// Steps do not tile the timeline: work between two steps (the optimizer, the first all-gather)
-// is in gpu_timeline and, as a length, in the row gap_to_next_step.
 Table steps_table(const RankAnalysis& rank, const BusyIntervals& busy) {
   std::vector<model::Column> columns = share_columns();
   columns.insert(columns.begin(), {"step", "", Better::kNeither, "N of ProfilerStep#N"});
-  Table table{"gpu_timeline_steps", "gpu_timeline of each profiled step", std::move(columns)};
-  for (std::size_t s = 0; s < rank.steps.size(); ++s) {
-    const Step& step = rank.steps[s];
+  Table table{"gpu_timeline_steps",
+              "gpu_timeline of each profiled step, from its first GPU work to that of the next",
+              std::move(columns)};
+  for (const Step& step : rank.steps) {
     const Timeline times = timeline(busy, step.window);
     const auto rows = times.rows();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       table.add_row({step.number, std::string(kTimelineRows[i]), rank.time.milliseconds(rows[i]),
                      percent_of(rows[i], times.total)});
-    }
-    if (s + 1 < rank.steps.size()) {
-      const std::int64_t gap = rank.steps[s + 1].window.start - step.window.end;
-      table.add_row({step.number, "gap_to_next_step", rank.time.milliseconds(gap),
-                     percent_of(gap, times.total)});
     }
   }
   return table;

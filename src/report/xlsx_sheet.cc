@@ -1,0 +1,248 @@
+#include "report/xlsx_sheet.h"
+
+#include <fmt/core.h>
+#include <xlsxwriter.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/text.h"
+#include "model/table.h"
+#include "report/xlsx_text.h"
+
+namespace assay::report {
+namespace {
+
+constexpr lxw_color_t kRed = 0xF8696B;
+constexpr lxw_color_t kWhite = 0xFFFFFF;
+constexpr lxw_color_t kGreen = 0x63BE7B;
+
+constexpr std::uint16_t kNoteWidthPixels = 320;
+
+// Enough for the note's lines at about 45 characters each.
+std::uint16_t note_height_pixels(const std::string& note) {
+  constexpr std::size_t kCharactersPerLine = 45;
+  constexpr std::size_t kLinePixels = 18;
+  constexpr std::size_t kMaxPixels = 600;
+  std::size_t lines = 1;
+  for (std::size_t start = 0; start < note.size(); ++lines) {
+    const std::size_t end = std::min(note.find('\n', start), note.size());
+    lines += (end - start) / kCharactersPerLine;
+    start = end + 1;
+  }
+  return static_cast<std::uint16_t>(std::min(lines * kLinePixels, kMaxPixels));
+}
+
+lxw_format* header_format(lxw_workbook* workbook) {
+  lxw_format* format = workbook_add_format(workbook);
+  format_set_bold(format);
+  format_set_bottom(format, LXW_BORDER_THIN);
+  return format;
+}
+
+std::string number_pattern(int decimals) {
+  if (decimals == kScientific) return "0.00E+00";
+  if (decimals == 0) return "0";
+  return "0." + std::string(static_cast<std::size_t>(decimals), '0');
+}
+
+// Writes one cell; used with std::visit. The library's error codes for single cells concern
+// rows and text lengths that the plan has already bounded.
+struct CellWriter {
+  lxw_worksheet* sheet;
+  const CellFormats& formats;
+  const ColumnLayout& column;
+  std::string& buffer;
+  lxw_row_t row;
+  lxw_col_t position;
+
+  void operator()(std::monostate) const {}
+
+  void operator()(bool value) const {
+    worksheet_write_boolean(sheet, row, position, value ? 1 : 0, nullptr);
+  }
+
+  void operator()(std::int64_t value) const {
+    worksheet_write_number(sheet, row, position, static_cast<double>(value), formats.number(0));
+  }
+
+  void operator()(double value) const {
+    if (std::isnan(value)) return;
+    if (std::isinf(value)) {  // a worksheet has no infinite number
+      worksheet_write_string(sheet, row, position, value > 0 ? "inf" : "-inf", nullptr);
+      return;
+    }
+    worksheet_write_number(sheet, row, position, value,
+                           formats.number(shown_decimals(column, value)));
+  }
+
+  void operator()(const std::string& value) const {
+    if (value.empty()) return;
+    worksheet_write_string(sheet, row, position, worksheet_text(value, buffer).c_str(), nullptr);
+  }
+};
+
+// Red below zero and green above it, even where a column lies on one side of zero: there the
+// scale's other end is set to a number that no cell reaches.
+lxw_conditional_format color_scale(const ColumnLayout& range) {
+  lxw_conditional_format scale{};
+  scale.type = LXW_CONDITIONAL_3_COLOR_SCALE;
+  scale.min_rule_type = LXW_CONDITIONAL_RULE_TYPE_MINIMUM;
+  if (range.least >= 0) {
+    scale.min_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER;
+    scale.min_value = -1;
+  }
+  scale.min_color = kRed;
+  scale.mid_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER;
+  scale.mid_value = 0;
+  scale.mid_color = kWhite;
+  scale.max_rule_type = LXW_CONDITIONAL_RULE_TYPE_MAXIMUM;
+  if (range.greatest <= 0) {
+    scale.max_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER;
+    scale.max_value = 1;
+  }
+  scale.max_color = kGreen;
+  return scale;
+}
+
+class SheetWriter {
+ public:
+  SheetWriter(lxw_worksheet* sheet, const SheetPlan& plan, const CellFormats& formats)
+      : sheet_(sheet),
+        plan_(plan),
+        table_(*plan.table),
+        formats_(formats),
+        layout_(lay_out(plan)) {}
+
+  core::Status write() {
+    worksheet_freeze_panes(sheet_, 1, 0);
+    for (std::size_t c = 0; c < layout_.size(); ++c) {
+      worksheet_set_column(sheet_, column(c), column(c), layout_[c].width, nullptr);
+    }
+    if (plan_.table_name.empty()) {
+      write_header();
+    } else {
+      ASSAY_TRY(add_excel_table());
+    }
+    ASSAY_TRY(write_header_notes());
+    write_rows();
+    for (const std::string& name : table_.style.color_scales)
+      add_color_scale(name);
+    return {};
+  }
+
+ private:
+  static lxw_col_t column(std::size_t position) { return static_cast<lxw_col_t>(position); }
+
+  [[nodiscard]] lxw_row_t last_row() const { return static_cast<lxw_row_t>(plan_.row_count); }
+
+  [[nodiscard]] core::Error failure(const char* what, lxw_error code) const {
+    return core::Error{fmt::format("worksheet '{}': {}: {}", plan_.name, what, lxw_strerror(code))};
+  }
+
+  void write_header() {
+    for (std::size_t c = 0; c < table_.columns.size(); ++c) {
+      const bool numeric = layout_[c].content == ColumnContent::kNumbers;
+      worksheet_write_string(sheet_, 0, column(c),
+                             worksheet_text(table_.columns[c].name, buffer_).c_str(),
+                             numeric ? formats_.number_header() : formats_.header());
+    }
+  }
+
+  // What a header means, shown when the pointer rests on it; the first also tells what the
+  // sheet is about, so that row 1 stays the header row.
+  [[nodiscard]] std::string header_note(std::size_t position) const {
+    const model::Column& column = table_.columns[position];
+    std::vector<std::string> lines;
+    if (position == 0) {
+      if (!table_.title.empty()) lines.push_back(table_.title);
+      lines.insert(lines.end(), table_.notes.begin(), table_.notes.end());
+    }
+    if (!column.description.empty()) lines.push_back(column.description);
+    if (!column.unit.empty()) lines.push_back("Unit: " + column.unit);
+    return core::join(lines, "\n");
+  }
+
+  core::Status write_header_notes() {
+    for (std::size_t c = 0; c < table_.columns.size(); ++c) {
+      const std::string note = header_note(c);
+      if (note.empty()) continue;
+      lxw_comment_options options{};
+      options.width = kNoteWidthPixels;
+      options.height = note_height_pixels(note);
+      const lxw_error code = worksheet_write_comment_opt(
+          sheet_, 0, column(c), worksheet_text(note, buffer_).c_str(), &options);
+      if (code != LXW_NO_ERROR) return failure("cannot write a note", code);
+    }
+    return {};
+  }
+
+  // Writes the header row too.
+  core::Status add_excel_table() {
+    std::vector<std::string> headers;
+    for (const model::Column& c : table_.columns)
+      headers.push_back(worksheet_text(c.name, buffer_));
+    std::vector<lxw_table_column> columns(headers.size());
+    std::vector<lxw_table_column*> pointers;
+    for (std::size_t c = 0; c < headers.size(); ++c) {
+      columns[c].header = headers[c].data();
+      columns[c].header_format = formats_.header();
+      pointers.push_back(&columns[c]);
+    }
+    pointers.push_back(nullptr);
+    std::string name = plan_.table_name;
+    lxw_table_options options{};
+    options.name = name.data();
+    options.style_type = LXW_TABLE_STYLE_TYPE_MEDIUM;
+    options.style_type_number = 2;
+    options.columns = pointers.data();
+    const lxw_error code =
+        worksheet_add_table(sheet_, 0, 0, last_row(), column(headers.size() - 1), &options);
+    return code == LXW_NO_ERROR ? core::Status() : failure("cannot make a table", code);
+  }
+
+  void write_rows() {
+    for (std::size_t r = 0; r < plan_.row_count; ++r) {
+      for (std::size_t c = 0; c < table_.columns.size(); ++c) {
+        const CellWriter writer{
+            sheet_, formats_, layout_[c], buffer_, static_cast<lxw_row_t>(r + 1), column(c)};
+        std::visit(writer, table_.at(plan_.first_row + r, c));
+      }
+    }
+  }
+
+  void add_color_scale(const std::string& name) {
+    const auto position = table_.column(name);
+    if (!position || plan_.row_count == 0) return;
+    lxw_conditional_format scale = color_scale(layout_[*position]);
+    worksheet_conditional_format_range(sheet_, 1, column(*position), last_row(), column(*position),
+                                       &scale);
+  }
+
+  lxw_worksheet* sheet_;
+  const SheetPlan& plan_;
+  const model::Table& table_;
+  const CellFormats& formats_;
+  std::vector<ColumnLayout> layout_;
+  std::string buffer_;
+};
+
+}  // namespace
+
+CellFormats::CellFormats(lxw_workbook* workbook)
+    : header_(header_format(workbook)), number_header_(header_format(workbook)) {
+  format_set_align(number_header_, LXW_ALIGN_RIGHT);
+  int decimals = kScientific;
+  for (lxw_format*& format : numbers_) {
+    format = workbook_add_format(workbook);
+    format_set_num_format(format, number_pattern(decimals++).c_str());
+  }
+}
+
+core::Status write_sheet(lxw_worksheet* sheet, const SheetPlan& plan, const CellFormats& formats) {
+  return SheetWriter(sheet, plan, formats).write();
+}
+
+}  // namespace assay::report

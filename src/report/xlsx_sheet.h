@@ -1,0 +1,39 @@
+// One worksheet by libxlsxwriter, which only xlsx.cc and xlsx_sheet.cc know.
+#pragma once
+
+#include <array>
+
+#include "core/result.h"
+#include "report/xlsx_layout.h"
+#include "report/xlsx_plan.h"
+
+struct lxw_format;
+struct lxw_workbook;
+struct lxw_worksheet;
+
+namespace assay::report {
+
+// The cell formats of a workbook, which owns them.
+class CellFormats {
+ public:
+  explicit CellFormats(lxw_workbook* workbook);
+
+  [[nodiscard]] lxw_format* header() const { return header_; }
+
+  [[nodiscard]] lxw_format* number_header() const { return number_header_; }
+
+  // `decimals` as shown_decimals() gives them.
+  [[nodiscard]] lxw_format* number(int decimals) const {
+    return numbers_[static_cast<std::size_t>(decimals - kScientific)];
+  }
+
+ private:
+  lxw_format* header_;
+  lxw_format* number_header_;
+  std::array<lxw_format*, kMaxDecimals - kScientific + 1> numbers_{};
+};
+
+// Writes header, rows, notes, colour scales and the Excel table of a new worksheet.
+core::Status write_sheet(lxw_worksheet* sheet, const SheetPlan& plan, const CellFormats& formats);
+
+}  // namespace assay::report
