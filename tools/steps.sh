@@ -15,14 +15,15 @@ begin_steps() {
 
 # Shows that a step is alive: each second on a terminal, each minute in a log.
 tick() {
-  local label=$1 start=$SECONDS elapsed last_line
+  local label=$1 start=$SECONDS next_report_s=60 elapsed last_line
   # Redirected, so that a sleep that outlives us holds nobody's pipe open.
   while sleep 1 >/dev/null 2>&1; do
     elapsed=$((SECONDS - start))
     if [[ -t 2 ]]; then
       last_line=$(tail -n 1 "$step_log" | tr -d '\r' | cut -c "1-$((${COLUMNS:-80} / 2))")
       printf '\r\033[K%s … %d s  %s' "$label" $elapsed "$last_line" >&2
-    elif ((elapsed > 0 && elapsed % 60 == 0)); then
+    elif ((elapsed >= next_report_s)); then
+      next_report_s=$((elapsed + 60))
       printf '%s … still at it after %d s\n' "$label" $elapsed >&2
     fi
   done

@@ -17,24 +17,29 @@ ctest_preset() {
   ctest --preset "$preset" --parallel "$jobs" --output-junit junit.xml "$@"
 }
 
-# test_preset PRESET ARGS...: runs the tests of a preset and adds to the counts.
-test_preset() {
-  local preset=$1 junit=build/$1/junit.xml total bad absent
-  rm -f "$junit"
-  try_step "Running the tests ($preset)" ctest_preset "$@"
-  if [[ ! -s $junit ]]; then
-    failed=$((failed + 1))
-    return
-  fi
-  total=$(junit_attribute tests <"$junit")
-  bad=$(junit_attribute failures <"$junit")
-  absent=$(($(junit_attribute skipped <"$junit") + $(junit_attribute disabled <"$junit")))
-  # ctest failing without a failed test (none found, say) is a failure too.
-  ((step_status == 0 || bad > 0)) || bad=1
+# Adds the counts of a JUnit file that ctest wrote.
+count_results() {
+  local total bad absent
+  total=$(junit_attribute tests <"$1")
+  bad=$(junit_attribute failures <"$1")
+  absent=$(($(junit_attribute skipped <"$1") + $(junit_attribute disabled <"$1")))
+  passed=$((passed + total - bad - absent))
   failed=$((failed + bad))
   skipped=$((skipped + absent))
-  passed=$((passed + total - bad - absent))
-  grep -E '^[[:space:]]+[0-9]+ - .*\((Skipped|Disabled)\)' "$step_log" >&2 || true
+}
+
+# test_preset PRESET ARGS...: builds a preset, runs its tests and adds to the counts. What fails
+# otherwise than by a failed test counts as one.
+test_preset() {
+  local preset=$1 junit=build/$1/junit.xml failed_before=$failed
+  rm -f "$junit"
+  try_step "Building ($preset)" build "$preset"
+  if ((step_status == 0)); then
+    try_step "Running the tests ($preset)" ctest_preset "$@"
+    [[ ! -s $junit ]] || count_results "$junit"
+    grep -E '^[[:space:]]+[0-9]+ - .*\((Skipped|Disabled)\)' "$step_log" >&2 || true
+  fi
+  ((step_status == 0 || failed > failed_before)) || failed=$((failed + 1))
 }
 
 run_all_tests() {
@@ -48,7 +53,6 @@ run_all_tests() {
   begin_steps $((1 + 2 * ${#presets[@]}))
   step "Installing system packages" install_packages build test
   for preset in "${presets[@]}"; do
-    step "Building ($preset)" build "$preset"
     test_preset "$preset" "$@"
   done
   echo "$passed passed, $failed failed, $skipped skipped"
