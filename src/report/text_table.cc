@@ -145,20 +145,24 @@ void append_left_out(std::string& out, std::size_t count, const char* noun, std:
   out += cut(fmt::format("… and {} more {}{}", count, noun, count == 1 ? "" : "s"), width) + '\n';
 }
 
-// Broken between words; a longer word has a line for itself. Further lines are indented.
+// Broken between words; a word longer than a line is cut. Further lines are indented.
 void append_wrapped(std::string& out, std::string_view text, std::size_t width) {
   std::size_t used = 0;
   while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    const std::string_view whole_word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), whole_word.size() + 1));
+    const std::string word = cut(std::string(whole_word), width < 2 ? width : width - 2);
     const std::size_t length = character_count(word);
     if (used > 0 && used + 1 + length > width) {
       out += "\n ";
       used = 1;
     }
-    if (used > 0) out += ' ';
+    if (used > 0) {
+      out += ' ';
+      ++used;
+    }
     out += word;
-    used += length + (used > 0 ? 1 : 0);
+    used += length;
   }
   out += '\n';
 }
