@@ -21,7 +21,7 @@
 #include "core/registry.h"
 #include "core/result.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
 class App;
 }  // namespace CLI
 

@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
 class Option;
 }  // namespace CLI
 

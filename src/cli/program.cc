@@ -1,6 +1,8 @@
 #include "cli/program.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -78,6 +80,16 @@ core::Result<std::unique_ptr<Command>> parse_arguments(const Arguments& argument
   return is_group(*found.spec) ? parse_group(*found.spec, rest) : parse_command(*found.spec, rest);
 }
 
+// Started with a standard stream closed (`assay >&-`), the first file that we open would take its
+// place and receive what we print.
+void keep_standard_streams_open() {
+  int descriptor = 0;
+  do {
+    descriptor = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor >= 0) ::close(descriptor);
+}
+
 int fail(int exit_code, const core::Error& error) {
   print_error(error.message);
   return exit_code;
@@ -95,6 +107,7 @@ int run_command(Command& command) {
 }  // namespace
 
 int run_program(int argc, const char* const* argv) {
+  keep_standard_streams_open();
   core::handle_interrupts();
   const core::Result<std::unique_ptr<Command>> command =
       parse_arguments(Arguments(argv + std::min(argc, 1), argv + argc));

@@ -30,7 +30,7 @@ std::string tables_text(const model::Book& book, Summary summary) {
     if (summary == Summary::kCsv) {
       text += report::csv(table);
     } else {
-      text += table.title + '\n' + report::text_table(table, columns, kSummaryRows);
+      text += report::text_table(table, columns, kSummaryRows);
     }
   }
   return text;
@@ -40,14 +40,20 @@ std::string summary_text(const model::Book& book, Summary summary) {
   return summary == Summary::kJson ? report::json(book) : tables_text(book, summary);
 }
 
+// Workbooks are what people open: where there are many files, the others are only counted.
 void show_written(const std::vector<std::filesystem::path>& files) {
-  if (files.empty()) return;
-  if (files.size() > kFilesNamed) {
-    print_note(fmt::format("wrote {} files, the first is {}", files.size(), files[0].string()));
-    return;
-  }
-  for (const std::filesystem::path& file : files)
+  const bool all = files.size() <= kFilesNamed;
+  std::size_t named = 0;
+  for (const std::filesystem::path& file : files) {
+    const bool workbook = file.extension() == ".xlsx";
+    if (!all && (!workbook || named == kFilesNamed)) continue;
     print_note("wrote " + file.string());
+    ++named;
+  }
+  if (named < files.size()) {
+    print_note(fmt::format("and {} more: JSON files, CSV folders and workbooks beside them",
+                           files.size() - named));
+  }
 }
 
 void show_warnings(const model::Warnings& warnings) {

@@ -1,9 +1,11 @@
 #include "core/interrupt.h"
 
+#include <termios.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
+#include <string_view>
 
 #include "core/temporary_file.h"
 
@@ -16,8 +18,18 @@ constexpr unsigned kGraceSeconds = 1;
 std::atomic<bool> g_interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "written by a signal handler");
 
+// On a terminal the cursor may stand behind a progress line.
+void say_interrupted() {
+  constexpr std::string_view kWords = "\nassay: interrupted\n";
+  termios settings{};
+  const bool terminal = ::tcgetattr(STDERR_FILENO, &settings) == 0;
+  const std::string_view words = kWords.substr(terminal ? 0 : 1);
+  if (::write(STDERR_FILENO, words.data(), words.size()) < 0) return;
+}
+
 void end_now(int /*signal*/) {
   remove_temporary_files();
+  say_interrupted();
   ::_exit(kInterruptedExitCode);
 }
 

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 // A folder of its own; the tests signal child processes, never the test program.
 class Interrupt : public testing::Test {
- protected:
+ public:
   Interrupt() {
     std::string pattern = (fs::temp_directory_path() / "assay_interrupt_XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data());
@@ -24,13 +24,14 @@ class Interrupt : public testing::Test {
 
   ~Interrupt() override { fs::remove_all(folder_); }
 
+ protected:
   // Writes a file, runs `meanwhile` when half of it is there, and exits with 0 if it was refused
   // and 1 if it was written.
   template <class Meanwhile>
   void write_and_exit(const Meanwhile& meanwhile) const {
     handle_interrupts();
     const Status status = write_file_with(folder_ / "report.txt", [&](const fs::path& path) {
-      const Status half = write_file(path, "half");
+      Status half = write_file(path, "half");
       meanwhile();
       return half;
     });
@@ -50,7 +51,8 @@ TEST_F(Interrupt, SecondSignalEndsAtOnceWithoutLeftovers) {
     std::raise(SIGTERM);
     std::raise(SIGINT);
   };
-  EXPECT_EXIT(write_and_exit(twice), testing::ExitedWithCode(kInterruptedExitCode), "");
+  EXPECT_EXIT(write_and_exit(twice), testing::ExitedWithCode(kInterruptedExitCode),
+              "^assay: interrupted\n$");
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 
@@ -60,7 +62,8 @@ TEST_F(Interrupt, WorkThatDoesNotListenIsEndedAfterItsGrace) {
     for (;;)
       ::pause();
   };
-  EXPECT_EXIT(write_and_exit(deaf), testing::ExitedWithCode(kInterruptedExitCode), "");
+  EXPECT_EXIT(write_and_exit(deaf), testing::ExitedWithCode(kInterruptedExitCode),
+              "^assay: interrupted\n$");
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 

@@ -145,13 +145,31 @@ void append_left_out(std::string& out, std::size_t count, const char* noun, std:
   out += cut(fmt::format("… and {} more {}{}", count, noun, count == 1 ? "" : "s"), width) + '\n';
 }
 
+// Broken between words; a longer word has a line for itself. Further lines are indented.
+void append_wrapped(std::string& out, std::string_view text, std::size_t width) {
+  std::size_t used = 0;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    const std::size_t length = character_count(word);
+    if (used > 0 && used + 1 + length > width) {
+      out += "\n ";
+      used = 1;
+    }
+    if (used > 0) out += ' ';
+    out += word;
+    used += length + (used > 0 ? 1 : 0);
+  }
+  out += '\n';
+}
+
 }  // namespace
 
 std::string text_table(const model::Table& table, std::size_t width, std::size_t max_rows) {
   std::string out;
-  if (!table.title.empty()) out += cut(one_line(table.title), width) + '\n';
+  if (!table.title.empty()) append_wrapped(out, one_line(table.title), width);
   for (const std::string& note : table.notes)
-    out += cut(one_line(note), width) + '\n';
+    append_wrapped(out, one_line(note), width);
   if (table.columns.empty()) return out;
 
   const std::size_t rows = std::min(table.row_count(), max_rows);

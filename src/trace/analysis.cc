@@ -122,7 +122,8 @@ void clip_overrunning_kernels(RankAnalysis& rank) {
 void note_findings(RankAnalysis& rank) {
   const model::Trace& trace = *rank.trace;
   const auto milliseconds = [&](const KernelTally& t) {
-    return fmt::format("{:.3f} ms of GPU work", rank.time.milliseconds(t.ticks));
+    return fmt::format("rank {}: {:.3f} ms of GPU work", rank.rank,
+                       rank.time.milliseconds(t.ticks));
   };
   if (rank.excluded.leaked.kernels > 0) {
     rank.warnings.add("kernels leaked from before the profile (no recorded call launched them)",

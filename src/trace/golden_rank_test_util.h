@@ -6,6 +6,7 @@
 //   expect_golden_sheet(tables, "GEMM", golden.csv_folder);
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -41,6 +42,15 @@ struct RankChoice {
 
   auto operator<=>(const RankChoice&) const = default;
 };
+
+// The ranks whose figures are known.
+inline const std::array kGoldenRanks = {RankChoice{"default", 0, Unlinked::kCounted},
+                                        RankChoice{"default", 0, Unlinked::kLeftOut},
+                                        RankChoice{"16cta_256threads", 5, Unlinked::kCounted},
+                                        RankChoice{"16cta_256threads", 5, Unlinked::kLeftOut}};
+
+// "h200_default_rank0_linked": the folder of the figures.
+std::string folder_name(const RankChoice& choice);
 
 struct GoldenRank {
   std::unique_ptr<model::Trace> trace;

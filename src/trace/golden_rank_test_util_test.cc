@@ -39,6 +39,12 @@ std::string shortened(const std::string& text) {
   return text.size() <= kShown ? text : text.substr(0, kShown) + "…";
 }
 
+// The CSV files say "nan" where they mean that text.
+std::string golden_text(const model::Cell& cell) {
+  const auto* real = std::get_if<double>(&cell);
+  return real != nullptr && std::isnan(*real) ? "nan" : model::text(cell);
+}
+
 std::string column_name(const model::Table& table, std::size_t column) {
   return column < table.columns.size() ? table.columns[column].name : "nothing";
 }
@@ -79,7 +85,7 @@ std::vector<std::string> differences(const model::Table& actual,
   for (std::size_t r = 0; r < std::min(actual.row_count(), expected.row_count()); ++r) {
     for (std::size_t c = 0; c < actual.columns.size() && found.size() < limit; ++c) {
       const std::string is = model::text(actual.at(r, c));
-      const std::string wanted = model::text(expected.at(r, c));
+      const std::string wanted = golden_text(expected.at(r, c));
       if (nearly_equal(is, wanted)) continue;
       found.push_back(fmt::format("row {} ({}), {}: {} instead of {}", r + 1,
                                   shortened(model::text(expected.at(r, 0))),
@@ -101,6 +107,11 @@ void expect_golden_sheet(std::span<const model::Table> tables,
     ADD_FAILURE() << name << ": " << difference;
 }
 
+std::string folder_name(const RankChoice& choice) {
+  return fmt::format("h200_{}_rank{}{}", choice.configuration, choice.rank,
+                     choice.unlinked == Unlinked::kCounted ? "" : "_linked");
+}
+
 const GoldenRank& golden_rank(const RankChoice& choice) {
   static std::map<RankChoice, GoldenRank> ranks;
   const auto [found, is_new] = ranks.try_emplace(choice);
@@ -109,10 +120,7 @@ const GoldenRank& golden_rank(const RankChoice& choice) {
   const auto sample = std::filesystem::path(ASSAY_SOURCE_DIR) / "../shared/samples/traces-8gpu" /
                       choice.configuration / "torch_profiler" / fmt::format("rank{}", choice.rank) /
                       "trace.json.gz";
-  golden.csv_folder = golden_folder() / "individual" /
-                      fmt::format("h200_{}_rank{}{}", choice.configuration, choice.rank,
-                                  choice.unlinked == Unlinked::kCounted ? "" : "_linked") /
-                      "csvs";
+  golden.csv_folder = golden_folder() / "individual" / folder_name(choice) / "csvs";
   if (!std::filesystem::exists(sample) || !std::filesystem::exists(golden.csv_folder)) {
     golden.reason = "the 8-GPU traces and figures in ../shared are not here";
     return golden;

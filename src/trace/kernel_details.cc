@@ -3,6 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -23,6 +26,26 @@ struct Position {
   double total_us = 0;
 };
 
+// Sums in the order of NumPy (pairwise, eight at a time), whose rounding decides ties when means
+// are cut to two decimals.
+double pairwise_sum(std::span<const double> values) {
+  constexpr std::size_t kLanes = 8;
+  constexpr std::size_t kBlock = 128;
+  const std::size_t count = values.size();
+  if (count < kLanes) return core::sum(values);
+  if (count > kBlock) {
+    const std::size_t half = count / 2 - count / 2 % kLanes;
+    return pairwise_sum(values.first(half)) + pairwise_sum(values.subspan(half));
+  }
+  std::array<double, kLanes> lanes{};
+  const std::size_t whole = count - count % kLanes;
+  for (std::size_t i = 0; i < whole; ++i)
+    lanes[i % kLanes] += values[i];
+  const double total = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+                       ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+  return std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(whole), values.end(), total);
+}
+
 std::vector<Position> positions_of(const model::Trace& trace,
                                    std::span<const GpuWorkList> instances) {
   std::vector<Position> positions;
@@ -38,11 +61,15 @@ std::vector<Position> positions_of(const model::Trace& trace,
     }
   }
   for (Position& position : positions)
-    position.total_us = core::sum(position.durations_us);
+    position.total_us = pairwise_sum(position.durations_us);
   std::stable_sort(positions.begin(), positions.end(), [](const Position& a, const Position& b) {
     return std::tie(a.total_us, a.name) < std::tie(b.total_us, b.name);
   });
   return positions;
+}
+
+double mean_us(const Position& position) {
+  return position.total_us / static_cast<double>(position.durations_us.size());
 }
 
 // Never cuts a UTF-8 character in two.
@@ -61,16 +88,17 @@ std::string full_text(const Position& position) {
       "'median_duration_us': {}, 'std_dev_duration_us': {}, 'min_duration_us': {}, "
       "'max_duration_us': {}}}",
       python_repr(position.name), position.stream, us.size(), core::shortest(position.total_us),
-      core::shortest(core::mean(us)), core::shortest(core::median(us)),
+      core::shortest(mean_us(position)), core::shortest(core::median(us)),
       core::shortest(core::population_deviation(us)), core::shortest(core::minimum(us)),
       core::shortest(core::maximum(us)));
 }
 
 std::string truncated_text(const Position& position) {
-  const double mean_us = std::stod(fmt::format("{:.2f}", core::mean(position.durations_us)));
+  // As NumPy rounds: to even, after scaling.
+  const double rounded_us = std::nearbyint(mean_us(position) * 100) / 100;
   return fmt::format("{{'name': {}, 'stream': {}, 'mean_duration_us': {}}}",
                      python_repr(shown_name(position.name)), position.stream,
-                     core::shortest(mean_us));
+                     core::shortest(rounded_us));
 }
 
 }  // namespace

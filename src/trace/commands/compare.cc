@@ -58,6 +58,31 @@ core::Status write_books(const Comparison& comparison,
   return {};
 }
 
+// The dashboard with what fits a terminal, under the answers in words.
+model::Table terminal_summary(const model::Table& dashboard, const Sides& sides) {
+  const std::pair<const char*, std::string> shown[] = {{"Metric", "time per step"},
+                                                       {"Baseline", sides.baseline.label + " ms"},
+                                                       {"Test", sides.test.label + " ms"},
+                                                       {"Improvement (%)", "better by %"},
+                                                       {"Verdict", "verdict"},
+                                                       {"Status", "status"}};
+  model::Table summary{"summary", dashboard.title, {}, {}, {}, dashboard.notes};
+  std::vector<std::size_t> columns;
+  for (const auto& [name, header] : shown) {
+    const auto column = dashboard.column(name);
+    if (!column) continue;
+    columns.push_back(*column);
+    summary.columns.push_back({header});
+  }
+  for (std::size_t row = 0; row < dashboard.row_count(); ++row) {
+    std::vector<model::Cell> cells;
+    for (const std::size_t column : columns)
+      cells.push_back(dashboard.at(row, column));
+    summary.add_row(std::move(cells));
+  }
+  return summary;
+}
+
 }  // namespace
 
 core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress) {
@@ -71,9 +96,8 @@ core::Result<CommandResult> run_compare(const CompareRequest& request, core::Pro
   result.warnings = baseline.warnings;
   result.warnings.merge(test.warnings);
   result.summary.title = "Comparison";
-  result.summary.tables.push_back(answer_table(comparison.answer));
   if (const model::Table* dashboard = comparison.final_report.find("Summary_Dashboard")) {
-    result.summary.tables.push_back(*dashboard);
+    result.summary.tables.push_back(terminal_summary(*dashboard, sides));
   }
   result.regression = comparison.answer.regression ? Regression::kFound : Regression::kNone;
   if (request.output.kind == Output::Kind::kBook) {

@@ -89,7 +89,6 @@ Answer answer(const Sides& sides) {
   Answer result;
   result.headline = single_change(std::nan(""), std::nan(""), model::Better::kLower);
   if (const TimelineChange* found = headline(changes)) {
-    result.headline_type = found->type;
     result.headline = found->time_ms;
     result.regression = found->time_ms.verdict == Verdict::kWorse;
     result.lines = {{"Which setting is better?", headline_in_words(*found, pair.basis, sides)},
@@ -99,10 +98,9 @@ Answer answer(const Sides& sides) {
   } else {
     result.lines = {{"Which setting is better?", "Unknown: neither side has a timeline."}};
   }
-  const std::string coverage =
-      pair.basis == Basis::kPerStep ? coverage_in_words(sides) : std::string();
-  if (!coverage.empty())
-    result.lines.push_back({"Do the profiled steps hold all of the time?", coverage});
+  const std::string whole =
+      pair.basis == Basis::kPerStep ? whole_window_in_words(sides) : std::string();
+  if (!whole.empty()) result.lines.push_back({"And over the whole profiled window?", whole});
   add_collectives(result.lines, sides);
   result.lines.push_back({"What was compared?", compared_in_words(sides, pair)});
   add_left_out(result.lines, sides);

@@ -18,7 +18,6 @@ struct AnswerLine {
 
 struct Answer {
   std::vector<AnswerLine> lines;  // the first one is the headline
-  std::string headline_type;      // the timeline row that decides, see headline(); may be empty
   Change headline;                // per step; NaN means when a side has no timeline
   // The headline is Worse: its confidence interval leaves out zero.
   bool regression = false;

@@ -120,47 +120,15 @@ TEST(Compare, OneSideWithoutATimeline) {
   expect_no_nan(comparison.final_report);
 }
 
-// The GPU's ProfilerStep ranges need not touch: what runs between them is in no step.
-TEST(Compare, StepsThatLeaveOutTimeAreNamed) {
+TEST(Compare, TheWholeWindowIsComparedToo) {
   const Configuration a = configuration("a", {60, 61});
-  EXPECT_EQ(all_words(answer({a, configuration("b", {60, 61})})).find("hold all"),
-            std::string::npos);
   Configuration b = configuration("b", {60, 61});
   for (RankReport& report : b.ranks) {
     model::Table& whole = report.book.tables[0];
-    whole.at(3, *whole.column("time ms")) = 137.5;  // 121 ms of it in steps
+    whole.at(3, *whole.column("time ms")) = 137.5;
   }
-  const std::string words = all_words(answer({a, b}));
-  EXPECT_THAT(words, HasSubstr("100.0 % of the time of a and 88.0 % of that of b"));
-  EXPECT_THAT(words, HasSubstr("b is 13.64 % slower than a: 137.500 against 121.000 ms"));
-}
-
-// b's windows are longer, but less runs between them: a step costs less.
-TEST(Compare, TheStepPeriodDecidesWhereItIsKnown) {
-  const auto with_gap = [](const std::string& label, double total_ms, double gap_ms) {
-    Configuration result = configuration(label, {total_ms, total_ms + 0.1, total_ms - 0.1});
-    for (RankReport& report : result.ranks)
-      for (const std::int64_t step : {3, 4})
-        report.book.tables[1].add_row({step, std::string("gap_to_next_step"), gap_ms, 10.0});
-    return result;
-  };
-  const Configuration a = with_gap("a", 60, 10);
-  const Configuration b = with_gap("b", 61, 5);
-  const Answer found = answer({a, b});
-  EXPECT_EQ(found.headline_type, "step_period");
-  EXPECT_DOUBLE_EQ(found.headline.baseline, 70.05);
-  EXPECT_DOUBLE_EQ(found.headline.test, 66.05);
-  EXPECT_EQ(found.headline.verdict, Verdict::kBetter);
-  EXPECT_FALSE(found.regression);
-  EXPECT_THAT(all_words(found),
-              HasSubstr("b is 5.71 % faster than a: 66.050 against 70.050 ms from one step's"));
-  EXPECT_THAT(all_words(found), HasSubstr("gap_to_next_step -5.000 ms (Better)"));
-  EXPECT_TRUE(answer({b, a}).regression);
-
-  const Comparison comparison = compare({a, b}).value();
-  const model::Table& dashboard = *comparison.final_report.find("Summary_Dashboard");
-  EXPECT_EQ(text(dashboard.at(0, 0)), "GPU_step_period");
-  EXPECT_EQ(text(cell_where(dashboard, "Metric", "GPU_total_time", "Verdict")), "Worse");
+  EXPECT_THAT(all_words(answer({a, b})),
+              HasSubstr("b is 13.64 % slower than a: 137.500 against 121.000 ms"));
 }
 
 TEST(Compare, LeftOutWorkIsNamed) {

@@ -50,18 +50,18 @@ model::Table dashboard(const Sides& sides, const Answer& answer) {
                        {.name = "In words"}});
   table.style.color_scales = {"Improvement (%)"};
   for (const AnswerLine& line : answer.lines)
-    table.notes.push_back(line.answer);
+    table.notes.push_back(line.question + " " + line.answer);
   const TimelinePair pair = timeline_pair(sides);
   const bool steps = pair.basis == Basis::kPerStep;
   for (const TimelineChange& change : compare_series(
            mean_over_ranks(pair.baseline), mean_over_ranks(pair.test), sides.options.confidence)) {
     const Change& time = change.time_ms;
-    table.add_row(
-        {"GPU_" + change.type, cell_of(time.baseline), cell_of(time.test), cell_of(time.percent),
-         cell_of(time.percent_low), cell_of(time.percent_high), timeline_verdict(time, pair.basis),
-         static_cast<std::int64_t>(steps ? time.baseline_count : 0),
-         static_cast<std::int64_t>(steps ? time.test_count : 0),
-         change.type == answer.headline_type ? headline_in_words(change, pair.basis, sides)
+    table.add_row({"GPU_" + change.type, cell_of(time.baseline), cell_of(time.test),
+                   cell_of(time.percent), cell_of(time.percent_low), cell_of(time.percent_high),
+                   timeline_verdict(time, pair.basis),
+                   static_cast<std::int64_t>(steps ? time.baseline_count : 0),
+                   static_cast<std::int64_t>(steps ? time.test_count : 0),
+                   change.type == kTotalTime ? headline_in_words(change, pair.basis, sides)
                                              : in_words(change, pair.basis)});
   }
   return table;

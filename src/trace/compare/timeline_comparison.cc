@@ -1,5 +1,6 @@
 #include "trace/compare/timeline_comparison.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/statistics.h"
@@ -122,14 +123,10 @@ std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
 }
 
 const TimelineChange* headline(const std::vector<TimelineChange>& changes) {
-  const TimelineChange* total = nullptr;
-  for (const TimelineChange& change : changes) {
-    const Change& time = change.time_ms;
-    if (change.type == kStepPeriod && time.baseline_count >= 2 && time.test_count >= 2)
-      return &change;
-    if (change.type == kTotalTime) total = &change;
-  }
-  return total;
+  const auto found = std::find_if(changes.begin(), changes.end(), [](const TimelineChange& change) {
+    return change.type == kTotalTime;
+  });
+  return found == changes.end() ? nullptr : &*found;
 }
 
 std::map<int, std::vector<TimelineChange>> compare_ranks(const TimelinePair& pair,

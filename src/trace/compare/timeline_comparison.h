@@ -25,8 +25,7 @@ std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
                                            const SeriesByType& test,
                                            double confidence);
 
-// The one that says which setting is better: step_period when both sides have two of them, else
-// total_time. Null when neither side has a timeline.
+// The one that says which setting is better, total_time; null when neither side has it.
 const TimelineChange* headline(const std::vector<TimelineChange>& changes);
 
 // compare_series for each rank of either side.

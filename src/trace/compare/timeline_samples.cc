@@ -13,18 +13,10 @@
 namespace assay::trace {
 namespace {
 
-constexpr std::array<const char*, 12> kReadingOrder = {kStepPeriod,
-                                                       kTotalTime,
-                                                       "computation_time",
-                                                       "exposed_comm_time",
-                                                       "exposed_memcpy_time",
-                                                       "idle_time",
-                                                       "micro_idle_time",
-                                                       "macro_idle_time",
-                                                       kStepGap,
-                                                       "busy_time",
-                                                       "total_comm_time",
-                                                       "total_memcpy_time"};
+constexpr std::array<const char*, 10> kReadingOrder = {
+    kTotalTime,        "computation_time", "exposed_comm_time", "exposed_memcpy_time",
+    "idle_time",       "micro_idle_time",  "macro_idle_time",   "busy_time",
+    "total_comm_time", "total_memcpy_time"};
 
 void add_figures(const RankReport& rank,
                  std::string_view table_name,
@@ -53,23 +45,6 @@ std::vector<TimelineFigure> read_figures(std::span<const RankReport> ranks,
   return figures;
 }
 
-void add_periods(std::vector<TimelineFigure>& figures) {
-  std::map<std::pair<int, std::int64_t>, TimelineFigure> totals;
-  for (const TimelineFigure& figure : figures)
-    if (figure.type == kTotalTime) totals[{figure.rank, figure.step}] = figure;
-  std::vector<TimelineFigure> periods;
-  for (const TimelineFigure& figure : figures) {
-    const auto total = totals.find({figure.rank, figure.step});
-    if (figure.type != kStepGap || total == totals.end()) continue;
-    TimelineFigure period = total->second;
-    period.type = kStepPeriod;
-    period.time_ms += figure.time_ms;
-    period.percent += figure.percent;
-    periods.push_back(std::move(period));
-  }
-  std::move(periods.begin(), periods.end(), std::back_inserter(figures));
-}
-
 std::size_t position(const std::string& type) {
   return static_cast<std::size_t>(std::find(kReadingOrder.begin(), kReadingOrder.end(), type) -
                                   kReadingOrder.begin());
@@ -82,9 +57,7 @@ std::vector<TimelineFigure> whole_trace_figures(std::span<const RankReport> rank
 }
 
 std::vector<TimelineFigure> step_figures(std::span<const RankReport> ranks) {
-  std::vector<TimelineFigure> figures = read_figures(ranks, "gpu_timeline_steps");
-  add_periods(figures);
-  return figures;
+  return read_figures(ranks, "gpu_timeline_steps");
 }
 
 SeriesByType mean_over_ranks(std::span<const TimelineFigure> figures) {
@@ -112,17 +85,11 @@ std::map<int, SeriesByType> by_rank(std::span<const TimelineFigure> figures) {
   return result;
 }
 
-StepCoverage step_coverage(std::span<const RankReport> ranks) {
-  const std::string total = kTotalTime;
-  const auto mean_total = [&](const std::vector<TimelineFigure>& figures) {
-    std::map<int, SeriesByType> all_ranks = by_rank(figures);
-    std::vector<double> totals;
-    for (auto& [rank, types] : all_ranks)
-      if (types.count(total) > 0) totals.push_back(core::sum(types[total].time_ms));
-    return core::mean(totals);
-  };
-  const double whole_ms = mean_total(whole_trace_figures(ranks));
-  return {.whole_ms = whole_ms, .share = mean_total(step_figures(ranks)) / whole_ms};
+double whole_window_ms(std::span<const RankReport> ranks) {
+  std::vector<double> totals;
+  for (const TimelineFigure& figure : whole_trace_figures(ranks))
+    if (figure.type == kTotalTime) totals.push_back(figure.time_ms);
+  return core::mean(totals);
 }
 
 TimelinePair timeline_pair(const Sides& sides) {

@@ -25,13 +25,7 @@ struct TimelineFigure {
 };
 
 inline constexpr const char* kTotalTime = "total_time";
-// From the end of a step's window to the start of the next one's.
-inline constexpr const char* kStepGap = "gap_to_next_step";
-// From the start of a step to the start of the next: what a step costs a training run.
-inline constexpr const char* kStepPeriod = "step_period";
-
-// Rows with neither a time nor a percentage are left out. Every step with a gap after it also
-// gets its kStepPeriod, total_time + gap_to_next_step.
+// Rows with neither a time nor a percentage are left out.
 std::vector<TimelineFigure> whole_trace_figures(std::span<const RankReport> ranks);
 std::vector<TimelineFigure> step_figures(std::span<const RankReport> ranks);
 
@@ -49,15 +43,8 @@ SeriesByType mean_over_ranks(std::span<const TimelineFigure> figures);
 // Each rank's own values, step after step.
 std::map<int, SeriesByType> by_rank(std::span<const TimelineFigure> figures);
 
-// total_time of the whole trace (mean over ranks), and how much of it the steps' windows hold.
-// NaN without steps. The GPU's own ProfilerStep ranges leave out work that runs between them.
-//
-struct StepCoverage {
-  double whole_ms = 0;
-  double share = 0;
-};
-
-StepCoverage step_coverage(std::span<const RankReport> ranks);
+// total_time of the whole window (mean over ranks); NaN without timelines.
+double whole_window_ms(std::span<const RankReport> ranks);
 
 enum class Basis { kPerStep, kWholeTrace };
 

@@ -12,25 +12,13 @@
 namespace assay::trace {
 namespace {
 
-// These add up to total_time, and with the gap to step_period.
-constexpr std::array<const char*, 7> kParts = {"computation_time",
-                                               "exposed_comm_time",
-                                               "exposed_memcpy_time",
-                                               "idle_time",
-                                               "micro_idle_time",
-                                               "macro_idle_time",
-                                               kStepGap};
+// These add up to total_time.
+constexpr std::array<const char*, 6> kParts = {"computation_time",    "exposed_comm_time",
+                                               "exposed_memcpy_time", "idle_time",
+                                               "micro_idle_time",     "macro_idle_time"};
 
 const char* per_step(Basis basis) {
   return basis == Basis::kPerStep ? " per step" : "";
-}
-
-const char* what_was_timed(const TimelineChange& headline, Basis basis) {
-  return headline.type == kStepPeriod ? " from one step's start to the next" : per_step(basis);
-}
-
-const char* repetitions(const TimelineChange& headline) {
-  return headline.type == kStepPeriod ? "periods" : "steps";
 }
 
 std::string faster_or_slower(const Change& change) {
@@ -43,8 +31,8 @@ std::string faster_or_slower(const Change& change) {
 
 std::string headline_in_words(const TimelineChange& headline, Basis basis, const Sides& sides) {
   const Change& change = headline.time_ms;
-  const std::string figures = fmt::format("{:.3f} against {:.3f} ms{}", change.test,
-                                          change.baseline, what_was_timed(headline, basis));
+  const std::string figures =
+      fmt::format("{:.3f} against {:.3f} ms{}", change.test, change.baseline, per_step(basis));
   const std::string& baseline = sides.baseline.label;
   const std::string& test = sides.test.label;
   switch (change.verdict) {
@@ -77,7 +65,7 @@ std::string is_it_real(const TimelineChange& headline, Basis basis, double confi
   if (basis == Basis::kWholeTrace)
     return "Unknown. A side names no profiled steps, so there is nothing to take the noise from.";
   const std::string steps =
-      fmt::format("{} and {} {}", change.baseline_count, change.test_count, repetitions(headline));
+      fmt::format("{} and {} steps", change.baseline_count, change.test_count);
   if (change.verdict == Verdict::kUnknown)
     return fmt::format("Unknown. A confidence interval needs 2 steps on each side; here {}.",
                        steps);
@@ -127,20 +115,13 @@ std::string ranks_in_words(const TimelinePair& pair, const std::string& type, do
   return texts.empty() ? "Unknown." : type + " is " + core::join(texts, "; ") + ".";
 }
 
-std::string coverage_in_words(const Sides& sides) {
-  constexpr double kCovered = 0.99;
-  const StepCoverage baseline = step_coverage(sides.baseline.ranks);
-  const StepCoverage test = step_coverage(sides.test.ranks);
-  const bool known = !std::isnan(baseline.share) && !std::isnan(test.share);
-  if (!known || std::min(baseline.share, test.share) >= kCovered) return "";
-  const Change whole = single_change(baseline.whole_ms, test.whole_ms, model::Better::kLower);
+std::string whole_window_in_words(const Sides& sides) {
+  const Change whole = single_change(whole_window_ms(sides.baseline.ranks),
+                                     whole_window_ms(sides.test.ranks), model::Better::kLower);
+  if (std::isnan(whole.difference)) return "";
   return fmt::format(
-      "No: their windows hold {:.1f} % of the time of {} and {:.1f} % of that of {}; the rest runs "
-      "between them. From the first step's start to the last one's end, {} is {} than {}: {:.3f} "
-      "against {:.3f} ms.",
-      100 * baseline.share, sides.baseline.label, 100 * test.share, sides.test.label,
-      sides.test.label, faster_or_slower(whole), sides.baseline.label, test.whole_ms,
-      baseline.whole_ms);
+      "{} is {} than {}: {:.3f} against {:.3f} ms. One window a rank: no noise known.",
+      sides.test.label, faster_or_slower(whole), sides.baseline.label, whole.test, whole.baseline);
 }
 
 }  // namespace assay::trace

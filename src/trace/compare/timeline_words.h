@@ -25,7 +25,8 @@ std::string parts_in_words(const std::vector<TimelineChange>& changes, Basis bas
 // How many ranks see this type better, worse, …
 std::string ranks_in_words(const TimelinePair& pair, const std::string& type, double confidence);
 
-// "" when the steps' windows hold all of the time, or there are no steps.
-std::string coverage_in_words(const Sides& sides);
+// From the start of the first step to the end of the last, as in gpu_timeline; "" when a side has
+// no timeline.
+std::string whole_window_in_words(const Sides& sides);
 
 }  // namespace assay::trace

@@ -1,0 +1,117 @@
+#include "cli/completion.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "core/files.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ClosePipe {
+  void operator()(std::FILE* pipe) const { ::pclose(pipe); }
+};
+
+std::string output_of(const std::string& command) {
+  const std::unique_ptr<std::FILE, ClosePipe> pipe(::popen(command.c_str(), "r"));
+  std::string output;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe.get()))
+    output.append(buffer.data(), n);
+  return output;
+}
+
+bool installed(const std::string& shell) {
+  return !output_of("command -v " + shell).empty();
+}
+
+// A folder with the script of a shell, a trace, a note and a folder with a space in its name.
+class Completion : public testing::Test {
+ public:
+  Completion() {
+    std::string pattern = (fs::temp_directory_path() / "assay_completion_XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+    fs::create_directory(folder_ / "in");
+    fs::create_directory(folder_ / "in" / "run a");
+    EXPECT_TRUE(core::write_file(folder_ / "in" / "trace.json", "{}").ok());
+  }
+
+  ~Completion() override { fs::remove_all(folder_); }
+
+ protected:
+  [[nodiscard]] std::string script(const std::string& content) const {
+    const fs::path path = folder_ / "assay_completion";
+    EXPECT_TRUE(core::write_file(path, content).ok());
+    return path.string();
+  }
+
+  // Replies for the words after "assay", each quoted for the shell; the last one is completed.
+  [[nodiscard]] std::string bash(const std::string& words) const {
+    const std::string path = script(bash_completion());
+    const std::string body = "source " + path + "; cd " + (folder_ / "in").string() +
+                             "; COMP_WORDS=(assay " + words +
+                             "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _assay; "
+                             "(IFS=\"|\"; echo \"${COMPREPLY[*]}\")";
+    return output_of("bash -c '" + body + "' 2>&1");
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Completion, BashCompletesCommandsOptionsWordsAndPaths) {
+  if (!installed("bash")) GTEST_SKIP() << "bash is not installed";
+  EXPECT_EQ(bash("tr"), "trace\n");
+  EXPECT_EQ(bash("trace \"\""), "analyze|collectives|compare|report\n");
+  EXPECT_EQ(bash("trace re"), "report\n");
+  EXPECT_EQ(bash("help trace co"), "collectives|compare\n");
+  EXPECT_EQ(bash("completion \"\""), "bash|zsh|fish\n");
+  EXPECT_EQ(bash("--v"), "--version\n");
+  EXPECT_EQ(bash("trace report --fo"), "--format\n");
+  EXPECT_EQ(bash("trace report --format \"\""), "table|json|csv\n");
+  EXPECT_EQ(bash("trace report --format = j"), "json\n");
+  EXPECT_EQ(bash("trace report --format ="), "table|json|csv\n");
+  EXPECT_EQ(bash("trace report --write xlsx,c"), "xlsx,csv\n");
+  EXPECT_EQ(bash("trace report t"), "trace.json\n");
+  EXPECT_EQ(bash("trace report -o \"\""), "run a\n");
+  EXPECT_EQ(bash("trace analyze \"\""), "run a\n");
+  EXPECT_EQ(bash("trace compare --baseline report --te"), "--test\n");
+  EXPECT_EQ(bash("trace report --threads \"\""), "\n");
+}
+
+TEST_F(Completion, FishCompletesCommandsOptionsWordsAndPaths) {
+  if (!installed("fish")) GTEST_SKIP() << "fish is not installed";
+  const std::string path = script(fish_completion());
+  const auto fish = [&](const std::string& line) {
+    const std::string body = "source " + path + "; cd " + (folder_ / "in").string() +
+                             "; complete -C \"assay " + line + "\"";
+    return output_of("fish -c '" + body + "' 2>&1 | cut -f 1 | tr \"\\n\" \"|\"");
+  };
+  EXPECT_EQ(fish("tr"), "trace|");
+  EXPECT_EQ(fish("trace "), "analyze|collectives|compare|report|");
+  EXPECT_EQ(fish("help trace co"), "collectives|compare|");
+  EXPECT_EQ(fish("trace report --fo"), "--format|");
+  EXPECT_EQ(fish("trace report --format j"), "json|");
+  EXPECT_EQ(fish("trace report t"), "trace.json|");
+  EXPECT_EQ(fish("trace report -o ru"), "run a/|");
+}
+
+TEST_F(Completion, ZshAcceptsItsScript) {
+  if (!installed("zsh")) GTEST_SKIP() << "zsh is not installed";
+  const std::string path = script(zsh_completion());
+  EXPECT_EQ(output_of("zsh -n " + path + " 2>&1 && echo fine"), "fine\n");
+  const std::string defined =
+      output_of("zsh -fc 'autoload -U compinit; compinit -u -D; source " + path +
+                "; whence -w _assay_trace_report; "
+                "echo $_comps[assay]' 2>&1");
+  EXPECT_EQ(defined, "_assay_trace_report: function\n_assay\n");
+}
+
+}  // namespace
+}  // namespace assay::cli
