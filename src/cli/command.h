@@ -47,7 +47,7 @@ struct CommandSpec {
   const char* summary;                // one line, no capital, no full stop
   const char* description = "";       // paragraphs, parted by empty lines
   const char* regression_means = "";  // when exit code 3 is possible: what it says
-  const char* examples = "";          // a line each; indented lines are comments on the one above
+  const char* examples = "";          // one a line
   // Declares the options on the app, bound to the new command's members. A spec without it is a
   // group: its commands are those whose names go on from its own.
   std::unique_ptr<Command> (*make)(CLI::App& app) = nullptr;

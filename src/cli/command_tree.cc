@@ -84,7 +84,7 @@ std::string_view last_word(const CommandSpec& spec) {
 }
 
 std::string typed_name(const CommandSpec& spec) {
-  return joined("assay", spec.name).substr(0, spec.name[0] == '\0' ? 5 : std::string::npos);
+  return spec.name[0] == '\0' ? "assay" : fmt::format("assay {}", spec.name);
 }
 
 core::Result<Found> follow_words(std::span<const std::string> words) {

@@ -7,11 +7,12 @@
 
 namespace assay::cli {
 
+struct CommandSpec;
+
 // Data. Failures to write show at the end, in flush_output().
 void print(std::string_view text);
 
 // A manual page: as wide as the terminal, at most 100 columns.
-struct CommandSpec;
 void print_help(const CommandSpec& spec);
 
 // Talk: "assay: <message>" with the word before it in colour on a terminal.
