@@ -1,23 +1,17 @@
-// Scaled dot-product attention, forward and backward. Softmax is not counted: it is smaller than
-// the products by the order of the head dimension.
+// Attention over sequences of one length, forward and backward.
 #include <algorithm>
 #include <array>
-#include <cmath>
 
-#include "trace/perf/operator_family.h"
+#include "trace/perf/attention_work.h"
 
 namespace assay::trace {
 namespace {
 
-// Which pairs a causal mask keeps when queries and keys differ in number: the mask's diagonal
-// ends at the first (top left) or at the last key (bottom right).
-enum class Diagonal { kTopLeft, kBottomRight };
 enum class Axes { kBatchHeadsLength, kBatchLengthHeads };
-enum class Direction { kForward, kBackward };
 
 struct Signature {
   std::string_view name;
-  Direction direction;
+  AttentionPass pass;
   Axes axes;
   std::size_t query;  // position; key and value follow
   std::size_t dropout;
@@ -29,8 +23,8 @@ struct Signature {
 constexpr std::size_t kNone = 99;  // not recorded
 
 // Sources: PyTorch's native_functions.yaml, flash_attn_interface.py, aiter/ops/mha.py.
-constexpr auto kForward = Direction::kForward;
-constexpr auto kBackward = Direction::kBackward;
+constexpr auto kForward = AttentionPass::kForward;
+constexpr auto kBackward = AttentionPass::kBackward;
 constexpr auto kBhnd = Axes::kBatchHeadsLength;
 constexpr auto kBnhd = Axes::kBatchLengthHeads;
 constexpr std::array kSignatures = {
@@ -51,121 +45,10 @@ constexpr std::array kSignatures = {
     Signature{"aiter::wrapper_fmha_v3_bwd", kBackward, kBnhd, 1, 7, 9, true, false},
 };
 
-struct Attention {
-  double batch = 1;
-  double queries = 0;  // sequence lengths
-  double keys = 0;
-  double query_heads = 0;
-  double key_heads = 0;
-  double key_width = 0;  // elements a head
-  double value_width = 0;
-  bool causal = false;
-  bool flash = false;
-  Diagonal diagonal = Diagonal::kTopLeft;
-};
-
-double causal_fraction(const Attention& a) {
-  if (!a.causal) return 1;
-  if (a.queries == a.keys) return 0.5;
-  const double shorter = std::min(a.queries, a.keys);
-  const double triangle = shorter * shorter / 2;
-  const bool more_queries = a.queries > a.keys;
-  // The part of the rectangle beside the triangle is kept or masked as a whole.
-  const double beside = a.queries * a.keys - shorter * shorter;
-  const bool kept = more_queries == (a.diagonal == Diagonal::kTopLeft);
-  return (triangle + (kept ? beside : 0)) / (a.queries * a.keys);
-}
-
-double forward_flops(const Attention& a) {
-  const double pairs = a.batch * a.query_heads * a.queries * a.keys;
-  return 2 * pairs * (a.key_width + a.value_width) * causal_fraction(a);
-}
-
-// dV and dP cost what P·V does, dQ and dK what Q·Kᵀ does; then dK and dV of the query heads that
-// share a key head are added up.
-double backward_flops(const Attention& a) {
-  const double pairs = a.batch * a.query_heads * a.queries * a.keys;
-  const double shared_heads = std::floor(a.query_heads / a.key_heads) - 1;
-  const double products = 2 * pairs * (2 * a.value_width + (a.flash ? 3 : 2) * a.key_width);
-  const double sums = a.batch * a.keys * shared_heads * (a.key_width + a.value_width);
-  return (products + sums) * causal_fraction(a);
-}
-
-double forward_elements(const Attention& a) {
-  return a.batch * (a.queries * a.query_heads * (a.key_width + a.value_width) +
-                    a.keys * a.key_heads * (a.key_width + a.value_width));
-}
-
-// Q, K, V and dO are read, dQ, dK and dV written.
-double backward_elements(const Attention& a) {
-  return a.batch * (a.queries * a.query_heads * (2 * a.key_width + a.value_width) +
-                    a.keys * a.key_heads * 2 * (a.key_width + a.value_width));
-}
-
-// The public tool counts two bytes whatever the type.
-std::optional<double> bytes_of_element(const OperatorCall& call, std::size_t position) {
-  return call.like_public_tool() ? 2 : element_bytes(call.type(position));
-}
-
-Work work_of(const Attention& attention, Direction direction, std::optional<double> bytes) {
-  const bool forward = direction == Direction::kForward;
-  Work work{forward ? forward_flops(attention) : backward_flops(attention)};
-  if (bytes) work.bytes = *bytes * (forward ? forward_elements : backward_elements)(attention);
-  return work;
-}
-
-struct Shapes {
-  Shape query;  // {batch, heads, length, width}
-  Shape key;
-  Shape value;
-};
-
 core::Result<Shape> ordered_shape(const OperatorCall& call, std::size_t position, Axes axes) {
   Shape shape = ASSAY_TRY(call.shape(position, 4));
   if (axes == Axes::kBatchLengthHeads) std::swap(shape[1], shape[2]);
   return shape;
-}
-
-core::Result<Shapes> agreed(const OperatorCall& call, Shapes shapes) {
-  const auto& [query, key, value] = shapes;
-  const bool agree = query[0] == key[0] && key[0] == value[0] && key[1] == value[1] &&
-                     key[2] == value[2] && query[3] == key[3] && key[1] > 0;
-  if (!agree)
-    return core::Error{std::string(call.name) + ": query, key and value do not fit together"};
-  return shapes;
-}
-
-Attention attention_of(const Shapes& shapes) {
-  const auto extent = [](std::int64_t value) { return static_cast<double>(value); };
-  return {.batch = extent(shapes.query[0]),
-          .queries = extent(shapes.query[2]),
-          .keys = extent(shapes.key[2]),
-          .query_heads = extent(shapes.query[1]),
-          .key_heads = extent(shapes.key[1]),
-          .key_width = extent(shapes.query[3]),
-          .value_width = extent(shapes.value[3])};
-}
-
-std::vector<Parameter> shape_parameters(const Shapes& shapes) {
-  return {{"B", Argument{shapes.query[0]}},    {"N_Q", Argument{shapes.query[2]}},
-          {"H_Q", Argument{shapes.query[1]}},  {"N_KV", Argument{shapes.key[2]}},
-          {"H_KV", Argument{shapes.key[1]}},   {"d_h_qk", Argument{shapes.query[3]}},
-          {"d_h_v", Argument{shapes.value[3]}}};
-}
-
-void add_flags(std::vector<Parameter>& parameters, const OperatorCall& call, const Signature& s) {
-  if (s.strides) {
-    parameters.push_back({"q_stride", call.stride(s.query)});
-    parameters.push_back({"k_stride", call.stride(s.query + 1)});
-    parameters.push_back({"v_stride", call.stride(s.query + 2)});
-  }
-  parameters.push_back({"dropout", Argument{call.number(s.dropout).value_or(0)}});
-  parameters.push_back({"causal", Argument{call.flag(s.causal)}});
-  parameters.push_back({"flash_impl", Argument{s.flash}});
-  // The public tool records the types of the first two arguments, which of a backward operator
-  // are not query and key.
-  const std::size_t first = call.like_public_tool() ? 0 : s.query;
-  parameters.push_back({"dtype_A_B", text_tuple({call.type(first), call.type(first + 1)})});
 }
 
 core::Result<Estimate> attention(const OperatorCall& call) {
@@ -174,90 +57,27 @@ core::Result<Estimate> attention(const OperatorCall& call) {
                    [&](const Signature& candidate) { return candidate.name == call.name; });
   ASSAY_CHECK(signature != kSignatures.end(), "a registered attention has a signature");
   const std::size_t q = signature->query;
-  const Shapes shapes =
-      ASSAY_TRY(agreed(call, {ASSAY_TRY(ordered_shape(call, q, signature->axes)),
-                              ASSAY_TRY(ordered_shape(call, q + 1, signature->axes)),
-                              ASSAY_TRY(ordered_shape(call, q + 2, signature->axes))}));
+  const AttentionShapes shapes =
+      ASSAY_TRY(checked_shapes(call, {ASSAY_TRY(ordered_shape(call, q, signature->axes)),
+                                      ASSAY_TRY(ordered_shape(call, q + 1, signature->axes)),
+                                      ASSAY_TRY(ordered_shape(call, q + 2, signature->axes))}));
   Attention attention = attention_of(shapes);
   attention.causal = call.flag(signature->causal);
   attention.flash = signature->flash;
-  attention.diagonal =
-      signature->axes == Axes::kBatchHeadsLength ? Diagonal::kTopLeft : Diagonal::kBottomRight;
+  attention.diagonal = signature->axes == Axes::kBatchHeadsLength ? CausalDiagonal::kTopLeft
+                                                                  : CausalDiagonal::kBottomRight;
   if (attention.causal && attention.queries != attention.keys && call.like_public_tool())
     return core::Error{std::string(call.name) + ": causal with unequal lengths"};
 
-  Estimate estimate{shape_parameters(shapes), compute_spec(ComputeUnit::kMatrix, call.type(q)), {}};
-  add_flags(estimate.parameters, call, *signature);
-  const std::optional<double> bytes = bytes_of_element(call, q);
-  estimate.work = work_of(attention, signature->direction, bytes);
-  if (signature->direction == Direction::kForward)
-    estimate.backward_work = work_of(attention, Direction::kBackward, bytes);
-  return estimate;
-}
-
-// Sequences of unequal lengths, packed without padding: [tokens, heads, width].
-struct PackedSignature {
-  Direction direction;
-  std::size_t query;
-  std::size_t lengths;     // cumulative lengths of queries, then of keys
-  std::size_t max_length;  // longest query, longest key, dropout, scale, causal
-};
-
-constexpr PackedSignature kPackedForward{Direction::kForward, 0, 3, 5};
-constexpr PackedSignature kPackedBackward{Direction::kBackward, 1, 9, 11};
-
-// The lengths are not recorded: one sequence is the longest, the others share the rest equally.
-Work packed_work(Attention all,
-                 const PackedSignature& signature,
-                 const std::array<std::int64_t, 2>& sequences,
-                 const std::array<double, 2>& longest) {
-  const auto flops = signature.direction == Direction::kForward ? forward_flops : backward_flops;
-  Attention part = all;
-  part.queries = longest[0];
-  part.keys = longest[1];
-  Work work{flops(part)};
-  if (sequences[0] > 1 && sequences[1] > 1) {
-    const auto others = static_cast<double>(sequences[0] - 1);
-    part.queries = std::floor((all.queries - longest[0]) / others);
-    part.keys = std::floor((all.keys - longest[1]) / static_cast<double>(sequences[1] - 1));
-    if (part.queries > 0 && part.keys > 0) work.flops += others * flops(part);
-  }
-  return work;
-}
-
-core::Result<Shape> packed_shape(const OperatorCall& call, std::size_t position) {
-  const Shape shape = ASSAY_TRY(call.shape(position, 3));
-  return Shape{1, shape[1], shape[0], shape[2]};
-}
-
-core::Result<Estimate> packed_attention(const OperatorCall& call) {
-  const bool backward = call.name == "flash_attn::_flash_attn_varlen_backward";
-  const PackedSignature& s = backward ? kPackedBackward : kPackedForward;
-  const Shapes shapes = ASSAY_TRY(agreed(
-      call, {ASSAY_TRY(packed_shape(call, s.query)), ASSAY_TRY(packed_shape(call, s.query + 1)),
-             ASSAY_TRY(packed_shape(call, s.query + 2))}));
-  const std::array<std::int64_t, 2> sequences = {ASSAY_TRY(call.shape(s.lengths, 1))[0] - 1,
-                                                 ASSAY_TRY(call.shape(s.lengths + 1, 1))[0] - 1};
-  const std::optional<double> longest_query = call.number(s.max_length);
-  const std::optional<double> longest_key = call.number(s.max_length + 1);
-  if (!longest_query || !longest_key)
-    return core::Error{std::string(call.name) + ": the longest sequence is not recorded"};
-  Attention attention = attention_of(shapes);
-  attention.causal = call.flag(s.max_length + 4);
-  attention.flash = true;
-  attention.diagonal = Diagonal::kBottomRight;
-
   Estimate estimate{
-      shape_parameters(shapes), compute_spec(ComputeUnit::kMatrix, call.type(s.query)), {}};
-  add_flags(estimate.parameters, call,
-            {call.name, s.direction, Axes::kBatchLengthHeads, s.query, s.max_length + 2,
-             s.max_length + 4, true, true});
-  estimate.parameters.push_back({"num_seqs_q", Argument{sequences[0]}});
-  estimate.parameters.push_back({"num_seqs_kv", Argument{sequences[1]}});
-  estimate.parameters.push_back({"max_seqlen_q", Argument{*longest_query}});
-  estimate.parameters.push_back({"max_seqlen_kv", Argument{*longest_key}});
-  estimate.work = packed_work(attention, s, sequences, {*longest_query, *longest_key});
-  estimate.work.bytes = work_of(attention, s.direction, bytes_of_element(call, s.query)).bytes;
+      attention_parameters(shapes), compute_spec(ComputeUnit::kMatrix, call.type(q)), {}};
+  if (signature->strides) add_attention_strides(estimate.parameters, call, q);
+  add_attention_flags(estimate.parameters, call, {q, signature->dropout, signature->causal},
+                      signature->flash);
+  const std::optional<double> bytes = attention_element_bytes(call, q);
+  estimate.work = attention_work(attention, signature->pass, bytes);
+  if (signature->pass == AttentionPass::kForward)
+    estimate.backward_work = attention_work(attention, AttentionPass::kBackward, bytes);
   return estimate;
 }
 
@@ -266,15 +86,16 @@ core::Result<Estimate> packed_attention(const OperatorCall& call) {
 core::Result<Estimate> evoformer(const OperatorCall& call) {
   const Shape q = ASSAY_TRY(call.shape(0, 5));
   const Shape all = {q[0] * q[1], q[3], q[2], q[4]};
-  const Shapes shapes = ASSAY_TRY(agreed(call, {all, all, all}));
+  const AttentionShapes shapes = ASSAY_TRY(checked_shapes(call, {all, all, all}));
   const Attention attention = attention_of(shapes);
-  Estimate estimate{shape_parameters(shapes), compute_spec(ComputeUnit::kMatrix, call.type(0)), {}};
+  Estimate estimate{
+      attention_parameters(shapes), compute_spec(ComputeUnit::kMatrix, call.type(0)), {}};
   estimate.parameters.push_back({"causal", Argument{false}});
   estimate.parameters.push_back({"flash_impl", Argument{false}});
   estimate.parameters.push_back({"dtype_A_B", text_tuple({call.type(0)}), Brackets::kList});
-  const std::optional<double> bytes = bytes_of_element(call, 0);
-  estimate.work = work_of(attention, Direction::kForward, bytes);
-  estimate.backward_work = work_of(attention, Direction::kBackward, bytes);
+  const std::optional<double> bytes = attention_element_bytes(call, 0);
+  estimate.work = attention_work(attention, AttentionPass::kForward, bytes);
+  estimate.backward_work = attention_work(attention, AttentionPass::kBackward, bytes);
   return estimate;
 }
 
@@ -299,22 +120,6 @@ const OperatorFamily kAttentionBackward{
     "SDPA",
     &attention};
 ASSAY_REGISTER(OperatorFamily, kAttentionBackward);
-
-const OperatorFamily kPackedAttentionForward{"packed attention forward",
-                                             "flash_attn::_flash_attn_varlen_forward",
-                                             "SDPA_fwd",
-                                             "SDPA_bwd",
-                                             "SDPA",
-                                             &packed_attention};
-ASSAY_REGISTER(OperatorFamily, kPackedAttentionForward);
-
-const OperatorFamily kPackedAttentionBackward{"packed attention backward",
-                                              "flash_attn::_flash_attn_varlen_backward",
-                                              "SDPA_bwd",
-                                              "SDPA_bwd",
-                                              "SDPA",
-                                              &packed_attention};
-ASSAY_REGISTER(OperatorFamily, kPackedAttentionBackward);
 
 const OperatorFamily kEvoformer{
     "evoformer attention", "EvoformerAttention", "SDPA_fwd", "SDPA_bwd", "SDPA", &evoformer};

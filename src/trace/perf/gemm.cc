@@ -1,7 +1,7 @@
 // Matrix multiplications: C[M,N] = A[M,K] · B[K,N], `B` of them in a batch.
 #include <algorithm>
-#include <cctype>
 
+#include "trace/perf/gemm_kernels.h"
 #include "trace/perf/operator_family.h"
 
 namespace assay::trace {
@@ -33,37 +33,6 @@ Work work_of(const Gemm& gemm) {
     work.bytes = batch * (m * k * *gemm.a_bytes + k * n * *gemm.b_bytes + m * n * *gemm.out_bytes +
                           bias * n * *gemm.a_bytes);
   return work;
-}
-
-// Three index letters after `operand`: "_Alik_" → "lik".
-std::string_view tensile_indices(std::string_view name, char operand) {
-  for (std::size_t at = name.find('_'); at != std::string_view::npos; at = name.find('_', at + 1)) {
-    if (at + 5 > name.size()) break;
-    const std::string_view indices = name.substr(at + 2, 3);
-    if (name[at + 1] == operand &&
-        std::all_of(indices.begin(), indices.end(), [](char c) { return c >= 'a' && c <= 'z'; }))
-      return indices;
-  }
-  return "";
-}
-
-Argument transposed_if(std::string_view indices, std::string_view no, std::string_view yes) {
-  if (indices == no) return Argument{false};
-  if (indices == yes) return Argument{true};
-  return {};
-}
-
-// Which operands the kernel takes transposed: Tensile ("Cijk_Alik_Bljk_…") and cuBLAS
-// ("nvjet_…_TNT": the first two letters of the last word) say so in their names.
-std::optional<Argument> transposes(std::string_view kernel) {
-  const std::string_view a = tensile_indices(kernel, 'A');
-  const std::string_view b = tensile_indices(kernel, 'B');
-  if (kernel.find("Cijk") != std::string_view::npos && !a.empty() && !b.empty())
-    return Argument{ArgumentList{transposed_if(a, "ilk", "lik"), transposed_if(b, "ljk", "jlk")}};
-  const std::string_view last = kernel.substr(kernel.rfind('_') + 1);
-  if (kernel.rfind("nvjet", 0) == 0 && last.size() >= 2)
-    return Argument{ArgumentList{Argument{last[0] == 'T'}, Argument{last[1] == 'T'}}};
-  return std::nullopt;
 }
 
 Estimate estimate_of(const OperatorCall& call, const Gemm& gemm) {

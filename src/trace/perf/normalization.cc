@@ -168,47 +168,6 @@ core::Result<Estimate> group_norm_backward(const OperatorCall& call) {
   return estimate_of(call, n);
 }
 
-// fused_ln_modulate(x[T,B,H], scale[B,H], shift[B,H], eps): a layer norm (8 operations an element),
-// a scale and shift (2) and a residual (2); mean and deviation of each row are written as fp32.
-struct Modulate {
-  Shape shape;
-  double elements;
-  double rows;      // T·B
-  double modulate;  // B·H
-  std::optional<double> element;
-};
-
-core::Result<Modulate> read_modulate(const OperatorCall& call) {
-  const Shape shape = ASSAY_TRY(call.shape(0, 3));
-  return Modulate{shape, element_count(shape), static_cast<double>(shape[0] * shape[1]),
-                  static_cast<double>(shape[1] * shape[2]), element_bytes(call.type(0))};
-}
-
-Estimate modulate_estimate(const OperatorCall& call, const Modulate& m, bool backward) {
-  Normalization n{.shape = m.shape, .channels = static_cast<double>(m.shape[2])};
-  if (backward) n.output_mask = parse_mask("[True, True, True]");
-  Estimate estimate = estimate_of(call, n);
-  estimate.work.bytes.reset();
-  return estimate;
-}
-
-core::Result<Estimate> modulate(const OperatorCall& call) {
-  const Modulate m = ASSAY_TRY(read_modulate(call));
-  Estimate estimate = modulate_estimate(call, m, false);
-  estimate.work.flops = 12 * m.elements;
-  if (m.element) estimate.work.bytes = *m.element * 2 * (m.elements + m.modulate) + 8 * m.rows;
-  return estimate;
-}
-
-// (grad[T,B,H], normalized x, mean, deviation, gradient of the modulation[B,H])
-core::Result<Estimate> modulate_backward(const OperatorCall& call) {
-  const Modulate m = ASSAY_TRY(read_modulate(call));
-  Estimate estimate = modulate_estimate(call, m, true);
-  estimate.work.flops = 15 * m.elements;
-  if (m.element) estimate.work.bytes = *m.element * 3 * (m.elements + m.modulate) + 8 * m.rows;
-  return estimate;
-}
-
 const OperatorFamily kBatchNorm{
     "batch norm",
     "aten::batch_norm aten::native_batch_norm aten::miopen_batch_norm aten::cudnn_batch_norm"
@@ -267,22 +226,6 @@ const OperatorFamily kGroupNormBackward{
     "Normalization",
     &group_norm_backward};
 ASSAY_REGISTER(OperatorFamily, kGroupNormBackward);
-
-const OperatorFamily kModulate{"modulated layer norm",
-                               "primus::fused_ln_modulate",
-                               "NORM_fwd",
-                               "NORM_bwd",
-                               "Normalization",
-                               &modulate};
-ASSAY_REGISTER(OperatorFamily, kModulate);
-
-const OperatorFamily kModulateBackward{"modulated layer norm backward",
-                                       "primus::fused_ln_modulate_backward",
-                                       "NORM_bwd",
-                                       "NORM_bwd",
-                                       "Normalization",
-                                       &modulate_backward};
-ASSAY_REGISTER(OperatorFamily, kModulateBackward);
 
 const OperatorFamily kInstanceNormBackward{
     "instance norm backward",

@@ -1,0 +1,71 @@
+// For tests: a small trace written call by call. Times are microseconds.
+#pragma once
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "core/memory_source.h"
+#include "trace/reader/reader.h"
+
+namespace assay::trace::testing {
+
+class SmallTrace {
+ public:
+  struct Op {
+    std::string_view name;
+    int thread = 1;
+    int start = 0;
+    int duration = 0;
+    int sequence = -1;
+    std::string_view arguments = "";  // members of "args": "\"Input Dims\": [[2, 2]]"
+  };
+
+  void op(const Op& op) {
+    std::string arguments(op.arguments);
+    if (op.sequence >= 0)
+      arguments +=
+          fmt::format("{}\"Sequence number\": {}", arguments.empty() ? "" : ", ", op.sequence);
+    add(fmt::format(R"("cat": "cpu_op", "name": "{}", "tid": {}, "ts": {}, "dur": {},
+                       "args": {{{}}})",
+                    op.name, op.thread, op.start, op.duration, arguments));
+  }
+
+  // A call at `start` that launches a kernel.
+  void launch(std::string_view kernel, int thread, int start, int kernel_duration) {
+    launch_by("cudaLaunchKernel", kernel, thread, start, kernel_duration);
+  }
+
+  void launch_by(
+      std::string_view call, std::string_view kernel, int thread, int start, int kernel_duration) {
+    ++correlation_;
+    add(fmt::format(R"("cat": "cuda_runtime", "name": "{}", "tid": {}, "ts": {}, "dur": 1,
+                       "args": {{"correlation": {}}})",
+                    call, thread, start, correlation_));
+    add(fmt::format(R"("cat": "kernel", "name": "{}", "tid": 7, "ts": {}, "dur": {},
+                       "args": {{"correlation": {}, "stream": 7, "device": 0}})",
+                    kernel, start + 1000, kernel_duration, correlation_));
+  }
+
+  [[nodiscard]] model::Trace read() const {
+    const std::string text = fmt::format(
+        R"({{"deviceProperties": [{{"name": "NVIDIA H200"}}], "traceEvents": [{}]}})", events_);
+    core::MemorySource source(text, text.size());
+    core::Result<model::Trace> trace = read_trace(source, "test.json");
+    if (trace.ok()) return std::move(trace).value();
+    ADD_FAILURE() << trace.error().message;
+    return {};
+  }
+
+ private:
+  void add(const std::string& members) {
+    events_ += fmt::format(R"({}{{"ph": "X", "pid": 1, {}}})", events_.empty() ? "" : ",", members);
+  }
+
+  std::string events_;
+  int correlation_ = 0;
+};
+
+}  // namespace assay::trace::testing
