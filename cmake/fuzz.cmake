@@ -2,7 +2,8 @@
 # with ASSAY_FUZZ a libFuzzer target, otherwise a test that feeds it the corpus and fixed
 # mutations of it, which any compiler builds.
 set(fuzz_runs 3000)
-set(fuzz_corpus ${CMAKE_SOURCE_DIR}/samples ${CMAKE_SOURCE_DIR}/tests/golden)
+file(GLOB golden_inputs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/golden/trace/*/in)
+set(fuzz_corpus ${CMAKE_SOURCE_DIR}/samples ${golden_inputs})
 
 file(GLOB_RECURSE fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*_fuzz.cc)
 foreach(source IN LISTS fuzz_sources)
@@ -10,11 +11,11 @@ foreach(source IN LISTS fuzz_sources)
   string(REGEX REPLACE "\\.cc$" "" name ${name})
   string(REPLACE "/" "_" name ${name})
   add_executable(${name} ${source})
-  target_link_libraries(${name} PRIVATE assay_settings assay_trace)
+  target_link_libraries(${name} PRIVATE assay_settings assay_trace ZLIB::ZLIB)
   if(ASSAY_FUZZ)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   else()
-    target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz_replay.cc)
+    target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.cc)
     add_test(NAME fuzz.${name} COMMAND ${name} ${fuzz_runs} ${fuzz_corpus})
   endif()
 endforeach()

@@ -25,9 +25,7 @@ run_quickstart() {
   step "Building assay" build release assay
   mkdir -p "$quickstart_output"
   step "Analysing two runs on 2 GPUs each" analyze_samples
-  step "Comparing them" compare_samples
-  echo
-  cat "$step_log"
+  shown_step "Comparing them" compare_samples
   printf '\nWritten to %s/:\n' "$quickstart_output"
   (cd "$quickstart_output" && find . -name '*.xlsx' -printf '  %P\n' | sort)
 }

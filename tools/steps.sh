@@ -37,13 +37,18 @@ stop_ticker() {
   [[ ! -t 2 ]] || printf '\r\033[K' >&2
 }
 
+next_label() {
+  step_number=$((step_number + 1))
+  label="[$step_number/$step_count] $1"
+}
+
 # Runs one step and leaves its exit status in step_status. Not to be called in a condition: there
 # the shell would go on after a failing command of a function.
 try_step() {
   local title=$1 start=$SECONDS
+  local label
   shift
-  step_number=$((step_number + 1))
-  local label="[$step_number/$step_count] $title"
+  next_label "$title"
   step_log=build/logs/$step_number-$(tr -cs 'A-Za-z0-9' '-' <<<"${title,,}" | sed 's/-*$//').log
   [[ -t 2 ]] || printf '%s …\n' "$label" >&2
   : >"$step_log"
@@ -65,4 +70,13 @@ try_step() {
 step() {
   try_step "$@"
   ((step_status == 0)) || exit 1
+}
+
+# A quick step whose output is what the user came for.
+shown_step() {
+  local label
+  next_label "$1"
+  printf '%s …\n' "$label" >&2
+  shift
+  "$@"
 }

@@ -145,22 +145,25 @@ void append_left_out(std::string& out, std::size_t count, const char* noun, std:
   out += cut(fmt::format("… and {} more {}{}", count, noun, count == 1 ? "" : "s"), width) + '\n';
 }
 
-// Broken between words; a longer word has a line for itself. Further lines are indented.
+// Broken between words; a word longer than a line is cut. Further lines are indented.
 void append_wrapped(std::string& out, std::string_view text, std::size_t width) {
-  std::size_t used = 0;
+  const std::string indent(width > 20 ? 2 : 0, ' ');
+  std::string line;
+  bool empty = true;
   while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-    const std::size_t length = character_count(word);
-    if (used > 0 && used + 1 + length > width) {
-      out += "\n ";
-      used = 1;
+    const std::string_view whole_word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), whole_word.size() + 1));
+    const std::string word = cut(std::string(whole_word), width - indent.size());
+    if (!empty && character_count(line) + 1 + character_count(word) > width) {
+      out += line + '\n';
+      line = indent;
+      empty = true;
     }
-    if (used > 0) out += ' ';
-    out += word;
-    used += length + (used > 0 ? 1 : 0);
+    if (!empty) line += ' ';
+    line += word;
+    empty = false;
   }
-  out += '\n';
+  out += line + '\n';
 }
 
 }  // namespace

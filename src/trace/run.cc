@@ -120,6 +120,20 @@ core::Status check_ranks(const Run& run) {
   return {};
 }
 
+}  // namespace
+
+core::Result<std::vector<RankFile>> find_rank_files(const fs::path& path,
+                                                    model::Warnings& warnings) {
+  std::error_code code;
+  if (!fs::exists(path, code)) {
+    return core::Error{fmt::format("cannot read '{}': no such file or folder", path.string())};
+  }
+  if (fs::is_directory(path)) return files_in_folder(path, warnings);
+  const std::optional<int> in_name = rank_in_name(path.filename().string());
+  const std::string parent = path.parent_path().filename().string();
+  return std::vector<RankFile>{{in_name ? in_name : rank_in_name(parent), path}};
+}
+
 void warn_of_missing_ranks(Run& run) {
   int world = 0;
   for (const RankTrace& rank : run.ranks) {
@@ -133,20 +147,6 @@ void warn_of_missing_ranks(Run& run) {
   const auto first = std::find(present.begin(), present.end(), false) - present.begin();
   run.warnings.add("ranks without a trace", "figures are of the ranks present",
                    fmt::format("rank {}", first), missing);
-}
-
-}  // namespace
-
-core::Result<std::vector<RankFile>> find_rank_files(const fs::path& path,
-                                                    model::Warnings& warnings) {
-  std::error_code code;
-  if (!fs::exists(path, code)) {
-    return core::Error{fmt::format("cannot read '{}': no such file or folder", path.string())};
-  }
-  if (fs::is_directory(path)) return files_in_folder(path, warnings);
-  const std::optional<int> in_name = rank_in_name(path.filename().string());
-  const std::string parent = path.parent_path().filename().string();
-  return std::vector<RankFile>{{in_name ? in_name : rank_in_name(parent), path}};
 }
 
 std::uint64_t total_bytes(std::span<const RankFile> files) {
@@ -176,7 +176,6 @@ core::Result<Run> read_run(std::span<const RankFile> files,
   std::sort(run.ranks.begin(), run.ranks.end(),
             [](const RankTrace& a, const RankTrace& b) { return a.rank < b.rank; });
   ASSAY_TRY(check_ranks(run));
-  warn_of_missing_ranks(run);
   return run;
 }
 

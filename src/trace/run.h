@@ -37,9 +37,12 @@ std::uint64_t total_bytes(std::span<const RankFile> files);
 
 // Reads the files, at most `threads` at a time (0: one per processor). The rank is what the trace
 // says (distributedInfo), checked against its folder and its record_param_comms; then the
-// folder's; then the position. Two traces of one rank are an error, a missing rank is a warning.
+// folder's; then the position. Two traces of one rank are an error.
 core::Result<Run> read_run(std::span<const RankFile> files,
                            unsigned threads,
                            const OnProgress& on_progress = {});
+
+// Adds a warning for the ranks between 0 and the world size that the run lacks.
+void warn_of_missing_ranks(Run& run);
 
 }  // namespace assay::trace

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "core/files.h"
@@ -52,6 +53,11 @@ core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
       read_run(files, request.threads, [&](std::uint64_t bytes) { progress.advance(bytes); })));
   ASSAY_TRY(core::check_interrupt());
   result.run->warnings.merge(warnings);
+  // Who names single files knows which ranks those are.
+  if (std::any_of(inputs.begin(), inputs.end(),
+                  [](const fs::path& p) { return is_directory(p); })) {
+    warn_of_missing_ranks(*result.run);
+  }
   result.ranks.resize(result.run->ranks.size());
   core::parallel_for(result.ranks.size(), request.threads, [&](std::size_t i) {
     result.ranks[i] = analyze_rank(result.run->ranks[i].trace, options, result.run->ranks[i].rank);

@@ -1,12 +1,13 @@
 // Stands in for libFuzzer where there is none: feeds a fuzz target every file of the corpus, then
-// mutations of them. The same corpus gives the same inputs on every machine.
+// mutations of them. Files that end in .gz are fed unpacked. The same corpus gives the same inputs
+// on every machine.
+#include <zlib.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -18,18 +19,33 @@ namespace {
 // Mutations work on the head of a file: faults of a reader show there, and runs stay short.
 constexpr std::size_t kMutatedBytes = 16384;
 
-std::vector<std::string> read_corpus(int folder_count, char** folders) {
+std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> paths;
-  for (int i = 0; i < folder_count; ++i) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folders[i])) {
-      if (entry.is_regular_file()) paths.push_back(entry.path());
-    }
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+// zlib passes files through that are not compressed.
+std::string read_unpacked(const std::filesystem::path& path) {
+  std::string text;
+  const gzFile file = gzopen(path.c_str(), "rb");
+  char block[65536];
+  int length = 0;
+  while ((length = gzread(file, block, sizeof block)) > 0) {
+    text.append(block, static_cast<std::size_t>(length));
+  }
+  gzclose(file);
+  return text;
+}
+
+std::vector<std::string> read_corpus(int folder_count, char** folders) {
   std::vector<std::string> corpus;
-  for (const std::filesystem::path& path : paths) {
-    std::ifstream file(path, std::ios::binary);
-    corpus.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  for (int i = 0; i < folder_count; ++i) {
+    for (const auto& path : files_below(folders[i]))
+      corpus.push_back(read_unpacked(path));
   }
   return corpus;
 }
