@@ -15,6 +15,8 @@
 namespace assay::report {
 namespace {
 
+constexpr std::uint8_t kPaperA4 = 9;  // a printed sheet is one page wide
+
 constexpr lxw_color_t kRed = 0xF8696B;
 constexpr lxw_color_t kWhite = 0xFFFFFF;
 constexpr lxw_color_t kGreen = 0x63BE7B;
@@ -118,6 +120,10 @@ class SheetWriter {
 
   core::Status write() {
     worksheet_freeze_panes(sheet_, 1, 0);
+    worksheet_set_landscape(sheet_);
+    worksheet_set_paper(sheet_, kPaperA4);
+    worksheet_fit_to_pages(sheet_, 1, 0);
+    worksheet_repeat_rows(sheet_, 0, 0);
     for (std::size_t c = 0; c < layout_.size(); ++c) {
       worksheet_set_column(sheet_, column(c), column(c), layout_[c].width, nullptr);
     }

@@ -113,23 +113,23 @@ model::Table overview(const Study& study) {
   const Fields<Row> fields = {
       of.name(),
       of.dtype(),
-      of.size("size (MiB)", &Metadata::full_mib),
-      of.group_name(),
+      of.size("MiB", &Metadata::full_mib),
       {{"ranks"},
        [](const Row& row) -> model::Cell { return std::int64_t{row.metadata->group_size}; }},
       {{"count"}, [](const Row& row) { return row.count; }},
-      {{"mean latency (us)", "us", Better::kLower},
+      {{"mean us", "us", Better::kLower},
        [](const Row& row) { return real(row.mean(row.total_latency_us)); }},
-      {{"bus bw (GB/s)", "GB/s", Better::kHigher},
+      {{"bus GB/s", "GB/s", Better::kHigher},
        [](const Row& row) { return real(row.mean(row.total_gibps) * kGigabytesPerGibibyte); }},
       {kChannelsColumn, [](const Row& row) { return launch_cell(row.channels); }},
       {kThreadsColumn, [](const Row& row) { return launch_cell(row.threads); }},
-      {{"mean start skew (us)", "us", Better::kLower},
+      {{"skew us", "us", Better::kLower},
        [](const Row& row) { return real(row.mean(row.total_skew_us)); }},
-      {{"last to arrive"}, usual_last},
+      {{"last"}, usual_last},
   };
-  model::Table table =
-      make_table("collectives", "Collectives by kind and size", fields, std::move(rows).by_total());
+  model::Table table = make_table(
+      "collectives", "Collectives by kind and size: mean latency, bus bandwidth and skew of starts",
+      fields, std::move(rows).by_total());
   const std::string sentence = straggler_sentence(study);
   if (!sentence.empty()) table.notes.push_back(sentence);
   return table;

@@ -134,11 +134,14 @@ core::Result<std::vector<fs::path>> write_book(const model::Book& book,
 }
 
 model::Table timeline_overview(const AnalyzedRun& run) {
-  model::Table table{"gpu_timeline", "GPU time of the profiled steps", {{"rank"}, {"steps"}}};
-  for (const std::string_view row : kTimelineRows) {
-    table.columns.push_back({fmt::format("{} ms", row.substr(0, row.size() - 5)), "ms"});
+  model::Table table{"gpu_timeline",
+                     "GPU time of the profiled steps in ms, and kernels leaked from before them",
+                     {{"rank"}, {"steps"}}};
+  for (const char* short_name :
+       {"compute", "exp. comm", "exp. copy", "busy", "idle", "total", "comm", "copy"}) {
+    table.columns.push_back({short_name, "ms"});
   }
-  table.columns.push_back({"leaked kernels"});
+  table.columns.push_back({"leaked"});
   for (const RankAnalysis& rank : run.ranks) {
     std::vector<model::Cell> cells{std::int64_t{rank.rank},
                                    static_cast<std::int64_t>(rank.steps.size())};
