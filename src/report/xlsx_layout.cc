@@ -9,7 +9,7 @@ namespace assay::report {
 namespace {
 
 constexpr double kMinWidth = 8;
-constexpr double kMaxWidth = 60;
+constexpr double kMaxWidth = 80;
 // Bold is wider than plain text, and a table's filter button covers three characters.
 constexpr double kBoldFactor = 1.1;
 constexpr double kFilterButtonWidth = 3;

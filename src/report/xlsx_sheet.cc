@@ -10,12 +10,15 @@
 
 #include "core/text.h"
 #include "model/table.h"
+#include "report/characters.h"
 #include "report/xlsx_text.h"
 
 namespace assay::report {
 namespace {
 
-constexpr std::uint8_t kPaperA4 = 9;  // a printed sheet is one page wide
+constexpr double kLinePoints = 15;      // Excel's default row height
+constexpr std::size_t kMostLines = 20;  // a row is no taller; Excel's own limit is 27 lines
+constexpr std::uint8_t kPaperA4 = 9;    // a printed sheet is one page wide
 
 constexpr lxw_color_t kRed = 0xF8696B;
 constexpr lxw_color_t kWhite = 0xFFFFFF;
@@ -44,6 +47,14 @@ lxw_format* header_format(lxw_workbook* workbook) {
   return format;
 }
 
+// A little away from the numbers of the column before.
+lxw_format* text_format_of(lxw_workbook* workbook) {
+  lxw_format* format = workbook_add_format(workbook);
+  format_set_indent(format, 1);
+  format_set_align(format, LXW_ALIGN_VERTICAL_CENTER);
+  return format;
+}
+
 std::string number_pattern(int decimals) {
   if (decimals == kScientific) return "0.00E+00";
   if (decimals == 0) return "0";
@@ -56,6 +67,7 @@ struct CellWriter {
   lxw_worksheet* sheet;
   const CellFormats& formats;
   const ColumnLayout& column;
+  lxw_format* text;
   std::string& buffer;
   lxw_row_t row;
   lxw_col_t position;
@@ -82,7 +94,7 @@ struct CellWriter {
 
   void operator()(const std::string& value) const {
     if (value.empty()) return;
-    worksheet_write_string(sheet, row, position, worksheet_text(value, buffer).c_str(), nullptr);
+    worksheet_write_string(sheet, row, position, worksheet_text(value, buffer).c_str(), text);
   }
 };
 
@@ -194,7 +206,8 @@ class SheetWriter {
     std::vector<lxw_table_column*> pointers;
     for (std::size_t c = 0; c < headers.size(); ++c) {
       columns[c].header = headers[c].data();
-      columns[c].header_format = formats_.header();
+      const bool numeric = layout_[c].content == ColumnContent::kNumbers;
+      columns[c].header_format = numeric ? formats_.number_header() : formats_.header();
       pointers.push_back(&columns[c]);
     }
     pointers.push_back(nullptr);
@@ -209,11 +222,38 @@ class SheetWriter {
     return code == LXW_NO_ERROR ? core::Status() : failure("cannot make a table", code);
   }
 
+  // Lines that the row's wrapped texts need. Spreadsheets that open the file need not fit the
+  // height by themselves.
+  [[nodiscard]] std::size_t lines_in_row(std::size_t row) const {
+    constexpr double kUsable = 0.9;  // of a line's characters: words end before its edge
+    std::size_t lines = 1;
+    for (std::size_t c = 0; c < table_.columns.size(); ++c) {
+      const auto* text = std::get_if<std::string>(&table_.at(plan_.first_row + row, c));
+      if (text == nullptr) continue;
+      const double length = static_cast<double>(character_count(core::valid_utf8(*text)));
+      if (length < layout_[c].width) continue;
+      const double fitting = kUsable * layout_[c].width;
+      lines = std::max(lines, static_cast<std::size_t>(std::ceil(length / fitting)));
+    }
+    return std::min(lines, kMostLines);
+  }
+
+  void fit_height(std::size_t row) {
+    const std::size_t lines = lines_in_row(row);
+    if (lines == 1) return;
+    worksheet_set_row(sheet_, static_cast<lxw_row_t>(row + 1),
+                      kLinePoints * static_cast<double>(lines), nullptr);
+  }
+
   void write_rows() {
+    const bool wrapped = !plan_.table_name.empty();
+    lxw_format* const text_format = wrapped ? formats_.wrapped_text() : formats_.text();
     for (std::size_t r = 0; r < plan_.row_count; ++r) {
+      if (wrapped) fit_height(r);
       for (std::size_t c = 0; c < table_.columns.size(); ++c) {
-        const CellWriter writer{
-            sheet_, formats_, layout_[c], buffer_, static_cast<lxw_row_t>(r + 1), column(c)};
+        const CellWriter writer{sheet_,      formats_, layout_[c],
+                                text_format, buffer_,  static_cast<lxw_row_t>(r + 1),
+                                column(c)};
         std::visit(writer, table_.at(plan_.first_row + r, c));
       }
     }
@@ -238,12 +278,18 @@ class SheetWriter {
 }  // namespace
 
 CellFormats::CellFormats(lxw_workbook* workbook)
-    : header_(header_format(workbook)), number_header_(header_format(workbook)) {
+    : header_(header_format(workbook)),
+      number_header_(header_format(workbook)),
+      text_(text_format_of(workbook)),
+      wrapped_text_(text_format_of(workbook)) {
+  format_set_indent(header_, 1);
+  format_set_text_wrap(wrapped_text_);
   format_set_align(number_header_, LXW_ALIGN_RIGHT);
   int decimals = kScientific;
   for (lxw_format*& format : numbers_) {
     format = workbook_add_format(workbook);
     format_set_num_format(format, number_pattern(decimals++).c_str());
+    format_set_align(format, LXW_ALIGN_VERTICAL_CENTER);
   }
 }
 

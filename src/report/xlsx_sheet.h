@@ -22,6 +22,11 @@ class CellFormats {
 
   [[nodiscard]] lxw_format* number_header() const { return number_header_; }
 
+  [[nodiscard]] lxw_format* text() const { return text_; }
+
+  // Broken into lines: for the short tables that people read.
+  [[nodiscard]] lxw_format* wrapped_text() const { return wrapped_text_; }
+
   // `decimals` as shown_decimals() gives them.
   [[nodiscard]] lxw_format* number(int decimals) const {
     return numbers_[static_cast<std::size_t>(decimals - kScientific)];
@@ -30,6 +35,8 @@ class CellFormats {
  private:
   lxw_format* header_;
   lxw_format* number_header_;
+  lxw_format* text_;
+  lxw_format* wrapped_text_;
   std::array<lxw_format*, kMaxDecimals - kScientific + 1> numbers_{};
 };
 

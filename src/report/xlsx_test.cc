@@ -45,7 +45,7 @@ TEST(Xlsx, CellsKeepTheirTypes) {
   EXPECT_THAT(sheet, ::testing::ContainsRegex("<c r=\"A2\" s=\"[0-9]+\"><v>-42</v></c>"));
   EXPECT_THAT(sheet, ::testing::ContainsRegex("<c r=\"A3\" s=\"[0-9]+\"><v>0\\.1</v></c>"));
   EXPECT_THAT(sheet, HasSubstr("<c r=\"A4\" t=\"b\"><v>1</v></c>"));
-  EXPECT_THAT(sheet, HasSubstr("<c r=\"A5\" t=\"inlineStr\"><is><t>=1+1</t></is></c>"));
+  EXPECT_THAT(sheet, HasSubstr("<c r=\"A5\" s=\"4\" t=\"inlineStr\"><is><t>=1+1</t></is></c>"));
   EXPECT_THAT(sheet, HasSubstr("<is><t>-inf</t></is>"));
   for (const char* blank : {"\"A6\"", "\"A7\"", "\"A9\"", "<f>"}) {
     EXPECT_THAT(sheet, Not(HasSubstr(blank)));
