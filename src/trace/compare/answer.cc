@@ -26,7 +26,7 @@ std::string collective_in_words(const CollectiveChange& change) {
   std::string text = fmt::format("{}: latency ", change.name);
   if (latency.verdict == Verdict::kOnlyBaseline || latency.verdict == Verdict::kOnlyTest)
     return text + verdict_text(latency, "instance");
-  text += fmt::format("{:.1f} to {:.1f} us ({}{})", latency.baseline, latency.test,
+  text += fmt::format("{:.1f} to {:.1f} µs ({}{})", latency.baseline, latency.test,
                       percent_in_words(latency), verdict_text(latency, "instance"));
   if (!std::isnan(change.bus_gbps.difference))
     text += fmt::format(", bus bandwidth {:.1f} to {:.1f} GB/s", change.bus_gbps.baseline,
@@ -64,16 +64,20 @@ std::string compared_in_words(const Sides& sides, const TimelinePair& pair) {
   return text;
 }
 
+std::string kernels(std::int64_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "kernel" : "kernels");
+}
+
 void add_left_out(std::vector<AnswerLine>& lines, const Sides& sides) {
   std::vector<std::string> texts;
   for (const Configuration* side : {&sides.baseline, &sides.test}) {
     if (!side->left_out) continue;
     const LeftOut& left_out = *side->left_out;
     texts.push_back(
-        fmt::format("{}: {} kernels ({:.1f} ms over all ranks) leaked from before the "
-                    "profile, {} kernels ({:.1f} ms) outside the profiled steps",
-                    side->label, left_out.leaked_kernels, left_out.leaked_ms,
-                    left_out.outside_kernels, left_out.outside_ms));
+        fmt::format("{}: {} ({:.1f} ms over all ranks) leaked from before the profile, {} "
+                    "({:.1f} ms) outside the profiled steps",
+                    side->label, kernels(left_out.leaked_kernels), left_out.leaked_ms,
+                    kernels(left_out.outside_kernels), left_out.outside_ms));
   }
   if (!texts.empty())
     lines.push_back({"What is left out of these figures?", core::join(texts, "; ") + "."});
