@@ -23,23 +23,23 @@ core::Result<Usage> report_everything(Inputs& inputs) {
 }
 
 core::Result<Usage> analyze_xlsx(Inputs& inputs) {
-  const fs::path configuration = ASSAY_TRY(inputs.eight_ranks());
+  const fs::path configuration = ASSAY_TRY(inputs.eight_ranks("ctas_default"));
   return run_assay({"analyze", configuration.string(), "--write", "xlsx"}, inputs);
 }
 
 core::Result<Usage> analyze_everything(Inputs& inputs) {
-  const fs::path configuration = ASSAY_TRY(inputs.eight_ranks());
+  const fs::path configuration = ASSAY_TRY(inputs.eight_ranks("ctas_default"));
   return run_assay({"analyze", configuration.string()}, inputs);
 }
 
 core::Result<Usage> collectives_xlsx(Inputs& inputs) {
-  const fs::path configuration = ASSAY_TRY(inputs.many_collectives());
+  const fs::path configuration = ASSAY_TRY(inputs.many_collectives("ctas_default"));
   return run_assay({"collectives", configuration.string(), "--write", "xlsx"}, inputs);
 }
 
 core::Result<Usage> compare(Inputs& inputs, std::vector<std::string> source) {
-  const fs::path baseline = ASSAY_TRY(inputs.analyzed("ctas_default"));
-  const fs::path test = ASSAY_TRY(inputs.analyzed("ctas_16"));
+  const fs::path baseline = ASSAY_TRY(inputs.analyzed_ranks("ctas_default"));
+  const fs::path test = ASSAY_TRY(inputs.analyzed_ranks("ctas_16"));
   std::vector<std::string> arguments{"compare", "--baseline",  baseline.string(),
                                      "--test",  test.string(), "--all"};
   arguments.insert(arguments.end(), source.begin(), source.end());
@@ -62,9 +62,9 @@ std::vector<Case> command_cases() {
       {"individual report, 60 MB, xlsx+csv+json", report_everything, std::nullopt, 60},
       {"step 2, 8 ranks x 8 MB, xlsx", analyze_xlsx, Target{0.8}, 60},
       {"step 2, 8 ranks x 8 MB, xlsx+csv+json", analyze_everything, Target{0.8}, 60},
-      {"step 3, one pair from reports", compare_reports, Target{0.15}},
-      {"step 3, one pair from traces", compare_traces, Target{1.0}},
-      {"collectives, 9000 x 8 ranks, all with xlsx", collectives_xlsx},
+      {"step 3, pair of 8 ranks, from reports", compare_reports, Target{0.15}},
+      {"step 3, pair of 8 ranks, from traces", compare_traces, Target{1.0}},
+      {"collectives, 9000 x 8 ranks, xlsx", collectives_xlsx, Target{1.0}},
   };
 }
 

@@ -21,12 +21,11 @@ class Inputs {
   core::Result<std::filesystem::path> trace(int size_mb);
   core::Result<std::filesystem::path> compressed_trace(int size_mb);
 
-  // Configurations of 8 ranks: whole traces of about 8 MB each; two of 9,000 collectives a rank.
-  core::Result<std::filesystem::path> eight_ranks();
-  core::Result<std::filesystem::path> many_collectives();
-
-  // A bundled configuration, with `assay trace analyze` run on it.
-  core::Result<std::filesystem::path> analyzed(const std::string& name);
+  // Configurations of 8 ranks, from a bundled configuration of 2: whole traces of about 8 MB each,
+  // the same with `assay trace analyze` run on it, and 9,000 collectives a rank.
+  core::Result<std::filesystem::path> eight_ranks(const std::string& sample);
+  core::Result<std::filesystem::path> analyzed_ranks(const std::string& sample);
+  core::Result<std::filesystem::path> many_collectives(const std::string& sample);
 
   // A folder to write to.
   core::Result<std::filesystem::path> scratch();
@@ -35,6 +34,7 @@ class Inputs {
   core::Result<std::filesystem::path> folder();
   core::Result<std::filesystem::path> make_trace(const std::string& name, int size_mb);
   core::Result<std::filesystem::path> make_ranks(const std::string& name,
+                                                 const std::string& sample,
                                                  Keep keep,
                                                  int repetitions);
 
