@@ -60,11 +60,13 @@ Result<std::string> read_file(const fs::path& path) {
   return content;
 }
 
-Status write_file_with(const fs::path& path, const std::function<Status(const fs::path&)>& write) {
+Status write_file_with(const fs::path& path,
+                       const std::function<Status(const fs::path&)>& write,
+                       Durability durability) {
   ASSAY_TRY(check_interrupt());
   const TemporaryFile temporary = TemporaryFile::beside(path);
   ASSAY_TRY(write(temporary.path()));
-  ASSAY_TRY(sync_file(temporary.path()));
+  if (durability == Durability::kSynced) ASSAY_TRY(sync_file(temporary.path()));
   ASSAY_TRY(check_interrupt());
   if (::rename(temporary.path().c_str(), path.c_str()) != 0) {
     return system_error(path, "rename to");
@@ -72,9 +74,9 @@ Status write_file_with(const fs::path& path, const std::function<Status(const fs
   return {};
 }
 
-Status write_file(const fs::path& path, std::string_view content) {
+Status write_file(const fs::path& path, std::string_view content, Durability durability) {
   return write_file_with(
-      path, [&](const fs::path& temporary) { return write_plain(temporary, content); });
+      path, [&](const fs::path& temporary) { return write_plain(temporary, content); }, durability);
 }
 
 Status make_directories(const fs::path& path) {

@@ -14,14 +14,22 @@ namespace assay::core {
 
 Result<std::string> read_file(const std::filesystem::path& path);
 
-// Writes under a temporary name beside `path`, syncs, and renames: readers see the old file
-// or the new one, never a part. The temporary file is removed when anything fails or
-// the program is interrupted.
-Status write_file(const std::filesystem::path& path, std::string_view content);
+// kSynced: a written file is on the disk, whole, even if the machine loses power right after.
+// kUnsynced: it may then be empty. For many files that are easily made again: waiting for the disk
+// takes longer than making them.
+enum class Durability { kSynced, kUnsynced };
+
+// Writes under a temporary name beside `path` and renames: readers see the old file or the new
+// one, never a part. The temporary file is removed when anything fails or the program is
+// interrupted.
+Status write_file(const std::filesystem::path& path,
+                  std::string_view content,
+                  Durability durability = Durability::kSynced);
 
 // The same for a library that writes files by itself: `write` gets the temporary path.
 Status write_file_with(const std::filesystem::path& path,
-                       const std::function<Status(const std::filesystem::path&)>& write);
+                       const std::function<Status(const std::filesystem::path&)>& write,
+                       Durability durability = Durability::kSynced);
 
 Status make_directories(const std::filesystem::path& path);
 

@@ -37,7 +37,8 @@ std::string csv(const model::Table& table) {
 core::Status write_csv_folder(const model::Book& book, const std::filesystem::path& folder) {
   ASSAY_TRY(core::make_directories(folder));
   for (const model::Table& table : book.tables) {
-    ASSAY_TRY(core::write_file(folder / (table.name + ".csv"), csv(table)));
+    ASSAY_TRY(
+        core::write_file(folder / (table.name + ".csv"), csv(table), core::Durability::kUnsynced));
   }
   return {};
 }

@@ -1,0 +1,32 @@
+// What is measured, and how good it has to be.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "child_process.h"
+#include "inputs.h"
+
+namespace assay::bench {
+
+struct Target {
+  double cpu_s = 0;
+  std::optional<double> peak_mb = std::nullopt;
+};
+
+struct Case {
+  std::string name;
+  std::function<core::Result<Usage>(Inputs&)> measure;
+  std::optional<Target> target = std::nullopt;
+  double input_mb = 0;  // for rates; 0 where a rate says nothing
+};
+
+// Whole commands, as users run them.
+std::vector<Case> command_cases();
+
+// Parts of them, and what they could at best be: the same bytes only read, only scanned.
+std::vector<Case> part_cases();
+
+}  // namespace assay::bench
