@@ -33,8 +33,4 @@ core::Result<model::Book> read_json(const std::filesystem::path& path,
 // out; both and the rows past `max_rows` are marked.
 std::string text_table(const model::Table& table, std::size_t width, std::size_t max_rows);
 
-// All that a report leaves on disk: <stem>.xlsx, <stem>.json and the folder <stem>_csvs. The
-// stem is a path without extension; its folder must exist.
-core::Status write_all(const model::Book& book, const std::filesystem::path& stem);
-
 }  // namespace assay::report

@@ -1,7 +1,7 @@
 #include "trace/perf/unified_walk.h"
 
 #include "trace/backward_links.h"
-#include "trace/perf/small_trace_test_util.h"
+#include "trace/small_trace_test_util.h"
 
 namespace assay::trace {
 namespace {

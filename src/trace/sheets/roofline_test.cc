@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "trace/perf/small_trace_test_util.h"
+#include "trace/small_trace_test_util.h"
 #include "trace/sheet.h"
 
 namespace assay::trace {

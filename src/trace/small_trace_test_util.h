@@ -49,6 +49,21 @@ class SmallTrace {
                     kernel, start + 1000, kernel_duration, correlation_));
   }
 
+  // GPU work that no recorded call launched.
+  void leaked_kernel(std::string_view kernel, int start, int duration) {
+    add(fmt::format(R"("cat": "kernel", "name": "{}", "tid": 7, "ts": {}, "dur": {},
+                       "args": {{"correlation": 999999, "stream": 7, "device": 0}})",
+                    kernel, start, duration));
+  }
+
+  enum class Side { kCpu, kGpu };
+
+  void annotation(std::string_view name, Side side, int start, int duration) {
+    add(fmt::format(R"("cat": "{}", "name": "{}", "tid": 7, "ts": {}, "dur": {})",
+                    side == Side::kCpu ? "user_annotation" : "gpu_user_annotation", name, start,
+                    duration));
+  }
+
   [[nodiscard]] model::Trace read() const {
     const std::string text = fmt::format(
         R"({{"deviceProperties": [{{"name": "NVIDIA H200"}}], "traceEvents": [{}]}})", events_);

@@ -1,0 +1,50 @@
+#include "core/text.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace assay::core {
+namespace {
+
+// As Python's repr() of a float, which the public tool's CSV files hold.
+TEST(Text, ShortestIsPythonsRepr) {
+  EXPECT_EQ(shortest(0.1), "0.1");
+  EXPECT_EQ(shortest(2048), "2048.0");
+  EXPECT_EQ(shortest(1e-9), "1e-09");
+  EXPECT_EQ(shortest(0.0001), "0.0001");
+  EXPECT_EQ(shortest(4339477888140.245), "4339477888140.245");
+  EXPECT_EQ(shortest(-0.0), "-0.0");
+  EXPECT_EQ(shortest(1e16), "1e+16");
+  EXPECT_EQ(shortest(std::nan("")), "nan");
+}
+
+TEST(Text, NearestSuggestsOnlyWhatIsNear) {
+  const std::vector<std::string> words{"report", "compare", "collectives"};
+  EXPECT_EQ(nearest("reprot", words), "report");
+  EXPECT_EQ(nearest("colectives", words), "collectives");
+  EXPECT_EQ(nearest("xyz", words), "");
+}
+
+TEST(Text, InvalidUtf8IsReplacedByteForByte) {
+  EXPECT_EQ(valid_utf8("µs \xE2\x82\xAC \xF0\x9F\x9A\x80"), "µs € 🚀");
+  EXPECT_EQ(valid_utf8("a\xFF"
+                       "b"),
+            "a\xEF\xBF\xBD"
+            "b");
+  EXPECT_EQ(valid_utf8("\xC0\xAF"), "\xEF\xBF\xBD\xEF\xBF\xBD");  // overlong
+  EXPECT_EQ(valid_utf8("\xED\xA0\x80").size(), 9U);               // surrogate
+  EXPECT_EQ(valid_utf8("\xE2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");  // cut
+}
+
+TEST(Text, JsonEscapesControlCharacters) {
+  EXPECT_EQ(json_escaped("a\"b\\c\n\x01µ"), "a\\\"b\\\\c\\u000a\\u0001µ");
+}
+
+TEST(Text, ContainsIgnoresCase) {
+  EXPECT_TRUE(contains_ignoring_case("ncclDevKernel", "NCCL"));
+  EXPECT_FALSE(contains_ignoring_case("nvjet", "nccl"));
+}
+
+}  // namespace
+}  // namespace assay::core

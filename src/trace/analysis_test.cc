@@ -1,0 +1,123 @@
+#include "trace/analysis.h"
+
+#include <gtest/gtest.h>
+
+#include "trace/sheet.h"
+#include "trace/small_trace_test_util.h"
+#include "trace/steps.h"
+#include "trace/timeline.h"
+
+namespace assay::trace {
+namespace {
+
+using Side = testing::SmallTrace::Side;
+
+// Two steps of 100 us: computation, then communication half hidden behind more computation. A
+// launch at t runs on the GPU at t + 1000. Before them a leaked kernel, after them a stray one.
+testing::SmallTrace two_steps() {
+  testing::SmallTrace small;
+  small.annotation("ProfilerStep#3", Side::kCpu, 0, 100);
+  small.annotation("ProfilerStep#4", Side::kCpu, 100, 100);
+  small.annotation("ProfilerStep#3", Side::kGpu, 1010, 80);
+  small.annotation("ProfilerStep#4", Side::kGpu, 1110, 80);
+  small.leaked_kernel("old", 900, 150);
+  for (const int start : {10, 110}) {
+    small.op({.name = "aten::mm", .start = start - 1, .duration = 70});
+    small.launch("gemm", 1, start, 40);
+    small.launch("ncclDevKernel_AllReduce", 1, start + 40, 30);
+    small.launch("gemm", 1, start + 55, 25);
+  }
+  small.launch("stray", 1, 300, 7);
+  return small;
+}
+
+TEST(Analysis, CountsTheWorkOfTheStepsOnly) {
+  const model::Trace trace = two_steps().read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  EXPECT_EQ(rank.excluded.leaked.kernels, 1);
+  EXPECT_EQ(rank.time.microseconds(rank.excluded.leaked.ticks), 150);
+  EXPECT_EQ(rank.excluded.outside.kernels, 1);
+  ASSERT_TRUE(rank.window.has_value());
+  EXPECT_EQ(rank.time.microseconds(rank.window->length()), 180);
+
+  const Timeline times = timeline(busy_intervals(rank), rank.window);
+  EXPECT_EQ(times.computation, 130'000);
+  EXPECT_EQ(times.total_comm, 60'000);
+  EXPECT_EQ(times.exposed_comm, 30'000);
+  EXPECT_EQ(times.busy + times.idle, times.total);
+  EXPECT_EQ(times.computation + times.exposed_comm + times.exposed_memcpy + times.idle,
+            times.total);
+}
+
+TEST(Analysis, StepsLeaveNoTimeOut) {
+  const model::Trace trace = two_steps().read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  ASSERT_EQ(rank.steps.size(), 2U);
+  EXPECT_EQ(rank.steps[0].number, 3);
+  EXPECT_EQ(rank.steps[0].window.end, rank.steps[1].window.start);
+  EXPECT_EQ(rank.time.microseconds(rank.steps[0].window.length()), 100);
+  EXPECT_EQ(rank.time.microseconds(rank.steps[1].window.length()), 80);
+}
+
+TEST(Analysis, WithoutStepsAllLaunchedWorkCounts) {
+  testing::SmallTrace small;
+  small.leaked_kernel("old", 0, 50);
+  small.launch("a", 1, 0, 10);
+  small.launch("b", 1, 30, 10);
+  const model::Trace trace = small.read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  EXPECT_FALSE(rank.window.has_value());
+  EXPECT_EQ(rank.total_time_us, 40);
+  bool warned = false;
+  for (const model::Warning& w : rank.warnings.all()) {
+    warned = warned || w.reason == "no ProfilerStep annotations";
+  }
+  EXPECT_TRUE(warned);
+}
+
+TEST(Analysis, CompatCountsWhatThePublicToolCounts) {
+  const model::Trace trace = two_steps().read();
+  Options options{.compat = Compat::kTraceLens};
+  EXPECT_EQ(analyze_rank(trace, options, 0).total_time_us, 297);  // 1010 to 1307
+  options.include_unlinked = true;
+  EXPECT_EQ(analyze_rank(trace, options, 0).total_time_us, 407);  // 900 to 1307
+}
+
+TEST(Analysis, ACorruptEndIsCutAtTheNextKernelOfTheStream) {
+  testing::SmallTrace small;
+  small.launch("corrupt", 1, 0, 1'000'000);
+  small.launch("next", 1, 50, 10);
+  const model::Trace trace = small.read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  EXPECT_EQ(rank.total_time_us, 60);
+  ASSERT_FALSE(rank.warnings.empty());
+  EXPECT_EQ(rank.warnings.all()[0].count, 1);
+}
+
+TEST(Analysis, NoGpuEventsIsAWarningNotAFailure) {
+  testing::SmallTrace small;
+  small.op({.name = "aten::add", .start = 0, .duration = 10});
+  const model::Trace trace = small.read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  const model::Book book = individual_report(rank);
+  EXPECT_EQ(book.find("gpu_timeline"), nullptr);
+  ASSERT_NE(book.find("warnings"), nullptr);
+  EXPECT_EQ(model::text(book.find("warnings")->at(0, 0)), "no GPU events");
+}
+
+TEST(Steps, NumbersAreReadFromTheirNames) {
+  EXPECT_EQ(profiler_step_number("ProfilerStep#12"), 12);
+  EXPECT_EQ(profiler_step_number("ProfilerStep#"), std::nullopt);
+  EXPECT_EQ(profiler_step_number("ProfilerStep#1x"), std::nullopt);
+  EXPECT_EQ(profiler_step_number("Optimizer.step"), std::nullopt);
+}
+
+TEST(Analysis, CommunicationIsToldByTheKernelName) {
+  EXPECT_TRUE(is_communication_kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL"));
+  EXPECT_TRUE(is_communication_kernel("void vllm::cross_device_reduce_1stage<float>"));
+  EXPECT_TRUE(is_communication_kernel("RCCL_Kernel"));
+  EXPECT_FALSE(is_communication_kernel("nvjet_sm90_tst_256x128"));
+}
+
+}  // namespace
+}  // namespace assay::trace

@@ -1,0 +1,114 @@
+#include "trace/run.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "core/files.h"
+
+namespace assay::trace {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RunTest : public testing::Test {
+ protected:
+  RunTest() : folder_(fs::temp_directory_path() / fmt::format("assay_run_test_{}", ::getpid())) {
+    fs::remove_all(folder_);
+  }
+
+  ~RunTest() override { fs::remove_all(folder_); }
+
+  void put(const std::string& name, std::optional<int> rank, int world_size = 2) {
+    const std::string info =
+        rank ? fmt::format(R"("distributedInfo": {{"rank": {}, "world_size": {}}}, )", *rank,
+                           world_size)
+             : "";
+    fs::create_directories((folder_ / name).parent_path());
+    ASSERT_TRUE(core::write_file(folder_ / name, "{" + info + R"("traceEvents": []})").ok());
+  }
+
+  core::Result<trace::Run> read() {
+    const std::vector<RankFile> files = ASSAY_TRY(find_rank_files(folder_, warnings_));
+    trace::Run run = ASSAY_TRY(read_run(files, 2));
+    warn_of_missing_ranks(run);
+    return run;
+  }
+
+  static std::vector<int> ranks_of(const trace::Run& run) {
+    std::vector<int> ranks;
+    for (const RankTrace& rank : run.ranks)
+      ranks.push_back(rank.rank);
+    return ranks;
+  }
+
+  fs::path folder_;
+  model::Warnings warnings_;
+};
+
+TEST_F(RunTest, FindsEverySpellingOfARankFolder) {
+  put("torch_profiler/rank0/trace.json", 0, 3);
+  put("torch_profiler/rank_1/host_12.pt.trace.json", 1, 3);
+  put("torch_profiler/rank_02/trace_step6.json", 2, 3);
+  const auto run = read();
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_THAT(ranks_of(run.value()), testing::ElementsAre(0, 1, 2));
+  EXPECT_TRUE(run.value().warnings.empty());
+}
+
+TEST_F(RunTest, TheTraceKnowsItsRankBetterThanTheFolder) {
+  put("rank0/t.json", 1);
+  put("rank1/t.json", 0);
+  const auto run = read();
+  ASSERT_TRUE(run.ok());
+  EXPECT_THAT(ranks_of(run.value()), testing::ElementsAre(0, 1));
+  EXPECT_THAT(run.value().ranks[0].trace.path, testing::HasSubstr("rank1"));
+  EXPECT_THAT(run.value().ranks[0].trace.warnings.all()[0].reason,
+              testing::HasSubstr("the trace says rank 0, its name says rank 1"));
+}
+
+TEST_F(RunTest, WithoutARankInTheTraceTheNameTellsIt) {
+  put("rank5_trace.json", std::nullopt);
+  put("rank7_trace.json", std::nullopt);
+  const auto run = read();
+  ASSERT_TRUE(run.ok());
+  EXPECT_THAT(ranks_of(run.value()), testing::ElementsAre(5, 7));
+}
+
+TEST_F(RunTest, MissingRanksAreCounted) {
+  put("rank0/t.json", 0, 4);
+  put("rank3/t.json", 3, 4);
+  const auto run = read();
+  ASSERT_TRUE(run.ok());
+  ASSERT_EQ(run.value().warnings.all().size(), 1U);
+  EXPECT_EQ(run.value().warnings.all()[0].count, 2);
+  EXPECT_EQ(run.value().warnings.all()[0].example, "rank 1");
+}
+
+TEST_F(RunTest, TwoTracesOfOneRankAreAnError) {
+  put("rank0/t.json", 0);
+  put("rank1/t.json", 0);
+  const auto run = read();
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().message, testing::HasSubstr("both of rank 0"));
+}
+
+TEST_F(RunTest, OfSeveralTracesTheLastIsUsedAndSaid) {
+  put("rank0/trace_step2.json", 0, 1);
+  put("rank0/trace_step6.json", 0, 1);
+  const auto run = read();
+  ASSERT_TRUE(run.ok());
+  EXPECT_THAT(run.value().ranks[0].trace.path, testing::HasSubstr("step6"));
+  ASSERT_FALSE(warnings_.empty());
+}
+
+TEST_F(RunTest, AFolderWithoutTracesSaysWhatWasExpected) {
+  fs::create_directories(folder_ / "rank0");
+  const auto run = read();
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().message, testing::HasSubstr("expected folders rank0"));
+}
+
+}  // namespace
+}  // namespace assay::trace
