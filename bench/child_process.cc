@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 
 namespace assay::bench {
@@ -34,6 +35,8 @@ core::Result<Usage> wait_for(pid_t child, const std::string& name) {
 }
 
 [[noreturn]] void do_work(const Work& work, int result_pipe) {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
   const core::Result<double> counted = work();
   if (!counted.ok()) {
     fmt::print(stderr, "{}\n", counted.error().message);

@@ -7,6 +7,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
 
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,18 @@
 namespace assay::bench {
 namespace {
 
+// Set by Ctrl-C or SIGTERM: the run under way ends, the others are left out, and the inputs, of
+// some GB, are removed.
+volatile std::sig_atomic_t stop_asked = 0;
+
+void ask_to_stop(int) {
+  stop_asked = 1;
+}
+
 void run_case(benchmark::State& state, const Case& measured, Inputs& inputs, bool& failed) {
   for ([[maybe_unused]] const auto& iteration : state) {
-    const core::Result<Usage> usage = measured.measure(inputs);
+    const core::Result<Usage> usage =
+        stop_asked != 0 ? core::Result<Usage>(core::Error{"stopped"}) : measured.measure(inputs);
     if (!usage.ok()) {
       failed = true;
       fmt::print(stderr, "{}: {}\n", measured.name, usage.error().message);
@@ -41,6 +51,8 @@ int run(std::vector<char*> arguments) {
   int count = static_cast<int>(arguments.size());
   benchmark::Initialize(&count, arguments.data());
   if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
+  std::signal(SIGINT, ask_to_stop);
+  std::signal(SIGTERM, ask_to_stop);
   Inputs inputs;
   bool failed = false;
   std::vector<Case> cases = command_cases();
