@@ -63,7 +63,7 @@ class TraceCompare final : public Command {
                           "the traces")
         ->group(group);
     app.add_flag("--fail-on-regression", fail_on_regression_,
-                 "end with exit code 3 when a figure is worse beyond its noise")
+                 "end with exit code 3 when a step takes longer, beyond its noise")
         ->group(group);
   }
 
@@ -96,9 +96,9 @@ const CommandSpec kTraceCompare{
     .summary = "compare two configurations and say which differences are real",
     .description =
         "Sets two configurations side by side. Changes are positive when the test is better. "
-        "Every figure comes with its change, the 95 % confidence interval over steps and ranks, "
+        "Every figure comes with its change, the 95 % confidence interval over the steps, "
         "and a verdict: Better, Worse, or Similar when the interval holds zero.",
-    .regression_means = "with --fail-on-regression: a figure is worse beyond its noise",
+    .regression_means = "with --fail-on-regression: a step takes longer, beyond its noise",
     .examples =
         "assay trace compare --baseline runs/default --test runs/ctas_16 --output cmp\n"
         "assay trace compare --baseline a --test b --output cmp --labels old,new "
