@@ -2,7 +2,8 @@
 # with ASSAY_FUZZ a libFuzzer target, otherwise a test that feeds it the corpus and fixed
 # mutations of it, which any compiler builds.
 set(fuzz_runs 3000)
-set(fuzz_corpus ${CMAKE_SOURCE_DIR}/samples ${CMAKE_SOURCE_DIR}/tests/golden)
+set(fuzz_corpus ${CMAKE_SOURCE_DIR}/samples ${CMAKE_SOURCE_DIR}/tests/golden
+    ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus)
 
 file(GLOB_RECURSE fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*_fuzz.cc)
 foreach(source IN LISTS fuzz_sources)
