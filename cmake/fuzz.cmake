@@ -3,7 +3,8 @@
 # mutations of it, which any compiler builds.
 set(fuzz_runs 3000)
 file(GLOB golden_inputs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/golden/trace/*/in)
-set(fuzz_corpus ${CMAKE_SOURCE_DIR}/samples ${golden_inputs})
+set(fuzz_corpus ${CMAKE_SOURCE_DIR}/samples ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus
+                ${golden_inputs})
 
 file(GLOB_RECURSE fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*_fuzz.cc)
 foreach(source IN LISTS fuzz_sources)

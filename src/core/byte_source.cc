@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -23,7 +24,29 @@ class FileSource : public ByteSource {
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
 
+  // Looks at the first two bytes; read() gives them all the same, from a pipe too.
+  Result<bool> starts_as_gzip() {
+    while (start_size_ < start_.size()) {
+      const std::size_t n =
+          ASSAY_TRY(read_on(start_.data() + start_size_, start_.size() - start_size_));
+      if (n == 0) return false;
+      start_size_ += n;
+    }
+    return start_[0] == '\x1F' && start_[1] == '\x8B';
+  }
+
   Result<std::size_t> read(char* destination, std::size_t capacity) override {
+    if (start_given_ == start_size_) return read_on(destination, capacity);
+    const std::size_t n = std::min(capacity, start_size_ - start_given_);
+    std::memcpy(destination, start_.data() + start_given_, n);
+    start_given_ += n;
+    return n;
+  }
+
+  [[nodiscard]] std::uint64_t file_bytes_read() const override { return bytes_read_; }
+
+ private:
+  Result<std::size_t> read_on(char* destination, std::size_t capacity) {
     ssize_t n = -1;
     do {
       n = ::read(fd_, destination, capacity);
@@ -33,18 +56,13 @@ class FileSource : public ByteSource {
     return static_cast<std::size_t>(n);
   }
 
-  [[nodiscard]] std::uint64_t file_bytes_read() const override { return bytes_read_; }
-
- private:
   int fd_;
   std::string path_;
+  std::array<char, 2> start_{};
+  std::size_t start_size_ = 0;
+  std::size_t start_given_ = 0;
   std::uint64_t bytes_read_ = 0;
 };
-
-bool starts_as_gzip(int fd) {
-  std::array<unsigned char, 2> magic{};
-  return ::pread(fd, magic.data(), magic.size(), 0) == 2 && magic[0] == 0x1F && magic[1] == 0x8B;
-}
 
 }  // namespace
 
@@ -60,7 +78,7 @@ Result<std::unique_ptr<ByteSource>> open_bytes(const std::filesystem::path& path
 
   if (::fstat(fd, &status) != 0) return failed(std::strerror(errno));
   if (S_ISDIR(status.st_mode)) return failed("it is a folder");
-  if (starts_as_gzip(fd)) return inflating_source(std::move(file), path.string());
+  if (ASSAY_TRY(file->starts_as_gzip())) return inflating_source(std::move(file), path.string());
   return std::unique_ptr<ByteSource>(std::move(file));
 }
 

@@ -48,6 +48,16 @@ Status sync_file(const fs::path& path) {
 
 }  // namespace
 
+bool is_folder(const fs::path& path) {
+  std::error_code code;
+  return fs::is_directory(path, code);
+}
+
+bool is_regular_file(const fs::path& path) {
+  std::error_code code;
+  return fs::is_regular_file(path, code);
+}
+
 Result<std::string> read_file(const fs::path& path) {
   File file(std::fopen(path.c_str(), "rb"));
   if (!file) return system_error(path, "read");

@@ -12,6 +12,11 @@
 
 namespace assay::core {
 
+// False also where a link leads in a circle or a folder on the way may not be entered; the
+// functions of std::filesystem throw there.
+bool is_folder(const std::filesystem::path& path);
+bool is_regular_file(const std::filesystem::path& path);
+
 Result<std::string> read_file(const std::filesystem::path& path);
 
 // kSynced: a written file is on the disk, whole, even if the machine loses power right after.

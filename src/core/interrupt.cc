@@ -64,6 +64,8 @@ void handle_interrupts() {
   handle(SIGALRM, end_now);
   // Not SIG_IGN: programs that we start would inherit it.
   handle(SIGPIPE, do_nothing);
+  // A file that may not grow (ulimit -f) is an error like a full disk.
+  handle(SIGXFSZ, do_nothing);
 }
 
 bool interrupted() {

@@ -15,6 +15,9 @@
 
 namespace assay::model {
 
+// Far above any run; a number beyond it is no rank.
+constexpr int kHighestRank = 1 << 24;
+
 // A row of the trace viewer: process and thread as the file spells them (they may be text).
 struct Track {
   TextId process = 0;

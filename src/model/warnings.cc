@@ -2,7 +2,23 @@
 
 #include <algorithm>
 
+#include "core/text.h"
+
 namespace assay::model {
+namespace {
+
+// Examples come from damaged files and are shown on terminals: one short line of valid text.
+std::string shown(std::string_view example) {
+  constexpr std::size_t kMostBytes = 240;
+  const bool cut = example.size() > kMostBytes;
+  std::string line = core::valid_utf8(example.substr(0, kMostBytes));
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7F') c = ' ';
+  }
+  return cut ? line + "…" : line;
+}
+
+}  // namespace
 
 void Warnings::add(std::string_view reason,
                    std::string_view effect,
@@ -13,7 +29,7 @@ void Warnings::add(std::string_view reason,
   if (found != warnings_.end()) {
     found->count += count;
   } else {
-    warnings_.push_back({std::string(reason), std::string(effect), std::string(example), count});
+    warnings_.push_back({std::string(reason), std::string(effect), shown(example), count});
   }
 }
 

@@ -92,6 +92,13 @@ simdjson::error_code read_number(ondemand::value& value, model::Cell& cell) {
   return simdjson::SUCCESS;
 }
 
+// A value that starts with 'n'. Asking a simdjson_result for its bool throws on "nil".
+simdjson::error_code read_null(ondemand::value& value) {
+  bool null = false;
+  ASSAY_JSON_TRY(simdjson::simdjson_result<bool>(value.is_null()).get(null));
+  return null ? simdjson::SUCCESS : simdjson::N_ATOM_ERROR;
+}
+
 simdjson::error_code read_cell(ondemand::value& value, model::Cell& cell) {
   ondemand::json_type type{};
   ASSAY_JSON_TRY(value.type().get(type));
@@ -103,7 +110,7 @@ simdjson::error_code read_cell(ondemand::value& value, model::Cell& cell) {
     case ondemand::json_type::boolean:
       return value.get_bool().get(cell.emplace<bool>());
     case ondemand::json_type::null:
-      return value.is_null() ? simdjson::SUCCESS : simdjson::N_ATOM_ERROR;
+      return read_null(value);
     default:
       return simdjson::INCORRECT_TYPE;
   }

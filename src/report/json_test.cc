@@ -138,6 +138,8 @@ TEST(Json, ErrorsNameFileTableAndRow) {
               HasSubstr("table 't': row 2: not as many values as the 1 columns"));
   EXPECT_THAT(error_of(head + R"("columns":[{"name":"a"}],"rows":[[[]]]}]})"),
               HasSubstr("table 't': row 1"));
+  EXPECT_THAT(error_of(head + R"("columns":[{"name":"a"}],"rows":[[nil]]}]})"),
+              HasSubstr("table 't': row 1"));
   EXPECT_THAT(error_of(head + R"("rows":[]}]})"), HasSubstr("table 't'"));
 }
 

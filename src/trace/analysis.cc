@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <regex>
 
 #include "core/text.h"
@@ -49,9 +50,12 @@ std::vector<GpuWork> classify_all(const model::Trace& trace) {
   return work;
 }
 
+// Kernels may overlap, so their sum may exceed what a time can hold.
 void tally(KernelTally& tally, std::int64_t ticks) {
   ++tally.kernels;
-  tally.ticks += ticks;
+  if (__builtin_add_overflow(tally.ticks, ticks, &tally.ticks)) {
+    tally.ticks = std::numeric_limits<std::int64_t>::max();
+  }
 }
 
 void count_by_link(RankAnalysis& rank) {
@@ -137,6 +141,10 @@ void note_findings(RankAnalysis& rank) {
   if (rank.tree.duplicate_correlations > 0) {
     rank.warnings.add("calls that share a correlation id", "the last one owns the GPU work",
                       trace.path, rank.tree.duplicate_correlations);
+  }
+  if (const std::int64_t overlapping = overlapping_steps(trace); overlapping > 0) {
+    rank.warnings.add("profiled steps that overlap or share a number",
+                      "their times hold work of each other", trace.path, overlapping);
   }
   if (trace.gpu_events.empty()) {
     rank.warnings.add("no GPU events", "GPU sheets are empty", trace.path);

@@ -32,6 +32,18 @@ Argument from_json(const nlohmann::json& json) {
   }
 }
 
+// Shapes nest two or three deep; nesting beyond this is damage, and would exhaust the stack.
+bool nests_too_deep(std::string_view json) {
+  constexpr int kDeepest = 64;
+  int depth = 0;
+  for (const char c : json) {
+    if (c == '[') ++depth;
+    if (c == ']') --depth;
+    if (depth > kDeepest) return true;
+  }
+  return false;
+}
+
 struct Repr {
   Brackets brackets;
 
@@ -51,6 +63,7 @@ struct Repr {
 }  // namespace
 
 ArgumentList parse_arguments(std::string_view json) {
+  if (nests_too_deep(json)) return {};
   const auto parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
   Argument argument = from_json(parsed);
   if (auto* list = std::get_if<ArgumentList>(&argument.value)) return std::move(*list);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace assay::trace {
 namespace {
 
@@ -20,6 +22,15 @@ TEST(Arguments, QuotesLikePython) {
   EXPECT_EQ(python_repr("it's"), "\"it's\"");
   EXPECT_EQ(python_repr("it's \"so\""), R"('it\'s "so"')");
   EXPECT_EQ(python_repr("a\\b\nc"), R"('a\\b\nc')");
+}
+
+// A thousand brackets would be a thousand calls deep.
+TEST(Arguments, NestedBeyondAnyShapeAreNone) {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_EQ(parse_arguments(nested(60)).size(), 1U);
+  EXPECT_TRUE(parse_arguments(nested(1'000'000)).empty());
 }
 
 TEST(Arguments, MalformedTextIsNoArguments) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <map>
 
@@ -14,9 +15,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What our own commands may have written beside the traces (`-o` with the folder of the input).
+bool is_report(std::string_view name) {
+  return name.ends_with("_individual_report.json") || name == "collective_all_ranks.json";
+}
+
 bool is_trace_file(const fs::path& path) {
   const std::string name = path.filename().string();
-  return (name.ends_with(".json") || name.ends_with(".json.gz")) && fs::is_regular_file(path);
+  return (name.ends_with(".json") || name.ends_with(".json.gz")) && !is_report(name) &&
+         core::is_regular_file(path);
 }
 
 // N of the last "rankN", "rank_N", "rank-N" or "rank[N" in a name.
@@ -29,7 +36,7 @@ std::optional<int> rank_in_name(std::string_view name) {
   }
   int rank = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rank);
-  if (error != std::errc() || rank < 0) return std::nullopt;
+  if (error != std::errc() || rank < 0 || rank > model::kHighestRank) return std::nullopt;
   return rank;
 }
 
@@ -46,8 +53,10 @@ core::Result<std::vector<RankFile>> rank_folders_in(const fs::path& folder,
   std::vector<RankFile> found;
   for (const fs::path& name : ASSAY_TRY(core::list_directory(folder))) {
     const std::optional<int> rank = rank_in_name(name.string());
-    if (!rank || !name.string().starts_with("rank") || !fs::is_directory(folder / name)) continue;
+    if (!rank || !name.string().starts_with("rank") || !core::is_folder(folder / name)) continue;
     const std::vector<fs::path> files = ASSAY_TRY(trace_files_in(folder / name));
+    const bool only_a_rank = std::isdigit(static_cast<unsigned char>(name.string().back())) != 0;
+    if (files.empty() && !only_a_rank) continue;
     if (files.empty()) {
       warnings.add("rank folder without a *.json or *.json.gz file", "the rank is missing",
                    (folder / name).string());
@@ -65,7 +74,7 @@ core::Result<std::vector<RankFile>> rank_folders_in(const fs::path& folder,
 core::Result<std::vector<RankFile>> files_in_folder(const fs::path& folder,
                                                     model::Warnings& warnings) {
   for (const fs::path& candidate : {folder, folder / "torch_profiler"}) {
-    if (!fs::is_directory(candidate)) continue;
+    if (!core::is_folder(candidate)) continue;
     std::vector<RankFile> found = ASSAY_TRY(rank_folders_in(candidate, warnings));
     if (!found.empty()) return found;
   }
@@ -125,10 +134,10 @@ core::Status check_ranks(const Run& run) {
 core::Result<std::vector<RankFile>> find_rank_files(const fs::path& path,
                                                     model::Warnings& warnings) {
   std::error_code code;
-  if (!fs::exists(path, code)) {
-    return core::Error{fmt::format("cannot read '{}': no such file or folder", path.string())};
+  if (!fs::exists(fs::status(path, code))) {
+    return core::Error{fmt::format("cannot read '{}': {}", path.string(), code.message())};
   }
-  if (fs::is_directory(path)) return files_in_folder(path, warnings);
+  if (core::is_folder(path)) return files_in_folder(path, warnings);
   const std::optional<int> in_name = rank_in_name(path.filename().string());
   const std::string parent = path.parent_path().filename().string();
   return std::vector<RankFile>{{in_name ? in_name : rank_in_name(parent), path}};

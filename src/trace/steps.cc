@@ -97,6 +97,16 @@ std::optional<Interval> profiled_cpu_window_ns(const model::Trace& trace) {
   return windows.begin()->second;
 }
 
+std::int64_t overlapping_steps(const model::Trace& trace) {
+  const std::vector<CpuStep> steps = cpu_steps(trace);
+  std::int64_t overlapping = 0;
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const bool same = steps[i].number == steps[i - 1].number;
+    if (same || steps[i].window_ns.start < steps[i - 1].window_ns.end) ++overlapping;
+  }
+  return overlapping;
+}
+
 std::vector<Step> gpu_steps(const RankAnalysis& rank) {
   std::vector<Step> steps = by_start(launched_windows(rank));
   if (steps.empty()) return by_start(annotated_windows(rank));

@@ -16,6 +16,9 @@ std::optional<std::int64_t> profiler_step_number(std::string_view annotation);
 // it belongs to the steps. Nothing when the trace names no step.
 std::optional<Interval> profiled_cpu_window_ns(const model::Trace& trace);
 
+// Steps that begin within the one before or have its number: then their figures are doubtful.
+std::int64_t overlapping_steps(const model::Trace& trace);
+
 // The steps as they ran on the GPU, by start. Needs tree, time, gpu_intervals and counted of the
 // analysis.
 std::vector<Step> gpu_steps(const RankAnalysis& rank);

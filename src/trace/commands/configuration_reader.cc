@@ -24,8 +24,7 @@ core::Error missing(const fs::path& what, const fs::path& configuration) {
 
 fs::path analysis_folder(const fs::path& configuration) {
   const fs::path folder = configuration_folder(configuration);
-  return fs::is_directory(folder / kIndividualFolder) ||
-                 fs::is_directory(folder / kCollectiveFolder)
+  return core::is_folder(folder / kIndividualFolder) || core::is_folder(folder / kCollectiveFolder)
              ? folder
              : folder / kAnalysisFolder;
 }
@@ -53,7 +52,7 @@ core::Status check_mode(const model::Book& book, const fs::path& path, Compat co
 core::Result<std::vector<RankReport>> read_rank_reports(const fs::path& configuration,
                                                         Compat compat) {
   const fs::path folder = analysis_folder(configuration) / kIndividualFolder;
-  if (!fs::is_directory(folder)) return missing(folder, configuration);
+  if (!core::is_folder(folder)) return missing(folder, configuration);
   std::vector<RankReport> reports;
   for (const fs::path& name : ASSAY_TRY(core::list_directory(folder))) {
     const std::optional<int> rank = report_rank(name.string());
@@ -61,6 +60,10 @@ core::Result<std::vector<RankReport>> read_rank_reports(const fs::path& configur
     const std::vector<std::string> tables{"gpu_timeline", "gpu_timeline_steps", "excluded_work"};
     model::Book book = ASSAY_TRY(report::read_json(folder / name, tables));
     ASSAY_TRY(check_mode(book, folder / name, compat));
+    if (book.find("gpu_timeline") == nullptr) {
+      return core::Error{
+          fmt::format("'{}' has no table 'gpu_timeline': analyse again", (folder / name).string())};
+    }
     reports.push_back({*rank, std::move(book)});
   }
   if (reports.empty()) return missing(folder / "rank0_individual_report.json", configuration);
@@ -73,10 +76,11 @@ LeftOut left_out_of(const std::vector<RankReport>& reports) {
   LeftOut left_out;
   for (const RankReport& report : reports) {
     const model::Table* table = report.book.find("excluded_work");
-    if (table == nullptr) continue;
+    if (table == nullptr || table->columns.size() < 3) continue;
     for (std::size_t row = 0; row < table->row_count(); ++row) {
       const std::string kind = model::text(table->at(row, 0));
-      const auto kernels = static_cast<std::int64_t>(model::number(table->at(row, 1)));
+      const auto* count = std::get_if<std::int64_t>(&table->at(row, 1));
+      const std::int64_t kernels = count != nullptr ? *count : 0;
       const double ms = model::number(table->at(row, 2));
       if (kind == "leaked") {
         left_out.leaked_kernels += kernels;
@@ -104,8 +108,9 @@ Configuration configuration_of(const AnalyzedRun& run, Parts parts) {
 
 core::Result<Configuration> read_configuration(const fs::path& path, Parts parts, Compat compat) {
   Configuration configuration;
-  if (!fs::exists(path)) {
-    return core::Error{fmt::format("cannot read '{}': no such folder", path.string())};
+  std::error_code code;
+  if (!fs::exists(fs::status(path, code))) {
+    return core::Error{fmt::format("cannot read '{}': {}", path.string(), code.message())};
   }
   if (parts != Parts::kCollective) {
     configuration.ranks = ASSAY_TRY(read_rank_reports(path, compat));
@@ -114,7 +119,7 @@ core::Result<Configuration> read_configuration(const fs::path& path, Parts parts
   if (parts != Parts::kIndividual) {
     const fs::path file =
         analysis_folder(path) / kCollectiveFolder / (std::string(kCollectiveReportName) + ".json");
-    if (!fs::exists(file)) return missing(file, path);
+    if (!core::is_regular_file(file)) return missing(file, path);
     configuration.collectives = ASSAY_TRY(report::read_json(file));
   }
   return configuration;

@@ -55,7 +55,7 @@ core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
   result.run->warnings.merge(warnings);
   // Who names single files knows which ranks those are.
   if (std::any_of(inputs.begin(), inputs.end(),
-                  [](const fs::path& p) { return is_directory(p); })) {
+                  [](const fs::path& p) { return core::is_folder(p); })) {
     warn_of_missing_ranks(*result.run);
   }
   result.ranks.resize(result.run->ranks.size());

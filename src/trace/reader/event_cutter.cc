@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 1 << 20;
 constexpr std::size_t kPadding = 128;  // more than simdjson asks for; also fills the last block
-constexpr std::size_t kLongestEvent = std::size_t{1} << 30;
+constexpr std::size_t kLongestEvent = std::size_t{1} << 28;
 constexpr std::size_t kFront = 1;  // room for the '[' that a consumer may put before a batch
 
 // Is `text`, up to its last character '[', the start of a member "traceEvents"?
@@ -26,6 +26,13 @@ bool opens_trace_events(std::string_view text) {
   text.remove_suffix(1);
   skip_space();
   return text.ends_with(kKey);
+}
+
+// Only white space, perhaps after a byte order mark: then an array is the whole document.
+bool is_blank(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 class Cutter {
@@ -48,7 +55,10 @@ class Cutter {
   // Appends one chunk of text. False at the end.
   bool fill() {
     if (size_ > kLongestEvent) {
-      document_.read_error = "an event is longer than 1 GB: a quote or a bracket is missing";
+      if (document_.found_events) {
+        document_.read_error =
+            "more than 256 MB without the end of an event: a quote or a bracket is missing";
+      }
       return false;
     }
     if (buffer_.size() < size_ + kChunkBytes + kPadding) buffer_.resize(2 * buffer_.size());
@@ -86,16 +96,58 @@ class Cutter {
   void on_bracket(std::size_t at) {
     const char c = buffer_[at];
     if (c == '{' || c == '[') {
-      if (in_events_ && depth_ == events_depth_) event_begin_ = at;
-      ++depth_;
-      if (!in_events_ && c == '[' && depth_ <= 2) maybe_enter_events(at);
+      on_open(at);
+    } else if (in_events_) {
+      on_close_in_events(at);
     } else {
       --depth_;
-      if (in_events_ && depth_ == events_depth_) {
-        if (c == '}') events_.push_back({to_offset(event_begin_), to_offset(at + 1)});
-      } else if (in_events_ && depth_ < events_depth_) {
+    }
+  }
+
+  void on_open(std::size_t at) {
+    if (follows_a_comma_in_an_object(at)) {
+      // The event before was never closed, or the array of events was closed too early.
+      ++document_.misplaced_brackets;
+      depth_ = events_depth_;
+      in_events_ = true;
+    }
+    if (in_events_ && depth_ == events_depth_) event_begin_ = at;
+    ++depth_;
+    if (!in_events_ && buffer_[at] == '[' && depth_ <= 2) maybe_enter_events(at);
+  }
+
+  // A '{' right after a comma, directly in an event or in the document: it lacks a key, so it is
+  // an event.
+  [[nodiscard]] bool follows_a_comma_in_an_object(std::size_t at) const {
+    if (!document_.found_events || buffer_[at] != '{') return false;
+    const bool in_event = in_events_ && depth_ == events_depth_ + 1 && buffer_[event_begin_] == '{';
+    const bool in_document = !in_events_ && depth_ == events_depth_ - 1;
+    if (!in_event && !in_document) return false;
+    const std::size_t container = in_event ? event_begin_ : rest_begin_;
+    std::size_t before = at - 1;
+    while (before > container && static_cast<unsigned char>(buffer_[before]) <= ' ')
+      --before;
+    return buffer_[before] == ',';
+  }
+
+  void on_close_in_events(std::size_t at) {
+    const bool curly = buffer_[at] == '}';
+    if (depth_ == events_depth_) {
+      if (curly) {
+        ++document_.misplaced_brackets;
+      } else {
+        --depth_;
         leave_events(at);
       }
+      return;
+    }
+    --depth_;
+    if (depth_ > events_depth_) return;
+    const bool opened_curly = buffer_[event_begin_] == '{';
+    if (curly && opened_curly) {
+      events_.push_back({to_offset(event_begin_), to_offset(at + 1)});
+    } else if (curly || opened_curly) {
+      ++document_.misplaced_brackets;
     }
   }
 
@@ -104,7 +156,7 @@ class Cutter {
 
   void maybe_enter_events(std::size_t at) {
     const std::string_view before(buffer_.data() + rest_begin_, at + 1 - rest_begin_);
-    const bool bare_array = depth_ == 1;
+    const bool bare_array = depth_ == 1 && is_blank(before.substr(0, before.size() - 1));
     if (!bare_array && !opens_trace_events(before)) return;
     document_.rest += before;
     document_.found_events = true;

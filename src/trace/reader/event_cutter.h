@@ -35,6 +35,8 @@ struct CutDocument {
   bool found_events = false;  // there was an array of events
   std::string read_error;     // the stream ended in an error (damaged gzip), "" otherwise
   bool truncated = false;     // the text ended inside the document
+  // Brackets that close nothing, close the other kind, or are missing. What they enclose is lost.
+  std::int64_t misplaced_brackets = 0;
 };
 
 // Reads the whole source. `consume` gets every complete event once, in order, in batches.

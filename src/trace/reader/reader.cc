@@ -17,8 +17,7 @@ std::optional<int> integer_member(const Json& object, const char* name) {
   const auto member = object.find(name);
   if (member == object.end() || !member->is_number_integer()) return std::nullopt;
   const auto value = member->get<std::int64_t>();
-  constexpr std::int64_t kMostRanks = 1 << 24;
-  if (value < 0 || value > kMostRanks) return std::nullopt;
+  if (value < 0 || value > model::kHighestRank) return std::nullopt;
   return static_cast<int>(value);
 }
 
@@ -42,6 +41,9 @@ void read_document(const std::string& text, model::Trace& trace) {
   if (!document.is_object()) return;
   if (const auto info = document.find("distributedInfo"); info != document.end()) {
     trace.rank = integer_member(*info, "rank");
+    if (!trace.rank && info->is_object() && info->contains("rank")) {
+      trace.warnings.add("distributedInfo.rank that is no rank", "not used", trace.path);
+    }
     trace.world_size = integer_member(*info, "world_size");
   }
   if (const auto devices = document.find("deviceProperties"); devices != document.end()) {
@@ -50,10 +52,14 @@ void read_document(const std::string& text, model::Trace& trace) {
 }
 
 void note_damage(const CutDocument& cut, model::Trace& trace) {
+  if (cut.misplaced_brackets > 0) {
+    trace.warnings.add("brackets that do not match", "the events around them are left out",
+                       trace.path, cut.misplaced_brackets);
+  }
   if (!cut.read_error.empty()) {
     trace.warnings.add(cut.read_error, "the events before the damage are used", trace.path);
   } else if (cut.truncated) {
-    trace.warnings.add("the file is truncated: it ends inside the JSON document",
+    trace.warnings.add("the file is truncated, or a quote or bracket is missing in it",
                        "the complete events are used", trace.path);
   }
   trace.truncated = cut.truncated || !cut.read_error.empty();
@@ -84,6 +90,7 @@ core::Result<model::Trace> read_trace(core::ByteSource& source,
     reported = source.file_bytes_read();
   });
   ASSAY_TRY(check_content(cut, name));
+  builder.finish();
   trace.text_bytes = cut.text_bytes;
   trace.event_count = parser.event_count();
   read_document(cut.rest, trace);

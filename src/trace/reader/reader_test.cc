@@ -58,7 +58,7 @@ TEST(Reader, ReadsTimesToTheNanosecondAndTheArgsThatAreNeeded) {
 TEST(Reader, PieceSizeDoesNotMatter) {
   const std::string text = document(fmt::format(
       R"({0}, {{"ph":"X","cat":"cpu_op","name":"a \"quoted\" [name] \\","pid":"p","tid":1,
-         "ts":1,"dur":2.5,"args":{{"Input Dims":[[2,3],[]],"Sequence number":9}}}}, {0})",
+         "ts":4339292520000,"dur":2.5,"args":{{"Input Dims":[[2,3],[]],"Sequence number":9}}}}, {0})",
       kKernel));
   for (const std::size_t piece : {1, 2, 3, 7, 63, 64, 65, 100000}) {
     const auto trace = read_text(text, piece);
@@ -116,15 +116,15 @@ TEST_P(ReaderBadNumbers, AreCountedAndNeverEnterATotal) {
 INSTANTIATE_TEST_SUITE_P(
     All,
     ReaderBadNumbers,
-    testing::Values(BadNumber{"1", "NaN", "duration that is not a number", 2},
-                    BadNumber{"1", "-5.5", "negative duration", 2},
-                    BadNumber{"1", "1e15", "more than a day", 2},
-                    BadNumber{"1", "1e300", "duration that is not a number", 2},
-                    BadNumber{"1", "Infinity", "duration that is not a number", 2},
-                    BadNumber{"1", "null", "without a duration", 2},
-                    BadNumber{"1", "\"2\"", "number written as text", 2},
-                    BadNumber{"1", "\"two\"", "duration that is not a number", 2},
-                    BadNumber{"1", "[2]", "duration that is not a number", 2},
+    testing::Values(BadNumber{"4339292520000", "NaN", "duration that is not a number", 2},
+                    BadNumber{"4339292520000", "-5.5", "negative duration", 2},
+                    BadNumber{"4339292520000", "1e15", "more than a day", 2},
+                    BadNumber{"4339292520000", "1e300", "duration that is not a number", 2},
+                    BadNumber{"4339292520000", "Infinity", "duration that is not a number", 2},
+                    BadNumber{"4339292520000", "null", "without a duration", 2},
+                    BadNumber{"4339292520000", "\"2\"", "number written as text", 2},
+                    BadNumber{"4339292520000", "\"two\"", "duration that is not a number", 2},
+                    BadNumber{"4339292520000", "[2]", "duration that is not a number", 2},
                     BadNumber{"NaN", "2", "start time (ts) that is not a number", 1},
                     BadNumber{"null", "2", "without a start time", 1},
                     BadNumber{"1e30", "2", "start time (ts) that is not a number", 1}));
@@ -142,7 +142,7 @@ TEST(Reader, TruncatedTextGivesTheCompleteEvents) {
 
 TEST(Reader, RepairsTextsAndCountsThem) {
   const std::string event =
-      R"({"ph":"X","cat":"kernel","name":"X","pid":0,"tid":7,"ts":1,"dur":2,"args":{}})";
+      R"({"ph":"X","cat":"kernel","name":"X","pid":0,"tid":7,"ts":4339292520000,"dur":2,"args":{}})";
   std::string bad_utf8 = event;
   bad_utf8.replace(bad_utf8.find("\"X\",\"pid"), 3, "\"\xFF\xC3\"");
   std::string control = event;

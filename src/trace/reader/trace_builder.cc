@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
+#include <vector>
 
 namespace assay::trace {
 namespace {
@@ -11,8 +13,15 @@ using model::GpuEventKind;
 
 // No profiled call lasts a day; such durations come from lost end records.
 constexpr std::int64_t kLongestDurationNs = 24LL * 3600 * 1'000'000'000;
-// Times beyond this would overflow sums with durations (2^62 ns is 146 years).
+// Times beyond these would overflow differences and sums with durations (2^62 ns is 146 years).
 constexpr std::int64_t kLatestTimeNs = std::int64_t{1} << 62;
+constexpr std::int64_t kEarliestTimeNs = -(std::int64_t{1} << 61);
+// No profile lasts a day; times so far from the others are wrong.
+constexpr std::int64_t kLongestProfileNs = kLongestDurationNs;
+
+bool is_text(std::string_view token) {
+  return !token.empty() && token.front() == '"';
+}
 
 std::int32_t to_int32(std::int64_t value) {
   constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
@@ -30,8 +39,10 @@ bool wants_args(std::string_view phase, std::string_view category) {
 
 void TraceBuilder::add(const RawEvent& event, std::uint32_t uid) {
   if (event.phase == "\"M\"") return add_metadata(event);
+  if (!is_text(event.phase)) warn("event without a phase (ph)", "event left out", event.name);
   if (event.phase != "\"X\"") return;
   const std::string_view category = event.category;
+  if (!is_text(category)) warn("event without a category (cat)", "event left out", event.name);
   const bool gpu_annotation = category == "\"gpu_user_annotation\"";
   if (!gpu_annotation && category != "\"user_annotation\"" && !wants_args(event.phase, category)) {
     return;
@@ -51,6 +62,41 @@ void TraceBuilder::add(const RawEvent& event, std::uint32_t uid) {
   } else {
     add_runtime_call(event, span);
   }
+}
+
+void TraceBuilder::finish() {
+  if (last_ns_ < first_ns_ || last_ns_ - first_ns_ <= kLongestProfileNs) return;
+  const std::int64_t middle = median_start_ns();
+  const auto drop = [&](auto& records) {
+    std::erase_if(records, [&](const auto& record) {
+      const bool near = record.start_ns >= middle - kLongestProfileNs &&
+                        record.start_ns <= middle + kLongestProfileNs;
+      if (!near) {
+        trace_.warnings.add("start time (ts) more than a day from the others", "event left out",
+                            trace_.text(record.name));
+      }
+      return !near;
+    });
+  };
+  drop(trace_.cpu_ops);
+  drop(trace_.runtime_calls);
+  drop(trace_.gpu_events);
+  drop(trace_.annotations);
+}
+
+std::int64_t TraceBuilder::median_start_ns() const {
+  std::vector<std::int64_t> starts;
+  const auto take = [&](const auto& records) {
+    for (const auto& record : records)
+      starts.push_back(record.start_ns);
+  };
+  take(trace_.cpu_ops);
+  take(trace_.runtime_calls);
+  take(trace_.gpu_events);
+  take(trace_.annotations);
+  const auto middle = starts.begin() + static_cast<std::ptrdiff_t>(starts.size() / 2);
+  std::nth_element(starts.begin(), middle, starts.end());
+  return *middle;
 }
 
 void TraceBuilder::add_metadata(const RawEvent& event) {
@@ -78,7 +124,8 @@ void TraceBuilder::add_cpu_op(const RawEvent& event, const Span& span) {
   trace_.cpu_ops.push_back(op);
   if (!event.rank.empty() && event.name == "\"record_param_comms\"") {
     const Number rank = integer(event.rank);
-    if (rank.usable()) ++trace_.recorded_ranks[to_int32(rank.value)];
+    const bool plausible = rank.value >= 0 && rank.value <= model::kHighestRank;
+    if (rank.usable() && plausible) ++trace_.recorded_ranks[to_int32(rank.value)];
   }
 }
 
@@ -121,9 +168,17 @@ TraceBuilder::Span TraceBuilder::read_span(const RawEvent& event, std::uint32_t 
   Span span;
   span.uid = uid;
   current_name_ = event.name;
-  if (event.name.empty()) warn("event without a name", "kept without a name", event.category);
+  if (event.name.empty()) {
+    warn("event without a name", "kept without a name", event.category);
+  } else if (!is_text(event.name)) {
+    warn("name that is not a text", "kept as its JSON text", event.name);
+  }
+  if (event.pid.empty() || event.tid.empty()) {
+    warn("event without a process or thread (pid, tid)", "placed on a thread without a name",
+         event.name);
+  }
   const Number start = nanoseconds(event.ts);
-  if (!start.usable() || start.value > kLatestTimeNs || start.value < -kLatestTimeNs) {
+  if (!start.usable() || start.value > kLatestTimeNs || start.value < kEarliestTimeNs) {
     warn(start.form == NumberForm::kAbsent ? "event without a start time (ts)"
                                            : "start time (ts) that is not a number",
          "event left out", event.name);
@@ -133,6 +188,8 @@ TraceBuilder::Span TraceBuilder::read_span(const RawEvent& event, std::uint32_t 
     warn("number written as text", "read as the number", event.name);
   }
   span.start_ns = start.value;
+  first_ns_ = std::min(first_ns_, start.value);
+  last_ns_ = std::max(last_ns_, start.value);
   span.duration_ns = read_duration(event);
   span.name = read_text(event.name);
   span.track = track(event.pid, event.tid);
