@@ -5,8 +5,9 @@ declare -A packages=(
   # To build and run assay.
   [build]="g++ cmake ninja-build pkg-config zlib1g-dev libisal-dev libfmt-dev libsimdjson-dev
     nlohmann-json3-dev libcli11-dev libxlsxwriter-dev"
-  # To run every test: the unit tests' library, a reader of our workbooks, the formatter.
-  [test]="libgtest-dev libgmock-dev libreoffice-calc-nogui python3 clang-format-14 binutils"
+  # To run every test: the unit tests' library, a reader of our workbooks, the formatter, shells
+  # to complete in.
+  [test]="libgtest-dev libgmock-dev libreoffice-calc-nogui python3 clang-format-14 binutils fish zsh"
   [bench]="libbenchmark-dev"
   [lint]="clang-tidy-14 shellcheck"
 )

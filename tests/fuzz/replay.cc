@@ -1,13 +1,15 @@
 // Stands in for libFuzzer where there is none: feeds a fuzz target every file of the corpus, then
-// mutations of them. Files that end in .gz are fed unpacked. The same corpus gives the same inputs
-// on every machine.
+// mutations of them. Packed files are fed both as they are and unpacked. The same corpus gives the
+// same inputs on every machine.
 #include <zlib.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -28,7 +30,11 @@ std::vector<std::filesystem::path> files_below(const std::filesystem::path& fold
   return paths;
 }
 
-// zlib passes files through that are not compressed.
+std::string read_raw(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
 std::string read_unpacked(const std::filesystem::path& path) {
   std::string text;
   const gzFile file = gzopen(path.c_str(), "rb");
