@@ -111,11 +111,7 @@ def main():
                   "--short-kernel-us", 50)
             assay("analyze", SAMPLES / name, "-o", out / f"{name}_linked")
             report = f"individual_reports/rank{rank}_individual_report_csvs"
-<<<<<<< HEAD
-            for variant, optional in (("", ("kernel_summary.csv",)), ("_linked", ())):
-=======
             for variant in ("", "_linked"):
->>>>>>> attack
                 comparison.folder(out / f"{name}{variant}" / report,
                                   GOLDEN / "individual" / f"h200_{name}_rank{rank}{variant}/csvs",
                                   optional=("kernel_summary.csv",))
