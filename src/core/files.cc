@@ -27,8 +27,9 @@ struct CloseFile {
 
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-Status write_plain(const fs::path& path, std::string_view content) {
-  File file(std::fopen(path.c_str(), "wb"));
+// Errors name `path`, which the user knows, not the temporary file.
+Status write_plain(const fs::path& temporary, const fs::path& path, std::string_view content) {
+  File file(std::fopen(temporary.c_str(), "wb"));
   if (!file) return system_error(path, "write");
   if (std::fwrite(content.data(), 1, content.size(), file.get()) != content.size() ||
       std::fflush(file.get()) != 0) {
@@ -86,7 +87,8 @@ Status write_file_with(const fs::path& path,
 
 Status write_file(const fs::path& path, std::string_view content, Durability durability) {
   return write_file_with(
-      path, [&](const fs::path& temporary) { return write_plain(temporary, content); }, durability);
+      path, [&](const fs::path& temporary) { return write_plain(temporary, path, content); },
+      durability);
 }
 
 Status make_directories(const fs::path& path) {

@@ -62,6 +62,13 @@ core::Status add_legacy_names(const AnalyzedRun& run,
   return {};
 }
 
+// Inputs may be read-only; then the command's own place, inside them, cannot be made.
+core::Status make_folder(const AnalyzeRequest& request, const fs::path& folder) {
+  const core::Status made = core::make_directories(folder);
+  if (made.ok() || !request.output.folder.empty()) return made;
+  return core::Error{made.error().message + "; name another folder with --output"};
+}
+
 }  // namespace
 
 core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Progress& progress) {
@@ -70,6 +77,7 @@ core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Pro
   const fs::path folder = request.output.folder.empty()
                               ? configuration_folder(request.configuration) / kAnalysisFolder
                               : request.output.folder;
+  ASSAY_TRY(make_folder(request, folder));
   CommandResult result;
   result.summary.title = "Analysis of " + request.configuration.string();
   result.warnings = run.warnings();

@@ -18,6 +18,8 @@ constexpr std::array<const char*, 10> kReadingOrder = {
     "idle_time",       "micro_idle_time",  "macro_idle_time",   "busy_time",
     "total_comm_time", "total_memcpy_time"};
 
+constexpr double kMostSteps = 1e15;  // a larger number in a report is damage
+
 void add_figures(const RankReport& rank,
                  std::string_view table_name,
                  std::vector<TimelineFigure>& figures) {
@@ -27,8 +29,9 @@ void add_figures(const RankReport& rank,
   if (!type) return;
   for (std::size_t row = 0; row < table->row_count(); ++row) {
     const double step = number_at(*table, row, "step");
+    const bool is_step = std::fabs(step) < kMostSteps;  // not so for NaN
     TimelineFigure figure{.rank = rank.rank,
-                          .step = std::isnan(step) ? 0 : static_cast<std::int64_t>(step),
+                          .step = is_step ? static_cast<std::int64_t>(step) : 0,
                           .type = model::text(table->at(row, *type)),
                           .time_ms = number_at(*table, row, "time ms"),
                           .percent = number_at(*table, row, "percent")};

@@ -105,6 +105,9 @@ core::Result<Convolution> read_shapes(const OperatorCall& call, std::size_t inpu
 core::Result<Convolution> checked(const OperatorCall& call, Convolution c) {
   if (std::any_of(c.stride.begin(), c.stride.end(), [](std::int64_t step) { return step <= 0; }))
     return core::Error{fmt::format("{}: a stride is not positive", call.name)};
+  if (c.groups < 1 || c.groups > c.filter[0])
+    return core::Error{
+        fmt::format("{}: {} groups for a filter of {}", call.name, c.groups, c.filter[0])};
   c.output = output_of(c, call.like_public_tool());
   return c;
 }

@@ -83,6 +83,8 @@ core::Result<Shape> padded(const OperatorCall& call, Shape shape, std::size_t ax
   return shape;
 }
 
+constexpr double kLargestScale = 1e6;
+
 // (self, output_size, scales …) or (self, no size, [scale, …])
 core::Result<Shape> upsampled(const OperatorCall& call, Shape shape, std::size_t axes) {
   if (shape.size() < axes) return core::Error{"unexpected dimensions"};
@@ -94,7 +96,9 @@ core::Result<Shape> upsampled(const OperatorCall& call, Shape shape, std::size_t
     return shape;
   }
   const std::vector<double> scales = call.numbers(2);
-  if (scales.size() != axes) return core::Error{"no output size is recorded"};
+  const auto enlarges = [](double scale) { return scale > 0 && scale <= kLargestScale; };
+  if (scales.size() != axes || !std::all_of(scales.begin(), scales.end(), enlarges))
+    return core::Error{"no output size is recorded"};
   std::transform(spatial, shape.end(), scales.begin(), spatial, [](auto extent, double scale) {
     return static_cast<std::int64_t>(static_cast<double>(extent) * scale);
   });

@@ -19,7 +19,7 @@ void collect_matrices(const Argument& argument, std::vector<Shape>& matrices) {
   Shape extents;
   for (const Argument& element : *list)
     if (const auto* extent = std::get_if<std::int64_t>(&element.value)) extents.push_back(*extent);
-  if (extents.size() == 2 && list->size() == 2) {
+  if (extents.size() == 2 && list->size() == 2 && is_plausible(extents)) {
     matrices.push_back(std::move(extents));
     return;
   }

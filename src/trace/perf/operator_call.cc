@@ -50,6 +50,14 @@ const Argument* at(const ArgumentList& list, std::size_t position) {
   return position < list.size() ? &list[position] : nullptr;
 }
 
+// Settings (strides, paddings, normalised extents) are small numbers. Below this, sums and
+// products with an extent fit 63 bits.
+constexpr std::int64_t kLargestSetting = std::int64_t{1} << 21;
+
+bool is_setting(std::int64_t value) {
+  return value >= -kLargestSetting && value <= kLargestSetting;
+}
+
 std::optional<Shape> flat_integers(const Argument& argument) {
   const ArgumentList* list = argument.list();
   if (list == nullptr) return std::nullopt;
@@ -59,6 +67,7 @@ std::optional<Shape> flat_integers(const Argument& argument) {
     if (integer == nullptr) return std::nullopt;
     shape.push_back(*integer);
   }
+  if (!is_plausible(shape)) return std::nullopt;
   return shape;
 }
 
@@ -110,6 +119,7 @@ std::optional<double> OperatorCall::number(std::size_t position) const {
   const char* const end = value.data() + value.size();
   const std::from_chars_result result = std::from_chars(value.data(), end, parsed);
   if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
+  if (!(std::fabs(parsed) <= kMostElements)) return std::nullopt;
   return parsed;
 }
 
@@ -133,10 +143,18 @@ core::Result<Shape> OperatorCall::integers(std::size_t position) const {
   const std::string value = text(position);
   const ArgumentList parsed = parse_arguments(value.rfind('[', 0) == 0 ? value : "[" + value + "]");
   std::optional<Shape> integers = flat_integers(Argument{parsed});
-  if (!integers || (integers->empty() && value != "[]"))
+  if (!integers || (integers->empty() && value != "[]") ||
+      !std::all_of(integers->begin(), integers->end(), is_setting))
     return core::Error{
         fmt::format("{}: argument {} is '{}' instead of integers", name, position, value)};
   return std::move(*integers);
+}
+
+bool is_plausible(const Shape& shape) {
+  double count = 1;
+  for (const std::int64_t extent : shape)
+    count *= std::max(1.0, std::fabs(static_cast<double>(extent)));
+  return count <= kMostElements;
 }
 
 double element_count(const Shape& shape) {

@@ -45,6 +45,11 @@ struct OperatorCall {
   [[nodiscard]] bool like_public_tool() const { return compat == Compat::kTraceLens; }
 };
 
+// More than any GPU's memory holds: larger shapes are damage, and would overflow. operator_call.cc
+// lets neither them nor larger numbers through.
+constexpr double kMostElements = 1e12;
+bool is_plausible(const Shape& shape);
+
 // Product of the dimensions; 1 for a scalar.
 double element_count(const Shape& shape);
 

@@ -1,4 +1,6 @@
 // State-space models (Mamba): the causal convolution and the chunked scan.
+#include <cmath>
+
 #include "trace/perf/operator_family.h"
 
 namespace assay::trace {
@@ -45,6 +47,9 @@ core::Result<Scan> read_scan(const OperatorCall& call) {
             extent(fused[2]),
             extent(filter[0]),
             extent(filter[1])};
+  constexpr double kMost = 1e6;  // heads of more, or more groups, would overflow below
+  if (!(scan.head_width >= 0 && scan.head_width <= kMost && std::fabs(scan.groups) <= kMost))
+    return core::Error{std::string(call.name) + ": the head size is not recorded"};
   const std::int64_t inner = heads[0] * static_cast<std::int64_t>(scan.head_width);
   const std::int64_t states = fused[2] - 2 * inner - heads[0];
   const auto shares = static_cast<std::int64_t>(2 * scan.groups);

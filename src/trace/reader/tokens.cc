@@ -34,7 +34,7 @@ std::optional<std::int64_t> plain_decimal(std::string_view text) {
   constexpr std::size_t kMaxDigits = 15;
   std::int64_t value = 0;
   std::size_t i = 0;
-  for (; i < text.size() && is_digit(text[i]); ++i)
+  for (; i < text.size() && i <= kMaxDigits && is_digit(text[i]); ++i)
     value = value * 10 + (text[i] - '0');
   if (i == 0 || i > kMaxDigits) return std::nullopt;
   std::size_t decimals = 0;
