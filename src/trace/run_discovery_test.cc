@@ -1,5 +1,3 @@
-#include "trace/run.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,6 +5,7 @@
 #include <string>
 
 #include "core/files.h"
+#include "trace/run.h"
 
 namespace assay::trace {
 namespace {
@@ -16,7 +15,8 @@ namespace fs = std::filesystem;
 class FindRankFiles : public testing::Test {
  protected:
   FindRankFiles()
-      : folder_(fs::temp_directory_path() / ("assay_run_discovery_test_" + std::to_string(::getpid()))) {
+      : folder_(fs::temp_directory_path() /
+                ("assay_run_discovery_test_" + std::to_string(::getpid()))) {
     fs::create_directory(folder_);
   }
 

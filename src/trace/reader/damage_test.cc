@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
                "more than a day from the others", 2},
         Damage{"EarliestTime", kernel("a") + "," + kernel("b", "-4e15") + "," + kernel("c"),
                "start time (ts) that is not a number", 2}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& damage) { return std::string(damage.param.name); });
 
 TEST(DamagedTrace, ByteOrderMarkIsNoDamage) {
   for (const std::string& text : {document(kernel("a")), "[" + kernel("a") + "]"}) {

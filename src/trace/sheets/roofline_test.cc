@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "trace/small_trace_test_util.h"
 #include "trace/sheet.h"
+#include "trace/small_trace_test_util.h"
 
 namespace assay::trace {
 namespace {
