@@ -26,6 +26,7 @@ run_quickstart() {
   mkdir -p "$quickstart_output"
   step "Analysing two runs on 2 GPUs each" analyze_samples
   shown_step "Comparing them" compare_samples
-  printf '\nWritten to %s/:\n' "$quickstart_output"
+  printf '\nWorkbooks in %s/, each with its CSV and JSON twins:\n' "$quickstart_output"
   (cd "$quickstart_output" && find . -name '*.xlsx' -printf '  %P\n' | sort)
+  printf 'Open %s/comparison/final_analysis_report.xlsx first.\n' "$quickstart_output"
 }
