@@ -6,6 +6,7 @@
 #include "core/byte_source.h"
 #include "trace/reader/event_cutter.h"
 #include "trace/reader/event_parser.h"
+#include "trace/reader/stray_times.h"
 
 namespace assay::trace {
 namespace {
@@ -90,7 +91,7 @@ core::Result<model::Trace> read_trace(core::ByteSource& source,
     reported = source.file_bytes_read();
   });
   ASSAY_TRY(check_content(cut, name));
-  builder.finish();
+  drop_stray_times(trace);
   trace.text_bytes = cut.text_bytes;
   trace.event_count = parser.event_count();
   read_document(cut.rest, trace);

@@ -2,9 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <limits>
-#include <vector>
 
 namespace assay::trace {
 namespace {
@@ -16,8 +14,6 @@ constexpr std::int64_t kLongestDurationNs = 24LL * 3600 * 1'000'000'000;
 // Times beyond these would overflow differences and sums with durations (2^62 ns is 146 years).
 constexpr std::int64_t kLatestTimeNs = std::int64_t{1} << 62;
 constexpr std::int64_t kEarliestTimeNs = -(std::int64_t{1} << 61);
-// No profile lasts a day; times so far from the others are wrong.
-constexpr std::int64_t kLongestProfileNs = kLongestDurationNs;
 
 bool is_text(std::string_view token) {
   return !token.empty() && token.front() == '"';
@@ -62,41 +58,6 @@ void TraceBuilder::add(const RawEvent& event, std::uint32_t uid) {
   } else {
     add_runtime_call(event, span);
   }
-}
-
-void TraceBuilder::finish() {
-  if (last_ns_ < first_ns_ || last_ns_ - first_ns_ <= kLongestProfileNs) return;
-  const std::int64_t middle = median_start_ns();
-  const auto drop = [&](auto& records) {
-    std::erase_if(records, [&](const auto& record) {
-      const bool near = record.start_ns >= middle - kLongestProfileNs &&
-                        record.start_ns <= middle + kLongestProfileNs;
-      if (!near) {
-        trace_.warnings.add("start time (ts) more than a day from the others", "event left out",
-                            trace_.text(record.name));
-      }
-      return !near;
-    });
-  };
-  drop(trace_.cpu_ops);
-  drop(trace_.runtime_calls);
-  drop(trace_.gpu_events);
-  drop(trace_.annotations);
-}
-
-std::int64_t TraceBuilder::median_start_ns() const {
-  std::vector<std::int64_t> starts;
-  const auto take = [&](const auto& records) {
-    for (const auto& record : records)
-      starts.push_back(record.start_ns);
-  };
-  take(trace_.cpu_ops);
-  take(trace_.runtime_calls);
-  take(trace_.gpu_events);
-  take(trace_.annotations);
-  const auto middle = starts.begin() + static_cast<std::ptrdiff_t>(starts.size() / 2);
-  std::nth_element(starts.begin(), middle, starts.end());
-  return *middle;
 }
 
 void TraceBuilder::add_metadata(const RawEvent& event) {
@@ -188,8 +149,6 @@ TraceBuilder::Span TraceBuilder::read_span(const RawEvent& event, std::uint32_t 
     warn("number written as text", "read as the number", event.name);
   }
   span.start_ns = start.value;
-  first_ns_ = std::min(first_ns_, start.value);
-  last_ns_ = std::max(last_ns_, start.value);
   span.duration_ns = read_duration(event);
   span.name = read_text(event.name);
   span.track = track(event.pid, event.tid);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,9 +20,6 @@ class TraceBuilder {
   explicit TraceBuilder(model::Trace& trace) : trace_(trace) {}
 
   void add(const RawEvent& event, std::uint32_t uid);
-
-  // After the last event: leaves out those whose start time cannot be of the same profile.
-  void finish();
 
  private:
   struct Span {
@@ -46,7 +42,6 @@ class TraceBuilder {
   std::int64_t read_integer(std::string_view token, std::string_view field, std::int64_t absent);
   std::array<std::uint32_t, 3> read_dim3(std::string_view token);
   std::int32_t read_collective(const RawEvent& event);
-  [[nodiscard]] std::int64_t median_start_ns() const;
   model::TextId read_text(std::string_view token);
   model::TrackId track(std::string_view pid, std::string_view tid);
   void warn(std::string_view reason, std::string_view effect, std::string_view event_name);
@@ -55,8 +50,6 @@ class TraceBuilder {
   std::unordered_map<std::uint64_t, model::TrackId> tracks_;
   std::string scratch_;
   std::string_view current_name_;
-  std::int64_t first_ns_ = std::numeric_limits<std::int64_t>::max();
-  std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
 };
 
 }  // namespace assay::trace
