@@ -12,6 +12,7 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
@@ -50,8 +51,11 @@ std::string read_unpacked(const std::filesystem::path& path) {
 std::vector<std::string> read_corpus(int folder_count, char** folders) {
   std::vector<std::string> corpus;
   for (int i = 0; i < folder_count; ++i) {
-    for (const auto& path : files_below(folders[i]))
+    for (const auto& path : files_below(folders[i])) {
       corpus.push_back(read_unpacked(path));
+      std::string raw = read_raw(path);
+      if (raw != corpus.back()) corpus.push_back(std::move(raw));
+    }
   }
   return corpus;
 }
