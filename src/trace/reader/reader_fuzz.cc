@@ -24,6 +24,7 @@ std::unique_ptr<assay::core::ByteSource> source_of(std::string_view bytes) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer gives the name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace assay;  // NOLINT(google-build-using-namespace)
   const auto source = source_of({reinterpret_cast<const char*>(data), size});
