@@ -68,6 +68,28 @@ void count_by_link(RankAnalysis& rank) {
   }
 }
 
+// The same kernel recorded twice must not count twice.
+void leave_out_duplicates(RankAnalysis& rank) {
+  const auto& events = rank.trace->gpu_events;
+  const auto key = [&](std::uint32_t i) {
+    const model::GpuEvent& e = events[i];
+    return std::tie(e.start_ns, e.duration_ns, e.correlation, e.device, e.stream, e.name, e.kind);
+  };
+  std::vector<std::uint32_t> order(events.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i)
+    order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const bool same = events[order[i]].correlation >= 0 && events[order[i]].duration_ns > 0 &&
+                      key(order[i - 1]) == key(order[i]);
+    if (!same || !rank.counted[order[i]]) continue;
+    rank.counted[order[i]] = false;
+    rank.warnings.add("GPU event recorded twice", "counted once",
+                      rank.trace->text(events[order[i]].name));
+  }
+}
+
 void count_only_steps(RankAnalysis& rank) {
   const auto cpu = profiled_cpu_window_ns(*rank.trace);
   if (!cpu) return;
@@ -189,6 +211,7 @@ RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int
   if (right) clip_overrunning_kernels(rank);
   count_by_link(rank);
   if (right) {
+    leave_out_duplicates(rank);
     count_only_steps(rank);
     find_window(rank);
   }

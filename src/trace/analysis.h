@@ -20,8 +20,9 @@ namespace assay::trace {
 enum class GpuWork : std::uint8_t { kComputation, kCommunication, kMemcpy };
 
 // A profiled step as it ran on the GPU: from the first GPU work that ProfilerStep#N launched to
-// the first of the next step, for the last step to the end of its own work. So steps are whole,
-// alike, and leave no time out; prefetched work belongs to the step that launched it.
+// the first of the next step; the last step ends with its own work, or on the CPU if that is
+// later. So steps are whole, alike, and leave no time out; prefetched work belongs to the step
+// that launched it.
 struct Step {
   std::int64_t number = 0;
   Interval window;

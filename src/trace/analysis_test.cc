@@ -94,6 +94,37 @@ TEST(Analysis, ACorruptEndIsCutAtTheNextKernelOfTheStream) {
   EXPECT_EQ(rank.warnings.all()[0].count, 1);
 }
 
+TEST(Analysis, AnEventRecordedTwiceCountsOnce) {
+  testing::SmallTrace small;
+  small.op({.name = "aten::mm", .start = 0, .duration = 50});
+  small.launch("k", 1, 10, 20);
+  model::Trace trace = small.read();
+  trace.gpu_events.push_back(trace.gpu_events[0]);
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  ASSERT_EQ(rank.launchers.size(), 1U);
+  EXPECT_EQ(rank.launchers[0].kernels.size(), 1U);
+  EXPECT_EQ(rank.warnings.all()[0].reason, "GPU event recorded twice");
+  EXPECT_EQ(analyze_rank(trace, {.compat = Compat::kTraceLens}, 0).launchers[0].kernels.size(), 2U);
+}
+
+// The CPU needs 100 us a step, the GPU works for 30 of them.
+TEST(Analysis, TheLastStepLastsAsLongAsTheCpuNeeds) {
+  testing::SmallTrace small;
+  small.annotation("ProfilerStep#1", Side::kCpu, 1000, 100);
+  small.annotation("ProfilerStep#2", Side::kCpu, 1100, 100);
+  for (const int start : {1000, 1100}) {
+    small.op({.name = "aten::mm", .start = start, .duration = 50});
+    small.launch("k", 1, start + 5, 30);
+  }
+  model::Trace trace = small.read();
+  for (model::GpuEvent& event : trace.gpu_events)
+    event.start_ns -= 1'000'000;
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  ASSERT_EQ(rank.steps.size(), 2U);
+  EXPECT_EQ(rank.time.microseconds(rank.steps[0].window.length()), 100);
+  EXPECT_EQ(rank.time.microseconds(rank.steps[1].window.length()), 95);
+}
+
 TEST(Analysis, NoGpuEventsIsAWarningNotAFailure) {
   testing::SmallTrace small;
   small.op({.name = "aten::add", .start = 0, .duration = 10});

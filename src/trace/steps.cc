@@ -64,6 +64,15 @@ Windows launched_windows(const RankAnalysis& rank) {
   return windows;
 }
 
+// Where the CPU is the slower side, the GPU waits for it after its last work too.
+void extend_to_cpu_end(const RankAnalysis& rank, Step& last) {
+  for (const CpuStep& cpu : cpu_steps(*rank.trace)) {
+    if (cpu.number != last.number) continue;
+    const Interval window = rank.time.interval(cpu.window_ns.start, cpu.window_ns.length());
+    last.window.end = std::max(last.window.end, window.end);
+  }
+}
+
 std::vector<Step> by_start(const Windows& windows) {
   std::vector<Step> steps;
   for (const auto& [number, window] : windows)
@@ -113,6 +122,7 @@ std::vector<Step> gpu_steps(const RankAnalysis& rank) {
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
     steps[i].window.end = steps[i + 1].window.start;
   }
+  extend_to_cpu_end(rank, steps.back());
   return steps;
 }
 
