@@ -123,6 +123,7 @@ core::Result<GpuArchitecture> find_architecture(const std::string& name_or_path)
   if (auto bundled = bundled_architecture(name_or_path)) return std::move(*bundled);
   if (std::filesystem::exists(name_or_path)) return load_architecture(name_or_path);
   std::vector<std::string> known;
+  known.reserve(std::size(kBundled));
   for (const Bundled& gpu : kBundled)
     known.emplace_back(gpu.name);
   return core::Error{fmt::format("'{}' is neither a file nor a known GPU; known are {}",

@@ -11,6 +11,7 @@ namespace {
 
 double median_deviation(const std::vector<double>& values, double center) {
   std::vector<double> deviations;
+  deviations.reserve(values.size());
   for (const double value : values)
     deviations.push_back(std::fabs(value - center));
   return values.empty() ? 0 : core::median(deviations);
@@ -75,6 +76,7 @@ std::vector<NodeOffset> estimate_node_offsets(const Recording& recording,
   for (const RankEvents& rank : recording.ranks)
     known.emplace(rank.node, NodeOffset{rank.node});
   std::vector<NodeOffset> result;
+  result.reserve(known.size());
   for (const auto& entry : known)
     result.push_back(entry.second);
   return result;

@@ -57,12 +57,12 @@ std::vector<Row> rows_by_total(const Study& study) {
 }
 
 Fields<Row> duration_fields() {
-  const auto lower = model::Better::kLower;
-  const auto field = [lower](const char* name, double (*statistic)(std::span<const double>)) {
-    return Field<Row>{{name, "us", lower},
+  constexpr auto kLower = model::Better::kLower;
+  const auto field = [](const char* name, double (*statistic)(std::span<const double>)) {
+    return Field<Row>{{name, "us", kLower},
                       [statistic](const Row& row) { return real(statistic(row.durations_us)); }};
   };
-  return {{{"dur_sum", "us", lower}, [](const Row& row) { return real(row.total_us); }},
+  return {{{"dur_sum", "us", kLower}, [](const Row& row) { return real(row.total_us); }},
           field("dur_mean", core::mean),
           field("dur_std", core::sample_deviation),
           field("dur_min", core::minimum),

@@ -23,6 +23,7 @@ std::vector<double> shares(const std::vector<std::int64_t>& splits, std::size_t 
   const auto total = std::accumulate(splits.begin(), splits.end(), std::int64_t{0});
   if (splits.size() != members || total <= 0) return {};
   std::vector<double> result;
+  result.reserve(splits.size());
   for (const std::int64_t split : splits)
     result.push_back(static_cast<double>(split) / static_cast<double>(total));
   return result;
@@ -57,6 +58,7 @@ std::vector<Traffic> traffic_of(const Study& study) {
     }
   }
   std::vector<Traffic> rows;
+  rows.reserve(traffic.size());
   for (const auto& [ranks, amount] : traffic)
     rows.push_back({ranks.first, ranks.second, amount.total_mib, amount.count});
   return rows;
