@@ -1,0 +1,48 @@
+// What a run was measured with: driver, GPUs, libraries, clocks. Stored beside the run's traces
+// and compared between runs, so that a difference between settings is not one between machines.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/table.h"
+
+namespace assay::model {
+
+struct Fact {
+  enum class Compare {
+    kExactly,  // another value is another measurement: a library's version
+    kWithin,   // numbers that may differ by `tolerance_percent`: a clock under load
+    kNot,      // worth knowing, expected to vary: a temperature
+  };
+
+  std::string item;  // "GPU 0 SM clock under load"; unique among the facts of a run
+  Cell value;
+  std::string unit = {};
+  Compare compare = Compare::kExactly;
+  double tolerance_percent = 0;
+};
+
+using Facts = std::vector<Fact>;
+
+// The table "environment" and the file of a run that holds it.
+inline constexpr const char* kEnvironmentTable = "environment";
+inline constexpr const char* kRunRecordFile = "sweep_run.json";
+
+// item, value, unit, compare ("exactly", "within 3 %", "not").
+Table facts_table(const Facts& facts);
+
+// Rows that do not say how they compare are not compared. `table` may be null: no facts.
+Facts facts_of(const Table* table);
+
+struct FactDifference {
+  std::string item;
+  std::string first;  // with units; "(unknown)" for an item that one side lacks
+  std::string second;
+};
+
+// The items that should agree and do not. Nothing when either side knows nothing at all.
+std::vector<FactDifference> differences(const Facts& first, const Facts& second);
+
+}  // namespace assay::model
