@@ -1,0 +1,76 @@
+// A program that is started, watched, and ended together with everything that it started, even
+// when this process is killed: a small process of our own, the keeper, stands between. It holds
+// the other end of a pipe; when that closes, it ends the program's whole family.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/process_family.h"
+#include "core/result.h"
+
+namespace assay::core {
+
+struct Launch {
+  std::vector<std::string> arguments;  // the program, found in PATH, and its arguments
+  // Changes to our own environment; no value removes the variable.
+  std::vector<std::pair<std::string, std::optional<std::string>>> environment = {};
+  std::filesystem::path log = {};  // standard output and error, in the order of their writing
+
+  // A variable that no other process has: finds the family whatever becomes of its parents.
+  struct Mark {
+    std::string name;
+    std::string value;
+  } mark = {};
+
+  std::chrono::milliseconds grace{10'000};  // between SIGTERM and SIGKILL
+};
+
+struct ProcessEnd {
+  int exit_code = 0;  // of the program itself; 0 when a signal ended it
+  int signal = 0;     // that ended it, or 0
+  EndedFamily rest;   // what was ended with it or after it
+};
+
+class KeptProcess {
+ public:
+  // Fails when the program cannot be started at all. Standard input is empty.
+  static Result<KeptProcess> start(const Launch& launch);
+
+  KeptProcess(KeptProcess&& other) noexcept;
+  KeptProcess& operator=(KeptProcess&&) = delete;
+  KeptProcess(const KeptProcess&) = delete;
+  KeptProcess& operator=(const KeptProcess&) = delete;
+
+  // Ends what still runs and waits for it.
+  ~KeptProcess();
+
+  // Waits at most `patience` and less when a signal arrives. The end comes once: when the program
+  // ended by itself, or after end(), and nothing of its family is left.
+  std::optional<ProcessEnd> wait(std::chrono::milliseconds patience);
+
+  // Has the family ended; wait() tells when that is done.
+  void end();
+
+  // The program and all that it started, as of now.
+  [[nodiscard]] std::vector<pid_t> processes() const;
+
+ private:
+  KeptProcess(
+      pid_t keeper, int control, int report, ProcessFamily family, std::chrono::milliseconds grace);
+  ProcessEnd replace_keeper();
+
+  pid_t keeper_;
+  int control_;  // closing it has the family ended
+  int report_;   // what the keeper tells
+  ProcessFamily family_;
+  std::chrono::milliseconds grace_;
+};
+
+}  // namespace assay::core
