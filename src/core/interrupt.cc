@@ -13,8 +13,7 @@ namespace assay::core {
 namespace {
 
 // How long work may take to notice the first signal.
-constexpr unsigned kGraceSeconds = 1;
-
+std::atomic<unsigned> g_grace_seconds{1};
 std::atomic<bool> g_interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "written by a signal handler");
 
@@ -35,7 +34,7 @@ void end_now(int /*signal*/) {
 
 void ask_to_stop(int signal) {
   if (g_interrupted.exchange(true)) end_now(signal);
-  ::alarm(kGraceSeconds);
+  ::alarm(g_grace_seconds);
 }
 
 void do_nothing(int /*signal*/) {}
@@ -66,6 +65,10 @@ void handle_interrupts() {
   handle(SIGPIPE, do_nothing);
   // A file that may not grow (ulimit -f) is an error like a full disk.
   handle(SIGXFSZ, do_nothing);
+}
+
+void allow_seconds_to_stop(unsigned seconds) {
+  g_grace_seconds = seconds;
 }
 
 bool interrupted() {

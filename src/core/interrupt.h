@@ -12,6 +12,9 @@ constexpr int kInterruptedExitCode = 130;
 // fail with EPIPE instead.
 void handle_interrupts();
 
+// Work that has to end other programs needs longer than the usual second to stop.
+void allow_seconds_to_stop(unsigned seconds);
+
 // Cheap, for any thread: loops that can run for a second or more look at it.
 bool interrupted();
 

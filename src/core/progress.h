@@ -14,17 +14,18 @@
 #include <string>
 #include <string_view>
 
+#include "core/terminal_line.h"
+
 namespace assay::core {
 
 class Progress {
  public:
-  enum class Show { kOnTerminal, kNever };
+  using Show = TerminalLine::Show;
 
   // `doing` opens the line: "reading". `stream` is for tests.
   Progress(std::string doing, Show show, std::FILE* stream = stderr);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  ~Progress();
 
   void add_total(std::uint64_t bytes);
   void advance(std::uint64_t bytes);
@@ -38,14 +39,12 @@ class Progress {
   void draw(Clock::time_point now);
 
   std::string doing_;
-  std::FILE* stream_;
-  bool shown_;
   Clock::time_point start_ = Clock::now();
   std::atomic<std::uint64_t> total_bytes_{0};
   std::atomic<std::uint64_t> done_bytes_{0};
-  std::mutex mutex_;  // guards what follows, and the stream
+  std::mutex mutex_;  // guards what follows
+  TerminalLine line_;
   Clock::time_point drawn_ = start_;
-  bool on_screen_ = false;
 };
 
 // The line's text: "reading 120.0 of 480.0 MB, 240 MB/s, 2 s left" (1e6 bytes to a MB).
