@@ -38,12 +38,29 @@ struct Request {
 
 enum class Regression { kNone, kFound };
 
+// The one figure that says which of two configurations is better: the time of a step. NaN for
+// what is not known; percentages are positive when the test is better.
+struct Headline {
+  double baseline_ms = 0;  // mean over repetitions; of the whole trace when there are no steps
+  double test_ms = 0;
+  double change_percent = 0;
+  double change_percent_low = 0;  // confidence interval over repetitions
+  double change_percent_high = 0;
+  std::string verdict = {};  // "Better", "Similar", "Unknown: 1 run"
+  std::size_t baseline_runs = 0;
+  std::size_t test_runs = 0;
+  std::size_t baseline_steps = 0;  // over all runs
+  std::size_t test_steps = 0;
+  std::string repetition = {};  // what the interval counts: "run" or "step"; "" when there is none
+};
+
 struct CommandResult {
   model::Book summary = {};  // short tables, the most telling first; for the terminal
   std::optional<model::Book> book = std::nullopt;   // with Output::Kind::kBook
   std::vector<std::filesystem::path> written = {};  // files, in the order of their writing
   model::Warnings warnings = {};                    // of all traces
   Regression regression = Regression::kNone;        // compare only
+  std::optional<Headline> headline = std::nullopt;  // compare only, where a side has a timeline
 };
 
 // Which parts of a configuration's analysis to make.
@@ -69,7 +86,8 @@ core::Result<CommandResult> run_collectives(const CollectivesRequest& request,
                                             core::Progress& progress);
 
 // Both for a configuration (a folder with torch_profiler/rank*, or that folder itself). Output
-// folder: kAnalysisFolder in the configuration.
+// folder: kAnalysisFolder in the configuration. Of one with repeats (run_folders.h), for each:
+// kAnalysisFolder in the repeat, or repeatN in the output folder.
 inline constexpr const char* kAnalysisFolder = "tracelens_analysis";
 
 enum class FileNames { kDocumented, kAlsoLegacy };  // legacy: perf_rank<N>.xlsx besides
@@ -83,7 +101,7 @@ struct AnalyzeRequest : Request {
 
 core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Progress& progress);
 
-// Comparison of two configurations.
+// Comparison of two configurations, with or without repeats.
 enum class Source {
   kTraces,   // analyse again
   kReports,  // read what `analyze` left in kAnalysisFolder

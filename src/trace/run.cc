@@ -9,20 +9,24 @@
 
 #include "core/files.h"
 #include "core/parallel.h"
+#include "model/facts.h"
+#include "trace/run_folders.h"
 
 namespace assay::trace {
 namespace {
 
 namespace fs = std::filesystem;
 
-// What our own commands may have written beside the traces (`-o` with the folder of the input).
-bool is_report(std::string_view name) {
-  return name.ends_with("_individual_report.json") || name == "collective_all_ranks.json";
+// What our own commands may have written beside the traces (`-o` with the folder of the input, or
+// a sweep's record of the run).
+bool is_own_file(std::string_view name) {
+  return name.ends_with("_individual_report.json") || name == "collective_all_ranks.json" ||
+         name == model::kRunRecordFile;
 }
 
 bool is_trace_file(const fs::path& path) {
   const std::string name = path.filename().string();
-  return (name.ends_with(".json") || name.ends_with(".json.gz")) && !is_report(name) &&
+  return (name.ends_with(".json") || name.ends_with(".json.gz")) && !is_own_file(name) &&
          core::is_regular_file(path);
 }
 
@@ -81,6 +85,9 @@ core::Result<std::vector<RankFile>> files_in_folder(const fs::path& folder,
   std::vector<RankFile> found;
   for (const fs::path& file : ASSAY_TRY(trace_files_in(folder))) {
     found.push_back({rank_in_name(file.filename().string()), file});
+  }
+  if (const std::string hint = found.empty() ? repeats_hint(folder) : ""; !hint.empty()) {
+    return core::Error{fmt::format("'{}' holds repeated runs: {}", folder.string(), hint)};
   }
   if (found.empty()) {
     return core::Error{fmt::format(

@@ -6,6 +6,7 @@
 
 #include "core/files.h"
 #include "trace/run.h"
+#include "trace/run_folders.h"
 
 namespace assay::trace {
 namespace {
@@ -87,6 +88,29 @@ TEST_F(FindRankFiles, OwnReportsAreNoTraces) {
   add("rank0_individual_report_csvs/gpu_timeline.csv");
   EXPECT_EQ(found(), "0:rank0/a.json");
   EXPECT_TRUE(warnings_.empty());
+}
+
+// A sweep's record lies beside torch_profiler, or beside loose traces.
+TEST_F(FindRankFiles, RecordsOfRunsAreNoTraces) {
+  add("rank0.json");
+  add("sweep_run.json");
+  EXPECT_EQ(found(), "0:rank0.json");
+}
+
+TEST_F(FindRankFiles, RepeatsAreTold) {
+  for (const char* run : {"repeat10", "repeat2", "repeat1.failed", "repeat03"})
+    add(fs::path(run) / "torch_profiler/rank0/a.json");
+  EXPECT_THAT(found(), testing::HasSubstr("holds repeated runs: name one of them"));
+  const std::vector<RunFolder> runs = find_run_folders(folder_);
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].repeat, 2);
+  EXPECT_EQ(runs[1].path.filename(), "repeat10");
+  EXPECT_FALSE(runs_to_analyze(folder_, Compat::kTraceLens, warnings_).ok());
+
+  add("torch_profiler/rank0/a.json");
+  EXPECT_EQ(found(), "0:torch_profiler/rank0/a.json");
+  EXPECT_EQ(runs_to_analyze(folder_, Compat::kNone, warnings_).value().size(), 1U);
+  EXPECT_EQ(warnings_.all().size(), 1U);
 }
 
 }  // namespace

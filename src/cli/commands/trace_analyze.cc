@@ -9,7 +9,7 @@ class TraceAnalyze final : public Command {
   explicit TraceAnalyze(CLI::App& app) {
     app.add_option("CONFIG_DIR", request_.configuration,
                    "a configuration: a folder with torch_profiler/rank0, rank1, ..., or that "
-                   "torch_profiler folder")
+                   "torch_profiler folder, or a folder with repeat1, repeat2, ... of such")
         ->required();
     add_parts_options(app, request_.parts);
     add_output_options(app, presentation_, request_,
@@ -42,6 +42,9 @@ const CommandSpec kTraceAnalyze{
         "Writes individual_reports/rank<N>_individual_report and "
         "collective_reports/collective_all_ranks into the output folder, each with a JSON twin "
         "that 'assay trace compare --skip-tracelens' reads.\n\n"
+        "Each repeat of a configuration gets reports of its own, in repeat<N>/tracelens_analysis "
+        "or "
+        "under -o in repeat<N>.\n\n"
         "The traces are not touched; for a configuration that is read-only, -o writes elsewhere.",
     .examples =
         "assay trace analyze runs/ctas_16\n"

@@ -97,7 +97,11 @@ const CommandSpec kTraceCompare{
     .description =
         "Sets two configurations side by side. Changes are positive when the test is better. "
         "Every figure comes with its change, the 95 % confidence interval over the steps, "
-        "and a verdict: Better, Worse, or Similar when the interval holds zero.",
+        "and a verdict: Better, Worse, or Similar when the interval holds zero.\n\n"
+        "A configuration that was run several times is a folder with repeat1, repeat2, ... "
+        "Where both have repeats, the interval is over the runs: it then knows the noise between "
+        "repeated runs, not only that between steps. Where sweep_run.json lies beside the traces, "
+        "differences between machines and libraries are warned of.",
     .regression_means = "with --fail-on-regression: a step takes longer, beyond its noise",
     .examples =
         "assay trace compare --baseline runs/default --test runs/ctas_16 --output cmp\n"

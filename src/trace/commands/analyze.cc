@@ -1,11 +1,14 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "core/files.h"
 #include "report/book.h"
 #include "trace/commands/prepare.h"
+#include "trace/compare/combine.h"
 #include "trace/compare/timeline_summary.h"
+#include "trace/run_folders.h"
 #include "trace/sheet.h"
 
 namespace assay::trace {
@@ -69,17 +72,19 @@ core::Status make_folder(const AnalyzeRequest& request, const fs::path& folder) 
   return core::Error{made.error().message + "; name another folder with --output"};
 }
 
-}  // namespace
+fs::path output_folder(const AnalyzeRequest& request, const RunFolder& run) {
+  if (request.output.folder.empty()) return configuration_folder(run.path) / kAnalysisFolder;
+  return run.repeat == 0 ? request.output.folder : request.output.folder / run.path.filename();
+}
 
-core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Progress& progress) {
-  const fs::path inputs[] = {request.configuration};
+core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
+                                        const RunFolder& run_folder,
+                                        core::Progress& progress) {
+  const fs::path inputs[] = {run_folder.path};
   const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
-  const fs::path folder = request.output.folder.empty()
-                              ? configuration_folder(request.configuration) / kAnalysisFolder
-                              : request.output.folder;
+  const fs::path folder = output_folder(request, run_folder);
   ASSAY_TRY(make_folder(request, folder));
   CommandResult result;
-  result.summary.title = "Analysis of " + request.configuration.string();
   result.warnings = run.warnings();
   if (request.parts != Parts::kCollective) {
     ASSAY_TRY(add_individual_reports(run, request, folder, result));
@@ -91,6 +96,38 @@ core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Pro
   if (legacy && request.parts != Parts::kCollective) {
     ASSAY_TRY(add_legacy_names(run, request, folder, result));
   }
+  return result;
+}
+
+// On a terminal, which cuts the last columns, the repeat leads the row.
+model::Book summary_of(const std::vector<model::Book>& summaries, const std::vector<int>& repeats) {
+  model::Book summary = stacked_runs(summaries, repeats);
+  for (model::Table& table : summary.tables) {
+    const auto width = static_cast<std::ptrdiff_t>(table.columns.size());
+    std::rotate(table.columns.begin(), table.columns.end() - 1, table.columns.end());
+    for (auto row = table.cells.begin(); row != table.cells.end(); row += width)
+      std::rotate(row, row + width - 1, row + width);
+  }
+  return summary;
+}
+
+}  // namespace
+
+core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Progress& progress) {
+  CommandResult result;
+  std::vector<model::Book> summaries;
+  std::vector<int> repeats;
+  for (const RunFolder& run :
+       ASSAY_TRY(runs_to_analyze(request.configuration, request.options.compat, result.warnings))) {
+    CommandResult one = ASSAY_TRY(analyze_run(request, run, progress));
+    append(result.written, std::move(one.written));
+    merge_warnings(run, one.warnings, result.warnings);
+    summaries.push_back(std::move(one.summary));
+    repeats.push_back(run.repeat);
+  }
+  const bool once = repeats.front() == 0;
+  result.summary = once ? std::move(summaries.front()) : summary_of(summaries, repeats);
+  result.summary.title = "Analysis of " + request.configuration.string();
   return result;
 }
 

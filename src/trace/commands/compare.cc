@@ -2,8 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 #include "trace/commands/configuration_reader.h"
 #include "trace/commands/prepare.h"
+#include "trace/compare/timeline_comparison.h"
+#include "trace/run_folders.h"
 
 namespace assay::trace {
 namespace {
@@ -15,22 +19,67 @@ struct Loaded {
   model::Warnings warnings;
 };
 
+// One run of a side. Its traces are gone again when it returns.
+core::Result<Configuration> load_run(const fs::path& path,
+                                     const CompareRequest& request,
+                                     core::Progress& progress,
+                                     model::Warnings& warnings) {
+  Configuration run;
+  if (request.source == Source::kReports) {
+    run = ASSAY_TRY(read_configuration(path, request.parts, request.options.compat));
+  } else {
+    const fs::path inputs[] = {path};
+    const AnalyzedRun analyzed = ASSAY_TRY(analyze_files(inputs, request, progress));
+    run = configuration_of(analyzed, request.parts);
+    warnings.merge(analyzed.warnings());
+  }
+  if (request.options.compat != Compat::kNone) return run;
+  if (auto facts = read_environment(path, warnings))
+    run.environments = {{.run = 0, .facts = std::move(*facts)}};
+  return run;
+}
+
 core::Result<Loaded> load(const fs::path& path,
                           const std::string& label,
                           const CompareRequest& request,
                           core::Progress& progress) {
   Loaded loaded;
-  if (request.source == Source::kReports) {
-    loaded.configuration =
-        ASSAY_TRY(read_configuration(path, request.parts, request.options.compat));
-  } else {
-    const fs::path inputs[] = {path};
-    const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
-    loaded.configuration = configuration_of(run, request.parts);
-    loaded.warnings = run.warnings();
+  std::vector<Configuration> runs;
+  std::vector<int> repeats;
+  for (const RunFolder& run :
+       ASSAY_TRY(runs_to_analyze(path, request.options.compat, loaded.warnings))) {
+    model::Warnings warnings;
+    runs.push_back(ASSAY_TRY(load_run(run.path, request, progress, warnings)));
+    merge_warnings(run, warnings, loaded.warnings);
+    repeats.push_back(run.repeat);
   }
+  loaded.configuration = join_runs(std::move(runs), repeats);
   loaded.configuration.label = label.empty() ? path_label(path) : label;
   return loaded;
+}
+
+void warn_of_environments(const Answer& answer, model::Warnings& warnings) {
+  for (const EnvironmentDifference& difference : answer.environment_differences)
+    warnings.add("measured with " + in_words(difference),
+                 "the comparison may show that difference instead", difference.first_run,
+                 difference.runs_differing);
+}
+
+std::optional<Headline> headline_of(const Answer& answer, const Sides& sides) {
+  const Change& change = answer.headline;
+  if (std::isnan(change.baseline) && std::isnan(change.test)) return std::nullopt;
+  const Repetition repetition = answer.basis.repetition;
+  return Headline{.baseline_ms = change.baseline,
+                  .test_ms = change.test,
+                  .change_percent = change.percent,
+                  .change_percent_low = change.percent_low,
+                  .change_percent_high = change.percent_high,
+                  .verdict = timeline_verdict(change, answer.basis),
+                  .baseline_runs = sides.baseline.runs.size(),
+                  .test_runs = sides.test.runs.size(),
+                  .baseline_steps = answer.baseline_steps,
+                  .test_steps = answer.test_steps,
+                  .repetition = repetition == Repetition::kNone ? "" : noun(repetition)};
 }
 
 core::Status write_books(const Comparison& comparison,
@@ -95,6 +144,8 @@ core::Result<CommandResult> run_compare(const CompareRequest& request, core::Pro
   CommandResult result;
   result.warnings = baseline.warnings;
   result.warnings.merge(test.warnings);
+  warn_of_environments(comparison.answer, result.warnings);
+  result.headline = headline_of(comparison.answer, sides);
   result.summary.title = "Comparison";
   if (const model::Table* dashboard = comparison.final_report.find("Summary_Dashboard")) {
     result.summary.tables.push_back(terminal_summary(*dashboard, sides));

@@ -8,6 +8,7 @@
 
 #include "core/files.h"
 #include "report/book.h"
+#include "trace/compare/combine.h"
 
 namespace assay::trace {
 namespace {
@@ -94,6 +95,12 @@ LeftOut left_out_of(const std::vector<RankReport>& reports) {
   return left_out;
 }
 
+// The folder of the run, of which `path` may be the torch_profiler or the analysis folder.
+fs::path own_folder(const fs::path& path) {
+  const fs::path folder = configuration_folder(path);
+  return folder.filename() == kAnalysisFolder ? folder.parent_path() : folder;
+}
+
 }  // namespace
 
 Configuration configuration_of(const AnalyzedRun& run, Parts parts) {
@@ -125,10 +132,41 @@ core::Result<Configuration> read_configuration(const fs::path& path, Parts parts
   return configuration;
 }
 
+Configuration join_runs(std::vector<Configuration> runs, const std::vector<int>& repeats) {
+  if (repeats.front() == 0) return std::move(runs.front());
+  Configuration joined;
+  joined.runs = repeats;
+  std::vector<model::Book> collectives;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (RankReport& report : runs[i].ranks) {
+      report.run = repeats[i];
+      joined.ranks.push_back(std::move(report));
+    }
+    for (RunEnvironment& environment : runs[i].environments)
+      joined.environments.push_back({repeats[i], std::move(environment.facts)});
+    collectives.push_back(std::move(runs[i].collectives));
+  }
+  joined.collectives = stacked_runs(collectives, repeats);
+  if (!joined.ranks.empty()) joined.left_out = left_out_of(joined.ranks);
+  return joined;
+}
+
+std::optional<model::Facts> read_environment(const fs::path& run_folder,
+                                             model::Warnings& warnings) {
+  const fs::path file = own_folder(run_folder) / model::kRunRecordFile;
+  if (!core::is_regular_file(file)) return std::nullopt;
+  const auto book = report::read_json(file, {model::kEnvironmentTable});
+  if (!book.ok()) {
+    warnings.add("unreadable record of a run",
+                 "what it was measured with is not known, nor compared", book.error().message);
+    return std::nullopt;
+  }
+  model::Facts facts = model::facts_of(book.value().find(model::kEnvironmentTable));
+  return facts.empty() ? std::nullopt : std::optional(std::move(facts));
+}
+
 std::string path_label(const fs::path& path) {
-  fs::path folder = configuration_folder(path);
-  if (folder.filename() == kAnalysisFolder) folder = folder.parent_path();
-  return folder.filename().string();
+  return own_folder(path).filename().string();
 }
 
 }  // namespace assay::trace

@@ -21,13 +21,24 @@ std::string percent_in_words(const Change& change) {
                      change.percent >= 0 ? "less" : "more");
 }
 
+// ", 9.8 … 10.2 µs over 3 runs to 8.8 … 9.1 µs over 2 runs": the noise between runs, where it is
+// known.
+std::string runs_in_words(const CollectiveChange& change) {
+  if (change.repetition != Repetition::kRun) return "";
+  const Change& latency = change.latency_us;
+  return fmt::format(", {} to {}",
+                     range_in_words(latency.baseline_range, "µs", latency.baseline_count, 1),
+                     range_in_words(latency.test_range, "µs", latency.test_count, 1));
+}
+
 std::string collective_in_words(const CollectiveChange& change) {
   const Change& latency = change.latency_us;
+  const std::string verdict = verdict_text(latency, noun(change.repetition));
   std::string text = fmt::format("{}: latency ", change.name);
   if (latency.verdict == Verdict::kOnlyBaseline || latency.verdict == Verdict::kOnlyTest)
-    return text + verdict_text(latency, "instance");
-  text += fmt::format("{:.1f} to {:.1f} µs ({}{})", latency.baseline, latency.test,
-                      percent_in_words(latency), verdict_text(latency, "instance"));
+    return text + verdict;
+  text += fmt::format("{:.1f} to {:.1f} µs ({}{}{})", latency.baseline, latency.test,
+                      percent_in_words(latency), verdict, runs_in_words(change));
   if (!std::isnan(change.bus_gbps.difference))
     text += fmt::format(", bus bandwidth {:.1f} to {:.1f} GB/s", change.bus_gbps.baseline,
                         change.bus_gbps.test);
@@ -46,20 +57,37 @@ void add_collectives(std::vector<AnswerLine>& lines, const Sides& sides) {
     lines.push_back({"What did the collectives with most time do?", core::join(texts, "; ") + "."});
 }
 
+std::size_t rank_count(const Configuration& side) {
+  std::set<int> ranks;
+  for (const RankReport& report : side.ranks)
+    ranks.insert(report.rank);
+  return ranks.size();
+}
+
+std::size_t step_count(const std::vector<TimelineFigure>& figures, Basis basis) {
+  std::set<std::pair<int, std::int64_t>> steps;
+  for (const TimelineFigure& figure : figures)
+    if (basis.window == Basis::Window::kStep) steps.emplace(figure.run, figure.step);
+  return steps.size();
+}
+
+bool repeated(const Configuration& side) {
+  return side.runs.size() > 1;
+}
+
 std::string side_in_words(const Configuration& side,
                           Basis basis,
                           const std::vector<TimelineFigure>& figures) {
-  std::set<std::int64_t> steps;
-  for (const TimelineFigure& figure : figures)
-    if (basis == Basis::kPerStep) steps.insert(figure.step);
-  return fmt::format("{}: {} ranks, {} profiled steps", side.label, side.ranks.size(),
-                     steps.size());
+  const std::string runs =
+      repeated(side) ? counted(side.runs.size(), Repetition::kRun) + ", " : std::string();
+  return fmt::format("{}: {}{} ranks, {} profiled steps", side.label, runs, rank_count(side),
+                     step_count(figures, basis));
 }
 
 std::string compared_in_words(const Sides& sides, const TimelinePair& pair) {
   std::string text = side_in_words(sides.baseline, pair.basis, pair.baseline) + "; " +
                      side_in_words(sides.test, pair.basis, pair.test) + ".";
-  if (sides.baseline.ranks.size() != sides.test.ranks.size())
+  if (rank_count(sides.baseline) != rank_count(sides.test))
     text += " The numbers of ranks differ, so the two did not do the same work.";
   return text;
 }
@@ -74,13 +102,26 @@ void add_left_out(std::vector<AnswerLine>& lines, const Sides& sides) {
     if (!side->left_out) continue;
     const LeftOut& left_out = *side->left_out;
     texts.push_back(
-        fmt::format("{}: {} ({:.1f} ms over all ranks) leaked from before the profile, {} "
+        fmt::format("{}: {} ({:.1f} ms over all {}) leaked from before the profile, {} "
                     "({:.1f} ms) outside the profiled steps",
                     side->label, kernels(left_out.leaked_kernels), left_out.leaked_ms,
-                    kernels(left_out.outside_kernels), left_out.outside_ms));
+                    repeated(*side) ? "ranks and runs" : "ranks", kernels(left_out.outside_kernels),
+                    left_out.outside_ms));
   }
   if (!texts.empty())
     lines.push_back({"What is left out of these figures?", core::join(texts, "; ") + "."});
+}
+
+void add_environment(Answer& answer, const Sides& sides) {
+  answer.environment_differences = environment_differences(sides);
+  if (!environments_known(sides)) return;
+  std::vector<std::string> texts;
+  for (const EnvironmentDifference& difference : answer.environment_differences)
+    texts.push_back(in_words(difference));
+  answer.lines.push_back(
+      {"Was all else the same?", texts.empty() ? "Yes, as far as the runs recorded it."
+                                               : "No. Measured with " + core::join(texts, "; ") +
+                                                     ". The comparison may show that instead."});
 }
 
 }  // namespace
@@ -88,25 +129,28 @@ void add_left_out(std::vector<AnswerLine>& lines, const Sides& sides) {
 Answer answer(const Sides& sides) {
   const double confidence = sides.options.confidence;
   const TimelinePair pair = timeline_pair(sides);
-  const std::vector<TimelineChange> changes =
-      compare_series(mean_over_ranks(pair.baseline), mean_over_ranks(pair.test), confidence);
+  const std::vector<TimelineChange> changes = compare_means(pair, confidence);
   Answer result;
   result.headline = single_change(std::nan(""), std::nan(""), model::Better::kLower);
   if (const TimelineChange* found = headline(changes)) {
     result.headline = found->time_ms;
     result.regression = found->time_ms.verdict == Verdict::kWorse;
     result.lines = {{"Which setting is better?", headline_in_words(*found, pair.basis, sides)},
-                    {"Is it real?", is_it_real(*found, pair.basis, confidence)},
+                    {"Is it real?", is_it_real(*found, pair, sides)},
                     {"Where does it come from?", parts_in_words(changes, pair.basis)},
                     {"Do the ranks agree?", ranks_in_words(pair, found->type, confidence)}};
   } else {
     result.lines = {{"Which setting is better?", "Unknown: neither side has a timeline."}};
   }
-  const std::string whole =
-      pair.basis == Basis::kPerStep ? whole_window_in_words(sides) : std::string();
+  result.basis = pair.basis;
+  result.baseline_steps = step_count(pair.baseline, pair.basis);
+  result.test_steps = step_count(pair.test, pair.basis);
+  const bool steps = pair.basis.window == Basis::Window::kStep;
+  const std::string whole = steps ? whole_window_in_words(sides) : std::string();
   if (!whole.empty()) result.lines.push_back({"And over the whole profiled window?", whole});
   add_collectives(result.lines, sides);
   result.lines.push_back({"What was compared?", compared_in_words(sides, pair)});
+  add_environment(result, sides);
   add_left_out(result.lines, sides);
   return result;
 }

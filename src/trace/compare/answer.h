@@ -8,6 +8,8 @@
 #include "model/table.h"
 #include "trace/compare/change.h"
 #include "trace/compare/configuration.h"
+#include "trace/compare/environment.h"
+#include "trace/compare/timeline_samples.h"
 
 namespace assay::trace {
 
@@ -21,6 +23,10 @@ struct Answer {
   Change headline;                // per step; NaN means when a side has no timeline
   // The headline is Worse: its confidence interval leaves out zero.
   bool regression = false;
+  Basis basis;                     // of the headline
+  std::size_t baseline_steps = 0;  // over all runs; 0 when the basis is whole traces
+  std::size_t test_steps = 0;
+  std::vector<EnvironmentDifference> environment_differences;
 };
 
 Answer answer(const Sides& sides);

@@ -46,6 +46,10 @@ Verdict judge(const Change& change, const core::Difference& interval, model::Bet
   return direction(interval.difference, better);
 }
 
+Range range_of(std::span<const double> values) {
+  return {.low = core::minimum(values), .high = core::maximum(values)};
+}
+
 }  // namespace
 
 double percent_better(double baseline, double test, model::Better better) {
@@ -59,6 +63,8 @@ Change measure_change(std::span<const double> baseline,
   Change change = single_change(core::mean(baseline), core::mean(test), better);
   change.baseline_count = baseline.size();
   change.test_count = test.size();
+  change.baseline_range = range_of(baseline);
+  change.test_range = range_of(test);
   const core::Difference interval = core::welch_difference(baseline, test, confidence);
   change.low = interval.low;
   change.high = interval.high;
@@ -82,6 +88,8 @@ Change single_change(double baseline, double test, model::Better better) {
   change.ratio = ratio_of(baseline, test);
   change.baseline_count = std::isnan(baseline) ? 0 : 1;
   change.test_count = std::isnan(test) ? 0 : 1;
+  change.baseline_range = {.low = baseline, .high = baseline};
+  change.test_range = {.low = test, .high = test};
   change.verdict = judge(change, core::Difference{}, better);
   return change;
 }

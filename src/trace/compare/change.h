@@ -22,6 +22,12 @@ enum class Verdict {
   kOnlyTest,
 };
 
+// The extremes of some values; NaN without any.
+struct Range {
+  double low = 0;
+  double high = 0;
+};
+
 // Percentages are of the baseline's mean, and positive when the test is better (for a figure
 // without a good direction: when it is smaller). NaN where there is no value.
 struct Change {
@@ -36,11 +42,13 @@ struct Change {
   double ratio = 0;  // test / baseline
   std::size_t baseline_count = 0;
   std::size_t test_count = 0;
+  Range baseline_range;  // of the repetitions
+  Range test_range;
   Verdict verdict = Verdict::kUnknown;
 };
 
-// The values of each side must be independent repetitions (steps, or instances), not ranks of
-// one step. The interval is Welch's.
+// The values of each side must be independent repetitions (runs, steps, or instances), not ranks
+// of one step. The interval is Welch's.
 Change measure_change(std::span<const double> baseline,
                       std::span<const double> test,
                       model::Better better,

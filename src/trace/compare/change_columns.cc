@@ -48,6 +48,27 @@ void append_change(std::vector<model::Cell>& row, const Change& change, ChangeDe
   row.push_back(cell_of(change.ratio));
 }
 
+void append_range_columns(model::Table& table,
+                          const Sides& sides,
+                          const Metric& metric,
+                          Repetition repetition) {
+  if (repetition != Repetition::kRun) return;
+  for (const Configuration* side : {&sides.baseline, &sides.test})
+    for (const char* extreme : {"_run_min_", "_run_max_"})
+      table.columns.push_back({.name = side->label + extreme + metric.name,
+                               .unit = metric.unit,
+                               .better = metric.better,
+                               .description = "of the runs' means"});
+}
+
+void append_ranges(std::vector<model::Cell>& row, const Change& change, Repetition repetition) {
+  if (repetition != Repetition::kRun) return;
+  for (const Range& range : {change.baseline_range, change.test_range}) {
+    row.push_back(cell_of(range.low));
+    row.push_back(cell_of(range.high));
+  }
+}
+
 void style_as_comparison(model::Table& table, const Sides& sides) {
   table.style.excel_table = sides.options.compat == Compat::kNone;
   for (const model::Column& column : table.columns)

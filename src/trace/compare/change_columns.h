@@ -7,6 +7,7 @@
 #include "model/table.h"
 #include "trace/compare/change.h"
 #include "trace/compare/configuration.h"
+#include "trace/compare/repetitions.h"
 
 namespace assay::trace {
 
@@ -29,6 +30,14 @@ void append_change(std::vector<model::Cell>& row, const Change& change, ChangeDe
 
 // A figure of each side without judgement: {B}_x, {T}_x.
 void append_pair_columns(model::Table& table, const Sides& sides, const Metric& metric);
+
+// What repeated runs differ by, for kRun; nothing else: {B}_run_min_x, {B}_run_max_x, and {T}'s.
+void append_range_columns(model::Table& table,
+                          const Sides& sides,
+                          const Metric& metric,
+                          Repetition repetition);
+
+void append_ranges(std::vector<model::Cell>& row, const Change& change, Repetition repetition);
 
 // A visible comparison sheet: an Excel table, percentages coloured.
 void style_as_comparison(model::Table& table, const Sides& sides);

@@ -19,6 +19,8 @@ namespace {
 using model::Better;
 using model::Cell;
 
+constexpr double kMicrosInMilli = 1000;
+
 // Where one kind of collective keeps its instances and its time.
 struct InstanceSheet {
   std::string source;
@@ -62,24 +64,47 @@ const InstanceSheet& all_to_allv() {
 struct Side {
   const model::Table* table;
   const RowNumbers& rows;
+  std::size_t runs;
 };
+
+Side baseline_of(const SheetPair& sheets, const JoinedRows& joined, const Sides& sides) {
+  return {.table = sheets.baseline, .rows = joined.baseline, .runs = sides.baseline.runs.size()};
+}
+
+Side test_of(const SheetPair& sheets, const JoinedRows& joined, const Sides& sides) {
+  return {.table = sheets.test, .rows = joined.test, .runs = sides.test.runs.size()};
+}
+
+RunTotals totals_ms(const std::vector<RunValue>& times_us, const Side& side) {
+  RunTotals totals = run_totals(times_us, side.runs);
+  totals.sum /= kMicrosInMilli;
+  return totals;
+}
+
+// How values become repetitions, and how these are judged.
+struct Judge {
+  Repetition repetition;
+  double confidence;
+
+  [[nodiscard]] Change change(const std::vector<RunValue>& baseline,
+                              const std::vector<RunValue>& test,
+                              Better better) const {
+    return measure_change(repetitions(baseline, repetition), repetitions(test, repetition), better,
+                          confidence);
+  }
+};
+
+Judge judge_of(const Sides& sides) {
+  return {.repetition = repetition(sides, Repetition::kInstance),
+          .confidence = sides.options.confidence};
+}
 
 Change bandwidth_change(const Side& baseline,
                         const Side& test,
                         const std::string& quantity,
-                        double confidence) {
-  return measure_change(bandwidths_gbps(baseline.table, baseline.rows, quantity),
-                        bandwidths_gbps(test.table, test.rows, quantity), Better::kHigher,
-                        confidence);
-}
-
-// Sums of different numbers of instances are shown and not compared.
-Change total_change(const std::vector<double>& baseline_us, const std::vector<double>& test_us) {
-  Change change =
-      single_change(core::sum(baseline_us) / 1000, core::sum(test_us) / 1000, Better::kLower);
-  if (baseline_us.size() != test_us.size())
-    change.difference = change.percent = change.ratio = std::nan("");
-  return change;
+                        const Judge& judge) {
+  return judge.change(bandwidths_gbps(baseline.table, baseline.rows, quantity),
+                      bandwidths_gbps(test.table, test.rows, quantity), Better::kHigher);
 }
 
 std::vector<model::Column> key_columns(const std::vector<std::string>& keys) {
@@ -90,10 +115,14 @@ std::vector<model::Column> key_columns(const std::vector<std::string>& keys) {
 }
 
 void append_columns(model::Table& table, const InstanceSheet& sheet, const Sides& sides) {
+  const Repetition repeated_by = judge_of(sides).repetition;
+  if (repeated_by == Repetition::kRun)
+    append_pair_columns(table, sides, {.name = "runs", .better = Better::kNeither});
   for (const char* name : {"count", "channels", "threads"})
     append_pair_columns(table, sides, {.name = name, .better = Better::kNeither});
   append_change_columns(table, sides, {.name = sheet.time_column + "_mean", .unit = "us"},
                         ChangeDetail::kInterval);
+  append_range_columns(table, sides, {.name = sheet.time_column, .unit = "us"}, repeated_by);
   table.columns.push_back({.name = "status", .description = "Similar when the interval holds 0"});
   for (const std::string& quantity : sheet.bandwidths)
     append_change_columns(
@@ -114,39 +143,48 @@ void append_pair(std::vector<Cell>& row, const Cell& baseline, const Cell& test)
 std::vector<Cell> instance_row(const InstanceSheet& sheet,
                                const SheetPair& sheets,
                                const JoinedRows& joined,
-                               double confidence) {
-  const Side baseline{.table = sheets.baseline, .rows = joined.baseline};
-  const Side test{.table = sheets.test, .rows = joined.test};
+                               const Sides& sides) {
+  const Judge judge = judge_of(sides);
+  const Side baseline = baseline_of(sheets, joined, sides);
+  const Side test = test_of(sheets, joined, sides);
+  const auto times_b = instance_values(baseline.table, baseline.rows, sheet.time_column);
+  const auto times_t = instance_values(test.table, test.rows, sheet.time_column);
+  const Change latency = judge.change(times_b, times_t, Better::kLower);
   std::vector<Cell> row = joined.key;
+  if (judge.repetition == Repetition::kRun)
+    append_pair(row, static_cast<std::int64_t>(latency.baseline_count),
+                static_cast<std::int64_t>(latency.test_count));
   append_pair(row, static_cast<std::int64_t>(joined.baseline.size()),
               static_cast<std::int64_t>(joined.test.size()));
   for (const char* column : {"channels", "threads"})
     append_pair(row, distinct_values(baseline.table, baseline.rows, column),
                 distinct_values(test.table, test.rows, column));
-  const auto times_b = instance_values(baseline.table, baseline.rows, sheet.time_column);
-  const auto times_t = instance_values(test.table, test.rows, sheet.time_column);
-  const Change latency = measure_change(times_b, times_t, Better::kLower, confidence);
   append_change(row, latency, ChangeDetail::kInterval);
-  row.emplace_back(verdict_text(latency, "instance"));
+  append_ranges(row, latency, judge.repetition);
+  row.emplace_back(verdict_text(latency, noun(judge.repetition)));
   for (const std::string& quantity : sheet.bandwidths)
-    append_change(row, bandwidth_change(baseline, test, quantity, confidence),
-                  ChangeDetail::kMeans);
-  append_change(row, total_change(times_b, times_t), ChangeDetail::kMeans);
+    append_change(row, bandwidth_change(baseline, test, quantity, judge), ChangeDetail::kMeans);
+  append_change(row, total_change(totals_ms(times_b, baseline), totals_ms(times_t, test)),
+                ChangeDetail::kMeans);
   for (const std::string& other : sheet.others)
-    append_pair(row, cell_of(core::mean(instance_values(baseline.table, baseline.rows, other))),
-                cell_of(core::mean(instance_values(test.table, test.rows, other))));
+    append_pair(row, cell_of(core::mean(plain_values(baseline.table, baseline.rows, other))),
+                cell_of(core::mean(plain_values(test.table, test.rows, other))));
   return row;
 }
 
-double total_time(const InstanceSheet& sheet, const SheetPair& sheets, const JoinedRows& joined) {
-  return std::max(core::sum(instance_values(sheets.baseline, joined.baseline, sheet.time_column)),
-                  core::sum(instance_values(sheets.test, joined.test, sheet.time_column)));
+double total_time(const InstanceSheet& sheet, const Side& side) {
+  return run_totals(instance_values(side.table, side.rows, sheet.time_column), side.runs).sum;
 }
 
-std::vector<JoinedRows> longest_first(const InstanceSheet& sheet, const SheetPair& sheets) {
+std::vector<JoinedRows> longest_first(const InstanceSheet& sheet,
+                                      const SheetPair& sheets,
+                                      const Sides& sides) {
   std::vector<std::pair<double, JoinedRows>> keyed;
-  for (JoinedRows& joined : outer_join(sheets, with_process_group(sheets, sheet.keys)))
-    keyed.emplace_back(total_time(sheet, sheets, joined), std::move(joined));
+  for (JoinedRows& joined : outer_join(sheets, with_process_group(sheets, sheet.keys))) {
+    const double time = std::max(total_time(sheet, baseline_of(sheets, joined, sides)),
+                                 total_time(sheet, test_of(sheets, joined, sides)));
+    keyed.emplace_back(time, std::move(joined));
+  }
   std::stable_sort(keyed.begin(), keyed.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<JoinedRows> result;
@@ -168,9 +206,10 @@ model::Table compare_instances(const InstanceSheet& sheet, const Sides& sides) {
                      .title = sheet.title,
                      .columns = key_columns(with_process_group(sheets, sheet.keys))};
   table.notes = missing_sheet_notes(sheets, sides);
+  if (judge_of(sides).repetition == Repetition::kRun) table.title += "; interval over runs";
   append_columns(table, sheet, sides);
-  for (const JoinedRows& joined : longest_first(sheet, sheets))
-    table.add_row(instance_row(sheet, sheets, joined, sides.options.confidence));
+  for (const JoinedRows& joined : longest_first(sheet, sheets, sides))
+    table.add_row(instance_row(sheet, sheets, joined, sides));
   style_as_comparison(table, sides);
   return table;
 }
@@ -188,19 +227,20 @@ std::vector<CollectiveChange> compare_collectives(const Sides& sides) {
   const InstanceSheet& sheet = implicit_sync();
   const SheetPair sheets = sheet_pair(sides, sheet.source);
   const auto key_count = static_cast<std::ptrdiff_t>(sheet.keys.size());
+  const Judge judge = judge_of(sides);
   std::vector<CollectiveChange> changes;
-  for (const JoinedRows& joined : longest_first(sheet, sheets)) {
-    const Side baseline{.table = sheets.baseline, .rows = joined.baseline};
-    const Side test{.table = sheets.test, .rows = joined.test};
+  for (const JoinedRows& joined : longest_first(sheet, sheets, sides)) {
+    const Side baseline = baseline_of(sheets, joined, sides);
+    const Side test = test_of(sheets, joined, sides);
     const auto times_b = instance_values(baseline.table, baseline.rows, sheet.time_column);
     const auto times_t = instance_values(test.table, test.rows, sheet.time_column);
-    const double confidence = sides.options.confidence;
     changes.push_back(
         {.name = collective_name(RowKey(joined.key.end() - key_count, joined.key.end() - 1)),
-         .latency_us = measure_change(times_b, times_t, Better::kLower, confidence),
-         .baseline_total_ms = core::sum(times_b) / 1000,
-         .test_total_ms = core::sum(times_t) / 1000,
-         .bus_gbps = bandwidth_change(baseline, test, "bus bw", confidence),
+         .repetition = judge.repetition,
+         .latency_us = judge.change(times_b, times_t, Better::kLower),
+         .baseline_total_ms = totals_ms(times_b, baseline).sum,
+         .test_total_ms = totals_ms(times_t, test).sum,
+         .bus_gbps = bandwidth_change(baseline, test, "bus bw", judge),
          .baseline_channels =
              model::text(distinct_values(baseline.table, baseline.rows, "channels")),
          .test_channels = model::text(distinct_values(test.table, test.rows, "channels"))});

@@ -1,5 +1,7 @@
 #include "trace/compare/collective_figures.h"
 
+#include <cmath>
+#include <optional>
 #include <set>
 
 #include "core/text.h"
@@ -10,22 +12,43 @@ namespace {
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 
+int run_number(const model::Cell& cell) {
+  const auto* run = std::get_if<std::int64_t>(&cell);
+  return run == nullptr ? 0 : static_cast<int>(*run);
+}
+
 }  // namespace
 
-std::vector<double> instance_values(const model::Table* table,
-                                    const RowNumbers& rows,
-                                    std::string_view column) {
+std::vector<RunValue> instance_values(const model::Table* table,
+                                      const RowNumbers& rows,
+                                      std::string_view column) {
+  std::vector<RunValue> values;
+  const auto position = table == nullptr ? std::nullopt : table->column(column);
+  if (!position) return values;
+  const auto run = table->column(kRepeatColumn);
+  values.reserve(rows.size());
+  for (const std::size_t row : rows) {
+    const double value = model::number(table->at(row, *position));
+    if (std::isnan(value)) continue;
+    values.push_back({.run = run ? run_number(table->at(row, *run)) : 0, .value = value});
+  }
+  return values;
+}
+
+std::vector<double> plain_values(const model::Table* table,
+                                 const RowNumbers& rows,
+                                 std::string_view column) {
   return table == nullptr ? std::vector<double>{} : numbers(*table, rows, column);
 }
 
-std::vector<double> bandwidths_gbps(const model::Table* table,
-                                    const RowNumbers& rows,
-                                    std::string_view quantity) {
+std::vector<RunValue> bandwidths_gbps(const model::Table* table,
+                                      const RowNumbers& rows,
+                                      std::string_view quantity) {
   const std::string name(quantity);
-  std::vector<double> values = instance_values(table, rows, name + " (GB/s)");
+  std::vector<RunValue> values = instance_values(table, rows, name + " (GB/s)");
   if (table == nullptr || table->column(name + " (GiB/s)")) return values;
-  for (double& value : values)
-    value *= kGibibyte / 1e9;
+  for (RunValue& value : values)
+    value.value *= kGibibyte / 1e9;
   return values;
 }
 

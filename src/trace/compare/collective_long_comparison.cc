@@ -20,27 +20,29 @@ using model::Cell;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// One side's durations of a key, µs.
+// One side's durations of a key, µs. Sums and counts are of a run: means over runs.
 struct Durations {
   std::int64_t ranks = 0;
-  std::int64_t operations = 0;
+  double operations = 0;
+  bool even = true;  // all runs have equally many operations
   double sum = kNaN;
   double mean = kNaN;
   double min = kNaN;
   double max = kNaN;
 };
 
-Durations durations(const model::Table* table, const RowNumbers& rows) {
+Durations durations(const model::Table* table, const RowNumbers& rows, std::size_t runs) {
   Durations result;
   if (rows.empty()) return result;
-  const auto ranks = instance_values(table, rows, "rank");
+  const auto ranks = plain_values(table, rows, "rank");
   result.ranks = static_cast<std::int64_t>(std::set<double>(ranks.begin(), ranks.end()).size());
-  const double operations = core::sum(instance_values(table, rows, "operation_count"));
-  result.operations = static_cast<std::int64_t>(operations);
-  result.sum = core::sum(instance_values(table, rows, "dur_sum"));
-  if (operations > 0) result.mean = result.sum / operations;
-  result.min = core::minimum(instance_values(table, rows, "dur_min"));
-  result.max = core::maximum(instance_values(table, rows, "dur_max"));
+  const auto operations = run_sums(instance_values(table, rows, "operation_count"));
+  result.operations = operations.empty() ? 0 : core::mean(operations);
+  result.even = operations.size() == runs && core::minimum(operations) == core::maximum(operations);
+  result.sum = run_totals(instance_values(table, rows, "dur_sum"), runs).sum;
+  if (result.operations > 0) result.mean = result.sum / result.operations;
+  result.min = core::minimum(plain_values(table, rows, "dur_min"));
+  result.max = core::maximum(plain_values(table, rows, "dur_max"));
   return result;
 }
 
@@ -58,15 +60,18 @@ std::string present_in(const JoinedRows& joined, const Sides& sides) {
 }
 
 std::vector<Cell> long_row(const SheetPair& sheets, const JoinedRows& joined, const Sides& sides) {
-  const Durations b = durations(sheets.baseline, joined.baseline);
-  const Durations t = durations(sheets.test, joined.test);
+  const Durations b = durations(sheets.baseline, joined.baseline, sides.baseline.runs.size());
+  const Durations t = durations(sheets.test, joined.test, sides.test.runs.size());
   std::vector<Cell> row = joined.key;
   row.emplace_back(present_in(joined, sides));
-  for (const std::int64_t value : {b.ranks, t.ranks, b.operations, t.operations})
-    row.emplace_back(value);
+  for (const std::int64_t ranks : {b.ranks, t.ranks})
+    row.emplace_back(ranks);
+  for (const double operations : {b.operations, t.operations})
+    row.push_back(normalized(operations));
   Change sum = single_change(b.sum, t.sum, Better::kLower);
   // Sums of different numbers of operations are shown and not compared.
-  if (b.operations != t.operations) sum.difference = sum.percent = sum.ratio = kNaN;
+  if (!b.even || !t.even || b.operations != t.operations)
+    sum.difference = sum.percent = sum.ratio = kNaN;
   append_change(row, sum, ChangeDetail::kMeans);
   append_change(row, single_change(b.mean, t.mean, Better::kLower), ChangeDetail::kMeans);
   append_change(row, single_change(b.min, t.min, Better::kLower), ChangeDetail::kMeans);
@@ -85,6 +90,8 @@ model::Table compare_long(const Sides& sides) {
                      .columns = {}};
   for (const std::string& key : keys)
     table.columns.push_back({.name = key});
+  if (sides.baseline.runs.size() > 1 || sides.test.runs.size() > 1)
+    table.title += "; sums and counts are of a run";
   append_columns(table, sides);
   for (const JoinedRows& joined : outer_join(sheets, keys))
     table.add_row(long_row(sheets, joined, sides));

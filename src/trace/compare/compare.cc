@@ -7,6 +7,7 @@
 #include <cctype>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "trace/compare/collective_comparison.h"
 #include "trace/compare/combine.h"
@@ -37,11 +38,12 @@ core::Status check_label(const std::string& label) {
 
 core::Status check_side(const Configuration& side) {
   ASSAY_TRY(check_label(side.label));
-  std::set<int> ranks;
+  std::set<std::pair<int, int>> ranks;
   for (const RankReport& report : side.ranks)
-    if (!ranks.insert(report.rank).second)
+    if (!ranks.emplace(report.run, report.rank).second)
       return core::Error{
-          fmt::format("configuration '{}' has two reports of rank {}", side.label, report.rank)};
+          fmt::format("configuration '{}' has two reports of rank {}{}", side.label, report.rank,
+                      report.run > 0 ? fmt::format(" in repeat {}", report.run) : "")};
   if (side.ranks.empty() && side.collectives.tables.empty())
     return core::Error{fmt::format(
         "configuration '{}' has no timeline of any rank and no collective report", side.label)};

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/facts.h"
 #include "model/table.h"
 #include "trace/options.h"
 
@@ -19,6 +20,16 @@ namespace assay::trace {
 struct RankReport {
   int rank = 0;
   model::Book book;
+  int run = 0;  // N of repeatN; 0 when the configuration was run once
+};
+
+// The column that tells the runs of a configuration apart, where it has repeats.
+inline constexpr const char* kRepeatColumn = "repeat";
+
+// What one run was measured with.
+struct RunEnvironment {
+  int run = 0;
+  model::Facts facts;
 };
 
 // GPU work that the figures leave out, summed over ranks.
@@ -31,9 +42,13 @@ struct LeftOut {
 
 struct Configuration {
   std::string label;
-  std::vector<RankReport> ranks;
-  model::Book collectives;  // the sheets of the collective report; may be empty
+  std::vector<RankReport> ranks;  // of all runs
+  // The sheets of the collective report; may be empty. Those of several runs stand one below the
+  // other, with kRepeatColumn.
+  model::Book collectives;
   std::optional<LeftOut> left_out = std::nullopt;
+  std::vector<int> runs = {0};
+  std::vector<RunEnvironment> environments = {};  // of the runs that recorded theirs
 };
 
 struct CompareOptions {

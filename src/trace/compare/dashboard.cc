@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "trace/compare/change_columns.h"
 #include "trace/compare/rows.h"
 #include "trace/compare/timeline_comparison.h"
 #include "trace/compare/timeline_words.h"
@@ -23,6 +24,26 @@ model::Table empty_dashboard(std::vector<model::Column> columns) {
   return table;
 }
 
+std::vector<model::Column> dashboard_columns(const Sides& sides, Repetition repetition) {
+  const std::string interval = fmt::format("{:.0f} % CI ", 100 * sides.options.confidence);
+  std::vector<model::Column> columns = {
+      {.name = "Metric"},
+      {.name = "Baseline", .unit = "ms", .description = sides.baseline.label},
+      {.name = "Test", .unit = "ms", .description = sides.test.label},
+      {.name = "Improvement (%)", .unit = "%", .better = model::Better::kHigher},
+      {.name = interval + "low (%)", .unit = "%"},
+      {.name = interval + "high (%)", .unit = "%"}};
+  if (repetition == Repetition::kRun)
+    for (const char* name :
+         {"Baseline run min", "Baseline run max", "Test run min", "Test run max"})
+      columns.push_back({.name = name, .unit = "ms", .description = "of the runs' means"});
+  columns.push_back({.name = "Verdict"});
+  columns.push_back({.name = fmt::format("Baseline {}s", noun(repetition))});
+  columns.push_back({.name = fmt::format("Test {}s", noun(repetition))});
+  columns.push_back({.name = "In words"});
+  return columns;
+}
+
 // Decimal rounding of the exact binary value, as Python's round() does it.
 double rounded(double value) {
   return std::strtod(fmt::format("{:.2f}", value).c_str(), nullptr);
@@ -36,33 +57,24 @@ const char* tracelens_status(double improvement) {
 }  // namespace
 
 model::Table dashboard(const Sides& sides, const Answer& answer) {
-  const std::string interval = fmt::format("{:.0f} % CI ", 100 * sides.options.confidence);
-  model::Table table =
-      empty_dashboard({{.name = "Metric"},
-                       {.name = "Baseline", .unit = "ms", .description = sides.baseline.label},
-                       {.name = "Test", .unit = "ms", .description = sides.test.label},
-                       {.name = "Improvement (%)", .unit = "%", .better = model::Better::kHigher},
-                       {.name = interval + "low (%)", .unit = "%"},
-                       {.name = interval + "high (%)", .unit = "%"},
-                       {.name = "Verdict"},
-                       {.name = "Baseline steps"},
-                       {.name = "Test steps"},
-                       {.name = "In words"}});
+  const TimelinePair pair = timeline_pair(sides);
+  const Repetition repetition = pair.basis.repetition;
+  model::Table table = empty_dashboard(dashboard_columns(sides, repetition));
   table.style.color_scales = {"Improvement (%)"};
   for (const AnswerLine& line : answer.lines)
     table.notes.push_back(line.question + " " + line.answer);
-  const TimelinePair pair = timeline_pair(sides);
-  const bool steps = pair.basis == Basis::kPerStep;
-  for (const TimelineChange& change : compare_series(
-           mean_over_ranks(pair.baseline), mean_over_ranks(pair.test), sides.options.confidence)) {
+  for (const TimelineChange& change : compare_means(pair, sides.options.confidence)) {
     const Change& time = change.time_ms;
-    table.add_row({"GPU_" + change.type, cell_of(time.baseline), cell_of(time.test),
-                   cell_of(time.percent), cell_of(time.percent_low), cell_of(time.percent_high),
-                   timeline_verdict(time, pair.basis),
-                   static_cast<std::int64_t>(steps ? time.baseline_count : 0),
-                   static_cast<std::int64_t>(steps ? time.test_count : 0),
-                   change.type == kTotalTime ? headline_in_words(change, pair.basis, sides)
-                                             : in_words(change, pair.basis)});
+    std::vector<Cell> row = {"GPU_" + change.type,      cell_of(time.baseline),
+                             cell_of(time.test),        cell_of(time.percent),
+                             cell_of(time.percent_low), cell_of(time.percent_high)};
+    append_ranges(row, time, repetition);
+    row.emplace_back(timeline_verdict(time, pair.basis));
+    row.emplace_back(repetition_count(time.baseline_count, repetition));
+    row.emplace_back(repetition_count(time.test_count, repetition));
+    row.emplace_back(change.type == kTotalTime ? headline_in_words(change, pair.basis, sides)
+                                               : in_words(change, pair.basis));
+    table.add_row(std::move(row));
   }
   return table;
 }

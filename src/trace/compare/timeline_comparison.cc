@@ -20,7 +20,7 @@ const TimelineSeries& series_of(const SeriesByType& types, const std::string& ty
   return found == types.end() ? kNone : found->second;
 }
 
-void append_columns(model::Table& table, const Sides& sides) {
+void append_columns(model::Table& table, const Sides& sides, Basis basis) {
   append_pair_columns(table, sides, {.name = "time_ms", .unit = "ms"});
   table.columns.push_back({.name = "diff_time_ms", .unit = "ms", .description = "test - baseline"});
   table.columns.push_back({.name = "percent_change",
@@ -33,18 +33,16 @@ void append_columns(model::Table& table, const Sides& sides) {
   for (const char* name : {"ci_low_ms", "ci_high_ms"})
     table.columns.push_back(
         {.name = name, .unit = "ms", .description = "confidence interval of diff_time_ms"});
+  append_range_columns(table, sides, {.name = "ms", .unit = "ms"}, basis.repetition);
   table.columns.push_back(
       {.name = "status", .description = "Similar when the interval holds zero"});
   table.columns.push_back({.name = "ratio", .description = "test / baseline"});
   append_pair_columns(table, sides,
                       {.name = "percent", .unit = "%", .better = model::Better::kNeither});
   table.columns.push_back({.name = "diff_percent", .unit = "%", .description = "test - baseline"});
-  append_pair_columns(table, sides, {.name = "steps", .better = model::Better::kNeither});
-}
-
-// Whole traces are one figure each, and no step.
-std::int64_t step_count(std::size_t values, Basis basis) {
-  return basis == Basis::kPerStep ? static_cast<std::int64_t>(values) : 0;
+  append_pair_columns(
+      table, sides,
+      {.name = std::string(noun(basis.repetition)) + "s", .better = model::Better::kNeither});
 }
 
 void append_cells(std::vector<Cell>& row, const TimelineChange& change, Basis basis) {
@@ -52,28 +50,30 @@ void append_cells(std::vector<Cell>& row, const TimelineChange& change, Basis ba
   for (const double value : {time.baseline, time.test, time.difference, time.percent,
                              time.percent_low, time.percent_high, time.low, time.high})
     row.push_back(cell_of(value));
+  append_ranges(row, time, basis.repetition);
   row.emplace_back(timeline_verdict(time, basis));
   row.push_back(cell_of(time.ratio));
   row.push_back(cell_of(change.baseline_percent));
   row.push_back(cell_of(change.test_percent));
   row.push_back(cell_of(change.test_percent - change.baseline_percent));
-  row.emplace_back(step_count(time.baseline_count, basis));
-  row.emplace_back(step_count(time.test_count, basis));
+  row.emplace_back(repetition_count(time.baseline_count, basis.repetition));
+  row.emplace_back(repetition_count(time.test_count, basis.repetition));
 }
 
 std::string basis_title(Basis basis) {
-  return basis == Basis::kPerStep
-             ? "milliseconds per profiled step, interval over steps"
-             : "milliseconds of the whole traces, which name no steps: no interval";
+  const bool steps = basis.window == Basis::Window::kStep;
+  const std::string figures = steps ? "milliseconds per profiled step"
+                                    : "milliseconds of the whole traces, which name no steps";
+  if (basis.repetition == Repetition::kNone) return figures + ": no interval";
+  return figures + ", interval over " + noun(basis.repetition) + "s";
 }
 
 model::Table summary_comparison(const TimelinePair& pair, const Sides& sides) {
   model::Table table{.name = "Summary_Comparison",
                      .title = "Means over ranks; " + basis_title(pair.basis),
                      .columns = {{.name = "type"}}};
-  append_columns(table, sides);
-  for (const TimelineChange& change : compare_series(
-           mean_over_ranks(pair.baseline), mean_over_ranks(pair.test), sides.options.confidence)) {
+  append_columns(table, sides, pair.basis);
+  for (const TimelineChange& change : compare_means(pair, sides.options.confidence)) {
     std::vector<Cell> row = {change.type};
     append_cells(row, change, pair.basis);
     table.add_row(std::move(row));
@@ -86,7 +86,7 @@ model::Table comparison_by_rank(const TimelinePair& pair, const Sides& sides) {
   model::Table table{.name = "Comparison_By_Rank",
                      .title = "Rank by rank; " + basis_title(pair.basis),
                      .columns = {{.name = "rank"}, {.name = "type"}}};
-  append_columns(table, sides);
+  append_columns(table, sides, pair.basis);
   for (const auto& [rank, changes] : compare_ranks(pair, sides.options.confidence)) {
     for (const TimelineChange& change : changes) {
       std::vector<Cell> row = {static_cast<std::int64_t>(rank), change.type};
@@ -101,9 +101,9 @@ model::Table comparison_by_rank(const TimelinePair& pair, const Sides& sides) {
 }  // namespace
 
 std::string timeline_verdict(const Change& change, Basis basis) {
-  if (basis == Basis::kWholeTrace && change.verdict == Verdict::kUnknown)
+  if (basis.repetition == Repetition::kNone && change.verdict == Verdict::kUnknown)
     return "Unknown: no steps";
-  return verdict_text(change, "step");
+  return verdict_text(change, noun(basis.repetition));
 }
 
 std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
@@ -122,6 +122,12 @@ std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
   return changes;
 }
 
+std::vector<TimelineChange> compare_means(const TimelinePair& pair, double confidence) {
+  const Repetition repetition = pair.basis.repetition;
+  return compare_series(mean_over_ranks(pair.baseline, repetition),
+                        mean_over_ranks(pair.test, repetition), confidence);
+}
+
 const TimelineChange* headline(const std::vector<TimelineChange>& changes) {
   const auto found = std::find_if(changes.begin(), changes.end(), [](const TimelineChange& change) {
     return change.type == kTotalTime;
@@ -131,8 +137,8 @@ const TimelineChange* headline(const std::vector<TimelineChange>& changes) {
 
 std::map<int, std::vector<TimelineChange>> compare_ranks(const TimelinePair& pair,
                                                          double confidence) {
-  std::map<int, SeriesByType> baseline = by_rank(pair.baseline);
-  std::map<int, SeriesByType> test = by_rank(pair.test);
+  std::map<int, SeriesByType> baseline = by_rank(pair.baseline, pair.basis.repetition);
+  std::map<int, SeriesByType> test = by_rank(pair.test, pair.basis.repetition);
   for (const auto& [rank, series] : test)
     baseline.try_emplace(rank);
   std::map<int, std::vector<TimelineChange>> changes;

@@ -25,6 +25,9 @@ std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
                                            const SeriesByType& test,
                                            double confidence);
 
+// compare_series of the means over ranks.
+std::vector<TimelineChange> compare_means(const TimelinePair& pair, double confidence);
+
 // The one that says which setting is better, total_time; null when neither side has it.
 const TimelineChange* headline(const std::vector<TimelineChange>& changes);
 
@@ -34,8 +37,8 @@ std::map<int, std::vector<TimelineChange>> compare_ranks(const TimelinePair& pai
 
 // Sheets Summary_Comparison and Comparison_By_Rank and the combined ones of timeline_summary.
 // Times are means per profiled step (whole traces when a side names no steps), each with a
-// confidence interval over steps and a verdict. For kTraceLens: its sheets in its order, means
-// over ranks of the whole trace, its thresholds of 1 %.
+// confidence interval over steps, or over runs with their extremes, and a verdict. For kTraceLens:
+// its sheets in its order, means over ranks of the whole trace, its thresholds of 1 %.
 model::Book timeline_comparison(const Sides& sides);
 
 // As verdict_text, with the reason when there are no steps at all.

@@ -68,8 +68,8 @@ model::Table summary_comparison(const TimelinePair& pair, const Sides& sides) {
                      .title = "Means over ranks, compared",
                      .columns = {{.name = "type"}}};
   append_columns(table, sides, Status::kNotShown);
-  const SeriesByType test = mean_over_ranks(pair.test);
-  for (const auto& [type, series] : mean_over_ranks(pair.baseline)) {
+  const SeriesByType test = mean_over_ranks(pair.test, pair.basis.repetition);
+  for (const auto& [type, series] : mean_over_ranks(pair.baseline, pair.basis.repetition)) {
     const auto found = test.find(type);
     if (found == test.end()) continue;
     std::vector<Cell> cells = {type};
@@ -98,8 +98,8 @@ model::Table comparison_by_rank(const TimelinePair& pair, const Sides& sides) {
                      .title = "Rank by rank, compared",
                      .columns = {{.name = "rank"}, {.name = "type"}}};
   append_columns(table, sides, Status::kShown);
-  const std::map<int, SeriesByType> test = by_rank(pair.test);
-  for (const auto& [rank, series] : by_rank(pair.baseline)) {
+  const std::map<int, SeriesByType> test = by_rank(pair.test, pair.basis.repetition);
+  for (const auto& [rank, series] : by_rank(pair.baseline, pair.basis.repetition)) {
     const auto found = test.find(rank);
     if (found != test.end()) append_rank(table, rank, series, found->second);
   }
@@ -110,9 +110,7 @@ model::Table comparison_by_rank(const TimelinePair& pair, const Sides& sides) {
 }  // namespace
 
 model::Book tracelens_timeline_comparison(const Sides& sides) {
-  const TimelinePair pair{.basis = Basis::kWholeTrace,
-                          .baseline = whole_trace_figures(sides.baseline.ranks),
-                          .test = whole_trace_figures(sides.test.ranks)};
+  const TimelinePair pair = whole_trace_pair(sides);
   model::Book book = combined_timelines(sides);
   book.title = "GPU timeline comparison";
   book.tables.push_back(comparison_by_rank(pair, sides));

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <set>
-#include <utility>
+#include <tuple>
 
 #include "core/statistics.h"
 #include "trace/compare/rows.h"
@@ -30,7 +30,8 @@ void add_figures(const RankReport& rank,
   for (std::size_t row = 0; row < table->row_count(); ++row) {
     const double step = number_at(*table, row, "step");
     const bool is_step = std::fabs(step) < kMostSteps;  // not so for NaN
-    TimelineFigure figure{.rank = rank.rank,
+    TimelineFigure figure{.run = rank.run,
+                          .rank = rank.rank,
                           .step = is_step ? static_cast<std::int64_t>(step) : 0,
                           .type = model::text(table->at(row, *type)),
                           .time_ms = number_at(*table, row, "time ms"),
@@ -48,6 +49,25 @@ std::vector<TimelineFigure> read_figures(std::span<const RankReport> ranks,
   return figures;
 }
 
+// The values of one type, each with its run.
+struct RunSeries {
+  std::vector<RunValue> time_ms;
+  std::vector<RunValue> percent;
+
+  void add(int run, double time, double share) {
+    time_ms.push_back({.run = run, .value = time});
+    percent.push_back({.run = run, .value = share});
+  }
+};
+
+SeriesByType series(const std::map<std::string, RunSeries>& types, Repetition repetition) {
+  SeriesByType result;
+  for (const auto& [type, values] : types)
+    result[type] = {.time_ms = repetitions(values.time_ms, repetition),
+                    .percent = repetitions(values.percent, repetition)};
+  return result;
+}
+
 std::size_t position(const std::string& type) {
   return static_cast<std::size_t>(std::find(kReadingOrder.begin(), kReadingOrder.end(), type) -
                                   kReadingOrder.begin());
@@ -63,44 +83,43 @@ std::vector<TimelineFigure> step_figures(std::span<const RankReport> ranks) {
   return read_figures(ranks, "gpu_timeline_steps");
 }
 
-SeriesByType mean_over_ranks(std::span<const TimelineFigure> figures) {
-  std::map<std::pair<std::string, std::int64_t>, TimelineSeries> steps;
+SeriesByType mean_over_ranks(std::span<const TimelineFigure> figures, Repetition repetition) {
+  std::map<std::tuple<std::string, int, std::int64_t>, TimelineSeries> steps;
   for (const TimelineFigure& figure : figures) {
-    TimelineSeries& ranks = steps[{figure.type, figure.step}];
+    TimelineSeries& ranks = steps[{figure.type, figure.run, figure.step}];
     ranks.time_ms.push_back(figure.time_ms);
     ranks.percent.push_back(figure.percent);
   }
-  SeriesByType result;
-  for (const auto& [key, ranks] : steps) {
-    result[key.first].time_ms.push_back(core::mean(ranks.time_ms));
-    result[key.first].percent.push_back(core::mean(ranks.percent));
-  }
-  return result;
+  std::map<std::string, RunSeries> types;
+  for (const auto& [key, ranks] : steps)
+    types[std::get<0>(key)].add(std::get<1>(key), core::mean(ranks.time_ms),
+                                core::mean(ranks.percent));
+  return series(types, repetition);
 }
 
-std::map<int, SeriesByType> by_rank(std::span<const TimelineFigure> figures) {
+std::map<int, SeriesByType> by_rank(std::span<const TimelineFigure> figures,
+                                    Repetition repetition) {
+  std::map<int, std::map<std::string, RunSeries>> ranks;
+  for (const TimelineFigure& figure : figures)
+    ranks[figure.rank][figure.type].add(figure.run, figure.time_ms, figure.percent);
   std::map<int, SeriesByType> result;
-  for (const TimelineFigure& figure : figures) {
-    TimelineSeries& series = result[figure.rank][figure.type];
-    series.time_ms.push_back(figure.time_ms);
-    series.percent.push_back(figure.percent);
-  }
+  for (const auto& [rank, types] : ranks)
+    result[rank] = series(types, repetition);
   return result;
-}
-
-double whole_window_ms(std::span<const RankReport> ranks) {
-  std::vector<double> totals;
-  for (const TimelineFigure& figure : whole_trace_figures(ranks))
-    if (figure.type == kTotalTime) totals.push_back(figure.time_ms);
-  return core::mean(totals);
 }
 
 TimelinePair timeline_pair(const Sides& sides) {
-  TimelinePair pair{.basis = Basis::kPerStep,
-                    .baseline = step_figures(sides.baseline.ranks),
-                    .test = step_figures(sides.test.ranks)};
+  TimelinePair pair{
+      .basis = {.window = Basis::Window::kStep, .repetition = repetition(sides, Repetition::kStep)},
+      .baseline = step_figures(sides.baseline.ranks),
+      .test = step_figures(sides.test.ranks)};
   if (!pair.baseline.empty() && !pair.test.empty()) return pair;
-  return {.basis = Basis::kWholeTrace,
+  return whole_trace_pair(sides);
+}
+
+TimelinePair whole_trace_pair(const Sides& sides) {
+  return {.basis = {.window = Basis::Window::kWholeTrace,
+                    .repetition = repetition(sides, Repetition::kNone)},
           .baseline = whole_trace_figures(sides.baseline.ranks),
           .test = whole_trace_figures(sides.test.ranks)};
 }

@@ -1,7 +1,7 @@
 // The gpu_timeline figures of one configuration, arranged for statistics.
 //
-// The unit of replication is the profiled step. The ranks of one step wait for each other, so
-// they are no independent repetitions: a step's value is the mean over its ranks.
+// The ranks of one step wait for each other, so they are no independent repetitions: a step's
+// value is the mean over its ranks. repetitions.h says when steps are repetitions, and when runs.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,13 @@
 
 #include "model/table.h"
 #include "trace/compare/configuration.h"
+#include "trace/compare/repetitions.h"
 
 namespace assay::trace {
 
 // One row of a rank's timeline. `step` is 0 when the figure is of the whole trace.
 struct TimelineFigure {
+  int run = 0;  // as in RankReport
   int rank = 0;
   std::int64_t step = 0;
   std::string type;
@@ -38,24 +40,29 @@ struct TimelineSeries {
 using SeriesByType = std::map<std::string, TimelineSeries>;
 
 // Each step's mean over ranks.
-SeriesByType mean_over_ranks(std::span<const TimelineFigure> figures);
+SeriesByType mean_over_ranks(std::span<const TimelineFigure> figures, Repetition repetition);
 
 // Each rank's own values, step after step.
-std::map<int, SeriesByType> by_rank(std::span<const TimelineFigure> figures);
+std::map<int, SeriesByType> by_rank(std::span<const TimelineFigure> figures, Repetition repetition);
 
-// total_time of the whole window (mean over ranks); NaN without timelines.
-double whole_window_ms(std::span<const RankReport> ranks);
-
-enum class Basis { kPerStep, kWholeTrace };
+// What a figure is of, and what repeats it.
+struct Basis {
+  enum class Window { kStep, kWholeTrace };
+  Window window = Window::kStep;
+  Repetition repetition = Repetition::kStep;
+};
 
 // Both sides on the same footing: per step when both name their steps, else the whole traces.
 struct TimelinePair {
-  Basis basis = Basis::kPerStep;
+  Basis basis;
   std::vector<TimelineFigure> baseline;
   std::vector<TimelineFigure> test;
 };
 
 TimelinePair timeline_pair(const Sides& sides);
+
+// From the start of the first step to the end of the last, means over ranks.
+TimelinePair whole_trace_pair(const Sides& sides);
 
 // Which way a timeline row should go. busy_time is neither: a GPU that is busy longer may do
 // more, or wait less.

@@ -16,8 +16,10 @@ std::string headline_in_words(const TimelineChange& headline, Basis basis, const
 // The change of any row.
 std::string in_words(const TimelineChange& change, Basis basis);
 
-// Whether the headline's change is more than noise, with its interval.
-std::string is_it_real(const TimelineChange& headline, Basis basis, double confidence);
+// Whether the headline's change is more than noise, with its interval and what that knows.
+std::string is_it_real(const TimelineChange& headline,
+                       const TimelinePair& pair,
+                       const Sides& sides);
 
 // The parts that add up to a step, the largest change first.
 std::string parts_in_words(const std::vector<TimelineChange>& changes, Basis basis);

@@ -1,5 +1,7 @@
 #include "trace/reader/event_cutter.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -8,7 +10,6 @@
 namespace assay::trace {
 namespace {
 
-constexpr std::size_t kChunkBytes = 1 << 20;
 constexpr std::size_t kPadding = 128;  // more than simdjson asks for; also fills the last block
 constexpr std::size_t kLongestEvent = std::size_t{1} << 28;
 constexpr std::size_t kFront = 1;  // room for the '[' that a consumer may put before a batch
@@ -37,8 +38,13 @@ bool is_blank(std::string_view text) {
 
 class Cutter {
  public:
-  Cutter(core::ByteSource& source, const std::function<void(const EventBatch&)>& consume)
-      : source_(source), consume_(consume), buffer_(kFront + 2 * kChunkBytes + kPadding) {}
+  Cutter(core::ByteSource& source,
+         const std::function<void(const EventBatch&)>& consume,
+         std::size_t chunk_bytes)
+      : source_(source),
+        consume_(consume),
+        chunk_bytes_(chunk_bytes),
+        buffer_(kFront + 2 * chunk_bytes + kPadding) {}
 
   CutDocument run() {
     while (fill()) {
@@ -61,8 +67,8 @@ class Cutter {
       }
       return false;
     }
-    if (buffer_.size() < size_ + kChunkBytes + kPadding) buffer_.resize(2 * buffer_.size());
-    auto got = source_.read(buffer_.data() + size_, kChunkBytes);
+    if (buffer_.size() < size_ + chunk_bytes_ + kPadding) buffer_.resize(2 * buffer_.size());
+    auto got = source_.read(buffer_.data() + size_, chunk_bytes_);
     if (!got.ok()) {
       document_.read_error = got.error().message;
       return false;
@@ -217,6 +223,7 @@ class Cutter {
 
   core::ByteSource& source_;
   const std::function<void(const EventBatch&)>& consume_;
+  std::size_t chunk_bytes_;
   CutDocument document_;
   StructureScan scan_;
   std::vector<char> buffer_;
@@ -233,8 +240,17 @@ class Cutter {
 }  // namespace
 
 CutDocument cut_events(core::ByteSource& source,
-                       const std::function<void(const EventBatch&)>& consume) {
-  return Cutter(source, consume).run();
+                       const std::function<void(const EventBatch&)>& consume,
+                       std::size_t chunk_bytes) {
+  return Cutter(source, consume, chunk_bytes).run();
+}
+
+core::Status check_content(const CutDocument& cut, const std::string& name) {
+  if (cut.found_events) return {};
+  if (!cut.read_error.empty()) return core::Error{cut.read_error};
+  if (cut.text_bytes == 0) return core::Error{fmt::format("'{}' is empty", name)};
+  return core::Error{
+      fmt::format("'{}' is not a PyTorch profiler trace: it has no array \"traceEvents\"", name)};
 }
 
 }  // namespace assay::trace

@@ -39,8 +39,13 @@ struct CutDocument {
   std::int64_t misplaced_brackets = 0;
 };
 
-// Reads the whole source. `consume` gets every complete event once, in order, in batches.
+// Reads the whole source, `chunk_bytes` at a time, and needs twice their memory (and the longest
+// event's). `consume` gets every complete event once, in order, in batches.
 CutDocument cut_events(core::ByteSource& source,
-                       const std::function<void(const EventBatch&)>& consume);
+                       const std::function<void(const EventBatch&)>& consume,
+                       std::size_t chunk_bytes = std::size_t{1} << 20);
+
+// An error where there was nothing to read: no array of events.
+core::Status check_content(const CutDocument& cut, const std::string& name);
 
 }  // namespace assay::trace

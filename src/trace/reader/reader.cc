@@ -1,9 +1,9 @@
 #include "trace/reader/reader.h"
 
-#include <fmt/core.h>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/byte_source.h"
+#include "trace/reader/document.h"
 #include "trace/reader/event_cutter.h"
 #include "trace/reader/event_parser.h"
 #include "trace/reader/stray_times.h"
@@ -11,45 +11,19 @@
 namespace assay::trace {
 namespace {
 
-using Json = nlohmann::json;
-
-std::optional<int> integer_member(const Json& object, const char* name) {
-  if (!object.is_object()) return std::nullopt;
-  const auto member = object.find(name);
-  if (member == object.end() || !member->is_number_integer()) return std::nullopt;
-  const auto value = member->get<std::int64_t>();
-  if (value < 0 || value > model::kHighestRank) return std::nullopt;
-  return static_cast<int>(value);
-}
-
-void read_devices(const Json& devices, model::Trace& trace) {
-  if (!devices.is_array() || devices.empty()) return;
-  trace.device_count = static_cast<int>(devices.size());
-  if (!devices[0].is_object()) return;
-  const auto name = devices[0].find("name");
-  if (name != devices[0].end() && name->is_string()) trace.gpu_name = name->get<std::string>();
-}
-
-// The members beside traceEvents. Only named facts are taken: the rest may hold a host's
-// whole environment.
-void read_document(const std::string& text, model::Trace& trace) {
-  const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (document.is_discarded()) {
+void take_facts(DocumentFacts facts, model::Trace& trace) {
+  if (!facts.valid) {
     trace.warnings.add("the document around the events is not valid JSON",
                        "rank and devices are not known from it", trace.path);
     return;
   }
-  if (!document.is_object()) return;
-  if (const auto info = document.find("distributedInfo"); info != document.end()) {
-    trace.rank = integer_member(*info, "rank");
-    if (!trace.rank && info->is_object() && info->contains("rank")) {
-      trace.warnings.add("distributedInfo.rank that is no rank", "not used", trace.path);
-    }
-    trace.world_size = integer_member(*info, "world_size");
+  if (facts.rank_is_damaged) {
+    trace.warnings.add("distributedInfo.rank that is no rank", "not used", trace.path);
   }
-  if (const auto devices = document.find("deviceProperties"); devices != document.end()) {
-    read_devices(*devices, trace);
-  }
+  trace.rank = facts.rank;
+  trace.world_size = facts.world_size;
+  trace.device_count = facts.device_count;
+  trace.gpu_name = std::move(facts.gpu_name);
 }
 
 void note_damage(const CutDocument& cut, model::Trace& trace) {
@@ -64,14 +38,6 @@ void note_damage(const CutDocument& cut, model::Trace& trace) {
                        "the complete events are used", trace.path);
   }
   trace.truncated = cut.truncated || !cut.read_error.empty();
-}
-
-core::Status check_content(const CutDocument& cut, const std::string& name) {
-  if (cut.found_events) return {};
-  if (!cut.read_error.empty()) return core::Error{cut.read_error};
-  if (cut.text_bytes == 0) return core::Error{fmt::format("'{}' is empty", name)};
-  return core::Error{
-      fmt::format("'{}' is not a PyTorch profiler trace: it has no array \"traceEvents\"", name)};
 }
 
 }  // namespace
@@ -94,7 +60,7 @@ core::Result<model::Trace> read_trace(core::ByteSource& source,
   drop_stray_times(trace);
   trace.text_bytes = cut.text_bytes;
   trace.event_count = parser.event_count();
-  read_document(cut.rest, trace);
+  take_facts(read_document(cut.rest), trace);
   note_damage(cut, trace);
   return trace;
 }

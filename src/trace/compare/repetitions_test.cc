@@ -1,0 +1,202 @@
+// Repeated runs in a comparison: which values are the repetitions, and what is said of them.
+#include "trace/compare/repetitions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trace/compare/compare.h"
+#include "trace/compare/compare_test_util.h"
+
+namespace assay::trace {
+namespace {
+
+using model::number;
+using model::text;
+using testing::cell_where;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::rank_report;
+
+// Each run's steps, on two ranks.
+Configuration repeated(const std::string& label, const std::vector<std::vector<double>>& runs) {
+  Configuration result{.label = label, .ranks = {}, .collectives = {}, .runs = {}};
+  for (const std::vector<double>& steps : runs) {
+    const int run = static_cast<int>(result.runs.size()) + 1;
+    result.runs.push_back(run);
+    for (const int rank : {0, 1}) {
+      result.ranks.push_back(rank_report(rank, {{"total_time", steps}}));
+      result.ranks.back().run = run;
+    }
+  }
+  return result;
+}
+
+Configuration once(const std::string& label, const std::vector<double>& steps) {
+  Configuration result = repeated(label, {steps});
+  result.runs = {0};
+  for (RankReport& report : result.ranks)
+    report.run = 0;
+  return result;
+}
+
+std::string all_words(const Answer& answer) {
+  std::string result;
+  for (const AnswerLine& line : answer.lines)
+    result += line.question + " " + line.answer + "\n";
+  return result;
+}
+
+TEST(Repetitions, ARunIsTheMeanOfItsValues) {
+  const std::vector<RunValue> values = {{1, 10}, {1, 12}, {2, 20}};
+  EXPECT_THAT(repetitions(values, Repetition::kRun), ElementsAre(11, 20));
+  EXPECT_THAT(repetitions(values, Repetition::kStep), ElementsAre(10, 12, 20));
+  const RunTotals totals = run_totals(values, 2);
+  EXPECT_DOUBLE_EQ(totals.sum, 21);
+  EXPECT_FALSE(totals.even);
+  EXPECT_FALSE(run_totals(std::vector<RunValue>{{1, 10}}, 2).even);  // run 2 has none
+  EXPECT_TRUE(run_totals(std::vector<RunValue>{{1, 10}, {2, 30}}, 2).even);
+}
+
+// Steps within a run agree to 0.1 ms, but runs drift by more than the sides differ.
+TEST(Repetitions, DriftBetweenRunsIsNoise) {
+  const Configuration a = repeated("a", {{60, 60.1, 59.9}, {64, 64.1, 63.9}, {62, 62.1, 61.9}});
+  const Configuration b = repeated("b", {{61, 61.1, 60.9}, {65, 65.1, 64.9}, {63, 63.1, 62.9}});
+  EXPECT_EQ(answer({once("a", {60, 60.1, 59.9}), once("b", {61, 61.1, 60.9})}).headline.verdict,
+            Verdict::kWorse);
+  const Comparison comparison = compare({a, b}).value();
+  EXPECT_EQ(comparison.answer.headline.verdict, Verdict::kSimilar);
+  EXPECT_EQ(comparison.answer.headline.baseline_count, 3U);
+  EXPECT_FALSE(comparison.answer.regression);
+  const std::string words = all_words(comparison.answer);
+  EXPECT_THAT(words, HasSubstr("63.000 (61.000 … 65.000 ms over 3 runs) against 62.000 (60.000"));
+  EXPECT_THAT(words, HasSubstr("(3 and 3 runs): it holds zero."));
+  EXPECT_THAT(words, HasSubstr("It knows the noise between repeated runs."));
+  EXPECT_THAT(words, HasSubstr("a: 3 runs, 2 ranks, 9 profiled steps"));
+
+  const model::Table& by_rank = *comparison.timeline_comparison.find("Comparison_By_Rank");
+  EXPECT_EQ(text(cell_where(by_rank, "rank", "1", "status")), "Similar");
+  EXPECT_EQ(text(cell_where(by_rank, "rank", "1", "a_runs")), "3");
+  EXPECT_FALSE(by_rank.column("a_steps"));
+  EXPECT_DOUBLE_EQ(number(cell_where(by_rank, "rank", "1", "b_run_max_ms")), 65);
+  const model::Table& dashboard = comparison.final_report.tables[0];
+  EXPECT_EQ(text(cell_where(dashboard, "Metric", "GPU_total_time", "Test runs")), "3");
+}
+
+TEST(Repetitions, ChangesBeyondTheDriftAreReal) {
+  const Configuration a = repeated("a", {{60, 61}, {60.5, 61.5}, {60.2, 61.2}});
+  const Configuration b = repeated("b", {{50, 51}, {50.5, 51.5}, {50.2, 51.2}});
+  EXPECT_EQ(answer({a, b}).headline.verdict, Verdict::kBetter);
+}
+
+TEST(Repetitions, OneSideRunOnceKnowsOnlySteps) {
+  const Configuration a = repeated("a", {{60, 60.1}, {62, 62.1}});
+  const Configuration b = once("b", {61, 61.1, 61.2});
+  const Answer result = answer({a, b});
+  EXPECT_EQ(result.headline.baseline_count, 4U);  // steps of both runs
+  EXPECT_EQ(result.basis.repetition, Repetition::kStep);
+  const std::string words = all_words(result);
+  EXPECT_THAT(words, HasSubstr("(4 and 3 steps)"));
+  EXPECT_THAT(words, HasSubstr("not between repeated runs: b was run once. Repeat it too; a takes "
+                               "60.050 … 62.050 ms over 2 runs."));
+}
+
+TEST(Repetitions, WholeTracesOfRepeatedRunsHaveAnInterval) {
+  Configuration a = repeated("a", {{60, 60}, {61, 61}});
+  const Configuration b = repeated("b", {{50, 50}, {51, 51}});
+  testing::drop_steps(a);
+  const Answer result = answer({a, b});
+  EXPECT_EQ(result.headline.verdict, Verdict::kBetter);
+  EXPECT_EQ(result.baseline_steps, 0U);
+}
+
+TEST(Repetitions, CombinedSheetsNameTheRepeat) {
+  const Configuration a = repeated("a", {{60}, {61}});
+  const Configuration b = once("b", {60});
+  const model::Table summary =
+      *compare({a, b}).value().timeline_combined.find("All_Ranks_Combined");
+  ASSERT_EQ(summary.row_count(), 6U);
+  EXPECT_EQ(text(summary.at(2, *summary.column("repeat"))), "2");
+  EXPECT_EQ(text(summary.at(4, *summary.column("repeat"))), "");
+  EXPECT_EQ(summary.columns.back().name, "source");
+}
+
+// Two runs of two instances each: rows with their repeat.
+Configuration collectives(const std::string& label, const std::vector<double>& latencies_us) {
+  Configuration result{.label = label, .ranks = {}, .collectives = {}, .runs = {1, 2}};
+  std::vector<testing::Instance> instances;
+  for (const double latency : latencies_us)
+    instances.push_back({"allreduce", 4, latency, 100, 16});
+  model::Table with_repeats = testing::implicit_sync(instances);
+  model::Table table = with_repeats;
+  table.cells.clear();
+  table.columns.push_back({.name = kRepeatColumn});
+  for (std::size_t row = 0; row < with_repeats.row_count(); ++row) {
+    std::vector<model::Cell> cells;
+    for (std::size_t column = 0; column < with_repeats.columns.size(); ++column)
+      cells.push_back(with_repeats.at(row, column));
+    cells.emplace_back(std::int64_t{row < 2 ? 1 : 2});
+    table.add_row(std::move(cells));
+  }
+  result.collectives = testing::book_of(std::move(table));
+  return result;
+}
+
+TEST(Repetitions, CollectivesAreJudgedOverRuns) {
+  const Configuration a = collectives("a", {10, 10.1, 14, 14.1});
+  const Configuration b = collectives("b", {11, 11.1, 15, 15.1});
+  const Comparison comparison = compare({a, b}).value();
+  const model::Table& table = *comparison.collective_comparison.find("nccl_implicit_sync_cmp");
+  const auto value = [&table](const char* column) {
+    return cell_where(table, "Collective name", "allreduce", column);
+  };
+  EXPECT_EQ(text(value("status")), "Similar");
+  EXPECT_EQ(text(value("a_runs")), "2");
+  EXPECT_EQ(text(value("a_count")), "4");
+  EXPECT_DOUBLE_EQ(number(value("a_run_min_comm_latency")), 10.05);
+  EXPECT_DOUBLE_EQ(number(value("a_Total comm latency (ms)")), 0.0241);  // of a run
+  EXPECT_NEAR(number(value("diff_Total comm latency (ms)")), 0.002, 1e-12);
+  EXPECT_THAT(all_words(comparison.answer), HasSubstr("10.1 … 14.1 µs over 2 runs"));
+
+  const Configuration uneven = collectives("b", {11, 11.1, 15});
+  const model::Table other =
+      *compare({a, uneven}).value().collective_comparison.find("nccl_implicit_sync_cmp");
+  EXPECT_EQ(text(cell_where(other, "Collective name", "allreduce", "diff_Total comm latency (ms)")),
+            "");
+}
+
+model::Facts facts(const std::string& nccl, double clock_mhz) {
+  return {{.item = "NCCL version", .value = nccl},
+          {.item = "SM clock",
+           .value = clock_mhz,
+           .unit = "MHz",
+           .compare = model::Fact::Compare::kWithin,
+           .tolerance_percent = 3}};
+}
+
+TEST(Environment, DifferencesAreNamedOncePerItem) {
+  Configuration a = repeated("a", {{60}, {61}});
+  Configuration b = repeated("b", {{60}, {61}});
+  a.environments = {{1, facts("2.28.3", 1980)}, {2, facts("2.28.3", 1970)}};
+  b.environments = {{1, facts("2.27.1", 1980)}, {2, facts("2.27.1", 1500)}};
+  const Answer result = answer({a, b});
+  ASSERT_EQ(result.environment_differences.size(), 3U);
+  EXPECT_EQ(in_words(result.environment_differences[0]),
+            "different NCCL version: 2.28.3 in a/repeat1, 2.27.1 in b");
+  EXPECT_EQ(result.environment_differences[0].runs_differing, 2);
+  EXPECT_EQ(result.environment_differences[1].first_run, "b/repeat2");
+  EXPECT_THAT(in_words(result.environment_differences[2]), HasSubstr("in b/repeat1, 1500"));
+  EXPECT_THAT(all_words(result), HasSubstr("Was all else the same? No. Measured with different"));
+}
+
+TEST(Environment, AgreementIsSaidAndIgnoranceIsNot) {
+  Configuration a = once("a", {60, 61});
+  Configuration b = once("b", {60, 61});
+  EXPECT_THAT(all_words(answer({a, b})), Not(HasSubstr("all else")));
+  a.environments = {{0, facts("2.28.3", 1980)}};
+  b.environments = {{0, facts("2.28.3", 1960)}};
+  EXPECT_THAT(all_words(answer({a, b})), HasSubstr("Yes, as far as the runs recorded it."));
+}
+
+}  // namespace
+}  // namespace assay::trace
