@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -15,7 +16,8 @@ class AmdReader : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    root_ = fs::path(::testing::TempDir()) / (std::string("assay_amd_") + test->name());
+    root_ = fs::path(::testing::TempDir()) /
+            (std::string("assay_amd_") + test->name() + std::to_string(::getpid()));
     fs::remove_all(root_);
     fs::create_directories(root_);
   }

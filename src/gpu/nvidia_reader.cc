@@ -60,7 +60,8 @@ std::string process_name(const Functions& nvml, unsigned pid) {
     return {};
   }
   text.back() = '\0';
-  const std::string path = text.data();
+  // Some drivers add the arguments.
+  const std::string path(text.data(), std::strcspn(text.data(), " "));
   return path.substr(path.rfind('/') + 1);
 }
 

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -36,7 +35,8 @@ TEST(NvidiaReader, ABrokenDriverIsAnError) {
 TEST(NvidiaReader, ReadsAllThatThereIs) {
   const FakeNvml fake(
       "count 2\nname NVIDIA H200\nsm_clock.1 1200\nreasons.1 0x44\nused.1 4711 1048576\n"
-      "used.1 4712 18446744073709551615\nprocess_name.4711 /usr/bin/python3\npower 350500\n");
+      "used.1 4712 18446744073709551615\nprocess_name.4711 /usr/bin/python3 a/b.py\npower "
+      "350500\n");
   const Machine machine = nvidia_reader(FakeNvml::library())->read().value();
   EXPECT_EQ(machine.driver_version, "580.159.04");
   EXPECT_EQ(machine.cuda_driver_version, "13.0");

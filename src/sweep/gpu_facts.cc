@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <functional>
 
 #include "core/statistics.h"
@@ -23,10 +25,14 @@ std::string state(std::optional<bool> mode) {
   return *mode ? "on" : "off";
 }
 
+Cell whole(double value) {
+  return std::int64_t{std::llround(value)};
+}
+
 template <class Number>
 Cell number_cell(std::optional<Number> value) {
   if (!value) return {};
-  return *value;
+  return whole(static_cast<double>(*value));
 }
 
 // One value when all GPUs share it, else all of them in the order of the GPUs.
@@ -77,7 +83,7 @@ void add_text(model::Facts& facts,
 
 Fact clock_fact(const char* item, double mhz) {
   return {.item = item,
-          .value = mhz,
+          .value = whole(mhz),
           .unit = "MHz",
           .compare = Fact::Compare::kWithin,
           .tolerance_percent = kClockTolerancePercent};
@@ -113,14 +119,14 @@ void GpuWatch::add_load(model::Facts& facts) const {
   const std::vector<double> temperatures = medians(&Sample::temperature_celsius);
   if (!temperatures.empty()) {
     facts.push_back({.item = "GPU temperature under load (hottest GPU)",
-                     .value = core::maximum(temperatures),
+                     .value = whole(core::maximum(temperatures)),
                      .unit = "C",
                      .compare = Fact::Compare::kNot});
   }
   const std::vector<double> watts = medians(&Sample::power_watts);
   if (!watts.empty()) {
     facts.push_back({.item = "GPU power under load (median)",
-                     .value = core::median(watts),
+                     .value = whole(core::median(watts)),
                      .unit = "W",
                      .compare = Fact::Compare::kNot});
   }

@@ -91,6 +91,8 @@ void GpuWatch::add_sample(const gpu::Device& device) {
       .temperature_celsius = device.temperature_celsius,
       .power_watts = device.power_watts,
   });
+  // Some GPUs tell of a power cap while they do nothing.
+  if (device.utilization_percent && !samples_[device.index].back().busy) return;
   for (const gpu::ClockReason& reason : device.clock_reasons) {
     if (reason.kind == gpu::ClockReason::Kind::kExpected) continue;
     ++slow_looks_[reason.words][device.index];

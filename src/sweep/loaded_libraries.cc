@@ -53,7 +53,7 @@ void LoadedLibraries::begin_run() {
   torch_without_library_ = false;
 }
 
-CommunicationLibraries LoadedLibraries::read_maps(pid_t process) const {
+std::optional<CommunicationLibraries> LoadedLibraries::read_maps(pid_t process) const {
   const auto maps = core::read_file(process_folder(root_, process) / "maps");
   if (!maps.ok()) return {};
   return communication_libraries(maps.value(), extra_);
@@ -61,7 +61,7 @@ CommunicationLibraries LoadedLibraries::read_maps(pid_t process) const {
 
 LoadedLibraries::Communicates LoadedLibraries::look(pid_t process) {
   if (processes_.contains(process)) return Communicates::kYes;
-  const CommunicationLibraries found = read_maps(process);
+  const CommunicationLibraries found = read_maps(process).value_or(CommunicationLibraries{});
   plugins_.insert(found.plugins.begin(), found.plugins.end());
   for (const MappedFile& file : found.libraries)
     add_library(process, file);
@@ -77,8 +77,12 @@ void LoadedLibraries::look_for_plugins() {
   auto next = processes_.lower_bound(asked_for_plugins_);
   if (next == processes_.begin()) next = processes_.end();
   asked_for_plugins_ = *--next;
-  const CommunicationLibraries found = read_maps(asked_for_plugins_);
-  plugins_.insert(found.plugins.begin(), found.plugins.end());
+  const auto found = read_maps(asked_for_plugins_);
+  if (found) {
+    plugins_.insert(found->plugins.begin(), found->plugins.end());
+  } else {
+    processes_.erase(next);
+  }
 }
 
 void LoadedLibraries::add_plugin_names(const Environment& environment) {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,7 +49,8 @@ class LoadedLibraries {
     std::size_t processes = 0;
   };
 
-  CommunicationLibraries read_maps(pid_t process) const;
+  // Empty for a process that is gone or another user's.
+  std::optional<CommunicationLibraries> read_maps(pid_t process) const;
   void add_library(pid_t process, const MappedFile& file);
   bool is_expected(pid_t process, const std::string& path, const FileIdentity& identity) const;
   std::string names() const;
@@ -60,7 +62,7 @@ class LoadedLibraries {
   ExtraNames extra_;
   std::map<std::string, Library> libraries_;  // by the path that processes see
   std::set<std::string> plugins_;
-  std::set<pid_t> processes_;  // that have a library
+  std::set<pid_t> processes_;  // that have a library, and live
   pid_t asked_for_plugins_ = 0;
   bool torch_without_library_ = false;
 };

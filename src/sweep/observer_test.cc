@@ -88,7 +88,8 @@ class Observe : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(::testing::TempDir()) / (std::string("assay_observer_") + test->name());
+    folder_ = fs::path(::testing::TempDir()) /
+              (std::string("assay_observer_") + test->name() + std::to_string(::getpid()));
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
@@ -239,10 +240,10 @@ TEST_F(Observe, GpusAndTheirClocks) {
   EXPECT_EQ(value(observation, "CUDA driver"), "13.0");
   EXPECT_EQ(value(observation, "GPUs"), "2 x NVIDIA H200");
   EXPECT_EQ(value(observation, "GPU uuids"), "GPU-fake-0, GPU-fake-1");
-  EXPECT_EQ(value(observation, "GPU power limit"), "700.0W");
+  EXPECT_EQ(value(observation, "GPU power limit"), "700W");
   EXPECT_EQ(value(observation, "GPU persistence mode"), "on");
-  EXPECT_EQ(value(observation, "GPU SM clock under load (median)"), "1867.5MHz");
-  EXPECT_EQ(value(observation, "GPU SM clock under load (slowest GPU)"), "1755.0MHz");
+  EXPECT_EQ(value(observation, "GPU SM clock under load (median)"), "1868MHz");
+  EXPECT_EQ(value(observation, "GPU SM clock under load (slowest GPU)"), "1755MHz");
   EXPECT_THAT(observation.warnings, IsEmpty());
 }
 
@@ -256,12 +257,14 @@ TEST_F(Observe, RunsOnTheSameGpusAgree) {
   const auto found = model::differences(first.facts, observe(observer, {}, {}).facts);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].item, "GPU power limit");
-  EXPECT_THAT(found[0].second, HasSubstr("700.0, 500.0, 700.0"));
+  EXPECT_THAT(found[0].second, HasSubstr("700, 500, 700"));
   EXPECT_EQ(found[1].item, "GPU SM clock under load (slowest GPU)");
 }
 
 TEST_F(Observe, GpusThatSlowDown) {
-  const gpu::FakeNvml fake("count 4\nreasons 0x1\nreasons.0 0x4\nreasons.2 0x46\nreasons.3 0x4\n");
+  const gpu::FakeNvml fake(
+      "count 4\nreasons 0x1\nreasons.0 0x4\nreasons.2 0x46\nreasons.3 0x4\n"
+      "reasons.1 0x4\nutilization.1 0\n");
   Observer observer(sources(), {});
   EXPECT_THAT(observe(observer, {}, {}).warnings,
               ElementsAre("the clocks of GPU 2 were held down by hardware thermal slowdown in 2 of "
