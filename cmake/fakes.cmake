@@ -1,0 +1,17 @@
+# Libraries that stand in for those of a GPU machine, each alone in its folder under the name that
+# programs look for: LD_LIBRARY_PATH or dlopen find nothing else there.
+function(fake_library target folder file)
+  add_library(${target} SHARED ${CMAKE_SOURCE_DIR}/tests/${target}/${target}.cc)
+  target_link_libraries(${target} PRIVATE assay_settings)
+  # Programs without a sanitizer load them, too.
+  target_compile_options(${target} PRIVATE -fno-sanitize=all)
+  target_link_options(${target} PRIVATE -fno-sanitize=all)
+  set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${folder} PREFIX ""
+                                             OUTPUT_NAME ${file} SUFFIX "")
+  add_dependencies(assay_tests ${target})
+endfunction()
+
+set(fake_nvml_folder ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml)
+set(fake_nccl_file ${CMAKE_CURRENT_BINARY_DIR}/fake_nccl/libnccl.so.2)
+fake_library(fake_nvml ${fake_nvml_folder} libnvidia-ml.so.1)
+fake_library(fake_nccl ${CMAKE_CURRENT_BINARY_DIR}/fake_nccl libnccl.so.2)

@@ -1,0 +1,173 @@
+#include <fmt/core.h>
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "gpu/clock_reasons.h"
+#include "gpu/devices.h"
+#include "gpu/nvml_library.h"
+
+namespace assay::gpu {
+namespace {
+
+using nvml::Functions;
+using nvml::Handle;
+
+// What the function writes to its last parameter; empty when it fails or does not exist.
+template <class Value, class Function, class... Arguments>
+std::optional<Value> ask(Function function, Arguments... arguments) {
+  Value value{};
+  if (function == nullptr || function(arguments..., &value) != nvml::kSuccess) return {};
+  return value;
+}
+
+template <class Function, class... Arguments>
+std::string ask_text(Function function, Arguments... arguments) {
+  std::array<char, nvml::kTextBytes> text{};
+  if (function == nullptr ||
+      function(arguments..., text.data(), nvml::kTextBytes) != nvml::kSuccess) {
+    return {};
+  }
+  text.back() = '\0';
+  return text.data();
+}
+
+// The state of now of a mode that also has one after the next boot.
+template <class Function>
+std::optional<bool> ask_mode(Function function, Handle handle) {
+  unsigned current = 0;
+  unsigned pending = 0;
+  if (function == nullptr || function(handle, &current, &pending) != nvml::kSuccess) return {};
+  return current != 0;
+}
+
+std::optional<double> thousandths(std::optional<unsigned> value) {
+  if (!value) return {};
+  return *value / 1000.0;
+}
+
+Clock read_clock(const Functions& nvml, Handle handle, unsigned clock) {
+  return {.now_mhz = ask<unsigned>(nvml.clock_mhz, handle, clock),
+          .max_mhz = ask<unsigned>(nvml.max_clock_mhz, handle, clock),
+          .application_mhz = ask<unsigned>(nvml.application_clock_mhz, handle, clock)};
+}
+
+std::string process_name(const Functions& nvml, unsigned pid) {
+  std::array<char, 256> text{};
+  if (nvml.process_name == nullptr ||
+      nvml.process_name(pid, text.data(), text.size()) != nvml::kSuccess) {
+    return {};
+  }
+  text.back() = '\0';
+  // Some drivers add the arguments.
+  const std::string path(text.data(), std::strcspn(text.data(), " "));
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::vector<Process> read_processes(const Functions& nvml, Handle handle) {
+  if (nvml.compute_processes == nullptr) return {};
+  // The list may grow between the question for its length and the one for its content: ask with
+  // room to spare, a few times.
+  std::vector<nvml::ProcessInfo> infos(32);
+  auto code = nvml::kInsufficientSize;
+  for (int attempt = 0; attempt < 4 && code == nvml::kInsufficientSize; ++attempt) {
+    auto count = static_cast<unsigned>(infos.size());
+    code = nvml.compute_processes(handle, &count, infos.data());
+    infos.resize(code == nvml::kInsufficientSize ? std::size_t{count} * 2 + 32 : count);
+  }
+  if (code != nvml::kSuccess) return {};
+  std::vector<Process> processes;
+  for (const nvml::ProcessInfo& info : infos) {
+    Process process{.pid = info.pid, .name = process_name(nvml, info.pid)};
+    if (info.used_bytes != nvml::kNotAvailable) process.used_bytes = info.used_bytes;
+    processes.push_back(std::move(process));
+  }
+  return processes;
+}
+
+void read_state(const Functions& nvml, Handle handle, Device& device) {
+  device.sm = read_clock(nvml, handle, nvml::kSmClock);
+  device.memory = read_clock(nvml, handle, nvml::kMemoryClock);
+  device.temperature_celsius = ask<unsigned>(nvml.temperature_celsius, handle, nvml::kGpuSensor);
+  device.power_watts = thousandths(ask<unsigned>(nvml.power_milliwatts, handle));
+  device.power_limit_watts = thousandths(ask<unsigned>(nvml.power_limit_milliwatts, handle));
+  if (const auto utilization = ask<nvml::Utilization>(nvml.utilization, handle)) {
+    device.utilization_percent = utilization->gpu_percent;
+  }
+  const auto reasons = ask<unsigned long long>(nvml.clock_reasons, handle);
+  device.clock_reasons = clock_reasons(reasons.value_or(0));
+}
+
+Device read_device(const Functions& nvml, Handle handle, unsigned index) {
+  Device device{.index = static_cast<int>(index),
+                .name = ask_text(nvml.name, handle),
+                .uuid = ask_text(nvml.uuid, handle)};
+  if (const auto pci = ask<nvml::PciInfo>(nvml.pci_info, handle)) {
+    device.bus_id.assign(pci->bus_id, ::strnlen(pci->bus_id, sizeof pci->bus_id));
+  }
+  if (const auto mode = ask<unsigned>(nvml.persistence_mode, handle)) {
+    device.persistence_mode = *mode != 0;
+  }
+  device.ecc = ask_mode(nvml.ecc_mode, handle);
+  device.mig = ask_mode(nvml.mig_mode, handle);
+  read_state(nvml, handle, device);
+  device.processes = read_processes(nvml, handle);
+  return device;
+}
+
+std::string cuda_version(std::optional<int> number) {
+  if (!number || *number <= 0) return {};
+  return fmt::format("{}.{}", *number / 1000, *number % 1000 / 10);
+}
+
+class NvidiaReader : public DeviceReader {
+ public:
+  explicit NvidiaReader(std::string library_name) : library_name_(std::move(library_name)) {}
+
+  core::Result<Machine> read() override {
+    if (!opened_) opened_ = nvml::Library::open(library_name_);
+    if (!opened_->ok()) return opened_->error();
+    const nvml::Library* library = opened_->value().get();
+    if (library == nullptr) return Machine{};
+    return read_machine(*library);
+  }
+
+ private:
+  static core::Result<Machine> read_machine(const nvml::Library& library) {
+    const Functions& nvml = library.functions();
+    Machine machine{
+        .driver_version = ask_text(nvml.driver_version),
+        .cuda_driver_version = cuda_version(ask<int>(nvml.cuda_driver_version)),
+        .nvml_version = ask_text(nvml.nvml_version),
+    };
+    unsigned count = 0;
+    if (const nvml::Return code = nvml.count(&count); code != nvml::kSuccess) {
+      return core::Error{fmt::format("NVML does not count GPUs: {}", library.error_text(code))};
+    }
+    for (unsigned index = 0; index < count; ++index)
+      add_device(library, index, machine);
+    return machine;
+  }
+
+  static void add_device(const nvml::Library& library, unsigned index, Machine& machine) {
+    Handle handle = nullptr;
+    const nvml::Return code = library.functions().handle(index, &handle);
+    if (code == nvml::kNoPermission) return;  // another container's GPU
+    machine.devices.push_back(
+        code == nvml::kSuccess
+            ? read_device(library.functions(), handle, index)
+            : Device{.index = static_cast<int>(index), .problem = library.error_text(code)});
+  }
+
+  std::string library_name_;
+  std::optional<core::Result<std::unique_ptr<nvml::Library>>> opened_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceReader> nvidia_reader(std::string library) {
+  return std::make_unique<NvidiaReader>(std::move(library));
+}
+
+}  // namespace assay::gpu

@@ -1,0 +1,88 @@
+#include "gpu/nvml_library.h"
+
+#include <dlfcn.h>
+#include <fmt/core.h>
+
+#include <initializer_list>
+
+namespace assay::gpu::nvml {
+namespace {
+
+// The first of the names that the library exports.
+template <class Function>
+void bind(void* library, Function& function, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (function == nullptr) function = reinterpret_cast<Function>(::dlsym(library, name));
+  }
+}
+
+void bind_system(void* library, Functions& to) {
+  bind(library, to.init, {"nvmlInit_v2"});
+  bind(library, to.shutdown, {"nvmlShutdown"});
+  bind(library, to.error_text, {"nvmlErrorString"});
+  bind(library, to.driver_version, {"nvmlSystemGetDriverVersion"});
+  bind(library, to.nvml_version, {"nvmlSystemGetNVMLVersion"});
+  bind(library, to.cuda_driver_version,
+       {"nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"});
+  bind(library, to.process_name, {"nvmlSystemGetProcessName"});
+  bind(library, to.count, {"nvmlDeviceGetCount_v2"});
+}
+
+void bind_device(void* library, Functions& to) {
+  bind(library, to.handle, {"nvmlDeviceGetHandleByIndex_v2"});
+  bind(library, to.name, {"nvmlDeviceGetName"});
+  bind(library, to.uuid, {"nvmlDeviceGetUUID"});
+  bind(library, to.pci_info, {"nvmlDeviceGetPciInfo_v3"});
+  bind(library, to.clock_mhz, {"nvmlDeviceGetClockInfo"});
+  bind(library, to.max_clock_mhz, {"nvmlDeviceGetMaxClockInfo"});
+  bind(library, to.application_clock_mhz, {"nvmlDeviceGetApplicationsClock"});
+  bind(library, to.temperature_celsius, {"nvmlDeviceGetTemperature"});
+  bind(library, to.power_milliwatts, {"nvmlDeviceGetPowerUsage"});
+  bind(library, to.power_limit_milliwatts, {"nvmlDeviceGetEnforcedPowerLimit"});
+  bind(library, to.utilization, {"nvmlDeviceGetUtilizationRates"});
+  bind(library, to.clock_reasons,
+       {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
+  bind(library, to.persistence_mode, {"nvmlDeviceGetPersistenceMode"});
+  bind(library, to.ecc_mode, {"nvmlDeviceGetEccMode"});
+  bind(library, to.mig_mode, {"nvmlDeviceGetMigMode"});
+  // _v2 first: drivers 525 and 530 have a _v3 with a longer struct, all others the same in both.
+  bind(library, to.compute_processes,
+       {"nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses_v3"});
+}
+
+}  // namespace
+
+Library::Library(void* handle) : handle_(handle) {
+  bind_system(handle, functions_);
+  bind_device(handle, functions_);
+}
+
+Library::~Library() {
+  if (initialised_ && functions_.shutdown != nullptr) functions_.shutdown();
+  ::dlclose(handle_);
+}
+
+core::Result<std::unique_ptr<Library>> Library::open(const std::string& name) {
+  void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return std::unique_ptr<Library>();
+  std::unique_ptr<Library> library(new Library(handle));
+  const Functions& functions = library->functions_;
+  if (functions.init == nullptr || functions.count == nullptr || functions.handle == nullptr) {
+    return core::Error{fmt::format("'{}' is no NVML of driver 470 or newer", name)};
+  }
+  const Return code = functions.init();
+  if (code == kDriverNotLoaded || code == kLibraryNotFound) return std::unique_ptr<Library>();
+  if (code != kSuccess) {
+    return core::Error{
+        fmt::format("NVML does not start: {}; does nvidia-smi work?", library->error_text(code))};
+  }
+  library->initialised_ = true;
+  return library;
+}
+
+std::string Library::error_text(Return code) const {
+  const char* text = functions_.error_text == nullptr ? nullptr : functions_.error_text(code);
+  return text == nullptr ? fmt::format("error {}", code) : text;
+}
+
+}  // namespace assay::gpu::nvml

@@ -1,0 +1,34 @@
+// NVML, opened while the program runs.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/result.h"
+#include "gpu/nvml_abi.h"
+
+namespace assay::gpu::nvml {
+
+class Library {
+ public:
+  // Null when there is no library or no driver below it. An error when it refuses to start, such
+  // as after an update of the driver without a reboot.
+  static core::Result<std::unique_ptr<Library>> open(const std::string& name);
+
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  ~Library();
+
+  [[nodiscard]] const Functions& functions() const { return functions_; }
+
+  [[nodiscard]] std::string error_text(Return code) const;
+
+ private:
+  explicit Library(void* handle);
+
+  void* handle_;
+  Functions functions_;
+  bool initialised_ = false;
+};
+
+}  // namespace assay::gpu::nvml

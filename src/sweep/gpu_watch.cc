@@ -1,0 +1,132 @@
+#include "sweep/gpu_watch.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "core/statistics.h"
+#include "core/text.h"
+
+namespace assay::sweep {
+namespace {
+
+// Below, a GPU waits for the CPU or has not begun: its clocks say nothing about the work.
+constexpr std::int64_t kBusyPercent = 10;
+
+std::optional<double> as_double(std::optional<std::int64_t> value) {
+  if (!value) return {};
+  return static_cast<double>(*value);
+}
+
+void append(gpu::Machine& to, gpu::Machine from) {
+  const auto first = static_cast<int>(to.devices.size());
+  for (gpu::Device& device : from.devices)
+    device.index += first;
+  if (to.driver_version.empty()) to.driver_version = from.driver_version;
+  if (to.cuda_driver_version.empty()) to.cuda_driver_version = from.cuda_driver_version;
+  if (to.nvml_version.empty()) to.nvml_version = from.nvml_version;
+  std::move(from.devices.begin(), from.devices.end(), std::back_inserter(to.devices));
+}
+
+}  // namespace
+
+std::string gpu_names(const std::set<int>& gpus) {
+  std::vector<std::string> ranges;
+  for (auto it = gpus.begin(); it != gpus.end();) {
+    const int first = *it;
+    int last = first;
+    while (++it != gpus.end() && *it == last + 1)
+      last = *it;
+    ranges.push_back(first == last ? std::to_string(first) : fmt::format("{}-{}", first, last));
+  }
+  return (gpus.size() == 1 ? "GPU " : "GPUs ") + core::join(ranges, ", ");
+}
+
+GpuWatch::GpuWatch(const ObserverSources& sources) {
+  readers_.push_back(gpu::nvidia_reader(sources.nvml_library));
+  readers_.push_back(gpu::amd_reader(sources.root));
+}
+
+void GpuWatch::read() {
+  machine_ = {};
+  for (const auto& reader : readers_) {
+    auto read = reader->read();
+    if (read.ok()) {
+      append(machine_, std::move(read).value());
+    } else {
+      problems_.insert("the GPUs were not watched: " + read.error().message);
+    }
+  }
+  for (const gpu::Device& device : machine_.devices) {
+    if (device.problem.empty()) continue;
+    problems_.insert(fmt::format("GPU {} does not answer: {}", device.index, device.problem));
+  }
+}
+
+const gpu::Machine& GpuWatch::begin_run() {
+  problems_.clear();
+  looks_ = 0;
+  samples_.clear();
+  slow_looks_.clear();
+  read();
+  return machine_;
+}
+
+const gpu::Machine& GpuWatch::look() {
+  read();
+  ++looks_;
+  for (const gpu::Device& device : machine_.devices) {
+    if (device.problem.empty()) add_sample(device);
+  }
+  return machine_;
+}
+
+void GpuWatch::add_sample(const gpu::Device& device) {
+  samples_[device.index].push_back({
+      .busy = device.utilization_percent.value_or(0) >= kBusyPercent,
+      .sm_mhz = as_double(device.sm.now_mhz),
+      .memory_mhz = as_double(device.memory.now_mhz),
+      .temperature_celsius = device.temperature_celsius,
+      .power_watts = device.power_watts,
+  });
+  // Some GPUs tell of a power cap while they do nothing.
+  if (device.utilization_percent && !samples_[device.index].back().busy) return;
+  for (const gpu::ClockReason& reason : device.clock_reasons) {
+    if (reason.kind == gpu::ClockReason::Kind::kExpected) continue;
+    ++slow_looks_[reason.words][device.index];
+  }
+}
+
+// For each GPU, over the looks at which it was busy; over all looks when it never was.
+std::vector<double> GpuWatch::medians(Field field) const {
+  std::vector<double> medians;
+  for (const auto& [index, samples] : samples_) {
+    const bool ever_busy =
+        std::any_of(samples.begin(), samples.end(), [](const Sample& s) { return s.busy; });
+    std::vector<double> values;
+    for (const Sample& sample : samples) {
+      if ((sample.busy || !ever_busy) && sample.*field) values.push_back(*(sample.*field));
+    }
+    if (!values.empty()) medians.push_back(core::median(values));
+  }
+  return medians;
+}
+
+std::vector<std::string> GpuWatch::warnings() const {
+  std::vector<std::string> warnings(problems_.begin(), problems_.end());
+  for (const auto& [reason, looks_of_gpu] : slow_looks_) {
+    std::set<int> gpus;
+    std::size_t most = 0;
+    for (const auto& [index, looks] : looks_of_gpu) {
+      gpus.insert(index);
+      most = std::max(most, looks);
+    }
+    warnings.push_back(fmt::format("the clocks of {} were held down by {} in {} of {} looks",
+                                   gpu_names(gpus), reason, most, looks_));
+  }
+  return warnings;
+}
+
+}  // namespace assay::sweep

@@ -1,0 +1,60 @@
+// The GPUs over one run: clocks, temperatures and what slowed them down while they were busy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gpu/devices.h"
+#include "model/facts.h"
+#include "sweep/observer.h"
+
+namespace assay::sweep {
+
+// "GPU 3", "GPUs 0-7", "GPUs 0, 2-3".
+std::string gpu_names(const std::set<int>& gpus);
+
+class GpuWatch {
+ public:
+  explicit GpuWatch(const ObserverSources& sources);
+
+  // The GPUs before the run.
+  const gpu::Machine& begin_run();
+
+  // The GPUs of now.
+  const gpu::Machine& look();
+
+  [[nodiscard]] model::Facts facts() const;
+  [[nodiscard]] std::vector<std::string> warnings() const;
+
+ private:
+  struct Sample {
+    bool busy = false;
+    std::optional<double> sm_mhz = {};
+    std::optional<double> memory_mhz = {};
+    std::optional<double> temperature_celsius = {};
+    std::optional<double> power_watts = {};
+  };
+
+  using Field = std::optional<double> Sample::*;
+
+  void read();
+  void add_sample(const gpu::Device& device);
+  [[nodiscard]] std::vector<double> medians(Field field) const;
+  void add_load(model::Facts& facts) const;
+
+  std::vector<std::unique_ptr<gpu::DeviceReader>> readers_;
+  gpu::Machine machine_;
+  std::set<std::string> problems_;
+  std::size_t looks_ = 0;
+  std::map<int, std::vector<Sample>> samples_;                    // by GPU
+  std::map<std::string, std::map<int, std::size_t>> slow_looks_;  // by reason and GPU
+};
+
+}  // namespace assay::sweep

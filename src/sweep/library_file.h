@@ -1,0 +1,45 @@
+// A library's file: its identity, and what it says about itself.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace assay::sweep {
+
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint64_t size_bytes = 0;
+  std::int64_t modified_ns = 0;  // since 1970
+
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+  friend auto operator<=>(const FileIdentity&, const FileIdentity&) = default;
+};
+
+std::optional<FileIdentity> file_identity(const std::filesystem::path& path);
+
+struct LibraryText {
+  std::string version = {};
+  std::string build_id = {};  // hexadecimal; changes with every build that is not the same
+};
+
+// Reads each file once, however many processes and runs have it loaded.
+class LibraryTexts {
+ public:
+  // `path` can be opened; `name` is the file's name in the process that loaded it.
+  const LibraryText& of(const FileIdentity& identity,
+                        const std::filesystem::path& path,
+                        const std::string& name);
+
+ private:
+  std::map<FileIdentity, LibraryText> known_;
+};
+
+// Nothing in it for a file that is no library or damaged.
+LibraryText read_library_text(const std::filesystem::path& path, const std::string& name);
+
+}  // namespace assay::sweep

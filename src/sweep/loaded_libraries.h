@@ -1,0 +1,70 @@
+// Which NCCL or RCCL the processes of a run really loaded, against the one that was asked for.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/facts.h"
+#include "sweep/environment_check.h"
+#include "sweep/library_file.h"
+#include "sweep/memory_maps.h"
+
+namespace assay::sweep {
+
+class LoadedLibraries {
+ public:
+  // `root` is that of /proc. `expected` may be empty: any library will do.
+  LoadedLibraries(std::filesystem::path root, std::filesystem::path expected);
+
+  // Forgets the last run, but not what the files say.
+  void begin_run();
+
+  enum class Communicates { kUnknown, kYes };
+
+  // kYes: it has a library for collectives, or a PyTorch that brings its own, in memory.
+  Communicates look(pid_t process);
+
+  // Plugins come with the first communicator, long after the library: looks for them in one of the
+  // processes, another one at each call.
+  void look_for_plugins();
+
+  // Files that the process is told to use as plugins: NCCL_NET_PLUGIN and the like.
+  void add_plugin_names(const Environment& environment);
+
+  [[nodiscard]] model::Facts facts() const;
+  [[nodiscard]] std::vector<std::string> warnings() const;
+
+ private:
+  struct Library {
+    FileIdentity identity;  // zeros when the file is out of reach
+    LibraryText text;
+    bool expected = false;
+    bool deleted = false;
+    std::size_t processes = 0;
+  };
+
+  // Empty for a process that is gone or another user's.
+  std::optional<CommunicationLibraries> read_maps(pid_t process) const;
+  void add_library(pid_t process, const MappedFile& file);
+  bool is_expected(pid_t process, const std::string& path, const FileIdentity& identity) const;
+  std::string names() const;
+  void add_missing(std::vector<std::string>& warnings) const;
+
+  std::filesystem::path root_;
+  std::filesystem::path expected_;
+  LibraryTexts texts_;
+  ExtraNames extra_;
+  std::map<std::string, Library> libraries_;  // by the path that processes see
+  std::set<std::string> plugins_;
+  std::set<pid_t> processes_;  // that have a library, and live
+  pid_t asked_for_plugins_ = 0;
+  bool torch_without_library_ = false;
+};
+
+}  // namespace assay::sweep

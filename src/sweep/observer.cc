@@ -1,0 +1,101 @@
+#include "sweep/observer.h"
+
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "sweep/environment_check.h"
+#include "sweep/foreign_processes.h"
+#include "sweep/gpu_watch.h"
+#include "sweep/loaded_libraries.h"
+#include "sweep/process_table.h"
+
+namespace assay::sweep {
+namespace {
+
+namespace fs = std::filesystem;
+using Compare = model::Fact::Compare;
+
+void add_line_of(model::Facts& facts, const char* item, const fs::path& file, Compare compare) {
+  std::ifstream stream(file);
+  std::string line;
+  std::getline(stream, line);
+  if (!line.empty()) facts.push_back({.item = item, .value = line, .compare = compare});
+}
+
+model::Facts host_facts(const fs::path& root) {
+  model::Facts facts;
+  const fs::path kernel = root / "proc/sys/kernel";
+  add_line_of(facts, "host", kernel / "hostname", Compare::kNot);
+  add_line_of(facts, "kernel", kernel / "osrelease", Compare::kExactly);
+  add_line_of(facts, "CPU governor", root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+              Compare::kExactly);
+  return facts;
+}
+
+template <class List>
+void append(List& to, List from) {
+  std::move(from.begin(), from.end(), std::back_inserter(to));
+}
+
+}  // namespace
+
+struct Observer::State {
+  State(const ObserverSources& sources, fs::path expected_library)
+      : root(sources.root),
+        gpus(sources),
+        foreign(sources.root),
+        libraries(sources.root, std::move(expected_library)) {}
+
+  void look_at(pid_t process);
+
+  fs::path root;
+  model::Facts host;
+  GpuWatch gpus;
+  ForeignProcesses foreign;
+  LoadedLibraries libraries;
+  EnvironmentCheck environment{{}};
+  std::set<pid_t> environment_known;
+};
+
+void Observer::State::look_at(pid_t process) {
+  if (libraries.look(process) != LoadedLibraries::Communicates::kYes) return;
+  if (!environment_known.insert(process).second) return;
+  const auto read = read_environment(root, process);
+  if (!read) return;
+  environment.compare(process, process_name(root, process), *read);
+  libraries.add_plugin_names(*read);
+}
+
+Observer::Observer(ObserverSources sources, fs::path expected_library)
+    : state_(std::make_unique<State>(sources, std::move(expected_library))) {}
+
+Observer::~Observer() = default;
+
+void Observer::begin_run(const Variables& variables) {
+  state_->host = host_facts(state_->root);
+  state_->libraries.begin_run();
+  state_->environment = EnvironmentCheck(variables);
+  state_->environment_known.clear();
+  state_->foreign.begin_run(state_->gpus.begin_run());
+}
+
+void Observer::look(std::span<const pid_t> processes) {
+  for (const pid_t process : processes)
+    state_->look_at(process);
+  state_->libraries.look_for_plugins();
+  state_->foreign.look(state_->gpus.look(), processes);
+}
+
+Observation Observer::end_run() const {
+  Observation observation{.facts = state_->host, .warnings = state_->libraries.warnings()};
+  append(observation.facts, state_->gpus.facts());
+  append(observation.facts, state_->libraries.facts());
+  append(observation.warnings, state_->environment.warnings());
+  append(observation.warnings, state_->foreign.warnings());
+  append(observation.warnings, state_->gpus.warnings());
+  return observation;
+}
+
+}  // namespace assay::sweep

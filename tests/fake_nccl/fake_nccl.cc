@@ -1,0 +1,11 @@
+// Built as libnccl.so.2: a library that tells its version as NCCL does, between the other strings
+// of NCCL that mention a version.
+extern "C" const char* ncclFakeText(int which) {
+  static constexpr const char* kTexts[] = {
+      "Mismatched NCCL version detected : rank %d version %d",
+      "NCCL version 2.28.3 compiled with CUDA 13.0",
+      "NCCL version 2.28.3+cuda13.0",
+      "NCCL version mismatch with remote peer %s",
+  };
+  return kTexts[which & 3];
+}

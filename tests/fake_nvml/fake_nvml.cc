@@ -1,0 +1,218 @@
+// An NVML for tests, built as libnvidia-ml.so.1: GPUs as the file named by ASSAY_FAKE_NVML says,
+// which is read at every call, so that a test can change it; none without that file. Lines of it:
+//
+//   count 8                      number of GPUs (0)
+//   sm_clock 1980                for all GPUs; "sm_clock.3 1200" for GPU 3 alone
+//   power unsupported            NVML_ERROR_NOT_SUPPORTED
+//   used.0 4711 1048576          process 4711 uses 1 MiB of GPU 0; any number of lines
+//   process_name.4711 /usr/bin/python3
+//   init_error 9, handle_error.1 15
+//
+// Names of values: those in the functions below. Defaults are an idle-free H200.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+constexpr int kNotSupported = 3;
+constexpr int kInsufficientSize = 7;
+
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+Lines lines() {
+  Lines found;
+  const char* file = std::getenv("ASSAY_FAKE_NVML");
+  std::ifstream stream(file == nullptr ? "" : file);
+  for (std::string line; std::getline(stream, line);) {
+    const auto space = line.find(' ');
+    if (space != std::string::npos)
+      found.emplace_back(line.substr(0, space), line.substr(space + 1));
+  }
+  return found;
+}
+
+// The value for one GPU, else for all, else the default.
+std::string value(const std::string& name, const std::string& of, const std::string& otherwise) {
+  std::string found = otherwise;
+  bool own = false;
+  for (const auto& [key, text] : lines()) {
+    if (key == name + "." + of) {
+      found = text;
+      own = true;
+    } else if (key == name && !own) {
+      found = text;
+    }
+  }
+  return found;
+}
+
+// Handles are the indexes plus one: none is null.
+std::string index_of(const void* handle) {
+  return std::to_string(reinterpret_cast<std::size_t>(handle) - 1);
+}
+
+template <class Number>
+int number(const void* handle, const char* name, const char* otherwise, Number* to) {
+  const std::string text = value(name, index_of(handle), otherwise);
+  if (text == "unsupported") return kNotSupported;
+  *to = static_cast<Number>(std::strtoull(text.c_str(), nullptr, 0));
+  return 0;
+}
+
+int copy(const std::string& text, char* to, unsigned bytes) {
+  if (text == "unsupported") return kNotSupported;
+  if (text.size() >= bytes) return kInsufficientSize;
+  std::memcpy(to, text.c_str(), text.size() + 1);
+  return 0;
+}
+
+int mode(
+    const void* handle, const char* name, const char* otherwise, unsigned* now, unsigned* next) {
+  *next = 0;
+  return number(handle, name, otherwise, now);
+}
+
+const char* clock_name(unsigned clock) {
+  return clock == 2 ? "memory_clock" : "sm_clock";
+}
+
+}  // namespace
+
+extern "C" {
+
+struct FakePciInfo {
+  char bus_id_legacy[16];
+  unsigned numbers[5];
+  char bus_id[32];
+};
+
+struct FakeProcess {
+  unsigned pid;
+  unsigned long long used_bytes;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+
+int nvmlInit_v2() {
+  return std::atoi(value("init_error", "", "0").c_str());
+}
+
+int nvmlShutdown() {
+  return 0;
+}
+
+const char* nvmlErrorString(int code) {
+  static std::string text;
+  text = "fake error " + std::to_string(code);
+  return text.c_str();
+}
+
+int nvmlSystemGetDriverVersion(char* to, unsigned bytes) {
+  return copy(value("driver", "", "580.159.04"), to, bytes);
+}
+
+int nvmlSystemGetNVMLVersion(char* to, unsigned bytes) {
+  return copy(value("nvml", "", "13.580.159.04"), to, bytes);
+}
+
+int nvmlSystemGetCudaDriverVersion_v2(int* to) {
+  *to = std::atoi(value("cuda", "", "13000").c_str());
+  return 0;
+}
+
+int nvmlSystemGetProcessName(unsigned pid, char* to, unsigned bytes) {
+  return copy(value("process_name", std::to_string(pid), "unsupported"), to, bytes);
+}
+
+int nvmlDeviceGetCount_v2(unsigned* to) {
+  *to = static_cast<unsigned>(std::atoi(value("count", "", "0").c_str()));
+  return 0;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** to) {
+  *to = reinterpret_cast<void*>(std::size_t{index} + 1);
+  return std::atoi(value("handle_error", std::to_string(index), "0").c_str());
+}
+
+int nvmlDeviceGetName(void* handle, char* to, unsigned bytes) {
+  return copy(value("name", index_of(handle), "NVIDIA H200"), to, bytes);
+}
+
+int nvmlDeviceGetUUID(void* handle, char* to, unsigned bytes) {
+  return copy(value("uuid", index_of(handle), "GPU-fake-" + index_of(handle)), to, bytes);
+}
+
+int nvmlDeviceGetPciInfo_v3(void* handle, FakePciInfo* to) {
+  *to = {};
+  const std::string bus = std::to_string(std::stoi(index_of(handle)) + 1);
+  return copy("00000000:0" + bus + ":00.0", to->bus_id, sizeof to->bus_id);
+}
+
+int nvmlDeviceGetClockInfo(void* handle, unsigned clock, unsigned* to) {
+  return number(handle, clock_name(clock), clock == 2 ? "3201" : "1980", to);
+}
+
+int nvmlDeviceGetMaxClockInfo(void* handle, unsigned clock, unsigned* to) {
+  return number(handle, clock == 2 ? "max_memory_clock" : "max_sm_clock",
+                clock == 2 ? "3201" : "1980", to);
+}
+
+int nvmlDeviceGetApplicationsClock(void* handle, unsigned clock, unsigned* to) {
+  return number(handle, clock == 2 ? "application_memory_clock" : "application_sm_clock",
+                clock == 2 ? "3201" : "1980", to);
+}
+
+int nvmlDeviceGetTemperature(void* handle, unsigned, unsigned* to) {
+  return number(handle, "temperature", "45", to);
+}
+
+int nvmlDeviceGetPowerUsage(void* handle, unsigned* to) {
+  return number(handle, "power", "400000", to);
+}
+
+int nvmlDeviceGetEnforcedPowerLimit(void* handle, unsigned* to) {
+  return number(handle, "power_limit", "700000", to);
+}
+
+int nvmlDeviceGetUtilizationRates(void* handle, unsigned* to) {  // GPU, then memory
+  to[1] = 0;
+  return number(handle, "utilization", "95", to);
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(void* handle, unsigned long long* to) {
+  return number(handle, "reasons", "0", to);
+}
+
+int nvmlDeviceGetPersistenceMode(void* handle, unsigned* to) {
+  return number(handle, "persistence", "1", to);
+}
+
+int nvmlDeviceGetEccMode(void* handle, unsigned* now, unsigned* next) {
+  return mode(handle, "ecc", "1", now, next);
+}
+
+int nvmlDeviceGetMigMode(void* handle, unsigned* now, unsigned* next) {
+  return mode(handle, "mig", "0", now, next);
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void* handle, unsigned* count, FakeProcess* to) {
+  std::vector<FakeProcess> found;
+  for (const auto& [key, text] : lines()) {
+    if (key != "used." + index_of(handle)) continue;
+    FakeProcess process{0, 0, ~0U, ~0U};
+    std::istringstream(text) >> process.pid >> process.used_bytes;
+    found.push_back(process);
+  }
+  const auto room = *count;
+  *count = static_cast<unsigned>(found.size());
+  if (found.size() > room) return kInsufficientSize;
+  std::copy(found.begin(), found.end(), to);
+  return 0;
+}
+}
