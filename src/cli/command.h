@@ -17,6 +17,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "core/registry.h"
 #include "core/result.h"
@@ -39,6 +41,9 @@ class Command {
   // What single options cannot say about their combination; failure is wrong usage.
   [[nodiscard]] virtual core::Status check() const { return {}; }
 
+  // What stands after "--", untouched, for a command whose spec has `rest`.
+  virtual void take_rest(std::vector<std::string> /*rest*/) {}
+
   virtual core::Result<Outcome> run() = 0;
 };
 
@@ -48,6 +53,9 @@ struct CommandSpec {
   const char* description = "";       // paragraphs, parted by empty lines
   const char* regression_means = "";  // when exit code 3 is possible: what it says
   const char* examples = "";          // one a line
+  // What "--" and all arguments after it are, if the command takes them: "COMMAND...".
+  const char* rest = "";
+  const char* rest_help = "";
   // Declares the options on the app, bound to the new command's members. A spec without it is a
   // group: its commands are those whose names go on from its own.
   std::unique_ptr<Command> (*make)(CLI::App& app) = nullptr;

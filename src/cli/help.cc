@@ -114,6 +114,7 @@ std::string synopsis(const CommandSpec& spec, const std::vector<OptionInfo>& opt
     const std::string term = option_term(option);
     text += option.required ? " " + term : fmt::format(" [{}]", term);
   }
+  if (spec.rest[0] != '\0') text += fmt::format(" -- {}", spec.rest);
   return text;
 }
 
@@ -152,7 +153,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-void add_options(Page& page, const std::vector<OptionInfo>& options) {
+void add_options(Page& page, const CommandSpec& spec, const std::vector<OptionInfo>& options) {
   std::vector<std::string> terms;
   for (const OptionInfo& option : options)
     terms.push_back(option_term(option));
@@ -166,6 +167,10 @@ void add_options(Page& page, const std::vector<OptionInfo>& options) {
     }
   };
   add_all("Arguments", [](const OptionInfo& option) { return option.positional; });
+  if (spec.rest[0] != '\0') {
+    page.heading("ARGUMENTS");
+    page.entry(spec.rest, spec.rest_help, widest(terms));
+  }
   for (const std::string& group : groups_of(options)) {
     add_all(group,
             [&](const OptionInfo& option) { return !option.positional && option.group == group; });
@@ -194,7 +199,7 @@ std::string help_text(const CommandSpec& spec, std::size_t width, Headings headi
   if (spec.description[0] != '\0') page.heading("DESCRIPTION");
   page.paragraphs(spec.description);
   add_commands(page, spec);
-  add_options(page, options);
+  add_options(page, spec, options);
   add_exit_status(page, spec);
   if (spec.examples[0] != '\0') page.heading("EXAMPLES");
   page.verbatim(spec.examples);

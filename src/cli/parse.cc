@@ -12,6 +12,10 @@
 namespace assay::cli {
 namespace {
 
+bool takes_rest(const CommandSpec& spec) {
+  return spec.rest[0] != '\0';
+}
+
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names{"--help"};
   for (const CLI::Option* option : app.get_options({})) {
@@ -26,7 +30,10 @@ std::string shown_name(const CLI::Option& option) {
 }
 
 // What the parser could not place: an option that does not exist, or one argument too many.
-std::string unexpected(const CLI::App& app, const std::string& argument) {
+std::string unexpected(const CommandSpec& spec, const CLI::App& app, const std::string& argument) {
+  if (!argument.starts_with('-') && takes_rest(spec)) {
+    return fmt::format("unexpected argument '{}': {} comes after '--'", argument, spec.rest);
+  }
   if (!argument.starts_with('-')) {
     for (const CLI::Option* option : app.get_options({})) {
       if (!option->get_positional()) continue;
@@ -76,21 +83,24 @@ std::string forgotten_value(const CLI::App& app) {
   return "";
 }
 
-std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+std::string explain(const CommandSpec& spec, const CLI::App& app, const CLI::ParseError& error) {
   if (std::string forgotten = forgotten_value(app); !forgotten.empty()) return forgotten;
-  if (const auto extras = app.remaining(); !extras.empty()) return unexpected(app, extras.front());
+  if (const auto extras = app.remaining(); !extras.empty())
+    return unexpected(spec, app, extras.front());
   if (error.get_name() == "RequiredError") return missing(app);
   if (error.get_name() == "ArgumentMismatch") return wrong_count(app, error.what());
   return error.what();
 }
 
-std::string parse_problem(CLI::App& app, const std::vector<std::string>& arguments) {
+std::string parse_problem(const CommandSpec& spec,
+                          CLI::App& app,
+                          const std::vector<std::string>& arguments) {
   try {
     // CLI11 takes its arguments last first.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     return forgotten_value(app);
   } catch (const CLI::ParseError& error) {
-    return explain(app, error);
+    return explain(spec, app, error);
   }
 }
 
@@ -101,7 +111,11 @@ core::Result<std::unique_ptr<Command>> parse_command(const CommandSpec& spec,
   CLI::App app;
   app.set_help_flag("");
   std::unique_ptr<Command> command = spec.make(app);
-  std::string problem = parse_problem(app, arguments);
+  // The parser would read meaning into arguments that are not ours.
+  const auto cut =
+      takes_rest(spec) ? std::find(arguments.begin(), arguments.end(), "--") : arguments.end();
+  std::string problem = parse_problem(spec, app, {arguments.begin(), cut});
+  if (cut != arguments.end()) command->take_rest({cut + 1, arguments.end()});
   if (problem.empty()) {
     const core::Status checked = command->check();
     if (checked.ok()) return command;

@@ -5,40 +5,17 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "core/interrupt.h"
-#include "core/terminal.h"
 #include "report/book.h"
 
 namespace assay::cli {
 namespace {
 
-constexpr std::size_t kPipeColumns = 120;
-constexpr std::size_t kSummaryRows = 40;
 constexpr std::size_t kFilesNamed = 6;
 
 const Choices<trace::FileFormat> kFileFormats{{"xlsx", trace::FileFormat::kXlsx},
                                               {"csv", trace::FileFormat::kCsv},
                                               {"json", trace::FileFormat::kJson}};
-const Choices<Summary> kSummaries{
-    {"table", Summary::kTable}, {"json", Summary::kJson}, {"csv", Summary::kCsv}};
 const Choices<trace::Compat> kCompats{{"tracelens", trace::Compat::kTraceLens}};
-
-std::string tables_text(const model::Book& book, Summary summary) {
-  const std::size_t columns = core::terminal_columns(stdout, kPipeColumns);
-  std::string text;
-  for (const model::Table& table : book.tables) {
-    if (!text.empty()) text += '\n';
-    if (summary == Summary::kCsv) {
-      text += report::csv(table);
-    } else {
-      text += report::text_table(table, columns, kSummaryRows);
-    }
-  }
-  return text;
-}
-
-std::string summary_text(const model::Book& book, Summary summary) {
-  return summary == Summary::kJson ? report::json(book) : tables_text(book, summary);
-}
 
 // Workbooks are what people open: where there are many files, the others are only counted.
 void show_written(const std::vector<std::filesystem::path>& files) {
@@ -56,15 +33,6 @@ void show_written(const std::vector<std::filesystem::path>& files) {
   }
 }
 
-void show_warnings(const model::Warnings& warnings) {
-  for (const model::Warning& warning : warnings.all()) {
-    const std::string example =
-        warning.example.empty() ? "" : fmt::format(" ({})", warning.example);
-    print_warning(
-        fmt::format("{} x {}: {}{}", warning.count, warning.reason, warning.effect, example));
-  }
-}
-
 void show(const Presentation& presentation, const trace::CommandResult& result) {
   if (result.book) {
     print(report::json(*result.book));
@@ -76,6 +44,15 @@ void show(const Presentation& presentation, const trace::CommandResult& result) 
 }
 
 }  // namespace
+
+void show_warnings(const model::Warnings& warnings) {
+  for (const model::Warning& warning : warnings.all()) {
+    const std::string example =
+        warning.example.empty() ? "" : fmt::format(" ({})", warning.example);
+    print_warning(
+        fmt::format("{} x {}: {}{}", warning.count, warning.reason, warning.effect, example));
+  }
+}
 
 void add_output_options(CLI::App& app,
                         Presentation& presentation,
@@ -101,13 +78,7 @@ void add_output_options(CLI::App& app,
   add_choice_list(app, "--write", request.output.formats, kFileFormats,
                   "kinds of files to write: workbooks, a folder of CSV files per workbook, JSON")
       ->group(group);
-  CLI::Option* format = add_choice(app, "--format", presentation.summary, kSummaries,
-                                   "how the summary on standard output is written");
-  format->group(group);
-  app.add_flag("-q,--quiet", presentation.quiet,
-               "no summary, no progress, no list of files; only warnings and errors")
-      ->group(group)
-      ->excludes(format);
+  add_presentation_options(app, presentation);
 }
 
 void add_analysis_options(CLI::App& app, trace::Request& request) {

@@ -6,18 +6,11 @@
 #include <string>
 
 #include "cli/command.h"
+#include "cli/summary_output.h"
 #include "core/progress.h"
 #include "trace/commands.h"
 
 namespace assay::cli {
-
-enum class Summary { kTable, kCsv, kJson };
-
-// How a result is shown.
-struct Presentation {
-  Summary summary = Summary::kTable;
-  bool quiet = false;
-};
 
 // Where a command can write, and what it says of the default.
 struct OutputHelp {
@@ -39,6 +32,9 @@ void add_parts_options(CLI::App& app, trace::Parts& parts);
 
 // Declares --gpus-per-node.
 void add_gpus_per_node(CLI::App& app, std::optional<int>& gpus_per_node);
+
+// On standard error, one line each.
+void show_warnings(const model::Warnings& warnings);
 
 // Calls the library and shows what came of it: the book or the summary on standard output, files
 // and warnings on standard error.

@@ -8,10 +8,10 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "model/facts.h"
+#include "sweep/variables.h"
 
 namespace assay::sweep {
 
@@ -27,9 +27,6 @@ struct Observation {
   // "GPU 3 was used by process 812 (python3) before the run".
   std::vector<std::string> warnings;
 };
-
-// The variables of a setting; an empty value means that the variable is not set.
-using Variables = std::vector<std::pair<std::string, std::string>>;
 
 class Observer {
  public:

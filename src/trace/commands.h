@@ -117,6 +117,7 @@ struct CompareRequest : Request {
   bool gpu_timeline = true;   // gpu_timeline_comparison
   bool collective = true;     // collective_comparison
   bool final_report = true;   // final_analysis_report
+  double confidence = 0.95;   // of the intervals that verdicts rest on
 };
 
 core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress);

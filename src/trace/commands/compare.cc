@@ -138,7 +138,8 @@ core::Result<CommandResult> run_compare(const CompareRequest& request, core::Pro
   const Loaded baseline =
       ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
   const Loaded test = ASSAY_TRY(load(request.test, request.test_label, request, progress));
-  const Sides sides{baseline.configuration, test.configuration, {request.options.compat}};
+  const Sides sides{
+      baseline.configuration, test.configuration, {request.options.compat, request.confidence}};
   ASSAY_TRY(check_sides(sides));
   Comparison comparison = ASSAY_TRY(compare(sides));
   CommandResult result;

@@ -25,7 +25,7 @@ model::Table empty_dashboard(std::vector<model::Column> columns) {
 }
 
 std::vector<model::Column> dashboard_columns(const Sides& sides, Repetition repetition) {
-  const std::string interval = fmt::format("{:.0f} % CI ", 100 * sides.options.confidence);
+  const std::string interval = fmt::format("{:.3g} % CI ", 100 * sides.options.confidence);
   std::vector<model::Column> columns = {
       {.name = "Metric"},
       {.name = "Baseline", .unit = "ms", .description = sides.baseline.label},

@@ -116,7 +116,7 @@ std::string is_it_real(const TimelineChange& headline,
           ? fmt::format("change is {:+.3f} to {:+.3f} ms", change.low, change.high)
           : fmt::format("improvement is {:+.2f} to {:+.2f} %", change.percent_low,
                         change.percent_high);
-  return fmt::format("{}. The {:.0f} % confidence interval of the {} ({}): it {} zero. {}",
+  return fmt::format("{}. The {:.3g} % confidence interval of the {} ({}): it {} zero. {}",
                      real ? "Yes" : "It may be noise", 100 * sides.options.confidence, interval,
                      counts, real ? "leaves out" : "holds", noise_in_words(pair, sides));
 }

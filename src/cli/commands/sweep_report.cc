@@ -1,0 +1,212 @@
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/trace_options.h"
+#include "core/interrupt.h"
+#include "report/book.h"
+#include "sweep/overview.h"
+#include "sweep/summary.h"
+#include "sweep/sweep_folder.h"
+#include "trace/commands.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kTogether = 0.95;
+constexpr const char* kReportName = "sweep_report";
+
+struct GoodSetting {
+  std::string name;
+  fs::path folder;
+  std::size_t runs = 0;
+};
+
+std::vector<GoodSetting> good_settings(const fs::path& sweep,
+                                       const sweep::Plan& plan,
+                                       const std::vector<sweep::RunRecord>& records) {
+  std::vector<GoodSetting> settings;
+  for (const sweep::Setting& setting : plan.settings) {
+    const auto is_good = [&](const sweep::RunRecord& record) {
+      return record.setting == setting.name && record.status == sweep::RunStatus::kOk;
+    };
+    const auto runs = std::count_if(records.begin(), records.end(), is_good);
+    if (runs > 0) {
+      settings.push_back({setting.name, sweep / setting.name, static_cast<std::size_t>(runs)});
+    }
+  }
+  return settings;
+}
+
+sweep::SettingResult baseline_result(const GoodSetting& setting, const trace::Headline& headline) {
+  return {.setting = setting.name,
+          .runs = headline.baseline_runs,
+          .steps = headline.baseline_steps,
+          .step_ms = headline.baseline_ms,
+          .change_percent = std::nan(""),
+          .change_percent_low = std::nan(""),
+          .change_percent_high = std::nan(""),
+          .verdict = "baseline"};
+}
+
+sweep::SettingResult test_result(const GoodSetting& setting, const trace::Headline& headline) {
+  return {.setting = setting.name,
+          .runs = headline.test_runs,
+          .steps = headline.test_steps,
+          .step_ms = headline.test_ms,
+          .change_percent = headline.change_percent,
+          .change_percent_low = headline.change_percent_low,
+          .change_percent_high = headline.change_percent_high,
+          .verdict = headline.verdict};
+}
+
+class SweepReport final : public Command {
+ public:
+  explicit SweepReport(CLI::App& app) {
+    app.add_option("SWEEP_DIR", sweep_, "a folder that 'assay sweep run' wrote")->required();
+    app.add_option("--baseline", baseline_, "the setting to compare with")
+        ->type_name("SETTING")
+        ->default_str("the first one that went well");
+    add_output_options(app, presentation_, request_, {"SWEEP_DIR"});
+    add_parts_options(app, request_.parts);
+    add_analysis_options(app, request_);
+  }
+
+  core::Result<Outcome> run() override {
+    const sweep::Plan plan = ASSAY_TRY(sweep::read_plan(sweep_));
+    const auto records = sweep::read_records(sweep_, plan);
+    std::vector<GoodSetting> settings = good_settings(sweep_, plan, records);
+    if (settings.empty()) {
+      return core::Error{fmt::format("no run of '{}' went well yet", sweep_.string())};
+    }
+    ASSAY_TRY(move_baseline_to_front(settings));
+    if (request_.output.folder.empty()) request_.output.folder = sweep_;
+    model::Book book = sweep::summary(plan, records, sweep_);
+    ASSAY_TRY(analyze_all(settings));
+    ASSAY_TRY(compare_all(settings, book));
+    return write_and_show(book);
+  }
+
+ private:
+  core::Status move_baseline_to_front(std::vector<GoodSetting>& settings) const {
+    if (baseline_.empty()) return {};
+    const auto found = std::find_if(settings.begin(), settings.end(),
+                                    [&](const GoodSetting& s) { return s.name == baseline_; });
+    if (found == settings.end()) {
+      std::vector<std::string> names;
+      for (const GoodSetting& setting : settings)
+        names.push_back(setting.name);
+      return core::Error{fmt::format("no run of the setting '{}' went well; there are {}",
+                                     baseline_, core::join(names, ", "))};
+    }
+    std::rotate(settings.begin(), found, found + 1);
+    return {};
+  }
+
+  core::Status analyze_all(const std::vector<GoodSetting>& settings) {
+    for (const GoodSetting& setting : settings) {
+      trace::AnalyzeRequest request;
+      static_cast<trace::Request&>(request) = request_;
+      request.configuration = setting.folder;
+      request.parts = request_.parts;
+      // Each setting keeps its reports where 'assay trace analyze' would put them, unless another
+      // folder is asked for.
+      request.output.folder = elsewhere() ? request_.output.folder / setting.name : fs::path();
+      const auto result = run_quietly("analysing " + setting.name, [&](core::Progress& progress) {
+        return trace::run_analyze(request, progress);
+      });
+      if (!result.ok()) return result.error().context(setting.name);
+      warnings_.merge(result.value().warnings);
+      count_written(result.value());
+    }
+    return {};
+  }
+
+  core::Status compare_all(const std::vector<GoodSetting>& settings, model::Book& book) {
+    const double confidence = sweep::confidence_of_each(kTogether, settings.size() - 1);
+    std::vector<sweep::SettingResult> results;
+    std::string repetition = "step";
+    for (std::size_t i = 1; i < settings.size(); ++i) {
+      trace::CompareRequest request = request_;
+      request.baseline = settings.front().folder;
+      request.test = settings[i].folder;
+      request.confidence = confidence;
+      request.output.folder =
+          request_.output.folder /
+          fmt::format("comparison_{}_vs_{}", settings.front().name, settings[i].name);
+      const auto result = run_quietly(
+          "comparing " + settings[i].name,
+          [&](core::Progress& progress) { return trace::run_compare(request, progress); });
+      if (!result.ok()) return result.error().context(settings[i].name);
+      warnings_.merge(result.value().warnings);
+      count_written(result.value());
+      if (!result.value().headline) continue;
+      const trace::Headline& headline = *result.value().headline;
+      if (results.empty()) results.push_back(baseline_result(settings.front(), headline));
+      results.push_back(test_result(settings[i], headline));
+      if (!headline.repetition.empty()) repetition = headline.repetition;
+    }
+    if (results.empty()) return {};
+    book.tables.insert(book.tables.begin(), sweep::overview(results, kTogether, repetition));
+    return {};
+  }
+
+  template <class Call>
+  core::Result<trace::CommandResult> run_quietly(const std::string& doing, const Call& call) {
+    core::Progress progress(doing, presentation_.quiet ? core::Progress::Show::kNever
+                                                       : core::Progress::Show::kOnTerminal);
+    return call(progress);
+  }
+
+  [[nodiscard]] bool elsewhere() const { return request_.output.folder != sweep_; }
+
+  void count_written(const trace::CommandResult& result) { files_ += result.written.size(); }
+
+  core::Result<Outcome> write_and_show(const model::Book& book) {
+    ASSAY_TRY(core::check_interrupt());
+    const fs::path stem = request_.output.folder / kReportName;
+    fs::path workbook = stem;
+    ASSAY_TRY(report::write_xlsx(book, workbook += ".xlsx"));
+    fs::path document = stem;
+    ASSAY_TRY(report::write_json(book, document += ".json"));
+    if (!presentation_.quiet) {
+      print(summary_text({.title = book.title, .tables = {book.tables.front()}},
+                         presentation_.summary));
+      print_note(fmt::format("wrote {} and {} more files", workbook.string(), files_ + 1));
+    }
+    show_warnings(warnings_);
+    return Outcome::kOk;
+  }
+
+  fs::path sweep_;
+  std::string baseline_;
+  trace::CompareRequest request_;
+  Presentation presentation_;
+  model::Warnings warnings_;
+  std::size_t files_ = 0;
+};
+
+const CommandSpec kSweepReport{
+    .name = "sweep report",
+    .summary = "analyse every setting of a sweep and compare each with the baseline",
+    .description =
+        "Does what 'assay trace analyze' does for every setting and 'assay trace compare' for "
+        "every setting against the baseline, and writes sweep_report: which setting is fastest, by "
+        "how much, and whether that is real. Runs that did not go well are left out.\n\n"
+        "With two or more runs of each setting (--repeat) the intervals count runs, which know the "
+        "noise between runs; with one run they count its steps, which do not. Because several "
+        "settings are compared with one baseline, the intervals are wider than in a single "
+        "comparison, so that all verdicts hold together with 95 % confidence.",
+    .examples =
+        "assay sweep report runs/ctas\n"
+        "assay sweep report runs/ctas --baseline 16cta_256threads -o report --write xlsx\n",
+    .make = make_command<SweepReport>,
+};
+ASSAY_REGISTER(CommandSpec, kSweepReport);
+
+}  // namespace
+}  // namespace assay::cli

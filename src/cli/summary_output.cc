@@ -1,0 +1,47 @@
+#include "cli/summary_output.h"
+
+#include "cli/options.h"
+#include "core/terminal.h"
+#include "report/book.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::size_t kPipeColumns = 120;
+constexpr std::size_t kSummaryRows = 40;
+
+const Choices<Summary> kSummaries{
+    {"table", Summary::kTable}, {"json", Summary::kJson}, {"csv", Summary::kCsv}};
+
+std::string tables_text(const model::Book& book, Summary summary) {
+  const std::size_t columns = core::terminal_columns(stdout, kPipeColumns);
+  std::string text;
+  for (const model::Table& table : book.tables) {
+    if (!text.empty()) text += '\n';
+    if (summary == Summary::kCsv) {
+      text += report::csv(table);
+    } else {
+      text += report::text_table(table, columns, kSummaryRows);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_presentation_options(CLI::App& app, Presentation& presentation) {
+  const char* group = "Output options";
+  CLI::Option* format = add_choice(app, "--format", presentation.summary, kSummaries,
+                                   "how the summary on standard output is written");
+  format->group(group);
+  app.add_flag("-q,--quiet", presentation.quiet,
+               "no summary, no progress, no list of files; only warnings and errors")
+      ->group(group)
+      ->excludes(format);
+}
+
+std::string summary_text(const model::Book& book, Summary summary) {
+  return summary == Summary::kJson ? report::json(book) : tables_text(book, summary);
+}
+
+}  // namespace assay::cli

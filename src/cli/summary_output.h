@@ -1,0 +1,26 @@
+// How a command's summary goes to standard output.
+#pragma once
+
+#include <string>
+
+#include "model/table.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
+class App;
+}  // namespace CLI
+
+namespace assay::cli {
+
+enum class Summary { kTable, kCsv, kJson };
+
+struct Presentation {
+  Summary summary = Summary::kTable;
+  bool quiet = false;
+};
+
+// Declares --format and --quiet.
+void add_presentation_options(CLI::App& app, Presentation& presentation);
+
+std::string summary_text(const model::Book& book, Summary summary);
+
+}  // namespace assay::cli

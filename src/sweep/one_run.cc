@@ -1,0 +1,162 @@
+#include "sweep/one_run.h"
+
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+
+#include "core/files.h"
+#include "core/interrupt.h"
+#include "core/kept_process.h"
+#include "core/terminal_line.h"
+#include "sweep/command_line.h"
+
+namespace assay::sweep {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kTick{200};
+// Libraries are loaded early, so the first looks come soon after each other; a look costs the
+// machine a little, so the later ones do not.
+constexpr milliseconds kFirstLook{100};
+constexpr milliseconds kLongestPause{10'000};
+
+double seconds(Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+std::string local_time() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S%z}", fmt::localtime(std::time(nullptr)));
+}
+
+core::Launch launch_of(const Plan& plan,
+                       const PlannedRun& run,
+                       const fs::path& folder,
+                       const SweepOptions& options) {
+  const Setting& setting = plan.settings[run.setting];
+  const RunPlace place{setting, run.repeat, fs::absolute(folder), plan.config};
+  core::Launch launch{.arguments = filled_in(plan.command, place),
+                      .log = folder / kOutputLog,
+                      .mark = {kMark, plan.id},
+                      .grace = options.grace};
+  for (const auto& [name, value] : setting.variables) {
+    launch.environment.emplace_back(name, value.empty() ? std::nullopt : std::optional(value));
+  }
+  launch.environment.emplace_back("ASSAY_RUN_DIR", place.folder.string());
+  launch.environment.emplace_back("ASSAY_RUN_SETTING", setting.name);
+  return launch;
+}
+
+struct Watched {
+  core::ProcessEnd end;
+  bool hung = false;
+};
+
+// Looks at the run's processes at growing intervals until it ended, by itself or by us.
+class Watch {
+ public:
+  Watch(core::KeptProcess& process, const SweepOptions& options, Observer& observer)
+      : process_(process), options_(options), observer_(observer) {}
+
+  Watched until_end(const std::function<void(double)>& on_tick) {
+    Watched result;
+    while (true) {
+      const auto end = process_.wait(next_wake());
+      if (end) return {*end, result.hung};
+      on_tick(seconds(Clock::now() - start_));
+      if (!ending_ && core::interrupted()) stop();
+      if (!ending_ && options_.deadline && Clock::now() - start_ >= *options_.deadline) {
+        result.hung = true;
+        stop();
+      }
+      if (!ending_ && Clock::now() >= next_look_) look();
+    }
+  }
+
+ private:
+  // Whole milliseconds, rounded up: less would wake too early.
+  milliseconds next_wake() const {
+    Clock::time_point wake = std::min(Clock::now() + kTick, next_look_);
+    if (options_.deadline) wake = std::min(wake, start_ + *options_.deadline);
+    if (ending_) wake = Clock::now() + kTick;
+    return std::max(std::chrono::ceil<milliseconds>(wake - Clock::now()), milliseconds(0));
+  }
+
+  void look() {
+    observer_.look(process_.processes());
+    pause_ = std::min(pause_ * 2, kLongestPause);
+    next_look_ = Clock::now() + pause_;
+  }
+
+  void stop() {
+    process_.end();
+    ending_ = true;
+  }
+
+  core::KeptProcess& process_;
+  const SweepOptions& options_;
+  Observer& observer_;
+  bool ending_ = false;
+  milliseconds pause_ = kFirstLook;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point next_look_ = start_ + kFirstLook;
+};
+
+std::string how_it_ended(const Watched& watched, const SweepOptions& options) {
+  if (watched.hung) {
+    const double limit = seconds(*options.deadline);
+    return fmt::format("ended at its deadline of {}{}", core::duration_text(limit),
+                       watched.end.rest.forced > 0 ? ", by SIGKILL: it did not heed SIGTERM" : "");
+  }
+  if (watched.end.signal != 0) {
+    return fmt::format("killed by signal {} ({})", watched.end.signal,
+                       ::strsignal(watched.end.signal));
+  }
+  return watched.end.exit_code == 0 ? "" : fmt::format("exit code {}", watched.end.exit_code);
+}
+
+std::string left_behind(const core::EndedFamily& rest) {
+  if (rest.remaining == 0) return fmt::format("left {} processes behind; ended", rest.asked);
+  return fmt::format("{} processes could not be ended, not even by SIGKILL", rest.remaining);
+}
+
+void fill_in(RunRecord& record, const Watched& watched, const SweepOptions& options) {
+  record.exit_code = watched.end.exit_code;
+  record.signal = watched.end.signal;
+  record.detail = how_it_ended(watched, options);
+  const bool failed = watched.end.exit_code != 0 || watched.end.signal != 0;
+  record.status = failed ? RunStatus::kFailed : RunStatus::kOk;
+  if (watched.hung) record.status = RunStatus::kHung;
+  const bool stragglers = !watched.hung && watched.end.rest.asked > 0;
+  if (stragglers || watched.end.rest.remaining > 0)
+    record.seen.warnings.push_back(left_behind(watched.end.rest));
+}
+
+}  // namespace
+
+core::Result<RunRecord> run_once(const Plan& plan,
+                                 const PlannedRun& run,
+                                 const fs::path& folder,
+                                 const SweepOptions& options,
+                                 Observer& observer,
+                                 const std::function<void(double)>& on_tick) {
+  const Setting& setting = plan.settings[run.setting];
+  observer.begin_run(setting.variables);
+  RunRecord record{.setting = setting.name, .repeat = run.repeat, .started = local_time()};
+  const Clock::time_point start = Clock::now();
+  core::KeptProcess process =
+      ASSAY_TRY(core::KeptProcess::start(launch_of(plan, run, folder, options)));
+  const Watched watched = Watch(process, options, observer).until_end(on_tick);
+  record.duration_s = seconds(Clock::now() - start);
+  ASSAY_TRY(core::check_interrupt());
+  record.seen = observer.end_run();
+  fill_in(record, watched, options);
+  return record;
+}
+
+}  // namespace assay::sweep

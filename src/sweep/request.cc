@@ -1,0 +1,174 @@
+#include "sweep/request.h"
+
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <sstream>
+
+#include "core/files.h"
+#include "core/registry.h"
+#include "core/text.h"
+#include "sweep/command_line.h"
+#include "sweep/preset.h"
+#include "sweep/sweep_folder.h"
+
+namespace assay::sweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMostSeeds = 1'000'000;  // few digits to type again
+
+core::Result<const PresetSpec*> find_preset(const std::string& name) {
+  std::vector<std::string> names;
+  for (const PresetSpec* preset : core::Registry<PresetSpec>::all()) {
+    if (name == preset->name) return preset;
+    names.emplace_back(preset->name);
+  }
+  return core::Error{fmt::format("no preset '{}'; there are {}", name, core::join(names, ", "))};
+}
+
+bool asks_for_settings(const Request& request) {
+  return request.preset || !request.pairs.empty() || !request.axes.empty();
+}
+
+core::Result<Settings> settings_of(const Request& request) {
+  Settings settings;
+  if (request.preset || !request.pairs.empty() || request.axes.empty()) {
+    const PresetSpec& preset = *ASSAY_TRY(find_preset(request.preset.value_or(kDefaultPreset)));
+    settings = ASSAY_TRY(preset_settings(preset, request.pairs));
+  }
+  for (const std::string& text : request.axes)
+    settings = with_axis(settings, ASSAY_TRY(parse_axis(text)));
+  ASSAY_TRY(complete(settings));
+  return settings;
+}
+
+// "experiments/rccl_warp_speed_20251120_212921"
+fs::path new_folder(const Request& request) {
+  const bool preset = request.preset || !request.pairs.empty() || request.axes.empty();
+  std::string name = preset ? request.preset.value_or(kDefaultPreset) : "sweep";
+  std::replace(name.begin(), name.end(), '-', '_');
+  const std::tm now = fmt::localtime(std::time(nullptr));
+  return fs::path("experiments") / fmt::format("{}_{:%Y%m%d_%H%M%S}", name, now);
+}
+
+bool is_program(const fs::path& path) {
+  return core::is_regular_file(path) && ::access(path.c_str(), X_OK) == 0;
+}
+
+// As execvp looks for it.
+core::Status find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    if (is_program(name)) return {};
+    return core::Error{fmt::format("'{}' is no program that can be started", name)};
+  }
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (is_program(fs::path(folder) / name)) return {};
+  return core::Error{fmt::format("there is no program '{}' in PATH", name)};
+}
+
+core::Status check_config(const Request& request) {
+  if (request.config.empty() || core::is_regular_file(request.config)) return {};
+  return core::Error{fmt::format("there is no file '{}'", request.config)};
+}
+
+core::Status check_command(const Request& request) {
+  if (request.command.empty()) {
+    return core::Error{"no command to run: write it after '--'"};
+  }
+  for (const std::string& argument : request.command) {
+    if (core::valid_utf8(argument) == argument) continue;
+    return core::Error{fmt::format("the argument '{}' is not UTF-8", core::valid_utf8(argument))};
+  }
+  if (request.config.empty() || mentions(request.command, "config")) return {};
+  return core::Error{
+      "--config is given, but the command does not use {config}: write it where the path belongs"};
+}
+
+core::Result<Plan> new_plan(const Request& request) {
+  ASSAY_TRY(check_config(request));
+  Plan plan{.id = fmt::format("{:016x}", random_number()),
+            .command = request.command,
+            .config = request.config,
+            .settings = ASSAY_TRY(settings_of(request)),
+            .repeats = request.repeats.value_or(1),
+            .seed = request.seed.value_or(random_number() % kMostSeeds),
+            .expected_library = request.expected_library};
+  const RunPlace place{plan.settings.front(), 1, fs::absolute("run"), plan.config};
+  ASSAY_TRY(find_program(filled_in(plan.command, place).front()));
+  return plan;
+}
+
+// The stored plan with what is asked for in place of its own.
+core::Result<Plan> asked_plan(const Plan& stored, const Request& request) {
+  Plan asked = stored;
+  if (!request.command.empty()) {
+    asked.command = request.command;
+    asked.config = request.config;
+  }
+  if (asks_for_settings(request)) asked.settings = ASSAY_TRY(settings_of(request));
+  if (request.repeats) asked.repeats = *request.repeats;
+  if (!request.expected_library.empty()) asked.expected_library = request.expected_library;
+  return asked;
+}
+
+core::Result<PreparedSweep> prepare_resumed(const Request& request) {
+  const Plan stored = ASSAY_TRY(read_plan(request.folder));
+  const Plan asked = ASSAY_TRY(asked_plan(stored, request));
+  if (const std::string difference = plan_difference(stored, asked); !difference.empty()) {
+    return core::Error{fmt::format("cannot go on with '{}': {}\nname another folder to begin anew",
+                                   request.folder.string(), difference)};
+  }
+  return PreparedSweep{asked, request.folder, asked.repeats > stored.repeats};
+}
+
+}  // namespace
+
+core::Status check(const Request& request) {
+  const bool resumed = request.mode == Request::Mode::kResume;
+  if (!resumed || !request.command.empty()) ASSAY_TRY(check_command(request));
+  if (resumed && request.folder.empty()) {
+    return core::Error{"--resume needs the sweep's folder: name it with --output"};
+  }
+  ASSAY_TRY(settings_of(request));
+  return {};
+}
+
+core::Result<PreparedSweep> prepare(const Request& request) {
+  if (request.mode == Request::Mode::kResume) return prepare_resumed(request);
+  Plan plan = ASSAY_TRY(new_plan(request));
+  const fs::path folder = request.folder.empty() ? new_folder(request) : request.folder;
+  ASSAY_TRY(check_new_folder(folder));
+  return PreparedSweep{std::move(plan), folder};
+}
+
+model::Table planned_runs(const PreparedSweep& sweep) {
+  model::Table table{.name = "runs",
+                     .title = "Runs that would be started, in this order",
+                     .columns = {{.name = "run"},
+                                 {.name = "setting"},
+                                 {.name = "repeat"},
+                                 {.name = "variables"},
+                                 {.name = "command"}}};
+  table.notes = {
+      fmt::format("order by seed {}; folder {}", sweep.plan.seed, sweep.folder.string())};
+  std::int64_t position = 0;
+  for (const PlannedRun& run : run_order(sweep.plan)) {
+    const Setting& setting = sweep.plan.settings[run.setting];
+    const fs::path folder = sweep.folder / run_folder(sweep.plan, run);
+    const RunPlace place{setting, run.repeat, fs::absolute(folder), sweep.plan.config};
+    table.add_row({++position, setting.name, std::int64_t{run.repeat},
+                   variables_text(setting.variables),
+                   shell_text(filled_in(sweep.plan.command, place))});
+  }
+  return table;
+}
+
+}  // namespace assay::sweep

@@ -1,0 +1,138 @@
+#include "sweep/run_record.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <cmath>
+
+#include "report/book.h"
+
+namespace assay::sweep {
+namespace {
+
+constexpr const char* kRunTable = "run";
+constexpr const char* kWarningTable = "warnings";
+
+constexpr std::array<std::pair<RunStatus, const char*>, 5> kStatusTexts{{
+    {RunStatus::kOk, "ok"},
+    {RunStatus::kFailed, "failed"},
+    {RunStatus::kHung, "hung"},
+    {RunStatus::kNoTraces, "no traces"},
+    {RunStatus::kBadTraces, "bad traces"},
+}};
+
+model::Table run_table(const RunRecord& record) {
+  model::Table table{.name = kRunTable,
+                     .title = "One run of a sweep",
+                     .columns = {{.name = "item"}, {.name = "value"}, {.name = "unit"}}};
+  const auto add = [&](const char* item, model::Cell value, const char* unit = "") {
+    table.add_row({std::string(item), std::move(value), std::string(unit)});
+  };
+  add("setting", record.setting);
+  add("repeat", std::int64_t{record.repeat});
+  add("position", std::int64_t{record.position});
+  add("status", std::string(status_text(record.status)));
+  add("detail", record.detail);
+  add("exit code", std::int64_t{record.exit_code});
+  add("signal", std::int64_t{record.signal});
+  add("started", record.started);
+  add("duration", record.duration_s, "s");
+  add("whole traces", std::int64_t{record.traces.whole});
+  add("expected traces", std::int64_t{record.traces.expected});
+  add("trace problem", record.traces.problem);
+  return table;
+}
+
+model::Table warning_table(const RunRecord& record) {
+  model::Table table{.name = kWarningTable,
+                     .title = "What makes the run doubtful",
+                     .columns = {{.name = "warning"}}};
+  for (const std::string& warning : record.seen.warnings)
+    table.add_row({warning});
+  return table;
+}
+
+// Values of a table with the columns item and value.
+class Items {
+ public:
+  explicit Items(const model::Table& table) : table_(table) {}
+
+  [[nodiscard]] std::string text(std::string_view item) const { return model::text(cell(item)); }
+
+  [[nodiscard]] double number(std::string_view item) const {
+    const double value = model::number(cell(item));
+    return std::isnan(value) ? 0 : value;
+  }
+
+  [[nodiscard]] int integer(std::string_view item) const {
+    const auto* value = std::get_if<std::int64_t>(&cell(item));
+    return value == nullptr ? 0 : static_cast<int>(*value);
+  }
+
+ private:
+  [[nodiscard]] const model::Cell& cell(std::string_view item) const {
+    static const model::Cell kNone;
+    for (std::size_t row = 0; row < table_.row_count(); ++row)
+      if (model::text(table_.at(row, 0)) == item) return table_.at(row, 1);
+    return kNone;
+  }
+
+  const model::Table& table_;
+};
+
+core::Result<RunStatus> status_of(const std::string& text) {
+  for (const auto& [status, name] : kStatusTexts)
+    if (text == name) return status;
+  return core::Error{fmt::format("unknown status '{}'", text)};
+}
+
+core::Result<RunRecord> record_of(const model::Book& book) {
+  const model::Table* table = book.find(kRunTable);
+  if (table == nullptr || table->columns.size() < 2) return core::Error{"no table 'run'"};
+  const Items items(*table);
+  RunRecord record;
+  record.setting = items.text("setting");
+  record.repeat = items.integer("repeat");
+  record.position = items.integer("position");
+  record.status = ASSAY_TRY(status_of(items.text("status")));
+  record.detail = items.text("detail");
+  record.exit_code = items.integer("exit code");
+  record.signal = items.integer("signal");
+  record.started = items.text("started");
+  record.duration_s = items.number("duration");
+  record.traces.whole = items.integer("whole traces");
+  record.traces.expected = items.integer("expected traces");
+  record.traces.problem = items.text("trace problem");
+  record.seen.facts = model::facts_of(book.find(model::kEnvironmentTable));
+  if (const model::Table* warnings = book.find(kWarningTable)) {
+    for (std::size_t row = 0; row < warnings->row_count(); ++row)
+      record.seen.warnings.push_back(model::text(warnings->at(row, 0)));
+  }
+  return record;
+}
+
+}  // namespace
+
+const char* status_text(RunStatus status) {
+  for (const auto& [known, text] : kStatusTexts)
+    if (known == status) return text;
+  ASSAY_CHECK(false, "a run status without a text");
+  return "";
+}
+
+core::Status write_record(const RunRecord& record, const std::filesystem::path& folder) {
+  const model::Book book{
+      .title = "Run of " + record.setting,
+      .tables = {run_table(record), model::facts_table(record.seen.facts), warning_table(record)}};
+  return report::write_json(book, folder / model::kRunRecordFile);
+}
+
+core::Result<RunRecord> read_record(const std::filesystem::path& folder) {
+  const auto record = record_of(ASSAY_TRY(report::read_json(folder / model::kRunRecordFile)));
+  if (!record.ok()) return record.error().context((folder / model::kRunRecordFile).string());
+  RunRecord result = record.value();
+  result.folder = folder;
+  return result;
+}
+
+}  // namespace assay::sweep

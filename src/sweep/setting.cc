@@ -1,0 +1,137 @@
+#include "sweep/setting.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace assay::sweep {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kShortNames{{
+    {"NCCL_MIN_CTAS", "mincta"},
+    {"NCCL_MAX_CTAS", "maxcta"},
+    {"NCCL_MIN_NCHANNELS", "minch"},
+    {"NCCL_MAX_NCHANNELS", "maxch"},
+    {"NCCL_NTHREADS", "threads"},
+    {"NCCL_ALGO", "algo"},
+    {"NCCL_PROTO", "proto"},
+    {"NCCL_BUFFSIZE", "buffsize"},
+    {"RCCL_WARP_SPEED_CU_COUNT", "cu"},
+    {"RCCL_THREADS_PER_BLOCK", "threads"},
+    {"RCCL_UNROLL_FACTOR", "unroll"},
+    {"NCCL_P2P_NET_CHUNKSIZE", "netchunk"},
+}};
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_variable_name(std::string_view name) {
+  return !name.empty() && is_letter(name.front()) &&
+         std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c); });
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+std::string short_name(const std::string& variable) {
+  for (const auto& [name, abbreviation] : kShortNames)
+    if (name == variable) return std::string(abbreviation);
+  const bool prefixed = variable.starts_with("NCCL_") || variable.starts_with("RCCL_");
+  return lower(variable.substr(prefixed ? 5 : 0));
+}
+
+std::vector<std::string> split_values(std::string_view text) {
+  std::vector<std::string> values(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escaped = text[i] == '\\' && i + 1 < text.size() && text[i + 1] == ',';
+    if (text[i] == ',') {
+      values.emplace_back();
+    } else {
+      values.back() += text[escaped ? ++i : i];
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+core::Result<Axis> parse_axis(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  if (equals == std::string::npos || !is_variable_name(name)) {
+    return core::Error{fmt::format("'{}' is not NAME=value,value,...", text)};
+  }
+  Axis axis{name, split_values(std::string_view(text).substr(equals + 1))};
+  const std::set<std::string> distinct(axis.values.begin(), axis.values.end());
+  if (distinct.size() != axis.values.size()) {
+    return core::Error{fmt::format("'{}' holds a value twice", text)};
+  }
+  return axis;
+}
+
+std::string name_part(const std::string& variable, const std::string& value) {
+  const std::string name = short_name(variable);
+  if (value.empty()) return "default-" + name;
+  const bool number = std::all_of(value.begin(), value.end(), is_digit);
+  return number ? value + name : folder_text(value) + "-" + name;
+}
+
+std::string folder_text(const std::string& value) {
+  std::string result = lower(value);
+  for (char& c : result) {
+    if (!is_letter(c) && !is_digit(c) && c != '.') c = '-';
+  }
+  return result;
+}
+
+Settings with_axis(const Settings& settings, const Axis& axis) {
+  Settings result;
+  const Settings none{Setting{}};
+  for (const Setting& setting : settings.empty() ? none : settings) {
+    for (const std::string& value : axis.values) {
+      Setting next = setting;
+      next.name += (next.name.empty() ? "" : "_") + name_part(axis.variable, value);
+      next.variables.emplace_back(axis.variable, value);
+      result.push_back(std::move(next));
+    }
+  }
+  return result;
+}
+
+core::Status complete(Settings& settings) {
+  std::vector<std::string> variables;
+  std::set<std::string> names;
+  for (const Setting& setting : settings) {
+    if (!names.insert(setting.name).second) {
+      return core::Error{fmt::format("two settings would be called '{}'", setting.name)};
+    }
+    for (const auto& [variable, value] : setting.variables) {
+      const bool known = std::find(variables.begin(), variables.end(), variable) != variables.end();
+      if (!known) variables.push_back(variable);
+    }
+  }
+  for (Setting& setting : settings) {
+    std::set<std::string> own;
+    for (const auto& [variable, value] : setting.variables) {
+      if (own.insert(variable).second) continue;
+      return core::Error{fmt::format("{} is given twice for '{}'", variable, setting.name)};
+    }
+    for (const std::string& variable : variables)
+      if (own.count(variable) == 0) setting.variables.emplace_back(variable, "");
+  }
+  return {};
+}
+
+}  // namespace assay::sweep

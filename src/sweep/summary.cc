@@ -1,0 +1,166 @@
+#include "sweep/summary.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <map>
+
+#include "core/files.h"
+#include "core/statistics.h"
+#include "report/book.h"
+#include "sweep/command_line.h"
+#include "sweep/sweep_folder.h"
+
+namespace assay::sweep {
+namespace {
+
+namespace fs = std::filesystem;
+using model::Cell;
+
+constexpr std::size_t kTextColumns = 160;
+
+Cell cell_of(double value) {
+  Cell cell;
+  if (!std::isnan(value)) cell.emplace<double>(value);
+  return cell;
+}
+
+std::string traces_text(const TraceCheck& traces) {
+  if (traces.expected == 0) return "none";
+  return fmt::format("{} of {}", traces.whole, traces.expected);
+}
+
+std::string title_of(const RunRecord& record) {
+  return record.repeat == 1 ? record.setting
+                            : fmt::format("{} repeat {}", record.setting, record.repeat);
+}
+
+model::Table runs_table(std::span<const RunRecord> records, const fs::path& folder) {
+  model::Table table{
+      .name = "runs",
+      .title = "Runs, in the order they were started",
+      .columns = {{.name = "run", .description = "position in the sweep's random order"},
+                  {.name = "setting"},
+                  {.name = "repeat"},
+                  {.name = "status", .description = "ok, failed, hung, no traces or bad traces"},
+                  {.name = "duration (s)", .unit = "s"},
+                  {.name = "exit code"},
+                  {.name = "whole traces", .description = "of the ranks that the run has"},
+                  {.name = "detail"},
+                  {.name = "folder", .description = "traces, output and record, below the sweep's"},
+                  {.name = "started", .description = "local time"}}};
+  for (const RunRecord& record : records) {
+    Cell exit_code;
+    if (record.signal == 0) exit_code.emplace<std::int64_t>(record.exit_code);
+    table.add_row({std::int64_t{record.position}, record.setting, std::int64_t{record.repeat},
+                   std::string(status_text(record.status)), record.duration_s, exit_code,
+                   traces_text(record.traces), record.detail,
+                   record.folder.lexically_relative(folder).string(), record.started});
+  }
+  return table;
+}
+
+model::Table settings_table(const Plan& plan, std::span<const RunRecord> records) {
+  model::Table table{.name = "settings",
+                     .title = "Settings: duration of the runs that went well, start to end",
+                     .columns = {{.name = "setting"},
+                                 {.name = "ok"},
+                                 {.name = "runs"},
+                                 {.name = "median (s)", .unit = "s"},
+                                 {.name = "min (s)", .unit = "s"},
+                                 {.name = "max (s)", .unit = "s"},
+                                 {.name = "variables"}}};
+  for (const Setting& setting : plan.settings) {
+    std::vector<double> durations;
+    std::int64_t runs = 0;
+    for (const RunRecord& record : records) {
+      if (record.setting != setting.name) continue;
+      ++runs;
+      if (record.status == RunStatus::kOk) durations.push_back(record.duration_s);
+    }
+    table.add_row({setting.name, static_cast<std::int64_t>(durations.size()), runs,
+                   cell_of(core::median(durations)), cell_of(core::minimum(durations)),
+                   cell_of(core::maximum(durations)), variables_text(setting.variables)});
+  }
+  return table;
+}
+
+const RunRecord* first_good(std::span<const RunRecord> records) {
+  for (const RunRecord& record : records)
+    if (record.status == RunStatus::kOk) return &record;
+  return nullptr;
+}
+
+// Each warning once, with the runs that it is about.
+class WarningList {
+ public:
+  void add(const std::string& warning, const std::string& run) {
+    auto [found, is_new] = runs_.try_emplace(warning);
+    if (is_new) order_.push_back(warning);
+    found->second += (is_new ? "" : "; ") + run;
+  }
+
+  [[nodiscard]] model::Table table() const {
+    model::Table table{.name = "warnings",
+                       .title = "What makes runs doubtful",
+                       .columns = {{.name = "warning"}, {.name = "runs"}}};
+    for (const std::string& warning : order_)
+      table.add_row({warning, runs_.at(warning)});
+    return table;
+  }
+
+ private:
+  std::map<std::string, std::string> runs_;
+  std::vector<std::string> order_;
+};
+
+model::Table warnings_table(std::span<const RunRecord> records) {
+  WarningList warnings;
+  const RunRecord* reference = first_good(records);
+  for (const RunRecord& record : records) {
+    for (const std::string& warning : record.seen.warnings)
+      warnings.add(warning, title_of(record));
+    if (reference == nullptr || record.status != RunStatus::kOk) continue;
+    for (const auto& difference : model::differences(reference->seen.facts, record.seen.facts))
+      warnings.add(fmt::format("{} differs: {}, and {} in {}", difference.item, difference.second,
+                               difference.first, title_of(*reference)),
+                   title_of(record));
+  }
+  return warnings.table();
+}
+
+}  // namespace
+
+model::Book summary(const Plan& plan, std::span<const RunRecord> records, const fs::path& folder) {
+  model::Book book{.title = "Sweep " + folder.string()};
+  model::Table runs = runs_table(records, folder);
+  runs.notes = {
+      shell_text(plan.command),
+      fmt::format("{} of {} runs done; order by seed {}", records.size(),
+                  plan.settings.size() * static_cast<std::size_t>(plan.repeats), plan.seed)};
+  book.tables.push_back(std::move(runs));
+  book.tables.push_back(settings_table(plan, records));
+  const RunRecord* reference = first_good(records);
+  if (reference != nullptr && !reference->seen.facts.empty()) {
+    book.tables.push_back(model::facts_table(reference->seen.facts));
+    book.tables.back().title += " (" + title_of(*reference) + ")";
+  }
+  model::Table warnings = warnings_table(records);
+  if (warnings.row_count() > 0) book.tables.push_back(std::move(warnings));
+  return book;
+}
+
+core::Status write_summary(const model::Book& summary, const fs::path& folder) {
+  const auto write = [&](const char* extension, const std::string& text) {
+    return core::write_file(folder / (std::string(kSummaryName) + extension), text,
+                            core::Durability::kUnsynced);
+  };
+  std::string text;
+  for (const model::Table& table : summary.tables)
+    text += (text.empty() ? "" : "\n") + report::text_table(table, kTextColumns, table.row_count());
+  ASSAY_TRY(write(".txt", text));
+  ASSAY_TRY(write(".json", report::json(summary)));
+  return write(".csv", report::csv(summary.tables.front()));
+}
+
+}  // namespace assay::sweep

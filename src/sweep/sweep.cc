@@ -1,0 +1,122 @@
+#include "sweep/sweep.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/process_family.h"
+#include "core/statistics.h"
+#include "sweep/one_run.h"
+
+namespace assay::sweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr pid_t kNobody = -1;
+
+// Judges the traces of a run that ended well, and says so in its record.
+void judge_traces(RunRecord& record, const fs::path& folder, const SweepHooks& hooks) {
+  record.traces = hooks.check_traces(folder);
+  if (record.status != RunStatus::kOk || record.traces.problem.empty()) return;
+  record.status = record.traces.whole == 0 && record.traces.expected == 0 ? RunStatus::kNoTraces
+                                                                          : RunStatus::kBadTraces;
+  record.detail = record.traces.problem;
+}
+
+class Sweep {
+ public:
+  Sweep(const SweepFolder& folder,
+        const Plan& plan,
+        const SweepOptions& options,
+        const SweepHooks& hooks)
+      : folder_(folder),
+        plan_(plan),
+        options_(options),
+        hooks_(hooks),
+        order_(run_order(plan)),
+        records_(order_.size()),
+        observer_(options.sources, plan.expected_library) {
+    for (RunRecord& record : read_records(folder.path(), plan)) {
+      for (std::size_t i = 0; i < order_.size(); ++i)
+        if (is_record_of(record, order_[i])) records_[i] = record;
+    }
+  }
+
+  core::Result<std::vector<RunRecord>> run_all() {
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      if (needs_run(i)) ASSAY_TRY(run(i));
+    }
+    return known_records();
+  }
+
+ private:
+  [[nodiscard]] bool is_record_of(const RunRecord& record, const PlannedRun& run) const {
+    return record.setting == plan_.settings[run.setting].name && record.repeat == run.repeat;
+  }
+
+  [[nodiscard]] bool needs_run(std::size_t i) const {
+    const bool good = records_[i] && records_[i]->status == RunStatus::kOk;
+    return !records_[i] || (!good && options_.failed == SweepOptions::Failed::kRetry);
+  }
+
+  core::Status run(std::size_t i) {
+    const fs::path name = run_folder(plan_, order_[i]);
+    const fs::path folder = ASSAY_TRY(folder_.begin_run(name));
+    const auto on_tick = [&](double run_seconds) { hooks_.on_tick(standing(i, run_seconds)); };
+    on_tick(0);
+    auto made = run_once(plan_, order_[i], folder, options_, observer_, on_tick);
+    if (!made.ok()) {
+      // What was cut off must not look like a run that went well.
+      ASSAY_TRY(folder_.set_aside(name));
+      return made.error();
+    }
+    RunRecord record = std::move(made).value();
+    record.position = static_cast<int>(i) + 1;
+    judge_traces(record, folder, hooks_);
+    ASSAY_TRY(folder_.end_run(name, record));
+    records_[i] = record;
+    hooks_.on_end(standing(i, record.duration_s), record);
+    return hooks_.on_records(known_records());
+  }
+
+  [[nodiscard]] Standing standing(std::size_t i, double run_seconds) const {
+    Standing standing{i + 1, order_.size(), run_title(plan_, order_[i]), run_seconds};
+    std::vector<double> durations;
+    for (const auto& record : records_)
+      if (record && record->status == RunStatus::kOk) durations.push_back(record->duration_s);
+    if (durations.empty()) return standing;
+    double left = 0;
+    for (std::size_t next = i; next < order_.size(); ++next)
+      if (needs_run(next)) left += core::median(durations);
+    standing.left_seconds = std::max(left - run_seconds, 0.0);
+    return standing;
+  }
+
+  [[nodiscard]] std::vector<RunRecord> known_records() const {
+    std::vector<RunRecord> known;
+    for (const auto& record : records_)
+      if (record) known.push_back(*record);
+    return known;
+  }
+
+  const SweepFolder& folder_;
+  const Plan& plan_;
+  const SweepOptions& options_;
+  const SweepHooks& hooks_;
+  std::vector<PlannedRun> order_;
+  std::vector<std::optional<RunRecord>> records_;  // as order_
+  Observer observer_;
+};
+
+}  // namespace
+
+core::Result<std::vector<RunRecord>> run_sweep(const SweepFolder& folder,
+                                               const Plan& plan,
+                                               const SweepOptions& options,
+                                               const SweepHooks& hooks) {
+  // Should the last session of this sweep have been killed together with its keeper.
+  core::end_family({kNobody, std::string(kMark) + '=' + plan.id}, options.grace);
+  return Sweep(folder, plan, options, hooks).run_all();
+}
+
+}  // namespace assay::sweep

@@ -1,0 +1,147 @@
+#include "sweep/sweep_folder.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "core/files.h"
+
+namespace assay::sweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLockFile = ".sweep.lock";
+constexpr const char* kFailed = ".failed";
+constexpr const char* kUnfinished = ".unfinished";
+
+// A sweep that was killed may still be ending its last run.
+constexpr std::chrono::milliseconds kPatience{30'000};
+
+bool is_there(const fs::path& path) {
+  std::error_code code;
+  return fs::exists(fs::symlink_status(path, code));
+}
+
+// "run.failed", "run.failed2", …: the first name that is free.
+fs::path free_name(const fs::path& folder, const char* suffix) {
+  fs::path candidate = folder;
+  candidate += suffix;
+  for (int number = 2; is_there(candidate); ++number) {
+    candidate = folder;
+    candidate += fmt::format("{}{}", suffix, number);
+  }
+  return candidate;
+}
+
+core::Result<fs::path> move_aside(const fs::path& folder, const char* suffix) {
+  const fs::path target = free_name(folder, suffix);
+  std::error_code code;
+  fs::rename(folder, target, code);
+  if (!code) return target;
+  return core::Error{fmt::format("cannot rename '{}' to '{}': {}", folder.string(), target.string(),
+                                 code.message())};
+}
+
+// The record that counts: the good run's, or that of the last failure.
+std::optional<RunRecord> newest_record(const fs::path& folder) {
+  auto good = read_record(folder);
+  if (good.ok()) return std::move(good).value();
+  std::optional<RunRecord> newest;
+  fs::path candidate = folder;
+  candidate += kFailed;
+  for (int number = 2; is_there(candidate); ++number) {
+    auto failed = read_record(candidate);
+    if (failed.ok()) newest = std::move(failed).value();
+    candidate = folder;
+    candidate += fmt::format("{}{}", kFailed, number);
+  }
+  return newest;
+}
+
+}  // namespace
+
+bool holds_sweep(const fs::path& folder) {
+  return core::is_regular_file(folder / kPlanFile);
+}
+
+core::Status check_new_folder(const fs::path& path) {
+  if (holds_sweep(path)) {
+    return core::Error{
+        fmt::format("'{}' holds a sweep already: go on with it by --resume, or name another folder",
+                    path.string())};
+  }
+  if (!is_there(path)) return {};
+  for (const fs::path& name : ASSAY_TRY(core::list_directory(path))) {
+    if (name == kLockFile) continue;
+    return core::Error{
+        fmt::format("'{}' is not empty: name a new folder for the sweep", path.string())};
+  }
+  return {};
+}
+
+core::Result<Plan> read_plan(const fs::path& folder) {
+  if (!holds_sweep(folder)) {
+    return core::Error{
+        fmt::format("'{}' holds no sweep: there is no {} in it", folder.string(), kPlanFile)};
+  }
+  const auto plan = parse_plan(ASSAY_TRY(core::read_file(folder / kPlanFile)));
+  if (!plan.ok()) return plan.error().context("cannot read " + (folder / kPlanFile).string());
+  return plan;
+}
+
+std::vector<RunRecord> read_records(const fs::path& folder, const Plan& plan) {
+  std::vector<RunRecord> records;
+  for (const PlannedRun& run : run_order(plan)) {
+    if (auto record = newest_record(folder / run_folder(plan, run)))
+      records.push_back(std::move(*record));
+  }
+  return records;
+}
+
+SweepFolder::SweepFolder(fs::path path, core::FileLock lock)
+    : path_(std::move(path)), lock_(std::move(lock)) {}
+
+core::Result<SweepFolder> SweepFolder::create(const fs::path& path, const Plan& plan) {
+  ASSAY_TRY(check_new_folder(path));
+  ASSAY_TRY(core::make_directories(path));
+  core::FileLock lock =
+      ASSAY_TRY(core::FileLock::acquire(path / kLockFile, std::chrono::milliseconds(0)));
+  ASSAY_TRY(check_new_folder(path));
+  ASSAY_TRY(core::write_file(path / kPlanFile, plan_json(plan)));
+  return SweepFolder(path, std::move(lock));
+}
+
+core::Result<SweepFolder> SweepFolder::reopen(const fs::path& path) {
+  ASSAY_TRY(read_plan(path));
+  return SweepFolder(path, ASSAY_TRY(core::FileLock::acquire(path / kLockFile, kPatience)));
+}
+
+core::Status SweepFolder::extend(const Plan& plan) const {
+  return core::write_file(path_ / kPlanFile, plan_json(plan));
+}
+
+core::Status SweepFolder::set_aside(const fs::path& run) const {
+  if (is_there(path_ / run)) ASSAY_TRY(move_aside(path_ / run, kUnfinished));
+  return {};
+}
+
+core::Result<fs::path> SweepFolder::begin_run(const fs::path& run) const {
+  ASSAY_TRY(set_aside(run));
+  ASSAY_TRY(core::make_directories(path_ / run));
+  return path_ / run;
+}
+
+core::Status SweepFolder::end_run(const fs::path& run, RunRecord& record) const {
+  record.folder = path_ / run;
+  // Renamed first: cut off between the two, the run counts as not done, never as a good one.
+  if (record.status != RunStatus::kOk) {
+    record.folder = ASSAY_TRY(move_aside(record.folder, kFailed));
+  }
+  return write_record(record, record.folder);
+}
+
+}  // namespace assay::sweep
