@@ -6,8 +6,9 @@ declare -A packages=(
   [build]="g++ cmake ninja-build pkg-config zlib1g-dev libisal-dev libfmt-dev libsimdjson-dev
     nlohmann-json3-dev libcli11-dev libxlsxwriter-dev"
   # To run every test: the unit tests' library, a reader of our workbooks, the formatter, shells
-  # to complete in.
-  [test]="libgtest-dev libgmock-dev libreoffice-calc-nogui python3 clang-format-14 binutils fish zsh"
+  # to complete in, a launcher of ranks.
+  [test]="libgtest-dev libgmock-dev libreoffice-calc-nogui python3 clang-format-14 binutils fish zsh
+    openmpi-bin"
   [bench]="libbenchmark-dev"
   [lint]="clang-tidy-14 shellcheck"
 )

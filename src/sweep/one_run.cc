@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
@@ -12,6 +13,7 @@
 #include "core/kept_process.h"
 #include "core/terminal_line.h"
 #include "sweep/command_line.h"
+#include "sweep/launcher.h"
 
 namespace assay::sweep {
 namespace {
@@ -34,6 +36,11 @@ std::string local_time() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S%z}", fmt::localtime(std::time(nullptr)));
 }
 
+Forwarding forwarding_of(const std::vector<std::string>& command, const Setting& setting) {
+  const char* inherited = std::getenv(kOpenMpiForwarding);
+  return forwarding(command, setting.variables, inherited == nullptr ? "" : inherited);
+}
+
 core::Launch launch_of(const Plan& plan,
                        const PlannedRun& run,
                        const fs::path& folder,
@@ -46,6 +53,9 @@ core::Launch launch_of(const Plan& plan,
                       .grace = options.grace};
   for (const auto& [name, value] : setting.variables) {
     launch.environment.emplace_back(name, value.empty() ? std::nullopt : std::optional(value));
+  }
+  if (const auto forwarded = forwarding_of(launch.arguments, setting).variable) {
+    launch.environment.emplace_back(forwarded->first, forwarded->second);
   }
   launch.environment.emplace_back("ASSAY_RUN_DIR", place.folder.string());
   launch.environment.emplace_back("ASSAY_RUN_SETTING", setting.name);
@@ -148,14 +158,16 @@ core::Result<RunRecord> run_once(const Plan& plan,
   const Setting& setting = plan.settings[run.setting];
   observer.begin_run(setting.variables);
   RunRecord record{.setting = setting.name, .repeat = run.repeat, .started = local_time()};
+  const core::Launch launch = launch_of(plan, run, folder, options);
   const Clock::time_point start = Clock::now();
-  core::KeptProcess process =
-      ASSAY_TRY(core::KeptProcess::start(launch_of(plan, run, folder, options)));
+  core::KeptProcess process = ASSAY_TRY(core::KeptProcess::start(launch));
   const Watched watched = Watch(process, options, observer).until_end(on_tick);
   record.duration_s = seconds(Clock::now() - start);
   ASSAY_TRY(core::check_interrupt());
   record.seen = observer.end_run();
   fill_in(record, watched, options);
+  const std::string warning = forwarding_of(launch.arguments, setting).warning;
+  if (!warning.empty()) record.seen.warnings.push_back(warning);
   return record;
 }
 

@@ -135,6 +135,7 @@ class SweepReport final : public Command {
       request.baseline = settings.front().folder;
       request.test = settings[i].folder;
       request.confidence = confidence;
+      request.source = reports_are_in_place() ? trace::Source::kReports : trace::Source::kTraces;
       request.output.folder =
           request_.output.folder /
           fmt::format("comparison_{}_vs_{}", settings.front().name, settings[i].name);
@@ -163,6 +164,14 @@ class SweepReport final : public Command {
   }
 
   [[nodiscard]] bool elsewhere() const { return request_.output.folder != sweep_; }
+
+  // What analyze_all() has just left where a comparison looks for it, and can be read back.
+  [[nodiscard]] bool reports_are_in_place() const {
+    const auto& formats = request_.output.formats;
+    const bool json =
+        std::find(formats.begin(), formats.end(), trace::FileFormat::kJson) != formats.end();
+    return json && !elsewhere();
+  }
 
   void count_written(const trace::CommandResult& result) { files_ += result.written.size(); }
 

@@ -1,0 +1,100 @@
+#include "sweep/setting.h"
+
+#include <gtest/gtest.h>
+
+#include "core/registry.h"
+#include "sweep/preset.h"
+
+namespace assay::sweep {
+namespace {
+
+const PresetSpec& preset(std::string_view name) {
+  for (const PresetSpec* spec : core::Registry<PresetSpec>::all())
+    if (spec->name == name) return *spec;
+  ADD_FAILURE() << "no preset " << name;
+  return *core::Registry<PresetSpec>::all().front();
+}
+
+std::vector<std::string> names(const Settings& settings) {
+  std::vector<std::string> result;
+  for (const Setting& setting : settings)
+    result.push_back(setting.name);
+  return result;
+}
+
+std::string value(const Setting& setting, const std::string& variable) {
+  for (const auto& [name, text] : setting.variables)
+    if (name == variable) return text;
+  return "(no word on it)";
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Preset, RcclWarpSpeedIsThePublicScriptsDefault) {
+  const Settings settings = preset_settings(preset(kDefaultPreset), "").value();
+  EXPECT_EQ(names(settings), (Names{"56cu_256threads", "37cu_384threads", "32cu_512threads"}));
+  EXPECT_EQ(value(settings[1], "RCCL_WARP_SPEED_CU_COUNT"), "37");
+  EXPECT_EQ(value(settings[1], "RCCL_THREADS_PER_BLOCK"), "384");
+  EXPECT_EQ(value(settings[1], "RCCL_WARP_SPEED_ENABLE"), "1");
+  EXPECT_EQ(value(settings[1], "RCCL_UNROLL_FACTOR"), "1");
+  EXPECT_EQ(value(settings[1], "HSA_ENABLE_SDMA"), "0");
+  EXPECT_EQ(value(settings[1], "PYTORCH_ROCM_PROFILER_ENABLE_TRACING"), "1");
+}
+
+TEST(Preset, DefaultSettingUnsetsWhatOthersSet) {
+  Settings settings = preset_settings(preset("nccl-ctas"), "default 16,256").value();
+  ASSERT_TRUE(complete(settings).ok());
+  EXPECT_EQ(names(settings), (Names{"default", "16cta_256threads"}));
+  EXPECT_EQ(value(settings[0], "NCCL_MIN_CTAS"), "");
+  EXPECT_EQ(value(settings[0], "NCCL_NTHREADS"), "");
+  EXPECT_EQ(value(settings[1], "NCCL_MIN_CTAS"), "16");
+  EXPECT_EQ(value(settings[1], "NCCL_MAX_CTAS"), "16");
+}
+
+TEST(Preset, RefusesWhatIsNoPair) {
+  for (const char* pairs : {"56", "56,", ",256", "56,256,1", "a,b", "0,256", "-1,256", " "})
+    EXPECT_FALSE(preset_settings(preset(kDefaultPreset), pairs).ok()) << "'" << pairs << "'";
+}
+
+TEST(Preset, AllDefaultsAreSettings) {
+  for (const PresetSpec* spec : core::Registry<PresetSpec>::all()) {
+    auto settings = preset_settings(*spec, "");
+    ASSERT_TRUE(settings.ok()) << settings.error().message;
+    EXPECT_TRUE(complete(settings.value()).ok()) << spec->name;
+  }
+}
+
+TEST(Axis, ValuesMayHoldCommasAndBeEmpty) {
+  const Axis axis = parse_axis("NCCL_ALGO=,Ring\\,Tree,a=b").value();
+  EXPECT_EQ(axis.variable, "NCCL_ALGO");
+  EXPECT_EQ(axis.values, (Names{"", "Ring,Tree", "a=b"}));
+  for (const char* wrong : {"NCCL_ALGO", "=x", "1A=x", "A B=x", "A=x,x", ""})
+    EXPECT_FALSE(parse_axis(wrong).ok()) << wrong;
+}
+
+TEST(Axis, CombinesWithEverySetting) {
+  Settings settings = preset_settings(preset("nccl-ctas"), "8,512 4,512").value();
+  settings = with_axis(settings, {"NCCL_BUFFSIZE", {"", "1048576"}});
+  EXPECT_EQ(names(settings),
+            (Names{"8cta_512threads_default-buffsize", "8cta_512threads_1048576buffsize",
+                   "4cta_512threads_default-buffsize", "4cta_512threads_1048576buffsize"}));
+  EXPECT_EQ(names(with_axis({}, {"NCCL_PROTO", {"LL", "Simple"}})),
+            (Names{"ll-proto", "simple-proto"}));
+}
+
+TEST(Setting, NamesMustDifferAndVariablesBeGivenOnce) {
+  Settings alike = with_axis({}, {"A", {"x/y", "x:y"}});
+  EXPECT_FALSE(complete(alike).ok());
+  Settings twice =
+      with_axis(preset_settings(preset("nccl-ctas"), "8,512").value(), {"NCCL_MIN_CTAS", {"1"}});
+  EXPECT_FALSE(complete(twice).ok());
+}
+
+TEST(Setting, FolderNamesHoldNothingThatAPathOrShellMinds) {
+  EXPECT_EQ(folder_text("allreduce:tree;../ $x"), "allreduce-tree-..---x");
+  EXPECT_EQ(name_part("MY_VARIABLE", "On"), "on-my_variable");
+  EXPECT_EQ(name_part("NCCL_NTHREADS", "256"), "256threads");
+}
+
+}  // namespace
+}  // namespace assay::sweep

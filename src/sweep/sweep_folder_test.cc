@@ -1,0 +1,99 @@
+#include "sweep/sweep_folder.h"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "core/files.h"
+
+namespace assay::sweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SweepFolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = fs::path(::testing::TempDir()) / fmt::format("sweep_folder.{}", ::getpid());
+  }
+
+  void TearDown() override { fs::remove_all(path_); }
+
+  static Plan plan() {
+    return {.id = "1", .command = {"true"}, .config = "", .settings = {{"a", {}}, {"b", {}}}};
+  }
+
+  static RunRecord record(RunStatus status) {
+    RunRecord record{.setting = "a", .position = 1, .status = status, .detail = "why"};
+    record.duration_s = 1.5;
+    record.traces = {1, 2, "rank 1: cut off"};
+    record.seen.facts = {{.item = "driver", .value = std::string("580")}};
+    record.seen.warnings = {"doubtful"};
+    return record;
+  }
+
+  fs::path path_;
+};
+
+TEST_F(SweepFolderTest, GoodRunsKeepTheirName) {
+  const SweepFolder folder = SweepFolder::create(path_, plan()).value();
+  ASSERT_TRUE(folder.begin_run("a").ok());
+  RunRecord made = record(RunStatus::kOk);
+  ASSERT_TRUE(folder.end_run("a", made).ok());
+  EXPECT_EQ(made.folder, path_ / "a");
+  const auto records = read_records(path_, plan());
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0].setting, "a");
+  EXPECT_DOUBLE_EQ(records[0].duration_s, 1.5);
+  EXPECT_EQ(records[0].traces.problem, "rank 1: cut off");
+  EXPECT_EQ(records[0].seen.warnings, std::vector<std::string>{"doubtful"});
+  EXPECT_EQ(records[0].seen.facts[0].item, "driver");
+}
+
+TEST_F(SweepFolderTest, FailedRunsGetAnotherAndTheNewestCounts) {
+  const SweepFolder folder = SweepFolder::create(path_, plan()).value();
+  for (const RunStatus status : {RunStatus::kFailed, RunStatus::kHung}) {
+    ASSERT_TRUE(folder.begin_run("a").ok());
+    RunRecord made = record(status);
+    ASSERT_TRUE(folder.end_run("a", made).ok());
+    EXPECT_FALSE(fs::exists(path_ / "a"));
+    const auto records = read_records(path_, plan());
+    ASSERT_EQ(records.size(), 1U);
+    EXPECT_EQ(records[0].status, status);
+  }
+  EXPECT_TRUE(fs::exists(path_ / "a.failed2"));
+}
+
+TEST_F(SweepFolderTest, WhatWasCutOffIsSetAside) {
+  const SweepFolder folder = SweepFolder::create(path_, plan()).value();
+  ASSERT_TRUE(core::write_file(folder.begin_run("a").value() / "half", "x").ok());
+  ASSERT_TRUE(folder.begin_run("a").ok());
+  EXPECT_TRUE(fs::exists(path_ / "a.unfinished" / "half"));
+  EXPECT_FALSE(fs::exists(path_ / "a" / "half"));
+  EXPECT_TRUE(read_records(path_, plan()).empty());
+}
+
+TEST_F(SweepFolderTest, ADamagedRecordIsNoRecord) {
+  const SweepFolder folder = SweepFolder::create(path_, plan()).value();
+  const fs::path run = folder.begin_run("a").value();
+  ASSERT_TRUE(core::write_file(run / model::kRunRecordFile, "{\"format\":").ok());
+  EXPECT_TRUE(read_records(path_, plan()).empty());
+}
+
+TEST_F(SweepFolderTest, OneSweepAtATime) {
+  const SweepFolder folder = SweepFolder::create(path_, plan()).value();
+  EXPECT_FALSE(SweepFolder::create(path_, plan()).ok());
+  EXPECT_FALSE(core::FileLock::acquire(path_ / ".sweep.lock", std::chrono::milliseconds(50)).ok());
+}
+
+TEST_F(SweepFolderTest, RefusesForeignFolders) {
+  fs::create_directories(path_);
+  ASSERT_TRUE(core::write_file(path_ / "thesis", "x").ok());
+  const auto refused = SweepFolder::create(path_, plan());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("is not empty"), std::string::npos);
+  EXPECT_FALSE(SweepFolder::reopen(path_).ok());
+}
+
+}  // namespace
+}  // namespace assay::sweep
