@@ -77,6 +77,19 @@ std::string shell_text(const std::vector<std::string>& command) {
   return text;
 }
 
+std::string env_text(const Variables& variables) {
+  std::string unset;
+  std::string set;
+  for (const auto& [name, value] : variables) {
+    if (value.empty()) {
+      unset += "-u " + name + " ";
+    } else {
+      set += name + "=" + quoted(value) + " ";
+    }
+  }
+  return variables.empty() ? "" : "env " + unset + set;
+}
+
 std::string variables_text(const Variables& variables) {
   std::string text;
   for (const auto& [name, value] : variables)

@@ -25,6 +25,9 @@ bool mentions(const std::vector<std::string>& command, const std::string& placeh
 // As one would type it: quoted where a shell needs it.
 std::string shell_text(const std::vector<std::string>& command);
 
+// "env -u NCCL_PROTO NCCL_ALGO=Ring ": what stands before a command to give it the variables.
+std::string env_text(const Variables& variables);
+
 // "NCCL_ALGO=Ring NCCL_PROTO=(unset)"
 std::string variables_text(const Variables& variables);
 

@@ -155,20 +155,28 @@ model::Table planned_runs(const PreparedSweep& sweep) {
                      .columns = {{.name = "run"},
                                  {.name = "setting"},
                                  {.name = "repeat"},
-                                 {.name = "variables"},
+                                 {.name = "folder"},
                                  {.name = "command"}}};
-  table.notes = {
-      fmt::format("order by seed {}; folder {}", sweep.plan.seed, sweep.folder.string())};
   std::int64_t position = 0;
   for (const PlannedRun& run : run_order(sweep.plan)) {
     const Setting& setting = sweep.plan.settings[run.setting];
     const fs::path folder = sweep.folder / run_folder(sweep.plan, run);
     const RunPlace place{setting, run.repeat, fs::absolute(folder), sweep.plan.config};
-    table.add_row({++position, setting.name, std::int64_t{run.repeat},
-                   variables_text(setting.variables),
-                   shell_text(filled_in(sweep.plan.command, place))});
+    table.add_row({++position, setting.name, std::int64_t{run.repeat}, folder.string(),
+                   env_text(setting.variables) + shell_text(filled_in(sweep.plan.command, place))});
   }
   return table;
+}
+
+std::string plan_script(const PreparedSweep& sweep) {
+  std::string script =
+      fmt::format("# order by seed {}; sweep in {}\n", sweep.plan.seed, sweep.folder.string());
+  const model::Table runs = planned_runs(sweep);
+  for (std::size_t row = 0; row < runs.row_count(); ++row)
+    script += fmt::format("# {} of {}: {}\n{}\n", row + 1, runs.row_count(),
+                          run_title(sweep.plan, run_order(sweep.plan)[row]),
+                          model::text(runs.at(row, 4)));
+  return script;
 }
 
 }  // namespace assay::sweep

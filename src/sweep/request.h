@@ -42,4 +42,7 @@ core::Result<PreparedSweep> prepare(const Request& request);
 // A row a run that would be started: its setting, variables, folder and whole command.
 model::Table planned_runs(const PreparedSweep& sweep);
 
+// The same as lines that a shell could run.
+std::string plan_script(const PreparedSweep& sweep);
+
 }  // namespace assay::sweep

@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 using model::Cell;
 
 constexpr std::size_t kTextColumns = 160;
+constexpr std::size_t kPathColumns = 2;  // the last ones of the runs: folder, started
 
 Cell cell_of(double value) {
   Cell cell;
@@ -148,6 +149,21 @@ model::Book summary(const Plan& plan, std::span<const RunRecord> records, const 
   model::Table warnings = warnings_table(records);
   if (warnings.row_count() > 0) book.tables.push_back(std::move(warnings));
   return book;
+}
+
+model::Book for_terminal(const model::Book& summary) {
+  const model::Table& runs = summary.tables.front();
+  const std::size_t width = runs.columns.size() - kPathColumns;
+  model::Table narrow = runs;
+  narrow.columns.resize(width);
+  narrow.cells.clear();
+  for (std::size_t row = 0; row < runs.row_count(); ++row) {
+    std::vector<Cell> cells;
+    for (std::size_t column = 0; column < width; ++column)
+      cells.push_back(runs.at(row, column));
+    narrow.add_row(std::move(cells));
+  }
+  return {.title = summary.title, .tables = {std::move(narrow), summary.tables[1]}};
 }
 
 core::Status write_summary(const model::Book& summary, const fs::path& folder) {

@@ -21,6 +21,10 @@ model::Book summary(const Plan& plan,
                     std::span<const RunRecord> records,
                     const std::filesystem::path& folder);
 
+// What of it fits a terminal: without paths and times of day, without what the run was measured
+// with, and without the warnings, which are shown by themselves.
+model::Book for_terminal(const model::Book& summary);
+
 // sweep_summary.txt, .json, and .csv (the runs).
 core::Status write_summary(const model::Book& summary, const std::filesystem::path& folder);
 

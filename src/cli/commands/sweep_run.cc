@@ -32,6 +32,14 @@ std::vector<std::string> preset_names() {
   return names;
 }
 
+// "nccl-algo ALGO,PROTO; nccl-ctas CTAS,THREADS".
+std::string preset_pairs() {
+  std::vector<std::string> pairs;
+  for (const sweep::PresetSpec* preset : core::Registry<sweep::PresetSpec>::all())
+    pairs.push_back(fmt::format("{}: {}", preset->name, preset->pair));
+  return core::join(pairs, "; ");
+}
+
 std::string left_text(const sweep::Standing& standing) {
   if (!standing.left_seconds) return "";
   return fmt::format(", about {} left", core::duration_text(*standing.left_seconds));
@@ -64,11 +72,7 @@ class SweepRun final : public Command {
 
   core::Result<Outcome> run() override {
     const sweep::PreparedSweep sweep = ASSAY_TRY(sweep::prepare(request_));
-    if (dry_run_) {
-      print(summary_text({.title = "Planned runs", .tables = {planned_runs(sweep)}},
-                         presentation_.summary));
-      return Outcome::kOk;
-    }
+    if (dry_run_) return show_plan(sweep);
     const auto grace_seconds = std::chrono::ceil<std::chrono::seconds>(options_.grace).count();
     core::allow_seconds_to_stop(static_cast<unsigned>(grace_seconds) + kSecondsAfterGrace);
     const sweep::SweepFolder folder = ASSAY_TRY(open(sweep));
@@ -87,7 +91,7 @@ class SweepRun final : public Command {
         ->type_name("PAIRS")
         ->default_str("the preset's own")
         ->group(kWhatGroup);
-    app.add_option("--preset", request_.preset, "which variables the pairs set")
+    app.add_option("--preset", request_.preset, "what the pairs set; " + preset_pairs())
         ->type_name(core::join(preset_names(), "|"))
         ->check([](const std::string& word) { return choice_problem(word, preset_names()); })
         ->default_str(sweep::kDefaultPreset)
@@ -108,7 +112,7 @@ class SweepRun final : public Command {
   void add_runs(CLI::App& app) {
     app.add_option("--repeat", request_.repeats, "runs of each setting")
         ->type_name("N")
-        ->check(repeat_problem)
+        ->check(whole_number_problem)
         ->default_str("1")
         ->group(kHowGroup);
     app.add_option("--seed", request_.seed, "of the random order")
@@ -161,18 +165,19 @@ class SweepRun final : public Command {
         ->group(kHowGroup);
   }
 
-  static std::string repeat_problem(const std::string& text) {
-    const std::string problem = whole_number_problem(text);
-    return problem.empty() && text.find_first_not_of('0') == std::string::npos
-               ? "'" + text + "': at least one run is needed"
-               : problem;
-  }
-
   static std::chrono::milliseconds milliseconds_of(double seconds) {
     return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
   }
 
   void resume() { request_.mode = sweep::Request::Mode::kResume; }
+
+  [[nodiscard]] core::Result<Outcome> show_plan(const sweep::PreparedSweep& sweep) const {
+    const bool words = presentation_.summary == Summary::kTable;
+    print(words ? sweep::plan_script(sweep)
+                : summary_text({.title = "Planned runs", .tables = {planned_runs(sweep)}},
+                               presentation_.summary));
+    return Outcome::kOk;
+  }
 
   [[nodiscard]] core::Result<sweep::SweepFolder> open(const sweep::PreparedSweep& sweep) const {
     if (request_.mode == sweep::Request::Mode::kNew) {
@@ -211,7 +216,7 @@ class SweepRun final : public Command {
 
   static sweep::TraceCheck check_traces(const std::filesystem::path& run) {
     const auto checked = trace::check_traces(run, 0);
-    if (!checked.ok()) return {0, 0, checked.error().message};
+    if (!checked.ok()) return {0, 0, "no torch_profiler/rank<N>/*.json in {dir}"};
     const trace::TraceCheck& check = checked.value();
     const auto whole = std::count_if(check.files.begin(), check.files.end(), [](const auto& file) {
       return file.state == trace::TraceFileCheck::State::kWhole;
@@ -225,7 +230,10 @@ class SweepRun final : public Command {
                                            const std::vector<sweep::RunRecord>& records) const {
     const model::Book book = sweep::summary(plan, records, folder.path());
     ASSAY_TRY(sweep::write_summary(book, folder.path()));
-    if (!presentation_.quiet) print(summary_text(book, presentation_.summary));
+    const bool words = presentation_.summary == Summary::kTable;
+    if (!presentation_.quiet) {
+      print(summary_text(words ? sweep::for_terminal(book) : book, presentation_.summary));
+    }
     if (const model::Table* warnings = book.find("warnings")) {
       for (std::size_t row = 0; row < warnings->row_count(); ++row)
         print_warning(fmt::format("{} ({})", model::text(warnings->at(row, 0)),
