@@ -81,11 +81,11 @@ void add_text(model::Facts& facts,
   if (!text.empty()) facts.push_back({.item = item, .value = text, .compare = compare});
 }
 
-Fact clock_fact(const char* item, double mhz) {
+Fact clock_fact(const char* item, double mhz, Fact::Compare compare) {
   return {.item = item,
           .value = whole(mhz),
           .unit = "MHz",
-          .compare = Fact::Compare::kWithin,
+          .compare = compare,
           .tolerance_percent = kClockTolerancePercent};
 }
 
@@ -107,14 +107,17 @@ void add_settings(model::Facts& facts, const std::vector<Device>& devices) {
 }  // namespace
 
 void GpuWatch::add_load(model::Facts& facts) const {
+  const Fact::Compare compare = seen_enough() ? Fact::Compare::kWithin : Fact::Compare::kNot;
   const std::vector<double> sm_mhz = medians(&Sample::sm_mhz);
   if (!sm_mhz.empty()) {
-    facts.push_back(clock_fact("GPU SM clock under load (median)", core::median(sm_mhz)));
-    facts.push_back(clock_fact("GPU SM clock under load (slowest GPU)", core::minimum(sm_mhz)));
+    facts.push_back(clock_fact("GPU SM clock under load (median)", core::median(sm_mhz), compare));
+    facts.push_back(
+        clock_fact("GPU SM clock under load (slowest GPU)", core::minimum(sm_mhz), compare));
   }
   const std::vector<double> memory_mhz = medians(&Sample::memory_mhz);
   if (!memory_mhz.empty()) {
-    facts.push_back(clock_fact("GPU memory clock under load (median)", core::median(memory_mhz)));
+    facts.push_back(
+        clock_fact("GPU memory clock under load (median)", core::median(memory_mhz), compare));
   }
   const std::vector<double> temperatures = medians(&Sample::temperature_celsius);
   if (!temperatures.empty()) {
@@ -130,6 +133,7 @@ void GpuWatch::add_load(model::Facts& facts) const {
                      .unit = "W",
                      .compare = Fact::Compare::kNot});
   }
+  add_text(facts, "GPU clocks held down by", held_down(), Fact::Compare::kNot);
 }
 
 model::Facts GpuWatch::facts() const {

@@ -13,7 +13,10 @@ namespace assay::sweep {
 namespace {
 
 // Below, a GPU waits for the CPU or has not begun: its clocks say nothing about the work.
-constexpr std::int64_t kBusyPercent = 10;
+constexpr std::int64_t kBusyPercent = 50;
+
+// A run of some seconds is seen under load once or twice, when its clocks may be anywhere.
+constexpr std::ptrdiff_t kEnoughLooks = 5;
 
 std::optional<double> as_double(std::optional<std::int64_t> value) {
   if (!value) return {};
@@ -114,8 +117,16 @@ std::vector<double> GpuWatch::medians(Field field) const {
   return medians;
 }
 
-std::vector<std::string> GpuWatch::warnings() const {
-  std::vector<std::string> warnings(problems_.begin(), problems_.end());
+bool GpuWatch::seen_enough() const {
+  return std::all_of(samples_.begin(), samples_.end(), [](const auto& gpu) {
+    const auto busy = std::count_if(gpu.second.begin(), gpu.second.end(),
+                                    [](const Sample& sample) { return sample.busy; });
+    return busy >= kEnoughLooks;
+  });
+}
+
+std::string GpuWatch::held_down() const {
+  std::vector<std::string> texts;
   for (const auto& [reason, looks_of_gpu] : slow_looks_) {
     std::set<int> gpus;
     std::size_t most = 0;
@@ -123,9 +134,15 @@ std::vector<std::string> GpuWatch::warnings() const {
       gpus.insert(index);
       most = std::max(most, looks);
     }
-    warnings.push_back(fmt::format("the clocks of {} were held down by {} in {} of {} looks",
-                                   gpu_names(gpus), reason, most, looks_));
+    texts.push_back(fmt::format("{}: {} in {} of {} looks", reason, gpu_names(gpus), most, looks_));
   }
+  return core::join(texts, "; ");
+}
+
+std::vector<std::string> GpuWatch::warnings() const {
+  std::vector<std::string> warnings(problems_.begin(), problems_.end());
+  for (const auto& [reason, looks_of_gpu] : slow_looks_)
+    warnings.push_back("GPU clocks were held down by " + reason);
   return warnings;
 }
 

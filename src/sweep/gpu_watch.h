@@ -47,6 +47,12 @@ class GpuWatch {
   void read();
   void add_sample(const gpu::Device& device);
   [[nodiscard]] std::vector<double> medians(Field field) const;
+
+  // Whether every GPU was busy often enough for its clocks to be those of the work.
+  [[nodiscard]] bool seen_enough() const;
+
+  // "software power cap: GPUs 1-7 in 1 of 8 looks"; "" when nothing held the clocks down.
+  [[nodiscard]] std::string held_down() const;
   void add_load(model::Facts& facts) const;
 
   std::vector<std::unique_ptr<gpu::DeviceReader>> readers_;

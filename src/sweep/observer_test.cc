@@ -105,10 +105,11 @@ class Observe : public ::testing::Test {
 
   static Observation observe(Observer& observer,
                              const Variables& variables,
-                             const std::vector<pid_t>& processes) {
+                             const std::vector<pid_t>& processes,
+                             int looks = 2) {
     observer.begin_run(variables);
-    observer.look(processes);
-    observer.look(processes);
+    for (int i = 0; i < looks; ++i)
+      observer.look(processes);
     return observer.end_run();
   }
 
@@ -234,7 +235,8 @@ TEST_F(Observe, GpusAndTheirClocks) {
   observer.begin_run({});
   observer.look({});
   fake.set("count 2\nsm_clock 1980\nsm_clock.1 1755\n");
-  observer.look({});
+  for (int i = 0; i < 5; ++i)
+    observer.look({});
   const Observation observation = observer.end_run();
   EXPECT_EQ(value(observation, "driver"), "580.159.04");
   EXPECT_EQ(value(observation, "CUDA driver"), "13.0");
@@ -250,11 +252,11 @@ TEST_F(Observe, GpusAndTheirClocks) {
 TEST_F(Observe, RunsOnTheSameGpusAgree) {
   const gpu::FakeNvml fake("count 8\n");
   Observer observer(sources(), {});
-  const Observation first = observe(observer, {}, {});
+  const Observation first = observe(observer, {}, {}, 6);
   fake.set("count 8\nsm_clock 1950\ntemperature 70\npower 690000\n");
-  EXPECT_TRUE(model::differences(first.facts, observe(observer, {}, {}).facts).empty());
+  EXPECT_TRUE(model::differences(first.facts, observe(observer, {}, {}, 6).facts).empty());
   fake.set("count 8\nsm_clock.3 1200\npower_limit.3 500000\n");
-  const auto found = model::differences(first.facts, observe(observer, {}, {}).facts);
+  const auto found = model::differences(first.facts, observe(observer, {}, {}, 6).facts);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].item, "GPU power limit");
   EXPECT_THAT(found[0].second, HasSubstr("700, 500, 700"));
@@ -267,10 +269,20 @@ TEST_F(Observe, GpusThatSlowDown) {
       "reasons.1 0x4\nutilization.1 0\n");
   Observer observer(sources(), {});
   EXPECT_THAT(observe(observer, {}, {}).warnings,
-              ElementsAre("the clocks of GPU 2 were held down by hardware thermal slowdown in 2 of "
-                          "2 looks",
-                          "the clocks of GPUs 0, 2-3 were held down by software power cap in 2 of "
-                          "2 looks"));
+              ElementsAre("GPU clocks were held down by hardware thermal slowdown",
+                          "GPU clocks were held down by software power cap"));
+  EXPECT_EQ(value(observe(observer, {}, {}), "GPU clocks held down by"),
+            "hardware thermal slowdown: GPU 2 in 2 of 2 looks; software power cap: GPUs 0, 2-3 in "
+            "2 of 2 looks");
+}
+
+// Seen busy once or twice, a GPU may be anywhere between idle and its limit.
+TEST_F(Observe, ClocksOfAShortRunAreNotCompared) {
+  const gpu::FakeNvml fake("count 1\nsm_clock 1980\n");
+  Observer observer(sources(), {});
+  const Observation first = observe(observer, {}, {});
+  fake.set("count 1\nsm_clock 540\n");
+  EXPECT_TRUE(model::differences(first.facts, observe(observer, {}, {}).facts).empty());
 }
 
 TEST_F(Observe, ABrokenDriverIsAWarning) {

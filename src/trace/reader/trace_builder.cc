@@ -83,7 +83,9 @@ void TraceBuilder::add_cpu_op(const RawEvent& event, const Span& span) {
   op.input_strides = trace_.texts.intern(event.input_strides);
   op.concrete_inputs = trace_.texts.intern(event.concrete_inputs);
   trace_.cpu_ops.push_back(op);
-  if (!event.rank.empty() && event.name == "\"record_param_comms\"") {
+  // Of a message between two ranks, "Rank" is the other one.
+  const bool message = event.collective_name == "\"send\"" || event.collective_name == "\"recv\"";
+  if (!event.rank.empty() && event.name == "\"record_param_comms\"" && !message) {
     const Number rank = integer(event.rank);
     const bool plausible = rank.value >= 0 && rank.value <= model::kHighestRank;
     if (rank.usable() && plausible) ++trace_.recorded_ranks[to_int32(rank.value)];
