@@ -24,22 +24,23 @@ std::string joined(std::string_view group, std::string_view word) {
   return group.empty() ? std::string(word) : fmt::format("{} {}", group, word);
 }
 
-// The name of the command that a wrong word in `group` was meant to be, as much of it as has to
-// be typed there; "" if nothing is near.
+// The names of the commands that a wrong word in `group` may have been meant to be, as much of
+// them as has to be typed there, quoted; "" if nothing is near.
 std::string suggestion(const CommandSpec& group, const std::string& word) {
   std::vector<std::string> here;
   for (const CommandSpec* spec : subcommands(group))
     here.emplace_back(last_word(*spec));
   std::string best = core::nearest(word, here);
-  if (!best.empty()) return best;
+  if (!best.empty()) return "'" + best + "'";
   std::vector<std::string> anywhere;
   for (const CommandSpec* spec : Commands::all())
     anywhere.emplace_back(last_word(*spec));
   best = core::nearest(word, anywhere);
+  std::vector<std::string> names;
   for (const CommandSpec* spec : Commands::all()) {
-    if (!best.empty() && last_word(*spec) == best) return typed_name(*spec);
+    if (!best.empty() && last_word(*spec) == best) names.push_back("'" + typed_name(*spec) + "'");
   }
-  return "";
+  return core::join(names, " or ");
 }
 
 core::Error unknown_command(const CommandSpec& group, const std::string& word) {
@@ -48,7 +49,7 @@ core::Error unknown_command(const CommandSpec& group, const std::string& word) {
   for (const CommandSpec* spec : subcommands(group))
     here.emplace_back(last_word(*spec));
   const std::string hint =
-      near.empty() ? "it has " + core::join(here, ", ") : fmt::format("did you mean '{}'?", near);
+      near.empty() ? "it has " + core::join(here, ", ") : fmt::format("did you mean {}?", near);
   return core::Error{fmt::format("'{}' has no command '{}'; {}", typed_name(group), word, hint)};
 }
 

@@ -96,7 +96,9 @@ TEST(Program, WrongUsageIsOneLineThatHelps) {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"prob", "'assay' has no command 'prob'; did you mean 'probe'?"},
       {"trace repot", "'assay trace' has no command 'repot'; did you mean 'report'?"},
-      {"report x", "'assay' has no command 'report'; did you mean 'assay trace report'?"},
+      {"report x",
+       "'assay' has no command 'report'; did you mean 'assay sweep report' or 'assay trace "
+       "report'?"},
       {"trace frobnicate", "; it has analyze, collectives, compare, report"},
       {"--verison", "unknown option '--verison'; did you mean '--version'?"},
       {"trace --foo report", "options come after the command"},
@@ -125,6 +127,14 @@ TEST(Program, WrongUsageIsOneLineThatHelps) {
       {"trace compare --baseline a --test b -o c --labels x", "'x' is not two labels"},
       {"trace compare --baseline a --test b -o c --labels x,x", "the two labels must differ"},
       {"trace compare --baseline a --test b -o c d", "unexpected argument 'd'"},
+      {"sweep run", "no command to run: write it after '--'"},
+      {"sweep run train.py", "unexpected argument 'train.py': COMMAND... comes after '--'"},
+      {"sweep run --preset nccl -- true", "'nccl' is not one of nccl-algo, nccl-ctas"},
+      {"sweep run -p 56 -- true", "'56' is not a pair CU_COUNT,THREADS"},
+      {"sweep run --resume", "--resume needs the sweep's folder: name it with --output"},
+      {"sweep run -c a.yaml -- true", "the command does not use {config}"},
+      {"sweep run --repeat 0 -- true", "'0' is not a whole number"},
+      {"sweep report", "SWEEP_DIR is required"},
   };
   for (const auto& [line, expected] : cases) {
     const Ran ran = assay(line);

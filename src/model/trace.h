@@ -102,11 +102,14 @@ struct Trace {
   std::uint64_t event_count = 0;  // all entries of traceEvents, kept or not
   bool truncated = false;
 
-  std::optional<int> rank;                          // distributedInfo.rank
-  std::optional<int> world_size;                    // distributedInfo.world_size
-  int device_count = 0;                             // entries of deviceProperties
-  std::string gpu_name;                             // name of the first device
-  std::map<int, std::int64_t> recorded_ranks = {};  // record_param_comms' Rank → how often
+  std::optional<int> rank;        // distributedInfo.rank
+  std::optional<int> world_size;  // distributedInfo.world_size
+  int device_count = 0;           // entries of deviceProperties
+  std::string gpu_name;           // name of the first device
+  // record_param_comms' Rank → how often, in the largest group that it names: a rank is counted
+  // within its group.
+  std::map<int, std::int64_t> recorded_ranks = {};
+  std::int64_t recorded_group_size = 0;  // of those; 0 when none is named
 
   StringPool texts;
   std::vector<Track> tracks;

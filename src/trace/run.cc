@@ -98,8 +98,11 @@ core::Result<std::vector<RankFile>> files_in_folder(const fs::path& folder,
   return found;
 }
 
-// What most record_param_comms events say.
+// What most record_param_comms events say, if they are of a group of all ranks.
 std::optional<int> recorded_rank(const model::Trace& trace) {
+  const bool some_ranks = trace.world_size && trace.recorded_group_size > 0 &&
+                          trace.recorded_group_size < *trace.world_size;
+  if (some_ranks) return std::nullopt;
   const auto most =
       std::max_element(trace.recorded_ranks.begin(), trace.recorded_ranks.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });

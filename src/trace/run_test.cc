@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "core/files.h"
 
 namespace assay::trace {
@@ -66,6 +68,29 @@ TEST_F(RunTest, TheTraceKnowsItsRankBetterThanTheFolder) {
   EXPECT_THAT(run.value().ranks[0].trace.path, testing::HasSubstr("rank1"));
   EXPECT_THAT(run.value().ranks[0].trace.warnings.all()[0].reason,
               testing::HasSubstr("the trace says rank 0, its name says rank 1"));
+}
+
+std::string collective(int rank, int group_size, const char* name) {
+  return fmt::format(
+      R"({{"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":1,"tid":1,"ts":1,"dur":1,
+           "args":{{"Rank":{},"Group size":{},"Collective name":"{}"}}}})",
+      rank, group_size, name);
+}
+
+TEST_F(RunTest, ARankWithinASmallerGroupIsNoContradiction) {
+  const auto put_events =
+      [&](const std::string& name, const std::string& events) {
+        fs::create_directories((folder_ / name).parent_path());
+        std::ofstream(folder_ / name)
+            << R"({"distributedInfo": {"rank": 3, "world_size": 4}, "traceEvents": [)" << events
+            << "]}";
+      };
+  put_events("rank3/t.json", collective(1, 2, "wait") + "," + collective(0, 2, "send"));
+  EXPECT_TRUE(read().value().ranks[0].trace.warnings.empty());
+  put_events("rank3/t.json", collective(1, 2, "allreduce") + "," + collective(3, 4, "allreduce"));
+  EXPECT_TRUE(read().value().ranks[0].trace.warnings.empty());
+  put_events("rank3/t.json", collective(2, 4, "allreduce") + "," + collective(3, 2, "allreduce"));
+  EXPECT_FALSE(read().value().ranks[0].trace.warnings.empty());
 }
 
 TEST_F(RunTest, WithoutARankInTheTraceTheNameTellsIt) {

@@ -11,8 +11,8 @@ const CommandSpec kSweep{
         "its output, its traces and what it was measured with. 'report' analyses the traces and "
         "compares every setting with the baseline.",
     .examples =
-        "assay sweep run --preset nccl-ctas --repeat 3 -o runs/ctas -- torchrun "
-        "--nproc_per_node 8 train.py --output {dir}\n"
+        "assay sweep run --preset nccl-ctas --repeat 3 -o runs/ctas -- \\\n"
+        "    torchrun --nproc_per_node 8 train.py --output {dir}\n"
         "assay sweep report runs/ctas\n",
 };
 ASSAY_REGISTER(CommandSpec, kSweep);

@@ -271,11 +271,11 @@ const CommandSpec kSweepRun{
         "the NCCL or RCCL that its processes loaded, the driver, the GPUs, their clocks, other "
         "processes on them.",
     .examples =
-        "assay sweep run -p \"56,256 37,384 32,512\" -c config.yaml -- torchrun --nproc_per_node 8 "
-        "train.py --config {config} --output {dir}\n"
-        "assay sweep run --preset nccl-ctas --repeat 3 --deadline 300 -o runs/ctas -- mpirun -n 8 "
-        "./train {dir}\n"
-        "assay sweep run --set NCCL_ALGO=,Ring,Tree --set NCCL_PROTO=Simple,LL -- python train.py "
+        "assay sweep run -p \"56,256 37,384 32,512\" -c config.yaml -- \\\n"
+        "    torchrun --nproc_per_node 8 train.py --config {config} --output {dir}\n"
+        "assay sweep run --preset nccl-ctas --repeat 3 --deadline 300 -o runs/ctas -- \\\n"
+        "    mpirun -n 8 ./train {dir}\n"
+        "assay sweep run --set NCCL_ALGO=,Ring --set NCCL_PROTO=Simple,LL -- python train.py "
         "{dir}\n"
         "assay sweep run --resume -o runs/ctas\n",
     .rest = "COMMAND...",

@@ -130,6 +130,10 @@ model::Table overview(const Study& study) {
   model::Table table = make_table(
       "collectives", "Collectives by kind and size: mean latency, bus bandwidth and skew of starts",
       fields, std::move(rows).by_total());
+  if (table.row_count() == 0) {
+    table.notes.push_back(
+        "None that all ranks of a group share; nccl_summary_long holds the rest.");
+  }
   const std::string sentence = straggler_sentence(study);
   if (!sentence.empty()) table.notes.push_back(sentence);
   return table;

@@ -83,13 +83,21 @@ void TraceBuilder::add_cpu_op(const RawEvent& event, const Span& span) {
   op.input_strides = trace_.texts.intern(event.input_strides);
   op.concrete_inputs = trace_.texts.intern(event.concrete_inputs);
   trace_.cpu_ops.push_back(op);
+  if (event.name == "\"record_param_comms\"") add_recorded_rank(event);
+}
+
+// Which rank this is, as its collectives say it.
+void TraceBuilder::add_recorded_rank(const RawEvent& event) {
   // Of a message between two ranks, "Rank" is the other one.
-  const bool message = event.collective_name == "\"send\"" || event.collective_name == "\"recv\"";
-  if (!event.rank.empty() && event.name == "\"record_param_comms\"" && !message) {
-    const Number rank = integer(event.rank);
-    const bool plausible = rank.value >= 0 && rank.value <= model::kHighestRank;
-    if (rank.usable() && plausible) ++trace_.recorded_ranks[to_int32(rank.value)];
-  }
+  const std::string_view collective = event.collective_name;
+  if (event.rank.empty() || collective == "\"send\"" || collective == "\"recv\"") return;
+  const std::int64_t group_size = integer(event.group_size).value;
+  if (group_size < trace_.recorded_group_size) return;
+  if (group_size > trace_.recorded_group_size) trace_.recorded_ranks.clear();
+  trace_.recorded_group_size = group_size;
+  const Number rank = integer(event.rank);
+  const bool plausible = rank.value >= 0 && rank.value <= model::kHighestRank;
+  if (rank.usable() && plausible) ++trace_.recorded_ranks[to_int32(rank.value)];
 }
 
 void TraceBuilder::add_runtime_call(const RawEvent& event, const Span& span) {

@@ -33,6 +33,7 @@ class TraceBuilder {
 
   void add_metadata(const RawEvent& event);
   void add_cpu_op(const RawEvent& event, const Span& span);
+  void add_recorded_rank(const RawEvent& event);
   void add_runtime_call(const RawEvent& event, const Span& span);
   void add_gpu_event(const RawEvent& event, const Span& span, model::GpuEventKind kind);
   void add_annotation(const Span& span, bool on_gpu);
