@@ -139,7 +139,9 @@ void keep(const Launch& launch, int control, int report) {
   std::optional<int> status;
   if (started.error == 0) status = wait_for_end(started.program, control, child_signals);
   KeeperEnded ended;
-  ended.rest = end_family({::getpid(), launch.mark.name + '=' + launch.mark.value}, launch.grace);
+  const ProcessFamily family{::getpid(), launch.mark.name + '=' + launch.mark.value,
+                             start_time(::getpid())};
+  ended.rest = end_family(family, launch.grace);
   reap(started.program, status);
   if (status && WIFEXITED(*status)) ended.exit_code = WEXITSTATUS(*status);
   if (status && WIFSIGNALED(*status)) ended.signal = WTERMSIG(*status);

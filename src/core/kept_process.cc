@@ -88,7 +88,8 @@ KeptProcess::KeptProcess(KeptProcess&& other) noexcept
       control_(std::exchange(other.control_, -1)),
       report_(std::exchange(other.report_, -1)),
       family_(std::move(other.family_)),
-      grace_(other.grace_) {}
+      grace_(other.grace_),
+      others_(std::move(other.others_)) {}
 
 KeptProcess::~KeptProcess() {
   end();
@@ -121,10 +122,7 @@ void KeptProcess::end() {
 }
 
 std::vector<pid_t> KeptProcess::processes() const {
-  std::vector<pid_t> pids;
-  for (const ProcessId& process : members(family_))
-    pids.push_back(process.pid);
-  return pids;
+  return descendants(family_.root, others_);
 }
 
 }  // namespace assay::core

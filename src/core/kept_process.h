@@ -58,7 +58,7 @@ class KeptProcess {
   // Has the family ended; wait() tells when that is done.
   void end();
 
-  // The program and all that it started, as of now.
+  // The program and its descendants, as of now; cheap enough to ask now and then.
   [[nodiscard]] std::vector<pid_t> processes() const;
 
  private:
@@ -71,6 +71,7 @@ class KeptProcess {
   int report_;   // what the keeper tells
   ProcessFamily family_;
   std::chrono::milliseconds grace_;
+  std::vector<pid_t> others_;  // from before the program
 };
 
 }  // namespace assay::core

@@ -1,5 +1,7 @@
 #include "core/process_family.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -7,8 +9,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <cstdio>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -22,6 +25,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::size_t kStatBytes = 1024;  // a line of /proc/<pid>/stat is shorter
 constexpr std::chrono::milliseconds kKillPatience{10'000};
 constexpr std::chrono::milliseconds kFirstPause{5};
 constexpr std::chrono::milliseconds kLongestPause{100};
@@ -50,11 +54,19 @@ std::optional<Number> parse(std::string_view text) {
   return number;
 }
 
+// What fits the buffer of a small file; "" when it cannot be read. There may be thousands to read.
+std::string_view read_start(const std::string& path, std::array<char, kStatBytes>& buffer) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return {};
+  const ssize_t count = ::read(descriptor, buffer.data(), buffer.size());
+  ::close(descriptor);
+  return {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
+}
+
 // Nothing for zombies and for processes that are gone.
 std::optional<Process> read_process(pid_t pid) {
-  const Result<std::string> stat = read_file(fmt::format("/proc/{}/stat", pid));
-  if (!stat.ok()) return std::nullopt;
-  const std::string_view text = stat.value();
+  std::array<char, kStatBytes> buffer;
+  const std::string_view text = read_start(fmt::format("/proc/{}/stat", pid), buffer);
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string_view::npos || name_end + 2 >= text.size()) return std::nullopt;
   const std::string_view fields = text.substr(name_end + 2);
@@ -65,16 +77,24 @@ std::optional<Process> read_process(pid_t pid) {
   return Process{{pid, *start_time}, *parent};
 }
 
-std::vector<Process> all_processes() {
+std::vector<Process> read_processes(const std::vector<pid_t>& pids) {
   std::vector<Process> processes;
-  const auto names = list_directory("/proc");
-  if (!names.ok()) return processes;
-  for (const auto& name : names.value()) {
-    const auto pid = parse<pid_t>(name.native());
-    const auto process = pid ? read_process(*pid) : std::nullopt;
-    if (process) processes.push_back(*process);
+  for (const pid_t pid : pids) {
+    if (const auto process = read_process(pid)) processes.push_back(*process);
   }
   return processes;
+}
+
+// Adds the descendants of `root` and of those that are in already. A child may come before its
+// parent in the list.
+void add_descendants(pid_t root, const std::vector<Process>& processes, std::set<pid_t>& family) {
+  for (std::size_t before = family.size() + 1; before != family.size();) {
+    before = family.size();
+    for (const Process& process : processes) {
+      const bool child = process.parent == root || family.count(process.parent) != 0;
+      if (child && process.id.pid != root) family.insert(process.id.pid);
+    }
+  }
 }
 
 bool is_marked(pid_t pid, const std::string& mark) {
@@ -117,23 +137,44 @@ std::vector<ProcessId> without(std::vector<ProcessId> processes, const std::set<
 }  // namespace
 
 std::vector<ProcessId> members(const ProcessFamily& family) {
-  const std::vector<Process> processes = all_processes();
+  const std::vector<Process> processes = read_processes(all_pids());
   std::set<pid_t> known;
-  for (const Process& process : processes)
-    if (is_marked(process.id.pid, family.mark)) known.insert(process.id.pid);
-  // A child may come before its parent in the list.
-  for (std::size_t before = known.size() + 1; before != known.size();) {
-    before = known.size();
-    for (const Process& process : processes) {
-      const bool child = process.parent == family.root || known.count(process.parent) != 0;
-      if (child && process.id.pid != family.root) known.insert(process.id.pid);
-    }
+  for (const Process& process : processes) {
+    const bool young = process.id.start_time >= family.since;
+    if (young && is_marked(process.id.pid, family.mark)) known.insert(process.id.pid);
   }
+  add_descendants(family.root, processes, known);
   known.erase(::getpid());
   std::vector<ProcessId> result;
   for (const Process& process : processes)
     if (known.count(process.id.pid) != 0) result.push_back(process.id);
   return result;
+}
+
+std::vector<pid_t> all_pids() {
+  std::vector<pid_t> pids;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc"), ::closedir);
+  if (!folder) return pids;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    if (const auto pid = parse<pid_t>(entry->d_name)) pids.push_back(*pid);
+  }
+  std::sort(pids.begin(), pids.end());
+  return pids;
+}
+
+std::vector<pid_t> descendants(pid_t root, const std::vector<pid_t>& known) {
+  const std::vector<pid_t> now = all_pids();
+  std::vector<pid_t> others;
+  std::set_difference(now.begin(), now.end(), known.begin(), known.end(),
+                      std::back_inserter(others));
+  std::set<pid_t> family;
+  add_descendants(root, read_processes(others), family);
+  return {family.begin(), family.end()};
+}
+
+std::uint64_t start_time(pid_t pid) {
+  const auto process = read_process(pid);
+  return process ? process->id.start_time : 0;
 }
 
 EndedFamily end_family(const ProcessFamily& family, std::chrono::milliseconds grace) {

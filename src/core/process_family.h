@@ -22,10 +22,22 @@ struct ProcessFamily {
   pid_t root = 0;  // its living descendants belong to the family; itself does not
   // So does whoever has this "NAME=value" in its environment; "" for nobody.
   std::string mark = {};
+  std::uint64_t since = 0;  // start time before which nobody was born into it
 };
 
-// The caller itself is never one of them. Zombies are dead.
+// The caller itself is never one of them. Zombies are dead. Reads all of /proc, which takes tens
+// of milliseconds where there are thousands of processes.
 std::vector<ProcessId> members(const ProcessFamily& family);
+
+// All process numbers of now, in order; cheap.
+std::vector<pid_t> all_pids();
+
+// Living descendants of `root` that are not among `known` (in order): cheap where `known` are the
+// processes from before.
+std::vector<pid_t> descendants(pid_t root, const std::vector<pid_t>& known);
+
+// Of a living process; 0 when there is none.
+std::uint64_t start_time(pid_t pid);
 
 struct EndedFamily {
   int asked = 0;      // processes that got SIGTERM

@@ -22,6 +22,9 @@ constexpr const char* kWhatGroup = "Setting options";
 constexpr const char* kHowGroup = "Run options";
 constexpr const char* kOutputGroup = "Output options";
 
+// More would be done sooner and need more memory beside the workload.
+constexpr unsigned kCheckThreads = 2;
+
 // Ending a run takes the grace, and up to 10 s more where not even SIGKILL works at once.
 constexpr unsigned kSecondsAfterGrace = 15;
 
@@ -215,7 +218,7 @@ class SweepRun final : public Command {
   }
 
   static sweep::TraceCheck check_traces(const std::filesystem::path& run) {
-    const auto checked = trace::check_traces(run, 0);
+    const auto checked = trace::check_traces(run, kCheckThreads);
     if (!checked.ok()) return {0, 0, "no torch_profiler/rank<N>/*.json in {dir}"};
     const trace::TraceCheck& check = checked.value();
     const auto whole = std::count_if(check.files.begin(), check.files.end(), [](const auto& file) {
