@@ -57,6 +57,7 @@ Result<KeptProcess> KeptProcess::start(const Launch& launch) {
     return failure(launch.arguments[0], error);
   }
   adopt_orphans();
+  std::vector<pid_t> others = all_pids();
   const pid_t keeper = ::fork();
   if (keeper == 0) {
     ::close(control[1]);
@@ -66,8 +67,8 @@ Result<KeptProcess> KeptProcess::start(const Launch& launch) {
   const int fork_error = keeper < 0 ? errno : 0;
   ::close(control[0]);
   ::close(report[1]);
-  const ProcessFamily family{keeper, launch.mark.name + '=' + launch.mark.value};
-  KeptProcess process(keeper, control[1], report[0], family, launch.grace);
+  KeptProcess process(keeper, control[1], report[0], launch);
+  process.others_ = std::move(others);
   if (fork_error != 0) return failure(launch.arguments[0], fork_error);
   const auto started = read_message<KeeperStarted>(process.report_);
   if (!started) return failure(launch.arguments[0], ECHILD);
@@ -75,13 +76,12 @@ Result<KeptProcess> KeptProcess::start(const Launch& launch) {
   return process;
 }
 
-KeptProcess::KeptProcess(
-    pid_t keeper, int control, int report, ProcessFamily family, std::chrono::milliseconds grace)
+KeptProcess::KeptProcess(pid_t keeper, int control, int report, const Launch& launch)
     : keeper_(keeper),
       control_(control),
       report_(report),
-      family_(std::move(family)),
-      grace_(grace) {}
+      family_{keeper, launch.mark.name + '=' + launch.mark.value},
+      grace_(launch.grace) {}
 
 KeptProcess::KeptProcess(KeptProcess&& other) noexcept
     : keeper_(std::exchange(other.keeper_, -1)),

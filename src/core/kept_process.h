@@ -62,8 +62,7 @@ class KeptProcess {
   [[nodiscard]] std::vector<pid_t> processes() const;
 
  private:
-  KeptProcess(
-      pid_t keeper, int control, int report, ProcessFamily family, std::chrono::milliseconds grace);
+  KeptProcess(pid_t keeper, int control, int report, const Launch& launch);
   ProcessEnd replace_keeper();
 
   pid_t keeper_;

@@ -88,29 +88,27 @@ const gpu::Machine& GpuWatch::look() {
 
 void GpuWatch::add_sample(const gpu::Device& device) {
   samples_[device.index].push_back({
-      .busy = device.utilization_percent.value_or(0) >= kBusyPercent,
+      .busy = device.utilization_percent.value_or(kBusyPercent) >= kBusyPercent,
       .sm_mhz = as_double(device.sm.now_mhz),
       .memory_mhz = as_double(device.memory.now_mhz),
       .temperature_celsius = device.temperature_celsius,
       .power_watts = device.power_watts,
   });
   // Some GPUs tell of a power cap while they do nothing.
-  if (device.utilization_percent && !samples_[device.index].back().busy) return;
+  if (!samples_[device.index].back().busy) return;
   for (const gpu::ClockReason& reason : device.clock_reasons) {
     if (reason.kind == gpu::ClockReason::Kind::kExpected) continue;
     ++slow_looks_[reason.words][device.index];
   }
 }
 
-// For each GPU, over the looks at which it was busy; over all looks when it never was.
+// For each GPU, over the looks at which it was busy.
 std::vector<double> GpuWatch::medians(Field field) const {
   std::vector<double> medians;
   for (const auto& [index, samples] : samples_) {
-    const bool ever_busy =
-        std::any_of(samples.begin(), samples.end(), [](const Sample& s) { return s.busy; });
     std::vector<double> values;
     for (const Sample& sample : samples) {
-      if ((sample.busy || !ever_busy) && sample.*field) values.push_back(*(sample.*field));
+      if (sample.busy && sample.*field) values.push_back(*(sample.*field));
     }
     if (!values.empty()) medians.push_back(core::median(values));
   }

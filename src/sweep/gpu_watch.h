@@ -35,7 +35,7 @@ class GpuWatch {
 
  private:
   struct Sample {
-    bool busy = false;
+    bool busy = false;  // or unknown: then taken for it
     std::optional<double> sm_mhz = {};
     std::optional<double> memory_mhz = {};
     std::optional<double> temperature_celsius = {};
