@@ -44,7 +44,9 @@ class AmdReader : public ::testing::Test {
     write(folder + "hwmon/hwmon3/power1_cap", "750000000\n");
   }
 
-  [[nodiscard]] Machine read() const { return amd_reader(root_)->read().value(); }
+  [[nodiscard]] Machine read() const {
+    return amd_reader(root_)->read(DeviceReader::Detail::kAll).value();
+  }
 
   fs::path root_;
 };

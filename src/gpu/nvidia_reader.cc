@@ -47,10 +47,9 @@ std::optional<double> thousandths(std::optional<unsigned> value) {
   return *value / 1000.0;
 }
 
-Clock read_clock(const Functions& nvml, Handle handle, unsigned clock) {
-  return {.now_mhz = ask<unsigned>(nvml.clock_mhz, handle, clock),
-          .max_mhz = ask<unsigned>(nvml.max_clock_mhz, handle, clock),
-          .application_mhz = ask<unsigned>(nvml.application_clock_mhz, handle, clock)};
+void read_limits(const Functions& nvml, Handle handle, unsigned number, Clock& clock) {
+  clock.max_mhz = ask<unsigned>(nvml.max_clock_mhz, handle, number);
+  clock.application_mhz = ask<unsigned>(nvml.application_clock_mhz, handle, number);
 }
 
 std::string process_name(const Functions& nvml, unsigned pid) {
@@ -79,7 +78,7 @@ std::vector<Process> read_processes(const Functions& nvml, Handle handle) {
   if (code != nvml::kSuccess) return {};
   std::vector<Process> processes;
   for (const nvml::ProcessInfo& info : infos) {
-    Process process{.pid = info.pid, .name = process_name(nvml, info.pid)};
+    Process process{.pid = info.pid};
     if (info.used_bytes != nvml::kNotAvailable) process.used_bytes = info.used_bytes;
     processes.push_back(std::move(process));
   }
@@ -87,22 +86,22 @@ std::vector<Process> read_processes(const Functions& nvml, Handle handle) {
 }
 
 void read_state(const Functions& nvml, Handle handle, Device& device) {
-  device.sm = read_clock(nvml, handle, nvml::kSmClock);
-  device.memory = read_clock(nvml, handle, nvml::kMemoryClock);
+  device.sm.now_mhz = ask<unsigned>(nvml.clock_mhz, handle, nvml::kSmClock);
+  device.memory.now_mhz = ask<unsigned>(nvml.clock_mhz, handle, nvml::kMemoryClock);
   device.temperature_celsius = ask<unsigned>(nvml.temperature_celsius, handle, nvml::kGpuSensor);
   device.power_watts = thousandths(ask<unsigned>(nvml.power_milliwatts, handle));
-  device.power_limit_watts = thousandths(ask<unsigned>(nvml.power_limit_milliwatts, handle));
   if (const auto utilization = ask<nvml::Utilization>(nvml.utilization, handle)) {
     device.utilization_percent = utilization->gpu_percent;
   }
   const auto reasons = ask<unsigned long long>(nvml.clock_reasons, handle);
   device.clock_reasons = clock_reasons(reasons.value_or(0));
+  device.processes = read_processes(nvml, handle);
 }
 
-Device read_device(const Functions& nvml, Handle handle, unsigned index) {
-  Device device{.index = static_cast<int>(index),
-                .name = ask_text(nvml.name, handle),
-                .uuid = ask_text(nvml.uuid, handle)};
+// What stays as it is while work runs.
+void read_settings(const Functions& nvml, Handle handle, Device& device) {
+  device.name = ask_text(nvml.name, handle);
+  device.uuid = ask_text(nvml.uuid, handle);
   if (const auto pci = ask<nvml::PciInfo>(nvml.pci_info, handle)) {
     device.bus_id.assign(pci->bus_id, ::strnlen(pci->bus_id, sizeof pci->bus_id));
   }
@@ -111,8 +110,20 @@ Device read_device(const Functions& nvml, Handle handle, unsigned index) {
   }
   device.ecc = ask_mode(nvml.ecc_mode, handle);
   device.mig = ask_mode(nvml.mig_mode, handle);
+  device.power_limit_watts = thousandths(ask<unsigned>(nvml.power_limit_milliwatts, handle));
+  read_limits(nvml, handle, nvml::kSmClock, device.sm);
+  read_limits(nvml, handle, nvml::kMemoryClock, device.memory);
+  for (Process& process : device.processes)
+    process.name = process_name(nvml, static_cast<unsigned>(process.pid));
+}
+
+Device read_device(const Functions& nvml,
+                   Handle handle,
+                   unsigned index,
+                   DeviceReader::Detail detail) {
+  Device device{.index = static_cast<int>(index)};
   read_state(nvml, handle, device);
-  device.processes = read_processes(nvml, handle);
+  if (detail == DeviceReader::Detail::kAll) read_settings(nvml, handle, device);
   return device;
 }
 
@@ -125,38 +136,42 @@ class NvidiaReader : public DeviceReader {
  public:
   explicit NvidiaReader(std::string library_name) : library_name_(std::move(library_name)) {}
 
-  core::Result<Machine> read() override {
+  core::Result<Machine> read(Detail detail) override {
     if (!opened_) opened_ = nvml::Library::open(library_name_);
     if (!opened_->ok()) return opened_->error();
     const nvml::Library* library = opened_->value().get();
     if (library == nullptr) return Machine{};
-    return read_machine(*library);
+    return read_machine(*library, detail);
   }
 
  private:
-  static core::Result<Machine> read_machine(const nvml::Library& library) {
+  static core::Result<Machine> read_machine(const nvml::Library& library, Detail detail) {
     const Functions& nvml = library.functions();
-    Machine machine{
-        .driver_version = ask_text(nvml.driver_version),
-        .cuda_driver_version = cuda_version(ask<int>(nvml.cuda_driver_version)),
-        .nvml_version = ask_text(nvml.nvml_version),
-    };
+    Machine machine;
+    if (detail == Detail::kAll) {
+      machine.driver_version = ask_text(nvml.driver_version);
+      machine.cuda_driver_version = cuda_version(ask<int>(nvml.cuda_driver_version));
+      machine.nvml_version = ask_text(nvml.nvml_version);
+    }
     unsigned count = 0;
     if (const nvml::Return code = nvml.count(&count); code != nvml::kSuccess) {
       return core::Error{fmt::format("NVML does not count GPUs: {}", library.error_text(code))};
     }
     for (unsigned index = 0; index < count; ++index)
-      add_device(library, index, machine);
+      add_device(library, index, detail, machine);
     return machine;
   }
 
-  static void add_device(const nvml::Library& library, unsigned index, Machine& machine) {
+  static void add_device(const nvml::Library& library,
+                         unsigned index,
+                         Detail detail,
+                         Machine& machine) {
     Handle handle = nullptr;
     const nvml::Return code = library.functions().handle(index, &handle);
     if (code == nvml::kNoPermission) return;  // another container's GPU
     machine.devices.push_back(
         code == nvml::kSuccess
-            ? read_device(library.functions(), handle, index)
+            ? read_device(library.functions(), handle, index, detail)
             : Device{.index = static_cast<int>(index), .problem = library.error_text(code)});
   }
 

@@ -10,14 +10,15 @@ namespace assay::gpu {
 namespace {
 
 TEST(NvidiaReader, NoLibraryIsNoDevices) {
-  const auto machine = nvidia_reader("/nonexistent/libnvidia-ml.so.1")->read();
+  const auto machine =
+      nvidia_reader("/nonexistent/libnvidia-ml.so.1")->read(DeviceReader::Detail::kAll);
   ASSERT_TRUE(machine.ok());
   EXPECT_TRUE(machine.value().devices.empty());
 }
 
 TEST(NvidiaReader, NoDriverIsNoDevices) {
   const FakeNvml fake("init_error 9\n");
-  const auto machine = nvidia_reader(FakeNvml::library())->read();
+  const auto machine = nvidia_reader(FakeNvml::library())->read(DeviceReader::Detail::kAll);
   ASSERT_TRUE(machine.ok());
   EXPECT_TRUE(machine.value().devices.empty());
 }
@@ -26,7 +27,7 @@ TEST(NvidiaReader, ABrokenDriverIsAnError) {
   const FakeNvml fake("init_error 18\n");
   const auto reader = nvidia_reader(FakeNvml::library());
   for (int i = 0; i < 2; ++i) {
-    const auto machine = reader->read();
+    const auto machine = reader->read(DeviceReader::Detail::kAll);
     ASSERT_FALSE(machine.ok());
     EXPECT_NE(machine.error().message.find("fake error 18"), std::string::npos);
   }
@@ -37,7 +38,8 @@ TEST(NvidiaReader, ReadsAllThatThereIs) {
       "count 2\nname NVIDIA H200\nsm_clock.1 1200\nreasons.1 0x44\nused.1 4711 1048576\n"
       "used.1 4712 18446744073709551615\nprocess_name.4711 /usr/bin/python3 a/b.py\npower "
       "350500\n");
-  const Machine machine = nvidia_reader(FakeNvml::library())->read().value();
+  const Machine machine =
+      nvidia_reader(FakeNvml::library())->read(DeviceReader::Detail::kAll).value();
   EXPECT_EQ(machine.driver_version, "580.159.04");
   EXPECT_EQ(machine.cuda_driver_version, "13.0");
   ASSERT_EQ(machine.devices.size(), 2U);
@@ -62,14 +64,15 @@ TEST(NvidiaReader, ReadsAllThatThereIs) {
 TEST(NvidiaReader, SeesChanges) {
   const FakeNvml fake("count 1\n");
   const auto reader = nvidia_reader(FakeNvml::library());
-  EXPECT_EQ(reader->read().value().devices[0].sm.now_mhz, 1980);
+  EXPECT_EQ(reader->read(DeviceReader::Detail::kAll).value().devices[0].sm.now_mhz, 1980);
   fake.set("count 1\nsm_clock 345\n");
-  EXPECT_EQ(reader->read().value().devices[0].sm.now_mhz, 345);
+  EXPECT_EQ(reader->read(DeviceReader::Detail::kAll).value().devices[0].sm.now_mhz, 345);
 }
 
 TEST(NvidiaReader, UnsupportedFieldsStayEmpty) {
   const FakeNvml fake("count 1\nsm_clock unsupported\nmig unsupported\npower unsupported\n");
-  const Machine machine = nvidia_reader(FakeNvml::library())->read().value();
+  const Machine machine =
+      nvidia_reader(FakeNvml::library())->read(DeviceReader::Detail::kAll).value();
   ASSERT_EQ(machine.devices.size(), 1U);
   EXPECT_FALSE(machine.devices[0].sm.now_mhz.has_value());
   EXPECT_FALSE(machine.devices[0].mig.has_value());
@@ -79,7 +82,8 @@ TEST(NvidiaReader, UnsupportedFieldsStayEmpty) {
 
 TEST(NvidiaReader, ALostGpuIsNamed) {
   const FakeNvml fake("count 2\nhandle_error.1 15\n");
-  const Machine machine = nvidia_reader(FakeNvml::library())->read().value();
+  const Machine machine =
+      nvidia_reader(FakeNvml::library())->read(DeviceReader::Detail::kAll).value();
   ASSERT_EQ(machine.devices.size(), 2U);
   EXPECT_TRUE(machine.devices[0].problem.empty());
   EXPECT_EQ(machine.devices[1].problem, "fake error 15");
@@ -90,7 +94,8 @@ TEST(NvidiaReader, ManyProcessesNeedASecondCall) {
   for (int i = 0; i < 100; ++i)
     values += "used.0 " + std::to_string(5000 + i) + " 1\n";
   const FakeNvml fake(values);
-  const Machine machine = nvidia_reader(FakeNvml::library())->read().value();
+  const Machine machine =
+      nvidia_reader(FakeNvml::library())->read(DeviceReader::Detail::kAll).value();
   ASSERT_EQ(machine.devices[0].processes.size(), 100U);
   EXPECT_EQ(machine.devices[0].processes[99].pid, 5099);
 }
@@ -105,7 +110,7 @@ TEST(ClockReasons, NewBitsAreNotLost) {
 
 // The layouts of nvml_abi.h against the real library, where there is one.
 TEST(NvidiaReader, RealDriver) {
-  const auto machine = nvidia_reader("libnvidia-ml.so.1")->read();
+  const auto machine = nvidia_reader("libnvidia-ml.so.1")->read(DeviceReader::Detail::kAll);
   ASSERT_TRUE(machine.ok()) << machine.error().message;
   if (machine.value().devices.empty()) GTEST_SKIP() << "no NVIDIA GPU here";
   EXPECT_FALSE(machine.value().driver_version.empty());

@@ -52,20 +52,21 @@ GpuWatch::GpuWatch(const ObserverSources& sources) {
   readers_.push_back(gpu::amd_reader(sources.root));
 }
 
-void GpuWatch::read() {
-  machine_ = {};
+gpu::Machine GpuWatch::read(gpu::DeviceReader::Detail detail) {
+  gpu::Machine machine;
   for (const auto& reader : readers_) {
-    auto read = reader->read();
+    auto read = reader->read(detail);
     if (read.ok()) {
-      append(machine_, std::move(read).value());
+      append(machine, std::move(read).value());
     } else {
       problems_.insert("the GPUs were not watched: " + read.error().message);
     }
   }
-  for (const gpu::Device& device : machine_.devices) {
+  for (const gpu::Device& device : machine.devices) {
     if (device.problem.empty()) continue;
     problems_.insert(fmt::format("GPU {} does not answer: {}", device.index, device.problem));
   }
+  return machine;
 }
 
 const gpu::Machine& GpuWatch::begin_run() {
@@ -73,17 +74,17 @@ const gpu::Machine& GpuWatch::begin_run() {
   looks_ = 0;
   samples_.clear();
   slow_looks_.clear();
-  read();
+  machine_ = read(gpu::DeviceReader::Detail::kAll);
   return machine_;
 }
 
-const gpu::Machine& GpuWatch::look() {
-  read();
+gpu::Machine GpuWatch::look() {
+  gpu::Machine machine = read(gpu::DeviceReader::Detail::kState);
   ++looks_;
-  for (const gpu::Device& device : machine_.devices) {
+  for (const gpu::Device& device : machine.devices) {
     if (device.problem.empty()) add_sample(device);
   }
-  return machine_;
+  return machine;
 }
 
 void GpuWatch::add_sample(const gpu::Device& device) {

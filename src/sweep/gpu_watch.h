@@ -27,8 +27,8 @@ class GpuWatch {
   // The GPUs before the run.
   const gpu::Machine& begin_run();
 
-  // The GPUs of now.
-  const gpu::Machine& look();
+  // The state of now; without what stays the same.
+  gpu::Machine look();
 
   [[nodiscard]] model::Facts facts() const;
   [[nodiscard]] std::vector<std::string> warnings() const;
@@ -44,7 +44,7 @@ class GpuWatch {
 
   using Field = std::optional<double> Sample::*;
 
-  void read();
+  gpu::Machine read(gpu::DeviceReader::Detail detail);
   void add_sample(const gpu::Device& device);
   [[nodiscard]] std::vector<double> medians(Field field) const;
 
@@ -56,7 +56,7 @@ class GpuWatch {
   void add_load(model::Facts& facts) const;
 
   std::vector<std::unique_ptr<gpu::DeviceReader>> readers_;
-  gpu::Machine machine_;
+  gpu::Machine machine_;  // before the run
   std::set<std::string> problems_;
   std::size_t looks_ = 0;
   std::map<int, std::vector<Sample>> samples_;                    // by GPU

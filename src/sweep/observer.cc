@@ -81,11 +81,11 @@ void Observer::begin_run(const Variables& variables) {
   state_->foreign.begin_run(state_->gpus.begin_run());
 }
 
-void Observer::look(std::span<const pid_t> processes) {
+void Observer::look(std::span<const pid_t> processes, Gpus gpus) {
   for (const pid_t process : processes)
     state_->look_at(process);
   state_->libraries.look_for_plugins();
-  state_->foreign.look(state_->gpus.look(), processes);
+  if (gpus == Gpus::kLook) state_->foreign.look(state_->gpus.look(), processes);
 }
 
 Observation Observer::end_run() const {

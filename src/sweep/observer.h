@@ -38,8 +38,11 @@ class Observer {
   // Before the run's first process: GPUs, driver, foreign processes. Forgets the last run.
   void begin_run(const Variables& variables);
 
+  // To ask eight GPUs takes 20 to 60 ms of CPU time; the rest of a look takes a few.
+  enum class Gpus { kLook, kSkip };
+
   // While it runs, a few times: libraries and environment of these processes, clocks under load.
-  void look(std::span<const pid_t> processes);
+  void look(std::span<const pid_t> processes, Gpus gpus = Gpus::kLook);
 
   // What was seen of the run.
   [[nodiscard]] Observation end_run() const;

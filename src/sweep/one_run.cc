@@ -27,6 +27,9 @@ constexpr milliseconds kTick{200};
 // machine a little, so the later ones do not.
 constexpr milliseconds kFirstLook{100};
 constexpr milliseconds kLongestPause{10'000};
+// GPUs are asked when they are likely to be at work, and more and more seldom.
+constexpr milliseconds kFirstGpuLook{5'000};
+constexpr milliseconds kLongestGpuPause{60'000};
 
 double seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -98,7 +101,12 @@ class Watch {
   }
 
   void look() {
-    observer_.look(process_.processes());
+    const bool gpus = Clock::now() >= next_gpu_look_;
+    observer_.look(process_.processes(), gpus ? Observer::Gpus::kLook : Observer::Gpus::kSkip);
+    if (gpus) {
+      next_gpu_look_ = Clock::now() + gpu_pause_;
+      gpu_pause_ = std::min(gpu_pause_ * 2, kLongestGpuPause);
+    }
     pause_ = std::min(pause_ * 2, kLongestPause);
     next_look_ = Clock::now() + pause_;
   }
@@ -115,6 +123,8 @@ class Watch {
   milliseconds pause_ = kFirstLook;
   Clock::time_point start_ = Clock::now();
   Clock::time_point next_look_ = start_ + kFirstLook;
+  milliseconds gpu_pause_ = kFirstGpuLook;
+  Clock::time_point next_gpu_look_ = start_ + kFirstGpuLook;
 };
 
 std::string how_it_ended(const Watched& watched, const SweepOptions& options) {
