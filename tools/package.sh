@@ -89,7 +89,9 @@ cmake --install "$build_dir" --prefix "$tree" --strip
 mkdir -p "$tree/lib" "$tree/share"
 bundle_libraries "$tree"
 add_completions "$tree"
-cp -r "$source_dir"/{samples,README.md,CHANGELOG.md,LICENSE} "$tree/"
+mkdir "$tree/samples"
+cp -r "$source_dir/samples/traces-2gpu" "$tree/samples/"
+cp "$source_dir"/{README.md,CHANGELOG.md,LICENSE} "$tree/"
 tar -czf "$work/$name.tar.gz" --sort=name --owner=0 --group=0 --numeric-owner -C "$work" "$name"
 said=$(try_archive "$work/$name.tar.gz" "$tree")
 [[ $said == *"$version"* ]] || { echo "assay --version said: $said" >&2 && exit 1; }
