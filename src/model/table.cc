@@ -61,6 +61,12 @@ double number(const Cell& cell) {
   return std::visit(AsNumber{}, cell);
 }
 
+Cell cell_of(double value) {
+  Cell cell;
+  if (!std::isnan(value)) cell.emplace<double>(value);
+  return cell;
+}
+
 std::string text(const Cell& cell) {
   return std::visit(AsText{}, cell);
 }

@@ -73,6 +73,9 @@ struct Book {
 // The cell as a number: integers, doubles and booleans; NaN for text and empty cells.
 double number(const Cell& cell);
 
+// An empty cell for NaN.
+Cell cell_of(double value);
+
 // The cell as text: "" for empty cells, numbers in their shortest exact form.
 std::string text(const Cell& cell);
 

@@ -38,7 +38,7 @@ class Observer {
   // Before the run's first process: GPUs, driver, foreign processes. Forgets the last run.
   void begin_run(const Variables& variables);
 
-  // To ask eight GPUs takes 20 to 60 ms of CPU time; the rest of a look takes a few.
+  // GPUs are the dearer part of a look, and idle while a run begins.
   enum class Gpus { kLook, kSkip };
 
   // While it runs, a few times: libraries and environment of these processes, clocks under load.

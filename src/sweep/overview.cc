@@ -10,14 +10,9 @@ namespace assay::sweep {
 namespace {
 
 using model::Cell;
+using model::cell_of;
 
 constexpr double kPercent = 100;
-
-Cell cell_of(double value) {
-  Cell cell;
-  if (!std::isnan(value)) cell.emplace<double>(value);
-  return cell;
-}
 
 // Settings without a time come last.
 bool faster(const SettingResult& a, const SettingResult& b) {

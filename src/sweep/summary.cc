@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
 #include <map>
 
 #include "core/files.h"
@@ -16,15 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using model::Cell;
+using model::cell_of;
 
 constexpr std::size_t kTextColumns = 160;
 constexpr std::size_t kPathColumns = 2;  // the last ones of the runs: folder, started
-
-Cell cell_of(double value) {
-  Cell cell;
-  if (!std::isnan(value)) cell.emplace<double>(value);
-  return cell;
-}
 
 std::string traces_text(const TraceCheck& traces) {
   if (traces.expected == 0) return "none";

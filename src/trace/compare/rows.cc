@@ -24,11 +24,6 @@ model::Cell normalized(const model::Cell& cell) {
   return static_cast<std::int64_t>(*value);
 }
 
-model::Cell cell_of(double value) {
-  if (std::isnan(value)) return std::monostate{};
-  return value;
-}
-
 RowGroups group_rows(const model::Table* table,
                      const std::vector<std::string>& key_columns,
                      MissingKeys missing) {

@@ -28,8 +28,7 @@ RowGroups group_rows(const model::Table* table,
 // A whole double as an integer, NaN as an empty cell, all else as it is.
 model::Cell normalized(const model::Cell& cell);
 
-// An empty cell for NaN.
-model::Cell cell_of(double value);
+using model::cell_of;
 
 // NaN when there is no such column, or no number in it.
 double number_at(const model::Table& table, std::size_t row, std::string_view column);
