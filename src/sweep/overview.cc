@@ -67,7 +67,6 @@ model::Table overview(std::span<const SettingResult> results,
   table.add_row(row_of(results.front()));
   for (const SettingResult& other : others)
     table.add_row(row_of(other));
-  table.style.color_scales = {"faster by (%)"};
   return table;
 }
 

@@ -25,9 +25,9 @@ std::string traces_text(const TraceCheck& traces) {
   return fmt::format("{} of {}", traces.whole, traces.expected);
 }
 
-std::string title_of(const RunRecord& record) {
-  return record.repeat == 1 ? record.setting
-                            : fmt::format("{} repeat {}", record.setting, record.repeat);
+std::string title_of(const Plan& plan, const RunRecord& record) {
+  return plan.repeats == 1 ? record.setting
+                           : fmt::format("{} repeat {}", record.setting, record.repeat);
 }
 
 model::Table runs_table(std::span<const RunRecord> records, const fs::path& folder) {
@@ -109,17 +109,17 @@ class WarningList {
   std::vector<std::string> order_;
 };
 
-model::Table warnings_table(std::span<const RunRecord> records) {
+model::Table warnings_table(const Plan& plan, std::span<const RunRecord> records) {
   WarningList warnings;
   const RunRecord* reference = first_good(records);
   for (const RunRecord& record : records) {
     for (const std::string& warning : record.seen.warnings)
-      warnings.add(warning, title_of(record));
+      warnings.add(warning, title_of(plan, record));
     if (reference == nullptr || record.status != RunStatus::kOk) continue;
     for (const auto& difference : model::differences(reference->seen.facts, record.seen.facts))
       warnings.add(fmt::format("{} differs: {}, and {} in {}", difference.item, difference.second,
-                               difference.first, title_of(*reference)),
-                   title_of(record));
+                               difference.first, title_of(plan, *reference)),
+                   title_of(plan, record));
   }
   return warnings.table();
 }
@@ -138,9 +138,9 @@ model::Book summary(const Plan& plan, std::span<const RunRecord> records, const 
   const RunRecord* reference = first_good(records);
   if (reference != nullptr && !reference->seen.facts.empty()) {
     book.tables.push_back(model::facts_table(reference->seen.facts));
-    book.tables.back().title += " (" + title_of(*reference) + ")";
+    book.tables.back().title += " (" + title_of(plan, *reference) + ")";
   }
-  model::Table warnings = warnings_table(records);
+  model::Table warnings = warnings_table(plan, records);
   if (warnings.row_count() > 0) book.tables.push_back(std::move(warnings));
   return book;
 }
