@@ -42,7 +42,7 @@ class Command {
   [[nodiscard]] virtual core::Status check() const { return {}; }
 
   // What stands after "--", untouched, for a command whose spec has `rest`.
-  virtual void take_rest(std::vector<std::string> /*rest*/) {}
+  virtual void take_rest(const std::vector<std::string>& /*rest*/) {}
 
   virtual core::Result<Outcome> run() = 0;
 };

@@ -155,6 +155,7 @@ std::string upper(std::string text) {
 
 void add_options(Page& page, const CommandSpec& spec, const std::vector<OptionInfo>& options) {
   std::vector<std::string> terms;
+  terms.reserve(options.size());
   for (const OptionInfo& option : options)
     terms.push_back(option_term(option));
   const auto add_all = [&](const std::string& title, const auto& belongs) {

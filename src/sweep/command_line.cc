@@ -59,6 +59,7 @@ std::string quoted(const std::string& argument) {
 std::vector<std::string> filled_in(const std::vector<std::string>& command, const RunPlace& place) {
   const Values values = values_of(place);
   std::vector<std::string> result;
+  result.reserve(command.size());
   for (const std::string& argument : command)
     result.push_back(replaced(argument, values));
   return result;

@@ -40,6 +40,7 @@ class EnvironmentCheck {
     std::optional<std::string> seen;
 
     friend bool operator==(const Wrong&, const Wrong&) = default;
+    // NOLINTNEXTLINE(modernize-use-nullptr): the check takes the generated code for ours.
     friend auto operator<=>(const Wrong&, const Wrong&) = default;
   };
 

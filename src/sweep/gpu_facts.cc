@@ -62,6 +62,7 @@ std::string models(const std::vector<Device>& devices) {
   for (const Device& device : devices)
     ++counts[device.name];
   std::vector<std::string> texts;
+  texts.reserve(counts.size());
   for (const auto& [name, count] : counts)
     texts.push_back(fmt::format("{} x {}", count, name));
   return core::join(texts, ", ");
@@ -69,6 +70,7 @@ std::string models(const std::vector<Device>& devices) {
 
 std::string uuids(const std::vector<Device>& devices) {
   std::vector<std::string> texts;
+  texts.reserve(devices.size());
   for (const Device& device : devices)
     texts.push_back(device.uuid);
   return core::join(texts, ", ");

@@ -17,6 +17,7 @@ struct FileIdentity {
   std::int64_t modified_ns = 0;  // since 1970
 
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+  // NOLINTNEXTLINE(modernize-use-nullptr): the check takes the generated code for ours.
   friend auto operator<=>(const FileIdentity&, const FileIdentity&) = default;
 };
 

@@ -28,15 +28,15 @@ fs::path resolved(const fs::path& path) {
 // The file as the process sees it, also inside a container. The name may stand for another file
 // by now: then only the mapping itself leads to the right one, for those who may use it.
 fs::path reachable(const fs::path& folder, const MappedFile& file) {
-  const fs::path mapping = folder / "map_files" / file.range;
+  fs::path mapping = folder / "map_files" / file.range;
   if (file.deleted) return mapping;
-  const fs::path named = folder / "root" / fs::path(file.path).relative_path();
+  fs::path named = folder / "root" / fs::path(file.path).relative_path();
   return file_identity(named) ? named : mapping;
 }
 
 }  // namespace
 
-LoadedLibraries::LoadedLibraries(fs::path root, fs::path expected) : root_(std::move(root)) {
+LoadedLibraries::LoadedLibraries(fs::path root, const fs::path& expected) : root_(std::move(root)) {
   if (expected.empty()) return;
   std::error_code code;
   expected_ = fs::absolute(expected, code);

@@ -20,7 +20,7 @@ namespace assay::sweep {
 class LoadedLibraries {
  public:
   // `root` is that of /proc. `expected` may be empty: any library will do.
-  LoadedLibraries(std::filesystem::path root, std::filesystem::path expected);
+  LoadedLibraries(std::filesystem::path root, const std::filesystem::path& expected);
 
   // Forgets the last run, but not what the files say.
   void begin_run();

@@ -42,11 +42,11 @@ void append(List& to, List from) {
 }  // namespace
 
 struct Observer::State {
-  State(const ObserverSources& sources, fs::path expected_library)
+  State(const ObserverSources& sources, const fs::path& expected_library)
       : root(sources.root),
         gpus(sources),
         foreign(sources.root),
-        libraries(sources.root, std::move(expected_library)) {}
+        libraries(sources.root, expected_library) {}
 
   void look_at(pid_t process);
 
@@ -68,8 +68,8 @@ void Observer::State::look_at(pid_t process) {
   libraries.add_plugin_names(*read);
 }
 
-Observer::Observer(ObserverSources sources, fs::path expected_library)
-    : state_(std::make_unique<State>(sources, std::move(expected_library))) {}
+Observer::Observer(const ObserverSources& sources, const fs::path& expected_library)
+    : state_(std::make_unique<State>(sources, expected_library)) {}
 
 Observer::~Observer() = default;
 

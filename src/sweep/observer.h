@@ -30,7 +30,7 @@ struct Observation {
 
 class Observer {
  public:
-  Observer(ObserverSources sources, std::filesystem::path expected_library);
+  Observer(const ObserverSources& sources, const std::filesystem::path& expected_library);
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;
   ~Observer();

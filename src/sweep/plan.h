@@ -37,7 +37,7 @@ std::filesystem::path run_folder(const Plan& plan, const PlannedRun& run);
 std::string run_title(const Plan& plan, const PlannedRun& run);
 
 std::string plan_json(const Plan& plan);
-core::Result<Plan> parse_plan(const std::string& json);
+core::Result<Plan> parse_plan(const std::string& text);
 
 // "" when `asked` goes on with what `stored` began (more repeats are that, too), else what
 // differs, in words. Seed and id are the stored ones and not compared.

@@ -137,8 +137,8 @@ core::Status check(const Request& request) {
   if (resumed && request.folder.empty()) {
     return core::Error{"--resume needs the sweep's folder: name it with --output"};
   }
-  ASSAY_TRY(settings_of(request));
-  return {};
+  const auto settings = settings_of(request);
+  return settings.ok() ? core::Status() : core::Status(settings.error());
 }
 
 core::Result<PreparedSweep> prepare(const Request& request) {

@@ -71,10 +71,10 @@ class Items {
 
  private:
   [[nodiscard]] const model::Cell& cell(std::string_view item) const {
-    static const model::Cell kNone;
+    static const model::Cell none;
     for (std::size_t row = 0; row < table_.row_count(); ++row)
       if (model::text(table_.at(row, 0)) == item) return table_.at(row, 1);
-    return kNone;
+    return none;
   }
 
   const model::Table& table_;

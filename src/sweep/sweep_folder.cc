@@ -68,17 +68,17 @@ bool holds_sweep(const fs::path& folder) {
   return core::is_regular_file(folder / kPlanFile);
 }
 
-core::Status check_new_folder(const fs::path& path) {
-  if (holds_sweep(path)) {
+core::Status check_new_folder(const fs::path& folder) {
+  if (holds_sweep(folder)) {
     return core::Error{
         fmt::format("'{}' holds a sweep already: go on with it by --resume, or name another folder",
-                    path.string())};
+                    folder.string())};
   }
-  if (!is_there(path)) return {};
-  for (const fs::path& name : ASSAY_TRY(core::list_directory(path))) {
+  if (!is_there(folder)) return {};
+  for (const fs::path& name : ASSAY_TRY(core::list_directory(folder))) {
     if (name == kLockFile) continue;
     return core::Error{
-        fmt::format("'{}' is not empty: name a new folder for the sweep", path.string())};
+        fmt::format("'{}' is not empty: name a new folder for the sweep", folder.string())};
   }
   return {};
 }
@@ -88,7 +88,7 @@ core::Result<Plan> read_plan(const fs::path& folder) {
     return core::Error{
         fmt::format("'{}' holds no sweep: there is no {} in it", folder.string(), kPlanFile)};
   }
-  const auto plan = parse_plan(ASSAY_TRY(core::read_file(folder / kPlanFile)));
+  auto plan = parse_plan(ASSAY_TRY(core::read_file(folder / kPlanFile)));
   if (!plan.ok()) return plan.error().context("cannot read " + (folder / kPlanFile).string());
   return plan;
 }
@@ -116,7 +116,8 @@ core::Result<SweepFolder> SweepFolder::create(const fs::path& path, const Plan& 
 }
 
 core::Result<SweepFolder> SweepFolder::reopen(const fs::path& path) {
-  ASSAY_TRY(read_plan(path));
+  const auto plan = read_plan(path);
+  if (!plan.ok()) return plan.error();
   return SweepFolder(path, ASSAY_TRY(core::FileLock::acquire(path / kLockFile, kPatience)));
 }
 
@@ -125,8 +126,9 @@ core::Status SweepFolder::extend(const Plan& plan) const {
 }
 
 core::Status SweepFolder::set_aside(const fs::path& run) const {
-  if (is_there(path_ / run)) ASSAY_TRY(move_aside(path_ / run, kUnfinished));
-  return {};
+  if (!is_there(path_ / run)) return {};
+  const auto moved = move_aside(path_ / run, kUnfinished);
+  return moved.ok() ? core::Status() : core::Status(moved.error());
 }
 
 core::Result<fs::path> SweepFolder::begin_run(const fs::path& run) const {

@@ -98,6 +98,7 @@ class SweepReport final : public Command {
                                     [&](const GoodSetting& s) { return s.name == baseline_; });
     if (found == settings.end()) {
       std::vector<std::string> names;
+      names.reserve(settings.size());
       for (const GoodSetting& setting : settings)
         names.push_back(setting.name);
       return core::Error{fmt::format("no run of the setting '{}' went well; there are {}",
@@ -110,7 +111,7 @@ class SweepReport final : public Command {
   core::Status analyze_all(const std::vector<GoodSetting>& settings) {
     for (const GoodSetting& setting : settings) {
       trace::AnalyzeRequest request;
-      static_cast<trace::Request&>(request) = request_;
+      static_cast<trace::Request&>(request) = static_cast<const trace::Request&>(request_);
       request.configuration = setting.folder;
       request.parts = request_.parts;
       // Each setting keeps its reports where 'assay trace analyze' would put them, unless another

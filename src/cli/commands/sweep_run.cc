@@ -71,7 +71,7 @@ class SweepRun final : public Command {
 
   [[nodiscard]] core::Status check() const override { return sweep::check(request_); }
 
-  void take_rest(std::vector<std::string> rest) override { request_.command = std::move(rest); }
+  void take_rest(const std::vector<std::string>& rest) override { request_.command = rest; }
 
   core::Result<Outcome> run() override {
     const sweep::PreparedSweep sweep = ASSAY_TRY(sweep::prepare(request_));

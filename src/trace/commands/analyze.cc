@@ -67,7 +67,7 @@ core::Status add_legacy_names(const AnalyzedRun& run,
 
 // Inputs may be read-only; then the command's own place, inside them, cannot be made.
 core::Status make_folder(const AnalyzeRequest& request, const fs::path& folder) {
-  const core::Status made = core::make_directories(folder);
+  core::Status made = core::make_directories(folder);
   if (made.ok() || !request.output.folder.empty()) return made;
   return core::Error{made.error().message + "; name another folder with --output"};
 }

@@ -85,24 +85,22 @@ std::optional<Headline> headline_of(const Answer& answer, const Sides& sides) {
 core::Status write_books(const Comparison& comparison,
                          const CompareRequest& request,
                          CommandResult& result) {
-  const auto write = [&](const model::Book& book, const char* name) -> core::Status {
-    if (book.tables.empty()) return {};
-    for (fs::path& path :
-         ASSAY_TRY(write_book(book, request.output.folder / name, request.output))) {
-      result.written.push_back(std::move(path));
-    }
-    return {};
+  const struct {
+    bool wanted;
+    const model::Book& book;
+    const char* name;
+  } books[] = {
+      {request.gpu_timeline, comparison.timeline_combined, "gpu_timeline_combined"},
+      {request.gpu_timeline, comparison.timeline_comparison, "gpu_timeline_comparison"},
+      {request.collective, comparison.collective_combined, "collective_combined"},
+      {request.collective, comparison.collective_comparison, "collective_comparison"},
+      {request.final_report, comparison.final_report, "final_analysis_report"},
   };
-  if (request.gpu_timeline) {
-    ASSAY_TRY(write(comparison.timeline_combined, "gpu_timeline_combined"));
-    ASSAY_TRY(write(comparison.timeline_comparison, "gpu_timeline_comparison"));
-  }
-  if (request.collective) {
-    ASSAY_TRY(write(comparison.collective_combined, "collective_combined"));
-    ASSAY_TRY(write(comparison.collective_comparison, "collective_comparison"));
-  }
-  if (request.final_report) {
-    ASSAY_TRY(write(comparison.final_report, "final_analysis_report"));
+
+  for (const auto& [wanted, book, name] : books) {
+    if (!wanted || book.tables.empty()) continue;
+    for (fs::path& path : ASSAY_TRY(write_book(book, request.output.folder / name, request.output)))
+      result.written.push_back(std::move(path));
   }
   return {};
 }
@@ -125,6 +123,7 @@ model::Table terminal_summary(const model::Table& dashboard, const Sides& sides)
   }
   for (std::size_t row = 0; row < dashboard.row_count(); ++row) {
     std::vector<model::Cell> cells;
+    cells.reserve(columns.size());
     for (const std::size_t column : columns)
       cells.push_back(dashboard.at(row, column));
     summary.add_row(std::move(cells));

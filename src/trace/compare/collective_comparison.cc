@@ -34,7 +34,7 @@ struct InstanceSheet {
 };
 
 const InstanceSheet& implicit_sync() {
-  static const InstanceSheet kSheet = {
+  static const InstanceSheet sheet = {
       .source = "nccl_implicit_sync",
       .name = "nccl_implicit_sync_cmp",
       .title =
@@ -45,11 +45,11 @@ const InstanceSheet& implicit_sync() {
       .total_name = "Total comm latency (ms)",
       .bandwidths = {"algo bw", "bus bw"},
       .others = {"skew in start time", "skew in end time"}};
-  return kSheet;
+  return sheet;
 }
 
 const InstanceSheet& all_to_allv() {
-  static const InstanceSheet kSheet = {
+  static const InstanceSheet sheet = {
       .source = "nccl_all2allv",
       .name = "nccl_all2allv_cmp",
       .title = "all_to_allv: wall time (µs, first start to last end) over instances",
@@ -58,7 +58,7 @@ const InstanceSheet& all_to_allv() {
       .total_name = "Total wall_time (ms)",
       .bandwidths = {"throughput"},
       .others = {"size_imbalance", "skew in start time"}};
-  return kSheet;
+  return sheet;
 }
 
 struct Side {
@@ -109,6 +109,7 @@ Change bandwidth_change(const Side& baseline,
 
 std::vector<model::Column> key_columns(const std::vector<std::string>& keys) {
   std::vector<model::Column> columns;
+  columns.reserve(keys.size());
   for (const std::string& key : keys)
     columns.push_back({.name = key});
   return columns;
@@ -188,6 +189,7 @@ std::vector<JoinedRows> longest_first(const InstanceSheet& sheet,
   std::stable_sort(keyed.begin(), keyed.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<JoinedRows> result;
+  result.reserve(keyed.size());
   for (auto& [time, joined] : keyed)
     result.push_back(std::move(joined));
   return result;
