@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "gpu/clock_reasons.h"
@@ -47,9 +48,15 @@ std::optional<double> thousandths(std::optional<unsigned> value) {
   return *value / 1000.0;
 }
 
-void read_limits(const Functions& nvml, Handle handle, unsigned number, Clock& clock) {
-  clock.max_mhz = ask<unsigned>(nvml.max_clock_mhz, handle, number);
-  clock.application_mhz = ask<unsigned>(nvml.application_clock_mhz, handle, number);
+// Of the hardware, so they are asked for once: that takes 2 ms each.
+struct MaximumClocks {
+  std::optional<std::int64_t> sm_mhz;
+  std::optional<std::int64_t> memory_mhz;
+};
+
+MaximumClocks read_maximum_clocks(const Functions& nvml, Handle handle) {
+  return {.sm_mhz = ask<unsigned>(nvml.max_clock_mhz, handle, nvml::kSmClock),
+          .memory_mhz = ask<unsigned>(nvml.max_clock_mhz, handle, nvml::kMemoryClock)};
 }
 
 std::string process_name(const Functions& nvml, unsigned pid) {
@@ -111,8 +118,9 @@ void read_settings(const Functions& nvml, Handle handle, Device& device) {
   device.ecc = ask_mode(nvml.ecc_mode, handle);
   device.mig = ask_mode(nvml.mig_mode, handle);
   device.power_limit_watts = thousandths(ask<unsigned>(nvml.power_limit_milliwatts, handle));
-  read_limits(nvml, handle, nvml::kSmClock, device.sm);
-  read_limits(nvml, handle, nvml::kMemoryClock, device.memory);
+  device.sm.application_mhz = ask<unsigned>(nvml.application_clock_mhz, handle, nvml::kSmClock);
+  device.memory.application_mhz =
+      ask<unsigned>(nvml.application_clock_mhz, handle, nvml::kMemoryClock);
   for (Process& process : device.processes)
     process.name = process_name(nvml, static_cast<unsigned>(process.pid));
 }
@@ -145,7 +153,7 @@ class NvidiaReader : public DeviceReader {
   }
 
  private:
-  static core::Result<Machine> read_machine(const nvml::Library& library, Detail detail) {
+  core::Result<Machine> read_machine(const nvml::Library& library, Detail detail) {
     const Functions& nvml = library.functions();
     Machine machine;
     if (detail == Detail::kAll) {
@@ -162,19 +170,28 @@ class NvidiaReader : public DeviceReader {
     return machine;
   }
 
-  static void add_device(const nvml::Library& library,
-                         unsigned index,
-                         Detail detail,
-                         Machine& machine) {
+  void add_device(const nvml::Library& library, unsigned index, Detail detail, Machine& machine) {
+    const Functions& nvml = library.functions();
     Handle handle = nullptr;
-    const nvml::Return code = library.functions().handle(index, &handle);
+    const nvml::Return code = nvml.handle(index, &handle);
     if (code == nvml::kNoPermission) return;  // another container's GPU
-    machine.devices.push_back(
-        code == nvml::kSuccess
-            ? read_device(library.functions(), handle, index, detail)
-            : Device{.index = static_cast<int>(index), .problem = library.error_text(code)});
+    if (code != nvml::kSuccess) {
+      machine.devices.push_back(
+          {.index = static_cast<int>(index), .problem = library.error_text(code)});
+      return;
+    }
+    machine.devices.push_back(read_device(nvml, handle, index, detail));
+    if (detail == Detail::kAll) add_maximum_clocks(nvml, handle, machine.devices.back());
   }
 
+  void add_maximum_clocks(const Functions& nvml, Handle handle, Device& device) {
+    const auto [known, is_new] = maximum_clocks_.try_emplace(handle);
+    if (is_new) known->second = read_maximum_clocks(nvml, handle);
+    device.sm.max_mhz = known->second.sm_mhz;
+    device.memory.max_mhz = known->second.memory_mhz;
+  }
+
+  std::map<Handle, MaximumClocks> maximum_clocks_;
   std::string library_name_;
   std::optional<core::Result<std::unique_ptr<nvml::Library>>> opened_;
 };
