@@ -1,0 +1,73 @@
+#include "goal/input.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "core/files.h"
+
+namespace assay::goal {
+namespace {
+
+namespace fs = std::filesystem;
+
+core::Status list_files(const fs::path& path, std::vector<fs::path>& files) {
+  if (!core::is_folder(path)) {
+    files.push_back(path);
+    return {};
+  }
+  for (const fs::path& name : ASSAY_TRY(core::list_directory(path))) {
+    ASSAY_TRY(list_files(path / name, files));
+  }
+  return {};
+}
+
+std::string known_kinds() {
+  std::string text;
+  for (const InputSpec* spec : core::Registry<InputSpec>::all()) {
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", spec->name, spec->description);
+  }
+  return text;
+}
+
+struct Found {
+  const InputSpec* spec;
+  std::vector<fs::path> files;
+};
+
+std::vector<Found> sort_by_kind(const std::vector<fs::path>& files) {
+  std::vector<Found> found;
+  for (const InputSpec* spec : core::Registry<InputSpec>::all()) {
+    Found kind{spec, {}};
+    std::copy_if(files.begin(), files.end(), std::back_inserter(kind.files), spec->accepts);
+    if (!kind.files.empty()) found.push_back(std::move(kind));
+  }
+  return found;
+}
+
+}  // namespace
+
+core::Result<model::Job> read_job(const fs::path& folder, const InputOptions& options) {
+  if (!core::is_folder(folder) && !core::is_regular_file(folder)) {
+    return core::Error{folder.string() + ": no such file or folder"};
+  }
+  std::vector<fs::path> files;
+  ASSAY_TRY(list_files(folder, files));
+  const std::vector<Found> found = sort_by_kind(files);
+  if (found.empty()) {
+    return core::Error{fmt::format("{}: no recording of NCCL among its {} files; known are {}",
+                                   folder.string(), files.size(), known_kinds())};
+  }
+  if (found.size() > 1) {
+    return core::Error{
+        fmt::format("{}: recordings of several kinds ({} and {}, for example {} and {}); name a "
+                    "folder with one",
+                    folder.string(), found[0].spec->name, found[1].spec->name,
+                    found[0].files[0].string(), found[1].files[0].string())};
+  }
+  return found[0].spec->read(found[0].files, options);
+}
+
+}  // namespace assay::goal

@@ -1,0 +1,101 @@
+// What a recording of a distributed job says about its communication, whatever recorded it: the
+// GPUs, the communicators with their rings and trees, and every NCCL operation of every GPU with
+// the time that its kernel ran.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "model/nccl.h"
+#include "model/warnings.h"
+
+namespace assay::model {
+
+inline constexpr std::uint32_t kNoGpu = std::numeric_limits<std::uint32_t>::max();
+
+// Neighbours of one rank in one channel, as ranks of the communicator; -1 for none.
+struct ChannelLinks {
+  std::int32_t ring_previous = -1;
+  std::int32_t ring_next = -1;
+  std::int32_t tree_up = -1;
+  std::array<std::int32_t, 3> tree_down = {-1, -1, -1};
+};
+
+struct Communicator {
+  std::string name;                                 // "0x6cbe2a2b243598bd"
+  std::vector<std::uint32_t> gpus = {};             // by rank: index into Job::gpus, or kNoGpu
+  std::vector<std::vector<ChannelLinks>> channels;  // [channel][rank]; empty when nothing said so
+};
+
+// What one channel moves of an operation. Counts are elements of Operation::element_bytes; for
+// sends and receives they are bytes.
+struct ChannelPart {
+  std::uint32_t channel = 0;
+  std::uint64_t count = 0;             // of this channel (NCCL 2.20 logs it as workCount)
+  std::uint64_t chunk_count = 0;       // elements that one step of the algorithm moves
+  std::uint64_t last_chunk_count = 0;  // the same in the last, incomplete loop
+};
+
+// One call of NCCL on one GPU.
+struct Operation {
+  NcclFunction function = NcclFunction::kAllReduce;
+  NcclAlgorithm algorithm = NcclAlgorithm::kNone;
+  NcclProtocol protocol = NcclProtocol::kNone;
+  bool in_place = false;
+  std::uint32_t communicator = 0;  // index into Job::communicators
+  std::uint32_t stream = 0;        // index into JobGpu::streams
+  // Operations of a GPU with the same number went into one plan: they start together.
+  std::uint32_t group = 0;
+  std::int32_t root = -1;  // of Broadcast and Reduce, a rank of the communicator
+  std::int32_t peer = -1;  // of Send and Recv
+  // How many operations with this function (and peer) the communicator saw on this GPU before.
+  // The first recorded one has 0 where a recording cannot know.
+  std::uint64_t sequence = 0;
+  std::uint64_t bytes = 0;  // count x element size of the call: what one rank gives to AllGather,
+                            // gets from ReduceScatter, sends or receives
+  std::uint32_t element_bytes = 1;
+  // NCCL's pipelining; 0 where a recording does not say (then NCCL's rules give it).
+  std::uint32_t chunk_steps = 0;
+  std::uint32_t slice_steps = 0;
+  std::uint32_t step_bytes = 0;
+  std::uint32_t num_channels = 0;  // 0 when neither this nor `parts` was recorded
+  std::uint32_t first_part = 0;    // JobGpu::parts[first_part … +num_parts)
+  std::uint32_t num_parts = 0;     // 0: how the channels share the work follows from NCCL's rules
+  std::int64_t start_ns = 0;       // of the kernel, in the clock of the GPU's node
+  std::int64_t end_ns = 0;
+};
+
+// One GPU of the job: by its process, since NCCL programs use one GPU a process or thread.
+struct JobGpu {
+  std::string node;  // host name or number
+  std::int64_t process_id = 0;
+  std::int32_t device = -1;  // as the process numbers it; -1 if unknown
+  // Timestamps of two GPUs may be compared only when this number is the same.
+  std::uint32_t clock = 0;
+  std::int64_t window_start_ns = 0;  // what was recorded
+  std::int64_t window_end_ns = 0;
+  std::vector<std::string> streams = {};
+  std::vector<Operation> operations = {};  // in the order of their start; equal starts as called
+  std::vector<ChannelPart> parts = {};
+};
+
+// What the times of the operations rest on, in the order of trust.
+struct KernelMatches {
+  std::uint64_t by_correlation = 0;  // the profiler linked call and kernel
+  std::uint64_t by_order = 0;        // the n-th operation and the n-th kernel of a stream
+  std::uint64_t by_time = 0;         // the kernel that started next
+};
+
+struct Job {
+  std::vector<JobGpu> gpus = {};  // sorted: a GPU's index is its rank in the schedule
+  std::vector<Communicator> communicators = {};
+  std::string nccl_version;  // "2.28.9"; empty if unknown
+  KernelMatches matches = {};
+  Warnings warnings = {};
+};
+
+}  // namespace assay::model

@@ -1,0 +1,71 @@
+// What a GOAL schedule cannot hold itself, in a JSON file beside it: which GPU a rank is, which
+// operation of NCCL each part of the graph belongs to, what the tags mean, and the times that
+// were measured.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/nccl.h"
+
+namespace assay::model {
+
+struct ScheduleRank {
+  std::string node;
+  std::int64_t process_id = 0;
+  std::int32_t device = -1;
+};
+
+// An operation of the whole communicator: one AllReduce of all its ranks, one Send with its Recv.
+struct ScheduleOperation {
+  NcclFunction function = NcclFunction::kAllReduce;  // kSendRecv for a send with its receive
+  NcclAlgorithm algorithm = NcclAlgorithm::kNone;
+  NcclProtocol protocol = NcclProtocol::kNone;
+  std::string parallelism;   // "DP", "PP", "Other"
+  std::string communicator;  // its name in the recording
+  std::uint64_t sequence = 0;
+  std::uint64_t bytes = 0;  // Operation::bytes
+  std::uint32_t num_ranks = 0;
+  std::uint32_t num_channels = 0;
+  std::uint32_t label = 0;  // what the tags of its messages carry
+};
+
+// The part of one rank's graph that one operation became. Consecutive in the file.
+struct OperationSpan {
+  std::uint32_t operation = 0;  // index into ScheduleNotes::operations
+  std::uint32_t first_op = 0;   // index into the rank's graph
+  std::uint32_t num_ops = 0;
+  std::int64_t measured_start_ns = 0;  // of the kernel; comparable where ranks share a clock
+  std::int64_t measured_end_ns = 0;
+};
+
+// tag = (label << id_bits) | id, or label * 10^id_digits + id with decimal digits.
+struct TagLayout {
+  std::string name = "none";  // "bits", "decimal", "none"
+  unsigned id_width = 31;     // bits, or decimal digits
+  unsigned label_width = 0;
+  std::vector<std::string> label_fields = {};  // "parallelism", "communicator", …
+};
+
+struct ScheduleNotes {
+  std::string generator;     // "assay 0.3.0"
+  std::string source;        // what was recorded: the input's name
+  std::string nccl_version;  // empty if unknown
+  std::vector<ScheduleRank> ranks = {};
+  TagLayout tags = {};
+  std::vector<ScheduleOperation> operations = {};
+  std::vector<std::vector<OperationSpan>> spans = {};  // by rank, in the order of the graph
+};
+
+// "out/job.bin" -> "out/job.notes.json".
+std::filesystem::path notes_path(const std::filesystem::path& schedule);
+
+core::Status write_notes(const std::filesystem::path& path, const ScheduleNotes& notes);
+
+// The error names the file and the field.
+core::Result<ScheduleNotes> read_notes(const std::filesystem::path& path);
+
+}  // namespace assay::model
