@@ -1,0 +1,44 @@
+// How NCCL cuts an operation: into parts for its channels, chunks, slices, and bytes on the wire.
+// Sources: NCCL 2.20.5 and 2.28.9, src/enqueue.cc and src/device/prims_*.h.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/job.h"
+
+namespace assay::goal {
+
+// An operation as all its ranks see it.
+struct Cut {
+  std::vector<model::ChannelPart> parts;
+  std::uint32_t element_bytes = 1;
+  std::uint32_t slices_per_chunk = 1;
+  // Elements that a slice has at least, so that small chunks are not cut.
+  std::uint64_t least_slice_count = 1;
+  // Slices that a receiver has buffers for: slice i may come when slice i - slots was taken out.
+  std::uint32_t slots = 8;
+};
+
+enum class Distance { kSameNode, kOtherNode };
+
+struct CutRequest {
+  const model::Operation& operation;
+  const std::vector<model::ChannelPart>& parts;  // those recorded of its GPU; may be none
+  std::uint32_t num_ranks = 1;
+  std::uint32_t num_nodes = 1;
+  std::uint32_t first_channel = 0;          // where the operation's channels begin
+  Distance distance = Distance::kSameNode;  // to the peer of a send or receive
+};
+
+// Recorded parts are kept as they are; others are made by NCCL's rules from the operation's bytes
+// and number of channels (1 if unknown).
+Cut cut_operation(const CutRequest& request);
+
+// Elements of each slice of a chunk.
+std::vector<std::uint64_t> slice_counts(const Cut& cut, std::uint64_t chunk_count);
+
+// What `bytes` of data are on a link: LL sends 8 bytes of flags with 8 of data, LL128 8 with 120.
+std::uint64_t wire_bytes(model::NcclProtocol protocol, std::uint64_t bytes);
+
+}  // namespace assay::goal

@@ -1,0 +1,132 @@
+// How an algorithm of NCCL becomes steps of one rank in one channel.
+//
+// To add one: write src/goal/lowering/<algorithm>.cc in the words of NCCL's device code,
+//
+//   void lower(const ChannelTask& task, Primitives& primitives) {
+//     for (const Chunk& chunk : chunks(task)) {
+//       if (task.rank == task.root) primitives.send(task.ring_next, chunk.count);
+//       …
+//     }
+//   }
+//   const LoweringSpec kRingBroadcast{.name = "ring_broadcast",
+//                                     .function = NcclFunction::kBroadcast,
+//                                     .algorithm = NcclAlgorithm::kRing, .lower = lower};
+//   ASSAY_REGISTER(LoweringSpec, kRingBroadcast);
+//
+// Slices, protocols, costs, tags and dependencies are made from the steps by goal/expand.h.
+// What one rank sends to another in a channel, the other must receive in the same order with the
+// same counts; a test runs every registered lowering on all ranks to see that.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/registry.h"
+#include "model/nccl.h"
+
+namespace assay::goal {
+
+// What a thread block does with the data of a step.
+enum class Work : std::uint8_t { kCopy, kReduce, kReduceCopy };
+
+inline constexpr std::size_t kMostPeers = 3;
+
+// Receives from all of `from`, works on the data, sends the result to all of `to`.
+struct Step {
+  std::uint64_t count = 0;  // elements
+  Work work = Work::kCopy;
+  // Steps of a lane follow one another; lanes of a channel run side by side.
+  std::uint8_t lane = 0;
+  std::uint8_t num_from = 0;
+  std::uint8_t num_to = 0;
+  std::array<std::int32_t, kMostPeers> from = {};  // ranks of the communicator
+  std::array<std::int32_t, kMostPeers> to = {};
+};
+
+using Peers = std::span<const std::int32_t>;
+
+// The primitives of NCCL's device code, noted as steps. A count of 0 is no step. Peers of -1 are
+// nobody.
+class Primitives {
+ public:
+  void lane(std::uint8_t lane) { lane_ = lane; }
+
+  void send(std::int32_t to, std::uint64_t count) { add({}, {&to, 1}, Work::kCopy, count); }
+
+  void recv(std::int32_t from, std::uint64_t count) { add({&from, 1}, {}, Work::kCopy, count); }
+
+  void copy(std::uint64_t count) { add({}, {}, Work::kCopy, count); }
+
+  void recv_copy_send(std::int32_t from, std::int32_t to, std::uint64_t count) {
+    add({&from, 1}, {&to, 1}, Work::kCopy, count);
+  }
+
+  void recv_reduce_send(std::int32_t from, std::int32_t to, std::uint64_t count) {
+    add({&from, 1}, {&to, 1}, Work::kReduce, count);
+  }
+
+  void recv_reduce_copy(std::int32_t from, std::uint64_t count) {
+    add({&from, 1}, {}, Work::kReduceCopy, count);
+  }
+
+  void recv_reduce_copy_send(std::int32_t from, std::int32_t to, std::uint64_t count) {
+    add({&from, 1}, {&to, 1}, Work::kReduceCopy, count);
+  }
+
+  // With several peers, as in trees.
+  void add(Peers from, Peers to, Work work, std::uint64_t count);
+
+  void clear() {
+    steps_.clear();
+    lane_ = 0;
+  }
+
+  [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
+
+ private:
+  std::vector<Step> steps_;
+  std::uint8_t lane_ = 0;
+};
+
+// One rank's part of an operation in one channel.
+struct ChannelTask {
+  model::NcclProtocol protocol = model::NcclProtocol::kSimple;
+  std::int32_t rank = 0;
+  std::int32_t num_ranks = 1;
+  std::int32_t root = 0;
+  std::int32_t peer = 0;  // of a send or receive
+  bool in_place = false;
+  std::int32_t ring_index = 0;
+  std::int32_t ring_previous = 0;
+  std::int32_t ring_next = 0;
+  std::int32_t tree_up = -1;
+  std::array<std::int32_t, 3> tree_down = {-1, -1, -1};
+  std::uint32_t element_bytes = 1;
+  std::uint64_t count = 0;             // elements in this channel
+  std::uint64_t chunk_count = 0;       // elements of a chunk
+  std::uint64_t last_chunk_count = 0;  // in the last, incomplete loop of a ring; 0: NCCL's rule
+};
+
+struct LoweringSpec {
+  const char* name;
+  model::NcclFunction function;
+  model::NcclAlgorithm algorithm;  // kNone: whatever the algorithm
+  void (*lower)(const ChannelTask& task, Primitives& primitives);
+};
+
+// Null when there is none.
+const LoweringSpec* find_lowering(model::NcclFunction function, model::NcclAlgorithm algorithm);
+
+// Calls body(count) for the chunks of a channel's part, one after another.
+template <class Body>
+void for_each_chunk(const ChannelTask& task, Body body) {
+  for (std::uint64_t offset = 0; offset < task.count; offset += task.chunk_count) {
+    body(std::min(task.chunk_count, task.count - offset));
+  }
+}
+
+}  // namespace assay::goal

@@ -1,0 +1,36 @@
+// Tree AllReduce: sums go up the tree and come down again. NCCL gives half of the threads to each
+// direction, so a rank's chunks going up do not wait for those coming down; the root does both in
+// one step.
+#include "goal/lowering.h"
+
+namespace assay::goal {
+namespace {
+
+constexpr std::uint8_t kUp = 0;
+constexpr std::uint8_t kDown = 1;
+
+void lower(const ChannelTask& task, Primitives& primitives) {
+  const Peers down = task.tree_down;
+  const Peers up(&task.tree_up, 1);
+  const bool is_leaf = std::all_of(down.begin(), down.end(), [](auto rank) { return rank < 0; });
+  if (task.tree_up < 0) {
+    for_each_chunk(
+        task, [&](std::uint64_t count) { primitives.add(down, down, Work::kReduceCopy, count); });
+    return;
+  }
+  primitives.lane(kUp);
+  for_each_chunk(task, [&](std::uint64_t count) {
+    primitives.add(down, up, is_leaf ? Work::kCopy : Work::kReduce, count);
+  });
+  primitives.lane(kDown);
+  for_each_chunk(task, [&](std::uint64_t count) { primitives.add(up, down, Work::kCopy, count); });
+}
+
+const LoweringSpec kTreeAllReduce{.name = "tree_all_reduce",
+                                  .function = model::NcclFunction::kAllReduce,
+                                  .algorithm = model::NcclAlgorithm::kTree,
+                                  .lower = lower};
+ASSAY_REGISTER(LoweringSpec, kTreeAllReduce);
+
+}  // namespace
+}  // namespace assay::goal

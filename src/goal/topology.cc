@@ -1,0 +1,186 @@
+#include "goal/topology.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace assay::goal {
+namespace {
+
+using model::ChannelLinks;
+
+bool is_rank(std::int32_t rank, std::size_t num_ranks) {
+  return rank >= 0 && static_cast<std::size_t>(rank) < num_ranks;
+}
+
+// Each rank's place when the ring is followed from rank 0; empty if that does not visit all.
+std::vector<std::int32_t> follow_ring(const std::vector<ChannelLinks>& links) {
+  std::vector<std::int32_t> index(links.size(), -1);
+  std::int32_t rank = 0;
+  for (std::size_t place = 0; place < links.size(); ++place) {
+    if (!is_rank(rank, links.size()) || index[static_cast<std::size_t>(rank)] >= 0) return {};
+    index[static_cast<std::size_t>(rank)] = static_cast<std::int32_t>(place);
+    const std::int32_t next = links[static_cast<std::size_t>(rank)].ring_next;
+    if (is_rank(next, links.size()) &&
+        links[static_cast<std::size_t>(next)].ring_previous != rank) {
+      return {};
+    }
+    rank = next;
+  }
+  return rank == 0 ? index : std::vector<std::int32_t>{};
+}
+
+bool has_child(const ChannelLinks& parent, std::int32_t child) {
+  return std::find(parent.tree_down.begin(), parent.tree_down.end(), child) !=
+         parent.tree_down.end();
+}
+
+// Every rank but one has a parent that knows it, and all lead to that one.
+bool is_tree(const std::vector<ChannelLinks>& links) {
+  std::size_t roots = 0;
+  for (std::size_t rank = 0; rank < links.size(); ++rank) {
+    if (links[rank].tree_up < 0) ++roots;
+    for (const std::int32_t child : links[rank].tree_down) {
+      if (child < 0) continue;
+      if (!is_rank(child, links.size())) return false;
+      if (links[static_cast<std::size_t>(child)].tree_up != static_cast<std::int32_t>(rank)) {
+        return false;
+      }
+    }
+    std::size_t steps = 0;
+    for (auto at = static_cast<std::int32_t>(rank);
+         links[static_cast<std::size_t>(at)].tree_up >= 0;
+         at = links[static_cast<std::size_t>(at)].tree_up) {
+      const std::int32_t up = links[static_cast<std::size_t>(at)].tree_up;
+      if (!is_rank(up, links.size()) || ++steps > links.size()) return false;
+      if (!has_child(links[static_cast<std::size_t>(up)], at)) return false;
+    }
+  }
+  return roots == 1;
+}
+
+void link_identity_ring(std::vector<ChannelLinks>& links) {
+  const auto size = static_cast<std::int32_t>(links.size());
+  for (std::int32_t rank = 0; rank < size; ++rank) {
+    links[static_cast<std::size_t>(rank)].ring_previous = (rank + size - 1) % size;
+    links[static_cast<std::size_t>(rank)].ring_next = (rank + 1) % size;
+  }
+}
+
+struct TreePlace {
+  std::int32_t up = -1;
+  std::array<std::int32_t, 2> down = {-1, -1};
+};
+
+// A binary tree in which the lowest set bit of a rank is its height.
+TreePlace binary_tree(std::int32_t rank, std::int32_t size) {
+  std::int32_t bit = 1;
+  while (bit < size && (rank & bit) == 0)
+    bit <<= 1;
+  TreePlace place;
+  if (rank == 0) {
+    if (size > 1) place.down[1] = bit >> 1;
+    return place;
+  }
+  place.up = (rank ^ bit) | (bit << 1);
+  if (place.up >= size) place.up = rank ^ bit;
+  const std::int32_t below = bit >> 1;
+  if (below == 0) return place;
+  place.down[0] = rank - below;
+  std::int32_t step = below;
+  while (step > 0 && rank + step >= size)
+    step >>= 1;
+  if (step > 0) place.down[1] = rank + step;
+  return place;
+}
+
+TreePlace moved_tree(std::int32_t rank, std::int32_t size, std::uint32_t channel) {
+  if (channel % 2 == 0) return binary_tree(rank, size);
+  const bool mirror = size % 2 == 0;
+  TreePlace place =
+      mirror ? binary_tree(size - 1 - rank, size) : binary_tree((rank + size - 1) % size, size);
+  const auto back = [&](std::int32_t other) {
+    if (other < 0) return -1;
+    return mirror ? size - 1 - other : (other + 1) % size;
+  };
+  place.up = back(place.up);
+  for (std::int32_t& down : place.down)
+    down = back(down);
+  return place;
+}
+
+// The ranks of each node, nodes in the order of their first rank.
+std::vector<std::vector<std::int32_t>> by_node(const std::vector<std::string>& nodes) {
+  std::vector<std::vector<std::int32_t>> groups;
+  std::map<std::string, std::size_t> index;
+  for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+    const auto [at, is_new] = index.emplace(nodes[rank], groups.size());
+    if (is_new) groups.emplace_back();
+    groups[at->second].push_back(static_cast<std::int32_t>(rank));
+  }
+  return groups;
+}
+
+}  // namespace
+
+void link_trees(std::vector<ChannelLinks>& links,
+                const std::vector<std::string>& nodes,
+                std::uint32_t channel) {
+  const auto groups = by_node(nodes);
+  const auto num_nodes = static_cast<std::int32_t>(groups.size());
+  const auto head = [&](std::int32_t node) {
+    return node < 0 ? -1 : groups[static_cast<std::size_t>(node)].front();
+  };
+  for (std::int32_t node = 0; node < num_nodes; ++node) {
+    const auto& ranks = groups[static_cast<std::size_t>(node)];
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      ChannelLinks& link = links[static_cast<std::size_t>(ranks[i])];
+      link.tree_up = i > 0 ? ranks[i - 1] : -1;
+      link.tree_down = {i + 1 < ranks.size() ? ranks[i + 1] : -1, -1, -1};
+    }
+    const TreePlace place = moved_tree(node, num_nodes, channel);
+    ChannelLinks& first = links[static_cast<std::size_t>(ranks.front())];
+    first.tree_up = head(place.up);
+    first.tree_down[1] = head(place.down[0]);
+    first.tree_down[2] = head(place.down[1]);
+  }
+}
+
+Topology make_topology(const model::Communicator& communicator,
+                       const std::vector<std::string>& nodes,
+                       model::Warnings& warnings) {
+  Topology topology;
+  topology.num_ranks = static_cast<std::uint32_t>(communicator.gpus.size());
+  if (communicator.channels.empty() && topology.num_ranks > 1) {
+    warnings.add("no rings and trees recorded",
+                 "rings taken in the order of the ranks, trees as NCCL builds them",
+                 communicator.name);
+  }
+  const std::size_t count = std::max<std::size_t>(communicator.channels.size(), 2);
+  for (std::uint32_t channel = 0; channel < count; ++channel) {
+    ChannelTopology made;
+    if (channel < communicator.channels.size()) made.links = communicator.channels[channel];
+    const bool recorded = made.links.size() == topology.num_ranks;
+    made.links.resize(topology.num_ranks);
+    const auto complain = [&](const char* what, const char* effect) {
+      if (channel >= communicator.channels.size()) return;
+      warnings.add(what, effect, fmt::format("{} channel {}", communicator.name, channel));
+    };
+    made.ring_index = recorded ? follow_ring(made.links) : std::vector<std::int32_t>{};
+    if (made.ring_index.empty()) {
+      complain("a recorded ring does not visit every rank once", "taken in the order of the ranks");
+      link_identity_ring(made.links);
+      made.ring_index = follow_ring(made.links);
+    }
+    if (!recorded || !is_tree(made.links)) {
+      complain("a recorded tree does not hold together", "taken as NCCL builds it");
+      link_trees(made.links, nodes, channel);
+    }
+    topology.channels.push_back(std::move(made));
+  }
+  return topology;
+}
+
+}  // namespace assay::goal

@@ -1,0 +1,42 @@
+// The rings and trees of a communicator, complete and consistent: those that were recorded where
+// they hold together, otherwise those that NCCL would build on one machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/job.h"
+#include "model/warnings.h"
+
+namespace assay::goal {
+
+struct ChannelTopology {
+  std::vector<model::ChannelLinks> links;  // by rank
+  std::vector<std::int32_t> ring_index;    // by rank: its place in the ring, rank 0 first
+};
+
+struct Topology {
+  std::uint32_t num_ranks = 0;
+  std::vector<ChannelTopology> channels;  // at least one
+
+  // Operations may use more channels than were recorded: the topologies then repeat.
+  [[nodiscard]] const ChannelTopology& channel(std::uint32_t index) const {
+    return channels[index % channels.size()];
+  }
+};
+
+// `nodes`: the node of each rank. Counts in `warnings` what was not recorded or does not hold
+// together.
+Topology make_topology(const model::Communicator& communicator,
+                       const std::vector<std::string>& nodes,
+                       model::Warnings& warnings);
+
+// NCCL's trees: a chain through the ranks of a node, a double binary tree over the first ranks of
+// the nodes. Even channels take the first tree, odd ones its mirror (an even number of nodes) or
+// shift (an odd one).
+void link_trees(std::vector<model::ChannelLinks>& links,
+                const std::vector<std::string>& nodes,
+                std::uint32_t channel);
+
+}  // namespace assay::goal
