@@ -191,16 +191,6 @@ Cut cut_operation(const CutRequest& request) {
   return cut;
 }
 
-std::vector<std::uint64_t> slice_counts(const Cut& cut, std::uint64_t chunk_count) {
-  const std::uint64_t even = round_up(divide_up(chunk_count, cut.slices_per_chunk), 16);
-  const std::uint64_t slice = std::max(even, cut.least_slice_count);
-  std::vector<std::uint64_t> counts;
-  for (std::uint64_t offset = 0; offset < chunk_count; offset += slice) {
-    counts.push_back(std::min(slice, chunk_count - offset));
-  }
-  return counts;
-}
-
 std::uint64_t wire_bytes(NcclProtocol protocol, std::uint64_t bytes) {
   if (protocol == NcclProtocol::kLl) return divide_up(bytes, 8) * 16;
   if (protocol == NcclProtocol::kLl128) return divide_up(bytes, 120) * 128;

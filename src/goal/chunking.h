@@ -2,6 +2,7 @@
 // Sources: NCCL 2.20.5 and 2.28.9, src/enqueue.cc and src/device/prims_*.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -35,8 +36,17 @@ struct CutRequest {
 // and number of channels (1 if unknown).
 Cut cut_operation(const CutRequest& request);
 
-// Elements of each slice of a chunk.
-std::vector<std::uint64_t> slice_counts(const Cut& cut, std::uint64_t chunk_count);
+// Calls body(count) for the slices of a chunk, one after another.
+template <class Body>
+void for_each_slice(const Cut& cut, std::uint64_t chunk_count, Body body) {
+  constexpr std::uint64_t kGrain = 16;
+  const std::uint64_t cell = kGrain * cut.slices_per_chunk;
+  const std::uint64_t even = (chunk_count + cell - 1) / cell * kGrain;
+  const std::uint64_t slice = std::max(even, cut.least_slice_count);
+  for (std::uint64_t offset = 0; offset < chunk_count; offset += slice) {
+    body(std::min(slice, chunk_count - offset));
+  }
+}
 
 // What `bytes` of data are on a link: LL sends 8 bytes of flags with 8 of data, LL128 8 with 120.
 std::uint64_t wire_bytes(model::NcclProtocol protocol, std::uint64_t bytes);

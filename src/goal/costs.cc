@@ -1,0 +1,185 @@
+#include "goal/costs.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/files.h"
+
+namespace assay::goal {
+namespace {
+
+namespace fs = std::filesystem;
+using model::NcclProtocol;
+using Json = nlohmann::json;
+
+constexpr std::array<const char*, 3> kWorkNames = {"copy", "reduce", "reduce_copy"};
+constexpr std::size_t kSimpleRow = static_cast<std::size_t>(NcclProtocol::kSimple);
+constexpr std::size_t kLlRow = static_cast<std::size_t>(NcclProtocol::kLl);
+constexpr std::size_t kLl128Row = static_cast<std::size_t>(NcclProtocol::kLl128);
+
+double quantile_of(const CostCurve::Point& point, double quantile) {
+  if (point.sorted_ns.empty()) return point.mean_ns;
+  const double place = quantile * static_cast<double>(point.sorted_ns.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, point.sorted_ns.size() - 1);
+  const double part = place - static_cast<double>(below);
+  return point.sorted_ns[below] * (1 - part) + point.sorted_ns[above] * part;
+}
+
+// A number in [0, 1) that depends on nothing but its arguments (splitmix64).
+double draw_quantile(std::uint64_t seed, std::uint64_t draw) {
+  std::uint64_t x = seed + (draw + 1) * 0x9E3779B97F4A7C15ULL;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+  x ^= x >> 31;
+  return static_cast<double>(x >> 11) * 0x1p-53;
+}
+
+core::Result<Json> read_json(const fs::path& file) {
+  const std::string text = ASSAY_TRY(core::read_file(file));
+  Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded()) return core::Error{file.string() + ": not JSON"};
+  return json;
+}
+
+core::Result<CostCurve> read_event(const Json& json, const fs::path& file, const char* event) {
+  const auto failed = [&](const std::string& what) {
+    return core::Error{fmt::format("{}: {}: {}", file.string(), event, what)};
+  };
+  if (!json.is_object() || !json.contains(event)) return failed("missing");
+  std::vector<CostCurve::Point> points;
+  for (const auto& [size, durations] : json[event].items()) {
+    CostCurve::Point point;
+    char* end = nullptr;
+    point.bytes = std::strtod(size.c_str(), &end);
+    if (*end != '\0' || !durations.is_array() || durations.empty()) {
+      return failed(fmt::format("'{}' is no size with a list of nanoseconds", size));
+    }
+    double sum = 0;
+    for (const Json& duration : durations) {
+      if (!duration.is_number()) return failed(fmt::format("size {}: not a number", size));
+      point.sorted_ns.push_back(duration.get<double>());
+      sum += point.sorted_ns.back();
+    }
+    std::sort(point.sorted_ns.begin(), point.sorted_ns.end());
+    point.mean_ns = sum / static_cast<double>(point.sorted_ns.size());
+    points.push_back(std::move(point));
+  }
+  if (points.empty()) return failed("no sizes");
+  return CostCurve(std::move(points));
+}
+
+using Row = std::array<CostCurve, 3>;
+
+core::Result<Row> read_npkit_row(const fs::path& file) {
+  const Json json = ASSAY_TRY(read_json(file));
+  Row row;
+  row[static_cast<std::size_t>(Work::kCopy)] =
+      ASSAY_TRY(read_event(json, file, "NPKIT_EVENT_GPU_DIRECT_RECV_COPY_SEND"));
+  row[static_cast<std::size_t>(Work::kReduce)] =
+      ASSAY_TRY(read_event(json, file, "NPKIT_EVENT_GPU_RECV_REDUCE_SEND"));
+  // One pass over the data writes both results.
+  const char* both = "NPKIT_EVENT_GPU_DIRECT_RECV_REDUCE_COPY_SEND";
+  row[static_cast<std::size_t>(Work::kReduceCopy)] =
+      json.contains(both) ? ASSAY_TRY(read_event(json, file, both))
+                          : row[static_cast<std::size_t>(Work::kReduce)];
+  return row;
+}
+
+}  // namespace
+
+CostCurve::CostCurve(std::vector<Point> points) : points_(std::move(points)) {
+  std::sort(points_.begin(), points_.end(),
+            [](const Point& a, const Point& b) { return a.bytes < b.bytes; });
+}
+
+CostCurve CostCurve::line(double latency_ns, double ns_per_byte) {
+  constexpr double kFar = 1 << 20;
+  return CostCurve({{0, latency_ns}, {kFar, latency_ns + kFar * ns_per_byte}});
+}
+
+std::uint64_t CostCurve::duration_ns(std::uint64_t bytes,
+                                     const CostChoice& choice,
+                                     std::uint64_t draw) const {
+  const double quantile =
+      choice.kind == CostChoice::Kind::kSample ? draw_quantile(choice.seed, draw) : choice.quantile;
+  const auto value = [&](const Point& point) {
+    return choice.kind == CostChoice::Kind::kMean ? point.mean_ns : quantile_of(point, quantile);
+  };
+  const auto size = static_cast<double>(bytes);
+  if (points_.empty()) return 0;
+  if (points_.size() == 1 || size <= points_.front().bytes) {
+    return static_cast<std::uint64_t>(std::llround(value(points_.front())));
+  }
+  auto above = std::lower_bound(points_.begin(), points_.end(), size,
+                                [](const Point& point, double x) { return point.bytes < x; });
+  if (above == points_.end()) --above;
+  const Point& high = *above;
+  const Point& low = *(above - 1);
+  const double slope = (value(high) - value(low)) / (high.bytes - low.bytes);
+  const double duration = value(high) + slope * (size - high.bytes);
+  return static_cast<std::uint64_t>(std::llround(std::max(duration, 0.0)));
+}
+
+Costs costs_from_lines(const LineCosts& lines, std::string source) {
+  Costs costs;
+  costs.source = std::move(source);
+  for (std::size_t row = 0; row < lines.size(); ++row) {
+    for (std::size_t work = 0; work < lines[row].size(); ++work) {
+      const LineCost& line = lines[row][work];
+      costs.curves[row][work] = CostCurve::line(line.latency_ns, line.ns_per_byte);
+    }
+  }
+  return costs;
+}
+
+core::Result<Costs> read_npkit(const std::optional<fs::path>& simple,
+                               const std::optional<fs::path>& ll) {
+  Costs costs = costs_from_lines(default_costs(), "");
+  if (simple) {
+    costs.curves[kSimpleRow] = ASSAY_TRY(read_npkit_row(*simple));
+    costs.source += simple->string();
+  }
+  if (ll) {
+    costs.curves[kLlRow] = ASSAY_TRY(read_npkit_row(*ll));
+    costs.curves[kLl128Row] = costs.curves[kLlRow];
+    costs.source += (costs.source.empty() ? "" : ", ") + ll->string();
+  }
+  return costs;
+}
+
+core::Result<LineCosts> read_line_costs(const fs::path& file) {
+  const Json json = ASSAY_TRY(read_json(file));
+  const auto failed = [&](const std::string& what) {
+    return core::Error{fmt::format("{}: {}", file.string(), what)};
+  };
+  if (!json.is_object() || !json.contains("costs")) return failed("has no \"costs\"");
+  LineCosts lines = default_costs();
+  for (const auto& [name, works] : json["costs"].items()) {
+    const auto protocol = model::nccl_protocol(name);
+    if (!protocol || *protocol == NcclProtocol::kNone || !works.is_object()) {
+      return failed(fmt::format("'{}' is no protocol with costs; LL, LL128, SIMPLE are", name));
+    }
+    for (std::size_t work = 0; work < kWorkNames.size(); ++work) {
+      if (!works.contains(kWorkNames[work])) continue;
+      const Json& line = works[kWorkNames[work]];
+      const auto number = [&](const char* field) {
+        return line.is_object() && line.contains(field) && line[field].is_number()
+                   ? line[field].get<double>()
+                   : std::nan("");
+      };
+      LineCost& cost = lines[static_cast<std::size_t>(*protocol)][work];
+      cost = {number("latency_ns"), number("ns_per_byte")};
+      if (!(cost.latency_ns >= 0 && cost.ns_per_byte >= 0)) {
+        return failed(fmt::format("{} {}: latency_ns and ns_per_byte must be numbers from 0", name,
+                                  kWorkNames[work]));
+      }
+    }
+  }
+  return lines;
+}
+
+}  // namespace assay::goal

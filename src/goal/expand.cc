@@ -1,0 +1,314 @@
+#include "goal/expand.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace assay::goal {
+namespace {
+
+using model::Place;
+
+// Lanes of a channel, as many as any lowering uses.
+constexpr std::size_t kLanes = 2;
+constexpr std::size_t kMostSlots = 8;
+
+// NICs, when data within a node are messages.
+constexpr std::uint8_t kNetworkNic = 0;
+constexpr std::uint8_t kNodeNic = 1;
+
+struct Chain {
+  std::vector<Launch> launches;
+  unsigned first_cpu = 0;
+};
+
+// The launches of a GPU, chain by chain, with the CPUs that each uses: one a channel.
+class Chains {
+ public:
+  Chains(const Resolved& resolved, std::uint32_t gpu, bool merged) {
+    const GpuCalls& calls = resolved.gpus[gpu];
+    for (const Launch& launch : calls.launches) {
+      const bool starts =
+          chains_.empty() || (!merged && chains_.back().launches.back().stream != launch.stream);
+      if (starts) chains_.emplace_back();
+      chains_.back().launches.push_back(launch);
+    }
+    for (Chain& chain : chains_) {
+      if (merged) {
+        std::stable_sort(chain.launches.begin(), chain.launches.end(),
+                         [](const Launch& a, const Launch& b) { return a.start_ns < b.start_ns; });
+      }
+      chain.first_cpu = next_cpu_;
+      next_cpu_ += channels_of(resolved, calls, chain);
+    }
+  }
+
+  [[nodiscard]] const std::vector<Chain>& all() const { return chains_; }
+
+  [[nodiscard]] unsigned num_cpus() const { return next_cpu_; }
+
+ private:
+  static unsigned channels_of(const Resolved& resolved, const GpuCalls& calls, const Chain& chain) {
+    unsigned channels = 1;
+    for (const Launch& launch : chain.launches) {
+      for (std::uint32_t i = 0; i < launch.num_calls; ++i) {
+        const Exchange& exchange = resolved.exchanges[calls.calls[launch.first_call + i].exchange];
+        for (const model::ChannelPart& part : resolved.shapes[exchange.shape].cut.parts) {
+          channels = std::max(channels, part.channel + 1);
+        }
+      }
+    }
+    return channels;
+  }
+
+  std::vector<Chain> chains_;
+  unsigned next_cpu_ = 0;
+};
+
+class GpuExpansion {
+ public:
+  GpuExpansion(const Resolved& resolved,
+               const TagPlan& tags,
+               const Costs& costs,
+               const ExpandOptions& options,
+               std::uint32_t gpu,
+               model::RankBuilder& builder,
+               model::Warnings& warnings)
+      : resolved_(resolved),
+        tags_(tags),
+        costs_(costs),
+        options_(options),
+        gpu_(gpu),
+        builder_(builder),
+        warnings_(warnings),
+        book_(resolved, gpu, tags) {}
+
+  std::vector<model::OperationSpan> run(bool merged, std::int64_t start_ns) {
+    const Chains chains(resolved_, gpu_, merged);
+    // The link of the GPU is the CPU behind those of the channels.
+    num_cpus_ = std::min(chains.num_cpus(), model::kMostCpu);
+    if (chains.num_cpus() > num_cpus_) {
+      warnings_.add("more channels of streams than a schedule has CPUs",
+                    fmt::format("shared {} CPUs", num_cpus_),
+                    fmt::format("rank {}: {}", gpu_, chains.num_cpus()));
+    }
+    for (const Chain& chain : chains.all())
+      expand_chain(chain, start_ns);
+    return std::move(spans_);
+  }
+
+ private:
+  struct Lane {
+    std::uint32_t last = 0;  // the work before
+    std::uint32_t slices = 0;
+    std::uint32_t received = 0;
+    std::array<std::uint32_t, kMostSlots> buffers = {};
+  };
+
+  const model::JobGpu& job_gpu() const { return resolved_.job->gpus[gpu_]; }
+
+  std::uint8_t cpu(std::uint32_t index) const {
+    return static_cast<std::uint8_t>(index % num_cpus_);
+  }
+
+  std::uint64_t gap(std::int64_t from_ns, std::int64_t to_ns) {
+    if (to_ns >= from_ns) return static_cast<std::uint64_t>(to_ns - from_ns);
+    warnings_.add("operations of a stream overlap in time", "no gap between them",
+                  fmt::format("rank {} at {} ns", gpu_, to_ns));
+    return 0;
+  }
+
+  void expand_chain(const Chain& chain, std::int64_t start_ns) {
+    std::int64_t before_ns = start_ns;
+    ends_.clear();
+    for (const Launch& launch : chain.launches) {
+      const std::uint32_t join =
+          builder_.calc(gap(before_ns, launch.start_ns), {cpu(chain.first_cpu), 0});
+      for (const std::uint32_t end : ends_)
+        builder_.require_finish(join, end);
+      ends_.clear();
+      for (std::uint32_t i = 0; i < launch.num_calls; ++i) {
+        expand_call(launch.first_call + i, chain.first_cpu, join);
+      }
+      if (ends_.empty()) ends_.push_back(join);
+      before_ns = launch.end_ns;
+    }
+    const std::int64_t end_ns = job_gpu().window_end_ns;
+    if (end_ns <= before_ns || chain.launches.empty()) return;
+    const std::uint32_t tail = builder_.calc(gap(before_ns, end_ns), {cpu(chain.first_cpu), 0});
+    for (const std::uint32_t end : ends_)
+      builder_.require_finish(tail, end);
+  }
+
+  void expand_call(std::uint32_t index, unsigned first_cpu, std::uint32_t join) {
+    const Call& call = resolved_.gpus[gpu_].calls[index];
+    part_ = part_of(resolved_, gpu_, call);
+    entries_ = &book_.entries(index);
+    const std::uint32_t first_op = builder_.size();
+    for (const model::ChannelPart& channel : part_.shape->cut.parts) {
+      lower_channel(part_, channel, primitives_);
+      expand_channel(cpu(first_cpu + channel.channel), join);
+    }
+    spans_.push_back({call.exchange, first_op, builder_.size() - first_op,
+                      part_.operation->start_ns, part_.operation->end_ns});
+  }
+
+  void expand_channel(std::uint8_t channel_cpu, std::uint32_t join) {
+    std::array<Lane, kLanes> lanes;
+    std::array<std::size_t, kLanes> last_sends = {};
+    for (Lane& lane : lanes)
+      lane.last = join;
+    for (const Step& step : primitives_.steps()) {
+      Lane& lane = lanes[step.lane];
+      for_each_slice(part_.shape->cut, step.count, [&](std::uint64_t count) {
+        expand_slice(step, count, lane, join, channel_cpu);
+        last_sends[step.lane] = step.num_to;
+      });
+    }
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      if (lanes[i].slices == 0) continue;
+      // Its last sends were added right after its last work.
+      for (std::uint32_t k = 0; k <= last_sends[i]; ++k)
+        ends_.push_back(lanes[i].last + k);
+    }
+  }
+
+  void expand_slice(const Step& step,
+                    std::uint64_t count,
+                    Lane& lane,
+                    std::uint32_t join,
+                    std::uint8_t channel_cpu) {
+    const model::NcclProtocol protocol = part_.operation->protocol;
+    const std::uint64_t bytes = count * part_.shape->cut.element_bytes;
+    const std::uint64_t wire = wire_bytes(protocol, bytes);
+    const std::uint32_t slots = std::min<std::uint32_t>(part_.shape->cut.slots, kMostSlots);
+    const std::uint32_t free = lane.received < slots ? join : lane.buffers[lane.received % slots];
+    std::array<std::uint32_t, kMostPeers> arrived = {};
+    for (std::uint8_t i = 0; i < step.num_from; ++i) {
+      arrived[i] = receive(step.from[i], wire, free, channel_cpu);
+    }
+    const std::uint64_t draw = std::uint64_t{gpu_} << 32 | builder_.size();
+    const std::uint32_t work =
+        builder_.calc(costs_.duration_ns(protocol, step.work, bytes, draw), {channel_cpu, 0});
+    builder_.require_finish(work, lane.last);
+    for (std::uint8_t i = 0; i < step.num_from; ++i)
+      builder_.require_finish(work, arrived[i]);
+    for (std::uint8_t i = 0; i < step.num_to; ++i)
+      send(step.to[i], wire, work, channel_cpu);
+    if (step.num_from > 0) lane.buffers[lane.received++ % slots] = work;
+    lane.last = work;
+    ++lane.slices;
+  }
+
+  TagBook::Entry& entry(std::uint32_t peer) const {
+    for (TagBook::Entry& entry : *entries_) {
+      if (entry.peer == peer) return entry;
+    }
+    ASSAY_CHECK(false, "a message to a peer that was not counted");
+  }
+
+  bool in_node(std::uint32_t peer) const {
+    return resolved_.job->gpus[peer].node == job_gpu().node;
+  }
+
+  std::uint8_t nic(std::uint32_t peer) const {
+    const bool apart = options_.intra_node == IntraNode::kMessages && in_node(peer);
+    return apart ? kNodeNic : kNetworkNic;
+  }
+
+  bool as_calc(std::uint32_t peer) const {
+    return options_.intra_node == IntraNode::kCalc && in_node(peer);
+  }
+
+  std::uint32_t receive(std::int32_t from,
+                        std::uint64_t wire,
+                        std::uint32_t after,
+                        std::uint8_t channel_cpu) {
+    const std::uint32_t peer = part_.gpu(from);
+    const std::uint32_t tag = tags_.tag(part_.exchange, entry(peer).next_receive++);
+    const bool calc = as_calc(peer);
+    const std::uint32_t op = builder_.receive(calc ? 0 : wire, peer, tag, {channel_cpu, nic(peer)});
+    builder_.require_finish(op, after);
+    if (!calc) return op;
+    const double transfer_ns =
+        options_.intra_latency_ns + static_cast<double>(wire) / options_.intra_bytes_per_ns;
+    const std::uint32_t transfer =
+        builder_.calc(static_cast<std::uint64_t>(std::llround(transfer_ns)),
+                      {static_cast<std::uint8_t>(num_cpus_), 0});
+    builder_.require_finish(transfer, op);
+    return transfer;
+  }
+
+  void send(std::int32_t to, std::uint64_t wire, std::uint32_t after, std::uint8_t channel_cpu) {
+    const std::uint32_t peer = part_.gpu(to);
+    const std::uint32_t tag = tags_.tag(part_.exchange, entry(peer).next_send++);
+    const std::uint32_t op =
+        builder_.send(as_calc(peer) ? 0 : wire, peer, tag, {channel_cpu, nic(peer)});
+    builder_.require_finish(op, after);
+  }
+
+  const Resolved& resolved_;
+  const TagPlan& tags_;
+  const Costs& costs_;
+  const ExpandOptions& options_;
+  std::uint32_t gpu_;
+  model::RankBuilder& builder_;
+  model::Warnings& warnings_;
+  TagBook book_;
+  unsigned num_cpus_ = 1;
+  Primitives primitives_;
+  Part part_;
+  std::vector<TagBook::Entry>* entries_ = nullptr;
+  std::vector<std::uint32_t> ends_;
+  std::vector<model::OperationSpan> spans_;
+};
+
+// True when on every GPU no launch begins before those of other streams have ended.
+bool never_overlap(const Resolved& resolved) {
+  return std::all_of(resolved.gpus.begin(), resolved.gpus.end(), [](const GpuCalls& gpu) {
+    std::vector<Launch> launches = gpu.launches;
+    std::sort(launches.begin(), launches.end(),
+              [](const Launch& a, const Launch& b) { return a.start_ns < b.start_ns; });
+    for (std::size_t i = 1; i < launches.size(); ++i) {
+      if (launches[i].start_ns < launches[i - 1].end_ns) return false;
+    }
+    return true;
+  });
+}
+
+std::vector<std::int64_t> clock_starts(const model::Job& job) {
+  std::vector<std::int64_t> starts;
+  for (const model::JobGpu& gpu : job.gpus) {
+    if (gpu.clock >= starts.size()) {
+      starts.resize(gpu.clock + 1, std::numeric_limits<std::int64_t>::max());
+    }
+    std::int64_t start = gpu.window_start_ns;
+    if (start == 0 && !gpu.operations.empty()) start = gpu.operations.front().start_ns;
+    starts[gpu.clock] = std::min(starts[gpu.clock], start);
+  }
+  return starts;
+}
+
+}  // namespace
+
+Expander::Expander(const Resolved& resolved,
+                   const TagPlan& tags,
+                   const Costs& costs,
+                   const ExpandOptions& options)
+    : resolved_(resolved),
+      tags_(tags),
+      costs_(costs),
+      options_(options),
+      merged_(options.streams == Streams::kMergedWhenDisjoint && never_overlap(resolved)),
+      clock_start_ns_(clock_starts(*resolved.job)) {}
+
+std::vector<model::OperationSpan> Expander::expand(std::uint32_t gpu,
+                                                   model::RankBuilder& builder,
+                                                   model::Warnings& warnings) const {
+  GpuExpansion expansion(resolved_, tags_, costs_, options_, gpu, builder, warnings);
+  return expansion.run(merged_, clock_start_ns_[resolved_.job->gpus[gpu].clock]);
+}
+
+}  // namespace assay::goal

@@ -1,0 +1,58 @@
+// One GPU's calls as a graph of sends, receives and calculations.
+//
+//   launch (a calculation: the time since the last one) -> for every channel a chain of slices
+//   slice: receives -> work -> sends; a slice's work follows that of the slice before it
+//
+// A receive is ready when its buffer is free again: after the work of `Cut::slots` slices before.
+// A simulator with rendezvous thereby holds back senders as NCCL's credits do.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "goal/costs.h"
+#include "goal/tags.h"
+#include "model/schedule_builder.h"
+
+namespace assay::goal {
+
+// How data go between GPUs of one node.
+enum class IntraNode {
+  kMessages,  // as any message, from NIC 1: for simulators that know nodes
+  kCalc,      // an empty message, then the transfer as a calculation of the receiving GPU's link
+};
+
+// Whether streams that never overlap on any GPU become one chain.
+enum class Streams { kApart, kMergedWhenDisjoint };
+
+struct ExpandOptions {
+  IntraNode intra_node = IntraNode::kMessages;
+  double intra_latency_ns = 0;      // kCalc: of each transfer
+  double intra_bytes_per_ns = 150;  // kCalc
+  Streams streams = Streams::kApart;
+};
+
+class Expander {
+ public:
+  Expander(const Resolved& resolved,
+           const TagPlan& tags,
+           const Costs& costs,
+           const ExpandOptions& options);
+
+  // Adds the graph of a GPU to an empty builder and returns which operations an exchange became.
+  // Gaps that a clock or an overlap made negative are counted as 0 in `warnings`. May be called
+  // for several GPUs at once.
+  std::vector<model::OperationSpan> expand(std::uint32_t gpu,
+                                           model::RankBuilder& builder,
+                                           model::Warnings& warnings) const;
+
+ private:
+  const Resolved& resolved_;
+  const TagPlan& tags_;
+  const Costs& costs_;
+  ExpandOptions options_;
+  bool merged_ = false;
+  std::vector<std::int64_t> clock_start_ns_;  // by clock: when its first GPU began
+};
+
+}  // namespace assay::goal

@@ -1,0 +1,141 @@
+#include "goal/label.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <memory>
+#include <utility>
+
+namespace assay::goal {
+namespace {
+
+using Field = std::pair<std::string_view, std::uint64_t LabelInput::*>;
+
+constexpr std::array<Field, 9> kFields = {{{"parallelism", &LabelInput::parallelism},
+                                           {"communicator", &LabelInput::communicator},
+                                           {"operation", &LabelInput::operation},
+                                           {"sequence", &LabelInput::sequence},
+                                           {"bytes", &LabelInput::bytes},
+                                           {"root", &LabelInput::root},
+                                           {"source", &LabelInput::source},
+                                           {"destination", &LabelInput::destination},
+                                           {"ranks", &LabelInput::ranks}}};
+
+LabelFunction combine(char sign, LabelFunction a, LabelFunction b) {
+  return [sign, a = std::move(a), b = std::move(b)](const LabelInput& input) -> std::uint64_t {
+    const std::uint64_t x = a(input);
+    const std::uint64_t y = b(input);
+    switch (sign) {
+      case '+':
+        return x + y;
+      case '-':
+        return x - y;
+      case '*':
+        return x * y;
+      case '/':
+        return y == 0 ? 0 : x / y;
+      default:
+        return y == 0 ? 0 : x % y;
+    }
+  };
+}
+
+// sum := product {(+|-) product}; product := factor {(*|/|%) factor};
+// factor := number | name | ( sum )
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  core::Result<LabelFunction> parse() {
+    LabelFunction value = ASSAY_TRY(chain("+-", &Parser::product));
+    if (peek() != '\0') return wrong("an operator or the end");
+    return value;
+  }
+
+ private:
+  using Part = core::Result<LabelFunction> (Parser::*)();
+
+  // A nesting that no label needs, and that the stack bears.
+  static constexpr int kDeepest = 100;
+
+  char peek() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0)
+      ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+
+  core::Error wrong(std::string_view expected) {
+    peek();
+    return core::Error{fmt::format("label '{}': expected {} at character {}, not '{}'", text_,
+                                   expected, at_ + 1, text_.substr(at_, 10))};
+  }
+
+  core::Result<LabelFunction> chain(std::string_view signs, Part part) {
+    LabelFunction value = ASSAY_TRY((this->*part)());
+    for (char sign = peek(); sign != '\0' && signs.find(sign) != std::string_view::npos;
+         sign = peek()) {
+      ++at_;
+      value = combine(sign, std::move(value), ASSAY_TRY((this->*part)()));
+    }
+    return value;
+  }
+
+  core::Result<LabelFunction> product() { return chain("*/%", &Parser::factor); }
+
+  core::Result<LabelFunction> factor() {
+    const char next = peek();
+    if (next == '(') return parenthesis();
+    if (std::isdigit(static_cast<unsigned char>(next)) != 0) return number();
+    for (const auto& [name, member] : kFields) {
+      const std::string_view rest = text_.substr(at_);
+      if (rest.substr(0, name.size()) != name) continue;
+      const std::string_view after = rest.substr(name.size(), 1);
+      if (!after.empty() && std::isalnum(static_cast<unsigned char>(after[0])) != 0) continue;
+      at_ += name.size();
+      return LabelFunction([field = member](const LabelInput& input) { return input.*field; });
+    }
+    std::string names;
+    for (const Field& field : kFields)
+      names += fmt::format(" {}", field.first);
+    for (const LabelSpec* spec : core::Registry<LabelSpec>::all()) {
+      names += fmt::format(" {}", spec->name);
+    }
+    return wrong("a number, '(' or one of" + names);
+  }
+
+  core::Result<LabelFunction> parenthesis() {
+    if (++depth_ > kDeepest) return wrong("fewer parentheses");
+    ++at_;
+    LabelFunction value = ASSAY_TRY(chain("+-", &Parser::product));
+    if (peek() != ')') return wrong("')'");
+    ++at_;
+    --depth_;
+    return value;
+  }
+
+  core::Result<LabelFunction> number() {
+    std::uint64_t value = 0;
+    const char* begin = text_.data() + at_;
+    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+    if (error != std::errc()) return wrong("a smaller number");
+    at_ += static_cast<std::size_t>(end - begin);
+    return LabelFunction([value](const LabelInput&) { return value; });
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+core::Result<LabelFunction> label_function(std::string_view text) {
+  for (const LabelSpec* spec : core::Registry<LabelSpec>::all()) {
+    if (text == spec->name) return LabelFunction(spec->label);
+  }
+  return Parser(text).parse();
+}
+
+}  // namespace assay::goal

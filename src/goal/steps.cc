@@ -1,0 +1,47 @@
+#include "goal/steps.h"
+
+#include <algorithm>
+
+namespace assay::goal {
+
+Part part_of(const Resolved& resolved, std::uint32_t gpu, const Call& call) {
+  const Exchange& exchange = resolved.exchanges[call.exchange];
+  Part part;
+  part.exchange = call.exchange;
+  part.operation = &resolved.job->gpus[gpu].operations[call.operation];
+  part.shape = &resolved.shapes[exchange.shape];
+  part.topology = &resolved.topologies[exchange.communicator];
+  part.communicator = &resolved.job->communicators[exchange.communicator];
+  const auto& gpus = part.communicator->gpus;
+  part.rank = static_cast<std::int32_t>(std::find(gpus.begin(), gpus.end(), gpu) - gpus.begin());
+  return part;
+}
+
+void lower_channel(const Part& part, const model::ChannelPart& channel, Primitives& primitives) {
+  primitives.clear();
+  const model::Operation& operation = *part.operation;
+  const LoweringSpec* spec = find_lowering(operation.function, operation.algorithm);
+  const bool alone = part.communicator->gpus.size() == 1;
+  if (spec == nullptr || (alone && !is_point_to_point(operation.function))) return;
+  const ChannelTopology& topology = part.topology->channel(channel.channel);
+  const auto rank = static_cast<std::size_t>(part.rank);
+  const model::ChannelLinks& links = topology.links[rank];
+  spec->lower({.protocol = operation.protocol,
+               .rank = part.rank,
+               .num_ranks = static_cast<std::int32_t>(part.communicator->gpus.size()),
+               .root = std::max(operation.root, 0),
+               .peer = operation.peer,
+               .in_place = operation.in_place,
+               .ring_index = topology.ring_index[rank],
+               .ring_previous = links.ring_previous,
+               .ring_next = links.ring_next,
+               .tree_up = links.tree_up,
+               .tree_down = links.tree_down,
+               .element_bytes = part.shape->cut.element_bytes,
+               .count = channel.count,
+               .chunk_count = channel.chunk_count,
+               .last_chunk_count = channel.last_chunk_count},
+              primitives);
+}
+
+}  // namespace assay::goal
