@@ -29,9 +29,11 @@ std::string tables_text(const model::Book& book, Summary summary) {
 
 }  // namespace
 
-void add_presentation_options(CLI::App& app, Presentation& presentation) {
+void add_presentation_options(CLI::App& app,
+                              Presentation& presentation,
+                              const std::string& format_name) {
   const char* group = "Output options";
-  CLI::Option* format = add_choice(app, "--format", presentation.summary, kSummaries,
+  CLI::Option* format = add_choice(app, format_name, presentation.summary, kSummaries,
                                    "how the summary on standard output is written");
   format->group(group);
   app.add_flag("-q,--quiet", presentation.quiet,

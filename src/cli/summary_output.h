@@ -18,8 +18,11 @@ struct Presentation {
   bool quiet = false;
 };
 
-// Declares --format and --quiet.
-void add_presentation_options(CLI::App& app, Presentation& presentation);
+// Declares --format and --quiet. A command that writes files in a --format of their own names the
+// summary's otherwise.
+void add_presentation_options(CLI::App& app,
+                              Presentation& presentation,
+                              const std::string& format_name = "--format");
 
 std::string summary_text(const model::Book& book, Summary summary);
 

@@ -10,4 +10,8 @@ std::string version_text() {
                      ASSAY_COMPILER, ASSAY_BUILD, ASSAY_LIBRARIES);
 }
 
+std::string program_version() {
+  return fmt::format("assay {}", ASSAY_VERSION);
+}
+
 }  // namespace assay::cli

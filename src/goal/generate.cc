@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/parallel.h"
+#include "goal/proof.h"
 
 namespace assay::goal {
 namespace {
@@ -99,7 +100,10 @@ core::Result<Generated> generate(const model::Job& job,
         describe(resolved, resolved.exchanges[i], parallelism[i], tags.labels[i]));
   }
   const Expander expander(resolved, tags, costs, options.expand);
-  ASSAY_TRY(expand_all(expander, job.gpus.size(), options.threads, generated, sink));
+  Proof proof(sink);
+  ASSAY_TRY(expand_all(expander, job.gpus.size(), options.threads, generated, proof));
+  ASSAY_TRY(proof.finish());
+  generated.num_messages = proof.messages();
   return generated;
 }
 

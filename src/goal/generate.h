@@ -22,10 +22,12 @@ struct Generated {
   model::ScheduleNotes notes;
   model::Warnings warnings;
   std::uint64_t num_ops = 0;
+  std::uint64_t num_messages = 0;  // each a send with its receive
 };
 
 // Appends one rank a GPU to the sink. At most `threads` ranks are in memory at once. Notes lack
-// the generator and the source, which the caller knows.
+// the generator and the source, which the caller knows. Fails rather than write a schedule whose
+// sends and receives do not match.
 core::Result<Generated> generate(const model::Job& job,
                                  const Costs& costs,
                                  const GenerateOptions& options,

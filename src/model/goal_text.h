@@ -75,4 +75,9 @@ core::Status write_goal_text_file(const std::filesystem::path& path,
                                   const std::function<core::Status(RankSink&)>& ranks);
 core::Status write_goal_text_file(const std::filesystem::path& path, const Schedule& schedule);
 
+// One rank alone, without num_ranks: parts that put together behind it make a schedule.
+core::Status write_goal_text_part(const std::filesystem::path& path,
+                                  std::uint32_t rank,
+                                  const RankImage& image);
+
 }  // namespace assay::model

@@ -97,7 +97,8 @@ class EdgeOrder {
 
 class TextSink final : public RankSink {
  public:
-  explicit TextSink(const WriteText& write) : lines_(write) {}
+  explicit TextSink(const WriteText& write, std::uint32_t first_rank = 0)
+      : lines_(write), next_rank_(first_rank) {}
 
   void start(std::uint32_t num_ranks) {
     lines_.add("num_ranks ");
@@ -182,7 +183,7 @@ class TextSink final : public RankSink {
   }
 
   Lines lines_;
-  std::uint32_t next_rank_ = 0;
+  std::uint32_t next_rank_;
 };
 
 struct CloseFile {
@@ -236,6 +237,16 @@ core::Status write_goal_text_file(const std::filesystem::path& path,
 
 core::Status write_goal_text_file(const std::filesystem::path& path, const Schedule& schedule) {
   return write_file(path, [&](const WriteText& write) { return write_goal_text(schedule, write); });
+}
+
+core::Status write_goal_text_part(const std::filesystem::path& path,
+                                  std::uint32_t rank,
+                                  const RankImage& image) {
+  return write_file(path, [&](const WriteText& write) -> core::Status {
+    TextSink sink(write, rank);
+    ASSAY_TRY(sink.append(image));
+    return sink.finish();
+  });
 }
 
 }  // namespace assay::model

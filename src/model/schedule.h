@@ -35,6 +35,7 @@ inline constexpr unsigned kMostCpu = 254;
 inline constexpr unsigned kMostNic = 254;
 
 // Tags and sizes are signed 32-bit numbers in some simulators.
+inline constexpr std::uint64_t kMostSize = 0x7FFFFFFF;
 inline constexpr std::uint32_t kMostTag = 0x7FFFFFFF;
 
 #pragma pack(push, 1)

@@ -1,0 +1,262 @@
+#include <charconv>
+
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/summary_output.h"
+#include "cli/trace_options.h"
+#include "cli/version.h"
+#include "goal/generate_files.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using goal::CostChoice;
+
+// "mean", "median", "p90", "sample": which of several measurements of a size counts.
+core::Result<CostChoice> cost_choice(const std::string& text, std::uint64_t seed) {
+  if (text == "mean") return CostChoice{};
+  if (text == "median") return CostChoice{CostChoice::Kind::kQuantile, 0.5, seed};
+  if (text == "sample") return CostChoice{CostChoice::Kind::kSample, 0.5, seed};
+  unsigned percent = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] =
+      std::from_chars(text.data() + std::min<std::size_t>(1, text.size()), end, percent);
+  if (text.starts_with("p") && error == std::errc() && at == end && percent <= 100) {
+    return CostChoice{CostChoice::Kind::kQuantile, percent / 100.0, seed};
+  }
+  return core::Error{"'" + text + "' is none of mean, median, sample, p0 to p100"};
+}
+
+class GoalGenerate final : public Command {
+ public:
+  explicit GoalGenerate(CLI::App& app) {
+    add_input_options(app);
+    add_cost_options(app);
+    add_graph_options(app);
+    add_tag_options(app);
+    add_text_options(app);
+    add_presentation_options(app, presentation_, "--summary");
+  }
+
+  [[nodiscard]] core::Status check() const override {
+    if (!costs_file_.empty() && (!npkit_simple_.empty() || !npkit_ll_.empty())) {
+      return core::Error{"--costs and NPKit summaries (-s, -l) exclude each other"};
+    }
+    ASSAY_TRY(cost_choice(cost_choice_, seed_));
+    return {};
+  }
+
+  core::Result<Outcome> run() override {
+    request_.costs = ASSAY_TRY(read_costs());
+    request_.costs.choice = ASSAY_TRY(cost_choice(cost_choice_, seed_));
+    request_.generator = program_version();
+    request_.generate.threads = threads();
+    request_.input_options.threads = threads();
+    request_.text_files = text_files();
+    if (merged_) request_.generate.expand.streams = goal::Streams::kMergedWhenDisjoint;
+    if (strict_) request_.generate.misfits = goal::Misfits::kFail;
+    request_.generate.expand.intra_bytes_per_ns = intra_gbps_;
+    const goal::FilesResult result = ASSAY_TRY(goal::generate_files(request_));
+    show_warnings(result.warnings);
+    if (presentation_.quiet) return Outcome::kOk;
+    print(summary_text(result.summary, presentation_.summary));
+    constexpr std::size_t kNamed = 4;
+    for (std::size_t i = 0; i < result.written.size(); ++i) {
+      if (i < kNamed || i + 1 == result.written.size()) {
+        print_note("wrote " + result.written[i].string());
+      }
+    }
+    return Outcome::kOk;
+  }
+
+ private:
+  void add_input_options(CLI::App& app) {
+    app.add_option("-i,--trace_dir,--input", request_.input,
+                   "the recording: a folder with SQLite exports of Nsight Systems, recordings of "
+                   "'assay record', or PyTorch profiler traces with NCCL logs; or one such file")
+        ->type_name("DIR")
+        ->required();
+    app.add_option("-o,--output_dir,--output", request_.output,
+                   "the folder to write the schedule into; made when missing")
+        ->type_name("DIR")
+        ->required();
+    app.add_option("--nccl_log,--nccl-log", request_.input_options.nccl_logs,
+                   "NCCL's logs (NCCL_DEBUG=INFO), for rings and trees that the recording lacks")
+        ->type_name("FILE")
+        ->default_str("those beside the recording");
+    app.add_flag("--strict", strict_,
+                 "fail where ranks disagree or a rank lacks an operation, instead of leaving the "
+                 "operation out and counting it");
+    app.add_option("--replicas", request_.scale.replicas,
+                   "make the schedule of a job this many times as large: the recorded GPUs are "
+                   "one data-parallel replica of several, each on nodes of its own")
+        ->type_name("N")
+        ->default_str("1")
+        ->check(positive_number_problem);
+    app.add_option("--replica-communicator", request_.scale.communicator,
+                   "the communicator that synchronises replicas, by its name in the summary")
+        ->type_name("NAME")
+        ->default_str("those of all ranks or with sharded parameters");
+  }
+
+  void add_cost_options(CLI::App& app) {
+    const char* group = "Costs of a slice's copy or reduction";
+    app.add_option("-s,--npkit_data_simple,--npkit-simple", npkit_simple_,
+                   "NPKit summary of protocol Simple")
+        ->type_name("FILE")
+        ->group(group);
+    app.add_option("-l,--npkit_data_ll,--npkit-ll", npkit_ll_,
+                   "NPKit summary of protocol LL; LL128 takes it, too")
+        ->type_name("FILE")
+        ->group(group);
+    app.add_option("--costs", costs_file_, "a parameter file that 'assay simulate fit' wrote")
+        ->type_name("FILE")
+        ->default_str("fitted on H200 with NVLink")
+        ->group(group);
+    app.add_option("--cost", cost_choice_,
+                   "which of NPKit's measurements of a size counts: mean, median, p0 to p100, or "
+                   "sample: one at random for each slice, the same in every run")
+        ->type_name("WHICH")
+        ->default_str("mean")
+        ->group(group);
+    app.add_option("--seed", seed_, "for --cost sample")
+        ->type_name("N")
+        ->default_str("0")
+        ->check(whole_number_problem)
+        ->group(group);
+  }
+
+  void add_graph_options(CLI::App& app) {
+    const char* group = "Graph";
+    app.add_flag("-m,--merged", merged_,
+                 "one chain for all streams of a GPU, if on no GPU any two overlap")
+        ->group(group);
+    const Choices<goal::IntraNode> modes{{"messages", goal::IntraNode::kMessages},
+                                         {"calc", goal::IntraNode::kCalc}};
+    add_choice(app, "--intra-node", request_.generate.expand.intra_node, modes,
+               "data between GPUs of a node: messages from NIC 1, for 'assay simulate', which "
+               "knows nodes; or empty messages and a calculation, for simulators that do not")
+        ->group(group);
+    app.add_option("--intra-bandwidth", intra_gbps_,
+                   "of --intra-node calc, in GB/s (1e9) into a GPU")
+        ->type_name("GBPS")
+        ->default_str("150")
+        ->check(CLI::PositiveNumber)
+        ->group(group);
+    app.add_option("--intra-latency", request_.generate.expand.intra_latency_ns,
+                   "of --intra-node calc, in ns a transfer")
+        ->type_name("NS")
+        ->default_str("0")
+        ->check(CLI::NonNegativeNumber)
+        ->group(group);
+  }
+
+  void add_tag_options(CLI::App& app) {
+    const char* group = "Tags";
+    app.add_option("--tag-layout", request_.generate.tags.layout,
+                   "auto: as much of parallelism, communicator, operation and sequence as 31 bits "
+                   "hold; bits:I/C or decimal:I/C: I bits or digits for the number of a message "
+                   "between two ranks, C for its label; none: no label")
+        ->type_name("LAYOUT")
+        ->default_str("auto")
+        ->group(group);
+    app.add_option("--label", request_.generate.tags.label,
+                   "what the tags carry: an expression of parallelism (Other 0, PP 1, DP 2, EP 3), "
+                   "communicator, operation, sequence, bytes, root, source, destination, ranks and "
+                   "whole numbers with + - * / % ( ); or a label written in C++")
+        ->type_name("EXPRESSION")
+        ->default_str("a number for each operation, explained in the notes")
+        ->group(group);
+  }
+
+  void add_text_options(CLI::App& app) {
+    const char* group = "Output options";
+    const Choices<goal::ScheduleFormat> formats{{"text", goal::ScheduleFormat::kText},
+                                                {"bin", goal::ScheduleFormat::kBinary}};
+    add_choice(app, "--format", request_.format, formats,
+               "text, or the binary form that simulators read")
+        ->group(group);
+    app.add_flag("-p,--parallel_generation,--parallel", parallel_,
+                 "work on several ranks at once; text then goes to one file a rank unless -c or "
+                 "-r is given")
+        ->group(group);
+    app.add_flag("-c,--concatenate", concatenate_, "with -p: write the whole text, too")
+        ->group(group);
+    app.add_flag("-r,--delete_parts,--delete-parts", only_whole_,
+                 "with -p: write the whole text only")
+        ->group(group);
+    app.add_option("-w,--n_workers,--workers", workers_, "ranks at once, with -p")
+        ->type_name("N")
+        ->default_str("one a processor")
+        ->check(positive_number_problem)
+        ->group(group);
+    app.add_option("--write_buffer_size", unused_buffer_size_,
+                   "accepted for scripts of the public generator, and without effect: text is "
+                   "written in pieces of 256 KiB")
+        ->type_name("SIZE")
+        ->default_str("")
+        ->group(group);
+  }
+
+  core::Result<goal::Costs> read_costs() const {
+    if (!costs_file_.empty()) {
+      const goal::LineCosts lines = ASSAY_TRY(goal::read_line_costs(costs_file_));
+      return goal::costs_from_lines(lines, costs_file_);
+    }
+    const auto file = [](const std::string& name) {
+      return name.empty() ? std::nullopt : std::optional<fs::path>(name);
+    };
+    if (!npkit_simple_.empty() || !npkit_ll_.empty()) {
+      return goal::read_npkit(file(npkit_simple_), file(npkit_ll_));
+    }
+    return goal::costs_from_lines(goal::default_costs(), "fitted on H200 with NVLink");
+  }
+
+  unsigned threads() const { return parallel_ ? workers_ : 1; }
+
+  goal::TextFiles text_files() const {
+    if (!parallel_ || only_whole_) return goal::TextFiles::kOne;
+    return concatenate_ ? goal::TextFiles::kOneAndParts : goal::TextFiles::kParts;
+  }
+
+  goal::FilesRequest request_;
+  Presentation presentation_;
+  std::string npkit_simple_;
+  std::string npkit_ll_;
+  std::string costs_file_;
+  std::string cost_choice_ = "mean";
+  std::string unused_buffer_size_;
+  std::uint64_t seed_ = 0;
+  double intra_gbps_ = 150;
+  unsigned workers_ = 0;
+  bool merged_ = false;
+  bool strict_ = false;
+  bool parallel_ = false;
+  bool concatenate_ = false;
+  bool only_whole_ = false;
+};
+
+const CommandSpec kGoalGenerate{
+    .name = "goal generate",
+    .summary = "make a schedule of a recorded run",
+    .description =
+        "Every NCCL operation of the recording becomes the sends, receives and calculations that "
+        "its algorithm and protocol make of it, channel by channel; the time between operations "
+        "is kept. Sends and receives are proven to match before the schedule appears.\n\n"
+        "Beside the schedule, output.notes.json says which GPU each rank is, which operation each "
+        "part of the graph belongs to, what the tags carry, and the times that were measured.\n\n"
+        "An operation that a rank lacks, or that ranks disagree about, is left out on all ranks "
+        "and counted; so the schedule always runs to its end.",
+    .examples =
+        "assay goal generate -i recording -o out --format bin\n"
+        "assay goal generate -i sqlite/ -o goal_merged -s npkit_data_summary_Simple.json \\\n"
+        "    -l npkit_data_summary_LL.json -p -m -r\n"
+        "assay goal generate -i recording -o large --format bin --replicas 16\n"
+        "assay goal generate -i recording -o out --label 'parallelism + 100 * (sequence % 1000)'\n",
+    .make = make_command<GoalGenerate>,
+};
+ASSAY_REGISTER(CommandSpec, kGoalGenerate);
+
+}  // namespace
+}  // namespace assay::cli

@@ -1,0 +1,136 @@
+#include "goal/generate_files.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "core/files.h"
+#include "goal/job_summary.h"
+#include "model/goal_text.h"
+#include "model/schedule_notes.h"
+
+namespace assay::goal {
+namespace {
+
+namespace fs = std::filesystem;
+using model::Table;
+
+constexpr const char* kName = "output";
+
+// Each rank in a file of its own, and in the whole if there is one.
+class PartsSink final : public model::RankSink {
+ public:
+  PartsSink(const fs::path& folder, model::RankSink* whole) : folder_(folder), whole_(whole) {}
+
+  core::Status append(const model::RankImage& rank) override {
+    const fs::path path = folder_ / fmt::format("rank_{}.goal", rank_);
+    ASSAY_TRY(model::write_goal_text_part(path, rank_, rank));
+    written_.push_back(path);
+    ++rank_;
+    return whole_ == nullptr ? core::Status{} : whole_->append(rank);
+  }
+
+  [[nodiscard]] const std::vector<fs::path>& written() const { return written_; }
+
+ private:
+  const fs::path& folder_;
+  model::RankSink* whole_;
+  std::uint32_t rank_ = 0;
+  std::vector<fs::path> written_;
+};
+
+using Ranks = std::function<core::Status(model::RankSink&)>;
+
+core::Status write_schedule(const FilesRequest& request,
+                            const fs::path& path,
+                            std::uint32_t num_ranks,
+                            const Ranks& ranks,
+                            std::vector<fs::path>& written) {
+  if (request.format == ScheduleFormat::kBinary) {
+    ASSAY_TRY(model::write_binary_schedule(path, num_ranks, ranks));
+    written.push_back(path);
+    return {};
+  }
+  if (request.text_files == TextFiles::kOne) {
+    ASSAY_TRY(model::write_goal_text_file(path, num_ranks, ranks));
+    written.push_back(path);
+    return {};
+  }
+  const auto with_parts = [&](model::RankSink* whole) -> core::Status {
+    PartsSink parts(request.output, whole);
+    ASSAY_TRY(ranks(parts));
+    written.insert(written.end(), parts.written().begin(), parts.written().end());
+    return {};
+  };
+  if (request.text_files == TextFiles::kParts) return with_parts(nullptr);
+  ASSAY_TRY(model::write_goal_text_file(
+      path, num_ranks, [&](model::RankSink& whole) { return with_parts(&whole); }));
+  written.push_back(path);
+  return {};
+}
+
+Table schedule_table(const Generated& generated, const FilesRequest& request) {
+  const model::TagLayout& tags = generated.notes.tags;
+  std::string layout = fmt::format("{} {} for the number", tags.id_width,
+                                   tags.name == "decimal" ? "digits" : "bits");
+  if (tags.label_width > 0) {
+    layout += fmt::format(", {} for the label (", tags.label_width);
+    for (std::size_t i = 0; i < tags.label_fields.size(); ++i) {
+      layout += (i > 0 ? ", " : "") + tags.label_fields[i];
+    }
+    layout += ")";
+  } else {
+    layout += ", no label";
+  }
+  Table table{.name = "schedule",
+              .title = "What was made",
+              .columns = {{.name = "what"}, {.name = "value"}}};
+  const auto add = [&](const char* what, const std::string& value) {
+    table.add_row({std::string(what), value});
+  };
+  add("ranks", fmt::format("{}", generated.notes.ranks.size()));
+  add("operations of the graph", fmt::format("{}", generated.num_ops));
+  add("messages, each with its receive", fmt::format("{}", generated.num_messages));
+  add("tags", layout);
+  add("costs", request.costs.source);
+  return table;
+}
+
+}  // namespace
+
+core::Result<FilesResult> generate_files(const FilesRequest& request) {
+  const model::Job recorded = ASSAY_TRY(read_job(request.input, request.input_options));
+  const model::Job job = ASSAY_TRY(scale(recorded, request.scale));
+  ASSAY_TRY(core::make_directories(request.output));
+
+  FilesResult result;
+  Generated generated;
+  const char* ending = request.format == ScheduleFormat::kBinary ? ".bin" : ".goal";
+  const fs::path path = request.output / (std::string(kName) + ending);
+  const Ranks ranks = [&](model::RankSink& sink) -> core::Status {
+    generated = ASSAY_TRY(generate(job, request.costs, request.generate, sink));
+    return {};
+  };
+  const auto num_ranks = static_cast<std::uint32_t>(job.gpus.size());
+  ASSAY_TRY(write_schedule(request, path, num_ranks, ranks, result.written));
+  generated.notes.generator = request.generator;
+  generated.notes.source = request.input.string();
+  ASSAY_TRY(model::write_notes(model::notes_path(path), generated.notes));
+  result.written.push_back(model::notes_path(path));
+
+  result.summary.title = "Schedule of " + request.input.string();
+  result.summary.tables.push_back(schedule_table(generated, request));
+  for (Table& table : describe(recorded).tables) {
+    if (table.name != "warnings" && table.name != "gpus") {
+      result.summary.tables.push_back(std::move(table));
+    }
+  }
+  result.warnings = job.warnings;
+  result.warnings.merge(generated.warnings);
+  return result;
+}
+
+}  // namespace assay::goal
