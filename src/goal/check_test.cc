@@ -78,6 +78,17 @@ TEST(Check, MatchesRepeatedTagsBySize) {
                           "repeated tag x2: rank 0: operation 2 sends 8 B to rank 1 with tag 0"));
 }
 
+TEST(Check, PairsWhatDiffersInSizeOneToOne) {
+  const CheckResult result =
+      check_two("send 8b to 1\nsend 9b to 1\nsend 8b to 1\n",
+                "recv 7b from 0\nrecv 7b from 0\nrecv 7b from 0\nrecv 7b from 0\n");
+  ASSERT_EQ(result.findings.size(), 3U);
+  EXPECT_EQ(result.findings[0].name, "unmatched receive");
+  EXPECT_EQ(result.findings[0].count, 1U);
+  EXPECT_EQ(result.findings[1].name, "size mismatch");
+  EXPECT_EQ(result.findings[1].count, 3U);
+}
+
 TEST(Check, CountsEachOfARepeatedMessage) {
   const CheckResult result =
       check_two("send 8b to 1\nsend 8b to 1\nsend 8b to 1\n", "recv 8b from 0\n");
