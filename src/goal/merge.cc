@@ -26,7 +26,7 @@ std::uint32_t most_tag(const model::Schedule& schedule) {
   for (const RankView& rank : schedule.ranks()) {
     for (const ScheduleOp& op : rank.ops) {
       if (op.kind != OpKind::kCalc && op.tag != model::kAnyTag)
-        most = std::max<std::uint32_t>(most, op.tag);
+        most = std::max(most, std::uint32_t{op.tag});
     }
   }
   return most;
