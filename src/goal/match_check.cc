@@ -230,8 +230,9 @@ class Matcher {
       }
       Waiting::Slot& send = sends[found->second.back()];
       findings_.add(FindingKind::kSizeMismatch, [&] {
-        return fmt::format("{}, but {} B are sent (rank {}, operation {})",
-                           describe_receive(rank, i), send.size, send.first.rank, send.first.op);
+        return fmt::format("rank {}: operation {} sends {} B, rank {}: operation {} takes {} B",
+                           send.first.rank, send.first.op, send.size, rank, i,
+                           std::uint64_t{op.size});
       });
       if (--send.count == 0) found->second.pop_back();
     }

@@ -87,7 +87,7 @@ std::string error_of(std::vector<MergeJob> jobs) {
 }
 
 TEST(Merge, RefusesWhatDoesNotFit) {
-  EXPECT_EQ(error_of({job(kPing, {1})}), "job has 2 ranks, but 1 places are named for it");
+  EXPECT_EQ(error_of({job(kPing, {1})}), "job has 2 ranks, but the places named for it are 1");
   EXPECT_EQ(error_of({job(kPing, {1, 1})}), "job: two of its ranks are placed on rank 1");
   const std::string many_cpus = "num_ranks 1\nrank 0 {\ncalc 1 cpu 127\n}\n";
   EXPECT_EQ(error_of({job(many_cpus), job(many_cpus, {0})}),
