@@ -253,9 +253,8 @@ class Matcher {
     findings_.add(
         FindingKind::kUnmatchedReceive,
         [&] {
-          return fmt::format(
-              "rank {}: {} receives from anybody or with any tag, but only {} such messages", rank,
-              wildcards_, taken);
+          return fmt::format("rank {}: {} wildcard receives, but {} messages for them", rank,
+                             wildcards_, taken);
         },
         wildcards_ - taken);
   }
