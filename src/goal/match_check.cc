@@ -6,6 +6,7 @@
 #include <bit>
 #include <iterator>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 namespace assay::goal {
@@ -58,8 +59,43 @@ std::uint64_t key_of(std::uint32_t source, std::uint32_t tag) {
   return std::uint64_t{source} << 32U | tag;
 }
 
-// The messages to one rank that have no receive yet, by source and tag: an open hash table with
-// linear probing, so that all sizes of a key lie in one run.
+// Fibonacci hashing: the upper bits of the product, by the golden ratio of 2^64.
+std::size_t home_of(std::uint64_t key, int bits) {
+  return bits == 0 ? 0 : key * 0x9E3779B97F4A7C15U >> static_cast<unsigned>(64 - bits);
+}
+
+// At least twice as many slots as keys, as a power of two.
+int table_bits(std::size_t keys) {
+  return static_cast<int>(std::bit_width(2 * keys));
+}
+
+// A set of keys: an open hash table with linear probing.
+class KeySet {
+ public:
+  void start(std::size_t keys) {
+    bits_ = table_bits(keys);
+    keys_.assign(std::size_t{1} << static_cast<unsigned>(bits_), kNone);
+  }
+
+  // False when the key is there already.
+  bool add(std::uint64_t key) {
+    std::size_t i = home_of(key, bits_);
+    for (; keys_[i] != kNone; i = (i + 1) & (keys_.size() - 1)) {
+      if (keys_[i] == key) return false;
+    }
+    keys_[i] = key;
+    return true;
+  }
+
+ private:
+  // No source is the last number of 32 bits: kAnyPeer.
+  static constexpr std::uint64_t kNone = 0xFFFFFFFFFFFFFFFF;
+
+  int bits_ = 0;
+  std::vector<std::uint64_t> keys_;
+};
+
+// The messages to one rank that have no receive yet, by source, tag and size.
 class Waiting {
  public:
   struct Slot {
@@ -71,43 +107,29 @@ class Waiting {
   };
 
   void start(std::size_t messages) {
-    const std::size_t needed = std::bit_ceil(2 * messages + 1);
-    slots_.assign(needed, {});
-    shift_ = 64 - std::countr_zero(needed);
+    bits_ = table_bits(messages);
+    slots_.assign(std::size_t{1} << static_cast<unsigned>(bits_), {});
   }
 
-  // True when the key was there before.
-  bool add(std::uint64_t key, std::uint64_t size, Message message) {
-    bool repeated = false;
-    for (std::size_t i = home(key);; i = next(i)) {
-      Slot& slot = slots_[i];
-      if (!slot.used) {
-        slot = {.key = key, .size = size, .count = 1, .first = message, .used = true};
-        return repeated;
-      }
-      if (slot.key != key) continue;
-      repeated = true;
-      if (slot.size != size) continue;
-      ++slot.count;
-      return true;
-    }
+  void add(std::uint64_t key, std::uint64_t size, Message message) {
+    Slot& slot = find(key, size);
+    if (!slot.used) slot = {.key = key, .size = size, .first = message, .used = true};
+    ++slot.count;
   }
 
-  // Takes away a message with this key and size.
+  // Takes away a message; false when there is none.
   bool take(std::uint64_t key, std::uint64_t size) {
-    return take_if(key, [&](const Slot& slot) { return slot.size == size; }) != nullptr;
+    Slot& slot = find(key, size);
+    if (slot.count == 0) return false;
+    --slot.count;
+    return true;
   }
 
-  // Takes away a message with this key; nothing when there is none.
-  const Slot* take_any_size(std::uint64_t key) {
-    return take_if(key, [](const Slot&) { return true; });
-  }
-
-  // The messages that are left.
+  // The messages that are left, in the order of ranks and operations.
   [[nodiscard]] std::vector<Slot> left() const {
     std::vector<Slot> left;
     std::copy_if(slots_.begin(), slots_.end(), std::back_inserter(left),
-                 [](const Slot& slot) { return slot.used && slot.count > 0; });
+                 [](const Slot& slot) { return slot.count > 0; });
     std::sort(left.begin(), left.end(), [](const Slot& a, const Slot& b) {
       return std::tie(a.first.rank, a.first.op) < std::tie(b.first.rank, b.first.op);
     });
@@ -115,26 +137,16 @@ class Waiting {
   }
 
  private:
-  template <class Accept>
-  const Slot* take_if(std::uint64_t key, const Accept& accept) {
-    for (std::size_t i = home(key); slots_[i].used; i = next(i)) {
-      Slot& slot = slots_[i];
-      if (slot.key != key || slot.count == 0 || !accept(slot)) continue;
-      --slot.count;
-      return &slot;
-    }
-    return nullptr;
+  // The slot of the message, or the free one where it belongs.
+  Slot& find(std::uint64_t key, std::uint64_t size) {
+    std::size_t i = home_of(key ^ std::rotl(size * 0xC2B2AE3D27D4EB4FU, 32), bits_);
+    while (slots_[i].used && (slots_[i].key != key || slots_[i].size != size))
+      i = (i + 1) & (slots_.size() - 1);
+    return slots_[i];
   }
-
-  // Fibonacci hashing: the upper bits of the product, by the golden ratio of 2^64.
-  [[nodiscard]] std::size_t home(std::uint64_t key) const {
-    return shift_ == 64 ? 0 : key * 0x9E3779B97F4A7C15U >> static_cast<unsigned>(shift_);
-  }
-
-  [[nodiscard]] std::size_t next(std::size_t i) const { return (i + 1) & (slots_.size() - 1); }
 
   std::vector<Slot> slots_;
-  int shift_ = 64;
+  int bits_ = 0;
 };
 
 class Matcher {
@@ -160,13 +172,16 @@ class Matcher {
   void fill(std::uint32_t rank) {
     const auto sends = sends_.to(rank);
     waiting_.start(sends.size());
+    keys_.start(sends.size());
     for (const Message& message : sends) {
       const ScheduleOp& op = op_of(message);
       if (message.rank == rank) {
         findings_.add(FindingKind::kSelfSend,
                       [&] { return fmt::format("rank {}: operation {}", rank, message.op); });
       }
-      if (waiting_.add(key_of(message.rank, op.tag), op.size, message)) {
+      const std::uint64_t key = key_of(message.rank, op.tag);
+      waiting_.add(key, op.size, message);
+      if (!keys_.add(key)) {
         findings_.add(FindingKind::kRepeatedTag, [&] { return describe_send(message); });
       }
     }
@@ -194,28 +209,39 @@ class Matcher {
 
   // What is left when every message that has its exact receive has gone.
   void settle(std::uint32_t rank) {
-    for (const std::uint32_t i : unmatched_) {
-      const ScheduleOp& op = schedule_.ranks()[rank].ops[i];
-      const Waiting::Slot* send = waiting_.take_any_size(key_of(op.peer, op.tag));
-      if (send != nullptr) {
-        findings_.add(FindingKind::kSizeMismatch, [&] {
-          return fmt::format("{}, but {} B are sent (rank {}, operation {})",
-                             describe_receive(rank, i), send->size, send->first.rank,
-                             send->first.op);
-        });
-      } else {
-        findings_.add(FindingKind::kUnmatchedReceive, [&] { return describe_receive(rank, i); });
-      }
-    }
-    settle_sends(rank);
+    std::vector<Waiting::Slot> sends = waiting_.left();
+    settle_receives(rank, sends);
+    settle_sends(rank, sends);
     unmatched_.clear();
     wildcards_ = 0;
   }
 
+  // A receive that lacks its send only because of the size uses up that one.
+  void settle_receives(std::uint32_t rank, std::vector<Waiting::Slot>& sends) {
+    std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_key;
+    for (std::size_t i = sends.size(); i-- > 0;)
+      by_key[sends[i].key].push_back(i);
+    for (const std::uint32_t i : unmatched_) {
+      const ScheduleOp& op = schedule_.ranks()[rank].ops[i];
+      const auto found = by_key.find(key_of(op.peer, op.tag));
+      if (found == by_key.end() || found->second.empty()) {
+        findings_.add(FindingKind::kUnmatchedReceive, [&] { return describe_receive(rank, i); });
+        continue;
+      }
+      Waiting::Slot& send = sends[found->second.back()];
+      findings_.add(FindingKind::kSizeMismatch, [&] {
+        return fmt::format("rank {}: operation {} sends {} B, rank {}: operation {} takes {} B",
+                           send.first.rank, send.first.op, send.size, rank, i,
+                           std::uint64_t{op.size});
+      });
+      if (--send.count == 0) found->second.pop_back();
+    }
+  }
+
   // Receives that take any message may take as many of these.
-  void settle_sends(std::uint32_t rank) {
+  void settle_sends(std::uint32_t rank, const std::vector<Waiting::Slot>& sends) {
     std::uint64_t taken = 0;
-    for (const Waiting::Slot& slot : waiting_.left()) {
+    for (const Waiting::Slot& slot : sends) {
       const std::uint64_t by_wildcards = std::min<std::uint64_t>(slot.count, wildcards_ - taken);
       taken += by_wildcards;
       if (slot.count == by_wildcards) continue;
@@ -223,17 +249,14 @@ class Matcher {
           FindingKind::kUnmatchedSend, [&] { return describe_send(slot.first); },
           slot.count - by_wildcards);
     }
-    if (taken < wildcards_) {
-      findings_.add(
-          FindingKind::kUnmatchedReceive,
-          [&] {
-            return fmt::format(
-                "rank {}: {} receives from anybody or with any tag, but only {} such "
-                "messages",
-                rank, wildcards_, taken);
-          },
-          wildcards_ - taken);
-    }
+    if (taken == wildcards_) return;
+    findings_.add(
+        FindingKind::kUnmatchedReceive,
+        [&] {
+          return fmt::format("rank {}: {} wildcard receives, but {} messages for them", rank,
+                             wildcards_, taken);
+        },
+        wildcards_ - taken);
   }
 
   [[nodiscard]] std::string describe_send(Message message) const {
@@ -253,6 +276,7 @@ class Matcher {
   Findings& findings_;
   Sends sends_;
   Waiting waiting_;
+  KeySet keys_;
   std::vector<std::uint32_t> unmatched_;  // receives of the rank without an exact send
   std::uint64_t wildcards_ = 0;           // of the rank
   std::uint64_t matched_ = 0;

@@ -26,7 +26,7 @@ std::uint32_t most_tag(const model::Schedule& schedule) {
   for (const RankView& rank : schedule.ranks()) {
     for (const ScheduleOp& op : rank.ops) {
       if (op.kind != OpKind::kCalc && op.tag != model::kAnyTag)
-        most = std::max<std::uint32_t>(most, op.tag);
+        most = std::max(most, std::uint32_t{op.tag});
     }
   }
   return most;
@@ -108,7 +108,7 @@ core::Status Merge::place(std::uint32_t job) {
       places.push_back(static_cast<std::uint32_t>(parts_.size() + rank));
   }
   if (places.size() != ranks) {
-    return core::Error{fmt::format("{} has {} ranks, but {} places are named for it",
+    return core::Error{fmt::format("{} has {} ranks, but the places named for it are {}",
                                    jobs_[job].name, ranks, places.size())};
   }
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {

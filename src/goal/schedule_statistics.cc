@@ -99,14 +99,14 @@ model::Table schedule_table(const model::Schedule& schedule, const Totals& total
 
 model::Table operations_table(const Totals& totals) {
   model::Table table{.name = "operations",
-                     .title = "Operations by kind, with the ranks that have least and most",
+                     .title = "Operations by kind; min and max are those of a rank",
                      .columns = {{.name = "kind"},
                                  {.name = "operations"},
-                                 {.name = "fewest_of_a_rank"},
-                                 {.name = "most_of_a_rank"},
+                                 {.name = "operations_min"},
+                                 {.name = "operations_max"},
                                  {.name = "total"},
-                                 {.name = "least_of_a_rank"},
-                                 {.name = "greatest_of_a_rank"},
+                                 {.name = "total_min"},
+                                 {.name = "total_max"},
                                  {.name = "unit"}}};
   const std::array<const char*, kKinds> names = {"send", "receive", "calculation"};
   for (std::size_t kind = 0; kind < kKinds; ++kind) {

@@ -86,7 +86,7 @@ class EdgeOrder {
                       const Call& call) {
     std::uint32_t place = op;
     for (const PackedIndex& dependent : dependents) {
-      place = std::max<std::uint32_t>(place, dependent.value);
+      place = std::max(place, std::uint32_t{dependent.value});
       call(place, Edge{op, dependent.value, word});
     }
   }

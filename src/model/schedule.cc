@@ -42,7 +42,7 @@ core::Status check_dependency_counts(const RankView& view, std::uint32_t rank) {
       for (const PackedIndex& dependent : list) {
         if (dependent.value >= counts.size()) {
           return bad_rank(rank, fmt::format("a dependent {} is no operation of the {}",
-                                            dependent.value, counts.size()));
+                                            std::uint32_t{dependent.value}, counts.size()));
         }
         ++counts[dependent.value];
       }

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -40,8 +41,7 @@ model::Table findings_table() {
                       {.name = "weight"},
                       {.name = "finding"},
                       {.name = "count"},
-                      {.name = "example"},
-                      {.name = "meaning"}}};
+                      {.name = "example"}}};
 }
 
 model::Cell count_cell(std::uint64_t count) {
@@ -52,8 +52,12 @@ void add_findings(model::Table& table, const std::string& file, const goal::Chec
   for (const goal::Finding& finding : result.findings) {
     const bool problem = finding.weight == goal::Weight::kProblem;
     for (const std::string& example : finding.examples) {
-      table.add_row({file, problem ? "problem" : "remark", finding.name, count_cell(finding.count),
-                     example, finding.meaning});
+      table.add_row(
+          {file, problem ? "problem" : "remark", finding.name, count_cell(finding.count), example});
+    }
+    const std::string note = finding.name + ": " + finding.meaning;
+    if (std::find(table.notes.begin(), table.notes.end(), note) == table.notes.end()) {
+      table.notes.push_back(note);
     }
   }
 }

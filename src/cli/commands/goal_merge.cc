@@ -119,7 +119,7 @@ class GoalMerge final : public Command {
     if (!quiet_) {
       const std::string tags =
           job.tag_offset > 0 ? fmt::format(", {} added to its tags", job.tag_offset) : "";
-      print_note(fmt::format("{}: on rank {}{}", input.string(), ranges(job.places), tags));
+      print_note(fmt::format("{}: on ranks {}{}", input.string(), ranges(job.places), tags));
     }
     if (job.ambiguous > 0) {
       print_warning(
