@@ -43,7 +43,7 @@ Topology topology_of(std::int32_t num_ranks) {
   std::vector<std::string> nodes;
   for (std::int32_t rank = 0; rank < num_ranks; ++rank)
     nodes.push_back(std::to_string(rank / 4));
-  return make_topology(communicator, nodes, warnings);
+  return make_topology(communicator, nodes, {}, warnings);
 }
 
 ChannelTask task_of(const Topology& topology, std::uint32_t channel, std::int32_t rank) {
@@ -272,7 +272,7 @@ TEST(Topology, DoubleBinaryTreesAreTrees) {
         communicator.channels.back() = links;
       }
       model::Warnings warnings;
-      make_topology(communicator, nodes, warnings);
+      make_topology(communicator, nodes, {}, warnings);
       EXPECT_TRUE(warnings.empty()) << num_nodes << " nodes: " << warnings.all()[0].reason;
     }
   }
@@ -301,7 +301,7 @@ TEST(Topology, BrokenRingsAreReplacedAndCounted) {
     link.ring_next = 1;
   communicator.channels.push_back(links);
   model::Warnings warnings;
-  const Topology topology = make_topology(communicator, {"a", "a", "a"}, warnings);
+  const Topology topology = make_topology(communicator, {"a", "a", "a"}, {}, warnings);
   EXPECT_EQ(topology.channel(0).links[2].ring_next, 0);
   ASSERT_EQ(warnings.all().size(), 2U);
   EXPECT_EQ(warnings.all()[0].example, "0x1 channel 0");

@@ -59,6 +59,7 @@ class Resolver {
     ASSAY_TRY(check_members());
     join_operations();
     ASSAY_TRY(leave_out_misfits());
+    find_routes();
     for (std::uint32_t i = 0; i < job_.communicators.size(); ++i)
       make_topology_of(i);
     make_shapes();
@@ -239,10 +240,21 @@ class Resolver {
     return nodes;
   }
 
+  void find_routes() {
+    routes_.assign(job_.communicators.size(), Routes{.rings = false, .trees = false});
+    for (std::size_t i = 0; i < resolved_.exchanges.size(); ++i) {
+      const Exchange& exchange = resolved_.exchanges[i];
+      const Operation& operation = job_.gpus[exchange.gpu].operations[exchange.operation];
+      Routes& routes = routes_[exchange.communicator];
+      routes.rings |= operation.algorithm == model::NcclAlgorithm::kRing;
+      routes.trees |= operation.algorithm == model::NcclAlgorithm::kTree;
+    }
+  }
+
   void make_topology_of(std::uint32_t communicator) {
     std::vector<std::string> nodes = nodes_of(communicator);
-    resolved_.topologies.push_back(
-        make_topology(job_.communicators[communicator], nodes, resolved_.warnings));
+    resolved_.topologies.push_back(make_topology(job_.communicators[communicator], nodes,
+                                                 routes_[communicator], resolved_.warnings));
     std::sort(nodes.begin(), nodes.end());
     const auto end = std::unique(nodes.begin(), nodes.end());
     num_nodes_.push_back(static_cast<std::uint32_t>(end - nodes.begin()));
@@ -358,6 +370,7 @@ class Resolver {
   std::vector<Members> members_;                         // by exchange
   std::vector<bool> keep_;                               // by exchange
   std::vector<std::vector<std::uint32_t>> exchange_of_;  // by GPU, operation
+  std::vector<Routes> routes_;                           // by communicator
   std::vector<std::uint32_t> num_nodes_;                 // by communicator
   std::map<std::vector<std::uint64_t>, std::uint32_t> shapes_;
 };

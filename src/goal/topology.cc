@@ -150,10 +150,11 @@ void link_trees(std::vector<ChannelLinks>& links,
 
 Topology make_topology(const model::Communicator& communicator,
                        const std::vector<std::string>& nodes,
+                       const Routes& routes,
                        model::Warnings& warnings) {
   Topology topology;
   topology.num_ranks = static_cast<std::uint32_t>(communicator.gpus.size());
-  if (communicator.channels.empty() && topology.num_ranks > 1) {
+  if (communicator.channels.empty() && topology.num_ranks > 1 && (routes.rings || routes.trees)) {
     warnings.add("no rings and trees recorded",
                  "rings taken in the order of the ranks, trees as NCCL builds them",
                  communicator.name);
@@ -164,18 +165,19 @@ Topology make_topology(const model::Communicator& communicator,
     if (channel < communicator.channels.size()) made.links = communicator.channels[channel];
     const bool recorded = made.links.size() == topology.num_ranks;
     made.links.resize(topology.num_ranks);
-    const auto complain = [&](const char* what, const char* effect) {
-      if (channel >= communicator.channels.size()) return;
+    const auto complain = [&](bool used, const char* what, const char* effect) {
+      if (!used || channel >= communicator.channels.size()) return;
       warnings.add(what, effect, fmt::format("{} channel {}", communicator.name, channel));
     };
     made.ring_index = recorded ? follow_ring(made.links) : std::vector<std::int32_t>{};
     if (made.ring_index.empty()) {
-      complain("a recorded ring does not visit every rank once", "taken in the order of the ranks");
+      complain(routes.rings, "a recorded ring does not visit every rank once",
+               "taken in the order of the ranks");
       link_identity_ring(made.links);
       made.ring_index = follow_ring(made.links);
     }
     if (!recorded || !is_tree(made.links)) {
-      complain("a recorded tree does not hold together", "taken as NCCL builds it");
+      complain(routes.trees, "a recorded tree does not hold together", "taken as NCCL builds it");
       link_trees(made.links, nodes, channel);
     }
     topology.channels.push_back(std::move(made));

@@ -26,10 +26,17 @@ struct Topology {
   }
 };
 
+// What the communicator's operations go by: only that is worth a warning.
+struct Routes {
+  bool rings = true;
+  bool trees = true;
+};
+
 // `nodes`: the node of each rank. Counts in `warnings` what was not recorded or does not hold
 // together.
 Topology make_topology(const model::Communicator& communicator,
                        const std::vector<std::string>& nodes,
+                       const Routes& routes,
                        model::Warnings& warnings);
 
 // NCCL's trees: a chain through the ranks of a node, a double binary tree over the first ranks of

@@ -59,9 +59,16 @@ std::string cut(const std::string& text, std::size_t width) {
   return std::string(first_characters(text, width - 1)) + kEllipsis;
 }
 
+// Numbers have units: that of the column stands behind its name unless it is in it.
+std::string header_of(const model::Column& column) {
+  const std::string name = one_line(column.name);
+  if (column.unit.empty() || name.find(column.unit) != std::string::npos) return name;
+  return fmt::format("{} ({})", name, column.unit);
+}
+
 TextColumn make_column(const model::Table& table, std::size_t position, std::size_t rows) {
   TextColumn column;
-  column.header = one_line(table.columns[position].name);
+  column.header = header_of(table.columns[position]);
   std::size_t content = 0;
   bool has_text = false;
   for (std::size_t row = 0; row < rows; ++row) {

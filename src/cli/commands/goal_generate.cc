@@ -44,6 +44,9 @@ class GoalGenerate final : public Command {
       return core::Error{"--costs and NPKit summaries (-s, -l) exclude each other"};
     }
     ASSAY_TRY(cost_choice(cost_choice_, seed_));
+    if (request_.generate.expand.intra_latency_ns < 0) {
+      return core::Error{"--intra-latency must not be negative"};
+    }
     return {};
   }
 
@@ -142,13 +145,12 @@ class GoalGenerate final : public Command {
                    "of --intra-node calc, in GB/s (1e9) into a GPU")
         ->type_name("GBPS")
         ->default_str("150")
-        ->check(CLI::PositiveNumber)
+        ->check(positive_number_problem)
         ->group(group);
     app.add_option("--intra-latency", request_.generate.expand.intra_latency_ns,
                    "of --intra-node calc, in ns a transfer")
         ->type_name("NS")
         ->default_str("0")
-        ->check(CLI::NonNegativeNumber)
         ->group(group);
   }
 
