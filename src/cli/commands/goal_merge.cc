@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/input_guard.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "goal/merge.h"
@@ -88,6 +89,7 @@ class GoalMerge final : public Command {
   }
 
   core::Result<Outcome> run() override {
+    ASSAY_TRY(refuse_to_replace(inputs_, output_));
     const goal::Merge merge = ASSAY_TRY(goal::Merge::plan(ASSAY_TRY(read_jobs())));
     const auto write = [&](model::RankSink& ranks) { return merge.write(ranks); };
     ASSAY_TRY(form_ == Form::kText

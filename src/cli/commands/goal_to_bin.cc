@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "cli/command.h"
+#include "cli/input_guard.h"
 #include "cli/options.h"
 #include "model/goal_text.h"
 #include "model/schedule_writer.h"
@@ -25,6 +26,7 @@ class GoalToBin final : public Command {
     auto text = ASSAY_TRY(model::GoalText::from_file(std::move(file), input_.string()));
     const std::filesystem::path output =
         output_.empty() ? std::filesystem::path(input_).replace_extension(".bin") : output_;
+    ASSAY_TRY(refuse_to_replace({&input_, 1}, output));
     ASSAY_TRY(model::write_binary_schedule(
         output, text.num_ranks(), [&](model::RankSink& ranks) { return text.read(ranks); }));
     return Outcome::kOk;

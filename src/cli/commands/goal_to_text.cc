@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "cli/command.h"
+#include "cli/input_guard.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "model/goal_text.h"
@@ -29,6 +30,7 @@ class GoalToText final : public Command {
     }
     const std::filesystem::path output =
         output_.empty() ? std::filesystem::path(input_).replace_extension(".goal") : output_;
+    ASSAY_TRY(refuse_to_replace({&input_, 1}, output));
     ASSAY_TRY(model::write_goal_text_file(output, schedule));
     return Outcome::kOk;
   }
