@@ -77,6 +77,16 @@ double median(std::span<const double> values) {
   return (*std::max_element(sorted.begin(), middle) + *middle) / 2;
 }
 
+double quantile(std::span<const double> values, double part) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const double place = part * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
 double minimum(std::span<const double> values) {
   return values.empty() ? kNaN : *std::min_element(values.begin(), values.end());
 }

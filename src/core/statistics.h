@@ -9,6 +9,8 @@ namespace assay::core {
 double sum(std::span<const double> values);
 double mean(std::span<const double> values);
 double median(std::span<const double> values);
+// Between the two nearest values, by their distance (R's type 7); `part` is in [0, 1].
+double quantile(std::span<const double> values, double part);
 double minimum(std::span<const double> values);
 double maximum(std::span<const double> values);
 

@@ -127,9 +127,10 @@ std::uint64_t CostCurve::duration_ns(std::uint64_t bytes,
 Costs costs_from_lines(const LineCosts& lines, std::string source) {
   Costs costs;
   costs.source = std::move(source);
-  for (std::size_t row = 0; row < lines.size(); ++row) {
-    for (std::size_t work = 0; work < lines[row].size(); ++work) {
-      const LineCost& line = lines[row][work];
+  costs.launch_ns = static_cast<std::uint64_t>(std::llround(lines.launch_ns));
+  for (std::size_t row = 0; row < lines.lines.size(); ++row) {
+    for (std::size_t work = 0; work < lines.lines[row].size(); ++work) {
+      const LineCost& line = lines.lines[row][work];
       costs.curves[row][work] = CostCurve::line(line.latency_ns, line.ns_per_byte);
     }
   }
@@ -156,9 +157,18 @@ core::Result<LineCosts> read_line_costs(const fs::path& file) {
   const auto failed = [&](const std::string& what) {
     return core::Error{fmt::format("{}: {}", file.string(), what)};
   };
+  const auto number = [](const Json& object, const char* field) {
+    const bool known = object.is_object() && object.contains(field) && object[field].is_number();
+    return known ? object[field].get<double>() : std::nan("");
+  };
   if (!json.is_object() || !json.contains("costs")) return failed("has no \"costs\"");
-  LineCosts lines = default_costs();
+  LineCosts costs = default_costs();
   for (const auto& [name, works] : json["costs"].items()) {
+    if (name == "launch_ns") {
+      costs.launch_ns = number(json["costs"], "launch_ns");
+      if (!(costs.launch_ns >= 0)) return failed("launch_ns must be a number from 0");
+      continue;
+    }
     const auto protocol = model::nccl_protocol(name);
     if (!protocol || *protocol == NcclProtocol::kNone || !works.is_object()) {
       return failed(fmt::format("'{}' is no protocol with costs; LL, LL128, SIMPLE are", name));
@@ -166,20 +176,29 @@ core::Result<LineCosts> read_line_costs(const fs::path& file) {
     for (std::size_t work = 0; work < kWorkNames.size(); ++work) {
       if (!works.contains(kWorkNames[work])) continue;
       const Json& line = works[kWorkNames[work]];
-      const auto number = [&](const char* field) {
-        return line.is_object() && line.contains(field) && line[field].is_number()
-                   ? line[field].get<double>()
-                   : std::nan("");
-      };
-      LineCost& cost = lines[static_cast<std::size_t>(*protocol)][work];
-      cost = {number("latency_ns"), number("ns_per_byte")};
+      LineCost& cost = costs.lines[static_cast<std::size_t>(*protocol)][work];
+      cost = {number(line, "latency_ns"), number(line, "ns_per_byte")};
       if (!(cost.latency_ns >= 0 && cost.ns_per_byte >= 0)) {
         return failed(fmt::format("{} {}: latency_ns and ns_per_byte must be numbers from 0", name,
                                   kWorkNames[work]));
       }
     }
   }
-  return lines;
+  return costs;
+}
+
+std::string line_costs_json(const LineCosts& costs) {
+  std::string text = fmt::format("{{\n    \"launch_ns\": {:.6g}", costs.launch_ns);
+  for (std::size_t row = 0; row < costs.lines.size(); ++row) {
+    text += fmt::format(",\n    \"{}\": {{", name_of(static_cast<NcclProtocol>(row)));
+    for (std::size_t work = 0; work < kWorkNames.size(); ++work) {
+      const LineCost& line = costs.lines[row][work];
+      text += fmt::format("{}\n      \"{}\": {{\"latency_ns\": {:.6g}, \"ns_per_byte\": {:.6g}}}",
+                          work > 0 ? "," : "", kWorkNames[work], line.latency_ns, line.ns_per_byte);
+    }
+    text += "\n    }";
+  }
+  return text + "\n  }";
 }
 
 }  // namespace assay::goal

@@ -50,6 +50,8 @@ class CostCurve {
 
 struct Costs {
   std::string source;  // for people
+  // From the start of a kernel to its first step and from its last to its end.
+  std::uint64_t launch_ns = 0;
   CostChoice choice;
   // By protocol (LL, LL128, SIMPLE), then by Work.
   std::array<std::array<CostCurve, 3>, 3> curves;
@@ -69,8 +71,12 @@ struct LineCost {
   double ns_per_byte = 0;
 };
 
-// By protocol, then by Work. What `assay simulate fit` varies.
-using LineCosts = std::array<std::array<LineCost, 3>, 3>;
+// What `assay simulate fit` finds.
+struct LineCosts {
+  double launch_ns = 0;
+  // By protocol, then by Work.
+  std::array<std::array<LineCost, 3>, 3> lines;
+};
 
 // Fitted on 8 H200 with NVLink, NCCL 2.28.
 const LineCosts& default_costs();
@@ -81,7 +87,12 @@ Costs costs_from_lines(const LineCosts& lines, std::string source);
 core::Result<Costs> read_npkit(const std::optional<std::filesystem::path>& simple,
                                const std::optional<std::filesystem::path>& ll);
 
-// The "costs" of a parameter file: {"SIMPLE": {"copy": {"latency_ns": …, "ns_per_byte": …}, …}}.
+// The "costs" of a parameter file:
+//   {"launch_ns": …, "SIMPLE": {"copy": {"latency_ns": …, "ns_per_byte": …}, "reduce": …,
+//    "reduce_copy": …}, "LL": …, "LL128": …}
 core::Result<LineCosts> read_line_costs(const std::filesystem::path& file);
+
+// That object as JSON, indented by two for a file of several.
+std::string line_costs_json(const LineCosts& costs);
 
 }  // namespace assay::goal

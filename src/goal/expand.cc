@@ -124,8 +124,8 @@ class GpuExpansion {
     std::int64_t before_ns = start_ns;
     ends_.clear();
     for (const Launch& launch : chain.launches) {
-      const std::uint32_t join =
-          builder_.calc(gap(before_ns, launch.start_ns), {cpu(chain.first_cpu), 0});
+      const std::uint32_t join = builder_.calc(gap(before_ns, launch.start_ns) + costs_.launch_ns,
+                                               {cpu(chain.first_cpu), 0});
       for (const std::uint32_t end : ends_)
         builder_.require_finish(join, end);
       ends_.clear();

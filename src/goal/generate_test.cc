@@ -39,7 +39,8 @@ struct Made {
 
 core::Result<Made> make(const Job& job, const GenerateOptions& options = {}) {
   Kept kept;
-  const Costs costs = costs_from_lines(default_costs(), "defaults");
+  Costs costs = costs_from_lines(default_costs(), "defaults");
+  costs.launch_ns = 0;
   Generated generated = ASSAY_TRY(generate(job, costs, options, kept));
   auto schedule =
       ASSAY_TRY(model::Schedule::from_bytes(model::binary_schedule(kept.ranks()), "test"));

@@ -1,0 +1,181 @@
+#include "goal/validate.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "core/parallel.h"
+#include "core/statistics.h"
+#include "goal/expand.h"
+#include "model/schedule_writer.h"
+
+namespace assay::goal {
+namespace {
+
+using model::Table;
+
+double median(const std::vector<std::int64_t>& values) {
+  const std::vector<double> numbers(values.begin(), values.end());
+  return core::median(numbers);
+}
+
+std::vector<std::uint32_t> number_nodes(const model::Job& job) {
+  std::map<std::string, std::uint32_t> numbers;
+  std::vector<std::uint32_t> nodes;
+  for (const model::JobGpu& gpu : job.gpus) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    nodes.push_back(numbers.emplace(gpu.node, next).first->second);
+  }
+  return nodes;
+}
+
+struct Compared {
+  const UnitModel* model = nullptr;
+  double simulated_ns = 0;
+
+  [[nodiscard]] double error_percent() const {
+    return 100 * (simulated_ns / model->measured_median_ns() - 1);
+  }
+};
+
+Table operations_table(const std::vector<Compared>& compared) {
+  Table table{.name = "operations",
+              .title = "Each kind and size of operation, simulated alone",
+              .columns = {{.name = "function"},
+                          {.name = "algorithm"},
+                          {.name = "protocol"},
+                          {.name = "GPUs"},
+                          {.name = "nodes"},
+                          {.name = "channels"},
+                          {.name = "size", .unit = "B"},
+                          {.name = "seen"},
+                          {.name = "measured", .unit = "us"},
+                          {.name = "p10", .unit = "us"},
+                          {.name = "p90", .unit = "us"},
+                          {.name = "simulated", .unit = "us"},
+                          {.name = "error", .unit = "%"}}};
+  for (const Compared& row : compared) {
+    const Unit& unit = row.model->unit();
+    std::vector<double> times(unit.measured_ns.begin(), unit.measured_ns.end());
+    const auto us = [](double ns) { return model::Cell(ns / 1000); };
+    table.add_row(
+        {unit.function, std::string(name_of(unit.algorithm)), std::string(name_of(unit.protocol)),
+         std::int64_t{unit.num_gpus}, std::int64_t{unit.num_nodes}, std::int64_t{unit.num_channels},
+         static_cast<std::int64_t>(unit.bytes), static_cast<std::int64_t>(unit.measured_ns.size()),
+         us(row.model->measured_median_ns()), us(core::quantile(times, 0.1)),
+         us(core::quantile(times, 0.9)), us(row.simulated_ns), row.error_percent()});
+  }
+  return table;
+}
+
+Table errors_table(const std::vector<Compared>& compared) {
+  Table table{.name = "errors",
+              .title = "Error of the simulated time: (simulated - measured) / measured",
+              .columns = {{.name = "function"},
+                          {.name = "algorithm"},
+                          {.name = "protocol"},
+                          {.name = "sizes"},
+                          {.name = "seen"},
+                          {.name = "median", .unit = "%"},
+                          {.name = "median of |error|", .unit = "%"},
+                          {.name = "p90 of |error|", .unit = "%"},
+                          {.name = "largest", .unit = "%"}}};
+  using Kind = std::tuple<std::string, std::string, std::string>;
+  std::map<Kind, std::vector<const Compared*>> kinds;
+  for (const Compared& row : compared) {
+    const Unit& unit = row.model->unit();
+    kinds[{unit.function, std::string(name_of(unit.algorithm)),
+           std::string(name_of(unit.protocol))}]
+        .push_back(&row);
+    kinds[{"all", "", ""}].push_back(&row);
+  }
+  for (const auto& [kind, rows] : kinds) {
+    std::vector<double> errors;
+    std::vector<double> sizes;
+    std::size_t seen = 0;
+    for (const Compared* row : rows) {
+      errors.push_back(row->error_percent());
+      sizes.push_back(std::fabs(errors.back()));
+      seen += row->model->unit().measured_ns.size();
+    }
+    const auto largest = std::max_element(errors.begin(), errors.end(), [](double a, double b) {
+      return std::fabs(a) < std::fabs(b);
+    });
+    table.add_row({std::get<0>(kind), std::get<1>(kind), std::get<2>(kind),
+                   static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(seen),
+                   core::quantile(errors, 0.5), core::quantile(sizes, 0.5),
+                   core::quantile(sizes, 0.9), *largest});
+  }
+  return table;
+}
+
+}  // namespace
+
+core::Result<UnitModel> UnitModel::make(const Unit& unit) {
+  UnitModel made;
+  made.unit_ = &unit;
+  made.resolved_ = ASSAY_TRY(resolve(unit.job, Misfits::kLeaveOut));
+  const std::vector<Parallelism> parallelism = find_parallelism(made.resolved_);
+  made.tags_ = ASSAY_TRY(plan_tags(made.resolved_, parallelism, {.layout = "none", .threads = 1}));
+  made.node_of_rank_ = number_nodes(unit.job);
+  made.measured_median_ns_ = median(unit.measured_ns);
+  return made;
+}
+
+core::Result<std::int64_t> UnitModel::simulated_ns(const Costs& costs,
+                                                   const Links& links,
+                                                   const Simulate& simulate) const {
+  const Expander expander(resolved_, tags_, costs, {});
+  std::vector<model::RankImage> ranks;
+  model::RankBuilder builder;
+  model::Warnings warnings;
+  for (std::uint32_t gpu = 0; gpu < resolved_.gpus.size(); ++gpu) {
+    expander.expand(gpu, builder, warnings);
+    ranks.push_back(builder.finish());
+  }
+  const auto schedule =
+      ASSAY_TRY(model::Schedule::from_bytes(model::binary_schedule(ranks), unit_->function));
+  return simulate(schedule, node_of_rank_, links);
+}
+
+core::Result<std::vector<UnitModel>> unit_models(const std::vector<Unit>& units) {
+  std::vector<UnitModel> models;
+  for (const Unit& unit : units) {
+    // Without a time there is nothing to compare.
+    if (median(unit.measured_ns) > 0) models.push_back(ASSAY_TRY(UnitModel::make(unit)));
+  }
+  if (!models.empty()) return models;
+  return core::Error{"no operation of the recording has a measured time"};
+}
+
+core::Result<model::Book> validate(const std::vector<UnitModel>& units,
+                                   const Costs& costs,
+                                   const Links& links,
+                                   const Simulate& simulate,
+                                   unsigned threads) {
+  std::vector<std::optional<core::Result<std::int64_t>>> times(units.size());
+  core::parallel_for(units.size(), threads, [&](std::size_t i) {
+    times[i].emplace(units[i].simulated_ns(costs, links, simulate));
+  });
+  std::vector<Compared> compared;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    compared.push_back({&units[i], static_cast<double>(ASSAY_TRY(std::move(*times[i])))});
+  }
+  std::sort(compared.begin(), compared.end(), [](const Compared& a, const Compared& b) {
+    const auto key = [](const Compared& row) {
+      const Unit& unit = row.model->unit();
+      return std::tie(unit.function, unit.algorithm, unit.protocol, unit.num_gpus, unit.bytes);
+    };
+    return key(a) < key(b);
+  });
+  model::Book book{.title = "Measured and simulated operations"};
+  book.tables.push_back(errors_table(compared));
+  book.tables.push_back(operations_table(compared));
+  return book;
+}
+
+}  // namespace assay::goal

@@ -1,0 +1,63 @@
+// How well the graphs stand for what NCCL did: every kind and size of operation simulated alone,
+// beside the times that were measured.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/result.h"
+#include "goal/costs.h"
+#include "goal/tags.h"
+#include "goal/unit.h"
+#include "model/loggops.h"
+#include "model/schedule.h"
+#include "model/table.h"
+
+namespace assay::goal {
+
+// Links within a node and between nodes.
+struct Links {
+  model::LogGops intra;
+  model::LogGops inter;
+};
+
+// Runs a schedule; rank r is on node node_of_rank[r]. The time of its last operation, in ns. May be
+// called from several threads.
+using Simulate =
+    std::function<core::Result<std::int64_t>(const model::Schedule& schedule,
+                                             const std::vector<std::uint32_t>& node_of_rank,
+                                             const Links& links)>;
+
+// A unit that is expanded and simulated again and again under changing parameters.
+class UnitModel {
+ public:
+  // The unit must outlive the model.
+  static core::Result<UnitModel> make(const Unit& unit);
+
+  core::Result<std::int64_t> simulated_ns(const Costs& costs,
+                                          const Links& links,
+                                          const Simulate& simulate) const;
+
+  [[nodiscard]] const Unit& unit() const { return *unit_; }
+
+  [[nodiscard]] double measured_median_ns() const { return measured_median_ns_; }
+
+ private:
+  const Unit* unit_ = nullptr;
+  Resolved resolved_;
+  TagPlan tags_;
+  std::vector<std::uint32_t> node_of_rank_;
+  double measured_median_ns_ = 0;
+};
+
+core::Result<std::vector<UnitModel>> unit_models(const std::vector<Unit>& units);
+
+// Tables "errors" (by function, algorithm and protocol) and "operations" (each kind and size).
+core::Result<model::Book> validate(const std::vector<UnitModel>& units,
+                                   const Costs& costs,
+                                   const Links& links,
+                                   const Simulate& simulate,
+                                   unsigned threads);
+
+}  // namespace assay::goal
