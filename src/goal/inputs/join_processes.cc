@@ -71,20 +71,37 @@ std::string largest_communicator(const Processes& processes) {
   return largest == sizes.end() ? "" : largest->first;
 }
 
-std::int64_t rank_in(const ProcessRecording& process, const std::string& communicator) {
+// -1 when the process has none or does not know it.
+std::int32_t rank_in(const ProcessRecording& process, const std::string& communicator) {
   for (const CommunicatorView& view : process.communicators) {
     if (view.name == communicator && view.rank >= 0) return view.rank;
   }
-  return std::numeric_limits<std::int64_t>::max();
+  return -1;
+}
+
+// The nodes all of whose processes have a rank in the communicator.
+std::set<std::string> covered_nodes(const Processes& processes, const std::string& communicator) {
+  std::set<std::string> covered;
+  for (const ProcessRecording& process : processes)
+    covered.insert(process.gpu.node);
+  for (const ProcessRecording& process : processes) {
+    if (rank_in(process, communicator) < 0) covered.erase(process.gpu.node);
+  }
+  return covered;
 }
 
 void sort_processes(Processes& processes) {
   const std::string world = largest_communicator(processes);
+  const std::set<std::string> ranked = covered_nodes(processes, world);
+  const auto key = [&](const ProcessRecording& process) {
+    const bool by_rank = ranked.count(process.gpu.node) > 0;
+    return std::tuple(by_rank ? rank_in(process, world) : 0, process.gpu.device,
+                      process.gpu.process_id);
+  };
   std::stable_sort(processes.begin(), processes.end(),
                    [&](const ProcessRecording& a, const ProcessRecording& b) {
                      if (a.gpu.node != b.gpu.node) return less_by_number(a.gpu.node, b.gpu.node);
-                     return std::pair(rank_in(a, world), a.gpu.process_id) <
-                            std::pair(rank_in(b, world), b.gpu.process_id);
+                     return key(a) < key(b);
                    });
 }
 

@@ -194,6 +194,7 @@ class LogReader {
     communicator->rank = rank;
     if (num_ranks > 0) communicator->num_ranks = num_ranks;
     number_after(message, " nNodes ", communicator->num_nodes);
+    number_after(message, " localRank ", communicator->own.local_rank);
     number_after(message, " cudaDev ", communicator->own.device);
     const std::string_view id = word_after(message, " commId ");
     if (!id.empty()) communicator->name = id;
