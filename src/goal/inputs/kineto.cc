@@ -168,8 +168,9 @@ core::Result<model::Job> read_kineto(const std::vector<fs::path>& files,
       process.communicators[g].name = found->second;
     }
     process.gpu.node = node_of(traces[i], logged, warnings);
+    const std::string host = host_of_node(process.gpu.node);
     process.gpu.clock =
-        clocks.emplace(process.gpu.node, static_cast<std::uint32_t>(clocks.size())).first->second;
+        clocks.emplace(host, static_cast<std::uint32_t>(clocks.size())).first->second;
     processes.push_back(std::move(process));
   }
   model::Job job = join_processes(std::move(processes));

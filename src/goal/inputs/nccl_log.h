@@ -56,6 +56,9 @@ core::Result<NcclLog> read_nccl_logs(const std::vector<std::filesystem::path>& f
 // (NCCL_HOSTID), "host/0", "host/1", … by NCCL's numbering of the ranks of a node.
 std::map<std::int32_t, std::string> logged_nodes(const LoggedCommunicator& communicator);
 
+// The host of such a node, which is what has a clock.
+std::string host_of_node(const std::string& node);
+
 bool is_nccl_log(const std::filesystem::path& file);
 
 // Gives every communicator of the job that has no channels those that the log knows by its name.

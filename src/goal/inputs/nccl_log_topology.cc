@@ -86,6 +86,10 @@ std::map<std::int32_t, std::string> logged_nodes(const LoggedCommunicator& commu
   return nodes;
 }
 
+std::string host_of_node(const std::string& node) {
+  return node.substr(0, node.find('/'));
+}
+
 void add_topology(const NcclLog& log, model::Job& job) {
   for (model::Communicator& communicator : job.communicators) {
     if (!communicator.channels.empty()) continue;

@@ -42,7 +42,7 @@ struct Event {
   std::int64_t parent = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;  // of the call: count x element size
   std::string stream = {};
 };
 
@@ -106,7 +106,7 @@ class EventReader {
       events_[integer(event, "id")] = {.parent = integer(event, "parent"),
                                        .start_ns = integer(event, "t0"),
                                        .end_ns = integer(event, "t1"),
-                                       .count = static_cast<std::uint64_t>(integer(event, "count")),
+                                       .bytes = bytes_of_call(event),
                                        .stream = text(event, "stream")};
     } else if (type == kCollective || type == kPointToPoint) {
       add_operation(type, event);
@@ -114,6 +114,11 @@ class EventReader {
       add_channel(event);
     }
     return simdjson::SUCCESS;
+  }
+
+  static std::uint64_t bytes_of_call(const Element& event) {
+    const std::uint64_t element_bytes = model::nccl_element_bytes(text(event, "dt"));
+    return static_cast<std::uint64_t>(integer(event, "count")) * element_bytes;
   }
 
   void add_communicator(const Element& event) {
@@ -143,8 +148,7 @@ class EventReader {
     operation.communicator = view_of(text(event, "comm"));
     operation.stream = stream_of(api.stream);
     operation.element_bytes = std::max(model::nccl_element_bytes(text(event, "dt")), 1U);
-    // The call's count is in elements; that of the collective is in bytes for some functions.
-    operation.bytes = api.count * operation.element_bytes;
+    operation.bytes = api.bytes;
     operation.num_channels = static_cast<std::uint32_t>(integer(event, "nch"));
     operation.group = plan_of(api, operation.communicator);
     if (type == kPointToPoint) {
@@ -286,8 +290,9 @@ core::Result<model::Job> read_profiler_events(const std::vector<fs::path>& files
     std::optional<ProcessRecording> process = std::move(*result).value();
     if (!process) continue;
     process->gpu.node = node_in(log, *process);
+    const std::string host = host_of_node(process->gpu.node);
     process->gpu.clock =
-        clocks.emplace(process->gpu.node, static_cast<std::uint32_t>(clocks.size())).first->second;
+        clocks.emplace(host, static_cast<std::uint32_t>(clocks.size())).first->second;
     processes.push_back(std::move(*process));
   }
   if (processes.empty()) {
