@@ -52,6 +52,23 @@ TEST(JoinProcesses, MissingAndDoubtfulRanksAreCounted) {
   EXPECT_EQ(job.warnings.all()[2].count, 2);
 }
 
+TEST(JoinProcesses, ImpossibleRanksAreLeftOut) {
+  ProcessRecording first = process("n", 1, 0, 2);
+  first.gpu.operations.resize(3);
+  first.gpu.operations[1].function = model::NcclFunction::kSend;
+  first.gpu.operations[1].peer = 2;
+  first.gpu.operations[2].root = 1;
+  first.communicators[0].channels.resize(1);
+  first.communicators[0].channels[0].ring_next = 9;
+  const model::Job job = join_processes({first, process("n", 2, 1, 2)});
+  EXPECT_EQ(job.gpus[0].operations.size(), 2U);
+  EXPECT_EQ(job.communicators[0].channels[0][0].ring_next, -1);
+  EXPECT_FALSE(job.warnings.empty());
+
+  const model::Job huge = join_processes({process("n", 1, 0, 4000000000U)});
+  EXPECT_EQ(huge.communicators[0].gpus.size(), 1U);
+}
+
 TEST(LessByNumber, OrdersNumbersByTheirSize) {
   EXPECT_TRUE(less_by_number("nid9", "nid10"));
   EXPECT_FALSE(less_by_number("nid10", "nid9"));

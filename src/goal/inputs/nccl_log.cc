@@ -209,7 +209,7 @@ class LogReader {
   }
 
   static model::ChannelLinks* links_of(std::uint32_t channel, ProcessCommunicator& communicator) {
-    constexpr std::uint32_t kMostChannels = 1024;  // NCCL has at most 64
+    constexpr std::uint32_t kMostChannels = 64;  // NCCL's own limit
     if (channel >= kMostChannels) return nullptr;
     auto& channels = communicator.own.channels;
     if (channels.size() <= channel) channels.resize(channel + 1);
