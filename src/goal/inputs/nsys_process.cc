@@ -123,7 +123,6 @@ std::uint32_t NsysProcess::plan_of(Thread& thread,
                      .stream = operation.stream,
                      .call_ns = call_ns});
   }
-  ++plans[*found].num_operations;
   plans[*found].functions |= kernel_functions(operation.function);
   return *found;
 }

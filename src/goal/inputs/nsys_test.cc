@@ -210,6 +210,7 @@ TEST_F(Nsys, TheWindowCutsAfterSequencesAreCounted) {
   EXPECT_EQ(job.gpus[0].operations[0].start_ns, 200);
   EXPECT_EQ(job.gpus[0].window_start_ns, 30);
   EXPECT_EQ(job.gpus[0].window_end_ns, 250);
+  EXPECT_EQ(job.matches.by_order, 1U);
 }
 
 TEST_F(Nsys, TextsMayBeIdsAndRowsOutOfOrder) {
