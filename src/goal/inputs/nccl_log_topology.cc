@@ -96,8 +96,8 @@ void add_topology(const NcclLog& log, model::Job& job) {
     const LoggedCommunicator* logged = find_by_name(log, communicator.name);
     if (logged == nullptr) logged = find_by_members(log, communicator, job);
     if (logged == nullptr) {
-      job.warnings.add("communicators that the NCCL logs do not know", "without rings and trees",
-                       communicator.name);
+      job.warnings.add("communicators whose rings no NCCL log tells",
+                       "left without rings and trees", communicator.name);
       continue;
     }
     for (const auto& [rank, facts] : logged->ranks) {
