@@ -16,6 +16,8 @@ namespace {
 
 using Processes = std::vector<ProcessRecording>;
 
+constexpr std::uint32_t kMostRanks = 1U << 17U;  // more only in a damaged recording
+
 std::string_view digits_at(std::string_view text, std::size_t position) {
   std::size_t end = position;
   while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0)
@@ -71,20 +73,37 @@ std::string largest_communicator(const Processes& processes) {
   return largest == sizes.end() ? "" : largest->first;
 }
 
-std::int64_t rank_in(const ProcessRecording& process, const std::string& communicator) {
+// -1 when the process has none or does not know it.
+std::int32_t rank_in(const ProcessRecording& process, const std::string& communicator) {
   for (const CommunicatorView& view : process.communicators) {
     if (view.name == communicator && view.rank >= 0) return view.rank;
   }
-  return std::numeric_limits<std::int64_t>::max();
+  return -1;
+}
+
+// The nodes all of whose processes have a rank in the communicator.
+std::set<std::string> covered_nodes(const Processes& processes, const std::string& communicator) {
+  std::set<std::string> covered;
+  for (const ProcessRecording& process : processes)
+    covered.insert(process.gpu.node);
+  for (const ProcessRecording& process : processes) {
+    if (rank_in(process, communicator) < 0) covered.erase(process.gpu.node);
+  }
+  return covered;
 }
 
 void sort_processes(Processes& processes) {
   const std::string world = largest_communicator(processes);
+  const std::set<std::string> ranked = covered_nodes(processes, world);
+  const auto key = [&](const ProcessRecording& process) {
+    const bool by_rank = ranked.count(process.gpu.node) > 0;
+    return std::tuple(by_rank ? rank_in(process, world) : 0, process.gpu.device,
+                      process.gpu.process_id);
+  };
   std::stable_sort(processes.begin(), processes.end(),
                    [&](const ProcessRecording& a, const ProcessRecording& b) {
                      if (a.gpu.node != b.gpu.node) return less_by_number(a.gpu.node, b.gpu.node);
-                     return std::pair(rank_in(a, world), a.gpu.process_id) <
-                            std::pair(rank_in(b, world), b.gpu.process_id);
+                     return key(a) < key(b);
                    });
 }
 
@@ -111,6 +130,8 @@ class Joiner {
     gather();
     for (std::size_t i = 0; i < gathered_.size(); ++i)
       make_communicator(i);
+    for (ProcessRecording& process : processes_)
+      drop_impossible(process);
     for (ProcessRecording& process : processes_) {
       job_.matches.by_correlation += process.matches.by_correlation;
       job_.matches.by_order += process.matches.by_order;
@@ -135,8 +156,9 @@ class Joiner {
       for (model::Operation& operation : process.gpu.operations) {
         operation.communicator = index_of[operation.communicator];
         Gathered& used = gathered_[operation.communicator];
-        const std::int32_t named = std::max(operation.root, operation.peer) + 1;
-        used.highest_named = std::max(used.highest_named, static_cast<std::uint32_t>(named));
+        const std::int64_t named = std::max<std::int64_t>(operation.root, operation.peer) + 1;
+        used.highest_named = std::max(used.highest_named,
+                                      static_cast<std::uint32_t>(std::max<std::int64_t>(named, 0)));
       }
     }
   }
@@ -160,6 +182,12 @@ class Joiner {
                         communicator.name);
       gathered.num_ranks = std::max(num_members, gathered.highest_named);
     }
+    if (gathered.num_ranks > kMostRanks) {
+      job_.warnings.add("communicators of more ranks than any job has",
+                        "only the GPUs that used it count",
+                        fmt::format("{}: {} ranks", communicator.name, gathered.num_ranks));
+      gathered.num_ranks = num_members;
+    }
     communicator.gpus.assign(std::max(gathered.num_ranks, 1U), model::kNoGpu);
     place_known(gathered, communicator);
     place_unknown(gathered, communicator);
@@ -172,6 +200,24 @@ class Joiner {
           fmt::format("{} of the {} of {}", missing, communicator.gpus.size(), communicator.name),
           missing);
     }
+  }
+
+  // Later stages rely on it that every peer and root is a rank of the communicator.
+  void drop_impossible(ProcessRecording& process) {
+    auto& operations = process.gpu.operations;
+    const auto impossible = [&](const model::Operation& operation) {
+      const std::size_t num_ranks = job_.communicators[operation.communicator].gpus.size();
+      const auto outside = [&](std::int32_t rank) {
+        return rank < -1 || (rank >= 0 && static_cast<std::size_t>(rank) >= num_ranks);
+      };
+      const bool no_peer = model::is_point_to_point(operation.function) && operation.peer < 0;
+      return no_peer || outside(operation.peer) || outside(operation.root);
+    };
+    const auto kept = std::remove_if(operations.begin(), operations.end(), impossible);
+    if (kept == operations.end()) return;
+    job_.warnings.add("operations that name a rank which their communicator lacks", "left out",
+                      place_of(process), operations.end() - kept);
+    operations.erase(kept, operations.end());
   }
 
   void place_known(const Gathered& gathered, model::Communicator& communicator) {

@@ -3,86 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <deque>
 #include <optional>
 #include <string_view>
 
 #include "goal/inputs/lines.h"
+#include "goal/inputs/nccl_log_line.h"
 
 namespace assay::goal {
 namespace {
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-// Reads the number right at the front and removes it: decimal, or hexadecimal after 0x.
-template <class Integer>
-bool take_number(std::string_view& text, Integer& value) {
-  const int base = text.substr(0, 2) == "0x" ? 16 : 10;
-  if (base == 16) text.remove_prefix(2);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc()) return false;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return true;
-}
-
-bool take_text(std::string_view& text, std::string_view expected) {
-  if (text.substr(0, expected.size()) != expected) return false;
-  text.remove_prefix(expected.size());
-  return true;
-}
-
-// The number after the first occurrence of `key`.
-template <class Integer>
-bool number_after(std::string_view text, std::string_view key, Integer& value) {
-  const std::size_t found = text.find(key);
-  if (found == std::string_view::npos) return false;
-  text.remove_prefix(found + key.size());
-  return take_number(text, value);
-}
-
-std::string_view word_after(std::string_view text, std::string_view key) {
-  const std::size_t found = text.find(key);
-  if (found == std::string_view::npos) return {};
-  text.remove_prefix(found + key.size());
-  return text.substr(0, text.find(' '));
-}
-
-// "[launcher's prefix] host:1097:1130 [0] NCCL INFO message"
-struct Line {
-  std::string_view host;
-  std::int64_t process_id = 0;
-  std::int64_t thread_id = 0;
-  std::int32_t device = -1;
-  std::string_view message;
-};
-
-std::optional<Line> split_line(std::string_view text) {
-  constexpr std::string_view kMark = " NCCL INFO ";
-  const std::size_t mark = text.find(kMark);
-  if (mark == std::string_view::npos) return std::nullopt;
-  Line line;
-  line.message = text.substr(mark + kMark.size());
-  if (!line.message.empty() && line.message.back() == '\r') line.message.remove_suffix(1);
-  std::string_view prefix = text.substr(0, mark);
-  const std::size_t bracket = prefix.rfind(" [");
-  if (bracket == std::string_view::npos) return std::nullopt;
-  std::string_view device = prefix.substr(bracket + 2);
-  take_number(device, line.device);
-  prefix = prefix.substr(0, bracket);
-  prefix.remove_prefix(prefix.rfind(' ') + 1);  // npos + 1 is 0
-  const std::size_t first = prefix.find(':');
-  if (first == std::string_view::npos) return std::nullopt;
-  line.host = prefix.substr(0, first);
-  prefix.remove_prefix(first + 1);
-  if (!take_number(prefix, line.process_id) || !take_text(prefix, ":") ||
-      !take_number(prefix, line.thread_id)) {
-    return std::nullopt;
-  }
-  return line;
-}
 
 // Enumerators by name, or by number as NCCL before 2.24 logs them.
 std::optional<model::NcclAlgorithm> algorithm_of(std::string_view word) {
@@ -119,7 +49,7 @@ class LogReader {
   explicit LogReader(model::Warnings& warnings) : warnings_(warnings) {}
 
   void add(std::string_view text, const std::string& file) {
-    const std::optional<Line> line = split_line(text);
+    const std::optional<NcclLine> line = split_nccl_line(text);
     if (!line) return;
     file_ = &file;
     const std::string_view message = line->message;
@@ -155,11 +85,11 @@ class LogReader {
     std::deque<Call> calls = {};
   };
 
-  static std::string process_key(const Line& line) {
+  static std::string process_key(const NcclLine& line) {
     return fmt::format("{}:{}", line.host, line.process_id);
   }
 
-  Thread& thread_of(const Line& line) {
+  Thread& thread_of(const NcclLine& line) {
     return threads_[fmt::format("{}:{}", process_key(line), line.thread_id)];
   }
 
@@ -171,13 +101,13 @@ class LogReader {
     return true;
   }
 
-  ProcessCommunicator* by_pointer(std::string_view message, const Line& line) {
+  ProcessCommunicator* by_pointer(std::string_view message, const NcclLine& line) {
     const auto found =
         by_pointer_.find({process_key(line), std::string(word_after(message, "comm "))});
     return found == by_pointer_.end() ? nullptr : found->second;
   }
 
-  void add_communicator(std::string_view message, const Line& line, Thread& thread) {
+  void add_communicator(std::string_view message, const NcclLine& line, Thread& thread) {
     std::int32_t rank = -1;
     std::uint32_t num_ranks = 0;
     if (!number_after(message, " rank ", rank) || contains(message, "Destroy")) return;
@@ -194,6 +124,7 @@ class LogReader {
     communicator->rank = rank;
     if (num_ranks > 0) communicator->num_ranks = num_ranks;
     number_after(message, " nNodes ", communicator->num_nodes);
+    number_after(message, " localRank ", communicator->own.local_rank);
     number_after(message, " cudaDev ", communicator->own.device);
     const std::string_view id = word_after(message, " commId ");
     if (!id.empty()) communicator->name = id;
@@ -208,7 +139,7 @@ class LogReader {
   }
 
   static model::ChannelLinks* links_of(std::uint32_t channel, ProcessCommunicator& communicator) {
-    constexpr std::uint32_t kMostChannels = 1024;  // NCCL has at most 64
+    constexpr std::uint32_t kMostChannels = 64;  // NCCL's own limit
     if (channel >= kMostChannels) return nullptr;
     auto& channels = communicator.own.channels;
     if (channels.size() <= channel) channels.resize(channel + 1);
@@ -254,7 +185,7 @@ class LogReader {
   }
 
   // "AllReduce: opCount 4 sendbuff .. count 1024 datatype 7 op 0 root 0 comm 0x.. .."
-  void add_call(std::string_view message, const Line& line, Thread& thread) {
+  void add_call(std::string_view message, const NcclLine& line, Thread& thread) {
     constexpr std::size_t kMostWaiting = 4096;  // far above the calls of a group
     std::uint64_t count = 0;
     int type = 0;
@@ -275,7 +206,7 @@ class LogReader {
 
   // "AllReduce: 1024 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..23}"; before NCCL 2.24
   // "1024 Bytes -> Algo 1 proto 0 time 12.3", without the function's name.
-  void add_choice(std::string_view message, const Line& line, Thread& thread) {
+  void add_choice(std::string_view message, const NcclLine& line, Thread& thread) {
     LoggedChoice choice;
     const std::size_t colon = message.find(": ");
     const bool named = colon != std::string_view::npos;
@@ -319,7 +250,7 @@ class LogReader {
   }
 
   // The communicator in which this process is rank 0, if there is just one: only rank 0 logs.
-  ProcessCommunicator* only_rank_0_of(const Line& line) {
+  ProcessCommunicator* only_rank_0_of(const NcclLine& line) {
     ProcessCommunicator* only = nullptr;
     for (ProcessCommunicator& communicator : communicators_) {
       if (communicator.own.host != line.host || communicator.own.process_id != line.process_id ||

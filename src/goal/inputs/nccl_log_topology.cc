@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -67,14 +68,36 @@ const LoggedCommunicator* find_by_members(const NcclLog& log,
 
 }  // namespace
 
+std::map<std::int32_t, std::string> logged_nodes(const LoggedCommunicator& communicator) {
+  std::map<std::int32_t, std::string> nodes;
+  std::set<std::string> hosts;
+  for (const auto& [rank, facts] : communicator.ranks) {
+    nodes[rank] = facts.host;
+    hosts.insert(facts.host);
+  }
+  if (communicator.num_nodes <= hosts.size()) return nodes;
+  // The n-th rank with a given local rank is on the n-th node that has so many ranks.
+  std::map<std::pair<std::string, std::int32_t>, int> seen;
+  for (const auto& [rank, facts] : communicator.ranks) {
+    if (facts.local_rank < 0) continue;
+    const int node = seen[{facts.host, facts.local_rank}]++;
+    nodes[rank] = fmt::format("{}/{}", facts.host, node);
+  }
+  return nodes;
+}
+
+std::string host_of_node(const std::string& node) {
+  return node.substr(0, node.find('/'));
+}
+
 void add_topology(const NcclLog& log, model::Job& job) {
   for (model::Communicator& communicator : job.communicators) {
     if (!communicator.channels.empty()) continue;
     const LoggedCommunicator* logged = find_by_name(log, communicator.name);
     if (logged == nullptr) logged = find_by_members(log, communicator, job);
     if (logged == nullptr) {
-      job.warnings.add("communicators that the NCCL logs do not know", "without rings and trees",
-                       communicator.name);
+      job.warnings.add("communicators whose rings no NCCL log tells",
+                       "left without rings and trees", communicator.name);
       continue;
     }
     for (const auto& [rank, facts] : logged->ranks) {

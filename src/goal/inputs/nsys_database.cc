@@ -71,18 +71,19 @@ core::Result<std::vector<std::string>> SqliteFile::columns(const std::string& ta
 
 std::string select_list(const std::vector<std::string>& present,
                         const std::vector<std::string>& wanted) {
-  std::string list;
-  for (const std::string& alternatives : wanted) {
-    std::string chosen = "NULL";
-    for (std::size_t begin = 0; begin <= alternatives.size() && chosen == "NULL";) {
-      const std::size_t end = std::min(alternatives.find('|', begin), alternatives.size());
-      const std::string name = alternatives.substr(begin, end - begin);
-      if (std::find(present.begin(), present.end(), name) != present.end()) chosen = name;
-      begin = end + 1;
+  const auto column_of = [&](std::string_view alternatives) -> std::string {
+    while (!alternatives.empty()) {
+      const std::string_view name = alternatives.substr(0, alternatives.find('|'));
+      if (std::find(present.begin(), present.end(), name) != present.end()) {
+        return fmt::format("\"{}\"", name);
+      }
+      alternatives.remove_prefix(std::min(name.size() + 1, alternatives.size()));
     }
-    list += (list.empty() ? "\"" : ", \"") + chosen + "\"";
-    if (chosen == "NULL") list.replace(list.size() - 6, 6, "NULL");
-  }
+    return "NULL";
+  };
+  std::string list;
+  for (const std::string& alternatives : wanted)
+    list += (list.empty() ? "" : ", ") + column_of(alternatives);
   return list;
 }
 

@@ -88,7 +88,7 @@ class Finisher {
   }
 
   ProcessRecording finish() {
-    recording_.matches = match_kernels(process_);
+    match_kernels(process_);
     set_times();
     lay_out_operations();
     set_window();
@@ -105,13 +105,32 @@ class Finisher {
       model::Operation& operation = process_.operations[i];
       const NsysPlan& plan = process_.plans[operation.group];
       const NsysCall& call = process_.calls[i];
-      operation.start_ns = plan.matched ? plan.start_ns : call.start_ns;
-      operation.end_ns = plan.matched ? plan.end_ns : std::max(call.start_ns, call.end_ns);
+      const bool timed = plan.found_by != FoundBy::kNothing;
+      operation.start_ns = timed ? plan.start_ns : call.start_ns;
+      operation.end_ns = timed ? plan.end_ns : std::max(call.start_ns, call.end_ns);
       operation.in_place =
           is_in_place(operation, call, process_.communicators[operation.communicator].rank);
       if (!in_window(process_, i)) continue;
-      if (!plan.matched) ++without_kernel_;
+      count(plan.found_by);
       if (!call.planned) ++without_plan_;
+    }
+  }
+
+  void count(FoundBy found_by) {
+    model::KernelMatches& matches = recording_.matches;
+    switch (found_by) {
+      case FoundBy::kCorrelation:
+        ++matches.by_correlation;
+        break;
+      case FoundBy::kOrder:
+        ++matches.by_order;
+        break;
+      case FoundBy::kTime:
+        ++matches.by_time;
+        break;
+      case FoundBy::kNothing:
+        ++without_kernel_;
+        break;
     }
   }
 

@@ -16,29 +16,31 @@ bool fits(const NsysPlan& plan, const NsysKernel& kernel) {
   return (plan.functions & kernel.functions) != 0;
 }
 
+bool has_kernel(const NsysPlan& plan) {
+  return plan.found_by != FoundBy::kNothing;
+}
+
 // A plan with several kernels lasts from the first one's start to the last one's end.
-void assign(NsysPlan& plan, NsysKernel& kernel, std::uint64_t& count) {
+void assign(NsysPlan& plan, NsysKernel& kernel, FoundBy found_by) {
   kernel.used = true;
-  if (plan.matched) {
+  if (has_kernel(plan)) {
     plan.start_ns = std::min(plan.start_ns, kernel.start_ns);
     plan.end_ns = std::max(plan.end_ns, kernel.end_ns);
     return;
   }
-  plan.matched = true;
+  plan.found_by = found_by;
   plan.start_ns = kernel.start_ns;
   plan.end_ns = kernel.end_ns;
-  count += plan.num_operations;
 }
 
 class Matcher {
  public:
   explicit Matcher(NsysProcess& process) : process_(process) {}
 
-  model::KernelMatches match() {
+  void match() {
     by_correlation();
     by_order();
     by_time();
-    return matches_;
   }
 
  private:
@@ -96,14 +98,14 @@ class Matcher {
   void assign_launched(const Indices& plans, const Indices& kernels) {
     for (const std::uint32_t k : kernels) {
       const auto waiting = [&](std::uint32_t p) {
-        return !plan(p).matched && fits(plan(p), kernel(k));
+        return !has_kernel(plan(p)) && fits(plan(p), kernel(k));
       };
       auto chosen = std::find_if(plans.begin(), plans.end(), waiting);
       if (chosen == plans.end()) {
         chosen = std::find_if(plans.begin(), plans.end(),
                               [&](std::uint32_t p) { return fits(plan(p), kernel(k)); });
       }
-      if (chosen != plans.end()) assign(plan(*chosen), kernel(k), matches_.by_correlation);
+      if (chosen != plans.end()) assign(plan(*chosen), kernel(k), FoundBy::kCorrelation);
     }
   }
 
@@ -114,7 +116,7 @@ class Matcher {
       const auto found = std::find_if(kernel_streams.begin(), kernel_streams.end(), same);
       if (found == kernel_streams.end()) continue;
       for (std::size_t i = 0; i < plans.size(); ++i)
-        assign(plan(plans[i]), kernel((*found)[i]), matches_.by_order);
+        assign(plan(plans[i]), kernel((*found)[i]), FoundBy::kOrder);
       kernel_streams.erase(found);
     }
   }
@@ -164,14 +166,14 @@ class Matcher {
       };
       while (i < kernels.size() && too_early(kernel(kernels[i])))
         ++i;
-      if (i < kernels.size()) assign(plan(p), kernel(kernels[i]), matches_.by_time);
+      if (i < kernels.size()) assign(plan(p), kernel(kernels[i]), FoundBy::kTime);
     }
   }
 
   Indices unmatched_plans() {
     Indices indices;
     for (std::uint32_t i = 0; i < process_.plans.size(); ++i) {
-      if (!plan(i).matched) indices.push_back(i);
+      if (!has_kernel(plan(i))) indices.push_back(i);
     }
     std::stable_sort(indices.begin(), indices.end(), [&](std::uint32_t a, std::uint32_t b) {
       return plan(a).call_ns < plan(b).call_ns;
@@ -191,12 +193,11 @@ class Matcher {
   }
 
   NsysProcess& process_;
-  model::KernelMatches matches_;
 };
 
 }  // namespace
 
-model::KernelMatches match_kernels(NsysProcess& process) {
+void match_kernels(NsysProcess& process) {
   return Matcher(process).match();
 }
 

@@ -123,7 +123,6 @@ std::uint32_t NsysProcess::plan_of(Thread& thread,
                      .stream = operation.stream,
                      .call_ns = call_ns});
   }
-  ++plans[*found].num_operations;
   plans[*found].functions |= kernel_functions(operation.function);
   return *found;
 }
@@ -231,7 +230,7 @@ void NsysProcess::add_communicator(const NvtxText& text) {
 }
 
 void NsysProcess::add_links(const NvtxText& text) {
-  constexpr std::uint32_t kMostChannels = 1024;  // NCCL has at most 64
+  constexpr std::uint32_t kMostChannels = 64;  // NCCL's own limit
   if (text.channel >= kMostChannels) return;
   auto& channels = communicators[communicator_of(text.communicator_hash)].channels;
   if (channels.size() <= text.channel) channels.resize(text.channel + 1);

@@ -53,13 +53,15 @@ struct NsysGroup {
   std::int64_t end_ns = 0;
 };
 
+// How a plan's kernel was found, in the order of trust.
+enum class FoundBy : std::uint8_t { kNothing, kCorrelation, kOrder, kTime };
+
 struct NsysPlan {
   std::uint32_t group = 0;
   std::uint32_t communicator = 0;
   std::uint32_t stream = 0;
-  std::uint32_t num_operations = 0;
   FunctionSet functions = 0;
-  bool matched = false;
+  FoundBy found_by = FoundBy::kNothing;
   std::int64_t call_ns = 0;  // the first call
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;

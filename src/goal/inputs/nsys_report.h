@@ -26,8 +26,7 @@ struct NsysReport {
 // Fails for a file that is no SQLite file, is damaged, or has no NVTX rows; the message names it.
 core::Result<NsysReport> read_nsys_report(const std::filesystem::path& path);
 
-// "000017" of "report_nid000017.sqlite" is "nid000017"; "3" of "profile_991_3_7.sqlite"; empty
-// when the name follows neither form.
+// "nid000017" for "report_nid000017", "3" for "profile_991_3_7"; empty for a name of another form.
 std::string node_of_file_name(const std::string& stem);
 
 // Matches kernels and lays out what was gathered about a process.

@@ -26,8 +26,9 @@ struct ProcessRecording {
   model::Warnings warnings = {};
 };
 
-// Sorts the processes by node, then by their rank in the largest communicator (those outside it
-// by process id), and joins what they say about their communicators. A process that was recorded
+// Sorts the processes by node, then by their rank in the largest communicator (on a node that has
+// processes outside it: by device and process id), and joins what they say about their
+// communicators. A process that was recorded
 // twice counts once; ranks that nobody claims are model::kNoGpu. Each is counted in the warnings.
 model::Job join_processes(std::vector<ProcessRecording> processes);
 

@@ -56,6 +56,10 @@ void complete_tree(Links& links) {
   }
 }
 
+void forget_unless_rank(std::int32_t& rank, const Links& links) {
+  if (!is_rank(rank, links)) rank = -1;
+}
+
 }  // namespace
 
 void set_links(model::Communicator& communicator,
@@ -65,7 +69,14 @@ void set_links(model::Communicator& communicator,
     communicator.channels.resize(channels.size(), Links(communicator.gpus.size()));
   }
   for (std::size_t channel = 0; channel < channels.size(); ++channel) {
-    communicator.channels[channel][rank] = channels[channel];
+    Links& links = communicator.channels[channel];
+    model::ChannelLinks own = channels[channel];
+    forget_unless_rank(own.ring_previous, links);
+    forget_unless_rank(own.ring_next, links);
+    forget_unless_rank(own.tree_up, links);
+    for (std::int32_t& child : own.tree_down)
+      forget_unless_rank(child, links);
+    links[rank] = own;
   }
 }
 

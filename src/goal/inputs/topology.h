@@ -9,7 +9,7 @@
 namespace assay::goal {
 
 // Sets one rank's own links; the communicator grows channels as needed. The rank must be one of
-// the communicator's.
+// the communicator's; neighbours that are not count as none.
 void set_links(model::Communicator& communicator,
                std::uint32_t rank,
                const std::vector<model::ChannelLinks>& channels);
