@@ -10,7 +10,7 @@ target_compile_options(assay_recorder_plugin PRIVATE -fno-sanitize=all)
 set(recorder_exports ${CMAKE_CURRENT_SOURCE_DIR}/recorder/plugin/exports.map)
 target_link_options(
   assay_recorder_plugin PRIVATE -fno-sanitize=all -static-libstdc++ -static-libgcc -Wl,-z,nodelete
-  -Wl,--no-undefined -Wl,--version-script=${recorder_exports})
+  -Wl,--no-undefined -Wl,--gc-sections -Wl,--version-script=${recorder_exports})
 set_target_properties(
   assay_recorder_plugin
   PROPERTIES OUTPUT_NAME assay_recorder CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON

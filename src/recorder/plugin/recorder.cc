@@ -1,5 +1,6 @@
 #include "recorder/plugin/recorder.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -11,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <new>
 
 #include "recorder/plugin/kernel_times.h"
@@ -40,6 +40,15 @@ void say(std::string_view words) {
 template <std::size_t N>
 void copy_text(std::array<char, N>& to, const std::string& text) {
   std::memcpy(to.data(), text.data(), std::min(text.size(), N - 1));
+}
+
+std::string boot_id() {
+  constexpr std::size_t kLength = 36;
+  std::array<char, kLength> id{};
+  const int file = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  const ssize_t count = file < 0 ? 0 : ::read(file, id.data(), id.size());
+  if (file >= 0) ::close(file);
+  return {id.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
 }
 
 }  // namespace
@@ -130,10 +139,7 @@ void Recorder::fill_header(nccl::Logger logger, std::uint32_t plugin_interface) 
   to.events = settings_.events;
   copy_text(to.host, host_name());
   copy_text(to.node, node != nullptr && *node != '\0' ? std::string(node) : host_name());
-  std::ifstream boot("/proc/sys/kernel/random/boot_id");
-  std::string boot_id;
-  boot >> boot_id;
-  copy_text(to.boot, boot_id);
+  copy_text(to.boot, boot_id());
 }
 
 void Recorder::start_kernel_times() {
