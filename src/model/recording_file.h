@@ -25,7 +25,7 @@ class RecordView {
 
   [[nodiscard]] Kind kind() const { return as<Head>().kind; }
 
-  // Never reads past the record: what it lacks is zero.
+  // Never reads past the record: what it lacks has its default.
   template <class Record>
   [[nodiscard]] Record as() const {
     Record record;

@@ -71,7 +71,7 @@ TEST(RecordingFile, RefusesOthers) {
   EXPECT_NE(File::parse(newer, "a.rec").error().message.find("version 9"), std::string::npos);
 }
 
-TEST(RecordingFile, ShortRecordReadsAsZeros) {
+TEST(RecordingFile, ShortRecordReadsAsDefaults) {
   std::string bytes = file_with(1);
   Head head;
   head.kind = Kind::kColl;
@@ -79,7 +79,7 @@ TEST(RecordingFile, ShortRecordReadsAsZeros) {
   std::memcpy(bytes.data() + kBlockBytes, &head, sizeof head);
   const File file = File::parse(bytes, "a.rec").value();
   ASSERT_EQ(file.records().size(), 1U);
-  EXPECT_EQ(file.records()[0].as<Coll>().root, 0);
+  EXPECT_EQ(file.records()[0].as<Coll>().root, -1);
   EXPECT_EQ(file.records()[0].text<Note>(100), "");
 }
 

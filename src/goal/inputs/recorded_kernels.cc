@@ -26,14 +26,21 @@ std::string_view function_of_kernel(std::string_view name) {
   return name == "Generic" ? "" : name;
 }
 
+// Damaged times, too, must not overflow.
+std::int64_t later(std::int64_t time_ns, std::uint64_t duration_ns) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) + duration_ns);
+}
+
 class Matcher {
  public:
   explicit Matcher(const RecordedProcess& process) : process_(process) {}
 
   KernelMatch match() {
     for (const auto& [number, kernel] : process_.kernels) {
-      match_.kernels.push_back({process_.realtime_ns(kernel.start_ns),
-                                process_.realtime_ns(kernel.end_ns), kernel.stream, kernel.device});
+      // The clocks' relation is known to some tens of ns: too coarse to stretch a duration by it.
+      const std::int64_t start_ns = process_.realtime_ns(kernel.start_ns);
+      match_.kernels.push_back({start_ns, later(start_ns, kernel.end_ns - kernel.start_ns),
+                                kernel.stream, kernel.device});
     }
     claimed_.assign(match_.kernels.size(), false);
     add_plans();

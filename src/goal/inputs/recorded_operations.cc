@@ -263,9 +263,11 @@ class Builder {
       return a.operation.start_ns < b.operation.start_ns;
     });
     std::map<std::uint32_t, std::uint32_t> groups;
+    std::int64_t& window_end_ns = gpu.recording.gpu.window_end_ns;
     for (Pending& entry : pending) {
       const auto number = static_cast<std::uint32_t>(groups.size());
       entry.operation.group = groups.emplace(entry.plan, number).first->second;
+      window_end_ns = std::max(window_end_ns, entry.operation.end_ns);
       gpu.recording.gpu.operations.push_back(entry.operation);
     }
   }

@@ -27,6 +27,13 @@ bool warned(const model::Job& job, const std::string& reason) {
   });
 }
 
+const model::Communicator& communicator(const model::Job& job, const std::string& name) {
+  const auto found = std::find_if(job.communicators.begin(), job.communicators.end(),
+                                  [&](const model::Communicator& c) { return c.name == name; });
+  EXPECT_NE(found, job.communicators.end()) << name;
+  return *found;
+}
+
 std::vector<Operation> of(const model::JobGpu& gpu, NcclFunction function) {
   std::vector<Operation> found;
   std::copy_if(gpu.operations.begin(), gpu.operations.end(), std::back_inserter(found),
@@ -65,7 +72,7 @@ TEST(RecordingInput, OperationsSayWhatNcclSaid) {
   for (const char* rank : {"0", "1"})
     ASSERT_EQ(fake.run(std::string(rank) + " 2 2"), 0);
   const model::Job job = read(fake);
-  const model::JobGpu& gpu = job.gpus.at(1);
+  const model::JobGpu& gpu = job.gpus.at(communicator(job, "0xabcd").gpus.at(1));
 
   const auto reduces = of(gpu, NcclFunction::kAllReduce);
   ASSERT_EQ(reduces.size(), 2U);
@@ -178,12 +185,9 @@ TEST(RecordingInput, TakesRingsFromTheLogBeside) {
         << process << "Ring 00 : " << 1 - rank << " -> " << rank << " -> " << 1 - rank << "\n";
   }
   const model::Job job = read(fake);
-  const auto world = std::find_if(
-      job.communicators.begin(), job.communicators.end(),
-      [](const model::Communicator& communicator) { return communicator.name == "0xabcd"; });
-  ASSERT_NE(world, job.communicators.end());
-  ASSERT_EQ(world->channels.size(), 1U);
-  EXPECT_EQ(world->channels[0].at(0).ring_next, 1);
+  const model::Communicator& world = communicator(job, "0xabcd");
+  ASSERT_EQ(world.channels.size(), 1U);
+  EXPECT_EQ(world.channels[0].at(0).ring_next, 1);
 }
 
 }  // namespace
