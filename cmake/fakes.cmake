@@ -15,3 +15,12 @@ set(fake_nvml_folder ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml)
 set(fake_nccl_file ${CMAKE_CURRENT_BINARY_DIR}/fake_nccl/libnccl.so.2)
 fake_library(fake_nvml ${fake_nvml_folder} libnvidia-ml.so.1)
 fake_library(fake_nccl ${CMAKE_CURRENT_BINARY_DIR}/fake_nccl libnccl.so.2)
+set(fake_cupti_file ${CMAKE_CURRENT_BINARY_DIR}/fake_cupti/libcupti.so.13)
+fake_library(fake_cupti ${CMAKE_CURRENT_BINARY_DIR}/fake_cupti libcupti.so.13)
+
+# A program that calls the recorder as NCCL does.
+add_executable(fake_nccl_job ${CMAKE_SOURCE_DIR}/tests/fake_nccl_job/fake_nccl_job.cc)
+target_link_libraries(fake_nccl_job PRIVATE assay_settings Threads::Threads ${CMAKE_DL_LIBS})
+target_compile_options(fake_nccl_job PRIVATE -fno-sanitize=all)
+target_link_options(fake_nccl_job PRIVATE -fno-sanitize=all)
+add_dependencies(assay_tests fake_nccl_job assay_recorder_plugin)

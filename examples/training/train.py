@@ -49,7 +49,8 @@ def parse_options():
                        help="steps before the profiler starts [%(default)s]")
     steps.add_argument("--warmup", type=int, default=2,
                        help="steps with the profiler on whose events are dropped [%(default)s]")
-    steps.add_argument("--active", type=int, default=10, help="steps in the trace [%(default)s]")
+    steps.add_argument("--active", type=int, default=10, help="steps in the trace; 0: no profiler at all "
+                       "[%(default)s]")
     steps.add_argument("--steps", type=int, default=20,
                        help="steps timed without the profiler afterwards [%(default)s]")
     steps.add_argument("--gzip", action="store_true", help="write trace.json.gz")
@@ -134,7 +135,8 @@ def main():
     dist.init_process_group("nccl", init_method=place.init_method, rank=place.rank,
                             world_size=place.world_size, device_id=device)
     training = Paced(PARALLELISMS[options.parallelism](options, device))
-    run_profiled(training, options)
+    if options.active > 0:
+        run_profiled(training, options)
     if options.steps > 0:
         times_ms = step_times_ms(training, options.steps)
         if place.rank == 0:

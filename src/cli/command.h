@@ -29,6 +29,7 @@ class App;
 
 namespace assay::cli {
 
+// A command that runs another program returns that one's exit code.
 enum class Outcome : int { kOk = 0, kRegressionFound = 3 };
 
 class Command {

@@ -1,0 +1,270 @@
+// The file that libassay_recorder.so writes, one a process: its layout in memory and on disk
+// (little endian, natural alignment).
+//
+//   block 0        the header
+//   blocks 1 ...   records, one after the other; a block's first zero byte ends it
+//
+// Several threads write, each into a block of its own, so that a process that is killed loses at
+// most the record that each thread was just writing. A record never crosses a block; its first
+// word is written last. Its number is its place in the file in units of 8 bytes; records refer to
+// each other by it, 0 for none. Nothing is closed or finished at the end: what is there counts.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace assay::model::recording {
+
+inline constexpr std::array<char, 8> kMagic = {'A', 's', 's', 'a', 'y', 'R', 'e', 'c'};
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kBlockBytes = 16 * 1024;
+inline constexpr const char* kFileSuffix = ".rec";
+
+// Bits of NCCL's event mask, from ncclProfileGroup on.
+enum EventBit : std::uint32_t {
+  kGroupBit = 1,
+  kCollBit = 2,
+  kP2pBit = 4,
+  kProxyOpBit = 8,
+  kProxyStepBit = 16,
+  kKernelChannelBit = 64,
+  kGroupApiBit = 256,
+  kCollApiBit = 512,
+  kP2pApiBit = 1024,
+  kKernelLaunchBit = 2048,
+};
+
+inline constexpr std::uint32_t kDefaultEvents =
+    kGroupBit | kCollBit | kP2pBit | kGroupApiBit | kCollApiBit | kP2pApiBit | kKernelLaunchBit;
+
+// Texts end with a zero byte.
+struct Header {
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t version = kVersion;
+  std::uint32_t block_bytes = kBlockBytes;
+  std::int64_t start_ns = 0;  // CLOCK_REALTIME, as all times but those of kernels
+  std::int32_t process_id = 0;
+  std::int32_t nccl_version = 0;       // 22809 is 2.28.9; 0 if unknown
+  std::uint32_t plugin_interface = 0;  // 4 or 5
+  std::uint32_t events = 0;            // the mask that was asked of NCCL
+  std::array<char, 64> host = {};
+  std::array<char, 64> node = {};  // NCCL_HOSTID where it is set: a node as NCCL sees it
+  std::array<char, 40> boot = {};  // the kernel's boot id: equal ones share a clock
+  // Kept up to date while recording.
+  std::uint32_t kernel_times = 0;     // 1: CUPTI tells the times of kernels
+  std::uint32_t stopped = 0;          // 1: ended in order, 2: the size limit was reached
+  std::uint64_t nccl_kernels = 0;     // seen, recorded or not
+  std::uint64_t other_kernels = 0;    // not recorded
+  std::uint64_t dropped_kernels = 0;  // CUPTI lost their records
+};
+
+static_assert(sizeof(Header) == 240 && sizeof(Header) <= kBlockBytes);
+
+enum class Kind : std::uint8_t {
+  kEnd = 0,
+  kText,
+  kCommunicator,
+  kCommunicatorEnd,
+  kClock,
+  kNote,
+  kGroupApi = 16,
+  kCollApi,
+  kP2pApi,
+  kKernelLaunch,
+  kPlan,
+  kColl,
+  kP2p,
+  kKernelChannel,
+  kProxyOp,
+  kProxyStep,
+  kKernel = 32,
+  kCorrelation,
+};
+
+inline constexpr std::uint8_t kGraphFlag = 1;       // captured into, or run from, a CUDA graph
+inline constexpr std::uint32_t kNotEnded = 0;       // in `duration_ns`
+inline constexpr std::uint32_t kMaxDuration = ~0U;  // this long or longer
+
+struct Head {
+  Kind kind = Kind::kEnd;
+  std::uint8_t flags = 0;
+  std::uint16_t size_bytes = 0;  // of the whole record, a multiple of 8
+  // From an event's start to its stop, at least 1; other kinds have other uses.
+  std::uint32_t duration_ns = 0;
+};
+
+// A string that other records mention by `id`; the characters follow, filled up with zeros.
+struct Text {
+  Head head;
+  std::uint32_t id = 0;
+  std::uint32_t length = 0;
+};
+
+// Something that went otherwise than asked, in words; the characters follow.
+struct Note {
+  Head head;
+  std::int64_t time_ns = 0;
+  std::uint32_t length = 0;
+  std::uint32_t reserved = 0;
+};
+
+struct Communicator {
+  Head head;
+  std::int64_t time_ns = 0;
+  std::uint64_t id = 0;  // the same in all its processes
+  std::uint32_t name = 0;
+  std::int32_t rank = 0;
+  std::int32_t num_ranks = 0;
+  std::int32_t num_nodes = 0;
+  std::int32_t device = -1;  // CUDA's number; -1 if unknown
+  std::uint32_t reserved = 0;
+};
+
+struct CommunicatorEnd {
+  Head head;
+  std::int64_t time_ns = 0;
+  std::uint32_t communicator = 0;
+  std::uint32_t reserved = 0;
+};
+
+// The same moment on both clocks.
+struct Clock {
+  Head head;
+  std::int64_t time_ns = 0;
+  std::uint64_t cupti_ns = 0;
+};
+
+// What all events begin with.
+struct Event {
+  Head head;
+  std::int64_t start_ns = 0;
+  std::uint32_t communicator = 0;
+  std::uint32_t parent = 0;
+};
+
+struct GroupApi {
+  Event event;
+  std::int32_t depth = 0;
+  std::uint32_t reserved = 0;
+};
+
+struct CollApi {
+  Event event;  // parent: group api
+  std::uint64_t count = 0;
+  std::uint64_t stream = 0;
+  std::int32_t root = -1;
+  std::uint16_t function = 0;
+  std::uint16_t data_type = 0;
+};
+
+struct P2pApi {
+  Event event;  // parent: group api
+  std::uint64_t count = 0;
+  std::uint64_t stream = 0;
+  std::uint16_t function = 0;
+  std::uint16_t data_type = 0;
+  std::uint32_t reserved = 0;
+};
+
+// Its number is the external id that CUPTI ties to the kernel.
+struct KernelLaunch {
+  Event event;  // parent: group api
+  std::uint64_t stream = 0;
+};
+
+// NCCL's "group" event: operations that one kernel runs.
+struct Plan {
+  Event event;  // parent: the launch that came right before it on the same thread
+};
+
+struct Coll {
+  Event event;  // parent: its api call
+  std::uint32_t plan = 0;
+  std::int32_t root = -1;
+  std::uint64_t sequence = 0;  // of this function in the communicator
+  std::uint64_t count = 0;
+  std::uint64_t send_buffer = 0;
+  std::uint64_t receive_buffer = 0;
+  std::uint16_t function = 0;
+  std::uint16_t data_type = 0;
+  std::uint16_t algorithm = 0;
+  std::uint16_t protocol = 0;
+  std::uint8_t channels = 0;
+  std::uint8_t warps = 0;
+  std::array<std::uint8_t, 6> reserved = {};
+};
+
+struct P2p {
+  Event event;  // parent: its api call
+  std::uint32_t plan = 0;
+  std::int32_t peer = -1;
+  std::uint64_t count = 0;
+  std::uint64_t buffer = 0;
+  std::uint16_t function = 0;
+  std::uint16_t data_type = 0;
+  std::uint8_t channels = 0;
+  std::array<std::uint8_t, 3> reserved = {};
+};
+
+struct KernelChannel {
+  Event event;                    // parent: an operation
+  std::uint64_t start_timer = 0;  // GPU globaltimer; NCCL 2.28 is known to tell stale ones
+  std::uint64_t end_timer = 0;
+  std::uint32_t channel = 0;
+  std::uint32_t reserved = 0;
+};
+
+struct ProxyOp {
+  Event event;  // parent: an operation, where it is of this process
+  std::int32_t process_id = 0;
+  std::int32_t peer = -1;
+  std::int32_t steps = 0;
+  std::int32_t chunk_bytes = 0;
+  std::uint8_t channel = 0;
+  std::uint8_t is_send = 0;
+  std::array<std::uint8_t, 6> reserved = {};
+};
+
+inline constexpr std::size_t kProxyStates = 6;
+
+// States in the order of ProxyStates; nanoseconds since start_ns, 0 for never.
+struct ProxyStep {
+  Event event;  // parent: a proxy op
+  std::int32_t step = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t bytes = 0;
+  std::array<std::uint32_t, kProxyStates> state_ns = {};
+};
+
+// ProxyStep::state_ns[i] belongs to NCCL's event state kProxyStates[i]: SendGPUWait, SendWait,
+// RecvWait, RecvFlushWait, RecvGPUWait, SendPeerWait.
+inline constexpr std::array<int, kProxyStates> kProxyStepStates = {8, 9, 10, 11, 12, 20};
+
+// A kernel of NCCL, in CUPTI's clock.
+struct Kernel {
+  Head head;  // duration_ns: the correlation id
+  std::uint64_t start_ns = 0;
+  std::uint64_t end_ns = 0;
+  std::uint32_t name = 0;
+  std::uint32_t stream = 0;  // CUPTI's number
+  std::int32_t grid = 0;     // blocks: one a channel
+  std::int32_t device = -1;
+};
+
+// CUPTI saw a driver call between a launch's start and stop.
+struct Correlation {
+  Head head;  // duration_ns: the correlation id
+  std::uint32_t launch = 0;
+  std::uint32_t reserved = 0;
+};
+
+static_assert(sizeof(Head) == 8 && sizeof(Text) == 16 && sizeof(Note) == 24);
+static_assert(sizeof(Communicator) == 48 && sizeof(CommunicatorEnd) == 24 && sizeof(Clock) == 24);
+static_assert(sizeof(Event) == 24 && sizeof(GroupApi) == 32 && sizeof(CollApi) == 48);
+static_assert(sizeof(P2pApi) == 48 && sizeof(KernelLaunch) == 32 && sizeof(Plan) == 24);
+static_assert(sizeof(Coll) == 80 && sizeof(P2p) == 56 && sizeof(KernelChannel) == 48);
+static_assert(sizeof(ProxyOp) == 48 && sizeof(ProxyStep) == 64);
+static_assert(sizeof(Kernel) == 40 && sizeof(Correlation) == 16);
+
+}  // namespace assay::model::recording

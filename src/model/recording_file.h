@@ -1,0 +1,85 @@
+// Reads what libassay_recorder.so wrote, whole or cut; see model/recording.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "model/recording.h"
+
+namespace assay::model::recording {
+
+// One record, good for as long as its file.
+class RecordView {
+ public:
+  RecordView(std::uint32_t number, std::span<const std::byte> bytes)
+      : number_(number), bytes_(bytes) {}
+
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+
+  [[nodiscard]] Kind kind() const { return as<Head>().kind; }
+
+  // Never reads past the record: what it lacks has its default.
+  template <class Record>
+  [[nodiscard]] Record as() const {
+    Record record;
+    std::memcpy(&record, bytes_.data(), std::min(sizeof record, bytes_.size()));
+    return record;
+  }
+
+  // At most `length` characters behind the record's fixed part.
+  template <class Record>
+  [[nodiscard]] std::string_view text(std::uint32_t length) const {
+    if (bytes_.size() < sizeof(Record)) return "";
+    const auto characters = bytes_.subspan(sizeof(Record));
+    return {reinterpret_cast<const char*>(characters.data()),
+            std::min<std::size_t>(length, characters.size())};
+  }
+
+ private:
+  std::uint32_t number_;
+  std::span<const std::byte> bytes_;
+};
+
+class File {
+ public:
+  // Fails for a file that is none of ours, or of another version. One that was cut before its
+  // header was written is empty: no records, and `header().magic` is zero.
+  static core::Result<File> read(const std::filesystem::path& path);
+  static core::Result<File> parse(std::string bytes, const std::string& name);
+
+  [[nodiscard]] const Header& header() const { return header_; }
+
+  [[nodiscard]] bool empty() const { return header_.magic != kMagic; }
+
+  // In the order of the file, which is the order of time in each thread, but not among threads.
+  [[nodiscard]] const std::vector<RecordView>& records() const { return records_; }
+
+  // Blocks whose rest makes no sense and was passed over.
+  [[nodiscard]] std::uint64_t damaged_blocks() const { return damaged_blocks_; }
+
+ private:
+  void find_records(std::size_t block);
+
+  std::string bytes_;
+  Header header_;
+  std::vector<RecordView> records_;
+  std::uint64_t damaged_blocks_ = 0;
+};
+
+// By its name and, unless it is empty or was cut at once, its first bytes.
+bool is_recording(const std::filesystem::path& path);
+
+// The text of a fixed field.
+template <std::size_t N>
+std::string text_of(const std::array<char, N>& field) {
+  return {field.data(), ::strnlen(field.data(), N)};
+}
+
+}  // namespace assay::model::recording

@@ -1,0 +1,57 @@
+// CUPTI's records of NCCL's kernels, and which launch each belongs to.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "recorder/plugin/cupti_abi.h"
+
+namespace assay::recorder {
+
+class Recorder;
+
+class KernelTimes {
+ public:
+  // `library` as for cupti::open, or "off". Null with a reason when kernel times cannot be had.
+  static std::unique_ptr<KernelTimes> start(const std::string& library, std::string& reason);
+
+  // Around a launch of NCCL, on the launching thread.
+  void begin_launch(std::uint64_t id) const;
+  void end_launch() const;
+
+  // Brings what is complete into the recording.
+  void flush() const;
+
+  // Notices when the records stay away.
+  void look_after(Recorder& recorder);
+
+  void record_clock(Recorder& recorder) const;
+
+  void stop();
+
+ private:
+  KernelTimes() = default;
+  std::string enable();
+  static void request(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records);
+  static void complete(void* context,
+                       std::uint32_t stream,
+                       std::uint8_t* buffer,
+                       std::size_t bytes,
+                       std::size_t valid_bytes);
+  void take(Recorder& recorder, const std::uint32_t* record);
+  void take_kernel(Recorder& recorder, const cupti::KernelRecord& record);
+
+  cupti::Functions functions_;
+  std::atomic<std::uint64_t> buffers_{0};  // that came back
+  std::atomic<std::uint64_t> correlations_{0};
+  std::uint64_t buffers_then_ = 0;
+  std::uint64_t launches_then_ = 0;
+  int silent_rounds_ = 0;
+  bool all_driver_calls_ = false;
+  bool taken_over_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace assay::recorder

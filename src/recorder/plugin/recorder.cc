@@ -1,0 +1,299 @@
+#include "recorder/plugin/recorder.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <new>
+
+#include "recorder/plugin/kernel_times.h"
+#include "recorder/plugin/process_facts.h"
+#include "recorder/plugin/thread_state.h"
+
+namespace assay::recorder {
+namespace {
+
+namespace rec = model::recording;
+
+constexpr std::size_t kMaxNote = 1024;
+constexpr useconds_t kTendEveryUs = 200'000;
+constexpr int kClockEvery = 50;  // rounds of tend()
+
+enum Stopped : std::uint32_t { kInOrder = 1, kLimit = 2, kDisk = 3 };
+
+pthread_mutex_t g_starting = PTHREAD_MUTEX_INITIALIZER;
+bool g_failed = false;
+bool g_hooked = false;
+
+void say(std::string_view words) {
+  std::fprintf(stderr, "assay recorder: %.*s\n", static_cast<int>(words.size()), words.data());
+}
+
+template <std::size_t N>
+void copy_text(std::array<char, N>& to, const std::string& text) {
+  std::memcpy(to.data(), text.data(), std::min(text.size(), N - 1));
+}
+
+std::string boot_id() {
+  constexpr std::size_t kLength = 36;
+  std::array<char, kLength> id{};
+  const int file = ::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  const ssize_t count = file < 0 ? 0 : ::read(file, id.data(), id.size());
+  if (file >= 0) ::close(file);
+  return {id.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
+}
+
+}  // namespace
+
+std::atomic<Recorder*> Recorder::current_{nullptr};
+
+std::int64_t now_ns() {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * kSecond + now.tv_nsec;
+}
+
+ThreadState::~ThreadState() {
+  if (recorder != nullptr && recorder == Recorder::current()) recorder->give_back(room, room_end);
+  recorder = nullptr;
+}
+
+ThreadState& thread_state(Recorder* recorder) {
+  thread_local ThreadState state;
+  if (state.recorder != recorder) {
+    state.recorder = recorder;
+    state.room = nullptr;
+    state.room_end = nullptr;
+    state.launch = 0;
+  }
+  return state;
+}
+
+Recorder::Recorder(Settings settings)
+    : settings_(std::move(settings)), texts_([this](std::uint16_t id, std::string_view text) {
+        rec::Text record;
+        record.head.kind = rec::Kind::kText;
+        record.id = id;
+        record.length = static_cast<std::uint32_t>(text.size());
+        append_with_text(&record, sizeof record, text);
+      }) {}
+
+Recorder::~Recorder() = default;
+
+Recorder* Recorder::start(nccl::Logger logger, std::uint32_t plugin_interface) {
+  if (Recorder* recorder = current()) return recorder;
+  ::pthread_mutex_lock(&g_starting);
+  Recorder* recorder = current();
+  if (recorder == nullptr && !g_failed) {
+    try {
+      recorder = create(logger, plugin_interface);
+    } catch (const std::bad_alloc&) {
+      say("out of memory: nothing is recorded");
+    }
+    g_failed = recorder == nullptr;
+  }
+  ::pthread_mutex_unlock(&g_starting);
+  return recorder;
+}
+
+Recorder* Recorder::create(nccl::Logger logger, std::uint32_t plugin_interface) {
+  std::unique_ptr<Recorder> recorder(new Recorder(read_settings()));
+  std::string reason;
+  recorder->file_ =
+      BlockFile::create(recorder->settings_.folder, recorder->settings_.limit_bytes, reason);
+  if (recorder->file_ == nullptr) {
+    say(reason + ": nothing is recorded");
+    return nullptr;
+  }
+  recorder->fill_header(logger, plugin_interface);
+  if (!g_hooked) {
+    g_hooked = true;
+    ::pthread_atfork(nullptr, nullptr, forked_child);
+    std::atexit(at_exit);
+  }
+  // Lives as long as the process: NCCL's threads may call until the very end.
+  Recorder* self = recorder.release();
+  current_.store(self, std::memory_order_release);
+  if (!self->settings_.problems.empty()) self->note(self->settings_.problems);
+  self->start_kernel_times();
+  self->start_thread();
+  return self;
+}
+
+void Recorder::fill_header(nccl::Logger logger, std::uint32_t plugin_interface) {
+  const char* node = std::getenv("NCCL_HOSTID");
+  rec::Header& to = header();
+  to.start_ns = now_ns();
+  to.process_id = ::getpid();
+  to.nccl_version = nccl_version(reinterpret_cast<const void*>(logger));
+  to.plugin_interface = plugin_interface;
+  to.events = settings_.events;
+  copy_text(to.host, host_name());
+  copy_text(to.node, node != nullptr && *node != '\0' ? std::string(node) : host_name());
+  copy_text(to.boot, boot_id());
+}
+
+void Recorder::start_kernel_times() {
+  std::string reason;
+  kernel_times_ = KernelTimes::start(settings_.cupti, reason);
+  header().kernel_times = kernel_times_ != nullptr ? 1 : 0;
+  if (kernel_times_ == nullptr) note("no kernel times are recorded: " + reason);
+}
+
+void Recorder::start_thread() {
+  // The program's signals are none of this thread's business.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread{};
+  const int error = ::pthread_create(&thread, nullptr, run, this);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0) {
+    note(std::string("kernel times come late: cannot start a thread: ") + std::strerror(error));
+    return;
+  }
+  ::pthread_setname_np(thread, "assay-recorder");
+  ::pthread_detach(thread);
+}
+
+void* Recorder::run(void* recorder) {
+  static_cast<Recorder*>(recorder)->tend();
+  return nullptr;
+}
+
+void Recorder::tend() {
+  for (int round = 0; !ending_.load(std::memory_order_relaxed); ++round) {
+    file_->prepare();
+    if (file_->error() != 0) note_end();
+    if (kernel_times_ != nullptr) {
+      kernel_times_->flush();
+      kernel_times_->look_after(*this);
+      if (round % kClockEvery == 0) kernel_times_->record_clock(*this);
+    }
+    ::usleep(kTendEveryUs);
+  }
+}
+
+// Once; the file itself has no room for words any more.
+void Recorder::note_end() {
+  if (end_noted_) return;
+  end_noted_ = true;
+  const bool limit = file_->error() == EFBIG;
+  header().stopped = limit ? kLimit : kDisk;
+  if (kernel_times_ != nullptr) kernel_times_->stop();
+  if (limit) {
+    say("recording ends at its limit of " + std::to_string(settings_.limit_bytes >> 20U) +
+        " MB (ASSAY_RECORDER_LIMIT_MB): " + file_->path());
+  } else {
+    say("recording ends: " + file_->path() + ": " + std::strerror(file_->error()));
+  }
+}
+
+void Recorder::at_exit() {
+  Recorder* self = current();
+  if (self == nullptr || self->ending_.exchange(true)) return;
+  if (self->kernel_times_ != nullptr) {
+    self->kernel_times_->record_clock(*self);
+    self->kernel_times_->flush();
+  }
+  if (self->file_->error() == 0) self->header().stopped = kInOrder;
+  self->file_->close();
+}
+
+// The mapping is not there, and the other threads are not either.
+void Recorder::forked_child() {
+  Recorder* parents = current_.exchange(nullptr);
+  if (parents != nullptr) parents->file_->forget();
+  ::pthread_mutex_init(&g_starting, nullptr);
+  g_failed = false;
+}
+
+void Recorder::note(std::string_view words) {
+  say(words);
+  rec::Note record;
+  record.head.kind = rec::Kind::kNote;
+  record.time_ns = now_ns();
+  record.length = static_cast<std::uint32_t>(std::min(words.size(), kMaxNote));
+  append_with_text(&record, sizeof record, words.substr(0, kMaxNote));
+}
+
+const CommunicatorContext* Recorder::add_communicator(const rec::Communicator& record,
+                                                      const char* name) {
+  rec::Communicator named = record;
+  named.name = name == nullptr || *name == '\0' ? 0 : copied_text(name);
+  const auto* written = append(named, rec::Kind::kCommunicator);
+  if (written == nullptr) return nullptr;
+  auto context = std::make_unique<CommunicatorContext>();
+  context->recorder = this;
+  context->number = number_of(written);
+  const std::lock_guard<std::mutex> lock(slow_);
+  communicators_.push_back(std::move(context));
+  return communicators_.back().get();
+}
+
+void Recorder::append_with_text(void* record, std::size_t bytes, std::string_view text) {
+  alignas(8) std::array<std::byte, 64 + kMaxNote> buffer{};
+  auto* head = static_cast<rec::Head*>(record);
+  const std::size_t size = (bytes + text.size() + 7) / 8 * 8;
+  head->size_bytes = static_cast<std::uint16_t>(size);
+  std::memcpy(buffer.data(), record, bytes);
+  std::memcpy(buffer.data() + bytes, text.data(), text.size());
+  append_bytes(buffer.data(), size);
+}
+
+void* Recorder::append_bytes(const void* record, std::size_t bytes) {
+  ThreadState& thread = thread_state(this);
+  if (static_cast<std::size_t>(thread.room_end - thread.room) < bytes && !take_room(bytes)) {
+    return nullptr;
+  }
+  std::byte* at = thread.room;
+  thread.room += bytes;
+  const auto* from = static_cast<const std::byte*>(record);
+  std::memcpy(at + 4, from + 4, bytes - 4);
+  std::uint32_t first = 0;
+  std::memcpy(&first, from, sizeof first);
+  __atomic_store_n(reinterpret_cast<std::uint32_t*>(at), first, __ATOMIC_RELEASE);
+  return at;
+}
+
+bool Recorder::take_room(std::size_t bytes) {
+  ThreadState& thread = thread_state(this);
+  if (num_spare_.load(std::memory_order_relaxed) > 0) {
+    const std::lock_guard<std::mutex> lock(slow_);
+    const auto fits = std::find_if(spare_.begin(), spare_.end(), [&](const auto& room) {
+      return static_cast<std::size_t>(room.second - room.first) >= bytes;
+    });
+    if (fits != spare_.end()) {
+      thread.room = fits->first;
+      thread.room_end = fits->second;
+      spare_.erase(fits);
+      num_spare_.store(static_cast<int>(spare_.size()), std::memory_order_relaxed);
+      return true;
+    }
+  }
+  std::byte* block = file_->take_block();
+  if (block == nullptr) return false;
+  thread.room = block;
+  thread.room_end = block + rec::kBlockBytes;
+  return true;
+}
+
+void Recorder::give_back(std::byte* begin, std::byte* end) {
+  constexpr std::ptrdiff_t kWorthIt = 256;
+  if (end - begin < kWorthIt) return;
+  const std::lock_guard<std::mutex> lock(slow_);
+  spare_.emplace_back(begin, end);
+  num_spare_.store(static_cast<int>(spare_.size()), std::memory_order_relaxed);
+}
+
+}  // namespace assay::recorder

@@ -1,0 +1,116 @@
+// The recording of this process: one file, many threads.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "model/recording.h"
+#include "recorder/plugin/block_file.h"
+#include "recorder/plugin/nccl_abi.h"
+#include "recorder/plugin/settings.h"
+#include "recorder/plugin/texts.h"
+
+namespace assay::recorder {
+
+class KernelTimes;
+class Recorder;
+
+// Behind NCCL's context pointer.
+struct CommunicatorContext {
+  Recorder* recorder = nullptr;
+  std::uint32_t number = 0;  // of its record
+};
+
+class Recorder {
+ public:
+  // Null before start(), after it failed, and in a forked child of the process that started.
+  static Recorder* current() { return current_.load(std::memory_order_acquire); }
+
+  // The recorder, begun if need be. Null when that failed, which is said once.
+  static Recorder* start(nccl::Logger logger, std::uint32_t plugin_interface);
+
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+  ~Recorder();
+
+  // Copies the record into the file. Null when there is no more room.
+  template <class Record>
+  Record* append(Record record, model::recording::Kind kind) {
+    static_assert(std::is_trivially_copyable_v<Record>);
+    auto& head = reinterpret_cast<model::recording::Head&>(record);
+    head.kind = kind;
+    head.size_bytes = sizeof(Record);
+    return static_cast<Record*>(append_bytes(&record, sizeof(Record)));
+  }
+
+  // Something that the reader of the recording should know, for standard error, too.
+  void note(std::string_view words);
+
+  const CommunicatorContext* add_communicator(const model::recording::Communicator& record,
+                                              const char* name);
+
+  [[nodiscard]] std::uint32_t number_of(const void* record) const {
+    return file_->number_of(record);
+  }
+
+  [[nodiscard]] bool owns(const void* record) const { return file_->owns(record); }
+
+  std::uint16_t text(const char* constant) { return texts_.number_of_constant(constant); }
+
+  std::uint16_t copied_text(std::string_view text) { return texts_.number_of(text); }
+
+  model::recording::Header& header() { return file_->header(); }
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+
+  // Null when CUPTI tells no kernel times.
+  [[nodiscard]] KernelTimes* kernel_times() const { return kernel_times_.get(); }
+
+  [[nodiscard]] std::uint64_t launches() const { return launches_.load(std::memory_order_relaxed); }
+
+  void count_launch() { launches_.fetch_add(1, std::memory_order_relaxed); }
+
+  // The room that an ending thread leaves.
+  void give_back(std::byte* begin, std::byte* end);
+
+ private:
+  explicit Recorder(Settings settings);
+  static Recorder* create(nccl::Logger logger, std::uint32_t plugin_interface);
+  static void forked_child();
+  static void at_exit();
+  static void* run(void* recorder);
+  void fill_header(nccl::Logger logger, std::uint32_t plugin_interface);
+  void start_kernel_times();
+  void start_thread();
+  void tend();
+  void note_end();
+  void* append_bytes(const void* record, std::size_t bytes);
+  void append_with_text(void* record, std::size_t bytes, std::string_view text);
+  bool take_room(std::size_t bytes);
+
+  static std::atomic<Recorder*> current_;
+
+  Settings settings_;
+  std::unique_ptr<BlockFile> file_;
+  Texts texts_;
+  std::unique_ptr<KernelTimes> kernel_times_;
+  std::atomic<std::uint64_t> launches_{0};
+  std::atomic<bool> ending_{false};
+  std::atomic<int> num_spare_{0};
+  bool end_noted_ = false;
+  std::mutex slow_;  // of what follows
+  std::vector<std::pair<std::byte*, std::byte*>> spare_;
+  std::vector<std::unique_ptr<CommunicatorContext>> communicators_;
+};
+
+// CLOCK_REALTIME
+std::int64_t now_ns();
+
+}  // namespace assay::recorder

@@ -1,0 +1,97 @@
+#include "recorder/record.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+#include "core/files.h"
+#include "core/foreground_process.h"
+#include "recorder/recorded_folder.h"
+
+namespace assay::recorder {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLibrary = "libassay_recorder.so";
+constexpr const char* kPluginVariable = "NCCL_PROFILER_PLUGIN";
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Beside the program in a build, in lib/ beside bin/ where it is installed.
+core::Result<fs::path> find_library() {
+  std::error_code error;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& place : {folder / kLibrary, folder / ".." / "lib" / kLibrary}) {
+    if (core::is_regular_file(place)) return fs::canonical(place, error);
+  }
+  return core::Error{fmt::format("no {} beside {} nor in {}", kLibrary, (folder / "assay").string(),
+                                 (folder / ".." / "lib").string())};
+}
+
+core::Status check_plugin(const fs::path& library) {
+  const std::string named = variable(kPluginVariable);
+  if (named.empty() || named == library.string()) return {};
+  return core::Error{fmt::format("{} is set to '{}', and NCCL takes one plugin: unset it",
+                                 kPluginVariable, named)};
+}
+
+// The user's own wishes about NCCL's log stand.
+void add_log(RecordPlan& plan) {
+  const Environment wanted = {
+      {"NCCL_DEBUG", "INFO"},
+      {"NCCL_DEBUG_SUBSYS", "INIT,GRAPH,TUNING"},
+      {"NCCL_DEBUG_FILE", (plan.folder / "nccl_%h_%p.log").string()},
+  };
+  std::string kept;
+  for (const auto& [name, value] : wanted) {
+    if (variable(name.c_str()).empty()) {
+      plan.variables.emplace_back(name, value);
+    } else {
+      kept += (kept.empty() ? "" : ", ") + name;
+    }
+  }
+  if (kept.empty()) return;
+  plan.notes.push_back(fmt::format(
+      "{} of your environment stays as it is; rings and trees are known only from a log with "
+      "INIT and GRAPH in {}",
+      kept, plan.folder.string()));
+}
+
+}  // namespace
+
+core::Result<RecordPlan> plan_recording(const RecordOptions& options) {
+  const fs::path library = ASSAY_TRY(find_library());
+  ASSAY_TRY(check_plugin(library));
+  std::error_code error;
+  RecordPlan plan;
+  plan.folder = fs::absolute(options.folder, error).lexically_normal();
+  ASSAY_TRY(check_unused(plan.folder));
+  plan.variables = {{kPluginVariable, library.string()},
+                    {"ASSAY_RECORDER_OUTPUT", plan.folder.string()}};
+  if (!options.events.empty()) plan.variables.emplace_back("ASSAY_RECORDER_EVENTS", options.events);
+  if (options.limit_mb)
+    plan.variables.emplace_back("ASSAY_RECORDER_LIMIT_MB", std::to_string(*options.limit_mb));
+  if (options.nccl_log == RecordOptions::NcclLog::kKeep) add_log(plan);
+  return plan;
+}
+
+core::Result<Recorded> record(const RecordOptions& options,
+                              const RecordPlan& plan,
+                              const Environment& more) {
+  ASSAY_TRY(core::make_directories(plan.folder));
+  core::ForegroundLaunch launch{.arguments = options.command};
+  for (const Environment* variables : {&plan.variables, &more})
+    launch.environment.insert(launch.environment.end(), variables->begin(), variables->end());
+  const int exit_code = ASSAY_TRY(core::run_in_foreground(launch));
+  Recorded recorded = ASSAY_TRY(count_recorded(plan.folder));
+  recorded.exit_code = exit_code;
+  return recorded;
+}
+
+}  // namespace assay::recorder

@@ -1,0 +1,221 @@
+// The recorder as NCCL loads it: a program calls it as NCCL does, and its files are read back.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "core/files.h"
+#include "model/fake_job_test_util.h"
+#include "model/recording_file.h"
+
+namespace assay::recorder {
+namespace {
+
+namespace rec = model::recording;
+using model::FakeJob;
+
+std::string said(const FakeJob& job) {
+  return core::read_file(job.folder() / "said").value();
+}
+
+std::map<rec::Kind, int> kinds(const rec::File& file) {
+  std::map<rec::Kind, int> counts;
+  for (const rec::RecordView& record : file.records())
+    ++counts[record.kind()];
+  return counts;
+}
+
+rec::File only_file(const FakeJob& job) {
+  const auto files = job.files();
+  EXPECT_EQ(files.size(), 1U);
+  return rec::File::read(files.at(0)).value();
+}
+
+std::string note_of(const rec::File& file) {
+  for (const rec::RecordView& record : file.records()) {
+    if (record.kind() == rec::Kind::kNote) {
+      return std::string(record.text<rec::Note>(record.as<rec::Note>().length));
+    }
+  }
+  return "";
+}
+
+void expect_steps(const rec::File& file, int steps) {
+  auto counts = kinds(file);
+  EXPECT_EQ(counts[rec::Kind::kCommunicator], 2);
+  EXPECT_EQ(counts[rec::Kind::kColl], 5 * steps);
+  EXPECT_EQ(counts[rec::Kind::kP2p], 2 * steps);
+  EXPECT_EQ(counts[rec::Kind::kPlan], 4 * steps);
+  EXPECT_EQ(counts[rec::Kind::kKernelLaunch], 4 * steps);
+  EXPECT_EQ(counts[rec::Kind::kKernel], 4 * steps);
+  EXPECT_EQ(counts[rec::Kind::kCorrelation], 4 * steps);
+  EXPECT_EQ(file.damaged_blocks(), 0U);
+}
+
+TEST(Recorder, KeepsEveryEventOfSeveralThreads) {
+  FakeJob job;
+  ASSERT_EQ(job.run("0 4 200"), 0);
+  EXPECT_EQ(said(job), "");
+  const rec::File file = only_file(job);
+  expect_steps(file, 200);
+  auto counts = kinds(file);
+  EXPECT_EQ(counts[rec::Kind::kGroupApi], 800);
+  EXPECT_EQ(counts[rec::Kind::kCollApi], 1000);
+  EXPECT_EQ(counts[rec::Kind::kP2pApi], 400);
+  EXPECT_EQ(counts[rec::Kind::kCommunicatorEnd], 2);
+  EXPECT_EQ(file.header().kernel_times, 1U);
+  EXPECT_EQ(file.header().stopped, 1U);
+  EXPECT_EQ(file.header().other_kernels, 200U);
+  EXPECT_EQ(file.header().nccl_kernels, 800U);
+}
+
+TEST(Recorder, EventsEndAndNameTheirParents) {
+  FakeJob job;
+  ASSERT_EQ(job.run("1 4 1"), 0);
+  const rec::File file = only_file(job);
+  std::map<std::uint32_t, rec::Kind> kind_of;
+  for (const rec::RecordView& record : file.records())
+    kind_of[record.number()] = record.kind();
+  int sends = 0;
+  for (const rec::RecordView& record : file.records()) {
+    const auto event = record.as<rec::Event>();
+    if (record.kind() >= rec::Kind::kGroupApi && record.kind() < rec::Kind::kKernel) {
+      EXPECT_NE(event.head.duration_ns, rec::kNotEnded);
+      EXPECT_EQ(kind_of[event.communicator], rec::Kind::kCommunicator);
+    }
+    if (record.kind() == rec::Kind::kPlan) {
+      EXPECT_EQ(kind_of[event.parent], rec::Kind::kKernelLaunch);
+    }
+    if (record.kind() == rec::Kind::kP2p) {
+      const auto p2p = record.as<rec::P2p>();
+      EXPECT_EQ(kind_of[event.parent], rec::Kind::kP2pApi);
+      EXPECT_EQ(kind_of[p2p.plan], rec::Kind::kPlan);
+      EXPECT_TRUE(p2p.peer == 2 || p2p.peer == 0);
+      EXPECT_EQ(p2p.channels, 8);
+      ++sends;
+    }
+    if (record.kind() == rec::Kind::kColl) {
+      EXPECT_EQ(kind_of[event.parent], rec::Kind::kCollApi);
+      EXPECT_EQ(kind_of[record.as<rec::Coll>().plan], rec::Kind::kPlan);
+    }
+  }
+  EXPECT_EQ(sends, 2);
+}
+
+TEST(Recorder, SpeaksVersion4) {
+  FakeJob job;
+  job.set("ASSAY_FAKE_NCCL", "v4");
+  ASSERT_EQ(job.run("0 2 3"), 0);
+  const rec::File file = only_file(job);
+  EXPECT_EQ(file.header().plugin_interface, 4U);
+  auto counts = kinds(file);
+  EXPECT_EQ(counts[rec::Kind::kColl], 15);
+  EXPECT_EQ(counts[rec::Kind::kP2p], 6);
+  EXPECT_EQ(counts[rec::Kind::kKernel], 12);
+  EXPECT_EQ(counts[rec::Kind::kKernelLaunch], 0);
+  for (const rec::RecordView& record : file.records()) {
+    if (record.kind() == rec::Kind::kColl) {
+      EXPECT_NE(record.as<rec::Coll>().plan, 0U);
+      EXPECT_EQ(record.as<rec::Event>().parent, 0U);
+    }
+  }
+}
+
+TEST(Recorder, KilledProcessLeavesAllItHadRecorded) {
+  FakeJob job;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::setpgid(0, 0);
+    const std::string command = "exec " + job.shell("0 2 50 hang");
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(127);
+  }
+  for (int i = 0; i < 200 && (!core::is_regular_file(job.folder() / "said") ||
+                              said(job).find("ready") == std::string::npos);
+       ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  const rec::File file = only_file(job);
+  expect_steps(file, 50);
+  EXPECT_EQ(file.header().stopped, 0U);
+}
+
+TEST(Recorder, ForkedChildLeavesTheFileAlone) {
+  FakeJob job;
+  ASSERT_EQ(job.run("0 2 10 fork"), 0);
+  const auto files = job.files();
+  ASSERT_EQ(files.size(), 2U);
+  int parents = 0;
+  for (const auto& path : files) {
+    const rec::File file = rec::File::read(path).value();
+    auto counts = kinds(file);
+    if (counts[rec::Kind::kCommunicator] == 2) {
+      expect_steps(file, 10);
+      ++parents;
+    } else {
+      EXPECT_EQ(counts[rec::Kind::kColl], 1);
+    }
+  }
+  EXPECT_EQ(parents, 1);
+}
+
+TEST(Recorder, SaysWhyThereAreNoKernelTimes) {
+  FakeJob job;
+  job.set("ASSAY_FAKE_CUPTI", "busy");
+  ASSERT_EQ(job.run("0 2 1"), 0);
+  const rec::File file = only_file(job);
+  EXPECT_EQ(file.header().kernel_times, 0U);
+  EXPECT_NE(note_of(file).find("another profiler uses CUPTI"), std::string::npos);
+  EXPECT_NE(said(job).find("no kernel times are recorded"), std::string::npos);
+  EXPECT_EQ(kinds(file)[rec::Kind::kColl], 5);
+}
+
+TEST(Recorder, MissingCuptiIsNoFailure) {
+  FakeJob job;
+  job.set("ASSAY_RECORDER_CUPTI", "/nowhere/libcupti.so");
+  ASSERT_EQ(job.run("0 2 1"), 0);
+  EXPECT_NE(note_of(only_file(job)).find("/nowhere/libcupti.so"), std::string::npos);
+}
+
+TEST(Recorder, UnwritableFolderIsSaidOnceAndNoFailure) {
+  FakeJob job;
+  job.set("ASSAY_RECORDER_OUTPUT", "/proc/nowhere");
+  ASSERT_EQ(job.run("0 2 5"), 0);
+  EXPECT_TRUE(job.files().empty());
+  const std::string words = said(job);
+  EXPECT_NE(words.find("/proc/nowhere"), std::string::npos);
+  EXPECT_EQ(words.find("assay recorder:"), words.rfind("assay recorder:"));
+}
+
+TEST(Recorder, StopsAtItsLimitAndSaysSo) {
+  FakeJob job;
+  job.set("ASSAY_RECORDER_LIMIT_MB", "1");
+  ASSERT_EQ(job.run("0 2 3000 hang & sleep 3; kill -9 $!; true"), 0);
+  const auto files = job.files();
+  ASSERT_EQ(files.size(), 1U);
+  EXPECT_LE(std::filesystem::file_size(files[0]), 1U << 20U);
+  const rec::File file = rec::File::read(files[0]).value();
+  EXPECT_EQ(file.header().stopped, 2U);
+  EXPECT_GT(file.records().size(), 5000U);
+  EXPECT_EQ(file.damaged_blocks(), 0U);
+}
+
+TEST(Recorder, UnknownEventsAreSaid) {
+  FakeJob job;
+  job.set("ASSAY_RECORDER_EVENTS", "proxy,kernels");
+  ASSERT_EQ(job.run("0 2 1"), 0);
+  const rec::File file = only_file(job);
+  EXPECT_NE(note_of(file).find("'kernels'"), std::string::npos);
+  EXPECT_EQ(file.header().events, rec::kDefaultEvents | rec::kProxyOpBit | rec::kProxyStepBit);
+}
+
+}  // namespace
+}  // namespace assay::recorder

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""assay record from outside: what the command sees, and what comes back.
+
+ASSAY, FAKE_NCCL_JOB and FAKE_CUPTI name the programs.
+"""
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import unittest
+
+ASSAY = os.environ["ASSAY"]
+JOB = os.environ["FAKE_NCCL_JOB"]
+
+
+class Record(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.output = self.folder / "rec"
+
+    def environment(self, **more):
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("NCCL_", "OMPI_"))}
+        return {**kept, "ASSAY_RECORDER_CUPTI": os.environ["FAKE_CUPTI"], **more}
+
+    def record(self, *command, options=(), **keywords):
+        environment = self.environment(**keywords.pop("more", {}))
+        return subprocess.run([ASSAY, "record", "-o", self.output, *options, "--", *command],
+                              env=environment, cwd=self.folder, text=True, capture_output=True,
+                              timeout=60, check=False, **keywords)
+
+    def recordings(self):
+        return sorted(self.output.glob("assay_*.rec"))
+
+    def test_records_each_process_and_says_what(self):
+        done = self.record("sh", "-c", f"{JOB} 0 2 5 & {JOB} 1 2 5; wait")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(self.recordings()), 2)
+        self.assertIn("recorded 2 processes, 70 operations, 40 kernels", done.stderr)
+        self.assertIn(f"assay goal generate -i {self.output}", done.stderr)
+        self.assertEqual(done.stdout, "")
+
+    def test_command_has_our_streams_and_its_exit_code_comes_back(self):
+        done = self.record("sh", "-c", "cat; exit 7", input="words\n")
+        self.assertEqual(done.stdout, "words\n")
+        self.assertEqual(done.returncode, 7)
+        self.assertIn("nothing was recorded", done.stderr)
+        done = self.record("sh", "-c", "kill -9 $$")
+        self.assertEqual(done.returncode, 137)
+
+    def test_sets_the_log_unless_the_user_did(self):
+        show = ("sh", "-c", "echo $NCCL_DEBUG,$NCCL_DEBUG_SUBSYS,$NCCL_DEBUG_FILE")
+        done = self.record(*show)
+        self.assertEqual(done.stdout, f"INFO,INIT,GRAPH,TUNING,{self.output}/nccl_%h_%p.log\n")
+        done = self.record(*show, more={"NCCL_DEBUG": "WARN"})
+        self.assertTrue(done.stdout.startswith("WARN,"))
+        self.assertIn("NCCL_DEBUG of your environment stays", done.stderr)
+        done = self.record(*show, options=("--nccl-log", "off"))
+        self.assertEqual(done.stdout, ",,\n")
+
+    def test_options_reach_the_recorder(self):
+        done = self.record("sh", "-c", "echo $ASSAY_RECORDER_EVENTS $ASSAY_RECORDER_LIMIT_MB",
+                           options=("--events", "proxy", "--limit-mb", "7"))
+        self.assertEqual(done.stdout, "proxy 7\n")
+
+    def test_refuses_what_cannot_work(self):
+        self.assertEqual(self.record(JOB, "0", "1", "1").returncode, 0)
+        done = self.record(JOB, "0", "1", "1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("holds a recording already", done.stderr)
+        self.output = self.folder / "other"
+        done = self.record("true", more={"NCCL_PROFILER_PLUGIN": "/x/libother.so"})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("NCCL_PROFILER_PLUGIN", done.stderr)
+        done = self.record("/nowhere/program")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot start '/nowhere/program'", done.stderr)
+        done = subprocess.run([ASSAY, "record"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+
+    def test_tells_mpirun_what_to_forward(self):
+        mpirun = self.folder / "mpirun"
+        mpirun.write_text("#!/bin/sh\necho $OMPI_MCA_mca_base_env_list\n")
+        mpirun.chmod(0o755)
+        done = self.record(str(mpirun), "-n", "2", "./train")
+        self.assertIn("NCCL_PROFILER_PLUGIN;ASSAY_RECORDER_OUTPUT;NCCL_DEBUG", done.stdout)
+
+    def test_killed_processes_files_are_cut_to_size(self):
+        done = self.record("sh", "-c", f"{JOB} 0 1 3 hang & sleep 2; kill -9 $!; wait; true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("21 operations, 12 kernels", done.stderr)
+        self.assertLess(self.recordings()[0].stat().st_size, 150_000)
+
+    def interrupted(self, send):
+        program = subprocess.Popen(
+            [ASSAY, "record", "-o", self.output, "--", JOB, "0", "1", "2", "hang"],
+            env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True)
+        self.assertEqual(program.stdout.readline(), "ready\n")
+        send(program.pid)
+        _, words = program.communicate(timeout=30)
+        return program.returncode, words
+
+    def test_signals_are_the_commands(self):
+        code, words = self.interrupted(lambda pid: os.kill(pid, signal.SIGTERM))
+        self.assertEqual(code, 128 + signal.SIGTERM)
+        self.assertIn("recorded 1 processes, 14 operations", words)
+
+
+if __name__ == "__main__":
+    unittest.main()
