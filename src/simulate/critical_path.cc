@@ -20,8 +20,8 @@ class Walk {
     until_ns_ = until_ns;
     moment_ = Moment::kCpuFree;
     do {
+      step_to_receive();
       path_.ranks.push_back(id_.rank);
-      if (step_to_receive()) continue;
       explain_own_time();
     } while (step_to_cause());
   }
@@ -35,8 +35,8 @@ class Walk {
   }
 
   // A rendezvous keeps the sender's CPU and NIC until they are free at the receiver.
-  bool step_to_receive() {
-    if (record_.op(id_).kind != OpKind::kSend) return false;
+  void step_to_receive() {
+    if (record_.op(id_).kind != OpKind::kSend) return;
     const OpTimes times = record_.times(id_);
     const Link& link = record_.link(id_);
     const bool by_cpu = moment_ == Moment::kCpuFree && until_ns_ > times.cpu_end_ns;
@@ -44,7 +44,6 @@ class Walk {
         times.start_ns + link.gap_ns + link.bandwidth_ns(record_.message_bytes(id_));
     const bool by_nic = moment_ == Moment::kNicFree && until_ns_ > nic_end;
     if (by_cpu || by_nic) id_ = record_.partner(id_);
-    return by_cpu || by_nic;
   }
 
   void explain_own_time() {
