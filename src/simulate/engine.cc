@@ -116,7 +116,7 @@ void Engine::arrive(const Event& event) {
 void Engine::contend(OpId id, std::int64_t now_ns) {
   const Needs needs = resources_.needs(id.rank, record_.op(id));
   if (resources_.ready(needs, now_ns)) return start(id, needs, now_ns);
-  resources_.wait(needs, id.op, now_ns, events_);
+  resources_.wait(needs, id.op, events_);
 }
 
 void Engine::wake(const Event& event) {
@@ -172,7 +172,6 @@ void Engine::start_send(OpId id, const Needs& needs, std::int64_t now_ns) {
   const std::int64_t arrival = cpu_end + link.latency_ns + bandwidth;
   too_long_ |= arrival > kForeverNs;
   events_.push({.time_ns = arrival,
-                .since_ns = arrival,
                 .rank = op.peer,
                 .kind = EventKind::kArrival,
                 .first = id.rank,
@@ -230,11 +229,8 @@ void Engine::release(OpId id, std::int64_t time_ns, Reason reason, std::uint32_t
     state.set_reason(reason, cause);
   }
   if (--state.link > 0) return;
-  events_.push({.time_ns = state.time_ns(),
-                .since_ns = state.time_ns(),
-                .rank = id.rank,
-                .kind = EventKind::kReady,
-                .first = id.op});
+  events_.push(
+      {.time_ns = state.time_ns(), .rank = id.rank, .kind = EventKind::kReady, .first = id.op});
 }
 
 }  // namespace assay::simulate

@@ -1,6 +1,6 @@
-// What will happen next. Equal times are told apart, so that a simulation has one result:
-// by rank; then what has been waiting longest; then local operations by number, then messages by
-// source and number.
+// What will happen next. Equal times are told apart, so that a simulation has one result: by rank;
+// then what waits for a resource, in the order in which it began to wait; then operations that have
+// just become ready, by number; then messages, by source and number.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,13 @@
 namespace assay::simulate {
 
 enum class EventKind : std::uint32_t {
-  kWake,     // a resource may be free: operation `first` waits for resource `second`
+  kWake,     // a resource may be free: who began to wait as number `first` for resource `second`
   kReady,    // operation `first` has nothing left to wait for
   kArrival,  // operation `second` of rank `first` sent a message that is here now
 };
 
 struct Event {
   std::int64_t time_ns = 0;
-  std::int64_t since_ns = 0;  // when the operation became ready; time_ns but for kWake
   std::uint32_t rank = 0;
   EventKind kind = EventKind::kReady;
   std::uint32_t first = 0;
@@ -27,7 +26,6 @@ struct Event {
 inline bool before(const Event& a, const Event& b) {
   if (a.time_ns != b.time_ns) return a.time_ns < b.time_ns;
   if (a.rank != b.rank) return a.rank < b.rank;
-  if (a.since_ns != b.since_ns) return a.since_ns < b.since_ns;
   if (a.kind != b.kind) return a.kind < b.kind;
   if (a.first != b.first) return a.first < b.first;
   return a.second < b.second;

@@ -47,19 +47,18 @@ std::int64_t Resources::free_ns(const Needs& needs) const {
   return needs.nic == kNone ? cpu : std::max(cpu, resources_[needs.nic].free_ns);
 }
 
-void Resources::append(Queue& queue, std::uint32_t op, std::int64_t since_ns) {
+void Resources::append(Queue& queue, const Waiter& waiter) {
   std::uint32_t node = free_waiters_;
   if (node == kNone) {
     node = static_cast<std::uint32_t>(waiters_.size());
-    waiters_.push_back({since_ns, op, kNone});
+    waiters_.push_back(waiter);
   } else {
     free_waiters_ = waiters_[node].next;
-    waiters_[node] = {since_ns, op, kNone};
+    waiters_[node] = waiter;
   }
   if (queue.head == kNone) {
     queue.head = node;
-    queue.op = op;
-    queue.since_ns = since_ns;
+    queue.order = waiter.order;
   } else {
     waiters_[queue.tail].next = node;
   }
@@ -71,38 +70,30 @@ void Resources::remove_head(Queue& queue) {
   queue.head = waiters_[node].next;
   waiters_[node].next = free_waiters_;
   free_waiters_ = node;
-  if (queue.head == kNone) return;
-  queue.op = waiters_[queue.head].op;
-  queue.since_ns = waiters_[queue.head].since_ns;
+  if (queue.head != kNone) queue.order = waiters_[queue.head].order;
 }
 
-void Resources::wait(const Needs& needs,
-                     std::uint32_t op,
-                     std::int64_t since_ns,
-                     EventQueue& events) {
+void Resources::wait(const Needs& needs, std::uint32_t op, EventQueue& events) {
   Queue& queue = queues_[needs.queue];
   const bool first = queue.head == kNone;
-  append(queue, op, since_ns);
+  append(queue, {.op = op, .order = ranks_[needs.rank].waited++, .next = kNone});
   if (first) park(needs.rank, needs.queue, events);
 }
 
 bool Resources::comes_later(std::uint32_t queue, std::uint32_t other) const {
-  const Queue& a = queues_[queue];
-  const Queue& b = queues_[other];
-  return a.since_ns != b.since_ns ? a.since_ns > b.since_ns : a.op > b.op;
+  return queues_[queue].order > queues_[other].order;
 }
 
 void Resources::plan_wake(std::uint32_t rank, std::uint32_t resource, EventQueue& events) {
   Resource& self = resources_[resource];
   const Queue& first = queues_[self.parked.front()];
-  if (self.planned_op == first.op && self.planned_ns == self.free_ns) return;
-  self.planned_op = first.op;
+  if (self.planned_order == first.order && self.planned_ns == self.free_ns) return;
+  self.planned_order = first.order;
   self.planned_ns = self.free_ns;
   events.push({.time_ns = self.free_ns,
-               .since_ns = first.since_ns,
                .rank = rank,
                .kind = EventKind::kWake,
-               .first = first.op,
+               .first = first.order,
                .second = resource});
 }
 
@@ -130,8 +121,8 @@ std::uint32_t Resources::unpark_first(Resource& resource) {
 std::uint32_t Resources::wake(const Event& event, EventQueue& events) {
   Resource& resource = resources_[event.second];
   woken_queue_ = kNone;
-  if (resource.planned_op != event.first || resource.planned_ns != event.time_ns) return kNone;
-  resource.planned_op = kNone;
+  if (resource.planned_order != event.first || resource.planned_ns != event.time_ns) return kNone;
+  resource.planned_order = kNone;
   if (resource.free_ns > event.time_ns) {
     plan_wake(event.rank, event.second, events);
     return kNone;
@@ -144,7 +135,7 @@ std::uint32_t Resources::wake(const Event& event, EventQueue& events) {
     if (!resource.parked.empty()) plan_wake(event.rank, event.second, events);
     return kNone;
   }
-  const std::uint32_t op = queue.op;
+  const std::uint32_t op = waiters_[queue.head].op;
   remove_head(queue);
   woken_queue_ = index;
   return op;

@@ -6,8 +6,8 @@
 // last, and looked at again when that happens. So a waiting operation costs nothing until its turn,
 // however many wait.
 //
-// Of the operations that could start at the same time, the one that has been ready longest goes
-// first, then the one with the lowest number. Nothing is reserved: an operation that needs a CPU
+// Of the operations that could start at the same time, the one that began to wait first goes first.
+// Nothing is reserved: an operation that needs a CPU
 // alone may start on it while the head of another queue still waits for its NIC.
 #pragma once
 
@@ -40,7 +40,7 @@ class Resources {
   }
 
   // Otherwise it lines up. May add a wake event to `events`.
-  void wait(const Needs& needs, std::uint32_t op, std::int64_t since_ns, EventQueue& events);
+  void wait(const Needs& needs, std::uint32_t op, EventQueue& events);
 
   // A wake event has come. Returns the operation that may start now, which has left its queue, or
   // kNone. After it has started, call settle() with the same event.
@@ -69,14 +69,13 @@ class Resources {
     std::int64_t free_ns = 0;
     std::uint32_t holder = kNone;
     // The wake event that counts; others for this resource are out of date.
-    std::uint32_t planned_op = kNone;
+    std::uint32_t planned_order = kNone;
     std::int64_t planned_ns = 0;
     std::vector<std::uint32_t> parked = {};  // queues; a heap, first come first
   };
 
   struct Queue {
-    std::int64_t since_ns = 0;  // of the operation at its head
-    std::uint32_t op = kNone;
+    std::uint32_t order = 0;     // of the operation at its head
     std::uint32_t head = kNone;  // nodes of waiters_
     std::uint32_t tail = kNone;
     std::uint32_t cpu = 0;
@@ -84,8 +83,8 @@ class Resources {
   };
 
   struct Waiter {
-    std::int64_t since_ns;
     std::uint32_t op;
+    std::uint32_t order;  // counts those of the rank that had to wait
     std::uint32_t next;
   };
 
@@ -94,11 +93,12 @@ class Resources {
     std::uint32_t first_queue = 0;
     std::uint32_t cpus = 1;
     std::uint32_t nics = 1;
+    std::uint32_t waited = 0;
   };
 
   [[nodiscard]] std::int64_t free_ns(const Needs& needs) const;
   void add_rank(const model::RankView& view);
-  void append(Queue& queue, std::uint32_t op, std::int64_t since_ns);
+  void append(Queue& queue, const Waiter& waiter);
   void remove_head(Queue& queue);
   void park(std::uint32_t rank, std::uint32_t queue, EventQueue& events);
   void plan_wake(std::uint32_t rank, std::uint32_t resource, EventQueue& events);
