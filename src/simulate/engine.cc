@@ -156,7 +156,7 @@ void Engine::release_after_start(OpId id, std::int64_t now_ns) {
 void Engine::start_calc(OpId id, const Needs& needs, std::int64_t now_ns) {
   const std::uint64_t length = record_.op(id).size;
   const std::int64_t end =
-      now_ns + static_cast<std::int64_t>(std::min<std::uint64_t>(length, kForeverNs));
+      now_ns + static_cast<std::int64_t>(std::min<std::uint64_t>(length, kForeverNs + 1));
   resources_.take(needs.cpu, id.op, end);
   release_after_start(id, now_ns);
   finish(id, end);

@@ -49,7 +49,8 @@ class Link {
   static std::int64_t per_byte(std::uint64_t bytes, double ns_per_byte) {
     if (bytes <= 1 || ns_per_byte == 0) return 0;
     const double cost = static_cast<double>(bytes - 1) * ns_per_byte;
-    return cost < static_cast<double>(kForeverNs) ? static_cast<std::int64_t>(cost) : kForeverNs;
+    return cost < static_cast<double>(kForeverNs) ? static_cast<std::int64_t>(cost)
+                                                  : kForeverNs + 1;
   }
 
   double gap_ns_per_byte_;

@@ -10,7 +10,7 @@ std::uint64_t key(OpId id) {
 }  // namespace
 
 Record::Record(const model::Schedule& schedule, const Network& network)
-    : schedule_(&schedule), network_(&network) {
+    : schedule_(schedule), network_(&network) {
   std::uint64_t total = 0;
   first_of_rank_.reserve(schedule.ranks().size());
   for (const model::RankView& rank : schedule.ranks()) {

@@ -78,7 +78,7 @@ struct OpTimes {
 
 class Record {
  public:
-  // Keeps references to both.
+  // Keeps a reference to the network.
   Record(const model::Schedule& schedule, const Network& network);
 
   [[nodiscard]] OpState& state(OpId id) { return states_[first_of_rank_[id.rank] + id.op]; }
@@ -88,10 +88,10 @@ class Record {
   }
 
   [[nodiscard]] const model::ScheduleOp& op(OpId id) const {
-    return schedule_->ranks()[id.rank].ops[id.op];
+    return schedule_.ranks()[id.rank].ops[id.op];
   }
 
-  [[nodiscard]] const model::Schedule& schedule() const { return *schedule_; }
+  [[nodiscard]] const model::Schedule& schedule() const { return schedule_; }
 
   [[nodiscard]] std::uint64_t num_ops() const { return states_.size(); }
 
@@ -115,7 +115,7 @@ class Record {
  private:
   [[nodiscard]] std::uint32_t partner_rank(OpId id) const;
 
-  const model::Schedule* schedule_;
+  model::Schedule schedule_;  // a copy shares the bytes
   const Network* network_;
   std::vector<std::uint64_t> first_of_rank_;
   std::vector<OpState> states_;

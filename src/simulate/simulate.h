@@ -63,9 +63,8 @@ class Outcome {
   std::unique_ptr<Record> record_;
 };
 
-// `schedule` must live as long as the outcome. Fails on parameters that are no times and when the
-// schedule takes longer than kForeverNs. A schedule that cannot end is no failure here: see
-// Outcome::finished and stuck.h.
+// Fails on parameters that are no times and when the schedule takes longer than kForeverNs. A
+// schedule that cannot end is no failure here: see Outcome::finished and stuck.h.
 core::Result<Outcome> simulate(const model::Schedule& schedule, const Options& options);
 
 }  // namespace assay::simulate
