@@ -56,8 +56,10 @@ int run(std::vector<char*> arguments) {
   Inputs inputs;
   bool failed = false;
   std::vector<Case> cases = command_cases();
-  for (Case& part : part_cases())
-    cases.push_back(std::move(part));
+  for (auto* more : {part_cases, simulate_cases}) {
+    for (Case& part : more())
+      cases.push_back(std::move(part));
+  }
   for (const Case& measured : cases) {
     benchmark::RegisterBenchmark(
         measured.name.c_str(),

@@ -91,9 +91,12 @@ std::string typed_name(const CommandSpec& spec) {
 core::Result<Found> follow_words(std::span<const std::string> words) {
   Found found{&kRoot, 0};
   for (const std::string& word : words) {
-    if (!is_group(*found.spec) || word.starts_with('-')) break;
+    if (word.starts_with('-')) break;
     const CommandSpec* next = find_command(joined(found.spec->name, word));
-    if (word.empty() || next == nullptr) return unknown_command(*found.spec, word);
+    if (word.empty() || next == nullptr) {
+      if (!is_group(*found.spec)) break;
+      return unknown_command(*found.spec, word);
+    }
     found = {next, found.used + 1};
   }
   return found;

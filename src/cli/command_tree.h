@@ -28,7 +28,8 @@ std::string_view last_word(const CommandSpec& spec);
 std::string typed_name(const CommandSpec& spec);
 
 // The command that the words lead to. `used` words belong to its name; what follows are its
-// arguments. Fails, with a suggestion, where a group does not know the next word.
+// arguments. A command may have further commands below it: their names come before arguments.
+// Fails, with a suggestion, where a group does not know the next word.
 struct Found {
   const CommandSpec* spec;
   std::size_t used;

@@ -126,7 +126,7 @@ std::size_t widest(const std::vector<std::string>& terms) {
 }
 
 void add_commands(Page& page, const CommandSpec& spec) {
-  if (!is_group(spec)) return;
+  if (subcommands(spec).empty()) return;
   page.heading("COMMANDS");
   std::vector<std::string> words;
   for (const CommandSpec* command : subcommands(spec))

@@ -8,12 +8,11 @@ namespace assay::cli {
 namespace {
 
 constexpr std::size_t kPipeColumns = 120;
-constexpr std::size_t kSummaryRows = 40;
 
 const Choices<Summary> kSummaries{
     {"table", Summary::kTable}, {"json", Summary::kJson}, {"csv", Summary::kCsv}};
 
-std::string tables_text(const model::Book& book, Summary summary) {
+std::string tables_text(const model::Book& book, Summary summary, std::size_t most_rows) {
   const std::size_t columns = core::terminal_columns(stdout, kPipeColumns);
   std::string text;
   for (const model::Table& table : book.tables) {
@@ -21,7 +20,7 @@ std::string tables_text(const model::Book& book, Summary summary) {
     if (summary == Summary::kCsv) {
       text += report::csv(table);
     } else {
-      text += report::text_table(table, columns, kSummaryRows);
+      text += report::text_table(table, columns, most_rows);
     }
   }
   return text;
@@ -42,8 +41,8 @@ void add_presentation_options(CLI::App& app,
       ->excludes(format);
 }
 
-std::string summary_text(const model::Book& book, Summary summary) {
-  return summary == Summary::kJson ? report::json(book) : tables_text(book, summary);
+std::string summary_text(const model::Book& book, Summary summary, std::size_t most_rows) {
+  return summary == Summary::kJson ? report::json(book) : tables_text(book, summary, most_rows);
 }
 
 }  // namespace assay::cli

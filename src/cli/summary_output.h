@@ -1,6 +1,7 @@
 // How a command's summary goes to standard output.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "model/table.h"
@@ -13,6 +14,8 @@ namespace assay::cli {
 
 enum class Summary { kTable, kCsv, kJson };
 
+inline constexpr std::size_t kSummaryRows = 40;
+
 struct Presentation {
   Summary summary = Summary::kTable;
   bool quiet = false;
@@ -24,6 +27,9 @@ void add_presentation_options(CLI::App& app,
                               Presentation& presentation,
                               const std::string& format_name = "--format");
 
-std::string summary_text(const model::Book& book, Summary summary);
+// Terminal tables are cut to `most_rows` rows each, with a mark.
+std::string summary_text(const model::Book& book,
+                         Summary summary,
+                         std::size_t most_rows = kSummaryRows);
 
 }  // namespace assay::cli

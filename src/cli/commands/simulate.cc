@@ -1,0 +1,274 @@
+#include "simulate/simulate.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/summary_output.h"
+#include "core/files.h"
+#include "model/read_schedule.h"
+#include "model/schedule_notes.h"
+#include "simulate/parameters_file.h"
+#include "simulate/stuck.h"
+#include "simulate/summary.h"
+#include "simulate/timeline.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using simulate::LogGops;
+
+constexpr std::size_t kSlowestRanks = 10;
+constexpr std::size_t kExamples = 10;
+
+std::string parameter_problem(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec == std::errc() && parsed.ptr == end && number >= 0) return "";
+  return fmt::format("'{}' is not a number of at least 0", text);
+}
+
+std::string rank_list_problem(const std::string& list) {
+  for (const std::string& part : split(list, ',')) {
+    std::uint32_t number = 0;
+    const char* end = part.data() + part.size();
+    const auto parsed = std::from_chars(part.data(), end, number);
+    if (parsed.ec != std::errc() || parsed.ptr != end) {
+      return fmt::format("'{}' is not a rank", part);
+    }
+  }
+  return "";
+}
+
+// The parameters of one kind of link that stand on the command line.
+class LinkOptions {
+ public:
+  void declare(CLI::App& app, const std::string& prefix, const std::string& group) {
+    const bool inter = prefix.empty();
+    const LogGops defaults;
+    add(app, "--" + prefix + "L", &LogGops::latency_ns, "latency of the network, ns", group, inter,
+        defaults);
+    add(app, "--" + prefix + "o", &LogGops::overhead_ns, "CPU time of a message on each side, ns",
+        group, inter, defaults);
+    add(app, "--" + prefix + "g", &LogGops::gap_ns, "gap between messages at a NIC, ns", group,
+        inter, defaults);
+    add(app, "--" + prefix + "G", &LogGops::gap_ns_per_byte, "time of a byte in the network, ns",
+        group, inter, defaults);
+    add(app, "--" + prefix + "O", &LogGops::overhead_ns_per_byte,
+        "CPU time of a byte on each side, ns", group, inter, defaults);
+    add(app, "--" + prefix + "S", &LogGops::rendezvous_bytes,
+        "largest message, in bytes, that does not wait for its receive", group, inter, defaults);
+  }
+
+  [[nodiscard]] bool given() const { return !values_.empty(); }
+
+  [[nodiscard]] LogGops applied_to(LogGops link) const {
+    for (const auto& [name, value] : values_)
+      link.*value.first = value.second;
+    return link;
+  }
+
+ private:
+  void add(CLI::App& app,
+           const std::string& name,
+           double LogGops::*field,
+           const std::string& help,
+           const std::string& group,
+           bool inter,
+           const LogGops& defaults) {
+    const auto assign = [this, name, field](const std::string& text) {
+      values_[name] = {field, std::stod(text)};
+    };
+    app.add_option_function<std::string>(name, assign, help)
+        ->type_name("NUMBER")
+        ->default_str(inter ? fmt::format("{}", defaults.*field) : "as between nodes")
+        ->check(parameter_problem)
+        ->group(group);
+  }
+
+  std::map<std::string, std::pair<double LogGops::*, double>> values_;
+};
+
+// A number for each node name, in the order of the ranks.
+std::vector<std::uint32_t> nodes_of(const model::ScheduleNotes& notes) {
+  std::map<std::string, std::uint32_t> numbers;
+  std::vector<std::uint32_t> node_of_rank;
+  for (const model::ScheduleRank& rank : notes.ranks) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    node_of_rank.push_back(numbers.emplace(rank.node, next).first->second);
+  }
+  return node_of_rank;
+}
+
+class Simulate final : public Command {
+ public:
+  explicit Simulate(CLI::App& app) {
+    app.add_option("FILE", schedule_, "a GOAL schedule, binary or text")->required();
+    const std::string group = "Parameters";
+    app.add_option("--params", params_,
+                   "a JSON file with parameters; the options below override it")
+        ->type_name("FILE")
+        ->group(group);
+    app.add_option("--topology", topology_,
+                   "a JSON file that says which ranks share a node; may hold parameters too")
+        ->type_name("FILE")
+        ->group(group);
+    inter_.declare(app, "", group);
+    intra_.declare(app, "intra-", "Parameters between ranks of one node");
+    app.add_flag("--per-rank", per_rank_, "show every rank, not only those that are done last");
+    app.add_option("--critical-path", segments_, "show the longest segments of the critical path")
+        ->type_name("N")
+        ->default_str("0")
+        ->check(whole_number_problem);
+    app.add_option("--timeline", timeline_,
+                   "write a Chrome trace for Perfetto, about 230 bytes an operation")
+        ->type_name("FILE");
+    app.add_option("--timeline-ranks", timeline_ranks_, "ranks in the timeline, by commas")
+        ->type_name("RANKS")
+        ->default_str("all")
+        ->check(rank_list_problem);
+    add_presentation_options(app, presentation_);
+  }
+
+  [[nodiscard]] core::Status check() const override {
+    if (!timeline_ranks_.empty() && timeline_.empty()) {
+      return core::Error{"--timeline-ranks needs --timeline"};
+    }
+    return {};
+  }
+
+  core::Result<Outcome> run() override {
+    const model::Schedule schedule = ASSAY_TRY(model::read_schedule(schedule_));
+    const auto notes = ASSAY_TRY(read_notes());
+    const auto options = ASSAY_TRY(make_options(schedule, notes));
+    const auto outcome = ASSAY_TRY(simulate::simulate(schedule, options));
+    if (!outcome.finished) {
+      return simulate::stuck_error(outcome, simulate::find_stuck(outcome, kExamples))
+          .context(schedule_.string());
+    }
+    const model::Book book = ASSAY_TRY(make_book(outcome, notes));
+    if (!presentation_.quiet) {
+      print(summary_text(book, presentation_.summary,
+                         per_rank_ ? outcome.finish_ns.size() : kSummaryRows));
+    }
+    ASSAY_TRY(write_timeline(outcome));
+    return Outcome::kOk;
+  }
+
+ private:
+  [[nodiscard]] core::Result<std::optional<model::ScheduleNotes>> read_notes() const {
+    using Notes = std::optional<model::ScheduleNotes>;
+    const fs::path path = model::notes_path(schedule_);
+    if (!core::is_regular_file(path)) return Notes();
+    return Notes(ASSAY_TRY(model::read_notes(path)));
+  }
+
+  [[nodiscard]] core::Result<simulate::Options> make_options(
+      const model::Schedule& schedule, const std::optional<model::ScheduleNotes>& notes) const {
+    const std::size_t num_ranks = schedule.ranks().size();
+    simulate::ParametersFile file;
+    for (const fs::path& path : {topology_, params_}) {
+      if (path.empty()) continue;
+      auto part = ASSAY_TRY(simulate::read_parameters(path, num_ranks));
+      if (part.inter) file.inter = part.inter;
+      if (part.intra) file.intra = part.intra;
+      if (!part.node_of_rank.empty()) file.node_of_rank = std::move(part.node_of_rank);
+    }
+    simulate::Options options;
+    options.inter = inter_.applied_to(file.inter.value_or(LogGops{}));
+    if (!file.intra && !intra_.given()) return options;
+    options.intra = intra_.applied_to(file.intra.value_or(options.inter));
+    options.node_of_rank = std::move(file.node_of_rank);
+    if (options.node_of_rank.empty() && notes) options.node_of_rank = nodes_of(*notes);
+    if (options.node_of_rank.empty()) {
+      return core::Error{fmt::format(
+          "there are parameters within nodes, but nothing says which ranks share one: give "
+          "--topology; a file '{}' would do too",
+          model::notes_path(schedule_).string())};
+    }
+    return options;
+  }
+
+  [[nodiscard]] core::Result<model::Book> make_book(
+      const simulate::Outcome& outcome, const std::optional<model::ScheduleNotes>& notes) const {
+    const simulate::CriticalPath path = simulate::critical_path(outcome);
+    const std::size_t most_ranks = per_rank_ ? outcome.finish_ns.size() : kSlowestRanks;
+    model::Book book{.title = fmt::format("Simulation of {}", schedule_.filename().string())};
+    book.tables.push_back(simulate::overview(outcome));
+    book.tables.push_back(simulate::rank_table(outcome, most_ranks));
+    book.tables.push_back(simulate::critical_path_table(path));
+    if (segments_ > 0) {
+      book.tables.push_back(simulate::segment_table(outcome, path, segments_));
+    }
+    if (notes && !notes->operations.empty()) {
+      const auto times = ASSAY_TRY(simulate::collective_times(outcome, *notes));
+      book.tables.push_back(simulate::collective_table(times, *notes));
+    }
+    return book;
+  }
+
+  [[nodiscard]] core::Status write_timeline(const simulate::Outcome& outcome) const {
+    if (timeline_.empty()) return {};
+    std::vector<std::uint32_t> ranks;
+    if (!timeline_ranks_.empty()) {
+      for (const std::string& rank : split(timeline_ranks_, ','))
+        ranks.push_back(static_cast<std::uint32_t>(std::stoul(rank)));
+    }
+    const auto size = ASSAY_TRY(simulate::write_timeline(outcome, ranks, timeline_));
+    if (!presentation_.quiet) {
+      print_note(fmt::format("wrote {}: {} operations, {:.1f} MB", timeline_.string(),
+                             size.operations, static_cast<double>(size.bytes) / 1e6));
+    }
+    return {};
+  }
+
+  fs::path schedule_;
+  fs::path params_;
+  fs::path topology_;
+  fs::path timeline_;
+  std::string timeline_ranks_;
+  LinkOptions inter_;
+  LinkOptions intra_;
+  bool per_rank_ = false;
+  std::size_t segments_ = 0;
+  Presentation presentation_;
+};
+
+const CommandSpec kSimulate{
+    .name = "simulate",
+    .summary = "run a GOAL schedule under the LogGOPS model of a network",
+    .description =
+        "Tells when each rank is done, what the end hangs on (the critical path: calculations, "
+        "CPU overhead, NIC gap, bandwidth, latency), and how long each kind of NCCL operation "
+        "takes, if the notes that 'assay goal' writes lie beside the schedule "
+        "(job.bin, job.notes.json).\n\n"
+        "A message of s bytes costs its sender's CPU o + (s-1) O and its NIC g + (s-1) G, arrives "
+        "L + (s-1) G later, and costs the receiver g + o + (s-1) O. Sends of more than S bytes end "
+        "with their receive. Messages and receives meet by source and tag, first come, first "
+        "served. Equal times are resolved by rank, then by what has waited longest, then by "
+        "number, so that a schedule has one result. The model is that of the LogGOPSim in "
+        "ATLAHS.\n\n"
+        "--params and --topology are JSON: {\"inter\": {\"L\": 3700, \"o\": 200, \"g\": 5, \"G\": "
+        "0.04, \"O\": 0, \"S\": 0}, \"intra\": {\"L\": 700}, \"ranks_per_node\": 8}, or \"nodes\": "
+        "[[0, 1], [2, 3]]. \"intra\" and --intra-L to --intra-S hold between ranks of one node; "
+        "without --topology the notes say which ranks share one.\n\n"
+        "A schedule that cannot end, or that leaves messages, is an error that names what waits.",
+    .examples =
+        "assay simulate job.bin\n"
+        "assay simulate job.goal --L 1500 --G 0.02 --per-rank --format csv\n"
+        "assay simulate job.bin --params cluster.json --critical-path 20\n"
+        "assay simulate job.bin --intra-L 700 --intra-G 0.003 --timeline job.json\n",
+    .make = make_command<Simulate>,
+};
+ASSAY_REGISTER(CommandSpec, kSimulate);
+
+}  // namespace
+}  // namespace assay::cli

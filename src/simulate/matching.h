@@ -1,0 +1,95 @@
+// Brings messages and receives of one rank together: first come, first served for each source and
+// tag.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "model/schedule.h"
+#include "simulate/record.h"
+
+namespace assay::simulate {
+
+// Open addressing with linear probing; a pair that has nothing waiting has no slot, so memory goes
+// with what waits, not with the number of tags.
+class ExactMatching {
+ public:
+  // The message's send for a receive, or kNone: then the receive waits here.
+  std::uint32_t post(std::uint32_t source, std::uint32_t tag, std::uint32_t receive) {
+    return meet(source, tag, receive, Side::kReceive);
+  }
+
+  // The receive for a message, or kNone: then the message waits here.
+  std::uint32_t arrive(std::uint32_t source, std::uint32_t tag, std::uint32_t send) {
+    return meet(source, tag, send, Side::kMessage);
+  }
+
+ private:
+  enum class Side : std::uint8_t { kReceive, kMessage };
+
+  // Those who wait with one source and tag are all of one side. The first is in the slot, the
+  // others are a list in nodes_.
+  struct Slot {
+    std::uint32_t source;
+    std::uint32_t tag;
+    std::uint32_t first;  // kNone: the slot is empty
+    std::uint32_t head = kNone;
+    std::uint32_t tail = kNone;
+    Side side;
+  };
+
+  struct Node {
+    std::uint32_t op;
+    std::uint32_t next;
+  };
+
+  std::uint32_t meet(std::uint32_t source, std::uint32_t tag, std::uint32_t op, Side side);
+  [[nodiscard]] std::size_t home(std::uint32_t source, std::uint32_t tag) const;
+  [[nodiscard]] std::size_t find(std::uint32_t source, std::uint32_t tag) const;
+  void append(Slot& slot, std::uint32_t op);
+  std::uint32_t take_first(std::size_t index);
+  void erase(std::size_t index);
+  void grow();
+
+  std::vector<Slot> slots_;
+  std::size_t used_ = 0;
+  std::vector<Node> nodes_;
+  std::uint32_t free_nodes_ = kNone;
+};
+
+// For ranks where a source or a tag may be anything: walks over what waits, in order.
+class AnyMatching {
+ public:
+  // The send that a receive takes, or the receive that takes a message; op is kNone if it has to
+  // wait.
+  OpId post(std::uint32_t source, std::uint32_t tag, std::uint32_t receive);
+  OpId arrive(std::uint32_t source, std::uint32_t tag, std::uint32_t send);
+
+ private:
+  struct Waiter {
+    std::uint32_t source;
+    std::uint32_t tag;
+    std::uint32_t op;
+  };
+
+  static OpId meet(std::deque<Waiter>& others, std::deque<Waiter>& own, const Waiter& waiter);
+
+  std::deque<Waiter> receives_;
+  std::deque<Waiter> messages_;
+};
+
+class Matching {
+ public:
+  explicit Matching(const model::Schedule& schedule);
+
+  OpId post(OpId receive, const model::ScheduleOp& op);
+  std::uint32_t arrive(std::uint32_t rank, OpId send, const model::ScheduleOp& op);
+
+ private:
+  std::vector<ExactMatching> exact_;
+  std::vector<std::unique_ptr<AnyMatching>> any_;  // by rank; null: the exact one
+};
+
+}  // namespace assay::simulate

@@ -1,0 +1,125 @@
+// What a simulation knows of every operation, in 16 bytes each: while it runs what is left to wait
+// for, afterwards when and why it started.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "model/schedule.h"
+#include "simulate/network.h"
+
+namespace assay::simulate {
+
+inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
+
+struct OpId {
+  std::uint32_t rank = 0;
+  std::uint32_t op = 0;
+
+  friend bool operator==(const OpId&, const OpId&) = default;
+};
+
+enum class Phase : std::uint8_t {
+  kBlocked,  // waits for other operations of its rank
+  kReady,    // waits for a CPU or a NIC
+  kPosted,   // a receive without a message
+  kSent,     // a send whose receive has not begun, and which waits for that
+  kDone,
+};
+
+// Why an operation started no earlier.
+enum class Reason : std::uint8_t {
+  kBeginning,    // it started at 0
+  kAfterFinish,  // another operation of the rank ended
+  kAfterStart,   // another operation of the rank started
+  kMessage,      // the message arrived
+  kCpu,          // another operation of the rank had the CPU
+  kNic,          // another operation of the rank had the NIC
+};
+
+class OpState {
+ public:
+  // Since when nothing is left to wait for; when it has started, its start. Below 2^58.
+  [[nodiscard]] std::int64_t time_ns() const { return static_cast<std::int64_t>(bits_ >> 6U); }
+
+  [[nodiscard]] Phase phase() const { return static_cast<Phase>(bits_ & 7U); }
+
+  [[nodiscard]] Reason reason() const { return static_cast<Reason>(bits_ >> 3U & 7U); }
+
+  void set_time_ns(std::int64_t time_ns) {
+    bits_ = static_cast<std::uint64_t>(time_ns) << 6U | (bits_ & 63U);
+  }
+
+  void set_phase(Phase phase) { bits_ = (bits_ & ~7ULL) | static_cast<std::uint64_t>(phase); }
+
+  void set_reason(Reason reason, std::uint32_t of) {
+    bits_ = (bits_ & ~(7ULL << 3U)) | static_cast<std::uint64_t>(reason) << 3U;
+    cause = of;
+  }
+
+  std::uint32_t cause = kNone;  // the operation that the reason tells of
+  // kBlocked: how many operations it waits for. Otherwise the send of a receive or the receive of a
+  // send, kNone until they have met.
+  std::uint32_t link = 0;
+
+ private:
+  std::uint64_t bits_ = 0;  // time, reason, phase
+};
+
+static_assert(sizeof(OpState) == 16);
+
+// The times of one operation. A receive starts when its message is taken from the NIC.
+struct OpTimes {
+  std::int64_t start_ns = 0;
+  std::int64_t cpu_end_ns = 0;  // when it leaves its CPU
+  std::int64_t end_ns = 0;      // later for a send by rendezvous: the end of its receive
+};
+
+class Record {
+ public:
+  // Keeps a reference to the network.
+  Record(const model::Schedule& schedule, const Network& network);
+
+  [[nodiscard]] OpState& state(OpId id) { return states_[first_of_rank_[id.rank] + id.op]; }
+
+  [[nodiscard]] const OpState& state(OpId id) const {
+    return states_[first_of_rank_[id.rank] + id.op];
+  }
+
+  [[nodiscard]] const model::ScheduleOp& op(OpId id) const {
+    return schedule_.ranks()[id.rank].ops[id.op];
+  }
+
+  [[nodiscard]] const model::Schedule& schedule() const { return schedule_; }
+
+  [[nodiscard]] std::uint64_t num_ops() const { return states_.size(); }
+
+  // A send's receive, a receive's send; op is kNone when there is none.
+  [[nodiscard]] OpId partner(OpId id) const;
+
+  // Remembers where the message of a receive from anybody came from.
+  void set_source(OpId receive, std::uint32_t rank);
+
+  // The link of a send, or of a receive that has its message.
+  [[nodiscard]] const Link& link(OpId id) const {
+    return network_->between(id.rank, partner_rank(id));
+  }
+
+  // Of an operation that is done.
+  [[nodiscard]] OpTimes times(OpId id) const;
+
+  // The bytes of a send or of a receive's message.
+  [[nodiscard]] std::uint64_t message_bytes(OpId id) const;
+
+ private:
+  [[nodiscard]] std::uint32_t partner_rank(OpId id) const;
+
+  model::Schedule schedule_;  // a copy shares the bytes
+  const Network* network_;
+  std::vector<std::uint64_t> first_of_rank_;
+  std::vector<OpState> states_;
+  std::unordered_map<std::uint64_t, std::uint32_t> sources_;  // of receives from anybody
+};
+
+}  // namespace assay::simulate

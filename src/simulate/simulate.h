@@ -1,0 +1,70 @@
+// Runs a GOAL schedule under the LogGOPS model.
+//
+// The model is that of the LogGOPSim of ATLAHS. Of a message of s bytes (0 counts as 1)
+//
+//   the sender's CPU is busy for       o + (s-1) O
+//   the sending side of its NIC for    g + (s-1) G      from the same moment
+//   it arrives                         L + (s-1) G      after the sender's CPU is done
+//   the receiver's CPU is busy for     g + o + (s-1) O  once it has arrived and is wanted
+//   the receiving side of its NIC for  g                from the same moment
+//
+// An eager send (s <= S) ends when its CPU is done. Others end with their receive, and keep the
+// sender's CPU and NIC from the moment the receive begins until they are free at the receiver.
+// Products are rounded down. A receive that is posted keeps nothing; a calculation keeps its CPU.
+// Messages and receives meet by source and tag, first come, first served.
+//
+// That simulator leaves open what happens first at equal times; event_queue.h and resources.h say
+// what happens here. And where a message is there before its receive, it lets the reception run
+// beside other work of the same CPU and wait for the sending side of the NIC; here a reception is
+// the same whichever came first.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/result.h"
+#include "model/schedule.h"
+#include "simulate/network.h"
+#include "simulate/parameters.h"
+#include "simulate/record.h"
+
+namespace assay::simulate {
+
+struct Options {
+  LogGops inter = {};
+  // Between ranks of one node; needs node_of_rank.
+  std::optional<LogGops> intra = std::nullopt;
+  std::vector<std::uint32_t> node_of_rank = {};
+};
+
+class Outcome {
+ public:
+  Outcome(const model::Schedule& schedule, const Network& network);
+
+  Outcome(Outcome&&) = default;
+
+  std::vector<std::int64_t> finish_ns;  // by rank: the end of its last operation
+  std::vector<OpId> last_op;            // by rank: that operation; op is kNone without any
+  std::uint64_t operations_done = 0;
+  std::uint64_t messages = 0;  // sends that have started
+  std::uint64_t events = 0;    // as LogGOPSim counts: operations and messages
+  bool finished = false;       // all operations are done and all messages received
+
+  [[nodiscard]] const Record& record() const { return *record_; }
+
+  [[nodiscard]] Record& record() { return *record_; }
+
+  [[nodiscard]] std::int64_t longest_ns() const;
+
+ private:
+  std::unique_ptr<const Network> network_;
+  std::unique_ptr<Record> record_;
+};
+
+// Fails on parameters that are no times and when the schedule takes longer than kForeverNs. A
+// schedule that cannot end is no failure here: see Outcome::finished and stuck.h.
+core::Result<Outcome> simulate(const model::Schedule& schedule, const Options& options);
+
+}  // namespace assay::simulate

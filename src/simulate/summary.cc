@@ -1,0 +1,154 @@
+#include "simulate/summary.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "core/statistics.h"
+#include "simulate/stuck.h"
+
+namespace assay::simulate {
+namespace {
+
+using model::Better;
+using model::Cell;
+using model::Column;
+using model::Table;
+
+double us(std::int64_t ns) {
+  return static_cast<double>(ns) / 1000;
+}
+
+Cell count(std::uint64_t number) {
+  return static_cast<std::int64_t>(number);
+}
+
+Column time_column(const char* name, const char* description = "") {
+  return {.name = name, .unit = "us", .better = Better::kLower, .description = description};
+}
+
+// The smallest value that no more than a tenth of them exceed.
+double ninetieth_percentile(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto rank = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(values.size())));
+  return values[rank - 1];
+}
+
+}  // namespace
+
+Table overview(const Outcome& outcome) {
+  std::vector<double> ends;
+  for (const std::int64_t end : outcome.finish_ns)
+    ends.push_back(us(end));
+  Table table{.name = "simulation",
+              .title = "When the ranks are done",
+              .columns = {{.name = "ranks"},
+                          {.name = "operations"},
+                          {.name = "messages"},
+                          {.name = "events", .description = "operations and messages"},
+                          time_column("finish", "of the rank that ends last"),
+                          time_column("mean finish"),
+                          time_column("first finish", "of the rank that ends first")}};
+  table.add_row({count(ends.size()), count(outcome.operations_done), count(outcome.messages),
+                 count(outcome.events), model::cell_of(core::maximum(ends)),
+                 model::cell_of(core::mean(ends)), model::cell_of(core::minimum(ends))});
+  return table;
+}
+
+Table rank_table(const Outcome& outcome, std::size_t most) {
+  std::vector<std::size_t> order(outcome.finish_ns.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const bool all = most >= order.size();
+  if (!all) {
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return outcome.finish_ns[a] > outcome.finish_ns[b];
+    });
+    order.resize(most);
+  }
+  Table table{
+      .name = "ranks",
+      .title = all ? "When each rank is done" : "The ranks that are done last",
+      .columns = {
+          {.name = "rank"}, time_column("finish"), {.name = "before the last", .unit = "us"}}};
+  const std::int64_t last = outcome.longest_ns();
+  for (const std::size_t rank : order) {
+    const std::int64_t end = outcome.finish_ns[rank];
+    table.add_row({count(rank), us(end), us(last - end)});
+  }
+  return table;
+}
+
+Table critical_path_table(const CriticalPath& path) {
+  Table table{.name = "critical_path",
+              .title = "What the end hangs on: the time of the critical path",
+              .columns = {{.name = "spent on"},
+                          time_column("time"),
+                          {.name = "share", .unit = "%"},
+                          {.name = "segments"}}};
+  const std::int64_t total =
+      std::accumulate(path.total_ns.begin(), path.total_ns.end(), std::int64_t{0});
+  for (std::size_t i = 0; i < kNumSpent; ++i) {
+    const auto spent = static_cast<Spent>(i);
+    const auto segments =
+        std::count_if(path.segments.begin(), path.segments.end(),
+                      [&](const Segment& segment) { return segment.spent == spent; });
+    const double share = 100.0 * us(path.total_ns[i]) / us(std::max<std::int64_t>(total, 1));
+    table.add_row(
+        {std::string(name_of(spent)), us(path.total_ns[i]), share, std::int64_t{segments}});
+  }
+  table.notes.push_back(
+      fmt::format("It goes through {} messages and {} ranks.", path.messages, path.ranks.size()));
+  return table;
+}
+
+Table segment_table(const Outcome& outcome, const CriticalPath& path, std::size_t most) {
+  Table table{.name = "critical_path_segments",
+              .title = "The longest segments of the critical path",
+              .columns = {{.name = "rank"},
+                          {.name = "operation"},
+                          {.name = "spent on"},
+                          {.name = "start", .unit = "us"},
+                          time_column("time"),
+                          {.name = "what"}}};
+  for (const Segment& segment : path.longest(most)) {
+    table.add_row({count(segment.id.rank), count(segment.id.op),
+                   std::string(name_of(segment.spent)), us(segment.start_ns),
+                   us(segment.end_ns - segment.start_ns), describe(outcome.record(), segment.id)});
+  }
+  return table;
+}
+
+Table collective_table(const std::vector<CollectiveTime>& times,
+                       const model::ScheduleNotes& notes) {
+  using Key = std::tuple<std::string, std::string, std::string>;
+  std::map<Key, std::vector<double>> groups;
+  for (const CollectiveTime& time : times) {
+    const model::ScheduleOperation& operation = notes.operations[time.operation];
+    const Key key{std::string(name_of(operation.function)),
+                  std::string(name_of(operation.algorithm)),
+                  std::string(name_of(operation.protocol))};
+    groups[key].push_back(us(time.end_ns - time.start_ns));
+  }
+  Table table{.name = "collectives",
+              .title = "NCCL operations, from the first start on any rank to the last end",
+              .columns = {{.name = "function"},
+                          {.name = "algorithm"},
+                          {.name = "protocol"},
+                          {.name = "count"},
+                          time_column("median"),
+                          time_column("p90", "nine of ten take no longer"),
+                          time_column("longest"),
+                          time_column("sum", "may overlap")}};
+  for (const auto& [key, values] : groups) {
+    const auto& [function, algorithm, protocol] = key;
+    table.add_row({function, algorithm, protocol, count(values.size()), core::median(values),
+                   ninetieth_percentile(values), core::maximum(values), core::sum(values)});
+  }
+  return table;
+}
+
+}  // namespace assay::simulate
