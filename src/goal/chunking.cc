@@ -19,6 +19,7 @@ constexpr std::uint64_t kLl128Buffer = 120ULL * 640 * 8 * 8;
 
 constexpr std::uint64_t kLeastTrafficPerChannel = 16ULL << 10;
 constexpr std::uint64_t kP2pPartGrain = 4ULL << 10;
+constexpr std::uint64_t kP2pLlThreshold = 16ULL << 10;  // NCCL_P2P_LL_THRESHOLD
 constexpr std::uint64_t kP2pChunkNvlink = 512ULL << 10;
 constexpr std::uint64_t kP2pChunkNetwork = 128ULL << 10;
 
@@ -32,7 +33,7 @@ std::uint64_t round_up(std::uint64_t a, std::uint64_t b) {
 
 std::uint64_t step_bytes(const Operation& operation) {
   if (operation.step_bytes > 0) return operation.step_bytes;
-  switch (operation.protocol) {
+  switch (protocol_of(operation)) {
     case NcclProtocol::kLl:
       return kLlBuffer / kSteps;
     case NcclProtocol::kLl128:
@@ -55,7 +56,7 @@ Pipelining pipelining(const Operation& operation) {
                       operation.function == NcclFunction::kAllGather ||
                       operation.function == NcclFunction::kReduceScatter;
   if (sliced && operation.algorithm == NcclAlgorithm::kRing &&
-      operation.protocol == NcclProtocol::kSimple) {
+      protocol_of(operation) == NcclProtocol::kSimple) {
     return {4, 2};
   }
   return {};
@@ -91,15 +92,16 @@ std::uint64_t shrink_pat(std::uint64_t chunk, std::uint64_t bytes, NcclFunction 
 std::uint64_t chunk_bytes(const CutRequest& request, std::uint64_t channel_bytes) {
   const Operation& operation = request.operation;
   std::uint64_t chunk = step_bytes(operation) * pipelining(operation).chunk_steps;
-  if (operation.protocol == NcclProtocol::kLl) chunk /= 2;
-  if (operation.protocol == NcclProtocol::kLl128) chunk = chunk / 128 * 120;
-  if (operation.algorithm == NcclAlgorithm::kTree && operation.protocol == NcclProtocol::kLl128) {
+  if (protocol_of(operation) == NcclProtocol::kLl) chunk /= 2;
+  if (protocol_of(operation) == NcclProtocol::kLl128) chunk = chunk / 128 * 120;
+  if (operation.algorithm == NcclAlgorithm::kTree &&
+      protocol_of(operation) == NcclProtocol::kLl128) {
     chunk = shrink_ll128_tree(chunk, channel_bytes, request);
   }
   if (operation.algorithm == NcclAlgorithm::kPat) {
     chunk = shrink_pat(chunk, channel_bytes, operation.function);
   }
-  const std::uint64_t grain = grain_bytes(operation.protocol);
+  const std::uint64_t grain = grain_bytes(protocol_of(operation));
   return std::max(chunk / grain * grain, grain);
 }
 
@@ -111,7 +113,7 @@ std::uint64_t traffic_per_byte(const CutRequest& request) {
   if (function == NcclFunction::kAllGather || function == NcclFunction::kReduceScatter) {
     traffic = request.num_ranks;
   }
-  return request.operation.protocol == NcclProtocol::kLl ? 4 * traffic : traffic;
+  return request.protocol_of(operation) == NcclProtocol::kLl ? 4 * traffic : traffic;
 }
 
 // Whole cells for each channel; the last takes what is left.
@@ -137,7 +139,7 @@ std::vector<model::ChannelPart> cut_collective(const CutRequest& request) {
 std::uint64_t p2p_chunk_bytes(const CutRequest& request) {
   const bool network = request.distance == Distance::kOtherNode;
   std::uint64_t chunk = network ? kP2pChunkNetwork : kP2pChunkNvlink;
-  if (request.operation.protocol == NcclProtocol::kLl) return kLlBuffer / kSteps / 2;
+  if (request.protocol_of(operation) == NcclProtocol::kLl) return kLlBuffer / kSteps / 2;
   const std::uint64_t step = kSimpleBuffer / kSteps;
   if (network && request.operation.bytes < step) {
     chunk /= 4;
@@ -176,7 +178,7 @@ Cut cut_operation(const CutRequest& request) {
   const bool p2p = is_point_to_point(operation.function);
   cut.element_bytes = p2p ? 1 : std::max(operation.element_bytes, 1U);
   const Pipelining steps = pipelining(operation);
-  if (!p2p && operation.protocol == NcclProtocol::kSimple) {
+  if (!p2p && protocol_of(operation) == NcclProtocol::kSimple) {
     cut.slices_per_chunk = std::max(steps.chunk_steps / steps.slice_steps, 1U);
     cut.least_slice_count = std::max<std::uint64_t>(
         step_bytes(operation) * steps.slice_steps / 32 / cut.element_bytes, 1);
@@ -189,6 +191,14 @@ Cut cut_operation(const CutRequest& request) {
   }
   repair(cut.parts);
   return cut;
+}
+
+NcclProtocol protocol_of(const Operation& operation) {
+  if (operation.protocol != NcclProtocol::kNone) return operation.protocol;
+  const std::uint64_t channels = std::max({operation.num_channels, operation.num_parts, 1U});
+  const bool small =
+      is_point_to_point(operation.function) && operation.bytes <= kP2pLlThreshold * channels;
+  return small ? NcclProtocol::kLl : NcclProtocol::kSimple;
 }
 
 std::uint64_t wire_bytes(NcclProtocol protocol, std::uint64_t bytes) {

@@ -48,6 +48,10 @@ void for_each_slice(const Cut& cut, std::uint64_t chunk_count, Body body) {
   }
 }
 
+// The recorded protocol, or NCCL's choice where none was: Simple for collectives; for sends and
+// receives LL up to 16 KiB a channel.
+model::NcclProtocol protocol_of(const model::Operation& operation);
+
 // What `bytes` of data are on a link: LL sends 8 bytes of flags with 8 of data, LL128 8 with 120.
 std::uint64_t wire_bytes(model::NcclProtocol protocol, std::uint64_t bytes);
 

@@ -1,4 +1,5 @@
 #include "goal/costs.h"
+#include "goal/validate.h"
 
 namespace assay::goal {
 
@@ -10,6 +11,24 @@ const LineCosts& default_costs() {
                                       {{{1500, 0.04}, {1500, 0.05}, {1500, 0.05}}},  // SIMPLE
                                   }}};
   return costs;
+}
+
+const Links& default_links() {
+  static const Links links = {
+      .intra = {.latency_ns = 1000,
+                .overhead_ns = 20,
+                .gap_ns = 5,
+                .gap_ns_per_byte = 0.0025,
+                .overhead_ns_per_byte = 0,
+                .rendezvous_bytes = 1e12},
+      .inter = {.latency_ns = 3700,
+                .overhead_ns = 200,
+                .gap_ns = 5,
+                .gap_ns_per_byte = 0.04,
+                .overhead_ns_per_byte = 0,
+                .rendezvous_bytes = 1e12},
+  };
+  return links;
 }
 
 }  // namespace assay::goal

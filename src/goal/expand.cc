@@ -180,7 +180,7 @@ class GpuExpansion {
                     Lane& lane,
                     std::uint32_t join,
                     std::uint8_t channel_cpu) {
-    const model::NcclProtocol protocol = part_.operation->protocol;
+    const model::NcclProtocol protocol = part_.shape->protocol;
     const std::uint64_t bytes = count * part_.shape->cut.element_bytes;
     const std::uint64_t wire = wire_bytes(protocol, bytes);
     const std::uint32_t slots = std::min<std::uint32_t>(part_.shape->cut.slots, kMostSlots);

@@ -326,7 +326,10 @@ class Resolver {
     }
     const auto number = static_cast<std::uint32_t>(resolved_.shapes.size());
     const auto [found, is_new] = shapes_.emplace(std::move(key), number);
-    if (is_new) resolved_.shapes.push_back({operation, cut_operation(request)});
+    if (is_new) {
+      const Cut cut = cut_operation(request);
+      resolved_.shapes.push_back({protocol_of(operation), cut});
+    }
     exchange.shape = found->second;
   }
 

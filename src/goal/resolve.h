@@ -30,7 +30,7 @@ struct Exchange {
 
 // What exchanges have in common that expand alike.
 struct Shape {
-  model::Operation operation;  // with the fields that all its ranks share
+  model::NcclProtocol protocol = model::NcclProtocol::kSimple;
   Cut cut;
 };
 

@@ -26,7 +26,7 @@ void lower_channel(const Part& part, const model::ChannelPart& channel, Primitiv
   const ChannelTopology& topology = part.topology->channel(channel.channel);
   const auto rank = static_cast<std::size_t>(part.rank);
   const model::ChannelLinks& links = topology.links[rank];
-  spec->lower({.protocol = operation.protocol,
+  spec->lower({.protocol = part.shape->protocol,
                .rank = part.rank,
                .num_ranks = static_cast<std::int32_t>(part.communicator->gpus.size()),
                .root = std::max(operation.root, 0),

@@ -118,7 +118,7 @@ void describe(const Resolved& resolved, const std::vector<LaunchId>& launches, U
       const Operation& operation = resolved.job->gpus[id.gpu].operations[call.operation];
       functions.insert(std::string(name_of(exchange.function)));
       unit.algorithm = operation.algorithm;
-      unit.protocol = operation.protocol;
+      unit.protocol = resolved.shapes[exchange.shape].protocol;
       const auto channels = resolved.shapes[exchange.shape].cut.parts.size();
       unit.num_channels = std::max(unit.num_channels, static_cast<std::uint32_t>(channels));
       bytes += operation.bytes;

@@ -178,4 +178,15 @@ core::Result<model::Book> validate(const std::vector<UnitModel>& units,
   return book;
 }
 
+double median_error_percent(const model::Book& book) {
+  const Table* table = book.find("operations");
+  if (table == nullptr) return std::nan("");
+  std::vector<double> errors;
+  const std::size_t column = table->columns.size() - 1;
+  for (std::size_t row = 0; row < table->row_count(); ++row) {
+    errors.push_back(std::fabs(model::number(table->at(row, column))));
+  }
+  return core::median(errors);
+}
+
 }  // namespace assay::goal

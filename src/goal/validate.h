@@ -22,6 +22,9 @@ struct Links {
   model::LogGops inter;
 };
 
+// NVLink as fitted on H200, and between nodes the figures that ATLAHS uses for AI clusters.
+const Links& default_links();
+
 // Runs a schedule; rank r is on node node_of_rank[r]. The time of its last operation, in ns. May be
 // called from several threads.
 using Simulate =
@@ -59,5 +62,8 @@ core::Result<model::Book> validate(const std::vector<UnitModel>& units,
                                    const Links& links,
                                    const Simulate& simulate,
                                    unsigned threads);
+
+// The median of |error| over all kinds and sizes, in percent, of that book.
+double median_error_percent(const model::Book& book);
 
 }  // namespace assay::goal

@@ -1,16 +1,9 @@
-// The LogGOPS parameters of one kind of link, in the units of the public simulators.
 #pragma once
+
+#include "model/loggops.h"
 
 namespace assay::simulate {
 
-// A. Alexandrov et al., "LogGP" (1995); T. Hoefler et al., "LogGOPSim" (2010).
-struct LogGops {
-  double latency_ns = 3700;         // L: of the network, per message
-  double overhead_ns = 200;         // o: of the CPU, per message and side
-  double gap_ns = 5;                // g: of the NIC, between messages
-  double gap_ns_per_byte = 0.04;    // G: of the NIC and the network
-  double overhead_ns_per_byte = 0;  // O: of the CPU
-  double rendezvous_bytes = 0;      // S: larger messages wait for their receive
-};
+using model::LogGops;
 
 }  // namespace assay::simulate

@@ -86,7 +86,7 @@ core::Result<std::vector<std::uint32_t>> parse_ranks_per_node(const Json& json,
 }
 
 core::Status check_fields(const Json& json) {
-  const std::vector<std::string> known{"inter", "intra", "nodes", "ranks_per_node"};
+  const std::vector<std::string> known{"costs", "inter", "intra", "nodes", "ranks_per_node"};
   if (!json.is_object()) return core::Error{"is no JSON object"};
   for (const auto& item : json.items()) {
     const std::string& key = item.key();
@@ -133,10 +133,13 @@ core::Result<ParametersFile> read_parameters(const std::filesystem::path& path,
   return file;
 }
 
-core::Status write_parameters(const std::filesystem::path& path, const ParametersFile& parameters) {
+core::Status write_parameters(const std::filesystem::path& path,
+                              const ParametersFile& parameters,
+                              const std::string& costs) {
   Json json = Json::object();
   if (parameters.inter) json["inter"] = json_of(*parameters.inter);
   if (parameters.intra) json["intra"] = json_of(*parameters.intra);
+  if (!costs.empty()) json["costs"] = Json::parse(costs);
   return core::write_file(path, json.dump(2) + "\n");
 }
 

@@ -1,0 +1,90 @@
+#include <fmt/core.h>
+
+#include "cli/command.h"
+#include "cli/fit_support.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/summary_output.h"
+#include "goal/fit.h"
+#include "goal/input.h"
+#include "simulate/parameters_file.h"
+
+namespace assay::cli {
+namespace {
+
+class SimulateFit final : public Command {
+ public:
+  explicit SimulateFit(CLI::App& app) {
+    app.add_option("-i,--input", inputs_,
+                   "recordings of operations at many sizes, as 'assay goal generate' takes them")
+        ->type_name("DIR")
+        ->required();
+    app.add_option("-o,--output", output_, "the parameter file to write")
+        ->type_name("FILE")
+        ->required();
+    app.add_option("--start", start_, "begin from the links and costs of this parameter file")
+        ->type_name("FILE")
+        ->default_str("those fitted on H200 with NVLink");
+    app.add_option("--skip", skip_, "leave out the first N times of each kind and size")
+        ->type_name("N")
+        ->default_str("1")
+        ->check(CLI::Range(0, 1000000));
+    add_presentation_options(app, presentation_);
+  }
+
+  core::Result<Outcome> run() override {
+    goal::Links links = goal::default_links();
+    goal::LineCosts costs = goal::default_costs();
+    if (!start_.empty()) {
+      const auto file = ASSAY_TRY(simulate::read_parameters(start_, 0));
+      links.intra = file.intra.value_or(links.intra);
+      links.inter = file.inter.value_or(links.inter);
+      costs = ASSAY_TRY(goal::read_line_costs(start_));
+    }
+    const MeasuredUnits measured = ASSAY_TRY(measured_units(inputs_, {}, skip_));
+    const goal::Fitted fitted = ASSAY_TRY(goal::fit(measured.models, costs, links, simulator(), 0));
+    ASSAY_TRY(simulate::write_parameters(
+        output_, {.inter = fitted.links.inter, .intra = fitted.links.intra, .node_of_rank = {}},
+        goal::line_costs_json(fitted.costs)));
+    if (presentation_.quiet) return Outcome::kOk;
+    const goal::Costs found = goal::costs_from_lines(fitted.costs, "fitted");
+    const model::Book book =
+        ASSAY_TRY(goal::validate(measured.models, found, fitted.links, simulator(), 0));
+    print(summary_text(book, presentation_.summary));
+    print_note(fmt::format(
+        "mean |log(simulated / measured)| from {:.3f} to {:.3f} in {} simulations of {} kinds and "
+        "sizes",
+        fitted.error_before, fitted.error, fitted.simulations, measured.models.size()));
+    print_note("wrote " + output_.string());
+    return Outcome::kOk;
+  }
+
+ private:
+  std::vector<std::filesystem::path> inputs_;
+  std::filesystem::path output_;
+  std::filesystem::path start_;
+  std::size_t skip_ = 1;
+  Presentation presentation_;
+};
+
+const CommandSpec kSimulateFit{
+    .name = "simulate fit",
+    .summary = "find the links and costs under which simulated operations take their measured time",
+    .description =
+        "Varies L, o, g and G within and between nodes, and what NCCL's copies and reductions "
+        "cost in each protocol, until the operations of the recordings, each simulated alone, come "
+        "closest to their measured times. Parameters that no recorded operation depends on stay "
+        "as they were. The result is for 'assay simulate --params', 'assay goal generate --costs' "
+        "and 'assay goal validate --params'.\n\n"
+        "examples/collectives records what this wants: every collective, algorithm and protocol "
+        "at many sizes.",
+    .examples =
+        "assay record -o recording -- torchrun --nproc_per_node 8 collectives.py\n"
+        "assay simulate fit -i recording -o fitted.json\n"
+        "assay simulate fit -i one_node -i two_nodes -o fitted.json\n",
+    .make = make_command<SimulateFit>,
+};
+ASSAY_REGISTER(CommandSpec, kSimulateFit);
+
+}  // namespace
+}  // namespace assay::cli
