@@ -113,7 +113,7 @@ std::uint64_t traffic_per_byte(const CutRequest& request) {
   if (function == NcclFunction::kAllGather || function == NcclFunction::kReduceScatter) {
     traffic = request.num_ranks;
   }
-  return request.protocol_of(operation) == NcclProtocol::kLl ? 4 * traffic : traffic;
+  return protocol_of(request.operation) == NcclProtocol::kLl ? 4 * traffic : traffic;
 }
 
 // Whole cells for each channel; the last takes what is left.
@@ -139,7 +139,7 @@ std::vector<model::ChannelPart> cut_collective(const CutRequest& request) {
 std::uint64_t p2p_chunk_bytes(const CutRequest& request) {
   const bool network = request.distance == Distance::kOtherNode;
   std::uint64_t chunk = network ? kP2pChunkNetwork : kP2pChunkNvlink;
-  if (request.protocol_of(operation) == NcclProtocol::kLl) return kLlBuffer / kSteps / 2;
+  if (protocol_of(request.operation) == NcclProtocol::kLl) return kLlBuffer / kSteps / 2;
   const std::uint64_t step = kSimpleBuffer / kSteps;
   if (network && request.operation.bytes < step) {
     chunk /= 4;
