@@ -19,6 +19,7 @@ struct LoggedRank {
   std::string host;
   std::int64_t process_id = 0;
   std::int32_t device = -1;
+  std::int32_t local_rank = -1;                    // on its node; -1 if not logged
   std::vector<model::ChannelLinks> channels = {};  // this rank's own links, by channel
 };
 
@@ -50,6 +51,10 @@ struct NcclLog {
 // Logs of any number of processes, mixed or one a file; lines of others are passed over.
 core::Result<NcclLog> read_nccl_logs(const std::vector<std::filesystem::path>& files,
                                      model::Warnings& warnings);
+
+// The node of each rank of a communicator: the host's name; where NCCL saw more nodes than hosts
+// (NCCL_HOSTID), "host/0", "host/1", … by NCCL's numbering of the ranks of a node.
+std::map<std::int32_t, std::string> logged_nodes(const LoggedCommunicator& communicator);
 
 bool is_nccl_log(const std::filesystem::path& file);
 

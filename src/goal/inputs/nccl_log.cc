@@ -1,0 +1,383 @@
+#include "goal/inputs/nccl_log.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <optional>
+#include <string_view>
+
+#include "goal/inputs/lines.h"
+
+namespace assay::goal {
+namespace {
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// Reads the number right at the front and removes it: decimal, or hexadecimal after 0x.
+template <class Integer>
+bool take_number(std::string_view& text, Integer& value) {
+  const int base = text.substr(0, 2) == "0x" ? 16 : 10;
+  if (base == 16) text.remove_prefix(2);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+bool take_text(std::string_view& text, std::string_view expected) {
+  if (text.substr(0, expected.size()) != expected) return false;
+  text.remove_prefix(expected.size());
+  return true;
+}
+
+// The number after the first occurrence of `key`.
+template <class Integer>
+bool number_after(std::string_view text, std::string_view key, Integer& value) {
+  const std::size_t found = text.find(key);
+  if (found == std::string_view::npos) return false;
+  text.remove_prefix(found + key.size());
+  return take_number(text, value);
+}
+
+std::string_view word_after(std::string_view text, std::string_view key) {
+  const std::size_t found = text.find(key);
+  if (found == std::string_view::npos) return {};
+  text.remove_prefix(found + key.size());
+  return text.substr(0, text.find(' '));
+}
+
+// "[launcher's prefix] host:1097:1130 [0] NCCL INFO message"
+struct Line {
+  std::string_view host;
+  std::int64_t process_id = 0;
+  std::int64_t thread_id = 0;
+  std::int32_t device = -1;
+  std::string_view message;
+};
+
+std::optional<Line> split_line(std::string_view text) {
+  constexpr std::string_view kMark = " NCCL INFO ";
+  const std::size_t mark = text.find(kMark);
+  if (mark == std::string_view::npos) return std::nullopt;
+  Line line;
+  line.message = text.substr(mark + kMark.size());
+  if (!line.message.empty() && line.message.back() == '\r') line.message.remove_suffix(1);
+  std::string_view prefix = text.substr(0, mark);
+  const std::size_t bracket = prefix.rfind(" [");
+  if (bracket == std::string_view::npos) return std::nullopt;
+  std::string_view device = prefix.substr(bracket + 2);
+  take_number(device, line.device);
+  prefix = prefix.substr(0, bracket);
+  prefix.remove_prefix(prefix.rfind(' ') + 1);  // npos + 1 is 0
+  const std::size_t first = prefix.find(':');
+  if (first == std::string_view::npos) return std::nullopt;
+  line.host = prefix.substr(0, first);
+  prefix.remove_prefix(first + 1);
+  if (!take_number(prefix, line.process_id) || !take_text(prefix, ":") ||
+      !take_number(prefix, line.thread_id)) {
+    return std::nullopt;
+  }
+  return line;
+}
+
+// Enumerators by name, or by number as NCCL before 2.24 logs them.
+std::optional<model::NcclAlgorithm> algorithm_of(std::string_view word) {
+  int number = 0;
+  if (take_number(word, number)) {
+    if (number < 0 || number > static_cast<int>(model::NcclAlgorithm::kPat)) return std::nullopt;
+    return static_cast<model::NcclAlgorithm>(number);
+  }
+  return model::nccl_algorithm(word);
+}
+
+std::optional<model::NcclProtocol> protocol_of(std::string_view word) {
+  int number = 0;
+  if (take_number(word, number)) {
+    if (number < 0 || number > static_cast<int>(model::NcclProtocol::kSimple)) return std::nullopt;
+    return static_cast<model::NcclProtocol>(number);
+  }
+  return model::nccl_protocol(word);
+}
+
+// A communicator as one process logged it: NCCL names it by a pointer of that process.
+struct ProcessCommunicator {
+  std::string name = {};  // commId; empty until it was logged
+  std::int32_t rank = -1;
+  std::uint32_t num_ranks = 0;
+  std::uint32_t num_nodes = 0;
+  std::uint64_t p2p_chunk_bytes = 0;
+  LoggedRank own = {};
+  std::vector<LoggedChoice> choices = {};
+};
+
+class LogReader {
+ public:
+  explicit LogReader(model::Warnings& warnings) : warnings_(warnings) {}
+
+  void add(std::string_view text, const std::string& file) {
+    const std::optional<Line> line = split_line(text);
+    if (!line) return;
+    file_ = &file;
+    const std::string_view message = line->message;
+    Thread& thread = thread_of(*line);
+    if (take_version(message)) return;
+    if (contains(message, " Bytes -> Algo ")) {
+      add_choice(message, *line, thread);
+    } else if (contains(message, ": opCount ")) {
+      add_call(message, *line, thread);
+    } else if (contains(message, "comm 0x")) {
+      add_communicator(message, *line, thread);
+    } else if (thread.current) {
+      add_fact(message, *thread.current);
+    }
+  }
+
+  NcclLog finish() {
+    for (ProcessCommunicator& communicator : communicators_)
+      merge(communicator);
+    return std::move(log_);
+  }
+
+ private:
+  // A call that was logged and whose choice comes at the end of its group.
+  struct Call {
+    model::NcclFunction function;
+    std::uint64_t bytes;
+    ProcessCommunicator* communicator;
+  };
+
+  struct Thread {
+    ProcessCommunicator* current = nullptr;
+    std::deque<Call> calls = {};
+  };
+
+  static std::string process_key(const Line& line) {
+    return fmt::format("{}:{}", line.host, line.process_id);
+  }
+
+  Thread& thread_of(const Line& line) {
+    return threads_[fmt::format("{}:{}", process_key(line), line.thread_id)];
+  }
+
+  bool take_version(std::string_view message) {
+    constexpr std::string_view kKey = "NCCL version ";
+    if (message.substr(0, kKey.size()) != kKey) return false;
+    const std::string_view version = word_after(message, kKey);
+    log_.nccl_version = version.substr(0, version.find('+'));
+    return true;
+  }
+
+  ProcessCommunicator* by_pointer(std::string_view message, const Line& line) {
+    const auto found =
+        by_pointer_.find({process_key(line), std::string(word_after(message, "comm "))});
+    return found == by_pointer_.end() ? nullptr : found->second;
+  }
+
+  void add_communicator(std::string_view message, const Line& line, Thread& thread) {
+    std::int32_t rank = -1;
+    std::uint32_t num_ranks = 0;
+    if (!number_after(message, " rank ", rank) || contains(message, "Destroy")) return;
+    if (!number_after(message, " nranks ", num_ranks)) number_after(message, " nRanks ", num_ranks);
+    ProcessCommunicator* communicator = by_pointer(message, line);
+    // A pointer is used again for a new communicator after the old one's end.
+    if (communicator == nullptr || contains(message, "Init START")) {
+      communicator = &communicators_.emplace_back();
+      by_pointer_[{process_key(line), std::string(word_after(message, "comm "))}] = communicator;
+      communicator->own.host = line.host;
+      communicator->own.process_id = line.process_id;
+      communicator->own.device = line.device;
+    }
+    communicator->rank = rank;
+    if (num_ranks > 0) communicator->num_ranks = num_ranks;
+    number_after(message, " nNodes ", communicator->num_nodes);
+    number_after(message, " localRank ", communicator->own.local_rank);
+    number_after(message, " cudaDev ", communicator->own.device);
+    const std::string_view id = word_after(message, " commId ");
+    if (!id.empty()) communicator->name = id;
+    thread.current = communicator;
+  }
+
+  // Lines without a pointer belong to the communicator that their thread is making.
+  static void add_fact(std::string_view message, ProcessCommunicator& communicator) {
+    number_after(message, "P2P Chunksize set to ", communicator.p2p_chunk_bytes);
+    if (message.substr(0, 5) == "Ring ") add_ring(message.substr(5), communicator);
+    if (message.substr(0, 6) == "Trees ") add_trees(message.substr(6), communicator);
+  }
+
+  static model::ChannelLinks* links_of(std::uint32_t channel, ProcessCommunicator& communicator) {
+    constexpr std::uint32_t kMostChannels = 1024;  // NCCL has at most 64
+    if (channel >= kMostChannels) return nullptr;
+    auto& channels = communicator.own.channels;
+    if (channels.size() <= channel) channels.resize(channel + 1);
+    return &channels[channel];
+  }
+
+  // "05 : 3 -> 0 -> 1"
+  static void add_ring(std::string_view text, ProcessCommunicator& communicator) {
+    std::uint32_t channel = 0;
+    std::int32_t previous = -1;
+    std::int32_t own = -1;
+    std::int32_t next = -1;
+    if (!take_number(text, channel) || !take_text(text, " : ") || !take_number(text, previous) ||
+        !take_text(text, " -> ") || !take_number(text, own) || !take_text(text, " -> ") ||
+        !take_number(text, next)) {
+      return;
+    }
+    model::ChannelLinks* links = links_of(channel, communicator);
+    if (links == nullptr || own != communicator.rank) return;
+    links->ring_previous = previous;
+    links->ring_next = next;
+  }
+
+  // "[0] 3/-1/-1->2->0 [1] 3/0/-1->2->-1"
+  static void add_trees(std::string_view text, ProcessCommunicator& communicator) {
+    while (take_text(text, "[")) {
+      std::uint32_t channel = 0;
+      std::array<std::int32_t, 3> down = {-1, -1, -1};
+      std::int32_t own = -1;
+      std::int32_t up = -1;
+      if (!take_number(text, channel) || !take_text(text, "] ") || !take_number(text, down[0]) ||
+          !take_text(text, "/") || !take_number(text, down[1]) || !take_text(text, "/") ||
+          !take_number(text, down[2]) || !take_text(text, "->") || !take_number(text, own) ||
+          !take_text(text, "->") || !take_number(text, up)) {
+        return;
+      }
+      model::ChannelLinks* links = links_of(channel, communicator);
+      if (links == nullptr) return;
+      links->tree_down = down;
+      links->tree_up = up;
+      take_text(text, " ");
+    }
+  }
+
+  // "AllReduce: opCount 4 sendbuff .. count 1024 datatype 7 op 0 root 0 comm 0x.. .."
+  void add_call(std::string_view message, const Line& line, Thread& thread) {
+    constexpr std::size_t kMostWaiting = 4096;  // far above the calls of a group
+    std::uint64_t count = 0;
+    int type = 0;
+    if (!number_after(message, " count ", count) || !number_after(message, " datatype ", type)) {
+      return;
+    }
+    ProcessCommunicator* communicator = by_pointer(message, line);
+    if (communicator == nullptr) return;
+    const auto function = model::nccl_function(message.substr(0, message.find(':')));
+    // NCCL logs no choice for sends, receives and what it makes of them.
+    if (!function || model::is_point_to_point(*function) ||
+        *function == model::NcclFunction::kAllToAll) {
+      return;
+    }
+    thread.calls.push_back({*function, count * model::nccl_element_bytes(type), communicator});
+    if (thread.calls.size() > kMostWaiting) thread.calls.pop_front();
+  }
+
+  // "AllReduce: 1024 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..23}"; before NCCL 2.24
+  // "1024 Bytes -> Algo 1 proto 0 time 12.3", without the function's name.
+  void add_choice(std::string_view message, const Line& line, Thread& thread) {
+    LoggedChoice choice;
+    const std::size_t colon = message.find(": ");
+    const bool named = colon != std::string_view::npos;
+    if (named) {
+      const auto function = model::nccl_function(message.substr(0, colon));
+      if (!function) return;
+      choice.function = *function;
+    }
+    if (!read_choice(named ? message.substr(colon + 2) : message, choice)) return;
+    const auto call = std::find_if(thread.calls.begin(), thread.calls.end(), [&](const Call& c) {
+      return c.bytes == choice.bytes && (!named || c.function == choice.function);
+    });
+    ProcessCommunicator* communicator = named ? only_rank_0_of(line) : nullptr;
+    if (call != thread.calls.end()) {
+      communicator = call->communicator;
+      choice.function = call->function;
+      thread.calls.erase(call);
+    }
+    if (communicator == nullptr) {
+      warnings_.add("choices of an algorithm whose communicator the NCCL log does not tell",
+                    "left out (NCCL_DEBUG_SUBSYS needs COLL beside TUNING)", *file_);
+      return;
+    }
+    communicator->choices.push_back(choice);
+  }
+
+  // "1024 Bytes -> Algo RING proto LL .."; false when the line is not whole.
+  static bool read_choice(std::string_view text, LoggedChoice& choice) {
+    const auto algorithm = algorithm_of(word_after(text, " Algo "));
+    const auto protocol = protocol_of(word_after(text, " proto "));
+    if (!take_number(text, choice.bytes) || !algorithm || !protocol) return false;
+    choice.algorithm = *algorithm;
+    choice.protocol = *protocol;
+    constexpr std::string_view kRange = "={";
+    if (const std::size_t range = text.find(kRange); range != std::string_view::npos) {
+      text.remove_prefix(range + kRange.size());
+      return take_number(text, choice.first_channel) && take_text(text, "..") &&
+             take_number(text, choice.last_channel);
+    }
+    return true;
+  }
+
+  // The communicator in which this process is rank 0, if there is just one: only rank 0 logs.
+  ProcessCommunicator* only_rank_0_of(const Line& line) {
+    ProcessCommunicator* only = nullptr;
+    for (ProcessCommunicator& communicator : communicators_) {
+      if (communicator.own.host != line.host || communicator.own.process_id != line.process_id ||
+          communicator.rank != 0) {
+        continue;
+      }
+      if (only != nullptr) return nullptr;
+      only = &communicator;
+    }
+    return only;
+  }
+
+  void merge(ProcessCommunicator& from) {
+    if (from.name.empty()) {
+      warnings_.add("communicators whose id the NCCL log does not tell", "left out",
+                    fmt::format("rank {} of process {} on {}", from.rank, from.own.process_id,
+                                from.own.host));
+      return;
+    }
+    const auto same_name = [&](const LoggedCommunicator& c) { return c.name == from.name; };
+    auto found = std::find_if(log_.communicators.begin(), log_.communicators.end(), same_name);
+    if (found == log_.communicators.end()) {
+      log_.communicators.push_back({.name = from.name});
+      found = std::prev(log_.communicators.end());
+    }
+    found->num_ranks = std::max(found->num_ranks, from.num_ranks);
+    found->num_nodes = std::max(found->num_nodes, from.num_nodes);
+    found->p2p_chunk_bytes = std::max(found->p2p_chunk_bytes, from.p2p_chunk_bytes);
+    found->ranks.emplace(from.rank, std::move(from.own));
+    std::move(from.choices.begin(), from.choices.end(), std::back_inserter(found->choices));
+  }
+
+  model::Warnings& warnings_;
+  const std::string* file_ = nullptr;
+  NcclLog log_;
+  std::deque<ProcessCommunicator> communicators_;  // stable addresses
+  std::map<std::pair<std::string, std::string>, ProcessCommunicator*> by_pointer_;
+  std::map<std::string, Thread> threads_;
+};
+
+}  // namespace
+
+core::Result<NcclLog> read_nccl_logs(const std::vector<std::filesystem::path>& files,
+                                     model::Warnings& warnings) {
+  LogReader reader(warnings);
+  for (const std::filesystem::path& file : files) {
+    const std::string name = file.string();
+    ASSAY_TRY(for_each_line(file, [&](std::string_view line) { reader.add(line, name); }));
+  }
+  return reader.finish();
+}
+
+bool is_nccl_log(const std::filesystem::path& file) {
+  constexpr std::size_t kLookedAtBytes = std::size_t{1} << 16U;
+  const std::string extension = file.extension().string();
+  if (extension != ".log" && extension != ".out" && extension != ".txt") return false;
+  return contains(first_bytes(file, kLookedAtBytes), " NCCL INFO ");
+}
+
+}  // namespace assay::goal

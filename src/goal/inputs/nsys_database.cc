@@ -1,0 +1,89 @@
+#include "goal/inputs/nsys_database.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace assay::goal {
+namespace {
+
+// The path as a URI: SQLite takes `immutable` (no locks, no journal) only this way.
+std::string immutable_uri(const std::filesystem::path& path) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-";
+  std::string uri = "file:";
+  for (const char c : path.string()) {
+    if (kPlain.find(c) != std::string_view::npos) {
+      uri += c;
+    } else {
+      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return uri + "?immutable=1";
+}
+
+const char* advice(int code) {
+  switch (code & 0xFF) {
+    case SQLITE_NOTADB:
+      return "not a SQLite file";
+    case SQLITE_CORRUPT:
+    case SQLITE_IOERR:
+    case SQLITE_FULL:
+      return "damaged or cut off; export it again (nsys export --type=sqlite)";
+    default:
+      return "cannot be read";
+  }
+}
+
+}  // namespace
+
+core::Result<SqliteFile> SqliteFile::open(const std::filesystem::path& path) {
+  SqliteFile file;
+  file.name_ = path.string();
+  sqlite3* database = nullptr;
+  const int code =
+      sqlite3_open_v2(immutable_uri(path).c_str(), &database,
+                      SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  file.database_.reset(database);
+  if (code != SQLITE_OK) return file.error();
+  return file;
+}
+
+core::Error SqliteFile::error() const {
+  return core::Error{fmt::format("{}: {} ({})", name_, advice(sqlite3_errcode(database_.get())),
+                                 sqlite3_errmsg(database_.get()))};
+}
+
+core::Result<SqliteFile::Statement> SqliteFile::prepare(const std::string& sql) const {
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v2(database_.get(), sql.c_str(), static_cast<int>(sql.size()),
+                                      &statement, nullptr);
+  if (code != SQLITE_OK) return error();
+  return Statement(statement);
+}
+
+core::Result<std::vector<std::string>> SqliteFile::columns(const std::string& table) const {
+  std::vector<std::string> names;
+  ASSAY_TRY(query(fmt::format("PRAGMA table_info({})", table),
+                  [&](const SqliteRow& row) { names.emplace_back(row.text(1)); }));
+  return names;
+}
+
+std::string select_list(const std::vector<std::string>& present,
+                        const std::vector<std::string>& wanted) {
+  std::string list;
+  for (const std::string& alternatives : wanted) {
+    std::string chosen = "NULL";
+    for (std::size_t begin = 0; begin <= alternatives.size() && chosen == "NULL";) {
+      const std::size_t end = std::min(alternatives.find('|', begin), alternatives.size());
+      const std::string name = alternatives.substr(begin, end - begin);
+      if (std::find(present.begin(), present.end(), name) != present.end()) chosen = name;
+      begin = end + 1;
+    }
+    list += (list.empty() ? "\"" : ", \"") + chosen + "\"";
+    if (chosen == "NULL") list.replace(list.size() - 6, 6, "NULL");
+  }
+  return list;
+}
+
+}  // namespace assay::goal
