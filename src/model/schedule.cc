@@ -1,13 +1,9 @@
 #include "model/schedule.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "model/schedule_layout.h"
 
@@ -46,7 +42,7 @@ core::Status check_dependency_counts(const RankView& view, std::uint32_t rank) {
       for (const PackedIndex& dependent : list) {
         if (dependent.value >= counts.size()) {
           return bad_rank(rank, fmt::format("a dependent {} is no operation of the {}",
-                                            dependent.value, counts.size()));
+                                            std::uint32_t{dependent.value}, counts.size()));
         }
         ++counts[dependent.value];
       }
@@ -80,20 +76,6 @@ core::Status check_peers(const std::vector<RankView>& ranks) {
   }
   return {};
 }
-
-class Mapping {
- public:
-  Mapping(void* data, std::size_t size) : data_(data), size_(size) {}
-
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-
-  ~Mapping() { munmap(data_, size_); }
-
- private:
-  void* data_;
-  std::size_t size_;
-};
 
 }  // namespace
 
@@ -174,23 +156,14 @@ core::Result<Schedule> Schedule::from_bytes(std::vector<char> bytes, std::string
   return parse(std::move(owner), all, name);
 }
 
+core::Result<Schedule> Schedule::from_file(core::MappedFile file, std::string_view name) {
+  auto owner = std::make_shared<const core::MappedFile>(std::move(file));
+  const std::string_view all = owner->bytes();
+  return parse(std::move(owner), {all.data(), all.size()}, name);
+}
+
 core::Result<Schedule> Schedule::open(const std::filesystem::path& path) {
-  const auto failed = [&] {
-    return core::Error{fmt::format("{}: {}", path.string(), std::strerror(errno))};
-  };
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return failed();
-  struct stat status = {};
-  const bool known = fstat(file, &status) == 0;
-  const auto size = static_cast<std::size_t>(status.st_size);
-  void* data = known && size > 0 ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : nullptr;
-  const bool mapped = data != MAP_FAILED;
-  const core::Error error = failed();
-  close(file);
-  if (!known || !mapped) return error;
-  if (data == nullptr) return core::Error{path.string() + ": empty"};
-  return parse(std::make_shared<const Mapping>(data, size), {static_cast<const char*>(data), size},
-               path.string());
+  return from_file(ASSAY_TRY(core::MappedFile::open(path)), path.string());
 }
 
 }  // namespace assay::model

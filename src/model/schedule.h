@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/mapped_file.h"
 #include "core/result.h"
 
 namespace assay::model {
@@ -93,7 +94,9 @@ class Schedule {
   // contradicts itself (a peer that is no rank, an index out of range, a wrong dependency count).
   static core::Result<Schedule> open(const std::filesystem::path& path);
 
-  // The same for bytes in memory; `name` stands for the file in messages.
+  // The same for a file that is open, and for bytes in memory; `name` stands for the file in
+  // messages.
+  static core::Result<Schedule> from_file(core::MappedFile file, std::string_view name);
   static core::Result<Schedule> from_bytes(std::vector<char> bytes, std::string_view name);
 
   [[nodiscard]] const std::vector<RankView>& ranks() const { return ranks_; }

@@ -64,15 +64,16 @@ void RankBuilder::number_dependents() {
 
 void RankBuilder::place_dependents(PackedIndex* dependents) {
   next_.resize(ops_.size());
-  const auto place = [&](const std::vector<Edge>& edges, std::uint32_t ScheduleOp::*first) {
+  // A pointer to a member would forget that the member is unaligned.
+  const auto place = [&](const std::vector<Edge>& edges, const auto& first_dependent) {
     if (edges.empty()) return;
     for (std::size_t i = 0; i < ops_.size(); ++i)
-      next_[i] = ops_[i].*first;
+      next_[i] = first_dependent(ops_[i]);
     for (const Edge& edge : edges)
       dependents[next_[edge.before]++].value = edge.after;
   };
-  place(finish_, &ScheduleOp::first_finish_dependent);
-  place(start_, &ScheduleOp::first_start_dependent);
+  place(finish_, [](const ScheduleOp& op) { return op.first_finish_dependent; });
+  place(start_, [](const ScheduleOp& op) { return op.first_start_dependent; });
 }
 
 RankImage RankBuilder::finish() {

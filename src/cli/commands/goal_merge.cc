@@ -1,0 +1,163 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "goal/merge.h"
+#include "model/goal_text.h"
+#include "model/read_schedule.h"
+#include "model/schedule_writer.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Form { kBinary, kText };
+
+const Choices<Form> kForms{{"bin", Form::kBinary}, {"text", Form::kText}};
+
+// "FILE:PLACES"; a file's name may hold colons, places do not.
+std::pair<std::string, std::string> parts_of(const std::string& placement) {
+  const std::size_t colon = placement.rfind(':');
+  if (colon == std::string::npos) return {placement, ""};
+  return {placement.substr(0, colon), placement.substr(colon + 1)};
+}
+
+std::string placement_problem(const std::string& placement) {
+  const auto parts = parts_of(placement);
+  if (parts.second.empty()) return fmt::format("'{}' is not FILE:RANK,RANK,...", placement);
+  const auto places = goal::parse_places(parts.second);
+  return places.ok() ? "" : places.error().message;
+}
+
+// "0-3, 8" of 0, 1, 2, 3, 8.
+std::string ranges(const std::vector<std::uint32_t>& places) {
+  std::string text;
+  for (std::size_t i = 0; i < places.size();) {
+    std::size_t end = i + 1;
+    while (end < places.size() && places[end] == places[end - 1] + 1)
+      ++end;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{}", places[i]);
+    if (end > i + 1) text += fmt::format("-{}", places[end - 1]);
+    i = end;
+  }
+  return text;
+}
+
+class GoalMerge final : public Command {
+ public:
+  explicit GoalMerge(CLI::App& app) {
+    app.add_option("FILE", inputs_, "a job's schedule, binary or text; may be named again")
+        ->required();
+    app.add_option("-o,--output", output_, "the merged schedule to write")
+        ->type_name("FILE")
+        ->required();
+    app.add_option("--place", placements_,
+                   "the ranks that FILE's ranks 0, 1, ... go to, such as job.bin:0-3,8; once for "
+                   "each job that is not to go behind all before it")
+        ->type_name("FILE:RANKS")
+        ->allow_extra_args(false)
+        ->check(placement_problem);
+    add_choice(app, "--format", form_, kForms, "the form of the merged schedule");
+    app.add_flag("-q,--quiet", quiet_, "only warnings and errors");
+  }
+
+  [[nodiscard]] core::Status check() const override {
+    std::vector<std::string> left;
+    for (const fs::path& input : inputs_)
+      left.push_back(input.string());
+    for (const std::string& placement : placements_) {
+      const std::string file = parts_of(placement).first;
+      const auto found = std::find(left.begin(), left.end(), file);
+      if (found == left.end()) {
+        return core::Error{
+            fmt::format("--place {}: '{}' is not among the files to merge, or placed already",
+                        placement, file)};
+      }
+      left.erase(found);
+    }
+    return {};
+  }
+
+  core::Result<Outcome> run() override {
+    const goal::Merge merge = ASSAY_TRY(goal::Merge::plan(ASSAY_TRY(read_jobs())));
+    const auto write = [&](model::RankSink& ranks) { return merge.write(ranks); };
+    ASSAY_TRY(form_ == Form::kText
+                  ? model::write_goal_text_file(output_, merge.num_ranks(), write)
+                  : model::write_binary_schedule(output_, merge.num_ranks(), write));
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      tell(inputs_[i], merge.placed()[i]);
+    return Outcome::kOk;
+  }
+
+ private:
+  core::Result<std::vector<goal::MergeJob>> read_jobs() const {
+    std::vector<std::string> placements = placements_;
+    std::vector<goal::MergeJob> jobs;
+    for (const fs::path& input : inputs_) {
+      jobs.push_back({.name = input.string(), .schedule = ASSAY_TRY(model::read_schedule(input))});
+      const auto mine =
+          std::find_if(placements.begin(), placements.end(), [&](const std::string& placement) {
+            return parts_of(placement).first == input.string();
+          });
+      if (mine == placements.end()) continue;
+      jobs.back().places = ASSAY_TRY(goal::parse_places(parts_of(*mine).second));
+      placements.erase(mine);
+    }
+    return jobs;
+  }
+
+  void tell(const fs::path& input, const goal::PlacedJob& job) const {
+    if (!quiet_) {
+      const std::string tags =
+          job.tag_offset > 0 ? fmt::format(", {} added to its tags", job.tag_offset) : "";
+      print_note(fmt::format("{}: on ranks {}{}", input.string(), ranges(job.places), tags));
+    }
+    if (job.ambiguous > 0) {
+      print_warning(
+          fmt::format("{}: {} receives take any tag on ranks that it shares with another job, and "
+                      "may get that one's messages",
+                      input.string(), job.ambiguous));
+    }
+  }
+
+  std::vector<fs::path> inputs_;
+  fs::path output_;
+  std::vector<std::string> placements_;
+  Form form_ = Form::kBinary;
+  bool quiet_ = false;
+};
+
+const CommandSpec kGoalMerge{
+    .name = "goal merge",
+    .summary = "put the schedules of several jobs into one, side by side or sharing ranks",
+    .description =
+        "The merged schedule has every operation of every job. Without --place the ranks of each "
+        "FILE come behind those of the files before it, and the jobs share only the network. With "
+        "--place FILE:RANKS the first rank of FILE goes to the first of RANKS, and so on; jobs may "
+        "be placed on the same ranks. To place several copies of a job, name the file and its "
+        "--place as often.\n\n"
+        "Where jobs share a rank they run at the same time: each has cpus of its own there (those "
+        "of a later job are counted on from the earlier ones'), a later job's tags are moved "
+        "beyond the earlier ones', so that no message reaches another job, and the nics are "
+        "common. All jobs start at time 0. Ranks that no job was placed on stay empty. Notes "
+        "(NAME.notes.json) are not merged.",
+    .examples =
+        "assay goal merge llm.bin hpc.bin -o both.bin\n"
+        "assay goal merge llm.bin hpc.bin --place hpc.bin:0-3,8-11 -o shared.bin\n"
+        "assay goal merge a.goal a.goal --place a.goal:0,2 --place a.goal:1,3 -o two.goal "
+        "--format text\n",
+    .make = make_command<GoalMerge>,
+};
+ASSAY_REGISTER(CommandSpec, kGoalMerge);
+
+}  // namespace
+}  // namespace assay::cli

@@ -1,0 +1,67 @@
+// Several schedules as one: jobs that run at the same time on one machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/schedule.h"
+#include "model/schedule_writer.h"
+
+namespace assay::goal {
+
+struct MergeJob {
+  std::string name;  // in messages
+  model::Schedule schedule;
+  // Where each of its ranks goes. Empty: behind the last rank used so far, in order.
+  std::vector<std::uint32_t> places = {};
+};
+
+struct PlacedJob {
+  std::vector<std::uint32_t> places;
+  std::uint32_t tag_offset = 0;  // added to its tags
+  std::uint64_t ambiguous = 0;   // receives with any tag where another job runs, too
+};
+
+// Jobs that share a rank run there side by side: each keeps its own cpus and its own tags, the
+// nics are common. A rank that no job was placed on has no operations.
+class Merge {
+ public:
+  // Fails when a job names another number of places than it has ranks, or one twice, and when cpus
+  // or tags of jobs that share a rank leave the limits of the format.
+  static core::Result<Merge> plan(std::vector<MergeJob> jobs);
+
+  [[nodiscard]] std::uint32_t num_ranks() const {
+    return static_cast<std::uint32_t>(parts_.size());
+  }
+
+  // In the order of the jobs given.
+  [[nodiscard]] const std::vector<PlacedJob>& placed() const { return placed_; }
+
+  core::Status write(model::RankSink& ranks) const;
+
+ private:
+  // A rank of a job at its place.
+  struct Part {
+    std::uint32_t job = 0;
+    std::uint32_t rank = 0;
+    unsigned first_cpu = 0;
+  };
+
+  explicit Merge(std::vector<MergeJob> jobs) : jobs_(std::move(jobs)) {}
+
+  core::Status place(std::uint32_t job);
+  core::Status separate_cpus();
+  core::Status separate_tags();
+  void count_ambiguous();
+
+  std::vector<MergeJob> jobs_;
+  std::vector<PlacedJob> placed_;
+  std::vector<std::vector<Part>> parts_;  // by rank of the merged schedule
+};
+
+// "0-3,8,10" as 0, 1, 2, 3, 8, 10.
+core::Result<std::vector<std::uint32_t>> parse_places(const std::string& text);
+
+}  // namespace assay::goal

@@ -1,0 +1,110 @@
+#include "goal/merge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "goal/check.h"
+#include "goal/goal_text_for_test.h"
+#include "model/schedule_writer.h"
+
+namespace assay::goal {
+namespace {
+
+using testing::ElementsAre;
+
+const char* const kPing =
+    "num_ranks 2\n\nrank 0 {\nl0: calc 9 cpu 1\nl1: send 8b to 1 tag 5 cpu 0 nic 1\n"
+    "l1 requires l0\n}\n\nrank 1 {\nl0: recv 8b from 0 tag 5 cpu 0 nic 0\n}\n";
+
+const char* const kAnyTag = "num_ranks 1\nrank 0 {\nrecv 8b from -1 tag -1\n}\n";
+
+class Collect final : public model::RankSink {
+ public:
+  std::vector<model::RankImage> ranks;
+
+  core::Status append(const model::RankImage& rank) override {
+    ranks.push_back(rank);
+    return {};
+  }
+};
+
+MergeJob job(const std::string& text, std::vector<std::uint32_t> places = {}) {
+  return {.name = "job", .schedule = schedule_of(text), .places = std::move(places)};
+}
+
+model::Schedule written(const Merge& merge) {
+  Collect collect;
+  EXPECT_TRUE(merge.write(collect).ok());
+  return model::Schedule::from_bytes(model::binary_schedule(collect.ranks), "merged").value();
+}
+
+TEST(Merge, PutsOneJobBehindTheOther) {
+  const auto merge = Merge::plan({job(kPing), job(kPing)});
+  ASSERT_TRUE(merge.ok());
+  EXPECT_EQ(text_of(written(merge.value())),
+            "num_ranks 4\n\nrank 0 {\nl0: calc 9 cpu 1\nl1: send 8b to 1 tag 5 cpu 0 nic 1\n"
+            "l1 requires l0\n}\n\nrank 1 {\nl0: recv 8b from 0 tag 5 cpu 0 nic 0\n}\n"
+            "\nrank 2 {\nl0: calc 9 cpu 1\nl1: send 8b to 3 tag 5 cpu 0 nic 1\n"
+            "l1 requires l0\n}\n\nrank 3 {\nl0: recv 8b from 2 tag 5 cpu 0 nic 0\n}\n");
+  EXPECT_THAT(merge.value().placed()[1].places, ElementsAre(2, 3));
+  EXPECT_EQ(merge.value().placed()[1].tag_offset, 0U);
+}
+
+TEST(Merge, KeepsJobsApartOnSharedRanks) {
+  const auto merge = Merge::plan({job(kPing), job(kPing, {1, 3})});
+  ASSERT_TRUE(merge.ok());
+  const model::Schedule schedule = written(merge.value());
+  EXPECT_EQ(text_of(schedule),
+            "num_ranks 4\n\nrank 0 {\nl0: calc 9 cpu 1\nl1: send 8b to 1 tag 5 cpu 0 nic 1\n"
+            "l1 requires l0\n}\n\nrank 1 {\nl0: recv 8b from 0 tag 5 cpu 0 nic 0\n"
+            "l1: calc 9 cpu 3\nl2: send 8b to 3 tag 11 cpu 2 nic 1\nl2 requires l1\n}\n"
+            "\nrank 2 {\n}\n\nrank 3 {\nl0: recv 8b from 1 tag 11 cpu 0 nic 0\n}\n");
+  EXPECT_TRUE(check(schedule).passed());
+}
+
+TEST(Merge, GoesOnBehindTheLastRankUsed) {
+  const auto merge = Merge::plan({job(kPing, {4, 2}), job(kPing)});
+  ASSERT_TRUE(merge.ok());
+  EXPECT_THAT(merge.value().placed()[1].places, ElementsAre(5, 6));
+  EXPECT_EQ(merge.value().num_ranks(), 7U);
+}
+
+TEST(Merge, CountsReceivesThatMayTakeAnothersMessages) {
+  const auto merge = Merge::plan({job(kPing), job(kAnyTag, {1}), job(kAnyTag)});
+  ASSERT_TRUE(merge.ok());
+  EXPECT_EQ(merge.value().placed()[0].ambiguous, 0U);
+  EXPECT_EQ(merge.value().placed()[1].ambiguous, 1U);
+  EXPECT_EQ(merge.value().placed()[2].ambiguous, 0U);
+  EXPECT_EQ(written(merge.value()).ranks()[1].ops[1].tag, model::kAnyTag);
+}
+
+std::string error_of(std::vector<MergeJob> jobs) {
+  const auto merge = Merge::plan(std::move(jobs));
+  return merge.ok() ? "no error" : merge.error().message;
+}
+
+TEST(Merge, RefusesWhatDoesNotFit) {
+  EXPECT_EQ(error_of({job(kPing, {1})}), "job has 2 ranks, but the places named for it are 1");
+  EXPECT_EQ(error_of({job(kPing, {1, 1})}), "job: two of its ranks are placed on rank 1");
+  const std::string many_cpus = "num_ranks 1\nrank 0 {\ncalc 1 cpu 127\n}\n";
+  EXPECT_EQ(error_of({job(many_cpus), job(many_cpus, {0})}),
+            "the jobs on rank 0 need 256 cpus together, a rank has 255 at most: place job "
+            "elsewhere");
+  const std::string large_tag = "num_ranks 1\nrank 0 {\nrecv 1b from 0 tag 2147483647\n}\n";
+  EXPECT_THAT(error_of({job(large_tag), job(kPing, {0, 1})}),
+              testing::HasSubstr("the tags of job would begin at 2147483648"));
+  EXPECT_EQ(error_of({job(large_tag), job(kPing)}), "no error");
+}
+
+TEST(Merge, ReadsPlaces) {
+  EXPECT_THAT(parse_places("3").value(), ElementsAre(3));
+  EXPECT_THAT(parse_places("0-2,8,5-5").value(), ElementsAre(0, 1, 2, 8, 5));
+  for (const char* wrong : {"", "a", "1,", "3-1", "-1", "1-", "99999999", "1 2"})
+    EXPECT_FALSE(parse_places(wrong).ok()) << wrong;
+}
+
+}  // namespace
+}  // namespace assay::goal

@@ -1,0 +1,78 @@
+// GOAL schedules as text, as the public converter reads them:
+//
+//   num_ranks 2
+//   rank 0 {
+//   l0: calc 500 cpu 0
+//   l1: send 1024b to 1 tag 7 cpu 0 nic 0
+//   l1 requires l0
+//   }
+//   rank 1 {
+//   l0: recv 1024b from 0 tag 7 cpu 0 nic 0
+//   }
+//
+// "A requires B": A starts after B has ended; "A irequires B": after B has started. Labels belong
+// to a rank and may be left out; tag, cpu and nic default to 0; -1 is any tag or any sender.
+// Sizes are bytes, calculations nanoseconds. "// …" and "/* … */" may stand between lines.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/mapped_file.h"
+#include "core/result.h"
+#include "model/schedule.h"
+#include "model/schedule_writer.h"
+
+namespace assay::model {
+
+// A schedule to be read, of which num_ranks is known. Errors name file and line, and say what was
+// expected: also for what the public converter would take and misread, such as a label defined
+// twice, a tag of more than 32 bits or a cpu above 254.
+class GoalText {
+ public:
+  static core::Result<GoalText> open(const std::filesystem::path& path);
+
+  // `name` stands for the file in messages.
+  static core::Result<GoalText> from_file(core::MappedFile file, std::string name);
+  static core::Result<GoalText> from_text(std::string text, std::string name);
+
+  [[nodiscard]] std::uint32_t num_ranks() const { return num_ranks_; }
+
+  // Hands over rank after rank; needs the memory of one rank, besides what the sink keeps.
+  core::Status read(RankSink& ranks);
+
+ private:
+  explicit GoalText(std::string name) : name_(std::move(name)) {}
+
+  core::Status read_head();
+
+  [[nodiscard]] std::string_view text() const { return file_ ? file_->bytes() : text_; }
+
+  std::string name_;
+  std::optional<core::MappedFile> file_;
+  std::string text_;  // instead of a file
+  std::uint32_t num_ranks_ = 0;
+  std::size_t head_bytes_ = 0;
+};
+
+// Takes a piece of text after the other; an error ends the writing.
+using WriteText = std::function<core::Status(std::string_view)>;
+
+// Writes labels l0, l1, … and each dependency as soon as both labels are defined. Reading the text
+// gives the same graph with every list of dependents in the same order.
+core::Status write_goal_text(std::uint32_t num_ranks,
+                             const std::function<core::Status(RankSink&)>& ranks,
+                             const WriteText& write);
+core::Status write_goal_text(const Schedule& schedule, const WriteText& write);
+
+// The same to a file. Nothing appears under the name unless all is well.
+core::Status write_goal_text_file(const std::filesystem::path& path,
+                                  std::uint32_t num_ranks,
+                                  const std::function<core::Status(RankSink&)>& ranks);
+core::Status write_goal_text_file(const std::filesystem::path& path, const Schedule& schedule);
+
+}  // namespace assay::model

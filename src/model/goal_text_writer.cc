@@ -1,0 +1,241 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "core/files.h"
+#include "model/goal_text.h"
+
+namespace assay::model {
+namespace {
+
+constexpr std::size_t kPieceBytes = 256 << 10;
+// More than any line takes: seven words and five numbers of at most 20 digits.
+constexpr std::size_t kLongestLine = 160;
+
+// Collects lines and hands them on in pieces.
+class Lines {
+ public:
+  explicit Lines(const WriteText& write) : write_(write), buffer_(kPieceBytes + kLongestLine) {}
+
+  // Before every line.
+  core::Status begin() { return length_ < kPieceBytes ? core::Status{} : flush(); }
+
+  void add(std::string_view text) {
+    std::memcpy(buffer_.data() + length_, text.data(), text.size());
+    length_ += text.size();
+  }
+
+  void add(std::uint64_t number) {
+    char* at = buffer_.data() + length_;
+    length_ += static_cast<std::size_t>(std::to_chars(at, at + 20, number).ptr - at);
+  }
+
+  core::Status flush() {
+    const std::size_t length = std::exchange(length_, 0);
+    return length == 0 ? core::Status{} : write_({buffer_.data(), length});
+  }
+
+ private:
+  const WriteText& write_;
+  std::vector<char> buffer_;
+  std::size_t length_ = 0;
+};
+
+struct Edge {
+  std::uint32_t before;
+  std::uint32_t after;
+  std::string_view word;
+};
+
+// The dependencies of a rank by the operation behind which they are written: the first place where
+// both labels are defined, and behind those that precede them in their list of dependents.
+class EdgeOrder {
+ public:
+  explicit EdgeOrder(const RankView& rank) : first_(rank.ops.size() + 1) {
+    each(rank, [&](std::size_t place, const Edge&) { ++first_[place + 1]; });
+    for (std::size_t i = 1; i < first_.size(); ++i)
+      first_[i] += first_[i - 1];
+    edges_.resize(first_.back());
+    std::vector<std::size_t> next = first_;
+    each(rank, [&](std::size_t place, const Edge& edge) { edges_[next[place]++] = edge; });
+  }
+
+  [[nodiscard]] std::span<const Edge> behind(std::size_t op) const {
+    return {edges_.data() + first_[op], first_[op + 1] - first_[op]};
+  }
+
+ private:
+  template <class Call>
+  static void each(const RankView& rank, const Call& call) {
+    for (std::uint32_t op = 0; op < rank.ops.size(); ++op) {
+      each_of(op, rank.after_finish(rank.ops[op]), " requires l", call);
+      each_of(op, rank.after_start(rank.ops[op]), " irequires l", call);
+    }
+  }
+
+  template <class Call>
+  static void each_of(std::uint32_t op,
+                      std::span<const PackedIndex> dependents,
+                      std::string_view word,
+                      const Call& call) {
+    std::uint32_t place = op;
+    for (const PackedIndex& dependent : dependents) {
+      place = std::max(place, std::uint32_t{dependent.value});
+      call(place, Edge{op, dependent.value, word});
+    }
+  }
+
+  std::vector<std::size_t> first_;
+  std::vector<Edge> edges_;
+};
+
+class TextSink final : public RankSink {
+ public:
+  explicit TextSink(const WriteText& write) : lines_(write) {}
+
+  void start(std::uint32_t num_ranks) {
+    lines_.add("num_ranks ");
+    lines_.add(num_ranks);
+    lines_.add("\n");
+  }
+
+  core::Status append(const RankImage& rank) override {
+    return append(ASSAY_TRY(view_rank(rank.bytes, next_rank_)));
+  }
+
+  core::Status append(const RankView& rank) {
+    ASSAY_TRY(lines_.begin());
+    lines_.add("\nrank ");
+    lines_.add(next_rank_);
+    lines_.add(" {\n");
+    const EdgeOrder edges(rank);
+    for (std::size_t op = 0; op < rank.ops.size(); ++op) {
+      ASSAY_TRY(lines_.begin());
+      ASSAY_TRY(add_operation(op, rank.ops[op]));
+      for (const Edge& edge : edges.behind(op)) {
+        ASSAY_TRY(lines_.begin());
+        add_dependency(edge);
+      }
+    }
+    ASSAY_TRY(lines_.begin());
+    lines_.add("}\n");
+    ++next_rank_;
+    return {};
+  }
+
+  core::Status finish() { return lines_.flush(); }
+
+ private:
+  core::Status add_operation(std::size_t index, const ScheduleOp& op) {
+    lines_.add("l");
+    lines_.add(index);
+    if (op.kind == OpKind::kCalc) return add_calculation(index, op);
+    const bool sends = op.kind == OpKind::kSend;
+    lines_.add(sends ? ": send " : ": recv ");
+    lines_.add(op.size);
+    lines_.add(sends ? "b to " : "b from ");
+    add_or_any(op.peer, kAnyPeer);
+    lines_.add(" tag ");
+    add_or_any(op.tag, kAnyTag);
+    lines_.add(" cpu ");
+    lines_.add(op.cpu);
+    lines_.add(" nic ");
+    lines_.add(op.nic);
+    lines_.add("\n");
+    return {};
+  }
+
+  core::Status add_calculation(std::size_t index, const ScheduleOp& op) {
+    if (op.nic != 0) {
+      return core::Error{
+          fmt::format("rank {}: operation {}, a calculation, names nic {}; text has no word for it",
+                      next_rank_, index, static_cast<unsigned>(op.nic))};
+    }
+    lines_.add(": calc ");
+    lines_.add(op.size);
+    lines_.add(" cpu ");
+    lines_.add(op.cpu);
+    lines_.add("\n");
+    return {};
+  }
+
+  void add_dependency(const Edge& edge) {
+    lines_.add("l");
+    lines_.add(edge.after);
+    lines_.add(edge.word);
+    lines_.add(edge.before);
+    lines_.add("\n");
+  }
+
+  void add_or_any(std::uint32_t number, std::uint32_t any) {
+    if (number == any) {
+      lines_.add("-1");
+    } else {
+      lines_.add(number);
+    }
+  }
+
+  Lines lines_;
+  std::uint32_t next_rank_ = 0;
+};
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+core::Status write_file(const std::filesystem::path& path,
+                        const std::function<core::Status(const WriteText&)>& content) {
+  const auto failure = [&] {
+    return core::Error{fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno))};
+  };
+  return core::write_file_with(
+      path,
+      [&](const std::filesystem::path& temporary) -> core::Status {
+        const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(temporary.c_str(), "wb"));
+        if (!file) return failure();
+        ASSAY_TRY(content([&](std::string_view piece) -> core::Status {
+          if (std::fwrite(piece.data(), 1, piece.size(), file.get()) == piece.size()) return {};
+          return failure();
+        }));
+        return std::fflush(file.get()) == 0 ? core::Status{} : failure();
+      },
+      core::Durability::kUnsynced);
+}
+
+}  // namespace
+
+core::Status write_goal_text(std::uint32_t num_ranks,
+                             const std::function<core::Status(RankSink&)>& ranks,
+                             const WriteText& write) {
+  TextSink sink(write);
+  sink.start(num_ranks);
+  ASSAY_TRY(ranks(sink));
+  return sink.finish();
+}
+
+core::Status write_goal_text(const Schedule& schedule, const WriteText& write) {
+  TextSink sink(write);
+  sink.start(static_cast<std::uint32_t>(schedule.ranks().size()));
+  for (const RankView& rank : schedule.ranks())
+    ASSAY_TRY(sink.append(rank));
+  return sink.finish();
+}
+
+core::Status write_goal_text_file(const std::filesystem::path& path,
+                                  std::uint32_t num_ranks,
+                                  const std::function<core::Status(RankSink&)>& ranks) {
+  return write_file(
+      path, [&](const WriteText& write) { return write_goal_text(num_ranks, ranks, write); });
+}
+
+core::Status write_goal_text_file(const std::filesystem::path& path, const Schedule& schedule) {
+  return write_file(path, [&](const WriteText& write) { return write_goal_text(schedule, write); });
+}
+
+}  // namespace assay::model
