@@ -285,10 +285,12 @@ core::Status RankWriter::check_tags(const GpuPlan& plan) const {
       "number them and {} for names; {}",
       place(), most.sends ? "sends" : "receives", most.count, most.sends ? "to" : "from", most.peer,
       most.context, options_.name_digits, options_.number_digits, options_.name_digits,
-      would_fit ? fmt::format("--tag-layout decimal:{}/{} would do", number_digits, name_digits)
-                : fmt::format("{} and {} digits do not fit into {}: leave out --compat, whose tags "
-                              "cannot be too narrow",
-                              number_digits, name_digits, kMostDigits))};
+      would_fit
+          ? fmt::format("--tag-layout decimal:{}/{} would do", number_digits, name_digits)
+          : fmt::format(
+                "{} and {} digits are more than the {} of a tag; leave out --compat: assay's own "
+                "tags are as wide as a job needs",
+                number_digits, name_digits, kMostDigits))};
 }
 
 std::string RankWriter::place() const {
