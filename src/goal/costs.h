@@ -44,6 +44,9 @@ class CostCurve {
 
   [[nodiscard]] bool empty() const { return points_.empty(); }
 
+  // By size.
+  [[nodiscard]] const std::vector<Point>& points() const { return points_; }
+
  private:
   std::vector<Point> points_;
 };

@@ -50,6 +50,9 @@ struct Operation {
   std::uint32_t stream = 0;        // index into JobGpu::streams
   // Operations of a GPU with the same number went into one plan: they start together.
   std::uint32_t group = 0;
+  // The outermost ncclGroupStart() … ncclGroupEnd() of the program that the call was made in, a
+  // number within the GPU; -1 for a call outside, or where a recording does not say.
+  std::int32_t call_group = -1;
   std::int32_t root = -1;  // of Broadcast and Reduce, a rank of the communicator
   std::int32_t peer = -1;  // of Send and Recv
   // How many operations with this function (and peer) the communicator saw on this GPU before.

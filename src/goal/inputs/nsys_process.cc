@@ -104,6 +104,7 @@ void NsysProcess::add_call(const NvtxText& text,
                              static_cast<std::uint32_t>(text.peer);
   operation.sequence = sequences_[kind]++;
   operation.group = plan_of(thread, operation, start_ns);
+  if (thread.depth > 0) operation.call_group = static_cast<std::int32_t>(thread.group);
   thread.operations.push_back(static_cast<std::uint32_t>(operations.size()));
   operations.push_back(operation);
   calls.push_back({.start_ns = start_ns, .end_ns = end_ns});
