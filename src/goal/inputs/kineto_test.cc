@@ -114,6 +114,17 @@ TEST_F(Kineto, AnAllToAllIsItsSendsAndReceives) {
   EXPECT_EQ(operations[3].bytes, 20U * 4);
 }
 
+TEST_F(Kineto, AShortenedListOfRanksIsRebuilt) {
+  std::string events = call(2, 10, "allreduce", 1024, 1024);
+  const std::string list = "\"[0, 1]\"";
+  events.replace(events.find(list), list.size(),
+                 R"("[0, 2, ...]","Group size":4,"Global rank start":0,"Global rank stride":2)");
+  write("rank0.json", trace(events));
+  const model::Job job = read_job(folder_.path(), {}).value();
+  ASSERT_EQ(job.communicators[0].gpus.size(), 4U);
+  EXPECT_EQ(job.communicators[0].gpus[0], 0U);
+}
+
 TEST_F(Kineto, ACutTraceIsNamed) {
   const std::string whole = trace(call(2, 10, "allreduce", 1024, 1024));
   write("rank0.json", whole.substr(0, whole.size() / 2));

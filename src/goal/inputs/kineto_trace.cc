@@ -274,11 +274,13 @@ class TraceReader {
     call.end_ns = event.start_ns + std::max<std::int64_t>(event.duration_ns, 0);
     std::string name;
     std::string type;
+    RankList list;
     const auto error = each(arguments, [&](std::string_view key, json::value value) {
       if (key == "Collective name") name = text_of(value);
       if (key == "dtype") type = text_of(value);
-      read_call_argument(key, value, call);
+      read_call_argument(key, value, call, list);
     });
+    complete_ranks(list, call);
     trace_.process_id = event.process;
     const auto function = torch_collective(name);
     if (!function) {
@@ -296,7 +298,37 @@ class TraceReader {
     return error;
   }
 
-  static void read_call_argument(std::string_view key, json::value value, KinetoCall& call) {
+  // PyTorch shortens the list of a large group, and tells these instead.
+  struct RankList {
+    std::int64_t size = 0;
+    std::int64_t start = 0;
+    std::int64_t stride = 0;
+  };
+
+  static void complete_ranks(const RankList& list, KinetoCall& call) {
+    constexpr std::int64_t kMostRanks = 1 << 17;
+    if (!call.group_ranks.empty() || list.stride <= 0 || list.size > kMostRanks) return;
+    for (std::int64_t i = 0; i < list.size; ++i) {
+      call.group_ranks.push_back(static_cast<std::int32_t>(list.start + i * list.stride));
+    }
+  }
+
+  std::vector<std::uint64_t> split_of(json::value value) {
+    const std::string_view text = text_of(value);
+    if (text.find("...") != std::string_view::npos) {
+      trace_.warnings.add("splits of an all-to-all that PyTorch shortened", "taken as equal shares",
+                          trace_.file);
+    }
+    return list_of<std::uint64_t>(text);
+  }
+
+  void read_call_argument(std::string_view key,
+                          json::value value,
+                          KinetoCall& call,
+                          RankList& list) {
+    if (key == "Group size") list.size = integer_of(value);
+    if (key == "Global rank start") list.start = integer_of(value);
+    if (key == "Global rank stride") list.stride = integer_of(value);
     if (key == "External id") call.external_id = integer_of(value);
     if (key == "Process Group Name") call.group_name = text_of(value);
     if (key == "Process Group Ranks") call.group_ranks = list_of<std::int32_t>(text_of(value));
@@ -306,8 +338,8 @@ class TraceReader {
       call.peer = static_cast<std::int32_t>(integer_of(value));
     }
     if (key == "Rank") call.root = static_cast<std::int32_t>(integer_of(value));
-    if (key == "In split size") call.split_in = list_of<std::uint64_t>(text_of(value));
-    if (key == "Out split size") call.split_out = list_of<std::uint64_t>(text_of(value));
+    if (key == "In split size") call.split_in = split_of(value);
+    if (key == "Out split size") call.split_out = split_of(value);
   }
 
   void note_unknown(const std::string& name) {

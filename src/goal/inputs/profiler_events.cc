@@ -32,15 +32,20 @@ bool is_profiler_events(const fs::path& file) {
          first_bytes(file, kLookedAtBytes).find("\"ev\"") != std::string::npos;
 }
 
-std::string node_in(const NcclLog& log, const ProcessRecording& process) {
+// The events tell neither host nor device.
+void place(const NcclLog& log, ProcessRecording& process) {
+  process.gpu.node = "unknown";
   for (const LoggedCommunicator& communicator : log.communicators) {
     for (const CommunicatorView& view : process.communicators) {
-      const std::map<std::int32_t, std::string> nodes = logged_nodes(communicator);
-      const auto found = nodes.find(view.rank);
-      if (view.name == communicator.name && found != nodes.end()) return found->second;
+      const auto found = communicator.ranks.find(view.rank);
+      if (view.name != communicator.name || found == communicator.ranks.end()) continue;
+      process.gpu.node = logged_nodes(communicator).at(view.rank);
+      process.gpu.device = found->second.device;
+      return;
     }
   }
-  return "unknown";
+  process.warnings.add("processes whose node no NCCL log tells", "taken to be on one node",
+                       process.file);
 }
 
 core::Result<model::Job> read_profiler_events(const std::vector<fs::path>& files,
@@ -56,7 +61,7 @@ core::Result<model::Job> read_profiler_events(const std::vector<fs::path>& files
     if (!result->ok()) return result->error();
     std::optional<ProcessRecording> process = std::move(*result).value();
     if (!process) continue;
-    process->gpu.node = node_in(log, *process);
+    place(log, *process);
     const std::string host = host_of_node(process->gpu.node);
     process->gpu.clock =
         clocks.emplace(host, static_cast<std::uint32_t>(clocks.size())).first->second;
