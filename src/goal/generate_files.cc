@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "core/files.h"
+#include "goal/compat_v2/compat_v2.h"
 #include "goal/job_summary.h"
 #include "model/goal_text.h"
 #include "model/schedule_notes.h"
@@ -72,6 +73,24 @@ core::Status write_schedule(const FilesRequest& request,
   return {};
 }
 
+core::Result<Generated> generate_v2(const FilesRequest& request,
+                                    const model::Job& job,
+                                    model::RankSink& sink) {
+  CompatOptions options;
+  options.streams = request.generate.expand.streams;
+  options.threads = request.generate.threads;
+  const std::string& layout = request.generate.tags.layout;
+  if (layout != "auto") {
+    const TagWidths widths = ASSAY_TRY(read_tag_widths(layout));
+    if (widths.unit != TagWidths::Unit::kDigits) {
+      return core::Error{"the public generator's tags are decimal: --tag-layout decimal:4/5"};
+    }
+    options.number_digits = widths.id;
+    options.name_digits = widths.label;
+  }
+  return generate_compat_v2(job, request.costs, options, sink);
+}
+
 Table schedule_table(const Generated& generated, const FilesRequest& request) {
   const model::TagLayout& tags = generated.notes.tags;
   std::string layout = fmt::format("{} {} for the number", tags.id_width,
@@ -93,7 +112,9 @@ Table schedule_table(const Generated& generated, const FilesRequest& request) {
   };
   add("ranks", fmt::format("{}", generated.notes.ranks.size()));
   add("operations of the graph", fmt::format("{}", generated.num_ops));
-  add("messages, each with its receive", fmt::format("{}", generated.num_messages));
+  if (generated.num_messages > 0) {
+    add("messages, each with its receive", fmt::format("{}", generated.num_messages));
+  }
   add("tags", layout);
   add("costs", request.costs.source);
   return table;
@@ -111,7 +132,9 @@ core::Result<FilesResult> generate_files(const FilesRequest& request) {
   const char* ending = request.format == ScheduleFormat::kBinary ? ".bin" : ".goal";
   const fs::path path = request.output / (std::string(kName) + ending);
   const Ranks ranks = [&](model::RankSink& sink) -> core::Status {
-    generated = ASSAY_TRY(generate(job, request.costs, request.generate, sink));
+    generated = request.compat == Compat::kV2
+                    ? ASSAY_TRY(generate_v2(request, job, sink))
+                    : ASSAY_TRY(generate(job, request.costs, request.generate, sink));
     return {};
   };
   const auto num_ranks = static_cast<std::uint32_t>(job.gpus.size());

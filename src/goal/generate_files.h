@@ -20,11 +20,15 @@ enum class ScheduleFormat { kText, kBinary };
 // How text is laid out: one file, or a file a rank as the public generator's workers write them.
 enum class TextFiles { kOne, kParts, kOneAndParts };
 
+// kV2: the graph of the public generator, of which goal/compat_v2/compat_v2.h tells.
+enum class Compat { kNone, kV2 };
+
 struct FilesRequest {
   std::filesystem::path input;
   std::filesystem::path output;  // a folder; made when missing
   InputOptions input_options;
   GenerateOptions generate;
+  Compat compat = Compat::kNone;  // kV2 takes streams, threads and "decimal:I/C" of `generate`
   Costs costs;
   ScaleOptions scale;
   ScheduleFormat format = ScheduleFormat::kText;

@@ -28,7 +28,8 @@ class NotesCheck {
   NotesCheck(const ScheduleNotes& notes, Findings& findings)
       : notes_(notes),
         findings_(findings),
-        has_labels_(notes.tags.name == "bits" || notes.tags.name == "decimal"),
+        has_labels_(!notes.operations.empty() &&
+                    (notes.tags.name == "bits" || notes.tags.name == "decimal")),
         unit_(label_unit(notes.tags)) {
     for (const auto& operation : notes.operations)
       labels_.insert(operation.label);

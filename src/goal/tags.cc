@@ -20,6 +20,7 @@ namespace assay::goal {
 namespace {
 
 constexpr unsigned kTagBits = 31;
+constexpr unsigned kTagDigits = 9;
 
 const std::vector<std::string> kFields = {"parallelism", "communicator", "operation", "sequence"};
 
@@ -200,35 +201,13 @@ class Planner {
   }
 
   core::Result<TagPlan> fixed() {
-    const std::string& text = options_.layout;
-    const bool decimal = text.starts_with("decimal:");
-    const std::size_t colon = text.find(':');
-    const std::size_t slash = text.find('/');
-    unsigned id = 0;
-    unsigned label = 0;
-    const auto read = [&](std::size_t begin, std::size_t end, unsigned& value) {
-      const auto [at, error] = std::from_chars(text.data() + begin, text.data() + end, value);
-      return error == std::errc() && at == text.data() + end;
-    };
-    if ((!decimal && !text.starts_with("bits:")) || slash == std::string::npos ||
-        !read(colon + 1, slash, id) || !read(slash + 1, text.size(), label)) {
-      return core::Error{"tag layout '" + text +
-                         "': expected auto, none, bits:NUMBER/LABEL or decimal:NUMBER/LABEL, for "
-                         "example bits:20/11 or decimal:4/5"};
-    }
-    const unsigned most = decimal ? 9 : kTagBits;
-    if (id == 0 || id + label > most) {
-      return core::Error{
-          fmt::format("tag layout '{}': the widths must add up to at most {} {}, "
-                      "the number's being at least 1",
-                      text, most, decimal ? "digits" : "bits")};
-    }
+    const TagWidths widths = ASSAY_TRY(read_tag_widths(options_.layout));
     if (options_.label.empty()) {
       dense_labels(kFields.size());
     } else {
       ASSAY_TRY(own_labels());
     }
-    return checked(decimal, id, label);
+    return checked(widths.unit == TagWidths::Unit::kDigits, widths.id, widths.label);
   }
 
   core::Result<TagPlan> checked(bool decimal, unsigned id, unsigned label) {
@@ -244,7 +223,7 @@ class Planner {
     if (id_needed <= id && label_needed <= label) {
       return widths(decimal ? "decimal" : "bits", id, label);
     }
-    const unsigned limit = decimal ? 9 : kTagBits;
+    const unsigned limit = decimal ? kTagDigits : kTagBits;
     const std::string would_do =
         id_needed + label_needed <= limit
             ? fmt::format("{}:{}/{} would do", decimal ? "decimal" : "bits", limit - label_needed,
@@ -264,6 +243,33 @@ class Planner {
 };
 
 }  // namespace
+
+core::Result<TagWidths> read_tag_widths(const std::string& layout) {
+  const bool decimal = layout.starts_with("decimal:");
+  const std::size_t colon = layout.find(':');
+  const std::size_t slash = layout.find('/');
+  TagWidths widths;
+  widths.unit = decimal ? TagWidths::Unit::kDigits : TagWidths::Unit::kBits;
+  const auto read = [&](std::size_t begin, std::size_t end, unsigned& value) {
+    const char* last = layout.data() + end;
+    const auto [at, error] = std::from_chars(layout.data() + begin, last, value);
+    return error == std::errc() && at == last;
+  };
+  if ((!decimal && !layout.starts_with("bits:")) || slash == std::string::npos || slash < colon ||
+      !read(colon + 1, slash, widths.id) || !read(slash + 1, layout.size(), widths.label)) {
+    return core::Error{"tag layout '" + layout +
+                       "': expected auto, none, bits:NUMBER/LABEL or decimal:NUMBER/LABEL, for "
+                       "example bits:20/11 or decimal:4/5"};
+  }
+  const unsigned most = decimal ? kTagDigits : kTagBits;
+  if (widths.id == 0 || widths.id > most || widths.label > most - widths.id) {
+    return core::Error{
+        fmt::format("tag layout '{}': the widths must add up to at most {} {}, "
+                    "the number's being at least 1",
+                    layout, most, decimal ? "digits" : "bits")};
+  }
+  return widths;
+}
 
 core::Result<TagPlan> plan_tags(const Resolved& resolved,
                                 const std::vector<Parallelism>& parallelism,

@@ -27,6 +27,16 @@ struct TagOptions {
   unsigned threads = 0;
 };
 
+// Of "bits:I/C" and "decimal:I/C".
+struct TagWidths {
+  enum class Unit { kBits, kDigits };
+  Unit unit = Unit::kBits;
+  unsigned id = 0;
+  unsigned label = 0;
+};
+
+core::Result<TagWidths> read_tag_widths(const std::string& layout);
+
 struct TagPlan {
   model::TagLayout layout;
   std::vector<std::uint32_t> labels;  // by exchange

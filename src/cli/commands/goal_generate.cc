@@ -44,6 +44,9 @@ class GoalGenerate final : public Command {
       return core::Error{"--costs and NPKit summaries (-s, -l) exclude each other"};
     }
     ASSAY_TRY(cost_choice(cost_choice_, seed_));
+    if (request_.compat == goal::Compat::kV2 && (npkit_simple_.empty() || npkit_ll_.empty())) {
+      return core::Error{"--compat v2 needs NPKit's summaries: -s and -l"};
+    }
     if (request_.generate.expand.intra_latency_ns < 0) {
       return core::Error{"--intra-latency must not be negative"};
     }
@@ -137,6 +140,12 @@ class GoalGenerate final : public Command {
         ->group(group);
     const Choices<goal::IntraNode> modes{{"messages", goal::IntraNode::kMessages},
                                          {"calc", goal::IntraNode::kCalc}};
+    const Choices<goal::Compat> compats{{"v2", goal::Compat::kV2}};
+    add_choice(app, "--compat", request_.compat, compats,
+               "make the graph of the public generator (nccl_generator_v2), with its tags and its "
+               "gaps, to compare with or to reproduce old results; needs -s and -l")
+        ->default_str("")
+        ->group(group);
     add_choice(app, "--intra-node", request_.generate.expand.intra_node, modes,
                "data between GPUs of a node: messages from NIC 1, for 'assay simulate', which "
                "knows nodes; or empty messages and a calculation, for simulators that do not")
