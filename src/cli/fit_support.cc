@@ -21,25 +21,24 @@ goal::Simulate simulator() {
   };
 }
 
-core::Result<MeasuredUnits> measured_units(const std::vector<std::filesystem::path>& recordings,
-                                           const goal::InputOptions& options,
-                                           std::size_t skip) {
-  MeasuredUnits measured;
+core::Result<std::vector<goal::UnitModel>> measured_units(
+    const std::vector<std::filesystem::path>& recordings,
+    const goal::InputOptions& options,
+    std::size_t skip) {
+  std::vector<goal::Unit> units;
   for (const std::filesystem::path& recording : recordings) {
     const model::Job job = ASSAY_TRY(goal::read_job(recording, options));
     const goal::Resolved resolved = ASSAY_TRY(goal::resolve(job, goal::Misfits::kLeaveOut));
     show_warnings(job.warnings);
     show_warnings(resolved.warnings);
-    std::vector<goal::Unit> units = goal::find_units(resolved);
-    std::move(units.begin(), units.end(), std::back_inserter(measured.units));
+    for (goal::Unit& unit : goal::find_units(resolved)) {
+      const std::size_t first = std::min(skip, unit.occurrences.size() - 1);
+      unit.occurrences.erase(unit.occurrences.begin(),
+                             unit.occurrences.begin() + static_cast<std::ptrdiff_t>(first));
+      units.push_back(std::move(unit));
+    }
   }
-  for (goal::Unit& unit : measured.units) {
-    const std::size_t first = std::min(skip, unit.measured_ns.size() - 1);
-    unit.measured_ns.erase(unit.measured_ns.begin(),
-                           unit.measured_ns.begin() + static_cast<std::ptrdiff_t>(first));
-  }
-  measured.models = ASSAY_TRY(goal::unit_models(measured.units));
-  return measured;
+  return goal::unit_models(std::move(units));
 }
 
 }  // namespace assay::cli

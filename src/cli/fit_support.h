@@ -13,15 +13,11 @@ namespace assay::cli {
 // The simulator as the goal library calls it.
 goal::Simulate simulator();
 
-struct MeasuredUnits {
-  std::vector<goal::Unit> units;  // the models refer to them
-  std::vector<goal::UnitModel> models;
-};
-
 // The operations of recordings, each kind and size with the times that were measured. Of each, the
 // first `skip` times are left out when there are more: they are slow because all is new.
-core::Result<MeasuredUnits> measured_units(const std::vector<std::filesystem::path>& recordings,
-                                           const goal::InputOptions& options,
-                                           std::size_t skip);
+core::Result<std::vector<goal::UnitModel>> measured_units(
+    const std::vector<std::filesystem::path>& recordings,
+    const goal::InputOptions& options,
+    std::size_t skip);
 
 }  // namespace assay::cli

@@ -22,9 +22,12 @@ constexpr std::uint8_t kNodeNic = 1;
 struct Chain {
   std::vector<Launch> launches;
   unsigned first_cpu = 0;
+  unsigned message_cpu = 0;
 };
 
-// The launches of a GPU, chain by chain, with the CPUs that each uses: one a channel.
+// The launches of a GPU, chain by chain, with the CPUs that each uses: one a channel for the work,
+// and behind them one for its messages, as NCCL has a proxy thread for them. On the CPU of the work
+// a message that waits for a NIC would find the next slice's work before it.
 class Chains {
  public:
   Chains(const Resolved& resolved, std::uint32_t gpu, bool merged) {
@@ -41,7 +44,8 @@ class Chains {
                          [](const Launch& a, const Launch& b) { return a.start_ns < b.start_ns; });
       }
       chain.first_cpu = next_cpu_;
-      next_cpu_ += channels_of(resolved, calls, chain);
+      chain.message_cpu = next_cpu_ + channels_of(resolved, calls, chain);
+      next_cpu_ = chain.message_cpu + 1;
     }
   }
 
@@ -122,6 +126,7 @@ class GpuExpansion {
 
   void expand_chain(const Chain& chain, std::int64_t start_ns) {
     std::int64_t before_ns = start_ns;
+    message_cpu_ = cpu(chain.message_cpu);
     ends_.clear();
     for (const Launch& launch : chain.launches) {
       const std::uint32_t join = builder_.calc(gap(before_ns, launch.start_ns) + costs_.launch_ns,
@@ -187,7 +192,7 @@ class GpuExpansion {
     const std::uint32_t free = lane.received < slots ? join : lane.buffers[lane.received % slots];
     std::array<std::uint32_t, kMostPeers> arrived = {};
     for (std::uint8_t i = 0; i < step.num_from; ++i) {
-      arrived[i] = receive(step.from[i], wire, free, channel_cpu);
+      arrived[i] = receive(step.from[i], wire, free);
     }
     const std::uint64_t draw = std::uint64_t{gpu_} << 32 | builder_.size();
     const std::uint32_t work =
@@ -196,7 +201,7 @@ class GpuExpansion {
     for (std::uint8_t i = 0; i < step.num_from; ++i)
       builder_.require_finish(work, arrived[i]);
     for (std::uint8_t i = 0; i < step.num_to; ++i)
-      send(step.to[i], wire, work, channel_cpu);
+      send(step.to[i], wire, work);
     if (step.num_from > 0) lane.buffers[lane.received++ % slots] = work;
     lane.last = work;
     ++lane.slices;
@@ -222,14 +227,12 @@ class GpuExpansion {
     return options_.intra_node == IntraNode::kCalc && in_node(peer);
   }
 
-  std::uint32_t receive(std::int32_t from,
-                        std::uint64_t wire,
-                        std::uint32_t after,
-                        std::uint8_t channel_cpu) {
+  std::uint32_t receive(std::int32_t from, std::uint64_t wire, std::uint32_t after) {
     const std::uint32_t peer = part_.gpu(from);
     const std::uint32_t tag = tags_.tag(part_.exchange, entry(peer).next_receive++);
     const bool calc = as_calc(peer);
-    const std::uint32_t op = builder_.receive(calc ? 0 : wire, peer, tag, {channel_cpu, nic(peer)});
+    const std::uint32_t op =
+        builder_.receive(calc ? 0 : wire, peer, tag, {message_cpu_, nic(peer)});
     builder_.require_finish(op, after);
     if (!calc) return op;
     const double transfer_ns =
@@ -241,11 +244,11 @@ class GpuExpansion {
     return transfer;
   }
 
-  void send(std::int32_t to, std::uint64_t wire, std::uint32_t after, std::uint8_t channel_cpu) {
+  void send(std::int32_t to, std::uint64_t wire, std::uint32_t after) {
     const std::uint32_t peer = part_.gpu(to);
     const std::uint32_t tag = tags_.tag(part_.exchange, entry(peer).next_send++);
     const std::uint32_t op =
-        builder_.send(as_calc(peer) ? 0 : wire, peer, tag, {channel_cpu, nic(peer)});
+        builder_.send(as_calc(peer) ? 0 : wire, peer, tag, {message_cpu_, nic(peer)});
     builder_.require_finish(op, after);
   }
 
@@ -258,6 +261,7 @@ class GpuExpansion {
   model::Warnings& warnings_;
   TagBook book_;
   unsigned num_cpus_ = 1;
+  std::uint8_t message_cpu_ = 0;
   Primitives primitives_;
   Part part_;
   std::vector<TagBook::Entry>* entries_ = nullptr;

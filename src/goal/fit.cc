@@ -16,6 +16,8 @@ using model::NcclProtocol;
 constexpr double kFirstFactor = 2.0;
 constexpr double kLastFactor = 1.01;
 constexpr int kMostRounds = 60;
+// Large steps once more from where small ones ended lead out of some local minima.
+constexpr int kSearches = 4;
 
 struct Point {
   LineCosts costs;
@@ -38,20 +40,17 @@ std::vector<Parameter> parameters() {
     const auto reduces = [uses](const Unit& unit) {
       return uses(unit) && (unit.function.find("Reduce") != std::string::npos);
     };
-    all.push_back({[row](Point& p) {
-                     auto& works = p.costs.lines[row];
-                     return std::vector<double*>{&works[0].latency_ns, &works[1].latency_ns,
-                                                 &works[2].latency_ns};
-                   },
-                   uses});
-    all.push_back(
-        {[row](Point& p) { return std::vector<double*>{&p.costs.lines[row][0].ns_per_byte}; },
-         uses});
-    all.push_back({[row](Point& p) {
-                     auto& works = p.costs.lines[row];
-                     return std::vector<double*>{&works[1].ns_per_byte, &works[2].ns_per_byte};
-                   },
-                   reduces});
+    for (double LineCost::*field : {&LineCost::latency_ns, &LineCost::ns_per_byte}) {
+      all.push_back(
+          {[row, field](Point& p) { return std::vector<double*>{&(p.costs.lines[row][0].*field)}; },
+           uses});
+      // A reduction that keeps its result writes it in the same pass.
+      all.push_back({[row, field](Point& p) {
+                       auto& works = p.costs.lines[row];
+                       return std::vector<double*>{&(works[1].*field), &(works[2].*field)};
+                     },
+                     reduces});
+    }
   }
   const auto add_link = [&](model::LogGops Links::*link,
                             const std::function<bool(const Unit&)>& in) {
@@ -78,13 +77,8 @@ class Search {
     std::vector<double> errors = ASSAY_TRY(evaluate(point, all_units()));
     Fitted fitted;
     fitted.error_before = mean(errors);
-    double factor = kFirstFactor;
-    for (int round = 0; round < kMostRounds && factor > kLastFactor; ++round) {
-      const double before = mean(errors);
-      for (const Parameter& parameter : parameters())
-        ASSAY_TRY(step(parameter, factor, point, errors));
-      if (mean(errors) > before * 0.995) factor = std::sqrt(factor);
-    }
+    for (int search = 0; search < kSearches; ++search)
+      ASSAY_TRY(descend(point, errors));
     fitted.costs = point.costs;
     fitted.links = point.links;
     fitted.error = mean(errors);
@@ -93,11 +87,30 @@ class Search {
   }
 
  private:
-  static double mean(const std::vector<double>& errors) {
+  core::Status descend(Point& point, std::vector<double>& errors) {
+    double factor = kFirstFactor;
+    for (int round = 0; round < kMostRounds && factor > kLastFactor; ++round) {
+      const double before = mean(errors);
+      for (const Parameter& parameter : parameters())
+        ASSAY_TRY(step(parameter, factor, point, errors));
+      if (mean(errors) > before * 0.995) factor = std::sqrt(factor);
+    }
+    return {};
+  }
+
+  // What was seen often counts more, as its median is known better.
+  double weight(std::size_t unit) const {
+    return std::log2(1.0 + static_cast<double>(units_[unit].unit().occurrences.size()));
+  }
+
+  double mean(const std::vector<double>& errors) const {
     double sum = 0;
-    for (const double error : errors)
-      sum += error;
-    return sum / static_cast<double>(errors.size());
+    double weights = 0;
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+      sum += weight(i) * errors[i];
+      weights += weight(i);
+    }
+    return sum / weights;
   }
 
   std::vector<std::size_t> all_units() const {
@@ -142,7 +155,7 @@ class Search {
       const std::vector<double> found = ASSAY_TRY(evaluate(tried, which));
       double gain = 0;
       for (std::size_t i = 0; i < which.size(); ++i)
-        gain += errors[which[i]] - found[i];
+        gain += weight(which[i]) * (errors[which[i]] - found[i]);
       if (gain <= 0) continue;
       for (std::size_t i = 0; i < which.size(); ++i)
         errors[which[i]] = found[i];

@@ -13,7 +13,7 @@ namespace assay::goal {
 struct Fitted {
   LineCosts costs;
   Links links;
-  double error_before = 0;  // mean of |log(simulated / measured)| over the units
+  double error_before = 0;  // weighted mean of |log(simulated / measured)|
   double error = 0;
   std::size_t simulations = 0;
 };

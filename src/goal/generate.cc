@@ -13,7 +13,7 @@ namespace {
 std::vector<model::ScheduleRank> ranks_of(const model::Job& job) {
   std::vector<model::ScheduleRank> ranks;
   for (const model::JobGpu& gpu : job.gpus) {
-    ranks.push_back({gpu.node, gpu.process_id, gpu.device});
+    ranks.push_back({gpu.node, gpu.process_id, gpu.device, gpu.clock});
   }
   return ranks;
 }

@@ -67,19 +67,30 @@ class Groups {
   std::vector<std::size_t> parents_;
 };
 
-std::int64_t measured(const Resolved& resolved, const std::vector<LaunchId>& launches) {
-  std::int64_t last_start = std::numeric_limits<std::int64_t>::min();
-  std::int64_t last_end = last_start;
-  std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+Occurrence occurrence_of(const Resolved& resolved, const std::vector<LaunchId>& launches) {
+  constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
+  std::int64_t first_start = kFar;
+  std::int64_t last_start = -kFar;
+  std::int64_t last_end = -kFar;
+  std::int64_t shortest = kFar;
   std::set<std::uint32_t> clocks;
+  std::vector<std::int64_t> starts(resolved.gpus.size(), kFar);
   for (const LaunchId& id : launches) {
     const Launch& launch = resolved.gpus[id.gpu].launches[id.launch];
     clocks.insert(resolved.job->gpus[id.gpu].clock);
+    starts[id.gpu] = std::min(starts[id.gpu], launch.start_ns);
+    first_start = std::min(first_start, launch.start_ns);
     last_start = std::max(last_start, launch.start_ns);
     last_end = std::max(last_end, launch.end_ns);
     shortest = std::min(shortest, launch.end_ns - launch.start_ns);
   }
-  return clocks.size() == 1 ? last_end - last_start : shortest;
+  Occurrence occurrence;
+  const bool comparable = clocks.size() == 1;
+  occurrence.measured_ns = comparable ? last_end - last_start : shortest;
+  for (const std::int64_t start : starts) {
+    occurrence.start_offset_ns.push_back(comparable && start != kFar ? start - first_start : 0);
+  }
+  return occurrence;
 }
 
 // What tells units apart: for each GPU the shapes, functions and peers of its operations.
@@ -171,9 +182,20 @@ std::vector<Unit> find_units(const Resolved& resolved) {
       describe(resolved, launches, unit);
       unit.job = job_of(resolved, launches);
     }
-    units[found->second].measured_ns.push_back(measured(resolved, launches));
+    units[found->second].occurrences.push_back(occurrence_of(resolved, launches));
   }
   return units;
+}
+
+const Occurrence& median_occurrence(const Unit& unit) {
+  std::vector<const Occurrence*> sorted;
+  for (const Occurrence& occurrence : unit.occurrences)
+    sorted.push_back(&occurrence);
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
+  std::nth_element(
+      sorted.begin(), middle, sorted.end(),
+      [](const Occurrence* a, const Occurrence* b) { return a->measured_ns < b->measured_ns; });
+  return **middle;
 }
 
 }  // namespace assay::goal

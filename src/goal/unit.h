@@ -12,6 +12,12 @@
 
 namespace assay::goal {
 
+// One time that a unit ran.
+struct Occurrence {
+  std::int64_t measured_ns = 0;               // from the last GPU's start to the last one's end
+  std::vector<std::int64_t> start_offset_ns;  // by GPU: after the first one's start
+};
+
 struct Unit {
   std::string function;  // "AllReduce", "SendRecv"; "AllGather + …" for a group of several
   model::NcclAlgorithm algorithm = model::NcclAlgorithm::kNone;
@@ -19,13 +25,16 @@ struct Unit {
   std::uint64_t bytes = 0;  // Operation::bytes, summed over a group's operations of one GPU
   std::uint32_t num_gpus = 0;
   std::uint32_t num_nodes = 0;
-  std::uint32_t num_channels = 0;         // most of an operation
-  std::vector<std::int64_t> measured_ns;  // of each time that it ran
-  model::Job job;                         // its operations alone, all starting at 0
+  std::uint32_t num_channels = 0;  // most of an operation
+  std::vector<Occurrence> occurrences;
+  model::Job job;  // its operations alone, with start_ns 0
 };
 
-// What was seen several times is one unit with several measured times. A time is from the last
-// GPU's start to the last one's end where the GPUs share a clock; otherwise the shortest kernel's.
+// What was seen several times is one unit with several occurrences. Where its GPUs do not share a
+// clock, the time is that of the shortest kernel and the offsets are 0.
 std::vector<Unit> find_units(const Resolved& resolved);
+
+// The occurrence whose time is the (lower) median.
+const Occurrence& median_occurrence(const Unit& unit);
 
 }  // namespace assay::goal

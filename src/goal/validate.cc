@@ -18,9 +18,11 @@ namespace {
 
 using model::Table;
 
-double median(const std::vector<std::int64_t>& values) {
-  const std::vector<double> numbers(values.begin(), values.end());
-  return core::median(numbers);
+std::vector<double> measured_times(const Unit& unit) {
+  std::vector<double> times;
+  for (const Occurrence& occurrence : unit.occurrences)
+    times.push_back(static_cast<double>(occurrence.measured_ns));
+  return times;
 }
 
 std::vector<std::uint32_t> number_nodes(const model::Job& job) {
@@ -60,12 +62,12 @@ Table operations_table(const std::vector<Compared>& compared) {
                           {.name = "error", .unit = "%"}}};
   for (const Compared& row : compared) {
     const Unit& unit = row.model->unit();
-    std::vector<double> times(unit.measured_ns.begin(), unit.measured_ns.end());
+    const std::vector<double> times = measured_times(unit);
     const auto us = [](double ns) { return model::Cell(ns / 1000); };
     table.add_row(
         {unit.function, std::string(name_of(unit.algorithm)), std::string(name_of(unit.protocol)),
          std::int64_t{unit.num_gpus}, std::int64_t{unit.num_nodes}, std::int64_t{unit.num_channels},
-         static_cast<std::int64_t>(unit.bytes), static_cast<std::int64_t>(unit.measured_ns.size()),
+         static_cast<std::int64_t>(unit.bytes), static_cast<std::int64_t>(unit.occurrences.size()),
          us(row.model->measured_median_ns()), us(core::quantile(times, 0.1)),
          us(core::quantile(times, 0.9)), us(row.simulated_ns), row.error_percent()});
   }
@@ -100,7 +102,7 @@ Table errors_table(const std::vector<Compared>& compared) {
     for (const Compared* row : rows) {
       errors.push_back(row->error_percent());
       sizes.push_back(std::fabs(errors.back()));
-      seen += row->model->unit().measured_ns.size();
+      seen += row->model->unit().occurrences.size();
     }
     const auto largest = std::max_element(errors.begin(), errors.end(), [](double a, double b) {
       return std::fabs(a) < std::fabs(b);
@@ -115,14 +117,23 @@ Table errors_table(const std::vector<Compared>& compared) {
 
 }  // namespace
 
-core::Result<UnitModel> UnitModel::make(const Unit& unit) {
+core::Result<UnitModel> UnitModel::make(Unit unit) {
   UnitModel made;
-  made.unit_ = &unit;
-  made.resolved_ = ASSAY_TRY(resolve(unit.job, Misfits::kLeaveOut));
+  const Occurrence typical = median_occurrence(unit);
+  for (std::size_t gpu = 0; gpu < unit.job.gpus.size(); ++gpu) {
+    const std::int64_t offset_ns = typical.start_offset_ns[gpu];
+    for (model::Operation& operation : unit.job.gpus[gpu].operations)
+      operation.start_ns = operation.end_ns = offset_ns;
+    if (!unit.job.gpus[gpu].operations.empty()) {
+      made.last_offset_ns_ = std::max(made.last_offset_ns_, offset_ns);
+    }
+  }
+  made.measured_median_ns_ = static_cast<double>(typical.measured_ns);
+  made.unit_ = std::make_unique<const Unit>(std::move(unit));
+  made.resolved_ = ASSAY_TRY(resolve(made.unit_->job, Misfits::kLeaveOut));
   const std::vector<Parallelism> parallelism = find_parallelism(made.resolved_);
   made.tags_ = ASSAY_TRY(plan_tags(made.resolved_, parallelism, {.layout = "none", .threads = 1}));
-  made.node_of_rank_ = number_nodes(unit.job);
-  made.measured_median_ns_ = median(unit.measured_ns);
+  made.node_of_rank_ = number_nodes(made.unit_->job);
   return made;
 }
 
@@ -139,14 +150,16 @@ core::Result<std::int64_t> UnitModel::simulated_ns(const Costs& costs,
   }
   const auto schedule =
       ASSAY_TRY(model::Schedule::from_bytes(model::binary_schedule(ranks), unit_->function));
-  return simulate(schedule, node_of_rank_, links);
+  return ASSAY_TRY(simulate(schedule, node_of_rank_, links)) - last_offset_ns_;
 }
 
-core::Result<std::vector<UnitModel>> unit_models(const std::vector<Unit>& units) {
+core::Result<std::vector<UnitModel>> unit_models(std::vector<Unit> units) {
   std::vector<UnitModel> models;
-  for (const Unit& unit : units) {
+  for (Unit& unit : units) {
     // Without a time there is nothing to compare.
-    if (median(unit.measured_ns) > 0) models.push_back(ASSAY_TRY(UnitModel::make(unit)));
+    if (median_occurrence(unit).measured_ns > 0) {
+      models.push_back(ASSAY_TRY(UnitModel::make(std::move(unit))));
+    }
   }
   if (!models.empty()) return models;
   return core::Error{"no operation of the recording has a measured time"};

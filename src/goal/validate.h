@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "core/result.h"
@@ -35,9 +36,11 @@ using Simulate =
 // A unit that is expanded and simulated again and again under changing parameters.
 class UnitModel {
  public:
-  // The unit must outlive the model.
-  static core::Result<UnitModel> make(const Unit& unit);
+  // GPUs start as they did in the occurrence of the median time: what a GPU has to do may be done
+  // before another one starts.
+  static core::Result<UnitModel> make(Unit unit);
 
+  // From the last GPU's start to the last one's end.
   core::Result<std::int64_t> simulated_ns(const Costs& costs,
                                           const Links& links,
                                           const Simulate& simulate) const;
@@ -47,14 +50,15 @@ class UnitModel {
   [[nodiscard]] double measured_median_ns() const { return measured_median_ns_; }
 
  private:
-  const Unit* unit_ = nullptr;
+  std::unique_ptr<const Unit> unit_;  // which resolved_ refers to
   Resolved resolved_;
   TagPlan tags_;
   std::vector<std::uint32_t> node_of_rank_;
   double measured_median_ns_ = 0;
+  std::int64_t last_offset_ns_ = 0;
 };
 
-core::Result<std::vector<UnitModel>> unit_models(const std::vector<Unit>& units);
+core::Result<std::vector<UnitModel>> unit_models(std::vector<Unit> units);
 
 // Tables "errors" (by function, algorithm and protocol) and "operations" (each kind and size).
 core::Result<model::Book> validate(const std::vector<UnitModel>& units,

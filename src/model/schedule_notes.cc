@@ -85,7 +85,8 @@ void write_ranks(Json& json, const ScheduleNotes& notes) {
   json.text(",\n\"ranks\": [\n");
   json.list(notes.ranks, ",\n", [&](const ScheduleRank& rank) {
     json.field("{\"node\": ", rank.node).text(", \"process_id\": ").number(rank.process_id);
-    json.text(", \"device\": ").number(rank.device).text("}");
+    json.text(", \"device\": ").number(rank.device);
+    json.text(", \"clock\": ").number(rank.clock).text("}");
   });
   json.text("]");
 }

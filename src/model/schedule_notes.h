@@ -17,6 +17,7 @@ struct ScheduleRank {
   std::string node;
   std::int64_t process_id = 0;
   std::int32_t device = -1;
+  std::uint32_t clock = 0;  // measured times of ranks with the same number may be compared
 };
 
 // An operation of the whole communicator: one AllReduce of all its ranks, one Send with its Recv.

@@ -81,7 +81,8 @@ class NotesReader {
       ScheduleRank& rank = notes.ranks.emplace_back();
       return text(value["node"], "ranks.node", rank.node) &&
              number(value["process_id"], "ranks.process_id", rank.process_id) &&
-             number(value["device"], "ranks.device", rank.device);
+             number(value["device"], "ranks.device", rank.device) &&
+             number(value["clock"], "ranks.clock", rank.clock);
     });
   }
 

@@ -125,13 +125,21 @@ Table segment_table(const Outcome& outcome, const CriticalPath& path, std::size_
 Table collective_table(const std::vector<CollectiveTime>& times,
                        const model::ScheduleNotes& notes) {
   using Key = std::tuple<std::string, std::string, std::string>;
-  std::map<Key, std::vector<double>> groups;
+
+  struct Group {
+    std::vector<double> simulated;
+    std::vector<double> measured;
+  };
+
+  std::map<Key, Group> groups;
   for (const CollectiveTime& time : times) {
     const model::ScheduleOperation& operation = notes.operations[time.operation];
     const Key key{std::string(name_of(operation.function)),
                   std::string(name_of(operation.algorithm)),
                   std::string(name_of(operation.protocol))};
-    groups[key].push_back(us(time.end_ns - time.start_ns));
+    Group& group = groups[key];
+    group.simulated.push_back(us(time.end_ns - time.start_ns));
+    if (time.measured) group.measured.push_back(us(time.measured_end_ns - time.measured_start_ns));
   }
   Table table{.name = "collectives",
               .title = "NCCL operations, from the first start on any rank to the last end",
@@ -142,11 +150,17 @@ Table collective_table(const std::vector<CollectiveTime>& times,
                           time_column("median"),
                           time_column("p90", "nine of ten take no longer"),
                           time_column("longest"),
-                          time_column("sum", "may overlap")}};
-  for (const auto& [key, values] : groups) {
+                          time_column("sum", "may overlap"),
+                          time_column("measured median"),
+                          time_column("measured sum")}};
+  for (const auto& [key, group] : groups) {
+    const std::vector<double>& values = group.simulated;
     const auto& [function, algorithm, protocol] = key;
-    table.add_row({function, algorithm, protocol, count(values.size()), core::median(values),
-                   ninetieth_percentile(values), core::maximum(values), core::sum(values)});
+    table.add_row(
+        {function, algorithm, protocol, count(values.size()), core::median(values),
+         ninetieth_percentile(values), core::maximum(values), core::sum(values),
+         model::cell_of(core::median(group.measured)),
+         group.measured.empty() ? model::Cell() : model::Cell(core::sum(group.measured))});
   }
   return table;
 }

@@ -44,9 +44,9 @@ class GoalValidate final : public Command {
       links.inter = file.inter.value_or(links.inter);
       costs = goal::costs_from_lines(ASSAY_TRY(goal::read_line_costs(params_)), params_.string());
     }
-    const MeasuredUnits measured = ASSAY_TRY(measured_units(inputs_, input_options_, skip_));
-    const model::Book book =
-        ASSAY_TRY(goal::validate(measured.models, costs, links, simulator(), 0));
+    const std::vector<goal::UnitModel> measured =
+        ASSAY_TRY(measured_units(inputs_, input_options_, skip_));
+    const model::Book book = ASSAY_TRY(goal::validate(measured, costs, links, simulator(), 0));
     if (!presentation_.quiet) print(summary_text(book, presentation_.summary, kAllRows));
     return tolerance_percent_ > 0 && goal::median_error_percent(book) > tolerance_percent_
                ? Outcome::kRegressionFound

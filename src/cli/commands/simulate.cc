@@ -12,8 +12,10 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "core/files.h"
+#include "goal/validate.h"
 #include "model/read_schedule.h"
 #include "model/schedule_notes.h"
+#include "report/book.h"
 #include "simulate/parameters_file.h"
 #include "simulate/stuck.h"
 #include "simulate/summary.h"
@@ -135,6 +137,10 @@ class Simulate final : public Command {
         ->type_name("RANKS")
         ->default_str("all")
         ->check(rank_list_problem);
+    app.add_option("--operations", operations_,
+                   "write a CSV file with a row for each NCCL operation: when it was simulated to "
+                   "run, and when it ran in the recording; needs the notes")
+        ->type_name("FILE");
     add_presentation_options(app, presentation_);
   }
 
@@ -160,6 +166,7 @@ class Simulate final : public Command {
                          per_rank_ ? outcome.finish_ns.size() : kSummaryRows));
     }
     ASSAY_TRY(write_timeline(outcome));
+    ASSAY_TRY(write_operations(outcome, notes));
     return Outcome::kOk;
   }
 
@@ -183,6 +190,13 @@ class Simulate final : public Command {
       if (!part.node_of_rank.empty()) file.node_of_rank = std::move(part.node_of_rank);
     }
     simulate::Options options;
+    const bool given = file.inter || file.intra || inter_.given() || intra_.given();
+    if (!given && notes) {
+      options.inter = goal::default_links().inter;
+      options.intra = goal::default_links().intra;
+      options.node_of_rank = nodes_of(*notes);
+      return options;
+    }
     options.inter = inter_.applied_to(file.inter.value_or(LogGops{}));
     if (!file.intra && !intra_.given()) return options;
     options.intra = intra_.applied_to(file.intra.value_or(options.inter));
@@ -230,8 +244,22 @@ class Simulate final : public Command {
     return {};
   }
 
+  [[nodiscard]] core::Status write_operations(
+      const simulate::Outcome& outcome, const std::optional<model::ScheduleNotes>& notes) const {
+    if (operations_.empty()) return {};
+    if (!notes) {
+      return core::Error{"--operations needs the notes of the schedule: '" +
+                         model::notes_path(schedule_).string() + "' is missing"};
+    }
+    const auto times = ASSAY_TRY(simulate::collective_times(outcome, *notes));
+    ASSAY_TRY(core::write_file(operations_, report::csv(simulate::operation_table(times, *notes))));
+    if (!presentation_.quiet) print_note("wrote " + operations_.string());
+    return {};
+  }
+
   fs::path schedule_;
   fs::path params_;
+  fs::path operations_;
   fs::path topology_;
   fs::path timeline_;
   std::string timeline_ranks_;
@@ -260,6 +288,8 @@ const CommandSpec kSimulate{
         "0.04, \"O\": 0, \"S\": 0}, \"intra\": {\"L\": 700}, \"ranks_per_node\": 8}, or \"nodes\": "
         "[[0, 1], [2, 3]]. \"intra\" and --intra-L to --intra-S hold between ranks of one node; "
         "without --topology the notes say which ranks share one.\n\n"
+        "When no parameter is given and notes tell the nodes, links within a node are NVLink as "
+        "fitted on H200, and those between nodes have L 3700, o 200, g 5, G 0.04, eager.\n\n"
         "A schedule that cannot end, or that leaves messages, is an error that names what waits.",
     .examples =
         "assay simulate job.bin\n"

@@ -41,20 +41,20 @@ class SimulateFit final : public Command {
       links.inter = file.inter.value_or(links.inter);
       costs = ASSAY_TRY(goal::read_line_costs(start_));
     }
-    const MeasuredUnits measured = ASSAY_TRY(measured_units(inputs_, {}, skip_));
-    const goal::Fitted fitted = ASSAY_TRY(goal::fit(measured.models, costs, links, simulator(), 0));
+    const std::vector<goal::UnitModel> measured = ASSAY_TRY(measured_units(inputs_, {}, skip_));
+    const goal::Fitted fitted = ASSAY_TRY(goal::fit(measured, costs, links, simulator(), 0));
     ASSAY_TRY(simulate::write_parameters(
         output_, {.inter = fitted.links.inter, .intra = fitted.links.intra, .node_of_rank = {}},
         goal::line_costs_json(fitted.costs)));
     if (presentation_.quiet) return Outcome::kOk;
     const goal::Costs found = goal::costs_from_lines(fitted.costs, "fitted");
     const model::Book book =
-        ASSAY_TRY(goal::validate(measured.models, found, fitted.links, simulator(), 0));
+        ASSAY_TRY(goal::validate(measured, found, fitted.links, simulator(), 0));
     print(summary_text(book, presentation_.summary));
     print_note(fmt::format(
         "mean |log(simulated / measured)| from {:.3f} to {:.3f} in {} simulations of {} kinds and "
         "sizes",
-        fitted.error_before, fitted.error, fitted.simulations, measured.models.size()));
+        fitted.error_before, fitted.error, fitted.simulations, measured.size()));
     print_note("wrote " + output_.string());
     return Outcome::kOk;
   }

@@ -58,7 +58,7 @@ Generated describe(const model::Job& job, const CompatOptions& options) {
       .label_width = options.name_digits,
       .label_fields = {"hash of communicator, operation and sequence", "parallelism"}};
   for (const model::JobGpu& gpu : job.gpus)
-    generated.notes.ranks.push_back({gpu.node, gpu.process_id, gpu.device});
+    generated.notes.ranks.push_back({gpu.node, gpu.process_id, gpu.device, gpu.clock});
   generated.notes.spans.resize(job.gpus.size());
   return generated;
 }

@@ -128,7 +128,21 @@ class LogReader {
     number_after(message, " cudaDev ", communicator->own.device);
     const std::string_view id = word_after(message, " commId ");
     if (!id.empty()) communicator->name = id;
+    if (id.empty() && contains(message, " parent ")) name_split(message, line, *communicator);
     thread.current = communicator;
+  }
+
+  // A part of a communicator has no id in the log. All its ranks tell the same parent, count and
+  // color.
+  void name_split(std::string_view message,
+                  const NcclLine& line,
+                  ProcessCommunicator& communicator) {
+    const auto parent =
+        by_pointer_.find({process_key(line), std::string(word_after(message, " parent "))});
+    if (parent == by_pointer_.end() || parent->second->name.empty()) return;
+    communicator.name =
+        fmt::format("{} split {} color {}", parent->second->name,
+                    word_after(message, " splitCount "), word_after(message, " color "));
   }
 
   // Lines without a pointer belong to the communicator that their thread is making.
