@@ -30,12 +30,14 @@ std::string suggestion(const CommandSpec& group, const std::string& word) {
   std::vector<std::string> here;
   for (const CommandSpec* spec : subcommands(group))
     here.emplace_back(last_word(*spec));
-  std::string best = core::nearest(word, here);
-  if (!best.empty()) return "'" + best + "'";
   std::vector<std::string> anywhere;
   for (const CommandSpec* spec : Commands::all())
     anywhere.emplace_back(last_word(*spec));
-  best = core::nearest(word, anywhere);
+  // A word that is right elsewhere is more likely than one that is only near to one here.
+  const bool exact = std::find(anywhere.begin(), anywhere.end(), word) != anywhere.end();
+  std::string best = exact ? word : core::nearest(word, here);
+  if (!exact && !best.empty()) return "'" + best + "'";
+  if (!exact) best = core::nearest(word, anywhere);
   std::vector<std::string> names;
   for (const CommandSpec* spec : Commands::all()) {
     if (!best.empty() && last_word(*spec) == best) names.push_back("'" + typed_name(*spec) + "'");

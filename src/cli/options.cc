@@ -43,6 +43,12 @@ std::string whole_number_problem(const std::string& text) {
   return fmt::format("'{}' is not a whole number of at least 1", text);
 }
 
+std::string count_problem(const std::string& text) {
+  std::uint64_t number = 0;
+  if (parse_whole(text, number)) return "";
+  return fmt::format("'{}' is not a whole number of at least 0", text);
+}
+
 std::string positive_number_problem(const std::string& text) {
   double number = 0;
   if (parse_whole(text, number) && std::isfinite(number) && number > 0) return "";

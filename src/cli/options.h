@@ -25,6 +25,7 @@ std::string choice_problem(const std::string& word, std::span<const std::string>
 
 // Checks for CLI::Option::check: "" or what is wrong.
 std::string whole_number_problem(const std::string& text);
+std::string count_problem(const std::string& text);  // a whole number of at least 0
 std::string positive_number_problem(const std::string& text);
 
 template <class Value>

@@ -83,6 +83,7 @@ TEST(CollectiveTimes, LastFromTheFirstStartToTheLastEnd) {
   const Outcome outcome = simulate(schedule, {}).value();
   model::ScheduleNotes notes;
   notes.operations.resize(2);
+  notes.ranks.resize(2);
   notes.spans = {{{.operation = 0, .first_op = 0, .num_ops = 2},
                   {.operation = 1, .first_op = 2, .num_ops = 2}},
                  {{.operation = 0, .first_op = 0, .num_ops = 2}}};
@@ -91,6 +92,17 @@ TEST(CollectiveTimes, LastFromTheFirstStartToTheLastEnd) {
   EXPECT_EQ(times[0].start_ns, 0);
   EXPECT_EQ(times[0].end_ns, 4105);
   EXPECT_EQ(times[1].start_ns, 4105);
+  EXPECT_FALSE(times[0].measured);
+  notes.spans[0][0].measured_start_ns = 100;
+  notes.spans[0][0].measured_end_ns = 300;
+  notes.spans[1][0].measured_start_ns = 50;
+  notes.spans[1][0].measured_end_ns = 290;
+  const auto compared = collective_times(outcome, notes).value();
+  EXPECT_TRUE(compared[0].measured);
+  EXPECT_EQ(compared[0].measured_start_ns, 50);
+  EXPECT_EQ(compared[0].measured_end_ns, 300);
+  notes.ranks[1].clock = 1;
+  EXPECT_FALSE(collective_times(outcome, notes).value()[0].measured);
   notes.spans[1][0].num_ops = 5;
   EXPECT_THAT(collective_times(outcome, notes).error().message, HasSubstr("rank 1"));
 }

@@ -19,6 +19,7 @@ constexpr int kMaxLimitReached = 12;
 constexpr int kBusy = 39;
 constexpr std::size_t kKernelBytes = 216;
 constexpr std::size_t kCorrelationBytes = 24;
+constexpr std::uint32_t kDriverKind = 4;
 constexpr std::uint32_t kKernelKind = 10;
 constexpr std::uint32_t kCorrelationKind = 39;
 
@@ -27,7 +28,6 @@ struct State {
   Request request = nullptr;
   Complete complete = nullptr;
   std::set<std::uint32_t> enabled;
-  std::set<std::uint32_t> calls;
   std::uint8_t* buffer = nullptr;
   std::size_t bytes = 0;
   std::size_t used = 0;
@@ -93,15 +93,6 @@ int cuptiActivityDisable(std::uint32_t kind) {
   return 0;
 }
 
-int cuptiActivityEnableDriverApi(std::uint32_t call, std::uint8_t enable) {
-  if (enable != 0) {
-    state().calls.insert(call);
-  } else {
-    state().calls.erase(call);
-  }
-  return 0;
-}
-
 int cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t valid, std::uint8_t** record) {
   std::uint8_t* next = buffer;
   if (*record != nullptr) {
@@ -157,7 +148,7 @@ void fakeCuptiKernel(const char* name,
   const std::lock_guard<std::mutex> lock(s.mutex);
   if (s.enabled.count(kKernelKind) == 0) return;
   const std::uint32_t correlation = s.next_correlation++;
-  const bool call_seen = s.calls.count(652) != 0 && graph_node == 0;
+  const bool call_seen = s.enabled.count(kDriverKind) != 0 && graph_node == 0;
   if (call_seen && s.enabled.count(kCorrelationKind) != 0 && !stack().empty()) {
     std::uint8_t external[kCorrelationBytes] = {};
     put(external, 0, kCorrelationKind);

@@ -129,7 +129,7 @@ class GoalGenerate final : public Command {
     app.add_option("--seed", seed_, "for --cost sample")
         ->type_name("N")
         ->default_str("0")
-        ->check(whole_number_problem)
+        ->check(count_problem)
         ->group(group);
   }
 

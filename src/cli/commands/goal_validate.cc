@@ -25,7 +25,7 @@ class GoalValidate final : public Command {
     app.add_option("--skip", skip_, "leave out the first N times of each kind and size")
         ->type_name("N")
         ->default_str("1")
-        ->check(CLI::Range(0, 1000000));
+        ->check(count_problem);
     app.add_option("--tolerance", tolerance_percent_,
                    "fail (exit status 3) when the median of |error| over all kinds and sizes is "
                    "larger than this, in percent")

@@ -28,7 +28,7 @@ class SimulateFit final : public Command {
     app.add_option("--skip", skip_, "leave out the first N times of each kind and size")
         ->type_name("N")
         ->default_str("1")
-        ->check(CLI::Range(0, 1000000));
+        ->check(count_problem);
     add_presentation_options(app, presentation_);
   }
 
@@ -69,7 +69,7 @@ class SimulateFit final : public Command {
 
 const CommandSpec kSimulateFit{
     .name = "simulate fit",
-    .summary = "find the links and costs under which simulated operations take their measured time",
+    .summary = "find the links and costs that reproduce measured times",
     .description =
         "Varies L, o, g and G within and between nodes, and what NCCL's copies and reductions "
         "cost in each protocol, until the operations of the recordings, each simulated alone, come "

@@ -19,9 +19,6 @@ inline constexpr std::uint32_t kExternalCorrelationKind = 39;  // ..._EXTERNAL_C
 // CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2; PyTorch's profiler uses CUSTOM0 and CUSTOM1.
 inline constexpr std::uint32_t kOurCorrelation = 5;
 
-// cuLaunchKernel, its _ptsz, cuLaunchKernelEx, its _ptsz: CUPTI_DRIVER_TRACE_CBID_*
-inline constexpr std::uint32_t kLaunchCalls[] = {307, 442, 652, 653};
-
 // What CUpti_ActivityKernel8 (CUDA 12.0), 9 (12.x) and 10 (13.0) have in common; each is longer.
 struct KernelRecord {
   std::uint32_t kind;
@@ -74,7 +71,6 @@ struct Functions {
   Result (*register_callbacks)(RequestBuffer, CompleteBuffer) = nullptr;
   Result (*enable)(std::uint32_t kind) = nullptr;
   Result (*disable)(std::uint32_t kind) = nullptr;
-  Result (*enable_driver_call)(std::uint32_t call, std::uint8_t enable) = nullptr;  // CUDA 12.5
   Result (*next_record)(std::uint8_t* buffer,
                         std::size_t valid_bytes,
                         std::uint32_t** record) = nullptr;

@@ -60,7 +60,6 @@ void bind_all(void* library, Functions& to) {
   bind(library, to.register_callbacks, "cuptiActivityRegisterCallbacks");
   bind(library, to.enable, "cuptiActivityEnable");
   bind(library, to.disable, "cuptiActivityDisable");
-  bind(library, to.enable_driver_call, "cuptiActivityEnableDriverApi");
   bind(library, to.next_record, "cuptiActivityGetNextRecord");
   bind(library, to.dropped_records, "cuptiActivityGetNumDroppedRecords");
   bind(library, to.flush_all, "cuptiActivityFlushAll");

@@ -20,7 +20,6 @@ namespace rec = model::recording;
 constexpr std::size_t kBufferBytes = 32 * 1024;
 constexpr std::size_t kBufferAlignment = 8;
 
-constexpr std::uint64_t kEnoughLaunches = 16;
 constexpr int kSilentRounds = 50;  // of look_after(): about 10 s
 
 void add(std::uint64_t& counter, std::uint64_t count) {
@@ -46,15 +45,9 @@ std::string KernelTimes::enable() {
   for (const std::uint32_t kind : {cupti::kExternalCorrelationKind, cupti::kConcurrentKernelKind}) {
     if (result == cupti::kSuccess) result = functions_.enable(kind);
   }
-  // External ids come with records of API calls; NCCL launches by the driver's.
-  if (functions_.enable_driver_call != nullptr) {
-    for (const std::uint32_t call : cupti::kLaunchCalls) {
-      if (result == cupti::kSuccess) result = functions_.enable_driver_call(call, 1);
-    }
-  } else if (result == cupti::kSuccess) {
-    result = functions_.enable(cupti::kDriverKind);
-    all_driver_calls_ = true;
-  }
+  // External ids come with records of API calls, and NCCL launches by the driver's. To ask for its
+  // launch calls alone (cuptiActivityEnableDriverApi) brings no ids: seen with CUDA 13.0.
+  if (result == cupti::kSuccess) result = functions_.enable(cupti::kDriverKind);
   if (result == cupti::kSuccess) return "";
   if (result == cupti::kMultipleSubscribers) return "another profiler uses CUPTI";
   const char* text = nullptr;
@@ -78,13 +71,6 @@ void KernelTimes::flush() const {
 void KernelTimes::look_after(Recorder& recorder) {
   const std::uint64_t launches = recorder.launches();
   const std::uint64_t buffers = buffers_.load(std::memory_order_relaxed);
-  const std::uint64_t kernels = __atomic_load_n(&recorder.header().nccl_kernels, __ATOMIC_RELAXED);
-  if (!all_driver_calls_ && launches > kEnoughLaunches && kernels > kEnoughLaunches &&
-      correlations_.load(std::memory_order_relaxed) == 0) {
-    // This CUPTI gives external ids only with records of all calls.
-    all_driver_calls_ = true;
-    functions_.enable(cupti::kDriverKind);
-  }
   const bool silent = launches > launches_then_ && buffers == buffers_then_;
   silent_rounds_ = silent ? silent_rounds_ + 1 : 0;
   if (buffers != buffers_then_ || launches == launches_then_) launches_then_ = launches;
@@ -108,10 +94,7 @@ void KernelTimes::stop() {
   stopped_ = true;
   functions_.disable(cupti::kConcurrentKernelKind);
   functions_.disable(cupti::kExternalCorrelationKind);
-  if (all_driver_calls_) functions_.disable(cupti::kDriverKind);
-  if (functions_.enable_driver_call == nullptr) return;
-  for (const std::uint32_t call : cupti::kLaunchCalls)
-    functions_.enable_driver_call(call, 0);
+  functions_.disable(cupti::kDriverKind);
 }
 
 void KernelTimes::request(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) {
@@ -150,7 +133,6 @@ void KernelTimes::take(Recorder& recorder, const std::uint32_t* record) {
     cupti::CorrelationRecord correlation{};
     std::memcpy(&correlation, record, sizeof correlation);
     if (correlation.external_kind != cupti::kOurCorrelation) return;
-    correlations_.fetch_add(1, std::memory_order_relaxed);
     rec::Correlation to;
     to.head.duration_ns = correlation.correlation;
     to.launch = static_cast<std::uint32_t>(correlation.external_id);

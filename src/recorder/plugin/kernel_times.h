@@ -45,11 +45,9 @@ class KernelTimes {
 
   cupti::Functions functions_;
   std::atomic<std::uint64_t> buffers_{0};  // that came back
-  std::atomic<std::uint64_t> correlations_{0};
   std::uint64_t buffers_then_ = 0;
   std::uint64_t launches_then_ = 0;
   int silent_rounds_ = 0;
-  bool all_driver_calls_ = false;
   bool taken_over_ = false;
   bool stopped_ = false;
 };
