@@ -19,58 +19,6 @@ constexpr std::size_t kMostSlots = 8;
 constexpr std::uint8_t kNetworkNic = 0;
 constexpr std::uint8_t kNodeNic = 1;
 
-struct Chain {
-  std::vector<Launch> launches;
-  unsigned first_cpu = 0;
-  unsigned message_cpu = 0;
-};
-
-// The launches of a GPU, chain by chain, with the CPUs that each uses: one a channel for the work,
-// and behind them one for its messages, as NCCL has a proxy thread for them. On the CPU of the work
-// a message that waits for a NIC would find the next slice's work before it.
-class Chains {
- public:
-  Chains(const Resolved& resolved, std::uint32_t gpu, bool merged) {
-    const GpuCalls& calls = resolved.gpus[gpu];
-    for (const Launch& launch : calls.launches) {
-      const bool starts =
-          chains_.empty() || (!merged && chains_.back().launches.back().stream != launch.stream);
-      if (starts) chains_.emplace_back();
-      chains_.back().launches.push_back(launch);
-    }
-    for (Chain& chain : chains_) {
-      if (merged) {
-        std::stable_sort(chain.launches.begin(), chain.launches.end(),
-                         [](const Launch& a, const Launch& b) { return a.start_ns < b.start_ns; });
-      }
-      chain.first_cpu = next_cpu_;
-      chain.message_cpu = next_cpu_ + channels_of(resolved, calls, chain);
-      next_cpu_ = chain.message_cpu + 1;
-    }
-  }
-
-  [[nodiscard]] const std::vector<Chain>& all() const { return chains_; }
-
-  [[nodiscard]] unsigned num_cpus() const { return next_cpu_; }
-
- private:
-  static unsigned channels_of(const Resolved& resolved, const GpuCalls& calls, const Chain& chain) {
-    unsigned channels = 1;
-    for (const Launch& launch : chain.launches) {
-      for (std::uint32_t i = 0; i < launch.num_calls; ++i) {
-        const Exchange& exchange = resolved.exchanges[calls.calls[launch.first_call + i].exchange];
-        for (const model::ChannelPart& part : resolved.shapes[exchange.shape].cut.parts) {
-          channels = std::max(channels, part.channel + 1);
-        }
-      }
-    }
-    return channels;
-  }
-
-  std::vector<Chain> chains_;
-  unsigned next_cpu_ = 0;
-};
-
 class GpuExpansion {
  public:
   GpuExpansion(const Resolved& resolved,
@@ -90,16 +38,23 @@ class GpuExpansion {
         book_(resolved, gpu, tags) {}
 
   std::vector<model::OperationSpan> run(bool merged, std::int64_t start_ns) {
-    const Chains chains(resolved_, gpu_, merged);
+    const GpuTimeline timeline =
+        make_timeline(resolved_, gpu_, merged, options_.stream_order, start_ns, warnings_);
     // The link of the GPU is the CPU behind those of the channels.
-    num_cpus_ = std::min(chains.num_cpus(), model::kMostCpu);
-    if (chains.num_cpus() > num_cpus_) {
+    num_cpus_ = std::clamp(timeline.num_cpus, 1U, model::kMostCpu);
+    if (timeline.num_cpus > num_cpus_) {
       warnings_.add("more channels of streams than a schedule has CPUs",
                     fmt::format("shared {} CPUs", num_cpus_),
-                    fmt::format("rank {}: {}", gpu_, chains.num_cpus()));
+                    fmt::format("rank {}: {}", gpu_, timeline.num_cpus));
     }
-    for (const Chain& chain : chains.all())
-      expand_chain(chain, start_ns);
+    std::vector<std::uint32_t> done;  // by launch
+    for (const TimedLaunch& launch : timeline.launches)
+      done.push_back(expand_launch(launch, done));
+    if (timeline.tail_ns > 0 && !done.empty()) {
+      const std::uint32_t tail = builder_.calc(timeline.tail_ns, {});
+      for (const std::uint32_t last : timeline.last)
+        builder_.require_finish(tail, done[last]);
+    }
     return std::move(spans_);
   }
 
@@ -117,34 +72,22 @@ class GpuExpansion {
     return static_cast<std::uint8_t>(index % num_cpus_);
   }
 
-  std::uint64_t gap(std::int64_t from_ns, std::int64_t to_ns) {
-    if (to_ns >= from_ns) return static_cast<std::uint64_t>(to_ns - from_ns);
-    warnings_.add("operations of a stream overlap in time", "no gap between them",
-                  fmt::format("rank {} at {} ns", gpu_, to_ns));
-    return 0;
-  }
-
-  void expand_chain(const Chain& chain, std::int64_t start_ns) {
-    std::int64_t before_ns = start_ns;
-    message_cpu_ = cpu(chain.message_cpu);
+  // Returns the operation with which the launch ends.
+  std::uint32_t expand_launch(const TimedLaunch& timed, const std::vector<std::uint32_t>& done) {
+    message_cpu_ = cpu(timed.message_cpu);
+    const Place place{cpu(timed.first_cpu), 0};
+    const std::uint32_t start = builder_.calc(timed.gap_ns + costs_.launch_ns, place);
+    for (const std::uint32_t before : timed.after)
+      builder_.require_finish(start, done[before]);
     ends_.clear();
-    for (const Launch& launch : chain.launches) {
-      const std::uint32_t join = builder_.calc(gap(before_ns, launch.start_ns) + costs_.launch_ns,
-                                               {cpu(chain.first_cpu), 0});
-      for (const std::uint32_t end : ends_)
-        builder_.require_finish(join, end);
-      ends_.clear();
-      for (std::uint32_t i = 0; i < launch.num_calls; ++i) {
-        expand_call(launch.first_call + i, chain.first_cpu, join);
-      }
-      if (ends_.empty()) ends_.push_back(join);
-      before_ns = launch.end_ns;
+    for (std::uint32_t i = 0; i < timed.launch.num_calls; ++i) {
+      expand_call(timed.launch.first_call + i, timed.first_cpu, start);
     }
-    const std::int64_t end_ns = job_gpu().window_end_ns;
-    if (end_ns <= before_ns || chain.launches.empty()) return;
-    const std::uint32_t tail = builder_.calc(gap(before_ns, end_ns), {cpu(chain.first_cpu), 0});
-    for (const std::uint32_t end : ends_)
-      builder_.require_finish(tail, end);
+    if (ends_.empty()) return start;
+    const std::uint32_t end = builder_.calc(0, place);
+    for (const std::uint32_t last : ends_)
+      builder_.require_finish(end, last);
+    return end;
   }
 
   void expand_call(std::uint32_t index, unsigned first_cpu, std::uint32_t join) {
@@ -268,19 +211,6 @@ class GpuExpansion {
   std::vector<std::uint32_t> ends_;
   std::vector<model::OperationSpan> spans_;
 };
-
-// True when on every GPU no launch begins before those of other streams have ended.
-bool never_overlap(const Resolved& resolved) {
-  return std::all_of(resolved.gpus.begin(), resolved.gpus.end(), [](const GpuCalls& gpu) {
-    std::vector<Launch> launches = gpu.launches;
-    std::sort(launches.begin(), launches.end(),
-              [](const Launch& a, const Launch& b) { return a.start_ns < b.start_ns; });
-    for (std::size_t i = 1; i < launches.size(); ++i) {
-      if (launches[i].start_ns < launches[i - 1].end_ns) return false;
-    }
-    return true;
-  });
-}
 
 std::vector<std::int64_t> clock_starts(const model::Job& job) {
   std::vector<std::int64_t> starts;

@@ -1,6 +1,7 @@
 // One GPU's calls as a graph of sends, receives and calculations.
 //
-//   launch (a calculation: the time since the last one) -> for every channel a chain of slices
+//   start (a calculation: the time since what it follows) -> for every channel a chain of slices
+//   -> end (a calculation of 0 ns)
 //   slice: receives -> work -> sends; a slice's work follows that of the slice before it
 //
 // A receive is ready when its buffer is free again: after the work of `Cut::slots` slices before.
@@ -12,6 +13,7 @@
 
 #include "goal/costs.h"
 #include "goal/tags.h"
+#include "goal/timeline.h"
 #include "model/schedule_builder.h"
 
 namespace assay::goal {
@@ -22,14 +24,12 @@ enum class IntraNode {
   kCalc,      // an empty message, then the transfer as a calculation of the receiving GPU's link
 };
 
-// Whether streams that never overlap on any GPU become one chain.
-enum class Streams { kApart, kMergedWhenDisjoint };
-
 struct ExpandOptions {
   IntraNode intra_node = IntraNode::kMessages;
   double intra_latency_ns = 0;      // kCalc: of each transfer
   double intra_bytes_per_ns = 150;  // kCalc
   Streams streams = Streams::kApart;
+  StreamOrder stream_order = StreamOrder::kObserved;
 };
 
 class Expander {

@@ -138,6 +138,12 @@ class GoalGenerate final : public Command {
     app.add_flag("-m,--merged", merged_,
                  "one chain for all streams of a GPU, if on no GPU any two overlap")
         ->group(group);
+    const Choices<goal::StreamOrder> orders{{"observed", goal::StreamOrder::kObserved},
+                                            {"independent", goal::StreamOrder::kIndependent}};
+    add_choice(app, "--stream-order", request_.generate.expand.stream_order, orders,
+               "what an operation follows besides its stream: the last one of any stream that had "
+               "ended when it started, so that a slower network delays them all; or nothing")
+        ->group(group);
     const Choices<goal::IntraNode> modes{{"messages", goal::IntraNode::kMessages},
                                          {"calc", goal::IntraNode::kCalc}};
     const Choices<goal::Compat> compats{{"v2", goal::Compat::kV2}};
