@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# ./dev quickstart: from a fresh machine to finished reports of the bundled traces.
+# ./dev quickstart: from a fresh machine to finished reports and simulations of the bundled runs.
 
 quickstart_output=quickstart-output
 
@@ -17,15 +17,32 @@ compare_samples() {
     --output "$quickstart_output/comparison"
 }
 
+# Four steps as recorded, and one on 16 nodes of 4 GPUs each.
+make_schedules() {
+  local generate=(build/release/src/assay goal generate -i samples/goal-4gpu --format bin --parallel)
+  "${generate[@]}" -o "$quickstart_output/schedule" --from 3.899 --to 4.035
+  "${generate[@]}" -o "$quickstart_output/schedule_64" --from 3.965 --to 3.999 --replicas 16
+  build/release/src/assay goal check "$quickstart_output"/schedule{,_64}/output.bin
+}
+
+simulate_schedules() {
+  printf '\nFour training steps on 4 GPUs (measured: 34.6 ms each):\n\n'
+  build/release/src/assay simulate "$quickstart_output/schedule/output.bin"
+  printf '\nOne step on 64 GPUs, 16 nodes with 25 GB/s between them:\n\n'
+  build/release/src/assay simulate "$quickstart_output/schedule_64/output.bin"
+}
+
 run_quickstart() {
   ask_for_root build
   lock_build
-  begin_steps 4
+  begin_steps 6
   step "Installing system packages" install_packages build
   step "Building assay" build release assay
   mkdir -p "$quickstart_output"
   step "Analysing two runs on 2 GPUs each" analyze_samples
   shown_step "Comparing them" compare_samples
+  step "Making schedules of a run on 4 GPUs" make_schedules
+  shown_step "Simulating them" simulate_schedules
   printf '\nWorkbooks in %s/, each with its CSV and JSON twins:\n' "$quickstart_output"
   (cd "$quickstart_output" && find . -name '*.xlsx' -printf '  %P\n' | sort)
   printf 'Open %s/comparison/final_analysis_report.xlsx first.\n' "$quickstart_output"

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "goal/clocks.h"
 
 namespace assay::goal {
 namespace {
@@ -211,19 +212,6 @@ class GpuExpansion {
   std::vector<std::uint32_t> ends_;
   std::vector<model::OperationSpan> spans_;
 };
-
-std::vector<std::int64_t> clock_starts(const model::Job& job) {
-  std::vector<std::int64_t> starts;
-  for (const model::JobGpu& gpu : job.gpus) {
-    if (gpu.clock >= starts.size()) {
-      starts.resize(gpu.clock + 1, std::numeric_limits<std::int64_t>::max());
-    }
-    std::int64_t start = gpu.window_start_ns;
-    if (start == 0 && !gpu.operations.empty()) start = gpu.operations.front().start_ns;
-    starts[gpu.clock] = std::min(starts[gpu.clock], start);
-  }
-  return starts;
-}
 
 }  // namespace
 

@@ -123,7 +123,8 @@ Table schedule_table(const Generated& generated, const FilesRequest& request) {
 }  // namespace
 
 core::Result<FilesResult> generate_files(const FilesRequest& request) {
-  const model::Job recorded = ASSAY_TRY(read_job(request.input, request.input_options));
+  const model::Job recorded = ASSAY_TRY(
+      cut_window(ASSAY_TRY(read_job(request.input, request.input_options)), request.window));
   const model::Job job = ASSAY_TRY(scale(recorded, request.scale));
   ASSAY_TRY(core::make_directories(request.output));
 

@@ -11,6 +11,7 @@
 #include "goal/generate.h"
 #include "goal/input.h"
 #include "goal/scale.h"
+#include "goal/window.h"
 #include "model/table.h"
 
 namespace assay::goal {
@@ -30,6 +31,7 @@ struct FilesRequest {
   GenerateOptions generate;
   Compat compat = Compat::kNone;  // kV2 takes streams, threads and "decimal:I/C" of `generate`
   Costs costs;
+  Window window;
   ScaleOptions scale;
   ScheduleFormat format = ScheduleFormat::kText;
   TextFiles text_files = TextFiles::kOne;

@@ -94,6 +94,14 @@ class GoalGenerate final : public Command {
     app.add_flag("--strict", strict_,
                  "fail where ranks disagree or a rank lacks an operation, instead of leaving the "
                  "operation out and counting it");
+    app.add_option("--from", request_.window.from_s,
+                   "only operations that began this late in the recording, in seconds")
+        ->type_name("SECONDS")
+        ->default_str("the beginning");
+    app.add_option("--to", request_.window.to_s,
+                   "only operations that began before this time, in seconds")
+        ->type_name("SECONDS")
+        ->default_str("the end");
     app.add_option("--replicas", request_.scale.replicas,
                    "make the schedule of a job this many times as large: the recorded GPUs are "
                    "one data-parallel replica of several, each on nodes of its own")
