@@ -212,12 +212,12 @@ TEST(Generate, ManySendsOfAPairNeverRunOutOfTags) {
     EXPECT_NE(finding.name, "repeated tag");
 
   GenerateOptions legacy;
-  legacy.tags.layout = "decimal:4/5";
+  legacy.tags.layout = "legacy";
   legacy.tags.label = "parallelism + 100 * (communicator % 1000)";
   const auto failed = make(job, legacy);
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().message,
-            "tag layout 'decimal:4/5' is too narrow: rank 0 sends 12800 messages to rank 1 with "
+            "tag layout 'legacy' is too narrow: rank 0 sends 12800 messages to rank 1 with "
             "label 1, which takes 5 digits for the number, and labels go up to 1, which takes 1; "
             "decimal:8/1 would do");
   legacy.tags.layout = "decimal:8/1";

@@ -245,6 +245,8 @@ class Planner {
 }  // namespace
 
 core::Result<TagWidths> read_tag_widths(const std::string& layout) {
+  // The public generator's MESSAGE_ID_WIDTH and MESSAGE_TAG_WIDTH.
+  if (layout == "legacy") return TagWidths{TagWidths::Unit::kDigits, 4, 5};
   const bool decimal = layout.starts_with("decimal:");
   const std::size_t colon = layout.find(':');
   const std::size_t slash = layout.find('/');
@@ -257,9 +259,10 @@ core::Result<TagWidths> read_tag_widths(const std::string& layout) {
   };
   if ((!decimal && !layout.starts_with("bits:")) || slash == std::string::npos || slash < colon ||
       !read(colon + 1, slash, widths.id) || !read(slash + 1, layout.size(), widths.label)) {
-    return core::Error{"tag layout '" + layout +
-                       "': expected auto, none, bits:NUMBER/LABEL or decimal:NUMBER/LABEL, for "
-                       "example bits:20/11 or decimal:4/5"};
+    return core::Error{
+        "tag layout '" + layout +
+        "': expected auto, none, legacy, bits:NUMBER/LABEL or decimal:NUMBER/LABEL, for "
+        "example bits:20/11 or decimal:4/5"};
   }
   const unsigned most = decimal ? kTagDigits : kTagBits;
   if (widths.id == 0 || widths.id > most || widths.label > most - widths.id) {

@@ -20,6 +20,7 @@ namespace assay::goal {
 struct TagOptions {
   // "auto": as many of parallelism, communicator, operation and sequence as 31 bits hold.
   // "bits:I/C", "decimal:I/C": I bits or digits for the number, C for the label.
+  // "legacy": decimal:4/5, the widths of the public generator.
   // "none": no label.
   std::string layout = "auto";
   // What --label says: a registered label or an expression; empty: dense numbers of the fields.
@@ -27,7 +28,7 @@ struct TagOptions {
   unsigned threads = 0;
 };
 
-// Of "bits:I/C" and "decimal:I/C".
+// Of "bits:I/C", "decimal:I/C" and "legacy".
 struct TagWidths {
   enum class Unit { kBits, kDigits };
   Unit unit = Unit::kBits;

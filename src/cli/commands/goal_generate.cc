@@ -182,7 +182,7 @@ class GoalGenerate final : public Command {
     app.add_option("--tag-layout", request_.generate.tags.layout,
                    "auto: as much of parallelism, communicator, operation and sequence as 31 bits "
                    "hold; bits:I/C or decimal:I/C: I bits or digits for the number of a message "
-                   "between two ranks, C for its label; none: no label")
+                   "between two ranks, C for its label; legacy: decimal:4/5; none: no label")
         ->type_name("LAYOUT")
         ->default_str("auto")
         ->group(group);
