@@ -218,11 +218,11 @@ core::Result<GoalText> GoalText::open(const std::filesystem::path& path) {
   return from_file(ASSAY_TRY(core::MappedFile::open(path)), path.string());
 }
 
-core::Result<GoalText> GoalText::from_text(std::string content, std::string name) {
-  GoalText text(std::move(name));
-  text.text_ = std::move(content);
-  ASSAY_TRY(text.read_head());
-  return text;
+core::Result<GoalText> GoalText::from_text(std::string text, std::string name) {
+  GoalText made(std::move(name));
+  made.text_ = std::move(text);
+  ASSAY_TRY(made.read_head());
+  return made;
 }
 
 core::Status GoalText::read_head() {

@@ -41,7 +41,7 @@ class NotesReader {
 
   bool text(Value value, std::string_view field, std::string& target) {
     std::string_view view;
-    if (std::move(value).get_string().get(view)) return wrong(field);
+    if (value.get_string().get(view)) return wrong(field);
     target = view;
     return true;
   }
@@ -49,7 +49,7 @@ class NotesReader {
   template <class Number>
   bool number(Value value, std::string_view field, Number& target) {
     std::conditional_t<std::is_signed_v<Number>, std::int64_t, std::uint64_t> wide = 0;
-    if (std::move(value).get(wide)) return wrong(field);
+    if (value.get(wide)) return wrong(field);
     target = static_cast<Number>(wide);
     return static_cast<decltype(wide)>(target) == wide || wrong(field);
   }
@@ -58,9 +58,9 @@ class NotesReader {
   template <class Read>
   bool each(Value value, std::string_view field, const Read& read) {
     ondemand::array array;
-    if (std::move(value).get_array().get(array)) return wrong(field);
+    if (value.get_array().get(array)) return wrong(field);
     for (auto element : array) {
-      if (element.error() || !read(std::move(element))) return wrong(field);
+      if (element.error() || !read(element)) return wrong(field);
     }
     return true;
   }
@@ -72,7 +72,7 @@ class NotesReader {
            number(layout["id_width"], "tags.id_width", tags.id_width) &&
            number(layout["label_width"], "tags.label_width", tags.label_width) &&
            each(layout["label_fields"], "tags.label_fields", [&](Value value) {
-             return text(std::move(value), "tags.label_fields", tags.label_fields.emplace_back());
+             return text(value, "tags.label_fields", tags.label_fields.emplace_back());
            });
   }
 
@@ -93,7 +93,7 @@ class NotesReader {
             std::optional<Enum> (*find)(std::string_view),
             Enum& target) {
     std::string_view view;
-    if (std::move(value).get_string().get(view)) return wrong(field);
+    if (value.get_string().get(view)) return wrong(field);
     const std::optional<Enum> found = find(view);
     if (!found) return wrong(field);
     target = *found;
@@ -103,25 +103,25 @@ class NotesReader {
   bool operation_field(std::size_t column, Value value, ScheduleOperation& operation) {
     switch (column) {
       case 0:
-        return name(std::move(value), "operations.function", &nccl_function, operation.function);
+        return name(value, "operations.function", &nccl_function, operation.function);
       case 1:
-        return name(std::move(value), "operations.algorithm", &nccl_algorithm, operation.algorithm);
+        return name(value, "operations.algorithm", &nccl_algorithm, operation.algorithm);
       case 2:
-        return name(std::move(value), "operations.protocol", &nccl_protocol, operation.protocol);
+        return name(value, "operations.protocol", &nccl_protocol, operation.protocol);
       case 3:
-        return text(std::move(value), "operations.parallelism", operation.parallelism);
+        return text(value, "operations.parallelism", operation.parallelism);
       case 4:
-        return text(std::move(value), "operations.communicator", operation.communicator);
+        return text(value, "operations.communicator", operation.communicator);
       case 5:
-        return number(std::move(value), "operations.sequence", operation.sequence);
+        return number(value, "operations.sequence", operation.sequence);
       case 6:
-        return number(std::move(value), "operations.bytes", operation.bytes);
+        return number(value, "operations.bytes", operation.bytes);
       case 7:
-        return number(std::move(value), "operations.num_ranks", operation.num_ranks);
+        return number(value, "operations.num_ranks", operation.num_ranks);
       case 8:
-        return number(std::move(value), "operations.num_channels", operation.num_channels);
+        return number(value, "operations.num_channels", operation.num_channels);
       case 9:
-        return number(std::move(value), "operations.label", operation.label);
+        return number(value, "operations.label", operation.label);
       default:
         return wrong("operations: a row is too long");
     }
@@ -130,15 +130,15 @@ class NotesReader {
   bool span_field(std::size_t column, Value value, OperationSpan& span) {
     switch (column) {
       case 0:
-        return number(std::move(value), "spans_by_rank.operation", span.operation);
+        return number(value, "spans_by_rank.operation", span.operation);
       case 1:
-        return number(std::move(value), "spans_by_rank.first_op", span.first_op);
+        return number(value, "spans_by_rank.first_op", span.first_op);
       case 2:
-        return number(std::move(value), "spans_by_rank.num_ops", span.num_ops);
+        return number(value, "spans_by_rank.num_ops", span.num_ops);
       case 3:
-        return number(std::move(value), "spans_by_rank.measured_start_ns", span.measured_start_ns);
+        return number(value, "spans_by_rank.measured_start_ns", span.measured_start_ns);
       case 4:
-        return number(std::move(value), "spans_by_rank.measured_end_ns", span.measured_end_ns);
+        return number(value, "spans_by_rank.measured_end_ns", span.measured_end_ns);
       default:
         return wrong("spans_by_rank: a row is too long");
     }
@@ -148,16 +148,15 @@ class NotesReader {
   template <class Field>
   bool row(Value value, std::string_view field, std::size_t columns, const Field& read) {
     std::size_t column = 0;
-    return each(std::move(value), field,
-                [&](Value cell) { return read(column++, std::move(cell)); }) &&
+    return each(value, field, [&](Value cell) { return read(column++, cell); }) &&
            (column == columns || wrong(field));
   }
 
   bool read_operations(ondemand::object& object, ScheduleNotes& notes) {
     return each(object["operations"], "operations", [&](Value value) {
       ScheduleOperation& operation = notes.operations.emplace_back();
-      return row(std::move(value), "operations", 10, [&](std::size_t column, Value cell) {
-        return operation_field(column, std::move(cell), operation);
+      return row(value, "operations", 10, [&](std::size_t column, Value cell) {
+        return operation_field(column, cell, operation);
       });
     });
   }
@@ -165,11 +164,10 @@ class NotesReader {
   bool read_spans(ondemand::object& object, ScheduleNotes& notes) {
     return each(object["spans_by_rank"], "spans_by_rank", [&](Value spans) {
       std::vector<OperationSpan>& rank = notes.spans.emplace_back();
-      return each(std::move(spans), "spans_by_rank", [&](Value value) {
+      return each(spans, "spans_by_rank", [&](Value value) {
         OperationSpan& span = rank.emplace_back();
-        return row(std::move(value), "spans_by_rank", 5, [&](std::size_t column, Value cell) {
-          return span_field(column, std::move(cell), span);
-        });
+        return row(value, "spans_by_rank", 5,
+                   [&](std::size_t column, Value cell) { return span_field(column, cell, span); });
       });
     });
   }

@@ -80,36 +80,42 @@ class CircleSearch {
   std::vector<Step> path_ = {};
 };
 
-// What of a rank would be left even if all its partners came: operations in a circle, and those
-// behind them. Empty for most ranks.
-std::vector<OpId> dependency_circle(const Record& record, std::uint32_t rank) {
-  const RankView& view = record.schedule().ranks()[rank];
+template <class Body>
+void for_each_dependent(const RankView& view, std::uint32_t op, Body body) {
+  for (const auto& list : {view.after_finish(view.ops[op]), view.after_start(view.ops[op])}) {
+    for (const auto& dependent : list)
+      body(dependent.value);
+  }
+}
+
+// By operation: how many of its dependencies would be left even if all partners of the rank came.
+std::vector<std::uint32_t> dependencies_left(const RankView& view) {
   std::vector<std::uint32_t> left(view.ops.size());
   std::vector<std::uint32_t> ready;
   for (std::uint32_t i = 0; i < view.ops.size(); ++i) {
     left[i] = view.ops[i].dependencies;
     if (left[i] == 0) ready.push_back(i);
   }
-  std::size_t done = 0;
   while (!ready.empty()) {
-    const ScheduleOp& op = view.ops[ready.back()];
+    const std::uint32_t op = ready.back();
     ready.pop_back();
-    ++done;
-    for (const auto& list : {view.after_finish(op), view.after_start(op)}) {
-      for (const auto& dependent : list) {
-        if (--left[dependent.value] == 0) ready.push_back(dependent.value);
-      }
-    }
+    for_each_dependent(view, op, [&](std::uint32_t dependent) {
+      if (--left[dependent] == 0) ready.push_back(dependent);
+    });
   }
-  if (done == view.ops.size()) return {};
+  return left;
+}
+
+// Operations of a rank that wait for each other. Empty for most ranks.
+std::vector<OpId> dependency_circle(const Record& record, std::uint32_t rank) {
+  const RankView& view = record.schedule().ranks()[rank];
+  const std::vector<std::uint32_t> left = dependencies_left(view);
   std::vector<std::vector<std::uint32_t>> next(view.ops.size());
   for (std::uint32_t i = 0; i < view.ops.size(); ++i) {
     if (left[i] == 0) continue;
-    for (const auto& list : {view.after_finish(view.ops[i]), view.after_start(view.ops[i])}) {
-      for (const auto& dependent : list) {
-        if (left[dependent.value] > 0) next[i].push_back(dependent.value);
-      }
-    }
+    for_each_dependent(view, i, [&](std::uint32_t dependent) {
+      if (left[dependent] > 0) next[i].push_back(dependent);
+    });
   }
   std::vector<OpId> circle;
   for (const std::uint32_t op : CircleSearch(next).find())
@@ -143,9 +149,9 @@ std::string what_it_waits_for(const Record& record, OpId id) {
   const bool sends = self.kind == OpKind::kSend;
   const char* wanted = sends ? "receive" : "send";
   const OpId partner = missing_partner(record, id);
-  const std::string fate = record.state(id).phase() == Phase::kDone ? "its message is not received"
-                           : sends                                  ? "nobody receives its message"
-                                                                    : "no message has come";
+  std::string fate = record.state(id).phase() == Phase::kDone ? "its message is not received"
+                     : sends                                  ? "nobody receives its message"
+                                                              : "no message has come";
   if (self.peer == model::kAnyPeer) return fate;
   if (partner.op == kNone) {
     return fmt::format("{}; rank {} has no {} for it that is not taken by another", fate,
@@ -188,23 +194,22 @@ Stuck find_stuck(const Outcome& outcome, std::size_t most_examples) {
   Stuck stuck;
   std::vector<std::vector<std::uint32_t>> waits_for(ranks.size());
   std::vector<OpId> messages;
+  // Those that hold up their rank tell more than messages that lie about.
+  const auto note_partner = [&](OpId id) {
+    const ScheduleOp& op = record.op(id);
+    ++(op.kind == OpKind::kSend ? stuck.sends_without_receive : stuck.receives_without_message);
+    auto& examples = holds_up(record, id) ? stuck.waiting : messages;
+    if (examples.size() < most_examples) examples.push_back(id);
+    if (holds_up(record, id) && op.peer != model::kAnyPeer) waits_for[id.rank].push_back(op.peer);
+  };
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
-    bool blocked = false;
+    const std::uint64_t before = stuck.not_started;
     for (std::uint32_t i = 0; i < ranks[rank].ops.size(); ++i) {
       const OpId id{rank, i};
-      if (record.state(id).phase() == Phase::kBlocked) {
-        ++stuck.not_started;
-        blocked = true;
-      }
-      if (!waits_for_partner(record, id)) continue;
-      const ScheduleOp& op = ranks[rank].ops[i];
-      ++(op.kind == OpKind::kSend ? stuck.sends_without_receive : stuck.receives_without_message);
-      // Those that hold up their rank tell more than messages that lie about.
-      auto& examples = holds_up(record, id) ? stuck.waiting : messages;
-      if (examples.size() < most_examples) examples.push_back(id);
-      if (holds_up(record, id) && op.peer != model::kAnyPeer) waits_for[rank].push_back(op.peer);
+      if (record.state(id).phase() == Phase::kBlocked) ++stuck.not_started;
+      if (waits_for_partner(record, id)) note_partner(id);
     }
-    if (blocked && stuck.dependency_circle.empty()) {
+    if (stuck.not_started > before && stuck.dependency_circle.empty()) {
       stuck.dependency_circle = dependency_circle(record, rank);
     }
   }

@@ -43,7 +43,7 @@ class GoalGenerate final : public Command {
     if (!costs_file_.empty() && (!npkit_simple_.empty() || !npkit_ll_.empty())) {
       return core::Error{"--costs and NPKit summaries (-s, -l) exclude each other"};
     }
-    ASSAY_TRY(cost_choice(cost_choice_, seed_));
+    if (auto choice = cost_choice(cost_choice_, seed_); !choice.ok()) return choice.error();
     if (request_.compat == goal::Compat::kV2 && (npkit_simple_.empty() || npkit_ll_.empty())) {
       return core::Error{"--compat v2 needs NPKit's summaries: -s and -l"};
     }

@@ -300,6 +300,7 @@ void begin_communicator(void** context,
   *events = static_cast<int>(recorder->settings().events);
 }
 
+// NOLINTNEXTLINE(readability-function-size): NCCL's signature
 nccl::Result init_v4(void** context,
                      int* events,
                      const char* name,
@@ -313,6 +314,7 @@ nccl::Result init_v4(void** context,
   return nccl::kSuccess;
 }
 
+// NOLINTNEXTLINE(readability-function-size): NCCL's signature
 nccl::Result init_v5(void** context,
                      std::uint64_t id,
                      int* events,

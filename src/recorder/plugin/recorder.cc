@@ -53,7 +53,7 @@ std::string boot_id() {
 
 }  // namespace
 
-std::atomic<Recorder*> Recorder::current_{nullptr};
+std::atomic<Recorder*> Recorder::active_recorder{nullptr};
 
 std::int64_t now_ns() {
   constexpr std::int64_t kSecond = 1'000'000'000;
@@ -122,7 +122,7 @@ Recorder* Recorder::create(nccl::Logger logger, std::uint32_t plugin_interface) 
   }
   // Lives as long as the process: NCCL's threads may call until the very end.
   Recorder* self = recorder.release();
-  current_.store(self, std::memory_order_release);
+  active_recorder.store(self, std::memory_order_release);
   if (!self->settings_.problems.empty()) self->note(self->settings_.problems);
   self->start_kernel_times();
   self->start_thread();
@@ -212,7 +212,7 @@ void Recorder::at_exit() {
 
 // The mapping is not there, and the other threads are not either.
 void Recorder::forked_child() {
-  Recorder* parents = current_.exchange(nullptr);
+  Recorder* parents = active_recorder.exchange(nullptr);
   if (parents != nullptr) parents->file_->forget();
   ::pthread_mutex_init(&g_starting, nullptr);
   g_failed = false;
@@ -257,6 +257,7 @@ void* Recorder::append_bytes(const void* record, std::size_t bytes) {
     return nullptr;
   }
   std::byte* at = thread.room;
+  if (at == nullptr) return nullptr;
   thread.room += bytes;
   const auto* from = static_cast<const std::byte*>(record);
   std::memcpy(at + 4, from + 4, bytes - 4);

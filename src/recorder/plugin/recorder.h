@@ -31,7 +31,7 @@ struct CommunicatorContext {
 class Recorder {
  public:
   // Null before start(), after it failed, and in a forked child of the process that started.
-  static Recorder* current() { return current_.load(std::memory_order_acquire); }
+  static Recorder* current() { return active_recorder.load(std::memory_order_acquire); }
 
   // The recorder, begun if need be. Null when that failed, which is said once.
   static Recorder* start(nccl::Logger logger, std::uint32_t plugin_interface);
@@ -95,7 +95,7 @@ class Recorder {
   void append_with_text(void* record, std::size_t bytes, std::string_view text);
   bool take_room(std::size_t bytes);
 
-  static std::atomic<Recorder*> current_;
+  static std::atomic<Recorder*> active_recorder;
 
   Settings settings_;
   std::unique_ptr<BlockFile> file_;
