@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "goal/p2p_chunking.h"
+
 namespace assay::goal {
 namespace {
 
@@ -18,10 +20,6 @@ constexpr std::uint64_t kLlBuffer = 512ULL * 8 * 8 * 16;
 constexpr std::uint64_t kLl128Buffer = 120ULL * 640 * 8 * 8;
 
 constexpr std::uint64_t kLeastTrafficPerChannel = 16ULL << 10;
-constexpr std::uint64_t kP2pPartGrain = 4ULL << 10;
-constexpr std::uint64_t kP2pLlThreshold = 16ULL << 10;  // NCCL_P2P_LL_THRESHOLD
-constexpr std::uint64_t kP2pChunkNvlink = 512ULL << 10;
-constexpr std::uint64_t kP2pChunkNetwork = 128ULL << 10;
 
 std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
   return (a + b - 1) / b;
@@ -31,9 +29,9 @@ std::uint64_t round_up(std::uint64_t a, std::uint64_t b) {
   return divide_up(a, b) * b;
 }
 
-std::uint64_t step_bytes(const Operation& operation) {
-  if (operation.step_bytes > 0) return operation.step_bytes;
-  switch (protocol_of(operation)) {
+std::uint64_t step_bytes(const CutRequest& request) {
+  if (request.operation.step_bytes > 0) return request.operation.step_bytes;
+  switch (protocol_of(request)) {
     case NcclProtocol::kLl:
       return kLlBuffer / kSteps;
     case NcclProtocol::kLl128:
@@ -48,7 +46,8 @@ struct Pipelining {
   std::uint32_t slice_steps = 1;
 };
 
-Pipelining pipelining(const Operation& operation) {
+Pipelining pipelining(const CutRequest& request) {
+  const Operation& operation = request.operation;
   if (operation.chunk_steps > 0 && operation.slice_steps > 0) {
     return {operation.chunk_steps, operation.slice_steps};
   }
@@ -56,7 +55,7 @@ Pipelining pipelining(const Operation& operation) {
                       operation.function == NcclFunction::kAllGather ||
                       operation.function == NcclFunction::kReduceScatter;
   if (sliced && operation.algorithm == NcclAlgorithm::kRing &&
-      protocol_of(operation) == NcclProtocol::kSimple) {
+      protocol_of(request) == NcclProtocol::kSimple) {
     return {4, 2};
   }
   return {};
@@ -81,27 +80,26 @@ std::uint64_t shrink_ll128_tree(std::uint64_t chunk, std::uint64_t bytes, const 
   return chunk;
 }
 
-// PAT aggregates over log2(n) exchanges in the same buffers.
-std::uint64_t shrink_pat(std::uint64_t chunk, std::uint64_t bytes, NcclFunction function) {
-  const std::uint64_t factor = function == NcclFunction::kAllGather ? 32 : 16;
-  while (chunk * factor > bytes && chunk > 65536)
+// PAT joins the parts of several ranks into one message, if these are small. NCCL compares with the
+// bytes of all ranks.
+std::uint64_t shrink_pat(std::uint64_t chunk, std::uint64_t bytes, const CutRequest& from) {
+  const std::uint64_t factor = from.operation.function == NcclFunction::kAllGather ? 32 : 16;
+  while (chunk * factor > bytes * from.num_ranks && chunk > 65536)
     chunk /= 2;
   return chunk;
 }
 
 std::uint64_t chunk_bytes(const CutRequest& request, std::uint64_t channel_bytes) {
-  const Operation& operation = request.operation;
-  std::uint64_t chunk = step_bytes(operation) * pipelining(operation).chunk_steps;
-  if (protocol_of(operation) == NcclProtocol::kLl) chunk /= 2;
-  if (protocol_of(operation) == NcclProtocol::kLl128) chunk = chunk / 128 * 120;
-  if (operation.algorithm == NcclAlgorithm::kTree &&
-      protocol_of(operation) == NcclProtocol::kLl128) {
+  const NcclAlgorithm algorithm = request.operation.algorithm;
+  const NcclProtocol protocol = protocol_of(request);
+  std::uint64_t chunk = step_bytes(request) * pipelining(request).chunk_steps;
+  if (protocol == NcclProtocol::kLl) chunk /= 2;
+  if (protocol == NcclProtocol::kLl128) chunk = chunk / 16 * 15;
+  if (algorithm == NcclAlgorithm::kTree && protocol == NcclProtocol::kLl128) {
     chunk = shrink_ll128_tree(chunk, channel_bytes, request);
   }
-  if (operation.algorithm == NcclAlgorithm::kPat) {
-    chunk = shrink_pat(chunk, channel_bytes, operation.function);
-  }
-  const std::uint64_t grain = grain_bytes(protocol_of(operation));
+  if (algorithm == NcclAlgorithm::kPat) chunk = shrink_pat(chunk, channel_bytes, request);
+  const std::uint64_t grain = grain_bytes(protocol);
   return std::max(chunk / grain * grain, grain);
 }
 
@@ -113,17 +111,18 @@ std::uint64_t traffic_per_byte(const CutRequest& request) {
   if (function == NcclFunction::kAllGather || function == NcclFunction::kReduceScatter) {
     traffic = request.num_ranks;
   }
-  return protocol_of(request.operation) == NcclProtocol::kLl ? 4 * traffic : traffic;
+  return protocol_of(request) == NcclProtocol::kLl ? 4 * traffic : traffic;
 }
 
 // Whole cells for each channel; the last takes what is left.
-std::vector<model::ChannelPart> cut_collective(const CutRequest& request) {
+std::vector<model::ChannelPart> cut_collective(const CutRequest& request,
+                                               std::uint64_t element_bytes) {
   const Operation& operation = request.operation;
   const std::uint64_t channels = std::max(operation.num_channels, 1U);
   const std::uint64_t cell_bytes =
       round_up(divide_up(kLeastTrafficPerChannel, traffic_per_byte(request)), 16);
-  const std::uint64_t cell = std::max<std::uint64_t>(cell_bytes / operation.element_bytes, 1);
-  const std::uint64_t count = operation.bytes / operation.element_bytes;
+  const std::uint64_t cell = std::max<std::uint64_t>(cell_bytes / element_bytes, 1);
+  const std::uint64_t count = operation.bytes / element_bytes;
   const std::uint64_t per_channel = divide_up(divide_up(count, cell), channels) * cell;
   std::vector<model::ChannelPart> parts;
   for (std::uint64_t offset = 0; offset < count; offset += per_channel) {
@@ -131,37 +130,17 @@ std::vector<model::ChannelPart> cut_collective(const CutRequest& request) {
     part.channel = request.first_channel + static_cast<std::uint32_t>(parts.size() - 1);
     part.count = std::min(per_channel, count - offset);
     part.chunk_count = std::max<std::uint64_t>(
-        chunk_bytes(request, part.count * operation.element_bytes) / operation.element_bytes, 1);
+        chunk_bytes(request, part.count * element_bytes) / element_bytes, 1);
   }
   return parts;
 }
 
-std::uint64_t p2p_chunk_bytes(const CutRequest& request) {
-  const bool network = request.distance == Distance::kOtherNode;
-  std::uint64_t chunk = network ? kP2pChunkNetwork : kP2pChunkNvlink;
-  if (protocol_of(request.operation) == NcclProtocol::kLl) return kLlBuffer / kSteps / 2;
-  const std::uint64_t step = kSimpleBuffer / kSteps;
-  if (network && request.operation.bytes < step) {
-    chunk /= 4;
-  } else if (network && request.operation.bytes < 8 * step) {
-    chunk /= 2;
-  }
-  return chunk;
-}
-
-std::vector<model::ChannelPart> cut_point_to_point(const CutRequest& request) {
-  const std::uint64_t bytes = request.operation.bytes;
-  const std::uint64_t channels = std::max(request.operation.num_channels, 1U);
-  const std::uint64_t per_part =
-      std::max(round_up(divide_up(bytes, channels), kP2pPartGrain), kP2pPartGrain);
-  std::vector<model::ChannelPart> parts;
-  for (std::uint64_t offset = 0; offset < bytes; offset += per_part) {
-    model::ChannelPart& part = parts.emplace_back();
-    part.channel = request.first_channel + static_cast<std::uint32_t>(parts.size() - 1);
-    part.count = std::min(per_part, bytes - offset);
-    part.chunk_count = p2p_chunk_bytes(request);
-  }
-  return parts;
+// NCCL moves bytes where it does not calculate. Recorded parts count the call's elements.
+std::uint32_t element_bytes(const CutRequest& request) {
+  const NcclFunction function = request.operation.function;
+  const bool moves = function == NcclFunction::kAllGather || function == NcclFunction::kBroadcast;
+  if (is_point_to_point(function) || (moves && request.parts.empty())) return 1;
+  return std::max(request.operation.element_bytes, 1U);
 }
 
 void repair(std::vector<model::ChannelPart>& parts) {
@@ -176,29 +155,27 @@ Cut cut_operation(const CutRequest& request) {
   const Operation& operation = request.operation;
   Cut cut;
   const bool p2p = is_point_to_point(operation.function);
-  cut.element_bytes = p2p ? 1 : std::max(operation.element_bytes, 1U);
-  const Pipelining steps = pipelining(operation);
-  if (!p2p && protocol_of(operation) == NcclProtocol::kSimple) {
+  cut.element_bytes = element_bytes(request);
+  const Pipelining steps = pipelining(request);
+  if (!p2p && protocol_of(request) == NcclProtocol::kSimple) {
     cut.slices_per_chunk = std::max(steps.chunk_steps / steps.slice_steps, 1U);
     cut.least_slice_count = std::max<std::uint64_t>(
-        step_bytes(operation) * steps.slice_steps / 32 / cut.element_bytes, 1);
+        step_bytes(request) * steps.slice_steps / 32 / cut.element_bytes, 1);
   }
   cut.slots = std::max(static_cast<std::uint32_t>(kSteps) / steps.slice_steps, 1U);
   if (!request.parts.empty()) {
     cut.parts = request.parts;
   } else {
-    cut.parts = p2p ? cut_point_to_point(request) : cut_collective(request);
+    cut.parts = p2p ? cut_point_to_point(request) : cut_collective(request, cut.element_bytes);
   }
   repair(cut.parts);
   return cut;
 }
 
-NcclProtocol protocol_of(const Operation& operation) {
-  if (operation.protocol != NcclProtocol::kNone) return operation.protocol;
-  const std::uint64_t channels = std::max({operation.num_channels, operation.num_parts, 1U});
-  const bool small =
-      is_point_to_point(operation.function) && operation.bytes <= kP2pLlThreshold * channels;
-  return small ? NcclProtocol::kLl : NcclProtocol::kSimple;
+NcclProtocol protocol_of(const CutRequest& request) {
+  if (request.operation.protocol != NcclProtocol::kNone) return request.operation.protocol;
+  const bool p2p = is_point_to_point(request.operation.function);
+  return p2p ? p2p_protocol(request) : NcclProtocol::kSimple;
 }
 
 std::uint64_t wire_bytes(NcclProtocol protocol, std::uint64_t bytes) {

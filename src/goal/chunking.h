@@ -28,7 +28,7 @@ struct CutRequest {
   const std::vector<model::ChannelPart>& parts;  // those recorded of its GPU; may be none
   std::uint32_t num_ranks = 1;
   std::uint32_t num_nodes = 1;
-  std::uint32_t first_channel = 0;          // where the operation's channels begin
+  std::uint32_t first_channel = 0;          // where the operation's channels begin; without `parts`
   Distance distance = Distance::kSameNode;  // to the peer of a send or receive
 };
 
@@ -48,9 +48,9 @@ void for_each_slice(const Cut& cut, std::uint64_t chunk_count, Body body) {
   }
 }
 
-// The recorded protocol, or NCCL's choice where none was: Simple for collectives; for sends and
-// receives LL up to 16 KiB a channel.
-model::NcclProtocol protocol_of(const model::Operation& operation);
+// The recorded protocol, or where none was Simple for collectives and NCCL's choice for sends and
+// receives (goal/p2p_chunking.h).
+model::NcclProtocol protocol_of(const CutRequest& request);
 
 // What `bytes` of data are on a link: LL sends 8 bytes of flags with 8 of data, LL128 8 with 120.
 std::uint64_t wire_bytes(model::NcclProtocol protocol, std::uint64_t bytes);

@@ -324,7 +324,7 @@ TEST(Scale, RecordedRingsRunThroughAllReplicas) {
     links[static_cast<std::size_t>(order[i])].ring_next = order[(i + 1) % 3];
     links[static_cast<std::size_t>(order[i])].ring_previous = order[(i + 2) % 3];
   }
-  link_trees(links, {"0", "0", "0"}, 0);
+  link_trees(links, {"0", "0", "0"}, BinaryTree::kFirst);
   job.communicators[0].channels = {links};
   const auto scaled = scale(job, {.replicas = 2});
   ASSERT_TRUE(scaled.ok());

@@ -3,10 +3,10 @@
 // To add one: write src/goal/lowering/<algorithm>.cc in the words of NCCL's device code,
 //
 //   void lower(const ChannelTask& task, Primitives& primitives) {
-//     for (const Chunk& chunk : chunks(task)) {
-//       if (task.rank == task.root) primitives.send(task.ring_next, chunk.count);
+//     for_each_chunk(task, [&](std::uint64_t count) {
+//       if (task.rank == task.root) primitives.send(task.ring_next, count);
 //       …
-//     }
+//     });
 //   }
 //   const LoweringSpec kRingBroadcast{.name = "ring_broadcast",
 //                                     .function = NcclFunction::kBroadcast,
@@ -99,7 +99,6 @@ struct ChannelTask {
   std::int32_t num_ranks = 1;
   std::int32_t root = 0;
   std::int32_t peer = 0;  // of a send or receive
-  bool in_place = false;
   std::int32_t ring_index = 0;
   std::int32_t ring_previous = 0;
   std::int32_t ring_next = 0;

@@ -262,7 +262,7 @@ TEST(Topology, DoubleBinaryTreesAreTrees) {
       communicator.gpus.resize(nodes.size());
       for (const std::uint32_t channel : {0U, 1U}) {
         std::vector<model::ChannelLinks> links(nodes.size());
-        link_trees(links, nodes, channel);
+        link_trees(links, nodes, tree_of_channel(channel, 2));
         communicator.channels.push_back(links);
         for (std::size_t rank = 0; rank < links.size(); ++rank) {
           links[rank].ring_previous =
@@ -284,12 +284,12 @@ TEST(Topology, TreesAsNccl) {
   for (int i = 0; i < 8; ++i)
     nodes.push_back(std::to_string(i));
   std::vector<model::ChannelLinks> links(8);
-  link_trees(links, nodes, 0);
+  link_trees(links, nodes, BinaryTree::kFirst);
   std::vector<std::int32_t> ups;
   for (const model::ChannelLinks& link : links)
     ups.push_back(link.tree_up);
   EXPECT_EQ(ups, (std::vector<std::int32_t>{-1, 2, 4, 2, 0, 6, 4, 6}));
-  link_trees(links, nodes, 1);
+  link_trees(links, nodes, BinaryTree::kSecond);
   EXPECT_EQ(links[7].tree_up, -1);
   EXPECT_EQ(links[3].tree_up, 7);
 }

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "goal/lowering.h"
+#include "goal/p2p_chunking.h"
 
 namespace assay::goal {
 namespace {
@@ -20,9 +21,6 @@ using model::NcclFunction;
 using model::Operation;
 
 constexpr std::uint32_t kNoExchange = 0xFFFFFFFF;
-
-// The channels that sends and receives spread over when the recording names none.
-constexpr std::uint32_t kP2pChannels = 32;
 
 struct Key {
   std::uint32_t communicator;
@@ -283,8 +281,7 @@ class Resolver {
       request.distance = same ? Distance::kSameNode : Distance::kOtherNode;
       const auto offset = static_cast<std::uint32_t>(exchange.destination - exchange.source +
                                                      static_cast<std::int32_t>(members.size()));
-      request.first_channel =
-          offset % request.num_ranks * std::max(operation.num_channels, 1U) % kP2pChannels;
+      request.first_channel = offset % request.num_ranks * p2p_channels(request) % kP2pChannels;
     } else {
       request.first_channel = channels_before(exchange);
     }
@@ -328,7 +325,7 @@ class Resolver {
     const auto [found, is_new] = shapes_.emplace(std::move(key), number);
     if (is_new) {
       const Cut cut = cut_operation(request);
-      resolved_.shapes.push_back({protocol_of(operation), cut});
+      resolved_.shapes.push_back({protocol_of(request), cut});
     }
     exchange.shape = found->second;
   }

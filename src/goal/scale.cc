@@ -151,7 +151,7 @@ class Scaler {
       std::vector<ChannelLinks>& links =
           made.channels.emplace_back(made.gpus.size(), ChannelLinks{});
       link_rings(recorded.channels[channel], links);
-      link_trees(links, nodes, channel);
+      link_trees(links, nodes, tree_of_channel(channel, recorded.channels.size()));
     }
     scaled_.communicators.push_back(std::move(made));
   }

@@ -31,7 +31,6 @@ void lower_channel(const Part& part, const model::ChannelPart& channel, Primitiv
                .num_ranks = static_cast<std::int32_t>(part.communicator->gpus.size()),
                .root = std::max(operation.root, 0),
                .peer = operation.peer,
-               .in_place = operation.in_place,
                .ring_index = topology.ring_index[rank],
                .ring_previous = links.ring_previous,
                .ring_next = links.ring_next,

@@ -96,8 +96,8 @@ TreePlace binary_tree(std::int32_t rank, std::int32_t size) {
   return place;
 }
 
-TreePlace moved_tree(std::int32_t rank, std::int32_t size, std::uint32_t channel) {
-  if (channel % 2 == 0) return binary_tree(rank, size);
+TreePlace moved_tree(std::int32_t rank, std::int32_t size, BinaryTree tree) {
+  if (tree == BinaryTree::kFirst) return binary_tree(rank, size);
   const bool mirror = size % 2 == 0;
   TreePlace place =
       mirror ? binary_tree(size - 1 - rank, size) : binary_tree((rank + size - 1) % size, size);
@@ -125,9 +125,13 @@ std::vector<std::vector<std::int32_t>> by_node(const std::vector<std::string>& n
 
 }  // namespace
 
+BinaryTree tree_of_channel(std::size_t channel, std::size_t num_channels) {
+  return channel < (num_channels + 1) / 2 ? BinaryTree::kFirst : BinaryTree::kSecond;
+}
+
 void link_trees(std::vector<ChannelLinks>& links,
                 const std::vector<std::string>& nodes,
-                std::uint32_t channel) {
+                BinaryTree tree) {
   const auto groups = by_node(nodes);
   const auto num_nodes = static_cast<std::int32_t>(groups.size());
   const auto head = [&](std::int32_t node) {
@@ -140,7 +144,7 @@ void link_trees(std::vector<ChannelLinks>& links,
       link.tree_up = i > 0 ? ranks[i - 1] : -1;
       link.tree_down = {i + 1 < ranks.size() ? ranks[i + 1] : -1, -1, -1};
     }
-    const TreePlace place = moved_tree(node, num_nodes, channel);
+    const TreePlace place = moved_tree(node, num_nodes, tree);
     ChannelLinks& first = links[static_cast<std::size_t>(ranks.front())];
     first.tree_up = head(place.up);
     first.tree_down[1] = head(place.down[0]);
@@ -178,7 +182,7 @@ Topology make_topology(const model::Communicator& communicator,
     }
     if (!recorded || !is_tree(made.links)) {
       complain(routes.trees, "a recorded tree does not hold together", "taken as NCCL builds it");
-      link_trees(made.links, nodes, channel);
+      link_trees(made.links, nodes, tree_of_channel(channel, count));
     }
     topology.channels.push_back(std::move(made));
   }

@@ -2,6 +2,7 @@
 // they hold together, otherwise those that NCCL would build on one machine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -39,11 +40,18 @@ Topology make_topology(const model::Communicator& communicator,
                        const Routes& routes,
                        model::Warnings& warnings);
 
-// NCCL's trees: a chain through the ranks of a node, a double binary tree over the first ranks of
-// the nodes. Even channels take the first tree, odd ones its mirror (an even number of nodes) or
-// shift (an odd one).
+// Of the double binary tree: a binary tree and its mirror (an even number of nodes) or shift (an
+// odd one), so that no node is inside both.
+enum class BinaryTree { kFirst, kSecond };
+
+// NCCL builds both trees for every ring that it found: the first half of the channels takes the
+// first tree, the other half the second.
+BinaryTree tree_of_channel(std::size_t channel, std::size_t num_channels);
+
+// NCCL's trees: a chain through the ranks of a node, a binary tree over the first ranks of the
+// nodes.
 void link_trees(std::vector<model::ChannelLinks>& links,
                 const std::vector<std::string>& nodes,
-                std::uint32_t channel);
+                BinaryTree tree);
 
 }  // namespace assay::goal

@@ -1,21 +1,20 @@
-// PAT (parallel aggregated trees) AllGather, which NCCL 2.23 and later use with one GPU a node:
-// log2(n) exchanges; at distance d a rank sends on up to d parts that it has. NCCL exchanges over
-// the far distances first and cuts the aggregates to its buffers; the messages at each distance
-// are the same in number and bytes as here, where an aggregate goes chunk by chunk.
-#include "goal/lowering.h"
+// PAT AllGather: see pat.h.
+#include "goal/lowering/pat.h"
 
 namespace assay::goal {
 namespace {
 
 void lower(const ChannelTask& task, Primitives& primitives) {
   const std::int32_t n = task.num_ranks;
+  const PatPlan plan = plan_pat(task);
   for_each_chunk(task, [&](std::uint64_t count) {
-    for (std::int32_t distance = 1; distance < n; distance *= 2) {
-      const std::int32_t to = (task.rank + n - distance) % n;
-      const std::int32_t from = (task.rank + distance) % n;
-      const auto parts = static_cast<std::uint64_t>(std::min(distance, n - distance));
-      primitives.send(to, parts * count);
-      primitives.recv(from, parts * count);
+    for (const PatStep& step : plan.steps) {
+      const std::int32_t to = (task.rank + n - step.distance) % n;
+      const std::int32_t from = (task.rank + step.distance) % n;
+      for_each_message(plan, step,
+                       [&](std::uint64_t parts) { primitives.send(to, parts * count); });
+      for_each_message(plan, step,
+                       [&](std::uint64_t parts) { primitives.recv(from, parts * count); });
     }
   });
 }

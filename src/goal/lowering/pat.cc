@@ -1,0 +1,54 @@
+#include "goal/lowering/pat.h"
+
+namespace assay::goal {
+namespace {
+
+constexpr std::uint64_t kBuffers = 8;  // NCCL_STEPS
+
+// Appends the trees below the ranks at distance `first` + i x `stride`, far ones first, each with
+// all that is below it.
+void add_trees(std::uint64_t first,
+               std::uint64_t stride,
+               std::uint64_t num_ranks,
+               std::vector<PatStep>& steps) {
+  const std::uint64_t lowest_bit = first == 0 ? stride : first & (~first + 1);
+  for (std::uint64_t bit = lowest_bit / 2; bit > 0; bit /= 2) {
+    const std::uint64_t rank = first + bit;
+    if (rank >= num_ranks) continue;
+    const std::uint64_t parts = (num_ranks - rank + stride - 1) / stride;
+    steps.push_back({static_cast<std::int32_t>(bit), parts});
+    add_trees(rank, stride, num_ranks, steps);
+  }
+}
+
+}  // namespace
+
+PatPlan plan_pat(const ChannelTask& task) {
+  const auto num_ranks = static_cast<std::uint64_t>(task.num_ranks);
+  std::uint64_t stride = 1;  // between the trees that go together
+  while (stride < num_ranks)
+    stride *= 2;
+  PatPlan plan;
+  std::uint64_t trees = 1;
+  const auto may_join = [&] { return trees < num_ranks / 2; };
+  const auto join = [&] {
+    trees *= 2;
+    stride /= 2;
+  };
+  while (may_join() && 2 * trees * task.count <= task.chunk_count)
+    join();
+  plan.message_parts = trees;
+  for (std::uint64_t buffers = kBuffers; buffers > 1 && may_join(); buffers /= 2)
+    join();
+  // First the roots of the trees that go together, …
+  for (std::uint64_t scale = trees / 2; scale > 0; scale /= 2) {
+    const std::uint64_t distance = scale * stride;
+    const std::uint64_t parts = (num_ranks - distance + 2 * distance - 1) / (2 * distance);
+    plan.steps.push_back({static_cast<std::int32_t>(distance), parts});
+  }
+  // … then what is below them.
+  add_trees(0, stride, num_ranks, plan.steps);
+  return plan;
+}
+
+}  // namespace assay::goal
