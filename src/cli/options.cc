@@ -55,4 +55,10 @@ std::string positive_number_problem(const std::string& text) {
   return fmt::format("'{}' is not a number above 0", text);
 }
 
+std::string not_negative_problem(const std::string& text) {
+  double number = 0;
+  if (parse_whole(text, number) && std::isfinite(number) && number >= 0) return "";
+  return fmt::format("'{}' is not a number of at least 0", text);
+}
+
 }  // namespace assay::cli

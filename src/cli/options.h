@@ -27,6 +27,7 @@ std::string choice_problem(const std::string& word, std::span<const std::string>
 std::string whole_number_problem(const std::string& text);
 std::string count_problem(const std::string& text);  // a whole number of at least 0
 std::string positive_number_problem(const std::string& text);
+std::string not_negative_problem(const std::string& text);
 
 template <class Value>
 using Choices = std::vector<std::pair<std::string, Value>>;

@@ -12,7 +12,10 @@ std::vector<std::int64_t> clock_starts(const model::Job& job) {
       starts.resize(gpu.clock + 1, std::numeric_limits<std::int64_t>::max());
     }
     std::int64_t start = gpu.window_start_ns;
-    if (start == 0 && !gpu.operations.empty()) start = gpu.operations.front().start_ns;
+    if (start == 0) {
+      if (gpu.operations.empty()) continue;  // it says nothing about the clock
+      start = gpu.operations.front().start_ns;
+    }
     starts[gpu.clock] = std::min(starts[gpu.clock], start);
   }
   return starts;

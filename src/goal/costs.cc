@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "core/files.h"
@@ -19,6 +20,12 @@ constexpr std::array<const char*, 3> kWorkNames = {"copy", "reduce", "reduce_cop
 constexpr std::size_t kSimpleRow = static_cast<std::size_t>(NcclProtocol::kSimple);
 constexpr std::size_t kLlRow = static_cast<std::size_t>(NcclProtocol::kLl);
 constexpr std::size_t kLl128Row = static_cast<std::size_t>(NcclProtocol::kLl128);
+
+// A duration that a schedule can hold, of any number that a file can.
+std::uint64_t whole_ns(double ns) {
+  constexpr double kLongest = 1e15;  // 11 days
+  return static_cast<std::uint64_t>(std::llround(std::clamp(ns, 0.0, kLongest)));
+}
 
 double quantile_of(const CostCurve::Point& point, double quantile) {
   if (point.sorted_ns.empty()) return point.mean_ns;
@@ -50,17 +57,22 @@ core::Result<CostCurve> read_event(const Json& json, const fs::path& file, const
     return core::Error{fmt::format("{}: {}: {}", file.string(), event, what)};
   };
   if (!json.is_object() || !json.contains(event)) return failed("missing");
+  if (!json[event].is_object()) return failed("no object of sizes");
   std::vector<CostCurve::Point> points;
   for (const auto& [size, durations] : json[event].items()) {
     CostCurve::Point point;
-    char* end = nullptr;
-    point.bytes = std::strtod(size.c_str(), &end);
-    if (*end != '\0' || !durations.is_array() || durations.empty()) {
+    const char* size_end = size.data() + size.size();
+    const auto [end, problem] = std::from_chars(size.data(), size_end, point.bytes);
+    const bool is_size =
+        problem == std::errc() && end == size_end && point.bytes >= 0 && std::isfinite(point.bytes);
+    if (!is_size || !durations.is_array() || durations.empty()) {
       return failed(fmt::format("'{}' is no size with a list of nanoseconds", size));
     }
     double sum = 0;
     for (const Json& duration : durations) {
-      if (!duration.is_number()) return failed(fmt::format("size {}: not a number", size));
+      if (!duration.is_number() || duration.get<double>() < 0) {
+        return failed(fmt::format("size {}: {} is no duration in ns", size, duration.dump()));
+      }
       point.sorted_ns.push_back(duration.get<double>());
       sum += point.sorted_ns.back();
     }
@@ -69,7 +81,12 @@ core::Result<CostCurve> read_event(const Json& json, const fs::path& file, const
     points.push_back(std::move(point));
   }
   if (points.empty()) return failed("no sizes");
-  return CostCurve(std::move(points));
+  CostCurve curve(std::move(points));
+  for (std::size_t i = 1; i < curve.points().size(); ++i) {
+    const double bytes = curve.points()[i].bytes;
+    if (bytes == curve.points()[i - 1].bytes) return failed(fmt::format("size {}: twice", bytes));
+  }
+  return curve;
 }
 
 using Row = std::array<CostCurve, 3>;
@@ -112,7 +129,7 @@ std::uint64_t CostCurve::duration_ns(std::uint64_t bytes,
   const auto size = static_cast<double>(bytes);
   if (points_.empty()) return 0;
   if (points_.size() == 1 || size <= points_.front().bytes) {
-    return static_cast<std::uint64_t>(std::llround(value(points_.front())));
+    return whole_ns(value(points_.front()));
   }
   auto above = std::lower_bound(points_.begin(), points_.end(), size,
                                 [](const Point& point, double x) { return point.bytes < x; });
@@ -120,14 +137,13 @@ std::uint64_t CostCurve::duration_ns(std::uint64_t bytes,
   const Point& high = *above;
   const Point& low = *(above - 1);
   const double slope = (value(high) - value(low)) / (high.bytes - low.bytes);
-  const double duration = value(high) + slope * (size - high.bytes);
-  return static_cast<std::uint64_t>(std::llround(std::max(duration, 0.0)));
+  return whole_ns(value(high) + slope * (size - high.bytes));
 }
 
 Costs costs_from_lines(const LineCosts& lines, std::string source) {
   Costs costs;
   costs.source = std::move(source);
-  costs.launch_ns = static_cast<std::uint64_t>(std::llround(lines.launch_ns));
+  costs.launch_ns = whole_ns(lines.launch_ns);
   for (std::size_t row = 0; row < lines.lines.size(); ++row) {
     for (std::size_t work = 0; work < lines.lines[row].size(); ++work) {
       const LineCost& line = lines.lines[row][work];
@@ -142,12 +158,12 @@ core::Result<Costs> read_npkit(const std::optional<fs::path>& simple,
   Costs costs = costs_from_lines(default_costs(), "");
   if (simple) {
     costs.curves[kSimpleRow] = ASSAY_TRY(read_npkit_row(*simple));
-    costs.source += simple->string();
+    costs.source += simple->filename().string();
   }
   if (ll) {
     costs.curves[kLlRow] = ASSAY_TRY(read_npkit_row(*ll));
     costs.curves[kLl128Row] = costs.curves[kLlRow];
-    costs.source += (costs.source.empty() ? "" : ", ") + ll->string();
+    costs.source += (costs.source.empty() ? "" : ", ") + ll->filename().string();
   }
   return costs;
 }
@@ -162,6 +178,7 @@ core::Result<LineCosts> read_line_costs(const fs::path& file) {
     return known ? object[field].get<double>() : std::nan("");
   };
   if (!json.is_object() || !json.contains("costs")) return failed("has no \"costs\"");
+  if (!json["costs"].is_object()) return failed("\"costs\" is no object");
   LineCosts costs = default_costs();
   for (const auto& [name, works] : json["costs"].items()) {
     if (name == "launch_ns") {
@@ -172,6 +189,11 @@ core::Result<LineCosts> read_line_costs(const fs::path& file) {
     const auto protocol = model::nccl_protocol(name);
     if (!protocol || *protocol == NcclProtocol::kNone || !works.is_object()) {
       return failed(fmt::format("'{}' is no protocol with costs; LL, LL128, SIMPLE are", name));
+    }
+    for (const auto& [work, line] : works.items()) {
+      if (std::find(kWorkNames.begin(), kWorkNames.end(), work) == kWorkNames.end()) {
+        return failed(fmt::format("{}: '{}' is none of copy, reduce, reduce_copy", name, work));
+      }
     }
     for (std::size_t work = 0; work < kWorkNames.size(); ++work) {
       if (!works.contains(kWorkNames[work])) continue;

@@ -4,6 +4,7 @@
 #include <string>
 #include <thread>
 
+#include "core/interrupt.h"
 #include "core/parallel.h"
 #include "goal/proof.h"
 
@@ -61,6 +62,7 @@ core::Status expand_all(const Expander& expander,
   const unsigned wanted = threads > 0 ? threads : std::max(std::thread::hardware_concurrency(), 1U);
   std::vector<Expanded> batch(std::min<std::size_t>(wanted, num_gpus));
   for (std::size_t first = 0; first < num_gpus; first += batch.size()) {
+    ASSAY_TRY(core::check_interrupt());
     const std::size_t count = std::min(batch.size(), num_gpus - first);
     core::parallel_for(count, wanted, [&](std::size_t i) {
       batch[i].spans = expander.expand(static_cast<std::uint32_t>(first + i), batch[i].builder,

@@ -1,13 +1,17 @@
 #include "goal/generate_files.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include "core/files.h"
+#include "core/interrupt.h"
+#include "core/temporary_file.h"
 #include "goal/compat_v2/compat_v2.h"
 #include "goal/job_summary.h"
 #include "model/goal_text.h"
@@ -21,26 +25,42 @@ using model::Table;
 
 constexpr const char* kName = "output";
 
-// Each rank in a file of its own, and in the whole if there is one.
+// Each rank in a file of its own, and in the whole if there is one. The files have temporary names
+// until all ranks are written and proven.
 class PartsSink final : public model::RankSink {
  public:
   PartsSink(const fs::path& folder, model::RankSink* whole) : folder_(folder), whole_(whole) {}
 
   core::Status append(const model::RankImage& rank) override {
-    const fs::path path = folder_ / fmt::format("rank_{}.goal", rank_);
-    ASSAY_TRY(model::write_goal_text_part(path, rank_, rank));
-    written_.push_back(path);
-    ++rank_;
+    ASSAY_TRY(core::check_interrupt());
+    const auto number = static_cast<std::uint32_t>(parts_.size());
+    // The constructor is private: make_unique cannot call it.
+    parts_.emplace_back(new core::TemporaryFile(core::TemporaryFile::beside(path_of(number))));
+    ASSAY_TRY(model::write_goal_text_part(parts_.back()->path(), number, rank));
     return whole_ == nullptr ? core::Status{} : whole_->append(rank);
   }
 
-  [[nodiscard]] const std::vector<fs::path>& written() const { return written_; }
+  core::Status finish(std::vector<fs::path>& written) const {
+    for (std::uint32_t rank = 0; rank < parts_.size(); ++rank) {
+      const fs::path path = path_of(rank);
+      std::error_code error;
+      fs::rename(parts_[rank]->path(), path, error);
+      if (error) {
+        return core::Error{fmt::format("cannot write '{}': {}", path.string(), error.message())};
+      }
+      written.push_back(path);
+    }
+    return {};
+  }
 
  private:
+  [[nodiscard]] fs::path path_of(std::uint32_t rank) const {
+    return folder_ / fmt::format("rank_{}.goal", rank);
+  }
+
   const fs::path& folder_;
   model::RankSink* whole_;
-  std::uint32_t rank_ = 0;
-  std::vector<fs::path> written_;
+  std::vector<std::unique_ptr<core::TemporaryFile>> parts_;  // by rank
 };
 
 using Ranks = std::function<core::Status(model::RankSink&)>;
@@ -63,8 +83,7 @@ core::Status write_schedule(const FilesRequest& request,
   const auto with_parts = [&](model::RankSink* whole) -> core::Status {
     PartsSink parts(request.output, whole);
     ASSAY_TRY(ranks(parts));
-    written.insert(written.end(), parts.written().begin(), parts.written().end());
-    return {};
+    return parts.finish(written);
   };
   if (request.text_files == TextFiles::kParts) return with_parts(nullptr);
   ASSAY_TRY(model::write_goal_text_file(
@@ -93,17 +112,10 @@ core::Result<Generated> generate_v2(const FilesRequest& request,
 
 Table schedule_table(const Generated& generated, const FilesRequest& request) {
   const model::TagLayout& tags = generated.notes.tags;
+  const bool labelled = tags.label_width > 0;
   std::string layout = fmt::format("{} {} for the number", tags.id_width,
                                    tags.name == "decimal" ? "digits" : "bits");
-  if (tags.label_width > 0) {
-    layout += fmt::format(", {} for the label (", tags.label_width);
-    for (std::size_t i = 0; i < tags.label_fields.size(); ++i) {
-      layout += (i > 0 ? ", " : "") + tags.label_fields[i];
-    }
-    layout += ")";
-  } else {
-    layout += ", no label";
-  }
+  layout += labelled ? fmt::format(", {} for the label", tags.label_width) : ", no label";
   Table table{.name = "schedule",
               .title = "What was made",
               .columns = {{.name = "what"}, {.name = "value"}}};
@@ -116,6 +128,7 @@ Table schedule_table(const Generated& generated, const FilesRequest& request) {
     add("messages, each with its receive", fmt::format("{}", generated.num_messages));
   }
   add("tags", layout);
+  if (labelled) add("label", fmt::format("{}", fmt::join(tags.label_fields, ", ")));
   add("costs", request.costs.source);
   return table;
 }

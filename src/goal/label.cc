@@ -55,10 +55,13 @@ class Parser {
   }
 
  private:
+  static constexpr std::size_t kShownCharacters = 200;
+
   using Part = core::Result<LabelFunction> (Parser::*)();
 
-  // A nesting that no label needs, and that the stack bears.
+  // What no label needs, and the stack bears: each is a call within a call.
   static constexpr int kDeepest = 100;
+  static constexpr int kMostOperators = 1000;
 
   char peek() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0)
@@ -68,14 +71,17 @@ class Parser {
 
   core::Error wrong(std::string_view expected) {
     peek();
-    return core::Error{fmt::format("label '{}': expected {} at character {}, not '{}'", text_,
-                                   expected, at_ + 1, text_.substr(at_, 10))};
+    const std::string_view found = text_.substr(at_, 10);
+    return core::Error{fmt::format("label '{}': expected {} at character {}, not {}",
+                                   text_.substr(0, kShownCharacters), expected, at_ + 1,
+                                   found.empty() ? "the end" : fmt::format("'{}'", found))};
   }
 
   core::Result<LabelFunction> chain(std::string_view signs, Part part) {
     LabelFunction value = ASSAY_TRY((this->*part)());
     for (char sign = peek(); sign != '\0' && signs.find(sign) != std::string_view::npos;
          sign = peek()) {
+      if (++operators_ > kMostOperators) return wrong("fewer operators");
       ++at_;
       value = combine(sign, std::move(value), ASSAY_TRY((this->*part)()));
     }
@@ -88,14 +94,29 @@ class Parser {
     const char next = peek();
     if (next == '(') return parenthesis();
     if (std::isdigit(static_cast<unsigned char>(next)) != 0) return number();
+    const std::string_view word = this->word();
     for (const auto& [name, member] : kFields) {
-      const std::string_view rest = text_.substr(at_);
-      if (rest.substr(0, name.size()) != name) continue;
-      const std::string_view after = rest.substr(name.size(), 1);
-      if (!after.empty() && std::isalnum(static_cast<unsigned char>(after[0])) != 0) continue;
-      at_ += name.size();
+      if (name != word) continue;
+      at_ += word.size();
       return LabelFunction([field = member](const LabelInput& input) { return input.*field; });
     }
+    for (const LabelSpec* spec : core::Registry<LabelSpec>::all()) {
+      if (spec->name != word) continue;
+      at_ += word.size();
+      return LabelFunction(spec->label);
+    }
+    return no_factor();
+  }
+
+  [[nodiscard]] std::string_view word() const {
+    std::size_t end = at_;
+    while (end < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[end])) != 0 || text_[end] == '_'))
+      ++end;
+    return text_.substr(at_, end - at_);
+  }
+
+  core::Error no_factor() {
     std::string names;
     for (const Field& field : kFields)
       names += fmt::format(" {}", field.first);
@@ -127,14 +148,12 @@ class Parser {
   std::string_view text_;
   std::size_t at_ = 0;
   int depth_ = 0;
+  int operators_ = 0;
 };
 
 }  // namespace
 
 core::Result<LabelFunction> label_function(std::string_view text) {
-  for (const LabelSpec* spec : core::Registry<LabelSpec>::all()) {
-    if (text == spec->name) return LabelFunction(spec->label);
-  }
   return Parser(text).parse();
 }
 

@@ -8,9 +8,9 @@
 //   const LabelSpec kBySize{.name = "megabytes", .description = "…", .label = by_size};
 //   ASSAY_REGISTER(LabelSpec, kBySize);
 //
-// and name it with `assay goal generate --label megabytes`. Without C++, --label takes an
-// expression such as "parallelism + 100 * (sequence % 1000)": whole numbers, the names below,
-// + - * / % and parentheses.
+// and name it with `assay goal generate --label megabytes`; src/goal/labels/pair.cc is one. Without
+// C++, --label takes an expression such as "parallelism + 100 * (sequence % 1000)": whole numbers,
+// the names below and those of labels in C++, + - * / % and parentheses.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,8 @@ struct LabelSpec {
   std::uint64_t (*label)(const LabelInput& input);
 };
 
-// A registered label's name or an expression. The error points at what is wrong in it.
+// An expression. Numbers are of 64 bits and wrap around; dividing by 0 gives 0. The error points at
+// what is wrong.
 core::Result<LabelFunction> label_function(std::string_view text);
 
 }  // namespace assay::goal

@@ -1,6 +1,9 @@
 #include "goal/parallelism.h"
 
 #include <array>
+#include <map>
+#include <set>
+#include <utility>
 
 namespace assay::goal {
 namespace {
@@ -18,17 +21,19 @@ void find_all_to_alls(const Resolved& resolved,
                       std::vector<Parallelism>& found) {
   for (const Launch& launch : gpu.launches) {
     const std::size_t end = launch.first_call + launch.num_calls;
-    std::size_t sends = 0;
+    // By communicator, as source and destination: several messages of a pair count once.
+    std::map<std::uint32_t, std::set<std::pair<std::int32_t, std::int32_t>>> pairs;
     for (std::size_t i = launch.first_call; i < end; ++i) {
       const Exchange& exchange = resolved.exchanges[gpu.calls[i].exchange];
-      if (exchange.function == NcclFunction::kSendRecv) ++sends;
+      if (exchange.source == exchange.destination) continue;  // a collective, or a copy
+      pairs[exchange.communicator].emplace(exchange.source, exchange.destination);
     }
     for (std::size_t i = launch.first_call; i < end; ++i) {
       const Exchange& exchange = resolved.exchanges[gpu.calls[i].exchange];
       if (exchange.function != NcclFunction::kSendRecv) continue;
       const std::size_t ranks = resolved.job->communicators[exchange.communicator].gpus.size();
-      // A send and a receive for each other rank; those to itself may be among them.
-      if (ranks > 2 && sends >= 2 * (ranks - 1)) {
+      // A send and a receive for each other rank.
+      if (ranks > 2 && pairs[exchange.communicator].size() == 2 * (ranks - 1)) {
         found[gpu.calls[i].exchange] = Parallelism::kExpert;
       }
     }

@@ -186,9 +186,13 @@ class Resolver {
                        std::max(operation.num_channels, operation.num_parts));
   }
 
+  std::int32_t communicator_size(const Exchange& exchange) const {
+    return static_cast<std::int32_t>(job_.communicators[exchange.communicator].gpus.size());
+  }
+
   std::uint32_t expected_members(const Exchange& exchange) const {
     if (exchange.function == NcclFunction::kSendRecv) return 2;
-    return static_cast<std::uint32_t>(job_.communicators[exchange.communicator].gpus.size());
+    return static_cast<std::uint32_t>(communicator_size(exchange));
   }
 
   core::Status leave_out_misfits() {
@@ -217,6 +221,9 @@ class Resolver {
       reason = "an operation was not recorded once on each of its ranks";
       example = fmt::format("{}: seen {} times, {} ranks", describe(exchange.gpu, operation),
                             members_[i].seen, expected_members(exchange));
+    } else if (operation.root >= communicator_size(exchange)) {
+      reason = "an operation with a root that is no rank of its communicator";
+      example = fmt::format("{}: root {}", describe(exchange.gpu, operation), operation.root);
     } else if (find_lowering(operation.function, operation.algorithm) == nullptr &&
                expected_members(exchange) > 1) {
       reason = "an algorithm that has no lowering";

@@ -6,6 +6,7 @@
 #include "cli/trace_options.h"
 #include "cli/version.h"
 #include "goal/generate_files.h"
+#include "goal/label.h"
 
 namespace assay::cli {
 namespace {
@@ -44,11 +45,9 @@ class GoalGenerate final : public Command {
       return core::Error{"--costs and NPKit summaries (-s, -l) exclude each other"};
     }
     if (auto choice = cost_choice(cost_choice_, seed_); !choice.ok()) return choice.error();
+    ASSAY_TRY(check_tags());
     if (request_.compat == goal::Compat::kV2 && (npkit_simple_.empty() || npkit_ll_.empty())) {
       return core::Error{"--compat v2 needs NPKit's summaries: -s and -l"};
-    }
-    if (request_.generate.expand.intra_latency_ns < 0) {
-      return core::Error{"--intra-latency must not be negative"};
     }
     return {};
   }
@@ -77,17 +76,31 @@ class GoalGenerate final : public Command {
   }
 
  private:
+  core::Status check_tags() const {
+    const goal::TagOptions& tags = request_.generate.tags;
+    if (tags.layout != "auto" && tags.layout != "none") {
+      ASSAY_TRY(goal::read_tag_widths(tags.layout));
+    }
+    if (tags.label.empty()) return {};
+    ASSAY_TRY(goal::label_function(tags.label));
+    if (tags.layout == "none") return core::Error{"--tag-layout none leaves no room for --label"};
+    if (request_.compat == goal::Compat::kV2) {
+      return core::Error{"--compat v2 has labels of its own: leave out --label"};
+    }
+    return {};
+  }
+
   void add_input_options(CLI::App& app) {
-    app.add_option("-i,--trace_dir,--input", request_.input,
+    app.add_option("-i,--input,--trace_dir", request_.input,
                    "the recording: a folder with SQLite exports of Nsight Systems, recordings of "
                    "'assay record', or PyTorch profiler traces with NCCL logs; or one such file")
         ->type_name("DIR")
         ->required();
-    app.add_option("-o,--output_dir,--output", request_.output,
+    app.add_option("-o,--output,--output_dir", request_.output,
                    "the folder to write the schedule into; made when missing")
         ->type_name("DIR")
         ->required();
-    app.add_option("--nccl_log,--nccl-log", request_.input_options.nccl_logs,
+    app.add_option("--nccl-log,--nccl_log", request_.input_options.nccl_logs,
                    "NCCL's logs (NCCL_DEBUG=INFO), for rings and trees that the recording lacks")
         ->type_name("FILE")
         ->default_str("those beside the recording");
@@ -107,7 +120,7 @@ class GoalGenerate final : public Command {
                    "one data-parallel replica of several, each on nodes of its own")
         ->type_name("N")
         ->default_str("1")
-        ->check(positive_number_problem);
+        ->check(whole_number_problem);
     app.add_option("--replica-communicator", request_.scale.communicator,
                    "the communicator that synchronises replicas, by its name in the summary")
         ->type_name("NAME")
@@ -116,11 +129,11 @@ class GoalGenerate final : public Command {
 
   void add_cost_options(CLI::App& app) {
     const char* group = "Costs of a slice's copy or reduction";
-    app.add_option("-s,--npkit_data_simple,--npkit-simple", npkit_simple_,
+    app.add_option("-s,--npkit-simple,--npkit_data_simple", npkit_simple_,
                    "NPKit summary of protocol Simple")
         ->type_name("FILE")
         ->group(group);
-    app.add_option("-l,--npkit_data_ll,--npkit-ll", npkit_ll_,
+    app.add_option("-l,--npkit-ll,--npkit_data_ll", npkit_ll_,
                    "NPKit summary of protocol LL; LL128 takes it, too")
         ->type_name("FILE")
         ->group(group);
@@ -174,6 +187,7 @@ class GoalGenerate final : public Command {
                    "of --intra-node calc, in ns a transfer")
         ->type_name("NS")
         ->default_str("0")
+        ->check(not_negative_problem)
         ->group(group);
   }
 
@@ -189,7 +203,7 @@ class GoalGenerate final : public Command {
     app.add_option("--label", request_.generate.tags.label,
                    "what the tags carry: an expression of parallelism (Other 0, PP 1, DP 2, EP 3), "
                    "communicator, operation, sequence, bytes, root, source, destination, ranks and "
-                   "whole numbers with + - * / % ( ); or a label written in C++")
+                   "whole numbers with + - * / % ( ); the label 'pair', or others written in C++")
         ->type_name("EXPRESSION")
         ->default_str("a number for each operation, explained in the notes")
         ->group(group);
@@ -202,19 +216,19 @@ class GoalGenerate final : public Command {
     add_choice(app, "--format", request_.format, formats,
                "text, or the binary form that simulators read")
         ->group(group);
-    app.add_flag("-p,--parallel_generation,--parallel", parallel_,
+    app.add_flag("-p,--parallel,--parallel_generation", parallel_,
                  "work on several ranks at once; text then goes to one file a rank unless -c or "
                  "-r is given")
         ->group(group);
     app.add_flag("-c,--concatenate", concatenate_, "with -p: write the whole text, too")
         ->group(group);
-    app.add_flag("-r,--delete_parts,--delete-parts", only_whole_,
+    app.add_flag("-r,--delete-parts,--delete_parts", only_whole_,
                  "with -p: write the whole text only")
         ->group(group);
-    app.add_option("-w,--n_workers,--workers", workers_, "ranks at once, with -p")
+    app.add_option("-w,--workers,--n_workers", workers_, "ranks at once, with -p")
         ->type_name("N")
         ->default_str("one a processor")
-        ->check(positive_number_problem)
+        ->check(whole_number_problem)
         ->group(group);
     app.add_option("--write_buffer_size", unused_buffer_size_,
                    "accepted for scripts of the public generator, and without effect: text is "

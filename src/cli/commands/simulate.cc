@@ -30,14 +30,6 @@ using simulate::LogGops;
 constexpr std::size_t kSlowestRanks = 10;
 constexpr std::size_t kExamples = 10;
 
-std::string parameter_problem(const std::string& text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec == std::errc() && parsed.ptr == end && number >= 0) return "";
-  return fmt::format("'{}' is not a number of at least 0", text);
-}
-
 std::string rank_list_problem(const std::string& list) {
   for (const std::string& part : split(list, ',')) {
     std::uint32_t number = 0;
@@ -92,7 +84,7 @@ class LinkOptions {
     app.add_option_function<std::string>(name, assign, help)
         ->type_name("NUMBER")
         ->default_str(inter ? fmt::format("{}", defaults.*field) : "as between nodes")
-        ->check(parameter_problem)
+        ->check(not_negative_problem)
         ->group(group);
   }
 

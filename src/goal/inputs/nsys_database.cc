@@ -46,7 +46,24 @@ core::Result<SqliteFile> SqliteFile::open(const std::filesystem::path& path) {
                       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   file.database_.reset(database);
   if (code != SQLITE_OK) return file.error();
+  ASSAY_TRY(file.check_size(path));
   return file;
+}
+
+core::Status SqliteFile::check_size(const std::filesystem::path& path) const {
+  std::error_code unknown;
+  const auto size = std::filesystem::file_size(path, unknown);
+  const std::int64_t pages = ASSAY_TRY(number("PRAGMA page_count"));
+  const std::int64_t page_bytes = ASSAY_TRY(number("PRAGMA page_size"));
+  if (unknown || size >= static_cast<std::uint64_t>(pages * page_bytes)) return {};
+  return core::Error{fmt::format("{}: {} (it has {} bytes of {})", name_, advice(SQLITE_CORRUPT),
+                                 size, pages * page_bytes)};
+}
+
+core::Result<std::int64_t> SqliteFile::number(const std::string& sql) const {
+  std::int64_t value = 0;
+  ASSAY_TRY(query(sql, [&](const SqliteRow& row) { value = row.integer(0); }));
+  return value;
 }
 
 core::Error SqliteFile::error() const {

@@ -70,6 +70,9 @@ class SqliteFile {
 
   [[nodiscard]] core::Result<Statement> prepare(const std::string& sql) const;
   [[nodiscard]] core::Error error() const;
+  // SQLite takes what is missing of the last page for zeros.
+  [[nodiscard]] core::Status check_size(const std::filesystem::path& path) const;
+  [[nodiscard]] core::Result<std::int64_t> number(const std::string& sql) const;
 
   std::string name_;
   std::unique_ptr<sqlite3, Close> database_;

@@ -1,0 +1,228 @@
+#include "goal/expand.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "goal/test_job_test_util.h"
+#include "model/schedule_writer.h"
+
+namespace assay::goal {
+namespace {
+
+using model::Job;
+using model::NcclAlgorithm;
+using model::NcclFunction;
+using model::NcclProtocol;
+using model::Operation;
+using model::OpKind;
+using model::ScheduleOp;
+
+Operation ring_ll(std::uint64_t bytes, std::uint32_t channels = 1) {
+  return test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kRing, NcclProtocol::kLl, bytes,
+                         channels);
+}
+
+struct Expanded {
+  std::unique_ptr<const Job> job;  // which `resolved` refers to
+  std::vector<model::RankImage> images;
+  std::vector<std::vector<ScheduleOp>> ops;
+  model::Warnings warnings;
+  Resolved resolved;
+};
+
+Expanded expand(const Job& of, const ExpandOptions& options = {}) {
+  Expanded made;
+  made.job = std::make_unique<const Job>(of);
+  const Job& job = *made.job;
+  auto resolved = resolve(job, Misfits::kFail);
+  EXPECT_TRUE(resolved.ok()) << resolved.error().message;
+  made.resolved = std::move(resolved).value();
+  const auto tags = plan_tags(made.resolved, find_parallelism(made.resolved), {});
+  EXPECT_TRUE(tags.ok()) << tags.error().message;
+  Costs costs = costs_from_lines(default_costs(), "");
+  costs.launch_ns = 0;
+  const Expander expander(made.resolved, tags.value(), costs, options);
+  for (std::uint32_t gpu = 0; gpu < job.gpus.size(); ++gpu) {
+    model::RankBuilder builder;
+    expander.expand(gpu, builder, made.warnings);
+    made.images.push_back(builder.finish());
+    const auto view = model::view_rank(made.images.back().bytes, gpu);
+    EXPECT_TRUE(view.ok());
+    made.ops.emplace_back(view.value().ops.begin(), view.value().ops.end());
+  }
+  return made;
+}
+
+// Everything at once, so that the counts have something to get wrong.
+Job busy_job() {
+  Job job = make_test_job({4, 2});
+  for (const NcclProtocol protocol :
+       {NcclProtocol::kSimple, NcclProtocol::kLl, NcclProtocol::kLl128}) {
+    add_collective(job, test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kRing, protocol,
+                                        3'000'000, 3));
+    add_collective(
+        job, test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kTree, protocol, 500'000, 2));
+    add_collective(job, test_collective(NcclFunction::kReduceScatter, NcclAlgorithm::kRing,
+                                        protocol, 70'000, 2));
+  }
+  for (int i = 0; i < 3; ++i) {
+    Operation send = test_collective(NcclFunction::kSend, NcclAlgorithm::kNone, NcclProtocol::kNone,
+                                     1'000'000, 2);
+    send.peer = 3;
+    add_operation(job.gpus[0], send);
+    send.function = NcclFunction::kRecv;
+    send.peer = 0;
+    add_operation(job.gpus[3], send);
+  }
+  return job;
+}
+
+TEST(Messages, AreAsManyAsTheExpansionMakes) {
+  const Expanded made = expand(busy_job());
+  for (std::uint32_t gpu = 0; gpu < 4; ++gpu) {
+    std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> counted;
+    MessageCounter counter(made.resolved, gpu);
+    for (const Call& call : made.resolved.gpus[gpu].calls) {
+      for (const PeerMessages& messages : counter.count(call)) {
+        counted[messages.peer].first += messages.sends;
+        counted[messages.peer].second += messages.receives;
+      }
+    }
+    std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> emitted;
+    for (const ScheduleOp& op : made.ops[gpu]) {
+      if (op.kind == OpKind::kSend) ++emitted[op.peer].first;
+      if (op.kind == OpKind::kReceive) ++emitted[op.peer].second;
+    }
+    EXPECT_EQ(counted, emitted) << "GPU " << gpu;
+    EXPECT_FALSE(emitted.empty());
+  }
+}
+
+TEST(Expand, SharesCpusWhenStreamsHaveMoreChannelsThanThereAre) {
+  Job job = make_test_job({2, 2});
+  constexpr std::uint32_t kStreams = 40;
+  for (model::JobGpu& gpu : job.gpus) {
+    gpu.streams.assign(kStreams, "s");
+    for (std::uint32_t stream = 0; stream < kStreams; ++stream)
+      add_operation(gpu, ring_ll(1 << 20, 8)).stream = stream;
+  }
+  for (const IntraNode mode : {IntraNode::kMessages, IntraNode::kCalc}) {
+    const Expanded made = expand(job, {.intra_node = mode});
+    ASSERT_EQ(made.warnings.all().size(), 1U);
+    EXPECT_EQ(made.warnings.all()[0].reason, "more channels of streams than a schedule has CPUs");
+    EXPECT_EQ(made.warnings.all()[0].count, 2);
+    // The link's CPU is behind those of the channels.
+    EXPECT_EQ(made.images[0].max_cpu, mode == IntraNode::kCalc ? 254U : 253U);
+  }
+}
+
+TEST(Expand, MakesCalculationsOfTransfersWithinNodes) {
+  Job job = make_test_job({2, 2});
+  Operation send =
+      test_collective(NcclFunction::kSend, NcclAlgorithm::kNone, NcclProtocol::kSimple, 300'000, 1);
+  send.peer = 1;
+  add_operation(job.gpus[0], send);
+  send.function = NcclFunction::kRecv;
+  send.peer = 0;
+  add_operation(job.gpus[1], send);
+  const Expanded made = expand(
+      job, {.intra_node = IntraNode::kCalc, .intra_latency_ns = 1000, .intra_bytes_per_ns = 100});
+  const auto& ops = made.ops[1];
+  const auto receive = std::find_if(
+      ops.begin(), ops.end(), [](const ScheduleOp& op) { return op.kind == OpKind::kReceive; });
+  ASSERT_NE(receive, ops.end());
+  EXPECT_EQ(std::uint64_t{receive->size}, 0U);
+  const ScheduleOp& transfer = *(receive + 1);
+  EXPECT_EQ(transfer.kind, OpKind::kCalc);
+  EXPECT_EQ(std::uint64_t{transfer.size}, 4000U);
+  EXPECT_EQ(+transfer.cpu, made.images[1].max_cpu);
+  for (const ScheduleOp& op : made.ops[0]) {
+    if (op.kind == OpKind::kSend) {
+      EXPECT_EQ(std::uint64_t{op.size}, 0U);
+    }
+  }
+}
+
+TEST(Expand, BetweenNodesCalcsChangeNothing) {
+  Job job = make_test_job({2, 1});
+  add_collective(job, ring_ll(4096));
+  const Expanded messages = expand(job);
+  const Expanded calcs = expand(job, {.intra_node = IntraNode::kCalc});
+  EXPECT_EQ(messages.images[0].bytes, calcs.images[0].bytes);
+}
+
+TEST(Expand, MessagesWithinNodesHaveTheirOwnNic) {
+  Job job = make_test_job({4, 2});
+  add_collective(job, ring_ll(4096));
+  const Expanded made = expand(job);
+  for (std::uint32_t gpu = 0; gpu < 4; ++gpu) {
+    for (const ScheduleOp& op : made.ops[gpu]) {
+      if (op.kind != OpKind::kCalc) {
+        EXPECT_EQ(+op.nic, op.peer / 2 == gpu / 2 ? 1 : 0);
+      }
+    }
+  }
+}
+
+// Two streams, the second right behind the first, on every GPU.
+Job two_streams() {
+  Job job = make_test_job({2, 2});
+  add_collective(job, ring_ll(64));
+  add_collective(job, ring_ll(64));
+  for (model::JobGpu& gpu : job.gpus)
+    gpu.operations[1].stream = 1;
+  return job;
+}
+
+std::size_t num_roots(const model::RankImage& image) {
+  return model::view_rank(image.bytes, 0).value().roots.size();
+}
+
+TEST(Expand, MergesStreamsThatNeverOverlap) {
+  const Expanded apart = expand(two_streams());
+  EXPECT_EQ(num_roots(apart.images[0]), 2U);
+  const Expanded merged = expand(two_streams(), {.streams = Streams::kMergedWhenDisjoint});
+  EXPECT_EQ(num_roots(merged.images[0]), 1U);
+}
+
+TEST(Expand, KeepsStreamsApartWhenTheyOverlapOnOneGpu) {
+  Job job = two_streams();
+  job.gpus[1].operations[1].start_ns = job.gpus[1].operations[0].end_ns - 1;
+  const Expanded made = expand(job, {.streams = Streams::kMergedWhenDisjoint});
+  EXPECT_EQ(num_roots(made.images[0]), 2U);
+  EXPECT_EQ(num_roots(made.images[1]), 2U);
+}
+
+TEST(Expand, CountsGapsThatAreNegative) {
+  Job job = make_test_job({2, 2});
+  add_collective(job, ring_ll(64));
+  add_collective(job, ring_ll(64));
+  job.gpus[0].operations[1].start_ns = job.gpus[0].operations[0].end_ns - 10;
+  const Expanded made = expand(job);
+  ASSERT_EQ(made.warnings.all().size(), 1U);
+  EXPECT_EQ(made.warnings.all()[0].reason, "operations of a stream overlap in time");
+  EXPECT_EQ(made.warnings.all()[0].count, 1);
+}
+
+// Clocks count from 1970 or so: a GPU without operations must not make them start there.
+TEST(Expand, IdleGpusSayNothingAboutTheClock) {
+  constexpr std::int64_t kLate = 1'700'000'000'000'000'000;
+  Job job = make_test_job({3, 3});
+  job.communicators[0].gpus = {0, 1};
+  for (const std::size_t gpu : {0, 1}) {
+    Operation& added = add_operation(job.gpus[gpu], ring_ll(64));
+    added.start_ns += kLate + static_cast<std::int64_t>(gpu);
+    added.end_ns += kLate;
+  }
+  const Expanded made = expand(job);
+  EXPECT_EQ(std::uint64_t{made.ops[0][0].size}, 0U);
+  EXPECT_EQ(std::uint64_t{made.ops[1][0].size}, 1U);
+  EXPECT_TRUE(made.ops[2].empty());
+}
+
+}  // namespace
+}  // namespace assay::goal
