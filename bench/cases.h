@@ -29,6 +29,9 @@ std::vector<Case> command_cases();
 // Parts of them, and what they could at best be: the same bytes only read, only scanned.
 std::vector<Case> part_cases();
 
+// Schedules of recorded runs: making, checking, converting and simulating them.
+std::vector<Case> goal_cases();
+
 // GOAL schedules, made in memory; making them does not count.
 std::vector<Case> simulate_cases();
 

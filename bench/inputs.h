@@ -1,4 +1,4 @@
-// The traces that the benchmarks read, made when first asked for, in a temporary folder that goes
+// The files that the benchmarks read, made when first asked for, in a temporary folder that goes
 // away with this object.
 #pragma once
 
@@ -30,8 +30,10 @@ class Inputs {
   // A folder to write to.
   core::Result<std::filesystem::path> scratch();
 
- private:
+  // The folder of all of them.
   core::Result<std::filesystem::path> folder();
+
+ private:
   core::Result<std::filesystem::path> make_trace(const std::string& name, int size_mb);
   core::Result<std::filesystem::path> make_ranks(const std::string& name,
                                                  const std::string& sample,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "core/interrupt.h"
 #include "core/parallel.h"
@@ -67,7 +68,7 @@ core::Status expand_all(const Expander& expander,
     core::parallel_for(count, wanted, [&](std::size_t i) {
       batch[i].spans = expander.expand(static_cast<std::uint32_t>(first + i), batch[i].builder,
                                        batch[i].warnings);
-      batch[i].image = batch[i].builder.finish();
+      batch[i].image = batch[i].builder.finish(std::move(batch[i].image));
     });
     for (std::size_t i = 0; i < count; ++i) {
       ASSAY_TRY(sink.append(batch[i].image));

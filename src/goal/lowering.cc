@@ -28,7 +28,8 @@ void Primitives::add(Peers from, Peers to, Work work, std::uint64_t count) {
 }
 
 const LoweringSpec* find_lowering(model::NcclFunction function, model::NcclAlgorithm algorithm) {
-  for (const LoweringSpec* spec : core::Registry<LoweringSpec>::all()) {
+  static const std::vector<const LoweringSpec*> specs = core::Registry<LoweringSpec>::all();
+  for (const LoweringSpec* spec : specs) {
     const bool any = spec->algorithm == model::NcclAlgorithm::kNone;
     if (spec->function == function && (any || spec->algorithm == algorithm)) return spec;
   }

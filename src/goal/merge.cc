@@ -178,12 +178,14 @@ void Merge::count_ambiguous() {
 
 core::Status Merge::write(model::RankSink& ranks) const {
   RankBuilder builder;
+  model::RankImage image;
   for (const std::vector<Part>& parts : parts_) {
     for (const Part& part : parts) {
       append(jobs_[part.job].schedule.ranks()[part.rank], placed_[part.job], part.first_cpu,
              builder);
     }
-    ASSAY_TRY(ranks.append(builder.finish()));
+    image = builder.finish(std::move(image));
+    ASSAY_TRY(ranks.append(image));
   }
   return {};
 }

@@ -21,7 +21,7 @@ class RankParser {
 
   bool parse(std::uint32_t rank) { return parse_head(rank) && parse_statements() && finish_rank(); }
 
-  RankImage finish() { return builder_.finish(); }
+  RankImage finish(RankImage spent) { return builder_.finish(std::move(spent)); }
 
  private:
   bool parse_head(std::uint32_t rank);
@@ -246,9 +246,11 @@ core::Status GoalText::read(RankSink& ranks) {
   GoalScanner scanner(text());
   scanner.go_to(head_bytes_);
   RankParser parser(scanner, num_ranks_);
+  RankImage image;
   for (std::uint32_t rank = 0; rank < num_ranks_; ++rank) {
     if (!parser.parse(rank)) return scanner.error(name_);
-    ASSAY_TRY(ranks.append(parser.finish()));
+    image = parser.finish(std::move(image));
+    ASSAY_TRY(ranks.append(image));
     if (file_) file_->forget(scanner.offset());
   }
   const bool good =

@@ -76,12 +76,13 @@ void RankBuilder::place_dependents(PackedIndex* dependents) {
   place(start_, [](const ScheduleOp& op) { return op.first_start_dependent; });
 }
 
-RankImage RankBuilder::finish() {
+RankImage RankBuilder::finish(RankImage spent) {
   count_edges();
   number_dependents();
   const auto roots = static_cast<std::uint32_t>(std::count_if(
       ops_.begin(), ops_.end(), [](const ScheduleOp& op) { return op.dependencies == 0; }));
   const std::size_t edges = finish_.size() + start_.size();
+  image_.bytes = std::move(spent.bytes);
   image_.bytes.resize((2 + roots + edges) * sizeof(PackedIndex) + ops_.size() * sizeof(ScheduleOp));
 
   auto* index = reinterpret_cast<PackedIndex*>(image_.bytes.data());

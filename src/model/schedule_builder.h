@@ -32,7 +32,9 @@ class RankBuilder {
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(ops_.size()); }
 
   // The rank's bytes; the builder is empty afterwards and keeps its memory for the next rank.
-  RankImage finish();
+  // `spent`, an image that is done with, gives its memory: fresh memory for each rank would cost
+  // more than filling it.
+  RankImage finish(RankImage spent = {});
 
  private:
   struct Edge {

@@ -46,7 +46,7 @@ void write_gpu(const model::Job& job,
   compat_v2::RankWriter writer(job, gpu, costs, options, written.graph);
   written.status = writer.write(plan, written.warnings);
   written.num_ops = written.graph.size();
-  written.image = written.graph.finish();
+  written.image = written.graph.finish(std::move(written.image));
 }
 
 Generated describe(const model::Job& job, const CompatOptions& options) {
