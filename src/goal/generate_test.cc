@@ -277,7 +277,7 @@ TEST(Generate, AutomaticTagsDropFieldsBeforeTheyOverflow) {
 TEST(Generate, ReceivesWaitForTheirBuffers) {
   Job job = make_test_job({2, 1});
   Operation send = test_collective(NcclFunction::kSend, NcclAlgorithm::kNone, NcclProtocol::kSimple,
-                                   20 * (64 << 10), 1);
+                                   20 * (128 << 10), 1);
   send.peer = 1;
   add_operation(job.gpus[0], send);
   send.function = NcclFunction::kRecv;
@@ -285,7 +285,7 @@ TEST(Generate, ReceivesWaitForTheirBuffers) {
   add_operation(job.gpus[1], send);
   const auto made = make(job);
   ASSERT_TRUE(made.ok());
-  // 1.25 MiB between nodes go in chunks of 64 KiB: 20 receives, each behind the work 8 before.
+  // 2.5 MiB between nodes go in chunks of 128 KiB: 20 receives, each behind the work 8 before.
   const model::RankView& rank = made.value().schedule.ranks()[1];
   std::vector<std::uint32_t> receives;
   for (std::uint32_t i = 0; i < rank.ops.size(); ++i) {
