@@ -274,6 +274,21 @@ TEST(Generate, AutomaticTagsDropFieldsBeforeTheyOverflow) {
   EXPECT_EQ(plan.value().layout.label_width, 1U);
 }
 
+TEST(Generate, NamesWhatIsNotSupported) {
+  Job job = make_test_job({2, 1});
+  for (auto& gpu : job.gpus) {
+    add_operation(gpu, test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kNvls,
+                                       NcclProtocol::kSimple, 4096, 1));
+  }
+  const auto made = make(job);
+  ASSERT_FALSE(made.ok());
+  EXPECT_NE(made.error().message.find("NVLS"), std::string::npos) << made.error().message;
+  const auto strict = resolve(job, Misfits::kFail);
+  ASSERT_FALSE(strict.ok());
+  EXPECT_EQ(strict.error().message.find("AllReduce with algorithm NVLS is not supported: "), 0U)
+      << strict.error().message;
+}
+
 TEST(Generate, ReceivesWaitForTheirBuffers) {
   Job job = make_test_job({2, 1});
   Operation send = test_collective(NcclFunction::kSend, NcclAlgorithm::kNone, NcclProtocol::kSimple,

@@ -1,5 +1,7 @@
 #include "goal/lowering/pat.h"
 
+#include "core/check.h"
+
 namespace assay::goal {
 namespace {
 
@@ -42,6 +44,7 @@ PatPlan plan_pat(const ChannelTask& task) {
     join();
   // First the roots of the trees that go together, …
   for (std::uint64_t distance = trees / 2 * stride; distance >= stride; distance /= 2) {
+    ASSAY_CHECK(distance > 0, "PAT joins at most half of the trees");
     const std::uint64_t parts = (num_ranks + distance - 1) / (2 * distance);
     plan.steps.push_back({static_cast<std::int32_t>(distance), parts});
   }
