@@ -71,7 +71,8 @@ std::uint64_t shrink_ll128_tree(std::uint64_t chunk, std::uint64_t bytes, const 
   const double ranks_per_node = static_cast<double>(from.num_ranks) / from.num_nodes;
   const double steps = 1 + std::floor(std::log2(from.num_nodes)) + 0.1 * ranks_per_node;
   const auto too_few = [&](double factor) {
-    return static_cast<double>(bytes / chunk) < steps * factor / ranks_per_node;
+    const std::uint64_t chunks = bytes / chunk;  // whole ones, as NCCL counts
+    return static_cast<double>(chunks) < steps * factor / ranks_per_node;
   };
   while (too_few(64) && chunk > 131072)
     chunk /= 2;

@@ -10,8 +10,6 @@
 namespace assay::goal {
 namespace {
 
-using model::Place;
-
 // Lanes of a channel, as many as any lowering uses.
 constexpr std::size_t kLanes = 2;
 constexpr std::size_t kMostSlots = 8;

@@ -182,17 +182,29 @@ std::size_t num_roots(const model::RankImage& image) {
   return model::view_rank(image.bytes, 0).value().roots.size();
 }
 
+ExpandOptions independent(Streams streams) {
+  ExpandOptions options;
+  options.streams = streams;
+  options.stream_order = StreamOrder::kIndependent;
+  return options;
+}
+
+TEST(Expand, LaunchesFollowWhatHadEndedInAnyStream) {
+  const Expanded observed = expand(two_streams());
+  EXPECT_EQ(num_roots(observed.images[0]), 1U);
+}
+
 TEST(Expand, MergesStreamsThatNeverOverlap) {
-  const Expanded apart = expand(two_streams());
+  const Expanded apart = expand(two_streams(), independent(Streams::kApart));
   EXPECT_EQ(num_roots(apart.images[0]), 2U);
-  const Expanded merged = expand(two_streams(), {.streams = Streams::kMergedWhenDisjoint});
+  const Expanded merged = expand(two_streams(), independent(Streams::kMergedWhenDisjoint));
   EXPECT_EQ(num_roots(merged.images[0]), 1U);
 }
 
 TEST(Expand, KeepsStreamsApartWhenTheyOverlapOnOneGpu) {
   Job job = two_streams();
   job.gpus[1].operations[1].start_ns = job.gpus[1].operations[0].end_ns - 1;
-  const Expanded made = expand(job, {.streams = Streams::kMergedWhenDisjoint});
+  const Expanded made = expand(job, independent(Streams::kMergedWhenDisjoint));
   EXPECT_EQ(num_roots(made.images[0]), 2U);
   EXPECT_EQ(num_roots(made.images[1]), 2U);
 }

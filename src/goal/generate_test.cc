@@ -274,10 +274,25 @@ TEST(Generate, AutomaticTagsDropFieldsBeforeTheyOverflow) {
   EXPECT_EQ(plan.value().layout.label_width, 1U);
 }
 
+TEST(Generate, NamesWhatIsNotSupported) {
+  Job job = make_test_job({2, 1});
+  for (auto& gpu : job.gpus) {
+    add_operation(gpu, test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kNvls,
+                                       NcclProtocol::kSimple, 4096, 1));
+  }
+  const auto made = make(job);
+  ASSERT_FALSE(made.ok());
+  EXPECT_NE(made.error().message.find("NVLS"), std::string::npos) << made.error().message;
+  const auto strict = resolve(job, Misfits::kFail);
+  ASSERT_FALSE(strict.ok());
+  EXPECT_EQ(strict.error().message.find("AllReduce with algorithm NVLS is not supported: "), 0U)
+      << strict.error().message;
+}
+
 TEST(Generate, ReceivesWaitForTheirBuffers) {
   Job job = make_test_job({2, 1});
   Operation send = test_collective(NcclFunction::kSend, NcclAlgorithm::kNone, NcclProtocol::kSimple,
-                                   20 * (64 << 10), 1);
+                                   20 * (128 << 10), 1);
   send.peer = 1;
   add_operation(job.gpus[0], send);
   send.function = NcclFunction::kRecv;
@@ -285,7 +300,7 @@ TEST(Generate, ReceivesWaitForTheirBuffers) {
   add_operation(job.gpus[1], send);
   const auto made = make(job);
   ASSERT_TRUE(made.ok());
-  // 1.25 MiB between nodes go in chunks of 64 KiB: 20 receives, each behind the work 8 before.
+  // 2.5 MiB between nodes go in chunks of 128 KiB: 20 receives, each behind the work 8 before.
   const model::RankView& rank = made.value().schedule.ranks()[1];
   std::vector<std::uint32_t> receives;
   for (std::uint32_t i = 0; i < rank.ops.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "goal/chunking.h"
+#include "goal/lowering/pat.h"
 #include "goal/topology.h"
 
 namespace assay::goal {
@@ -231,6 +232,109 @@ TEST(Chunking, TransfersAsObservedOnHardware) {
   EXPECT_EQ(transfers, 24U);
 }
 
+struct Parts {
+  NcclProtocol protocol = NcclProtocol::kSimple;
+  std::vector<std::uint64_t> counts;
+  std::uint64_t chunk = 0;
+
+  bool operator==(const Parts&) const = default;
+};
+
+// A send in a communicator of 4 ranks of which nothing but the bytes was recorded.
+Parts send_parts(std::uint64_t bytes, std::uint32_t num_nodes, Distance distance) {
+  model::Operation operation;
+  operation.function = NcclFunction::kSend;
+  operation.bytes = bytes;
+  const CutRequest request{.operation = operation,
+                           .parts = {},
+                           .num_ranks = 4,
+                           .num_nodes = num_nodes,
+                           .distance = distance};
+  Parts made;
+  made.protocol = protocol_of(request);
+  for (const model::ChannelPart& part : cut_operation(request).parts) {
+    made.counts.push_back(part.count);
+    made.chunk = part.chunk_count;
+  }
+  return made;
+}
+
+std::vector<std::uint64_t> repeated(std::size_t times, std::uint64_t value) {
+  return std::vector<std::uint64_t>(times, value);
+}
+
+TEST(Chunking, SendsWithinTheOnlyNode) {
+  // LL up to 32 x 16 KiB, over 32 / 4 channels: steps of 64 KiB, half of them flags.
+  EXPECT_EQ(send_parts(524288, 1, Distance::kSameNode),
+            (Parts{NcclProtocol::kLl, repeated(8, 65536), 32768}));
+  // 524289 / 8 rounded up to 4 KiB is 69632; 524289 - 7 x 69632 = 36865.
+  std::vector<std::uint64_t> counts = repeated(7, 69632);
+  counts.push_back(36865);
+  EXPECT_EQ(send_parts(524289, 1, Distance::kSameNode),
+            (Parts{NcclProtocol::kSimple, counts, 524288}));
+  // Parts of more than 32 x 512 KiB double the channels.
+  EXPECT_EQ(send_parts(256 << 20, 1, Distance::kSameNode),
+            (Parts{NcclProtocol::kSimple, repeated(16, 16 << 20), 524288}));
+  // Parts have at least an eighth of a step.
+  EXPECT_EQ(send_parts(8192, 1, Distance::kSameNode),
+            (Parts{NcclProtocol::kLl, repeated(1, 8192), 32768}));
+}
+
+TEST(Chunking, SendsOfACommunicatorOverNodes) {
+  // Steps of 128 KiB, a quarter of it below that and half of it below 8 of them; never LL.
+  EXPECT_EQ(send_parts(1024, 2, Distance::kOtherNode),
+            (Parts{NcclProtocol::kSimple, repeated(1, 1024), 32768}));
+  EXPECT_EQ(send_parts(131072, 2, Distance::kOtherNode),
+            (Parts{NcclProtocol::kSimple, repeated(2, 65536), 65536}));
+  EXPECT_EQ(send_parts(1 << 20, 2, Distance::kOtherNode),
+            (Parts{NcclProtocol::kSimple, repeated(2, 524288), 131072}));
+  // Within a node LL up to 2 x 16 KiB, above it the network's steps.
+  EXPECT_EQ(send_parts(32768, 2, Distance::kSameNode).protocol, NcclProtocol::kLl);
+  EXPECT_EQ(send_parts(131072, 2, Distance::kSameNode),
+            (Parts{NcclProtocol::kSimple, repeated(2, 65536), 131072}));
+}
+
+TEST(Chunking, PatComparesWithTheBytesOfAllRanks) {
+  // 1 MiB of each of 8 ranks. AllGather: 32 x 512 KiB > 8 MiB, 32 x 256 KiB is not; ReduceScatter:
+  // 16 x 512 KiB is not.
+  model::Operation operation = all_gather(1 << 20, 1);
+  operation.algorithm = NcclAlgorithm::kPat;
+  const auto chunk = [&] {
+    return cut_operation({.operation = operation, .parts = {}, .num_ranks = 8})
+        .parts.front()
+        .chunk_count;
+  };
+  EXPECT_EQ(chunk(), 262144U);
+  operation.function = NcclFunction::kReduceScatter;
+  EXPECT_EQ(chunk(), 524288U);
+}
+
+std::vector<std::pair<std::int32_t, std::uint64_t>> pat_steps(std::int32_t num_ranks,
+                                                              std::uint64_t count,
+                                                              std::uint64_t chunk,
+                                                              std::uint64_t message_parts) {
+  ChannelTask task;
+  task.num_ranks = num_ranks;
+  task.count = count;
+  task.chunk_count = chunk;
+  const PatPlan plan = plan_pat(task);
+  EXPECT_EQ(plan.message_parts, message_parts);
+  std::vector<std::pair<std::int32_t, std::uint64_t>> steps;
+  for (const PatStep& step : plan.steps)
+    steps.emplace_back(step.distance, step.parts);
+  return steps;
+}
+
+TEST(Lowering, PatGoesFarFirst) {
+  using Steps = std::vector<std::pair<std::int32_t, std::uint64_t>>;
+  EXPECT_EQ(pat_steps(8, 1000, 65536, 4), (Steps{{4, 1}, {2, 2}, {1, 4}}));
+  // At most 5 / 2 trees together: 4 is the other root; then 2, 3 behind it, and 1.
+  EXPECT_EQ(pat_steps(5, 1000, 65536, 2), (Steps{{4, 1}, {2, 1}, {1, 1}, {1, 1}}));
+  // Full chunks are not joined, and 8 buffers hold 8 trees, with roots 4 apart: what is 2, 3 and 1
+  // behind them follows.
+  EXPECT_EQ(pat_steps(32, 1000, 1000, 1), (Steps{{16, 1}, {8, 2}, {4, 4}, {2, 8}, {1, 8}, {1, 8}}));
+}
+
 TEST(Chunking, PartsCoverTheWhole) {
   for (const std::uint64_t bytes : {1ULL, 15ULL, 4096ULL, 1000003ULL, 1ULL << 30}) {
     for (const std::uint32_t channels : {1U, 3U, 24U, 64U}) {
@@ -292,6 +396,14 @@ TEST(Topology, TreesAsNccl) {
   link_trees(links, nodes, BinaryTree::kSecond);
   EXPECT_EQ(links[7].tree_up, -1);
   EXPECT_EQ(links[3].tree_up, 7);
+}
+
+TEST(Topology, HalfOfTheChannelsTakeTheSecondTree) {
+  std::vector<BinaryTree> trees;
+  for (std::size_t channel = 0; channel < 4; ++channel)
+    trees.push_back(tree_of_channel(channel, 4));
+  EXPECT_EQ(trees, (std::vector<BinaryTree>{BinaryTree::kFirst, BinaryTree::kFirst,
+                                            BinaryTree::kSecond, BinaryTree::kSecond}));
 }
 
 TEST(Topology, BrokenRingsAreReplacedAndCounted) {

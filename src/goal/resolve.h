@@ -10,23 +10,11 @@
 
 #include "core/result.h"
 #include "goal/chunking.h"
+#include "goal/join.h"
 #include "goal/topology.h"
 #include "model/job.h"
 
 namespace assay::goal {
-
-// One AllReduce of a whole communicator, one Send with its Recv.
-struct Exchange {
-  model::NcclFunction function = model::NcclFunction::kAllReduce;  // kSendRecv for the latter
-  std::uint32_t communicator = 0;
-  std::int32_t source = -1;  // of a send, ranks of the communicator
-  std::int32_t destination = -1;
-  std::uint64_t sequence = 0;
-  std::uint32_t shape = 0;  // index into Resolved::shapes
-  // One of its operations, which stands for all.
-  std::uint32_t gpu = 0;
-  std::uint32_t operation = 0;
-};
 
 // What exchanges have in common that expand alike.
 struct Shape {
@@ -62,9 +50,6 @@ struct Resolved {
   std::vector<GpuCalls> gpus;
   model::Warnings warnings;
 };
-
-// What to do with exchanges that do not fit together.
-enum class Misfits { kLeaveOut, kFail };
 
 // Borrows the job. Fails when nothing can be joined at all, or with kFail at the first misfit.
 core::Result<Resolved> resolve(const model::Job& job, Misfits misfits);

@@ -129,7 +129,7 @@ TEST(TagWidths, AreReadStrictly) {
         "Bits:20/11", "bits:99999999999/1"}) {
     const auto read = read_tag_widths(garbage);
     ASSERT_FALSE(read.ok()) << garbage;
-    EXPECT_NE(read.error().message.find("expected auto, none, bits:NUMBER/LABEL"),
+    EXPECT_NE(read.error().message.find("expected auto, none, legacy, bits:NUMBER/LABEL"),
               std::string::npos);
   }
   for (const char* wide : {"bits:32/0", "bits:20/12", "decimal:5/5", "bits:0/5",

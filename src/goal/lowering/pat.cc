@@ -1,5 +1,7 @@
 #include "goal/lowering/pat.h"
 
+#include "core/check.h"
+
 namespace assay::goal {
 namespace {
 
@@ -41,9 +43,9 @@ PatPlan plan_pat(const ChannelTask& task) {
   for (std::uint64_t buffers = kBuffers; buffers > 1 && may_join(); buffers /= 2)
     join();
   // First the roots of the trees that go together, …
-  for (std::uint64_t scale = trees / 2; scale > 0; scale /= 2) {
-    const std::uint64_t distance = scale * stride;
-    const std::uint64_t parts = (num_ranks - distance + 2 * distance - 1) / (2 * distance);
+  for (std::uint64_t distance = trees / 2 * stride; distance >= stride; distance /= 2) {
+    ASSAY_CHECK(distance > 0, "PAT joins at most half of the trees");
+    const std::uint64_t parts = (num_ranks + distance - 1) / (2 * distance);
     plan.steps.push_back({static_cast<std::int32_t>(distance), parts});
   }
   // … then what is below them.
