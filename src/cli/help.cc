@@ -100,12 +100,19 @@ std::string option_explanation(const OptionInfo& option) {
   return text;
 }
 
+// The one that its command prefers: the first.
+const std::string& long_name(const OptionInfo& option) {
+  const auto found = std::find_if(option.names.begin(), option.names.end(),
+                                  [](const std::string& name) { return name.starts_with("--"); });
+  return found == option.names.end() ? option.names.front() : *found;
+}
+
 // "assay trace compare --baseline DIR --test DIR [options]"
 std::string synopsis(const CommandSpec& spec, const std::vector<OptionInfo>& options) {
   std::string text = typed_name(spec);
   for (const OptionInfo& option : options) {
     if (option.required && !option.positional) {
-      text += fmt::format(" {} {}", option.names.back(), option.value);
+      text += fmt::format(" {} {}", long_name(option), option.value);
     }
   }
   text += is_group(spec) ? " COMMAND [options]" : " [options]";

@@ -59,8 +59,9 @@ TEST(Units, TimesCountFromTheLastGpusStart) {
 TEST(Units, WithoutACommonClockTheShortestKernelCounts) {
   Job job = make_test_job({2, 1});
   add_collective(job, all_reduce(4096));
+  job.gpus[0].operations[0].end_ns -= 8000;
   job.gpus[1].operations[0].start_ns += 1'000'000'000;
-  job.gpus[1].operations[0].end_ns += 1'000'000'000 - 8000;
+  job.gpus[1].operations[0].end_ns += 1'000'000'000;
   const std::vector<Unit> units = units_of(job);
   ASSERT_EQ(units.size(), 1U);
   const Occurrence& seen = units[0].occurrences[0];

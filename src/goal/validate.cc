@@ -44,6 +44,10 @@ struct Compared {
   }
 };
 
+model::Cell us(double ns) {
+  return ns / 1000;
+}
+
 Table operations_table(const std::vector<Compared>& compared) {
   Table table{.name = "operations",
               .title = "Each kind and size of operation, simulated alone",
@@ -56,20 +60,40 @@ Table operations_table(const std::vector<Compared>& compared) {
                           {.name = "size", .unit = "B"},
                           {.name = "seen"},
                           {.name = "measured", .unit = "us"},
-                          {.name = "p10", .unit = "us"},
-                          {.name = "p90", .unit = "us"},
                           {.name = "simulated", .unit = "us"},
                           {.name = "error", .unit = "%"}}};
   for (const Compared& row : compared) {
     const Unit& unit = row.model->unit();
-    const std::vector<double> times = measured_times(unit);
-    const auto us = [](double ns) { return model::Cell(ns / 1000); };
     table.add_row(
         {unit.function, std::string(name_of(unit.algorithm)), std::string(name_of(unit.protocol)),
          std::int64_t{unit.num_gpus}, std::int64_t{unit.num_nodes}, std::int64_t{unit.num_channels},
          static_cast<std::int64_t>(unit.bytes), static_cast<std::int64_t>(unit.occurrences.size()),
-         us(row.model->measured_median_ns()), us(core::quantile(times, 0.1)),
-         us(core::quantile(times, 0.9)), us(row.simulated_ns), row.error_percent()});
+         us(row.model->measured_median_ns()), us(row.simulated_ns), row.error_percent()});
+  }
+  return table;
+}
+
+Table measured_table(const std::vector<Compared>& compared) {
+  Table table{.name = "measured",
+              .title = "How far apart the measured times are",
+              .columns = {{.name = "function"},
+                          {.name = "algorithm"},
+                          {.name = "protocol"},
+                          {.name = "GPUs"},
+                          {.name = "size", .unit = "B"},
+                          {.name = "seen"},
+                          {.name = "p10", .unit = "us"},
+                          {.name = "median", .unit = "us"},
+                          {.name = "p90", .unit = "us"}}};
+  for (const Compared& row : compared) {
+    const Unit& unit = row.model->unit();
+    if (unit.occurrences.size() < 2) continue;
+    const std::vector<double> times = measured_times(unit);
+    table.add_row({unit.function, std::string(name_of(unit.algorithm)),
+                   std::string(name_of(unit.protocol)), std::int64_t{unit.num_gpus},
+                   static_cast<std::int64_t>(unit.bytes), static_cast<std::int64_t>(times.size()),
+                   us(core::quantile(times, 0.1)), us(row.model->measured_median_ns()),
+                   us(core::quantile(times, 0.9))});
   }
   return table;
 }
@@ -188,6 +212,8 @@ core::Result<model::Book> validate(const std::vector<UnitModel>& units,
   model::Book book{.title = "Measured and simulated operations"};
   book.tables.push_back(errors_table(compared));
   book.tables.push_back(operations_table(compared));
+  Table measured = measured_table(compared);
+  if (measured.row_count() > 0) book.tables.push_back(std::move(measured));
   return book;
 }
 

@@ -60,7 +60,8 @@ class UnitModel {
 
 core::Result<std::vector<UnitModel>> unit_models(std::vector<Unit> units);
 
-// Tables "errors" (by function, algorithm and protocol) and "operations" (each kind and size).
+// Tables "errors" (by function, algorithm and protocol), "operations" (each kind and size) and
+// "measured" (the spread of those that were seen several times).
 core::Result<model::Book> validate(const std::vector<UnitModel>& units,
                                    const Costs& costs,
                                    const Links& links,

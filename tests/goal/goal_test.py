@@ -360,6 +360,8 @@ class Measured(GoalTest):
         reduce = next(row for row in rows if row["function"] == "AllReduce")
         self.assertEqual(float(reduce["measured"]), 60)
         self.assertEqual(reduce["seen"], "3")  # the first of four is left out
+        done = self.run_assay("goal", "validate", "-i", "rec")
+        self.assertNotIn("…", done.stdout)
         self.run_assay("goal", "validate", "-i", "rec", "-q", "--tolerance", 1000)
         done = self.run_assay("goal", "validate", "-i", "rec", "-q", "--tolerance", 0.001, code=3)
         self.assertEqual(done.stdout, "")
@@ -367,6 +369,7 @@ class Measured(GoalTest):
     def test_what_fit_writes_the_others_read(self):
         done = self.run_assay("simulate", "fit", "-i", "rec", "-o", "fitted.json")
         self.assertIn("wrote fitted.json", done.stderr)
+        self.assertNotIn("…", done.stdout)
 
         def error(*options):
             rows = self.figures("goal", "validate", "-i", "rec", *options)
@@ -380,6 +383,10 @@ class Measured(GoalTest):
         self.run_assay("simulate", "fit", "-i", "rec", "-o", "again.json", "-q")
         self.assertEqual((self.folder / "again.json").read_text(),
                          (self.folder / "fitted.json").read_text())
+
+    def test_a_fit_that_could_not_be_kept_does_not_begin(self):
+        for output, says in (("nowhere/x.json", "no such folder"), ("rec", "it is a folder")):
+            self.assert_one_error("simulate", "fit", "-i", "missing", "-o", output, says=says)
 
     def test_parameter_files_that_are_none(self):
         (self.folder / "text.json").write_text("hello")

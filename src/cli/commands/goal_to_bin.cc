@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/input_guard.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "model/goal_text.h"
 #include "model/schedule_writer.h"
 
@@ -29,6 +30,7 @@ class GoalToBin final : public Command {
     ASSAY_TRY(refuse_to_replace({&input_, 1}, output));
     ASSAY_TRY(model::write_binary_schedule(
         output, text.num_ranks(), [&](model::RankSink& ranks) { return text.read(ranks); }));
+    print_note("wrote " + output.string());
     return Outcome::kOk;
   }
 

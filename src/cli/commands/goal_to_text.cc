@@ -32,6 +32,7 @@ class GoalToText final : public Command {
         output_.empty() ? std::filesystem::path(input_).replace_extension(".goal") : output_;
     ASSAY_TRY(refuse_to_replace({&input_, 1}, output));
     ASSAY_TRY(model::write_goal_text_file(output, schedule));
+    print_note("wrote " + output.string());
     return Outcome::kOk;
   }
 

@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
+#include "core/files.h"
 #include "goal/fit.h"
 #include "goal/input.h"
 #include "simulate/parameters_file.h"
@@ -22,6 +23,10 @@ class SimulateFit final : public Command {
     app.add_option("-o,--output", output_, "the parameter file to write")
         ->type_name("FILE")
         ->required();
+    app.add_option("--nccl-log", input_options_.nccl_logs,
+                   "NCCL's logs, for rings and trees that the recordings lack")
+        ->type_name("FILE")
+        ->default_str("those beside each recording");
     app.add_option("--start", start_, "begin from the links and costs of this parameter file")
         ->type_name("FILE")
         ->default_str("those fitted on H200 with NVLink");
@@ -33,6 +38,7 @@ class SimulateFit final : public Command {
   }
 
   core::Result<Outcome> run() override {
+    ASSAY_TRY(check_output());
     goal::Links links = goal::default_links();
     goal::LineCosts costs = goal::default_costs();
     if (!start_.empty()) {
@@ -41,7 +47,8 @@ class SimulateFit final : public Command {
       links.inter = file.inter.value_or(links.inter);
       costs = ASSAY_TRY(goal::read_line_costs(start_));
     }
-    const std::vector<goal::UnitModel> measured = ASSAY_TRY(measured_units(inputs_, {}, skip_));
+    const std::vector<goal::UnitModel> measured =
+        ASSAY_TRY(measured_units(inputs_, input_options_, skip_));
     const goal::Fitted fitted = ASSAY_TRY(goal::fit(measured, costs, links, simulator(), 0));
     ASSAY_TRY(simulate::write_parameters(
         output_, {.inter = fitted.links.inter, .intra = fitted.links.intra, .node_of_rank = {}},
@@ -60,9 +67,22 @@ class SimulateFit final : public Command {
   }
 
  private:
+  // Before the minutes that a fit can take.
+  [[nodiscard]] core::Status check_output() const {
+    const std::filesystem::path folder = output_.has_parent_path() ? output_.parent_path() : ".";
+    if (!core::is_folder(folder)) {
+      return core::Error{"cannot write '" + output_.string() + "': no such folder"};
+    }
+    if (core::is_folder(output_)) {
+      return core::Error{"cannot write '" + output_.string() + "': it is a folder"};
+    }
+    return {};
+  }
+
   std::vector<std::filesystem::path> inputs_;
   std::filesystem::path output_;
   std::filesystem::path start_;
+  goal::InputOptions input_options_;
   std::size_t skip_ = 1;
   Presentation presentation_;
 };
