@@ -74,7 +74,7 @@ class GpuExpansion {
   // Returns the operation with which the launch ends.
   std::uint32_t expand_launch(const TimedLaunch& timed, const std::vector<std::uint32_t>& done) {
     message_cpu_ = cpu(timed.message_cpu);
-    const Place place{cpu(timed.first_cpu), 0};
+    const model::Place place{cpu(timed.first_cpu), 0};
     const std::uint32_t start = builder_.calc(timed.gap_ns + costs_.launch_ns, place);
     for (const std::uint32_t before : timed.after)
       builder_.require_finish(start, done[before]);
