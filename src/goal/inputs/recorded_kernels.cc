@@ -16,6 +16,9 @@ constexpr std::int64_t kLateNs = 100'000'000;
 // Kernels that may lie between two of the recorded plans.
 constexpr std::size_t kLookAhead = 256;
 
+// Kernels that several threads may have launched while another one told of its plan.
+constexpr std::size_t kLookBack = 8;
+
 // "ncclDevKernel_AllReduce_Sum_f32_RING_LL" runs AllReduce, "ncclDevKernel_SendRecv" both; ""
 // where the name does not say.
 std::string_view function_of_kernel(std::string_view name) {
@@ -156,21 +159,26 @@ class Matcher {
     return device < 0 && kernels.size() == 1 ? kernels.begin()->first : device;
   }
 
-  // A kernel that fits no waiting plan belongs to none: a CUDA graph ran it.
+  // A kernel that fits no waiting plan belongs to none: a CUDA graph ran it. But threads that
+  // launch at the same time may tell of their plans in another order than their kernels were
+  // launched in.
   void pair_in_order(const std::vector<PlanRun*>& plans, const std::vector<std::size_t>& kernels) {
     std::size_t next = 0;
     for (PlanRun* run : plans) {
       while (next < kernels.size() && too_early(*run, kernels[next]))
         ++next;
+      const std::size_t begin = next > kLookBack ? next - kLookBack : 0;
       const std::size_t end = std::min(kernels.size(), next + kLookAhead);
-      std::size_t i = next;
-      while (i < end && !fits(*run, kernels[i]))
+      std::size_t i = begin;
+      while (i < end &&
+             (claimed_[kernels[i]] || too_early(*run, kernels[i]) || !fits(*run, kernels[i]))) {
         ++i;
+      }
       if (i == end) continue;
       run->kernel = &match_.kernels[kernels[i]];
       claimed_[kernels[i]] = true;
       ++match_.by_order;
-      next = i + 1;
+      next = std::max(next, i + 1);
     }
   }
 
