@@ -143,7 +143,7 @@ TEST(Generate, KeepsGapsSkewAndTail) {
   std::vector<std::vector<std::uint64_t>> calcs(2);
   for (std::size_t rank = 0; rank < 2; ++rank) {
     for (const auto& op : made.value().schedule.ranks()[rank].ops) {
-      if (op.kind == model::OpKind::kCalc && op.size > 20'000) calcs[rank].push_back(op.size);
+      if (op.kind == model::OpKind::kCalc && op.size > 20'000) calcs[rank].push_back(+op.size);
     }
   }
   // Operations begin at 100 us and 250 us and last 50 us; recorded were 1 to 999 us.
@@ -311,7 +311,7 @@ TEST(Generate, ReceivesWaitForTheirBuffers) {
   const auto dependents = rank.after_finish(rank.ops[work_of_first]);
   std::vector<std::uint32_t> after;
   for (const model::PackedIndex& index : dependents)
-    after.push_back(index.value);
+    after.push_back(+index.value);
   EXPECT_NE(std::find(after.begin(), after.end(), receives[8]), after.end());
 }
 

@@ -78,7 +78,7 @@ TEST(Merge, CountsReceivesThatMayTakeAnothersMessages) {
   EXPECT_EQ(merge.value().placed()[0].ambiguous, 0U);
   EXPECT_EQ(merge.value().placed()[1].ambiguous, 1U);
   EXPECT_EQ(merge.value().placed()[2].ambiguous, 0U);
-  EXPECT_EQ(written(merge.value()).ranks()[1].ops[1].tag, model::kAnyTag);
+  EXPECT_EQ(+written(merge.value()).ranks()[1].ops[1].tag, model::kAnyTag);
 }
 
 std::string error_of(std::vector<MergeJob> jobs) {

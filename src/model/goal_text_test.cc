@@ -70,22 +70,22 @@ TEST(GoalTextReader, ReadsEveryStatement) {
   const RankView& rank = read.ranks().at(0);
   ASSERT_EQ(rank.ops.size(), 3U);
   EXPECT_EQ(rank.ops[0].kind, OpKind::kCalc);
-  EXPECT_EQ(rank.ops[0].size, 7U);
-  EXPECT_EQ(rank.ops[0].cpu, 3);
+  EXPECT_EQ(+rank.ops[0].size, 7U);
+  EXPECT_EQ(+rank.ops[0].cpu, 3);
   EXPECT_EQ(rank.ops[1].kind, OpKind::kSend);
-  EXPECT_EQ(rank.ops[1].size, 10U);
-  EXPECT_EQ(rank.ops[1].peer, 1U);
-  EXPECT_EQ(rank.ops[1].tag, 0U);
+  EXPECT_EQ(+rank.ops[1].size, 10U);
+  EXPECT_EQ(+rank.ops[1].peer, 1U);
+  EXPECT_EQ(+rank.ops[1].tag, 0U);
   EXPECT_EQ(rank.ops[2].kind, OpKind::kReceive);
-  EXPECT_EQ(rank.ops[2].tag, 5U);
-  EXPECT_EQ(rank.ops[2].cpu, 1);
-  EXPECT_EQ(rank.ops[2].nic, 2);
-  EXPECT_EQ(rank.ops[2].dependencies, 2U);
+  EXPECT_EQ(+rank.ops[2].tag, 5U);
+  EXPECT_EQ(+rank.ops[2].cpu, 1);
+  EXPECT_EQ(+rank.ops[2].nic, 2);
+  EXPECT_EQ(+rank.ops[2].dependencies, 2U);
   ASSERT_EQ(rank.after_finish(rank.ops[0]).size(), 1U);
   EXPECT_EQ(rank.after_finish(rank.ops[0])[0].value, 2U);
   ASSERT_EQ(rank.after_start(rank.ops[0]).size(), 1U);
-  EXPECT_EQ(read.ranks().at(1).ops[0].peer, kAnyPeer);
-  EXPECT_EQ(read.ranks().at(1).ops[0].tag, kAnyTag);
+  EXPECT_EQ(+read.ranks().at(1).ops[0].peer, kAnyPeer);
+  EXPECT_EQ(+read.ranks().at(1).ops[0].tag, kAnyTag);
   EXPECT_EQ(read.max_cpu(), 3U);
   EXPECT_EQ(read.max_nic(), 4U);
 }
@@ -192,9 +192,9 @@ TEST(GoalTextReader, NamesPlaceAndMistake) {
 TEST(GoalTextReader, TakesTheLargestNumbers) {
   const Schedule read = schedule(one_rank(
       "calc 18446744073709551615 cpu 254\nsend 00000000000000000000001b to 0 tag 0000011203\n"));
-  EXPECT_EQ(read.ranks()[0].ops[0].size, 18446744073709551615U);
-  EXPECT_EQ(read.ranks()[0].ops[1].size, 1U);
-  EXPECT_EQ(read.ranks()[0].ops[1].tag, 11203U);
+  EXPECT_EQ(+read.ranks()[0].ops[0].size, 18446744073709551615U);
+  EXPECT_EQ(+read.ranks()[0].ops[1].size, 1U);
+  EXPECT_EQ(+read.ranks()[0].ops[1].tag, 11203U);
 }
 
 TEST(GoalTextWriter, WritesWhatThePublicGeneratorWrites) {

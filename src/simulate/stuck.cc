@@ -200,7 +200,8 @@ Stuck find_stuck(const Outcome& outcome, std::size_t most_examples) {
     ++(op.kind == OpKind::kSend ? stuck.sends_without_receive : stuck.receives_without_message);
     auto& examples = holds_up(record, id) ? stuck.waiting : messages;
     if (examples.size() < most_examples) examples.push_back(id);
-    if (holds_up(record, id) && op.peer != model::kAnyPeer) waits_for[id.rank].push_back(op.peer);
+    if (holds_up(record, id) && op.peer != model::kAnyPeer)
+      waits_for[id.rank].push_back(std::uint32_t{op.peer});
   };
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
     const std::uint64_t before = stuck.not_started;
