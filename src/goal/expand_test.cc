@@ -95,7 +95,7 @@ TEST(Messages, AreAsManyAsTheExpansionMakes) {
     std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> emitted;
     for (const ScheduleOp& op : made.ops[gpu]) {
       if (op.kind == OpKind::kSend) ++emitted[+op.peer].first;
-      if (op.kind == OpKind::kReceive) ++emitted[op.peer].second;
+      if (op.kind == OpKind::kReceive) ++emitted[+op.peer].second;
     }
     EXPECT_EQ(counted, emitted) << "GPU " << gpu;
     EXPECT_FALSE(emitted.empty());
