@@ -82,7 +82,7 @@ TEST(GoalTextReader, ReadsEveryStatement) {
   EXPECT_EQ(+rank.ops[2].nic, 2);
   EXPECT_EQ(+rank.ops[2].dependencies, 2U);
   ASSERT_EQ(rank.after_finish(rank.ops[0]).size(), 1U);
-  EXPECT_EQ(rank.after_finish(rank.ops[0])[0].value, 2U);
+  EXPECT_EQ(+rank.after_finish(rank.ops[0])[0].value, 2U);
   ASSERT_EQ(rank.after_start(rank.ops[0]).size(), 1U);
   EXPECT_EQ(+read.ranks().at(1).ops[0].peer, kAnyPeer);
   EXPECT_EQ(+read.ranks().at(1).ops[0].tag, kAnyTag);
