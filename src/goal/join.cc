@@ -18,6 +18,10 @@ using model::kNoGpu;
 using model::NcclFunction;
 using model::Operation;
 
+// 4 TiB in the chunks of a small buffer; far beyond what was ever seen of one operation.
+constexpr std::uint64_t kMostChunks = 1ULL << 28;
+constexpr std::uint64_t kSmallChunkBytes = 16ULL << 10;
+
 struct Key {
   std::uint32_t communicator;
   NcclFunction function;
@@ -209,6 +213,19 @@ class Joiner {
                        name_of(operation.algorithm));
   }
 
+  // At least as many as its channels will move; damaged recordings claim enormous ones.
+  std::uint64_t num_chunks(const Exchange& exchange) const {
+    const JobGpu& gpu = job_.gpus[exchange.gpu];
+    const Operation& operation = gpu.operations[exchange.operation];
+    if (operation.num_parts == 0) return operation.bytes / kSmallChunkBytes;
+    std::uint64_t chunks = 0;
+    for (std::uint32_t i = 0; i < operation.num_parts; ++i) {
+      const model::ChannelPart& part = gpu.parts[operation.first_part + i];
+      chunks += part.count / std::max<std::uint64_t>(part.chunk_count, 1);
+    }
+    return chunks;
+  }
+
   core::Status judge(std::size_t i) {
     const Exchange& exchange = joined_.exchanges[i];
     const Operation& operation = job_.gpus[exchange.gpu].operations[exchange.operation];
@@ -221,6 +238,9 @@ class Joiner {
       reason = "an operation was not recorded once on each of its ranks";
       example = fmt::format("{}: seen {} times, {} ranks", describe(exchange.gpu, operation),
                             members_[i].seen, expected_members(exchange));
+    } else if (num_chunks(exchange) > kMostChunks) {
+      reason = "an operation of more chunks than any schedule could hold";
+      example = describe(exchange.gpu, operation);
     } else if (operation.root >= communicator_size(exchange)) {
       reason = "an operation with a root that is no rank of its communicator";
       example = fmt::format("{}: root {}", describe(exchange.gpu, operation), operation.root);

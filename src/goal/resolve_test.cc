@@ -97,6 +97,19 @@ TEST(Resolve, AGpuTwiceInACommunicatorHasNoWholeOperation) {
   EXPECT_NE(misfit(job).find("seen 2 times, 3 ranks"), std::string::npos) << misfit(job);
 }
 
+TEST(Resolve, MoreChunksThanAScheduleCouldHoldAreAMisfit) {
+  Job job = make_test_job({2, 2});
+  add_collective(job, ring(NcclFunction::kAllReduce, 1ULL << 62));
+  EXPECT_NE(misfit(job).find("more chunks than any schedule could hold"), std::string::npos);
+  Job parts = make_test_job({2, 2});
+  Operation operation = ring(NcclFunction::kAllReduce, 1ULL << 40);
+  operation.num_parts = 1;
+  add_collective(parts, operation);
+  for (model::JobGpu& gpu : parts.gpus)
+    gpu.parts = {{.channel = 0, .count = 1ULL << 38, .chunk_count = 1}};
+  EXPECT_NE(misfit(parts).find("more chunks than any schedule could hold"), std::string::npos);
+}
+
 TEST(Resolve, TheSameNumberTwiceIsAMisfit) {
   Job job = make_test_job({2, 2});
   add_collective(job, ring(NcclFunction::kAllReduce, 4096));
