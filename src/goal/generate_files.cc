@@ -149,6 +149,9 @@ core::Result<FilesResult> generate_files(const FilesRequest& request) {
     generated = request.compat == Compat::kV2
                     ? ASSAY_TRY(generate_v2(request, job, sink))
                     : ASSAY_TRY(generate(job, request.costs, request.generate, sink));
+    // The new schedule must not be found beside the notes of an old one, whatever ends us now.
+    std::error_code error;
+    fs::remove(model::notes_path(path), error);
     return {};
   };
   const auto num_ranks = static_cast<std::uint32_t>(job.gpus.size());
