@@ -1,0 +1,36 @@
+// How often each strategy of a cell is timed: all in turn, in random order, until the fastest is
+// certain or what remains is a tie. Knows nothing of GPUs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay::allreduce {
+
+struct SamplerOptions {
+  double tie = 0.02;
+  std::int64_t min_samples = 5;
+  std::int64_t max_samples = 200;
+  std::uint64_t seed = 1;
+};
+
+struct ArmSamples {
+  std::vector<double> times_us;  // in the order of their measuring
+  double median_us = 0;
+  double low_us = 0;  // 95 % interval of the median, from order statistics (binomial)
+  double high_us = 0;
+};
+
+// Times `arms` strategies by calling `sample(arm)`, which gives one sample in microseconds. Every
+// arm gets min_samples; then only arms whose interval reaches below the leader's upper end go on,
+// until one is left, all left are within `tie` of each other with intervals to show it, or
+// max_samples. Fails as soon as a sample does.
+core::Result<std::vector<ArmSamples>> sample_arms(
+    std::size_t arms,
+    const SamplerOptions& options,
+    const std::function<core::Result<double>(std::size_t arm)>& sample);
+
+}  // namespace assay::allreduce

@@ -1,0 +1,58 @@
+// Benchmark files: benchmark.tp{N}.sm{V}.csv, in TensorRT-LLM's columns with ours after them.
+//
+//   world_size,dtype,size,num_tokens,hidden_size,strategy,fusion,op,time (us),
+//   launch,low (us),high (us),min (us),samples,memory (bytes),outcome,reason
+//
+// One line a measurement. A measurement without a time has an empty one, which pandas reads as
+// NaN. Eager launches and data types other than bfloat16 have files of their own, because the
+// public tools tell neither apart: benchmark.tp4.sm90.float16.eager.csv.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allreduce/measurement.h"
+#include "core/result.h"
+
+namespace assay::allreduce {
+
+// What a benchmark file's name says.
+struct BenchmarkFileName {
+  int world_size = 0;
+  int sm_version = 0;
+  DataType data_type = DataType::kBfloat16;
+  Launch launch = Launch::kGraph;
+
+  [[nodiscard]] std::string text() const;
+};
+
+// Nothing for a name that is not of this form.
+std::optional<BenchmarkFileName> benchmark_file_name(std::string_view name);
+
+std::string_view benchmark_csv_header();                       // without the line's end
+std::string benchmark_csv_line(const Measurement& measurement);  // without the line's end
+
+// Reads any of the dialects: ours, TensorRT-LLM's with or without `op` or with `version`, with
+// `fusion_op` or `time_ms`, and that of its --benchmark mode (size_bytes, time_us, algbw_GBps).
+// Columns by name in any order; unknown ones are ignored; rows whose op is not "allreduce" are
+// left out. An error names file and line.
+core::Result<std::vector<Measurement>> read_benchmark_csv(const std::filesystem::path& path);
+
+// The benchmark files of a folder that fit; `sm_version` may be left open when the folder has one
+// only. Error: none fits, or several SMs and none named.
+struct BenchmarkFolder {
+  int sm_version = 0;
+  std::vector<std::filesystem::path> files;  // sorted by world size
+};
+
+core::Result<BenchmarkFolder> find_benchmarks(const std::filesystem::path& folder,
+                                              std::optional<int> sm_version,
+                                              Launch launch = Launch::kGraph);
+
+// All their measurements.
+core::Result<Benchmark> read_benchmarks(const BenchmarkFolder& folder);
+
+}  // namespace assay::allreduce

@@ -1,0 +1,79 @@
+// The ways to all-reduce, what may be fused behind them, and the data types: names and numbers.
+//
+// To add a strategy: one line in kStrategies, one file strategies/<name>.cu. Names and numbers of
+// the public ones are TensorRT-LLM's (AllReduceStrategyType); our own start at 100.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace assay::allreduce {
+
+enum class Strategy : std::uint8_t {
+  kNccl = 0,
+  kAuto = 3,  // whatever a table says; measured, never chosen
+  kOneshot = 4,
+  kTwoshot = 5,
+  kNcclSymmetric = 8,
+  kTwoshotPush = 100,
+};
+
+struct StrategySpec {
+  Strategy strategy;
+  std::string_view name;
+  bool is_public;       // TensorRT-LLM knows its number
+  int rank;             // in a sensible table, larger messages never go back to a lower rank
+  std::string_view is;  // for help and legends
+};
+
+// In the order in which tables and figures show them.
+inline constexpr std::array kStrategies = {
+    StrategySpec{Strategy::kOneshot, "ONESHOT", true, 0, "push to all, sum everywhere"},
+    StrategySpec{Strategy::kTwoshotPush, "TWOSHOT_PUSH", false, 1,
+                 "push parts, sum, push sums; no barrier"},
+    StrategySpec{Strategy::kTwoshot, "TWOSHOT", true, 2, "reduce-scatter, all-gather; flags"},
+    StrategySpec{Strategy::kNcclSymmetric, "NCCL_SYMMETRIC", true, 3, "NCCL, symmetric windows"},
+    StrategySpec{Strategy::kNccl, "NCCL", true, 4, "NCCL's choice"},
+    StrategySpec{Strategy::kAuto, "AUTO", true, 5, "what the loaded table says"},
+};
+
+// Numbered as the tables' second axis, not as TensorRT-LLM's enum AllReduceFusionOp.
+enum class Fusion : std::uint8_t {
+  kNone = 0,
+  kResidualRmsNorm = 1,
+  kResidualRmsNormQuantFp8 = 2,
+  kResidualRmsNormQuantNvfp4 = 3,
+};
+
+inline constexpr std::array<std::string_view, 4> kFusionNames = {
+    "NONE", "RESIDUAL_RMS_NORM", "RESIDUAL_RMS_NORM_QUANT_FP8", "RESIDUAL_RMS_NORM_QUANT_NVFP4"};
+
+enum class DataType : std::uint8_t { kBfloat16 = 0, kFloat16 = 1, kFloat32 = 2 };
+
+inline constexpr std::array<std::string_view, 3> kDataTypeNames = {"bfloat16", "float16",
+                                                                   "float32"};
+
+// How the calls are launched: replayed from a CUDA graph, or one by one from the host.
+enum class Launch : std::uint8_t { kGraph = 0, kEager = 1 };
+
+inline constexpr std::array<std::string_view, 2> kLaunchNames = {"graph", "eager"};
+
+constexpr std::int64_t bytes_per_element(DataType type) {
+  return type == DataType::kFloat32 ? 4 : 2;
+}
+
+const StrategySpec& spec_of(Strategy strategy);
+std::string_view name_of(Strategy strategy);
+std::string_view name_of(Fusion fusion);
+std::string_view name_of(DataType type);
+std::string_view name_of(Launch launch);
+
+// Exact names as above; a data type also by its short name (bf16, fp16, half, fp32, float).
+std::optional<Strategy> strategy_named(std::string_view name);
+std::optional<Fusion> fusion_named(std::string_view name);
+std::optional<DataType> data_type_named(std::string_view name);
+std::optional<Launch> launch_named(std::string_view name);
+
+}  // namespace assay::allreduce
