@@ -32,7 +32,7 @@ struct BenchmarkFileName {
 // Nothing for a name that is not of this form.
 std::optional<BenchmarkFileName> benchmark_file_name(std::string_view name);
 
-std::string_view benchmark_csv_header();                       // without the line's end
+std::string_view benchmark_csv_header();                         // without the line's end
 std::string benchmark_csv_line(const Measurement& measurement);  // without the line's end
 
 // Reads any of the dialects: ours, TensorRT-LLM's with or without `op` or with `version`, with

@@ -38,8 +38,8 @@ struct TableSlice {
 struct StrategyTable {
   int sm_version = 0;
   Launch launch = Launch::kGraph;
-  Strategy fallback = Strategy::kNccl;    // where there is no slice at all
-  std::string provenance = {};            // one line: what it was measured on and when
+  Strategy fallback = Strategy::kNccl;  // where there is no slice at all
+  std::string provenance = {};          // one line: what it was measured on and when
   std::vector<TableSlice> slices = {};
 
   // The slice of the same fusion whose TP is nearest (ratio; the larger of two equally near),

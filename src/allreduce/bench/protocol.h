@@ -69,8 +69,7 @@ struct WorkerDone {
   std::int64_t id = 0;
 };
 
-using WorkerMessage =
-    std::variant<WorkerHello, WorkerFatal, WorkerDoing, WorkerResult, WorkerDone>;
+using WorkerMessage = std::variant<WorkerHello, WorkerFatal, WorkerDoing, WorkerResult, WorkerDone>;
 
 // One line each, without its end.
 std::string request_line(const CellRequest& request);
