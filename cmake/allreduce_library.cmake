@@ -21,7 +21,7 @@ set(ASSAY_HAVE_CUDA ON)
 # The sanitizers and most warnings are the host compiler's; nvcc takes those that its own output
 # passes. A sanitizer in a library that other programs load would be of no use to them.
 add_library(assay_cuda_settings INTERFACE)
-target_compile_features(assay_cuda_settings INTERFACE cxx_std_20 cuda_std_20)
+target_compile_features(assay_cuda_settings INTERFACE cxx_std_20)
 target_include_directories(
   assay_cuda_settings INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include
                                 ${ASSAY_NCCL_INCLUDE} ${CUDAToolkit_INCLUDE_DIRS})
@@ -29,7 +29,7 @@ target_compile_options(
   assay_cuda_settings
   INTERFACE -fno-sanitize=all
             $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow>
-            $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra>)
+            $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra>)
 target_link_options(assay_cuda_settings INTERFACE -fno-sanitize=all)
 target_link_libraries(assay_cuda_settings INTERFACE CUDA::cudart_static Threads::Threads
                                                     ${CMAKE_DL_LIBS})
@@ -40,7 +40,8 @@ endif()
 file(GLOB allreduce_library_sources CONFIGURE_DEPENDS allreduce/library/*.cc
      allreduce/strategies/*.cu)
 add_library(assay_allreduce_library SHARED ${allreduce_library_sources} allreduce/strategy.cc
-                                           allreduce/strategy_table.cc core/check.cc core/text.cc)
+                                           allreduce/strategy_table.cc allreduce/strategy_table_json.cc
+                                           core/check.cc core/text.cc)
 target_link_libraries(assay_allreduce_library PRIVATE assay_cuda_settings
                                                       nlohmann_json::nlohmann_json fmt::fmt)
 set(allreduce_exports ${CMAKE_CURRENT_SOURCE_DIR}/allreduce/library/exports.map)
@@ -56,7 +57,7 @@ set_target_properties(
 file(GLOB worker_sources CONFIGURE_DEPENDS allreduce/worker/*.cc allreduce/worker/*.cu)
 list(FILTER worker_sources EXCLUDE REGEX "_test\\.cc$")
 add_executable(assay_worker ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
-                            allreduce/bench/sampler.cc core/check.cc core/text.cc)
+                            allreduce/bench/sampler.cc core/check.cc core/statistics.cc)
 target_link_libraries(assay_worker PRIVATE assay_cuda_settings assay_allreduce_library
                                            nlohmann_json::nlohmann_json fmt::fmt)
 target_link_options(assay_worker PRIVATE -static-libstdc++ -static-libgcc -Wl,--disable-new-dtags)
