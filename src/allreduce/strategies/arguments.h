@@ -1,10 +1,10 @@
 // What every all-reduce kernel is given.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstddef>
 #include <cstdint>
-
-struct uint4;
 
 namespace assay::allreduce {
 
