@@ -27,6 +27,10 @@
 extern "C" {
 #endif
 
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
 #define ASSAY_ALLREDUCE_MAX_RANKS 8
 
 typedef enum {
@@ -140,6 +144,10 @@ assay_allreduce_status assay_allreduce_destroy(assay_allreduce_comm* comm);
 const char* assay_allreduce_error(void);
 /* NCCL's version as 22807; 0 without NCCL. */
 int assay_allreduce_nccl_version(const assay_allreduce_comm* comm);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 
 #ifdef __cplusplus
 }
