@@ -141,7 +141,29 @@ core::Status Communicator::connect(std::span<const RankHandle> handles) {
                          "version everywhere?"};
     of_rank_[static_cast<std::size_t>(rank)] = rank == rank_ ? base_ : ASSAY_TRY(base_of(other));
   }
+  ASSAY_TRY(load_kernels());
   return start_nccl(handles[0]);
+}
+
+core::Status Communicator::load_kernels() const {
+  Arguments a{};
+  a.world_size = world_size_;
+  a.rows = 1;
+  for (const Region& region : regions_) {
+    for (std::size_t type = 0; type < kDataTypeNames.size(); ++type) {
+      for (std::size_t fusion = 0; fusion < kFusionNames.size(); ++fusion) {
+        Request request;
+        request.purpose = Purpose::kLoad;
+        request.data_type = static_cast<DataType>(type);
+        request.fusion = static_cast<Fusion>(fusion);
+        a.elements_of_vector =
+            static_cast<int>(kVectorBytes / bytes_per_element(request.data_type));
+        a.row_vectors = 1;
+        ASSAY_TRY(region.kernel->launch(device_for(region), a, request));
+      }
+    }
+  }
+  return {};
 }
 
 core::Status Communicator::start_nccl(const RankHandle& first) {

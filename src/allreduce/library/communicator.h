@@ -82,6 +82,7 @@ class Communicator {
   core::Status take_memory(std::size_t budget_bytes);
   core::Result<std::byte*> base_of(const RankHandle& other);
   core::Status start_nccl(const RankHandle& first);
+  core::Status load_kernels() const;
   [[nodiscard]] Device device_for(const Region& region) const;
   [[nodiscard]] const Region* region_of(Strategy strategy) const;
 

@@ -66,8 +66,12 @@ LaunchShape row_shape(const Device& device,
 template <class... Parameters, class... Arguments>
 cudaError_t launch_overlapped(void (*kernel)(Parameters...),
                               const LaunchShape& shape,
-                              cudaStream_t stream,
+                              const Request& request,
                               Arguments... arguments) {
+  if (request.purpose == Purpose::kLoad) {
+    cudaFuncAttributes attributes;
+    return cudaFuncGetAttributes(&attributes, kernel);
+  }
   cudaLaunchAttribute attributes[2] = {};
   attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attributes[0].val.programmaticStreamSerializationAllowed = 1;
@@ -76,7 +80,7 @@ cudaError_t launch_overlapped(void (*kernel)(Parameters...),
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(shape.blocks));
   config.blockDim = dim3(static_cast<unsigned>(shape.threads));
-  config.stream = stream;
+  config.stream = request.stream;
   config.attrs = attributes;
   config.numAttrs = shape.cluster > 1 ? 2 : 1;
   return cudaLaunchKernelEx(&config, kernel, arguments...);

@@ -16,6 +16,10 @@ ncclDataType_t nccl_type(DataType type) {
 }
 
 core::Status launch(const Device& device, const Arguments& a, const Request& request) {
+  if (request.purpose == Purpose::kLoad) {
+    if (request.fusion == Fusion::kNone) return {};
+    return launch_status(launch_fused_tail(device, a, request, nullptr));
+  }
   uint4* sum = place_for_sum(a, request.fusion);
   if (sum == nullptr)
     return core::Error{"NCCL needs an output, or a residual_out that is not residual_in"};

@@ -31,7 +31,12 @@ struct Device {
   bool has_windows = false;  // of NCCL, for symmetric memory
 };
 
+// Kernels are brought onto the GPU before any of them runs: while one waits for another GPU, CUDA
+// may not be able to load the one that it waits for.
+enum class Purpose { kLaunch, kLoad };
+
 struct Request {
+  Purpose purpose = Purpose::kLaunch;
   DataType data_type = DataType::kBfloat16;
   Fusion fusion = Fusion::kNone;
   int blocks = 0;  // 0: by the size of the message

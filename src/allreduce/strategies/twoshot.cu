@@ -247,7 +247,7 @@ core::Status launch(const Device& device, const Arguments& a, const Request& req
     const std::int64_t tiles = (a.vectors() + tile - 1) / tile;
     const LaunchShape shape{.blocks = static_cast<int>(std::min<std::int64_t>(tiles, blocks)),
                             .threads = kThreads};
-    return launch_overlapped(kernel, shape, request.stream, a, device.workspace, tile);
+    return launch_overlapped(kernel, shape, request, a, device.workspace, tile);
   }));
 }
 

@@ -262,11 +262,11 @@ core::Status launch(const Device& device, const Arguments& a, const Request& req
     if constexpr (fusion.kValue == Fusion::kNone) {
       const auto kernel = plain<T, world.kValue>;
       const LaunchShape shape = flat_shape(device, kernel, message_slice(a), request);
-      return launch_overlapped(kernel, shape, request.stream, a, device.workspace);
+      return launch_overlapped(kernel, shape, request, a, device.workspace);
     } else {
       const auto kernel = fused<T, world.kValue, fusion.kValue>;
       const LaunchShape shape = row_shape(device, kernel, {a.rows, row_slice(a), kMaxRowThreads}, request);
-      return launch_overlapped(kernel, shape, request.stream, a, device.workspace,
+      return launch_overlapped(kernel, shape, request, a, device.workspace,
                                shape.threads_of_row);
     }
   }));

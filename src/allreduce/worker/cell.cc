@@ -95,8 +95,12 @@ void Leader::fail(const CellRequest& request,
 }
 
 void Leader::run(const CellRequest& request) {
+  const auto& asked = request.strategies;
+  const bool symmetric =
+      std::find(asked.begin(), asked.end(), Strategy::kNcclSymmetric) != asked.end();
   const Answer prepared =
-      worst(all(order_for(request, Order::Kind::kPrepare, Strategy::kNccl)));
+      worst(all(order_for(request, Order::Kind::kPrepare,
+                          symmetric ? Strategy::kNcclSymmetric : Strategy::kNccl)));
   std::vector<Arm> arms;
   for (const Strategy strategy : request.strategies) {
     if (prepared.kind != Answer::Kind::kOk) {

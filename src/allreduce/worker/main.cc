@@ -1,5 +1,6 @@
 // assay-worker: measures on GPUs what `assay` asks for, so that a crash or a hang costs no more
 // than the case at hand. The lines that they exchange: allreduce/bench/protocol.h.
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -7,7 +8,6 @@
 #include <cstdlib>
 #include <iostream>
 #include <string>
-#include <sys/prctl.h>
 #include <thread>
 #include <vector>
 
@@ -137,6 +137,7 @@ core::Status work(const Options& options, std::FILE* to) {
 int main(int count, char** values) {
   using namespace assay::allreduce;  // NOLINT
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1);  // see Purpose::kLoad
   // Libraries print to standard output at times (NCCL_DEBUG): that goes to standard error.
   std::FILE* to = fdopen(dup(STDOUT_FILENO), "w");
   dup2(STDERR_FILENO, STDOUT_FILENO);

@@ -95,7 +95,8 @@ core::Result<Answer> Rank::dispatch(const Order& order, const unsigned char (*ha
   return core::Error{"an order that this version does not know"};
 }
 
-// Says no, on all ranks alike, before any of them takes memory.
+// All ranks take their memory here, while no kernel runs: CUDA lets an allocation wait for kernels
+// of other GPUs, which would then wait for this rank's. order.strategy says which kinds of memory.
 core::Result<Answer> Rank::prepare(const Order& order) {
   for (const auto& [strategy, graph] : graphs_)
     cudaGraphExecDestroy(graph);
@@ -109,10 +110,14 @@ core::Result<Answer> Rank::prepare(const Order& order) {
                          ? static_cast<std::size_t>(order.memory_limit_bytes)
                          : total_bytes;
   Answer answer;
-  if (needed > limit || used > limit - needed)
+  if (needed > limit || used > limit - needed) {
     answer.say(Answer::Kind::kUnsupported,
                "needs " + std::to_string(needed >> 20U) + " MiB of GPU memory beyond the " +
                    std::to_string(used >> 20U) + " in use, of " + std::to_string(limit >> 20U));
+    return answer;
+  }
+  ASSAY_TRY(plain_.for_cell(order.cell, comm_));
+  if (order.strategy == Strategy::kNcclSymmetric) ASSAY_TRY(symmetric_.for_cell(order.cell, comm_));
   return answer;
 }
 
