@@ -111,9 +111,18 @@ void Leader::run(const CellRequest& request) {
     const auto arm = check(request, strategy);
     if (arm.ok()) arms.push_back(arm.value());
   }
-  const core::Status timed = time(request, arms);
+  std::vector<Arm> ready;
+  for (const Arm& arm : arms) {
+    const core::Status status = make_ready(request, arm);
+    if (status.ok()) {
+      ready.push_back(arm);
+    } else {
+      fail(request, arm.strategy, Outcome::kError, status.error().message);
+    }
+  }
+  const core::Status timed = time(request, ready);
   if (!timed.ok()) {
-    for (const Arm& arm : arms)
+    for (const Arm& arm : ready)
       fail(request, arm.strategy, Outcome::kError, timed.error().message);
   }
   say_(WorkerDone{request.id});
@@ -160,17 +169,19 @@ core::Result<std::int64_t> Leader::calls_for(const CellRequest& request, Strateg
   return std::clamp(calls, kFewestCalls, kMostCalls);
 }
 
+core::Status Leader::make_ready(const CellRequest& request, const Arm& arm) {
+  say_(WorkerDoing{.id = request.id, .doing = "time", .strategy = arm.strategy});
+  Order order = order_for(request, Order::Kind::kBuild, arm.strategy);
+  order.calls = arm.calls;
+  const Answer built = worst(all(order));
+  if (built.kind != Answer::Kind::kOk) return core::Error{built.message};
+  order.kind = Order::Kind::kSample;  // the first launch of a graph is slower
+  const auto warm = slowest(order);
+  if (!warm.ok()) return warm.error();
+  return {};
+}
+
 core::Status Leader::time(const CellRequest& request, const std::vector<Arm>& arms) {
-  for (const Arm& arm : arms) {
-    say_(WorkerDoing{.id = request.id, .doing = "time", .strategy = arm.strategy});
-    Order order = order_for(request, Order::Kind::kBuild, arm.strategy);
-    order.calls = arm.calls;
-    const Answer built = worst(all(order));
-    if (built.kind != Answer::Kind::kOk) return core::Error{built.message};
-    order.kind = Order::Kind::kSample;  // the first launch of a graph is slower
-    const auto warm = slowest(order);
-    if (!warm.ok()) return warm.error();
-  }
   const SamplerOptions options{.tie = request.tie,
                                .min_samples = request.min_samples,
                                .max_samples = request.max_samples,

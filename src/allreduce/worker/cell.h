@@ -36,6 +36,7 @@ class Leader {
   core::Result<Arm> check(const CellRequest& request, Strategy strategy);
   core::Result<std::int64_t> calls_for(const CellRequest& request, Strategy strategy);
   core::Result<double> slowest(const Order& order);
+  core::Status make_ready(const CellRequest& request, const Arm& arm);
   core::Status time(const CellRequest& request, const std::vector<Arm>& arms);
   void finish(const CellRequest& request, const Arm& arm, Measurement measurement);
   void fail(const CellRequest& request, Strategy strategy, Outcome outcome,

@@ -221,8 +221,9 @@ core::Result<Answer> Rank::build(const Order& order) {
                         "beginning a graph"));
   const core::Status captured = time_calls(order, buffers, cudaEventRecordExternal);
   cudaGraph_t graph = nullptr;
-  ASSAY_TRY(cuda_status(cudaStreamEndCapture(stream_, &graph), "ending a graph"));
-  if (!captured.ok()) return captured.error();
+  const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
+  if (!captured.ok()) return captured.error();  // the cause, where both failed
+  ASSAY_TRY(cuda_status(ended, "ending a graph"));
   cudaGraphExec_t ready = nullptr;
   ASSAY_TRY(cuda_status(cudaGraphInstantiate(&ready, graph, 0), "making a graph ready"));
   cudaGraphDestroy(graph);
