@@ -96,6 +96,7 @@ Arguments arguments_of(const Communicator& comm, const assay_allreduce_call& cal
   a.quantized = call.quantized;
   a.scale_out = static_cast<std::uint8_t*>(call.scale_out);
   a.epsilon = call.epsilon;
+  a.inverse_row_elements = 1.0F / static_cast<float>(call.hidden_size);
   a.rank = comm.rank();
   a.world_size = comm.world_size();
   a.row_vectors = static_cast<int>(call.hidden_size / elements);

@@ -22,6 +22,7 @@ struct Arguments {
   void* quantized;
   std::uint8_t* scale_out;
   float epsilon;
+  float inverse_row_elements;  // for the mean
   int rank;
   int world_size;
   int row_vectors;

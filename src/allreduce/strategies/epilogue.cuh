@@ -15,46 +15,70 @@ constexpr int kWarp = 32;
 // `threads` is of this block: a power of two up to 32, or all of the block's, a multiple of 32.
 class RowGroup {
  public:
-  __device__ explicit RowGroup(int threads) : threads_(threads) {}
+  __device__ explicit RowGroup(int threads)
+      : threads_(threads), blocks_(cooperative_groups::this_cluster().num_blocks()) {}
 
   // The sum over the row's threads, the same bits for each of them. By all threads of the block.
   __device__ float sum(float value) {
     for (int distance = min(threads_, kWarp) / 2; distance > 0; distance /= 2)
       value += __shfl_xor_sync(0xFFFFFFFFU, value, distance);
-    return threads_ <= kWarp && one_block() ? value : sum_of_warps(value);
+    return threads_ <= kWarp && blocks_ == 1 ? value : sum_of_warps(value);
   }
 
  private:
-  __device__ static bool one_block() {
-    return cooperative_groups::this_cluster().num_blocks() == 1;
-  }
+  static constexpr unsigned kMaxClusterBlocks = 8;
 
   __device__ float sum_of_warps(float of_warp) {
     // Two sets in turn: a fast warp may be a row ahead of a slow one.
-    __shared__ float of_warps[2][kWarp];
-    __shared__ float of_blocks[2][kMaxClusterBlocks];
+    __shared__ float4 of_warps[2][kWarp / 4];
     const unsigned set = row_++ & 1U;
-    const unsigned lane = threadIdx.x % kWarp;
-    if (lane == 0) of_warps[set][threadIdx.x / kWarp] = of_warp;
+    float* each = reinterpret_cast<float*>(of_warps[set]);
+    if (threadIdx.x % kWarp == 0) each[threadIdx.x / kWarp] = of_warp;
+    const unsigned warps = blockDim.x / kWarp;
+    if (threadIdx.x < kWarp && threadIdx.x >= warps) each[threadIdx.x] = 0;
     __syncthreads();
-    float total = lane < blockDim.x / kWarp ? of_warps[set][lane] : 0.0F;
-    for (int distance = kWarp / 2; distance > 0; distance /= 2)
-      total += __shfl_xor_sync(0xFFFFFFFFU, total, distance);
+    float total = 0;
+    for (unsigned i = 0; 4 * i < warps; ++i) {
+      const float4 four = of_warps[set][i];
+      total += (four.x + four.y) + (four.z + four.w);
+    }
+    return blocks_ == 1 ? total : sum_of_blocks(total, set);
+  }
+
+  __device__ float sum_of_blocks(float of_block, unsigned set) const {
+    __shared__ float of_blocks[2][kMaxClusterBlocks];
     const auto cluster = cooperative_groups::this_cluster();
-    if (cluster.num_blocks() == 1) return total;
-    if (threadIdx.x < cluster.num_blocks())
-      cluster.map_shared_rank(of_blocks[set], threadIdx.x)[cluster.block_rank()] = total;
+    if (threadIdx.x < blocks_)
+      cluster.map_shared_rank(of_blocks[set], threadIdx.x)[cluster.block_rank()] = of_block;
     cluster.sync();
-    total = 0;
-    for (unsigned block = 0; block < cluster.num_blocks(); ++block)
+    float total = 0;
+    for (unsigned block = 0; block < blocks_; ++block)
       total += of_blocks[set][block];
     return total;
   }
 
-  static constexpr int kMaxClusterBlocks = 8;
-
   int threads_;
+  unsigned blocks_;
   unsigned row_ = 0;
+};
+
+// Which rows and which column of them a thread has: `threads_of_row` threads of its block, or of
+// each block of its cluster, share a row.
+struct RowPlace {
+  int row_of_block;
+  int column;
+  std::int64_t first_row;  // of the block, in its first round
+  std::int64_t stride;     // to that of the next
+
+  __device__ explicit RowPlace(int threads_of_row) {
+    const auto cluster = cooperative_groups::this_cluster();
+    const unsigned threads = static_cast<unsigned>(threads_of_row);
+    const unsigned rows_of_block = blockDim.x / threads;
+    row_of_block = static_cast<int>(threadIdx.x / threads);
+    column = static_cast<int>(cluster.block_rank() * threads + threadIdx.x % threads);
+    first_row = static_cast<std::int64_t>(blockIdx.x / cluster.num_blocks()) * rows_of_block;
+    stride = static_cast<std::int64_t>(gridDim.x / cluster.num_blocks()) * rows_of_block;
+  }
 };
 
 // One vector of a row on its way through the fused operators; packed, because a thread may hold
@@ -65,10 +89,10 @@ struct FusedVector {
   uint4 value{};  // the residual, then its sum with the message
   uint4 gamma{};
 
-  // The loads, early: they overlap with the wait for other GPUs.
-  __device__ void fetch(const Arguments& a, std::int64_t row, int column) {
+  // The loads, early: they overlap with the wait for other GPUs. A column's gamma serves all rows.
+  __device__ void fetch_gamma(const Arguments& a, int column) { gamma = a.gamma[column]; }
+  __device__ void fetch_residual(const Arguments& a, std::int64_t row, int column) {
     value = a.residual_in[row * a.row_vectors + column];
-    gamma = a.gamma[column];
   }
 
   // Returns the vector's part of the row's sum of squares.
@@ -168,8 +192,7 @@ struct FusedVector {
 };
 
 __device__ inline float norm_factor(float squares, const Arguments& a) {
-  const float elements = static_cast<float>(a.row_vectors * a.elements_of_vector);
-  return rsqrtf(squares / elements + a.epsilon);
+  return rsqrtf(squares * a.inverse_row_elements + a.epsilon);
 }
 
 }  // namespace assay::allreduce

@@ -14,25 +14,22 @@ __global__ void __launch_bounds__(kMaxRowThreads) fused_tail(const __grid_consta
                                                              const uint4* sum,
                                                              const int threads_of_row) {
   let_next_kernel_start();
-  wait_for_earlier_kernels();
-  const auto cluster = cooperative_groups::this_cluster();
-  const int rows_of_block = static_cast<int>(blockDim.x) / threads_of_row;
-  const int column = static_cast<int>(cluster.block_rank()) * threads_of_row +
-                     static_cast<int>(threadIdx.x) % threads_of_row;
-  const std::int64_t stride = gridDim.x / cluster.num_blocks() * rows_of_block;
+  const RowPlace place(threads_of_row);
   RowGroup row_group(threads_of_row);
-  std::int64_t first_row = blockIdx.x / cluster.num_blocks() * rows_of_block;
-  for (; first_row < a.rows; first_row += stride) {
-    const std::int64_t row = first_row + static_cast<int>(threadIdx.x) / threads_of_row;
-    const bool active = row < a.rows && column < a.row_vectors;
+  wait_for_earlier_kernels();
+  for (std::int64_t first_row = place.first_row; first_row < a.rows; first_row += place.stride) {
+    const std::int64_t row = first_row + place.row_of_block;
+    const bool active = row < a.rows && place.column < a.row_vectors;
     FusedVector<T> vector;
     float squares = 0;
     if (active) {
-      vector.fetch(a, row, column);
-      squares = vector.add_residual(a, row, column, sum[row * a.row_vectors + column]);
+      vector.fetch_residual(a, row, place.column);
+      vector.fetch_gamma(a, place.column);
+      squares = vector.add_residual(a, row, place.column,
+                                    sum[row * a.row_vectors + place.column]);
     }
     const float factor = norm_factor(row_group.sum(squares), a);
-    vector.template finish<kFusion>(a, row, column, factor, active);
+    vector.template finish<kFusion>(a, row, place.column, factor, active);
   }
 }
 

@@ -68,9 +68,8 @@ LaunchShape row_shape(const Device& device,
   LaunchShape shape;
   while (divide_up(rows.threads, shape.cluster) > rows.most_of_block)
     shape.cluster *= 2;
-  // Few rows: several SMs share one, as long as each block keeps four warps.
-  while (shape.cluster < kMaxCluster && rows.count * shape.cluster * 2 <= device.multiprocessors &&
-         divide_up(rows.threads, shape.cluster * 2) >= 128)
+  while (request.threads != 0 && shape.cluster < kMaxCluster &&
+         divide_up(rows.threads, shape.cluster) > request.threads)
     shape.cluster *= 2;
   const int of_block = divide_up(rows.threads, shape.cluster);
   if (of_block > kWarpThreads) {

@@ -11,7 +11,8 @@
 namespace assay::allreduce {
 namespace {
 
-constexpr int kMaxRowThreads = 512;
+// 64 registers a thread: of smaller blocks an SM holds two, this call's and the next one's.
+constexpr int kMaxRowThreads = 1024;
 
 // Where a rank's slots of this call lie.
 class Slots {
@@ -92,60 +93,53 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
   }
 }
 
-// One vector of one row in this thread's hands.
-template <class T>
-struct Item {
-  std::int64_t row = 0;
-  bool active = false;
-  uint4 own{};
-  FusedVector<T> fused{};
-};
-
 template <class T, int kWorld, Fusion kFusion>
 __global__ void __launch_bounds__(kMaxRowThreads, 1) fused(
     const __grid_constant__ Arguments a,
     const __grid_constant__ Workspace workspace,
     const int threads_of_row) {
   let_next_kernel_start();
+  const RowPlace place(threads_of_row);
+  RowGroup row_group(threads_of_row);
   wait_for_earlier_kernels();
-  const auto cluster = cooperative_groups::this_cluster();
-  const int rows_of_block = static_cast<int>(blockDim.x) / threads_of_row;
-  const int column = static_cast<int>(cluster.block_rank()) * threads_of_row +
-                     static_cast<int>(threadIdx.x) % threads_of_row;
-  const std::int64_t clusters = gridDim.x / cluster.num_blocks();
-  const std::int64_t stride = clusters * rows_of_block;
   Turn turn(workspace.of_rank[a.rank]);
   const Slots slots(a, workspace, turn.half());
-
-  const auto start = [&](std::int64_t first_row) {
-    Item<T> item;
-    item.row = first_row + static_cast<int>(threadIdx.x) / threads_of_row;
-    item.active = item.row < a.rows && column < a.row_vectors;
-    if (!item.active) return item;
-    const std::int64_t vector = item.row * a.row_vectors + column;
-    item.own = without_empty(a.input[vector]);
-    item.fused.fetch(a, item.row, column);
-    push<kWorld>(a, slots, vector, item.own);
-    return item;
+  const auto is_active = [&](std::int64_t first_row) {
+    return place.column < a.row_vectors && first_row + place.row_of_block < a.rows;
+  };
+  FusedVector<T> fused;
+  // Sends a vector of a row and returns it; its residual goes to `fused`.
+  const auto start = [&](std::int64_t first_row, FusedVector<T>& vector) {
+    if (!is_active(first_row)) return uint4{};
+    const std::int64_t row = first_row + place.row_of_block;
+    const std::int64_t at = row * a.row_vectors + place.column;
+    const uint4 own = without_empty(a.input[at]);
+    vector.fetch_residual(a, row, place.column);
+    push<kWorld>(a, slots, at, own);
+    return own;
   };
 
   // The same number of rounds for all threads of a cluster: they meet in every round.
-  std::int64_t first_row = blockIdx.x / cluster.num_blocks() * rows_of_block;
-  RowGroup row_group(threads_of_row);
-  Item<T> item = start(first_row);
+  std::int64_t first_row = place.first_row;
+  uint4 own = start(first_row, fused);
+  if (is_active(first_row)) fused.fetch_gamma(a, place.column);
   turn.is_known();
-  for (; first_row < a.rows; first_row += stride) {
-    Item<T> next;
-    if (first_row + stride < a.rows) next = start(first_row + stride);
+  for (; first_row < a.rows; first_row += place.stride) {
+    FusedVector<T> next = fused;
+    uint4 next_own{};
+    if (first_row + place.stride < a.rows) next_own = start(first_row + place.stride, next);
+    const std::int64_t row = first_row + place.row_of_block;
+    const bool active = is_active(first_row);
     float squares = 0;
-    if (item.active) {
-      const std::int64_t vector = item.row * a.row_vectors + column;
-      const uint4 sum = reduce<T, kWorld>(a, slots, vector, item.own);
-      squares = item.fused.add_residual(a, item.row, column, sum);
+    if (active) {
+      const uint4 sum =
+          reduce<T, kWorld>(a, slots, row * a.row_vectors + place.column, own);
+      squares = fused.add_residual(a, row, place.column, sum);
     }
     const float factor = norm_factor(row_group.sum(squares), a);
-    item.fused.template finish<kFusion>(a, item.row, column, factor, item.active);
-    item = next;
+    fused.template finish<kFusion>(a, row, place.column, factor, active);
+    own = next_own;
+    fused = next;
   }
 }
 

@@ -171,7 +171,8 @@ __device__ void gather_rows(const Arguments& a, const Ring& ring, const Tile& ti
     for (int k = 0; k < kVectors; ++k) {
       const int at = column + k * threads;
       if (row_of_tile >= rows || at >= a.row_vectors) continue;
-      vectors[k].fetch(a, row, at);
+      vectors[k].fetch_residual(a, row, at);
+      vectors[k].fetch_gamma(a, at);
       squares += vectors[k].add_residual(a, row, at, __ldcg(sums + row_of_tile * a.row_vectors + at));
     }
     const float factor = norm_factor(row_group.sum(squares), a);

@@ -181,60 +181,61 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
 }
 
 template <class T, int kWorld, Fusion kFusion>
-__global__ void __launch_bounds__(kMaxRowThreads, 1) fused(
+__global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2 : 1) fused(
     const __grid_constant__ Arguments a,
     const __grid_constant__ Workspace workspace,
     const int threads_of_row) {
   let_next_kernel_start();
+  const RowPlace place(threads_of_row);
+  RowGroup row_group(threads_of_row);
+  const std::int64_t slice = row_slice(a);
+  const auto places_of = [&](std::int64_t row) {
+    return Places{.row_start = row * a.row_vectors,
+                  .place = row * slice + place.column,
+                  .column = place.column,
+                  .slice = slice,
+                  .row_vectors = a.row_vectors};
+  };
+  const auto is_active = [&](std::int64_t row) { return row < a.rows && place.column < slice; };
   wait_for_earlier_kernels();
   Turn turn(workspace.of_rank[a.rank]);
   const Slots slots(a, workspace, turn.half());
-  const auto cluster = cooperative_groups::this_cluster();
-  const int rows_of_block = static_cast<int>(blockDim.x) / threads_of_row;
-  const std::int64_t slice = row_slice(a);
-  const int column = static_cast<int>(cluster.block_rank()) * threads_of_row +
-                     static_cast<int>(threadIdx.x) % threads_of_row;
-  const std::int64_t stride = gridDim.x / cluster.num_blocks() * rows_of_block;
-  const auto row_of = [&](std::int64_t first_row) {
-    return first_row + static_cast<int>(threadIdx.x) / threads_of_row;
-  };
-  const auto is_active = [&](std::int64_t row) { return row < a.rows && column < slice; };
-  const auto places_of = [&](std::int64_t row) {
-    return Places{.row_start = row * a.row_vectors, .place = row * slice + column,
-                  .column = column, .slice = slice, .row_vectors = a.row_vectors};
-  };
   const auto start = [&](std::int64_t first_row) {
-    const std::int64_t row = row_of(first_row);
+    const std::int64_t row = first_row + place.row_of_block;
     return is_active(row) ? push_parts<kWorld>(a, slots, places_of(row)) : uint4{};
   };
+  FusedVector<T> vectors[World<kWorld>::kSlots] = {};
+  const auto for_columns = [&](const Places& places, auto visit) {
+#pragma unroll
+    for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
+      if (World<kWorld>::is_rank(rank, a.world_size) && places.has(rank))
+        visit(rank, static_cast<int>(places.column_of(rank)));
+    }
+  };
 
-  std::int64_t first_row = blockIdx.x / cluster.num_blocks() * rows_of_block;
-  RowGroup row_group(threads_of_row);
+  std::int64_t first_row = place.first_row;
   uint4 part = start(first_row);
+  if (is_active(first_row + place.row_of_block)) {
+    for_columns(places_of(0), [&](int rank, int column) { vectors[rank].fetch_gamma(a, column); });
+  }
   turn.is_known();
-  for (; first_row < a.rows; first_row += stride) {
+  for (; first_row < a.rows; first_row += place.stride) {
     uint4 next{};
-    if (first_row + stride < a.rows) next = start(first_row + stride);
-    const std::int64_t row = row_of(first_row);
+    if (first_row + place.stride < a.rows) next = start(first_row + place.stride);
+    const std::int64_t row = first_row + place.row_of_block;
     const bool active = is_active(row);
     const Places places = places_of(row);
-    FusedVector<T> vectors[World<kWorld>::kSlots] = {};
     float squares = 0;
     if (active) {
-#pragma unroll
-      for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
-        if (World<kWorld>::is_rank(rank, a.world_size) && places.has(rank))
-          vectors[rank].fetch(a, row, static_cast<int>(places.column_of(rank)));
-      }
+      for_columns(places, [&](int rank, int column) {
+        vectors[rank].fetch_residual(a, row, column);
+      });
       const uint4 own = push_sum<T, kWorld>(a, slots, places, part);
       uint4 sums[World<kWorld>::kSlots];
       take_sums<kWorld>(a, slots, places, own, sums);
-#pragma unroll
-      for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
-        if (World<kWorld>::is_rank(rank, a.world_size) && places.has(rank))
-          squares += vectors[rank].add_residual(a, row, static_cast<int>(places.column_of(rank)),
-                                                sums[rank]);
-      }
+      for_columns(places, [&](int rank, int column) {
+        squares += vectors[rank].add_residual(a, row, column, sums[rank]);
+      });
     }
     const float factor = norm_factor(row_group.sum(squares), a);
 #pragma unroll
