@@ -53,8 +53,8 @@ std::string shape_problem(const assay_allreduce_call& call) {
   const int multiple = nvfp4 ? 16 : 8;
   if (call.hidden_size < multiple || call.hidden_size % multiple != 0)
     return "hidden_size is no multiple of " + std::to_string(multiple);
-  if (call.hidden_size > (1 << 30) || call.num_tokens > (std::int64_t{1} << 40) / call.hidden_size)
-    return "the message is beyond 2^40 elements";
+  if (call.hidden_size > (1 << 30) || call.num_tokens > (std::int64_t{1} << 32) / call.hidden_size)
+    return "the message is beyond 2^32 elements";
   if (call.threads < 0 || call.threads > 1024 || call.threads % 32 != 0 || call.blocks < 0)
     return "threads must be a multiple of 32 up to 1024, blocks not negative";
   return "";
@@ -101,7 +101,7 @@ Arguments arguments_of(const Communicator& comm, const assay_allreduce_call& cal
   a.world_size = comm.world_size();
   a.row_vectors = static_cast<int>(call.hidden_size / elements);
   a.elements_of_vector = elements;
-  a.rows = call.num_tokens;
+  a.rows = static_cast<int>(call.num_tokens);
   return a;
 }
 

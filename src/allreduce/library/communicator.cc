@@ -6,6 +6,7 @@ namespace assay::allreduce {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x41535231;  // "ASR1"
+constexpr std::size_t kMostWorkspaceBytes = std::size_t{8} << 30U;  // kernels count in 32 bits
 constexpr std::size_t kAlignment = std::size_t{2} << 20U;
 
 core::Status check(cudaError_t error, const std::string& doing) {
@@ -38,6 +39,8 @@ core::Result<std::unique_ptr<Communicator>> Communicator::create(
     return core::Error{"between 2 and 8 ranks can be joined, not " + std::to_string(world_size)};
   if (rank < 0 || rank >= world_size)
     return core::Error{"there is no " + rank_text(rank) + " of " + std::to_string(world_size)};
+  if (options.workspace_bytes > kMostWorkspaceBytes)
+    return core::Error{"a workspace is at most 8 GiB large"};
   int device = 0;
   ASSAY_TRY(check(cudaGetDevice(&device), "finding the current GPU"));
   std::unique_ptr<Communicator> comm(new Communicator(rank, world_size, device));
@@ -214,7 +217,7 @@ const Communicator::Region* Communicator::region_of(Strategy strategy) const {
 
 Device Communicator::device_for(const Region& region) const {
   Device device{.rank = rank_, .world_size = world_size_, .multiprocessors = multiprocessors_};
-  device.workspace.capacity_bytes = static_cast<std::int64_t>(region.size.capacity_bytes);
+  device.workspace.capacity_vectors = region.size.capacity_vectors;
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(world_size_); ++rank)
     device.workspace.of_rank[rank] = of_rank_[rank] + region.offset_bytes;
   device.nccl = nccl_comm_ == nullptr ? nullptr : nccl_;

@@ -86,6 +86,10 @@ struct Elements<float> {
     return {__float_as_uint(values[0]), __float_as_uint(values[1]), __float_as_uint(values[2]),
             __float_as_uint(values[3])};
   }
+
+  __device__ static std::uint32_t add(std::uint32_t a, std::uint32_t b) {
+    return __float_as_uint(__uint_as_float(a) + __uint_as_float(b));
+  }
 };
 
 template <>
@@ -109,6 +113,12 @@ struct Elements<__nv_bfloat16> {
       words[i] = reinterpret_cast<const std::uint32_t&>(pair);
     }
     return {words[0], words[1], words[2], words[3]};
+  }
+
+  __device__ static std::uint32_t add(std::uint32_t a, std::uint32_t b) {
+    const __nv_bfloat162 sum = __hadd2(reinterpret_cast<const __nv_bfloat162&>(a),
+                                       reinterpret_cast<const __nv_bfloat162&>(b));
+    return reinterpret_cast<const std::uint32_t&>(sum);
   }
 };
 
@@ -135,11 +145,26 @@ struct Elements<__half> {
     }
     return {words[0], words[1], words[2], words[3]};
   }
+
+  __device__ static std::uint32_t add(std::uint32_t a, std::uint32_t b) {
+    const __half2 sum = __hadd2(reinterpret_cast<const __half2&>(a),
+                                reinterpret_cast<const __half2&>(b));
+    return reinterpret_cast<const std::uint32_t&>(sum);
+  }
 };
+
+// Element by element, rounded once: what float32 and a rounding give, in a fourth of the
+// instructions.
+template <class T>
+__device__ uint4 add_vectors(uint4 a, uint4 b) {
+  return {Elements<T>::add(a.x, b.x), Elements<T>::add(a.y, b.y), Elements<T>::add(a.z, b.z),
+          Elements<T>::add(a.w, b.w)};
+}
 
 // The sum over ranks, in their order, rounded once.
 template <class T, int kWorld>
 __device__ uint4 sum_in_rank_order(const uint4 (&parts)[World<kWorld>::kSlots], int world_size) {
+  if constexpr (kWorld == 2) return add_vectors<T>(parts[0], parts[1]);
   constexpr int kCount = Elements<T>::kCount;
   float sum[kCount];
   Elements<T>::unpack(parts[0], sum);

@@ -67,8 +67,8 @@ class RowGroup {
 struct RowPlace {
   int row_of_block;
   int column;
-  std::int64_t first_row;  // of the block, in its first round
-  std::int64_t stride;     // to that of the next
+  int first_row;  // of the block, in its first round
+  int stride;     // to that of the next
 
   __device__ explicit RowPlace(int threads_of_row) {
     const auto cluster = cooperative_groups::this_cluster();
@@ -76,8 +76,8 @@ struct RowPlace {
     const unsigned rows_of_block = blockDim.x / threads;
     row_of_block = static_cast<int>(threadIdx.x / threads);
     column = static_cast<int>(cluster.block_rank() * threads + threadIdx.x % threads);
-    first_row = static_cast<std::int64_t>(blockIdx.x / cluster.num_blocks()) * rows_of_block;
-    stride = static_cast<std::int64_t>(gridDim.x / cluster.num_blocks()) * rows_of_block;
+    first_row = static_cast<int>(blockIdx.x / cluster.num_blocks() * rows_of_block);
+    stride = static_cast<int>(gridDim.x / cluster.num_blocks() * rows_of_block);
   }
 };
 
@@ -91,21 +91,15 @@ struct FusedVector {
 
   // The loads, early: they overlap with the wait for other GPUs. A column's gamma serves all rows.
   __device__ void fetch_gamma(const Arguments& a, int column) { gamma = a.gamma[column]; }
-  __device__ void fetch_residual(const Arguments& a, std::int64_t row, int column) {
+  __device__ void fetch_residual(const Arguments& a, int row, int column) {
     value = a.residual_in[row * a.row_vectors + column];
   }
 
   // Returns the vector's part of the row's sum of squares.
-  __device__ float add_residual(const Arguments& a, std::int64_t row, int column, uint4 sum) {
-    float sums[kCount];
-    float values[kCount];
-    Elements<T>::unpack(sum, sums);
-    Elements<T>::unpack(value, values);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i)
-      values[i] += sums[i];
-    value = Elements<T>::pack(values);
+  __device__ float add_residual(const Arguments& a, int row, int column, uint4 sum) {
+    value = add_vectors<T>(sum, value);
     a.residual_out[row * a.row_vectors + column] = value;
+    float values[kCount];
     Elements<T>::unpack(value, values);
     float squares = 0;
 #pragma unroll
@@ -117,8 +111,8 @@ struct FusedVector {
   // By all threads of a warp, `active` or not: neighbours may share a scale.
   template <Fusion kFusion>
   __device__ void finish(
-      const Arguments& a, std::int64_t row, int column, float factor, bool active) const {
-    const std::int64_t vector = row * a.row_vectors + column;
+      const Arguments& a, int row, int column, float factor, bool active) const {
+    const int vector = row * a.row_vectors + column;
     float values[kCount];
     const uint4 normalized = normalize(factor, values);
     if (active && a.output != nullptr) a.output[vector] = normalized;
@@ -144,7 +138,7 @@ struct FusedVector {
   }
 
   __device__ static void write_fp8(const Arguments& a,
-                                   std::int64_t vector,
+                                   int vector,
                                    const float (&values)[kCount]) {
     const float factor = 1.0F / *a.scale;
     std::uint32_t words[2] = {0, 0};
@@ -159,7 +153,7 @@ struct FusedVector {
   }
 
   __device__ static void write_nvfp4(const Arguments& a,
-                                     std::int64_t row,
+                                     int row,
                                      int column,
                                      const float (&values)[kCount],
                                      bool active) {
@@ -179,7 +173,7 @@ struct FusedVector {
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
       word |= to_e2m1(values[i] * factor) << 4U * i;
-    const std::int64_t vector = row * a.row_vectors + column;
+    const int vector = row * a.row_vectors + column;
     if constexpr (kCount == 8) {
       static_cast<std::uint32_t*>(a.quantized)[vector] = word;
     } else {

@@ -47,13 +47,11 @@ LaunchShape flat_shape(const Device& device,
                        std::int64_t vectors,
                        const Request& request) {
   LaunchShape shape;
-  // Blocks of a warp or two spread a small message over many SMs; large ones fill the GPU.
-  const std::int64_t even = divide_up<std::int64_t>(vectors, device.multiprocessors);
-  shape.threads = request.threads != 0
-                      ? request.threads
-                      : std::clamp(power_of_two_above(static_cast<int>(std::min<std::int64_t>(
-                                       even, kMaxThreads))),
-                                   128, 512);
+  // Small blocks spread a small message over many SMs. With several peers fewer, larger blocks are
+  // faster from 64 KiB on: 3.3 us rather than 3.5 on 4 H200.
+  const int wanted = device.world_size == 2 ? 128 : static_cast<int>(std::min<std::int64_t>(vectors / 8, 512));
+  shape.threads = request.threads != 0 ? request.threads
+                                       : std::clamp(power_of_two_above(wanted), 128, 512);
   const std::int64_t blocks = divide_up<std::int64_t>(vectors, shape.threads);
   const int most = resident_blocks(kernel, shape.threads, device.multiprocessors);
   shape.blocks = static_cast<int>(std::min<std::int64_t>(blocks, most));
@@ -93,8 +91,10 @@ core::Status launch_status(cudaError_t error) {
   return core::Error{std::string("launching: ") + cudaGetErrorString(error)};
 }
 
-std::string message_too_large(const Arguments& a, std::int64_t capacity_bytes) {
-  return "the message of " + std::to_string(a.vectors() * kVectorBytes) +
+std::string message_too_large(const Arguments& a, const Workspace& workspace) {
+  const std::int64_t capacity_bytes =
+      static_cast<std::int64_t>(workspace.capacity_vectors) * kVectorBytes;
+  return "the message of " + std::to_string(a.bytes()) +
          " bytes is larger than the workspace's " + std::to_string(capacity_bytes);
 }
 

@@ -43,7 +43,7 @@ LaunchShape row_shape(const Device& device,
                       const Rows& rows,
                       const Request& request);
 
-std::string message_too_large(const Arguments& a, std::int64_t capacity_bytes);
+std::string message_too_large(const Arguments& a, const Workspace& workspace);
 std::string row_too_long(const Arguments& a, int vectors);
 
 template <class... Parameters>

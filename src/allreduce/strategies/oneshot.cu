@@ -18,18 +18,18 @@ constexpr int kMaxRowThreads = 1024;
 class Slots {
  public:
   __device__ Slots(const Arguments& a, const Workspace& workspace, std::uint32_t half)
-      : a_(a), workspace_(workspace), slot_(workspace.capacity_bytes / kVectorBytes),
-        half_(half * World<0>::size(a.world_size) * slot_) {}
+      : a_(a), workspace_(workspace), slot_(workspace.capacity_vectors),
+        half_(static_cast<int>(half) * a.world_size * slot_) {}
 
-  [[nodiscard]] __device__ uint4* own(std::int64_t vector) const {
+  [[nodiscard]] __device__ uint4* own(int vector) const {
     return at(a_.rank) + half_ + vector;
   }
 
-  [[nodiscard]] __device__ uint4* mine_at(int rank, std::int64_t vector) const {
+  [[nodiscard]] __device__ uint4* mine_at(int rank, int vector) const {
     return at(rank) + half_ + a_.rank * slot_ + vector;
   }
 
-  [[nodiscard]] __device__ std::int64_t stride() const { return slot_; }
+  [[nodiscard]] __device__ int stride() const { return slot_; }
 
  private:
   [[nodiscard]] __device__ uint4* at(int rank) const {
@@ -38,12 +38,12 @@ class Slots {
 
   const Arguments& a_;
   const Workspace& workspace_;
-  std::int64_t slot_;
-  std::int64_t half_;
+  int slot_;
+  int half_;
 };
 
 template <int kWorld>
-__device__ void push(const Arguments& a, const Slots& slots, std::int64_t vector, uint4 v) {
+__device__ void push(const Arguments& a, const Slots& slots, int vector, uint4 v) {
   const int size = World<kWorld>::size(a.world_size);
 #pragma unroll
   for (int step = 1; step < World<kWorld>::kSlots; ++step) {
@@ -54,7 +54,7 @@ __device__ void push(const Arguments& a, const Slots& slots, std::int64_t vector
 }
 
 template <class T, int kWorld>
-__device__ uint4 reduce(const Arguments& a, const Slots& slots, std::int64_t vector, uint4 own) {
+__device__ uint4 reduce(const Arguments& a, const Slots& slots, int vector, uint4 own) {
   uint4 parts[World<kWorld>::kSlots];
 #pragma unroll
   for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
@@ -69,12 +69,12 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
                                               const __grid_constant__ Workspace workspace) {
   let_next_kernel_start();
   wait_for_earlier_kernels();
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  const std::int64_t vectors = a.vectors();
+  const int stride = static_cast<int>(gridDim.x * blockDim.x);
+  const int vectors = a.vectors();
   Turn turn(workspace.of_rank[a.rank]);
   const Slots slots(a, workspace, turn.half());
 
-  std::int64_t vector = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  int vector = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   uint4 own{};
   if (vector < vectors) {
     own = without_empty(a.input[vector]);
@@ -104,15 +104,15 @@ __global__ void __launch_bounds__(kMaxRowThreads, 1) fused(
   wait_for_earlier_kernels();
   Turn turn(workspace.of_rank[a.rank]);
   const Slots slots(a, workspace, turn.half());
-  const auto is_active = [&](std::int64_t first_row) {
+  const auto is_active = [&](int first_row) {
     return place.column < a.row_vectors && first_row + place.row_of_block < a.rows;
   };
   FusedVector<T> fused;
   // Sends a vector of a row and returns it; its residual goes to `fused`.
-  const auto start = [&](std::int64_t first_row, FusedVector<T>& vector) {
+  const auto start = [&](int first_row, FusedVector<T>& vector) {
     if (!is_active(first_row)) return uint4{};
-    const std::int64_t row = first_row + place.row_of_block;
-    const std::int64_t at = row * a.row_vectors + place.column;
+    const int row = first_row + place.row_of_block;
+    const int at = row * a.row_vectors + place.column;
     const uint4 own = without_empty(a.input[at]);
     vector.fetch_residual(a, row, place.column);
     push<kWorld>(a, slots, at, own);
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kMaxRowThreads, 1) fused(
   };
 
   // The same number of rounds for all threads of a cluster: they meet in every round.
-  std::int64_t first_row = place.first_row;
+  int first_row = place.first_row;
   uint4 own = start(first_row, fused);
   if (is_active(first_row)) fused.fetch_gamma(a, place.column);
   turn.is_known();
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kMaxRowThreads, 1) fused(
     FusedVector<T> next = fused;
     uint4 next_own{};
     if (first_row + place.stride < a.rows) next_own = start(first_row + place.stride, next);
-    const std::int64_t row = first_row + place.row_of_block;
+    const int row = first_row + place.row_of_block;
     const bool active = is_active(first_row);
     float squares = 0;
     if (active) {
@@ -144,8 +144,8 @@ __global__ void __launch_bounds__(kMaxRowThreads, 1) fused(
 }
 
 std::string refusal(const Device& device, const Arguments& a, Fusion fusion) {
-  if (a.vectors() * kVectorBytes > device.workspace.capacity_bytes)
-    return message_too_large(a, device.workspace.capacity_bytes);
+  if (a.vectors() > device.workspace.capacity_vectors)
+    return message_too_large(a, device.workspace);
   return fusion == Fusion::kNone ? "" : row_too_long(a, kMaxRowThreads * kMaxCluster);
 }
 
@@ -167,8 +167,9 @@ core::Status launch(const Device& device, const Arguments& a, const Request& req
 
 WorkspaceSize workspace_size(int world_size, std::size_t budget_bytes) {
   const std::size_t slots = 2 * static_cast<std::size_t>(world_size);
-  const std::size_t capacity = budget_bytes / slots / kVectorBytes * kVectorBytes;
-  return {.capacity_bytes = capacity, .data_bytes = capacity * slots};
+  const std::size_t capacity = budget_bytes / slots / kVectorBytes;
+  return {.capacity_vectors = static_cast<int>(capacity),
+          .data_bytes = capacity * slots * kVectorBytes};
 }
 
 const StrategyKernel kOneshot{.name = "ONESHOT",

@@ -45,7 +45,7 @@ struct Request {
 };
 
 struct WorkspaceSize {
-  std::size_t capacity_bytes = 0;  // of the largest message
+  int capacity_vectors = 0;  // of the largest message
   std::size_t data_bytes = 0;      // of each GPU, behind the control words
 };
 

@@ -253,7 +253,7 @@ core::Status launch(const Device& device, const Arguments& a, const Request& req
 }
 
 WorkspaceSize workspace_size(int /*world_size*/, std::size_t /*budget_bytes*/) {
-  return {.capacity_bytes = std::size_t{1} << 62U, .data_bytes = kMaxBlocks * kRingBytes};
+  return {.data_bytes = kMaxBlocks * kRingBytes};
 }
 
 const StrategyKernel kTwoshot{.name = "TWOSHOT",

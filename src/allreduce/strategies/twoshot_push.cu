@@ -23,19 +23,19 @@ class Slots {
   __device__ Slots(const Arguments& a, const Workspace& workspace, std::uint32_t half)
       : a_(a),
         workspace_(workspace),
-        slot_(workspace.capacity_bytes / a.world_size / kVectorBytes),
-        half_(half * 2 * a.world_size * slot_) {}
+        slot_(workspace.capacity_vectors / a.world_size),
+        half_(static_cast<int>(half) * 2 * a.world_size * slot_) {}
 
   // Slot 0 of this rank; the others follow at stride().
-  [[nodiscard]] __device__ uint4* own(Stage stage, std::int64_t place) const {
+  [[nodiscard]] __device__ uint4* own(Stage stage, int place) const {
     return at(a_.rank, stage) + place;
   }
 
-  [[nodiscard]] __device__ uint4* mine_at(int rank, Stage stage, std::int64_t place) const {
+  [[nodiscard]] __device__ uint4* mine_at(int rank, Stage stage, int place) const {
     return at(rank, stage) + a_.rank * slot_ + place;
   }
 
-  [[nodiscard]] __device__ std::int64_t stride() const { return slot_; }
+  [[nodiscard]] __device__ int stride() const { return slot_; }
 
  private:
   [[nodiscard]] __device__ uint4* at(int rank, Stage stage) const {
@@ -45,22 +45,22 @@ class Slots {
 
   const Arguments& a_;
   const Workspace& workspace_;
-  std::int64_t slot_;
-  std::int64_t half_;
+  int slot_;
+  int half_;
 };
 
 // The places of a thread: the `place`-th vector of each slice of a row. Slices are equally long,
 // except that the last ones may be cut short by the end of the row.
 struct Places {
-  std::int64_t row_start = 0;  // in vectors of the message
-  std::int64_t place = 0;      // in a slot
-  std::int64_t column = 0;     // in the first slice
-  std::int64_t slice = 0;      // vectors of a slice
-  std::int64_t row_vectors = 0;
+  int row_start = 0;  // in vectors of the message
+  int place = 0;      // in a slot
+  int column = 0;     // in the first slice
+  int slice = 0;      // vectors of a slice
+  int row_vectors = 0;
 
-  [[nodiscard]] __device__ std::int64_t column_of(int rank) const { return rank * slice + column; }
+  [[nodiscard]] __device__ int column_of(int rank) const { return rank * slice + column; }
   [[nodiscard]] __device__ bool has(int rank) const { return column_of(rank) < row_vectors; }
-  [[nodiscard]] __device__ std::int64_t vector(int rank) const {
+  [[nodiscard]] __device__ int vector(int rank) const {
     return row_start + column_of(rank);
   }
 };
@@ -132,7 +132,7 @@ __device__ void take_sums(const Arguments& a,
   }
 }
 
-__host__ __device__ std::int64_t message_slice(const Arguments& a) {
+__host__ __device__ int message_slice(const Arguments& a) {
   return (a.vectors() + a.world_size - 1) / a.world_size;
 }
 
@@ -150,9 +150,9 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
   wait_for_earlier_kernels();
   Turn turn(workspace.of_rank[a.rank]);
   const Slots slots(a, workspace, turn.half());
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  const std::int64_t slice = message_slice(a);
-  const auto places_of = [&](std::int64_t place) {
+  const int stride = static_cast<int>(gridDim.x * blockDim.x);
+  const int slice = message_slice(a);
+  const auto places_of = [&](int place) {
     return Places{.row_start = 0, .place = place, .column = place, .slice = slice,
                   .row_vectors = a.vectors()};
   };
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
     }
   };
 
-  std::int64_t place = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  int place = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   uint4 part{};
   if (place < slice) part = push_parts<kWorld>(a, slots, places_of(place));
   turn.is_known();
@@ -188,20 +188,20 @@ __global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2
   let_next_kernel_start();
   const RowPlace place(threads_of_row);
   RowGroup row_group(threads_of_row);
-  const std::int64_t slice = row_slice(a);
-  const auto places_of = [&](std::int64_t row) {
+  const int slice = row_slice(a);
+  const auto places_of = [&](int row) {
     return Places{.row_start = row * a.row_vectors,
                   .place = row * slice + place.column,
                   .column = place.column,
                   .slice = slice,
                   .row_vectors = a.row_vectors};
   };
-  const auto is_active = [&](std::int64_t row) { return row < a.rows && place.column < slice; };
+  const auto is_active = [&](int row) { return row < a.rows && place.column < slice; };
   wait_for_earlier_kernels();
   Turn turn(workspace.of_rank[a.rank]);
   const Slots slots(a, workspace, turn.half());
-  const auto start = [&](std::int64_t first_row) {
-    const std::int64_t row = first_row + place.row_of_block;
+  const auto start = [&](int first_row) {
+    const int row = first_row + place.row_of_block;
     return is_active(row) ? push_parts<kWorld>(a, slots, places_of(row)) : uint4{};
   };
   FusedVector<T> vectors[World<kWorld>::kSlots] = {};
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2
     }
   };
 
-  std::int64_t first_row = place.first_row;
+  int first_row = place.first_row;
   uint4 part = start(first_row);
   if (is_active(first_row + place.row_of_block)) {
     for_columns(places_of(0), [&](int rank, int column) { vectors[rank].fetch_gamma(a, column); });
@@ -222,7 +222,7 @@ __global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2
   for (; first_row < a.rows; first_row += place.stride) {
     uint4 next{};
     if (first_row + place.stride < a.rows) next = start(first_row + place.stride);
-    const std::int64_t row = first_row + place.row_of_block;
+    const int row = first_row + place.row_of_block;
     const bool active = is_active(row);
     const Places places = places_of(row);
     float squares = 0;
@@ -249,11 +249,12 @@ __global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2
 }
 
 std::string refusal(const Device& device, const Arguments& a, Fusion fusion) {
-  const std::int64_t slot_bytes = device.workspace.capacity_bytes / a.world_size;
+  const int slot = device.workspace.capacity_vectors / a.world_size;
   const bool rows = fusion != Fusion::kNone;
-  const std::int64_t slice = rows ? a.rows * row_slice(a) : message_slice(a);
-  if (slice * kVectorBytes > slot_bytes)
-    return message_too_large(a, device.workspace.capacity_bytes);
+  const std::int64_t slice =
+      rows ? static_cast<std::int64_t>(a.rows) * row_slice(a) : message_slice(a);
+  if (slice > slot)
+    return message_too_large(a, device.workspace);
   return rows ? row_too_long(a, kMaxRowThreads * kMaxCluster * a.world_size) : "";
 }
 
@@ -275,9 +276,10 @@ core::Status launch(const Device& device, const Arguments& a, const Request& req
 
 WorkspaceSize workspace_size(int world_size, std::size_t budget_bytes) {
   // Two halves of parts and sums; every slot a whole number of vectors.
-  const std::size_t unit = static_cast<std::size_t>(world_size) * kVectorBytes;
-  const std::size_t capacity = budget_bytes / 4 / unit * unit;
-  return {.capacity_bytes = capacity, .data_bytes = capacity * 4};
+  const auto ranks = static_cast<std::size_t>(world_size);
+  const std::size_t capacity = budget_bytes / 4 / kVectorBytes / ranks * ranks;
+  return {.capacity_vectors = static_cast<int>(capacity),
+          .data_bytes = capacity * 4 * kVectorBytes};
 }
 
 const StrategyKernel kTwoshotPush{.name = "TWOSHOT_PUSH",

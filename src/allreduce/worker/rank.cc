@@ -26,11 +26,12 @@ Problem problem_of(const Order& order, int rank, Values values, std::uint64_t ro
 std::string wrong_text(const Cell& cell, const Findings& found, Values values) {
   const std::string data = values == Values::kSpecial ? " (with NaN, infinities and -0)" : "";
   if (found.canaries > 0) return "wrote behind the end of an output" + data;
+  const auto hidden_size = static_cast<unsigned long long>(cell.hidden_size);
   return std::to_string(found.wrong) + " of " +
-         std::to_string(cell.num_tokens * cell.hidden_size) + " values are wrong, first at token " +
-         std::to_string(found.first / static_cast<unsigned long long>(cell.hidden_size)) +
-         ", element " +
-         std::to_string(found.first % static_cast<unsigned long long>(cell.hidden_size)) + data;
+         std::to_string(cell.num_tokens * cell.hidden_size) + " values are wrong: " +
+         kOutputNames[found.output] + " of token " + std::to_string(found.at / hidden_size) +
+         ", element " + std::to_string(found.at % hidden_size) + " is " +
+         std::to_string(found.value) + ", not " + std::to_string(found.expected) + data;
 }
 
 }  // namespace

@@ -114,9 +114,15 @@ float scale_of(Fusion fusion) {
   return fusion == Fusion::kResidualRmsNormQuantNvfp4 ? 448.0F * 6.0F / 4.0F : 0.004F;
 }
 
-__device__ void report(Findings* findings, std::int64_t at) {
-  atomicAdd(&findings->wrong, 1ULL);
-  atomicMin(&findings->first, static_cast<unsigned long long>(at));
+enum Output { kPlain, kResidual, kNormalized, kQuantized, kScale };
+
+__device__ void report(
+    Findings* findings, Output output, std::int64_t at, double value, double expected) {
+  if (atomicAdd(&findings->wrong, 1ULL) != 0) return;
+  findings->at = static_cast<unsigned long long>(at);
+  findings->output = output;
+  findings->value = static_cast<float>(value);
+  findings->expected = static_cast<float>(expected);
 }
 
 struct Exact {
@@ -157,6 +163,12 @@ __device__ bool is_close(double value, double expected, double bound) {
   return fabs(value - expected) <= bound;
 }
 
+// A partial sum may overflow although the whole does not; then infinity and NaN are right as well.
+template <class T>
+__device__ bool may_overflow(const Exact& exact, double value) {
+  return exact.sizes >= static_cast<double>(Numbers<T>::kLargest) && !isfinite(value);
+}
+
 template <class T>
 __global__ void compare_sums(Problem problem, Summation summation, Buffers buffers,
                              std::int64_t count, Findings* findings) {
@@ -165,14 +177,11 @@ __global__ void compare_sums(Problem problem, Summation summation, Buffers buffe
        i += static_cast<std::int64_t>(gridDim.x) * kThreads) {
     const Exact exact = exact_sum<T>(problem, i);
     const double bound = sum_bound<T>(exact, problem.cell.world_size, summation);
-    // A partial sum may overflow in float32 although the whole does not; then infinity and NaN
-    // are right as well.
     const double value = as_double(output[i]);
-    const bool may_overflow =
-        exact.sizes >= static_cast<double>(Numbers<T>::kLargest) && !isfinite(value);
     const bool zero_sign_lost = exact.sizes == 0 && signbit(value) != signbit(exact.sum);
-    if (zero_sign_lost || (!may_overflow && !is_close<T>(value, exact.sum, bound)))
-      report(findings, i);
+    if (zero_sign_lost ||
+        (!may_overflow<T>(exact, value) && !is_close<T>(value, exact.sum, bound)))
+      report(findings, kPlain, i, value, exact.sum);
   }
 }
 
@@ -226,13 +235,17 @@ class RowCheck {
       const double h = as_double(static_cast<const T*>(buffers_.residual_out)[i]);
       const double bound = sum_bound<T>(exact, problem_.cell.world_size, summation);
       const double expected = exact.sum + added;
-      if (!is_close<T>(h, expected, bound + spacing<T>(fabs(expected) + bound)))
-        report(findings_, i);
+      if (!may_overflow<T>(exact, h) &&
+          !is_close<T>(h, expected, bound + spacing<T>(fabs(expected) + bound)))
+        report(findings_, kResidual, i, h, expected);
       squares += h * h;
     }
-    factor_ = 1.0 / sqrt(block_sum(squares) / static_cast<double>(hidden_) +
-                         static_cast<double>(kEpsilon));
+    const double sum = block_sum(squares);
+    squares_fit_ = !(isfinite(sum) && sum > 0.99 * 3.4e38);
+    factor_ = 1.0 / sqrt(sum / static_cast<double>(hidden_) + static_cast<double>(kEpsilon));
   }
+
+  [[nodiscard]] __device__ bool squares_fit() const { return squares_fit_; }
 
   [[nodiscard]] __device__ Normalized<T> normalized(std::int64_t column) const {
     const double h =
@@ -244,7 +257,8 @@ class RowCheck {
     for (std::int64_t column = threadIdx.x; column < hidden_; column += kThreads) {
       const std::int64_t i = row_ * hidden_ + column;
       const auto value = static_cast<float>(static_cast<const T*>(buffers_.output)[i]);
-      if (!normalized(column).has(value)) report(findings_, i);
+      const Normalized<T> y = normalized(column);
+      if (!y.has(value)) report(findings_, kNormalized, i, value, y.low);
     }
   }
 
@@ -256,7 +270,7 @@ class RowCheck {
       const Normalized<T> y = normalized(column);
       const bool fine = isnan(y.low) ? (q & 0x7FU) == 0x7FU
                                      : q == to_e4m3(y.low * factor) || q == to_e4m3(y.high * factor);
-      if (!fine) report(findings_, i);
+      if (!fine) report(findings_, kQuantized, i, from_e4m3(q), y.low * factor);
     }
   }
 
@@ -276,7 +290,8 @@ class RowCheck {
       const std::uint8_t scale = static_cast<const std::uint8_t*>(
           buffers_.scale_out)[nvfp4_scale_offset(row_, group, hidden_)];
       if (scale != nvfp4_scale(low, global_scale) && scale != nvfp4_scale(high, global_scale))
-        report(findings_, row_ * hidden_ + group * kNvfp4Group);
+        report(findings_, kScale, row_ * hidden_ + group * kNvfp4Group, from_e4m3(scale),
+               from_e4m3(nvfp4_scale(low, global_scale)));
       values(group, nvfp4_factor(scale, global_scale));
     }
   }
@@ -288,7 +303,8 @@ class RowCheck {
       const std::uint8_t byte = static_cast<const std::uint8_t*>(buffers_.quantized)[at / 2];
       const std::uint32_t q = at % 2 == 0 ? byte & 15U : byte >> 4U;
       const Normalized<T> y = normalized(group * kNvfp4Group + i);
-      if (q != to_e2m1(y.low * factor) && q != to_e2m1(y.high * factor)) report(findings_, at);
+      if (q != to_e2m1(y.low * factor) && q != to_e2m1(y.high * factor))
+        report(findings_, kQuantized, at, static_cast<double>(q), to_e2m1(y.low * factor));
     }
   }
 
@@ -298,6 +314,7 @@ class RowCheck {
   std::int64_t hidden_;
   Findings* findings_;
   double factor_ = 0;
+  bool squares_fit_ = true;
 };
 
 template <class T>
@@ -306,6 +323,7 @@ __global__ void compare_rows(Problem problem, Summation summation, Buffers buffe
   for (std::int64_t row = blockIdx.x; row < problem.cell.num_tokens; row += gridDim.x) {
     RowCheck<T> check(problem, buffers, row, findings);
     check.residual(summation);
+    if (!check.squares_fit()) continue;
     if (buffers.output != nullptr) check.norm();
     if (problem.cell.fusion == Fusion::kResidualRmsNormQuantFp8) check.fp8();
     if (problem.cell.fusion == Fusion::kResidualRmsNormQuantNvfp4) check.nvfp4();
@@ -330,7 +348,7 @@ __global__ void count_canaries(const unsigned char* behind, Findings* findings) 
 }
 
 __global__ void reset(Findings* findings) {
-  *findings = {.wrong = 0, .first = ~0ULL, .checksum = 0, .canaries = 0};
+  *findings = {};
 }
 
 unsigned blocks_for(std::int64_t items) {

@@ -47,12 +47,19 @@ cudaError_t fill(const Problem& problem, const Buffers& buffers, cudaStream_t st
 
 // Filled by compare(), in device memory.
 struct Findings {
-  unsigned long long wrong;     // elements
-  unsigned long long first;     // the lowest element that is
+  unsigned long long wrong;     // values
+  unsigned long long at;        // the element of one of them,
+  int output;                   // which output it is in (kOutputNames),
+  float value;                  // what it is,
+  float expected;               // and what it should be, about
   unsigned long long checksum;  // of all outputs; the same on all ranks that agree to the bit
   unsigned long long canaries;  // bytes written behind an output
 };
 
+inline constexpr const char* kOutputNames[] = {"output", "residual_out", "normalized output",
+                                               "quantized", "scale_out"};
+
+// Rows whose squares overflow float32 are compared up to residual_out only.
 cudaError_t compare(const Problem& problem,
                     Summation summation,
                     const Buffers& buffers,
