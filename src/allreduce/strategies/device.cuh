@@ -6,6 +6,7 @@
 #include <cuda_fp16.h>
 
 #include <cstdint>
+#include <utility>
 
 #include "allreduce/strategies/arguments.h"
 
@@ -60,13 +61,38 @@ template <int kWorld>
 struct World {
   static constexpr int kSlots = kWorld == 0 ? kMaxRanks : kWorld;
 
-  // The loops over ranks stay unrolled: they run to kSlots and leave out what is_rank() denies.
-  __device__ static bool is_rank(int rank, int world_size) {
-    return kWorld != 0 || rank < world_size;
-  }
-
   __device__ static int size(int world_size) { return kWorld == 0 ? world_size : kWorld; }
 };
+
+template <int kNumber>
+struct Number {
+  static constexpr int kValue = kNumber;
+};
+
+template <class Visit, int... kNumbers>
+__device__ void visit_numbers(Visit visit, std::integer_sequence<int, kNumbers...> /*numbers*/) {
+  (visit(Number<kNumbers>{}), ...);
+}
+
+// visit(Number<rank>) for each rank. Unrolled by the language rather than by the compiler's choice:
+// arrays over ranks have to stay in registers.
+template <int kWorld, class Visit>
+__device__ void for_each_rank(int world_size, Visit visit) {
+  const auto visit_rank = [&](auto rank) {
+    if (kWorld != 0 || rank.kValue < world_size) visit(rank);
+  };
+  visit_numbers(visit_rank, std::make_integer_sequence<int, World<kWorld>::kSlots>());
+}
+
+// visit(rank) for each rank but `own`, the next one first, so that not all ranks send to the same.
+template <int kWorld, class Visit>
+__device__ void for_each_peer(int own, int world_size, Visit visit) {
+  const int size = World<kWorld>::size(world_size);
+  for_each_rank<kWorld>(world_size, [&](auto step) {
+    if constexpr (step.kValue != 0) visit(own + step.kValue < size ? own + step.kValue
+                                                                   : own + step.kValue - size);
+  });
+}
 
 template <class T>
 struct Elements;
@@ -168,15 +194,15 @@ __device__ uint4 sum_in_rank_order(const uint4 (&parts)[World<kWorld>::kSlots], 
   constexpr int kCount = Elements<T>::kCount;
   float sum[kCount];
   Elements<T>::unpack(parts[0], sum);
+  for_each_rank<kWorld>(world_size, [&](auto rank) {
+    if constexpr (rank.kValue > 0) {
+      float values[kCount];
+      Elements<T>::unpack(parts[rank.kValue], values);
 #pragma unroll
-  for (int rank = 1; rank < World<kWorld>::kSlots; ++rank) {
-    if (!World<kWorld>::is_rank(rank, world_size)) break;
-    float values[kCount];
-    Elements<T>::unpack(parts[rank], values);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i)
-      sum[i] += values[i];
-  }
+      for (int i = 0; i < kCount; ++i)
+        sum[i] += values[i];
+    }
+  });
   return Elements<T>::pack(sum);
 }
 
@@ -184,22 +210,19 @@ __device__ uint4 sum_in_rank_order(const uint4 (&parts)[World<kWorld>::kSlots], 
 // slots[rank * stride] is the rank's. parts[own_rank] is left alone.
 template <int kWorld>
 __device__ void receive(uint4* slots,
-                        std::int64_t stride,
+                        int stride,
                         int own_rank,
                         int world_size,
                         uint4 (&parts)[World<kWorld>::kSlots]) {
-#pragma unroll
-  for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
-    if (rank != own_rank && World<kWorld>::is_rank(rank, world_size))
-      parts[rank] = look(slots + rank * stride);
-  }
-#pragma unroll
-  for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
-    if (rank == own_rank || !World<kWorld>::is_rank(rank, world_size)) continue;
-    while (!has_arrived(parts[rank]))
-      parts[rank] = look(slots + rank * stride);
-    slots[rank * stride] = empty_vector();
-  }
+  for_each_rank<kWorld>(world_size, [&](auto rank) {
+    if (rank.kValue != own_rank) parts[rank.kValue] = look(slots + rank.kValue * stride);
+  });
+  for_each_rank<kWorld>(world_size, [&](auto rank) {
+    if (rank.kValue == own_rank) return;
+    while (!has_arrived(parts[rank.kValue]))
+      parts[rank.kValue] = look(slots + rank.kValue * stride);
+    slots[rank.kValue * stride] = empty_vector();
+  });
 }
 
 // Which of a strategy's two halves of its workspace this call uses, and how the next call gets the

@@ -11,23 +11,110 @@ namespace assay::allreduce {
 
 constexpr int kWarp = 32;
 
+constexpr unsigned kMaxClusterBlocks = 8;
+
+// The blocks of a cluster tell each other a number in each round. Not by cluster.sync(), which
+// waits until all earlier stores have arrived, at other GPUs, too: a number and its arrival are one
+// message to the shared memory of another block.
+class ClusterSum {
+ public:
+  // By all threads, before anything that could still be under way.
+  __device__ ClusterSum() : blocks_(cooperative_groups::this_cluster().num_blocks()) {
+    if (blocks_ == 1) return;
+    if (threadIdx.x < 2)
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(&arrived()[threadIdx.x]))
+                   : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    cooperative_groups::this_cluster().sync();
+  }
+
+  [[nodiscard]] __device__ unsigned blocks() const { return blocks_; }
+
+  // The sum over the blocks in their order. By all threads, with the same `of_block`.
+  __device__ float sum(float of_block) {
+    const unsigned set = round_ & 1U;
+    const unsigned phase = round_ >> 1U & 1U;
+    ++round_;
+    if (threadIdx.x == 0) expect(set);
+    if (threadIdx.x < blocks_) send_to(threadIdx.x, set, of_block);
+    wait(set, phase);
+    float total = 0;
+    for (unsigned block = 0; block < blocks_; ++block)
+      total += numbers()[set * kMaxClusterBlocks + block];
+    return total;
+  }
+
+ private:
+  // Two sets in turn: whoever sends in round k+2 has got all numbers of round k+1, whose senders
+  // had read those of round k.
+  __device__ static std::uint64_t* arrived() {
+    __shared__ std::uint64_t barriers[2];
+    return barriers;
+  }
+
+  __device__ static float* numbers() {
+    __shared__ float of_blocks[2 * kMaxClusterBlocks];
+    return of_blocks;
+  }
+
+  __device__ static std::uint32_t address(const void* shared) {
+    return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+  }
+
+  __device__ void expect(unsigned set) const {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                     address(&arrived()[set])),
+                 "r"(blocks_ * static_cast<unsigned>(sizeof(float)))
+                 : "memory");
+  }
+
+  __device__ static void send_to(unsigned block, unsigned set, float number) {
+    const unsigned own = cooperative_groups::this_cluster().block_rank();
+    std::uint32_t to;
+    std::uint32_t barrier;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(to)
+        : "r"(address(&numbers()[set * kMaxClusterBlocks + own])), "r"(block));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(barrier)
+        : "r"(address(&arrived()[set])), "r"(block));
+    asm volatile(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to),
+        "r"(__float_as_uint(number)), "r"(barrier)
+        : "memory");
+  }
+
+  __device__ static void wait(unsigned set, unsigned phase) {
+    std::uint32_t done = 0;
+    while (done == 0) {
+      asm volatile(
+          "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; "
+          "selp.b32 %0, 1, 0, p; }"
+          : "=r"(done)
+          : "r"(address(&arrived()[set])), "r"(phase)
+          : "memory");
+    }
+  }
+
+  unsigned blocks_;
+  unsigned round_ = 0;
+};
+
 // The threads that hold a row between them: part of a warp, a block, or the blocks of a cluster.
 // `threads` is of this block: a power of two up to 32, or all of the block's, a multiple of 32.
 class RowGroup {
  public:
-  __device__ explicit RowGroup(int threads)
-      : threads_(threads), blocks_(cooperative_groups::this_cluster().num_blocks()) {}
+  __device__ explicit RowGroup(int threads) : threads_(threads) {}
 
   // The sum over the row's threads, the same bits for each of them. By all threads of the block.
   __device__ float sum(float value) {
     for (int distance = min(threads_, kWarp) / 2; distance > 0; distance /= 2)
       value += __shfl_xor_sync(0xFFFFFFFFU, value, distance);
-    return threads_ <= kWarp && blocks_ == 1 ? value : sum_of_warps(value);
+    const float of_block = threads_ <= kWarp ? value : sum_of_warps(value);
+    return cluster_.blocks() == 1 ? of_block : cluster_.sum(of_block);
   }
 
  private:
-  static constexpr unsigned kMaxClusterBlocks = 8;
-
   __device__ float sum_of_warps(float of_warp) {
     // Two sets in turn: a fast warp may be a row ahead of a slow one.
     __shared__ float4 of_warps[2][kWarp / 4];
@@ -42,23 +129,11 @@ class RowGroup {
       const float4 four = of_warps[set][i];
       total += (four.x + four.y) + (four.z + four.w);
     }
-    return blocks_ == 1 ? total : sum_of_blocks(total, set);
-  }
-
-  __device__ float sum_of_blocks(float of_block, unsigned set) const {
-    __shared__ float of_blocks[2][kMaxClusterBlocks];
-    const auto cluster = cooperative_groups::this_cluster();
-    if (threadIdx.x < blocks_)
-      cluster.map_shared_rank(of_blocks[set], threadIdx.x)[cluster.block_rank()] = of_block;
-    cluster.sync();
-    float total = 0;
-    for (unsigned block = 0; block < blocks_; ++block)
-      total += of_blocks[set][block];
     return total;
   }
 
+  ClusterSum cluster_;
   int threads_;
-  unsigned blocks_;
   unsigned row_ = 0;
 };
 

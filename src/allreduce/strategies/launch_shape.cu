@@ -45,11 +45,14 @@ int resident_blocks(const void* kernel, int threads, int multiprocessors) {
 LaunchShape flat_shape(const Device& device,
                        const void* kernel,
                        std::int64_t vectors,
+                       int most_threads,
                        const Request& request) {
   LaunchShape shape;
   // Small blocks spread a small message over many SMs. With several peers fewer, larger blocks are
   // faster from 64 KiB on: 3.3 us rather than 3.5 on 4 H200.
-  const int wanted = device.world_size == 2 ? 128 : static_cast<int>(std::min<std::int64_t>(vectors / 8, 512));
+  const int wanted = device.world_size == 2
+                         ? 128
+                         : static_cast<int>(std::min<std::int64_t>(vectors / 8, most_threads));
   shape.threads = request.threads != 0 ? request.threads
                                        : std::clamp(power_of_two_above(wanted), 128, 512);
   const std::int64_t blocks = divide_up<std::int64_t>(vectors, shape.threads);
@@ -70,7 +73,7 @@ LaunchShape row_shape(const Device& device,
          divide_up(rows.threads, shape.cluster) > request.threads)
     shape.cluster *= 2;
   const int of_block = divide_up(rows.threads, shape.cluster);
-  if (of_block > kWarpThreads) {
+  if (of_block > kWarpThreads || shape.cluster > 1) {
     shape.threads_of_row = shape.threads = whole_warps(of_block);
   } else {
     shape.threads_of_row = power_of_two_above(of_block);

@@ -25,10 +25,11 @@ constexpr int kMaxCluster = 8;
 // How many blocks of a kernel the GPU holds at once, asked of CUDA once for each kernel and size.
 int resident_blocks(const void* kernel, int threads, int multiprocessors);
 
-// For messages without rows.
+// For messages without rows, in blocks of up to `most_threads`.
 LaunchShape flat_shape(const Device& device,
                        const void* kernel,
                        std::int64_t vectors,
+                       int most_threads,
                        const Request& request);
 
 // Rows of `threads` threads each, in blocks of at most `most_of_block`: the kernel's registers.
@@ -50,8 +51,9 @@ template <class... Parameters>
 LaunchShape flat_shape(const Device& device,
                        void (*kernel)(Parameters...),
                        std::int64_t vectors,
+                       int most_threads,
                        const Request& request) {
-  return flat_shape(device, reinterpret_cast<const void*>(kernel), vectors, request);
+  return flat_shape(device, reinterpret_cast<const void*>(kernel), vectors, most_threads, request);
 }
 
 template <class... Parameters>

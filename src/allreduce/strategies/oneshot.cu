@@ -44,22 +44,16 @@ class Slots {
 
 template <int kWorld>
 __device__ void push(const Arguments& a, const Slots& slots, int vector, uint4 v) {
-  const int size = World<kWorld>::size(a.world_size);
-#pragma unroll
-  for (int step = 1; step < World<kWorld>::kSlots; ++step) {
-    if (!World<kWorld>::is_rank(step, size)) break;
-    const int rank = a.rank + step < size ? a.rank + step : a.rank + step - size;
-    send(slots.mine_at(rank, vector), v);
-  }
+  for_each_peer<kWorld>(a.rank, a.world_size,
+                        [&](int rank) { send(slots.mine_at(rank, vector), v); });
 }
 
 template <class T, int kWorld>
 __device__ uint4 reduce(const Arguments& a, const Slots& slots, int vector, uint4 own) {
   uint4 parts[World<kWorld>::kSlots];
-#pragma unroll
-  for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
-    if (rank == a.rank) parts[rank] = own;
-  }
+  for_each_rank<kWorld>(a.world_size, [&](auto rank) {
+    if (rank.kValue == a.rank) parts[rank.kValue] = own;
+  });
   receive<kWorld>(slots.own(vector), slots.stride(), a.rank, a.world_size, parts);
   return sum_in_rank_order<T, kWorld>(parts, a.world_size);
 }
@@ -154,7 +148,7 @@ core::Status launch(const Device& device, const Arguments& a, const Request& req
     using T = typename decltype(type)::Type;
     if constexpr (fusion.kValue == Fusion::kNone) {
       const auto kernel = plain<T, world.kValue>;
-      const LaunchShape shape = flat_shape(device, kernel, a.vectors(), request);
+      const LaunchShape shape = flat_shape(device, kernel, a.vectors(), 512, request);
       return launch_overlapped(kernel, shape, request, a, device.workspace);
     } else {
       const auto kernel = fused<T, world.kValue, fusion.kValue>;

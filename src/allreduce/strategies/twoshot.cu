@@ -102,17 +102,14 @@ struct Tile {
 
 template <int kWorld>
 __device__ void scatter(const Arguments& a, const Ring& ring, const Tile& tile) {
-#pragma unroll
-  for (int step = 1; step < World<kWorld>::kSlots; ++step) {
-    if (!World<kWorld>::is_rank(step, a.world_size)) break;
-    const int rank = (a.rank + step) % World<kWorld>::size(a.world_size);
+  for_each_peer<kWorld>(a.rank, a.world_size, [&](int rank) {
     uint4* to = ring.slot(rank, Stage::kParts, tile.number) + a.rank * tile.slice;
     const uint4* from = a.input + tile.first + rank * tile.slice;
     const int length = tile.length_of_slice(rank);
 #pragma unroll 4
     for (int i = static_cast<int>(threadIdx.x); i < length; i += kThreads)
       to[i] = from[i];
-  }
+  });
   ring.tell_all(Stage::kParts, tile.number);
 }
 
@@ -121,22 +118,21 @@ __device__ void reduce(const Arguments& a, const Ring& ring, const Tile& tile) {
   ring.wait_for_all(Stage::kParts, tile.number);
   const uint4* parts_of_all = ring.slot(a.rank, Stage::kParts, tile.number);
   const uint4* own = a.input + tile.first + a.rank * tile.slice;
+  uint4* own_sums = ring.slot(a.rank, Stage::kSums, tile.number) + a.rank * tile.slice;
   const int length = tile.length_of_slice(a.rank);
 #pragma unroll 2
   for (int i = static_cast<int>(threadIdx.x); i < length; i += kThreads) {
     uint4 parts[World<kWorld>::kSlots];
-#pragma unroll
-    for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
-      if (!World<kWorld>::is_rank(rank, a.world_size)) break;
-      parts[rank] = rank == a.rank ? own[i] : __ldcg(parts_of_all + rank * tile.slice + i);
-    }
+    for_each_rank<kWorld>(a.world_size, [&](auto rank) {
+      parts[rank.kValue] = rank.kValue == a.rank
+                               ? own[i]
+                               : __ldcg(parts_of_all + rank.kValue * tile.slice + i);
+    });
     const uint4 sum = sum_in_rank_order<T, kWorld>(parts, a.world_size);
-#pragma unroll
-    for (int step = 0; step < World<kWorld>::kSlots; ++step) {
-      if (!World<kWorld>::is_rank(step, a.world_size)) break;
-      const int rank = (a.rank + step) % World<kWorld>::size(a.world_size);
+    own_sums[i] = sum;
+    for_each_peer<kWorld>(a.rank, a.world_size, [&](int rank) {
       ring.slot(rank, Stage::kSums, tile.number)[a.rank * tile.slice + i] = sum;
-    }
+    });
   }
   ring.tell_all(Stage::kSums, tile.number);
 }

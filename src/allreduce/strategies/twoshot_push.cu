@@ -65,23 +65,14 @@ struct Places {
   }
 };
 
-template <int kWorld>
-__device__ int rank_after(const Arguments& a, int step) {
-  const int size = World<kWorld>::size(a.world_size);
-  return a.rank + step < size ? a.rank + step : a.rank + step - size;
-}
-
 // Sends every other rank its part; returns this rank's own.
 template <int kWorld>
 __device__ uint4 push_parts(const Arguments& a, const Slots& slots, const Places& places) {
-#pragma unroll
-  for (int step = 1; step < World<kWorld>::kSlots; ++step) {
-    if (!World<kWorld>::is_rank(step, a.world_size)) break;
-    const int rank = rank_after<kWorld>(a, step);
+  for_each_peer<kWorld>(a.rank, a.world_size, [&](int rank) {
     if (places.has(rank))
       send(slots.mine_at(rank, Stage::kParts, places.place),
            without_empty(a.input[places.vector(rank)]));
-  }
+  });
   return places.has(a.rank) ? without_empty(a.input[places.vector(a.rank)]) : uint4{};
 }
 
@@ -90,18 +81,15 @@ template <class T, int kWorld>
 __device__ uint4 push_sum(const Arguments& a, const Slots& slots, const Places& places, uint4 own) {
   if (!places.has(a.rank)) return own;
   uint4 parts[World<kWorld>::kSlots];
-#pragma unroll
-  for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
-    if (rank == a.rank) parts[rank] = own;
-  }
+  for_each_rank<kWorld>(a.world_size, [&](auto rank) {
+    if (rank.kValue == a.rank) parts[rank.kValue] = own;
+  });
   receive<kWorld>(slots.own(Stage::kParts, places.place), slots.stride(), a.rank, a.world_size,
                   parts);
   const uint4 sum = without_empty(sum_in_rank_order<T, kWorld>(parts, a.world_size));
-#pragma unroll
-  for (int step = 1; step < World<kWorld>::kSlots; ++step) {
-    if (!World<kWorld>::is_rank(step, a.world_size)) break;
-    send(slots.mine_at(rank_after<kWorld>(a, step), Stage::kSums, places.place), sum);
-  }
+  for_each_peer<kWorld>(a.rank, a.world_size, [&](int rank) {
+    send(slots.mine_at(rank, Stage::kSums, places.place), sum);
+  });
   return sum;
 }
 
@@ -112,24 +100,20 @@ __device__ void take_sums(const Arguments& a,
                           const Places& places,
                           uint4 own,
                           uint4 (&sums)[World<kWorld>::kSlots]) {
-#pragma unroll
-  for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
-    if (!World<kWorld>::is_rank(rank, a.world_size)) break;
-    if (rank == a.rank) {
-      sums[rank] = own;
-    } else if (places.has(rank)) {
-      sums[rank] = look(slots.own(Stage::kSums, places.place) + rank * slots.stride());
+  uint4* slot = slots.own(Stage::kSums, places.place);
+  for_each_rank<kWorld>(a.world_size, [&](auto rank) {
+    if (rank.kValue == a.rank) {
+      sums[rank.kValue] = own;
+    } else if (places.has(rank.kValue)) {
+      sums[rank.kValue] = look(slot + rank.kValue * slots.stride());
     }
-  }
-#pragma unroll
-  for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
-    if (!World<kWorld>::is_rank(rank, a.world_size)) break;
-    if (rank == a.rank || !places.has(rank)) continue;
-    uint4* slot = slots.own(Stage::kSums, places.place) + rank * slots.stride();
-    while (!has_arrived(sums[rank]))
-      sums[rank] = look(slot);
-    *slot = empty_vector();
-  }
+  });
+  for_each_rank<kWorld>(a.world_size, [&](auto rank) {
+    if (rank.kValue == a.rank || !places.has(rank.kValue)) return;
+    while (!has_arrived(sums[rank.kValue]))
+      sums[rank.kValue] = look(slot + rank.kValue * slots.stride());
+    slot[rank.kValue * slots.stride()] = empty_vector();
+  });
 }
 
 __host__ __device__ int message_slice(const Arguments& a) {
@@ -159,11 +143,9 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
   const auto finish = [&](const Places& places, uint4 own) {
     uint4 sums[World<kWorld>::kSlots];
     take_sums<kWorld>(a, slots, places, own, sums);
-#pragma unroll
-    for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
-      if (World<kWorld>::is_rank(rank, a.world_size) && places.has(rank))
-        a.output[places.vector(rank)] = sums[rank];
-    }
+    for_each_rank<kWorld>(a.world_size, [&](auto rank) {
+      if (places.has(rank.kValue)) a.output[places.vector(rank.kValue)] = sums[rank.kValue];
+    });
   };
 
   int place = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -206,17 +188,17 @@ __global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2
   };
   FusedVector<T> vectors[World<kWorld>::kSlots] = {};
   const auto for_columns = [&](const Places& places, auto visit) {
-#pragma unroll
-    for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
-      if (World<kWorld>::is_rank(rank, a.world_size) && places.has(rank))
-        visit(rank, static_cast<int>(places.column_of(rank)));
-    }
+    for_each_rank<kWorld>(a.world_size, [&](auto rank) {
+      if (places.has(rank.kValue)) visit(rank, places.column_of(rank.kValue));
+    });
   };
 
   int first_row = place.first_row;
   uint4 part = start(first_row);
   if (is_active(first_row + place.row_of_block)) {
-    for_columns(places_of(0), [&](int rank, int column) { vectors[rank].fetch_gamma(a, column); });
+    for_columns(places_of(0), [&](auto rank, int column) {
+      vectors[rank.kValue].fetch_gamma(a, column);
+    });
   }
   turn.is_known();
   for (; first_row < a.rows; first_row += place.stride) {
@@ -227,23 +209,21 @@ __global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2
     const Places places = places_of(row);
     float squares = 0;
     if (active) {
-      for_columns(places, [&](int rank, int column) {
-        vectors[rank].fetch_residual(a, row, column);
+      for_columns(places, [&](auto rank, int column) {
+        vectors[rank.kValue].fetch_residual(a, row, column);
       });
       const uint4 own = push_sum<T, kWorld>(a, slots, places, part);
       uint4 sums[World<kWorld>::kSlots];
       take_sums<kWorld>(a, slots, places, own, sums);
-      for_columns(places, [&](int rank, int column) {
-        squares += vectors[rank].add_residual(a, row, column, sums[rank]);
+      for_columns(places, [&](auto rank, int column) {
+        squares += vectors[rank.kValue].add_residual(a, row, column, sums[rank.kValue]);
       });
     }
     const float factor = norm_factor(row_group.sum(squares), a);
-#pragma unroll
-    for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
-      if (World<kWorld>::is_rank(rank, a.world_size))
-        vectors[rank].template finish<kFusion>(a, row, static_cast<int>(places.column_of(rank)),
-                                               factor, active && places.has(rank));
-    }
+    for_each_rank<kWorld>(a.world_size, [&](auto rank) {
+      vectors[rank.kValue].template finish<kFusion>(a, row, places.column_of(rank.kValue), factor,
+                                                    active && places.has(rank.kValue));
+    });
     part = next;
   }
 }
@@ -263,7 +243,7 @@ core::Status launch(const Device& device, const Arguments& a, const Request& req
     using T = typename decltype(type)::Type;
     if constexpr (fusion.kValue == Fusion::kNone) {
       const auto kernel = plain<T, world.kValue>;
-      const LaunchShape shape = flat_shape(device, kernel, message_slice(a), request);
+      const LaunchShape shape = flat_shape(device, kernel, message_slice(a), 128, request);
       return launch_overlapped(kernel, shape, request, a, device.workspace);
     } else {
       const auto kernel = fused<T, world.kValue, fusion.kValue>;
