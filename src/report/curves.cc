@@ -94,7 +94,7 @@ Drawing drawing_of(const CurveFigure& figure) {
       "set bmargin at screen {}\n",
       1 - 62 / drawing.height, 62 / drawing.height);
   commands +=
-      "set border 3 lc rgb '#555555'\nset grid lc rgb '#dddddd' lt 1 lw 0.6\n"
+      "set clip two\nset border 3 lc rgb '#555555'\nset grid lc rgb '#dddddd' lt 1 lw 0.6\n"
       "set key top left Left reverse samplen 3 spacing 1.25 opaque font 'sans-serif,10.5'\n";
   commands += axis_commands(figure.x, 'x') + axis_commands(figure.y, 'y');
   for (std::size_t i = 0; i < figure.curves.size(); ++i)

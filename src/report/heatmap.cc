@@ -125,7 +125,7 @@ void add_bar(Page& page, const Heatmap& map, const HeatmapLayout& layout) {
   const double top = kHeadHeight + kPanelTitleHeight;
   const double step = layout.bar_height / static_cast<double>(map.bar.colors.size());
   double bottom = top + layout.bar_height;
-  page.add(Text{.x = x, .y = top - 13, .text = map.bar.title});
+  page.add(Text{.x = x, .y = top - 17, .text = map.bar.title});
   for (const ColorBar::Tick& tick : map.bar.ticks) {
     const double lines = line_count(tick.text);
     // The first line is where a text of several is put.

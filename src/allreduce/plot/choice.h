@@ -1,21 +1,29 @@
 // Ways to choose a strategy, to be drawn beside the best.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "allreduce/plot/grid.h"
+#include "allreduce/strategy_table.h"
 
 namespace assay::allreduce {
 
 struct Choice {
   std::string name;  // for titles: "NCCL always"
-  // For a cell of the grid; nothing where it does not choose.
-  std::function<std::optional<Strategy>(const Cell&)> strategy;
+  // Nothing where it does not choose.
+  std::function<std::optional<Strategy>(const Cell&, Launch)> strategy;
 };
 
+// A table in JSON, or a folder of benchmarks, whose fastest strategy of each cell it then is.
+// Named after the path. Errors: it cannot be read.
+core::Result<Choice> read_choice(const std::filesystem::path& path, std::optional<int> sm_version);
+
 Choice always(Strategy strategy);
+Choice choice_of(std::string name, StrategyTable table);
 // The fastest of each cell that another benchmark measured (the fastest mean where it measured a
 // cell twice); never AUTO.
 Choice fastest_of(std::string name, const Benchmark& benchmark);

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kMostPercent = 50;
 constexpr double kLeastPercent = 1;
+constexpr const char* kUnknownCost = "?";
 constexpr report::Color kSame = report::color_of(0xe6e6e6);
 
 double scale_end(const std::vector<ChoiceDifference>& differing) {
@@ -20,30 +21,46 @@ double scale_end(const std::vector<ChoiceDifference>& differing) {
   return std::clamp(most, kLeastPercent, kMostPercent);
 }
 
+// Four characters where it matters, so that panels can stand side by side.
 std::string signed_percent(double percent) {
-  return (percent > 0 ? "+" : "") + percent_text(percent);
+  if (std::abs(percent) < 9.95) return fmt::format("{:+.1f}", percent);
+  return fmt::format("{:+.0f}", percent);
 }
 
-report::HeatmapCell chosen_cell(const Choice& choice, const Cell& cell) {
-  const auto strategy = choice.strategy(cell);
+report::HeatmapCell chosen_cell(const Choice& choice, const Cell& cell, Launch launch) {
+  const auto strategy = choice.strategy(cell, launch);
   if (!strategy) return {};
   return {.color = color_of(*strategy)};
 }
 
-report::HeatmapCell cost_cell(const Grid& grid,
-                              const std::vector<ChoiceDifference>& differing,
+report::HeatmapCell cost_cell(const std::vector<ChoiceDifference>& differing,
                               const report::ColorScale& scale,
-                              const Cell& cell,
-                              bool both_choose) {
+                              const Cell& cell) {
   const auto found = std::find_if(differing.begin(), differing.end(),
                                   [&](const ChoiceDifference& one) { return one.cell == cell; });
-  if (found == differing.end()) {
-    if (!both_choose) return {};
-    return {.color = kSame};
-  }
-  static_cast<void>(grid);
-  if (!found->cost_percent) return {.color = std::nullopt, .text = "?"};
+  if (found == differing.end()) return {.color = kSame};
+  if (!found->cost_percent) return {.color = std::nullopt, .text = kUnknownCost};
   return {.color = scale.at(*found->cost_percent), .text = signed_percent(*found->cost_percent)};
+}
+
+// What the panels hold: strategies by their colours, cells without a difference, without a cost.
+void add_legend(report::Heatmap& figure) {
+  const auto holds = [&](const auto& test) {
+    return std::any_of(figure.panels.begin(), figure.panels.end(), [&](const auto& panel) {
+      return std::any_of(panel.cells.begin(), panel.cells.end(), test);
+    });
+  };
+  for (const StrategySpec& spec : kStrategies) {
+    const report::HeatmapCell swatch{.color = color_of(spec.strategy)};
+    if (holds([&](const auto& cell) { return cell.color == swatch.color; })) {
+      figure.legend.push_back({.swatch = swatch, .text = std::string(spec.name)});
+    }
+  }
+  figure.legend.push_back({.swatch = {.color = kSame}, .text = "same choice"});
+  if (holds([](const auto& cell) { return cell.text == kUnknownCost; })) {
+    figure.legend.push_back({.swatch = {.color = std::nullopt, .text = kUnknownCost},
+                             .text = "a choice without a time"});
+  }
 }
 
 }  // namespace
@@ -59,7 +76,7 @@ report::Heatmap choice_difference_figure(const Grid& grid,
   const report::ColorScale scale{.colors = report::blue_to_red(), .low = -end, .high = end};
   for (const Choice* choice : {&first, &second}) {
     figure.panels.push_back(panel_of(grid, choice->name, [&](std::size_t row, std::size_t column) {
-      return chosen_cell(*choice, cell_of(grid, row, column));
+      return chosen_cell(*choice, cell_of(grid, row, column), grid.launch);
     }));
   }
   figure.panels.push_back(panel_of(
@@ -68,18 +85,11 @@ report::Heatmap choice_difference_figure(const Grid& grid,
                   grid.hidden_sizes.size() * grid.token_counts.size()),
       [&](std::size_t row, std::size_t column) {
         const Cell cell = cell_of(grid, row, column);
-        return cost_cell(grid, differing, scale, cell,
-                         first.strategy(cell).has_value() && second.strategy(cell).has_value());
+        const bool both = first.strategy(cell, grid.launch) && second.strategy(cell, grid.launch);
+        return both ? cost_cell(differing, scale, cell) : report::HeatmapCell{};
       }));
   figure.bar = report::color_bar("Slower (%)", scale, {-end, -end / 2, 0, end / 2, end});
-  for (const StrategySpec& spec : kStrategies) {
-    if (spec.strategy == Strategy::kAuto) continue;
-    figure.legend.push_back(
-        {.swatch = {.color = color_of(spec.strategy)}, .text = std::string(spec.name)});
-  }
-  figure.legend.push_back({.swatch = {.color = kSame}, .text = "same choice"});
-  figure.legend.push_back(
-      {.swatch = {.color = std::nullopt, .text = "?"}, .text = "a choice without a time"});
+  add_legend(figure);
   add_legend_of_missing(figure);
   return figure;
 }
