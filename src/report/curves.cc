@@ -17,10 +17,12 @@ constexpr std::array kDashes = {2, 3, 4, 5};                    // gnuplot's
 std::string axis_commands(const Axis& axis, char letter) {
   std::string ticks;
   for (const AxisTick& tick : axis.ticks)
-    ticks += fmt::format("{}{} {}", ticks.empty() ? "" : ", ", gnuplot_string(tick.text), tick.value);
+    ticks +=
+        fmt::format("{}{} {}", ticks.empty() ? "" : ", ", gnuplot_string(tick.text), tick.value);
   return fmt::format(
-      "set logscale {0}\nset {0}range [{1}:{2}]\nset {0}tics ({3}) nomirror font 'sans-serif,10'\n"
-      "set {0}label {4} font 'sans-serif,11'\n",
+      "set logscale {0}\nset {0}range [{1}:{2}]\nset {0}tics ({3}) nomirror noenhanced font "
+      "'sans-serif,10'\n"
+      "set {0}label {4} noenhanced font 'sans-serif,11'\n",
       letter, axis.low, axis.high, ticks, gnuplot_string(axis.title));
 }
 
@@ -49,7 +51,8 @@ std::string measured_line(const Curve& curve, std::size_t index, std::size_t pla
 
 std::string limit_line(const Curve& curve, std::size_t index, std::size_t place) {
   return fmt::format(", $curve{} using 1:2 with lines lc rgb '{}' lw 1.3 dt {} title {}", index,
-                     curve.color.text(), kDashes.at(place % kDashes.size()), gnuplot_string(curve.name));
+                     curve.color.text(), kDashes.at(place % kDashes.size()),
+                     gnuplot_string(curve.name));
 }
 
 // Limits first, then bands, so that measured lines are never covered.
@@ -95,7 +98,8 @@ Drawing drawing_of(const CurveFigure& figure) {
       1 - 62 / drawing.height, 62 / drawing.height);
   commands +=
       "set clip two\nset border 3 lc rgb '#555555'\nset grid lc rgb '#dddddd' lt 1 lw 0.6\n"
-      "set key top left Left reverse samplen 3 spacing 1.25 opaque font 'sans-serif,10.5'\n";
+      "set key noenhanced top left Left reverse samplen 3 spacing 1.25 opaque font "
+      "'sans-serif,10.5'\n";
   commands += axis_commands(figure.x, 'x') + axis_commands(figure.y, 'y');
   for (std::size_t i = 0; i < figure.curves.size(); ++i)
     commands += data_block(figure.curves[i], i);

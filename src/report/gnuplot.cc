@@ -21,13 +21,13 @@ constexpr double kBaseSize = 11;
 std::string terminal(const Drawing& drawing, FigureFormat format) {
   if (format == FigureFormat::kSvg) {
     return fmt::format(
-        "svg size {:.0f},{:.0f} dynamic font 'sans-serif,{}' noenhanced "
+        "svg size {:.0f},{:.0f} dynamic font 'sans-serif,{}' enhanced "
         "background '#ffffff'",
         drawing.width, drawing.height, kBaseSize);
   }
   return fmt::format(
       "pngcairo size {:.0f},{:.0f} font 'sans-serif,{}' fontscale {} linewidth {} pointscale {} "
-      "noenhanced background '#ffffff'",
+      "enhanced background '#ffffff'",
       drawing.width * kPngScale, drawing.height * kPngScale, kBaseSize, kPngScale * kPngPoint,
       kPngScale, kPngScale);
 }
@@ -59,9 +59,9 @@ core::Status draw(const Drawing& drawing, FigureFormat format, const std::filesy
   return core::write_file_with(
       path,
       [&](const std::filesystem::path& temporary) -> core::Status {
-        const std::string script =
-            fmt::format("set encoding utf8\nset terminal {}\nset output {}\n{}\nunset output\n",
-                        terminal(drawing, format), gnuplot_string(temporary.string()), drawing.commands);
+        const std::string script = fmt::format(
+            "set encoding utf8\nset terminal {}\nset output {}\n{}\nunset output\n",
+            terminal(drawing, format), gnuplot_string(temporary.string()), drawing.commands);
         // -d: a user's own settings stay out.
         const auto end = core::run_tool({kProgram, "-d"}, script);
         if (!end.ok()) return missing();

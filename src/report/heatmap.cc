@@ -12,7 +12,7 @@
 namespace assay::report {
 namespace {
 
-constexpr double kSeam = 0.4;  // white around each cell, on each side
+constexpr double kSeam = 0.5;  // white around each cell, on each side
 
 void add_swatch(Page& page, const Box& box, const HeatmapCell& cell, double text_size) {
   const Box inside{box.x + kSeam, box.y + kSeam, box.width - 2 * kSeam, box.height - 2 * kSeam};
@@ -159,21 +159,28 @@ void add_legend(Page& page, const Heatmap& map, const HeatmapLayout& layout) {
 }
 
 std::string tick_text(double value) {
-  return value < 1e6 ? fmt::format("{:g}", value) : fmt::format("{:.0f}", value);
+  return fmt::format("{:.4g}", value);
+}
+
+std::vector<double> ticks_between(double low, double high, const std::vector<double>& steps) {
+  std::vector<double> ticks;
+  const auto first = static_cast<int>(std::floor(std::log10(low)));
+  const auto last = static_cast<int>(std::ceil(std::log10(high)));
+  for (int power = first; power <= last; ++power) {
+    for (const double step : steps) {
+      const double value = step * std::pow(10.0, power);
+      if (value >= low && value <= high) ticks.push_back(value);
+    }
+  }
+  return ticks;
 }
 
 }  // namespace
 
 std::vector<double> logarithmic_ticks(double low, double high) {
-  std::vector<double> ticks;
-  const auto first = static_cast<int>(std::floor(std::log10(low)));
-  const auto last = static_cast<int>(std::ceil(std::log10(high)));
-  for (int power = first; power <= last; ++power) {
-    for (const double step : {1.0, 2.0, 5.0}) {
-      const double value = step * std::pow(10.0, power);
-      if (value >= low && value <= high) ticks.push_back(value);
-    }
-  }
+  constexpr std::size_t kMany = 7;
+  std::vector<double> ticks = ticks_between(low, high, {1, 2, 5});
+  if (ticks.size() > kMany) ticks = ticks_between(low, high, {1, 3});
   if (ticks.size() < 2) return {low, high};
   return ticks;
 }

@@ -35,7 +35,8 @@ struct ColorBar {
 // The bar of a scale whose ticks are at these values.
 ColorBar color_bar(std::string title, const ColorScale& scale, const std::vector<double>& ticks);
 
-// 1, 2 and 5 times powers of ten between low and high; fewer than two make it the ends.
+// 1, 2 and 5 times powers of ten between low and high, where that is many 1 and 3 times; where it
+// is fewer than two, the ends.
 std::vector<double> logarithmic_ticks(double low, double high);
 
 struct LegendEntry {

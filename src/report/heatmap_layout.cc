@@ -10,6 +10,7 @@ constexpr double kLargestCell = 64;
 constexpr double kSmallestCell = 9;
 constexpr double kSmallestText = 8;  // still read on a printed page
 constexpr double kTextShare = 0.92;  // of a cell's width
+constexpr double kBoldWidth = 1.1;   // beside other text
 constexpr std::size_t kMostInARow = 3;
 constexpr double kSlant = 0.72;  // of a text's length, when it is turned by 45 degrees
 
@@ -39,7 +40,7 @@ double bar_room(const ColorBar& bar) {
 double least_bar_height(const ColorBar& bar) {
   double height = 0;
   for (const ColorBar::Tick& tick : bar.ticks)
-    height += line_count(tick.text) * 14 + 6;
+    height += line_count(tick.text) * 14 + 3;
   return height;
 }
 
@@ -52,7 +53,11 @@ double cell_width_for(const Heatmap& map, const HeatmapLayout& layout, std::size
 void arrange_panels(const Heatmap& map, HeatmapLayout& layout) {
   const std::size_t count = map.panels.size();
   const double text = widest_cell_text(map);
-  const double least = std::max(kSmallestCell, text * kSmallestText / kTextShare);
+  double least = std::max(kSmallestCell, text * kSmallestText / kTextShare);
+  for (const HeatmapPanel& panel : map.panels) {
+    least = std::max(least, text_width(panel.title) * kPanelTitleSize * kBoldWidth /
+                                static_cast<double>(map.columns.size()));
+  }
   std::size_t in_a_row = count > kMostInARow ? (count + 1) / 2 : count;
   in_a_row = std::min(in_a_row, kMostInARow);
   while (in_a_row > 1 && cell_width_for(map, layout, in_a_row) < least)
@@ -101,9 +106,9 @@ HeatmapLayout lay_out(const Heatmap& map) {
   const auto across = static_cast<double>(layout.panels_in_a_row);
   const double needed = layout.left + across * layout.panel_width(map) + (across - 1) * kPanelGap +
                         layout.right + kMargin;
-  const double titles =
-      std::max(text_width(map.title) * kTitleSize * 1.1, text_width(map.subtitle) * kTextSize) +
-      2 * kMargin;
+  const double titles = std::max(text_width(map.title) * kTitleSize * kBoldWidth,
+                                 text_width(map.subtitle) * kTextSize) +
+                        2 * kMargin;
   layout.width = std::ceil(std::max(needed, titles));
   layout.bar_height = std::max(least_bar_height(map.bar), layout.panel_height(map));
   layout.body_height = std::max(static_cast<double>(layout.panel_rows) * layout.block_height(map),

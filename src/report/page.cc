@@ -18,15 +18,26 @@ std::string center_and_halves(const Box& box) {
                      box.width / 2, box.height / 2);
 }
 
+// Bold is part of gnuplot's "enhanced" text, where these are commands.
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (std::string_view("{}^_@&~\\").find(c) != std::string_view::npos) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string text_command(const Text& text, double page_width, double page_height) {
+  const bool bold = text.weight == Weight::kBold;
   return fmt::format(
-      "set label {} at screen {:.5f},{:.5f} {} rotate by {} font '{},{:.2f}' tc rgb "
-      "'{}' front\n",
-      gnuplot_string(text.text), text.x / page_width, 1 - text.y / page_height, name_of(text.align),
-      text.degrees, text.weight == Weight::kBold ? "sans-serif:Bold" : "sans-serif", text.size,
-      text.color.text());
+      "set label {} at screen {:.5f},{:.5f} {} rotate by {} font 'sans-serif,{:.2f}' "
+      "tc rgb '{}' {} front\n",
+      gnuplot_string(bold ? "{/:Bold " + escaped(text.text) + "}" : text.text), text.x / page_width,
+      1 - text.y / page_height, name_of(text.align), text.degrees, text.size, text.color.text(),
+      bold ? "enhanced" : "noenhanced");
 }
 
 void Page::add(const Box& box, Color color) {
@@ -45,6 +56,7 @@ void Page::add_outline(const Box& box) {
 }
 
 void Page::add(const Text& text) {
+  if (text.text.empty()) return;
   others_ += text_command(text, width_, height_);
 }
 

@@ -9,16 +9,18 @@
 namespace assay::allreduce {
 namespace {
 
-constexpr double kMostPercent = 50;
-constexpr double kLeastPercent = 1;
 constexpr const char* kUnknownCost = "?";
 constexpr report::Color kSame = report::color_of(0xe6e6e6);
 
+// Round, so that the ticks are.
 double scale_end(const std::vector<ChoiceDifference>& differing) {
   double most = 0;
   for (const ChoiceDifference& one : differing)
     most = std::max(most, std::abs(one.cost_percent.value_or(0)));
-  return std::clamp(most, kLeastPercent, kMostPercent);
+  for (const double end : {1.0, 2.0, 5.0, 10.0, 20.0}) {
+    if (most <= end) return end;
+  }
+  return 50;
 }
 
 // Four characters where it matters, so that panels can stand side by side.
@@ -81,7 +83,7 @@ report::Heatmap choice_difference_figure(const Grid& grid,
   }
   figure.panels.push_back(panel_of(
       grid,
-      fmt::format("time by the second beside the first, {} of {} cells differ", differing.size(),
+      fmt::format("second beside first: {} of {} cells differ", differing.size(),
                   grid.hidden_sizes.size() * grid.token_counts.size()),
       [&](std::size_t row, std::size_t column) {
         const Cell cell = cell_of(grid, row, column);

@@ -106,9 +106,8 @@ report::Heatmap time_figure(const Grid& grid) {
 
 report::Heatmap best_figure(const Grid& grid) {
   report::Heatmap figure = empty_heatmap(grid, title_of("Best AllReduce Strategy", grid));
-  figure.panels.push_back(
-      panel_of(grid, "fastest strategy of each cell",
-               [&](std::size_t row, std::size_t column) { return best_cell(grid, row, column); }));
+  figure.panels.push_back(panel_of(
+      grid, "", [&](std::size_t row, std::size_t column) { return best_cell(grid, row, column); }));
   figure.bar = share_bar(shares_of(grid));
   const auto& cells = figure.panels.front().cells;
   if (std::any_of(cells.begin(), cells.end(), [](const auto& cell) { return cell.text == kTie; })) {

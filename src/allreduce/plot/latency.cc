@@ -40,6 +40,11 @@ report::Curve curve_of(const Grid& grid, Strategy strategy) {
   return curve;
 }
 
+bool has_intervals(const Grid& grid) {
+  return std::any_of(grid.measurements.begin(), grid.measurements.end(),
+                     [](const Measurement& one) { return !std::isnan(one.low_us); });
+}
+
 // A tick every factor of 4 or so, at most ten.
 report::Axis size_axis(double low, double high) {
   report::Axis axis{
@@ -55,12 +60,8 @@ report::Axis size_axis(double low, double high) {
 report::Axis time_axis(double low, double high) {
   // Room above for the key.
   report::Axis axis{.title = "time (μs)", .low = low / 2, .high = high * 2.5, .ticks = {}};
-  const bool wide = high / low > 300;
-  for (const double tick : report::logarithmic_ticks(axis.low, axis.high)) {
-    const double leading = tick / std::pow(10, std::floor(std::log10(tick) + 1e-9));
-    if (!wide || std::abs(leading - 1) < 1e-6)
-      axis.ticks.push_back({tick, fmt::format("{:g}", tick)});
-  }
+  for (const double tick : report::logarithmic_ticks(axis.low, axis.high))
+    axis.ticks.push_back({tick, fmt::format("{:.4g}", tick)});
   return axis;
 }
 
@@ -102,7 +103,8 @@ report::CurveFigure latency_figure(const Grid& grid) {
   report::CurveFigure figure;
   figure.title = fmt::format("AllReduce Latency (Fusion: {})", name_of(grid.fusion));
   figure.subtitle =
-      grid.subject() + "; median of the shapes of a size, band: their lowest to highest 95 % limit";
+      fmt::format("{}; median of the shapes of a size, band: their lowest to highest {}",
+                  grid.subject(), has_intervals(grid) ? "95 % limit" : "time");
   std::array<double, 4> ends = {INFINITY, 0, INFINITY, 0};
   for (const Strategy strategy : grid.strategies) {
     report::Curve curve = curve_of(grid, strategy);

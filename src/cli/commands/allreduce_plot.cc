@@ -66,9 +66,10 @@ class AllreducePlot final : public Command {
     const allreduce::PlotResult result = ASSAY_TRY(plot_with_progress());
     if (!presentation_.quiet) {
       print(summary_text(result.book, presentation_.summary, kAllRows));
-      print_note(fmt::format("wrote {} {}, the last one {}", result.written.size(),
-                             result.written.size() == 1 ? "file" : "files",
-                             result.written.back().string()));
+      const std::string last = result.written.back().string();
+      print_note(result.written.size() == 1
+                     ? "wrote " + last
+                     : fmt::format("wrote {} files, the last one {}", result.written.size(), last));
     }
     show_warnings(result.warnings);
     return Outcome::kOk;

@@ -319,7 +319,7 @@ function limitsOf(grid) {
 function latencyFigure(grid) {
   const curves = latencyCurves(grid), limits = limitsOf(grid);
   const all = curves.flatMap(curve => curve.points);
-  const height = 620, left = 66, right = 250, top = 18, bottom = 52;
+  const height = 620, left = 66, right = 285, top = 18, bottom = 52;
   const svg = newFigure(height, 'Time over message size');
   if (!all.length) {
     add(svg, 'text', {x: 40, y: 60}, 'no times at this hidden size');
