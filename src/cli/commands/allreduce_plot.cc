@@ -107,18 +107,17 @@ const CommandSpec kAllreducePlot{
     .name = "allreduce plot",
     .summary = "draw what a benchmark of all-reduce strategies found",
     .description =
-        "For every benchmark file and fusion, among the figures in FUSION/:\n\n"
-        "  _heatmap                      times of each strategy, one logarithmic scale for all\n"
-        "  _best_strategy                the fastest of each cell, and how many cells each wins\n"
-        "  _strategy_difference_heatmap  how much slower than the fastest each one is, percent\n"
-        "  _latency                      time over message size, with 95 % limits and, for SM 90, "
-        "what NVLink allows\n"
-        "  _regret                       what NCCL always, or a table, loses, percent\n"
-        "  _table_difference             where two tables differ and what that costs "
-        "(--compare)\n\n"
+        "Draws five figures for every benchmark file and fusion, as FUSION/<file>_<kind>. "
+        "'heatmap': times of each strategy, on one logarithmic scale. 'best_strategy': the fastest "
+        "of each cell, and how many cells each one wins. 'strategy_difference_heatmap': how much "
+        "slower than the fastest each one is, in percent. 'latency': time over message size with "
+        "95 % limits and, for SM 90, what NVLink allows. 'regret': what NCCL always, or a --table, "
+        "loses, in percent. With --compare a sixth, 'table_difference': where two tables differ "
+        "and "
+        "what that costs.\n\n"
         "AUTO is drawn but is never the fastest. Cells without a time are hatched. The page "
-        "index.html shows the same data, to be zoomed and pointed at, without a network. Pictures "
-        "need gnuplot (apt-get install gnuplot-nox); --format html does without.",
+        "index.html shows the same data, to be zoomed and pointed at, without a network.\n\n"
+        "Pictures need gnuplot (apt-get install gnuplot-nox); --format html does without.",
     .examples =
         "assay allreduce plot\n"
         "assay allreduce plot --data_dir data --fusion NONE --format svg -o figures\n"
