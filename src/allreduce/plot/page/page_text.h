@@ -1,0 +1,12 @@
+// The parts of the page, from the files beside this one (cmake/allreduce_page.cmake).
+#pragma once
+
+#include <string_view>
+
+namespace assay::allreduce {
+
+extern const std::string_view kPageHtml;  // with @STYLE@, @DATA@ and @PROGRAM@ to be replaced
+extern const std::string_view kPageStyle;
+extern const std::string_view kPageProgram;
+
+}  // namespace assay::allreduce

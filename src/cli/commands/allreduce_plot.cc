@@ -1,0 +1,131 @@
+#include <fmt/core.h>
+
+#include "allreduce/plot/plot.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/summary_output.h"
+#include "cli/trace_options.h"
+#include "core/terminal_line.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kAllRows = 1000;
+constexpr const char* kPageName = "index.html";
+
+Choices<allreduce::Fusion> fusion_choices() {
+  Choices<allreduce::Fusion> choices;
+  for (std::size_t i = 0; i < allreduce::kFusionNames.size(); ++i)
+    choices.emplace_back(allreduce::kFusionNames.at(i), static_cast<allreduce::Fusion>(i));
+  return choices;
+}
+
+enum class Kind { kPng, kSvg, kHtml };
+
+class AllreducePlot final : public Command {
+ public:
+  explicit AllreducePlot(CLI::App& app) {
+    app.add_option("--data_dir,--data-dir", request_.data_dir,
+                   "the folder of benchmark.tp{N}.sm{V}.csv")
+        ->type_name("DIR")
+        ->default_str("data");
+    app.add_option("--sm_version,--sm-version", request_.sm_version,
+                   "the SM version, such as 90, where the folder has several")
+        ->type_name("N");
+    add_choice_list(app, "--fusion", request_.fusions, fusion_choices(), "draw these only")
+        ->default_str("all that were measured");
+    add_choice_list<Kind>(app, "--format", kinds_,
+                          {{"png", Kind::kPng}, {"svg", Kind::kSvg}, {"html", Kind::kHtml}},
+                          "what to write: pictures, and one page with all of them");
+    app.add_option("-o,--output", request_.output, "where the figures go")
+        ->type_name("DIR")
+        ->default_str("viz in the folder of the data");
+    app.add_option("--html", page_, "where the page goes; it holds all that it needs")
+        ->type_name("FILE")
+        ->default_str("index.html among the figures");
+    app.add_option("--table", tables_, "show what this table would lose; may be repeated")
+        ->type_name("FILE");
+    app.add_option("--compare", compare_,
+                   "show where this table, or the fastest of these benchmarks, chooses differently "
+                   "from the first --table or the fastest measured, and what that costs")
+        ->type_name("FILE");
+    add_presentation_options(app, presentation_, "--summary");
+  }
+
+  core::Result<Outcome> run() override {
+    for (const fs::path& table : tables_) {
+      request_.choices.push_back(ASSAY_TRY(allreduce::read_choice(table, request_.sm_version)));
+    }
+    if (!compare_.empty()) {
+      request_.compare = ASSAY_TRY(allreduce::read_choice(compare_, request_.sm_version));
+    }
+    choose_formats();
+    const allreduce::PlotResult result = ASSAY_TRY(plot_with_progress());
+    if (!presentation_.quiet) {
+      print(summary_text(result.book, presentation_.summary, kAllRows));
+      const std::string last = result.written.back().string();
+      print_note(result.written.size() == 1
+                     ? "wrote " + last
+                     : fmt::format("wrote {} files, the last one {}", result.written.size(), last));
+    }
+    show_warnings(result.warnings);
+    return Outcome::kOk;
+  }
+
+ private:
+  void choose_formats() {
+    if (kinds_.empty()) kinds_ = {Kind::kPng, Kind::kSvg, Kind::kHtml};
+    if (request_.output.empty()) request_.output = request_.data_dir / "viz";
+    for (const Kind kind : kinds_) {
+      if (kind == Kind::kPng) request_.formats.push_back(report::FigureFormat::kPng);
+      if (kind == Kind::kSvg) request_.formats.push_back(report::FigureFormat::kSvg);
+      if (kind == Kind::kHtml) request_.page = request_.output / kPageName;
+    }
+    if (!page_.empty()) request_.page = page_;
+  }
+
+  core::Result<allreduce::PlotResult> plot_with_progress() {
+    using Show = core::TerminalLine::Show;
+    core::TerminalLine line(presentation_.quiet ? Show::kNever : Show::kOnTerminal);
+    return allreduce::plot(request_, [&](std::size_t done, std::size_t all) {
+      line.draw(fmt::format("drawing: {} of {} figures", done, all));
+    });
+  }
+
+  allreduce::PlotRequest request_;
+  std::vector<Kind> kinds_;
+  fs::path page_;
+  std::vector<fs::path> tables_;
+  fs::path compare_;
+  Presentation presentation_;
+};
+
+const CommandSpec kAllreducePlot{
+    .name = "allreduce plot",
+    .summary = "draw what a benchmark of all-reduce strategies found",
+    .description =
+        "Draws five figures for every benchmark file and fusion, as FUSION/<file>_<kind>. "
+        "'heatmap': times of each strategy, on one logarithmic scale. 'best_strategy': the fastest "
+        "of each cell, and how many cells each one wins. 'strategy_difference_heatmap': how much "
+        "slower than the fastest each one is, in percent. 'latency': time over message size with "
+        "95 % limits and, for SM 90, what NVLink allows. 'regret': what NCCL always, or a --table, "
+        "loses, in percent. With --compare a sixth, 'table_difference': where two tables differ "
+        "and "
+        "what that costs.\n\n"
+        "AUTO is drawn but is never the fastest. Cells without a time are hatched. The page "
+        "index.html shows the same data, to be zoomed and pointed at, without a network.\n\n"
+        "Pictures need gnuplot (apt-get install gnuplot-nox); --format html does without.",
+    .examples =
+        "assay allreduce plot\n"
+        "assay allreduce plot --data_dir data --fusion NONE --format svg -o figures\n"
+        "assay allreduce plot --data_dir data --format html --html report.html\n"
+        "assay allreduce plot --data_dir data --compare last_month\n",
+    .make = make_command<AllreducePlot>,
+};
+ASSAY_REGISTER(CommandSpec, kAllreducePlot);
+
+}  // namespace
+}  // namespace assay::cli

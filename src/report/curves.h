@@ -1,0 +1,52 @@
+// Lines over a logarithmic plane, with bands around them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/colors.h"
+#include "report/gnuplot.h"
+
+namespace assay::report {
+
+struct CurvePoint {
+  double x = 0;
+  double y = 0;
+  double low = 0;  // the band around y; NaN for none
+  double high = 0;
+};
+
+struct Curve {
+  // kMeasured: points, joined, with their band. kLimit: a dashed line behind the others.
+  enum class Look : std::uint8_t { kMeasured, kLimit };
+
+  std::string name;
+  Color color;
+  Look look = Look::kMeasured;
+  std::vector<CurvePoint> points;  // ascending by x
+};
+
+struct AxisTick {
+  double value = 0;
+  std::string text;
+};
+
+struct Axis {
+  std::string title;
+  double low = 1;  // above 0
+  double high = 10;
+  std::vector<AxisTick> ticks;
+};
+
+struct CurveFigure {
+  std::string title;
+  std::string subtitle;
+  Axis x;
+  Axis y;
+  std::vector<Curve> curves;
+};
+
+Drawing drawing_of(const CurveFigure& figure);
+
+}  // namespace assay::report

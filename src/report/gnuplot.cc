@@ -1,0 +1,108 @@
+#include "report/gnuplot.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/files.h"
+#include "core/interrupt.h"
+#include "core/tool.h"
+
+namespace assay::report {
+namespace {
+
+constexpr const char* kProgram = "gnuplot";
+constexpr double kPngScale = 2.5;  // 2500 pixels for a page's width: 300 dpi on 8.3 inches
+// The cairo terminals take a font's points as 1/72 inch at 96 pixels an inch.
+constexpr double kPngPoint = 72.0 / 96.0;
+constexpr double kCharacterWidth = 0.64;  // a digit of DejaVu Sans, wider than most
+constexpr double kBaseSize = 11;
+
+std::string terminal(const Drawing& drawing, FigureFormat format) {
+  if (format == FigureFormat::kSvg) {
+    return fmt::format(
+        "svg size {:.0f},{:.0f} dynamic font 'sans-serif,{}' enhanced "
+        "background '#ffffff'",
+        drawing.width, drawing.height, kBaseSize);
+  }
+  return fmt::format(
+      "pngcairo size {:.0f},{:.0f} font 'sans-serif,{}' fontscale {} linewidth {} pointscale {} "
+      "enhanced background '#ffffff'",
+      drawing.width * kPngScale, drawing.height * kPngScale, kBaseSize, kPngScale * kPngPoint,
+      kPngScale, kPngScale);
+}
+
+core::Error missing() {
+  return core::Error{
+      "figures need the program gnuplot, which is not in PATH: install it "
+      "(apt-get install gnuplot-nox)"};
+}
+
+std::string first_complaint(const std::string& output) {
+  const auto begin = output.find_first_not_of(" \t\r\n");
+  return begin == std::string::npos ? "it said nothing" : output.substr(begin, 400);
+}
+
+}  // namespace
+
+std::string_view extension_of(FigureFormat format) {
+  return format == FigureFormat::kPng ? ".png" : ".svg";
+}
+
+core::Status gnuplot_is_there() {
+  const auto end = core::run_tool({kProgram, "--version"}, "");
+  if (!end.ok() || end.value().exit_code != 0) return missing();
+  return {};
+}
+
+core::Status draw(const Drawing& drawing, FigureFormat format, const std::filesystem::path& path) {
+  return core::write_file_with(
+      path,
+      [&](const std::filesystem::path& temporary) -> core::Status {
+        const std::string script = fmt::format(
+            "set encoding utf8\nset terminal {}\nset output {}\n{}\nunset output\n",
+            terminal(drawing, format), gnuplot_string(temporary.string()), drawing.commands);
+        // -d: a user's own settings stay out.
+        const auto end = core::run_tool({kProgram, "-d"}, script);
+        if (!end.ok()) return missing();
+        if (core::interrupted()) return core::check_interrupt();
+        // Whatever it says is a complaint; many of them leave its exit status alone.
+        if (end.value().exit_code != 0 || !end.value().output.empty()) {
+          return core::Error{fmt::format("gnuplot could not draw '{}': {}", path.string(),
+                                         first_complaint(end.value().output))};
+        }
+        return {};
+      },
+      core::Durability::kUnsynced);
+}
+
+std::string gnuplot_string(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      result += "''";
+    } else if (c == '\n') {
+      result += "'.\"\\n\".'";
+    } else if (static_cast<unsigned char>(c) >= ' ') {
+      result += c;
+    }
+  }
+  return result + "'";
+}
+
+double text_width(std::string_view text) {
+  double longest = 0;
+  double line = 0;
+  for (const char c : text) {
+    const bool continues = (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;  // of UTF-8
+    if (c == '\n') {
+      line = 0;
+    } else if (!continues) {
+      line += kCharacterWidth;
+    }
+    longest = std::max(longest, line);
+  }
+  return longest;
+}
+
+}  // namespace assay::report
