@@ -1,0 +1,229 @@
+#include "allreduce/decision.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "allreduce/row_path.h"
+
+namespace assay::allreduce {
+namespace {
+
+constexpr double kChangePrice = 0.25;  // in ties
+constexpr double kBackPrice = 1;
+constexpr double kCostUnits = 1e9;  // of a natural logarithm
+
+constexpr std::array<std::string_view, 6> kWhyNames = {"faster",        "tie",  "keeps order",
+                                                       "against order", "only", "no data"};
+constexpr std::array<std::string_view, 6> kWhyMeanings = {
+    "faster than all others beyond the tie and their noise",
+    "another is as fast within the tie or its noise: the strategy of the next smaller message, or "
+    "the one that spares the row a change",
+    "a little slower than the fastest, by less than leaving the order of the row is worth",
+    "faster beyond the tie and the noise than the strategy of the next smaller message, though it "
+    "comes before that one in order",
+    "no other strategy was timed here",
+    "nothing was timed here: the choice of the nearest message size of the row, or the fallback"};
+
+std::int64_t cost_of(double logarithm) {
+  return std::llround(logarithm * kCostUnits);
+}
+
+// The strategies that may be chosen, in the order of their ranks.
+std::vector<Strategy> in_order(const std::vector<Strategy>& strategies) {
+  std::vector<Strategy> ordered;
+  for (const StrategySpec& spec : kStrategies) {
+    const bool allowed =
+        std::find(strategies.begin(), strategies.end(), spec.strategy) != strategies.end();
+    if (allowed && spec.strategy != Strategy::kAuto) ordered.push_back(spec.strategy);
+  }
+  std::sort(ordered.begin(), ordered.end(),
+            [](Strategy a, Strategy b) { return spec_of(a).rank < spec_of(b).rank; });
+  return ordered;
+}
+
+std::vector<std::int64_t> costs_of(const Choice& cell,
+                                   const std::vector<Strategy>& strategies,
+                                   double tie) {
+  std::vector<std::int64_t> costs;
+  for (const Strategy strategy : strategies) {
+    const Timing* timing = find_timing(cell.timings, strategy);
+    costs.push_back(timing ? cost_of(loss_beyond_noise(*timing, cell.timings.front(), tie))
+                           : kImpossible);
+  }
+  return costs;
+}
+
+Why why_chosen(const Choice& choice, const Choice* neighbour, double tie) {
+  if (choice.timings.size() == 1) return Why::kOnly;
+  const Timing& fastest = choice.timings.front();
+  if (loss_beyond_noise(*choice.chosen(), fastest, tie) > 0) return Why::kKeepsOrder;
+  const bool goes_back = neighbour &&
+                         spec_of(choice.strategy).rank < spec_of(neighbour->strategy).rank &&
+                         find_timing(choice.timings, neighbour->strategy);
+  if (goes_back) return Why::kAgainstOrder;
+  const bool tied = loss_beyond_noise(*choice.runner_up(), *choice.chosen(), tie) == 0;
+  return tied ? Why::kTie : Why::kFaster;
+}
+
+void choose_measured(const std::vector<Choice*>& measured, const DecisionOptions& options) {
+  const std::vector<Strategy> strategies = in_order(options.strategies);
+  std::vector<int> ranks;
+  for (const Strategy strategy : strategies)
+    ranks.push_back(spec_of(strategy).rank);
+  std::vector<std::vector<std::int64_t>> costs;
+  for (const Choice* choice : measured)
+    costs.push_back(costs_of(*choice, strategies, options.tie));
+  const std::int64_t tie = cost_of(std::log1p(options.tie));
+  const std::vector<std::size_t> path =
+      cheapest_path(costs, ranks,
+                    {.change = std::llround(kChangePrice * static_cast<double>(tie)),
+                     .back = std::llround(kBackPrice * static_cast<double>(tie))});
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    measured[i]->strategy = strategies[path[i]];
+    measured[i]->why = why_chosen(*measured[i], i == 0 ? nullptr : measured[i - 1], options.tie);
+  }
+}
+
+// The measured cell that is nearest by the ratio of bytes; the smaller of two.
+const Choice* nearest(const std::vector<Choice*>& measured, const Cell& cell) {
+  const auto distance = [&](const Choice* choice) {
+    return std::abs(std::log2(static_cast<double>(choice->cell.num_tokens) /
+                              static_cast<double>(cell.num_tokens)));
+  };
+  const auto found =
+      std::min_element(measured.begin(), measured.end(),
+                       [&](const Choice* a, const Choice* b) { return distance(a) < distance(b); });
+  return found == measured.end() ? nullptr : *found;
+}
+
+void choose(DecidedRow& row, const DecisionOptions& options) {
+  std::vector<Choice*> measured;
+  for (Choice& choice : row.choices) {
+    if (!choice.timings.empty()) measured.push_back(&choice);
+  }
+  choose_measured(measured, options);
+  for (Choice& choice : row.choices) {
+    if (!choice.timings.empty()) continue;
+    const Choice* neighbour = nearest(measured, choice.cell);
+    choice.strategy = neighbour ? neighbour->strategy : options.fallback;
+    choice.why = Why::kNoData;
+  }
+}
+
+// All slices and rows with their timings; nothing chosen yet.
+std::vector<DecidedSlice> layout(const Timings& timings, const DecisionOptions& options) {
+  using SliceKey = std::tuple<int, DataType, Fusion>;
+  std::map<SliceKey, std::map<std::int64_t, std::set<std::int64_t>>> shapes;
+  for (const auto& [cell, of_cell] : timings) {
+    shapes[{cell.world_size, cell.data_type, cell.fusion}][cell.hidden_size].insert(
+        cell.num_tokens);
+  }
+  std::vector<DecidedSlice> slices;
+  for (auto& [key, rows] : shapes) {
+    for (const std::int64_t hidden_size : options.hidden_sizes)
+      rows[hidden_size];
+    DecidedSlice slice{.world_size = std::get<int>(key),
+                       .fusion = std::get<Fusion>(key),
+                       .data_type = std::get<DataType>(key),
+                       .rows = {}};
+    for (auto& [hidden_size, tokens] : rows) {
+      tokens.insert(options.num_tokens.begin(), options.num_tokens.end());
+      DecidedRow row{.hidden_size = hidden_size, .choices = {}};
+      for (const std::int64_t num_tokens : tokens) {
+        const Cell cell{.world_size = slice.world_size,
+                        .data_type = slice.data_type,
+                        .fusion = slice.fusion,
+                        .hidden_size = hidden_size,
+                        .num_tokens = num_tokens};
+        const auto found = timings.find(cell);
+        row.choices.push_back({.cell = cell});
+        if (found != timings.end()) row.choices.back().timings = found->second;
+      }
+      slice.rows.push_back(std::move(row));
+    }
+    slices.push_back(std::move(slice));
+  }
+  return slices;
+}
+
+}  // namespace
+
+std::string_view name_of(Why why) {
+  return kWhyNames.at(static_cast<std::size_t>(why));
+}
+
+std::string_view meaning_of(Why why) {
+  return kWhyMeanings.at(static_cast<std::size_t>(why));
+}
+
+const Timing* Choice::runner_up() const {
+  const auto found = std::find_if(timings.begin(), timings.end(), [&](const Timing& timing) {
+    return timing.strategy != strategy;
+  });
+  return found == timings.end() ? nullptr : &*found;
+}
+
+bool DecidedRow::has_data() const {
+  return std::any_of(choices.begin(), choices.end(),
+                     [](const Choice& choice) { return choice.why != Why::kNoData; });
+}
+
+std::vector<DecidedSlice> decide(const Timings& timings, const DecisionOptions& options) {
+  std::vector<DecidedSlice> slices = layout(restricted(timings, options.strategies), options);
+  for (DecidedSlice& slice : slices) {
+    for (DecidedRow& row : slice.rows)
+      choose(row, options);
+  }
+  return slices;
+}
+
+const Choice* find_choice(const std::vector<DecidedSlice>& slices, const Cell& cell) {
+  for (const DecidedSlice& slice : slices) {
+    if (slice.world_size != cell.world_size || slice.fusion != cell.fusion ||
+        slice.data_type != cell.data_type) {
+      continue;
+    }
+    for (const DecidedRow& row : slice.rows) {
+      const auto found = std::find_if(row.choices.begin(), row.choices.end(),
+                                      [&](const Choice& choice) { return choice.cell == cell; });
+      if (found != row.choices.end()) return &*found;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<DecidedSlice> decide_by_smallest_time(const Timings& timings,
+                                                  const std::vector<Strategy>& strategies) {
+  std::vector<DecidedSlice> slices =
+      layout(restricted(timings, strategies), {.strategies = strategies});
+  for (DecidedSlice& slice : slices) {
+    for (DecidedRow& row : slice.rows) {
+      std::erase_if(row.choices, [](const Choice& choice) { return choice.timings.empty(); });
+      for (Choice& choice : row.choices) {
+        choice.strategy = choice.timings.front().strategy;
+        choice.why = choice.timings.size() == 1 ? Why::kOnly : Why::kFaster;
+      }
+    }
+  }
+  return slices;
+}
+
+std::vector<Strategy> all_strategies() {
+  std::vector<Strategy> strategies;
+  for (const StrategySpec& spec : kStrategies) {
+    if (spec.strategy != Strategy::kAuto) strategies.push_back(spec.strategy);
+  }
+  return strategies;
+}
+
+std::vector<Strategy> public_strategies() {
+  return {Strategy::kOneshot, Strategy::kTwoshot, Strategy::kNccl};
+}
+
+}  // namespace assay::allreduce
