@@ -37,22 +37,32 @@ std::string benchmark_csv_line(const Measurement& measurement);  // without the 
 
 // Reads any of the dialects: ours, TensorRT-LLM's with or without `op` or with `version`, with
 // `fusion_op` or `time_ms`, and that of its --benchmark mode (size_bytes, time_us, algbw_GBps).
-// Columns by name in any order; unknown ones are ignored; rows whose op is not "allreduce" are
-// left out. An error names file and line.
-core::Result<std::vector<Measurement>> read_benchmark_csv(const std::filesystem::path& path);
+// Columns by name in any order; unknown ones are ignored. Rows that TensorRT-LLM may write but that
+// say nothing to us (its other strategies and fusions, an `op` other than "allreduce") are left out
+// and counted in `warnings`. Several rows of one cell and strategy stay several measurements.
+//
+// An error names file and line: a name that nobody knows, a size that is not tokens x hidden x
+// bytes of an element, a row that contradicts the file's name, ....
+core::Result<std::vector<Measurement>> read_benchmark_csv(const std::filesystem::path& path,
+                                                          model::Warnings* warnings = nullptr);
+
+// The same for what was read already; `path` is for messages and what its name says.
+core::Result<std::vector<Measurement>> parse_benchmark_csv(std::string_view text,
+                                                           const std::filesystem::path& path,
+                                                           model::Warnings* warnings = nullptr);
 
 // The benchmark files of a folder that fit; `sm_version` may be left open when the folder has one
 // only. Error: none fits, or several SMs and none named.
 struct BenchmarkFolder {
   int sm_version = 0;
-  std::vector<std::filesystem::path> files;  // sorted by world size
+  std::vector<std::filesystem::path> files;  // sorted by world size, then data type
 };
 
 core::Result<BenchmarkFolder> find_benchmarks(const std::filesystem::path& folder,
                                               std::optional<int> sm_version,
                                               Launch launch = Launch::kGraph);
 
-// All their measurements.
+// All their measurements. Error: of any file, or no row at all.
 core::Result<Benchmark> read_benchmarks(const BenchmarkFolder& folder);
 
 }  // namespace assay::allreduce

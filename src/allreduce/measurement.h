@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "allreduce/strategy.h"
+#include "model/warnings.h"
 
 namespace assay::allreduce {
 
@@ -59,6 +60,7 @@ struct Measurement {
 struct Benchmark {
   int sm_version = 0;  // 90
   std::vector<Measurement> measurements;
+  model::Warnings warnings = {};  // rows of the files that are none of ours
 };
 
 }  // namespace assay::allreduce

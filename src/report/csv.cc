@@ -1,33 +1,22 @@
+#include "core/csv.h"
+
 #include "core/files.h"
 #include "model/table.h"
 #include "report/book.h"
 
 namespace assay::report {
-namespace {
-
-std::string quoted(const std::string& field) {
-  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-  std::string result = "\"";
-  for (const char c : field) {
-    if (c == '"') result += '"';
-    result += c;
-  }
-  return result + '"';
-}
-
-}  // namespace
 
 std::string csv(const model::Table& table) {
   std::string result;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (c > 0) result += ',';
-    result += quoted(table.columns[c].name);
+    result += core::csv_field(table.columns[c].name);
   }
   result += '\n';
   for (std::size_t r = 0; r < table.row_count(); ++r) {
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       if (c > 0) result += ',';
-      result += quoted(model::text(table.at(r, c)));
+      result += core::csv_field(model::text(table.at(r, c)));
     }
     result += '\n';
   }

@@ -1,0 +1,213 @@
+#include "allreduce/benchmark_csv.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "allreduce/benchmark_row.h"
+#include "core/csv.h"
+#include "core/files.h"
+
+namespace assay::allreduce {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Names that TensorRT-LLM has and we have not.
+constexpr std::array<std::string_view, 7> kForeignStrategies{
+    "MIN_LATENCY", "UB", "LOWPRECISION", "MNNVL", "SYMM_MEM", "FLASHINFER", "NCCL_RING"};
+constexpr std::array<std::string_view, 8> kForeignFusions{
+    "LAST_PROCESS_FOR_UB",
+    "RESIDUAL_RMS_PREPOST_NORM",
+    "RESIDUAL_RMS_NORM_OUT_QUANT_FP8",
+    "RESIDUAL_RMS_NORM_OUT_QUANT_NVFP4",
+    "MOE_FINALIZE_ALLREDUCE_RESIDUAL_RMS_NORM",
+    "RMS_NORM",
+    "RESIDUAL_RMS_NORM_OUT_QUANT_NVFP4_LINEAR_SF",
+    "RESIDUAL_RMS_NORM_OUT_QUANT_MXFP8"};
+
+template <class Names>
+bool has(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Far above what any machine can hold, and small enough that no product overflows.
+constexpr std::int64_t kMostRanks = 1 << 20;
+constexpr std::int64_t kMostHidden = 1 << 28;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
+
+std::vector<std::string> strategy_names() {
+  std::vector<std::string> names;
+  for (const StrategySpec& spec : kStrategies)
+    names.emplace_back(spec.name);
+  return names;
+}
+
+template <class Names>
+std::vector<std::string> words(const Names& names) {
+  return {names.begin(), names.end()};
+}
+
+core::Status check_size(const BenchmarkRow& row, const Cell& cell) {
+  const std::string_view text = row.text(Column::kSize);
+  if (text.empty() || row.whole_number(Column::kSize) == cell.size_bytes()) return {};
+  return core::Error{fmt::format("size is '{}', but {} tokens of {} {} elements are {} bytes", text,
+                                 cell.num_tokens, cell.hidden_size, name_of(cell.data_type),
+                                 cell.size_bytes())};
+}
+
+core::Result<Cell> read_cell(const BenchmarkRow& row) {
+  Cell cell;
+  cell.world_size = static_cast<int>(ASSAY_TRY(row.number(Column::kWorldSize, 1, kMostRanks)));
+  cell.data_type = ASSAY_TRY(row.named(
+      Column::kDataType, data_type_named(row.text(Column::kDataType)), words(kDataTypeNames)));
+  cell.fusion = ASSAY_TRY(
+      row.named(Column::kFusion, fusion_named(row.text(Column::kFusion)), words(kFusionNames)));
+  cell.hidden_size = ASSAY_TRY(row.number(Column::kHiddenSize, 1, kMostHidden));
+  cell.num_tokens = ASSAY_TRY(row.number(Column::kNumTokens, 1, kMostTokens));
+  ASSAY_TRY(check_size(row, cell));
+  return cell;
+}
+
+core::Status read_times(const BenchmarkRow& row, Measurement& m) {
+  constexpr double kMicrosecondsOfMillisecond = 1000;
+  m.time_us = ASSAY_TRY(row.time(Column::kTimeUs));
+  if (std::isnan(m.time_us)) {
+    m.time_us = ASSAY_TRY(row.time(Column::kTimeMs)) * kMicrosecondsOfMillisecond;
+  }
+  m.low_us = ASSAY_TRY(row.time(Column::kLow));
+  m.high_us = ASSAY_TRY(row.time(Column::kHigh));
+  m.min_us = ASSAY_TRY(row.time(Column::kMin));
+  if (m.low_us > m.high_us) {
+    return core::Error{fmt::format("low (us) {} is above high (us) {}", m.low_us, m.high_us)};
+  }
+  return {};
+}
+
+core::Status read_outcome(const BenchmarkRow& row, Measurement& m) {
+  const std::string_view text = row.text(Column::kOutcome);
+  m.reason = row.text(Column::kReason);
+  if (text.empty()) {
+    if (!std::isnan(m.time_us)) return {};
+    m.outcome = Outcome::kUnsupported;
+    m.reason = "the benchmark file has no time for it";
+    return {};
+  }
+  std::optional<Outcome> outcome;
+  if (const auto* found = std::find(kOutcomeNames.begin(), kOutcomeNames.end(), text);
+      found != kOutcomeNames.end()) {
+    outcome = static_cast<Outcome>(found - kOutcomeNames.begin());
+  }
+  m.outcome = ASSAY_TRY(row.named(Column::kOutcome, outcome, words(kOutcomeNames)));
+  if (m.outcome == Outcome::kOk && std::isnan(m.time_us)) {
+    return core::Error{"outcome is 'ok', but there is no time"};
+  }
+  return {};
+}
+
+core::Result<Measurement> read_measurement(const BenchmarkRow& row, Launch launch_of_file) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  Measurement m;
+  m.cell = ASSAY_TRY(read_cell(row));
+  m.strategy = ASSAY_TRY(
+      row.named(Column::kStrategy, strategy_named(row.text(Column::kStrategy)), strategy_names()));
+  m.launch = launch_of_file;
+  if (const std::string_view launch = row.text(Column::kLaunch); !launch.empty()) {
+    m.launch = ASSAY_TRY(row.named(Column::kLaunch, launch_named(launch), words(kLaunchNames)));
+  }
+  ASSAY_TRY(read_times(row, m));
+  if (!row.text(Column::kSamples).empty()) {
+    m.samples = ASSAY_TRY(row.number(Column::kSamples, 0, kMost));
+  }
+  if (!row.text(Column::kMemory).empty()) {
+    m.memory_bytes = ASSAY_TRY(row.number(Column::kMemory, 0, kMost));
+  }
+  ASSAY_TRY(read_outcome(row, m));
+  return m;
+}
+
+// What is TensorRT-LLM's and not ours, or "".
+std::string foreign(const BenchmarkRow& row) {
+  const std::string_view op = row.text(Column::kOp);
+  const std::string_view strategy = row.text(Column::kStrategy);
+  const std::string_view fusion = row.text(Column::kFusion);
+  if (!op.empty() && op != "allreduce") return fmt::format("op {}", op);
+  if (has(kForeignStrategies, strategy)) return fmt::format("strategy {}", strategy);
+  if (has(kForeignFusions, fusion)) return fmt::format("fusion {}", fusion);
+  return {};
+}
+
+// A plain name promises bfloat16 to nobody: the public tool names no data type.
+core::Status check_name(const Measurement& m, const std::optional<BenchmarkFileName>& name) {
+  if (!name) return {};
+  if (m.cell.world_size != name->world_size) {
+    return core::Error{fmt::format("world_size is {}, but the file's name says tp{}",
+                                   m.cell.world_size, name->world_size)};
+  }
+  if (name->data_type != DataType::kBfloat16 && m.cell.data_type != name->data_type) {
+    return core::Error{fmt::format("dtype is {}, but the file's name says {}",
+                                   name_of(m.cell.data_type), name_of(name->data_type))};
+  }
+  if (m.launch != name->launch) {
+    return core::Error{fmt::format("launch is {}, but the file's name says {}", name_of(m.launch),
+                                   name_of(name->launch))};
+  }
+  return {};
+}
+
+core::Result<Measurement> read_row(const BenchmarkRow& row,
+                                   const std::optional<BenchmarkFileName>& name) {
+  Measurement m = ASSAY_TRY(read_measurement(row, name ? name->launch : Launch::kGraph));
+  ASSAY_TRY(check_name(m, name));
+  return m;
+}
+
+}  // namespace
+
+core::Result<std::vector<Measurement>> parse_benchmark_csv(std::string_view text,
+                                                           const fs::path& path,
+                                                           model::Warnings* warnings) {
+  const auto at = [&](const std::string& problem) {
+    return core::Error{fmt::format("'{}', {}", path.string(), problem)};
+  };
+  const auto records = core::parse_csv(text);
+  if (!records.ok()) return at(records.error().message);
+  if (records.value().empty()) return core::Error{fmt::format("'{}' is empty", path.string())};
+  const core::CsvRecord& first = records.value().front();
+  const auto columns = BenchmarkColumns::read(first.fields);
+  if (!columns.ok()) return at(fmt::format("line {}: {}", first.line, columns.error().message));
+
+  const auto name = benchmark_file_name(path.filename().string());
+  std::vector<Measurement> measurements;
+  for (std::size_t r = 1; r < records.value().size(); ++r) {
+    const auto& [line, fields] = records.value()[r];
+    if (fields.size() != columns.value().width()) {
+      return at(fmt::format("line {}: {} fields under {} columns", line, fields.size(),
+                            columns.value().width()));
+    }
+    const BenchmarkRow row(columns.value(), fields);
+    if (const std::string what = foreign(row); !what.empty()) {
+      if (warnings != nullptr) {
+        warnings->add(what + " is not known here", "rows left out",
+                      fmt::format("'{}', line {}", path.string(), line));
+      }
+      continue;
+    }
+    const auto measurement = read_row(row, name);
+    if (!measurement.ok()) return at(fmt::format("line {}: {}", line, measurement.error().message));
+    measurements.push_back(measurement.value());
+  }
+  return measurements;
+}
+
+core::Result<std::vector<Measurement>> read_benchmark_csv(const fs::path& path,
+                                                          model::Warnings* warnings) {
+  const std::string text = ASSAY_TRY(core::read_file(path));
+  return parse_benchmark_csv(text, path, warnings);
+}
+
+}  // namespace assay::allreduce

@@ -1,0 +1,137 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "allreduce/benchmark_csv.h"
+#include "core/files.h"
+#include "core/text.h"
+
+namespace assay::allreduce {
+namespace {
+
+namespace fs = std::filesystem;
+
+using NamedFile = std::pair<BenchmarkFileName, fs::path>;
+
+// Takes what is before the next point, and the point, off the front.
+std::string_view take_part(std::string_view& name) {
+  const std::size_t end = std::min(name.find('.'), name.size());
+  const std::string_view part = name.substr(0, end);
+  name.remove_prefix(std::min(end + 1, name.size()));
+  return part;
+}
+
+// The 4 of "tp4": no sign, no leading zero, at least 1.
+std::optional<int> number_behind(std::string_view prefix, std::string_view part) {
+  if (part.substr(0, prefix.size()) != prefix) return std::nullopt;
+  part.remove_prefix(prefix.size());
+  int number = 0;
+  const auto [end, code] = std::from_chars(part.data(), part.data() + part.size(), number);
+  const bool whole = code == std::errc() && end == part.data() + part.size();
+  if (!whole || part.front() < '1' || part.front() > '9') return std::nullopt;
+  return number;
+}
+
+std::string listed(const std::set<int>& numbers) {
+  std::vector<std::string> words;
+  for (const int number : numbers)
+    words.push_back(std::to_string(number));
+  return core::join(words, ", ");
+}
+
+core::Result<std::vector<NamedFile>> named_files(const fs::path& folder, Launch launch) {
+  std::vector<NamedFile> files;
+  for (const fs::path& entry : ASSAY_TRY(core::list_directory(folder))) {
+    const auto name = benchmark_file_name(entry.filename().string());
+    if (name && name->launch == launch) files.emplace_back(*name, folder / entry.filename());
+  }
+  return files;
+}
+
+core::Result<int> choose_sm(const fs::path& folder,
+                            const std::set<int>& present,
+                            std::optional<int> wanted,
+                            Launch launch) {
+  if (present.empty()) {
+    const BenchmarkFileName form{.world_size = 2, .sm_version = 90, .launch = launch};
+    return core::Error{fmt::format("'{}' has no benchmark files of {} launches, such as {}",
+                                   folder.string(), name_of(launch), form.text())};
+  }
+  if (wanted && present.count(*wanted) == 0) {
+    return core::Error{fmt::format("'{}' has no benchmark files of SM {}, only of SM {}",
+                                   folder.string(), *wanted, listed(present))};
+  }
+  if (!wanted && present.size() > 1) {
+    return core::Error{fmt::format("'{}' mixes benchmark files of SM {}; name one of them",
+                                   folder.string(), listed(present))};
+  }
+  return wanted.value_or(*present.begin());
+}
+
+}  // namespace
+
+std::string BenchmarkFileName::text() const {
+  std::string text = fmt::format("benchmark.tp{}.sm{}", world_size, sm_version);
+  if (data_type != DataType::kBfloat16) text += fmt::format(".{}", name_of(data_type));
+  if (launch == Launch::kEager) text += ".eager";
+  return text + ".csv";
+}
+
+std::optional<BenchmarkFileName> benchmark_file_name(std::string_view name) {
+  const std::string whole(name);
+  if (take_part(name) != "benchmark") return std::nullopt;
+  const auto world_size = number_behind("tp", take_part(name));
+  const auto sm_version = number_behind("sm", take_part(name));
+  if (!world_size || !sm_version) return std::nullopt;
+  BenchmarkFileName result{.world_size = *world_size, .sm_version = *sm_version};
+  std::string_view part = take_part(name);
+  const auto* type = std::find(kDataTypeNames.begin(), kDataTypeNames.end(), part);
+  if (type != kDataTypeNames.end()) {
+    result.data_type = static_cast<DataType>(type - kDataTypeNames.begin());
+    part = take_part(name);
+  }
+  if (part == name_of(Launch::kEager)) result.launch = Launch::kEager;
+  // One way to write each name, so that no two files of a folder claim the same.
+  if (result.text() != whole) return std::nullopt;
+  return result;
+}
+
+core::Result<BenchmarkFolder> find_benchmarks(const fs::path& folder,
+                                              std::optional<int> sm_version,
+                                              Launch launch) {
+  std::vector<NamedFile> files = ASSAY_TRY(named_files(folder, launch));
+  std::set<int> present;
+  for (const NamedFile& file : files)
+    present.insert(file.first.sm_version);
+  BenchmarkFolder result{.sm_version = ASSAY_TRY(choose_sm(folder, present, sm_version, launch)),
+                         .files = {}};
+  std::sort(files.begin(), files.end(), [](const NamedFile& a, const NamedFile& b) {
+    return std::tie(a.first.world_size, a.first.data_type) <
+           std::tie(b.first.world_size, b.first.data_type);
+  });
+  for (NamedFile& file : files) {
+    if (file.first.sm_version == result.sm_version) result.files.push_back(std::move(file.second));
+  }
+  return result;
+}
+
+core::Result<Benchmark> read_benchmarks(const BenchmarkFolder& folder) {
+  Benchmark result{.sm_version = folder.sm_version, .measurements = {}};
+  std::vector<std::string> names;
+  for (const fs::path& file : folder.files) {
+    auto measurements = ASSAY_TRY(read_benchmark_csv(file, &result.warnings));
+    std::move(measurements.begin(), measurements.end(), std::back_inserter(result.measurements));
+    names.push_back("'" + file.string() + "'");
+  }
+  if (result.measurements.empty()) {
+    return core::Error{"no measurements in " + core::join(names, ", ")};
+  }
+  return result;
+}
+
+}  // namespace assay::allreduce

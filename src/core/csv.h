@@ -1,0 +1,26 @@
+// Comma-separated text as in RFC 4180: fields may be quoted, and then hold commas, ends of lines
+// and doubled quotes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay::core {
+
+struct CsvRecord {
+  std::int64_t line = 0;  // on which it begins; the first is 1
+  std::vector<std::string> fields;
+};
+
+// Lines end with LF or CRLF; a byte order mark and empty lines are passed over. The error names the
+// line of a quote that is never closed or that text stands around.
+Result<std::vector<CsvRecord>> parse_csv(std::string_view text);
+
+// The field, quoted if it must be.
+std::string csv_field(std::string_view field);
+
+}  // namespace assay::core
