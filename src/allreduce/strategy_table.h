@@ -35,6 +35,20 @@ struct TableSlice {
   std::vector<TableRow> rows;  // ascending by hidden size, at least one
 };
 
+// Why a lookup says what it says; pointers into the table, null where the fallback was taken.
+struct TableMatch {
+  Strategy strategy = Strategy::kNccl;
+  std::int64_t size_bytes = 0;  // of the message; INT64_MAX where that would not do
+  const TableSlice* slice = nullptr;
+  const TableRow* row = nullptr;
+  const TableSegment* segment = nullptr;
+};
+
+// Bounds of what a table may hold; what is looked up may be anything.
+inline constexpr int kMostTableRanks = 1 << 20;
+inline constexpr std::int64_t kMostTableHidden = std::int64_t{1} << 28;
+inline constexpr std::int64_t kMostTableBytes = std::int64_t{1} << 62;
+
 struct StrategyTable {
   int sm_version = 0;
   Launch launch = Launch::kGraph;
@@ -42,17 +56,30 @@ struct StrategyTable {
   std::string provenance = {};          // one line: what it was measured on and when
   std::vector<TableSlice> slices = {};
 
-  // The slice of the same fusion whose TP is nearest (ratio; the larger of two equally near),
-  // of the same type before another; tokens and hidden size below 1 count as 1.
-  [[nodiscard]] Strategy lookup(int world_size,
+  // Of the slices of the same fusion those whose TP is nearest (by ratio; the larger of two
+  // equally near), of them that of the same type, or else the first type there is. In it the row
+  // of the nearest hidden size, by the same rule. TP, tokens and hidden size below 1 count as 1.
+  [[nodiscard]] TableMatch find(int world_size,
                                 Fusion fusion,
                                 DataType data_type,
                                 std::int64_t hidden_size,
                                 std::int64_t num_tokens) const;
+
+  [[nodiscard]] Strategy lookup(int world_size,
+                                Fusion fusion,
+                                DataType data_type,
+                                std::int64_t hidden_size,
+                                std::int64_t num_tokens) const {
+    return find(world_size, fusion, data_type, hidden_size, num_tokens).strategy;
+  }
 };
 
+// tokens x hidden x bytes of an element, each at least 1; INT64_MAX where that overflows.
+std::int64_t message_bytes(std::int64_t num_tokens, std::int64_t hidden_size, DataType data_type);
+
 std::string table_json(const StrategyTable& table);
-// `name` is for messages. Errors: not JSON, an unknown strategy, a slice without rows, ….
+// `name` is for messages. Errors name the place in the JSON: not JSON, a field missing or unknown,
+// an unknown strategy, AUTO, a slice without rows or there twice, borders that do not ascend, ….
 core::Result<StrategyTable> table_from_json(std::string_view json, std::string_view name);
 
 }  // namespace assay::allreduce
