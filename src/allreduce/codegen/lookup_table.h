@@ -34,10 +34,10 @@ struct LookupCell {
 struct LookupTable {
   int sm_version = 0;
   Strategy fallback = Strategy::kNccl;  // of rows without any data
-  std::vector<int> world_sizes;
-  std::vector<Fusion> fusions;
-  std::vector<std::int64_t> hidden_sizes;
-  std::vector<std::int64_t> num_tokens;
+  std::vector<int> world_sizes = {};
+  std::vector<Fusion> fusions = {};
+  std::vector<std::int64_t> hidden_sizes = {};
+  std::vector<std::int64_t> num_tokens = {};
   std::vector<LookupCell> cells = {};  // the last axis runs fastest
 
   [[nodiscard]] const LookupCell& at(std::size_t world_size,
