@@ -1,0 +1,250 @@
+// Generated headers are compiled, by themselves and with a program that compares their lookup with
+// the table's over a grid that reaches far beyond it.
+#include "allreduce/codegen/header.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/files.h"
+
+namespace assay::allreduce {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+// Options that g++, clang++ and nvcc share are given apart from how each wants its warnings.
+const std::string kWarnings = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror";
+
+std::vector<std::int64_t> sizes() {
+  std::vector<std::int64_t> sizes{std::numeric_limits<std::int64_t>::min(), -5, 0, 2880, 5120, 7168,
+                                  std::numeric_limits<std::int64_t>::max()};
+  for (int bit = 0; bit < 63; bit += bit < 24 ? 1 : 5) {
+    sizes.push_back(std::int64_t{1} << bit);
+    if (bit > 1 && bit < 24) sizes.push_back((std::int64_t{1} << bit) - 1);
+  }
+  for (std::int64_t size = 3; size <= 20000; size += 1237)
+    sizes.push_back(size);
+  return sizes;
+}
+
+std::vector<int> world_sizes() {
+  std::vector<int> sizes{std::numeric_limits<int>::min(), -1, std::numeric_limits<int>::max()};
+  for (int size = 0; size <= 16; ++size)
+    sizes.push_back(size);
+  return sizes;
+}
+
+// Numbers of Fusion and of DataType; the last two of each are none.
+const std::vector<int> kFusions{0, 1, 2, 3, 4, 255};
+const std::vector<int> kDataTypes{0, 1, 2, 3, 255};
+
+template <class Number>
+std::string list_text(const std::string& name, const std::vector<Number>& numbers) {
+  std::string text = fmt::format("static const long long {}[] = {{", name);
+  for (const Number number : numbers)
+    text += fmt::format("{}LL + {}, ", number < 0 ? number + 1 : number, number < 0 ? -1 : 0);
+  return text + "};\n";
+}
+
+// The grid as arrays for the program, and the table's answers in the order of its loops.
+void write_grid(const fs::path& folder, const StrategyTable& table) {
+  std::string answers;
+  for (const int world_size : world_sizes()) {
+    for (const int fusion : kFusions) {
+      for (const int type : kDataTypes) {
+        for (const std::int64_t hidden : sizes()) {
+          for (const std::int64_t tokens : sizes()) {
+            answers += static_cast<char>(table.lookup(world_size, static_cast<Fusion>(fusion),
+                                                      static_cast<DataType>(type), hidden, tokens));
+          }
+        }
+      }
+    }
+  }
+  const std::string grid = list_text("kWorldSizes", world_sizes()) +
+                           list_text("kFusions", kFusions) + list_text("kDataTypes", kDataTypes) +
+                           list_text("kSizes", sizes());
+  core::write_file(folder / "grid.h", grid, core::Durability::kUnsynced).value();
+  core::write_file(folder / "answers", answers, core::Durability::kUnsynced).value();
+}
+
+constexpr const char* kProgram = R"(
+#include "strategy_table.h"
+#include "strategy_table.h"
+#include "grid.h"
+#include <cstdio>
+#include <vector>
+
+namespace table = TABLE;
+static_assert(table::lookup(2, table::Fusion::kNone, table::DataType::kBfloat16, 4096, 1) ==
+              table::lookup(2, table::Fusion::kNone, table::DataType::kBfloat16, 4096, 1));
+
+#if defined(__CUDACC__)
+__global__ void on_the_device(table::Strategy* out, int world_size) {
+  out[threadIdx.x] = table::lookup(world_size, table::Fusion::kNone, table::DataType::kBfloat16,
+                                   static_cast<long long>(threadIdx.x) * 100, 7);
+}
+#endif
+
+int main(int, char** arguments) {
+  std::FILE* file = std::fopen(arguments[1], "rb");
+  if (file == nullptr) return 2;
+  for (long long world_size : kWorldSizes)
+    for (long long fusion : kFusions)
+      for (long long type : kDataTypes)
+        for (long long hidden : kSizes)
+          for (long long tokens : kSizes) {
+            const int expected = std::fgetc(file);
+            const table::Strategy actual =
+                table::lookup(world_size, static_cast<table::Fusion>(fusion),
+                              static_cast<table::DataType>(type), hidden, tokens);
+            if (static_cast<int>(actual) == expected) continue;
+            std::printf("tp %lld fusion %lld type %lld hidden %lld tokens %lld: %s, not %d\n",
+                        world_size, fusion, type, hidden, tokens, table::name_of(actual), expected);
+            return 1;
+          }
+  return std::fgetc(file) == EOF ? 0 : 2;
+}
+)";
+
+// Between 1 and 40 slices of random shape; every strategy, fusion and type somewhere.
+StrategyTable random_table(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::uint64_t bound) {
+    return static_cast<std::int64_t>(random() % bound);
+  };
+  StrategyTable table{.sm_version = 90, .fallback = Strategy::kNccl, .provenance = "nobody\\\n"};
+  const auto any_strategy = [&] {
+    return kStrategies.at(static_cast<std::size_t>(below(5))).strategy;
+  };
+  for (int fusion = 0; fusion < 4; ++fusion) {
+    for (int world_size = 1 + static_cast<int>(below(3)); world_size <= 12;
+         world_size += 1 + static_cast<int>(below(6))) {
+      TableSlice slice{.world_size = world_size,
+                       .fusion = static_cast<Fusion>(fusion),
+                       .data_type = static_cast<DataType>(below(3)),
+                       .rows = {}};
+      for (std::int64_t hidden = 1 + below(500); hidden < 20000; hidden += 1 + below(6000)) {
+        TableRow row{.hidden_size = hidden, .segments = {{0, any_strategy()}}};
+        while (below(3) > 0) {
+          row.segments.push_back(
+              {row.segments.back().from_bytes + 1 + below(1U << 22), any_strategy()});
+        }
+        slice.rows.push_back(std::move(row));
+      }
+      table.slices.push_back(std::move(slice));
+    }
+  }
+  return table;
+}
+
+StrategyTable smallest_table() {
+  StrategyTable table{.sm_version = 100, .fallback = Strategy::kOneshot};
+  table.slices.push_back({.world_size = 4, .rows = {{4096, {{0, Strategy::kTwoshot}}}}});
+  return table;
+}
+
+class GeneratedHeader : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) /
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void write(const StrategyTable& table, const std::string& name_space) const {
+    const std::string header = strategy_header(table, {.name_space = name_space}).value();
+    core::write_file(folder_ / "strategy_table.h", header, core::Durability::kUnsynced).value();
+    std::string program = kProgram;
+    program.replace(program.find("TABLE"), 5, name_space);
+    core::write_file(folder_ / "program.cu", program, core::Durability::kUnsynced).value();
+    write_grid(folder_, table);
+  }
+
+  // What the command writes, or "" when it ends well.
+  [[nodiscard]] std::string complaint(const std::string& command) const {
+    const fs::path log = folder_ / "log";
+    const std::string line =
+        fmt::format("cd '{}' && {{ {}; }} > log 2>&1", folder_.string(), command);
+    if (std::system(line.c_str()) == 0) return "";
+    return command + "\n" + core::read_file(log).value() + "(failed)";
+  }
+
+  static bool is_there(const std::string& program) {
+    return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
+  }
+
+  void expect_agreement(const std::string& compiler, const std::string& options) const {
+    EXPECT_EQ(complaint(fmt::format("{} {} -x c++ -fsyntax-only {} strategy_table.h", compiler,
+                                    options, kWarnings)),
+              "");
+    EXPECT_EQ(complaint(fmt::format("{} {} -x c++ -O1 {} -fsanitize=undefined "
+                                    "-fno-sanitize-recover=all program.cu -o program",
+                                    compiler, options, kWarnings)),
+              "");
+    EXPECT_EQ(complaint("./program answers"), "");
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(GeneratedHeader, AnswersAsTheTableDoes) {
+  if (!is_there("c++")) GTEST_SKIP() << "there is no C++ compiler (c++) to try headers with";
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    write(random_table(seed), "my::table");
+    expect_agreement("c++", "-std=c++17");
+  }
+  write(smallest_table(), "allreduce_table");
+  expect_agreement("c++", "-std=c++17");
+  expect_agreement("c++", "-std=c++20");
+}
+
+TEST_F(GeneratedHeader, AnswersUnderClang) {
+  if (!is_there("clang++")) GTEST_SKIP() << "there is no clang++";
+  write(random_table(4), "t");
+  expect_agreement("clang++", "-std=c++17");
+}
+
+TEST_F(GeneratedHeader, CompilesInCudaCode) {
+  if (!is_there("nvcc")) GTEST_SKIP() << "there is no nvcc";
+  write(random_table(5), "my::table");
+  EXPECT_EQ(complaint("nvcc -std=c++17 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror "
+                      "program.cu -o program"),
+            "");
+  EXPECT_EQ(complaint("./program answers"), "");
+}
+
+TEST(StrategyHeader, SaysWhatItIsMadeFrom) {
+  StrategyTable table = smallest_table();
+  table.provenance = "8x H200,\nNCCL 2.28 \\";
+  const std::string header = strategy_header(table).value();
+  EXPECT_THAT(header, HasSubstr("// do not edit. Measured on: 8x H200, NCCL 2.28 \\.\n"));
+  EXPECT_THAT(header, HasSubstr("#ifndef ALLREDUCE_TABLE_SM100_H\n"));
+  EXPECT_THAT(header, HasSubstr("  kTwoshotPush = 100,\n"));
+  EXPECT_THAT(header, testing::Not(HasSubstr("kAuto")));
+}
+
+TEST(StrategyHeader, BadOptionsAndEmptyTablesAreErrors) {
+  for (const char* name : {"", "::", "a::", "::a", "1a", "a b", "a:b", "a::2", "x;"}) {
+    EXPECT_THAT(strategy_header(smallest_table(), {.name_space = name}).error().message,
+                HasSubstr("no name of a C++ namespace"))
+        << name;
+  }
+  EXPECT_THAT(strategy_header({.sm_version = 90}).error().message, HasSubstr("no slice"));
+}
+
+}  // namespace
+}  // namespace assay::allreduce
