@@ -22,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// Options that g++, clang++ and nvcc share are given apart from how each wants its warnings.
 const std::string kWarnings = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror";
 
 std::vector<std::int64_t> sizes() {
@@ -78,45 +77,6 @@ void write_grid(const fs::path& folder, const StrategyTable& table) {
   core::write_file(folder / "answers", answers, core::Durability::kUnsynced).value();
 }
 
-constexpr const char* kProgram = R"(
-#include "strategy_table.h"
-#include "strategy_table.h"
-#include "grid.h"
-#include <cstdio>
-#include <vector>
-
-namespace table = TABLE;
-static_assert(table::lookup(2, table::Fusion::kNone, table::DataType::kBfloat16, 4096, 1) ==
-              table::lookup(2, table::Fusion::kNone, table::DataType::kBfloat16, 4096, 1));
-
-#if defined(__CUDACC__)
-__global__ void on_the_device(table::Strategy* out, int world_size) {
-  out[threadIdx.x] = table::lookup(world_size, table::Fusion::kNone, table::DataType::kBfloat16,
-                                   static_cast<long long>(threadIdx.x) * 100, 7);
-}
-#endif
-
-int main(int, char** arguments) {
-  std::FILE* file = std::fopen(arguments[1], "rb");
-  if (file == nullptr) return 2;
-  for (long long world_size : kWorldSizes)
-    for (long long fusion : kFusions)
-      for (long long type : kDataTypes)
-        for (long long hidden : kSizes)
-          for (long long tokens : kSizes) {
-            const int expected = std::fgetc(file);
-            const table::Strategy actual =
-                table::lookup(world_size, static_cast<table::Fusion>(fusion),
-                              static_cast<table::DataType>(type), hidden, tokens);
-            if (static_cast<int>(actual) == expected) continue;
-            std::printf("tp %lld fusion %lld type %lld hidden %lld tokens %lld: %s, not %d\n",
-                        world_size, fusion, type, hidden, tokens, table::name_of(actual), expected);
-            return 1;
-          }
-  return std::fgetc(file) == EOF ? 0 : 2;
-}
-)";
-
 // Between 1 and 40 slices of random shape; every strategy, fusion and type somewhere.
 StrategyTable random_table(std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -154,6 +114,19 @@ StrategyTable smallest_table() {
   return table;
 }
 
+// Where two slices, and two rows, are equally near to what is asked for: TP 4 and hidden 2048.
+StrategyTable table_of_ties() {
+  const std::vector<TableRow> low{{1024, {{0, Strategy::kOneshot}}},
+                                  {4096, {{0, Strategy::kNccl}}}};
+  const std::vector<TableRow> high{{1024, {{0, Strategy::kTwoshot}}},
+                                   {4096, {{0, Strategy::kTwoshotPush}}}};
+  StrategyTable table{.sm_version = 90};
+  table.slices = {{.world_size = 8, .data_type = DataType::kFloat32, .rows = high},
+                  {.world_size = 2, .data_type = DataType::kFloat32, .rows = low},
+                  {.world_size = 8, .data_type = DataType::kFloat16, .rows = low}};
+  return table;
+}
+
 class GeneratedHeader : public testing::Test {
  protected:
   void SetUp() override {
@@ -165,12 +138,12 @@ class GeneratedHeader : public testing::Test {
 
   void TearDown() override { fs::remove_all(folder_); }
 
-  void write(const StrategyTable& table, const std::string& name_space) const {
+  void write(const StrategyTable& table, const std::string& name_space) {
     const std::string header = strategy_header(table, {.name_space = name_space}).value();
     core::write_file(folder_ / "strategy_table.h", header, core::Durability::kUnsynced).value();
-    std::string program = kProgram;
-    program.replace(program.find("TABLE"), 5, name_space);
-    core::write_file(folder_ / "program.cu", program, core::Durability::kUnsynced).value();
+    fs::copy_file(fs::path(ASSAY_SOURCE_DIR) / "tests/allreduce/header_program.cu",
+                  folder_ / "program.cu", fs::copy_options::overwrite_existing);
+    name_space_ = name_space;
     write_grid(folder_, table);
   }
 
@@ -192,13 +165,14 @@ class GeneratedHeader : public testing::Test {
                                     options, kWarnings)),
               "");
     EXPECT_EQ(complaint(fmt::format("{} {} -x c++ -O1 {} -fsanitize=undefined "
-                                    "-fno-sanitize-recover=all program.cu -o program",
-                                    compiler, options, kWarnings)),
+                                    "-fno-sanitize-recover=all -DTABLE={} program.cu -o program",
+                                    compiler, options, kWarnings, name_space_)),
               "");
     EXPECT_EQ(complaint("./program answers"), "");
   }
 
   fs::path folder_;
+  std::string name_space_;
 };
 
 TEST_F(GeneratedHeader, AnswersAsTheTableDoes) {
@@ -207,6 +181,8 @@ TEST_F(GeneratedHeader, AnswersAsTheTableDoes) {
     write(random_table(seed), "my::table");
     expect_agreement("c++", "-std=c++17");
   }
+  write(table_of_ties(), "ties");
+  expect_agreement("c++", "-std=c++17");
   write(smallest_table(), "allreduce_table");
   expect_agreement("c++", "-std=c++17");
   expect_agreement("c++", "-std=c++20");
@@ -222,7 +198,7 @@ TEST_F(GeneratedHeader, CompilesInCudaCode) {
   if (!is_there("nvcc")) GTEST_SKIP() << "there is no nvcc";
   write(random_table(5), "my::table");
   EXPECT_EQ(complaint("nvcc -std=c++17 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror "
-                      "program.cu -o program"),
+                      "-DTABLE=my::table program.cu -o program"),
             "");
   EXPECT_EQ(complaint("./program answers"), "");
 }
