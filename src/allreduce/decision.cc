@@ -14,7 +14,7 @@
 namespace assay::allreduce {
 namespace {
 
-constexpr double kChangePrice = 0.25;  // in ties
+constexpr double kChangePrice = 0.1;  // in ties
 constexpr double kBackPrice = 1;
 constexpr double kCostUnits = 1e9;  // of a natural logarithm
 

@@ -3,7 +3,7 @@
 // Each row (one TP, type, fusion and hidden size, token counts ascending) is decided as a whole:
 // of all ways to fill it the one with the least sum of
 //   - what each cell's choice loses against the fastest beyond noise (loss_beyond_noise),
-//   - a quarter of the tie for every change of strategy,
+//   - a tenth of the tie for every change of strategy,
 //   - the tie for every change back to a lower StrategySpec::rank.
 // A gain below the tie, or one with overlapping intervals, is none: such cells keep the strategy of
 // the neighbour with the smaller message. So a row reads ONESHOT, then two-shot, then NCCL, unless

@@ -32,21 +32,28 @@ bool is_at_measured_size(const Explanation& explanation) {
 
 std::string why_text(const Explanation& explanation) {
   if (!explanation.slice || !explanation.at) {
-    return "nothing was measured with this fusion: the fallback";
+    return "Why: nothing was measured with this fusion, so it is the fallback.";
   }
   const Choice& at = *explanation.at;
   if (is_at_measured_size(explanation)) {
-    return fmt::format("{}: {}", name_of(at.why), meaning_of(at.why));
+    return fmt::format("Why: {}.", meaning_of(at.why));
   }
   const std::string nearest = fmt::format("{} ({} tokens of {})", bytes_text(at.cell.size_bytes()),
                                           at.cell.num_tokens, at.cell.hidden_size);
   if (at.strategy != explanation.strategy) {
     return fmt::format(
-        "not measured at this size; the nearest, {}, takes {}, on the other side of the border",
+        "Why: not measured at this size; between the measured ones the table changes to it at {} "
+        "bytes, where the times cross. The nearest, {}, takes {}.",
+        explanation.from_bytes > at.cell.size_bytes() ? explanation.from_bytes
+                                                      : explanation.to_bytes.value_or(0),
         nearest, name_of(at.strategy));
   }
-  return fmt::format("as at the nearest measured size, {}: {}: {}", nearest, name_of(at.why),
-                     meaning_of(at.why));
+  return fmt::format("Why, at the nearest measured size, {}: {}.", nearest, meaning_of(at.why));
+}
+
+std::string_view why_word(const Explanation& explanation) {
+  const Choice& at = *explanation.at;
+  return at.strategy == explanation.strategy ? name_of(at.why) : "between measured sizes";
 }
 
 // What the table had to take instead of what was asked; "" when nothing.
@@ -75,12 +82,13 @@ model::Table choice_table(const TunedTables& tables, const Explanation& explanat
       .title = fmt::format("TP {}, {} tokens of {} {} elements, {}, {} launches", asked.world_size,
                            asked.num_tokens, asked.hidden_size, name_of(asked.data_type),
                            name_of(asked.fusion), name_of(tables.options.launch)),
-      .columns = {{.name = "what"}, {.name = "value"}, {.name = "unit"}}};
+      .columns = {{.name = "what"}, {.name = "value"}, {.name = "unit"}},
+      .notes = {why_text(explanation)}};
   const auto add = [&](const char* what, model::Cell value, const char* unit) {
     table.add_row({std::string(what), std::move(value), std::string(unit)});
   };
   add("strategy", std::string(name_of(explanation.strategy)), "");
-  add("why", why_text(explanation), "");
+  if (explanation.at) add("why", std::string(why_word(explanation)), "");
   if (const std::string text = stand_in_text(explanation); !text.empty()) {
     add("nearest data", text, "");
   }

@@ -49,7 +49,7 @@ Stability stability_of(const std::vector<DecidedSlice>& one,
                        double tie);
 
 struct Validation {
-  model::Book book;             // "regret", "regret_by_slice" and what to know about them
+  model::Book book;             // "regret", "worst", "regret_by_slice"
   double table_p95 = kUnknown;  // of the table made here
 };
 

@@ -26,14 +26,6 @@ model::Cell percent_cell(double part) {
   return model::cell_of(std::round(part * kPercent * kSteps) / kSteps);
 }
 
-std::string worst_text(const Regret& regret) {
-  if (regret.cells == 0 || regret.max <= 0) return "";
-  return fmt::format("TP {} {} {}x{}: {} for {}", regret.worst.world_size,
-                     name_of(regret.worst.fusion), regret.worst.num_tokens,
-                     regret.worst.hidden_size, name_of(regret.worst_choice),
-                     name_of(regret.worst_best));
-}
-
 std::vector<model::Column> figures() {
   return {{.name = "cells"},
           {.name = "not measured", .description = "cells whose choice was not timed there"},
@@ -83,7 +75,6 @@ model::Table overall_table(const TunedTables& tables, const Timings& held_out) {
                      .title = "Time of the choice over the best measured, less 1",
                      .columns = {{.name = "chosen by"}, {.name = "arms"}}};
   table = with_figures(std::move(table));
-  table.columns.push_back({.name = "worst cell", .description = "tokens x hidden size"});
   table.notes = {
       fmt::format("The best is the fastest of the same arms. all: {}; public: {}.",
                   names_of(tables.strategies), names_of(tables.public_strategies)),
@@ -115,6 +106,29 @@ void add_slices(model::Table& table, const Contender& contender, const Timings& 
   }
 }
 
+model::Table worst_table() {
+  return {.name = "worst",
+          .title = "Where the regret is largest",
+          .columns = {{.name = "chosen by"},
+                      {.name = "arms"},
+                      {.name = "TP"},
+                      {.name = "fusion"},
+                      {.name = "hidden size"},
+                      {.name = "tokens"},
+                      {.name = "choice"},
+                      {.name = "best"},
+                      {.name = "regret", .unit = "%", .better = model::Better::kLower}}};
+}
+
+void add_worst(model::Table& table, const Contender& contender, const Regret& regret) {
+  if (regret.cells == 0 || regret.max <= 0) return;
+  table.add_row({contender.name, contender.arms_name,
+                 static_cast<std::int64_t>(regret.worst.world_size),
+                 std::string(name_of(regret.worst.fusion)), regret.worst.hidden_size,
+                 regret.worst.num_tokens, std::string(name_of(regret.worst_choice)),
+                 std::string(name_of(regret.worst_best)), percent_cell(regret.max)});
+}
+
 void add_stability(model::Table& table,
                    const std::string& rule,
                    const std::string& arms,
@@ -131,17 +145,17 @@ void add_stability(model::Table& table,
 Validation validate(const TunedTables& tables, const Timings& held_out) {
   model::Table overall = overall_table(tables, held_out);
   model::Table slices = slices_table();
+  model::Table worst = worst_table();
   Validation validation;
   for (const Contender& contender : contenders(tables)) {
     const Regret regret = regret_of(contender, held_out);
     if (overall.cells.empty()) validation.table_p95 = regret.p95;
-    auto row = with_figures({contender.name, contender.arms_name}, regret);
-    row.emplace_back(worst_text(regret));
-    overall.add_row(std::move(row));
+    overall.add_row(with_figures({contender.name, contender.arms_name}, regret));
+    add_worst(worst, contender, regret);
     add_slices(slices, contender, held_out);
   }
   validation.book = {.title = "Validation of an all-reduce table",
-                     .tables = {std::move(overall), std::move(slices)}};
+                     .tables = {std::move(overall), std::move(worst), std::move(slices)}};
   return validation;
 }
 
