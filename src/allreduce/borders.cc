@@ -24,18 +24,30 @@ double crossing(const Choice& smaller, const Choice& larger) {
   return before / (before - after);
 }
 
+// Measured ones and those between them, ascending.
+std::vector<const Choice*> cells_with_times(const DecidedRow& row) {
+  std::vector<const Choice*> cells;
+  for (const Choice& choice : row.choices) {
+    if (choice.why != Why::kNoData) cells.push_back(&choice);
+  }
+  for (const Choice& choice : row.between)
+    cells.push_back(&choice);
+  std::sort(cells.begin(), cells.end(),
+            [](const Choice* a, const Choice* b) { return a->cell < b->cell; });
+  return cells;
+}
+
 TableRow table_row(const DecidedRow& row) {
   TableRow result{.hidden_size = row.hidden_size, .segments = {}};
   const Choice* last = nullptr;
-  for (const Choice& choice : row.choices) {
-    if (choice.why == Why::kNoData) continue;
+  for (const Choice* choice : cells_with_times(row)) {
     if (!last) {
-      result.segments.push_back({.from_bytes = 0, .strategy = choice.strategy});
-    } else if (last->strategy != choice.strategy) {
+      result.segments.push_back({.from_bytes = 0, .strategy = choice->strategy});
+    } else if (last->strategy != choice->strategy) {
       result.segments.push_back(
-          {.from_bytes = border_bytes(*last, choice), .strategy = choice.strategy});
+          {.from_bytes = border_bytes(*last, *choice), .strategy = choice->strategy});
     }
-    last = &choice;
+    last = choice;
   }
   return result;
 }

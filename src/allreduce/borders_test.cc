@@ -69,6 +69,27 @@ TEST(Borders, MakeATableThatGivesEveryMeasuredCellItsChoice) {
   EXPECT_EQ(cells, 315U);
 }
 
+TEST(Borders, AStrategyThatIsBestOnlyBetweenCellsGetsItsSegment) {
+  Benchmark benchmark{.sm_version = 90, .measurements = {}};
+  const auto add = [&](std::int64_t tokens, double oneshot, double twoshot, double nccl) {
+    const Cell cell{.world_size = 4, .hidden_size = 1024, .num_tokens = tokens};
+    benchmark.measurements.push_back(measured(cell, Strategy::kOneshot, oneshot, 0.005));
+    benchmark.measurements.push_back(measured(cell, Strategy::kTwoshot, twoshot, 0.005));
+    benchmark.measurements.push_back(measured(cell, Strategy::kNccl, nccl, 0.005));
+  };
+  add(1, 10, 11, 20);
+  add(4, 40, 20, 20);  // halfway 20, 14.8 and 20
+  add(16, 160, 80, 20);
+  const auto tables =
+      table_slices(decide(timings_of(benchmark, Launch::kGraph), {.strategies = all_strategies()}));
+  const auto& segments = tables[0].rows[0].segments;
+  ASSERT_EQ(segments.size(), 3U);
+  EXPECT_EQ(segments[0], (TableSegment{0, Strategy::kOneshot}));
+  // From ln(10/11) to ln(20/14.8): 0.242 of the way from 1 to 2 tokens.
+  EXPECT_EQ(segments[1], (TableSegment{2422, Strategy::kTwoshot}));
+  EXPECT_EQ(segments[2], (TableSegment{4 * kTokenBytes + 1, Strategy::kNccl}));
+}
+
 TEST(Borders, LeaveOutWhatHasNoData) {
   Benchmark benchmark{.sm_version = 90, .measurements = {}};
   const Cell cell{.world_size = 4, .hidden_size = 1024, .num_tokens = 1};

@@ -71,23 +71,62 @@ Why why_chosen(const Choice& choice, const Choice* neighbour, double tie) {
   return tied ? Why::kTie : Why::kFaster;
 }
 
-void choose_measured(const std::vector<Choice*>& measured, const DecisionOptions& options) {
+// Has the strategies that were timed in both; none: there is no cell between.
+Choice halfway(const Choice& smaller, const Choice& larger) {
+  const auto from = static_cast<double>(smaller.cell.num_tokens);
+  const auto to = static_cast<double>(larger.cell.num_tokens);
+  Choice middle{.cell = smaller.cell};
+  middle.cell.num_tokens = std::llround(std::sqrt(from * to));
+  const auto tokens = static_cast<double>(middle.cell.num_tokens);
+  if (tokens == from || tokens == to) return middle;
+  const double part = std::log(tokens / from) / std::log(to / from);
+  for (const Timing& timing : smaller.timings) {
+    const Timing* other = find_timing(larger.timings, timing.strategy);
+    if (other) middle.timings.push_back(interpolated(timing, *other, part));
+  }
+  sort_by_time(middle.timings);
+  return middle;
+}
+
+std::vector<Choice> halfway_cells(const std::vector<Choice*>& measured) {
+  std::vector<Choice> cells;
+  for (std::size_t i = 1; i < measured.size(); ++i) {
+    Choice cell = halfway(*measured[i - 1], *measured[i]);
+    if (!cell.timings.empty()) cells.push_back(std::move(cell));
+  }
+  return cells;
+}
+
+void choose_path(const std::vector<Choice*>& cells, const DecisionOptions& options) {
   const std::vector<Strategy> strategies = in_order(options.strategies);
   std::vector<int> ranks;
   for (const Strategy strategy : strategies)
     ranks.push_back(spec_of(strategy).rank);
   std::vector<std::vector<std::int64_t>> costs;
-  for (const Choice* choice : measured)
+  for (const Choice* choice : cells)
     costs.push_back(costs_of(*choice, strategies, options.tie));
   const std::int64_t tie = cost_of(std::log1p(options.tie));
   const std::vector<std::size_t> path =
       cheapest_path(costs, ranks,
                     {.change = std::llround(kChangePrice * static_cast<double>(tie)),
                      .back = std::llround(kBackPrice * static_cast<double>(tie))});
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    measured[i]->strategy = strategies[path[i]];
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    cells[i]->strategy = strategies[path[i]];
+}
+
+void choose_measured(const std::vector<Choice*>& measured,
+                     std::vector<Choice>& between,
+                     const DecisionOptions& options) {
+  std::vector<Choice*> cells = measured;
+  for (Choice& cell : between)
+    cells.push_back(&cell);
+  std::sort(cells.begin(), cells.end(),
+            [](const Choice* a, const Choice* b) { return a->cell < b->cell; });
+  choose_path(cells, options);
+  for (std::size_t i = 0; i < measured.size(); ++i)
     measured[i]->why = why_chosen(*measured[i], i == 0 ? nullptr : measured[i - 1], options.tie);
-  }
+  for (Choice& cell : between)
+    cell.why = why_chosen(cell, nullptr, options.tie);
 }
 
 // The measured cell that is nearest by the ratio of bytes; the smaller of two.
@@ -107,7 +146,8 @@ void choose(DecidedRow& row, const DecisionOptions& options) {
   for (Choice& choice : row.choices) {
     if (!choice.timings.empty()) measured.push_back(&choice);
   }
-  choose_measured(measured, options);
+  row.between = halfway_cells(measured);
+  choose_measured(measured, row.between, options);
   for (Choice& choice : row.choices) {
     if (!choice.timings.empty()) continue;
     const Choice* neighbour = nearest(measured, choice.cell);

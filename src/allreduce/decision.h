@@ -58,6 +58,10 @@ struct Choice {
 struct DecidedRow {
   std::int64_t hidden_size = 0;
   std::vector<Choice> choices;  // ascending by tokens
+  // Halfway (by ratio) between neighbouring measured cells, with times interpolated from them.
+  // Decided with the others, because a table by bytes holds there too: a strategy that only ties
+  // in two neighbouring cells can be clearly the fastest between them.
+  std::vector<Choice> between = {};
 
   [[nodiscard]] bool has_data() const;
 };

@@ -30,21 +30,11 @@ std::map<Strategy, Curve> curves_of_row(const Timings& timings, const Cell& row)
   return curves;
 }
 
-double between(double smaller, double larger, double part) {
-  return std::exp(std::log(smaller) * (1 - part) + std::log(larger) * part);
-}
-
-ExplainedTime interpolated(const Point& smaller, const Point& larger, std::int64_t bytes) {
+ExplainedTime on_line(const Point& smaller, const Point& larger, std::int64_t bytes) {
   const auto log_of = [](std::int64_t size) { return std::log(static_cast<double>(size)); };
   const double from = log_of(smaller.cell.size_bytes());
   const double part = (log_of(bytes) - from) / (log_of(larger.cell.size_bytes()) - from);
-  const Timing& a = smaller.timing;
-  const Timing& b = larger.timing;
-  return {.timing = {.strategy = a.strategy,
-                     .time_us = between(a.time_us, b.time_us, part),
-                     .low_us = between(a.low_us, b.low_us, part),
-                     .high_us = between(a.high_us, b.high_us, part),
-                     .runs = std::min(a.runs, b.runs)},
+  return {.timing = interpolated(smaller.timing, larger.timing, part),
           .how = TimedHow::kInterpolated,
           .smaller = smaller.cell,
           .larger = larger.cell};
@@ -61,7 +51,7 @@ ExplainedTime time_at(const Curve& curve, std::int64_t bytes) {
             .larger = larger->cell};
   }
   if (larger != curve.end() && larger != curve.begin()) {
-    return interpolated(*(larger - 1), *larger, bytes);
+    return on_line(*(larger - 1), *larger, bytes);
   }
   const Point& end = larger == curve.end() ? curve.back() : curve.front();
   return {.timing = end.timing, .how = TimedHow::kNearest, .smaller = end.cell, .larger = end.cell};

@@ -57,11 +57,8 @@ std::size_t place_of(Strategy strategy) {
   return static_cast<std::size_t>(found - kStrategies.begin());
 }
 
-void sort_by_time(std::vector<Timing>& timings) {
-  std::sort(timings.begin(), timings.end(), [](const Timing& a, const Timing& b) {
-    if (a.time_us != b.time_us) return a.time_us < b.time_us;
-    return place_of(a.strategy) < place_of(b.strategy);
-  });
+double between(double smaller, double larger, double part) {
+  return std::exp(std::log(smaller) * (1 - part) + std::log(larger) * part);
 }
 
 }  // namespace
@@ -95,11 +92,26 @@ Timings restricted(const Timings& timings, std::span<const Strategy> strategies)
   return kept;
 }
 
+void sort_by_time(std::vector<Timing>& timings) {
+  std::sort(timings.begin(), timings.end(), [](const Timing& a, const Timing& b) {
+    if (a.time_us != b.time_us) return a.time_us < b.time_us;
+    return place_of(a.strategy) < place_of(b.strategy);
+  });
+}
+
 const Timing* find_timing(std::span<const Timing> timings, Strategy strategy) {
   const auto found = std::find_if(timings.begin(), timings.end(), [&](const Timing& timing) {
     return timing.strategy == strategy;
   });
   return found == timings.end() ? nullptr : &*found;
+}
+
+Timing interpolated(const Timing& smaller, const Timing& larger, double part) {
+  return {.strategy = smaller.strategy,
+          .time_us = between(smaller.time_us, larger.time_us, part),
+          .low_us = between(smaller.low_us, larger.low_us, part),
+          .high_us = between(smaller.high_us, larger.high_us, part),
+          .runs = std::min(smaller.runs, larger.runs)};
 }
 
 double loss_beyond_noise(const Timing& slower, const Timing& faster, double tie) {

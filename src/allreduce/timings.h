@@ -34,8 +34,15 @@ Timings timings_of(const Benchmark& benchmark, Launch launch, double noise = kDe
 // The same cells with these strategies only, never AUTO.
 Timings restricted(const Timings& timings, std::span<const Strategy> strategies);
 
+// Into the order of Timings.
+void sort_by_time(std::vector<Timing>& timings);
+
 // Nothing when the strategy was not timed there.
 const Timing* find_timing(std::span<const Timing> timings, Strategy strategy);
+
+// Between two sizes of one strategy, on the straight line over logarithms; `part` of the way, by
+// the logarithm of the bytes, from the smaller (0) to the larger (1).
+Timing interpolated(const Timing& smaller, const Timing& larger, double part);
 
 // By how much `slower` takes longer than `faster` beyond noise, as a natural logarithm: 0 when the
 // gain is below `tie` or the intervals overlap, and growing steadily from there.

@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "allreduce/benchmark_csv.h"
 #include "cli/options.h"
@@ -52,11 +54,6 @@ std::string provenance(const allreduce::BenchmarkFolder& folder,
   return fmt::format("{} measurements of {}", benchmark.measurements.size(), names);
 }
 
-core::Result<allreduce::BenchmarkFolder> find(const std::filesystem::path& folder,
-                                              const TuningArguments& arguments) {
-  return allreduce::find_benchmarks(folder, arguments.sm_version, arguments.tuning.launch);
-}
-
 }  // namespace
 
 CLI::Option* add_tuning_options(CLI::App& app, TuningArguments& arguments) {
@@ -97,18 +94,14 @@ std::string percent_problem(const std::string& text) {
   return "";
 }
 
-core::Result<allreduce::Benchmark> load_benchmark(const std::filesystem::path& folder,
-                                                  const TuningArguments& arguments) {
-  return allreduce::read_benchmarks(ASSAY_TRY(find(folder, arguments)));
-}
-
-core::Result<allreduce::TunedTables> load_tuned(const std::filesystem::path& folder,
-                                                const TuningArguments& arguments) {
-  const allreduce::BenchmarkFolder files = ASSAY_TRY(find(folder, arguments));
-  const allreduce::Benchmark benchmark = ASSAY_TRY(allreduce::read_benchmarks(files));
-  auto tuned = allreduce::tune(benchmark, arguments.tuning, provenance(files, benchmark));
-  if (!tuned.ok()) return tuned.error().context("'" + folder.string() + "'");
-  return tuned;
+core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,
+                                        const TuningArguments& arguments) {
+  const allreduce::BenchmarkFolder files =
+      ASSAY_TRY(allreduce::find_benchmarks(folder, arguments.sm_version, arguments.tuning.launch));
+  allreduce::Benchmark benchmark = ASSAY_TRY(allreduce::read_benchmarks(files));
+  auto tables = allreduce::tune(benchmark, arguments.tuning, provenance(files, benchmark));
+  if (!tables.ok()) return tables.error().context("'" + folder.string() + "'");
+  return TunedBenchmark{std::move(benchmark), std::move(tables).value()};
 }
 
 }  // namespace assay::cli

@@ -31,10 +31,12 @@ CLI::Option* add_tuning_options(CLI::App& app, TuningArguments& arguments);
 double part_of_percent(std::string_view text);
 std::string percent_problem(const std::string& text);
 
-core::Result<allreduce::Benchmark> load_benchmark(const std::filesystem::path& folder,
-                                                  const TuningArguments& arguments);
-// The benchmark of the arguments' folder, tuned; its provenance names the files.
-core::Result<allreduce::TunedTables> load_tuned(const std::filesystem::path& folder,
-                                                const TuningArguments& arguments);
+struct TunedBenchmark {
+  allreduce::Benchmark benchmark;
+  allreduce::TunedTables tables;  // its provenance names the files
+};
+
+core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,
+                                        const TuningArguments& arguments);
 
 }  // namespace assay::cli

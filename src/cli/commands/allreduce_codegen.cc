@@ -66,8 +66,7 @@ class AllreduceCodegen final : public Command {
       return core::Error{
           "nothing to make a table of: name the folder of benchmark files with --data_dir"};
     }
-    const auto benchmark = ASSAY_TRY(load_benchmark(arguments_.data_folder, arguments_));
-    const auto tables = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
+    const auto [benchmark, tables] = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
     warn_of_missing(tables.lookup);
     model::Book book = allreduce::tuning_summary(tables);
     const bool passed = ASSAY_TRY(add_checks(book, tables));
@@ -99,11 +98,11 @@ class AllreduceCodegen final : public Command {
   core::Result<bool> add_checks(model::Book& book, const allreduce::TunedTables& tables) const {
     if (!again_.empty()) {
       const auto again = ASSAY_TRY(load_tuned(again_, arguments_));
-      book.tables.push_back(allreduce::stability_table(tables, again));
+      book.tables.push_back(allreduce::stability_table(tables, again.tables));
     }
     if (held_out_.empty()) return true;
     const auto held_out = ASSAY_TRY(load_tuned(held_out_, arguments_));
-    auto validation = allreduce::validate(tables, held_out.timings);
+    auto validation = allreduce::validate(tables, held_out.tables.timings);
     for (model::Table& table : validation.book.tables)
       book.tables.push_back(std::move(table));
     const double regret_percent = validation.table_p95 * kPercent;

@@ -41,7 +41,7 @@ class AllreduceExplain final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    const allreduce::TunedTables tables = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
+    const auto [benchmark, tables] = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
     cell_.data_type = arguments_.tuning.data_type;
     const allreduce::Explanation explanation = allreduce::explain(tables, cell_);
     if (!presentation_.quiet) {
