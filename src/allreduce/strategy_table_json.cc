@@ -148,7 +148,10 @@ core::Result<StrategyTable> table_from(const Json& json) {
   if (ASSAY_TRY(object.text("format")) != kFormat) {
     return Object::problem("format", fmt::format("is not \"{}\"", kFormat));
   }
-  ASSAY_TRY(object.number("version", kVersion, kVersion));
+  if (const auto version = object.number("version", kVersion, kVersion); !version.ok()) {
+    return Object::problem("version",
+                           fmt::format("is not {}, the one that this assay reads", kVersion));
+  }
   StrategyTable table;
   table.sm_version = static_cast<int>(ASSAY_TRY(object.number("sm_version", 1, 100000)));
   table.launch = ASSAY_TRY(object.named("launch", launch_named));

@@ -146,7 +146,7 @@ TEST(StrategyTable, BadJsonIsAnErrorWithItsPlace) {
   EXPECT_EQ(error_of("[]"), "'t.json': is no JSON object");
   EXPECT_EQ(error_of("{}"), "'t.json': has no field \"format\"");
   EXPECT_THAT(damaged("allreduce table", "trace"), HasSubstr("format is not"));
-  EXPECT_THAT(damaged("\"version\": 1", "\"version\": 2"), HasSubstr("version must be"));
+  EXPECT_THAT(damaged("\"version\": 1", "\"version\": 2"), HasSubstr("version is not 1"));
   EXPECT_EQ(damaged("\"strategy\": \"TWOSHOT\"", "\"strategy\": \"THREESHOT\""),
             "'t.json': slices[1].rows[0].segments[1].strategy is 'THREESHOT', which is not known");
   EXPECT_THAT(damaged("\"strategy\": \"TWOSHOT\"", "\"strategy\": \"AUTO\""),

@@ -145,9 +145,8 @@ core::Result<std::string> strategy_header(const StrategyTable& table,
   }
   if (table.slices.empty()) return core::Error{"the table has no slice, so there is no header"};
   const std::string comment = fmt::format(
-      "// All-reduce strategies for SM {}, for calls launched by {}. Made by assay allreduce "
-      "codegen;"
-      "\n// do not edit. Measured on: {}\n",
+      "// All-reduce strategies for SM {}, for calls launched by {}.\n"
+      "// Made by assay allreduce codegen; do not edit. Measured on:\n// {}\n",
       table.sm_version, table.launch == Launch::kGraph ? "CUDA graphs" : "the host",
       comment_text(table.provenance));
   std::string code(kHeaderBegin);

@@ -1,0 +1,71 @@
+# libassay_allreduce.so, the C library of assay/allreduce.h, and assay-worker, which measures it.
+# Both need the CUDA compiler; without it the rest of assay builds and works all the same.
+include(CheckLanguage)
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  message(STATUS "No CUDA compiler: assay-worker and libassay_allreduce are left out")
+  return()
+endif()
+if(NOT CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 90a-real)
+endif()
+enable_language(CUDA)
+find_package(CUDAToolkit REQUIRED)
+find_path(ASSAY_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+if(NOT ASSAY_NCCL_INCLUDE)
+  message(STATUS "No nccl.h: assay-worker and libassay_allreduce are left out")
+  return()
+endif()
+set(ASSAY_HAVE_CUDA ON)
+
+# The sanitizers and most warnings are the host compiler's; nvcc takes those that its own output
+# passes. A sanitizer in a library that other programs load would be of no use to them.
+add_library(assay_cuda_settings INTERFACE)
+target_compile_features(assay_cuda_settings INTERFACE cxx_std_20)
+target_include_directories(
+  assay_cuda_settings INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include
+                                ${ASSAY_NCCL_INCLUDE} ${CUDAToolkit_INCLUDE_DIRS})
+target_compile_options(
+  assay_cuda_settings
+  INTERFACE -fno-sanitize=all
+            $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow>
+            $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra>)
+target_link_options(assay_cuda_settings INTERFACE -fno-sanitize=all)
+target_link_libraries(assay_cuda_settings INTERFACE CUDA::cudart_static Threads::Threads
+                                                    ${CMAKE_DL_LIBS})
+if(ASSAY_CCACHE)
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${ASSAY_CCACHE})
+endif()
+
+file(GLOB allreduce_library_sources CONFIGURE_DEPENDS allreduce/library/*.cc
+     allreduce/strategies/*.cu)
+add_library(assay_allreduce_library SHARED ${allreduce_library_sources} allreduce/strategy.cc
+                                           allreduce/strategy_table.cc allreduce/strategy_table_json.cc
+                                           core/check.cc core/text.cc)
+target_link_libraries(assay_allreduce_library PRIVATE assay_cuda_settings
+                                                      nlohmann_json::nlohmann_json fmt::fmt)
+set(allreduce_exports ${CMAKE_CURRENT_SOURCE_DIR}/allreduce/library/exports.map)
+target_link_options(
+  assay_allreduce_library PRIVATE -static-libstdc++ -static-libgcc -Wl,--no-undefined
+  -Wl,--version-script=${allreduce_exports})
+set_target_properties(
+  assay_allreduce_library
+  PROPERTIES OUTPUT_NAME assay_allreduce CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
+             VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON
+             LINK_DEPENDS ${allreduce_exports})
+
+file(GLOB worker_sources CONFIGURE_DEPENDS allreduce/worker/*.cc allreduce/worker/*.cu)
+list(FILTER worker_sources EXCLUDE REGEX "_test\\.cc$")
+add_executable(assay_worker ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
+                            allreduce/bench/sampler.cc core/check.cc core/statistics.cc)
+target_link_libraries(assay_worker PRIVATE assay_cuda_settings assay_allreduce_library
+                                           nlohmann_json::nlohmann_json fmt::fmt)
+target_link_options(assay_worker PRIVATE -static-libstdc++ -static-libgcc -Wl,--disable-new-dtags)
+# Beside the library in the build tree as in the archive.
+set_target_properties(
+  assay_worker PROPERTIES OUTPUT_NAME assay-worker BUILD_WITH_INSTALL_RPATH ON
+                          INSTALL_RPATH "$ORIGIN/../lib;$ORIGIN")
+add_dependencies(assay assay_worker)
+install(TARGETS assay_worker RUNTIME DESTINATION bin)
+install(TARGETS assay_allreduce_library LIBRARY DESTINATION lib)
+install(FILES ${CMAKE_SOURCE_DIR}/include/assay/allreduce.h DESTINATION include/assay)

@@ -1,0 +1,317 @@
+#include "allreduce/bench/protocol.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <utility>
+
+namespace assay::allreduce {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kProtocolVersion = 1;
+constexpr std::size_t kQuotedLength = 120;  // of a line that cannot be read
+
+template <class Value>
+core::Result<Value> value_as(const json& value);
+
+template <>
+core::Result<std::int64_t> value_as(const json& value) {
+  if (!value.is_number_integer()) return core::Error{"not a whole number"};
+  return value.get<std::int64_t>();
+}
+
+template <>
+core::Result<double> value_as(const json& value) {
+  if (!value.is_number()) return core::Error{"not a number"};
+  return value.get<double>();
+}
+
+template <>
+core::Result<std::string> value_as(const json& value) {
+  if (!value.is_string()) return core::Error{"not a text"};
+  return value.get<std::string>();
+}
+
+core::Result<const json*> member(const json& object, const char* name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  if (!object.is_object() || found == object.end()) {
+    return core::Error{std::string("no field '") + name + "'"};
+  }
+  return &*found;
+}
+
+template <class Value>
+core::Result<Value> field(const json& object, const char* name) {
+  const json* value = ASSAY_TRY(member(object, name));
+  auto read = value_as<Value>(*value);
+  if (!read.ok()) return read.error().context(std::string("field '") + name + "'");
+  return read;
+}
+
+core::Result<std::int64_t> count_field(const json& object, const char* name, std::int64_t least) {
+  const std::int64_t count = ASSAY_TRY(field<std::int64_t>(object, name));
+  if (count >= least) return count;
+  return core::Error{std::string("field '") + name + "': " + std::to_string(count) +
+                     " is less than " + std::to_string(least)};
+}
+
+// An absent time, or null, is one that was not measured.
+core::Result<double> time_field(const json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || found->is_null()) return kUnknown;
+  return field<double>(object, name);
+}
+
+template <class Enum>
+core::Result<Enum> known(std::optional<Enum> value, const char* what, const std::string& name) {
+  if (value) return *value;
+  return core::Error{std::string("unknown ") + what + " '" + name + "'"};
+}
+
+core::Result<Strategy> strategy_field(const json& object) {
+  const auto name = ASSAY_TRY(field<std::string>(object, "strategy"));
+  return known(strategy_named(name), "strategy", name);
+}
+
+core::Result<Outcome> outcome_field(const json& object) {
+  const auto name = ASSAY_TRY(field<std::string>(object, "outcome"));
+  for (std::size_t i = 0; i < kOutcomeNames.size(); ++i) {
+    if (kOutcomeNames.at(i) == name) return static_cast<Outcome>(i);
+  }
+  return core::Error{"unknown outcome '" + name + "'"};
+}
+
+core::Result<Cell> cell_field(const json& object) {
+  const json& written = *ASSAY_TRY(member(object, "cell"));
+  Cell cell;
+  cell.world_size = static_cast<int>(ASSAY_TRY(count_field(written, "world_size", 1)));
+  const auto type = ASSAY_TRY(field<std::string>(written, "dtype"));
+  cell.data_type = ASSAY_TRY(known(data_type_named(type), "data type", type));
+  const auto fusion = ASSAY_TRY(field<std::string>(written, "fusion"));
+  cell.fusion = ASSAY_TRY(known(fusion_named(fusion), "fusion", fusion));
+  cell.hidden_size = ASSAY_TRY(count_field(written, "hidden_size", 1));
+  cell.num_tokens = ASSAY_TRY(count_field(written, "num_tokens", 1));
+  return cell;
+}
+
+core::Result<std::vector<Strategy>> strategies_field(const json& object) {
+  const json& written = *ASSAY_TRY(member(object, "strategies"));
+  if (!written.is_array() || written.empty()) {
+    return core::Error{"field 'strategies': not a list of names"};
+  }
+  std::vector<Strategy> strategies;
+  for (const json& name : written) {
+    const auto text = ASSAY_TRY(value_as<std::string>(name));
+    strategies.push_back(ASSAY_TRY(known(strategy_named(text), "strategy", text)));
+  }
+  return strategies;
+}
+
+core::Status check_sampling(const CellRequest& request) {
+  if (!(request.tie >= 0)) return core::Error{"field 'tie': less than 0"};
+  if (request.max_samples < request.min_samples) {
+    return core::Error{"field 'max_samples': less than 'min_samples'"};
+  }
+  return {};
+}
+
+core::Result<CellRequest> request_of(const json& object) {
+  CellRequest request;
+  request.id = ASSAY_TRY(field<std::int64_t>(object, "id"));
+  request.cell = ASSAY_TRY(cell_field(object));
+  const auto launch = ASSAY_TRY(field<std::string>(object, "launch"));
+  request.launch = ASSAY_TRY(known(launch_named(launch), "launch", launch));
+  request.strategies = ASSAY_TRY(strategies_field(object));
+  request.tie = ASSAY_TRY(field<double>(object, "tie"));
+  request.min_samples = ASSAY_TRY(count_field(object, "min_samples", 1));
+  request.max_samples = ASSAY_TRY(count_field(object, "max_samples", 1));
+  request.memory_limit_bytes = ASSAY_TRY(count_field(object, "memory_limit_bytes", 0));
+  request.seed = static_cast<std::uint64_t>(ASSAY_TRY(field<std::int64_t>(object, "seed")));
+  const auto sampling = check_sampling(request);
+  if (!sampling.ok()) return sampling.error();
+  return request;
+}
+
+core::Result<WorkerMessage> hello_of(const json& object) {
+  const auto version = ASSAY_TRY(field<std::int64_t>(object, "hello"));
+  if (version != kProtocolVersion) {
+    return core::Error{"speaks version " + std::to_string(version) + " of the protocol, not " +
+                       std::to_string(kProtocolVersion)};
+  }
+  WorkerHello hello;
+  hello.sm_version = static_cast<int>(ASSAY_TRY(count_field(object, "sm_version", 1)));
+  const json& facts = *ASSAY_TRY(member(object, "facts"));
+  if (!facts.is_object()) return core::Error{"field 'facts': not an object"};
+  for (const auto& [name, value] : facts.items()) {
+    hello.facts[name] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return WorkerMessage(std::move(hello));
+}
+
+core::Result<WorkerMessage> fatal_of(const json& object) {
+  return WorkerMessage(WorkerFatal{ASSAY_TRY(field<std::string>(object, "fatal"))});
+}
+
+core::Result<WorkerMessage> doing_of(const json& object) {
+  WorkerDoing doing;
+  doing.id = ASSAY_TRY(field<std::int64_t>(object, "id"));
+  doing.doing = ASSAY_TRY(field<std::string>(object, "doing"));
+  doing.strategy = ASSAY_TRY(strategy_field(object));
+  return WorkerMessage(std::move(doing));
+}
+
+core::Result<Measurement> measurement_of(const json& object) {
+  Measurement measurement;
+  measurement.strategy = ASSAY_TRY(strategy_field(object));
+  measurement.outcome = ASSAY_TRY(outcome_field(object));
+  measurement.time_us = ASSAY_TRY(time_field(object, "time_us"));
+  measurement.low_us = ASSAY_TRY(time_field(object, "low_us"));
+  measurement.high_us = ASSAY_TRY(time_field(object, "high_us"));
+  measurement.min_us = ASSAY_TRY(time_field(object, "min_us"));
+  measurement.samples = ASSAY_TRY(count_field(object, "samples", 0));
+  measurement.memory_bytes = ASSAY_TRY(count_field(object, "memory_bytes", 0));
+  measurement.reason = ASSAY_TRY(field<std::string>(object, "reason"));
+  if (measurement.outcome == Outcome::kOk && !(measurement.time_us > 0)) {
+    return core::Error{"outcome 'ok' without a field 'time_us' above 0"};
+  }
+  return measurement;
+}
+
+core::Result<WorkerMessage> result_of(const json& object) {
+  WorkerResult result;
+  result.id = ASSAY_TRY(field<std::int64_t>(object, "id"));
+  const json& written = *ASSAY_TRY(member(object, "result"));
+  if (!written.is_object()) return core::Error{"field 'result': not an object"};
+  auto measurement = measurement_of(written);
+  if (!measurement.ok()) return measurement.error().context("field 'result'");
+  result.measurement = std::move(measurement).value();
+  return WorkerMessage(std::move(result));
+}
+
+core::Result<WorkerMessage> done_of(const json& object) {
+  return WorkerMessage(WorkerDone{ASSAY_TRY(field<std::int64_t>(object, "id"))});
+}
+
+using Reader = core::Result<WorkerMessage> (*)(const json& object);
+
+struct MessageKind {
+  const char* name;  // the field that tells a message of this kind
+  Reader read;
+};
+
+constexpr std::array kMessageKinds = {
+    MessageKind{"hello", hello_of}, MessageKind{"fatal", fatal_of},
+    MessageKind{"doing", doing_of}, MessageKind{"result", result_of},
+    MessageKind{"done", done_of},
+};
+
+core::Result<WorkerMessage> message_of(const json& object) {
+  for (const MessageKind& kind : kMessageKinds) {
+    if (object.contains(kind.name)) return kind.read(object);
+  }
+  std::string names;
+  for (const auto& [name, value] : object.items())
+    names += (names.empty() ? "'" : ", '") + name + "'";
+  return core::Error{"unknown kind of message with the fields " +
+                     (names.empty() ? std::string("none") : names)};
+}
+
+// Says which line it was.
+core::Error unreadable(std::string_view line, const std::string& problem) {
+  std::string quoted(line.substr(0, kQuotedLength));
+  if (quoted.size() < line.size()) quoted += "...";
+  return core::Error{problem + " in '" + quoted + "'"};
+}
+
+template <class Value>
+core::Result<Value> parse(std::string_view line, core::Result<Value> (*read)(const json&)) {
+  constexpr bool kThrow = false;
+  const json object = json::parse(line, nullptr, kThrow);
+  if (object.is_discarded()) return unreadable(line, "no JSON");
+  if (!object.is_object()) return unreadable(line, "no JSON object");
+  auto value = read(object);
+  if (!value.ok()) return unreadable(line, value.error().message);
+  return value;
+}
+
+std::string line_of(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+void set_time(json& object, const char* name, double time_us) {
+  if (!std::isnan(time_us)) object[name] = time_us;
+}
+
+json object_of(const WorkerHello& hello) {
+  json facts = json::object();
+  for (const auto& [name, value] : hello.facts)
+    facts[name] = value;
+  return {{"hello", kProtocolVersion}, {"sm_version", hello.sm_version}, {"facts", facts}};
+}
+
+json object_of(const WorkerFatal& fatal) {
+  return {{"fatal", fatal.message}};
+}
+
+json object_of(const WorkerDoing& doing) {
+  return {{"id", doing.id}, {"doing", doing.doing}, {"strategy", name_of(doing.strategy)}};
+}
+
+json object_of(const WorkerResult& result) {
+  const Measurement& measured = result.measurement;
+  json written = {{"strategy", name_of(measured.strategy)},
+                  {"outcome", kOutcomeNames.at(static_cast<std::size_t>(measured.outcome))},
+                  {"samples", measured.samples},
+                  {"memory_bytes", measured.memory_bytes},
+                  {"reason", measured.reason}};
+  set_time(written, "time_us", measured.time_us);
+  set_time(written, "low_us", measured.low_us);
+  set_time(written, "high_us", measured.high_us);
+  set_time(written, "min_us", measured.min_us);
+  return {{"id", result.id}, {"result", written}};
+}
+
+json object_of(const WorkerDone& done) {
+  return {{"id", done.id}, {"done", true}};
+}
+
+json object_of(const Cell& cell) {
+  return {{"world_size", cell.world_size},
+          {"dtype", name_of(cell.data_type)},
+          {"fusion", name_of(cell.fusion)},
+          {"hidden_size", cell.hidden_size},
+          {"num_tokens", cell.num_tokens}};
+}
+
+}  // namespace
+
+std::string request_line(const CellRequest& request) {
+  json strategies = json::array();
+  for (const Strategy strategy : request.strategies)
+    strategies.push_back(name_of(strategy));
+  return line_of({{"id", request.id},
+                  {"cell", object_of(request.cell)},
+                  {"launch", name_of(request.launch)},
+                  {"strategies", strategies},
+                  {"tie", request.tie},
+                  {"min_samples", request.min_samples},
+                  {"max_samples", request.max_samples},
+                  {"memory_limit_bytes", request.memory_limit_bytes},
+                  {"seed", request.seed}});
+}
+
+core::Result<CellRequest> parse_request(std::string_view line) {
+  return parse(line, request_of);
+}
+
+std::string message_line(const WorkerMessage& message) {
+  return line_of(std::visit([](const auto& kind) { return object_of(kind); }, message));
+}
+
+core::Result<WorkerMessage> parse_message(std::string_view line) {
+  return parse(line, message_of);
+}
+
+}  // namespace assay::allreduce

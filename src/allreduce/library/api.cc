@@ -1,0 +1,245 @@
+// The C functions of assay/allreduce.h.
+#include <assay/allreduce.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include "allreduce/library/communicator.h"
+
+struct assay_allreduce_comm {
+  std::unique_ptr<assay::allreduce::Communicator> inside;
+};
+
+namespace assay::allreduce {
+namespace {
+
+static_assert(sizeof(RankHandle) <= sizeof(assay_allreduce_handle));
+static_assert(ASSAY_ALLREDUCE_MAX_RANKS == kMaxRanks);
+static_assert(ASSAY_ALLREDUCE_TWOSHOT_PUSH == static_cast<int>(Strategy::kTwoshotPush));
+static_assert(ASSAY_ALLREDUCE_NCCL_SYMMETRIC == static_cast<int>(Strategy::kNcclSymmetric));
+static_assert(ASSAY_ALLREDUCE_FLOAT32 == static_cast<int>(DataType::kFloat32));
+static_assert(ASSAY_ALLREDUCE_FUSION_RESIDUAL_RMS_NORM_QUANT_NVFP4 ==
+              static_cast<int>(Fusion::kResidualRmsNormQuantNvfp4));
+
+thread_local std::string last_error;  // NOLINT: what the C interface returns a pointer to
+
+assay_allreduce_status fail(assay_allreduce_status status, std::string message) {
+  last_error = std::move(message);
+  return status;
+}
+
+assay_allreduce_status status_of(const core::Status& status) {
+  return status.ok() ? ASSAY_ALLREDUCE_OK : fail(ASSAY_ALLREDUCE_FAILED, status.error().message);
+}
+
+bool is_strategy(int number) {
+  return std::any_of(kStrategies.begin(), kStrategies.end(), [&](const StrategySpec& spec) {
+    return static_cast<int>(spec.strategy) == number;
+  });
+}
+
+// What is wrong with a call's numbers; empty when nothing is.
+std::string shape_problem(const assay_allreduce_call& call) {
+  if (!is_strategy(call.strategy)) return "no strategy has number " + std::to_string(call.strategy);
+  if (call.fusion < 0 || static_cast<std::size_t>(call.fusion) >= kFusionNames.size())
+    return "no fusion has number " + std::to_string(call.fusion);
+  if (call.data_type < 0 || static_cast<std::size_t>(call.data_type) >= kDataTypeNames.size())
+    return "no data type has number " + std::to_string(call.data_type);
+  if (call.num_tokens < 1) return "num_tokens is below 1";
+  const bool nvfp4 = call.fusion == ASSAY_ALLREDUCE_FUSION_RESIDUAL_RMS_NORM_QUANT_NVFP4;
+  const int multiple = nvfp4 ? 16 : 8;
+  if (call.hidden_size < multiple || call.hidden_size % multiple != 0)
+    return "hidden_size is no multiple of " + std::to_string(multiple);
+  if (call.hidden_size > (1 << 30) || call.num_tokens > (std::int64_t{1} << 40) / call.hidden_size)
+    return "the message is beyond 2^40 elements";
+  if (call.threads < 0 || call.threads > 1024 || call.threads % 32 != 0 || call.blocks < 0)
+    return "threads must be a multiple of 32 up to 1024, blocks not negative";
+  return "";
+}
+
+std::string pointer_problem(const assay_allreduce_call& call) {
+  const bool fused = call.fusion != ASSAY_ALLREDUCE_FUSION_NONE;
+  const bool quantized = call.fusion > ASSAY_ALLREDUCE_FUSION_RESIDUAL_RMS_NORM;
+  const bool nvfp4 = call.fusion == ASSAY_ALLREDUCE_FUSION_RESIDUAL_RMS_NORM_QUANT_NVFP4;
+  const struct {
+    const char* name;
+    const void* pointer;
+    bool needed;
+  } pointers[] = {{"input", call.input, true},
+                  {"output", call.output, !quantized},
+                  {"residual_in", call.residual_in, fused},
+                  {"residual_out", call.residual_out, fused},
+                  {"gamma", call.gamma, fused},
+                  {"quantized", call.quantized, quantized},
+                  {"scale_out", call.scale_out, nvfp4}};
+  for (const auto& [name, pointer, needed] : pointers) {
+    if (needed && pointer == nullptr) return std::string(name) + " is null";
+    if (reinterpret_cast<std::uintptr_t>(pointer) % kVectorBytes != 0)
+      return std::string(name) + " is not aligned to 16 bytes";
+  }
+  return quantized && call.scale == nullptr ? "scale is null" : "";
+}
+
+Arguments arguments_of(const Communicator& comm, const assay_allreduce_call& call) {
+  const auto type = static_cast<DataType>(call.data_type);
+  const int elements = static_cast<int>(kVectorBytes / bytes_per_element(type));
+  Arguments a{};
+  a.input = static_cast<const uint4*>(call.input);
+  a.output = static_cast<uint4*>(call.output);
+  a.residual_in = static_cast<const uint4*>(call.residual_in);
+  a.residual_out = static_cast<uint4*>(call.residual_out);
+  a.gamma = static_cast<const uint4*>(call.gamma);
+  a.scale = call.scale;
+  a.quantized = call.quantized;
+  a.scale_out = static_cast<std::uint8_t*>(call.scale_out);
+  a.epsilon = call.epsilon;
+  a.rank = comm.rank();
+  a.world_size = comm.world_size();
+  a.row_vectors = static_cast<int>(call.hidden_size / elements);
+  a.elements_of_vector = elements;
+  a.rows = call.num_tokens;
+  return a;
+}
+
+Strategy strategy_of(const Communicator& comm, const assay_allreduce_call& call) {
+  if (call.strategy != ASSAY_ALLREDUCE_AUTO) return static_cast<Strategy>(call.strategy);
+  return comm.choose(static_cast<Fusion>(call.fusion), static_cast<DataType>(call.data_type),
+                     call.hidden_size, call.num_tokens);
+}
+
+assay_allreduce_status check_call(const assay_allreduce_comm* comm,
+                                  const assay_allreduce_call* call) {
+  if (comm == nullptr || call == nullptr) return fail(ASSAY_ALLREDUCE_INVALID, "a null pointer");
+  if (call->size != sizeof(assay_allreduce_call))
+    return fail(ASSAY_ALLREDUCE_INVALID, "call.size is not that of this library's version");
+  const std::string problem = shape_problem(*call);
+  if (!problem.empty()) return fail(ASSAY_ALLREDUCE_INVALID, problem);
+  const Communicator& inside = *comm->inside;
+  std::string refusal = inside.refusal(strategy_of(inside, *call), arguments_of(inside, *call),
+                                       static_cast<Fusion>(call->fusion));
+  if (!refusal.empty()) return fail(ASSAY_ALLREDUCE_UNSUPPORTED, std::move(refusal));
+  return ASSAY_ALLREDUCE_OK;
+}
+
+}  // namespace
+}  // namespace assay::allreduce
+
+using namespace assay::allreduce;  // NOLINT: this file only wraps
+
+assay_allreduce_status assay_allreduce_create(int rank,
+                                              int world_size,
+                                              const assay_allreduce_options* options,
+                                              assay_allreduce_comm** comm) {
+  if (comm == nullptr) return fail(ASSAY_ALLREDUCE_INVALID, "comm is null");
+  CommunicatorOptions ours;
+  if (options != nullptr) {
+    if (options->size != sizeof(assay_allreduce_options))
+      return fail(ASSAY_ALLREDUCE_INVALID, "options.size is not that of this library's version");
+    if (options->workspace_bytes != 0) ours.workspace_bytes = options->workspace_bytes;
+    ours.use_nccl = options->use_nccl != 0;
+  }
+  auto created = Communicator::create(rank, world_size, ours);
+  if (!created.ok()) return fail(ASSAY_ALLREDUCE_FAILED, created.error().message);
+  *comm = new assay_allreduce_comm{std::move(created).value()};
+  return ASSAY_ALLREDUCE_OK;
+}
+
+assay_allreduce_status assay_allreduce_export(const assay_allreduce_comm* comm,
+                                              assay_allreduce_handle* handle) {
+  if (comm == nullptr || handle == nullptr) return fail(ASSAY_ALLREDUCE_INVALID, "a null pointer");
+  const auto made = comm->inside->handle();
+  if (!made.ok()) return fail(ASSAY_ALLREDUCE_FAILED, made.error().message);
+  std::memset(handle, 0, sizeof *handle);
+  std::memcpy(handle, &made.value(), sizeof made.value());
+  return ASSAY_ALLREDUCE_OK;
+}
+
+assay_allreduce_status assay_allreduce_connect(assay_allreduce_comm* comm,
+                                               const assay_allreduce_handle* handles) {
+  if (comm == nullptr || handles == nullptr) return fail(ASSAY_ALLREDUCE_INVALID, "a null pointer");
+  std::vector<RankHandle> inside(static_cast<std::size_t>(comm->inside->world_size()));
+  for (std::size_t rank = 0; rank < inside.size(); ++rank)
+    std::memcpy(&inside[rank], &handles[rank], sizeof inside[rank]);
+  return status_of(comm->inside->connect(inside));
+}
+
+assay_allreduce_status assay_allreduce_allocate(assay_allreduce_comm* comm,
+                                                size_t bytes,
+                                                void** buffer) {
+  if (comm == nullptr || buffer == nullptr) return fail(ASSAY_ALLREDUCE_INVALID, "a null pointer");
+  const auto memory = comm->inside->allocate(bytes);
+  if (!memory.ok()) return fail(ASSAY_ALLREDUCE_FAILED, memory.error().message);
+  *buffer = memory.value();
+  return ASSAY_ALLREDUCE_OK;
+}
+
+assay_allreduce_status assay_allreduce_register(assay_allreduce_comm* comm,
+                                                void* buffer,
+                                                size_t bytes) {
+  if (comm == nullptr || buffer == nullptr) return fail(ASSAY_ALLREDUCE_INVALID, "a null pointer");
+  return status_of(comm->inside->register_buffer(buffer, bytes));
+}
+
+assay_allreduce_status assay_allreduce_load_table(assay_allreduce_comm* comm, const char* path) {
+  if (comm == nullptr || path == nullptr) return fail(ASSAY_ALLREDUCE_INVALID, "a null pointer");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(ASSAY_ALLREDUCE_INVALID, std::string(path) + ": cannot be read");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  auto table = table_from_json(text, path);
+  if (!table.ok()) return fail(ASSAY_ALLREDUCE_INVALID, table.error().message);
+  comm->inside->set_table(std::move(table).value());
+  return ASSAY_ALLREDUCE_OK;
+}
+
+assay_allreduce_status assay_allreduce_choose(const assay_allreduce_comm* comm,
+                                              assay_allreduce_fusion fusion,
+                                              assay_allreduce_data_type data_type,
+                                              int64_t num_tokens,
+                                              int64_t hidden_size,
+                                              assay_allreduce_strategy* strategy) {
+  if (comm == nullptr || strategy == nullptr) return fail(ASSAY_ALLREDUCE_INVALID, "a null pointer");
+  const Strategy chosen =
+      comm->inside->choose(static_cast<Fusion>(fusion), static_cast<DataType>(data_type),
+                           hidden_size, num_tokens);
+  *strategy = static_cast<assay_allreduce_strategy>(chosen);
+  return ASSAY_ALLREDUCE_OK;
+}
+
+assay_allreduce_status assay_allreduce_supports(const assay_allreduce_comm* comm,
+                                                const assay_allreduce_call* call) {
+  return check_call(comm, call);
+}
+
+assay_allreduce_status assay_allreduce_run(assay_allreduce_comm* comm,
+                                           const assay_allreduce_call* call,
+                                           assay_allreduce_stream stream) {
+  const assay_allreduce_status checked = check_call(comm, call);
+  if (checked != ASSAY_ALLREDUCE_OK) return checked;
+  const std::string problem = pointer_problem(*call);
+  if (!problem.empty()) return fail(ASSAY_ALLREDUCE_INVALID, problem);
+  Request request;
+  request.data_type = static_cast<DataType>(call->data_type);
+  request.fusion = static_cast<Fusion>(call->fusion);
+  request.blocks = call->blocks;
+  request.threads = call->threads;
+  request.stream = static_cast<cudaStream_t>(stream);
+  Communicator& inside = *comm->inside;
+  return status_of(
+      inside.run(strategy_of(inside, *call), arguments_of(inside, *call), request));
+}
+
+assay_allreduce_status assay_allreduce_destroy(assay_allreduce_comm* comm) {
+  delete comm;
+  return ASSAY_ALLREDUCE_OK;
+}
+
+const char* assay_allreduce_error(void) {
+  return last_error.c_str();
+}
+
+int assay_allreduce_nccl_version(const assay_allreduce_comm* comm) {
+  return comm == nullptr ? 0 : comm->inside->nccl_version();
+}

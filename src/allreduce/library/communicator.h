@@ -1,0 +1,107 @@
+// One rank's side of the all-reduce: its workspaces, the other ranks' as it sees them, NCCL.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "allreduce/library/nccl_library.h"
+#include "allreduce/strategies/strategy_kernel.h"
+#include "allreduce/strategy_table.h"
+#include "core/result.h"
+
+namespace assay::allreduce {
+
+struct CommunicatorOptions {
+  std::size_t workspace_bytes = std::size_t{128} << 20U;
+  bool use_nccl = true;
+};
+
+// What a rank tells the others; plain bytes.
+struct RankHandle {
+  std::uint32_t magic;
+  std::uint32_t rank;
+  std::uint32_t world_size;
+  std::int32_t device;       // in the rank's own process
+  std::uint64_t process;     // random, of each process
+  std::uint64_t base;        // of the workspaces, in the rank's own process
+  std::uint64_t size_bytes;  // of the workspaces
+  cudaIpcMemHandle_t memory;
+  ncclUniqueId nccl;  // rank 0's is used
+  std::uint32_t has_nccl;
+};
+
+class Communicator {
+ public:
+  // Takes memory on the current device.
+  static core::Result<std::unique_ptr<Communicator>> create(int rank,
+                                                            int world_size,
+                                                            const CommunicatorOptions& options);
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  ~Communicator();
+
+  [[nodiscard]] core::Result<RankHandle> handle() const;
+
+  // Collective. `handles` of all ranks, in their order.
+  core::Status connect(std::span<const RankHandle> handles);
+
+  // Collective, for NCCL_SYMMETRIC: memory that all ranks allocate and register alike.
+  core::Result<void*> allocate(std::size_t size_bytes);
+  core::Status register_buffer(void* buffer, std::size_t size_bytes);
+
+  void set_table(StrategyTable table) { table_ = std::move(table); }
+
+  [[nodiscard]] Strategy choose(Fusion fusion,
+                                DataType data_type,
+                                std::int64_t hidden_size,
+                                std::int64_t num_tokens) const;
+
+  // Why it cannot; empty when it can. With AUTO resolved by the caller.
+  [[nodiscard]] std::string refusal(Strategy strategy, const Arguments& a, Fusion fusion) const;
+  core::Status run(Strategy strategy, const Arguments& a, const Request& request);
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int world_size() const { return world_size_; }
+  [[nodiscard]] int nccl_version() const;
+
+ private:
+  struct Region {
+    const StrategyKernel* kernel;
+    std::size_t offset_bytes;  // of the control words
+    WorkspaceSize size;
+  };
+
+  Communicator(int rank, int world_size, int device) : rank_(rank), world_size_(world_size), device_(device) {}
+
+  core::Status take_memory(std::size_t budget_bytes);
+  core::Result<std::byte*> base_of(const RankHandle& other);
+  core::Status start_nccl(const RankHandle& first);
+  core::Status load_kernels() const;
+  [[nodiscard]] Device device_for(const Region& region) const;
+  [[nodiscard]] const Region* region_of(Strategy strategy) const;
+
+  int rank_;
+  int world_size_;
+  int device_;
+  int multiprocessors_ = 0;
+  std::byte* base_ = nullptr;
+  std::size_t size_bytes_ = 0;
+  std::vector<Region> regions_;
+  std::array<std::byte*, kMaxRanks> of_rank_{};
+  std::vector<void*> opened_;  // by IPC
+  const NcclLibrary* nccl_ = nullptr;
+  std::string no_nccl_ = "NCCL was switched off";
+  ncclComm_t nccl_comm_ = nullptr;
+  ncclUniqueId nccl_id_{};
+  std::vector<ncclWindow_t> windows_;
+  std::vector<void*> allocated_;
+  std::optional<StrategyTable> table_;
+};
+
+}  // namespace assay::allreduce

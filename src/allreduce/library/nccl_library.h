@@ -1,0 +1,32 @@
+// NCCL, found at run time: nothing of it is needed to link or to start.
+#pragma once
+
+#include <nccl.h>
+
+#include <string>
+
+#include "core/result.h"
+
+namespace assay::allreduce {
+
+struct NcclLibrary {
+  decltype(&ncclGetVersion) get_version = nullptr;
+  decltype(&ncclGetUniqueId) get_unique_id = nullptr;
+  decltype(&ncclCommInitRank) comm_init_rank = nullptr;
+  decltype(&ncclCommDestroy) comm_destroy = nullptr;
+  decltype(&ncclAllReduce) all_reduce = nullptr;
+  decltype(&ncclGetErrorString) get_error_string = nullptr;
+  decltype(&ncclMemAlloc) mem_alloc = nullptr;
+  decltype(&ncclMemFree) mem_free = nullptr;
+  // Since 2.27; null in older ones.
+  decltype(&ncclCommWindowRegister) comm_window_register = nullptr;
+  decltype(&ncclCommWindowDeregister) comm_window_deregister = nullptr;
+
+  [[nodiscard]] core::Status check(ncclResult_t result, const char* doing) const;
+};
+
+// One that the process has loaded already (PyTorch's), else libnccl.so.2 from the usual places.
+// Loaded once, never unloaded. The error says where it was looked for.
+core::Result<const NcclLibrary*> nccl_library();
+
+}  // namespace assay::allreduce

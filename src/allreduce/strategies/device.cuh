@@ -1,0 +1,208 @@
+// What the kernels share: vectors of 16 bytes, the empty word by which data announces itself, and
+// the programmatic launch that hides one kernel's start behind the one before it.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "allreduce/strategies/arguments.h"
+
+namespace assay::allreduce {
+
+// A word that has not arrived: a NaN in every data type. A message's own words of that kind are
+// sent as another NaN, so every value, -0 among them, arrives as it was or as NaN.
+constexpr std::uint32_t kEmpty = 0xFFFFFFFFU;
+constexpr std::uint32_t kOtherNan = 0xFFFFFFFEU;
+
+__device__ inline uint4 empty_vector() {
+  return {kEmpty, kEmpty, kEmpty, kEmpty};
+}
+
+__device__ inline uint4 without_empty(uint4 v) {
+  return {min(v.x, kOtherNan), min(v.y, kOtherNan), min(v.z, kOtherNan), min(v.w, kOtherNan)};
+}
+
+__device__ inline bool has_arrived(uint4 v) {
+  return v.x != kEmpty && v.y != kEmpty && v.z != kEmpty && v.w != kEmpty;
+}
+
+// To and from memory that other GPUs write and read: every word is its own flag, so no order
+// between words is needed.
+__device__ inline void send(uint4* to, uint4 v) {
+  asm volatile("st.relaxed.sys.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x),
+               "r"(v.y), "r"(v.z), "r"(v.w)
+               : "memory");
+}
+
+__device__ inline uint4 look(const uint4* from) {
+  uint4 v;
+  asm volatile("ld.relaxed.sys.global.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(from)
+               : "memory");
+  return v;
+}
+
+// The kernel before this one in the stream has ended and its writes are seen.
+__device__ inline void wait_for_earlier_kernels() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+// The next kernel may be brought onto the SMs; it waits there for our end.
+__device__ inline void let_next_kernel_start() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+// kWorld GPUs, or any number up to kMaxRanks where kWorld is 0.
+template <int kWorld>
+struct World {
+  static constexpr int kSlots = kWorld == 0 ? kMaxRanks : kWorld;
+
+  // The loops over ranks stay unrolled: they run to kSlots and leave out what is_rank() denies.
+  __device__ static bool is_rank(int rank, int world_size) {
+    return kWorld != 0 || rank < world_size;
+  }
+
+  __device__ static int size(int world_size) { return kWorld == 0 ? world_size : kWorld; }
+};
+
+template <class T>
+struct Elements;
+
+template <>
+struct Elements<float> {
+  static constexpr int kCount = 4;  // in a vector
+
+  __device__ static void unpack(uint4 v, float (&values)[kCount]) {
+    values[0] = __uint_as_float(v.x);
+    values[1] = __uint_as_float(v.y);
+    values[2] = __uint_as_float(v.z);
+    values[3] = __uint_as_float(v.w);
+  }
+
+  __device__ static uint4 pack(const float (&values)[kCount]) {
+    return {__float_as_uint(values[0]), __float_as_uint(values[1]), __float_as_uint(values[2]),
+            __float_as_uint(values[3])};
+  }
+};
+
+template <>
+struct Elements<__nv_bfloat16> {
+  static constexpr int kCount = 8;
+
+  __device__ static void unpack(uint4 v, float (&values)[kCount]) {
+    const std::uint32_t words[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      values[2 * i] = __uint_as_float(words[i] << 16U);
+      values[2 * i + 1] = __uint_as_float(words[i] & 0xFFFF0000U);
+    }
+  }
+
+  __device__ static uint4 pack(const float (&values)[kCount]) {
+    std::uint32_t words[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const __nv_bfloat162 pair = __floats2bfloat162_rn(values[2 * i], values[2 * i + 1]);
+      words[i] = reinterpret_cast<const std::uint32_t&>(pair);
+    }
+    return {words[0], words[1], words[2], words[3]};
+  }
+};
+
+template <>
+struct Elements<__half> {
+  static constexpr int kCount = 8;
+
+  __device__ static void unpack(uint4 v, float (&values)[kCount]) {
+    const std::uint32_t words[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float2 pair = __half22float2(reinterpret_cast<const __half2&>(words[i]));
+      values[2 * i] = pair.x;
+      values[2 * i + 1] = pair.y;
+    }
+  }
+
+  __device__ static uint4 pack(const float (&values)[kCount]) {
+    std::uint32_t words[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const __half2 pair = __floats2half2_rn(values[2 * i], values[2 * i + 1]);
+      words[i] = reinterpret_cast<const std::uint32_t&>(pair);
+    }
+    return {words[0], words[1], words[2], words[3]};
+  }
+};
+
+// The sum over ranks, in their order, rounded once.
+template <class T, int kWorld>
+__device__ uint4 sum_in_rank_order(const uint4 (&parts)[World<kWorld>::kSlots], int world_size) {
+  constexpr int kCount = Elements<T>::kCount;
+  float sum[kCount];
+  Elements<T>::unpack(parts[0], sum);
+#pragma unroll
+  for (int rank = 1; rank < World<kWorld>::kSlots; ++rank) {
+    if (!World<kWorld>::is_rank(rank, world_size)) break;
+    float values[kCount];
+    Elements<T>::unpack(parts[rank], values);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i)
+      sum[i] += values[i];
+  }
+  return Elements<T>::pack(sum);
+}
+
+// Takes one vector of every other rank out of its slot, when it has arrived, and empties the slot;
+// slots[rank * stride] is the rank's. parts[own_rank] is left alone.
+template <int kWorld>
+__device__ void receive(uint4* slots,
+                        std::int64_t stride,
+                        int own_rank,
+                        int world_size,
+                        uint4 (&parts)[World<kWorld>::kSlots]) {
+#pragma unroll
+  for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
+    if (rank != own_rank && World<kWorld>::is_rank(rank, world_size))
+      parts[rank] = look(slots + rank * stride);
+  }
+#pragma unroll
+  for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
+    if (rank == own_rank || !World<kWorld>::is_rank(rank, world_size)) continue;
+    while (!has_arrived(parts[rank]))
+      parts[rank] = look(slots + rank * stride);
+    slots[rank * stride] = empty_vector();
+  }
+}
+
+// Which of a strategy's two halves of its workspace this call uses, and how the next call gets the
+// other one. A rank that starts call k+2 has ended call k+1, so it has what all others sent in k+1,
+// so all others have ended call k and emptied its half: two halves are enough.
+//
+// The words lie in the GPU's own control block: [0] counts calls, [1] counts blocks of this call.
+class Turn {
+ public:
+  __device__ explicit Turn(std::byte* control)
+      : words_(reinterpret_cast<std::uint32_t*>(control)),
+        call_(*const_cast<volatile std::uint32_t*>(words_)) {}
+
+  [[nodiscard]] __device__ std::uint32_t half() const { return call_ & 1U; }
+
+  // By all threads of every block, once, after half() was asked for the last time. The last block
+  // that says so counts the call; nothing waits for it.
+  __device__ void is_known() {
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    if (atomicAdd(words_ + 1, 1U) + 1U != gridDim.x) return;
+    words_[1] = 0;
+    words_[0] = call_ + 1U;
+  }
+
+ private:
+  std::uint32_t* words_;
+  std::uint32_t call_;
+};
+
+}  // namespace assay::allreduce

@@ -1,0 +1,108 @@
+#include "allreduce/strategies/launch_shape.h"
+
+#include <map>
+#include <mutex>
+#include <tuple>
+
+namespace assay::allreduce {
+namespace {
+
+constexpr int kWarpThreads = 32;
+
+template <class Integer>
+constexpr Integer divide_up(Integer value, Integer by) {
+  return (value + by - 1) / by;
+}
+
+constexpr int whole_warps(int threads) {
+  return divide_up(threads, kWarpThreads) * kWarpThreads;
+}
+
+int power_of_two_above(int value) {
+  int power = 1;
+  while (power < value)
+    power *= 2;
+  return power;
+}
+
+}  // namespace
+
+int resident_blocks(const void* kernel, int threads, int multiprocessors) {
+  static std::mutex mutex;
+  static std::map<std::tuple<const void*, int, int>, int> known;
+  int device = 0;
+  cudaGetDevice(&device);
+  const std::lock_guard lock(mutex);
+  int& blocks = known[{kernel, threads, device}];
+  if (blocks == 0) {
+    int of_one = 0;
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, kernel, threads, 0);
+    blocks = std::max(1, of_one) * multiprocessors;
+  }
+  return blocks;
+}
+
+LaunchShape flat_shape(const Device& device,
+                       const void* kernel,
+                       std::int64_t vectors,
+                       const Request& request) {
+  LaunchShape shape;
+  // Blocks of a warp or two spread a small message over many SMs; large ones fill the GPU.
+  const std::int64_t even = divide_up<std::int64_t>(vectors, device.multiprocessors);
+  shape.threads = request.threads != 0
+                      ? request.threads
+                      : std::clamp(power_of_two_above(static_cast<int>(std::min<std::int64_t>(
+                                       even, kMaxThreads))),
+                                   128, 512);
+  const std::int64_t blocks = divide_up<std::int64_t>(vectors, shape.threads);
+  const int most = resident_blocks(kernel, shape.threads, device.multiprocessors);
+  shape.blocks = static_cast<int>(std::min<std::int64_t>(blocks, most));
+  if (request.blocks != 0) shape.blocks = std::min(shape.blocks, request.blocks);
+  return shape;
+}
+
+LaunchShape row_shape(const Device& device,
+                      const void* kernel,
+                      const Rows& rows,
+                      const Request& request) {
+  LaunchShape shape;
+  while (divide_up(rows.threads, shape.cluster) > rows.most_of_block)
+    shape.cluster *= 2;
+  // Few rows: several SMs share one, as long as each block keeps four warps.
+  while (shape.cluster < kMaxCluster && rows.count * shape.cluster * 2 <= device.multiprocessors &&
+         divide_up(rows.threads, shape.cluster * 2) >= 128)
+    shape.cluster *= 2;
+  const int of_block = divide_up(rows.threads, shape.cluster);
+  if (of_block > kWarpThreads) {
+    shape.threads_of_row = shape.threads = whole_warps(of_block);
+  } else {
+    shape.threads_of_row = power_of_two_above(of_block);
+    shape.threads = 128;
+  }
+  const std::int64_t rows_of_block = shape.threads / shape.threads_of_row;
+  const std::int64_t clusters = divide_up(rows.count, rows_of_block);
+  const int most = resident_blocks(kernel, shape.threads, device.multiprocessors) / shape.cluster;
+  shape.blocks =
+      static_cast<int>(std::min<std::int64_t>(clusters, std::max(1, most))) * shape.cluster;
+  if (request.blocks != 0)
+    shape.blocks = std::clamp(request.blocks / shape.cluster * shape.cluster, shape.cluster, shape.blocks);
+  return shape;
+}
+
+core::Status launch_status(cudaError_t error) {
+  if (error == cudaSuccess) return {};
+  return core::Error{std::string("launching: ") + cudaGetErrorString(error)};
+}
+
+std::string message_too_large(const Arguments& a, std::int64_t capacity_bytes) {
+  return "the message of " + std::to_string(a.vectors() * kVectorBytes) +
+         " bytes is larger than the workspace's " + std::to_string(capacity_bytes);
+}
+
+std::string row_too_long(const Arguments& a, int vectors) {
+  if (a.row_vectors <= vectors) return "";
+  return "a row of " + std::to_string(a.row_vectors * kVectorBytes) + " bytes is longer than " +
+         std::to_string(vectors * kVectorBytes);
+}
+
+}  // namespace assay::allreduce

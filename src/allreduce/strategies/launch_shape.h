@@ -1,0 +1,89 @@
+// How many blocks of how many threads, and the launch itself. A grid is never larger than what the
+// GPU holds at once: blocks wait for blocks of other GPUs.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "allreduce/strategies/strategy_kernel.h"
+
+namespace assay::allreduce {
+
+struct LaunchShape {
+  int blocks = 1;
+  int threads = 32;
+  int cluster = 1;         // blocks that share a row
+  int threads_of_row = 0;  // of one block
+};
+
+constexpr int kMaxThreads = 1024;
+constexpr int kMaxCluster = 8;
+
+// How many blocks of a kernel the GPU holds at once, asked of CUDA once for each kernel and size.
+int resident_blocks(const void* kernel, int threads, int multiprocessors);
+
+// For messages without rows.
+LaunchShape flat_shape(const Device& device,
+                       const void* kernel,
+                       std::int64_t vectors,
+                       const Request& request);
+
+// Rows of `threads` threads each, in blocks of at most `most_of_block`: the kernel's registers.
+struct Rows {
+  std::int64_t count;
+  int threads;
+  int most_of_block;
+};
+
+LaunchShape row_shape(const Device& device,
+                      const void* kernel,
+                      const Rows& rows,
+                      const Request& request);
+
+std::string message_too_large(const Arguments& a, std::int64_t capacity_bytes);
+std::string row_too_long(const Arguments& a, int vectors);
+
+template <class... Parameters>
+LaunchShape flat_shape(const Device& device,
+                       void (*kernel)(Parameters...),
+                       std::int64_t vectors,
+                       const Request& request) {
+  return flat_shape(device, reinterpret_cast<const void*>(kernel), vectors, request);
+}
+
+template <class... Parameters>
+LaunchShape row_shape(const Device& device,
+                      void (*kernel)(Parameters...),
+                      const Rows& rows,
+                      const Request& request) {
+  return row_shape(device, reinterpret_cast<const void*>(kernel), rows, request);
+}
+
+// Launches so that the kernel may be brought up while the one before it in the stream still runs.
+template <class... Parameters, class... Arguments>
+cudaError_t launch_overlapped(void (*kernel)(Parameters...),
+                              const LaunchShape& shape,
+                              const Request& request,
+                              Arguments... arguments) {
+  if (request.purpose == Purpose::kLoad) {
+    cudaFuncAttributes attributes;
+    return cudaFuncGetAttributes(&attributes, kernel);
+  }
+  cudaLaunchAttribute attributes[2] = {};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {static_cast<unsigned>(shape.cluster), 1, 1};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(shape.blocks));
+  config.blockDim = dim3(static_cast<unsigned>(shape.threads));
+  config.stream = request.stream;
+  config.attrs = attributes;
+  config.numAttrs = shape.cluster > 1 ? 2 : 1;
+  return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+}  // namespace assay::allreduce

@@ -1,0 +1,65 @@
+// NCCL: ncclAllReduce with the algorithm of NCCL's choice, then one kernel for all that is fused.
+// NCCL sums in the data type where it forwards partial sums, in an order of its own.
+#include "allreduce/library/nccl_library.h"
+#include "allreduce/strategies/fused_tail.h"
+
+namespace assay::allreduce {
+namespace {
+
+ncclDataType_t nccl_type(DataType type) {
+  switch (type) {
+    case DataType::kBfloat16: return ncclBfloat16;
+    case DataType::kFloat16: return ncclFloat16;
+    case DataType::kFloat32: return ncclFloat32;
+  }
+  return ncclFloat32;
+}
+
+core::Status launch(const Device& device, const Arguments& a, const Request& request) {
+  if (request.purpose == Purpose::kLoad) {
+    if (request.fusion == Fusion::kNone) return {};
+    return launch_status(launch_fused_tail(device, a, request, nullptr));
+  }
+  uint4* sum = place_for_sum(a, request.fusion);
+  if (sum == nullptr)
+    return core::Error{"NCCL needs an output, or a residual_out that is not residual_in"};
+  const auto count = static_cast<std::size_t>(a.vectors() * a.elements_of_vector);
+  ASSAY_TRY(device.nccl->check(
+      device.nccl->all_reduce(a.input, sum, count, nccl_type(request.data_type), ncclSum,
+                              device.nccl_comm, request.stream),
+      "ncclAllReduce"));
+  if (request.fusion == Fusion::kNone) return {};
+  return launch_status(launch_fused_tail(device, a, request, sum));
+}
+
+std::string refusal(const Device& /*device*/, const Arguments& /*a*/, Fusion /*fusion*/) {
+  return "";
+}
+
+std::string refusal_of_symmetric(const Device& device, const Arguments& /*a*/, Fusion /*fusion*/) {
+  return device.has_windows ? "" : "no buffer was registered with NCCL";
+}
+
+WorkspaceSize workspace_size(int /*world_size*/, std::size_t /*budget_bytes*/) {
+  return {};
+}
+
+const StrategyKernel kNccl{.name = "NCCL",
+                           .strategy = Strategy::kNccl,
+                           .workspace_size = workspace_size,
+                           .refusal = refusal,
+                           .launch = launch,
+                           .needs_nccl = true};
+ASSAY_REGISTER(StrategyKernel, kNccl);
+
+// The same call: NCCL uses its symmetric kernels when the buffers lie in registered windows.
+const StrategyKernel kNcclSymmetric{.name = "NCCL_SYMMETRIC",
+                                    .strategy = Strategy::kNcclSymmetric,
+                                    .workspace_size = workspace_size,
+                                    .refusal = refusal_of_symmetric,
+                                    .launch = launch,
+                                    .needs_nccl = true};
+ASSAY_REGISTER(StrategyKernel, kNcclSymmetric);
+
+}  // namespace
+}  // namespace assay::allreduce

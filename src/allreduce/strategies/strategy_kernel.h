@@ -1,0 +1,65 @@
+// A strategy of our own: its memory and its kernels.
+//
+// To add one: a line in kStrategies (allreduce/strategy.h), its number in assay/allreduce.h, and a
+// file <name>.cu here that registers a StrategyKernel.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <string>
+
+#include "allreduce/strategies/arguments.h"
+#include "allreduce/strategy.h"
+#include "core/registry.h"
+#include "core/result.h"
+
+struct ncclComm;
+
+namespace assay::allreduce {
+
+struct NcclLibrary;
+
+// The GPU that a kernel is launched on, as one strategy sees it.
+struct Device {
+  int rank = 0;
+  int world_size = 0;
+  int multiprocessors = 0;
+  Workspace workspace{};
+  const NcclLibrary* nccl = nullptr;  // null without NCCL
+  ncclComm* nccl_comm = nullptr;
+  bool has_windows = false;  // of NCCL, for symmetric memory
+};
+
+// Kernels are brought onto the GPU before any of them runs: while one waits for another GPU, CUDA
+// may not be able to load the one that it waits for.
+enum class Purpose { kLaunch, kLoad };
+
+struct Request {
+  Purpose purpose = Purpose::kLaunch;
+  DataType data_type = DataType::kBfloat16;
+  Fusion fusion = Fusion::kNone;
+  int blocks = 0;  // 0: by the size of the message
+  int threads = 0;
+  cudaStream_t stream = nullptr;
+};
+
+struct WorkspaceSize {
+  std::size_t capacity_bytes = 0;  // of the largest message
+  std::size_t data_bytes = 0;      // of each GPU, behind the control words
+};
+
+core::Status launch_status(cudaError_t error);
+
+struct StrategyKernel {
+  const char* name;
+  Strategy strategy;
+  // What fits into a budget of device memory. Data starts out as all ones, control words as zeros.
+  WorkspaceSize (*workspace_size)(int world_size, std::size_t budget_bytes);
+  // Why it cannot do a call; empty when it can.
+  std::string (*refusal)(const Device& device, const Arguments& a, Fusion fusion);
+  core::Status (*launch)(const Device& device, const Arguments& a, const Request& request);
+  bool needs_nccl = false;
+};
+
+}  // namespace assay::allreduce

@@ -1,0 +1,266 @@
+// TWOSHOT: reduce-scatter, then all-gather, as TWOSHOT_PUSH, but tile after tile through a small
+// ring of buffers, with one flag for many words: messages of any size, and no word is written
+// twice to empty it. A GPU sends 2 (N-1)/N S bytes.
+//
+// A block takes every gridDim-th tile. For tile t, in slot t mod kSlots of its ring:
+//   scatter(t)  sends slice r of the tile to rank r, then raises r's parts flag
+//   reduce(t)   waits for the parts of all, sums its slice, sends the sum to all, raises sums flags
+//   gather(t)   waits for the sums of all, does the fused operators, writes the output
+// Flags hold a count of tiles that never goes back. gather(t) comes before scatter(t + kSlots), so
+// whoever sees a flag of tile t + kSlots knows that its sender is done with slot t mod kSlots; no
+// flag in the other direction is needed.
+//
+// Workspace: control, with [2 + block] the tiles that block has done; flags; then the rings.
+#include "allreduce/strategies/dispatch.cuh"
+#include "allreduce/strategies/epilogue.cuh"
+#include "allreduce/strategies/launch_shape.h"
+#include "allreduce/strategies/strategy_kernel.h"
+
+namespace assay::allreduce {
+namespace {
+
+constexpr int kSlots = 4;
+constexpr int kThreads = 512;
+constexpr int kMaxBlocks = 264;
+constexpr int kTileVectors = 4096;  // 64 KiB
+
+constexpr std::size_t kTileBytes = std::size_t{kTileVectors} * kVectorBytes;
+// A slice is rounded up, for every sender: a little more than a tile.
+constexpr std::size_t kSliceSlack = std::size_t{kMaxRanks} * 8 * kVectorBytes;
+constexpr std::size_t kSlotBytes = kTileBytes + kSliceSlack;
+constexpr std::size_t kRingBytes = kSlots * kSlotBytes * 2;
+// Flags of each block, after the control words of kMaxBlocks blocks.
+constexpr std::size_t kFlagsAt = 4096;
+static_assert(kFlagsAt + kMaxBlocks * 2 * kMaxRanks * sizeof(std::uint32_t) <= kControlBytes);
+
+enum class Stage { kParts, kSums };
+
+__device__ void raise(std::uint32_t* flag, std::uint32_t value) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+}
+
+__device__ std::uint32_t flag_value(const std::uint32_t* flag) {
+  std::uint32_t value;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  return value;
+}
+
+// This block's ring on any rank.
+class Ring {
+ public:
+  __device__ Ring(const Arguments& a, const Workspace& workspace) : a_(a), workspace_(workspace) {}
+
+  [[nodiscard]] __device__ uint4* slot(int rank, Stage stage, std::uint32_t tile) const {
+    std::byte* ring = workspace_.of_rank[rank] + kControlBytes + blockIdx.x * kRingBytes;
+    const std::size_t index = tile % kSlots * 2 + (stage == Stage::kSums ? 1 : 0);
+    return reinterpret_cast<uint4*>(ring + index * kSlotBytes);
+  }
+
+  // By all threads: what they wrote and read of the tile comes before the flags.
+  __device__ void tell_all(Stage stage, std::uint32_t tile) const {
+    __syncthreads();
+    const int rank = static_cast<int>(threadIdx.x);
+    if (rank < a_.world_size && rank != a_.rank) raise(flag(rank, stage, a_.rank), tile + 1);
+  }
+
+  // By all threads.
+  __device__ void wait_for_all(Stage stage, std::uint32_t tile) const {
+    const int rank = static_cast<int>(threadIdx.x);
+    if (rank < a_.world_size && rank != a_.rank) {
+      // A difference, so that the count may pass 2^32.
+      while (static_cast<std::int32_t>(flag_value(flag(a_.rank, stage, rank)) - (tile + 1)) < 0) {
+      }
+    }
+    __syncthreads();
+  }
+
+  [[nodiscard]] __device__ std::uint32_t* tiles_done() const {
+    return reinterpret_cast<std::uint32_t*>(workspace_.of_rank[a_.rank]) + 2 + blockIdx.x;
+  }
+
+ private:
+  [[nodiscard]] __device__ std::uint32_t* flag(int at, Stage stage, int of) const {
+    auto* flags = reinterpret_cast<std::uint32_t*>(workspace_.of_rank[at] + kFlagsAt);
+    return flags + (blockIdx.x * 2 + (stage == Stage::kSums ? 1 : 0)) * kMaxRanks + of;
+  }
+
+  const Arguments& a_;
+  const Workspace& workspace_;
+};
+
+// A tile: some vectors of the message, in N slices of the same length; the last may be short.
+struct Tile {
+  std::uint32_t number = 0;  // counted over all calls
+  std::int64_t first = 0;    // vector of the message
+  int vectors = 0;
+  int slice = 0;
+
+  [[nodiscard]] __device__ int length_of_slice(int rank) const {
+    return max(0, min(slice, vectors - rank * slice));
+  }
+};
+
+template <int kWorld>
+__device__ void scatter(const Arguments& a, const Ring& ring, const Tile& tile) {
+#pragma unroll
+  for (int step = 1; step < World<kWorld>::kSlots; ++step) {
+    if (!World<kWorld>::is_rank(step, a.world_size)) break;
+    const int rank = (a.rank + step) % World<kWorld>::size(a.world_size);
+    uint4* to = ring.slot(rank, Stage::kParts, tile.number) + a.rank * tile.slice;
+    const uint4* from = a.input + tile.first + rank * tile.slice;
+    const int length = tile.length_of_slice(rank);
+#pragma unroll 4
+    for (int i = static_cast<int>(threadIdx.x); i < length; i += kThreads)
+      to[i] = from[i];
+  }
+  ring.tell_all(Stage::kParts, tile.number);
+}
+
+template <class T, int kWorld>
+__device__ void reduce(const Arguments& a, const Ring& ring, const Tile& tile) {
+  ring.wait_for_all(Stage::kParts, tile.number);
+  const uint4* parts_of_all = ring.slot(a.rank, Stage::kParts, tile.number);
+  const uint4* own = a.input + tile.first + a.rank * tile.slice;
+  const int length = tile.length_of_slice(a.rank);
+#pragma unroll 2
+  for (int i = static_cast<int>(threadIdx.x); i < length; i += kThreads) {
+    uint4 parts[World<kWorld>::kSlots];
+#pragma unroll
+    for (int rank = 0; rank < World<kWorld>::kSlots; ++rank) {
+      if (!World<kWorld>::is_rank(rank, a.world_size)) break;
+      parts[rank] = rank == a.rank ? own[i] : __ldcg(parts_of_all + rank * tile.slice + i);
+    }
+    const uint4 sum = sum_in_rank_order<T, kWorld>(parts, a.world_size);
+#pragma unroll
+    for (int step = 0; step < World<kWorld>::kSlots; ++step) {
+      if (!World<kWorld>::is_rank(step, a.world_size)) break;
+      const int rank = (a.rank + step) % World<kWorld>::size(a.world_size);
+      ring.slot(rank, Stage::kSums, tile.number)[a.rank * tile.slice + i] = sum;
+    }
+  }
+  ring.tell_all(Stage::kSums, tile.number);
+}
+
+__device__ void gather_plain(const Arguments& a, const Ring& ring, const Tile& tile) {
+  ring.wait_for_all(Stage::kSums, tile.number);
+  const uint4* sums = ring.slot(a.rank, Stage::kSums, tile.number);
+  uint4* to = a.output + tile.first;
+#pragma unroll 4
+  for (int i = static_cast<int>(threadIdx.x); i < tile.vectors; i += kThreads)
+    to[i] = __ldcg(sums + i);
+}
+
+// Rows of the tile, one after the other: by a group of threads of a warp, or by the whole block.
+template <class T, Fusion kFusion>
+__device__ void gather_rows(const Arguments& a, const Ring& ring, const Tile& tile) {
+  ring.wait_for_all(Stage::kSums, tile.number);
+  const uint4* sums = ring.slot(a.rank, Stage::kSums, tile.number);
+  const bool of_warp = a.row_vectors <= kWarp;
+  const int threads = of_warp ? 1 << (32 - __clz(a.row_vectors - 1)) : kThreads;
+  const int rows_at_once = kThreads / threads;
+  const int rows = tile.vectors / a.row_vectors;
+  const int column = static_cast<int>(threadIdx.x) % threads;
+  RowGroup row_group(threads);
+  constexpr int kVectors = kTileVectors / kThreads;  // of the longest row, of a thread
+  for (int first_row = 0; first_row < rows; first_row += rows_at_once) {
+    const int row_of_tile = first_row + static_cast<int>(threadIdx.x) / threads;
+    const std::int64_t row = tile.first / a.row_vectors + row_of_tile;
+    FusedVector<T> vectors[kVectors];
+    float squares = 0;
+#pragma unroll
+    for (int k = 0; k < kVectors; ++k) {
+      const int at = column + k * threads;
+      if (row_of_tile >= rows || at >= a.row_vectors) continue;
+      vectors[k].fetch(a, row, at);
+      squares += vectors[k].add_residual(a, row, at, __ldcg(sums + row_of_tile * a.row_vectors + at));
+    }
+    const float factor = norm_factor(row_group.sum(squares), a);
+#pragma unroll
+    for (int k = 0; k < kVectors; ++k) {
+      const int at = column + k * threads;
+      if (k * threads >= a.row_vectors) continue;  // for the whole block alike
+      vectors[k].template finish<kFusion>(a, row, at, factor,
+                                          row_of_tile < rows && at < a.row_vectors);
+    }
+  }
+}
+
+template <class T, int kWorld, Fusion kFusion>
+__global__ void __launch_bounds__(kThreads, kFusion == Fusion::kNone ? 2 : 1) twoshot(const __grid_constant__ Arguments a,
+                                                       const __grid_constant__ Workspace workspace,
+                                                       const int tile_vectors) {
+  let_next_kernel_start();
+  wait_for_earlier_kernels();
+  const Ring ring(a, workspace);
+  const std::uint32_t done = *ring.tiles_done();
+  const std::int64_t vectors = a.vectors();
+  const int slice = (tile_vectors + a.world_size - 1) / a.world_size;
+  const int last_tile = static_cast<int>((vectors + tile_vectors - 1) / tile_vectors);
+  const auto tile_of = [&](int i) {
+    const std::int64_t first = static_cast<std::int64_t>(i) * tile_vectors;
+    Tile tile;
+    tile.number = done + static_cast<std::uint32_t>((i - static_cast<int>(blockIdx.x)) / static_cast<int>(gridDim.x));
+    tile.first = first;
+    tile.vectors = static_cast<int>(min(static_cast<std::int64_t>(tile_vectors), vectors - first));
+    tile.slice = slice;
+    return tile;
+  };
+  const int step = static_cast<int>(gridDim.x);
+  const int start = static_cast<int>(blockIdx.x);
+  // scatter is a tile ahead of reduce, and that one of gather.
+  for (int i = start; i < last_tile + 2 * step; i += step) {
+    if (i < last_tile) scatter<kWorld>(a, ring, tile_of(i));
+    if (i - step >= start && i - step < last_tile) reduce<T, kWorld>(a, ring, tile_of(i - step));
+    if (i - 2 * step >= start && i - 2 * step < last_tile) {
+      if constexpr (kFusion == Fusion::kNone) {
+        gather_plain(a, ring, tile_of(i - 2 * step));
+      } else {
+        gather_rows<T, kFusion>(a, ring, tile_of(i - 2 * step));
+      }
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0)
+    *ring.tiles_done() = done + static_cast<std::uint32_t>((last_tile - start + step - 1) / step);
+}
+
+// Vectors of a tile: small enough for all blocks to have one, and of whole rows where rows count.
+int tile_vectors_for(const Arguments& a, Fusion fusion, int blocks) {
+  std::int64_t vectors = std::clamp<std::int64_t>((a.vectors() + blocks - 1) / blocks, 64 * a.world_size, kTileVectors);
+  if (fusion != Fusion::kNone)
+    vectors = std::max<std::int64_t>(1, vectors / a.row_vectors) * a.row_vectors;
+  return static_cast<int>(vectors);
+}
+
+std::string refusal(const Device& /*device*/, const Arguments& a, Fusion fusion) {
+  return fusion == Fusion::kNone ? "" : row_too_long(a, kTileVectors);
+}
+
+core::Status launch(const Device& device, const Arguments& a, const Request& request) {
+  return launch_status(dispatch(request, device.world_size, [&](auto type, auto world, auto fusion) {
+    using T = typename decltype(type)::Type;
+    const auto kernel = twoshot<T, world.kValue, fusion.kValue>;
+    const int most = std::min(kMaxBlocks, resident_blocks(reinterpret_cast<const void*>(kernel),
+                                                          kThreads, device.multiprocessors));
+    const int blocks = request.blocks != 0 ? std::min(request.blocks, most) : most;
+    const int tile = tile_vectors_for(a, request.fusion, blocks);
+    const std::int64_t tiles = (a.vectors() + tile - 1) / tile;
+    const LaunchShape shape{.blocks = static_cast<int>(std::min<std::int64_t>(tiles, blocks)),
+                            .threads = kThreads};
+    return launch_overlapped(kernel, shape, request, a, device.workspace, tile);
+  }));
+}
+
+WorkspaceSize workspace_size(int /*world_size*/, std::size_t /*budget_bytes*/) {
+  return {.capacity_bytes = std::size_t{1} << 62U, .data_bytes = kMaxBlocks * kRingBytes};
+}
+
+const StrategyKernel kTwoshot{.name = "TWOSHOT",
+                              .strategy = Strategy::kTwoshot,
+                              .workspace_size = workspace_size,
+                              .refusal = refusal,
+                              .launch = launch};
+ASSAY_REGISTER(StrategyKernel, kTwoshot);
+
+}  // namespace
+}  // namespace assay::allreduce

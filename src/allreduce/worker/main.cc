@@ -1,0 +1,149 @@
+// assay-worker: measures on GPUs what `assay` asks for, so that a crash or a hang costs no more
+// than the case at hand. The lines that they exchange: allreduce/bench/protocol.h.
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "allreduce/bench/protocol.h"
+#include "allreduce/worker/cell.h"
+#include "allreduce/worker/facts.h"
+
+namespace assay::allreduce {
+namespace {
+
+struct Options {
+  int world_size = 0;
+  int rank = -1;  // of this process alone; -1: all ranks are threads of it
+  std::vector<int> gpus;
+  std::string rendezvous;
+  std::string table;
+};
+
+std::vector<int> numbers(const std::string& list) {
+  std::vector<int> values;
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t comma = std::min(list.find(',', at), list.size());
+    values.push_back(std::atoi(list.substr(at, comma - at).c_str()));
+    at = comma + 1;
+  }
+  return values;
+}
+
+core::Result<Options> parse(const std::vector<std::string>& arguments) {
+  Options options;
+  if (arguments.size() % 2 != 1 || arguments[0] != "allreduce")
+    return core::Error{"this program is started by 'assay allreduce bench'"};
+  for (std::size_t i = 1; i + 1 < arguments.size(); i += 2) {
+    const std::string& name = arguments[i];
+    const std::string& value = arguments[i + 1];
+    if (name == "--tp") {
+      options.world_size = std::atoi(value.c_str());
+    } else if (name == "--rank") {
+      options.rank = std::atoi(value.c_str());
+    } else if (name == "--gpus") {
+      options.gpus = numbers(value);
+    } else if (name == "--rendezvous") {
+      options.rendezvous = value;
+    } else if (name == "--table") {
+      options.table = value;
+    } else {
+      return core::Error{"unknown option " + name};
+    }
+  }
+  if (options.world_size < 2 || options.world_size > kMaxRanks)
+    return core::Error{"--tp must be between 2 and 8"};
+  if (options.gpus.empty()) {
+    for (int gpu = 0; gpu < options.world_size; ++gpu)
+      options.gpus.push_back(gpu);
+  }
+  if (options.gpus.size() != static_cast<std::size_t>(options.world_size))
+    return core::Error{"--gpus must name as many GPUs as --tp says"};
+  return options;
+}
+
+RankOptions rank_options(const Options& options, int rank) {
+  return {.rank = rank,
+          .world_size = options.world_size,
+          .device = options.gpus[static_cast<std::size_t>(rank)],
+          .table = options.table};
+}
+
+// Answers are one line each, whole, whatever else the process prints.
+void say(std::FILE* to, const WorkerMessage& message) {
+  const std::string line = message_line(message) + "\n";
+  std::fputs(line.c_str(), to);
+  std::fflush(to);
+}
+
+// A rank that could not start answers all orders with its reason.
+void follow(Team& team, const Options& options, int rank_number) {
+  auto rank = Rank::create(rank_options(options, rank_number));
+  while (true) {
+    const Order order = team.await();
+    if (order.kind == Order::Kind::kQuit) return;
+    team.answer(rank_number, rank.ok() ? rank.value()->carry_out(order, team.handles())
+                                       : Answer::error(rank.error().message));
+  }
+}
+
+core::Status lead(Team& team, const Options& options, std::FILE* to) {
+  const auto rank = ASSAY_TRY(Rank::create(rank_options(options, 0)));
+  Leader leader(team, *rank, [to](const WorkerMessage& message) { say(to, message); });
+  ASSAY_TRY(leader.connect());
+  say(to, worker_facts(options.gpus.front(), rank->nccl_version()));
+  for (std::string line; std::getline(std::cin, line);) {
+    const auto request = parse_request(line);
+    if (!request.ok()) return request.error();
+    leader.run(request.value());
+  }
+  leader.quit();
+  return {};
+}
+
+core::Status work(const Options& options, std::FILE* to) {
+  ASSAY_TRY(check_gpus(options.gpus));
+  if (options.rank >= 0) {
+    const auto team =
+        ASSAY_TRY(Team::join(options.rendezvous, options.rank, options.world_size));
+    if (options.rank == 0) return lead(*team, options, to);
+    follow(*team, options, options.rank);
+    return {};
+  }
+  Team team(options.world_size);
+  std::vector<std::thread> others;
+  for (int rank = 1; rank < options.world_size; ++rank)
+    others.emplace_back([&team, &options, rank] { follow(team, options, rank); });
+  const core::Status led = lead(team, options, to);
+  if (!led.ok()) {
+    // The other ranks may wait for GPUs that will never answer.
+    say(to, WorkerFatal{led.error().message});
+    std::_Exit(1);
+  }
+  for (std::thread& other : others)
+    other.join();
+  return {};
+}
+
+}  // namespace
+}  // namespace assay::allreduce
+
+int main(int count, char** values) {
+  using namespace assay::allreduce;  // NOLINT
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1);  // see Purpose::kLoad
+  // Libraries print to standard output at times (NCCL_DEBUG): that goes to standard error.
+  std::FILE* to = fdopen(dup(STDOUT_FILENO), "w");
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  const auto options = parse(std::vector<std::string>(values + 1, values + count));
+  const auto status = options.ok() ? work(options.value(), to) : assay::core::Status(options.error());
+  if (status.ok()) return 0;
+  say(to, WorkerFatal{status.error().message});
+  std::_Exit(1);
+}

@@ -1,0 +1,264 @@
+#include "allreduce/worker/rank.h"
+
+#include <cstring>
+
+#include "allreduce/worker/cuda_status.h"
+
+namespace assay::allreduce {
+namespace {
+
+constexpr int kCheckRounds = 3;  // calls back to back, each on other data
+
+core::Status library_status(assay_allreduce_status status, const char* doing) {
+  if (status == ASSAY_ALLREDUCE_OK) return {};
+  return core::Error{std::string(doing) + ": " + assay_allreduce_error()};
+}
+
+bool is_of_nccl(Strategy strategy) {
+  return strategy == Strategy::kNccl || strategy == Strategy::kNcclSymmetric;
+}
+
+Problem problem_of(const Order& order, int rank, Values values, std::uint64_t round) {
+  return {.cell = order.cell, .rank = rank, .seed = order.seed * kCheckRounds + round,
+          .values = values};
+}
+
+std::string wrong_text(const Cell& cell, const Findings& found, Values values) {
+  const std::string data = values == Values::kSpecial ? " (with NaN, infinities and -0)" : "";
+  if (found.canaries > 0) return "wrote behind the end of an output" + data;
+  return std::to_string(found.wrong) + " of " +
+         std::to_string(cell.num_tokens * cell.hidden_size) + " values are wrong, first at token " +
+         std::to_string(found.first / static_cast<unsigned long long>(cell.hidden_size)) +
+         ", element " +
+         std::to_string(found.first % static_cast<unsigned long long>(cell.hidden_size)) + data;
+}
+
+}  // namespace
+
+core::Result<std::unique_ptr<Rank>> Rank::create(const RankOptions& options) {
+  std::unique_ptr<Rank> rank(new Rank(options));
+  const auto started = rank->start();
+  if (!started.ok()) return started.error();
+  return rank;
+}
+
+core::Status Rank::start() {
+  ASSAY_TRY(cuda_status(cudaSetDevice(options_.device), "choosing the GPU"));
+  ASSAY_TRY(cuda_status(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream"));
+  ASSAY_TRY(cuda_status(cudaEventCreate(&begin_), "an event"));
+  ASSAY_TRY(cuda_status(cudaEventCreate(&end_), "an event"));
+  ASSAY_TRY(cuda_status(cudaMalloc(&findings_, sizeof(Findings)), "device memory"));
+  ASSAY_TRY(cuda_status(cudaMalloc(&align_buffer_, 4096), "device memory"));
+  ASSAY_TRY(cuda_status(cudaMemset(align_buffer_, 0, 4096), "device memory"));
+  ASSAY_TRY(library_status(
+      assay_allreduce_create(options_.rank, options_.world_size, nullptr, &comm_), "starting"));
+  if (options_.table.empty()) return {};
+  return library_status(assay_allreduce_load_table(comm_, options_.table.c_str()), "the table");
+}
+
+Rank::~Rank() {
+  cudaSetDevice(options_.device);
+  cudaDeviceSynchronize();
+  for (const auto& [strategy, graph] : graphs_)
+    cudaGraphExecDestroy(graph);
+  assay_allreduce_destroy(comm_);
+  cudaFree(findings_);
+  cudaFree(align_buffer_);
+}
+
+Answer Rank::carry_out(const Order& order, const unsigned char (*handles)[256]) {
+  const auto answer = dispatch(order, handles);
+  return answer.ok() ? answer.value() : Answer::error(answer.error().message);
+}
+
+core::Result<Answer> Rank::dispatch(const Order& order, const unsigned char (*handles)[256]) {
+  Answer answer;
+  switch (order.kind) {
+    case Order::Kind::kExport: {
+      assay_allreduce_handle handle;
+      ASSAY_TRY(library_status(assay_allreduce_export(comm_, &handle), "sharing memory"));
+      std::memcpy(answer.handle, handle.bytes, sizeof handle.bytes);
+      return answer;
+    }
+    case Order::Kind::kConnect:
+      ASSAY_TRY(library_status(
+          assay_allreduce_connect(comm_, reinterpret_cast<const assay_allreduce_handle*>(handles)),
+          "connecting"));
+      return answer;
+    case Order::Kind::kPrepare: return prepare(order);
+    case Order::Kind::kCheck: return check(order);
+    case Order::Kind::kBuild: return build(order);
+    case Order::Kind::kSample: return sample(order);
+    case Order::Kind::kVerify: return verify(order);
+    case Order::Kind::kQuit: return answer;
+  }
+  return core::Error{"an order that this version does not know"};
+}
+
+// All ranks take their memory here, while no kernel runs: CUDA lets an allocation wait for kernels
+// of other GPUs, which would then wait for this rank's. order.strategy says which kinds of memory.
+core::Result<Answer> Rank::prepare(const Order& order) {
+  for (const auto& [strategy, graph] : graphs_)
+    cudaGraphExecDestroy(graph);
+  graphs_.clear();
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  ASSAY_TRY(cuda_status(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for free memory"));
+  const std::size_t used = total_bytes - free_bytes;
+  const std::size_t needed = DeviceBuffers::bytes_for(order.cell);
+  const auto limit = order.memory_limit_bytes > 0
+                         ? static_cast<std::size_t>(order.memory_limit_bytes)
+                         : total_bytes;
+  Answer answer;
+  if (needed > limit || used > limit - needed) {
+    answer.say(Answer::Kind::kUnsupported,
+               "needs " + std::to_string(needed >> 20U) + " MiB of GPU memory beyond the " +
+                   std::to_string(used >> 20U) + " in use, of " + std::to_string(limit >> 20U));
+    return answer;
+  }
+  ASSAY_TRY(plain_.for_cell(order.cell, comm_));
+  if (order.strategy == Strategy::kNcclSymmetric) ASSAY_TRY(symmetric_.for_cell(order.cell, comm_));
+  return answer;
+}
+
+core::Result<Buffers> Rank::buffers_for(const Order& order) {
+  DeviceBuffers& buffers = order.strategy == Strategy::kNcclSymmetric ? symmetric_ : plain_;
+  return buffers.for_cell(order.cell, comm_);
+}
+
+assay_allreduce_call Rank::call_for(const Order& order, const Buffers& buffers) const {
+  assay_allreduce_call call{};
+  call.size = sizeof call;
+  call.strategy = static_cast<assay_allreduce_strategy>(order.strategy);
+  call.fusion = static_cast<assay_allreduce_fusion>(order.cell.fusion);
+  call.data_type = static_cast<assay_allreduce_data_type>(order.cell.data_type);
+  call.num_tokens = order.cell.num_tokens;
+  call.hidden_size = order.cell.hidden_size;
+  call.input = buffers.input;
+  call.output = buffers.output;
+  call.residual_in = buffers.residual_in;
+  call.residual_out = buffers.residual_out;
+  call.gamma = buffers.gamma;
+  call.epsilon = kEpsilon;
+  call.scale = buffers.scale;
+  call.quantized = buffers.quantized;
+  call.scale_out = buffers.scale_out;
+  return call;
+}
+
+core::Status Rank::run(const Order& order, const Buffers& buffers) {
+  const assay_allreduce_call call = call_for(order, buffers);
+  return library_status(assay_allreduce_run(comm_, &call, stream_), "running");
+}
+
+core::Result<Findings> Rank::findings() {
+  Findings found{};
+  ASSAY_TRY(cuda_status(
+      cudaMemcpyAsync(&found, findings_, sizeof found, cudaMemcpyDeviceToHost, stream_),
+      "reading what was found"));
+  ASSAY_TRY(cuda_status(cudaStreamSynchronize(stream_), "waiting for the GPU"));
+  return found;
+}
+
+core::Result<Answer> Rank::check(const Order& order) {
+  Answer answer;
+  const Buffers buffers = ASSAY_TRY(buffers_for(order));
+  const assay_allreduce_call call = call_for(order, buffers);
+  const assay_allreduce_status supported = assay_allreduce_supports(comm_, &call);
+  if (supported != ASSAY_ALLREDUCE_OK) {
+    answer.say(Answer::Kind::kUnsupported, assay_allreduce_error());
+    return answer;
+  }
+  answer = ASSAY_TRY(check_values(order, Values::kSpecial));
+  if (answer.kind != Answer::Kind::kOk) return answer;
+  answer = ASSAY_TRY(check_values(order, Values::kOrdinary));
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  ASSAY_TRY(cuda_status(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for free memory"));
+  answer.memory_bytes = static_cast<std::int64_t>(total_bytes - free_bytes);
+  return answer;
+}
+
+core::Result<Answer> Rank::check_values(const Order& order, Values values) {
+  const Buffers buffers = ASSAY_TRY(buffers_for(order));
+  const Summation summation =
+      is_of_nccl(order.strategy) || order.strategy == Strategy::kAuto ? Summation::kDataType
+                                                                      : Summation::kFloat32;
+  Answer answer;
+  for (std::uint64_t round = 0; round < kCheckRounds; ++round) {
+    const Problem problem = problem_of(order, options_.rank, values, round);
+    ASSAY_TRY(cuda_status(fill(problem, buffers, stream_), "making data"));
+    ASSAY_TRY(run(order, buffers));
+    ASSAY_TRY(cuda_status(compare(problem, summation, buffers, findings_, stream_), "checking"));
+    const Findings found = ASSAY_TRY(findings());
+    answer.checksum = found.checksum;
+    if ((found.wrong > 0 || found.canaries > 0) && answer.kind == Answer::Kind::kOk)
+      answer.say(Answer::Kind::kIncorrect, wrong_text(order.cell, found, values));
+  }
+  return answer;
+}
+
+// All ranks leave this point of their streams within about a microsecond of each other.
+core::Status Rank::align() {
+  Order order;
+  order.strategy = Strategy::kOneshot;
+  order.cell = {.world_size = options_.world_size};
+  return run(order, Buffers{.input = align_buffer_, .output = static_cast<char*>(align_buffer_) + 1024});
+}
+
+core::Status Rank::time_calls(const Order& order, const Buffers& buffers, unsigned event_flags) {
+  ASSAY_TRY(align());
+  ASSAY_TRY(cuda_status(cudaEventRecordWithFlags(begin_, stream_, event_flags), "an event"));
+  for (std::int64_t i = 0; i < order.calls; ++i)
+    ASSAY_TRY(run(order, buffers));
+  return cuda_status(cudaEventRecordWithFlags(end_, stream_, event_flags), "an event");
+}
+
+core::Result<Answer> Rank::build(const Order& order) {
+  const Buffers buffers = ASSAY_TRY(buffers_for(order));
+  if (order.launch == Launch::kEager) return Answer{};
+  ASSAY_TRY(cuda_status(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
+                        "beginning a graph"));
+  const core::Status captured = time_calls(order, buffers, cudaEventRecordExternal);
+  cudaGraph_t graph = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
+  if (!captured.ok()) return captured.error();  // the cause, where both failed
+  ASSAY_TRY(cuda_status(ended, "ending a graph"));
+  cudaGraphExec_t ready = nullptr;
+  ASSAY_TRY(cuda_status(cudaGraphInstantiate(&ready, graph, 0), "making a graph ready"));
+  cudaGraphDestroy(graph);
+  graphs_[order.strategy] = ready;
+  ASSAY_TRY(cuda_status(cudaGraphUpload(ready, stream_), "making a graph ready"));
+  ASSAY_TRY(cuda_status(cudaStreamSynchronize(stream_), "waiting for the GPU"));
+  return Answer{};
+}
+
+core::Result<Answer> Rank::sample(const Order& order) {
+  const Buffers buffers = ASSAY_TRY(buffers_for(order));
+  const auto graph = graphs_.find(order.strategy);
+  if (graph != graphs_.end()) {
+    ASSAY_TRY(cuda_status(cudaGraphLaunch(graph->second, stream_), "launching a graph"));
+  } else {
+    ASSAY_TRY(time_calls(order, buffers, cudaEventRecordDefault));
+  }
+  ASSAY_TRY(cuda_status(cudaStreamSynchronize(stream_), "waiting for the GPU"));
+  float milliseconds = 0;
+  ASSAY_TRY(cuda_status(cudaEventElapsedTime(&milliseconds, begin_, end_), "reading the events"));
+  Answer answer;
+  answer.value = static_cast<double>(milliseconds) * 1e3 / static_cast<double>(order.calls);
+  return answer;
+}
+
+core::Result<Answer> Rank::verify(const Order& order) {
+  const Buffers buffers = ASSAY_TRY(buffers_for(order));
+  // The timed calls of all strategies had the same data; this strategy's outputs, once more.
+  ASSAY_TRY(run(order, buffers));
+  ASSAY_TRY(cuda_status(sum_up(order.cell, buffers, findings_, stream_), "checking"));
+  const Findings found = ASSAY_TRY(findings());
+  Answer answer;
+  answer.checksum = found.checksum;
+  if (found.canaries > 0) answer.say(Answer::Kind::kIncorrect, "wrote behind the end of an output");
+  return answer;
+}
+
+}  // namespace assay::allreduce
