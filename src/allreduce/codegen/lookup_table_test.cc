@@ -165,11 +165,10 @@ TEST(LookupTable, ReadsAFileOrSaysThatItCannot) {
 std::string compiled_and_run(const std::string& table_text) {
   const std::string folder = testing::TempDir() + "/lookup_table_test";
   std::system(("mkdir -p " + folder).c_str());
-  std::ofstream(folder + "/generated_lookup_table.cpp") << table_text;
   std::ofstream(folder + "/main.cpp") << R"(#include <cstdio>
 #include <vector>
 using AllReduceBestStrategyTableType = std::vector<std::vector<std::vector<std::vector<int>>>>;
-#include "generated_lookup_table.cpp"
+)" << table_text << R"(
 int main() {
   for (const auto& tp : AllReduceBestStrategyTableSM90)
     for (const auto& fusion : tp)
