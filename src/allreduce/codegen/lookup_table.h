@@ -70,7 +70,7 @@ std::string lookup_table_cpp(const LookupTable& table, LookupLayout layout);
 
 // Reads either layout back; `name` is for messages. Axes come from the comments; what was measured
 // is not known, so every cell counts as measured. Errors name the line: no table, several tables,
-// an axis that does not fit, a number that is no strategy's.
+// an axis that does not fit, a number that is no strategy's or AUTO's.
 core::Result<LookupTable> parse_lookup_table(std::string_view text, std::string_view name);
 core::Result<LookupTable> read_lookup_table(const std::filesystem::path& path);
 

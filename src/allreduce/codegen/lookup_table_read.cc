@@ -10,6 +10,8 @@
 namespace assay::allreduce {
 namespace {
 
+// More than any axis or SM has, and little enough that twice as much still fits.
+constexpr std::int64_t kMostNumber = std::int64_t{1} << 30;
 constexpr std::string_view kTableName = "AllReduceBestStrategyTableSM";
 
 std::string_view trimmed(std::string_view text) {
@@ -22,7 +24,8 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   text = trimmed(text);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || value < 0 || value > kMostNumber) return {};
   return value;
 }
 
@@ -38,7 +41,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 std::optional<Strategy> strategy_numbered(std::int64_t number) {
   for (const StrategySpec& spec : kStrategies) {
-    if (static_cast<std::int64_t>(spec.strategy) == number) return spec.strategy;
+    const bool is_it = static_cast<std::int64_t>(spec.strategy) == number;
+    if (is_it && spec.strategy != Strategy::kAuto) return spec.strategy;
   }
   return {};
 }
@@ -72,7 +76,19 @@ class Reader {
       return status;
     }
     if (const auto status = read_numbers(line, "Tokens:[", tokens_); !status.ok()) return status;
+    read_hidden_size(line);
     return read_fusions(line);
+  }
+
+  // Behind each row of the README's form, the same sizes again and again.
+  void read_hidden_size(std::string_view line) {
+    constexpr std::string_view kKey = "hidden_size=";
+    const std::size_t at = line.find(kKey);
+    if (at == std::string_view::npos) return;
+    line.remove_prefix(at + kKey.size());
+    const auto size = whole_number(line.substr(0, line.find_first_not_of("0123456789")));
+    if (!size || *size <= (hidden_sizes_.empty() ? 0 : hidden_sizes_.back())) return;
+    hidden_sizes_.push_back(*size);
   }
 
   // What stands in "<key>1, 2]"; nothing when the key is not there.
@@ -148,7 +164,7 @@ class Reader {
 
   // The README's form names no token counts.
   void use_powers_of_two(std::size_t count) {
-    for (std::size_t i = 0; i < std::min<std::size_t>(count, 62); ++i)
+    for (std::size_t i = 0; i < std::min<std::size_t>(count, 31); ++i)
       tokens_.push_back(std::int64_t{1} << i);
   }
 

@@ -128,6 +128,15 @@ TEST(LookupTable, BothFormsAreReadBack) {
   }
 }
 
+TEST(LookupTable, ReadmesFormNamesItsHiddenSizes) {
+  const auto read = parse_lookup_table(kReadmeText, "t.cpp");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read.value().sm_version, 89);
+  EXPECT_EQ(read.value().hidden_sizes, (std::vector<std::int64_t>{128, 256}));
+  EXPECT_EQ(read.value().num_tokens, (std::vector<std::int64_t>{1, 2, 4}));
+  EXPECT_EQ(read.value().at(0, 0, 1, 0).strategy, Strategy::kNcclSymmetric);
+}
+
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   return text.replace(text.find(from), from.size(), to);
 }
@@ -141,6 +150,10 @@ TEST(LookupTable, ErrorsNameTheLine) {
   EXPECT_THAT(error_of(""), HasSubstr("t.cpp: no table"));
   EXPECT_THAT(error_of(replaced(kUpstreamText, "{4,5,0}", "{4,7,0}")),
               HasSubstr("t.cpp:10: no strategy has the number '7'"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "{4,5,0}", "{4,3,0}")),
+              HasSubstr("no strategy has the number '3'"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "SM89", "SM99999999999")),
+              HasSubstr("t.cpp:6: no SM version"));
   EXPECT_THAT(error_of(replaced(kUpstreamText, "{4,5,0}", "{4,5}")),
               HasSubstr("t.cpp:10: 2 numbers, where 3 token counts are"));
   EXPECT_THAT(error_of(replaced(kUpstreamText, "{4,5,0},", "{4,5,0")),
