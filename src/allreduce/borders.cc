@@ -1,0 +1,80 @@
+#include "allreduce/borders.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace assay::allreduce {
+namespace {
+
+// ln(time of one / time of the other) in this cell; NaN when one was not timed.
+double lead(const Choice& cell, Strategy one, Strategy other) {
+  const Timing* first = find_timing(cell.timings, one);
+  const Timing* second = find_timing(cell.timings, other);
+  return first && second ? std::log(first->time_us / second->time_us) : kUnknown;
+}
+
+// How far from the smaller cell (0) to the larger (1) the times cross.
+double crossing(const Choice& smaller, const Choice& larger) {
+  const double before = lead(smaller, smaller.strategy, larger.strategy);
+  const double after = lead(larger, smaller.strategy, larger.strategy);
+  if (std::isnan(before) || std::isnan(after)) return 0.5;
+  if (before >= 0) return 0;
+  if (after <= 0) return 1;
+  return before / (before - after);
+}
+
+// Measured ones and those between them, ascending.
+std::vector<const Choice*> cells_with_times(const DecidedRow& row) {
+  std::vector<const Choice*> cells;
+  for (const Choice& choice : row.choices) {
+    if (choice.why != Why::kNoData) cells.push_back(&choice);
+  }
+  for (const Choice& choice : row.between)
+    cells.push_back(&choice);
+  std::sort(cells.begin(), cells.end(),
+            [](const Choice* a, const Choice* b) { return a->cell < b->cell; });
+  return cells;
+}
+
+TableRow table_row(const DecidedRow& row) {
+  TableRow result{.hidden_size = row.hidden_size, .segments = {}};
+  const Choice* last = nullptr;
+  for (const Choice* choice : cells_with_times(row)) {
+    if (!last) {
+      result.segments.push_back({.from_bytes = 0, .strategy = choice->strategy});
+    } else if (last->strategy != choice->strategy) {
+      result.segments.push_back(
+          {.from_bytes = border_bytes(*last, *choice), .strategy = choice->strategy});
+    }
+    last = choice;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::int64_t border_bytes(const Choice& smaller, const Choice& larger) {
+  const std::int64_t from = smaller.cell.size_bytes();
+  const std::int64_t to = larger.cell.size_bytes();
+  const double ratio = static_cast<double>(to) / static_cast<double>(from);
+  const double bytes = static_cast<double>(from) * std::pow(ratio, crossing(smaller, larger));
+  return std::clamp<std::int64_t>(std::llround(bytes), from + 1, to);
+}
+
+std::vector<TableSlice> table_slices(const std::vector<DecidedSlice>& slices) {
+  std::vector<TableSlice> result;
+  for (const DecidedSlice& slice : slices) {
+    TableSlice table{.world_size = slice.world_size,
+                     .fusion = slice.fusion,
+                     .data_type = slice.data_type,
+                     .rows = {}};
+    for (const DecidedRow& row : slice.rows) {
+      if (row.has_data()) table.rows.push_back(table_row(row));
+    }
+    if (!table.rows.empty()) result.push_back(std::move(table));
+  }
+  return result;
+}
+
+}  // namespace assay::allreduce

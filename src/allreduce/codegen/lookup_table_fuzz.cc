@@ -1,0 +1,33 @@
+// libFuzzer target: any bytes are a generated lookup table. None may crash, hang or leak; a table
+// that is read survives being written, and its lookup is total.
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "allreduce/codegen/lookup_table.h"
+#include "core/check.h"
+
+namespace {
+
+using namespace assay::allreduce;  // NOLINT(google-build-using-namespace)
+
+void examine(const LookupTable& table) {
+  const auto again = parse_lookup_table(lookup_table_cpp(table, LookupLayout::kUpstream), "fuzz");
+  ASSAY_CHECK(again.ok(), "what was written can be read");
+  ASSAY_CHECK(again.value().cells == table.cells, "a table means the same when read again");
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t size : {std::int64_t{-1}, std::int64_t{1}, std::int64_t{7168}, kMost}) {
+    for (const int world_size : {0, 3, 8})
+      ASSAY_CHECK(table.lookup(world_size, Fusion::kNone, size, size) != Strategy::kAuto,
+                  "a table never sends back to itself");
+  }
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer gives the name.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto table = parse_lookup_table({reinterpret_cast<const char*>(data), size}, "fuzz");
+  if (table.ok()) examine(table.value());
+  return 0;
+}

@@ -1,0 +1,227 @@
+#include "allreduce/codegen/lookup_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "allreduce/shipped_tables.h"
+#include "allreduce/synthetic_test_util.h"
+#include "allreduce/tuning.h"
+
+namespace assay::allreduce {
+namespace {
+
+using testing::HasSubstr;
+
+LookupTable small_table() {
+  const auto cell = [](Strategy strategy) { return LookupCell{strategy, true}; };
+  LookupTable table{.sm_version = 89,
+                    .world_sizes = {2, 4},
+                    .fusions = {Fusion::kNone, Fusion::kResidualRmsNorm},
+                    .hidden_sizes = {128, 256},
+                    .num_tokens = {1, 2, 4}};
+  table.cells = std::vector<LookupCell>(24, {Strategy::kNccl, false});
+  table.cells[0] = cell(Strategy::kOneshot);
+  table.cells[1] = cell(Strategy::kTwoshot);
+  table.cells[2] = cell(Strategy::kNccl);
+  table.cells[3] = cell(Strategy::kNcclSymmetric);
+  return table;
+}
+
+constexpr const char* kReadmeText =
+    R"(// AllReduce lookup: [tp][fusion][hidden][tokens] = strategy
+// TP:[2, 4] Fusion:['NONE', 'RESIDUAL_RMS_NORM']
+inline AllReduceBestStrategyTableType AllReduceBestStrategyTableSM89 = {
+    {
+        // TP=2
+        { // Fusion=NONE
+            {4,5,0}, // hidden_size=128
+            {8,0,0} // hidden_size=256 (not measured: 2, 4 tokens)
+        },
+        { // Fusion=RESIDUAL_RMS_NORM
+            // not measured: filled with NCCL (0)
+            {0,0,0}, // hidden_size=128
+            {0,0,0} // hidden_size=256
+        }
+    },
+    {
+        // TP=4
+        // not measured: filled with NCCL (0)
+        { // Fusion=NONE
+            {0,0,0}, // hidden_size=128
+            {0,0,0} // hidden_size=256
+        },
+        { // Fusion=RESIDUAL_RMS_NORM
+            {0,0,0}, // hidden_size=128
+            {0,0,0} // hidden_size=256
+        }
+    }
+};
+)";
+
+constexpr const char* kUpstreamText =
+    R"(// AllReduce lookup: [tp][fusion][hidden][tokens] = strategy
+// TP:[2, 4]
+// Fusion:['NONE', 'RESIDUAL_RMS_NORM']
+// Hidden:[128, 256]
+// Tokens:[1, 2, 4]
+inline AllReduceBestStrategyTableType AllReduceBestStrategyTableSM89 = {
+    {
+        // TP=2
+        { // Fusion=NONE
+            {4,5,0},
+            {8,0,0}
+        },
+        { // Fusion=RESIDUAL_RMS_NORM
+            {4,4,4},
+            {4,4,4}
+        }
+    },
+    {
+        // TP=4
+        { // Fusion=NONE
+            {4,4,4},
+            {4,4,4}
+        },
+        { // Fusion=RESIDUAL_RMS_NORM
+            {4,4,4},
+            {4,4,4}
+        }
+    }
+};
+)";
+
+TEST(LookupTable, ReadmesForm) {
+  EXPECT_EQ(lookup_table_cpp(small_table(), LookupLayout::kReadme), kReadmeText);
+}
+
+TEST(LookupTable, UpstreamsFormHasNothingElseWhereNothingIsMissing) {
+  LookupTable table = small_table();
+  for (std::size_t i = 4; i < table.cells.size(); ++i)
+    table.cells[i] = {i < 6 ? Strategy::kNccl : Strategy::kOneshot, true};
+  EXPECT_EQ(lookup_table_cpp(table, LookupLayout::kUpstream), kUpstreamText);
+}
+
+std::vector<Strategy> strategies_of(const LookupTable& table) {
+  std::vector<Strategy> strategies;
+  for (const LookupCell& cell : table.cells)
+    strategies.push_back(cell.strategy);
+  return strategies;
+}
+
+TEST(LookupTable, BothFormsAreReadBack) {
+  for (const LookupLayout layout : {LookupLayout::kReadme, LookupLayout::kUpstream}) {
+    for (const ShippedTable& shipped : shipped_tables()) {
+      const auto read = parse_lookup_table(lookup_table_cpp(shipped.table, layout), "t.cpp");
+      ASSERT_TRUE(read.ok()) << read.error().message;
+      EXPECT_EQ(read.value().sm_version, 90);
+      EXPECT_EQ(read.value().world_sizes, shipped.table.world_sizes);
+      EXPECT_EQ(read.value().fusions, shipped.table.fusions);
+      EXPECT_EQ(read.value().hidden_sizes, shipped.table.hidden_sizes);
+      EXPECT_EQ(read.value().num_tokens, shipped.table.num_tokens);
+      EXPECT_EQ(strategies_of(read.value()), strategies_of(shipped.table));
+    }
+  }
+}
+
+TEST(LookupTable, ReadmesFormNamesItsHiddenSizes) {
+  const auto read = parse_lookup_table(kReadmeText, "t.cpp");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read.value().sm_version, 89);
+  EXPECT_EQ(read.value().hidden_sizes, (std::vector<std::int64_t>{128, 256}));
+  EXPECT_EQ(read.value().num_tokens, (std::vector<std::int64_t>{1, 2, 4}));
+  EXPECT_EQ(read.value().at(0, 0, 1, 0).strategy, Strategy::kNcclSymmetric);
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+std::string error_of(const std::string& text) {
+  const auto read = parse_lookup_table(text, "t.cpp");
+  return read.ok() ? "" : read.error().message;
+}
+
+TEST(LookupTable, ErrorsNameTheLine) {
+  EXPECT_THAT(error_of(""), HasSubstr("t.cpp: no table"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "{4,5,0}", "{4,7,0}")),
+              HasSubstr("t.cpp:10: no strategy has the number '7'"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "{4,5,0}", "{4,3,0}")),
+              HasSubstr("no strategy has the number '3'"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "SM89", "SM99999999999")),
+              HasSubstr("t.cpp:6: no SM version"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "{4,5,0}", "{4,5}")),
+              HasSubstr("t.cpp:10: 2 numbers, where 3 token counts are"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "{4,5,0},", "{4,5,0")),
+              HasSubstr("t.cpp:10: a row of numbers without its '}'"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "{4,5,0},\n", "\n")),
+              HasSubstr("7 rows, where 2 TP sizes, 2 fusions and 2 hidden sizes make 8"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "'NONE'", "'NUN'")),
+              HasSubstr("t.cpp:3: no fusion is called 'NUN'"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "[2, 4]", "[2, 2]")), HasSubstr("t.cpp:2: '2'"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "// TP:[2, 4]\n", "")),
+              HasSubstr("t.cpp: no comment"));
+  EXPECT_THAT(error_of(std::string(kUpstreamText) + kUpstreamText), HasSubstr("a second table"));
+}
+
+TEST(LookupTable, ReadsAFileOrSaysThatItCannot) {
+  const auto missing = read_lookup_table("/nowhere/table.cpp");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_THAT(missing.error().message, HasSubstr("/nowhere/table.cpp"));
+}
+
+// Compiles the text with the including project's part and runs it: prints every cell.
+std::string compiled_and_run(const std::string& table_text) {
+  const std::string folder = testing::TempDir() + "/lookup_table_test";
+  std::system(("mkdir -p " + folder).c_str());
+  std::ofstream(folder + "/main.cpp") << R"(#include <cstdio>
+#include <vector>
+using AllReduceBestStrategyTableType = std::vector<std::vector<std::vector<std::vector<int>>>>;
+)" << table_text << R"(
+int main() {
+  for (const auto& tp : AllReduceBestStrategyTableSM90)
+    for (const auto& fusion : tp)
+      for (const auto& hidden : fusion)
+        for (int strategy : hidden) std::printf("%d ", strategy);
+}
+)";
+  const std::string build =
+      "c++ -std=c++17 -Wall -Wextra -Werror -o " + folder + "/table " + folder + "/main.cpp";
+  if (std::system(build.c_str()) != 0) return "did not compile";
+  if (std::system((folder + "/table > " + folder + "/out").c_str()) != 0) return "did not run";
+  std::stringstream out;
+  out << std::ifstream(folder + "/out").rdbuf();
+  return out.str();
+}
+
+TEST(LookupTable, CompiledTextHoldsTheChoices) {
+  const auto tables = tune(synthetic({.world_sizes = {2, 8}, .noise = 0.02}), {}, "synthetic");
+  ASSERT_TRUE(tables.ok());
+  EXPECT_EQ(missing_world_sizes(tables.value().lookup), std::vector<int>{4});
+  std::string expected;
+  std::size_t oneshot = 0;
+  for (const int world_size : kPublicWorldSizes) {
+    for (int fusion = 0; fusion < 4; ++fusion) {
+      for (const std::int64_t hidden_size : kPublicHiddenSizes) {
+        for (const std::int64_t tokens : kPublicTokens) {
+          const Choice* choice = find_choice(
+              tables.value().public_choices,
+              {world_size, DataType::kBfloat16, static_cast<Fusion>(fusion), hidden_size, tokens});
+          const Strategy strategy = choice ? choice->strategy : Strategy::kNccl;
+          expected += std::to_string(static_cast<int>(strategy)) + " ";
+          if (strategy == Strategy::kOneshot) ++oneshot;
+        }
+      }
+    }
+  }
+  EXPECT_GT(oneshot, 100U);
+  for (const LookupLayout layout : {LookupLayout::kReadme, LookupLayout::kUpstream})
+    EXPECT_EQ(compiled_and_run(lookup_table_cpp(tables.value().lookup, layout)), expected);
+}
+
+}  // namespace
+}  // namespace assay::allreduce

@@ -1,0 +1,201 @@
+#include "allreduce/decision.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "allreduce/synthetic_test_util.h"
+
+namespace assay::allreduce {
+namespace {
+
+DecisionOptions all_allowed() {
+  return {.strategies = all_strategies()};
+}
+
+std::vector<DecidedSlice> decided(const Sweep& sweep) {
+  return decide(timings_of(synthetic(sweep), Launch::kGraph), all_allowed());
+}
+
+bool in_order(const DecidedRow& row) {
+  return std::is_sorted(row.choices.begin(), row.choices.end(),
+                        [](const Choice& a, const Choice& b) {
+                          return spec_of(a.strategy).rank < spec_of(b.strategy).rank;
+                        });
+}
+
+Cell cell_of(std::int64_t tokens) {
+  return {.world_size = 8, .hidden_size = 4096, .num_tokens = tokens};
+}
+
+// One row of tokens 1, 2, 4, … with the given times of two strategies and intervals of ±half.
+std::vector<Choice> decided_row(const std::vector<double>& oneshot,
+                                const std::vector<double>& twoshot,
+                                double half) {
+  Benchmark benchmark{.sm_version = 90, .measurements = {}};
+  for (std::size_t i = 0; i < oneshot.size(); ++i) {
+    const Cell cell = cell_of(std::int64_t{1} << i);
+    benchmark.measurements.push_back(measured(cell, Strategy::kOneshot, oneshot[i], half));
+    benchmark.measurements.push_back(measured(cell, Strategy::kTwoshot, twoshot[i], half));
+  }
+  return decide(timings_of(benchmark, Launch::kGraph), all_allowed())[0].rows[0].choices;
+}
+
+std::string digits(const std::vector<Choice>& row) {
+  std::string text;
+  for (const Choice& choice : row)
+    text += std::to_string(static_cast<int>(choice.strategy));
+  return text;
+}
+
+TEST(Decision, RowsOfAModelAreInOrderAndEveryChoiceIsTheFastestOrATie) {
+  for (const DecidedSlice& slice : decided({.world_sizes = {2, 8}})) {
+    for (const DecidedRow& row : slice.rows) {
+      EXPECT_TRUE(in_order(row)) << row.hidden_size;
+      for (const Choice& choice : row.choices)
+        EXPECT_LE(choice.chosen()->time_us, choice.timings.front().time_us * 1.021);
+    }
+  }
+}
+
+TEST(Decision, NoiseDoesNotBreakTheOrder) {
+  std::size_t rows = 0;
+  std::size_t broken_by_argmin = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Benchmark benchmark = synthetic({.noise = 0.03, .seed = seed});
+    const Timings timings = timings_of(benchmark, Launch::kGraph);
+    const auto ours = decide(timings, all_allowed());
+    const auto argmin = decide_by_smallest_time(timings, all_strategies());
+    for (const DecidedRow& row : ours[0].rows)
+      EXPECT_TRUE(in_order(row)) << "seed " << seed << ", hidden size " << row.hidden_size;
+    for (const DecidedRow& row : argmin[0].rows) {
+      ++rows;
+      if (!in_order(row)) ++broken_by_argmin;
+    }
+  }
+  EXPECT_EQ(rows, 140U);
+  EXPECT_GT(broken_by_argmin, 3U);  // the noise is enough to break what is not held together
+}
+
+TEST(Decision, AGainBelowTheTieIsNone) {
+  EXPECT_EQ(digits(decided_row({10, 10, 10}, {20, 9.81, 9.81}, 0.001)), "444");
+  EXPECT_EQ(digits(decided_row({10, 10, 10}, {20, 9.81, 9}, 0.001)), "445");
+}
+
+TEST(Decision, OverlappingIntervalsAreNoGain) {
+  EXPECT_EQ(digits(decided_row({10, 10}, {20, 9}, 0.06)), "44");
+  EXPECT_EQ(digits(decided_row({10, 10}, {20, 9}, 0.02)), "45");
+}
+
+TEST(Decision, ATieTakesTheNeighboursStrategyAndSaysSo) {
+  const auto row = decided_row({10, 10, 20}, {20, 9.9, 10}, 0.001);
+  EXPECT_EQ(digits(row), "445");
+  EXPECT_EQ(row[0].why, Why::kFaster);
+  EXPECT_EQ(row[1].why, Why::kTie);
+  EXPECT_EQ(row[1].runner_up()->strategy, Strategy::kTwoshot);
+  EXPECT_EQ(row[2].why, Why::kFaster);
+}
+
+TEST(Decision, AClearContradictionOfTheOrderIsKeptAndNamed) {
+  const auto row = decided_row({10, 15, 10, 30}, {20, 10, 15, 20}, 0.005);
+  EXPECT_EQ(digits(row), "4545");
+  EXPECT_EQ(row[2].why, Why::kAgainstOrder);
+}
+
+TEST(Decision, AContradictionWithinTheNoiseIsNotKept) {
+  EXPECT_EQ(digits(decided_row({10, 15, 10, 30}, {20, 10, 10.5, 20}, 0.04)), "4555");
+}
+
+TEST(Decision, ASmallLossKeepsTheOrder) {
+  const auto row = decided_row({10, 15, 10, 30}, {20, 10, 10.4, 20}, 0.001);
+  EXPECT_EQ(digits(row), "4555");
+  EXPECT_EQ(row[2].why, Why::kKeepsOrder);
+  EXPECT_EQ(row[2].runner_up()->strategy, Strategy::kOneshot);
+}
+
+TEST(Decision, WhatFailedOrIsAutoIsNeverChosen) {
+  Benchmark benchmark{.sm_version = 90, .measurements = {}};
+  benchmark.measurements = {measured(cell_of(1), Strategy::kNccl, 30),
+                            measured(cell_of(1), Strategy::kAuto, 1),
+                            measured(cell_of(1), Strategy::kOneshot, 2)};
+  benchmark.measurements[2].outcome = Outcome::kIncorrect;
+  const auto slices = decide(timings_of(benchmark, Launch::kGraph), all_allowed());
+  const Choice& choice = slices[0].rows[0].choices[0];
+  EXPECT_EQ(choice.strategy, Strategy::kNccl);
+  EXPECT_EQ(choice.why, Why::kOnly);
+  EXPECT_EQ(choice.runner_up(), nullptr);
+}
+
+TEST(Decision, OnlyAllowedStrategiesAreChosen) {
+  const Timings timings = timings_of(synthetic({}), Launch::kGraph);
+  const auto slices = decide(timings, {.strategies = public_strategies()});
+  for (const DecidedRow& row : slices[0].rows) {
+    for (const Choice& choice : row.choices)
+      EXPECT_NE(choice.strategy, Strategy::kTwoshotPush);
+  }
+}
+
+TEST(Decision, OfOneLaunchOnly) {
+  Benchmark benchmark = synthetic({});
+  benchmark.measurements.front().launch = Launch::kEager;
+  EXPECT_EQ(timings_of(benchmark, Launch::kEager).size(), 1U);
+  EXPECT_EQ(timings_of(benchmark, Launch::kGraph).size(), 105U);
+}
+
+TEST(Decision, CellsWithoutDataTakeTheNearestOfTheirRowAndSaySo) {
+  Benchmark benchmark{.sm_version = 90, .measurements = {}};
+  benchmark.measurements = {measured(cell_of(8), Strategy::kOneshot, 3),
+                            measured(cell_of(64), Strategy::kTwoshot, 9)};
+  DecisionOptions options = all_allowed();
+  options.hidden_sizes = {4096, 8192};
+  options.num_tokens = {1, 8, 16, 32, 64, 128};
+  options.fallback = Strategy::kNcclSymmetric;
+  const auto slices = decide(timings_of(benchmark, Launch::kGraph), options);
+  const auto& rows = slices[0].rows;
+  EXPECT_EQ(digits(rows[0].choices), "444555");
+  EXPECT_EQ(rows[0].choices[0].why, Why::kNoData);
+  EXPECT_EQ(rows[0].choices[1].why, Why::kOnly);
+  EXPECT_EQ(rows[0].choices[2].why, Why::kNoData);
+  EXPECT_EQ(rows[0].choices[5].chosen(), nullptr);
+  EXPECT_EQ(digits(rows[1].choices), "888888");
+  EXPECT_FALSE(rows[1].has_data());
+}
+
+TEST(Decision, AStrategyMissingInOneCellIsNoContradiction) {
+  Benchmark benchmark{.sm_version = 90, .measurements = {}};
+  for (const std::int64_t tokens : {1, 2, 4}) {
+    benchmark.measurements.push_back(measured(cell_of(tokens), Strategy::kOneshot, 10));
+    if (tokens != 2) {
+      benchmark.measurements.push_back(measured(cell_of(tokens), Strategy::kTwoshot, 5));
+    }
+  }
+  const auto slices = decide(timings_of(benchmark, Launch::kGraph), all_allowed());
+  const auto& row = slices[0].rows[0].choices;
+  EXPECT_EQ(digits(row), "545");
+  EXPECT_EQ(row[1].why, Why::kOnly);
+}
+
+TEST(Timings, RepeatedRunsAreJoinedAndTheirScatterIsTheInterval) {
+  Benchmark benchmark{.sm_version = 90, .measurements = {}};
+  for (const double time : {8.0, 10.0, 12.5})
+    benchmark.measurements.push_back(measured(cell_of(1), Strategy::kNccl, time, 0.001));
+  const Timings timings = timings_of(benchmark, Launch::kGraph);
+  const Timing timing = timings.begin()->second.at(0);
+  EXPECT_EQ(timing.runs, 3);
+  EXPECT_NEAR(timing.time_us, 10, 1e-9);
+  const double deviation = std::log(1.25);  // of the logarithms -d, 0, d
+  EXPECT_NEAR(timing.high_us, 10 * std::exp(1.96 * deviation / std::sqrt(3)), 1e-9);
+}
+
+TEST(Timings, ATimeWithoutAnIntervalGetsTheStatedNoise) {
+  Benchmark benchmark{.sm_version = 90, .measurements = {}};
+  benchmark.measurements = {measured(cell_of(1), Strategy::kNccl, 10)};
+  const Timings timings = timings_of(benchmark, Launch::kGraph, 0.05);
+  EXPECT_NEAR(timings.begin()->second.at(0).low_us, 10 / 1.05, 1e-9);
+  EXPECT_NEAR(timings.begin()->second.at(0).high_us, 10.5, 1e-9);
+}
+
+}  // namespace
+}  // namespace assay::allreduce

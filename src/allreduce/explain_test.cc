@@ -1,0 +1,67 @@
+#include "allreduce/explain.h"
+
+#include <gtest/gtest.h>
+
+#include "allreduce/synthetic_test_util.h"
+
+namespace assay::allreduce {
+namespace {
+
+TunedTables tuned() {
+  const auto tables = tune(synthetic({.world_sizes = {4, 8}}), {}, "synthetic");
+  EXPECT_TRUE(tables.ok());
+  return tables.value();
+}
+
+Cell asked(int world_size, std::int64_t hidden_size, std::int64_t tokens) {
+  return {.world_size = world_size, .hidden_size = hidden_size, .num_tokens = tokens};
+}
+
+TEST(Explain, AMeasuredCellHasItsMeasuredTimes) {
+  const Explanation found = explain(tuned(), asked(8, 4096, 8));
+  EXPECT_EQ(found.strategy, Strategy::kOneshot);
+  EXPECT_EQ(found.size_bytes, 65536);
+  ASSERT_EQ(found.times.size(), 4U);
+  EXPECT_EQ(found.times[0].timing.strategy, Strategy::kOneshot);
+  EXPECT_EQ(found.times[0].how, TimedHow::kMeasured);
+  EXPECT_DOUBLE_EQ(found.times[0].timing.time_us, hopper_models()[0].time_us(65536));
+  EXPECT_EQ(found.at->cell.num_tokens, 8);
+  EXPECT_EQ(found.from_bytes, 0);
+  ASSERT_TRUE(found.to_bytes);
+  EXPECT_GT(*found.to_bytes, 65536);
+}
+
+TEST(Explain, BetweenCellsTimesLieOnTheLineBetweenThem) {
+  const Explanation found = explain(tuned(), asked(8, 4096, 12));
+  const ExplainedTime& time = found.times[0];
+  EXPECT_EQ(time.how, TimedHow::kInterpolated);
+  EXPECT_EQ(time.smaller->num_tokens, 8);
+  EXPECT_EQ(time.larger->num_tokens, 16);
+  EXPECT_NEAR(time.timing.time_us, hopper_models()[0].time_us(98304), 0.1);
+}
+
+TEST(Explain, TakesTheNearestRowAndTpAndSaysSo) {
+  const Explanation found = explain(tuned(), asked(6, 7168, 1));
+  ASSERT_TRUE(found.slice);
+  EXPECT_EQ(found.slice->world_size, 8);
+  EXPECT_EQ(found.row_hidden_size, 8192);
+  EXPECT_EQ(found.times[0].how, TimedHow::kNearest);
+}
+
+TEST(Explain, WithoutDataOfTheFusionItIsTheFallback) {
+  Cell cell = asked(8, 4096, 8);
+  cell.fusion = Fusion::kResidualRmsNorm;
+  const Explanation found = explain(tuned(), cell);
+  EXPECT_EQ(found.strategy, Strategy::kNccl);
+  EXPECT_FALSE(found.slice);
+  EXPECT_TRUE(found.times.empty());
+  EXPECT_EQ(explanation_book(tuned(), found).tables.size(), 2U);
+}
+
+TEST(Explain, TheBoundsAreTheBytesThatLeaveAGpu) {
+  EXPECT_NEAR(oneshot_bound_us(8, 1 << 20, kLinkBytesPerUs), 16.311, 1e-3);
+  EXPECT_NEAR(twoshot_bound_us(8, 1 << 20, kUsableBytesPerUs), 4.960, 1e-3);
+}
+
+}  // namespace
+}  // namespace assay::allreduce

@@ -1,0 +1,107 @@
+#include "cli/allreduce_options.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "allreduce/benchmark_csv.h"
+#include "cli/options.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr double kPercent = 100;
+
+Choices<allreduce::Strategy> strategy_choices() {
+  Choices<allreduce::Strategy> choices;
+  for (const allreduce::Strategy strategy : allreduce::all_strategies())
+    choices.emplace_back(name_of(strategy), strategy);
+  return choices;
+}
+
+// NCCL, which can do everything, first.
+Choices<allreduce::Strategy> fallback_choices() {
+  Choices<allreduce::Strategy> choices = strategy_choices();
+  std::rotate(choices.begin(), choices.end() - 1, choices.end());
+  return choices;
+}
+
+const Choices<allreduce::DataType> kDataTypes{{"bfloat16", allreduce::DataType::kBfloat16},
+                                              {"float16", allreduce::DataType::kFloat16},
+                                              {"float32", allreduce::DataType::kFloat32}};
+const Choices<allreduce::Launch> kLaunches{{"graph", allreduce::Launch::kGraph},
+                                           {"eager", allreduce::Launch::kEager}};
+
+CLI::Option* add_percent(CLI::App& app,
+                         const std::string& name,
+                         double& part,
+                         const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          name, [&part](const std::string& text) { part = part_of_percent(text); }, help)
+      ->type_name("PERCENT")
+      ->default_str(fmt::format("{:g}", part * kPercent))
+      ->check(percent_problem);
+}
+
+std::string provenance(const allreduce::BenchmarkFolder& folder,
+                       const allreduce::Benchmark& benchmark) {
+  std::string names;
+  for (const std::filesystem::path& file : folder.files)
+    names += (names.empty() ? "" : " ") + file.filename().string();
+  return fmt::format("{} measurements of {}", benchmark.measurements.size(), names);
+}
+
+}  // namespace
+
+CLI::Option* add_tuning_options(CLI::App& app, TuningArguments& arguments) {
+  CLI::Option* folder = app.add_option("--data_dir,--data-dir", arguments.data_folder,
+                                       "the folder of the benchmark.tp{N}.sm{V}.csv files");
+  folder->type_name("DIR");
+  app.add_option("--sm_version,--sm-version", arguments.sm_version,
+                 "of the files to read: 90 for compute capability 9.0")
+      ->type_name("N")
+      ->default_str("the one that the folder has");
+  add_choice(app, "--dtype", arguments.tuning.data_type, kDataTypes, "type of the elements");
+  add_choice(app, "--launch", arguments.tuning.launch, kLaunches,
+             "how the measured calls were launched: from a CUDA graph or one by one");
+  add_choice_list(app, "--strategies", arguments.tuning.strategies, strategy_choices(),
+                  "what may be chosen; NCCL_SYMMETRIC enters the lookup table only when it is "
+                  "named here");
+  add_percent(app, "--tie", arguments.tuning.tie, "a gain below this part of the time is none");
+  add_percent(app, "--noise", arguments.tuning.noise,
+              "half of the 95 % interval of times whose file gives none");
+  add_choice(app, "--fallback", arguments.tuning.fallback, fallback_choices(),
+             "the strategy where nothing was measured");
+  return folder;
+}
+
+double part_of_percent(std::string_view text) {
+  if (!text.empty() && text.back() == '%') text.remove_suffix(1);
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value / kPercent;
+}
+
+std::string percent_problem(const std::string& text) {
+  const bool has_sign = !text.empty() && text.back() == '%';
+  const std::string number = has_sign ? text.substr(0, text.size() - 1) : text;
+  if (!not_negative_problem(number).empty() || part_of_percent(number) > 1) {
+    return fmt::format("'{}' is not a percentage from 0 to 100, such as 2%", text);
+  }
+  return "";
+}
+
+core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,
+                                        const TuningArguments& arguments) {
+  const allreduce::BenchmarkFolder files =
+      ASSAY_TRY(allreduce::find_benchmarks(folder, arguments.sm_version, arguments.tuning.launch));
+  allreduce::Benchmark benchmark = ASSAY_TRY(allreduce::read_benchmarks(files));
+  auto tables = allreduce::tune(benchmark, arguments.tuning, provenance(files, benchmark));
+  if (!tables.ok()) return tables.error().context("'" + folder.string() + "'");
+  return TunedBenchmark{std::move(benchmark), std::move(tables).value()};
+}
+
+}  // namespace assay::cli

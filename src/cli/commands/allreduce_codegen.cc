@@ -1,0 +1,154 @@
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allreduce/codegen/generated_files.h"
+#include "allreduce/tuning_summary.h"
+#include "allreduce/validate.h"
+#include "cli/allreduce_options.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/summary_output.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kAllRows = 1000;
+constexpr double kPercent = 100;
+
+const Choices<allreduce::LookupLayout> kLayouts{{"readme", allreduce::LookupLayout::kReadme},
+                                                {"upstream", allreduce::LookupLayout::kUpstream}};
+
+class AllreduceCodegen final : public Command {
+ public:
+  explicit AllreduceCodegen(CLI::App& app) {
+    add_tuning_options(app, arguments_)->default_str("measure first");
+    app.add_option("--save_csv_dir,--save-csv-dir", csv_folder_,
+                   "where the files of a measurement go; of no use with --data_dir")
+        ->type_name("DIR");
+    app.add_flag("--enable_auto,--enable-auto", measure_auto_,
+                 "measure AUTO too, to see it beside the others; it is never chosen");
+    add_choice(app, "--format", layout_, kLayouts, "layout of generated_lookup_table.cpp");
+    app.add_option("-o,--output", output_, "the folder to write to")
+        ->type_name("DIR")
+        ->default_str("gen_heuristic_code in the folder of the files");
+    app.add_option("--validate", held_out_,
+                   "compare the table with other ways to choose, on the benchmark files of this "
+                   "folder, which it was not made from")
+        ->type_name("DIR");
+    app.add_option("--stability", again_,
+                   "decide again from this folder, a second measurement of the same grid, and "
+                   "count the cells that differ")
+        ->type_name("DIR");
+    app.add_option("--max-regret", most_regret_percent_,
+                   "with --validate: fail (exit status 3) when the 95th percentile of the table's "
+                   "regret is larger than this, in percent")
+        ->type_name("PERCENT")
+        ->check(positive_number_problem);
+    add_presentation_options(app, presentation_, "--summary");
+  }
+
+  [[nodiscard]] core::Status check() const override {
+    if (most_regret_percent_ > 0 && held_out_.empty()) {
+      return core::Error{"--max-regret needs --validate DIR"};
+    }
+    return {};
+  }
+
+  core::Result<Outcome> run() override {
+    if (arguments_.data_folder.empty()) {
+      return core::Error{
+          "nothing to make a table of: name the folder of benchmark files with --data_dir"};
+    }
+    const auto [benchmark, tables] = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
+    warn_of_missing(tables.lookup);
+    model::Book book = allreduce::tuning_summary(tables);
+    const bool passed = ASSAY_TRY(add_checks(book, tables));
+    const auto files = ASSAY_TRY(allreduce::generated_files(tables, benchmark, layout_));
+    const auto paths = ASSAY_TRY(allreduce::write_generated(files, output_folder()));
+    if (!presentation_.quiet) {
+      print(summary_text(book, presentation_.summary, kAllRows));
+      for (const fs::path& path : paths)
+        print_note("wrote " + path.string());
+    }
+    return passed ? Outcome::kOk : Outcome::kRegressionFound;
+  }
+
+ private:
+  [[nodiscard]] fs::path output_folder() const {
+    return output_.empty() ? arguments_.data_folder / "gen_heuristic_code" : output_;
+  }
+
+  void warn_of_missing(const allreduce::LookupTable& table) const {
+    for (const int world_size : allreduce::missing_world_sizes(table)) {
+      print_warning(fmt::format(
+          "no {} measurement of TP {} in '{}': its part of the lookup table is filled with {}",
+          name_of(arguments_.tuning.data_type), world_size, arguments_.data_folder.string(),
+          name_of(arguments_.tuning.fallback)));
+    }
+  }
+
+  // Adds the tables of --validate and --stability; false when the regret is too large.
+  core::Result<bool> add_checks(model::Book& book, const allreduce::TunedTables& tables) const {
+    if (!again_.empty()) {
+      const auto again = ASSAY_TRY(load_tuned(again_, arguments_));
+      book.tables.push_back(allreduce::stability_table(tables, again.tables));
+    }
+    if (held_out_.empty()) return true;
+    const auto held_out = ASSAY_TRY(load_tuned(held_out_, arguments_));
+    auto validation = allreduce::validate(tables, held_out.tables.timings);
+    for (model::Table& table : validation.book.tables)
+      book.tables.push_back(std::move(table));
+    const double regret_percent = validation.table_p95 * kPercent;
+    if (most_regret_percent_ <= 0 || regret_percent <= most_regret_percent_) return true;
+    print_warning(
+        fmt::format("the 95th percentile of the table's regret is {:.3g} %, more than {:g} %",
+                    regret_percent, most_regret_percent_));
+    return false;
+  }
+
+  TuningArguments arguments_;
+  fs::path csv_folder_;
+  fs::path output_;
+  fs::path held_out_;
+  fs::path again_;
+  double most_regret_percent_ = 0;
+  bool measure_auto_ = false;
+  allreduce::LookupLayout layout_ = allreduce::LookupLayout::kReadme;
+  Presentation presentation_;
+};
+
+const CommandSpec kAllreduceCodegen{
+    .name = "allreduce codegen",
+    .summary = "make strategy tables of measurements, as C++, JSON and for NCCL",
+    .description =
+        "Decides for every TP size, fusion, hidden size and message which strategy to use, and "
+        "writes generated_lookup_table.cpp (TensorRT-LLM's table: NCCL, ONESHOT and TWOSHOT), "
+        "allreduce_table.h (constexpr, stands alone, all strategies, looked up by bytes), "
+        "allreduce_table.json (the same for 'assay allreduce lookup' and the C library) and "
+        "nccl_tuner.conf (for NCCL's example tuner plugin).\n\n"
+        "A row of cells is decided as a whole. A gain below the tie, or one whose 95 % intervals "
+        "overlap, is none: such a cell takes the strategy of the next smaller message. So a row "
+        "reads ONESHOT, then TWOSHOT, then NCCL, unless the data contradict that by more than "
+        "their noise; where they do, the summary says so. A cell without data takes the choice of "
+        "the nearest message of its row, a row without any the fallback, and both say so. A TP "
+        "size without a file leaves the others usable.\n\n"
+        "The regret of --validate is the time of the choice over the least time measured for the "
+        "same shape, less 1. A table is compared only with the strategies that it knows.",
+    .regression_means = "the regret is larger than --max-regret",
+    .examples =
+        "assay allreduce codegen --data_dir data\n"
+        "assay allreduce codegen --data_dir data --sm_version 90 --format upstream -o generated\n"
+        "assay allreduce codegen --data_dir data --validate held_out --max-regret 3\n",
+    .make = make_command<AllreduceCodegen>,
+};
+ASSAY_REGISTER(CommandSpec, kAllreduceCodegen);
+
+}  // namespace
+}  // namespace assay::cli

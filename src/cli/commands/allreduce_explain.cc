@@ -1,0 +1,76 @@
+#include "allreduce/explain.h"
+#include "cli/allreduce_options.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/summary_output.h"
+
+namespace assay::cli {
+namespace {
+
+const Choices<allreduce::Fusion> kFusions{
+    {"NONE", allreduce::Fusion::kNone},
+    {"RESIDUAL_RMS_NORM", allreduce::Fusion::kResidualRmsNorm},
+    {"RESIDUAL_RMS_NORM_QUANT_FP8", allreduce::Fusion::kResidualRmsNormQuantFp8},
+    {"RESIDUAL_RMS_NORM_QUANT_NVFP4", allreduce::Fusion::kResidualRmsNormQuantNvfp4}};
+
+// Sizes as large as a table's; their product then fits into 64 bits.
+std::string size_problem(const std::string& text) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 28;
+  std::string problem = count_problem(text);
+  if (!problem.empty()) return problem;
+  const bool fits = text.size() <= 9 && std::stoll(text) >= 1 && std::stoll(text) <= kMost;
+  return fits ? "" : "'" + text + "' is not a whole number from 1 to 268435456";
+}
+
+class AllreduceExplain final : public Command {
+ public:
+  explicit AllreduceExplain(CLI::App& app) {
+    app.add_option("TP", cell_.world_size, "GPUs that reduce together: the tensor-parallel size")
+        ->required()
+        ->check(size_problem);
+    app.add_option("HIDDEN", cell_.hidden_size, "elements of a token")
+        ->required()
+        ->check(size_problem);
+    app.add_option("TOKENS", cell_.num_tokens, "tokens of the message")
+        ->required()
+        ->check(size_problem);
+    add_choice(app, "FUSION", cell_.fusion, kFusions, "what is fused behind the sum");
+    add_tuning_options(app, arguments_)->required();
+    add_presentation_options(app, presentation_);
+  }
+
+  core::Result<Outcome> run() override {
+    const auto [benchmark, tables] = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
+    cell_.data_type = arguments_.tuning.data_type;
+    const allreduce::Explanation explanation = allreduce::explain(tables, cell_);
+    if (!presentation_.quiet) {
+      print(summary_text(allreduce::explanation_book(tables, explanation), presentation_.summary));
+    }
+    return Outcome::kOk;
+  }
+
+ private:
+  allreduce::Cell cell_;
+  TuningArguments arguments_;
+  Presentation presentation_;
+};
+
+const CommandSpec kAllreduceExplain{
+    .name = "allreduce explain",
+    .summary = "tell which strategy a message gets, and why",
+    .description =
+        "Makes the table of 'assay allreduce codegen' from a folder of benchmark files, looks one "
+        "message up in it, and shows what stands behind the choice: every strategy's time at this "
+        "size with its 95 % interval, measured there or read off the line between the next "
+        "measured sizes, where the choice begins and ends in bytes, whether a tie decided, and "
+        "the least that the links need.",
+    .examples =
+        "assay allreduce explain 8 7168 64 NONE --data_dir data\n"
+        "assay allreduce explain 4 4096 200 RESIDUAL_RMS_NORM --data_dir data --format json\n",
+    .make = make_command<AllreduceExplain>,
+};
+ASSAY_REGISTER(CommandSpec, kAllreduceExplain);
+
+}  // namespace
+}  // namespace assay::cli
