@@ -69,6 +69,14 @@ class Run {
     return {};
   }
 
+  // A refusal to begin has measured nothing.
+  [[nodiscard]] core::Error with_hint(const core::Error& error) const {
+    if (measured_ == 0) return error;
+    return core::Error{fmt::format(
+        "{}; {} cells are measured and kept: go on by the same command with --resume",
+        error.message, measured_)};
+  }
+
   [[nodiscard]] BenchmarkResult take() && {
     result_.wall_seconds = elapsed_seconds();
     result_.without_time = without_time();
@@ -277,7 +285,7 @@ core::Result<BenchmarkResult> run_benchmark(const BenchmarkOptions& options,
   Run run(options, hooks, ranks);
   for (const int world_size : options.world_sizes) {
     const auto measured = run.measure(world_size);
-    if (!measured.ok()) return measured.error();
+    if (!measured.ok()) return run.with_hint(measured.error());
   }
   return std::move(run).take();
 }

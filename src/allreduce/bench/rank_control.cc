@@ -37,7 +37,7 @@ constexpr std::uint64_t kMostRanks = 1024;
 constexpr std::uint64_t kDone = ~std::uint64_t{0};
 
 constexpr milliseconds kTick{20};
-constexpr milliseconds kTimeForLeader{60'000};
+constexpr milliseconds kTimeForLeader{30'000};
 
 std::uint64_t packed(std::uint64_t generation, int rank_or_size) {
   return generation * kMostRanks + static_cast<std::uint64_t>(rank_or_size);

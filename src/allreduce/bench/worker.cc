@@ -172,8 +172,8 @@ core::Result<fs::path> find_worker() {
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   if (core::is_regular_file(folder / kWorkerName)) return folder / kWorkerName;
   return core::Error{fmt::format(
-      "no {} beside {}: this build of assay has no CUDA part; build it where CUDA is, or name the "
-      "program with --worker",
+      "no {} beside {}; this build has no CUDA part: build it where CUDA is, or name the program "
+      "with --worker",
       kWorkerName, (folder / "assay").string())};
 }
 
