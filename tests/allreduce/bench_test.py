@@ -162,7 +162,7 @@ class Normal(BenchTest):
         except OSError:
             pass
         os.close(ours)
-        self.assertRegex(seen.decode(), r'3 of 6 cells, [\d.]+ cells/s, 1 s left')
+        self.assertRegex(seen.decode(), r'TP 2: 3 of 6 cells, [\d.]+ cells/s, 1 s left')
 
 
 class Failures(BenchTest):
@@ -333,6 +333,7 @@ class Mixing(BenchTest):
         self.assert_failed(self.bench('--resume', '--tie', '5'), "with --tie '0.02'")
         self.assert_failed(self.bench('--resume', NCCL_PROTO='LL'), 'with variable NCCL_PROTO')
         self.assert_failed(self.bench('--resume', '--held-out'), "with shapes 'grid'")
+        self.assertEqual(self.bench('--resume', NCCL_DEBUG='INFO').returncode, 0)
         (self.data / 'benchmark.tp2.sm90.json').unlink()
         self.assert_failed(self.bench('--resume'), 'benchmark.tp2.sm90.json')
         self.assertEqual(self.csv.read_bytes(), before)

@@ -53,7 +53,9 @@ class Run {
 
   core::Status measure(int world_size) {
     CellRunner runner(runner_hooks(world_size), options_.deadline);
+    tell_doing(fmt::format("TP {}, starting its worker", world_size));
     const WorkerHello hello = ASSAY_TRY(runner.hello());
+    tell_doing(fmt::format("TP {}", world_size));
     if (result_.files.empty()) ASSAY_TRY(check_files(hello.sm_version));
     std::map<FileKey, BenchmarkFile> files = ASSAY_TRY(open_files(world_size, hello));
     const std::vector<Cell> cells = cells_of(world_size);
@@ -72,9 +74,9 @@ class Run {
   // A refusal to begin has measured nothing.
   [[nodiscard]] core::Error with_hint(const core::Error& error) const {
     if (measured_ == 0) return error;
-    return core::Error{fmt::format(
-        "{}; {} cells are measured and kept: go on by the same command with --resume",
-        error.message, measured_)};
+    return core::Error{
+        fmt::format("{}; {} cells are measured and kept: go on by the same command with --resume",
+                    error.message, measured_)};
   }
 
   [[nodiscard]] BenchmarkResult take() && {
@@ -175,6 +177,11 @@ class Run {
             .max_samples = options_.max_samples,
             .memory_limit_bytes = options_.memory_limit_bytes,
             .seed = options_.seed + static_cast<std::uint64_t>(id)};
+  }
+
+  void tell_doing(std::string doing) {
+    standing_.doing = std::move(doing);
+    tell_progress();
   }
 
   void tell_progress() {

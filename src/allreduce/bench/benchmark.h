@@ -46,6 +46,7 @@ struct BenchmarkOptions {
 };
 
 struct BenchmarkStanding {
+  std::string doing;      // "TP 8" or "TP 8, starting its worker"
   std::int64_t done = 0;  // cells, those of an earlier run among them
   std::int64_t total = 0;
   std::int64_t failures = 0;  // strategies in cells: incorrect, error, hang

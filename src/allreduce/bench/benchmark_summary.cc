@@ -16,6 +16,11 @@ std::string text_of(std::string_view text) {
   return std::string(text);
 }
 
+void replace(std::string& text, std::string_view what, std::string_view with) {
+  const std::size_t place = text.find(what);
+  if (place != std::string::npos) text.replace(place, what.size(), with);
+}
+
 }  // namespace
 
 model::Book plan_summary(const BenchmarkOptions& options) {
@@ -62,7 +67,8 @@ model::Book plan_summary(const BenchmarkOptions& options) {
 }
 
 std::string progress_text(const BenchmarkStanding& standing) {
-  std::string text = fmt::format("{} of {} cells", standing.done, standing.total);
+  std::string text =
+      fmt::format("{}: {} of {} cells", standing.doing, standing.done, standing.total);
   if (standing.left_seconds) {
     text += fmt::format(", {:.1f} cells/s, {} left", standing.cells_per_second,
                         core::duration_text(*standing.left_seconds));
@@ -101,6 +107,21 @@ model::Book benchmark_summary(const BenchmarkResult& result) {
   for (const auto& file : result.files)
     table.notes.push_back(file.string());
   return {.title = "All-reduce benchmark", .tables = {std::move(table)}};
+}
+
+model::Book for_terminal(model::Book summary) {
+  for (model::Table& table : summary.tables) {
+    bool shortened = false;
+    for (std::size_t row = 0; row < table.row_count(); ++row) {
+      auto* fusion = std::get_if<std::string>(&table.at(row, *table.column("fusion")));
+      if (fusion == nullptr || *fusion == name_of(Fusion::kNone)) continue;
+      replace(*fusion, "RESIDUAL_RMS_NORM", "RMS");
+      replace(*fusion, "_QUANT_", "+");
+      shortened = true;
+    }
+    if (shortened) table.notes.push_back("RMS: RESIDUAL_RMS_NORM; +FP8, +NVFP4: ..._QUANT_...");
+  }
+  return summary;
 }
 
 }  // namespace assay::allreduce

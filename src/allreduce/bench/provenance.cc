@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <ctime>
 #include <string_view>
 
@@ -16,21 +18,28 @@ bool starts_with(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
 
-// Which GPUs are seen is a fact of the worker's; their numbers do not change what is measured.
-bool changes_measurements(std::string_view name) {
-  if (name == "CUDA_VISIBLE_DEVICES") return false;
+bool is_of_interest(std::string_view name) {
   return starts_with(name, "NCCL_") || starts_with(name, "CUDA_");
 }
 
-void add_variables(std::map<std::string, std::string>& settings) {
+// Which GPUs and versions there are is a fact of the worker's; a log costs nothing that is timed.
+bool changes_measurements(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kHarmless = {
+      "CUDA_VISIBLE_DEVICES", "CUDA_HOME",   "CUDA_PATH", "CUDA_ROOT",
+      "CUDA_VERSION",         "NCCL_VERSION"};
+  return std::find(kHarmless.begin(), kHarmless.end(), name) == kHarmless.end() &&
+         !starts_with(name, "NCCL_DEBUG");
+}
+
+void add_variables(Provenance& provenance) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view variable = *entry;
     const std::size_t sign = variable.find('=');
     if (sign == std::string_view::npos) continue;
     const std::string_view name = variable.substr(0, sign);
-    if (changes_measurements(name)) {
-      settings[fmt::format("variable {}", name)] = variable.substr(sign + 1);
-    }
+    if (!is_of_interest(name)) continue;
+    auto& kept = changes_measurements(name) ? provenance.settings : provenance.run;
+    kept[fmt::format("variable {}", name)] = variable.substr(sign + 1);
   }
 }
 
@@ -59,7 +68,7 @@ Provenance provenance_of(const BenchmarkOptions& options,
   settings["--max-samples"] = std::to_string(options.max_samples);
   settings["--memory-limit"] = std::to_string(options.memory_limit_bytes);
   settings["--table"] = options.table.string();
-  add_variables(settings);
+  add_variables(provenance);
   provenance.run["date"] =
       fmt::format("{:%Y-%m-%dT%H:%M:%S%z}", fmt::localtime(std::time(nullptr)));
   provenance.run["command line"] = options.command_line;

@@ -371,8 +371,13 @@ class AllreduceBench final : public Command {
   }
 
   [[nodiscard]] core::Result<Outcome> show_plan() const {
-    print(summary_text(allreduce::plan_summary(options_), presentation_.summary));
+    show(allreduce::plan_summary(options_));
     return Outcome::kOk;
+  }
+
+  void show(model::Book book) const {
+    if (presentation_.summary == Summary::kTable) book = allreduce::for_terminal(std::move(book));
+    print(summary_text(book, presentation_.summary));
   }
 
   [[nodiscard]] core::Result<Outcome> follow(const allreduce::LaunchedRank& rank,
@@ -404,9 +409,7 @@ class AllreduceBench final : public Command {
       }
       return result.error();
     }
-    if (!presentation_.quiet) {
-      print(summary_text(allreduce::benchmark_summary(result.value()), presentation_.summary));
-    }
+    if (!presentation_.quiet) show(allreduce::benchmark_summary(result.value()));
     return verdict(result.value());
   }
 
