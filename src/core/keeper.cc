@@ -58,8 +58,10 @@ void change_environment(const Launch& launch) {
   }
 }
 
-[[noreturn]] void become_program(const Launch& launch, int exec_error) {
+[[noreturn]] void become_program(const Launch& launch, const KeeperEnds& ends, int exec_error) {
   ::setpgid(0, 0);
+  if (ends.program_input >= 0) ::dup2(ends.program_input, STDIN_FILENO);
+  if (ends.program_output >= 0) ::dup2(ends.program_output, STDOUT_FILENO);
   default_signals();
   change_environment(launch);
   std::vector<char*> arguments;
@@ -82,14 +84,21 @@ struct Started {
   int error = 0;
 };
 
-Started start_program(const Launch& launch) {
+// Only the program may hold its ends: whoever waits for them to close would wait for us.
+void close_program_ends(const KeeperEnds& ends) {
+  if (ends.program_input >= 0) ::close(ends.program_input);
+  if (ends.program_output >= 0) ::close(ends.program_output);
+}
+
+Started start_program(const Launch& launch, const KeeperEnds& ends) {
   std::array<int, 2> exec_error{};
   if (!redirect_streams(launch)) return {.error = errno};
   if (::pipe2(exec_error.data(), O_CLOEXEC) != 0) return {.error = errno};
   const pid_t program = ::fork();
-  if (program == 0) become_program(launch, exec_error[1]);
+  if (program == 0) become_program(launch, ends, exec_error[1]);
   const int fork_error = program < 0 ? errno : 0;
   ::close(exec_error[1]);
+  close_program_ends(ends);
   const int error = fork_error != 0 ? fork_error : read_exec_error(exec_error[0]);
   ::close(exec_error[0]);
   return {program, error};
@@ -130,14 +139,14 @@ std::optional<int> wait_for_end(pid_t program, int control, int child_signals) {
 
 }  // namespace
 
-void keep(const Launch& launch, int control, int report) {
+void keep(const Launch& launch, const KeeperEnds& ends) {
   ::setsid();
   adopt_orphans();
   const int child_signals = watch_children();
-  const Started started = start_program(launch);
-  tell(report, KeeperStarted{started.error});
+  const Started started = start_program(launch, ends);
+  tell(ends.report, KeeperStarted{started.error});
   std::optional<int> status;
-  if (started.error == 0) status = wait_for_end(started.program, control, child_signals);
+  if (started.error == 0) status = wait_for_end(started.program, ends.control, child_signals);
   KeeperEnded ended;
   const ProcessFamily family{::getpid(), launch.mark.name + '=' + launch.mark.value,
                              start_time(::getpid())};
@@ -145,7 +154,7 @@ void keep(const Launch& launch, int control, int report) {
   reap(started.program, status);
   if (status && WIFEXITED(*status)) ended.exit_code = WEXITSTATUS(*status);
   if (status && WIFSIGNALED(*status)) ended.signal = WTERMSIG(*status);
-  tell(report, ended);
+  tell(ends.report, ended);
   ::_exit(EXIT_SUCCESS);
 }
 

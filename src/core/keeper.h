@@ -12,7 +12,15 @@ struct KeeperStarted {
 
 using KeeperEnded = ProcessEnd;
 
-// Runs in the forked child and does not return. `control` and `report` are its ends of the pipes.
-[[noreturn]] void keep(const Launch& launch, int control, int report);
+// The keeper's ends of the pipes, and what the program gets as its standard streams (-1: none).
+struct KeeperEnds {
+  int control = -1;
+  int report = -1;
+  int program_input = -1;
+  int program_output = -1;
+};
+
+// Runs in the forked child and does not return.
+[[noreturn]] void keep(const Launch& launch, const KeeperEnds& ends);
 
 }  // namespace assay::core

@@ -26,9 +26,33 @@ Error failure(const std::string& program, int error) {
   return Error{fmt::format("cannot start '{}': {}", program, std::strerror(error))};
 }
 
-void close_pipe(const Pipe& pipe) {
-  ::close(pipe[0]);
-  ::close(pipe[1]);
+// Control, report, and with pipes the program's input and output.
+struct Pipes {
+  Pipe control{-1, -1};
+  Pipe report{-1, -1};
+  Pipe input{-1, -1};
+  Pipe output{-1, -1};
+};
+
+void close_if_open(int descriptor) {
+  if (descriptor >= 0) ::close(descriptor);
+}
+
+// Returns errno, or 0.
+int open_pipes(Pipes& pipes, Launch::Streams streams) {
+  std::vector<Pipe*> wanted = {&pipes.control, &pipes.report};
+  if (streams == Launch::Streams::kPipes)
+    wanted.insert(wanted.end(), {&pipes.input, &pipes.output});
+  for (Pipe* pipe : wanted) {
+    if (::pipe2(pipe->data(), O_CLOEXEC) == 0) continue;
+    const int error = errno;
+    for (const Pipe* opened : wanted) {
+      close_if_open((*opened)[0]);
+      close_if_open((*opened)[1]);
+    }
+    return error;
+  }
+  return 0;
 }
 
 // A message is shorter than PIPE_BUF, so it comes whole or, when its writer is gone, not at all.
@@ -48,26 +72,25 @@ std::optional<Message> read_message(int descriptor) {
 Result<KeptProcess> KeptProcess::start(const Launch& launch) {
   ASSAY_CHECK(!launch.arguments.empty(), "a program to start");
   ASSAY_CHECK(!launch.mark.name.empty(), "a mark to know the family by");
-  Pipe control{};
-  Pipe report{};
-  if (::pipe2(control.data(), O_CLOEXEC) != 0) return failure(launch.arguments[0], errno);
-  if (::pipe2(report.data(), O_CLOEXEC) != 0) {
-    const int error = errno;
-    close_pipe(control);
+  Pipes pipes;
+  if (const int error = open_pipes(pipes, launch.streams)) {
     return failure(launch.arguments[0], error);
   }
+  const Ends ours{pipes.control[1], pipes.report[0], pipes.input[1], pipes.output[0]};
+  const KeeperEnds theirs{pipes.control[0], pipes.report[1], pipes.input[0], pipes.output[1]};
   adopt_orphans();
   std::vector<pid_t> others = all_pids();
   const pid_t keeper = ::fork();
   if (keeper == 0) {
-    ::close(control[1]);
-    ::close(report[0]);
-    keep(launch, control[0], report[1]);
+    for (const int descriptor : {ours.control, ours.report, ours.input, ours.output})
+      close_if_open(descriptor);
+    keep(launch, theirs);
   }
   const int fork_error = keeper < 0 ? errno : 0;
-  ::close(control[0]);
-  ::close(report[1]);
-  KeptProcess process(keeper, control[1], report[0], launch);
+  for (const int descriptor :
+       {theirs.control, theirs.report, theirs.program_input, theirs.program_output})
+    close_if_open(descriptor);
+  KeptProcess process(keeper, ours, launch);
   process.others_ = std::move(others);
   if (fork_error != 0) return failure(launch.arguments[0], fork_error);
   const auto started = read_message<KeeperStarted>(process.report_);
@@ -76,10 +99,12 @@ Result<KeptProcess> KeptProcess::start(const Launch& launch) {
   return process;
 }
 
-KeptProcess::KeptProcess(pid_t keeper, int control, int report, const Launch& launch)
+KeptProcess::KeptProcess(pid_t keeper, const Ends& ends, const Launch& launch)
     : keeper_(keeper),
-      control_(control),
-      report_(report),
+      control_(ends.control),
+      report_(ends.report),
+      input_(ends.input),
+      output_(ends.output),
       family_{keeper, launch.mark.name + '=' + launch.mark.value},
       grace_(launch.grace) {}
 
@@ -87,6 +112,8 @@ KeptProcess::KeptProcess(KeptProcess&& other) noexcept
     : keeper_(std::exchange(other.keeper_, -1)),
       control_(std::exchange(other.control_, -1)),
       report_(std::exchange(other.report_, -1)),
+      input_(std::exchange(other.input_, -1)),
+      output_(std::exchange(other.output_, -1)),
       family_(std::move(other.family_)),
       grace_(other.grace_),
       others_(std::move(other.others_)) {}
@@ -96,6 +123,8 @@ KeptProcess::~KeptProcess() {
   while (report_ >= 0)
     wait(kLong);
   if (keeper_ > 0) ::waitpid(keeper_, nullptr, 0);
+  close_input();
+  close_if_open(output_);
 }
 
 std::optional<ProcessEnd> KeptProcess::wait(std::chrono::milliseconds patience) {
@@ -119,6 +148,10 @@ ProcessEnd KeptProcess::replace_keeper() {
 
 void KeptProcess::end() {
   if (control_ >= 0) ::close(std::exchange(control_, -1));
+}
+
+void KeptProcess::close_input() {
+  if (input_ >= 0) ::close(std::exchange(input_, -1));
 }
 
 std::vector<pid_t> KeptProcess::processes() const {

@@ -23,6 +23,10 @@ struct Launch {
   std::vector<std::pair<std::string, std::optional<std::string>>> environment = {};
   std::filesystem::path log = {};  // standard output and error, in the order of their writing
 
+  // kPipes: we write its standard input and read its standard output; only standard error goes to
+  // the log. Otherwise its standard input is empty.
+  enum class Streams { kLog, kPipes } streams = Streams::kLog;
+
   // A variable that no other process has: finds the family whatever becomes of its parents.
   struct Mark {
     std::string name;
@@ -40,7 +44,7 @@ struct ProcessEnd {
 
 class KeptProcess {
  public:
-  // Fails when the program cannot be started at all. Standard input is empty.
+  // Fails when the program cannot be started at all.
   static Result<KeptProcess> start(const Launch& launch);
 
   KeptProcess(KeptProcess&& other) noexcept;
@@ -58,16 +62,33 @@ class KeptProcess {
   // Has the family ended; wait() tells when that is done.
   void end();
 
+  // Our ends of its standard streams, for Streams::kPipes; otherwise -1. A write fails with EPIPE,
+  // and a read finds the end, when nobody holds the other end any more.
+  [[nodiscard]] int input() const { return input_; }
+
+  [[nodiscard]] int output() const { return output_; }
+
+  void close_input();
+
   // The program and its descendants, as of now; cheap enough to ask now and then.
   [[nodiscard]] std::vector<pid_t> processes() const;
 
  private:
-  KeptProcess(pid_t keeper, int control, int report, const Launch& launch);
+  struct Ends {
+    int control = -1;  // closing it has the family ended
+    int report = -1;   // what the keeper tells
+    int input = -1;
+    int output = -1;
+  };
+
+  KeptProcess(pid_t keeper, const Ends& ends, const Launch& launch);
   ProcessEnd replace_keeper();
 
   pid_t keeper_;
-  int control_;  // closing it has the family ended
-  int report_;   // what the keeper tells
+  int control_;
+  int report_;
+  int input_;
+  int output_;
   ProcessFamily family_;
   std::chrono::milliseconds grace_;
   std::vector<pid_t> others_;  // from before the program

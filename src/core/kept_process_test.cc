@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -71,6 +72,24 @@ TEST_F(KeptProcessTest, TellsHowTheProgramEnded) {
   auto dies = KeptProcess::start(shell("kill -SEGV $$"));
   ASSERT_TRUE(dies.ok());
   EXPECT_EQ(dies.value().wait(kPatience)->signal, SIGSEGV);
+}
+
+TEST_F(KeptProcessTest, TalksThroughPipes) {
+  Launch launch = shell("while read line; do echo \"got $line\"; done; echo err >&2; exit 4");
+  launch.streams = Launch::Streams::kPipes;
+  auto process = KeptProcess::start(launch);
+  ASSERT_TRUE(process.ok());
+  ASSERT_EQ(::write(process.value().input(), "word\n", 5), 5);
+  std::array<char, 9> answer{};
+  ASSERT_EQ(::read(process.value().output(), answer.data(), answer.size()), 9);
+  EXPECT_EQ(std::string(answer.data(), answer.size()), "got word\n");
+  // The end of its input is what makes it end: nobody else holds the pipe open.
+  process.value().close_input();
+  const auto end = process.value().wait(kPatience);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->exit_code, 4);
+  EXPECT_EQ(::read(process.value().output(), answer.data(), answer.size()), 0);
+  EXPECT_EQ(read_file(folder_ / "log").value(), "err\n");
 }
 
 TEST_F(KeptProcessTest, SaysThatThereIsNoSuchProgram) {

@@ -1,0 +1,471 @@
+#include <fmt/core.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "allreduce/bench/benchmark.h"
+#include "allreduce/bench/benchmark_summary.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/summary_output.h"
+#include "cli/version.h"
+#include "core/files.h"
+#include "core/interrupt.h"
+#include "core/terminal_line.h"
+#include "gpu/devices.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kWhatGroup = "What is measured";
+constexpr const char* kHowGroup = "How it is measured";
+constexpr const char* kRunGroup = "Run options";
+constexpr const char* kOutputGroup = "Output options";
+
+constexpr const char* kWorkerVariable = "ASSAY_WORKER";
+
+// Ctrl-C ends the worker within a second; one that is stuck in the driver takes longer.
+constexpr unsigned kSecondsToStop = 15;
+
+template <class Enum, std::size_t kCount>
+Choices<Enum> choices_of(const std::array<std::string_view, kCount>& names) {
+  Choices<Enum> choices;
+  for (std::size_t i = 0; i < kCount; ++i)
+    choices.emplace_back(std::string(names.at(i)), static_cast<Enum>(i));
+  return choices;
+}
+
+Choices<allreduce::Strategy> strategy_choices() {
+  Choices<allreduce::Strategy> choices;
+  for (const allreduce::StrategySpec& spec : allreduce::kStrategies) {
+    if (spec.strategy != allreduce::Strategy::kAuto) {
+      choices.emplace_back(std::string(spec.name), spec.strategy);
+    }
+  }
+  return choices;
+}
+
+// "16K" and "1.5G" are multiples of 1024.
+std::optional<std::int64_t> bytes_of(const std::string& text) {
+  static const std::map<char, double> kUnits = {
+      {'K', 1024.0}, {'M', 1024.0 * 1024}, {'G', 1024.0 * 1024 * 1024}};
+  constexpr double kMost = 1e15;
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, number);
+  const auto unit = stop == end ? kUnits.end() : kUnits.find(*stop);
+  if (code != std::errc() || !(number >= 0)) return std::nullopt;
+  if (stop != end && (unit == kUnits.end() || stop + 1 != end)) return std::nullopt;
+  const double bytes = number * (unit == kUnits.end() ? 1 : unit->second);
+  if (!(bytes <= kMost)) return std::nullopt;
+  return static_cast<std::int64_t>(bytes);
+}
+
+std::string bytes_problem(const std::string& text) {
+  if (bytes_of(text)) return "";
+  return fmt::format("'{}' is not a number of bytes, such as 65536, 64K, 16M or 2G", text);
+}
+
+template <class Number>
+std::optional<std::vector<Number>> numbers_of(const std::string& list) {
+  std::vector<Number> numbers;
+  for (const std::string& word : split(list, ',')) {
+    Number number = 0;
+    const char* const end = word.data() + word.size();
+    const auto [stop, code] = std::from_chars(word.data(), end, number);
+    if (code != std::errc() || stop != end || number < 0) return std::nullopt;
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::string numbers_problem(const std::string& list) {
+  if (numbers_of<std::int64_t>(list)) return "";
+  return fmt::format("'{}' is not whole numbers by commas", list);
+}
+
+// As this shell sees them.
+core::Result<int> count_gpus() {
+  const auto machine =
+      gpu::nvidia_reader("libnvidia-ml.so.1")->read(gpu::DeviceReader::Detail::kState);
+  if (!machine.ok()) return machine.error();
+  const auto present = static_cast<int>(machine.value().devices.size());
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (visible == nullptr) return present;
+  const bool none = *visible == '\0' || *visible == '-';
+  return none ? 0 : std::min(present, static_cast<int>(split(visible, ',').size()));
+}
+
+std::string own_command_line() {
+  auto words = core::read_file("/proc/self/cmdline");
+  if (!words.ok()) return "";
+  std::string line = std::move(words).value();
+  while (!line.empty() && line.back() == '\0')
+    line.pop_back();
+  std::replace(line.begin(), line.end(), '\0', ' ');
+  return line;
+}
+
+class AllreduceBench final : public Command {
+ public:
+  explicit AllreduceBench(CLI::App& app) {
+    add_axes(app);
+    add_measuring(app);
+    add_running(app);
+    add_outputs(app);
+  }
+
+  [[nodiscard]] core::Status check() const override {
+    if (resume_ && overwrite_) return core::Error{"--resume and --overwrite exclude each other"};
+    if (plan_only_ && resume_) return core::Error{"--plan-only starts nothing to resume"};
+    if (options_.max_samples < options_.min_samples) {
+      return core::Error{"--max-samples is less than --min-samples"};
+    }
+    if (!options_.table.empty() && !enable_auto_) {
+      return core::Error{"--table is for strategy AUTO: add --enable_auto"};
+    }
+    for (const int size : options_.world_sizes) {
+      if (size < 2) return core::Error{fmt::format("--tp {}: an all-reduce takes 2 GPUs", size)};
+    }
+    return check_axes(axes());
+  }
+
+  core::Result<Outcome> run() override {
+    const auto rank = ASSAY_TRY(allreduce::launched_rank(
+        [](const char* name) -> const char* { return std::getenv(name); }));
+    const bool follows = rank && rank->rank > 0;
+    const auto completed = complete(rank);
+    // Rank 0 finds the same and says it.
+    if (follows && !completed.ok()) return Outcome::kOk;
+    if (!completed.ok()) return completed.error();
+    if (plan_only_ && follows) return Outcome::kOk;
+    if (plan_only_) return show_plan();
+    options_.worker = ASSAY_TRY(worker());
+    core::allow_seconds_to_stop(kSecondsToStop);
+    if (!rank) return measure(nullptr);
+    const fs::path rendezvous =
+        rendezvous_.empty() ? allreduce::default_rendezvous(*rank) : rendezvous_;
+    if (follows) return follow(*rank, rendezvous);
+    allreduce::RankLeader leader = ASSAY_TRY(allreduce::RankLeader::create(rendezvous));
+    return measure(&leader);
+  }
+
+ private:
+  void add_axes(CLI::App& app) {
+    app.add_option_function<std::string>(
+           "--tp", [this](const std::string& l) { options_.world_sizes = *numbers_of<int>(l); },
+           "TP sizes: how many GPUs reduce together")
+        ->type_name("N,N")
+        ->default_str("2,4,8 as far as there are GPUs")
+        ->check(numbers_problem)
+        ->group(kWhatGroup);
+    add_choice_list(app, "--strategies", options_.strategies, strategy_choices(),
+                    "ways to all-reduce")
+        ->group(kWhatGroup);
+    add_choice_list(app, "--fusion", fusions_,
+                    choices_of<allreduce::Fusion>(allreduce::kFusionNames),
+                    "what is fused behind the all-reduce")
+        ->group(kWhatGroup);
+    add_choice_list(app, "--dtype", data_types_,
+                    choices_of<allreduce::DataType>(allreduce::kDataTypeNames), "data types")
+        ->default_str("bfloat16")
+        ->group(kWhatGroup);
+    add_numbers(app, "--hidden", hidden_sizes_, "hidden sizes: elements of a token")
+        ->default_str("128 to 8192 by powers of two, and 2880,5120,7168");
+    add_numbers(app, "--tokens", num_tokens_, "token counts")
+        ->default_str("1 to 16384 by powers of two");
+    app.add_flag_callback(
+           "--held-out", [this] { options_.shapes = allreduce::Shapes::kHeldOut; },
+           "shapes between those of the grid (hidden 640 to 7168, 3 to 12000 tokens), to judge "
+           "tables by; into data/held_out unless --output says otherwise")
+        ->group(kWhatGroup);
+    add_bytes(app, "--min-size", options_.filter.min_size_bytes, "no smaller messages");
+    add_bytes(app, "--max-size", options_.filter.max_size_bytes, "no larger messages");
+    app.add_option("--limit", options_.filter.most_cells,
+                   "only the first N cells of each TP size; they span the whole grid")
+        ->type_name("N")
+        ->check(whole_number_problem)
+        ->group(kWhatGroup);
+    app.add_flag("--enable_auto,--enable-auto", enable_auto_,
+                 "measure strategy AUTO too: what the table of --table chooses")
+        ->group(kWhatGroup);
+    app.add_option("--table", options_.table, "the JSON table that AUTO follows")
+        ->type_name("FILE")
+        ->default_str("the built-in one")
+        ->group(kWhatGroup);
+  }
+
+  void add_measuring(CLI::App& app) {
+    add_choice<std::vector<allreduce::Launch>>(
+        app, "--launch", options_.launches,
+        {{"graph", {allreduce::Launch::kGraph}},
+         {"eager", {allreduce::Launch::kEager}},
+         {"both", {allreduce::Launch::kGraph, allreduce::Launch::kEager}}},
+        "calls replayed from a CUDA graph, launched one by one, or both; eager calls go to files "
+        "of their own")
+        ->group(kHowGroup);
+    app.add_option("--tie", tie_percent_, "a lead below this many percent is none")
+        ->type_name("PERCENT")
+        ->check(not_negative_problem)
+        ->default_str("2")
+        ->group(kHowGroup);
+    app.add_option("--min-samples", options_.min_samples, "samples of every strategy in a cell")
+        ->type_name("N")
+        ->check(whole_number_problem)
+        ->default_str("5")
+        ->group(kHowGroup);
+    app.add_option("--max-samples", options_.max_samples,
+                   "most samples where the fastest is not certain")
+        ->type_name("N")
+        ->check(whole_number_problem)
+        ->default_str("200")
+        ->group(kHowGroup);
+    app.add_option("--seed", options_.seed, "of the order of the samples and of the data")
+        ->type_name("N")
+        ->check(whole_number_problem)
+        ->default_str("1")
+        ->group(kHowGroup);
+  }
+
+  void add_running(CLI::App& app) {
+    app.add_option_function<std::string>(
+           "--gpus", [this](const std::string& l) { options_.gpus = *numbers_of<int>(l); },
+           "GPUs to use, by number; TP N takes the first N of them")
+        ->type_name("N,N")
+        ->default_str("all")
+        ->check(numbers_problem)
+        ->group(kRunGroup);
+    app.add_option_function<double>(
+           "--deadline",
+           [this](double s) {
+             options_.deadline =
+                 std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(s));
+           },
+           "seconds that a cell may take; what runs longer is recorded as a hang")
+        ->type_name("SECONDS")
+        ->check(positive_number_problem)
+        ->default_str("30")
+        ->group(kRunGroup);
+    app.add_option_function<std::string>(
+           "--memory-limit",
+           [this](const std::string& text) { options_.memory_limit_bytes = *bytes_of(text); },
+           "GPU memory that a cell may take on each GPU; larger ones are unsupported")
+        ->type_name("BYTES")
+        ->check(bytes_problem)
+        ->default_str("all there is")
+        ->group(kRunGroup);
+    app.add_flag("--resume", resume_, "go on with the files in --output: measure what is missing")
+        ->group(kRunGroup);
+    app.add_flag("--overwrite", overwrite_, "replace the files in --output")->group(kRunGroup);
+    app.add_flag("--plan-only", plan_only_, "show what would be measured; start and write nothing")
+        ->group(kRunGroup);
+    app.add_option("--worker", worker_,
+                   fmt::format("the program that measures; also by {}", kWorkerVariable))
+        ->type_name("FILE")
+        ->default_str("assay-worker beside assay")
+        ->group(kRunGroup);
+    app.add_option("--rendezvous", rendezvous_,
+                   "under mpirun or srun: a file for the meeting of the ranks, which it makes")
+        ->type_name("FILE")
+        ->default_str("in /dev/shm, by the launcher's job")
+        ->group(kRunGroup);
+  }
+
+  void add_outputs(CLI::App& app) {
+    app.add_option("-o,--output,--save_csv_dir", options_.folder, "folder of the benchmark files")
+        ->type_name("DIR")
+        ->default_str("data")
+        ->group(kOutputGroup);
+    add_presentation_options(app, presentation_);
+  }
+
+  static CLI::Option* add_numbers(CLI::App& app,
+                                  const std::string& name,
+                                  std::vector<std::int64_t>& target,
+                                  const std::string& help) {
+    return app
+        .add_option_function<std::string>(
+            name, [&target](const std::string& l) { target = *numbers_of<std::int64_t>(l); }, help)
+        ->type_name("N,N")
+        ->check(numbers_problem)
+        ->group(kWhatGroup);
+  }
+
+  static void add_bytes(CLI::App& app,
+                        const std::string& name,
+                        std::int64_t& target,
+                        const std::string& help) {
+    app.add_option_function<std::string>(
+           name, [&target](const std::string& text) { target = *bytes_of(text); }, help)
+        ->type_name("BYTES")
+        ->check(bytes_problem)
+        ->default_str("none")
+        ->group(kWhatGroup);
+  }
+
+  [[nodiscard]] allreduce::Axes axes() const {
+    allreduce::Axes axes = allreduce::default_axes(options_.shapes);
+    if (!fusions_.empty()) axes.fusions = fusions_;
+    if (!data_types_.empty()) axes.data_types = data_types_;
+    if (!hidden_sizes_.empty()) axes.hidden_sizes = hidden_sizes_;
+    if (!num_tokens_.empty()) axes.num_tokens = num_tokens_;
+    return axes;
+  }
+
+  // What was not asked for.
+  core::Status complete(const std::optional<allreduce::LaunchedRank>& rank) {
+    options_.axes = axes();
+    options_.tie = tie_percent_ / 100;
+    if (options_.strategies.empty()) {
+      for (const auto& [name, strategy] : strategy_choices())
+        options_.strategies.push_back(strategy);
+    }
+    if (enable_auto_) options_.strategies.push_back(allreduce::Strategy::kAuto);
+    if (options_.folder.empty()) {
+      options_.folder = options_.shapes == allreduce::Shapes::kGrid ? "data" : "data/held_out";
+    }
+    if (resume_) options_.existing = allreduce::Existing::kResume;
+    if (overwrite_) options_.existing = allreduce::Existing::kOverwrite;
+    options_.program = program_version();
+    options_.command_line = own_command_line();
+    return complete_world_sizes(rank);
+  }
+
+  core::Status complete_world_sizes(const std::optional<allreduce::LaunchedRank>& rank) {
+    if (options_.world_sizes.empty()) {
+      const int gpus = ASSAY_TRY(available(rank));
+      auto sizes = allreduce::default_world_sizes(gpus);
+      if (!sizes.ok()) return core::Error{sizes.error().message + "; name TP sizes with --tp"};
+      options_.world_sizes = std::move(sizes).value();
+    }
+    for (const int size : options_.world_sizes) {
+      if (rank && size > rank->size) {
+        return core::Error{fmt::format("--tp {}: there are {} ranks", size, rank->size)};
+      }
+      const auto gpus = static_cast<int>(options_.gpus.size());
+      if (gpus > 0 && size > gpus) {
+        return core::Error{fmt::format("--tp {}: --gpus names {}", size, gpus)};
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] core::Result<int> available(
+      const std::optional<allreduce::LaunchedRank>& rank) const {
+    if (rank) return rank->size;
+    if (!options_.gpus.empty()) return static_cast<int>(options_.gpus.size());
+    return count_gpus();
+  }
+
+  [[nodiscard]] core::Result<fs::path> worker() const {
+    const char* named = std::getenv(kWorkerVariable);
+    const fs::path path = !worker_.empty() ? worker_ : fs::path(named == nullptr ? "" : named);
+    if (path.empty()) return allreduce::find_worker();
+    if (core::is_regular_file(path)) return fs::absolute(path);
+    return core::Error{fmt::format("no worker: '{}' is not a file", path.string())};
+  }
+
+  [[nodiscard]] core::Result<Outcome> show_plan() const {
+    show(allreduce::plan_summary(options_));
+    return Outcome::kOk;
+  }
+
+  void show(model::Book book) const {
+    if (presentation_.summary == Summary::kTable) book = allreduce::for_terminal(std::move(book));
+    print(summary_text(book, presentation_.summary));
+  }
+
+  [[nodiscard]] core::Result<Outcome> follow(const allreduce::LaunchedRank& rank,
+                                             const fs::path& rendezvous) const {
+    allreduce::WorkerLaunch launch = worker_launch(options_);
+    launch.log.replace_filename(fmt::format("worker.rank{}.log", rank.rank));
+    const auto status = allreduce::follow_leader(rendezvous, rank.rank, launch);
+    if (!status.ok()) return status.error();
+    return Outcome::kOk;
+  }
+
+  [[nodiscard]] core::Result<Outcome> measure(allreduce::RankLeader* ranks) const {
+    core::TerminalLine line(presentation_.quiet ? core::TerminalLine::Show::kNever
+                                                : core::TerminalLine::Show::kOnTerminal);
+    allreduce::BenchmarkHooks hooks;
+    hooks.on_notice = [&](const std::string& text) {
+      line.clear();
+      print_warning(text);
+    };
+    hooks.on_progress = [&](const allreduce::BenchmarkStanding& standing) {
+      if (line.shown()) line.draw(allreduce::progress_text(standing));
+    };
+    const auto result = allreduce::run_benchmark(options_, hooks, ranks);
+    line.clear();
+    if (!result.ok()) {
+      // The program says no more than that it was interrupted.
+      if (core::interrupted()) {
+        print_note("what is measured is kept: go on by the same command with --resume");
+      }
+      return result.error();
+    }
+    if (!presentation_.quiet) show(allreduce::benchmark_summary(result.value()));
+    return verdict(result.value());
+  }
+
+  static core::Result<Outcome> verdict(const allreduce::BenchmarkResult& result) {
+    if (result.without_time.empty()) return Outcome::kOk;
+    std::vector<std::string> names;
+    for (const allreduce::Strategy strategy : result.without_time)
+      names.emplace_back(name_of(strategy));
+    return core::Error{fmt::format("no time at all for {}: see 'reason' in {}",
+                                   core::join(names, ", "), result.files.front().string())};
+  }
+
+  allreduce::BenchmarkOptions options_;
+  std::vector<allreduce::Fusion> fusions_;
+  std::vector<allreduce::DataType> data_types_;
+  std::vector<std::int64_t> hidden_sizes_;
+  std::vector<std::int64_t> num_tokens_;
+  double tie_percent_ = 2;
+  fs::path worker_;
+  fs::path rendezvous_;
+  bool enable_auto_ = false;
+  bool resume_ = false;
+  bool overwrite_ = false;
+  bool plan_only_ = false;
+  Presentation presentation_;
+};
+
+const CommandSpec kAllreduceBench{
+    .name = "allreduce bench",
+    .summary = "measure every strategy at every shape on this machine's GPUs",
+    .description =
+        "For each TP size, fusion, data type, hidden size and token count (a cell), every strategy "
+        "is first checked against a float64 reference, then timed: all strategies of a cell in "
+        "turn and in random order, until the fastest is certain or what is left is a tie. A time "
+        "is that of one call on the slowest GPU, in microseconds.\n\n"
+        "Each cell goes to DIR/benchmark.tp<N>.sm<V>.csv as soon as it is measured; beside it, "
+        "benchmark.tp<N>.sm<V>.json says what it was measured with. Other data types than bfloat16 "
+        "and eager launches have files of their own (benchmark.tp4.sm90.float16.eager.csv). The "
+        "coarse grid comes first, so that an interrupted run has some of everything; --resume "
+        "measures the rest, and refuses to mix in another machine, version or setting.\n\n"
+        "A strategy that hangs, crashes or computes wrong sums costs only itself in that cell: "
+        "'outcome' and 'reason' say what happened, and the others are measured without it. One "
+        "that hangs in three cells in a row is left out from then on. What the worker prints goes "
+        "to DIR/worker.log.\n\n"
+        "Under mpirun or srun with one rank for each GPU of one host, each GPU has a process of "
+        "its own, as in serving engines; rank 0 writes the files.",
+    .examples =
+        "assay allreduce bench\n"
+        "assay allreduce bench --tp 8 --fusion NONE --hidden 4096,8192 -o data\n"
+        "assay allreduce bench --resume\n"
+        "assay allreduce bench --held-out\n"
+        "assay allreduce bench --launch both --dtype float16,bfloat16 --plan-only\n"
+        "mpirun -n 4 assay allreduce bench --tp 4 -o data/processes\n",
+    .make = make_command<AllreduceBench>,
+};
+ASSAY_REGISTER(CommandSpec, kAllreduceBench);
+
+}  // namespace
+}  // namespace assay::cli
