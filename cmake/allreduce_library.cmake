@@ -43,7 +43,7 @@ add_library(assay_allreduce_library SHARED ${allreduce_library_sources} allreduc
                                            allreduce/strategy_table.cc allreduce/strategy_table_json.cc
                                            core/check.cc core/text.cc)
 target_link_libraries(assay_allreduce_library PRIVATE assay_cuda_settings
-                                                      nlohmann_json::nlohmann_json fmt::fmt)
+                                                      nlohmann_json::nlohmann_json fmt::fmt-header-only)
 set(allreduce_exports ${CMAKE_CURRENT_SOURCE_DIR}/allreduce/library/exports.map)
 target_link_options(
   assay_allreduce_library PRIVATE -static-libstdc++ -static-libgcc -Wl,--no-undefined
@@ -59,7 +59,7 @@ list(FILTER worker_sources EXCLUDE REGEX "_test\\.cc$")
 add_executable(assay_worker ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
                             allreduce/bench/sampler.cc core/check.cc core/statistics.cc)
 target_link_libraries(assay_worker PRIVATE assay_cuda_settings assay_allreduce_library
-                                           nlohmann_json::nlohmann_json fmt::fmt)
+                                           nlohmann_json::nlohmann_json fmt::fmt-header-only)
 target_link_options(assay_worker PRIVATE -static-libstdc++ -static-libgcc -Wl,--disable-new-dtags)
 # Beside the library in the build tree as in the archive.
 set_target_properties(

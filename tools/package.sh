@@ -19,13 +19,13 @@ libraries() {
 bundle_libraries() {
   local library package
   while read -r library; do
-    [[ $(basename "$library") =~ $glibc ]] && continue
+    [[ $(basename "$library") =~ $glibc || $library == "$1"/* ]] && continue
     install -m 644 "$library" "$1/lib/"
     # Known to dpkg by its name in /usr/lib or in /lib, depending on the package.
     package=$(dpkg-query -S "$(readlink -f "$library")" "$library" 2>/dev/null || true)
     package=${package%%:*}
     install -D -m 644 "/usr/share/doc/$package/copyright" "$1/share/licenses/$package"
-  done < <(libraries "$1/bin/assay")
+  done < <(for program in "$1"/bin/*; do libraries "$program"; done | sort -u)
 }
 
 add_completions() {

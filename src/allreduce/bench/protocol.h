@@ -2,7 +2,10 @@
 // and output; what it has to say to people goes to standard error. The worker holds one
 // communicator (all GPUs of one TP size, a thread each) and does one cell at a time.
 //
-//   assay-worker allreduce --tp 4 [--gpus 0,1,2,3]
+//   assay-worker allreduce --tp 4 [--gpus 0,1,2,3] [--table FILE] [--rank R --rendezvous PATH]
+//
+// With --rank it is one of several processes, each with one GPU (the R-th of --gpus), that meet at
+// PATH: rank 0 makes that file, takes the requests and passes them on.
 //
 //   worker → assay  {"hello":1,"sm_version":90,"facts":{"GPU":"NVIDIA H200","driver":"580.159",
 //                    "CUDA runtime":"13.0","NCCL":"2.28.3", ...}}         first, once ready

@@ -64,6 +64,7 @@ std::string pointer_problem(const assay_allreduce_call& call) {
   const bool fused = call.fusion != ASSAY_ALLREDUCE_FUSION_NONE;
   const bool quantized = call.fusion > ASSAY_ALLREDUCE_FUSION_RESIDUAL_RMS_NORM;
   const bool nvfp4 = call.fusion == ASSAY_ALLREDUCE_FUSION_RESIDUAL_RMS_NORM_QUANT_NVFP4;
+
   const struct {
     const char* name;
     const void* pointer;
@@ -75,6 +76,7 @@ std::string pointer_problem(const assay_allreduce_call& call) {
                   {"gamma", call.gamma, fused},
                   {"quantized", call.quantized, quantized},
                   {"scale_out", call.scale_out, nvfp4}};
+
   for (const auto& [name, pointer, needed] : pointers) {
     if (needed && pointer == nullptr) return std::string(name) + " is null";
     if (reinterpret_cast<std::uintptr_t>(pointer) % kVectorBytes != 0)
@@ -201,10 +203,10 @@ assay_allreduce_status assay_allreduce_choose(const assay_allreduce_comm* comm,
                                               int64_t num_tokens,
                                               int64_t hidden_size,
                                               assay_allreduce_strategy* strategy) {
-  if (comm == nullptr || strategy == nullptr) return fail(ASSAY_ALLREDUCE_INVALID, "a null pointer");
-  const Strategy chosen =
-      comm->inside->choose(static_cast<Fusion>(fusion), static_cast<DataType>(data_type),
-                           hidden_size, num_tokens);
+  if (comm == nullptr || strategy == nullptr)
+    return fail(ASSAY_ALLREDUCE_INVALID, "a null pointer");
+  const Strategy chosen = comm->inside->choose(
+      static_cast<Fusion>(fusion), static_cast<DataType>(data_type), hidden_size, num_tokens);
   *strategy = static_cast<assay_allreduce_strategy>(chosen);
   return ASSAY_ALLREDUCE_OK;
 }
@@ -228,8 +230,7 @@ assay_allreduce_status assay_allreduce_run(assay_allreduce_comm* comm,
   request.threads = call->threads;
   request.stream = static_cast<cudaStream_t>(stream);
   Communicator& inside = *comm->inside;
-  return status_of(
-      inside.run(strategy_of(inside, *call), arguments_of(inside, *call), request));
+  return status_of(inside.run(strategy_of(inside, *call), arguments_of(inside, *call), request));
 }
 
 assay_allreduce_status assay_allreduce_destroy(assay_allreduce_comm* comm) {

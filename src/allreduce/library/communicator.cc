@@ -5,7 +5,7 @@
 namespace assay::allreduce {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x41535231;  // "ASR1"
+constexpr std::uint32_t kMagic = 0x41535231;                        // "ASR1"
 constexpr std::size_t kMostWorkspaceBytes = std::size_t{8} << 30U;  // kernels count in 32 bits
 constexpr std::size_t kAlignment = std::size_t{2} << 20U;
 
@@ -49,8 +49,8 @@ core::Result<std::unique_ptr<Communicator>> Communicator::create(
     if (library.ok()) {
       comm->nccl_ = library.value();
       if (rank == 0)
-        ASSAY_TRY(comm->nccl_->check(comm->nccl_->get_unique_id(&comm->nccl_id_),
-                                     "ncclGetUniqueId"));
+        ASSAY_TRY(
+            comm->nccl_->check(comm->nccl_->get_unique_id(&comm->nccl_id_), "ncclGetUniqueId"));
     } else {
       comm->no_nccl_ = library.error().message;
     }
@@ -60,9 +60,9 @@ core::Result<std::unique_ptr<Communicator>> Communicator::create(
 }
 
 core::Status Communicator::take_memory(std::size_t budget_bytes) {
-  ASSAY_TRY(check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount,
-                                         device_),
-                  "counting multiprocessors"));
+  ASSAY_TRY(
+      check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device_),
+            "counting multiprocessors"));
   for (const StrategyKernel* kernel : core::Registry<StrategyKernel>::all()) {
     const WorkspaceSize size = kernel->workspace_size(world_size_, budget_bytes);
     regions_.push_back({.kernel = kernel, .offset_bytes = size_bytes_, .size = size});
@@ -193,9 +193,9 @@ core::Status Communicator::register_buffer(void* buffer, std::size_t size_bytes)
   if (nccl_->comm_window_register == nullptr)
     return core::Error{"this NCCL has no symmetric windows: 2.27 or newer is needed"};
   ncclWindow_t window{};
-  ASSAY_TRY(nccl_->check(nccl_->comm_window_register(nccl_comm_, buffer, size_bytes, &window,
-                                                     NCCL_WIN_COLL_SYMMETRIC),
-                         "ncclCommWindowRegister"));
+  ASSAY_TRY(nccl_->check(
+      nccl_->comm_window_register(nccl_comm_, buffer, size_bytes, &window, NCCL_WIN_COLL_SYMMETRIC),
+      "ncclCommWindowRegister"));
   windows_.push_back(window);
   return {};
 }

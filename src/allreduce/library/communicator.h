@@ -67,7 +67,9 @@ class Communicator {
   core::Status run(Strategy strategy, const Arguments& a, const Request& request);
 
   [[nodiscard]] int rank() const { return rank_; }
+
   [[nodiscard]] int world_size() const { return world_size_; }
+
   [[nodiscard]] int nccl_version() const;
 
  private:
@@ -77,7 +79,8 @@ class Communicator {
     WorkspaceSize size;
   };
 
-  Communicator(int rank, int world_size, int device) : rank_(rank), world_size_(world_size), device_(device) {}
+  Communicator(int rank, int world_size, int device)
+      : rank_(rank), world_size_(world_size), device_(device) {}
 
   core::Status take_memory(std::size_t budget_bytes);
   core::Result<std::byte*> base_of(const RankHandle& other);

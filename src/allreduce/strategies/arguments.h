@@ -30,6 +30,7 @@ struct Arguments {
   int rows;
 
   [[nodiscard]] __host__ __device__ int vectors() const { return rows * row_vectors; }
+
   [[nodiscard]] __host__ __device__ std::int64_t bytes() const {
     return static_cast<std::int64_t>(vectors()) * kVectorBytes;
   }

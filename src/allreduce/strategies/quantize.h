@@ -28,10 +28,12 @@ __host__ __device__ inline std::uint32_t to_e2m1(float value) {
       static_cast<std::uint32_t>(size > 2.5F) + static_cast<std::uint32_t>(size >= 3.5F) +
       static_cast<std::uint32_t>(size > 5.0F);
   if (value != value) return 7;
+
   union {
     float as_float;
     std::uint32_t as_bits;
   } const bits{value};
+
   return magnitude | (bits.as_bits >> 31U) << 3U;
 }
 

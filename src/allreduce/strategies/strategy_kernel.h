@@ -45,8 +45,8 @@ struct Request {
 };
 
 struct WorkspaceSize {
-  int capacity_vectors = 0;  // of the largest message
-  std::size_t data_bytes = 0;      // of each GPU, behind the control words
+  int capacity_vectors = 0;    // of the largest message
+  std::size_t data_bytes = 0;  // of each GPU, behind the control words
 };
 
 core::Status launch_status(cudaError_t error);

@@ -1,6 +1,7 @@
 #include "allreduce/worker/cell.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "allreduce/bench/sampler.h"
@@ -16,10 +17,14 @@ constexpr std::int64_t kTrialCalls = 3;
 
 Outcome outcome_of(Answer::Kind kind) {
   switch (kind) {
-    case Answer::Kind::kOk: return Outcome::kOk;
-    case Answer::Kind::kUnsupported: return Outcome::kUnsupported;
-    case Answer::Kind::kIncorrect: return Outcome::kIncorrect;
-    case Answer::Kind::kError: return Outcome::kError;
+    case Answer::Kind::kOk:
+      return Outcome::kOk;
+    case Answer::Kind::kUnsupported:
+      return Outcome::kUnsupported;
+    case Answer::Kind::kIncorrect:
+      return Outcome::kIncorrect;
+    case Answer::Kind::kError:
+      return Outcome::kError;
   }
   return Outcome::kError;
 }
@@ -28,6 +33,11 @@ Outcome outcome_of(Answer::Kind kind) {
 bool agrees_to_the_bit(Strategy strategy) {
   return strategy == Strategy::kOneshot || strategy == Strategy::kTwoshot ||
          strategy == Strategy::kTwoshotPush;
+}
+
+// Events tell half a microsecond, spread over the calls of a sample: picoseconds are noise.
+double to_nanoseconds(double microseconds) {
+  return std::round(microseconds * 1e3) / 1e3;
 }
 
 bool all_alike(const std::vector<Answer>& answers) {
@@ -44,9 +54,9 @@ std::vector<Answer> Leader::all(const Order& order) {
 }
 
 Answer Leader::worst(const std::vector<Answer>& answers) const {
-  const auto found = std::max_element(
-      answers.begin(), answers.end(),
-      [](const Answer& a, const Answer& b) { return a.kind < b.kind; });
+  const auto found =
+      std::max_element(answers.begin(), answers.end(),
+                       [](const Answer& a, const Answer& b) { return a.kind < b.kind; });
   Answer answer = *found;
   if (answer.kind == Answer::Kind::kIncorrect || answer.kind == Answer::Kind::kError)
     answer.say(answer.kind, "rank " + std::to_string(found - answers.begin()) + ": " +
@@ -98,9 +108,8 @@ void Leader::run(const CellRequest& request) {
   const auto& asked = request.strategies;
   const bool symmetric =
       std::find(asked.begin(), asked.end(), Strategy::kNcclSymmetric) != asked.end();
-  const Answer prepared =
-      worst(all(order_for(request, Order::Kind::kPrepare,
-                          symmetric ? Strategy::kNcclSymmetric : Strategy::kNccl)));
+  const Answer prepared = worst(all(order_for(
+      request, Order::Kind::kPrepare, symmetric ? Strategy::kNcclSymmetric : Strategy::kNccl)));
   std::vector<Arm> arms;
   for (const Strategy strategy : request.strategies) {
     if (prepared.kind != Answer::Kind::kOk) {
@@ -165,7 +174,8 @@ core::Result<std::int64_t> Leader::calls_for(const CellRequest& request, Strateg
   Order order = order_for(request, Order::Kind::kSample, strategy);
   order.calls = kTrialCalls;
   const double microseconds = ASSAY_TRY(slowest(order));
-  const auto calls = static_cast<std::int64_t>(2 * kSampleMicroseconds / std::max(microseconds, 1.0));
+  const auto calls =
+      static_cast<std::int64_t>(2 * kSampleMicroseconds / std::max(microseconds, 1.0));
   return std::clamp(calls, kFewestCalls, kMostCalls);
 }
 
@@ -196,10 +206,11 @@ core::Status Leader::time(const CellRequest& request, const std::vector<Arm>& ar
     const ArmSamples& samples = sampled.value()[i];
     Measurement measurement;
     measurement.strategy = arms[i].strategy;
-    measurement.time_us = samples.median_us;
-    measurement.low_us = samples.low_us;
-    measurement.high_us = samples.high_us;
-    measurement.min_us = *std::min_element(samples.times_us.begin(), samples.times_us.end());
+    measurement.time_us = to_nanoseconds(samples.median_us);
+    measurement.low_us = to_nanoseconds(samples.low_us);
+    measurement.high_us = to_nanoseconds(samples.high_us);
+    measurement.min_us =
+        to_nanoseconds(*std::min_element(samples.times_us.begin(), samples.times_us.end()));
     measurement.samples = static_cast<std::int64_t>(samples.times_us.size());
     measurement.memory_bytes = arms[i].memory_bytes;
     finish(request, arms[i], measurement);
@@ -209,8 +220,7 @@ core::Status Leader::time(const CellRequest& request, const std::vector<Arm>& ar
 
 // A strategy that gave other results while it was timed is not worth its time.
 void Leader::finish(const CellRequest& request, const Arm& arm, Measurement measurement) {
-  const std::vector<Answer> answers =
-      all(order_for(request, Order::Kind::kVerify, arm.strategy));
+  const std::vector<Answer> answers = all(order_for(request, Order::Kind::kVerify, arm.strategy));
   const Answer answer = worst(answers);
   const bool same = !agrees_to_the_bit(arm.strategy) ||
                     (all_alike(answers) && answers.front().checksum == arm.checksum);

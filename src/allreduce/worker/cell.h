@@ -39,9 +39,12 @@ class Leader {
   core::Status make_ready(const CellRequest& request, const Arm& arm);
   core::Status time(const CellRequest& request, const std::vector<Arm>& arms);
   void finish(const CellRequest& request, const Arm& arm, Measurement measurement);
-  void fail(const CellRequest& request, Strategy strategy, Outcome outcome,
+  void fail(const CellRequest& request,
+            Strategy strategy,
+            Outcome outcome,
             const std::string& reason);
-  [[nodiscard]] static Order order_for(const CellRequest& request, Order::Kind kind,
+  [[nodiscard]] static Order order_for(const CellRequest& request,
+                                       Order::Kind kind,
                                        Strategy strategy);
 
   Team& team_;

@@ -16,6 +16,7 @@ enum class Memory { kPlain, kSymmetric };
 class DeviceBuffers {
  public:
   explicit DeviceBuffers(Memory memory) : memory_(memory) {}
+
   DeviceBuffers(const DeviceBuffers&) = delete;
   DeviceBuffers& operator=(const DeviceBuffers&) = delete;
   ~DeviceBuffers();

@@ -30,8 +30,7 @@ core::Status check_gpus(const std::vector<int>& gpus) {
     cudaDeviceProp about{};
     ASSAY_TRY(cuda_status(cudaGetDeviceProperties(&about, gpu), "asking about a GPU"));
     if (first.empty()) first = about.name;
-    if (first != about.name)
-      return core::Error{"the GPUs differ: " + first + " and " + about.name};
+    if (first != about.name) return core::Error{"the GPUs differ: " + first + " and " + about.name};
   }
   return {};
 }

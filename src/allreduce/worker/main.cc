@@ -110,8 +110,7 @@ core::Status lead(Team& team, const Options& options, std::FILE* to) {
 core::Status work(const Options& options, std::FILE* to) {
   ASSAY_TRY(check_gpus(options.gpus));
   if (options.rank >= 0) {
-    const auto team =
-        ASSAY_TRY(Team::join(options.rendezvous, options.rank, options.world_size));
+    const auto team = ASSAY_TRY(Team::join(options.rendezvous, options.rank, options.world_size));
     if (options.rank == 0) return lead(*team, options, to);
     follow(*team, options, options.rank);
     return {};
@@ -142,7 +141,8 @@ int main(int count, char** values) {
   std::FILE* to = fdopen(dup(STDOUT_FILENO), "w");
   dup2(STDERR_FILENO, STDOUT_FILENO);
   const auto options = parse(std::vector<std::string>(values + 1, values + count));
-  const auto status = options.ok() ? work(options.value(), to) : assay::core::Status(options.error());
+  const auto status =
+      options.ok() ? work(options.value(), to) : assay::core::Status(options.error());
   if (status.ok()) return 0;
   say(to, WorkerFatal{status.error().message});
   std::_Exit(1);

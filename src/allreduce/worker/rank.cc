@@ -19,7 +19,9 @@ bool is_of_nccl(Strategy strategy) {
 }
 
 Problem problem_of(const Order& order, int rank, Values values, std::uint64_t round) {
-  return {.cell = order.cell, .rank = rank, .seed = order.seed * kCheckRounds + round,
+  return {.cell = order.cell,
+          .rank = rank,
+          .seed = order.seed * kCheckRounds + round,
           .values = values};
 }
 
@@ -27,11 +29,11 @@ std::string wrong_text(const Cell& cell, const Findings& found, Values values) {
   const std::string data = values == Values::kSpecial ? " (with NaN, infinities and -0)" : "";
   if (found.canaries > 0) return "wrote behind the end of an output" + data;
   const auto hidden_size = static_cast<unsigned long long>(cell.hidden_size);
-  return std::to_string(found.wrong) + " of " +
-         std::to_string(cell.num_tokens * cell.hidden_size) + " values are wrong: " +
-         kOutputNames[found.output] + " of token " + std::to_string(found.at / hidden_size) +
-         ", element " + std::to_string(found.at % hidden_size) + " is " +
-         std::to_string(found.value) + ", not " + std::to_string(found.expected) + data;
+  return std::to_string(found.wrong) + " of " + std::to_string(cell.num_tokens * cell.hidden_size) +
+         " values are wrong: " + kOutputNames[found.output] + " of token " +
+         std::to_string(found.at / hidden_size) + ", element " +
+         std::to_string(found.at % hidden_size) + " is " + std::to_string(found.value) + ", not " +
+         std::to_string(found.expected) + data;
 }
 
 }  // namespace
@@ -86,12 +88,18 @@ core::Result<Answer> Rank::dispatch(const Order& order, const unsigned char (*ha
           assay_allreduce_connect(comm_, reinterpret_cast<const assay_allreduce_handle*>(handles)),
           "connecting"));
       return answer;
-    case Order::Kind::kPrepare: return prepare(order);
-    case Order::Kind::kCheck: return check(order);
-    case Order::Kind::kBuild: return build(order);
-    case Order::Kind::kSample: return sample(order);
-    case Order::Kind::kVerify: return verify(order);
-    case Order::Kind::kQuit: return answer;
+    case Order::Kind::kPrepare:
+      return prepare(order);
+    case Order::Kind::kCheck:
+      return check(order);
+    case Order::Kind::kBuild:
+      return build(order);
+    case Order::Kind::kSample:
+      return sample(order);
+    case Order::Kind::kVerify:
+      return verify(order);
+    case Order::Kind::kQuit:
+      return answer;
   }
   return core::Error{"an order that this version does not know"};
 }
@@ -154,9 +162,9 @@ core::Status Rank::run(const Order& order, const Buffers& buffers) {
 
 core::Result<Findings> Rank::findings() {
   Findings found{};
-  ASSAY_TRY(cuda_status(
-      cudaMemcpyAsync(&found, findings_, sizeof found, cudaMemcpyDeviceToHost, stream_),
-      "reading what was found"));
+  ASSAY_TRY(
+      cuda_status(cudaMemcpyAsync(&found, findings_, sizeof found, cudaMemcpyDeviceToHost, stream_),
+                  "reading what was found"));
   ASSAY_TRY(cuda_status(cudaStreamSynchronize(stream_), "waiting for the GPU"));
   return found;
 }
@@ -182,9 +190,9 @@ core::Result<Answer> Rank::check(const Order& order) {
 
 core::Result<Answer> Rank::check_values(const Order& order, Values values) {
   const Buffers buffers = ASSAY_TRY(buffers_for(order));
-  const Summation summation =
-      is_of_nccl(order.strategy) || order.strategy == Strategy::kAuto ? Summation::kDataType
-                                                                      : Summation::kFloat32;
+  const Summation summation = is_of_nccl(order.strategy) || order.strategy == Strategy::kAuto
+                                  ? Summation::kDataType
+                                  : Summation::kFloat32;
   Answer answer;
   for (std::uint64_t round = 0; round < kCheckRounds; ++round) {
     const Problem problem = problem_of(order, options_.rank, values, round);
@@ -204,7 +212,8 @@ core::Status Rank::align() {
   Order order;
   order.strategy = Strategy::kOneshot;
   order.cell = {.world_size = options_.world_size};
-  return run(order, Buffers{.input = align_buffer_, .output = static_cast<char*>(align_buffer_) + 1024});
+  return run(order,
+             Buffers{.input = align_buffer_, .output = static_cast<char*>(align_buffer_) + 1024});
 }
 
 core::Status Rank::time_calls(const Order& order, const Buffers& buffers, unsigned event_flags) {

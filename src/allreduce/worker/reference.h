@@ -28,8 +28,8 @@ enum class Values { kOrdinary, kSpecial };
 
 // How far a strategy's sum may be from the exact one before rounding.
 enum class Summation {
-  kFloat32,    // summed in float32, rounded once
-  kDataType,   // partial sums rounded to the data type, in any order
+  kFloat32,   // summed in float32, rounded once
+  kDataType,  // partial sums rounded to the data type, in any order
 };
 
 struct Problem {
@@ -79,6 +79,7 @@ struct OutputBytes {
   std::size_t quantized = 0;
   std::size_t scale_out = 0;
 };
+
 OutputBytes output_bytes(const Cell& cell);
 
 }  // namespace assay::allreduce

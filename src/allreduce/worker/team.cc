@@ -45,8 +45,8 @@ core::Result<void*> map(const std::filesystem::path& path, std::size_t bytes, in
   const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | flags, 0600);
   if (file < 0) return system_error(path.string());
   const bool sized = (flags & O_CREAT) == 0 || ftruncate(file, static_cast<off_t>(bytes)) == 0;
-  void* memory = sized ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
-                       : MAP_FAILED;
+  void* memory =
+      sized ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
   const core::Error error = system_error(path.string());
   close(file);
   if (memory == MAP_FAILED) return error;
@@ -55,6 +55,7 @@ core::Result<void*> map(const std::filesystem::path& path, std::size_t bytes, in
 
 bool has_size(const std::filesystem::path& path, std::size_t bytes) {
   struct stat about {};
+
   return stat(path.c_str(), &about) == 0 && static_cast<std::size_t>(about.st_size) >= bytes;
 }
 

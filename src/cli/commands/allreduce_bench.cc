@@ -170,6 +170,7 @@ class AllreduceBench final : public Command {
     add_choice_list(app, "--fusion", fusions_,
                     choices_of<allreduce::Fusion>(allreduce::kFusionNames),
                     "what is fused behind the all-reduce")
+        ->default_str("all")
         ->group(kWhatGroup);
     add_choice_list(app, "--dtype", data_types_,
                     choices_of<allreduce::DataType>(allreduce::kDataTypeNames), "data types")
@@ -196,7 +197,7 @@ class AllreduceBench final : public Command {
         ->group(kWhatGroup);
     app.add_option("--table", options_.table, "the JSON table that AUTO follows")
         ->type_name("FILE")
-        ->default_str("the built-in one")
+        ->default_str("none: NCCL")
         ->group(kWhatGroup);
   }
 
