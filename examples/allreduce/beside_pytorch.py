@@ -149,8 +149,8 @@ def main():
         print("bytes," + ",".join(names), flush=True)
     for log_size in range(options.smallest, options.largest + 1):
         calls = 20 if log_size < 24 else 5
-        graphs = {name: captured(way, calls)
-                  for name, way in ways_for(1 << log_size, comm).items()}
+        ways = ways_for(1 << log_size, comm)  # keeps the tensors that the graphs use
+        graphs = {name: captured(way, calls) for name, way in ways.items()}
         times = {name: [] for name, graph in graphs.items() if graph is not None}
         for number in range(options.rounds + 1):
             for name in random.sample(sorted(times), len(times)):

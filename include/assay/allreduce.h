@@ -35,7 +35,7 @@ extern "C" {
 
 typedef enum {
   ASSAY_ALLREDUCE_NCCL = 0,
-  ASSAY_ALLREDUCE_AUTO = 3, /* what the loaded table says */
+  ASSAY_ALLREDUCE_AUTO = 3, /* what the loaded table says; NCCL or TWOSHOT where that cannot be */
   ASSAY_ALLREDUCE_ONESHOT = 4,
   ASSAY_ALLREDUCE_TWOSHOT = 5,
   ASSAY_ALLREDUCE_NCCL_SYMMETRIC = 8, /* buffers registered by assay_allreduce_register */
@@ -86,7 +86,8 @@ typedef struct {
  *   ..._QUANT_NVFP4     residual_out; for 16 elements each: scale_out = e4m3(*scale * max|y| / 6),
  *                       quantized = e2m1(y * *scale / scale_out), two a byte, the first one low
  *
- * With the quantising fusions `output` may be null; when given, it gets y. scale_out is laid out in
+ * With the quantising fusions `output` may be null; when given, it gets y. residual_out may be
+ * residual_in, except with NCCL and TWOSHOT where output is null. scale_out is laid out in
  * blocks of 128 rows by 4 scales, as cuBLASLt wants it, padded to whole blocks. */
 typedef struct {
   size_t size; /* sizeof(assay_allreduce_call) */

@@ -107,10 +107,17 @@ Arguments arguments_of(const Communicator& comm, const assay_allreduce_call& cal
   return a;
 }
 
+// AUTO is what the table says, where this communicator can do that: its workspace may be smaller
+// than that of the table's benchmark, or NCCL missing.
 Strategy strategy_of(const Communicator& comm, const assay_allreduce_call& call) {
   if (call.strategy != ASSAY_ALLREDUCE_AUTO) return static_cast<Strategy>(call.strategy);
-  return comm.choose(static_cast<Fusion>(call.fusion), static_cast<DataType>(call.data_type),
-                     call.hidden_size, call.num_tokens);
+  const auto fusion = static_cast<Fusion>(call.fusion);
+  const Strategy chosen =
+      comm.choose(fusion, static_cast<DataType>(call.data_type), call.hidden_size, call.num_tokens);
+  for (const Strategy strategy : {chosen, Strategy::kNccl}) {
+    if (comm.refusal(strategy, arguments_of(comm, call), fusion).empty()) return strategy;
+  }
+  return Strategy::kTwoshot;
 }
 
 assay_allreduce_status check_call(const assay_allreduce_comm* comm,

@@ -33,12 +33,11 @@ __global__ void __launch_bounds__(kMaxRowThreads) fused_tail(const __grid_consta
   }
 }
 
-}  // namespace
-
-cudaError_t launch_fused_tail(const Device& device,
-                              const Arguments& a,
-                              const Request& request,
-                              const uint4* sum) {
+// `sum` may be one of the outputs: each vector is read before it is written.
+cudaError_t launch_tail(const Device& device,
+                        const Arguments& a,
+                        const Request& request,
+                        const uint4* sum) {
   // The number of GPUs does not matter here: one instance serves all.
   return dispatch(request, 2, [&](auto type, auto world, auto fusion) {
     using T = typename decltype(type)::Type;
@@ -52,9 +51,32 @@ cudaError_t launch_fused_tail(const Device& device,
   });
 }
 
-uint4* place_for_sum(const Arguments& a, Fusion fusion) {
-  if (fusion == Fusion::kNone || a.output != nullptr) return a.output;
+// Where a sum can lie until the tail takes it. Null when none of the outputs can hold it.
+uint4* place_for_sum(const Arguments& a, const Request& request) {
+  if (request.fusion == Fusion::kNone || a.output != nullptr) return a.output;
   return a.residual_out == a.residual_in ? nullptr : a.residual_out;
+}
+
+}  // namespace
+
+std::string fused_tail_refusal(const Arguments& a) {
+  return row_too_long(a, kMaxRowThreads * kMaxCluster);
+}
+
+core::Status launch_with_tail(
+    const Device& device,
+    const Arguments& a,
+    const Request& request,
+    const std::function<core::Status(const Arguments& plain, const Request& request)>& sum) {
+  Arguments plain = a;
+  plain.output = place_for_sum(a, request);
+  if (plain.output == nullptr && request.purpose == Purpose::kLaunch)
+    return core::Error{"needs an output, or a residual_out that is not residual_in"};
+  Request plain_request = request;
+  plain_request.fusion = Fusion::kNone;
+  ASSAY_TRY(sum(plain, plain_request));
+  if (request.fusion == Fusion::kNone) return {};
+  return launch_status(launch_tail(device, a, request, plain.output));
 }
 
 }  // namespace assay::allreduce

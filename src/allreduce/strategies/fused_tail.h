@@ -1,17 +1,21 @@
 // The fused operators behind a sum that a library left in memory.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "allreduce/strategies/strategy_kernel.h"
 
 namespace assay::allreduce {
 
-// `sum` may be a.output or a.residual_out: each vector is read before it is written.
-cudaError_t launch_fused_tail(const Device& device,
-                              const Arguments& a,
-                              const Request& request,
-                              const uint4* sum);
+// Why a call's rows cannot be fused; empty when they can.
+std::string fused_tail_refusal(const Arguments& a);
 
-// Where such a sum can lie until then: one of the outputs. Null when none can hold it.
-uint4* place_for_sum(const Arguments& a, Fusion fusion);
+// Has `sum` write the plain sum to where one of the outputs will be, then does what is fused.
+core::Status launch_with_tail(
+    const Device& device,
+    const Arguments& a,
+    const Request& request,
+    const std::function<core::Status(const Arguments& plain, const Request& request)>& sum);
 
 }  // namespace assay::allreduce

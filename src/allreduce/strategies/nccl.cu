@@ -16,28 +16,24 @@ ncclDataType_t nccl_type(DataType type) {
 }
 
 core::Status launch(const Device& device, const Arguments& a, const Request& request) {
-  if (request.purpose == Purpose::kLoad) {
-    if (request.fusion == Fusion::kNone) return {};
-    return launch_status(launch_fused_tail(device, a, request, nullptr));
-  }
-  uint4* sum = place_for_sum(a, request.fusion);
-  if (sum == nullptr)
-    return core::Error{"NCCL needs an output, or a residual_out that is not residual_in"};
-  const auto count = static_cast<std::size_t>(a.vectors() * a.elements_of_vector);
-  ASSAY_TRY(device.nccl->check(
-      device.nccl->all_reduce(a.input, sum, count, nccl_type(request.data_type), ncclSum,
-                              device.nccl_comm, request.stream),
-      "ncclAllReduce"));
-  if (request.fusion == Fusion::kNone) return {};
-  return launch_status(launch_fused_tail(device, a, request, sum));
+  return launch_with_tail(
+      device, a, request, [&](const Arguments& plain, const Request& sum) -> core::Status {
+        if (sum.purpose == Purpose::kLoad) return {};
+        const auto count = static_cast<std::size_t>(plain.vectors()) *
+                           static_cast<std::size_t>(plain.elements_of_vector);
+        return device.nccl->check(
+            device.nccl->all_reduce(plain.input, plain.output, count, nccl_type(sum.data_type),
+                                    ncclSum, device.nccl_comm, sum.stream),
+            "ncclAllReduce");
+      });
 }
 
-std::string refusal(const Device& /*device*/, const Arguments& /*a*/, Fusion /*fusion*/) {
-  return "";
+std::string refusal(const Device& /*device*/, const Arguments& a, Fusion fusion) {
+  return fusion == Fusion::kNone ? "" : fused_tail_refusal(a);
 }
 
-std::string refusal_of_symmetric(const Device& device, const Arguments& /*a*/, Fusion /*fusion*/) {
-  return device.has_windows ? "" : "no buffer was registered with NCCL";
+std::string refusal_of_symmetric(const Device& device, const Arguments& a, Fusion fusion) {
+  return device.has_windows ? refusal(device, a, fusion) : "no buffer was registered with NCCL";
 }
 
 WorkspaceSize workspace_size(int /*world_size*/, std::size_t /*budget_bytes*/) {

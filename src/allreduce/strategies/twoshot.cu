@@ -5,14 +5,18 @@
 // A block takes every gridDim-th tile. For tile t, in slot t mod kSlots of its ring:
 //   scatter(t)  sends slice r of the tile to rank r, then raises r's parts flag
 //   reduce(t)   waits for the parts of all, sums its slice, sends the sum to all, raises sums flags
-//   gather(t)   waits for the sums of all, does the fused operators, writes the output
+//   gather(t)   waits for the sums of all, writes the output
 // Flags hold a count of tiles that never goes back. gather(t) comes before scatter(t + kSlots), so
 // whoever sees a flag of tile t + kSlots knows that its sender is done with slot t mod kSlots; no
 // flag in the other direction is needed.
 //
+// What is fused follows in a kernel of its own, as with NCCL: at these sizes memory bounds it, and
+// in here it would idle while it waits for other GPUs.
+//
 // Workspace: control, with [2 + block] the tiles that block has done; flags; then the rings.
 #include "allreduce/strategies/dispatch.cuh"
-#include "allreduce/strategies/epilogue.cuh"
+#include "allreduce/strategies/device.cuh"
+#include "allreduce/strategies/fused_tail.h"
 #include "allreduce/strategies/launch_shape.h"
 #include "allreduce/strategies/strategy_kernel.h"
 
@@ -137,7 +141,7 @@ __device__ void reduce(const Arguments& a, const Ring& ring, const Tile& tile) {
   ring.tell_all(Stage::kSums, tile.number);
 }
 
-__device__ void gather_plain(const Arguments& a, const Ring& ring, const Tile& tile) {
+__device__ void gather(const Arguments& a, const Ring& ring, const Tile& tile) {
   ring.wait_for_all(Stage::kSums, tile.number);
   const uint4* sums = ring.slot(a.rank, Stage::kSums, tile.number);
   uint4* to = a.output + tile.first;
@@ -146,44 +150,8 @@ __device__ void gather_plain(const Arguments& a, const Ring& ring, const Tile& t
     to[i] = __ldcg(sums + i);
 }
 
-// Rows of the tile, one after the other: by a group of threads of a warp, or by the whole block.
-template <class T, Fusion kFusion>
-__device__ void gather_rows(const Arguments& a, const Ring& ring, const Tile& tile) {
-  ring.wait_for_all(Stage::kSums, tile.number);
-  const uint4* sums = ring.slot(a.rank, Stage::kSums, tile.number);
-  const bool of_warp = a.row_vectors <= kWarp;
-  const int threads = of_warp ? 1 << (32 - __clz(a.row_vectors - 1)) : kThreads;
-  const int rows_at_once = kThreads / threads;
-  const int rows = tile.vectors / a.row_vectors;
-  const int column = static_cast<int>(threadIdx.x) % threads;
-  RowGroup row_group(threads);
-  constexpr int kVectors = kTileVectors / kThreads;  // of the longest row, of a thread
-  for (int first_row = 0; first_row < rows; first_row += rows_at_once) {
-    const int row_of_tile = first_row + static_cast<int>(threadIdx.x) / threads;
-    const std::int64_t row = tile.first / a.row_vectors + row_of_tile;
-    FusedVector<T> vectors[kVectors];
-    float squares = 0;
-#pragma unroll
-    for (int k = 0; k < kVectors; ++k) {
-      const int at = column + k * threads;
-      if (row_of_tile >= rows || at >= a.row_vectors) continue;
-      vectors[k].fetch_residual(a, row, at);
-      vectors[k].fetch_gamma(a, at);
-      squares += vectors[k].add_residual(a, row, at, __ldcg(sums + row_of_tile * a.row_vectors + at));
-    }
-    const float factor = norm_factor(row_group.sum(squares), a);
-#pragma unroll
-    for (int k = 0; k < kVectors; ++k) {
-      const int at = column + k * threads;
-      if (k * threads >= a.row_vectors) continue;  // for the whole block alike
-      vectors[k].template finish<kFusion>(a, row, at, factor,
-                                          row_of_tile < rows && at < a.row_vectors);
-    }
-  }
-}
-
-template <class T, int kWorld, Fusion kFusion>
-__global__ void __launch_bounds__(kThreads, kFusion == Fusion::kNone ? 2 : 1) twoshot(const __grid_constant__ Arguments a,
+template <class T, int kWorld>
+__global__ void __launch_bounds__(kThreads, 2) twoshot(const __grid_constant__ Arguments a,
                                                        const __grid_constant__ Workspace workspace,
                                                        const int tile_vectors) {
   let_next_kernel_start();
@@ -208,44 +176,43 @@ __global__ void __launch_bounds__(kThreads, kFusion == Fusion::kNone ? 2 : 1) tw
   for (int i = start; i < last_tile + 2 * step; i += step) {
     if (i < last_tile) scatter<kWorld>(a, ring, tile_of(i));
     if (i - step >= start && i - step < last_tile) reduce<T, kWorld>(a, ring, tile_of(i - step));
-    if (i - 2 * step >= start && i - 2 * step < last_tile) {
-      if constexpr (kFusion == Fusion::kNone) {
-        gather_plain(a, ring, tile_of(i - 2 * step));
-      } else {
-        gather_rows<T, kFusion>(a, ring, tile_of(i - 2 * step));
-      }
-    }
+    if (i - 2 * step >= start && i - 2 * step < last_tile) gather(a, ring, tile_of(i - 2 * step));
   }
   __syncthreads();
   if (threadIdx.x == 0)
     *ring.tiles_done() = done + static_cast<std::uint32_t>((last_tile - start + step - 1) / step);
 }
 
-// Vectors of a tile: small enough for all blocks to have one, and of whole rows where rows count.
-int tile_vectors_for(const Arguments& a, Fusion fusion, int blocks) {
-  std::int64_t vectors = std::clamp<std::int64_t>((a.vectors() + blocks - 1) / blocks, 64 * a.world_size, kTileVectors);
-  if (fusion != Fusion::kNone)
-    vectors = std::max<std::int64_t>(1, vectors / a.row_vectors) * a.row_vectors;
-  return static_cast<int>(vectors);
+// Vectors of a tile: small enough for all blocks to have one.
+int tile_vectors_for(const Arguments& a, int blocks) {
+  return std::clamp((a.vectors() + blocks - 1) / blocks, 64 * a.world_size, kTileVectors);
 }
 
 std::string refusal(const Device& /*device*/, const Arguments& a, Fusion fusion) {
-  return fusion == Fusion::kNone ? "" : row_too_long(a, kTileVectors);
+  return fusion == Fusion::kNone ? "" : fused_tail_refusal(a);
+}
+
+cudaError_t launch_sum(const Device& device, const Arguments& a, const Request& request) {
+  return dispatch(request, device.world_size, [&](auto type, auto world, auto fusion) {
+    if constexpr (fusion.kValue != Fusion::kNone) {
+      return cudaErrorInvalidValue;
+    } else {
+      const auto kernel = twoshot<typename decltype(type)::Type, world.kValue>;
+      const int most = std::min(kMaxBlocks, resident_blocks(reinterpret_cast<const void*>(kernel),
+                                                            kThreads, device.multiprocessors));
+      const int blocks = request.blocks != 0 ? std::min(request.blocks, most) : most;
+      const int tile = tile_vectors_for(a, blocks);
+      const LaunchShape shape{.blocks = std::min((a.vectors() + tile - 1) / tile, blocks),
+                              .threads = kThreads};
+      return launch_overlapped(kernel, shape, request, a, device.workspace, tile);
+    }
+  });
 }
 
 core::Status launch(const Device& device, const Arguments& a, const Request& request) {
-  return launch_status(dispatch(request, device.world_size, [&](auto type, auto world, auto fusion) {
-    using T = typename decltype(type)::Type;
-    const auto kernel = twoshot<T, world.kValue, fusion.kValue>;
-    const int most = std::min(kMaxBlocks, resident_blocks(reinterpret_cast<const void*>(kernel),
-                                                          kThreads, device.multiprocessors));
-    const int blocks = request.blocks != 0 ? std::min(request.blocks, most) : most;
-    const int tile = tile_vectors_for(a, request.fusion, blocks);
-    const std::int64_t tiles = (a.vectors() + tile - 1) / tile;
-    const LaunchShape shape{.blocks = static_cast<int>(std::min<std::int64_t>(tiles, blocks)),
-                            .threads = kThreads};
-    return launch_overlapped(kernel, shape, request, a, device.workspace, tile);
-  }));
+  return launch_with_tail(device, a, request, [&](const Arguments& plain, const Request& sum) {
+    return launch_status(launch_sum(device, plain, sum));
+  });
 }
 
 WorkspaceSize workspace_size(int /*world_size*/, std::size_t /*budget_bytes*/) {
