@@ -23,31 +23,40 @@ Choice choice(std::int64_t tokens, Strategy strategy, double oneshot_us, double 
 }
 
 constexpr std::int64_t kTokenBytes = 2048;
+constexpr std::int64_t kAnySize = 0;  // where both were timed, the largest does not matter
 
 TEST(Borders, LieWhereTheTimesCross) {
   // ln(10/20) and ln(40/20) over the logarithm of the bytes: halfway, at the geometric mean.
-  EXPECT_EQ(
-      border_bytes(choice(1, Strategy::kOneshot, 10, 20), choice(4, Strategy::kTwoshot, 40, 20)),
-      2 * kTokenBytes);
+  EXPECT_EQ(border_bytes(choice(1, Strategy::kOneshot, 10, 20),
+                         choice(4, Strategy::kTwoshot, 40, 20), kAnySize),
+            2 * kTokenBytes);
   // From -ln 2 to +3 ln 2: a quarter of the way from 1 to 16 tokens.
-  EXPECT_EQ(
-      border_bytes(choice(1, Strategy::kOneshot, 10, 20), choice(16, Strategy::kTwoshot, 80, 10)),
-      2 * kTokenBytes);
+  EXPECT_EQ(border_bytes(choice(1, Strategy::kOneshot, 10, 20),
+                         choice(16, Strategy::kTwoshot, 80, 10), kAnySize),
+            2 * kTokenBytes);
 }
 
 TEST(Borders, LieAtTheNearerEndWhereTheTimesDoNotCross) {
-  EXPECT_EQ(
-      border_bytes(choice(1, Strategy::kOneshot, 20.1, 20), choice(4, Strategy::kTwoshot, 40, 20)),
-      kTokenBytes + 1);
-  EXPECT_EQ(
-      border_bytes(choice(1, Strategy::kOneshot, 10, 20), choice(4, Strategy::kTwoshot, 20, 20.1)),
-      4 * kTokenBytes);
+  EXPECT_EQ(border_bytes(choice(1, Strategy::kOneshot, 20.1, 20),
+                         choice(4, Strategy::kTwoshot, 40, 20), kAnySize),
+            kTokenBytes + 1);
+  EXPECT_EQ(border_bytes(choice(1, Strategy::kOneshot, 10, 20),
+                         choice(4, Strategy::kTwoshot, 20, 20.1), kAnySize),
+            4 * kTokenBytes);
 }
 
-TEST(Borders, LieAtTheGeometricMeanWithoutBothTimes) {
-  EXPECT_EQ(
-      border_bytes(choice(1, Strategy::kOneshot, 10, 0), choice(16, Strategy::kTwoshot, 40, 20)),
-      4 * kTokenBytes);
+TEST(Borders, LieBehindTheLargestMessageThatAStrategyCouldDo) {
+  const Choice smaller = choice(1, Strategy::kOneshot, 10, 20);
+  const Choice larger = choice(16, Strategy::kTwoshot, 0, 20);
+  EXPECT_EQ(border_bytes(smaller, larger, 9 * kTokenBytes), 9 * kTokenBytes + 1);
+  EXPECT_EQ(border_bytes(smaller, larger, kTokenBytes), kTokenBytes + 1);
+  EXPECT_EQ(border_bytes(smaller, larger, 100 * kTokenBytes), 16 * kTokenBytes);
+}
+
+TEST(Borders, LieAtTheGeometricMeanWhereTheLargerOneIsNew) {
+  EXPECT_EQ(border_bytes(choice(1, Strategy::kOneshot, 10, 0),
+                         choice(16, Strategy::kTwoshot, 40, 20), kAnySize),
+            4 * kTokenBytes);
 }
 
 TEST(Borders, MakeATableThatGivesEveryMeasuredCellItsChoice) {
