@@ -105,6 +105,26 @@ class BenchTest(unittest.TestCase):
                    len(self.csv.read_text(encoding='utf-8').splitlines()) > count)
 
 
+class Codegen(BenchTest):
+    def test_without_data_it_measures_first(self):
+        gpus = self.folder / 'gpus'
+        gpus.write_text('count 2\n', encoding='utf-8')
+        libraries = os.pathsep.join(
+            path for path in (os.environ['FAKE_NVML'], os.environ.get('LD_LIBRARY_PATH')) if path)
+        result = subprocess.run(
+            [ASSAY, 'allreduce', 'codegen', '--save_csv_dir', str(self.data)], text=True,
+            capture_output=True, check=False, timeout=PATIENCE_S, cwd=self.folder,
+            env=self.environment(ASSAY_FAKE_NVML=str(gpus), LD_LIBRARY_PATH=libraries,
+                                 CUDA_VISIBLE_DEVICES='0,1'))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assert_whole_grid()
+        self.assertTrue((self.data / 'gen_heuristic_code/generated_lookup_table.cpp').exists())
+        self.assertIn('measured ' + str(self.csv), result.stderr)
+
+    def assert_whole_grid(self):
+        self.assertEqual(len(self.rows()), 4 * 10 * 15 * len(STRATEGIES))
+
+
 class Normal(BenchTest):
     def test_every_strategy_of_every_cell_is_written(self):
         result = self.bench()

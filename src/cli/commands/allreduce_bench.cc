@@ -7,15 +7,13 @@
 
 #include "allreduce/bench/benchmark.h"
 #include "allreduce/bench/benchmark_summary.h"
+#include "cli/allreduce_benchmarking.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/version.h"
-#include "core/files.h"
 #include "core/interrupt.h"
-#include "core/terminal_line.h"
-#include "gpu/devices.h"
 
 namespace assay::cli {
 namespace {
@@ -27,11 +25,6 @@ constexpr const char* kHowGroup = "How it is measured";
 constexpr const char* kRunGroup = "Run options";
 constexpr const char* kOutputGroup = "Output options";
 
-constexpr const char* kWorkerVariable = "ASSAY_WORKER";
-
-// Ctrl-C ends the worker within a second; one that is stuck in the driver takes longer.
-constexpr unsigned kSecondsToStop = 15;
-
 template <class Enum, std::size_t kCount>
 Choices<Enum> choices_of(const std::array<std::string_view, kCount>& names) {
   Choices<Enum> choices;
@@ -42,11 +35,8 @@ Choices<Enum> choices_of(const std::array<std::string_view, kCount>& names) {
 
 Choices<allreduce::Strategy> strategy_choices() {
   Choices<allreduce::Strategy> choices;
-  for (const allreduce::StrategySpec& spec : allreduce::kStrategies) {
-    if (spec.strategy != allreduce::Strategy::kAuto) {
-      choices.emplace_back(std::string(spec.name), spec.strategy);
-    }
-  }
+  for (const allreduce::Strategy strategy : measured_strategies())
+    choices.emplace_back(std::string(name_of(strategy)), strategy);
   return choices;
 }
 
@@ -89,28 +79,6 @@ std::string numbers_problem(const std::string& list) {
   return fmt::format("'{}' is not whole numbers by commas", list);
 }
 
-// As this shell sees them.
-core::Result<int> count_gpus() {
-  const auto machine =
-      gpu::nvidia_reader("libnvidia-ml.so.1")->read(gpu::DeviceReader::Detail::kState);
-  if (!machine.ok()) return machine.error();
-  const auto present = static_cast<int>(machine.value().devices.size());
-  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (visible == nullptr) return present;
-  const bool none = *visible == '\0' || *visible == '-';
-  return none ? 0 : std::min(present, static_cast<int>(split(visible, ',').size()));
-}
-
-std::string own_command_line() {
-  auto words = core::read_file("/proc/self/cmdline");
-  if (!words.ok()) return "";
-  std::string line = std::move(words).value();
-  while (!line.empty() && line.back() == '\0')
-    line.pop_back();
-  std::replace(line.begin(), line.end(), '\0', ' ');
-  return line;
-}
-
 class AllreduceBench final : public Command {
  public:
   explicit AllreduceBench(CLI::App& app) {
@@ -145,8 +113,7 @@ class AllreduceBench final : public Command {
     if (!completed.ok()) return completed.error();
     if (plan_only_ && follows) return Outcome::kOk;
     if (plan_only_) return show_plan();
-    options_.worker = ASSAY_TRY(worker());
-    core::allow_seconds_to_stop(kSecondsToStop);
+    options_.worker = ASSAY_TRY(benchmark_worker(worker_));
     if (!rank) return measure(nullptr);
     const fs::path rendezvous =
         rendezvous_.empty() ? allreduce::default_rendezvous(*rank) : rendezvous_;
@@ -322,10 +289,7 @@ class AllreduceBench final : public Command {
   core::Status complete(const std::optional<allreduce::LaunchedRank>& rank) {
     options_.axes = axes();
     options_.tie = tie_percent_ / 100;
-    if (options_.strategies.empty()) {
-      for (const auto& [name, strategy] : strategy_choices())
-        options_.strategies.push_back(strategy);
-    }
+    if (options_.strategies.empty()) options_.strategies = measured_strategies();
     if (enable_auto_) options_.strategies.push_back(allreduce::Strategy::kAuto);
     if (options_.folder.empty()) {
       options_.folder = options_.shapes == allreduce::Shapes::kGrid ? "data" : "data/held_out";
@@ -363,14 +327,6 @@ class AllreduceBench final : public Command {
     return count_gpus();
   }
 
-  [[nodiscard]] core::Result<fs::path> worker() const {
-    const char* named = std::getenv(kWorkerVariable);
-    const fs::path path = !worker_.empty() ? worker_ : fs::path(named == nullptr ? "" : named);
-    if (path.empty()) return allreduce::find_worker();
-    if (core::is_regular_file(path)) return fs::absolute(path);
-    return core::Error{fmt::format("no worker: '{}' is not a file", path.string())};
-  }
-
   [[nodiscard]] core::Result<Outcome> show_plan() const {
     show(allreduce::plan_summary(options_));
     return Outcome::kOk;
@@ -391,18 +347,8 @@ class AllreduceBench final : public Command {
   }
 
   [[nodiscard]] core::Result<Outcome> measure(allreduce::RankLeader* ranks) const {
-    core::TerminalLine line(presentation_.quiet ? core::TerminalLine::Show::kNever
-                                                : core::TerminalLine::Show::kOnTerminal);
-    allreduce::BenchmarkHooks hooks;
-    hooks.on_notice = [&](const std::string& text) {
-      line.clear();
-      print_warning(text);
-    };
-    hooks.on_progress = [&](const allreduce::BenchmarkStanding& standing) {
-      if (line.shown()) line.draw(allreduce::progress_text(standing));
-    };
-    const auto result = allreduce::run_benchmark(options_, hooks, ranks);
-    line.clear();
+    const Talk talk = presentation_.quiet ? Talk::kNever : Talk::kOnTerminal;
+    const auto result = benchmark_with_progress(options_, talk, ranks);
     if (!result.ok()) {
       // The program says no more than that it was interrupted.
       if (core::interrupted()) {

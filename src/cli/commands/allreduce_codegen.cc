@@ -8,6 +8,7 @@
 #include "allreduce/codegen/generated_files.h"
 #include "allreduce/tuning_summary.h"
 #include "allreduce/validate.h"
+#include "cli/allreduce_benchmarking.h"
 #include "cli/allreduce_options.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -31,7 +32,8 @@ class AllreduceCodegen final : public Command {
     add_tuning_options(app, arguments_)->default_str("measure first");
     app.add_option("--save_csv_dir,--save-csv-dir", csv_folder_,
                    "where the files of a measurement go; of no use with --data_dir")
-        ->type_name("DIR");
+        ->type_name("DIR")
+        ->default_str("data");
     app.add_flag("--enable_auto,--enable-auto", measure_auto_,
                  "measure AUTO too, to see it beside the others; it is never chosen");
     add_choice(app, "--format", layout_, kLayouts, "layout of generated_lookup_table.cpp");
@@ -62,10 +64,7 @@ class AllreduceCodegen final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    if (arguments_.data_folder.empty()) {
-      return core::Error{
-          "nothing to make a table of: name the folder of benchmark files with --data_dir"};
-    }
+    if (arguments_.data_folder.empty()) arguments_.data_folder = ASSAY_TRY(measure_first());
     const auto [benchmark, tables] = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
     warn_of_missing(tables.lookup);
     model::Book book = allreduce::tuning_summary(tables);
@@ -81,6 +80,24 @@ class AllreduceCodegen final : public Command {
   }
 
  private:
+  // Benchmarks the whole grid on this machine; returns the folder of the files.
+  [[nodiscard]] core::Result<fs::path> measure_first() const {
+    auto options = default_benchmark(csv_folder_.empty() ? fs::path("data") : csv_folder_);
+    if (!options.ok()) {
+      return options.error().context(
+          "nothing to make a table of (--data_dir names a folder of benchmark files), and this "
+          "machine cannot be measured");
+    }
+    allreduce::BenchmarkOptions benchmark = std::move(options).value();
+    if (measure_auto_) benchmark.strategies.push_back(allreduce::Strategy::kAuto);
+    const auto result =
+        benchmark_with_progress(benchmark, presentation_.quiet ? Talk::kNever : Talk::kOnTerminal);
+    if (!result.ok()) return result.error();
+    for (const fs::path& path : result.value().files)
+      print_note("measured " + path.string());
+    return benchmark.folder;
+  }
+
   [[nodiscard]] fs::path output_folder() const {
     return output_.empty() ? arguments_.data_folder / "gen_heuristic_code" : output_;
   }
@@ -143,6 +160,7 @@ const CommandSpec kAllreduceCodegen{
         "same shape, less 1. A table is compared only with the strategies that it knows.",
     .regression_means = "the regret is larger than --max-regret",
     .examples =
+        "assay allreduce codegen\n"
         "assay allreduce codegen --data_dir data\n"
         "assay allreduce codegen --data_dir data --sm_version 90 --format upstream -o generated\n"
         "assay allreduce codegen --data_dir data --validate held_out --max-regret 3\n",
