@@ -48,5 +48,9 @@ expect "only what is missing is listed" "^no-such-package$" "$said"
 said=$(with_tools packages.sh 'packages[x]=bash; as_root() { echo ran "$@"; }; install_packages x')
 expect "nothing is asked of the network when all is there" "^All packages are installed" "$said"
 
+announced=$(sed -n 's/^ *begin_steps //p' tools/quickstart.sh)
+expect "quickstart announces as many steps as it makes" "^$announced$" \
+  "$(grep -cE '^ *(shown_)?step "' tools/quickstart.sh)"
+
 echo "$failures failures"
 ((failures == 0))

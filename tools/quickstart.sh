@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# ./dev quickstart: from a fresh machine to finished reports and simulations of the bundled runs.
+# ./dev quickstart: from a fresh machine to finished reports, simulations and tables of the bundled
+# measurements.
 
 quickstart_output=quickstart-output
 
@@ -32,10 +33,25 @@ simulate_schedules() {
   build/release/src/assay simulate "$quickstart_output/schedule_64/output.bin"
 }
 
+tune_allreduce() {
+  local samples=samples/allreduce-h200
+  local tables="$quickstart_output/allreduce/tables"
+  mkdir -p "$tables"
+  build/release/src/assay allreduce codegen --data_dir "$samples" -o "$tables" \
+    --validate "$samples/held_out" --stability "$samples/again" >"$tables/summary.txt"
+  # Of its paragraphs, what the tables lose and how firm they are.
+  awk -v RS= '/^Time of the choice|^Choices from two/ { print "\n" $0 }' "$tables/summary.txt"
+}
+
+plot_allreduce() {
+  build/release/src/assay allreduce plot --data_dir samples/allreduce-h200 --format png,html \
+    -o "$quickstart_output/allreduce/figures"
+}
+
 run_quickstart() {
   ask_for_root build
   lock_build
-  begin_steps 6
+  begin_steps 8
   step "Installing system packages" install_packages build
   step "Building assay" build release assay
   mkdir -p "$quickstart_output"
@@ -43,7 +59,10 @@ run_quickstart() {
   shown_step "Comparing them" compare_samples
   step "Making schedules of a run on 4 GPUs" make_schedules
   shown_step "Simulating them" simulate_schedules
+  shown_step "Making all-reduce tables of measurements on 2 and 4 GPUs" tune_allreduce
+  step "Drawing the measurements" plot_allreduce
   printf '\nWorkbooks in %s/, each with its CSV and JSON twins:\n' "$quickstart_output"
   (cd "$quickstart_output" && find . -name '*.xlsx' -printf '  %P\n' | sort)
-  printf 'Open %s/comparison/final_analysis_report.xlsx first.\n' "$quickstart_output"
+  printf 'Open %s/comparison/final_analysis_report.xlsx first,\n' "$quickstart_output"
+  printf 'and %s/allreduce/figures/index.html in a browser.\n' "$quickstart_output"
 }
