@@ -125,7 +125,7 @@ assay_allreduce_status assay_allreduce_allocate(assay_allreduce_comm* comm,
                                                 size_t bytes,
                                                 void** buffer);
 assay_allreduce_status assay_allreduce_load_table(assay_allreduce_comm* comm, const char* path);
-/* What AUTO would use; NCCL before a table is loaded. */
+/* What AUTO would use, as far as numbers tell; NCCL before a table is loaded. Connected only. */
 assay_allreduce_status assay_allreduce_choose(const assay_allreduce_comm* comm,
                                               assay_allreduce_fusion fusion,
                                               assay_allreduce_data_type data_type,

@@ -1,13 +1,18 @@
 #include "cli/allreduce_options.h"
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
+#include "allreduce/bench/benchmark_file.h"
 #include "allreduce/benchmark_csv.h"
 #include "cli/options.h"
+#include "cli/trace_options.h"
+#include "core/files.h"
 
 namespace assay::cli {
 namespace {
@@ -46,12 +51,34 @@ CLI::Option* add_percent(CLI::App& app,
       ->check(percent_problem);
 }
 
+// What the file beside a benchmark says: "NVIDIA H200, CUDA 13.0, NCCL 2.28.9, 2026-11-21, of ".
+// Other people's benchmarks have no such file.
+std::string measured_on(const std::filesystem::path& benchmark) {
+  const auto text = core::read_file(allreduce::provenance_path(benchmark));
+  if (!text.ok()) return "";
+  const auto kept = nlohmann::json::parse(text.value(), nullptr, false);
+  const auto settings = kept.is_object() ? kept.find("settings") : kept.end();
+  if (!kept.is_object() || settings == kept.end() || !settings->is_object()) return "";
+  const auto word = [](const nlohmann::json& of, const char* name) {
+    const auto found = of.find(name);
+    return found != of.end() && found->is_string() ? found->get<std::string>() : std::string("?");
+  };
+  const auto runs = kept.find("runs");
+  const bool has_run = runs != kept.end() && runs->is_array() && !runs->empty();
+  const std::string date = has_run && runs->front().is_object() ? word(runs->front(), "date") : "?";
+  return fmt::format("{}, CUDA {}, NCCL {}, {}, of ", word(*settings, "GPU"),
+                     word(*settings, "CUDA runtime"), word(*settings, "NCCL"), date.substr(0, 10));
+}
+
 std::string provenance(const allreduce::BenchmarkFolder& folder,
                        const allreduce::Benchmark& benchmark) {
   std::string names;
   for (const std::filesystem::path& file : folder.files)
     names += (names.empty() ? "" : " ") + file.filename().string();
-  return fmt::format("{} measurements of {}", benchmark.measurements.size(), names);
+  const auto times = std::count_if(
+      benchmark.measurements.begin(), benchmark.measurements.end(),
+      [](const allreduce::Measurement& measurement) { return !std::isnan(measurement.time_us); });
+  return fmt::format("{}{} times in {}", measured_on(folder.files.front()), times, names);
 }
 
 }  // namespace
@@ -99,6 +126,7 @@ core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,
   const allreduce::BenchmarkFolder files =
       ASSAY_TRY(allreduce::find_benchmarks(folder, arguments.sm_version, arguments.tuning.launch));
   allreduce::Benchmark benchmark = ASSAY_TRY(allreduce::read_benchmarks(files));
+  show_warnings(benchmark.warnings);
   auto tables = allreduce::tune(benchmark, arguments.tuning, provenance(files, benchmark));
   if (!tables.ok()) return tables.error().context("'" + folder.string() + "'");
   return TunedBenchmark{std::move(benchmark), std::move(tables).value()};

@@ -129,7 +129,7 @@ constexpr std::string_view kAboutRows =
 
 constexpr std::string_view kAboutNone =
     "# No row: NCCL was measured only as it chooses by itself, and what it chose is not known.\n"
-    "# Rows come from strategies such as NCCL_RING_LL128_16.\n";
+    "# Without a row the plugin is of no use.\n";
 
 constexpr std::string_view kAboutChannels =
     "# The example plugin answers 'one channel' to every call for which no row names channels: "

@@ -212,8 +212,16 @@ assay_allreduce_status assay_allreduce_choose(const assay_allreduce_comm* comm,
                                               assay_allreduce_strategy* strategy) {
   if (comm == nullptr || strategy == nullptr)
     return fail(ASSAY_ALLREDUCE_INVALID, "a null pointer");
-  const Strategy chosen = comm->inside->choose(
-      static_cast<Fusion>(fusion), static_cast<DataType>(data_type), hidden_size, num_tokens);
+  assay_allreduce_call call{};
+  call.size = sizeof call;
+  call.strategy = ASSAY_ALLREDUCE_AUTO;
+  call.fusion = fusion;
+  call.data_type = data_type;
+  call.num_tokens = num_tokens;
+  call.hidden_size = hidden_size;
+  const std::string problem = shape_problem(call);
+  if (!problem.empty()) return fail(ASSAY_ALLREDUCE_INVALID, problem);
+  const Strategy chosen = strategy_of(*comm->inside, call);
   *strategy = static_cast<assay_allreduce_strategy>(chosen);
   return ASSAY_ALLREDUCE_OK;
 }
