@@ -13,9 +13,9 @@ constexpr const char* kUnknownCost = "?";
 constexpr report::Color kSame = report::color_of(0xe6e6e6);
 
 // Round, so that the ticks are.
-double scale_end(const std::vector<ChoiceDifference>& differing) {
+double scale_end(const std::vector<TableDifference>& differing) {
   double most = 0;
-  for (const ChoiceDifference& one : differing)
+  for (const TableDifference& one : differing)
     most = std::max(most, std::abs(one.cost_percent.value_or(0)));
   for (const double end : {1.0, 2.0, 5.0, 10.0, 20.0}) {
     if (most <= end) return end;
@@ -29,17 +29,17 @@ std::string signed_percent(double percent) {
   return fmt::format("{:+.0f}", percent);
 }
 
-report::HeatmapCell chosen_cell(const Choice& choice, const Cell& cell, Launch launch) {
+report::HeatmapCell chosen_cell(const Chooser& choice, const Cell& cell, Launch launch) {
   const auto strategy = choice.strategy(cell, launch);
   if (!strategy) return {};
   return {.color = color_of(*strategy)};
 }
 
-report::HeatmapCell cost_cell(const std::vector<ChoiceDifference>& differing,
+report::HeatmapCell cost_cell(const std::vector<TableDifference>& differing,
                               const report::ColorScale& scale,
                               const Cell& cell) {
   const auto found = std::find_if(differing.begin(), differing.end(),
-                                  [&](const ChoiceDifference& one) { return one.cell == cell; });
+                                  [&](const TableDifference& one) { return one.cell == cell; });
   if (found == differing.end()) return {.color = kSame};
   if (!found->cost_percent) return {.color = std::nullopt, .text = kUnknownCost};
   return {.color = scale.at(*found->cost_percent), .text = signed_percent(*found->cost_percent)};
@@ -68,15 +68,15 @@ void add_legend(report::Heatmap& figure) {
 }  // namespace
 
 report::Heatmap choice_difference_figure(const Grid& grid,
-                                         const Choice& first,
-                                         const Choice& second) {
+                                         const Chooser& first,
+                                         const Chooser& second) {
   report::Heatmap figure = empty_heatmap(
       grid,
       fmt::format("Two Tables and What Their Difference Costs (Fusion: {})", name_of(grid.fusion)));
-  const std::vector<ChoiceDifference> differing = differences(grid, first, second);
+  const std::vector<TableDifference> differing = differences(grid, first, second);
   const double end = scale_end(differing);
   const report::ColorScale scale{.colors = report::blue_to_red(), .low = -end, .high = end};
-  for (const Choice* choice : {&first, &second}) {
+  for (const Chooser* choice : {&first, &second}) {
     figure.panels.push_back(panel_of(grid, choice->name, [&](std::size_t row, std::size_t column) {
       return chosen_cell(*choice, cell_of(grid, row, column), grid.launch);
     }));

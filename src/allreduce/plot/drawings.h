@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "allreduce/plot/choice.h"
+#include "allreduce/plot/chooser.h"
 #include "allreduce/plot/figures.h"
 #include "allreduce/plot/grid.h"
 #include "report/curves.h"
@@ -16,10 +16,10 @@ report::Heatmap time_figure(const Grid& grid);
 report::Heatmap best_figure(const Grid& grid);
 report::Heatmap difference_figure(const Grid& grid);
 report::CurveFigure latency_figure(const Grid& grid);
-report::Heatmap regret_figure(const Grid& grid, const std::vector<Choice>& choices);
+report::Heatmap regret_figure(const Grid& grid, const std::vector<Chooser>& choices);
 report::Heatmap choice_difference_figure(const Grid& grid,
-                                         const Choice& first,
-                                         const Choice& second);
+                                         const Chooser& first,
+                                         const Chooser& second);
 
 std::vector<BestStrategy> best_table(const Grid& grid);
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "allreduce/measurement.h"
-#include "allreduce/plot/choice.h"
+#include "allreduce/plot/chooser.h"
 #include "core/result.h"
 
 namespace assay::allreduce {
@@ -50,14 +50,14 @@ core::Status visualize_latency(const Benchmark& benchmark,
 // How much slower than the fastest each choice is, in percent, in every cell.
 core::Status visualize_regret(const Benchmark& benchmark,
                               Fusion fusion,
-                              const std::vector<Choice>& choices,
+                              const std::vector<Chooser>& choices,
                               const std::filesystem::path& save_path);
 
 // Where two choices differ and what the second costs beside the first, in percent.
 core::Status visualize_choice_difference(const Benchmark& benchmark,
                                          Fusion fusion,
-                                         const Choice& first,
-                                         const Choice& second,
+                                         const Chooser& first,
+                                         const Chooser& second,
                                          const std::filesystem::path& save_path);
 
 }  // namespace assay::allreduce

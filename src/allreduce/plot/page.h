@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "allreduce/plot/choice.h"
+#include "allreduce/plot/chooser.h"
 #include "allreduce/plot/source.h"
 
 namespace assay::allreduce {
 
-std::string page_html(const std::vector<Source>& sources, const std::vector<Choice>& choices);
+std::string page_html(const std::vector<Source>& sources, const std::vector<Chooser>& choices);
 
 }  // namespace assay::allreduce

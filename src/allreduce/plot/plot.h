@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "allreduce/plot/choice.h"
+#include "allreduce/plot/chooser.h"
 #include "allreduce/strategy.h"
 #include "core/result.h"
 #include "model/table.h"
@@ -24,8 +24,8 @@ struct PlotRequest {
   std::filesystem::path page = {};                 // an HTML page; empty for none
   // Regret is drawn for these; and with `compare` the first of them, or the fastest of the data
   // where there is none, is set beside it.
-  std::vector<Choice> choices = {};
-  std::optional<Choice> compare = {};
+  std::vector<Chooser> choices = {};
+  std::optional<Chooser> compare = {};
 };
 
 struct PlotResult {

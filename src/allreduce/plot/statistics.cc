@@ -109,8 +109,8 @@ model::Table strategies_table(const std::vector<Source>& sources) {
 }
 
 model::Table differences_table(const std::vector<Source>& sources,
-                               const Choice& first,
-                               const Choice& second) {
+                               const Chooser& first,
+                               const Chooser& second) {
   model::Table table{.name = "difference",
                      .title = "Where " + second.name + " chooses differently from " + first.name +
                               ", and what that costs",
@@ -121,13 +121,13 @@ model::Table differences_table(const std::vector<Source>& sources,
                                              {.name = "second"},
                                              {.name = "cost", .unit = "%"}});
   each_grid(sources, [&](const Source& /*source*/, const Grid& grid) {
-    std::vector<ChoiceDifference> found = differences(grid, first, second);
+    std::vector<TableDifference> found = differences(grid, first, second);
     std::stable_sort(found.begin(), found.end(),
-                     [](const ChoiceDifference& a, const ChoiceDifference& b) {
+                     [](const TableDifference& a, const TableDifference& b) {
                        constexpr double kLast = -std::numeric_limits<double>::infinity();
                        return a.cost_percent.value_or(kLast) > b.cost_percent.value_or(kLast);
                      });
-    for (const ChoiceDifference& one : found) {
+    for (const TableDifference& one : found) {
       std::vector<model::Cell> row = subject_cells(grid);
       row.insert(row.end(), {one.cell.hidden_size, one.cell.num_tokens,
                              std::string(name_of(one.first)), std::string(name_of(one.second)),

@@ -46,7 +46,10 @@ class AllreducePlot final : public Command {
     app.add_option("--html", page_, "where the page goes; it holds all that it needs")
         ->type_name("FILE")
         ->default_str("index.html among the figures");
-    app.add_option("--table", tables_, "show what this table would lose; may be repeated")
+    app.add_option(
+           "--table", tables_,
+           "show what this table would lose: JSON, C++, a folder of benchmarks, or 'shipped 1.2' "
+           "or 'shipped 1.3' for TensorRT-LLM's; may be repeated")
         ->type_name("FILE");
     app.add_option("--compare", compare_,
                    "show where this table, or the fastest of these benchmarks, chooses differently "
@@ -57,10 +60,10 @@ class AllreducePlot final : public Command {
 
   core::Result<Outcome> run() override {
     for (const fs::path& table : tables_) {
-      request_.choices.push_back(ASSAY_TRY(allreduce::read_choice(table, request_.sm_version)));
+      request_.choices.push_back(ASSAY_TRY(allreduce::read_chooser(table, request_.sm_version)));
     }
     if (!compare_.empty()) {
-      request_.compare = ASSAY_TRY(allreduce::read_choice(compare_, request_.sm_version));
+      request_.compare = ASSAY_TRY(allreduce::read_chooser(compare_, request_.sm_version));
     }
     choose_formats();
     const allreduce::PlotResult result = ASSAY_TRY(plot_with_progress());

@@ -1,4 +1,4 @@
-#include "allreduce/plot/choice.h"
+#include "allreduce/plot/chooser.h"
 
 #include <fmt/core.h>
 
@@ -6,16 +6,18 @@
 #include <utility>
 
 #include "allreduce/benchmark_csv.h"
+#include "allreduce/codegen/lookup_table.h"
+#include "allreduce/shipped_tables.h"
 #include "core/files.h"
 
 namespace assay::allreduce {
 namespace {
 
-std::optional<ChoiceDifference> difference_at(const Grid& grid,
-                                              const Choice& first,
-                                              const Choice& second,
-                                              std::size_t row,
-                                              std::size_t column) {
+std::optional<TableDifference> difference_at(const Grid& grid,
+                                             const Chooser& first,
+                                             const Chooser& second,
+                                             std::size_t row,
+                                             std::size_t column) {
   const Cell cell = cell_of(grid, row, column);
   const auto one = first.strategy(cell, grid.launch);
   const auto other = second.strategy(cell, grid.launch);
@@ -24,7 +26,7 @@ std::optional<ChoiceDifference> difference_at(const Grid& grid,
   const Measurement* after = grid.timed(*other, row, column);
   std::optional<double> cost;
   if (before != nullptr && after != nullptr) cost = (after->time_us / before->time_us - 1) * 100;
-  return ChoiceDifference{cell, *one, *other, cost};
+  return TableDifference{cell, *one, *other, cost};
 }
 
 }  // namespace
@@ -34,30 +36,43 @@ Cell cell_of(const Grid& grid, std::size_t row, std::size_t column) {
           grid.token_counts[column]};
 }
 
-Choice always(Strategy strategy) {
+Chooser always(Strategy strategy) {
   return {fmt::format("{} always", name_of(strategy)),
           [strategy](const Cell&, Launch) { return strategy; }};
 }
 
-core::Result<Choice> read_choice(const std::filesystem::path& path, std::optional<int> sm_version) {
+Chooser chooser_of(std::string name, LookupTable table) {
+  return {std::move(name), [table = std::move(table)](const Cell& cell, Launch) {
+            return table.lookup(cell.world_size, cell.fusion, cell.hidden_size, cell.num_tokens);
+          }};
+}
+
+core::Result<Chooser> read_chooser(const std::filesystem::path& path,
+                                   std::optional<int> sm_version) {
+  for (const ShippedTable& shipped : shipped_tables()) {
+    if (path.string() == shipped.name) return chooser_of(std::string(shipped.name), shipped.table);
+  }
   const std::string name =
       path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
   if (core::is_folder(path)) {
     const BenchmarkFolder folder = ASSAY_TRY(find_benchmarks(path, sm_version));
     return fastest_of(name, ASSAY_TRY(read_benchmarks(folder)));
   }
+  if (path.extension() == ".cpp" || path.extension() == ".h") {
+    return chooser_of(name, ASSAY_TRY(read_lookup_table(path)));
+  }
   const std::string json = ASSAY_TRY(core::read_file(path));
-  return choice_of(name, ASSAY_TRY(table_from_json(json, path.string())));
+  return chooser_of(name, ASSAY_TRY(table_from_json(json, path.string())));
 }
 
-Choice choice_of(std::string name, StrategyTable table) {
+Chooser chooser_of(std::string name, StrategyTable table) {
   return {std::move(name), [table = std::move(table)](const Cell& cell, Launch) {
             return table.lookup(cell.world_size, cell.fusion, cell.data_type, cell.hidden_size,
                                 cell.num_tokens);
           }};
 }
 
-Choice fastest_of(std::string name, const Benchmark& benchmark) {
+Chooser fastest_of(std::string name, const Benchmark& benchmark) {
   using Place = std::pair<Cell, Launch>;
   std::map<std::pair<Place, Strategy>, std::pair<double, int>> sums;
   for (const Measurement& one : benchmark.measurements) {
@@ -86,7 +101,7 @@ Choice fastest_of(std::string name, const Benchmark& benchmark) {
 }
 
 std::optional<double> regret_percent(const Grid& grid,
-                                     const Choice& choice,
+                                     const Chooser& choice,
                                      std::size_t row,
                                      std::size_t column) {
   const auto chosen = choice.strategy(cell_of(grid, row, column), grid.launch);
@@ -94,10 +109,10 @@ std::optional<double> regret_percent(const Grid& grid,
   return grid.difference_percent(*chosen, row, column);
 }
 
-std::vector<ChoiceDifference> differences(const Grid& grid,
-                                          const Choice& first,
-                                          const Choice& second) {
-  std::vector<ChoiceDifference> found;
+std::vector<TableDifference> differences(const Grid& grid,
+                                         const Chooser& first,
+                                         const Chooser& second) {
+  std::vector<TableDifference> found;
   for (std::size_t row = 0; row < grid.hidden_sizes.size(); ++row) {
     for (std::size_t column = 0; column < grid.token_counts.size(); ++column) {
       const auto one = difference_at(grid, first, second, row, column);

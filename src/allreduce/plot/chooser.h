@@ -12,31 +12,36 @@
 
 namespace assay::allreduce {
 
-struct Choice {
+struct LookupTable;
+
+struct Chooser {
   std::string name;  // for titles: "NCCL always"
   // Nothing where it does not choose.
   std::function<std::optional<Strategy>(const Cell&, Launch)> strategy;
 };
 
-// A table in JSON, or a folder of benchmarks, whose fastest strategy of each cell it then is.
-// Named after the path. Errors: it cannot be read.
-core::Result<Choice> read_choice(const std::filesystem::path& path, std::optional<int> sm_version);
+// A table in JSON or as C++ (.cpp, .h, looked up as TensorRT-LLM does); "shipped 1.2" or "shipped
+// 1.3", TensorRT-LLM's own; or a folder of benchmarks, whose fastest strategy of each cell it then
+// is. Named after the path. Errors: it cannot be read.
+core::Result<Chooser> read_chooser(const std::filesystem::path& path,
+                                   std::optional<int> sm_version);
 
-Choice always(Strategy strategy);
-Choice choice_of(std::string name, StrategyTable table);
+Chooser always(Strategy strategy);
+Chooser chooser_of(std::string name, StrategyTable table);
+Chooser chooser_of(std::string name, LookupTable table);
 // The fastest of each cell that another benchmark measured (the fastest mean where it measured a
 // cell twice); never AUTO.
-Choice fastest_of(std::string name, const Benchmark& benchmark);
+Chooser fastest_of(std::string name, const Benchmark& benchmark);
 
 // What a choice costs in a cell beside the best measured, percent; nothing where it does not
 // choose or what it chose has no time there.
 std::optional<double> regret_percent(const Grid& grid,
-                                     const Choice& choice,
+                                     const Chooser& choice,
                                      std::size_t row,
                                      std::size_t column);
 
 // A cell where two choices differ.
-struct ChoiceDifference {
+struct TableDifference {
   Cell cell;
   Strategy first = Strategy::kNccl;
   Strategy second = Strategy::kNccl;
@@ -45,9 +50,9 @@ struct ChoiceDifference {
   std::optional<double> cost_percent;
 };
 
-std::vector<ChoiceDifference> differences(const Grid& grid,
-                                          const Choice& first,
-                                          const Choice& second);
+std::vector<TableDifference> differences(const Grid& grid,
+                                         const Chooser& first,
+                                         const Chooser& second);
 
 Cell cell_of(const Grid& grid, std::size_t row, std::size_t column);
 

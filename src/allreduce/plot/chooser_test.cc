@@ -1,0 +1,42 @@
+#include "allreduce/plot/chooser.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "allreduce/codegen/lookup_table.h"
+#include "core/files.h"
+
+namespace assay::allreduce {
+namespace {
+
+constexpr Cell kCell{.world_size = 8, .hidden_size = 8192, .num_tokens = 64};
+
+TEST(Chooser, KnowsTheShippedTablesByTheirNames) {
+  const auto chooser = read_chooser("shipped 1.3", std::nullopt);
+  ASSERT_TRUE(chooser.ok());
+  EXPECT_EQ(chooser.value().name, "shipped 1.3");
+  EXPECT_EQ(chooser.value().strategy(kCell, Launch::kGraph), Strategy::kNccl);
+  Cell smaller = kCell;
+  smaller.num_tokens = 32;
+  EXPECT_EQ(chooser.value().strategy(smaller, Launch::kGraph), Strategy::kOneshot);
+}
+
+TEST(Chooser, ReadsAGeneratedLookupTable) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / "assay_chooser_table.cpp";
+  const LookupTable table = empty_lookup_table(90, Strategy::kTwoshot);
+  ASSERT_TRUE(core::write_file(path, lookup_table_cpp(table, LookupLayout::kUpstream)).ok());
+  const auto chooser = read_chooser(path, std::nullopt);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(chooser.ok()) << chooser.error().message;
+  EXPECT_EQ(chooser.value().strategy(kCell, Launch::kGraph), Strategy::kTwoshot);
+}
+
+TEST(Chooser, NamesTheFileThatIsNoTable) {
+  const auto chooser = read_chooser("shipped 9.9", std::nullopt);
+  ASSERT_FALSE(chooser.ok());
+  EXPECT_NE(chooser.error().message.find("shipped 9.9"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace assay::allreduce
