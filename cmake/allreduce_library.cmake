@@ -1,7 +1,9 @@
 # libassay_allreduce.so, the C library of assay/allreduce.h, and assay-worker, which measures it.
 # Both need the CUDA compiler; without it the rest of assay builds and works all the same.
-include(CheckLanguage)
-check_language(CUDA)
+if(ASSAY_CUDA)
+  include(CheckLanguage)
+  check_language(CUDA)
+endif()
 if(NOT CMAKE_CUDA_COMPILER)
   message(STATUS "No CUDA compiler: assay-worker and libassay_allreduce are left out")
   return()

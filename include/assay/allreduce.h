@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#pragma GCC visibility push(default)
+#  pragma GCC visibility push(default)
 #endif
 
 #define ASSAY_ALLREDUCE_MAX_RANKS 8
@@ -147,7 +147,7 @@ const char* assay_allreduce_error(void);
 int assay_allreduce_nccl_version(const assay_allreduce_comm* comm);
 
 #if defined(__GNUC__)
-#pragma GCC visibility pop
+#  pragma GCC visibility pop
 #endif
 
 #ifdef __cplusplus

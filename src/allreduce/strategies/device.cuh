@@ -32,8 +32,8 @@ __device__ inline bool has_arrived(uint4 v) {
 // To and from memory that other GPUs write and read: every word is its own flag, so no order
 // between words is needed.
 __device__ inline void send(uint4* to, uint4 v) {
-  asm volatile("st.relaxed.sys.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x),
-               "r"(v.y), "r"(v.z), "r"(v.w)
+  asm volatile("st.relaxed.sys.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y),
+               "r"(v.z), "r"(v.w)
                : "memory");
 }
 
@@ -89,8 +89,8 @@ template <int kWorld, class Visit>
 __device__ void for_each_peer(int own, int world_size, Visit visit) {
   const int size = World<kWorld>::size(world_size);
   for_each_rank<kWorld>(world_size, [&](auto step) {
-    if constexpr (step.kValue != 0) visit(own + step.kValue < size ? own + step.kValue
-                                                                   : own + step.kValue - size);
+    if constexpr (step.kValue != 0)
+      visit(own + step.kValue < size ? own + step.kValue : own + step.kValue - size);
   });
 }
 
@@ -173,8 +173,8 @@ struct Elements<__half> {
   }
 
   __device__ static std::uint32_t add(std::uint32_t a, std::uint32_t b) {
-    const __half2 sum = __hadd2(reinterpret_cast<const __half2&>(a),
-                                reinterpret_cast<const __half2&>(b));
+    const __half2 sum =
+        __hadd2(reinterpret_cast<const __half2&>(a), reinterpret_cast<const __half2&>(b));
     return reinterpret_cast<const std::uint32_t&>(sum);
   }
 };
@@ -209,11 +209,8 @@ __device__ uint4 sum_in_rank_order(const uint4 (&parts)[World<kWorld>::kSlots], 
 // Takes one vector of every other rank out of its slot, when it has arrived, and empties the slot;
 // slots[rank * stride] is the rank's. parts[own_rank] is left alone.
 template <int kWorld>
-__device__ void receive(uint4* slots,
-                        int stride,
-                        int own_rank,
-                        int world_size,
-                        uint4 (&parts)[World<kWorld>::kSlots]) {
+__device__ void receive(
+    uint4* slots, int stride, int own_rank, int world_size, uint4 (&parts)[World<kWorld>::kSlots]) {
   for_each_rank<kWorld>(world_size, [&](auto rank) {
     if (rank.kValue != own_rank) parts[rank.kValue] = look(slots + rank.kValue * stride);
   });

@@ -25,7 +25,8 @@ template <class Run>
 cudaError_t dispatch(const Request& request, int world_size, Run run) {
   const auto with_fusion = [&](auto type, auto world) {
     switch (request.fusion) {
-      case Fusion::kNone: return run(type, world, ValueTag<Fusion::kNone>{});
+      case Fusion::kNone:
+        return run(type, world, ValueTag<Fusion::kNone>{});
       case Fusion::kResidualRmsNorm:
         return run(type, world, ValueTag<Fusion::kResidualRmsNorm>{});
       case Fusion::kResidualRmsNormQuantFp8:
@@ -37,16 +38,23 @@ cudaError_t dispatch(const Request& request, int world_size, Run run) {
   };
   const auto with_world = [&](auto type) {
     switch (world_size) {
-      case 2: return with_fusion(type, ValueTag<2>{});
-      case 4: return with_fusion(type, ValueTag<4>{});
-      case 8: return with_fusion(type, ValueTag<8>{});
-      default: return with_fusion(type, ValueTag<0>{});
+      case 2:
+        return with_fusion(type, ValueTag<2>{});
+      case 4:
+        return with_fusion(type, ValueTag<4>{});
+      case 8:
+        return with_fusion(type, ValueTag<8>{});
+      default:
+        return with_fusion(type, ValueTag<0>{});
     }
   };
   switch (request.data_type) {
-    case DataType::kBfloat16: return with_world(TypeTag<__nv_bfloat16>{});
-    case DataType::kFloat16: return with_world(TypeTag<__half>{});
-    case DataType::kFloat32: return with_world(TypeTag<float>{});
+    case DataType::kBfloat16:
+      return with_world(TypeTag<__nv_bfloat16>{});
+    case DataType::kFloat16:
+      return with_world(TypeTag<__half>{});
+    case DataType::kFloat32:
+      return with_world(TypeTag<float>{});
   }
   return cudaErrorInvalidValue;
 }

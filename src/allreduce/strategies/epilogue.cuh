@@ -62,10 +62,10 @@ class ClusterSum {
   }
 
   __device__ void expect(unsigned set) const {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                     address(&arrived()[set])),
-                 "r"(blocks_ * static_cast<unsigned>(sizeof(float)))
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&arrived()[set])),
+        "r"(blocks_ * static_cast<unsigned>(sizeof(float)))
+        : "memory");
   }
 
   __device__ static void send_to(unsigned block, unsigned set, float number) {
@@ -166,6 +166,7 @@ struct FusedVector {
 
   // The loads, early: they overlap with the wait for other GPUs. A column's gamma serves all rows.
   __device__ void fetch_gamma(const Arguments& a, int column) { gamma = a.gamma[column]; }
+
   __device__ void fetch_residual(const Arguments& a, int row, int column) {
     value = a.residual_in[row * a.row_vectors + column];
   }
@@ -185,8 +186,7 @@ struct FusedVector {
 
   // By all threads of a warp, `active` or not: neighbours may share a scale.
   template <Fusion kFusion>
-  __device__ void finish(
-      const Arguments& a, int row, int column, float factor, bool active) const {
+  __device__ void finish(const Arguments& a, int row, int column, float factor, bool active) const {
     const int vector = row * a.row_vectors + column;
     float values[kCount];
     const uint4 normalized = normalize(factor, values);
@@ -212,9 +212,7 @@ struct FusedVector {
     return packed;
   }
 
-  __device__ static void write_fp8(const Arguments& a,
-                                   int vector,
-                                   const float (&values)[kCount]) {
+  __device__ static void write_fp8(const Arguments& a, int vector, const float (&values)[kCount]) {
     const float factor = 1.0F / *a.scale;
     std::uint32_t words[2] = {0, 0};
 #pragma unroll
@@ -227,11 +225,8 @@ struct FusedVector {
     }
   }
 
-  __device__ static void write_nvfp4(const Arguments& a,
-                                     int row,
-                                     int column,
-                                     const float (&values)[kCount],
-                                     bool active) {
+  __device__ static void write_nvfp4(
+      const Arguments& a, int row, int column, const float (&values)[kCount], bool active) {
     constexpr int kThreads = kNvfp4Group / kCount;  // of a group: 2 or 4
     float largest = 0;
 #pragma unroll

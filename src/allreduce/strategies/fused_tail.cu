@@ -1,7 +1,6 @@
-#include "allreduce/strategies/fused_tail.h"
-
 #include "allreduce/strategies/dispatch.cuh"
 #include "allreduce/strategies/epilogue.cuh"
+#include "allreduce/strategies/fused_tail.h"
 #include "allreduce/strategies/launch_shape.h"
 
 namespace assay::allreduce {
@@ -10,9 +9,8 @@ namespace {
 constexpr int kMaxRowThreads = 1024;
 
 template <class T, Fusion kFusion>
-__global__ void __launch_bounds__(kMaxRowThreads) fused_tail(const __grid_constant__ Arguments a,
-                                                             const uint4* sum,
-                                                             const int threads_of_row) {
+__global__ void __launch_bounds__(kMaxRowThreads)
+    fused_tail(const __grid_constant__ Arguments a, const uint4* sum, const int threads_of_row) {
   let_next_kernel_start();
   const RowPlace place(threads_of_row);
   RowGroup row_group(threads_of_row);
@@ -25,8 +23,7 @@ __global__ void __launch_bounds__(kMaxRowThreads) fused_tail(const __grid_consta
     if (active) {
       vector.fetch_residual(a, row, place.column);
       vector.fetch_gamma(a, place.column);
-      squares = vector.add_residual(a, row, place.column,
-                                    sum[row * a.row_vectors + place.column]);
+      squares = vector.add_residual(a, row, place.column, sum[row * a.row_vectors + place.column]);
     }
     const float factor = norm_factor(row_group.sum(squares), a);
     vector.template finish<kFusion>(a, row, place.column, factor, active);

@@ -1,8 +1,8 @@
-#include "allreduce/strategies/launch_shape.h"
-
 #include <map>
 #include <mutex>
 #include <tuple>
+
+#include "allreduce/strategies/launch_shape.h"
 
 namespace assay::allreduce {
 namespace {
@@ -53,8 +53,8 @@ LaunchShape flat_shape(const Device& device,
   const int wanted = device.world_size == 2
                          ? 128
                          : static_cast<int>(std::min<std::int64_t>(vectors / 8, most_threads));
-  shape.threads = request.threads != 0 ? request.threads
-                                       : std::clamp(power_of_two_above(wanted), 128, 512);
+  shape.threads =
+      request.threads != 0 ? request.threads : std::clamp(power_of_two_above(wanted), 128, 512);
   const std::int64_t blocks = divide_up<std::int64_t>(vectors, shape.threads);
   const int most = resident_blocks(kernel, shape.threads, device.multiprocessors);
   shape.blocks = static_cast<int>(std::min<std::int64_t>(blocks, most));
@@ -96,7 +96,8 @@ LaunchShape row_shape(const Device& device,
   shape.blocks =
       static_cast<int>(std::min<std::int64_t>(clusters, std::max(1, most))) * shape.cluster;
   if (request.blocks != 0)
-    shape.blocks = std::clamp(request.blocks / shape.cluster * shape.cluster, shape.cluster, shape.blocks);
+    shape.blocks =
+        std::clamp(request.blocks / shape.cluster * shape.cluster, shape.cluster, shape.blocks);
   return shape;
 }
 
@@ -108,8 +109,8 @@ core::Status launch_status(cudaError_t error) {
 std::string message_too_large(const Arguments& a, const Workspace& workspace) {
   const std::int64_t capacity_bytes =
       static_cast<std::int64_t>(workspace.capacity_vectors) * kVectorBytes;
-  return "the message of " + std::to_string(a.bytes()) +
-         " bytes is larger than the workspace's " + std::to_string(capacity_bytes);
+  return "the message of " + std::to_string(a.bytes()) + " bytes is larger than the workspace's " +
+         std::to_string(capacity_bytes);
 }
 
 std::string row_too_long(const Arguments& a, int vectors) {

@@ -8,9 +8,12 @@ namespace {
 
 ncclDataType_t nccl_type(DataType type) {
   switch (type) {
-    case DataType::kBfloat16: return ncclBfloat16;
-    case DataType::kFloat16: return ncclFloat16;
-    case DataType::kFloat32: return ncclFloat32;
+    case DataType::kBfloat16:
+      return ncclBfloat16;
+    case DataType::kFloat16:
+      return ncclFloat16;
+    case DataType::kFloat32:
+      return ncclFloat32;
   }
   return ncclFloat32;
 }

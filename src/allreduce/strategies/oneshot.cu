@@ -18,12 +18,12 @@ constexpr int kMaxRowThreads = 1024;
 class Slots {
  public:
   __device__ Slots(const Arguments& a, const Workspace& workspace, std::uint32_t half)
-      : a_(a), workspace_(workspace), slot_(workspace.capacity_vectors),
+      : a_(a),
+        workspace_(workspace),
+        slot_(workspace.capacity_vectors),
         half_(static_cast<int>(half) * a.world_size * slot_) {}
 
-  [[nodiscard]] __device__ uint4* own(int vector) const {
-    return at(a_.rank) + half_ + vector;
-  }
+  [[nodiscard]] __device__ uint4* own(int vector) const { return at(a_.rank) + half_ + vector; }
 
   [[nodiscard]] __device__ uint4* mine_at(int rank, int vector) const {
     return at(rank) + half_ + a_.rank * slot_ + vector;
@@ -59,8 +59,8 @@ __device__ uint4 reduce(const Arguments& a, const Slots& slots, int vector, uint
 }
 
 template <class T, int kWorld>
-__global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arguments a,
-                                              const __grid_constant__ Workspace workspace) {
+__global__ void __launch_bounds__(kMaxThreads)
+    plain(const __grid_constant__ Arguments a, const __grid_constant__ Workspace workspace) {
   let_next_kernel_start();
   wait_for_earlier_kernels();
   const int stride = static_cast<int>(gridDim.x * blockDim.x);
@@ -88,10 +88,10 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
 }
 
 template <class T, int kWorld, Fusion kFusion>
-__global__ void __launch_bounds__(kMaxRowThreads, 1) fused(
-    const __grid_constant__ Arguments a,
-    const __grid_constant__ Workspace workspace,
-    const int threads_of_row) {
+__global__ void __launch_bounds__(kMaxRowThreads, 1)
+    fused(const __grid_constant__ Arguments a,
+          const __grid_constant__ Workspace workspace,
+          const int threads_of_row) {
   let_next_kernel_start();
   const RowPlace place(threads_of_row);
   RowGroup row_group(threads_of_row);
@@ -126,8 +126,7 @@ __global__ void __launch_bounds__(kMaxRowThreads, 1) fused(
     const bool active = is_active(first_row);
     float squares = 0;
     if (active) {
-      const uint4 sum =
-          reduce<T, kWorld>(a, slots, row * a.row_vectors + place.column, own);
+      const uint4 sum = reduce<T, kWorld>(a, slots, row * a.row_vectors + place.column, own);
       squares = fused.add_residual(a, row, place.column, sum);
     }
     const float factor = norm_factor(row_group.sum(squares), a);
@@ -144,19 +143,21 @@ std::string refusal(const Device& device, const Arguments& a, Fusion fusion) {
 }
 
 core::Status launch(const Device& device, const Arguments& a, const Request& request) {
-  return launch_status(dispatch(request, device.world_size, [&](auto type, auto world, auto fusion) {
-    using T = typename decltype(type)::Type;
-    if constexpr (fusion.kValue == Fusion::kNone) {
-      const auto kernel = plain<T, world.kValue>;
-      const LaunchShape shape = flat_shape(device, kernel, a.vectors(), 512, request);
-      return launch_overlapped(kernel, shape, request, a, device.workspace);
-    } else {
-      const auto kernel = fused<T, world.kValue, fusion.kValue>;
-      const LaunchShape shape = row_shape(device, kernel, {a.rows, a.row_vectors, kMaxRowThreads}, request);
-      return launch_overlapped(kernel, shape, request, a, device.workspace,
-                               shape.threads_of_row);
-    }
-  }));
+  return launch_status(
+      dispatch(request, device.world_size, [&](auto type, auto world, auto fusion) {
+        using T = typename decltype(type)::Type;
+        if constexpr (fusion.kValue == Fusion::kNone) {
+          const auto kernel = plain<T, world.kValue>;
+          const LaunchShape shape = flat_shape(device, kernel, a.vectors(), 512, request);
+          return launch_overlapped(kernel, shape, request, a, device.workspace);
+        } else {
+          const auto kernel = fused<T, world.kValue, fusion.kValue>;
+          const LaunchShape shape =
+              row_shape(device, kernel, {a.rows, a.row_vectors, kMaxRowThreads}, request);
+          return launch_overlapped(kernel, shape, request, a, device.workspace,
+                                   shape.threads_of_row);
+        }
+      }));
 }
 
 WorkspaceSize workspace_size(int world_size, std::size_t budget_bytes) {

@@ -14,8 +14,8 @@
 // in here it would idle while it waits for other GPUs.
 //
 // Workspace: control, with [2 + block] the tiles that block has done; flags; then the rings.
-#include "allreduce/strategies/dispatch.cuh"
 #include "allreduce/strategies/device.cuh"
+#include "allreduce/strategies/dispatch.cuh"
 #include "allreduce/strategies/fused_tail.h"
 #include "allreduce/strategies/launch_shape.h"
 #include "allreduce/strategies/strategy_kernel.h"
@@ -128,9 +128,8 @@ __device__ void reduce(const Arguments& a, const Ring& ring, const Tile& tile) {
   for (int i = static_cast<int>(threadIdx.x); i < length; i += kThreads) {
     uint4 parts[World<kWorld>::kSlots];
     for_each_rank<kWorld>(a.world_size, [&](auto rank) {
-      parts[rank.kValue] = rank.kValue == a.rank
-                               ? own[i]
-                               : __ldcg(parts_of_all + rank.kValue * tile.slice + i);
+      parts[rank.kValue] =
+          rank.kValue == a.rank ? own[i] : __ldcg(parts_of_all + rank.kValue * tile.slice + i);
     });
     const uint4 sum = sum_in_rank_order<T, kWorld>(parts, a.world_size);
     own_sums[i] = sum;
@@ -164,7 +163,8 @@ __global__ void __launch_bounds__(kThreads, 2) twoshot(const __grid_constant__ A
   const auto tile_of = [&](int i) {
     const std::int64_t first = static_cast<std::int64_t>(i) * tile_vectors;
     Tile tile;
-    tile.number = done + static_cast<std::uint32_t>((i - static_cast<int>(blockIdx.x)) / static_cast<int>(gridDim.x));
+    tile.number = done + static_cast<std::uint32_t>((i - static_cast<int>(blockIdx.x)) /
+                                                    static_cast<int>(gridDim.x));
     tile.first = first;
     tile.vectors = static_cast<int>(min(static_cast<std::int64_t>(tile_vectors), vectors - first));
     tile.slice = slice;

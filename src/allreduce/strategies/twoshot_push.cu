@@ -59,10 +59,10 @@ struct Places {
   int row_vectors = 0;
 
   [[nodiscard]] __device__ int column_of(int rank) const { return rank * slice + column; }
+
   [[nodiscard]] __device__ bool has(int rank) const { return column_of(rank) < row_vectors; }
-  [[nodiscard]] __device__ int vector(int rank) const {
-    return row_start + column_of(rank);
-  }
+
+  [[nodiscard]] __device__ int vector(int rank) const { return row_start + column_of(rank); }
 };
 
 // Sends every other rank its part; returns this rank's own.
@@ -128,8 +128,8 @@ __host__ __device__ int row_slice(const Arguments& a) {
 }
 
 template <class T, int kWorld>
-__global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arguments a,
-                                                     const __grid_constant__ Workspace workspace) {
+__global__ void __launch_bounds__(kMaxThreads)
+    plain(const __grid_constant__ Arguments a, const __grid_constant__ Workspace workspace) {
   let_next_kernel_start();
   wait_for_earlier_kernels();
   Turn turn(workspace.of_rank[a.rank]);
@@ -137,7 +137,10 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
   const int stride = static_cast<int>(gridDim.x * blockDim.x);
   const int slice = message_slice(a);
   const auto places_of = [&](int place) {
-    return Places{.row_start = 0, .place = place, .column = place, .slice = slice,
+    return Places{.row_start = 0,
+                  .place = place,
+                  .column = place,
+                  .slice = slice,
                   .row_vectors = a.vectors()};
   };
   const auto finish = [&](const Places& places, uint4 own) {
@@ -163,10 +166,10 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
 }
 
 template <class T, int kWorld, Fusion kFusion>
-__global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2 : 1) fused(
-    const __grid_constant__ Arguments a,
-    const __grid_constant__ Workspace workspace,
-    const int threads_of_row) {
+__global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2 : 1)
+    fused(const __grid_constant__ Arguments a,
+          const __grid_constant__ Workspace workspace,
+          const int threads_of_row) {
   let_next_kernel_start();
   const RowPlace place(threads_of_row);
   RowGroup row_group(threads_of_row);
@@ -196,9 +199,8 @@ __global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2
   int first_row = place.first_row;
   uint4 part = start(first_row);
   if (is_active(first_row + place.row_of_block)) {
-    for_columns(places_of(0), [&](auto rank, int column) {
-      vectors[rank.kValue].fetch_gamma(a, column);
-    });
+    for_columns(places_of(0),
+                [&](auto rank, int column) { vectors[rank.kValue].fetch_gamma(a, column); });
   }
   turn.is_known();
   for (; first_row < a.rows; first_row += place.stride) {
@@ -233,25 +235,26 @@ std::string refusal(const Device& device, const Arguments& a, Fusion fusion) {
   const bool rows = fusion != Fusion::kNone;
   const std::int64_t slice =
       rows ? static_cast<std::int64_t>(a.rows) * row_slice(a) : message_slice(a);
-  if (slice > slot)
-    return message_too_large(a, device.workspace);
+  if (slice > slot) return message_too_large(a, device.workspace);
   return rows ? row_too_long(a, kMaxRowThreads * kMaxCluster * a.world_size) : "";
 }
 
 core::Status launch(const Device& device, const Arguments& a, const Request& request) {
-  return launch_status(dispatch(request, device.world_size, [&](auto type, auto world, auto fusion) {
-    using T = typename decltype(type)::Type;
-    if constexpr (fusion.kValue == Fusion::kNone) {
-      const auto kernel = plain<T, world.kValue>;
-      const LaunchShape shape = flat_shape(device, kernel, message_slice(a), 128, request);
-      return launch_overlapped(kernel, shape, request, a, device.workspace);
-    } else {
-      const auto kernel = fused<T, world.kValue, fusion.kValue>;
-      const LaunchShape shape = row_shape(device, kernel, {a.rows, row_slice(a), kMaxRowThreads}, request);
-      return launch_overlapped(kernel, shape, request, a, device.workspace,
-                               shape.threads_of_row);
-    }
-  }));
+  return launch_status(
+      dispatch(request, device.world_size, [&](auto type, auto world, auto fusion) {
+        using T = typename decltype(type)::Type;
+        if constexpr (fusion.kValue == Fusion::kNone) {
+          const auto kernel = plain<T, world.kValue>;
+          const LaunchShape shape = flat_shape(device, kernel, message_slice(a), 128, request);
+          return launch_overlapped(kernel, shape, request, a, device.workspace);
+        } else {
+          const auto kernel = fused<T, world.kValue, fusion.kValue>;
+          const LaunchShape shape =
+              row_shape(device, kernel, {a.rows, row_slice(a), kMaxRowThreads}, request);
+          return launch_overlapped(kernel, shape, request, a, device.workspace,
+                                   shape.threads_of_row);
+        }
+      }));
 }
 
 WorkspaceSize workspace_size(int world_size, std::size_t budget_bytes) {

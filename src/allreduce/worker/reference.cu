@@ -1,9 +1,8 @@
-#include "allreduce/worker/reference.h"
-
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include "allreduce/strategies/quantize.h"
+#include "allreduce/worker/reference.h"
 
 namespace assay::allreduce {
 namespace {
@@ -32,6 +31,7 @@ struct Numbers<float> {
   static constexpr int kMantissaBits = 23;
   static constexpr double kSmallest = 0x1p-149;
   static constexpr float kLargest = 3.402823466e38F;
+
   __device__ static float rounded(double value) { return static_cast<float>(value); }
 };
 
@@ -40,6 +40,7 @@ struct Numbers<__nv_bfloat16> {
   static constexpr int kMantissaBits = 7;
   static constexpr double kSmallest = 0x1p-133;
   static constexpr float kLargest = 3.38953139e38F;
+
   __device__ static __nv_bfloat16 rounded(double value) { return __double2bfloat16(value); }
 };
 
@@ -48,6 +49,7 @@ struct Numbers<__half> {
   static constexpr int kMantissaBits = 10;
   static constexpr double kSmallest = 0x1p-24;
   static constexpr float kLargest = 65504.0F;
+
   __device__ static __half rounded(double value) { return __double2half(value); }
 };
 
@@ -67,18 +69,25 @@ __device__ double spacing(double value) {
 template <class T>
 __device__ T special_value(std::uint64_t bits) {
   switch (bits >> 10U & 7U) {
-    case 0: return T(-0.0F);
-    case 1: return T(__int_as_float(0x7FC00000));
-    case 2: return T(__int_as_float(0x7F800000));
-    case 3: return T(__int_as_float(static_cast<int>(0xFF800000U)));
-    case 4: return T(Numbers<T>::kLargest);
-    case 5: return T(static_cast<float>(Numbers<T>::kSmallest));
+    case 0:
+      return T(-0.0F);
+    case 1:
+      return T(__int_as_float(0x7FC00000));
+    case 2:
+      return T(__int_as_float(0x7F800000));
+    case 3:
+      return T(__int_as_float(static_cast<int>(0xFF800000U)));
+    case 4:
+      return T(Numbers<T>::kLargest);
+    case 5:
+      return T(static_cast<float>(Numbers<T>::kSmallest));
     case 6: {  // all ones: what an empty word looks like
       T value;
       memset(&value, 0xFF, sizeof value);
       return value;
     }
-    default: return T(0.0F);
+    default:
+      return T(0.0F);
   }
 }
 
@@ -127,15 +136,15 @@ __device__ void report(
 
 struct Exact {
   double sum = -0.0;  // adding to it changes no sign
-  double sizes = 0;  // of the summands, for the error bound
+  double sizes = 0;   // of the summands, for the error bound
 };
 
 template <class T>
 __device__ Exact exact_sum(const Problem& problem, std::int64_t at) {
   Exact exact;
   for (int rank = 0; rank < problem.cell.world_size; ++rank) {
-    const double value = as_double(random_value<T>(problem, static_cast<std::uint32_t>(rank),
-                                                   static_cast<std::uint64_t>(at)));
+    const double value = as_double(
+        random_value<T>(problem, static_cast<std::uint32_t>(rank), static_cast<std::uint64_t>(at)));
     exact.sum += value;
     exact.sizes += fabs(value);
   }
@@ -146,9 +155,8 @@ __device__ Exact exact_sum(const Problem& problem, std::int64_t at) {
 // (N-1) roundings of partial sums, to float32 or to the data type.
 template <class T>
 __device__ double sum_bound(const Exact& exact, int world_size, Summation summation) {
-  const double unit = summation == Summation::kFloat32
-                          ? 0x1p-24
-                          : ldexp(1.0, -Numbers<T>::kMantissaBits - 1);
+  const double unit =
+      summation == Summation::kFloat32 ? 0x1p-24 : ldexp(1.0, -Numbers<T>::kMantissaBits - 1);
   return 0.5 * spacing<T>(fabs(exact.sum) + unit * exact.sizes) +
          (world_size - 1) * unit * exact.sizes;
 }
@@ -170,8 +178,8 @@ __device__ bool may_overflow(const Exact& exact, double value) {
 }
 
 template <class T>
-__global__ void compare_sums(Problem problem, Summation summation, Buffers buffers,
-                             std::int64_t count, Findings* findings) {
+__global__ void compare_sums(
+    Problem problem, Summation summation, Buffers buffers, std::int64_t count, Findings* findings) {
   const T* output = static_cast<const T*>(buffers.output);
   for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(kThreads) + threadIdx.x; i < count;
        i += static_cast<std::int64_t>(gridDim.x) * kThreads) {
@@ -179,8 +187,7 @@ __global__ void compare_sums(Problem problem, Summation summation, Buffers buffe
     const double bound = sum_bound<T>(exact, problem.cell.world_size, summation);
     const double value = as_double(output[i]);
     const bool zero_sign_lost = exact.sizes == 0 && signbit(value) != signbit(exact.sum);
-    if (zero_sign_lost ||
-        (!may_overflow<T>(exact, value) && !is_close<T>(value, exact.sum, bound)))
+    if (zero_sign_lost || (!may_overflow<T>(exact, value) && !is_close<T>(value, exact.sum, bound)))
       report(findings, kPlain, i, value, exact.sum);
   }
 }
@@ -221,9 +228,14 @@ struct Normalized {
 template <class T>
 class RowCheck {
  public:
-  __device__ RowCheck(const Problem& problem, const Buffers& buffers, std::int64_t row,
+  __device__ RowCheck(const Problem& problem,
+                      const Buffers& buffers,
+                      std::int64_t row,
                       Findings* findings)
-      : problem_(problem), buffers_(buffers), row_(row), hidden_(problem.cell.hidden_size),
+      : problem_(problem),
+        buffers_(buffers),
+        row_(row),
+        hidden_(problem.cell.hidden_size),
         findings_(findings) {}
 
   __device__ void residual(Summation summation) {
@@ -268,8 +280,9 @@ class RowCheck {
       const std::int64_t i = row_ * hidden_ + column;
       const std::uint8_t q = static_cast<const std::uint8_t*>(buffers_.quantized)[i];
       const Normalized<T> y = normalized(column);
-      const bool fine = isnan(y.low) ? (q & 0x7FU) == 0x7FU
-                                     : q == to_e4m3(y.low * factor) || q == to_e4m3(y.high * factor);
+      const bool fine = isnan(y.low)
+                            ? (q & 0x7FU) == 0x7FU
+                            : q == to_e4m3(y.low * factor) || q == to_e4m3(y.high * factor);
       if (!fine) report(findings_, kQuantized, i, from_e4m3(q), y.low * factor);
     }
   }
@@ -318,7 +331,9 @@ class RowCheck {
 };
 
 template <class T>
-__global__ void compare_rows(Problem problem, Summation summation, Buffers buffers,
+__global__ void compare_rows(Problem problem,
+                             Summation summation,
+                             Buffers buffers,
                              Findings* findings) {
   for (std::int64_t row = blockIdx.x; row < problem.cell.num_tokens; row += gridDim.x) {
     RowCheck<T> check(problem, buffers, row, findings);
@@ -330,13 +345,15 @@ __global__ void compare_rows(Problem problem, Summation summation, Buffers buffe
   }
 }
 
-__global__ void add_checksum(const std::uint32_t* words, std::int64_t count, std::uint64_t salt,
+__global__ void add_checksum(const std::uint32_t* words,
+                             std::int64_t count,
+                             std::uint64_t salt,
                              Findings* findings) {
   unsigned long long sum = 0;
   for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(kThreads) + threadIdx.x; i < count;
        i += static_cast<std::int64_t>(gridDim.x) * kThreads)
-    sum += mixed((static_cast<std::uint64_t>(words[i]) << 32U) + static_cast<std::uint64_t>(i) +
-                 salt);
+    sum +=
+        mixed((static_cast<std::uint64_t>(words[i]) << 32U) + static_cast<std::uint64_t>(i) + salt);
   for (int distance = 16; distance > 0; distance /= 2)
     sum += __shfl_xor_sync(0xFFFFFFFFU, sum, distance);
   if (threadIdx.x % 32 == 0) atomicAdd(&findings->checksum, sum);
@@ -360,13 +377,19 @@ unsigned blocks_for(std::int64_t items) {
 template <class Run>
 void with_type(DataType type, Run run) {
   switch (type) {
-    case DataType::kBfloat16: return run(__nv_bfloat16{});
-    case DataType::kFloat16: return run(__half{});
-    case DataType::kFloat32: return run(float{});
+    case DataType::kBfloat16:
+      return run(__nv_bfloat16{});
+    case DataType::kFloat16:
+      return run(__half{});
+    case DataType::kFloat32:
+      return run(float{});
   }
 }
 
-void check_output(const void* output, std::size_t bytes, std::uint64_t salt, Findings* findings,
+void check_output(const void* output,
+                  std::size_t bytes,
+                  std::uint64_t salt,
+                  Findings* findings,
                   cudaStream_t stream) {
   if (output == nullptr) return;
   const auto words = static_cast<std::int64_t>(bytes / 4);
@@ -406,7 +429,8 @@ cudaError_t fill(const Problem& problem, const Buffers& buffers, cudaStream_t st
     make(Stream::kResidual, 0, buffers.residual_in, count);
     make(Stream::kGamma, 0, buffers.gamma, cell.hidden_size);
   });
-  if (buffers.scale != nullptr) set_scale<<<1, 1, 0, stream>>>(buffers.scale, scale_of(cell.fusion));
+  if (buffers.scale != nullptr)
+    set_scale<<<1, 1, 0, stream>>>(buffers.scale, scale_of(cell.fusion));
   const OutputBytes bytes = output_bytes(cell);
   const auto cover = [&](void* output, std::size_t size) {
     if (output != nullptr) cudaMemsetAsync(output, kPattern, size + kCanaryBytes, stream);
@@ -418,7 +442,9 @@ cudaError_t fill(const Problem& problem, const Buffers& buffers, cudaStream_t st
   return cudaGetLastError();
 }
 
-cudaError_t sum_up(const Cell& cell, const Buffers& buffers, Findings* findings,
+cudaError_t sum_up(const Cell& cell,
+                   const Buffers& buffers,
+                   Findings* findings,
                    cudaStream_t stream) {
   const OutputBytes bytes = output_bytes(cell);
   reset<<<1, 1, 0, stream>>>(findings);
@@ -429,8 +455,11 @@ cudaError_t sum_up(const Cell& cell, const Buffers& buffers, Findings* findings,
   return cudaGetLastError();
 }
 
-cudaError_t compare(const Problem& problem, Summation summation, const Buffers& buffers,
-                    Findings* findings, cudaStream_t stream) {
+cudaError_t compare(const Problem& problem,
+                    Summation summation,
+                    const Buffers& buffers,
+                    Findings* findings,
+                    cudaStream_t stream) {
   const Cell& cell = problem.cell;
   sum_up(cell, buffers, findings, stream);
   with_type(cell.data_type, [&](auto zero) {
@@ -438,7 +467,7 @@ cudaError_t compare(const Problem& problem, Summation summation, const Buffers& 
     if (cell.fusion == Fusion::kNone) {
       const std::int64_t count = cell.num_tokens * cell.hidden_size;
       compare_sums<T><<<blocks_for(count), kThreads, 0, stream>>>(problem, summation, buffers,
-                                                                 count, findings);
+                                                                  count, findings);
     } else {
       const auto rows = static_cast<unsigned>(std::min<std::int64_t>(cell.num_tokens, 4096));
       compare_rows<T><<<rows, kThreads, 0, stream>>>(problem, summation, buffers, findings);
