@@ -12,8 +12,8 @@ namespace assay::allreduce {
 namespace {
 
 std::optional<ChoiceDifference> difference_at(const Grid& grid,
-                                              const Choice& first,
-                                              const Choice& second,
+                                              const DrawnChoice& first,
+                                              const DrawnChoice& second,
                                               std::size_t row,
                                               std::size_t column) {
   const Cell cell = cell_of(grid, row, column);
@@ -34,12 +34,13 @@ Cell cell_of(const Grid& grid, std::size_t row, std::size_t column) {
           grid.token_counts[column]};
 }
 
-Choice always(Strategy strategy) {
+DrawnChoice always(Strategy strategy) {
   return {fmt::format("{} always", name_of(strategy)),
           [strategy](const Cell&, Launch) { return strategy; }};
 }
 
-core::Result<Choice> read_choice(const std::filesystem::path& path, std::optional<int> sm_version) {
+core::Result<DrawnChoice> read_choice(const std::filesystem::path& path,
+                                      std::optional<int> sm_version) {
   const std::string name =
       path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
   if (core::is_folder(path)) {
@@ -50,14 +51,14 @@ core::Result<Choice> read_choice(const std::filesystem::path& path, std::optiona
   return choice_of(name, ASSAY_TRY(table_from_json(json, path.string())));
 }
 
-Choice choice_of(std::string name, StrategyTable table) {
+DrawnChoice choice_of(std::string name, StrategyTable table) {
   return {std::move(name), [table = std::move(table)](const Cell& cell, Launch) {
             return table.lookup(cell.world_size, cell.fusion, cell.data_type, cell.hidden_size,
                                 cell.num_tokens);
           }};
 }
 
-Choice fastest_of(std::string name, const Benchmark& benchmark) {
+DrawnChoice fastest_of(std::string name, const Benchmark& benchmark) {
   using Place = std::pair<Cell, Launch>;
   std::map<std::pair<Place, Strategy>, std::pair<double, int>> sums;
   for (const Measurement& one : benchmark.measurements) {
@@ -86,7 +87,7 @@ Choice fastest_of(std::string name, const Benchmark& benchmark) {
 }
 
 std::optional<double> regret_percent(const Grid& grid,
-                                     const Choice& choice,
+                                     const DrawnChoice& choice,
                                      std::size_t row,
                                      std::size_t column) {
   const auto chosen = choice.strategy(cell_of(grid, row, column), grid.launch);
@@ -95,8 +96,8 @@ std::optional<double> regret_percent(const Grid& grid,
 }
 
 std::vector<ChoiceDifference> differences(const Grid& grid,
-                                          const Choice& first,
-                                          const Choice& second) {
+                                          const DrawnChoice& first,
+                                          const DrawnChoice& second) {
   std::vector<ChoiceDifference> found;
   for (std::size_t row = 0; row < grid.hidden_sizes.size(); ++row) {
     for (std::size_t column = 0; column < grid.token_counts.size(); ++column) {

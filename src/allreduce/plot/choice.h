@@ -12,7 +12,7 @@
 
 namespace assay::allreduce {
 
-struct Choice {
+struct DrawnChoice {
   std::string name;  // for titles: "NCCL always"
   // Nothing where it does not choose.
   std::function<std::optional<Strategy>(const Cell&, Launch)> strategy;
@@ -20,18 +20,19 @@ struct Choice {
 
 // A table in JSON, or a folder of benchmarks, whose fastest strategy of each cell it then is.
 // Named after the path. Errors: it cannot be read.
-core::Result<Choice> read_choice(const std::filesystem::path& path, std::optional<int> sm_version);
+core::Result<DrawnChoice> read_choice(const std::filesystem::path& path,
+                                      std::optional<int> sm_version);
 
-Choice always(Strategy strategy);
-Choice choice_of(std::string name, StrategyTable table);
+DrawnChoice always(Strategy strategy);
+DrawnChoice choice_of(std::string name, StrategyTable table);
 // The fastest of each cell that another benchmark measured (the fastest mean where it measured a
 // cell twice); never AUTO.
-Choice fastest_of(std::string name, const Benchmark& benchmark);
+DrawnChoice fastest_of(std::string name, const Benchmark& benchmark);
 
 // What a choice costs in a cell beside the best measured, percent; nothing where it does not
 // choose or what it chose has no time there.
 std::optional<double> regret_percent(const Grid& grid,
-                                     const Choice& choice,
+                                     const DrawnChoice& choice,
                                      std::size_t row,
                                      std::size_t column);
 
@@ -46,8 +47,8 @@ struct ChoiceDifference {
 };
 
 std::vector<ChoiceDifference> differences(const Grid& grid,
-                                          const Choice& first,
-                                          const Choice& second);
+                                          const DrawnChoice& first,
+                                          const DrawnChoice& second);
 
 Cell cell_of(const Grid& grid, std::size_t row, std::size_t column);
 

@@ -29,7 +29,7 @@ std::string signed_percent(double percent) {
   return fmt::format("{:+.0f}", percent);
 }
 
-report::HeatmapCell chosen_cell(const Choice& choice, const Cell& cell, Launch launch) {
+report::HeatmapCell chosen_cell(const DrawnChoice& choice, const Cell& cell, Launch launch) {
   const auto strategy = choice.strategy(cell, launch);
   if (!strategy) return {};
   return {.color = color_of(*strategy)};
@@ -68,15 +68,15 @@ void add_legend(report::Heatmap& figure) {
 }  // namespace
 
 report::Heatmap choice_difference_figure(const Grid& grid,
-                                         const Choice& first,
-                                         const Choice& second) {
+                                         const DrawnChoice& first,
+                                         const DrawnChoice& second) {
   report::Heatmap figure = empty_heatmap(
       grid,
       fmt::format("Two Tables and What Their Difference Costs (Fusion: {})", name_of(grid.fusion)));
   const std::vector<ChoiceDifference> differing = differences(grid, first, second);
   const double end = scale_end(differing);
   const report::ColorScale scale{.colors = report::blue_to_red(), .low = -end, .high = end};
-  for (const Choice* choice : {&first, &second}) {
+  for (const DrawnChoice* choice : {&first, &second}) {
     figure.panels.push_back(panel_of(grid, choice->name, [&](std::size_t row, std::size_t column) {
       return chosen_cell(*choice, cell_of(grid, row, column), grid.launch);
     }));

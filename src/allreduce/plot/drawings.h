@@ -16,10 +16,10 @@ report::Heatmap time_figure(const Grid& grid);
 report::Heatmap best_figure(const Grid& grid);
 report::Heatmap difference_figure(const Grid& grid);
 report::CurveFigure latency_figure(const Grid& grid);
-report::Heatmap regret_figure(const Grid& grid, const std::vector<Choice>& choices);
+report::Heatmap regret_figure(const Grid& grid, const std::vector<DrawnChoice>& choices);
 report::Heatmap choice_difference_figure(const Grid& grid,
-                                         const Choice& first,
-                                         const Choice& second);
+                                         const DrawnChoice& first,
+                                         const DrawnChoice& second);
 
 std::vector<BestStrategy> best_table(const Grid& grid);
 

@@ -52,7 +52,7 @@ core::Status visualize_latency(const Benchmark& benchmark,
 
 core::Status visualize_regret(const Benchmark& benchmark,
                               Fusion fusion,
-                              const std::vector<Choice>& choices,
+                              const std::vector<DrawnChoice>& choices,
                               const fs::path& save_path) {
   const Grid grid = ASSAY_TRY(grid_of(benchmark, fusion));
   return save(report::drawing_of(regret_figure(grid, choices)), save_path);
@@ -60,8 +60,8 @@ core::Status visualize_regret(const Benchmark& benchmark,
 
 core::Status visualize_choice_difference(const Benchmark& benchmark,
                                          Fusion fusion,
-                                         const Choice& first,
-                                         const Choice& second,
+                                         const DrawnChoice& first,
+                                         const DrawnChoice& second,
                                          const fs::path& save_path) {
   const Grid grid = ASSAY_TRY(grid_of(benchmark, fusion));
   return save(report::drawing_of(choice_difference_figure(grid, first, second)), save_path);

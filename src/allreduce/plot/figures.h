@@ -50,14 +50,14 @@ core::Status visualize_latency(const Benchmark& benchmark,
 // How much slower than the fastest each choice is, in percent, in every cell.
 core::Status visualize_regret(const Benchmark& benchmark,
                               Fusion fusion,
-                              const std::vector<Choice>& choices,
+                              const std::vector<DrawnChoice>& choices,
                               const std::filesystem::path& save_path);
 
 // Where two choices differ and what the second costs beside the first, in percent.
 core::Status visualize_choice_difference(const Benchmark& benchmark,
                                          Fusion fusion,
-                                         const Choice& first,
-                                         const Choice& second,
+                                         const DrawnChoice& first,
+                                         const DrawnChoice& second,
                                          const std::filesystem::path& save_path);
 
 }  // namespace assay::allreduce

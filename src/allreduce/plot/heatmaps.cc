@@ -139,7 +139,7 @@ report::Heatmap difference_figure(const Grid& grid) {
   return figure;
 }
 
-report::Heatmap regret_figure(const Grid& grid, const std::vector<Choice>& choices) {
+report::Heatmap regret_figure(const Grid& grid, const std::vector<DrawnChoice>& choices) {
   report::Heatmap figure =
       empty_heatmap(grid, title_of("Time Lost Beside the Best Strategy", grid));
   const auto regret = [&](std::size_t which, std::size_t row, std::size_t column) {

@@ -39,7 +39,7 @@ Json each_place(const Grid& grid, const Function& function) {
   return list;
 }
 
-Json choice_json(const Grid& grid, const Choice& choice) {
+Json choice_json(const Grid& grid, const DrawnChoice& choice) {
   return {{"name", choice.name},
           {"strategies", each_place(grid, [&](std::size_t row, std::size_t column) -> Json {
              const auto chosen = choice.strategy(cell_of(grid, row, column), grid.launch);
@@ -48,7 +48,7 @@ Json choice_json(const Grid& grid, const Choice& choice) {
            })}};
 }
 
-Json grid_json(const Source& source, const Grid& grid, const std::vector<Choice>& choices) {
+Json grid_json(const Source& source, const Grid& grid, const std::vector<DrawnChoice>& choices) {
   Json json = {{"name", source.name},
                {"tp", grid.world_size},
                {"sm", grid.sm_version},
@@ -68,7 +68,7 @@ Json grid_json(const Source& source, const Grid& grid, const std::vector<Choice>
       return cell_json(grid.tried(strategy, row, column));
     });
   }
-  for (const Choice& choice : choices)
+  for (const DrawnChoice& choice : choices)
     json["choices"].push_back(choice_json(grid, choice));
   return json;
 }
@@ -81,7 +81,7 @@ Json colors_json(std::span<const report::Color> colors) {
 }
 
 // As JSON that can stand in an HTML script element.
-std::string page_data(const std::vector<Source>& sources, const std::vector<Choice>& choices) {
+std::string page_data(const std::vector<Source>& sources, const std::vector<DrawnChoice>& choices) {
   Json json = {{"time_colors", colors_json(report::viridis())},
                {"difference_colors", colors_json(report::white_to_red())},
                {"strategy_colors", Json::object()},
@@ -106,7 +106,7 @@ void replace(std::string& text, std::string_view mark, std::string_view by) {
 
 }  // namespace
 
-std::string page_html(const std::vector<Source>& sources, const std::vector<Choice>& choices) {
+std::string page_html(const std::vector<Source>& sources, const std::vector<DrawnChoice>& choices) {
   std::string page(kPageHtml);
   // The data last: it may hold anything.
   replace(page, "@STYLE@", kPageStyle);

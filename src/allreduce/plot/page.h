@@ -10,6 +10,6 @@
 
 namespace assay::allreduce {
 
-std::string page_html(const std::vector<Source>& sources, const std::vector<Choice>& choices);
+std::string page_html(const std::vector<Source>& sources, const std::vector<DrawnChoice>& choices);
 
 }  // namespace assay::allreduce

@@ -32,8 +32,8 @@ fs::path folder_of(const PlotRequest& request) {
 
 // What is compared, if anything is.
 struct Comparison {
-  Choice first;
-  Choice second;
+  DrawnChoice first;
+  DrawnChoice second;
 };
 
 std::optional<Comparison> comparison_of(const PlotRequest& request,
@@ -51,7 +51,7 @@ std::optional<Comparison> comparison_of(const PlotRequest& request,
 
 std::vector<std::pair<const char*, report::Drawing>> drawings_of(
     const PlotRequest& request, const std::optional<Comparison>& comparison, const Grid& grid) {
-  std::vector<Choice> choices = {always(Strategy::kNccl)};
+  std::vector<DrawnChoice> choices = {always(Strategy::kNccl)};
   choices.insert(choices.end(), request.choices.begin(), request.choices.end());
   std::vector<std::pair<const char*, report::Drawing>> drawings = {
       {"heatmap", report::drawing_of(time_figure(grid))},

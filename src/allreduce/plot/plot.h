@@ -24,8 +24,8 @@ struct PlotRequest {
   std::filesystem::path page = {};                 // an HTML page; empty for none
   // Regret is drawn for these; and with `compare` the first of them, or the fastest of the data
   // where there is none, is set beside it.
-  std::vector<Choice> choices = {};
-  std::optional<Choice> compare = {};
+  std::vector<DrawnChoice> choices = {};
+  std::optional<DrawnChoice> compare = {};
 };
 
 struct PlotResult {

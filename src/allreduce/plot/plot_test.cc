@@ -127,7 +127,7 @@ TEST(Figures, DrawWhatNcclAlwaysLoses) {
 
 TEST(Figures, SetTwoTablesBesideEachOther) {
   const Grid grid = small_grid();
-  const Choice fastest = fastest_of("fastest", small_benchmark());
+  const DrawnChoice fastest = fastest_of("fastest", small_benchmark());
   const report::Heatmap figure = choice_difference_figure(grid, fastest, always(Strategy::kNccl));
   EXPECT_EQ(figure.panels[2].title, "second beside first: 2 of 4 cells differ");
   EXPECT_THAT(texts_of(figure.panels[2]), ElementsAre("+25", "", "+150", ""));

@@ -109,8 +109,8 @@ model::Table strategies_table(const std::vector<Source>& sources) {
 }
 
 model::Table differences_table(const std::vector<Source>& sources,
-                               const Choice& first,
-                               const Choice& second) {
+                               const DrawnChoice& first,
+                               const DrawnChoice& second) {
   model::Table table{.name = "difference",
                      .title = "Where " + second.name + " chooses differently from " + first.name +
                               ", and what that costs",

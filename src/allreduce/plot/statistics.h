@@ -18,8 +18,8 @@ model::Table strategies_table(const std::vector<Source>& sources);
 
 // One row a cell in which two choices differ, the costliest first.
 model::Table differences_table(const std::vector<Source>& sources,
-                               const Choice& first,
-                               const Choice& second);
+                               const DrawnChoice& first,
+                               const DrawnChoice& second);
 
 // Grids with a single strategy: nothing can be slower than it.
 void warn_of_single_strategies(const std::vector<Source>& sources, model::Warnings& warnings);
