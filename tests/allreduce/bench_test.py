@@ -260,10 +260,21 @@ class Failures(BenchTest):
         if not (pathlib.Path(ASSAY).parent / 'assay-worker').exists():
             self.assert_failed(result, 'no assay-worker beside')
 
+    def test_no_table(self):
+        self.assert_failed(self.bench('--enable_auto', '--table', 'none.json'),
+                           "no table: 'none.json' is not a file")
+        self.assertFalse(self.data.exists())
+
     def test_wrong_usage(self):
         for options, words in ((('--hidden', '100'), 'hidden size 100 is not a multiple of 8'),
-                               (('--tp', '1'), 'an all-reduce takes 2 GPUs'),
-                               (('--tokens', '1,x'), 'not whole numbers by commas'),
+                               (('--tp', '1'), 'an all-reduce takes 2 to 8 GPUs'),
+                               (('--tp', '16'), 'an all-reduce takes 2 to 8 GPUs'),
+                               (('--tp', '99999999999'), 'not a list of whole numbers'),
+                               (('--tp', '4,2,4'), '--tp names 4 twice'),
+                               (('--gpus', '0,0'), '--gpus names GPU 0 twice'),
+                               (('--gpus', '99999999999'), 'not a list of whole numbers'),
+                               (('--tokens', '1,x'), 'not a list of whole numbers'),
+                               (('--max-size', '1'), 'nothing to measure: no message'),
                                (('--strategies', 'ONESHOOT'), "did you mean 'ONESHOT'?"),
                                (('--max-size', '64Q'), 'is not a number of bytes'),
                                (('--resume', '--overwrite'), 'exclude each other')):

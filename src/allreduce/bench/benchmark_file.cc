@@ -104,7 +104,7 @@ core::Status write_all(int descriptor, const fs::path& path, std::string_view te
 core::Status append_text(int descriptor, const fs::path& path, std::string_view text) {
   struct stat before = {};
   if (::fstat(descriptor, &before) != 0) return system_error("write", path, errno);
-  const auto written = write_all(descriptor, path, text);
+  auto written = write_all(descriptor, path, text);
   // Where not even that works, the next run cuts the torn line.
   if (!written.ok() && ::ftruncate(descriptor, before.st_size) != 0) return written;
   return written;

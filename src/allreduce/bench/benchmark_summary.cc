@@ -119,7 +119,7 @@ model::Book for_terminal(model::Book summary) {
       replace(*fusion, "_QUANT_", "+");
       shortened = true;
     }
-    if (shortened) table.notes.push_back("RMS: RESIDUAL_RMS_NORM; +FP8, +NVFP4: ..._QUANT_...");
+    if (shortened) table.notes.emplace_back("RMS: RESIDUAL_RMS_NORM; +FP8, +NVFP4: ..._QUANT_...");
   }
   return summary;
 }

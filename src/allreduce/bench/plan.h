@@ -11,6 +11,8 @@
 
 namespace assay::allreduce {
 
+constexpr int kMostGpus = 8;  // of an all-reduce: ASSAY_ALLREDUCE_MAX_RANKS
+
 // The values of each axis; a cell for every combination.
 struct Axes {
   std::vector<DataType> data_types;

@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/version.h"
+#include "core/files.h"
 #include "core/interrupt.h"
 
 namespace assay::cli {
@@ -74,9 +75,17 @@ std::optional<std::vector<Number>> numbers_of(const std::string& list) {
   return numbers;
 }
 
+template <class Number>
 std::string numbers_problem(const std::string& list) {
-  if (numbers_of<std::int64_t>(list)) return "";
-  return fmt::format("'{}' is not whole numbers by commas", list);
+  if (numbers_of<Number>(list)) return "";
+  return fmt::format("'{}' is not a list of whole numbers, such as 2,4,8", list);
+}
+
+template <class Number>
+std::optional<Number> repeated(std::vector<Number> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  const auto found = std::adjacent_find(numbers.begin(), numbers.end());
+  return found == numbers.end() ? std::nullopt : std::optional(*found);
 }
 
 class AllreduceBench final : public Command {
@@ -98,9 +107,18 @@ class AllreduceBench final : public Command {
       return core::Error{"--table is for strategy AUTO: add --enable_auto"};
     }
     for (const int size : options_.world_sizes) {
-      if (size < 2) return core::Error{fmt::format("--tp {}: an all-reduce takes 2 GPUs", size)};
+      if (size < 2 || size > allreduce::kMostGpus) {
+        return core::Error{
+            fmt::format("--tp {}: an all-reduce takes 2 to {} GPUs", size, allreduce::kMostGpus)};
+      }
     }
-    return check_axes(axes());
+    if (const auto size = repeated(options_.world_sizes)) {
+      return core::Error{fmt::format("--tp names {} twice", *size)};
+    }
+    if (const auto gpu = repeated(options_.gpus)) {
+      return core::Error{fmt::format("--gpus names GPU {} twice", *gpu)};
+    }
+    return check_cells();
   }
 
   core::Result<Outcome> run() override {
@@ -113,6 +131,9 @@ class AllreduceBench final : public Command {
     if (!completed.ok()) return completed.error();
     if (plan_only_ && follows) return Outcome::kOk;
     if (plan_only_) return show_plan();
+    if (!options_.table.empty() && !core::is_regular_file(options_.table)) {
+      return core::Error{fmt::format("no table: '{}' is not a file", options_.table.string())};
+    }
     options_.worker = ASSAY_TRY(benchmark_worker(worker_));
     if (!rank) return measure(nullptr);
     const fs::path rendezvous =
@@ -129,7 +150,7 @@ class AllreduceBench final : public Command {
            "TP sizes: how many GPUs reduce together")
         ->type_name("N,N")
         ->default_str("2,4,8 as far as there are GPUs")
-        ->check(numbers_problem)
+        ->check(numbers_problem<int>)
         ->group(kWhatGroup);
     add_choice_list(app, "--strategies", options_.strategies, strategy_choices(),
                     "ways to all-reduce")
@@ -206,7 +227,7 @@ class AllreduceBench final : public Command {
            "GPUs to use, by number; TP N takes the first N of them")
         ->type_name("N,N")
         ->default_str("all")
-        ->check(numbers_problem)
+        ->check(numbers_problem<int>)
         ->group(kRunGroup);
     app.add_option_function<double>(
            "--deadline",
@@ -260,7 +281,7 @@ class AllreduceBench final : public Command {
         .add_option_function<std::string>(
             name, [&target](const std::string& l) { target = *numbers_of<std::int64_t>(l); }, help)
         ->type_name("N,N")
-        ->check(numbers_problem)
+        ->check(numbers_problem<std::int64_t>)
         ->group(kWhatGroup);
   }
 
@@ -285,6 +306,13 @@ class AllreduceBench final : public Command {
     return axes;
   }
 
+  [[nodiscard]] core::Status check_cells() const {
+    ASSAY_TRY(check_axes(axes()));
+    constexpr int kAnyWorldSize = 2;
+    if (!plan_cells(kAnyWorldSize, axes(), options_.filter).empty()) return {};
+    return core::Error{"nothing to measure: no message is of the sizes that were asked for"};
+  }
+
   // What was not asked for.
   core::Status complete(const std::optional<allreduce::LaunchedRank>& rank) {
     options_.axes = axes();
@@ -305,7 +333,10 @@ class AllreduceBench final : public Command {
     if (options_.world_sizes.empty()) {
       const int gpus = ASSAY_TRY(available(rank));
       auto sizes = allreduce::default_world_sizes(gpus);
-      if (!sizes.ok()) return core::Error{sizes.error().message + "; name TP sizes with --tp"};
+      if (!sizes.ok() && plan_only_) {
+        return core::Error{sizes.error().message + "; name TP sizes with --tp"};
+      }
+      if (!sizes.ok()) return sizes.error();
       options_.world_sizes = std::move(sizes).value();
     }
     for (const int size : options_.world_sizes) {

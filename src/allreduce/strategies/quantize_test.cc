@@ -1,0 +1,203 @@
+#include "allreduce/strategies/quantize.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace assay::allreduce {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+float from_bits(std::uint32_t bits) {
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// e4m3 by its definition: 1 sign, 4 exponent bits of bias 7, 3 of mantissa; no infinity.
+double e4m3_value(unsigned code) {
+  const unsigned exponent = code >> 3U & 15U;
+  const unsigned mantissa = code & 7U;
+  if (exponent == 15 && mantissa == 7) return std::numeric_limits<double>::quiet_NaN();
+  const double size = exponent == 0 ? std::ldexp(mantissa, -9)
+                                    : std::ldexp(8 + mantissa, static_cast<int>(exponent) - 10);
+  return code >= 128 ? -size : size;
+}
+
+// By search over the magnitudes, exact in doubles; the even code of two equally near ones.
+unsigned nearest_e4m3(float value) {
+  constexpr unsigned kLargest = 0x7E;
+  const double size = std::fabs(static_cast<double>(value));
+  unsigned best = 0;
+  for (unsigned code = 1; code <= kLargest; ++code) {
+    const double better = std::fabs(e4m3_value(best) - size) - std::fabs(e4m3_value(code) - size);
+    if (better > 0 || (better == 0 && code % 2 == 0)) best = code;
+  }
+  if (std::isinf(value)) best = kLargest;
+  return best | (std::signbit(value) ? 0x80U : 0U);
+}
+
+void expect_nearest_e4m3(float value) {
+  for (const float signed_value : {value, -value}) {
+    ASSERT_EQ(to_e4m3(signed_value), nearest_e4m3(signed_value)) << std::hexfloat << signed_value;
+  }
+}
+
+TEST(Quantize, ReadsAllE4m3Codes) {
+  for (unsigned code = 0; code < 256; ++code) {
+    const float value = from_e4m3(static_cast<std::uint8_t>(code));
+    const double expected = e4m3_value(code);
+    if (std::isnan(expected)) {
+      EXPECT_TRUE(std::isnan(value)) << code;
+      continue;
+    }
+    EXPECT_EQ(value, expected) << code;
+    EXPECT_EQ(std::signbit(value), code >= 128) << code;
+    EXPECT_EQ(to_e4m3(value), code);
+  }
+}
+
+TEST(Quantize, RoundsToNearestE4m3AtAllBorders) {
+  for (unsigned code = 0; code < 0x7E; ++code) {
+    const auto middle = static_cast<float>((e4m3_value(code) + e4m3_value(code + 1)) / 2);
+    expect_nearest_e4m3(middle);
+    expect_nearest_e4m3(std::nextafterf(middle, 0));
+    expect_nearest_e4m3(std::nextafterf(middle, kInfinity));
+  }
+}
+
+// Every exponent, and in each of them mantissas that differ in the high bits and in the low ones.
+TEST(Quantize, RoundsFloatsOfAllSizesToNearestE4m3) {
+  for (std::uint32_t exponent = 0; exponent < 255; ++exponent) {
+    for (std::uint32_t high = 0; high < 64; ++high) {
+      for (const std::uint32_t low : {0U, 1U, 0x1FFFFU})
+        expect_nearest_e4m3(from_bits(exponent << 23U | high << 17U | low));
+    }
+  }
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> values(-500, 500);
+  for (int i = 0; i < 20000; ++i)
+    expect_nearest_e4m3(values(random));
+}
+
+TEST(Quantize, SaturatesE4m3AndKeepsNan) {
+  constexpr unsigned kLargest = 0x7E;
+  ASSERT_EQ(e4m3_value(kLargest), 448);
+  for (const float value : {448.0F, 449.0F, 464.0F, 480.0F, 1e30F, kInfinity}) {
+    EXPECT_EQ(to_e4m3(value), kLargest) << value;
+    EXPECT_EQ(to_e4m3(-value), kLargest | 0x80U) << value;
+  }
+  EXPECT_EQ(to_e4m3(kNan) & 0x7FU, 0x7FU);
+  EXPECT_EQ(to_e4m3(0.0F), 0);
+  EXPECT_EQ(to_e4m3(-0.0F), 0x80);
+}
+
+constexpr std::array<float, 8> kE2m1Values = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
+
+void expect_e2m1(float value, unsigned magnitude) {
+  EXPECT_EQ(to_e2m1(value), magnitude) << std::hexfloat << value;
+  EXPECT_EQ(to_e2m1(-value), magnitude | 8U) << std::hexfloat << -value;
+}
+
+TEST(Quantize, KeepsE2m1Values) {
+  for (unsigned code = 0; code < kE2m1Values.size(); ++code)
+    expect_e2m1(kE2m1Values.at(code), code);
+}
+
+TEST(Quantize, RoundsE2m1TiesToEvenAndTheirNeighboursToNearest) {
+  for (unsigned code = 0; code + 1 < kE2m1Values.size(); ++code) {
+    const float middle = (kE2m1Values.at(code) + kE2m1Values.at(code + 1)) / 2;
+    expect_e2m1(middle, code % 2 == 0 ? code : code + 1);
+    expect_e2m1(std::nextafterf(middle, 0), code);
+    expect_e2m1(std::nextafterf(middle, kInfinity), code + 1);
+  }
+}
+
+TEST(Quantize, E2m1OfSpecialValues) {
+  expect_e2m1(0.0F, 0);  // and -0, whose sign stays
+  expect_e2m1(std::numeric_limits<float>::denorm_min(), 0);
+  expect_e2m1(std::nextafterf(6.0F, kInfinity), 7);
+  expect_e2m1(1e30F, 7);
+  expect_e2m1(kInfinity, 7);
+  EXPECT_EQ(to_e2m1(kNan), 7U);
+  EXPECT_EQ(to_e2m1(-kNan), 7U);
+}
+
+struct Shape {
+  std::int64_t rows;
+  std::int64_t hidden_size;
+};
+
+constexpr std::array kShapes = {Shape{1, 16},     Shape{1, 8192},  Shape{31, 48},
+                                Shape{128, 64},   Shape{129, 80},  Shape{256, 2880},
+                                Shape{1000, 128}, Shape{300, 7168}};
+
+// As written in the layout's definition: (row/128, group/4) blocks of [32][4][4] bytes.
+std::int64_t layout_offset(std::int64_t row, std::int64_t group, std::int64_t hidden_size) {
+  const std::int64_t blocks = hidden_size / 64 + (hidden_size % 64 != 0 ? 1 : 0);
+  return (row / 128) * blocks * 512 + (group / 4) * 512 + (row % 32) * 16 + ((row % 128) / 32) * 4 +
+         group % 4;
+}
+
+TEST(Quantize, Nvfp4ScalesLieInBlocks) {
+  for (const auto& [rows, hidden_size] : kShapes) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t group = 0; group < hidden_size / kNvfp4Group; ++group)
+        ASSERT_EQ(nvfp4_scale_offset(row, group, hidden_size),
+                  layout_offset(row, group, hidden_size));
+    }
+  }
+  // Worked by hand: row 37 of the second block of rows, group 6, two blocks a row.
+  EXPECT_EQ(nvfp4_scale_offset(128 + 37, 6, 128), 2 * 512 + 512 + 5 * 16 + 4 + 2);
+}
+
+// With the padding of rows and groups, every byte is one scale's.
+TEST(Quantize, EveryNvfp4ScaleByteIsOneScales) {
+  for (const auto& [rows, hidden_size] : kShapes) {
+    const std::int64_t padded_rows = (rows + 127) / 128 * 128;
+    const std::int64_t padded_groups = (hidden_size / kNvfp4Group + 3) / 4 * 4;
+    const std::int64_t bytes = nvfp4_scale_bytes(rows, hidden_size);
+    ASSERT_EQ(bytes, padded_rows * padded_groups);
+    std::vector<bool> taken(static_cast<std::size_t>(bytes));
+    for (std::int64_t row = 0; row < padded_rows; ++row) {
+      for (std::int64_t group = 0; group < padded_groups; ++group) {
+        const std::int64_t offset = nvfp4_scale_offset(row, group, hidden_size);
+        ASSERT_TRUE(offset >= 0 && offset < bytes);
+        ASSERT_FALSE(taken[static_cast<std::size_t>(offset)]) << row << ' ' << group;
+        taken[static_cast<std::size_t>(offset)] = true;
+      }
+    }
+  }
+}
+
+TEST(Quantize, Nvfp4ScaleIsOfTheGroupsLargest) {
+  EXPECT_EQ(from_e4m3(nvfp4_scale(6, 1)), 1);
+  EXPECT_EQ(from_e4m3(nvfp4_scale(12, 4)), 8);
+  EXPECT_EQ(from_e4m3(nvfp4_scale(1e6F, 1)), 448);
+  EXPECT_EQ(nvfp4_scale(0, 448), 0);
+  EXPECT_EQ(from_e4m3(nvfp4_scale(6 * 1.0625F, 1)), 1);  // the tie of 1 and 1.125
+  EXPECT_TRUE(std::isnan(from_e4m3(nvfp4_scale(kNan, 1))));
+}
+
+TEST(Quantize, Nvfp4FactorUndoesTheScale) {
+  EXPECT_EQ(nvfp4_factor(nvfp4_scale(12, 4), 4), 0.5F);
+  EXPECT_EQ(nvfp4_factor(0, 448), 0);
+  EXPECT_EQ(nvfp4_factor(0x80, 448), 0);
+  // The largest of a group becomes 6 up to the scale's own rounding, a sixteenth.
+  for (const float largest : {0.07F, 0.5F, 3.3F, 40.0F}) {
+    const float global_scale = 448.0F * 6 / 40;
+    const float factor = nvfp4_factor(nvfp4_scale(largest, global_scale), global_scale);
+    EXPECT_NEAR(largest * factor, 6, 6.0 / 16) << largest;
+    EXPECT_EQ(to_e2m1(largest * factor), 7U) << largest;
+  }
+}
+
+}  // namespace
+}  // namespace assay::allreduce
