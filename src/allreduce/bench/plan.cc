@@ -94,6 +94,7 @@ std::vector<Cell> plan_cells(int world_size, const Axes& axes, const CellFilter&
   });
   placed.resize(std::min(placed.size(), filter.most_cells));
   std::vector<Cell> cells;
+  cells.reserve(placed.size());
   for (const Placed& one : placed)
     cells.push_back(one.cell);
   return cells;

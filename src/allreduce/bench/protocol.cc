@@ -109,7 +109,11 @@ core::Result<std::vector<Strategy>> strategies_field(const json& object) {
   return strategies;
 }
 
-core::Status check_sampling(const CellRequest& request) {
+core::Status read_sampling(const json& object, CellRequest& request) {
+  request.tie = ASSAY_TRY(field<double>(object, "tie"));
+  request.min_samples = ASSAY_TRY(count_field(object, "min_samples", 1));
+  request.max_samples = ASSAY_TRY(count_field(object, "max_samples", 1));
+  request.seed = static_cast<std::uint64_t>(ASSAY_TRY(field<std::int64_t>(object, "seed")));
   if (!(request.tie >= 0)) return core::Error{"field 'tie': less than 0"};
   if (request.max_samples < request.min_samples) {
     return core::Error{"field 'max_samples': less than 'min_samples'"};
@@ -124,13 +128,8 @@ core::Result<CellRequest> request_of(const json& object) {
   const auto launch = ASSAY_TRY(field<std::string>(object, "launch"));
   request.launch = ASSAY_TRY(known(launch_named(launch), "launch", launch));
   request.strategies = ASSAY_TRY(strategies_field(object));
-  request.tie = ASSAY_TRY(field<double>(object, "tie"));
-  request.min_samples = ASSAY_TRY(count_field(object, "min_samples", 1));
-  request.max_samples = ASSAY_TRY(count_field(object, "max_samples", 1));
   request.memory_limit_bytes = ASSAY_TRY(count_field(object, "memory_limit_bytes", 0));
-  request.seed = static_cast<std::uint64_t>(ASSAY_TRY(field<std::int64_t>(object, "seed")));
-  const auto sampling = check_sampling(request);
-  if (!sampling.ok()) return sampling.error();
+  ASSAY_TRY(read_sampling(object, request));
   return request;
 }
 

@@ -45,6 +45,7 @@ void add_variables(Provenance& provenance) {
 
 std::string gpus_text(const std::vector<int>& gpus) {
   std::vector<std::string> words;
+  words.reserve(gpus.size());
   for (const int gpu : gpus)
     words.push_back(std::to_string(gpu));
   return words.empty() ? "first" : core::join(words, ",");

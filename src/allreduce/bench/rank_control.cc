@@ -151,6 +151,20 @@ std::optional<Worker> started_worker(const WorkerLaunch& launch,
   return std::move(started).value();
 }
 
+// Nothing where the orders are for other ranks, or the worker does not start, which it tells.
+std::optional<Worker> worker_for(const Follower& follower,
+                                 std::uint64_t orders,
+                                 int rank,
+                                 const fs::path& rendezvous,
+                                 const WorkerLaunch& launch) {
+  const auto world_size = static_cast<int>(orders % kMostRanks);
+  if (rank >= world_size) return std::nullopt;
+  auto started =
+      started_worker(launch, {rank, meeting_place(rendezvous, orders / kMostRanks)}, world_size);
+  if (!started) follower.tell_failure(orders, rank);
+  return started;
+}
+
 }  // namespace
 
 core::Result<RankLeader> RankLeader::create(const fs::path& rendezvous) {
@@ -228,13 +242,8 @@ core::Status follow_leader(const fs::path& rendezvous, int rank, const WorkerLau
     if (orders != current) {
       worker.reset();
       current = orders;
-      const auto world_size = static_cast<int>(orders % kMostRanks);
-      if (rank < world_size) {
-        auto started = started_worker(
-            launch, {rank, meeting_place(rendezvous, orders / kMostRanks)}, world_size);
-        if (!started) follower.tell_failure(current, rank);
-        if (started) worker.emplace(std::move(*started));
-      }
+      auto started = worker_for(follower, orders, rank, rendezvous, launch);
+      if (started) worker.emplace(std::move(*started));
     }
     const Health health = worker ? look_at(*worker) : Health::kWell;
     if (health == Health::kFailed) follower.tell_failure(current, rank);

@@ -49,10 +49,10 @@ bool has_intervals(const Grid& grid) {
 report::Axis size_axis(double low, double high) {
   report::Axis axis{
       .title = "message size (bytes)", .low = low / 1.25, .high = high * 1.25, .ticks = {}};
-  const double first = std::floor(std::log2(low));
-  const double last = std::ceil(std::log2(high));
-  const double step = std::max(1.0, std::ceil((last - first) / 10));
-  for (double power = first; power <= last; power += step)
+  const auto first = static_cast<int>(std::floor(std::log2(low)));
+  const auto last = static_cast<int>(std::ceil(std::log2(high)));
+  const int step = std::max(1, (last - first + 9) / 10);
+  for (int power = first; power <= last; power += step)
     axis.ticks.push_back({std::exp2(power), size_text(std::exp2(power))});
   return axis;
 }

@@ -54,6 +54,7 @@ core::Status check_fusions(const PlotRequest& request, const std::set<Fusion>& m
   for (const Fusion fusion : request.fusions) {
     if (measured.count(fusion) > 0) continue;
     std::vector<std::string> names;
+    names.reserve(measured.size());
     for (const Fusion one : measured)
       names.emplace_back(name_of(one));
     return core::Error{fmt::format("no times of the fusion {} in '{}'; there are times of {}",
