@@ -151,6 +151,8 @@ assay_allreduce_status assay_allreduce_create(int rank,
     if (options->workspace_bytes != 0) ours.workspace_bytes = options->workspace_bytes;
     ours.use_nccl = options->use_nccl != 0;
   }
+  std::string problem = Communicator::argument_problem(rank, world_size, ours);
+  if (!problem.empty()) return fail(ASSAY_ALLREDUCE_INVALID, std::move(problem));
   auto created = Communicator::create(rank, world_size, ours);
   if (!created.ok()) return fail(ASSAY_ALLREDUCE_FAILED, created.error().message);
   *comm = new assay_allreduce_comm{std::move(created).value()};

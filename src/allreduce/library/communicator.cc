@@ -33,14 +33,21 @@ std::string rank_text(int rank) {
 
 }  // namespace
 
+std::string Communicator::argument_problem(int rank,
+                                           int world_size,
+                                           const CommunicatorOptions& options) {
+  if (world_size < 2 || world_size > kMaxRanks)
+    return "between 2 and 8 ranks can be joined, not " + std::to_string(world_size);
+  if (rank < 0 || rank >= world_size)
+    return "there is no " + rank_text(rank) + " of " + std::to_string(world_size);
+  if (options.workspace_bytes > kMostWorkspaceBytes) return "a workspace is at most 8 GiB large";
+  return "";
+}
+
 core::Result<std::unique_ptr<Communicator>> Communicator::create(
     int rank, int world_size, const CommunicatorOptions& options) {
-  if (world_size < 2 || world_size > kMaxRanks)
-    return core::Error{"between 2 and 8 ranks can be joined, not " + std::to_string(world_size)};
-  if (rank < 0 || rank >= world_size)
-    return core::Error{"there is no " + rank_text(rank) + " of " + std::to_string(world_size)};
-  if (options.workspace_bytes > kMostWorkspaceBytes)
-    return core::Error{"a workspace is at most 8 GiB large"};
+  const std::string problem = argument_problem(rank, world_size, options);
+  if (!problem.empty()) return core::Error{problem};
   int device = 0;
   ASSAY_TRY(check(cudaGetDevice(&device), "finding the current GPU"));
   std::unique_ptr<Communicator> comm(new Communicator(rank, world_size, device));

@@ -38,6 +38,9 @@ struct RankHandle {
 
 class Communicator {
  public:
+  // What create() would refuse; empty when nothing.
+  static std::string argument_problem(int rank, int world_size, const CommunicatorOptions& options);
+
   // Takes memory on the current device.
   static core::Result<std::unique_ptr<Communicator>> create(int rank,
                                                             int world_size,

@@ -59,6 +59,9 @@ core::Result<Options> parse(const std::vector<std::string>& arguments) {
   }
   if (options.world_size < 2 || options.world_size > kMaxRanks)
     return core::Error{"--tp must be between 2 and 8"};
+  if (options.rank >= options.world_size) return core::Error{"--rank must be below --tp"};
+  if (options.rank >= 0 && options.rendezvous.empty())
+    return core::Error{"--rank needs --rendezvous"};
   if (options.gpus.empty()) {
     for (int gpu = 0; gpu < options.world_size; ++gpu)
       options.gpus.push_back(gpu);

@@ -175,6 +175,7 @@ core::Result<Answer> Rank::check(const Order& order) {
   const assay_allreduce_call call = call_for(order, buffers);
   const assay_allreduce_status supported = assay_allreduce_supports(comm_, &call);
   if (supported != ASSAY_ALLREDUCE_OK) {
+    // NVFP4 with a hidden size that has no whole groups is invalid rather than unsupported.
     answer.say(Answer::Kind::kUnsupported, assay_allreduce_error());
     return answer;
   }
