@@ -206,8 +206,8 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
-  {3412506, Strategy::kTwoshotPush}, \
-  {6831242, Strategy::kOneshot}, \
+  {3449098, Strategy::kTwoshotPush}, \
+  {6207978, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
@@ -221,15 +221,13 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {3558969, Strategy::kTwoshotPush}, \
+  {3610410, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {3565745, Strategy::kTwoshotPush}, \
+  {3598614, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {3040625, Strategy::kTwoshotPush}, \
+  {3045288, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {3471940, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
+  {3480504, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
@@ -241,50 +239,52 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {293489, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {284408, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {284785, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {285726, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {277255, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {296233, Strategy::kTwoshotPush}, \
+  {281087, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {273958, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {262145, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {281800, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {296188, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {291452, Strategy::kTwoshotPush}, \
+  {299195, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {280174, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {327681, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {281402, Strategy::kTwoshotPush}, \
+  {329729, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {285765, Strategy::kTwoshotPush}, \
+  {294411, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {546996, Strategy::kTwoshotPush}, \
+  {552062, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {536316, Strategy::kTwoshotPush}, \
+  {536746, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {524289, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {532431, Strategy::kTwoshotPush}, \
+  {524289, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {547530, Strategy::kTwoshotPush}, \
+  {538163, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {625749, Strategy::kTwoshotPush}, \
+  {648547, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {412065, Strategy::kTwoshotPush}, \
+  {524289, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {373294, Strategy::kTwoshotPush}, \
+  {460801, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {458753, Strategy::kTwoshotPush}, \
@@ -293,56 +293,56 @@ struct Segment {
   {524289, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {621481, Strategy::kTwoshotPush}, \
+  {626448, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {612539, Strategy::kTwoshotPush}, \
+  {618985, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {586766, Strategy::kTwoshotPush}, \
+  {610787, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {604787, Strategy::kTwoshotPush}, \
+  {607446, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {619275, Strategy::kTwoshotPush}, \
+  {619975, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {759542, Strategy::kTwoshotPush}, \
+  {763487, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {586657, Strategy::kTwoshotPush}, \
+  {582414, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {655361, Strategy::kTwoshotPush}, \
+  {660259, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {560143, Strategy::kTwoshotPush}, \
+  {571001, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {591678, Strategy::kTwoshotPush}, \
+  {595575, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {885403, Strategy::kTwoshotPush}, \
+  {890180, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {884729, Strategy::kTwoshotPush}, \
+  {881146, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {846602, Strategy::kTwoshotPush}, \
+  {838964, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {849914, Strategy::kTwoshotPush}, \
+  {848121, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {822284, Strategy::kTwoshotPush}, \
+  {823281, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {923295, Strategy::kTwoshotPush}, \
+  {930650, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {745473, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {856709, Strategy::kTwoshotPush}, \
+  {846234, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {917505, Strategy::kTwoshotPush}, \
+  {820584, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {870313, Strategy::kTwoshotPush}, \
+  {872137, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}
 
 inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_H_SLICES};

@@ -84,14 +84,23 @@ __device__ void for_each_rank(int world_size, Visit visit) {
   visit_numbers(visit_rank, std::make_integer_sequence<int, World<kWorld>::kSlots>());
 }
 
-// visit(rank) for each rank but `own`, the next one first, so that not all ranks send to the same.
+// visit(rank) for each rank but `own`, the next one first, so that not all ranks send to the same;
+// with another `turn`, another one first.
+template <int kWorld, class Visit>
+__device__ void for_each_peer(int own, int world_size, int turn, Visit visit) {
+  const int size = World<kWorld>::size(world_size);
+  for_each_rank<kWorld>(world_size, [&](auto number) {
+    if constexpr (number.kValue != 0) {
+      const int step = number.kValue + turn;
+      const int rank = own + (step < size ? step : step - (size - 1));
+      visit(rank < size ? rank : rank - size);
+    }
+  });
+}
+
 template <int kWorld, class Visit>
 __device__ void for_each_peer(int own, int world_size, Visit visit) {
-  const int size = World<kWorld>::size(world_size);
-  for_each_rank<kWorld>(world_size, [&](auto step) {
-    if constexpr (step.kValue != 0)
-      visit(own + step.kValue < size ? own + step.kValue : own + step.kValue - size);
-  });
+  for_each_peer<kWorld>(own, world_size, 0, visit);
 }
 
 template <class T>
