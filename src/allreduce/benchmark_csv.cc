@@ -42,6 +42,7 @@ constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
 
 std::vector<std::string> strategy_names() {
   std::vector<std::string> names;
+  names.reserve(kStrategies.size());
   for (const StrategySpec& spec : kStrategies)
     names.emplace_back(spec.name);
   return names;

@@ -39,6 +39,7 @@ std::optional<int> number_behind(std::string_view prefix, std::string_view part)
 
 std::string listed(const std::set<int>& numbers) {
   std::vector<std::string> words;
+  words.reserve(numbers.size());
   for (const int number : numbers)
     words.push_back(std::to_string(number));
   return core::join(words, ", ");

@@ -86,9 +86,11 @@ std::vector<Choice> halfway_cells(const std::vector<Choice*>& measured) {
 void choose_path(const std::vector<Choice*>& cells, const DecisionOptions& options) {
   const std::vector<Strategy> strategies = in_order(options.strategies);
   std::vector<int> ranks;
+  ranks.reserve(strategies.size());
   for (const Strategy strategy : strategies)
     ranks.push_back(spec_of(strategy).rank);
   std::vector<std::vector<std::int64_t>> costs;
+  costs.reserve(cells.size());
   for (const Choice* choice : cells)
     costs.push_back(costs_of(*choice, strategies, options.tie));
   const std::int64_t tie = cost_of(std::log1p(options.tie));

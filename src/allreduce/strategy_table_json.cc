@@ -142,33 +142,41 @@ bool same_key(const TableSlice& a, const TableSlice& b) {
   return a.world_size == b.world_size && a.fusion == b.fusion && a.data_type == b.data_type;
 }
 
-core::Result<StrategyTable> table_from(const Json& json) {
-  const Object object = ASSAY_TRY(Object::open(
-      json, "", {"format", "version", "sm_version", "launch", "fallback", "provenance", "slices"}));
+core::Status check_format(const Object& object) {
   if (ASSAY_TRY(object.text("format")) != kFormat) {
     return Object::problem("format", fmt::format("is not \"{}\"", kFormat));
   }
-  if (const auto version = object.number("version", kVersion, kVersion); !version.ok()) {
-    return Object::problem("version",
-                           fmt::format("is not {}, the one that this assay reads", kVersion));
+  if (object.number("version", kVersion, kVersion).ok()) return {};
+  return Object::problem("version",
+                         fmt::format("is not {}, the one that this assay reads", kVersion));
+}
+
+core::Result<std::vector<TableSlice>> slices_from(const Json& list) {
+  std::vector<TableSlice> slices;
+  slices.reserve(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string here = element_of("slices", i);
+    TableSlice slice = ASSAY_TRY(slice_from(list[i], here));
+    const auto same = [&](const TableSlice& other) { return same_key(slice, other); };
+    if (std::any_of(slices.begin(), slices.end(), same)) {
+      return Object::problem(here, "has world_size, fusion and data_type of one before it");
+    }
+    slices.push_back(std::move(slice));
   }
+  return slices;
+}
+
+core::Result<StrategyTable> table_from(const Json& json) {
+  const Object object = ASSAY_TRY(Object::open(
+      json, "", {"format", "version", "sm_version", "launch", "fallback", "provenance", "slices"}));
+  if (const auto status = check_format(object); !status.ok()) return status.error();
   StrategyTable table;
   table.sm_version = static_cast<int>(ASSAY_TRY(object.number("sm_version", 1, 100000)));
   table.launch = ASSAY_TRY(object.named("launch", launch_named));
   table.fallback = ASSAY_TRY(object.named("fallback", strategy_named));
   if (table.fallback == Strategy::kAuto) return Object::problem("fallback", "is AUTO");
   table.provenance = ASSAY_TRY(object.text("provenance"));
-  const Json& list = *ASSAY_TRY(object.list("slices", 0));
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::string here = element_of("slices", i);
-    TableSlice slice = ASSAY_TRY(slice_from(list[i], here));
-    for (const TableSlice& other : table.slices) {
-      if (same_key(slice, other)) {
-        return Object::problem(here, "has world_size, fusion and data_type of one before it");
-      }
-    }
-    table.slices.push_back(std::move(slice));
-  }
+  table.slices = ASSAY_TRY(slices_from(*ASSAY_TRY(object.list("slices", 0))));
   return table;
 }
 

@@ -26,6 +26,7 @@ std::size_t count(const std::vector<DecidedSlice>& slices, Why why) {
 
 std::string names_of(const std::vector<Strategy>& strategies) {
   std::vector<std::string> names;
+  names.reserve(strategies.size());
   for (const Strategy strategy : strategies)
     names.emplace_back(name_of(strategy));
   return core::join(names, " ");

@@ -43,6 +43,7 @@ std::vector<model::Cell> figures_of(const Regret& regret) {
 
 std::string names_of(const std::vector<Strategy>& strategies) {
   std::vector<std::string> names;
+  names.reserve(strategies.size());
   for (const Strategy strategy : strategies)
     names.emplace_back(name_of(strategy));
   return core::join(names, ", ");

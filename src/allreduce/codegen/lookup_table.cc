@@ -13,6 +13,7 @@ namespace {
 template <class Axis, class Name>
 std::string joined(const Axis& axis, const Name& name, std::string_view separator) {
   std::vector<std::string> parts;
+  parts.reserve(axis.size());
   for (const auto& value : axis)
     parts.push_back(name(value));
   return core::join(parts, separator);

@@ -43,16 +43,16 @@ Choices<allreduce::Strategy> strategy_choices() {
 
 // "16K" and "1.5G" are multiples of 1024.
 std::optional<std::int64_t> bytes_of(const std::string& text) {
-  static const std::map<char, double> kUnits = {
+  static const std::map<char, double> units = {
       {'K', 1024.0}, {'M', 1024.0 * 1024}, {'G', 1024.0 * 1024 * 1024}};
   constexpr double kMost = 1e15;
   double number = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, code] = std::from_chars(text.data(), end, number);
-  const auto unit = stop == end ? kUnits.end() : kUnits.find(*stop);
+  const auto unit = stop == end ? units.end() : units.find(*stop);
   if (code != std::errc() || !(number >= 0)) return std::nullopt;
-  if (stop != end && (unit == kUnits.end() || stop + 1 != end)) return std::nullopt;
-  const double bytes = number * (unit == kUnits.end() ? 1 : unit->second);
+  if (stop != end && (unit == units.end() || stop + 1 != end)) return std::nullopt;
+  const double bytes = number * (unit == units.end() ? 1 : unit->second);
   if (!(bytes <= kMost)) return std::nullopt;
   return static_cast<std::int64_t>(bytes);
 }
