@@ -92,6 +92,7 @@ static void wrong_calls(assay_allreduce_comm* comm) {
   expect(error_says("not connected"), "the reason of unconnected");
   expect(assay_allreduce_load_table(comm, "no-such-file") == ASSAY_ALLREDUCE_INVALID, "no table");
   expect(error_says("no-such-file"), "the name of the missing table");
+  expect(assay_allreduce_load_table(comm, ".") == ASSAY_ALLREDUCE_INVALID, "a folder as a table");
 }
 
 /* With a GPU a communicator can be made, and without peers only be refused. */

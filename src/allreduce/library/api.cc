@@ -3,8 +3,8 @@
 
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include "allreduce/library/communicator.h"
@@ -197,10 +197,12 @@ assay_allreduce_status assay_allreduce_register(assay_allreduce_comm* comm,
 
 assay_allreduce_status assay_allreduce_load_table(assay_allreduce_comm* comm, const char* path) {
   if (comm == nullptr || path == nullptr) return fail(ASSAY_ALLREDUCE_INVALID, "a null pointer");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(ASSAY_ALLREDUCE_INVALID, std::string(path) + ": cannot be read");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  auto table = table_from_json(text, path);
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  // Inserting a buffer catches what reading it throws: a folder can be opened, but not read.
+  if (!file || !(text << file.rdbuf()))
+    return fail(ASSAY_ALLREDUCE_INVALID, std::string(path) + ": cannot be read, or is empty");
+  auto table = table_from_json(text.str(), path);
   if (!table.ok()) return fail(ASSAY_ALLREDUCE_INVALID, table.error().message);
   comm->inside->set_table(std::move(table).value());
   return ASSAY_ALLREDUCE_OK;
