@@ -94,7 +94,10 @@ Result<ToolEnd> run_tool(const std::vector<std::string>& arguments, std::string_
   };
   const MemoryStream in;
   const MemoryStream out;
-  if (in.descriptor() < 0 || out.descriptor() < 0 || !in.fill(input)) return failure(errno);
+  if (in.descriptor() < 0 || out.descriptor() < 0) return failure(errno);
+  if (!in.fill(input)) {
+    return Error{fmt::format("cannot hand '{}' its input: {}", arguments[0], std::strerror(errno))};
+  }
   SpawnActions actions;
   actions.connect(in.descriptor(), STDIN_FILENO);
   actions.connect(out.descriptor(), STDOUT_FILENO);

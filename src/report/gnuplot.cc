@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/files.h"
 #include "core/interrupt.h"
@@ -38,9 +39,13 @@ core::Error missing() {
       "(apt-get install gnuplot-nox)"};
 }
 
-std::string first_complaint(const std::string& output) {
+std::string first_complaint(const core::ToolEnd& end) {
+  const std::string& output = end.output;
   const auto begin = output.find_first_not_of(" \t\r\n");
-  return begin == std::string::npos ? "it said nothing" : output.substr(begin, 400);
+  if (begin != std::string::npos) return output.substr(begin, 400);
+  constexpr int kSignalBase = 128;
+  if (end.exit_code <= kSignalBase) return fmt::format("it ended with {}", end.exit_code);
+  return fmt::format("a signal ended it: {}", ::strsignal(end.exit_code - kSignalBase));
 }
 
 }  // namespace
@@ -64,12 +69,12 @@ core::Status draw(const Drawing& drawing, FigureFormat format, const std::filesy
             terminal(drawing, format), gnuplot_string(temporary.string()), drawing.commands);
         // -d: a user's own settings stay out.
         const auto end = core::run_tool({kProgram, "-d"}, script);
-        if (!end.ok()) return missing();
+        if (!end.ok()) return end.error();
         if (core::interrupted()) return core::check_interrupt();
         // Whatever it says is a complaint; many of them leave its exit status alone.
         if (end.value().exit_code != 0 || !end.value().output.empty()) {
           return core::Error{fmt::format("gnuplot could not draw '{}': {}", path.string(),
-                                         first_complaint(end.value().output))};
+                                         first_complaint(end.value()))};
         }
         return {};
       },
