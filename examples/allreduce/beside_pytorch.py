@@ -41,27 +41,27 @@ class Options(ctypes.Structure):
 
 class Communicator:
     def __init__(self, path):
-        self.library = ctypes.CDLL(path)
-        self.library.assay_allreduce_error.restype = ctypes.c_char_p
+        self.functions = ctypes.CDLL(path)
+        self.functions.assay_allreduce_error.restype = ctypes.c_char_p
         self.comm = ctypes.c_void_p()
         options = Options(ctypes.sizeof(Options), 512 << 20, 0)
-        self.check(self.library.assay_allreduce_create(
+        self.check(self.functions.assay_allreduce_create(
             dist.get_rank(), dist.get_world_size(), ctypes.byref(options), ctypes.byref(self.comm)))
         mine = ctypes.create_string_buffer(256)
-        self.check(self.library.assay_allreduce_export(self.comm, mine))
+        self.check(self.functions.assay_allreduce_export(self.comm, mine))
         handles = [None] * dist.get_world_size()
         dist.all_gather_object(handles, mine.raw)
-        self.check(self.library.assay_allreduce_connect(self.comm, b"".join(handles)))
+        self.check(self.functions.assay_allreduce_connect(self.comm, b"".join(handles)))
 
     def check(self, status):
         if status:
-            raise RuntimeError(self.library.assay_allreduce_error().decode())
+            raise RuntimeError(self.functions.assay_allreduce_error().decode())
 
     def run(self, strategy, source, target):
         call = Call(size=ctypes.sizeof(Call), strategy=STRATEGIES[strategy], num_tokens=1,
                     hidden_size=source.numel(), input=source.data_ptr(), output=target.data_ptr())
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        self.check(self.library.assay_allreduce_run(self.comm, ctypes.byref(call), stream))
+        self.check(self.functions.assay_allreduce_run(self.comm, ctypes.byref(call), stream))
 
 
 def agreed(works):
@@ -134,7 +134,7 @@ def check(comm):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", default="libassay_allreduce.so")
+    parser.add_argument("--library", dest="shared_object", default="libassay_allreduce.so")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--smallest", type=int, default=13, help="log2 of bytes")
     parser.add_argument("--largest", type=int, default=28, help="log2 of bytes")
@@ -142,7 +142,7 @@ def main():
     device = int(os.environ["LOCAL_RANK"])
     torch.cuda.set_device(device)
     dist.init_process_group("nccl", device_id=torch.device("cuda", device))
-    comm = Communicator(options.library)
+    comm = Communicator(options.shared_object)
     check(comm)
     random.seed(1)  # the same order on all ranks
     names = ["pytorch_nccl", "pytorch_one_shot", "pytorch_two_shot", *STRATEGIES]

@@ -42,7 +42,7 @@ struct Grid {
   // "TP 4, SM 90, bfloat16, CUDA graph"
   [[nodiscard]] std::string subject() const;
 
-  // Where each strategy and cell is among the measurements; -1 for nowhere.
+  // Where each strategy and cell is among the measurements; -1: it was not measured.
   std::vector<std::ptrdiff_t> positions;
 
   [[nodiscard]] std::size_t place(Strategy strategy, std::size_t row, std::size_t column) const;
