@@ -36,9 +36,8 @@ class GpuExpansion {
         warnings_(warnings),
         book_(resolved, gpu, tags) {}
 
-  std::vector<model::OperationSpan> run(bool merged, std::int64_t start_ns) {
-    const GpuTimeline timeline =
-        make_timeline(resolved_, gpu_, merged, options_.stream_order, start_ns, warnings_);
+  std::vector<model::OperationSpan> run(const StreamPlan& plan, std::int64_t start_ns) {
+    const GpuTimeline timeline = make_timeline(resolved_, gpu_, plan, start_ns, warnings_);
     // The link of the GPU is the CPU behind those of the channels.
     num_cpus_ = std::clamp(timeline.num_cpus, 1U, model::kMostCpu);
     if (timeline.num_cpus > num_cpus_) {
@@ -216,19 +215,20 @@ class GpuExpansion {
 Expander::Expander(const Resolved& resolved,
                    const TagPlan& tags,
                    const Costs& costs,
-                   const ExpandOptions& options)
+                   const ExpandOptions& options,
+                   StreamPlan plan)
     : resolved_(resolved),
       tags_(tags),
       costs_(costs),
       options_(options),
-      merged_(options.streams == Streams::kMergedWhenDisjoint && never_overlap(resolved)),
+      plan_(std::move(plan)),
       clock_start_ns_(clock_starts(*resolved.job)) {}
 
 std::vector<model::OperationSpan> Expander::expand(std::uint32_t gpu,
                                                    model::RankBuilder& builder,
                                                    model::Warnings& warnings) const {
   GpuExpansion expansion(resolved_, tags_, costs_, options_, gpu, builder, warnings);
-  return expansion.run(merged_, clock_start_ns_[resolved_.job->gpus[gpu].clock]);
+  return expansion.run(plan_, clock_start_ns_[resolved_.job->gpus[gpu].clock]);
 }
 
 }  // namespace assay::goal

@@ -28,8 +28,6 @@ struct ExpandOptions {
   IntraNode intra_node = IntraNode::kMessages;
   double intra_latency_ns = 0;      // kCalc: of each transfer
   double intra_bytes_per_ns = 150;  // kCalc
-  Streams streams = Streams::kApart;
-  StreamOrder stream_order = StreamOrder::kObserved;
 };
 
 class Expander {
@@ -37,7 +35,8 @@ class Expander {
   Expander(const Resolved& resolved,
            const TagPlan& tags,
            const Costs& costs,
-           const ExpandOptions& options);
+           const ExpandOptions& options,
+           StreamPlan plan);
 
   // Adds the graph of a GPU to an empty builder and returns which operations an exchange became.
   // Gaps that a clock or an overlap made negative are counted as 0 in `warnings`. May be called
@@ -51,7 +50,7 @@ class Expander {
   const TagPlan& tags_;
   const Costs& costs_;
   ExpandOptions options_;
-  bool merged_ = false;
+  StreamPlan plan_;
   std::vector<std::int64_t> clock_start_ns_;  // by clock: when its first GPU began
 };
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "goal/stream_plan.h"
 #include "goal/test_job_test_util.h"
 #include "model/schedule_writer.h"
 
@@ -34,7 +35,9 @@ struct Expanded {
   Resolved resolved;
 };
 
-Expanded expand(const Job& of, const ExpandOptions& options = {}) {
+Expanded expand(const Job& of,
+                const ExpandOptions& options = {},
+                const StreamOptions& streams = {}) {
   Expanded made;
   made.job = std::make_unique<const Job>(of);
   const Job& job = *made.job;
@@ -45,7 +48,8 @@ Expanded expand(const Job& of, const ExpandOptions& options = {}) {
   EXPECT_TRUE(tags.ok()) << tags.error().message;
   Costs costs = costs_from_lines(default_costs(), "");
   costs.launch_ns = 0;
-  const Expander expander(made.resolved, tags.value(), costs, options);
+  const Expander expander(made.resolved, tags.value(), costs, options,
+                          plan_streams(made.resolved, streams, made.warnings));
   for (std::uint32_t gpu = 0; gpu < job.gpus.size(); ++gpu) {
     model::RankBuilder builder;
     expander.expand(gpu, builder, made.warnings);
@@ -182,11 +186,8 @@ std::size_t num_roots(const model::RankImage& image) {
   return model::view_rank(image.bytes, 0).value().roots.size();
 }
 
-ExpandOptions independent(Streams streams) {
-  ExpandOptions options;
-  options.streams = streams;
-  options.stream_order = StreamOrder::kIndependent;
-  return options;
+StreamOptions independent(Streams streams) {
+  return {.streams = streams, .order = StreamOrder::kIndependent};
 }
 
 TEST(Expand, LaunchesFollowWhatHadEndedInAnyStream) {
@@ -195,16 +196,16 @@ TEST(Expand, LaunchesFollowWhatHadEndedInAnyStream) {
 }
 
 TEST(Expand, MergesStreamsThatNeverOverlap) {
-  const Expanded apart = expand(two_streams(), independent(Streams::kApart));
+  const Expanded apart = expand(two_streams(), {}, independent(Streams::kApart));
   EXPECT_EQ(num_roots(apart.images[0]), 2U);
-  const Expanded merged = expand(two_streams(), independent(Streams::kMergedWhenDisjoint));
+  const Expanded merged = expand(two_streams(), {}, independent(Streams::kMergedWhenDisjoint));
   EXPECT_EQ(num_roots(merged.images[0]), 1U);
 }
 
 TEST(Expand, KeepsStreamsApartWhenTheyOverlapOnOneGpu) {
   Job job = two_streams();
   job.gpus[1].operations[1].start_ns = job.gpus[1].operations[0].end_ns - 1;
-  const Expanded made = expand(job, independent(Streams::kMergedWhenDisjoint));
+  const Expanded made = expand(job, {}, independent(Streams::kMergedWhenDisjoint));
   EXPECT_EQ(num_roots(made.images[0]), 2U);
   EXPECT_EQ(num_roots(made.images[1]), 2U);
 }

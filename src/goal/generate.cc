@@ -102,7 +102,8 @@ core::Result<Generated> generate(const model::Job& job,
     generated.notes.operations.push_back(
         describe(resolved, resolved.exchanges[i], parallelism[i], tags.labels[i]));
   }
-  const Expander expander(resolved, tags, costs, options.expand);
+  StreamPlan plan = plan_streams(resolved, options.streams, generated.warnings);
+  const Expander expander(resolved, tags, costs, options.expand, std::move(plan));
   Proof proof(sink);
   ASSAY_TRY(expand_all(expander, job.gpus.size(), options.threads, generated, proof));
   ASSAY_TRY(proof.finish());

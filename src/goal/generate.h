@@ -4,6 +4,7 @@
 #include "core/result.h"
 #include "goal/costs.h"
 #include "goal/expand.h"
+#include "goal/stream_plan.h"
 #include "goal/tags.h"
 #include "model/job.h"
 #include "model/schedule_notes.h"
@@ -13,6 +14,7 @@ namespace assay::goal {
 
 struct GenerateOptions {
   ExpandOptions expand;
+  StreamOptions streams;
   TagOptions tags;
   Misfits misfits = Misfits::kLeaveOut;
   unsigned threads = 0;  // 0: one per processor

@@ -96,7 +96,7 @@ core::Result<Generated> generate_v2(const FilesRequest& request,
                                     const model::Job& job,
                                     model::RankSink& sink) {
   CompatOptions options;
-  options.streams = request.generate.expand.streams;
+  options.streams = request.generate.streams.streams;
   options.threads = request.generate.threads;
   const std::string& layout = request.generate.tags.layout;
   if (layout != "auto") {

@@ -31,16 +31,10 @@ class TimelineMaker {
  public:
   TimelineMaker(const Resolved& resolved,
                 std::uint32_t gpu,
-                bool merged,
-                StreamOrder order,
+                const StreamPlan& plan,
                 std::int64_t start_ns,
                 model::Warnings& warnings)
-      : resolved_(resolved),
-        gpu_(gpu),
-        merged_(merged),
-        order_(order),
-        start_ns_(start_ns),
-        warnings_(warnings) {}
+      : resolved_(resolved), gpu_(gpu), plan_(plan), start_ns_(start_ns), warnings_(warnings) {}
 
   GpuTimeline run() {
     place_streams();
@@ -65,7 +59,12 @@ class TimelineMaker {
   [[nodiscard]] const GpuCalls& calls() const { return resolved_.gpus[gpu_]; }
 
   [[nodiscard]] std::uint32_t stream_of(const Launch& launch) const {
-    return merged_ ? 0 : launch.stream;
+    return plan_.merged ? 0 : launch.stream;
+  }
+
+  [[nodiscard]] bool is_unordered(std::uint32_t launch) const {
+    return gpu_ < plan_.unordered.size() && launch < plan_.unordered[gpu_].size() &&
+           plan_.unordered[gpu_][launch];
   }
 
   void place_streams() {
@@ -93,7 +92,8 @@ class TimelineMaker {
     const auto last = last_of_stream_.find(stream);
     if (last != last_of_stream_.end()) follow(last->second);
     const std::optional<std::uint32_t> ended = last_ended(launch.start_ns);
-    if (ended && (timed.after.empty() || timed.after[0] != *ended)) follow(*ended);
+    if (ended && !is_unordered(index) && (timed.after.empty() || timed.after[0] != *ended))
+      follow(*ended);
     timed.gap_ns = gap(before_ns, launch.start_ns);
     made_.launches.push_back(std::move(timed));
     last_of_stream_[stream] = index;
@@ -102,7 +102,7 @@ class TimelineMaker {
 
   // Of the launches before, the one that ended last before `time_ns`. Times asked for never fall.
   std::optional<std::uint32_t> last_ended(std::int64_t time_ns) {
-    if (order_ == StreamOrder::kIndependent) return std::nullopt;
+    if (plan_.order == StreamOrder::kIndependent) return std::nullopt;
     const auto end_of = [&](std::uint32_t launch) { return made_.launches[launch].launch.end_ns; };
     const auto has_ended = [&](std::uint32_t launch) {
       if (end_of(launch) > time_ns) return false;
@@ -122,8 +122,7 @@ class TimelineMaker {
 
   const Resolved& resolved_;
   std::uint32_t gpu_;
-  bool merged_;
-  StreamOrder order_;
+  const StreamPlan& plan_;
   std::int64_t start_ns_;
   model::Warnings& warnings_;
   GpuTimeline made_;
@@ -135,23 +134,12 @@ class TimelineMaker {
 
 }  // namespace
 
-bool never_overlap(const Resolved& resolved) {
-  return std::all_of(resolved.gpus.begin(), resolved.gpus.end(), [](const GpuCalls& gpu) {
-    const std::vector<Launch> launches = by_start(gpu.launches);
-    for (std::size_t i = 1; i < launches.size(); ++i) {
-      if (launches[i].start_ns < launches[i - 1].end_ns) return false;
-    }
-    return true;
-  });
-}
-
 GpuTimeline make_timeline(const Resolved& resolved,
                           std::uint32_t gpu,
-                          bool merged,
-                          StreamOrder order,
+                          const StreamPlan& plan,
                           std::int64_t start_ns,
                           model::Warnings& warnings) {
-  return TimelineMaker(resolved, gpu, merged, order, start_ns, warnings).run();
+  return TimelineMaker(resolved, gpu, plan, start_ns, warnings).run();
 }
 
 }  // namespace assay::goal

@@ -9,9 +9,6 @@
 
 namespace assay::goal {
 
-// Whether streams that never overlap on any GPU become one chain.
-enum class Streams { kApart, kMergedWhenDisjoint };
-
 // What a launch follows, besides the one before it in its stream.
 enum class StreamOrder {
   // The last launch of any stream that had ended when it started. Programs wait for one stream
@@ -19,6 +16,15 @@ enum class StreamOrder {
   kObserved,
   // Nothing: streams know nothing of each other, as in the public generator.
   kIndependent,
+};
+
+// What is decided about streams once for all GPUs.
+struct StreamPlan {
+  bool merged = false;  // one chain for all streams of a GPU
+  StreamOrder order = StreamOrder::kObserved;
+  // By GPU, launch in order of start: those that follow their own stream only. Those it does not
+  // reach are ordered.
+  std::vector<std::vector<bool>> unordered = {};
 };
 
 struct TimedLaunch {
@@ -37,17 +43,13 @@ struct GpuTimeline {
   unsigned num_cpus = 0;
 };
 
-// True when on every GPU no launch begins before those of other streams have ended.
-bool never_overlap(const Resolved& resolved);
-
 // `start_ns` is the job's start in the GPU's clock. Each stream has a CPU for each channel and one
 // for messages, as NCCL has a proxy thread for them: on the CPU of a channel, a message that waits
 // for a NIC would find the next slice's work before it. A launch that began before the one before
 // it in its stream had ended is counted in `warnings`.
 GpuTimeline make_timeline(const Resolved& resolved,
                           std::uint32_t gpu,
-                          bool merged,
-                          StreamOrder order,
+                          const StreamPlan& plan,
                           std::int64_t start_ns,
                           model::Warnings& warnings);
 

@@ -164,7 +164,7 @@ core::Result<UnitModel> UnitModel::make(Unit unit) {
 core::Result<std::int64_t> UnitModel::simulated_ns(const Costs& costs,
                                                    const Links& links,
                                                    const Simulate& simulate) const {
-  const Expander expander(resolved_, tags_, costs, {});
+  const Expander expander(resolved_, tags_, costs, {}, {});
   std::vector<model::RankImage> ranks;
   model::RankBuilder builder;
   model::Warnings warnings;

@@ -2,12 +2,14 @@
 // of events is that of NCCL 2.28 (of 2.27 with ASSAY_FAKE_NCCL=v4), the layouts are written down
 // here a second time. Kernels go to the fake CUPTI that ASSAY_RECORDER_CUPTI names.
 //
-//   fake_nccl_job RANK RANKS STEPS [hang|fork|abort]
+//   fake_nccl_job RANK RANKS STEPS [hang|fork|abort|opposite]
 //   fake_nccl_job bench CALLS
 //
 // A step: an AllReduce, three grouped AllGathers, a Send to the next and a Recv from the previous
 // rank in one group, a kernel of others and, on a second thread, a ReduceScatter in a second
-// communicator. Then it ends, hangs, goes on in a forked child, or exits without handlers.
+// communicator. Then it ends, hangs, goes on in a forked child, or exits without handlers. Ranks do
+// not wait for each other; with "opposite", the second thread runs before the first on odd ranks
+// and behind it on even ones.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -346,18 +348,30 @@ bool load() {
   return g_v5 != nullptr || g_v4 != nullptr;
 }
 
-void train(Communicator& world, Communicator& side, int ranks, int first, int steps) {
-  std::thread other([&] {
+enum class Threads { kTogether, kSecondFirst, kSecondLast };
+
+void train(Communicator& world,
+           Communicator& side,
+           int ranks,
+           int first,
+           int steps,
+           Threads threads = Threads::kTogether) {
+  const auto wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+  const auto reduce_scatters = [&] {
     for (int step = first; step < first + steps; ++step)
       reduce_scatter(side, static_cast<std::uint64_t>(step));
-  });
+  };
+  std::thread other;
+  if (threads != Threads::kSecondLast) other = std::thread(reduce_scatters);
+  if (threads == Threads::kSecondFirst) other.join(), wait();
   for (int step = first; step < first + steps; ++step) {
     all_reduce(world, static_cast<std::uint64_t>(step));
     all_gathers(world, static_cast<std::uint64_t>(step));
     shift(world, ranks);
     if (g_kernel != nullptr) g_kernel("sgemm", 7, cupti_now(), cupti_now() + 10, 1, 0);
   }
-  other.join();
+  if (threads == Threads::kSecondLast) wait(), other = std::thread(reduce_scatters);
+  if (other.joinable()) other.join();
 }
 
 int bench(int calls) {
@@ -385,7 +399,9 @@ int main(int count, char** arguments) {
   const std::string end = count > 4 ? arguments[4] : "";
   Communicator world(0xABCD, ranks, rank, "world");
   Communicator side(0x1234, ranks, ranks - 1 - rank, "");
-  train(world, side, ranks, 0, steps);
+  const bool odd = rank % 2 == 1;
+  const Threads apart = odd ? Threads::kSecondFirst : Threads::kSecondLast;
+  train(world, side, ranks, 0, steps, end == "opposite" ? apart : Threads::kTogether);
   if (end == "hang") {
     wait_for_flush();
     std::printf("ready\n");

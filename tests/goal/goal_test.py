@@ -264,13 +264,23 @@ class BadRecordings(GoalTest):
 
 
 class Recordings(GoalTest):
-    def test_a_recording_cut_anywhere(self):
+    def record(self, mode=""):
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("NCCL_", "OMPI_"))}
         environment["ASSAY_RECORDER_CUPTI"] = os.environ["FAKE_CUPTI"]
         job = os.environ["FAKE_NCCL_JOB"]
         subprocess.run([ASSAY, "record", "-o", "rec", "--", "sh", "-c",
-                        f"{job} 0 2 5 & {job} 1 2 5; wait"], cwd=self.folder, env=environment,
-                       check=True, capture_output=True, timeout=PATIENCE_S)
+                        f"{job} 0 2 5 {mode} & {job} 1 2 5 {mode}; wait"], cwd=self.folder,
+                       env=environment, check=True, capture_output=True, timeout=PATIENCE_S)
+
+    def test_streams_in_opposite_orders_on_two_gpus(self):
+        self.record("opposite")
+        done = self.run_assay("goal", "generate", "-i", "rec", "-o", "out", "-q")
+        self.assertIn("wait for each other in a circle", done.stderr)
+        self.proven(self.folder / "out" / "output.goal")
+        self.proven(self.generate("merged", "rec", "--merged") / "output.goal")
+
+    def test_a_recording_cut_anywhere(self):
+        self.record()
         self.proven(self.generate() / "output.goal")
         nsys_sample.write(self.folder / "rec" / "nsys")
         self.assert_one_error("goal", "generate", "-i", "rec", "-o", "both",

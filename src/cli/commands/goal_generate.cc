@@ -59,7 +59,7 @@ class GoalGenerate final : public Command {
     request_.generate.threads = threads();
     request_.input_options.threads = threads();
     request_.text_files = text_files();
-    if (merged_) request_.generate.expand.streams = goal::Streams::kMergedWhenDisjoint;
+    if (merged_) request_.generate.streams.streams = goal::Streams::kMergedWhenDisjoint;
     if (strict_) request_.generate.misfits = goal::Misfits::kFail;
     request_.generate.expand.intra_bytes_per_ns = intra_gbps_;
     const goal::FilesResult result = ASSAY_TRY(goal::generate_files(request_));
@@ -161,7 +161,7 @@ class GoalGenerate final : public Command {
         ->group(group);
     const Choices<goal::StreamOrder> orders{{"observed", goal::StreamOrder::kObserved},
                                             {"independent", goal::StreamOrder::kIndependent}};
-    add_choice(app, "--stream-order", request_.generate.expand.stream_order, orders,
+    add_choice(app, "--stream-order", request_.generate.streams.order, orders,
                "what an operation follows besides its stream: the last one of any stream that had "
                "ended when it started, so that a slower network delays them all; or nothing")
         ->group(group);
