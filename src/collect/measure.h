@@ -1,0 +1,39 @@
+// How a work is timed: warm-ups, then samples until the median is certain. Knows no device.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "collect/device.h"
+#include "core/result.h"
+#include "model/perf.h"
+
+namespace assay::collect {
+
+struct MeasureOptions {
+  double certainty = 0.01;  // half width of the median's 95 % interval, as a part of it
+  std::int64_t min_samples = 10;
+  std::int64_t max_samples = 400;
+  double min_time_ms = 2;    // of all samples together
+  double max_time_ms = 200;  // adaptive sampling ends there, at min_samples at the earliest
+  double sample_ms = 0.05;   // shorter launches are put together into samples of this length
+  std::int64_t num_warmups = 3;
+  // Fixed numbers instead of adaptive ones, as the public helper takes them; 0: adaptive.
+  std::int64_t num_runs = 0;
+  std::int64_t repeat_n = 0;  // launches in a sample; 0: as sample_ms asks
+  model::Launch launch = model::Launch::kGraph;
+  bool allow_eager = true;  // when it cannot be captured
+  model::L2State l2 = model::L2State::kHot;
+};
+
+core::Result<model::Timing> measure(Device& device, Work& work, const MeasureOptions& options);
+
+// The interval holds the median with at least 95 % (order statistics, binomial), of sorted samples.
+struct MedianInterval {
+  double low = 0;
+  double high = 0;
+};
+
+MedianInterval median_interval(const std::vector<double>& sorted);
+
+}  // namespace assay::collect

@@ -1,0 +1,114 @@
+// What `assay collect` can measure. A new operator is one file, src/collect/ops/<name>.cc:
+//
+//   const Operator kGemm{.name = "gemm", .table = "gemm_perf", .axes = {...}, ...};
+//   ASSAY_REGISTER(Operator, kGemm);
+//
+// It names its axes (columns of its table), which cases a sweep takes, what a case costs at least,
+// and the kernels that it consists of. The table, --list, the options of the command line, resuming
+// and the checks of the store follow from the declaration.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collect/device.h"
+#include "core/registry.h"
+#include "core/result.h"
+#include "model/perf.h"
+
+namespace assay::collect {
+
+// kCoarse: few points over the whole range; kCommon: the public collector's; kFine: with the
+// points beside the edges of tiles and waves.
+enum class Grid : std::uint8_t { kCoarse, kCommon, kFine };
+
+struct Axis {
+  std::string column;  // "gemm_dtype"
+  std::string option;  // "dtype": --dtype; empty: the column, with '-' for '_'
+  std::string help;    // "type of input and weight"
+  std::string unit;    // "tokens"; empty for names
+  std::vector<model::PerfValue> common;
+  std::vector<model::PerfValue> coarse = {};  // empty: as common
+  std::vector<model::PerfValue> fine = {};    // empty: as common
+
+  [[nodiscard]] const std::vector<model::PerfValue>& values(Grid grid) const;
+};
+
+struct Operator;
+
+// One point of an operator: a value for each of its axes.
+class Case {
+ public:
+  Case(const Operator& of, std::vector<model::PerfValue> values)
+      : operator_(&of), values_(std::move(values)) {}
+
+  [[nodiscard]] const Operator& of() const { return *operator_; }
+
+  [[nodiscard]] const std::vector<model::PerfValue>& values() const { return values_; }
+
+  // By column; our own bug if there is none.
+  [[nodiscard]] std::int64_t integer(std::string_view column) const;
+  [[nodiscard]] const std::string& text(std::string_view column) const;
+  [[nodiscard]] DataType type(std::string_view column) const;
+
+  // The same for the same case ever after: "gemm gemm_dtype=bfloat16 m=1 n=32 k=32".
+  [[nodiscard]] std::string id() const;
+
+ private:
+  const Operator* operator_;
+  std::vector<model::PerfValue> values_;
+};
+
+// What a launch must move and compute at least.
+struct Cost {
+  double bytes = 0;
+  double flops = 0;                     // multiplications and additions, 2 for a fused pair
+  DataType type = DataType::kBfloat16;  // of the products: which peak counts
+  double link_bytes = 0;                // sent and received over links by a rank
+};
+
+// A row that a case gives, besides what follows from the case itself.
+struct Part {
+  std::string op_name;  // "compute_scale"
+  std::string table;
+  std::vector<model::PerfField> key;
+  KernelSpec kernel;
+  // Of a row that is this kernel's time less another's, clamped at 0: that other.
+  std::optional<KernelSpec> less = {};
+};
+
+struct Operator {
+  const char* name;        // "gemm": as --ops takes it
+  const char* summary;     // one line, no capital, no full stop
+  const char* table;       // "gemm_perf"
+  std::vector<Axis> axes;  // the key columns of its table, in their order
+  // Whether a sweep takes this combination: guardrails of memory and time, shapes that exist.
+  std::function<bool(const Case&)> takes = nullptr;  // null: all
+  // Why it cannot run on this device, or nothing.
+  std::function<std::optional<std::string>(const Case&, const DeviceFacts&)> skip = nullptr;
+  std::function<Cost(const Case&)> cost;
+  std::function<std::vector<Part>(const Case&)> parts;  // usually one
+  int ranks_axis = -1;  // index of the axis that counts GPUs; -1: one GPU
+};
+
+std::vector<const Operator*> all_operators();
+// Null: there is none.
+const Operator* find_operator(std::string_view name);
+
+// "attention": an axis's values instead of its own.
+struct AxisOverride {
+  std::string column;
+  std::vector<model::PerfValue> values;
+};
+
+// Cases in the order in which they should run: what shares buffers stays together, large ones
+// first. Overriding all axes gives just the cases asked for, without `takes`.
+std::vector<Case> cases_of(const Operator& of,
+                           Grid grid,
+                           const std::vector<AxisOverride>& overrides);
+
+}  // namespace assay::collect

@@ -1,0 +1,105 @@
+// The store: one SQLite file with every measurement, its samples and where it comes from. The
+// public tables are views of it ("SELECT * FROM gemm_perf" works in any SQLite shell).
+//
+// Every append is one transaction on disk (WAL, synchronous = FULL): a kill loses at most what was
+// not yet handed over. Several processes may read while one writes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/perf.h"
+#include "store/frame.h"
+
+namespace assay::store {
+
+// Where measurements come from: a collection, or an imported file.
+struct Run {
+  std::string kind;        // "collect", "import"
+  std::string started_at;  // ISO 8601, UTC
+  std::string device;      // name
+  std::string plan_hash;   // of all its case ids, so that a resumed run is the same one
+  std::map<std::string, std::string> facts;  // versions, clocks, command, file, hash of the file
+};
+
+enum class CaseOutcome : std::uint8_t { kMeasured, kSkipped, kFailed };
+
+struct CaseRecord {
+  std::string operator_name;
+  std::string id;  // collect::Case::id()
+  CaseOutcome outcome = CaseOutcome::kMeasured;
+  std::string reason;       // of a skip; the message of a failure
+  std::string error_class;  // of a failure
+  std::string detail;       // JSON: everything known of a failure
+  std::vector<model::PerfMeasurement> rows = {};
+};
+
+struct StoredCase {
+  std::string id;
+  CaseOutcome outcome = CaseOutcome::kMeasured;
+};
+
+struct Selection {
+  std::string table;           // "gemm_perf"
+  std::string op_name = {};    // empty: all
+  std::string framework = {};  // empty: all
+  std::string version = {};
+  std::string device = {};
+};
+
+// What a store holds of one table, framework, version, device and op.
+struct Content {
+  std::string table;
+  std::string framework;
+  std::string version;
+  std::string device;
+  std::string op_name;
+  std::int64_t rows = 0;
+  std::string first_at;  // when measured or imported
+  std::string last_at;
+};
+
+class Store {
+ public:
+  // kCreate makes it if it is not there. Errors: no store, a newer version's, a damaged one.
+  enum class Mode { kRead, kWrite, kCreate };
+  static core::Result<Store> open(const std::filesystem::path& path, Mode mode);
+
+  Store(Store&& other) noexcept;
+  Store& operator=(Store&& other) noexcept;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  ~Store();
+
+  core::Result<std::int64_t> begin_run(const Run& run);
+  core::Result<std::optional<std::int64_t>> last_run(const std::string& kind) const;
+  [[nodiscard]] core::Result<Run> run(std::int64_t id) const;
+
+  // Replaces what the run has of this case.
+  core::Status append(std::int64_t run, const CaseRecord& record);
+  [[nodiscard]] core::Result<std::vector<StoredCase>> cases(std::int64_t run) const;
+
+  // All rows of an imported table at once.
+  core::Status append(std::int64_t run, const std::string& table, const Frame& rows);
+
+  [[nodiscard]] core::Result<std::vector<Content>> list() const;
+
+  // The public table: common columns, key, latency and, where any row has them, power columns.
+  // The newest of rows with the same key; `with_statistics` adds median to throttled.
+  enum class Columns { kPublic, kWithStatistics };
+  [[nodiscard]] core::Result<Frame> table(const Selection& selection, Columns columns) const;
+
+ private:
+  struct State;
+  explicit Store(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace assay::store
