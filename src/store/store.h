@@ -40,9 +40,14 @@ struct CaseRecord {
   std::vector<model::PerfMeasurement> rows = {};
 };
 
+// A case record without its rows.
 struct StoredCase {
   std::string id;
   CaseOutcome outcome = CaseOutcome::kMeasured;
+  std::string operator_name = {};
+  std::string reason = {};
+  std::string error_class = {};
+  std::string detail = {};
 };
 
 struct Selection {
