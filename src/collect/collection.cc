@@ -71,9 +71,8 @@ class Collection {
   // Files are written even when the program was asked to stop.
   core::Result<CollectResult> finish() && {
     const core::FinishingTouches guard;
-    const TableSource source{.framework = heading_.backend,
-                             .version = device_.version,
-                             .device = device_.name};
+    const TableSource source{
+        .framework = heading_.backend, .version = device_.version, .device = device_.name};
     if (result_.tally.total().measured > 0 && is_begun_) {
       result_.files = ASSAY_TRY(write_public_tables(state_.store(), source, options_.folder));
     }
@@ -235,8 +234,7 @@ core::Result<CollectResult> run_collection(const CollectOptions& options,
                            .settings = options.settings,
                            .record = options.record};
   RunState state = ASSAY_TRY(RunState::open(request, plan));
-  fs::path reports =
-      ASSAY_TRY(make_report_folder(options.folder, operator_names(Tally(plan))));
+  fs::path reports = ASSAY_TRY(make_report_folder(options.folder, operator_names(Tally(plan))));
   Collection collection(options, plan, hooks, std::move(state), std::move(reports));
   const core::Status run = collection.run();
   if (!run.ok()) return collection.with_hint(run.error());
