@@ -7,10 +7,12 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "model/warnings.h"
 #include "store/columns.h"
 #include "store/csv_frame.h"
 #include "store/parquet_reader.h"
+#include "store/store.h"
 
 namespace assay::cli {
 namespace {
@@ -37,6 +39,31 @@ core::Result<NamedFrame> read_one(const fs::path& path) {
   return named;
 }
 
+core::Result<std::vector<NamedFrame>> read_store(const fs::path& path, const std::string& only) {
+  const store::Store opened = ASSAY_TRY(store::Store::open(path, store::Store::Mode::kRead));
+  std::vector<std::string> names;
+  for (const store::Content& content : ASSAY_TRY(opened.list())) {
+    if (std::find(names.begin(), names.end(), content.table) == names.end())
+      names.push_back(content.table);
+  }
+  if (names.empty()) return core::Error{path.string() + " holds no tables"};
+  if (!only.empty()) {
+    if (std::find(names.begin(), names.end(), only) == names.end()) {
+      return core::Error{fmt::format("{} has no table {}; it has {}", path.string(), only,
+                                     core::join(names, ", "))};
+    }
+    names = {only};
+  }
+  std::vector<NamedFrame> tables;
+  for (const std::string& name : names) {
+    tables.push_back(
+        {.table = name,
+         .source = {},
+         .frame = ASSAY_TRY(opened.table({.table = name}, store::Store::Columns::kPublic))});
+  }
+  return tables;
+}
+
 }  // namespace
 
 core::Status TableInputs::check() const {
@@ -54,6 +81,7 @@ void add_table_inputs(CLI::App& app, TableInputs& inputs, const char* file_help)
 
 core::Result<std::vector<NamedFrame>> read_tables(const TableInputs& inputs,
                                                   const std::string& table) {
+  if (!inputs.store.empty()) return read_store(inputs.store, table);
   std::vector<NamedFrame> tables;
   for (const fs::path& path : inputs.files) {
     NamedFrame named = ASSAY_TRY(read_one(path));
