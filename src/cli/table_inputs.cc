@@ -6,12 +6,9 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include "core/files.h"
 #include "core/text.h"
 #include "model/warnings.h"
-#include "store/columns.h"
-#include "store/csv_frame.h"
-#include "store/parquet_reader.h"
+#include "store/perf_file.h"
 #include "store/store.h"
 
 namespace assay::cli {
@@ -20,23 +17,13 @@ namespace {
 namespace fs = std::filesystem;
 
 core::Result<NamedFrame> read_one(const fs::path& path) {
-  const std::string bytes = ASSAY_TRY(core::read_file(path));
-  NamedFrame named{.table = store::table_name(path.string()), .source = path.string(), .frame = {}};
-  if (bytes.starts_with("PAR1")) {
-    named.frame = ASSAY_TRY(store::read_parquet_file(path));
-    return named;
-  }
   model::Warnings warnings;
-  auto frame = store::read_csv_frame(
-      bytes, warnings,
-      {.text_columns = {"framework", "version", "device", "op_name", "kernel_source"}});
-  if (!frame.ok()) return frame.error().context(path.string());
+  store::PerfFile file = ASSAY_TRY(store::read_perf_file(path, warnings));
   for (const model::Warning& warning : warnings.all()) {
-    print_warning(fmt::format("{}: {} ({} times): {}; {}", path.string(), warning.reason,
-                              warning.count, warning.effect, warning.example));
+    print_warning(fmt::format("{}: {}: {}, {} ({})", path.string(), warning.reason, warning.count,
+                              warning.effect, warning.example));
   }
-  named.frame = std::move(frame).value();
-  return named;
+  return NamedFrame{.table = file.table, .source = path.string(), .frame = std::move(file.rows)};
 }
 
 core::Result<std::vector<NamedFrame>> read_store(const fs::path& path, const std::string& only) {
