@@ -52,8 +52,8 @@ std::vector<Finding> check_gpus(const Diagnosis& diagnosis) {
       findings.add(device.index, {.level = Level::kProblem,
                                   .seen = "it does not answer: " + device.problem,
                                   .why = "nothing can be measured on it",
-                                  .advice = {"sudo dmesg | grep -i xid",
-                                             "a GPU that is lost comes back after a reboot"}});
+                                  .hint = "a GPU that is lost comes back after a reboot",
+                                  .commands = {"sudo dmesg | grep -i xid"}});
       continue;
     }
     const gpu::Health* health = health_of(diagnosis.health, device.index);

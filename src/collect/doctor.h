@@ -25,10 +25,11 @@ enum class Level : std::uint8_t { kOk, kNote, kWarning, kProblem };
 
 struct Finding {
   Level level = Level::kOk;
-  std::string where = {};                // "GPUs 0-3", "host"
-  std::string seen;                      // "persistence mode is off"
-  std::string why = {};                  // why it matters; none with kOk
-  std::vector<std::string> advice = {};  // commands, or a sentence
+  std::string where = {};                  // "GPUs 0-3", "host"
+  std::string seen;                        // "persistence mode is off"
+  std::string why = {};                    // why it matters; none with kOk
+  std::string hint = {};                   // what to do, in words
+  std::vector<std::string> commands = {};  // that do it, or show more
 };
 
 struct LibraryFound {
@@ -53,6 +54,9 @@ Level worst(const Diagnosis& diagnosis);
 
 // Tables "gpus", "libraries", "findings" and "commands"; empty ones are left out.
 model::Book doctor_book(const Diagnosis& diagnosis);
+
+// The table "findings" alone.
+std::string findings_csv(const Diagnosis& diagnosis);
 
 // For a terminal of `width` columns: commands are never broken.
 std::string doctor_text(const Diagnosis& diagnosis, std::size_t width);

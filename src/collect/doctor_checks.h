@@ -13,7 +13,7 @@ namespace assay::collect {
 // Puts equal findings of several GPUs together.
 class GpuFindings {
  public:
-  // "{gpus}" in `advice` becomes "0,2,3".
+  // "{gpus}" in a command becomes "0,2,3".
   void add(int gpu, Finding finding);
 
   [[nodiscard]] std::vector<Finding> take() const;
@@ -27,7 +27,10 @@ class GpuFindings {
   std::vector<Entry> entries_;
 };
 
-// By index, in order; null when there is none.
+// A finding that says that something is as it should be.
+Finding ok(std::string seen);
+
+// Null when there is none.
 const gpu::Health* health_of(const std::vector<gpu::Health>& health, int index);
 
 void check_settings(GpuFindings& findings, const gpu::Device& device, const gpu::Health* health);

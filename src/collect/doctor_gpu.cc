@@ -1,24 +1,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "collect/clock_evidence.h"
 #include "collect/doctor_checks.h"
 #include "core/text.h"
-#include "gpu/sysfs.h"
 
 namespace assay::collect {
 namespace {
 
 constexpr std::int64_t kBusyPercent = 5;
-constexpr double kLittleMarginCelsius = 5;
-constexpr double kSomeMarginCelsius = 15;
 constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
-
-Finding ok(std::string seen) {
-  return {.level = Level::kOk, .seen = std::move(seen)};
-}
 
 void check_persistence(GpuFindings& findings, const gpu::Device& device) {
   if (!device.persistence_mode) return;
@@ -31,7 +24,7 @@ void check_persistence(GpuFindings& findings, const gpu::Device& device) {
                 .seen = "persistence mode is off",
                 .why = "without it the driver unloads when no process uses the GPU: the next start "
                        "takes seconds, and locked clocks are forgotten",
-                .advice = {"sudo nvidia-smi -i {gpus} -pm 1"}});
+                .commands = {"sudo nvidia-smi -i {gpus} -pm 1"}});
 }
 
 void check_clocks(GpuFindings& findings, const gpu::Device& device) {
@@ -43,13 +36,13 @@ void check_clocks(GpuFindings& findings, const gpu::Device& device) {
                  {.level = Level::kWarning,
                   .seen = "clocks are not locked: " + evidence.words,
                   .why = "clocks follow load and heat, so that the same kernel takes another time",
-                  .advice = {"lock them with the commands below"}});
+                  .hint = "lock them with the commands below"});
   } else {
     findings.add(device.index,
                  {.level = Level::kNote,
                   .seen = "cannot tell whether clocks are locked: the GPU works, or does not say",
                   .why = "unlocked clocks follow load and heat",
-                  .advice = {"look again when nothing runs there"}});
+                  .hint = "look again when nothing runs there"});
   }
 }
 
@@ -59,7 +52,7 @@ void check_modes(GpuFindings& findings, const gpu::Device& device) {
                  {.level = Level::kProblem,
                   .seen = "MIG is on",
                   .why = "a slice of a GPU is measured, and slices share its memory bandwidth",
-                  .advice = {"sudo nvidia-smi -i {gpus} -mig 0"}});
+                  .commands = {"sudo nvidia-smi -i {gpus} -mig 0"}});
   } else if (device.mig) {
     findings.add(device.index, ok("MIG is off"));
   }
@@ -68,7 +61,8 @@ void check_modes(GpuFindings& findings, const gpu::Device& device) {
                  {.level = Level::kNote,
                   .seen = "ECC is off",
                   .why = "data centres run with ECC, which can cost some memory bandwidth",
-                  .advice = {"sudo nvidia-smi -i {gpus} -e 1", "takes effect after a GPU reset"}});
+                  .hint = "turned on, it takes effect after a reset of the GPU",
+                  .commands = {"sudo nvidia-smi -i {gpus} -e 1"}});
   } else if (device.ecc) {
     findings.add(device.index, ok("ECC is on"));
   }
@@ -88,7 +82,7 @@ void check_power_limit(GpuFindings& findings,
                 .seen = fmt::format("the power limit is {:.0f} W; the default is {:.0f} W",
                                     *device.power_limit_watts, usual),
                 .why = "large kernels run into the limit and lower their clocks",
-                .advice = {fmt::format("sudo nvidia-smi -i {{gpus}} -pl {:.0f}", usual)}});
+                .commands = {fmt::format("sudo nvidia-smi -i {{gpus}} -pl {:.0f}", usual)}});
 }
 
 std::string described(const gpu::Process& process) {
@@ -107,8 +101,8 @@ void check_processes(GpuFindings& findings, const gpu::Device& device) {
         {.level = Level::kProblem,
          .seen = described(process),
          .why = "its kernels run between those that are measured, and its memory is missing",
-         .advice = {fmt::format("ps -fp {}", process.pid),
-                    "wait for it, or measure on other GPUs with --gpus"}});
+         .hint = "wait for its end, or measure on other GPUs with --gpus",
+         .commands = {fmt::format("ps -fp {}", process.pid)}});
   }
   if (!device.processes.empty()) return;
   const std::int64_t busy = device.utilization_percent.value_or(0);
@@ -120,7 +114,8 @@ void check_processes(GpuFindings& findings, const gpu::Device& device) {
                {.level = Level::kProblem,
                 .seen = "it is busy, though no process is seen",
                 .why = "another container or user computes there, at the cost of what is measured",
-                .advice = {"nvidia-smi -i {gpus}", "look at it on the host, outside containers"}});
+                .hint = "look on the host, outside of containers",
+                .commands = {"nvidia-smi -i {gpus}"}});
 }
 
 // Some GPUs tell of a power cap while they do nothing.
@@ -143,72 +138,7 @@ void check_slowdowns(GpuFindings& findings, const gpu::Device& device) {
                {.level = Level::kWarning,
                 .seen = "slowed down now by " + core::join(words, ", "),
                 .why = "what is measured now is slower than this GPU can be",
-                .advice = {"nvidia-smi -i {gpus} -q -d PERFORMANCE,TEMPERATURE,POWER"}});
-}
-
-void check_heat(GpuFindings& findings, int gpu, double margin_celsius) {
-  if (margin_celsius >= kSomeMarginCelsius) {
-    findings.add(gpu, ok(fmt::format("at least {:.0f} C below slowdown", kSomeMarginCelsius)));
-    return;
-  }
-  findings.add(gpu,
-               {.level = margin_celsius < kLittleMarginCelsius ? Level::kWarning : Level::kNote,
-                .seen = fmt::format("only {:.0f} C until it slows itself down",
-                                    std::max(margin_celsius, 0.0)),
-                .why = "under load it gets warmer and lowers its clocks",
-                .advice = {"see to the cooling, or let it cool down first"}});
-}
-
-void check_ecc_errors(GpuFindings& findings, int gpu, std::uint64_t errors) {
-  if (errors == 0) {
-    findings.add(gpu, ok("no uncorrected memory error since the driver was loaded"));
-    return;
-  }
-  findings.add(
-      gpu, {.level = Level::kProblem,
-            .seen = fmt::format("{} uncorrected memory errors since the driver was loaded", errors),
-            .why = "results may be wrong, and processes that meet one are ended",
-            .advice = {"nvidia-smi -i {gpus} -q -d ECC,ROW_REMAPPER",
-                       "reset the GPU; if they come back, have it replaced"}});
-}
-
-void check_pcie(GpuFindings& findings, int gpu, std::int64_t width, std::int64_t most) {
-  if (width >= most) {
-    findings.add(gpu, ok(fmt::format("PCIe with all {} lanes", most)));
-    return;
-  }
-  findings.add(gpu, {.level = Level::kWarning,
-                     .seen = fmt::format("PCIe with {} of {} lanes", width, most),
-                     .why = "copies to and from the host, and collectives over PCIe, are slower",
-                     .advice = {"reseat the card or its riser; nvidia-smi -i {gpus} -q"}});
-}
-
-void check_nvlink(GpuFindings& findings, const gpu::Health& health) {
-  const auto active = std::count_if(health.links.begin(), health.links.end(),
-                                    [](const gpu::Link& link) { return link.active; });
-  const auto all = static_cast<std::ptrdiff_t>(health.links.size());
-  if (active == all) {
-    findings.add(health.index, ok(fmt::format("all {} NVLinks are active", all)));
-  } else {
-    findings.add(health.index,
-                 {.level = Level::kWarning,
-                  .seen = fmt::format("{} of {} NVLinks are inactive", all - active, all),
-                  .why = "collectives get a part of the bandwidth that this machine should have",
-                  .advice = {"nvidia-smi nvlink -s -i {gpus}",
-                             "with NVSwitch: systemctl status nvidia-fabricmanager"}});
-  }
-  std::uint64_t recoveries = 0;
-  std::uint64_t corrected = 0;
-  for (const gpu::Link& link : health.links) {
-    recoveries += link.recoveries;
-    corrected += link.corrected;
-  }
-  if (recoveries + corrected == 0) return;
-  findings.add(health.index, {.level = recoveries > 0 ? Level::kWarning : Level::kNote,
-                              .seen = fmt::format("NVLink errors: {} recoveries, {} corrected",
-                                                  recoveries, corrected),
-                              .why = "each costs time, and a growing count tells of a bad link",
-                              .advice = {"nvidia-smi nvlink -e -i {gpus}"}});
+                .commands = {"nvidia-smi -i {gpus} -q -d PERFORMANCE,TEMPERATURE,POWER"}});
 }
 
 std::string joined(const std::vector<int>& numbers) {
@@ -221,6 +151,10 @@ std::string joined(const std::vector<int>& numbers) {
 
 }  // namespace
 
+Finding ok(std::string seen) {
+  return {.level = Level::kOk, .seen = std::move(seen)};
+}
+
 void check_settings(GpuFindings& findings, const gpu::Device& device, const gpu::Health* health) {
   check_persistence(findings, device);
   check_clocks(findings, device);
@@ -231,42 +165,6 @@ void check_settings(GpuFindings& findings, const gpu::Device& device, const gpu:
 void check_use(GpuFindings& findings, const gpu::Device& device) {
   check_processes(findings, device);
   check_slowdowns(findings, device);
-}
-
-void check_health(GpuFindings& findings, const gpu::Device& device, const gpu::Health& health) {
-  if (health.thermal_margin_celsius) {
-    check_heat(findings, device.index, *health.thermal_margin_celsius);
-  }
-  if (health.uncorrected_ecc_errors) {
-    check_ecc_errors(findings, device.index, *health.uncorrected_ecc_errors);
-  }
-  if (health.pcie_width && health.max_pcie_width) {
-    check_pcie(findings, device.index, *health.pcie_width, *health.max_pcie_width);
-  }
-}
-
-void check_links(GpuFindings& findings,
-                 const gpu::Health& health,
-                 const std::vector<gpu::Device>& all) {
-  if (all.size() < 2) return;
-  if (!health.links.empty()) check_nvlink(findings, health);
-  std::vector<int> missing;
-  for (const gpu::Device& device : all) {
-    const auto& unreachable = health.unreachable;
-    const bool is_missing =
-        std::find(unreachable.begin(), unreachable.end(), device.index) != unreachable.end();
-    if (is_missing) missing.push_back(device.index);
-  }
-  if (missing.empty()) {
-    findings.add(health.index, ok("peer access to the other GPUs"));
-    return;
-  }
-  findings.add(health.index,
-               {.level = Level::kWarning,
-                .seen = "no peer access to " + gpu::gpu_names({missing.begin(), missing.end()}),
-                .why = "data between them goes through the host's memory",
-                .advice = {"nvidia-smi topo -p2p rw",
-                           "in virtual machines and with IOMMU or ACS on it is often forbidden"}});
 }
 
 void GpuFindings::add(int gpu, Finding finding) {
@@ -286,7 +184,7 @@ std::vector<Finding> GpuFindings::take() const {
   for (const Entry& entry : entries_) {
     findings.push_back(entry.finding);
     findings.back().where = gpu::gpu_names(entry.gpus);
-    for (std::string& line : findings.back().advice) {
+    for (std::string& line : findings.back().commands) {
       const auto at = line.find(kPlace);
       if (at == std::string::npos) continue;
       line.replace(at, kPlace.size(), joined({entry.gpus.begin(), entry.gpus.end()}));

@@ -15,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMuchLoadShare = 0.5;
 constexpr double kSomeLoadShare = 0.1;
 
 // Entries "<prefix>0", "<prefix>17" of a folder.
@@ -46,7 +45,7 @@ Finding check_governor(const std::vector<fs::path>& cpus) {
   return {.level = Level::kWarning,
           .seen = fmt::format("the CPU governor of {} of {} CPUs is '{}'", count, known, governor),
           .why = "CPUs clock down while they wait, so that eager launches take longer at times",
-          .advice = {"sudo cpupower frequency-set -g performance"}};
+          .commands = {"sudo cpupower frequency-set -g performance"}};
 }
 
 std::optional<Finding> check_load(const fs::path& root, std::size_t cpus) {
@@ -55,12 +54,13 @@ std::optional<Finding> check_load(const fs::path& root, std::size_t cpus) {
   const double load = std::strtod(text.c_str(), nullptr);
   const double share = load / static_cast<double>(cpus);
   if (share < kSomeLoadShare) return Finding{.seen = "the CPUs are mostly idle"};
-  return Finding{.level = share < kMuchLoadShare ? Level::kNote : Level::kWarning,
+  return Finding{.level = Level::kNote,
                  .seen = fmt::format("the load is {:.1f} on {} CPUs", load, cpus),
                  .why =
                      "other programs compete for CPUs and memory; launches and measurements on "
                      "the CPU get slower",
-                 .advice = {"top", "wait until nothing else runs"}};
+                 .hint = "wait until nothing else runs",
+                 .commands = {"top"}};
 }
 
 std::optional<Finding> check_numa_balancing(const fs::path& root) {
@@ -73,7 +73,7 @@ std::optional<Finding> check_numa_balancing(const fs::path& root) {
                  .why =
                      "the kernel moves memory between nodes while programs run, which delays "
                      "launches now and then",
-                 .advice = {"sudo sysctl kernel.numa_balancing=0"}};
+                 .commands = {"sudo sysctl kernel.numa_balancing=0"}};
 }
 
 bool in_container(const fs::path& root) {
@@ -109,7 +109,7 @@ std::vector<Finding> check_host(const fs::path& root) {
                         .seen = "this is a container",
                         .why = "processes of other containers on the same GPUs are not seen, and "
                                "clocks can often not be locked",
-                        .advice = {"run 'assay doctor' on the host, too"}});
+                        .hint = "run 'assay doctor' on the host, too"});
   }
   for (Finding& finding : findings)
     finding.where = "host";
@@ -134,7 +134,7 @@ std::vector<Finding> check_machine(const gpu::Machine& machine, const fs::path& 
          .seen = "different models: " + core::join(std::vector(models.begin(), models.end()), ", "),
          .why = "their results belong into different tables, and collectives run at "
                 "the pace of the slowest",
-         .advice = {"choose GPUs of one model with --gpus"}});
+         .hint = "choose GPUs of one model with --gpus"});
   }
   if (gpus_of_node.size() > 1) {
     std::vector<std::string> nodes;
@@ -150,18 +150,19 @@ std::vector<Finding> check_machine(const gpu::Machine& machine, const fs::path& 
 Finding no_gpu(const fs::path& root) {
   std::error_code error;
   if (fs::exists(root / "proc/driver/nvidia/version", error)) {
-    return {.level = Level::kWarning,
-            .where = "GPUs",
-            .seen = "the NVIDIA kernel driver is loaded, but its library finds no GPU",
-            .why = "a container without the driver's libraries or devices looks like this",
-            .advice = {"docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility ...",
-                       "outside a container: nvidia-smi"}};
+    return {
+        .level = Level::kWarning,
+        .where = "GPUs",
+        .seen = "the NVIDIA kernel driver is loaded, but its library finds no GPU",
+        .why = "a container without the driver's libraries or devices looks like this",
+        .hint = "outside of containers, ask nvidia-smi",
+        .commands = {"docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility ..."}};
   }
   return {.level = Level::kNote,
           .where = "GPUs",
           .seen = "there is no NVIDIA driver or GPU here",
           .why = "only CPU kernels can be measured",
-          .advice = {"assay collect --device cpu"}};
+          .commands = {"assay collect --device cpu"}};
 }
 
 }  // namespace assay::collect

@@ -2,7 +2,10 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "collect/doctor.h"
 #include "core/text.h"
@@ -40,19 +43,47 @@ model::Table gpus_table(const Diagnosis& diagnosis) {
                      .title = "GPUs as nvidia-smi counts them",
                      .columns = {{.name = "GPU"},
                                  {.name = "model"},
-                                 {.name = "SM", .unit = "MHz"},
-                                 {.name = "most", .unit = "MHz"},
-                                 {.name = "memory", .unit = "MHz"},
-                                 {.name = "most memory", .unit = "MHz"},
-                                 {.name = "heat", .unit = "C"},
+                                 {.name = "bus id"},
+                                 {.name = "SM clock", .unit = "MHz"},
+                                 {.name = "highest SM clock", .unit = "MHz"},
+                                 {.name = "memory clock", .unit = "MHz"},
+                                 {.name = "highest memory clock", .unit = "MHz"},
+                                 {.name = "temperature", .unit = "C"},
                                  {.name = "power", .unit = "W"},
-                                 {.name = "limit", .unit = "W"},
-                                 {.name = "bus id"}}};
+                                 {.name = "power limit", .unit = "W"}}};
   for (const gpu::Device& gpu : diagnosis.machine.devices) {
-    table.add_row({std::int64_t{gpu.index}, gpu.name, cell(gpu.sm.now_mhz), cell(gpu.sm.max_mhz),
-                   cell(gpu.memory.now_mhz), cell(gpu.memory.max_mhz),
+    table.add_row({std::int64_t{gpu.index}, gpu.name, gpu.bus_id, cell(gpu.sm.now_mhz),
+                   cell(gpu.sm.max_mhz), cell(gpu.memory.now_mhz), cell(gpu.memory.max_mhz),
                    cell(gpu.temperature_celsius), cell(gpu.power_watts),
-                   cell(gpu.power_limit_watts), gpu.bus_id});
+                   cell(gpu.power_limit_watts)});
+  }
+  return table;
+}
+
+template <class Number>
+std::string of_most(std::optional<Number> now, std::optional<Number> most) {
+  return model::text(cell(now)) + "/" + model::text(cell(most));
+}
+
+// The same for 80 columns.
+model::Table narrow_gpus_table(const Diagnosis& diagnosis) {
+  model::Table table{.name = "gpus",
+                     .title = "GPUs as nvidia-smi counts them, values of now/at most",
+                     .columns = {{.name = "GPU"},
+                                 {.name = "model"},
+                                 {.name = "bus id"},
+                                 {.name = "SM", .unit = "MHz"},
+                                 {.name = "memory", .unit = "MHz"},
+                                 {.name = "power", .unit = "W"},
+                                 {.name = "heat", .unit = "C"}}};
+  constexpr std::string_view kUsualDomain = "00000000:";
+  for (const gpu::Device& gpu : diagnosis.machine.devices) {
+    const bool usual = gpu.bus_id.starts_with(kUsualDomain);
+    table.add_row({std::int64_t{gpu.index}, gpu.name,
+                   usual ? gpu.bus_id.substr(kUsualDomain.size()) : gpu.bus_id,
+                   of_most(gpu.sm.now_mhz, gpu.sm.max_mhz),
+                   of_most(gpu.memory.now_mhz, gpu.memory.max_mhz),
+                   of_most(gpu.power_watts, gpu.power_limit_watts), cell(gpu.temperature_celsius)});
   }
   return table;
 }
@@ -79,10 +110,11 @@ model::Table findings_table(const Diagnosis& diagnosis) {
                                  {.name = "where"},
                                  {.name = "seen"},
                                  {.name = "why"},
-                                 {.name = "advice"}}};
+                                 {.name = "hint"},
+                                 {.name = "commands"}}};
   for (const Finding& finding : diagnosis.findings) {
-    table.add_row({word(finding.level), finding.where, finding.seen, finding.why,
-                   core::join(finding.advice, "\n")});
+    table.add_row({word(finding.level), finding.where, finding.seen, finding.why, finding.hint,
+                   core::join(finding.commands, "\n")});
   }
   return table;
 }
@@ -120,9 +152,11 @@ std::string finding_text(const Finding& finding, std::size_t width) {
   std::string text = fmt::format("{:<{}}", word(finding.level), kIndent);
   text += wrapped(finding.where + ": " + finding.seen, kIndent, width) + '\n';
   const std::string margin(kIndent, ' ');
-  if (!finding.why.empty()) text += margin + wrapped(finding.why, kIndent, width) + '\n';
-  for (const std::string& line : finding.advice)
-    text += margin + "> " + line + '\n';
+  for (const std::string& sentence : {finding.why, finding.hint}) {
+    if (!sentence.empty()) text += margin + wrapped(sentence, kIndent, width) + '\n';
+  }
+  for (const std::string& command : finding.commands)
+    text += margin + "$ " + command + '\n';
   return text;
 }
 
@@ -163,6 +197,10 @@ std::string commands_text(const Diagnosis& diagnosis, std::size_t width) {
 
 }  // namespace
 
+std::string findings_csv(const Diagnosis& diagnosis) {
+  return report::csv(findings_table(diagnosis));
+}
+
 model::Book doctor_book(const Diagnosis& diagnosis) {
   model::Book book{.title = "What spoils a measurement on this machine"};
   for (model::Table& table :
@@ -175,7 +213,7 @@ model::Book doctor_book(const Diagnosis& diagnosis) {
 
 std::string doctor_text(const Diagnosis& diagnosis, std::size_t width) {
   std::string text;
-  for (const model::Table& table : {gpus_table(diagnosis), libraries_table(diagnosis)}) {
+  for (const model::Table& table : {narrow_gpus_table(diagnosis), libraries_table(diagnosis)}) {
     if (table.row_count() > 0) text += report::text_table(table, width, table.row_count()) + "\n";
   }
   return text + findings_text(diagnosis, width) + "\n" + counts_text(diagnosis) +

@@ -48,10 +48,8 @@ class Doctor final : public Command {
     const collect::Diagnosis diagnosis = ASSAY_TRY(collect::diagnose(request_));
     if (presentation_.quiet) {
       warn(diagnosis);
-    } else if (presentation_.summary == Summary::kTable) {
-      print(collect::doctor_text(diagnosis, core::terminal_columns(stdout, kPipeColumns)));
     } else {
-      print(summary_text(collect::doctor_book(diagnosis), presentation_.summary));
+      print(text(diagnosis));
     }
     const bool clean = collect::worst(diagnosis) <= collect::Level::kNote;
     return clean ? Outcome::kOk : Outcome::kRegressionFound;
@@ -64,6 +62,18 @@ class Doctor final : public Command {
       std::from_chars(word.data(), word.data() + word.size(), gpu);
       request_.gpus.push_back(gpu);
     }
+  }
+
+  [[nodiscard]] std::string text(const collect::Diagnosis& diagnosis) const {
+    switch (presentation_.summary) {
+      case Summary::kTable:
+        return collect::doctor_text(diagnosis, core::terminal_columns(stdout, kPipeColumns));
+      case Summary::kCsv:
+        return collect::findings_csv(diagnosis);
+      case Summary::kJson:
+        break;
+    }
+    return summary_text(collect::doctor_book(diagnosis), Summary::kJson);
   }
 
   // Stands in for the findings.
@@ -92,7 +102,8 @@ const CommandSpec kDoctor{
         "root.\n\n"
         "NVML does not tell whether clocks are locked: an idle GPU shows it by its clocks, a busy "
         "one does not.\n\n"
-        "A machine without NVIDIA GPUs is no failure: CPU kernels can be measured there.",
+        "A machine without NVIDIA GPUs is no failure: CPU kernels can be measured there. With "
+        "--format csv only the findings are written, with json everything.",
     .regression_means = "a warning or a problem was found",
     .examples =
         "assay doctor\n"
