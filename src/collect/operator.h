@@ -26,6 +26,9 @@ namespace assay::collect {
 // points beside the edges of tiles and waves.
 enum class Grid : std::uint8_t { kCoarse, kCommon, kFine };
 
+// kInner: cases that differ only here share their weights, so they follow each other.
+enum class Nesting : std::uint8_t { kOuter, kInner };
+
 struct Axis {
   std::string column;  // "gemm_dtype"
   std::string option;  // "dtype": --dtype; empty: the column, with '-' for '_'
@@ -34,8 +37,22 @@ struct Axis {
   std::vector<model::PerfValue> common;
   std::vector<model::PerfValue> coarse = {};  // empty: as common
   std::vector<model::PerfValue> fine = {};    // empty: as common
+  Nesting nesting = Nesting::kOuter;
 
   [[nodiscard]] const std::vector<model::PerfValue>& values(Grid grid) const;
+};
+
+// Axes whose values belong together, as the sizes of a model do: a sweep takes these rows instead
+// of every combination of the axes' own values, which list what the rows have.
+struct AxisGroup {
+  using Rows = std::vector<std::vector<model::PerfValue>>;
+
+  std::vector<std::string> columns;
+  Rows common;
+  Rows coarse = {};  // empty: as common
+  Rows fine = {};    // empty: as common
+
+  [[nodiscard]] const Rows& rows(Grid grid) const;
 };
 
 struct Operator;
@@ -68,7 +85,7 @@ struct Cost {
   double bytes = 0;
   double flops = 0;                     // multiplications and additions, 2 for a fused pair
   DataType type = DataType::kBfloat16;  // of the products: which peak counts
-  double link_bytes = 0;                // sent and received over links by a rank
+  double link_bytes = 0;                // a rank sends them over links and receives as many
 };
 
 // A row that a case gives, besides what follows from the case itself.
@@ -93,10 +110,12 @@ struct Operator {
   std::function<Cost(const Case&)> cost;
   std::function<std::vector<Part>(const Case&)> parts;  // usually one
   int ranks_axis = -1;  // index of the axis that counts GPUs; -1: one GPU
+  std::vector<AxisGroup> groups = {};
+  const char* alias = nullptr;  // as the public collector calls it, where that differs
 };
 
 std::vector<const Operator*> all_operators();
-// Null: there is none.
+// By name or alias. Null: there is none.
 const Operator* find_operator(std::string_view name);
 
 // "attention": an axis's values instead of its own.
@@ -105,8 +124,11 @@ struct AxisOverride {
   std::vector<model::PerfValue> values;
 };
 
-// Cases in the order in which they should run: what shares buffers stays together, large ones
-// first. Overriding all axes gives just the cases asked for, without `takes`.
+// Cases in the order in which they should run: those of as many GPUs together, then those that
+// share weights, large ones first, names in the order of their axis.
+//
+// Overriding all axes (those with one value need not be) gives just the cases asked for, without
+// `takes`. Of a group, a value that some rows have picks these rows; another replaces theirs.
 std::vector<Case> cases_of(const Operator& of,
                            Grid grid,
                            const std::vector<AxisOverride>& overrides);

@@ -1,18 +1,17 @@
 // One `assay-worker allreduce` process: it is started, asked and answered to, and ended with all
-// that it started. It never outlives us: core/kept_process.h stands between, which also ends what a
-// hung worker leaves behind; a signal at our death alone (PR_SET_PDEATHSIG) would miss its
-// children.
+// that it started.
 #pragma once
 
 #include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "allreduce/bench/protocol.h"
-#include "core/kept_process.h"
+#include "core/line_process.h"
 #include "core/result.h"
 
 namespace assay::allreduce {
@@ -32,17 +31,11 @@ struct WorkerLaunch {
   std::filesystem::path log;  // its standard error is appended
 };
 
-// Why there is no message.
-struct NoMessage {
-  enum class Why { kNotYet, kEnded, kUnreadable } why = Why::kNotYet;
-  std::optional<core::ProcessEnd> end = {};  // when it ended by itself
-  std::string what =
-      {};  // a sentence without its full stop: "the worker was ended by signal 11 (...)"
-};
+using NoMessage = core::NoLine;
 
 class Worker {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = core::LineProcess::Clock;
 
   // Fails when the program cannot be started at all.
   static core::Result<Worker> start(const WorkerLaunch& launch);
@@ -55,21 +48,15 @@ class Worker {
   std::variant<WorkerMessage, NoMessage> receive(Clock::time_point until);
 
   // Asks it to end, by the end of its input, and sees to it after `patience`.
-  void end(std::chrono::milliseconds patience);
+  void end(std::chrono::milliseconds patience) { process_.end(patience); }
 
   // The last words of its log since it was started, for messages: "" or "; it said: '...'".
-  [[nodiscard]] std::string last_words() const;
+  [[nodiscard]] std::string last_words() const { return process_.last_words(); }
 
  private:
-  Worker(core::KeptProcess process, std::filesystem::path log);
+  explicit Worker(core::LineProcess process) : process_(std::move(process)) {}
 
-  NoMessage ended();
-
-  core::KeptProcess process_;
-  std::filesystem::path log_;
-  std::uintmax_t log_start_ = 0;  // where this worker's part of the log begins
-  std::optional<core::ProcessEnd> end_ = {};
-  std::string unread_;  // of its output, behind the last message
+  core::LineProcess process_;
 };
 
 // Beside the running program, or in libexec/assay/ of an installation. Error: it is not there.

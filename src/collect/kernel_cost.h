@@ -1,0 +1,26 @@
+// What a kernel must move and compute at least, whatever its implementation, and the memory that
+// its buffers need. Each byte that is read or written counts once, as if caches were boundless.
+#pragma once
+
+#include <cstdint>
+
+#include "collect/kernels.h"
+#include "collect/operator.h"
+
+namespace assay::collect {
+
+Cost cost_of(const KernelSpec& spec);
+
+// Of inputs, outputs and what lies between kernels; one copy.
+double footprint_bytes(const KernelSpec& spec);
+
+// Keys that the queries of one head attend to, all queries together.
+double attended_keys(const AttentionSpec& spec);
+
+// (token, expert) pairs on the GPU that has most of them, at least.
+std::int64_t least_pairs(const MoeSpec& spec);
+
+// Experts of that GPU that have a token, at least.
+std::int64_t least_experts(const MoeSpec& spec);
+
+}  // namespace assay::collect

@@ -1,0 +1,116 @@
+#include "collect/ops/attention.h"
+
+#include <algorithm>
+
+namespace assay::collect {
+namespace {
+
+// Columns head_dim, window_size. Heads of 192 and 256 are of newer models than the public grid.
+AxisGroup::Rows shapes() {
+  return integer_rows({{64, 0}, {64, 128}, {128, 0}, {192, 0}, {256, 0}});
+}
+
+AxisGroup::Rows fine_shapes() {
+  return integer_rows({{64, 0},
+                       {64, 128},
+                       {64, 1024},
+                       {64, 8192},
+                       {128, 0},
+                       {128, 128},
+                       {128, 1024},
+                       {128, 8192},
+                       {192, 0},
+                       {256, 0}});
+}
+
+}  // namespace
+
+std::vector<Axis> attention_axes(const AttentionGrid& grid) {
+  return {
+      grid.batch_size,
+      grid.isl,
+      {.column = "num_heads",
+       .option = "",
+       .help = "query heads of a GPU",
+       .unit = "heads",
+       .common = column_of(grid.heads, 0),
+       .coarse = column_of(grid.heads_coarse, 0)},
+      {.column = "num_key_value_heads",
+       .option = "kv-heads",
+       .help = "key and value heads of a GPU",
+       .unit = "heads",
+       .common = column_of(grid.heads, 1),
+       .coarse = column_of(grid.heads_coarse, 1)},
+      {.column = "head_dim",
+       .option = "",
+       .help = "elements of a head",
+       .unit = "elements",
+       .common = column_of(shapes(), 0)},
+      {.column = "window_size",
+       .option = "window",
+       .help = "keys that a query attends to; 0: all",
+       .unit = "tokens",
+       .common = column_of(shapes(), 1),
+       .fine = column_of(fine_shapes(), 1)},
+      {.column = "attn_dtype",
+       .option = "dtype",
+       .help = "type of the products",
+       .unit = "",
+       .common = column_of(grid.types, 0)},
+      {.column = "kv_cache_dtype",
+       .option = "kv-dtype",
+       .help = "type of the cache of keys and values",
+       .unit = "",
+       .common = column_of(grid.types, 1)},
+      grid.step,
+  };
+}
+
+std::vector<AxisGroup> attention_groups(const AttentionGrid& grid) {
+  return {
+      {.columns = {"num_heads", "num_key_value_heads"},
+       .common = grid.heads,
+       .coarse = grid.heads_coarse},
+      {.columns = {"head_dim", "window_size"}, .common = shapes(), .fine = fine_shapes()},
+      {.columns = {"attn_dtype", "kv_cache_dtype"}, .common = grid.types},
+  };
+}
+
+AttentionSpec attention_spec(const Case& of) {
+  return {.batch = of.integer("batch_size"),
+          .query_length = of.integer("isl"),
+          .kv_length = of.integer("isl") + of.integer("step"),
+          .heads = of.integer("num_heads"),
+          .kv_heads = of.integer("num_key_value_heads"),
+          .head_dim = of.integer("head_dim"),
+          .value_dim = of.integer("head_dim"),
+          .window = of.integer("window_size"),
+          .type = of.type("attn_dtype"),
+          .kv_type = of.type("kv_cache_dtype")};
+}
+
+std::vector<model::PerfField> attention_key(const Case& of) {
+  std::vector<model::PerfField> key = key_of(of);
+  const auto is_type = [](const model::PerfField& field) { return field.column == "attn_dtype"; };
+  key.insert(std::find_if(key.begin(), key.end(), is_type), {"beam_width", std::int64_t{1}});
+  return key;
+}
+
+AxisGroup::Rows multi_head(std::initializer_list<std::int64_t> heads) {
+  AxisGroup::Rows made;
+  for (const std::int64_t count : heads)
+    made.push_back(integers({count, count}));
+  return made;
+}
+
+AxisGroup::Rows grouped_query(std::initializer_list<std::int64_t> heads) {
+  AxisGroup::Rows made;
+  for (const std::int64_t count : heads) {
+    for (const std::int64_t kv : {1, 2, 4, 8}) {
+      if (kv < count && count % kv == 0) made.push_back(integers({count, kv}));
+    }
+  }
+  return made;
+}
+
+}  // namespace assay::collect

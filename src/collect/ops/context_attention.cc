@@ -1,0 +1,75 @@
+#include "collect/kernel_cost.h"
+#include "collect/kernel_limits.h"
+#include "collect/ops/attention.h"
+
+namespace assay::collect {
+namespace {
+
+// The public collector's bounds of time and of 32-bit indices.
+bool takes(const Case& of) {
+  constexpr std::int64_t kMultiHeadTokens = 65536;
+  constexpr std::int64_t kMultiHeadBatch = 128;
+  constexpr std::int64_t kGroupedTokens = 131072;
+  constexpr std::int64_t kKeyBytes = 2147483647;
+  const AttentionSpec spec = attention_spec(of);
+  const std::int64_t tokens = spec.batch * spec.kv_length;
+  if (tokens * spec.kv_heads * spec.head_dim * 2 >= kKeyBytes) return false;
+  if (spec.kv_heads < spec.heads) return tokens <= kGroupedTokens;
+  return tokens <= kMultiHeadTokens && spec.batch <= kMultiHeadBatch;
+}
+
+AxisGroup::Rows all_heads() {
+  AxisGroup::Rows rows = multi_head({1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 64, 96});
+  for (auto& row : grouped_query({1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 64, 96})) {
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+AttentionGrid grid() {
+  return {
+      .batch_size = {.column = "batch_size",
+                     .option = "",
+                     .help = "requests",
+                     .unit = "requests",
+                     .common = powers(1, 256),
+                     .coarse = powers(1, 256, 4)},
+      .isl = {.column = "isl",
+              .option = "",
+              .help = "new tokens of a request",
+              .unit = "tokens",
+              .common = integers({1, 16, 32, 64, 128, 256, 512, 1024, 1536, 2048, 3072, 4096, 6144,
+                                  8192, 10240, 12288, 16384, 262144}),
+              .coarse = joined(integers({1}), powers(16, 16384, 4))},
+      .step = {.column = "step",
+               .option = "",
+               .help = "tokens of a request that are in the cache already",
+               .unit = "tokens",
+               .common = integers({0})},
+      .heads = all_heads(),
+      .heads_coarse = integer_rows({{8, 8}, {32, 32}, {8, 1}, {64, 1}, {8, 4}, {64, 8}}),
+      .types = {texts({"bfloat16", "bfloat16"}), texts({"bfloat16", "fp8"}), texts({"fp8", "fp8"})},
+  };
+}
+
+const Operator kContextAttention{
+    .name = "context_attention",
+    .summary = "causal attention of new requests: MHA, GQA and MQA",
+    .table = "context_attention_perf",
+    .axes = attention_axes(grid()),
+    .takes = takes,
+    .skip = [](const Case& of,
+               const DeviceFacts& facts) { return limit_of(attention_spec(of), facts); },
+    .cost = [](const Case& of) { return cost_of(attention_spec(of)); },
+    .parts =
+        [](const Case& of) {
+          return std::vector<Part>{{"context_attention", "context_attention_perf",
+                                    attention_key(of), attention_spec(of)}};
+        },
+    .groups = attention_groups(grid()),
+    .alias = "attention_context",
+};
+ASSAY_REGISTER(Operator, kContextAttention);
+
+}  // namespace
+}  // namespace assay::collect
