@@ -62,15 +62,6 @@ std::vector<std::int32_t> page_table(const AttentionSpec& spec) {
   return pages;
 }
 
-VisibleKeys visible_keys(const AttentionSpec& spec, std::int64_t query) {
-  // The last query stands at the last key.
-  const std::int64_t own = query + spec.kv_length - spec.query_length;
-  VisibleKeys keys{.begin = 0, .end = spec.kv_length};
-  if (spec.causal || spec.window > 0) keys.end = own + 1;
-  if (spec.window > 0) keys.begin = std::max<std::int64_t>(0, own - spec.window + 1);
-  return keys;
-}
-
 bool needs_mask(const AttentionSpec& spec) {
   const VisibleKeys first = visible_keys(spec, 0);
   const VisibleKeys last = visible_keys(spec, spec.query_length - 1);

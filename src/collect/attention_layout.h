@@ -41,7 +41,15 @@ struct VisibleKeys {
   std::int64_t end = 0;
 };
 
-VisibleKeys visible_keys(const AttentionSpec& spec, std::int64_t query);
+// Also for kernels, which have no standard library.
+constexpr VisibleKeys visible_keys(const AttentionSpec& spec, std::int64_t query) {
+  // The last query stands at the last key.
+  const std::int64_t own = query + spec.kv_length - spec.query_length;
+  VisibleKeys keys{.begin = 0, .end = spec.kv_length};
+  if (spec.causal || spec.window > 0) keys.end = own + 1;
+  if (spec.window > 0 && own >= spec.window) keys.begin = own - spec.window + 1;
+  return keys;
+}
 
 // Whether some query does not see all keys.
 bool needs_mask(const AttentionSpec& spec);

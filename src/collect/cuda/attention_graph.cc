@@ -40,20 +40,20 @@ void add_lengths(const AttentionSpec& spec, AttentionGraph& to) {
                            .dimensions = {spec.batch, 1, pages, 1},
                            .strides = {pages, pages, 1, 1}};
   const TensorLayout lengths{.type = CUDNN_DATA_INT32, .dimensions = {spec.batch, 1, 1, 1}};
-  to.key_pages = to.graph.input("pages of the keys", table);
-  to.value_pages = to.graph.input("pages of the values", table);
-  to.query_lengths = to.graph.input("lengths of the queries", lengths);
-  to.kv_lengths = to.graph.input("lengths of the keys", lengths);
+  to.tensors.key_pages = to.graph.input("pages of the keys", table);
+  to.tensors.value_pages = to.graph.input("pages of the values", table);
+  to.tensors.query_lengths = to.graph.input("lengths of the queries", lengths);
+  to.tensors.kv_lengths = to.graph.input("lengths of the keys", lengths);
 }
 
 void add_query_and_output(const AttentionSpec& spec, AttentionGraph& to) {
   const AttentionLayout layout = layout_of(spec);
   const cudnnDataType_t type = *cudnn_type(spec.type);
-  to.query = to.graph.input(
+  to.tensors.query = to.graph.input(
       "query", {.type = type,
                 .dimensions = {spec.batch, spec.heads, spec.query_length, spec.head_dim},
                 .strides = layout.query});
-  to.output = to.graph.input(
+  to.tensors.output = to.graph.input(
       "output", {.type = type,
                  .dimensions = {spec.batch, spec.heads, spec.query_length, spec.value_dim},
                  .strides = layout.output});
@@ -91,7 +91,7 @@ class Composition {
 
   void add_fp8_tensors() {
     const TensorLayout one;
-    Fp8Tensors& fp8 = made_.fp8.emplace();
+    Fp8Tensors& fp8 = made_.tensors.fp8.emplace();
     fp8.descale_query = graph().input("scale of the query", one);
     fp8.descale_key = graph().input("scale of the keys", one);
     fp8.descale_value = graph().input("scale of the values", one);
@@ -108,32 +108,32 @@ class Composition {
     if (!paged()) {
       keys.dimensions = transposed(keys.dimensions);
       keys.strides = transposed(keys.strides);
-      return made_.key = graph().input("keys", keys);
+      return made_.tensors.key = graph().input("keys", keys);
     }
-    made_.key = graph().input("pages of keys", keys);
+    made_.tensors.key = graph().input("pages of keys", keys);
     const Dimensions whole = {spec_.batch, spec_.kv_heads, spec_.kv_length, spec_.head_dim};
     const TensorId loaded =
         graph().between("loaded keys", {.type = keys.type,
                                         .dimensions = transposed(whole),
                                         .strides = transposed(cudnn::packed_strides(whole))});
-    graph().paged_load("loading keys", {.container = made_.key,
-                                        .page_table = *made_.key_pages,
-                                        .lengths = *made_.kv_lengths,
+    graph().paged_load("loading keys", {.container = made_.tensors.key,
+                                        .page_table = *made_.tensors.key_pages,
+                                        .lengths = *made_.tensors.kv_lengths,
                                         .result = loaded});
     return loaded;
   }
 
   TensorId whole_values() {
     const TensorLayout values = cache_layout(spec_, layout_.values, spec_.value_dim);
-    if (!paged()) return made_.value = graph().input("values", values);
-    made_.value = graph().input("pages of values", values);
+    if (!paged()) return made_.tensors.value = graph().input("values", values);
+    made_.tensors.value = graph().input("pages of values", values);
     const Dimensions whole = {spec_.batch, spec_.kv_heads, spec_.kv_length, spec_.value_dim};
     const TensorId loaded = graph().between(
         "loaded values",
         {.type = values.type, .dimensions = whole, .strides = cudnn::packed_strides(whole)});
-    graph().paged_load("loading values", {.container = made_.value,
-                                          .page_table = *made_.value_pages,
-                                          .lengths = *made_.kv_lengths,
+    graph().paged_load("loading values", {.container = made_.tensors.value,
+                                          .page_table = *made_.tensors.value_pages,
+                                          .lengths = *made_.tensors.kv_lengths,
                                           .result = loaded});
     return loaded;
   }
@@ -146,13 +146,13 @@ class Composition {
   TensorId scaled_scores() {
     const TensorId keys = transposed_keys();
     const TensorId products = graph().between("scores", score_layout(CUDNN_DATA_FLOAT));
-    graph().matmul("Q K^T", made_.query, keys, products,
-                   {.m = made_.query_lengths, .n = made_.kv_lengths});
+    graph().matmul("Q K^T", made_.tensors.query, keys, products,
+                   {.m = made_.tensors.query_lengths, .n = made_.tensors.kv_lengths});
     const TensorId scale = graph().scalar("softmax scale", softmax_scale(spec_));
     TensorId scores = times("scaling scores", products, scale);
-    if (made_.fp8) {
-      scores = times("scaling by the query's scale", scores, made_.fp8->descale_query);
-      scores = times("scaling by the keys' scale", scores, made_.fp8->descale_key);
+    if (made_.tensors.fp8) {
+      scores = times("scaling by the query's scale", scores, made_.tensors.fp8->descale_query);
+      scores = times("scaling by the keys' scale", scores, made_.tensors.fp8->descale_key);
     }
     return scores;
   }
@@ -203,9 +203,9 @@ class Composition {
     const TensorId row = index("row of padding", scores, 2);
     const TensorId column = index("column of padding", scores, 3);
     const TensorId row_counts =
-        truth("row < length", CUDNN_POINTWISE_CMP_LT, row, *made_.query_lengths);
+        truth("row < length", CUDNN_POINTWISE_CMP_LT, row, *made_.tensors.query_lengths);
     const TensorId column_counts =
-        truth("column < length", CUDNN_POINTWISE_CMP_LT, column, *made_.kv_lengths);
+        truth("column < length", CUDNN_POINTWISE_CMP_LT, column, *made_.tensors.kv_lengths);
     const TensorId both =
         truth("row and column", CUDNN_POINTWISE_LOGICAL_AND, row_counts, column_counts);
     return select("dropping padding", scores, both);
@@ -248,12 +248,12 @@ class Composition {
   }
 
   TensorId kv_length() {
-    if (made_.kv_lengths) return *made_.kv_lengths;
+    if (made_.tensors.kv_lengths) return *made_.tensors.kv_lengths;
     return graph().scalar("keys", static_cast<std::int32_t>(spec_.kv_length));
   }
 
   TensorId query_length() {
-    if (made_.query_lengths) return *made_.query_lengths;
+    if (made_.tensors.query_lengths) return *made_.tensors.query_lengths;
     return graph().scalar("queries", static_cast<std::int32_t>(spec_.query_length));
   }
 
@@ -269,13 +269,13 @@ class Composition {
     graph().reduction("sum", CUDNN_REDUCE_TENSOR_ADD, powers, sums);
     add_statistics(largest, sums);
     const Pointwise divide{.mode = CUDNN_POINTWISE_DIV, .x = powers, .b = sums};
-    if (!made_.fp8) return graph().pointwise("exp / sum", divide, *cudnn_type(spec_.type));
+    if (!made_.tensors.fp8) return graph().pointwise("exp / sum", divide, *cudnn_type(spec_.type));
     const TensorId weights = graph().pointwise("exp / sum", divide, CUDNN_DATA_FLOAT);
     graph().reduction("largest weight", CUDNN_REDUCE_TENSOR_AMAX, weights,
-                      made_.fp8->largest_weight);
+                      made_.tensors.fp8->largest_weight);
     return graph().pointwise(
         "scaling weights",
-        {.mode = CUDNN_POINTWISE_MUL, .x = weights, .b = made_.fp8->scale_weights},
+        {.mode = CUDNN_POINTWISE_MUL, .x = weights, .b = made_.tensors.fp8->scale_weights},
         *cudnn_type(spec_.type));
   }
 
@@ -289,22 +289,25 @@ class Composition {
 
   void weighted_values(TensorId weights) {
     const TensorId values = whole_values();
-    const Graph::Lengths lengths{.m = made_.query_lengths, .k = made_.kv_lengths};
-    if (!made_.fp8) {
-      graph().matmul("P V", weights, values, made_.output, lengths);
+    const Graph::Lengths lengths{.m = made_.tensors.query_lengths, .k = made_.tensors.kv_lengths};
+    if (!made_.tensors.fp8) {
+      graph().matmul("P V", weights, values, made_.tensors.output, lengths);
       return;
     }
     const Dimensions dimensions = {spec_.batch, spec_.heads, spec_.query_length, spec_.value_dim};
     const TensorId sums =
         graph().between("weighted values", {.dimensions = dimensions, .strides = layout_.output});
     graph().matmul("P V", weights, values, sums, lengths);
-    const TensorId part = times("scaling by the weights' scale", sums, made_.fp8->descale_weights);
-    const TensorId result = times("scaling by the values' scale", part, made_.fp8->descale_value);
-    graph().pointwise_to("scaling the output",
-                         {.mode = CUDNN_POINTWISE_MUL, .x = result, .b = made_.fp8->scale_output},
-                         made_.output);
+    const TensorId part =
+        times("scaling by the weights' scale", sums, made_.tensors.fp8->descale_weights);
+    const TensorId result =
+        times("scaling by the values' scale", part, made_.tensors.fp8->descale_value);
+    graph().pointwise_to(
+        "scaling the output",
+        {.mode = CUDNN_POINTWISE_MUL, .x = result, .b = made_.tensors.fp8->scale_output},
+        made_.tensors.output);
     graph().reduction("largest output", CUDNN_REDUCE_TENSOR_AMAX, result,
-                      made_.fp8->largest_output);
+                      made_.tensors.fp8->largest_output);
   }
 
   const AttentionSpec spec_;
@@ -338,19 +341,20 @@ std::optional<AttentionGraph> whole_attention_graph(const AttentionSpec& spec, i
   const AttentionLayout layout = layout_of(spec);
   AttentionGraph made;
   add_query_and_output(spec, made);
-  made.key = made.graph.input("keys", cache_layout(spec, layout.keys, spec.head_dim));
-  made.value = made.graph.input("values", cache_layout(spec, layout.values, spec.value_dim));
+  made.tensors.key = made.graph.input("keys", cache_layout(spec, layout.keys, spec.head_dim));
+  made.tensors.value =
+      made.graph.input("values", cache_layout(spec, layout.values, spec.value_dim));
   const TensorId scale = made.graph.scalar("softmax scale", softmax_scale(spec));
-  cudnn::Attributes tensors = {{CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC, made.query},
-                               {CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC, made.key},
-                               {CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC, made.value},
-                               {CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC, made.output},
+  cudnn::Attributes tensors = {{CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC, made.tensors.query},
+                               {CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC, made.tensors.key},
+                               {CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC, made.tensors.value},
+                               {CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC, made.tensors.output},
                                {CUDNN_ATTR_OPERATION_SDPA_FWD_SCALEDESC, scale}};
   if (paged) {
-    tensors.emplace_back(CUDNN_ATTR_OPERATION_SDPA_FWD_PAGE_TABLE_KDESC, *made.key_pages);
-    tensors.emplace_back(CUDNN_ATTR_OPERATION_SDPA_FWD_PAGE_TABLE_VDESC, *made.value_pages);
-    tensors.emplace_back(CUDNN_ATTR_OPERATION_SDPA_FWD_SEQ_LEN_QDESC, *made.query_lengths);
-    tensors.emplace_back(CUDNN_ATTR_OPERATION_SDPA_FWD_SEQ_LEN_KVDESC, *made.kv_lengths);
+    tensors.emplace_back(CUDNN_ATTR_OPERATION_SDPA_FWD_PAGE_TABLE_KDESC, *made.tensors.key_pages);
+    tensors.emplace_back(CUDNN_ATTR_OPERATION_SDPA_FWD_PAGE_TABLE_VDESC, *made.tensors.value_pages);
+    tensors.emplace_back(CUDNN_ATTR_OPERATION_SDPA_FWD_SEQ_LEN_QDESC, *made.tensors.query_lengths);
+    tensors.emplace_back(CUDNN_ATTR_OPERATION_SDPA_FWD_SEQ_LEN_KVDESC, *made.tensors.kv_lengths);
   }
   made.graph.attention(tensors);
   return made;

@@ -25,8 +25,7 @@ struct Fp8Tensors {
 // Weights lie in [0, 1]; e4m3 ends at 448.
 inline constexpr float kFp8WeightScale = 256;
 
-struct AttentionGraph {
-  cudnn::Graph graph;
+struct AttentionTensors {
   cudnn::TensorId query = 0;
   cudnn::TensorId key = 0;
   cudnn::TensorId value = 0;
@@ -37,6 +36,11 @@ struct AttentionGraph {
   std::optional<cudnn::TensorId> query_lengths = {};
   std::optional<cudnn::TensorId> kv_lengths = {};
   std::optional<Fp8Tensors> fp8 = {};
+};
+
+struct AttentionGraph {
+  cudnn::Graph graph;
+  AttentionTensors tensors;
 };
 
 // Nothing for a type that cuDNN's attention has not.
