@@ -45,7 +45,7 @@ class Collection {
         state_(std::move(state)),
         reports_(std::move(reports)),
         result_{.tally = Tally(plan)} {
-    heading_.backend = options.backend.empty() ? "assay" : options.backend;
+    set_device(state_.known_device());
     for (const store::StoredCase& one : state_.finished())
       result_.tally.add(one);
     standing_.total = static_cast<std::int64_t>(plan.cases.size());
@@ -72,8 +72,8 @@ class Collection {
   core::Result<CollectResult> finish() && {
     const core::FinishingTouches guard;
     const TableSource source{
-        .framework = heading_.backend, .version = device_.version, .device = device_.name};
-    if (result_.tally.total().measured > 0 && is_begun_) {
+        .framework = heading_.backend, .version = heading_.version, .device = device_["name"]};
+    if (result_.tally.total().measured > 0) {
       result_.files = ASSAY_TRY(write_public_tables(state_.store(), source, options_.folder));
     }
     ASSAY_TRY(write_reports(reports_, heading_, result_.tally));
@@ -148,18 +148,25 @@ class Collection {
     if (!is_begun_) {
       ASSAY_TRY(state_.begin(device));
       is_begun_ = true;
-      device_ = device;
-      heading_.version = device.version;
-      if (options_.backend.empty()) heading_.backend = device.framework;
+      set_device(facts_of(device));
       return std::optional<std::string>();
     }
-    Settings known = facts_of(device_);
+    Settings known = device_;
     const Settings now = facts_of(device);
     for (auto fact = known.begin(); fact != known.end();)
       fact = now.contains(fact->first) ? std::next(fact) : known.erase(fact);
     const std::string others = differences(known, now, "");
     if (others.empty()) return std::optional<std::string>();
     return std::optional<std::string>("it differs from what the run began with: " + others);
+  }
+
+  void set_device(const Settings& facts) {
+    device_ = facts;
+    heading_.version = device_["version"];
+    const std::string framework = device_["framework"];
+    heading_.backend = !options_.backend.empty() ? options_.backend
+                       : framework.empty()       ? "assay"
+                                                 : framework;
   }
 
   core::Status take(FinishedCase finished) {
@@ -205,7 +212,7 @@ class Collection {
   fs::path reports_;
   Clock::time_point start_ = Clock::now();
   bool is_begun_ = false;
-  DeviceFacts device_;
+  Settings device_;  // as facts_of() gives it
   ReportHeading heading_;
   CollectStanding standing_;
   CollectResult result_;
