@@ -113,6 +113,7 @@ class FrameReader {
       const auto& texts = options_.text_columns;
       Column& column = columns_.emplace_back();
       column.name = name;
+      has_plain_names_ = has_plain_names_ && !parse<double>(name);
       if (std::find(texts.begin(), texts.end(), name) != texts.end()) column.kind = Kind::kText;
     }
     return {};
@@ -128,7 +129,7 @@ class FrameReader {
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (fields[i] != columns_[i].name) return false;
     }
-    return true;
+    return has_plain_names_;
   }
 
   void learn_kinds(const std::vector<std::string_view>& fields) {
@@ -200,6 +201,7 @@ class FrameReader {
   model::Warnings& warnings_;
   const CsvFrameOptions& options_;
   std::vector<Column> columns_;
+  bool has_plain_names_ = true;  // none reads as a number, as a row's fields may
   std::int64_t num_rows_ = 0;
   std::int64_t repeated_headers_ = 0;
   std::int64_t torn_line_ = 0;     // 0: none is

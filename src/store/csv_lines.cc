@@ -15,7 +15,8 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 }  // namespace
 
 LineCutter::LineCutter(std::string_view text) : text_(text) {
-  if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
+  while (text_.substr(at_).starts_with(kByteOrderMark))
+    at_ += kByteOrderMark.size();
 }
 
 core::Result<bool> LineCutter::next(std::vector<std::string_view>& fields) {
