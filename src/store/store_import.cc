@@ -100,6 +100,8 @@ core::Result<ImportedFile> Importer::import(const fs::path& path) {
   }
   const auto file = parse_perf_file(content.value(), path, result.repairs);
   if (!file.ok()) return fail(file.error());
+  const core::Status usable = check_rows(file.value().rows);
+  if (!usable.ok()) return fail(usable.error().context(path.string()));
   Run run{.kind = "import",
           .started_at = utc_now(),
           .device = device_of(file.value().rows),
