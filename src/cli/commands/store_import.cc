@@ -82,6 +82,7 @@ class StoreImport final : public Command {
       print_error(failure);
     if (!done.ok()) return done.error();
     if (failures_.empty()) return Outcome::kOk;
+    if (failures_.size() == files.size()) return core::Error{"nothing was imported"};
     return core::Error{fmt::format("{} of {} files could not be imported; the others were",
                                    failures_.size(), files.size())};
   }
