@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::array<const char*, 5> kCommon{"framework", "version", "device", "op_name",
+                                             "kernel_source"};
 constexpr std::array<const char*, 3> kValues{"latency", "power", "power_limit"};
 constexpr std::size_t kExamples = 3;
 
@@ -56,7 +58,8 @@ class Side {
   }
 
  private:
-  // By name: two sides may have them in different orders.
+  // By name: two sides may have them in different orders. Those that all tables have come last:
+  // a reader of the keys looks for the others.
   static std::vector<const FrameColumn*> key_columns(const Frame& frame,
                                                      const std::vector<std::string>& ignored) {
     std::vector<const FrameColumn*> columns;
@@ -65,8 +68,14 @@ class Side {
       const bool skip = std::find(ignored.begin(), ignored.end(), column.name) != ignored.end();
       if (!value && !skip) columns.push_back(&column);
     }
-    std::sort(columns.begin(), columns.end(),
-              [](const FrameColumn* a, const FrameColumn* b) { return a->name < b->name; });
+    std::sort(columns.begin(), columns.end(), [](const FrameColumn* a, const FrameColumn* b) {
+      const auto place = [](const FrameColumn* column) {
+        const bool common =
+            std::find(kCommon.begin(), kCommon.end(), column->name) != kCommon.end();
+        return std::make_pair(common, std::string_view(column->name));
+      };
+      return place(a) < place(b);
+    });
     return columns;
   }
 

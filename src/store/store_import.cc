@@ -87,7 +87,8 @@ core::Result<Importer> Importer::into(Store& store) {
 core::Result<ImportedFile> Importer::import(const fs::path& path) {
   ImportedFile result{.path = path};
   const auto fail = [&](const core::Error& error) {
-    result.note = error.message;
+    const bool named = error.message.find(path.string()) != std::string::npos;
+    result.note = named ? error.message : error.context(path.string()).message;
     return result;
   };
   const auto content = core::read_file(path);
@@ -100,6 +101,8 @@ core::Result<ImportedFile> Importer::import(const fs::path& path) {
   }
   const auto file = parse_perf_file(content.value(), path, result.repairs);
   if (!file.ok()) return fail(file.error());
+  const core::Status usable = check_rows(file.value().rows);
+  if (!usable.ok()) return fail(usable.error());
   Run run{.kind = "import",
           .started_at = utc_now(),
           .device = device_of(file.value().rows),

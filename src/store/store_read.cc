@@ -146,6 +146,7 @@ class FrameBuilder {
   }
 
   core::Status add(const SourceRow& source, const Statement& row) {
+    ++rows_;
     for (std::size_t i = 0; i < kCommon.size(); ++i)
       columns_[i].add(std::string_view(source.common[i]));
     ASSAY_TRY(add_key(places_[source.layout], row.text(0)));
@@ -154,12 +155,13 @@ class FrameBuilder {
     return {};
   }
 
-  // Without the power columns where no row has power.
+  // Without the columns of latency (some tables have several times instead) and power that no row
+  // has.
   Frame finish() && {
     Frame frame;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const bool optional = i == first_value_ + 1 || i == first_value_ + 2;
-      if (optional && columns_[i].all_missing()) continue;
+      const bool optional = i >= first_value_ && i < first_value_ + 3;
+      if (optional && columns_[i].all_missing() && (rows_ > 0 || i > first_value_)) continue;
       frame.columns.push_back(std::move(columns_[i]).finish());
     }
     return frame;
@@ -200,6 +202,7 @@ class FrameBuilder {
   std::vector<ColumnBuilder> columns_;
   std::vector<std::vector<std::ptrdiff_t>> places_;  // by layout
   std::size_t first_value_ = 0;
+  std::size_t rows_ = 0;
 };
 
 // Layouts that the sources use, and the sources' numbers for them.

@@ -48,15 +48,10 @@ std::vector<const FrameColumn*> key_columns(const Frame& rows) {
 // Finds the number of a row's source; rows of a file have few different ones.
 class RowSources {
  public:
-  RowSources(const Database& database, std::int64_t layout) : sources_(database), layout_(layout) {}
-
-  core::Status take(const Frame& rows) {
-    for (std::size_t i = 0; i < kCommon.size(); ++i) {
-      const FrameColumn* column = rows.find(kCommon[i]);
-      if (column == nullptr) return core::Error{fmt::format("no column '{}'", kCommon[i])};
-      texts_[i] = as_text(*column);
-    }
-    return {};
+  RowSources(const Database& database, std::int64_t layout, const Frame& rows)
+      : sources_(database), layout_(layout) {
+    for (std::size_t i = 0; i < kCommon.size(); ++i)
+      texts_[i] = as_text(*rows.find(kCommon[i]));
   }
 
   core::Result<std::int64_t> of(std::size_t row) {
@@ -83,21 +78,28 @@ class RowSources {
 
 }  // namespace
 
+core::Status check_rows(const Frame& rows) {
+  for (const char* name : kCommon) {
+    if (rows.find(name) == nullptr) return core::Error{fmt::format("no column '{}'", name)};
+  }
+  for (const char* name : kValues)
+    ASSAY_TRY(check_numbers(rows.find(name)));
+  return {};
+}
+
 core::Status insert_rows(const Database& database,
                          std::int64_t run,
                          const std::string& table,
                          const Frame& rows) {
+  ASSAY_TRY(check_rows(rows));
   const std::vector<const FrameColumn*> key = key_columns(rows);
   std::vector<std::string> names;
   for (const FrameColumn* column : key)
     names.push_back(column->name);
   std::array<const FrameColumn*, kValues.size()> values{};
-  for (std::size_t i = 0; i < kValues.size(); ++i) {
+  for (std::size_t i = 0; i < kValues.size(); ++i)
     values[i] = rows.find(kValues[i]);
-    ASSAY_TRY(check_numbers(values[i]));
-  }
-  RowSources sources(database, ASSAY_TRY(Sources(database).layout(table, names)));
-  ASSAY_TRY(sources.take(rows));
+  RowSources sources(database, ASSAY_TRY(Sources(database).layout(table, names)), rows);
   KeyWriter writer(key);
   Statement insert = ASSAY_TRY(database.prepare(
       "INSERT INTO measurement(run, source, key, key_hash, latency_ms, power_watts, "

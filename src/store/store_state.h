@@ -50,6 +50,9 @@ core::Status touch_run(const Database& database, std::int64_t run);
 
 core::Result<std::int64_t> insert_run(const Database& database, const Run& run);
 
+// Whether these can be a table's rows.
+core::Status check_rows(const Frame& rows);
+
 core::Status insert_rows(const Database& database,
                          std::int64_t run,
                          const std::string& table,

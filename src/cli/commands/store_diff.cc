@@ -12,28 +12,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kAllRows = 100'000;
+
 model::Table tables_table(const std::vector<store::TableDiff>& diffs, double threshold) {
   model::Table table{
       .name = "tables",
-      .title = "Tables compared; ratios are B / A of latencies",
+      .title = "Rows of A and B, compared",
       .columns = {{.name = "table"},
-                  {.name = "rows A"},
-                  {.name = "rows B"},
+                  {.name = "A", .description = "rows"},
+                  {.name = "B", .description = "rows"},
                   {.name = "only A"},
                   {.name = "only B"},
-                  {.name = "compared"},
-                  {.name = "different"},
-                  {.name = "p10 ratio"},
-                  {.name = "median ratio"},
-                  {.name = "p90 ratio"},
-                  {.name = "beyond", .description = "rows that differ by more than the threshold"},
-                  {.name = "share beyond", .unit = "%"}}};
-  table.notes.push_back(
-      fmt::format("beyond: B differs from A by more than {:g} %", 100 * threshold));
+                  {.name = "both", .description = "rows compared: both have a latency"},
+                  {.name = "differ", .description = "of these: not the same number"},
+                  {.name = "p10"},
+                  {.name = "median"},
+                  {.name = "p90"},
+                  {.name = "beyond", .unit = "%"}}};
+  table.notes.push_back(fmt::format(
+      "p10, median, p90: ratios B / A of latencies; beyond: rows of both that differ by more than "
+      "{:g} %",
+      100 * threshold));
   for (const store::TableDiff& diff : diffs) {
     table.add_row({diff.table, diff.a_rows, diff.b_rows, diff.only_a, diff.only_b, diff.compared,
                    diff.different, model::cell_of(diff.p10_ratio),
-                   model::cell_of(diff.median_ratio), model::cell_of(diff.p90_ratio), diff.beyond,
+                   model::cell_of(diff.median_ratio), model::cell_of(diff.p90_ratio),
                    100 * diff.share_beyond()});
   }
   return table;
@@ -111,7 +114,7 @@ class StoreDiff final : public Command {
     if (!result.worst.empty()) book.tables.push_back(worst_table(result.worst));
     model::Table single = single_table(result.tables);
     if (!single.cells.empty()) book.tables.push_back(std::move(single));
-    print(summary_text(book, presentation_.summary));
+    print(summary_text(book, presentation_.summary, kAllRows));
   }
 
   [[nodiscard]] Outcome judge(const store::DiffResult& result) const {

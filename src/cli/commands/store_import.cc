@@ -51,7 +51,8 @@ model::Table files_table() {
                       {.name = "result"},
                       {.name = "table"},
                       {.name = "rows"},
-                      {.name = "repairs", .description = "what was odd in the file and mended"}}};
+                      {.name = "repairs", .description = "what was odd in the file and mended"},
+                      {.name = "same as", .description = "the file that had this content"}}};
 }
 
 class StoreImport final : public Command {
@@ -81,6 +82,7 @@ class StoreImport final : public Command {
       print_error(failure);
     if (!done.ok()) return done.error();
     if (failures_.empty()) return Outcome::kOk;
+    if (failures_.size() == files.size()) return core::Error{"nothing was imported"};
     return core::Error{fmt::format("{} of {} files could not be imported; the others were",
                                    failures_.size(), files.size())};
   }
@@ -105,17 +107,15 @@ class StoreImport final : public Command {
 
   void add(const store::ImportedFile& file, model::Table& table) {
     const bool imported = file.outcome == FileOutcome::kImported;
+    const bool known = file.outcome == FileOutcome::kKnown;
     model::Cell rows;
     model::Cell repairs;
     if (imported) rows = file.rows;
     if (imported) repairs = repaired(file.repairs);
-    table.add_row({file.path.string(), word(file.outcome), file.table, rows, repairs});
+    table.add_row({file.path.string(), word(file.outcome), file.table, rows, repairs,
+                   known ? model::Cell(file.note) : model::Cell()});
     if (imported) repairs_.merge(file.repairs);
     if (file.outcome == FileOutcome::kFailed) failures_.push_back(file.note);
-    if (file.outcome == FileOutcome::kKnown) {
-      table.notes.push_back(
-          fmt::format("{}: the store has this content from '{}'", file.path.string(), file.note));
-    }
   }
 
   std::vector<fs::path> inputs_;
