@@ -100,6 +100,11 @@ double percent(std::int64_t count, std::int64_t of) {
   return of == 0 ? 0 : 100.0 * static_cast<double>(count) / static_cast<double>(of);
 }
 
+// Sizes are whole numbers in every table.
+std::int64_t whole(double size) {
+  return static_cast<std::int64_t>(size);
+}
+
 class StoreCheck final : public Command {
  public:
   explicit StoreCheck(CLI::App& app) {
@@ -198,8 +203,9 @@ class StoreCheck final : public Command {
     }
     for (std::size_t i = 0; i < std::min(kIntervals, held_out.intervals.size()); ++i) {
       const store::Interval& interval = held_out.intervals[i];
-      book.tables[3].add_row({name, interval.column, interval.low, interval.high, interval.held_out,
-                              interval.points, interval.beyond, interval.median * 100});
+      book.tables[3].add_row({name, interval.column, whole(interval.low), whole(interval.high),
+                              interval.held_out, interval.points, interval.beyond,
+                              interval.median * 100});
     }
   }
 
