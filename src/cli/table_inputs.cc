@@ -28,11 +28,7 @@ core::Result<NamedFrame> read_one(const fs::path& path) {
 
 core::Result<std::vector<NamedFrame>> read_store(const fs::path& path, const std::string& only) {
   const store::Store opened = ASSAY_TRY(store::Store::open(path, store::Store::Mode::kRead));
-  std::vector<std::string> names;
-  for (const store::Content& content : ASSAY_TRY(opened.list())) {
-    if (std::find(names.begin(), names.end(), content.table) == names.end())
-      names.push_back(content.table);
-  }
+  std::vector<std::string> names = ASSAY_TRY(opened.tables());
   if (names.empty()) return core::Error{path.string() + " holds no tables"};
   if (!only.empty()) {
     if (std::find(names.begin(), names.end(), only) == names.end()) {

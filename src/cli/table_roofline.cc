@@ -12,6 +12,9 @@
 namespace assay::cli {
 namespace {
 
+// Its times are differences of two kernels, which no roofline bounds.
+constexpr const char* kDifferences = "computescale_perf";
+
 std::string peak_problem(const std::string& text) {
   const std::size_t sign = text.find('=');
   if (sign != 0 && sign != std::string::npos &&
@@ -50,6 +53,10 @@ bool suits(const collect::Axis& axis, const model::PerfValue& value) {
 double bound_ms(const collect::Operator& of,
                 const std::vector<model::PerfField>& key,
                 const store::Peaks& peaks) {
+  // Two products rather than the three of a gated layer.
+  const model::PerfValue* kernel = find_value(key, "kernel_source");
+  const auto* kernel_name = kernel == nullptr ? nullptr : std::get_if<std::string>(kernel);
+  if (kernel_name != nullptr && kernel_name->find("nongated") != std::string::npos) return 0;
   std::vector<model::PerfValue> values;
   for (const collect::Axis& axis : of.axes) {
     const model::PerfValue* value = find_value(key, axis.column);
@@ -95,7 +102,7 @@ core::Result<store::KeyRoofline> read_roofline(const RooflineInputs& inputs,
   }
   std::vector<const collect::Operator*> candidates;
   for (const collect::Operator* one : collect::all_operators()) {
-    if (one->table == table) candidates.push_back(one);
+    if (one->table == table && table != kDifferences) candidates.push_back(one);
   }
   if (candidates.empty()) return store::KeyRoofline();
   return store::KeyRoofline([peaks, candidates](const std::vector<model::PerfField>& key) {

@@ -139,7 +139,9 @@ class Matcher {
   }
 
   [[nodiscard]] core::Error no_value(const ExactColumn& column, const std::string& value) const {
-    const std::string near = core::nearest(value, column.values);
+    // Another number is no misspelling.
+    const bool is_number = value.find_first_not_of("0123456789.") == std::string::npos;
+    const std::string near = is_number ? "" : core::nearest(value, column.values);
     const std::string hint = near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
     return core::Error{fmt::format("{} has no {} '{}'{}; it has {}", index_.table(), column.name,
                                    value, hint, shown(column.values))};

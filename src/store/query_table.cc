@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/text.h"
 #include "store/query.h"
@@ -13,6 +14,12 @@ bool varies(const QueryResult& result, std::size_t column) {
   return std::any_of(answers.begin(), answers.end(), [&](const Answer& answer) {
     return answer.group->exact[column] != answers.front().group->exact[column];
   });
+}
+
+// 4096 rather than 4096.0.
+model::Cell size_cell(double size) {
+  if (size == std::floor(size) && size < 1e15) return static_cast<std::int64_t>(size);
+  return size;
 }
 
 // A bracket point by the sizes in which it is not what was asked.
@@ -109,7 +116,7 @@ model::Table answers_table(const TableIndex& index, const QueryResult& result, K
     for (const std::size_t column : shown)
       row.emplace_back(index.exact_value(*answer.group, column));
     for (std::size_t i = 0; keys == KeyColumns::kAll && i < result.sizes.size(); ++i)
-      row.emplace_back(result.sizes[i]);
+      row.push_back(size_cell(result.sizes[i]));
     const Estimate& estimate = answer.estimate;
     row.emplace_back(estimate.latency);
     row.emplace_back(estimate.uncertainty ? model::Cell(*estimate.uncertainty * 100)

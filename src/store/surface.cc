@@ -312,7 +312,7 @@ std::string Surface::method(const Estimate& estimate, std::span<const double> si
     } else if (how != Met::kMeasured) {
       (axes_[axis].curve == Curve::kLine ? lines : cubics).push_back(column);
     }
-    if (how == Met::kOverHole) holes.push_back(fmt::format("{}={}", column, sizes[axis]));
+    if (how == Met::kOverHole) holes.push_back(column);
   }
   std::vector<std::string> parts;
   if (estimate.from_nearest) {
@@ -320,7 +320,7 @@ std::string Surface::method(const Estimate& estimate, std::span<const double> si
   } else {
     if (!lines.empty()) parts.push_back("linear in " + core::join(lines, " and "));
     if (!cubics.empty()) parts.push_back("cubic in " + core::join(cubics, " and "));
-    if (!holes.empty()) parts.push_back("over a hole at " + core::join(holes, " "));
+    if (!holes.empty()) parts.push_back("over a hole in " + core::join(holes, " and "));
   }
   parts.insert(parts.end(), beyond.begin(), beyond.end());
   if (parts.empty()) return "exact";

@@ -2,7 +2,7 @@
 //
 // Between measured points the time above the roofline runs as each axis's curve says, one axis
 // after the other; without a roofline the time itself does. Of the methods tried on public tables
-// (docs in held_out.h tell how) this has the smallest errors: kernels take a fixed time plus one in
+// (every second value held out) this has the smallest errors: kernels take a fixed time plus one in
 // proportion to their size, which no logarithm improves on.
 #pragma once
 

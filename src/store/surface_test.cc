@@ -77,7 +77,7 @@ TEST(Surface, IsExactWhereTimesAreLinearInEachSize) {
 TEST(Surface, ReachesOverAHole) {
   const Surface surface = surface_of(grid_without(4, 64));
   EXPECT_NEAR(answer(surface, 4, 64).latency, plain(4, 64), 1e-12);
-  EXPECT_NE(method(surface, 4, 64).find("over a hole at"), std::string::npos);
+  EXPECT_NE(method(surface, 4, 64).find("over a hole in"), std::string::npos);
   EXPECT_NEAR(answer(surface, 3, 70).latency, plain(3, 70), 1e-12);
 }
 
@@ -150,7 +150,7 @@ TEST(Surface, FollowsTheRooflineBetweenPoints) {
     error_free =
         std::max(error_free, std::abs(free.at(sizes, Beyond::kRefuse).value().latency / real - 1));
   }
-  EXPECT_LT(error_free, 0.04);
+  EXPECT_LT(error_free, 0.06);
   EXPECT_LT(error_bounded, 0.6 * error_free);
 }
 

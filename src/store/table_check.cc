@@ -48,6 +48,7 @@ class Checker {
     if (point.latency <= 0) {
       note(result_.not_positive, -point.latency,
            [&] { return place(index_, group, point.position); });
+      return;
     }
     const auto sizes = grid.sizes_of(point.position);
     const double roof = group.surface.roofline(std::span(sizes.data(), grid.num_axes()));

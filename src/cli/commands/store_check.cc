@@ -100,6 +100,11 @@ double percent(std::int64_t count, std::int64_t of) {
   return of == 0 ? 0 : 100.0 * static_cast<double>(count) / static_cast<double>(of);
 }
 
+// Sizes are whole numbers in every table.
+std::int64_t whole(double size) {
+  return static_cast<std::int64_t>(size);
+}
+
 class StoreCheck final : public Command {
  public:
   explicit StoreCheck(CLI::App& app) {
@@ -129,6 +134,7 @@ class StoreCheck final : public Command {
     bool passed = true;
     for (const NamedFrame& named : tables)
       passed &= ASSAY_TRY(check_one(named, book));
+    if (book.tables[0].cells.empty()) return core::Error{"no table could be checked"};
     const auto is_empty = [](const model::Table& table) { return table.cells.empty(); };
     book.tables.erase(std::remove_if(book.tables.begin(), book.tables.end(), is_empty),
                       book.tables.end());
@@ -153,7 +159,10 @@ class StoreCheck final : public Command {
     const std::string name = named.source.empty() ? named.table : named.source;
     const store::KeyRoofline roofline = ASSAY_TRY(read_roofline(roofline_, named.table));
     auto checked = store::check_table(named.table, named.frame, roofline, limits_);
-    if (!checked.ok()) return checked.error().context(name);
+    if (!checked.ok()) {
+      print_warning("not checked: " + checked.error().context(name).message);
+      return true;
+    }
     const store::TableCheck& result = checked.value();
     book.tables[0].add_row(
         {name, result.impossible() ? "failed" : "passed", result.rows, result.groups,
@@ -198,8 +207,9 @@ class StoreCheck final : public Command {
     }
     for (std::size_t i = 0; i < std::min(kIntervals, held_out.intervals.size()); ++i) {
       const store::Interval& interval = held_out.intervals[i];
-      book.tables[3].add_row({name, interval.column, interval.low, interval.high, interval.held_out,
-                              interval.points, interval.beyond, interval.median * 100});
+      book.tables[3].add_row({name, interval.column, whole(interval.low), whole(interval.high),
+                              interval.held_out, interval.points, interval.beyond,
+                              interval.median * 100});
     }
   }
 

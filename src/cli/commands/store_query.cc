@@ -74,7 +74,7 @@ const std::vector<std::string> kColumns = {
 std::string option_names_of(std::string column) {
   const std::string plain = "--" + column;
   std::replace(column.begin(), column.end(), '_', '-');
-  return "--" + column == plain ? plain : "--" + column + "," + plain;
+  return "--" + column == plain ? plain : plain + ",--" + column;
 }
 
 class StoreQuery final : public Command {
@@ -182,7 +182,17 @@ const CommandSpec kStoreQuery{
         "the roofline that does, so that no answer is faster than the roofline. 'low' and 'high' "
         "are the ends of the bracket. Where no bracket exists, a plane through the nearest points "
         "answers. 'uncertainty' is the typical error of predicting the bracket's points from "
-        "their neighbours without themselves.",
+        "their neighbours without themselves.\n\n"
+        "Columns with an option (others: --where): --dtype, --m, --n, --k, --framework, "
+        "--version, --device, --op-name, --kernel-source, --batch-size, --isl, --step, "
+        "--num-heads, --head-dim, --num-key-value-heads, --window-size, --beam-width, "
+        "--kv-cache-dtype, --attn-dtype, --gemm-dtype, --mla-dtype, --bmm-dtype, "
+        "--moe-dtype, --quant-dtype, --nccl-dtype, --comm-dtype, --allreduce-dtype, "
+        "--num-tokens, --hidden-size, --inter-size, --topk, --num-experts, --moe-tp-size, "
+        "--moe-ep-size, --distribution, --alpha, --tp-size, --num-gpus, --message-size, "
+        "--rows, --columns, --seq-len, --phase, --model, --model-name, --architecture, "
+        "--gemm-type, --compress-ratio, --backend, --implementation, --vocabulary. They may "
+        "be spelt with _ as well.",
     .examples =
         "assay store query gemm --m 300 --n 4096 --k 4096 --store h200.db\n"
         "assay store query gemm gemm_perf.parquet --m 300 --n 4096 --k 4096 --dtype fp8\n"
