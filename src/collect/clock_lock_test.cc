@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/interrupt.h"
+#include "core/process_family.h"
 #include "gpu/fake_nvml_test_util.h"
 
 namespace assay::collect {
@@ -113,6 +114,45 @@ TEST_F(ClockLockTest, AProcessThatEndsWithoutDestructorsUnlocks) {
   ::kill(holder, SIGABRT);
   ::waitpid(holder, nullptr, 0);
   EXPECT_EQ(calls_within_seconds(kLockedAndUnlocked), kLockedAndUnlocked);
+}
+
+TEST_F(ClockLockTest, AKillAtAnyMomentLeavesNothingLocked) {
+  const gpu::FakeNvml fake(kIdleGpus);
+  core::adopt_orphans();
+  int locked = 0;
+  for (int i = 0; i < 40; ++i) {
+    std::filesystem::remove(calls_);
+    const pid_t holder = ::fork();
+    if (holder == 0) {
+      const auto lock = ClockLock::acquire({0}, {.sm_mhz = 1500}, options());
+      ::pause();
+      ::_exit(lock.ok() ? 0 : 1);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(i * 250));
+    ::kill(holder, SIGKILL);
+    while (::waitpid(-1, nullptr, 0) > 0) {  // the keeper, too, is ours now
+    }
+    if (calls().empty()) continue;
+    ++locked;
+    EXPECT_EQ(calls(), kLockedAndUnlocked) << i;
+  }
+  EXPECT_GT(locked, 0);
+}
+
+TEST_F(ClockLockTest, ReleasesWhileOthersHoldCopiesOfThePipe) {
+  const gpu::FakeNvml fake(kIdleGpus);
+  auto lock = ClockLock::acquire({0}, {.sm_mhz = 1500}, options());
+  ASSERT_TRUE(lock.ok());
+  const pid_t other = ::fork();
+  if (other == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  EXPECT_TRUE(lock.value().release().ok());
+  EXPECT_EQ(calls(), kLockedAndUnlocked);
+  EXPECT_EQ(::waitpid(other, nullptr, WNOHANG), 0);  // it was not its end that released
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
 }
 
 pid_t only_child() {
