@@ -59,15 +59,17 @@ class CpuStopwatch final : public Stopwatch {
 
 }  // namespace
 
-CpuDevice::CpuDevice() {
-  facts_.kind = "cpu";
-  facts_.name = processor_name();
-  facts_.version =
+DeviceFacts cpu_facts() {
+  DeviceFacts facts;
+  facts.kind = "cpu";
+  facts.name = processor_name();
+  facts.version =
       fmt::format("{}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH);
-  facts_.memory_bytes = ::sysconf(_SC_AVPHYS_PAGES) * ::sysconf(_SC_PAGESIZE);
-  facts_.l2_bytes = last_level_cache_bytes();
-  facts_.more["oneDNN"] = facts_.version;
-  facts_.more["processors"] = std::to_string(std::thread::hardware_concurrency());
+  facts.memory_bytes = ::sysconf(_SC_AVPHYS_PAGES) * ::sysconf(_SC_PAGESIZE);
+  facts.l2_bytes = last_level_cache_bytes();
+  facts.more["oneDNN"] = facts.version;
+  facts.more["processors"] = std::to_string(std::thread::hardware_concurrency());
+  return facts;
 }
 
 core::Result<MadeWork> CpuDevice::make(const KernelSpec& spec, model::L2State l2) {
