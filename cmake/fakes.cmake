@@ -1,7 +1,12 @@
 # Libraries that stand in for those of a GPU machine, each alone in its folder under the name that
 # programs look for: LD_LIBRARY_PATH or dlopen find nothing else there.
+# Its source is tests/TARGET/TARGET.cc, or that of another one.
 function(fake_library target folder file)
-  add_library(${target} SHARED ${CMAKE_SOURCE_DIR}/tests/${target}/${target}.cc)
+  set(source ${target})
+  if(ARGC GREATER 3)
+    set(source ${ARGV3})
+  endif()
+  add_library(${target} SHARED ${CMAKE_SOURCE_DIR}/tests/${source}/${source}.cc)
   target_link_libraries(${target} PRIVATE assay_settings)
   # Programs without a sanitizer load them, too.
   target_compile_options(${target} PRIVATE -fno-sanitize=all)
@@ -17,6 +22,9 @@ fake_library(fake_nvml ${fake_nvml_folder} libnvidia-ml.so.1)
 fake_library(fake_nccl ${CMAKE_CURRENT_BINARY_DIR}/fake_nccl libnccl.so.2)
 set(fake_cupti_file ${CMAKE_CURRENT_BINARY_DIR}/fake_cupti/libcupti.so.13)
 fake_library(fake_cupti ${CMAKE_CURRENT_BINARY_DIR}/fake_cupti libcupti.so.13)
+foreach(name cudart.so.13 cublasLt.so.13 cudnn.so.9 nccl.so.2)
+  fake_library(fake_cuda_${name} ${CMAKE_CURRENT_BINARY_DIR}/fake_cuda lib${name} fake_cuda)
+endforeach()
 
 # A program that calls the recorder as NCCL does.
 add_executable(fake_nccl_job ${CMAKE_SOURCE_DIR}/tests/fake_nccl_job/fake_nccl_job.cc)

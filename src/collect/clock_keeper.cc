@@ -140,7 +140,8 @@ bool tell(int report, const core::Status& status) {
   return ::write(report, text.c_str(), bytes) == static_cast<ssize_t>(bytes);
 }
 
-void wait_for_close(int control) {
+// A byte, or nobody to write one any more.
+void wait_for_end(int control) {
   pollfd watched{control, POLLIN, 0};
   while (::poll(&watched, 1, -1) <= 0) {
   }
@@ -170,7 +171,7 @@ void keep_clocks(const ClockOrder& order, const ClockKeeperEnds& ends) {
   const core::Status locked = lock_all(order);
   tell(ends.report, locked);
   if (!locked.ok()) ::_exit(EXIT_SUCCESS);
-  wait_for_close(ends.control);
+  wait_for_end(ends.control);
   const core::Status unlocked = unlock_all(order);
   if (!tell(ends.report, unlocked) && !unlocked.ok()) {
     std::fprintf(stderr, "assay: %s\n", unlocked.error().message.c_str());

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,7 +49,7 @@ std::vector<std::string> commands(const std::vector<int>& gpus,
   return lines;
 }
 
-using Pipe = std::array<int, 2>;  // read end, write end
+using Pipe = std::array<int, 2>;
 
 void close_all(std::initializer_list<int> descriptors) {
   for (const int descriptor : descriptors) {
@@ -149,11 +150,12 @@ core::Result<ClockLock> ClockLock::acquire(const std::vector<int>& gpus,
 core::Status ClockLock::start_keeper(const ClockOrder& order) {
   Pipe control{-1, -1};
   Pipe report{-1, -1};
-  const bool piped =
-      ::pipe2(control.data(), O_CLOEXEC) == 0 && ::pipe2(report.data(), O_CLOEXEC) == 0;
+  // Sockets take bytes for a reader that is gone without a signal.
+  const bool piped = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control.data()) == 0 &&
+                     ::pipe2(report.data(), O_CLOEXEC) == 0;
   keeper_ = piped ? ::fork() : -1;
   if (keeper_ == 0) {
-    // Ours is the only writer of `control`: the keeper must not hold that end itself.
+    // The keeper must not hold the end that it waits to see closed.
     close_all({control[1], report[0]});
     keep_clocks(order, {control[0], report[1]});
   }
@@ -182,6 +184,9 @@ std::string ClockLock::summary() const {
 
 core::Status ClockLock::release() {
   if (control_ < 0) return {};
+  // Closing says it, too, but not while a process that we forked since then holds a copy.
+  const char any = 0;
+  ::send(control_, &any, 1, MSG_NOSIGNAL);
   ::close(std::exchange(control_, -1));
   const Report report = read_report(report_);
   ::close(std::exchange(report_, -1));

@@ -27,6 +27,16 @@ void check_persistence(GpuFindings& findings, const gpu::Device& device) {
                 .commands = {"sudo nvidia-smi -i {gpus} -pm 1"}});
 }
 
+std::vector<std::string> lock_commands(const gpu::Device& device) {
+  std::vector<std::string> commands;
+  for (const auto& [option, clock] : {std::pair("-lgc", device.sm), {"-lmc", device.memory}}) {
+    if (!clock.max_mhz) continue;
+    commands.push_back(
+        fmt::format("sudo nvidia-smi -i {{gpus}} {0} {1},{1}", option, *clock.max_mhz));
+  }
+  return commands;
+}
+
 void check_clocks(GpuFindings& findings, const gpu::Device& device) {
   const ClockEvidence evidence = clock_evidence(device);
   if (evidence.locked == ClockEvidence::Locked::kSeems) {
@@ -36,7 +46,7 @@ void check_clocks(GpuFindings& findings, const gpu::Device& device) {
                  {.level = Level::kWarning,
                   .seen = "clocks are not locked: " + evidence.words,
                   .why = "clocks follow load and heat, so that the same kernel takes another time",
-                  .hint = "lock them with the commands below"});
+                  .commands = lock_commands(device)});
   } else {
     findings.add(device.index,
                  {.level = Level::kNote,
@@ -169,7 +179,8 @@ void check_use(GpuFindings& findings, const gpu::Device& device) {
 
 void GpuFindings::add(int gpu, Finding finding) {
   const auto same = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.finding.level == finding.level && entry.finding.seen == finding.seen;
+    return entry.finding.level == finding.level && entry.finding.seen == finding.seen &&
+           entry.finding.commands == finding.commands;
   });
   if (same != entries_.end()) {
     same->gpus.insert(gpu);

@@ -121,6 +121,7 @@ std::vector<Finding> check_machine(const gpu::Machine& machine, const fs::path& 
   std::map<std::string, std::set<int>> gpus_of_node;
   std::set<int> all;
   for (const gpu::Device& device : machine.devices) {
+    if (!device.problem.empty()) continue;
     all.insert(device.index);
     models.insert(device.name);
     const std::string node = node_of(device, root);
