@@ -17,6 +17,7 @@ import platform
 import re
 import sys
 import traceback
+import types
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import helper  # noqa: E402
@@ -39,8 +40,11 @@ def load(path):
         raise ModuleError(f"{path}: no such file")
     # Modules import their neighbours, and helper under its package's name.
     sys.path.insert(1, str(path.parent))
-    for name in ("helper", "collector.helper"):
-        sys.modules.setdefault(name, helper)
+    collector = types.ModuleType("collector")
+    collector.__path__ = []
+    collector.helper = helper
+    sys.modules.setdefault("collector", collector)
+    sys.modules.setdefault("collector.helper", helper)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module

@@ -1,5 +1,5 @@
-// What ranks put into a collective and must find in its output: small whole numbers, whose sums over
-// up to 20 ranks are exact in every data type.
+// What ranks put into a collective and must find in its output: small whole numbers, whose sums
+// over up to 20 ranks are exact in every data type.
 #pragma once
 
 #include <cstdint>

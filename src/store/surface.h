@@ -1,4 +1,5 @@
-// Latencies in ms of one kernel and one combination of exact values, over the sizes that were measured.
+// Latencies in ms of one kernel and one combination of exact values, over the sizes that were
+// measured.
 //
 // Between measured points the time above the roofline runs as each axis's curve says, one axis
 // after the other; without a roofline the time itself does. Of the methods tried on public tables

@@ -104,13 +104,9 @@ class CpuMpiRank final : public TeamRank {
     return std::nullopt;
   }
 
-  [[nodiscard]] std::size_t part() const {
-    return static_cast<std::size_t>(part_of(spec_));
-  }
+  [[nodiscard]] std::size_t part() const { return static_cast<std::size_t>(part_of(spec_)); }
 
-  [[nodiscard]] std::size_t size_in() const {
-    return static_cast<std::size_t>(elements_in(spec_));
-  }
+  [[nodiscard]] std::size_t size_in() const { return static_cast<std::size_t>(elements_in(spec_)); }
 
   [[nodiscard]] std::size_t size_out() const {
     return static_cast<std::size_t>(elements_out(spec_));

@@ -7,10 +7,7 @@
 
 namespace assay::collect {
 
-cudaError_t fill_collective(void* input,
-                            const CollectiveSpec& spec,
-                            int rank,
-                            cudaStream_t stream);
+cudaError_t fill_collective(void* input, const CollectiveSpec& spec, int rank, cudaStream_t stream);
 
 // In device memory.
 struct CollectiveFindings {

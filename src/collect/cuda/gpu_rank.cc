@@ -22,7 +22,7 @@ namespace {
 
 using Kind = CollectiveSpec::Kind;
 
-constexpr std::int64_t kMostNodes = 1024;   // in a graph
+constexpr std::int64_t kMostNodes = 1024;    // in a graph
 constexpr std::int64_t kSamplesAtOnce = 10;  // the fewest that a measurement takes
 
 std::optional<ncclDataType_t> nccl_type(DataType type) {
@@ -79,6 +79,7 @@ class Memory {
   Memory() = default;
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
+
   ~Memory() { cudaFree(data_); }
 
   core::Result<void*> at_least(std::size_t bytes) {
@@ -99,6 +100,7 @@ class GpuRank final : public TeamRank {
  public:
   GpuRank(const GpuRankOptions& options, RankMeeting meeting)
       : options_(options), meeting_(std::move(meeting)) {}
+
   GpuRank(const GpuRank&) = delete;
   GpuRank& operator=(const GpuRank&) = delete;
 
@@ -153,8 +155,8 @@ class GpuRank final : public TeamRank {
         cudaMemsetAsync(out_, 0x7F, static_cast<std::size_t>(elements_out(spec_)) * bytes, stream_),
         "spoiling a buffer"));
     ASSAY_TRY(launch());
-    ASSAY_TRY(cuda_status(
-        compare_collective(out_, spec_, options_.rank, findings_, stream_), "comparing"));
+    ASSAY_TRY(cuda_status(compare_collective(out_, spec_, options_.rank, findings_, stream_),
+                          "comparing"));
     CollectiveFindings found{};
     ASSAY_TRY(cuda_status(
         cudaMemcpyAsync(&found, findings_, sizeof(found), cudaMemcpyDeviceToHost, stream_),
@@ -226,9 +228,8 @@ class GpuRank final : public TeamRank {
     if (comms_.count(spec_.ranks) != 0) return {};
     const ncclUniqueId id = ASSAY_TRY(meeting_.unique_id(spec_.ranks));
     ncclComm_t made = nullptr;
-    ASSAY_TRY(nccl_status(
-        nccl_functions().value().init_rank(&made, spec_.ranks, id, options_.rank),
-        "joining the other ranks"));
+    ASSAY_TRY(nccl_status(nccl_functions().value().init_rank(&made, spec_.ranks, id, options_.rank),
+                          "joining the other ranks"));
     comms_[spec_.ranks] = made;
     return {};
   }
@@ -327,10 +328,9 @@ class GpuRank final : public TeamRank {
 
   // Behind it all ranks go on within a few microseconds.
   core::Status align() {
-    return nccl_status(
-        nccl_functions().value().all_reduce(align_buffer_, align_buffer_, 1, ncclFloat32, ncclSum,
-                                            comm(), stream_),
-        "aligning the ranks");
+    return nccl_status(nccl_functions().value().all_reduce(align_buffer_, align_buffer_, 1,
+                                                           ncclFloat32, ncclSum, comm(), stream_),
+                       "aligning the ranks");
   }
 
   core::Status enqueue_samples(unsigned event_flags) {
@@ -370,7 +370,7 @@ class GpuRank final : public TeamRank {
   RankMeeting meeting_;
   CollectiveSpec spec_;
   cudaStream_t stream_ = nullptr;
-  std::map<int, ncclComm_t> comms_;             // by the number of their ranks
+  std::map<int, ncclComm_t> comms_;  // by the number of their ranks
   std::map<int, assay_allreduce_comm*> own_;
   assay_allreduce_call call_ = {};
   assay_allreduce_strategy strategy_ = ASSAY_ALLREDUCE_NCCL;

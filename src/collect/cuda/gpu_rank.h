@@ -17,9 +17,8 @@ namespace assay::collect {
 struct RankMeeting {
   std::function<core::Result<ncclUniqueId>(int ranks)> unique_id;
   // All ranks' bytes in the order of ranks, each as many as `own`.
-  std::function<core::Result<std::vector<unsigned char>>(int rank,
-                                                         int ranks,
-                                                         const std::vector<unsigned char>& own)>
+  std::function<core::Result<std::vector<unsigned char>>(
+      int rank, int ranks, const std::vector<unsigned char>& own)>
       exchange;
 };
 

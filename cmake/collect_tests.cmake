@@ -1,0 +1,14 @@
+# Tests of the collection's workers, for those that this build has.
+if(TARGET assay_cpu_worker)
+  add_test(NAME collect.cpu_worker COMMAND Python3::Interpreter
+                                           ${CMAKE_CURRENT_SOURCE_DIR}/collect/cpu_worker_test.py)
+  set(cpu_worker_environment "CPU_WORKER=$<TARGET_FILE:assay_cpu_worker>")
+  if(TARGET assay_mpi)
+    list(APPEND cpu_worker_environment "MPI_PLUGIN=$<TARGET_FILE:assay_mpi>")
+  endif()
+  set_tests_properties(collect.cpu_worker PROPERTIES ENVIRONMENT "${cpu_worker_environment}")
+endif()
+add_test(NAME collect.module_worker
+         COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/collect/module_worker_test.py)
+set_tests_properties(collect.module_worker
+                     PROPERTIES ENVIRONMENT "ASSAY_MEASURE_LIBRARY=$<TARGET_FILE:assay_measure>")
