@@ -28,12 +28,4 @@ struct MeasureOptions {
 
 core::Result<model::Timing> measure(Device& device, Work& work, const MeasureOptions& options);
 
-// The interval holds the median with at least 95 % (order statistics, binomial), of sorted samples.
-struct MedianInterval {
-  double low = 0;
-  double high = 0;
-};
-
-MedianInterval median_interval(const std::vector<double>& sorted);
-
 }  // namespace assay::collect

@@ -58,6 +58,22 @@ double probability_within(double t, double degrees_of_freedom) {
                              degrees_of_freedom / (degrees_of_freedom + t * t));
 }
 
+// How many values at either end lie outside the interval of the median: the median is below the
+// (k+1)th of n values with probability P(Binomial(n, 1/2) <= k).
+std::size_t values_outside(std::size_t count, double tail) {
+  const auto n = static_cast<double>(count);
+  double below = 0;
+  std::size_t outside = 0;
+  for (std::size_t k = 0; 2 * (k + 1) <= count; ++k) {
+    const auto successes = static_cast<double>(k);
+    below += std::exp(std::lgamma(n + 1) - std::lgamma(successes + 1) -
+                      std::lgamma(n - successes + 1) - n * std::log(2.0));
+    if (below > tail) break;
+    outside = k;
+  }
+  return outside;
+}
+
 }  // namespace
 
 double sum(std::span<const double> values) {
@@ -93,6 +109,13 @@ double minimum(std::span<const double> values) {
 
 double maximum(std::span<const double> values) {
   return values.empty() ? kNaN : *std::max_element(values.begin(), values.end());
+}
+
+Interval median_interval(std::vector<double> values, double tail) {
+  if (values.empty()) return {kNaN, kNaN};
+  std::sort(values.begin(), values.end());
+  const std::size_t outside = values_outside(values.size(), tail);
+  return {values[outside], values[values.size() - 1 - outside]};
 }
 
 double sample_deviation(std::span<const double> values) {

@@ -8,14 +8,18 @@
 #include <vector>
 
 #include "model/perf.h"
+#include "model/string_pool.h"
 
 namespace assay::store {
 
-// Each text once; rows hold its number.
+// Each text once; rows hold its number. There may be words that no row has.
 struct TextColumn {
   std::vector<std::uint32_t> codes;
   std::vector<std::string> words;
 };
+
+// Of a TextColumn whose codes are ids of the pool.
+std::vector<std::string> words_of(const model::StringPool& pool);
 
 struct FrameColumn {
   std::string name;

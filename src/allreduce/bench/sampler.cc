@@ -11,40 +11,12 @@
 namespace assay::allreduce {
 namespace {
 
-struct Interval {
-  double low = 0;
-  double high = 0;
-};
-
 constexpr double kReportedTail = 0.025;  // on either side: 95 %
 
 // Verdicts on pairs are asked for after every round, so they have to be surer: 99 %, which takes
 // at least 8 pairs.
 constexpr double kVerdictTail = 0.005;
 constexpr std::size_t kFewestPairs = 8;
-
-// How many values at either end lie outside the interval of the median: the median is below the
-// (k+1)th of n values with probability P(Binomial(n, 1/2) <= k).
-std::size_t values_outside(std::size_t count, double tail) {
-  const auto n = static_cast<double>(count);
-  double below = 0;
-  std::size_t outside = 0;
-  for (std::size_t k = 0; 2 * (k + 1) <= count; ++k) {
-    const auto successes = static_cast<double>(k);
-    below += std::exp(std::lgamma(n + 1) - std::lgamma(successes + 1) -
-                      std::lgamma(n - successes + 1) - n * std::log(2.0));
-    if (below > tail) break;
-    outside = k;
-  }
-  return outside;
-}
-
-// All that there is where the values are too few for the tail: 5 values give 93.75 %.
-Interval median_interval(std::vector<double> values, double tail) {
-  std::sort(values.begin(), values.end());
-  const std::size_t outside = values_outside(values.size(), tail);
-  return {values[outside], values[values.size() - 1 - outside]};
-}
 
 struct Arm {
   ArmSamples samples;
@@ -53,7 +25,7 @@ struct Arm {
 
 void summarize(ArmSamples& samples) {
   samples.median_us = core::median(samples.times_us);
-  const Interval interval = median_interval(samples.times_us, kReportedTail);
+  const core::Interval interval = core::median_interval(samples.times_us, kReportedTail);
   samples.low_us = interval.low;
   samples.high_us = interval.high;
 }
@@ -79,7 +51,7 @@ Verdict compare(const Arm& arm, const Arm& leader, double tie) {
   if (arm.samples.high_us <= leader.samples.low_us * (1 + tie)) return Verdict::kTied;
   std::vector<double> ratios = paired_ratios(arm, leader);
   if (ratios.size() < kFewestPairs) return Verdict::kOpen;
-  const Interval ratio = median_interval(std::move(ratios), kVerdictTail);
+  const core::Interval ratio = core::median_interval(std::move(ratios), kVerdictTail);
   // Within the tie first: a lead that is certain and small is still none.
   if (ratio.high <= 1 + tie && ratio.low >= 1 / (1 + tie)) return Verdict::kTied;
   return ratio.low > 1 ? Verdict::kSlower : Verdict::kOpen;

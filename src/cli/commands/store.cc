@@ -1,0 +1,22 @@
+#include "cli/command.h"
+
+namespace assay::cli {
+namespace {
+
+const CommandSpec kStore{
+    .name = "store",
+    .summary = "keep, exchange, query and check performance tables",
+    .description =
+        "A store is one SQLite file with every measurement, its samples and where it comes from. "
+        "'assay collect' writes into it; 'import' takes public tables in, CSV or Parquet. The "
+        "public tables are views of it: 'SELECT * FROM gemm_perf' works in any SQLite shell.",
+    .examples =
+        "assay store import systems/data/h200_sxm --store h200.db\n"
+        "assay store list --store h200.db\n"
+        "assay store export --store h200.db -o tables --table gemm_perf\n"
+        "assay store diff old.db new.db --max-share 0.01\n",
+};
+ASSAY_REGISTER(CommandSpec, kStore);
+
+}  // namespace
+}  // namespace assay::cli

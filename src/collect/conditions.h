@@ -1,0 +1,40 @@
+// The state of one device around a measurement. A device without sensors has no reader.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/perf.h"
+
+namespace assay::collect {
+
+// What the driver does not tell is empty.
+struct DeviceState {
+  std::optional<std::int64_t> sm_mhz = {};
+  std::optional<std::int64_t> memory_mhz = {};
+  std::optional<double> temperature_celsius = {};
+  std::optional<double> power_limit_watts = {};
+  std::optional<double> energy_joules = {};  // since the driver was loaded
+  std::vector<std::string> slowdowns = {};   // reasons of lowered clocks, right now
+};
+
+class StateReader {
+ public:
+  StateReader() = default;
+  StateReader(const StateReader&) = delete;
+  StateReader& operator=(const StateReader&) = delete;
+  virtual ~StateReader() = default;
+
+  virtual core::Result<DeviceState> read() = 0;
+};
+
+// Throttled: the driver named a reason, or the SM clock fell by more than a tenth. Drifting: the
+// last third of the samples is further from the first than 2 % and than the samples spread.
+model::Conditions conditions(const DeviceState& before,
+                             const DeviceState& after,
+                             const model::Timing& timing);
+
+}  // namespace assay::collect

@@ -1,0 +1,67 @@
+#include "collect/cuda/gpu.h"
+
+#include "collect/cuda/cuda_status.h"
+#include "collect/cuda/fill.h"
+
+namespace assay::collect {
+
+core::Result<std::unique_ptr<Gpu>> Gpu::create(int index) {
+  std::unique_ptr<Gpu> gpu(new Gpu(index));
+  const core::Status started = gpu->start();
+  if (!started.ok()) return started.error();
+  return gpu;
+}
+
+core::Status Gpu::start() {
+  ASSAY_TRY(cuda_status(cudaSetDevice(index_), "choosing the GPU"));
+  ASSAY_TRY(cuda_status(cudaGetDeviceProperties(&properties_, index_), "asking about the GPU"));
+  ASSAY_TRY(cuda_status(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream"));
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  ASSAY_TRY(cuda_status(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for free memory"));
+  free_bytes_at_start_ = static_cast<std::int64_t>(free_bytes);
+  void* samples = nullptr;
+  ASSAY_TRY(
+      cuda_status(cudaMalloc(&samples, (kMostSamples + 2) * sizeof(Sample)), "taking memory"));
+  samples_ = static_cast<Sample*>(samples);
+  return {};
+}
+
+Gpu::~Gpu() {
+  cudaSetDevice(index_);
+  cudaDeviceSynchronize();
+  blas_.reset();
+  cudaFree(samples_);
+  cudaFree(flush_memory_);
+  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+}
+
+core::Result<Blas*> Gpu::blas() {
+  if (blas_ == nullptr) blas_ = ASSAY_TRY(Blas::create(stream_));
+  return blas_.get();
+}
+
+core::Status Gpu::flush_l2() {
+  // Twice the cache: its replacement is not exactly by age.
+  const auto bytes = static_cast<std::size_t>(l2_bytes()) * 2 / 256 * 256;
+  if (flush_memory_ == nullptr) {
+    // The result of the reads goes behind what is read.
+    ASSAY_TRY(cuda_status(cudaMalloc(&flush_memory_, bytes + 256), "taking memory"));
+    ASSAY_TRY(cuda_status(cudaMemsetAsync(flush_memory_, 0, bytes + 256, stream_), "clearing"));
+  }
+  auto* result = reinterpret_cast<float*>(static_cast<char*>(flush_memory_) + bytes);
+  return cuda_status(read_through(flush_memory_, bytes, result, stream_), "emptying the L2 cache");
+}
+
+core::Status Gpu::wait() {
+  return cuda_status(cudaStreamSynchronize(stream_), "waiting for the GPU");
+}
+
+bool Gpu::is_lost() const {
+  cudaGetLastError();
+  const cudaError_t state = cudaStreamQuery(stream_);
+  cudaGetLastError();
+  return state != cudaSuccess && state != cudaErrorNotReady;
+}
+
+}  // namespace assay::collect

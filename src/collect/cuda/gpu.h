@@ -1,0 +1,65 @@
+// One GPU and what all works on it share.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "collect/cuda/arena.h"
+#include "collect/cuda/blas.h"
+#include "collect/cuda/compare.h"
+#include "core/result.h"
+
+namespace assay::collect {
+
+class Gpu {
+ public:
+  static core::Result<std::unique_ptr<Gpu>> create(int index);
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+  ~Gpu();
+
+  [[nodiscard]] int index() const { return index_; }
+
+  [[nodiscard]] cudaStream_t stream() const { return stream_; }
+
+  [[nodiscard]] const cudaDeviceProp& properties() const { return properties_; }
+
+  [[nodiscard]] std::int64_t l2_bytes() const { return properties_.l2CacheSize; }
+
+  [[nodiscard]] std::int64_t free_bytes_at_start() const { return free_bytes_at_start_; }
+
+  Arena& arena() { return arena_; }
+
+  // Error: the library is not there, or fails.
+  core::Result<Blas*> blas();
+
+  // Room for kMostSamples and two more.
+  [[nodiscard]] Sample* samples() const { return samples_; }
+
+  // Enqueued: afterwards the L2 cache holds none of a work's data.
+  core::Status flush_l2();
+
+  // Of all that was enqueued.
+  core::Status wait();
+
+  // An earlier error made all further calls fail.
+  [[nodiscard]] bool is_lost() const;
+
+ private:
+  explicit Gpu(int index) : index_(index) {}
+
+  core::Status start();
+
+  int index_;
+  cudaStream_t stream_ = nullptr;
+  cudaDeviceProp properties_{};
+  std::int64_t free_bytes_at_start_ = 0;
+  Arena arena_;
+  std::unique_ptr<Blas> blas_;
+  Sample* samples_ = nullptr;
+  void* flush_memory_ = nullptr;
+};
+
+}  // namespace assay::collect
