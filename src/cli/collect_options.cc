@@ -130,7 +130,8 @@ void CollectArguments::add_axes(CLI::App& app) {
       ASSAY_CHECK(app.get_option_no_throw("--" + name) == nullptr,
                   "an axis has the name of an option of collect");
       std::string& target = axis_values_[name];
-      const std::string unit = axis.unit.empty() ? "" : fmt::format(" ({})", axis.unit);
+      const bool told = axis.unit.empty() || axis.help.find(axis.unit) != std::string::npos;
+      const std::string unit = told ? "" : fmt::format(" ({})", axis.unit);
       app.add_option(both(name), target, axis.help + unit)->type_name("V,V")->group(kAxesGroup);
     }
   }

@@ -126,7 +126,9 @@ class Collection {
     SupervisorHooks hooks;
     hooks.request_of = [this](const PlannedCase& one) { return request_of(one); };
     hooks.on_ready = [this](const DeviceFacts& device) { return take_device(device); };
-    hooks.on_finished = [this](const FinishedCase& finished) { return take(finished); };
+    hooks.on_finished = [this](std::vector<FinishedCase> finished) {
+      return take(std::move(finished));
+    };
     hooks.on_notice = hooks_.on_notice;
     hooks.on_tick = [this] { tell_progress(); };
     Supervisor supervisor(places, options_.deadlines, std::move(hooks));
@@ -169,13 +171,21 @@ class Collection {
                                                  : framework;
   }
 
-  core::Status take(FinishedCase finished) {
-    if (!options_.backend.empty()) {
-      for (model::PerfMeasurement& one : finished.rows)
-        one.row.framework = options_.backend;
+  core::Status take(std::vector<FinishedCase> finished) {
+    std::vector<store::CaseRecord> records;
+    for (FinishedCase& one : finished) {
+      for (model::PerfMeasurement& measured : one.rows) {
+        if (!options_.backend.empty()) measured.row.framework = options_.backend;
+      }
+      records.push_back(record_of(std::move(one), heading_.backend));
     }
-    const store::CaseRecord record = record_of(std::move(finished), heading_.backend);
-    ASSAY_TRY(state_.append(record));
+    ASSAY_TRY(state_.append(records));
+    for (const store::CaseRecord& record : records)
+      count(record);
+    return {};
+  }
+
+  void count(const store::CaseRecord& record) {
     result_.tally.add({.id = record.id,
                        .outcome = record.outcome,
                        .operator_name = record.operator_name,
@@ -184,7 +194,6 @@ class Collection {
                        .detail = record.detail});
     ++result_.measured_now;
     standing_.doing = record.operator_name;
-    return {};
   }
 
   void tell_progress() {

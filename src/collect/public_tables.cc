@@ -2,38 +2,11 @@
 
 #include <set>
 
-#include "core/csv.h"
-#include "core/files.h"
-#include "core/text.h"
+#include "store/perf_file.h"
 
 namespace assay::collect {
-namespace {
 
 namespace fs = std::filesystem;
-
-std::string text_of(const model::PerfValue& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
-  if (const auto* number = std::get_if<double>(&value)) return core::shortest(*number);
-  return core::csv_field(std::get<std::string>(value));
-}
-
-std::string csv_text(const store::Frame& frame) {
-  std::string text;
-  for (const store::FrameColumn& column : frame.columns)
-    text += (text.empty() ? "" : ",") + core::csv_field(column.name);
-  text += '\n';
-  for (std::size_t row = 0; row < frame.num_rows(); ++row) {
-    for (std::size_t i = 0; i < frame.columns.size(); ++i) {
-      const store::FrameColumn& column = frame.columns[i];
-      if (i > 0) text += ',';
-      if (!column.is_missing(row)) text += text_of(column.value(row));
-    }
-    text += '\n';
-  }
-  return text;
-}
-
-}  // namespace
 
 core::Result<std::vector<fs::path>> write_public_tables(const store::Store& store,
                                                         const TableSource& source,
@@ -52,7 +25,7 @@ core::Result<std::vector<fs::path>> write_public_tables(const store::Store& stor
                                      .device = source.device};
     const store::Frame frame = ASSAY_TRY(store.table(selection, store::Store::Columns::kPublic));
     files.push_back(folder / (table + ".txt"));
-    ASSAY_TRY(core::write_file(files.back(), csv_text(frame)));
+    ASSAY_TRY(store::write_perf_file(table, frame, {}, files.back()));
   }
   return files;
 }

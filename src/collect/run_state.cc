@@ -187,9 +187,9 @@ core::Status RunState::begin(const DeviceFacts& device) {
   return {};
 }
 
-core::Status RunState::append(const store::CaseRecord& record) {
+core::Status RunState::append(const std::vector<store::CaseRecord>& records) {
   ASSAY_CHECK(run_ != 0, "a run is begun before it is written");
-  return store_.append(run_, record);
+  return store_.append(run_, records);
 }
 
 }  // namespace assay::collect

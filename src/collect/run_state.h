@@ -49,7 +49,7 @@ class RunState {
   // on another device, or with other versions.
   core::Status begin(const DeviceFacts& device);
 
-  core::Status append(const store::CaseRecord& record);
+  core::Status append(const std::vector<store::CaseRecord>& records);
 
   [[nodiscard]] const store::Store& store() const { return store_; }
 

@@ -38,7 +38,7 @@ core::Result<SupervisorEnd> Supervisor::run(const std::vector<const PlannedCase*
     wait_for_news();
     for (Seat& seat : seats_)
       ASSAY_TRY(look_at(seat));
-    ASSAY_TRY(write_one());
+    ASSAY_TRY(write());
     if (hooks_.on_tick) hooks_.on_tick();
   }
   const SupervisorEnd end = why_over();
@@ -126,13 +126,14 @@ void Supervisor::try_start(Seat& seat) {
   if (!started.ok()) take_not_started(seat, started.error().message);
 }
 
-core::Status Supervisor::write_one() {
+// Together, because each write waits for the disk.
+core::Status Supervisor::write() {
+  std::vector<FinishedCase> finished;
   for (Seat& seat : seats_) {
-    if (!seat.unwritten) continue;
-    const FinishedCase finished = *std::exchange(seat.unwritten, std::nullopt);
-    return hooks_.on_finished(finished);
+    if (seat.unwritten) finished.push_back(*std::exchange(seat.unwritten, std::nullopt));
   }
-  return {};
+  if (finished.empty()) return {};
+  return hooks_.on_finished(std::move(finished));
 }
 
 std::int64_t Supervisor::count(State state) const {

@@ -19,8 +19,8 @@ struct SupervisorHooks {
   std::function<CaseRequest(const PlannedCase&)> request_of;  // without its id
   // At each start of a worker. A text: why it is of no use here. An error ends the run.
   std::function<core::Result<std::optional<std::string>>(const DeviceFacts&)> on_ready;
-  // An error ends the run.
-  std::function<core::Status(const FinishedCase&)> on_finished;
+  // Results of one worker or more, to be written. An error ends the run.
+  std::function<core::Status(std::vector<FinishedCase>)> on_finished;
   std::function<void(const std::string&)> on_notice;
   std::function<void()> on_tick;  // now and then
 };
@@ -57,7 +57,7 @@ class Supervisor {
   void feed(Seat& seat);
   void start_workers();
   void try_start(Seat& seat);
-  core::Status write_one();
+  core::Status write();
   [[nodiscard]] bool is_over() const;
   [[nodiscard]] SupervisorEnd why_over() const;
   void wait_for_news() const;

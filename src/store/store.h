@@ -103,6 +103,8 @@ class Store {
 
   // Replaces what the run has of this case.
   core::Status append(std::int64_t run, const CaseRecord& record);
+  // All or none of them, with one wait for the disk.
+  core::Status append(std::int64_t run, const std::vector<CaseRecord>& records);
   [[nodiscard]] core::Result<std::vector<StoredCase>> cases(std::int64_t run) const;
 
   // All rows of an imported table at once. The frame has the five common columns; all others but

@@ -125,17 +125,26 @@ core::Result<std::int64_t> insert_case(const Database& database,
   return database.last_row_id();
 }
 
-}  // namespace
-
-core::Status Store::append(std::int64_t run, const CaseRecord& record) {
-  const Database& database = state_->database;
-  Transaction transaction = ASSAY_TRY(Transaction::begin(database));
+core::Status insert_record(const Database& database, std::int64_t run, const CaseRecord& record) {
   const std::int64_t case_record = ASSAY_TRY(insert_case(database, run, record));
   for (const model::PerfMeasurement& measured : record.rows) {
     const std::int64_t id = ASSAY_TRY(insert_measurement(database, run, case_record, measured.row));
     ASSAY_TRY(insert_timing(database, id, measured.timing, measured.conditions));
   }
-  ASSAY_TRY(touch_run(database, run));
+  return {};
+}
+
+}  // namespace
+
+core::Status Store::append(std::int64_t run, const CaseRecord& record) {
+  return append(run, std::vector<CaseRecord>{record});
+}
+
+core::Status Store::append(std::int64_t run, const std::vector<CaseRecord>& records) {
+  Transaction transaction = ASSAY_TRY(Transaction::begin(state_->database));
+  for (const CaseRecord& record : records)
+    ASSAY_TRY(insert_record(state_->database, run, record));
+  ASSAY_TRY(touch_run(state_->database, run));
   return transaction.commit();
 }
 

@@ -230,9 +230,7 @@ class Failures(CollectTest):
 
     def test_a_worker_that_dies_before_a_case_begins_gets_a_second_try(self):
         self.faults('once-idle m=1 n=32 k=32 ', 'idle m=2 n=32 k=32 ')
-        result = self.collect('gemm', *SHAPES, '--dtype', 'fp8')
-        result = result if result.returncode != 2 else self.collect(
-            'gemm', '--m', '1,2,4', '--n', '32', '--k', '32', '--dtype', 'fp8')
+        result = self.collect('gemm', '--m', '1,2,4', '--n', '32', '--k', '32', '--dtype', 'fp8')
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.failures(),
                          {'gemm gemm_dtype=fp8 m=2 n=32 k=32': 'WorkerAbnormalExit'})
@@ -256,7 +254,7 @@ class Failures(CollectTest):
 
     def test_no_worker_at_all(self):
         result = self.collect('gemm', *SHAPES, FAKE_START='exit')
-        self.assert_failed(result, 'no worker is left: 200 of 200 cases are not measured yet')
+        self.assert_failed(result, 'no worker is left: nothing is measured')
         self.assertIn('it said: error while loading shared libraries', result.stderr)
         result = self.collect('gemm', *SHAPES)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -376,8 +374,7 @@ class Resume(CollectTest):
                 ((), {'FAKE_NAME': 'Other'}, 'name was Fake and is Other')):
             self.assert_failed(self.collect(*again, *options, **variables), words)
         self.assertEqual(self.outcomes(), {'measured': 180, 'failed': 20})
-        self.assert_failed(self.collect('gemm', '--smoke', '--resume'), 'operators' if False else
-                           '--m was 1,2,4')
+        self.assert_failed(self.collect('gemm', '--smoke', '--resume'), '--m was 1,2,4')
 
     def test_a_new_run_may_begin_beside_an_unfinished_one(self):
         process = self.start('gemm', *SHAPES, FAKE_SECONDS='0.05')

@@ -89,8 +89,9 @@ class Collect final : public Command {
                     total.missing(), total.expected);
     if (result.end == collect::SupervisorEnd::kInterrupted) print_note(open);
     if (core::interrupted()) return Outcome::kOk;
+    const bool nothing = total.missing() == total.expected;
     if (result.end == collect::SupervisorEnd::kNoWorkers) {
-      return core::Error{"no worker is left: " + open};
+      return core::Error{"no worker is left: " + (nothing ? "nothing is measured" : open)};
     }
     const std::vector<std::string> empty = without_row(result.tally);
     if (empty.empty()) return Outcome::kOk;
