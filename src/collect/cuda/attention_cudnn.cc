@@ -1,0 +1,149 @@
+// Attention by a plan of cuDNN.
+#include <fmt/core.h>
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "collect/cuda/attention.h"
+#include "collect/cuda/attention_buffers.h"
+#include "collect/cuda/attention_graph.h"
+#include "collect/cuda/cuda_status.h"
+#include "collect/cuda/cudnn_plan.h"
+#include "collect/cuda/work.h"
+
+namespace assay::collect {
+namespace {
+
+constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{4} << 30;
+
+// What follows the tensors that all attentions have.
+enum More : std::size_t { kQueryLengths, kKvLengths, kOne, kWeightFactor, kWeightScale, kLargest };
+
+// Each at 16 bytes: what the graph says of its tensors' alignment.
+constexpr std::size_t kSmallBytes = 16;
+
+std::map<cudnn::TensorId, void*> memory_of(const AttentionTensors& tensors,
+                                           const AttentionBuffers& buffers,
+                                           std::int64_t copy) {
+  std::map<cudnn::TensorId, void*> memory = {{tensors.query, buffers.query(copy)},
+                                             {tensors.key, buffers.keys(copy)},
+                                             {tensors.value, buffers.values(copy)},
+                                             {tensors.output, buffers.output(copy)}};
+  if (tensors.key_pages) {
+    memory[*tensors.key_pages] = buffers.pages(copy);
+    memory[*tensors.value_pages] = buffers.pages(copy);
+    memory[*tensors.query_lengths] = buffers.more(kQueryLengths, copy);
+    memory[*tensors.kv_lengths] = buffers.more(kKvLengths, copy);
+  }
+  if (tensors.fp8) {
+    const Fp8Tensors& fp8 = *tensors.fp8;
+    for (const cudnn::TensorId one :
+         {fp8.descale_query, fp8.descale_key, fp8.descale_value, fp8.scale_output})
+      memory[one] = buffers.more(kOne, copy);
+    memory[fp8.scale_weights] = buffers.more(kWeightFactor, copy);
+    memory[fp8.descale_weights] = buffers.more(kWeightScale, copy);
+    auto* largest = static_cast<char*>(buffers.more(kLargest, copy));
+    memory[fp8.largest_weight] = largest;
+    memory[fp8.largest_output] = largest + kSmallBytes;
+  }
+  return memory;
+}
+
+core::Status write_tables(Gpu& gpu, const AttentionSpec& spec, const AttentionBuffers& buffers) {
+  const auto batch = static_cast<std::size_t>(spec.batch);
+  const std::vector<std::int32_t> queries(batch, static_cast<std::int32_t>(spec.query_length));
+  const std::vector<std::int32_t> keys(batch, static_cast<std::int32_t>(spec.kv_length));
+  ASSAY_TRY(buffers.write_more(gpu, kQueryLengths, queries));
+  ASSAY_TRY(buffers.write_more(gpu, kKvLengths, keys));
+  ASSAY_TRY(buffers.write_more(gpu, kOne, std::vector<float>{1}));
+  ASSAY_TRY(buffers.write_more(gpu, kWeightFactor, std::vector<float>{kFp8WeightScale}));
+  return buffers.write_more(gpu, kWeightScale, std::vector<float>{1 / kFp8WeightScale});
+}
+
+class CudnnAttention final : public CudaWork {
+ public:
+  CudnnAttention(Gpu& gpu, model::L2State l2, cudnnHandle_t handle, cudnn::Plan plan)
+      : CudaWork(gpu, l2), handle_(handle), plan_(std::move(plan)) {}
+
+  core::Status take_memory(const AttentionSpec& spec,
+                           model::L2State l2,
+                           const AttentionTensors& tensors) {
+    const auto lengths = static_cast<std::size_t>(spec.batch) * sizeof(std::int32_t);
+    buffers_ = ASSAY_TRY(AttentionBuffers::take(
+        gpu(), spec, l2,
+        {{lengths}, {lengths}, {kSmallBytes}, {kSmallBytes}, {kSmallBytes}, {2 * kSmallBytes}}));
+    ASSAY_TRY(write_tables(gpu(), spec, buffers_));
+    // Launches come one after the other: one workspace serves all copies.
+    const auto workspace_bytes = static_cast<std::size_t>(plan_.workspace_bytes());
+    workspace_ = ASSAY_TRY(gpu().arena().take(workspace_bytes));
+    gpu().arena().note_written(workspace_.memory(), workspace_bytes);
+    for (std::int64_t copy = 0; copy < buffers_.copies(); ++copy) {
+      packs_.push_back(
+          ASSAY_TRY(plan_.pack(memory_of(tensors, buffers_, copy), workspace_.memory())));
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::string kernel_source() const override { return "cudnn_sdpa"; }
+
+  [[nodiscard]] std::int64_t copies() const override { return buffers_.copies(); }
+
+  core::Status spoil() override { return buffers_.spoil_output(gpu()); }
+
+  core::Result<Accuracy> compare() override { return buffers_.compare(gpu()); }
+
+ protected:
+  core::Status launch_copy(std::int64_t copy) override {
+    return plan_.launch(handle_, packs_[static_cast<std::size_t>(copy)]);
+  }
+
+ private:
+  cudnnHandle_t handle_;
+  cudnn::Plan plan_;
+  AttentionBuffers buffers_;
+  ArenaSpace workspace_;
+  std::vector<cudnn::Descriptor> packs_;
+};
+
+// Making one takes longer than most cases: kept until the process ends, one for each stream.
+core::Result<cudnnHandle_t> shared_handle(cudaStream_t stream) {
+  static auto& handles = *new std::map<cudaStream_t, cudnn::Handle>();
+  const auto known = handles.find(stream);
+  if (known != handles.end()) return known->second.get();
+  return handles.emplace(stream, ASSAY_TRY(cudnn::Handle::create(stream))).first->second.get();
+}
+
+core::Result<MadeWork> work_of(Gpu& gpu,
+                               const AttentionSpec& spec,
+                               model::L2State l2,
+                               cudnnHandle_t handle,
+                               AttentionGraph graph) {
+  core::Result<cudnn::Plan> plan =
+      cudnn::Plan::create(std::move(graph.graph), {.handle = handle}, kMostWorkspaceBytes);
+  if (!plan.ok()) {
+    return MadeWork(
+        Unsupported{fmt::format("cuDNN {} has no plan for {}: {}", cudnn::version_text(),
+                                description_of(spec), plan.error().message)});
+  }
+  auto work = std::make_unique<CudnnAttention>(gpu, l2, handle, std::move(plan).value());
+  ASSAY_TRY(work->take_memory(spec, l2, graph.tensors));
+  return MadeWork(std::move(work));
+}
+
+}  // namespace
+
+core::Result<MadeWork> make_cudnn_attention(Gpu& gpu,
+                                            const AttentionSpec& spec,
+                                            model::L2State l2) {
+  if (!cudnn::functions().ok()) return MadeWork(Unsupported{cudnn::functions().error().message});
+  cudnnHandle_t handle = ASSAY_TRY(shared_handle(gpu.stream()));
+  if (auto whole = whole_attention_graph(spec, cudnn::version())) {
+    MadeWork made = ASSAY_TRY(work_of(gpu, spec, l2, handle, std::move(*whole)));
+    if (!std::holds_alternative<Unsupported>(made)) return made;
+  }
+  return work_of(gpu, spec, l2, handle, composed_attention_graph(spec, cudnn::version()));
+}
+
+}  // namespace assay::collect

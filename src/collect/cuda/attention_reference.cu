@@ -1,0 +1,211 @@
+#include <algorithm>
+
+#include "collect/cuda/attention_reference.h"
+#include "collect/cuda/numbers.cuh"
+
+namespace assay::collect {
+namespace {
+
+constexpr int kWarps = 8;
+constexpr int kLanes = 32;
+constexpr int kColumns = 16;  // compared of a row
+constexpr std::int64_t kMostRows = kMostSamples / kColumns;
+
+// A row of the output: one query of one head.
+struct Row {
+  std::int64_t batch = 0;
+  std::int64_t query = 0;
+  std::int64_t head = 0;
+  std::int64_t at = 0;
+};
+
+__host__ __device__ std::int64_t smaller(std::int64_t a, std::int64_t b) {
+  return a < b ? a : b;
+}
+
+__host__ __device__ std::int64_t rows_of(const AttentionSpec& spec) {
+  return spec.batch * spec.query_length * spec.heads;
+}
+
+// Each row if there are few, else the first, the last and others without an order.
+__device__ Row sampled_row(const AttentionSpec& spec, std::int64_t i) {
+  const std::int64_t count = rows_of(spec);
+  std::int64_t at = i;
+  if (count > kMostRows && i > 0) {
+    at = i == 1 ? count - 1
+                : static_cast<std::int64_t>(mixed_bits(static_cast<std::uint64_t>(i)) %
+                                            static_cast<std::uint64_t>(count));
+  }
+  return {.batch = at / spec.heads / spec.query_length,
+          .query = at / spec.heads % spec.query_length,
+          .head = at % spec.heads,
+          .at = at};
+}
+
+// Sixteen of a row's columns, from row to row others.
+__device__ std::int64_t sampled_column(const AttentionSpec& spec, std::int64_t row, int i) {
+  const std::int64_t columns = smaller(spec.value_dim, kColumns);
+  return (i * spec.value_dim / columns + row) % spec.value_dim;
+}
+
+// Where a key's or value's row begins.
+__device__ std::int64_t cache_row(const AttentionCheck& check,
+                                  const AttentionStrides& strides,
+                                  const Row& row,
+                                  std::int64_t key) {
+  const std::int64_t head = row.head / (check.spec.heads / check.spec.kv_heads);
+  std::int64_t block = row.batch;
+  if (check.pages != nullptr) {
+    block = check.pages[row.batch * check.layout.pages_per_sequence + key / check.spec.page_size];
+    key %= check.spec.page_size;
+  }
+  return block * strides[0] + head * strides[1] + key * strides[2];
+}
+
+__device__ double warp_sum(double value) {
+  for (int half = kLanes / 2; half > 0; half /= 2)
+    value += __shfl_xor_sync(0xFFFFFFFFU, value, half);
+  return value;
+}
+
+// Of sums whose partial sums are of about this size: how many roundings there are, and how large.
+// A tensor core adds 16 products at a time (fp8: 32) to sums of 24 bits, of which it cuts rather
+// than rounds the last; with fp8 of about 14 bits. Twice that, for the alignment within a step.
+__device__ double accumulation_bound(DataType type, double terms, double size) {
+  if (type == DataType::kFp8) return (terms / 32 + 8) * 0x1p-12 * size;
+  return (terms / 16 + 32) * 0x1p-22 * size;
+}
+
+struct Score {
+  double value = 0;
+  double bound = 0;  // of its error
+};
+
+// The whole warp's work, and result.
+__device__ Score score_of(const AttentionCheck& check, const Row& row, std::int64_t key) {
+  const AttentionSpec& spec = check.spec;
+  const AttentionStrides& strides = check.layout.query;
+  const std::int64_t query =
+      row.batch * strides[0] + row.head * strides[1] + row.query * strides[2];
+  const std::int64_t keys = cache_row(check, check.layout.keys, row, key);
+  double sum = 0;
+  double squares = 0;
+  for (std::int64_t i = threadIdx.x % kLanes; i < spec.head_dim; i += kLanes) {
+    const double product = load_number(spec.type, check.query, query + i) *
+                           load_number(spec.kv_type, check.keys, keys + i);
+    sum += product;
+    squares += product * product;
+  }
+  sum = warp_sum(sum);
+  // Partial sums of random summands stay below six deviations of the whole.
+  const double size = fabs(sum) + 6 * sqrt(warp_sum(squares));
+  const double scale = rsqrt(static_cast<double>(spec.head_dim));
+  const double bound = accumulation_bound(spec.type, static_cast<double>(spec.head_dim), size);
+  // The scaling, the factor log2(e) and the power's own error.
+  const double after = 4 * 0x1p-23 * (fabs(sum) * scale + 1);
+  return {.value = sum * scale, .bound = bound * scale + after};
+}
+
+// Sums over the keys of exp(score), and of that times a column's values. Scores of our data stay
+// far below 700, where float64 ends.
+struct Sums {
+  double weights = 0;
+  double largest_weight = 0;
+  double score_bound = 0;
+  double values = 0;
+  double magnitudes = 0;
+  double squares = 0;
+};
+
+__device__ void add(Sums& to, const Sums& more) {
+  to.weights += more.weights;
+  to.largest_weight = fmax(to.largest_weight, more.largest_weight);
+  to.score_bound = fmax(to.score_bound, more.score_bound);
+  to.values += more.values;
+  to.magnitudes += more.magnitudes;
+  to.squares += more.squares;
+}
+
+// Half the distance between neighbouring weights, as a part of them.
+__device__ double weight_rounding(DataType type) {
+  switch (type) {
+    case DataType::kFloat32:
+      return 0x1p-24;
+    case DataType::kFloat16:
+      return 0x1p-11;
+    case DataType::kFp8:
+      return 0x1p-4;
+    default:
+      return 0x1p-8;
+  }
+}
+
+// Errors of weights and of scores change quotients by as much; those of many keys rarely all have
+// the same sign, so that six deviations of their sum bound it. Then come the sums and the rounding
+// of the result.
+__device__ double bound_of(const AttentionSpec& spec, const Sums& sums, double keys) {
+  const double result = sums.values / sums.weights;
+  const double magnitude = sums.magnitudes / sums.weights;
+  const double spread = fmin(magnitude, 6 * sqrt(sums.squares) / sums.weights);
+  double bound = weight_rounding(spec.type) * spread + 2 * sums.score_bound * spread;
+  bound += accumulation_bound(spec.type, keys, fabs(result) + spread);
+  if (spec.type == DataType::kFp8) {
+    // Small weights lie 2^-9 apart after they were multiplied with 256; in units of the largest.
+    bound += 6 * sqrt(keys) * 0x1p-18 * sums.largest_weight / sums.weights;
+    // The same roundings are missing from the sum of the weights.
+    bound += weight_rounding(spec.type) * fabs(result);
+  }
+  return bound + 0.5 * spacing_of(spec.type, fabs(result) + bound);
+}
+
+// A block for each sampled row; lanes below kColumns have a column each.
+__global__ void attention_rows(AttentionCheck check, Sample* samples) {
+  __shared__ Sums parts[kWarps][kColumns];
+  const AttentionSpec& spec = check.spec;
+  const Row row = sampled_row(spec, blockIdx.x);
+  const int warp = static_cast<int>(threadIdx.x) / kLanes;
+  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  const int columns = static_cast<int>(smaller(spec.value_dim, kColumns));
+  const std::int64_t column = lane < columns ? sampled_column(spec, row.at, lane) : 0;
+  const VisibleKeys visible = visible_keys(spec, row.query);
+  Sums mine;
+  for (std::int64_t key = visible.begin + warp; key < visible.end; key += kWarps) {
+    const Score score = score_of(check, row, key);
+    const double weight = exp(score.value);
+    const double value = load_number(spec.kv_type, check.values,
+                                     cache_row(check, check.layout.values, row, key) + column);
+    const double product = weight * value;
+    add(mine, {.weights = weight,
+               .largest_weight = weight,
+               .score_bound = score.bound,
+               .values = product,
+               .magnitudes = fabs(product),
+               .squares = product * product});
+  }
+  if (lane < columns) parts[warp][lane] = mine;
+  __syncthreads();
+  if (warp != 0 || lane >= columns) return;
+  Sums all = parts[0][lane];
+  for (int other = 1; other < kWarps; ++other)
+    add(all, parts[other][lane]);
+  const std::int64_t at = row.at * spec.value_dim + column;
+  samples[blockIdx.x * columns + lane] = {
+      .value = load_number(spec.type, check.output, at),
+      .expected = all.values / all.weights,
+      .bound = bound_of(spec, all, static_cast<double>(visible.end - visible.begin)),
+      .at = at};
+}
+
+}  // namespace
+
+std::int64_t attention_samples(const AttentionSpec& spec) {
+  return smaller(rows_of(spec), kMostRows) * smaller(spec.value_dim, kColumns);
+}
+
+cudaError_t compare_attention(const AttentionCheck& check, Sample* samples, cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>(smaller(rows_of(check.spec), kMostRows));
+  attention_rows<<<blocks, kWarps * kLanes, 0, stream>>>(check, samples);
+  return cudaGetLastError();
+}
+
+}  // namespace assay::collect
