@@ -3,9 +3,11 @@
 #include <string>
 #include <utility>
 
+#include "collect/cuda/attention.h"
 #include "collect/cuda/blas_functions.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/makers.h"
+#include "collect/cuda/nccl.h"
 #include "collect/cuda/work.h"
 
 #ifndef ASSAY_VERSION
@@ -53,7 +55,8 @@ DeviceFacts facts_of(const std::vector<std::unique_ptr<Gpu>>& gpus) {
                 {"driver's CUDA", cuda_version(driver)},
                 {"CUDA runtime", cuda_version(runtime)},
                 {"cuBLASLt", lt_version()},
-                {"cuDNN", cudnn_version()}};
+                {"cuDNN", cudnn_version()},
+                {"NCCL", nccl_version()}};
   return facts;
 }
 
@@ -74,12 +77,12 @@ struct Maker {
     return make_quantize(gpu, spec, l2);
   }
 
-  core::Result<MadeWork> operator()(const AttentionSpec& /*spec*/) const {
-    return MadeWork(Unsupported{"attention on GPUs is not built in"});
+  core::Result<MadeWork> operator()(const AttentionSpec& spec) const {
+    return make_attention(gpu, spec, l2);
   }
 
   core::Result<MadeWork> operator()(const CollectiveSpec& /*spec*/) const {
-    return MadeWork(Unsupported{"collectives among GPUs are not built in"});
+    return MadeWork(Unsupported{"collectives need more than one GPU"});
   }
 };
 
