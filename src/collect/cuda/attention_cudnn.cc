@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "collect/attention_layout.h"
 #include "collect/cuda/attention.h"
 #include "collect/cuda/attention_buffers.h"
 #include "collect/cuda/attention_graph.h"
@@ -132,6 +133,19 @@ core::Result<MadeWork> work_of(Gpu& gpu,
   return MadeWork(std::move(work));
 }
 
+// What cuDNN makes plans for, though NVIDIA's own front end says that they give wrong results.
+std::optional<std::string> known_wrong(const AttentionSpec& spec, int gpu_major) {
+  if (cudnn::version() == 91000 || cudnn::version() == 91001)
+    return "cuDNN 9.10.0 and 9.10.1 compute attention wrongly: install a newer one";
+  constexpr int kBlackwell = 10;
+  if (spec.type == DataType::kFp8 && gpu_major < kBlackwell && needs_mask(spec) &&
+      spec.query_length != spec.kv_length) {
+    return "before Blackwell, cuDNN's fp8 attention is causal only where there are as many "
+           "queries as keys";
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 core::Result<MadeWork> make_cudnn_attention(Gpu& gpu,
@@ -139,11 +153,16 @@ core::Result<MadeWork> make_cudnn_attention(Gpu& gpu,
                                             model::L2State l2) {
   if (!cudnn::functions().ok()) return MadeWork(Unsupported{cudnn::functions().error().message});
   cudnnHandle_t handle = ASSAY_TRY(shared_handle(gpu.stream()));
-  if (auto whole = whole_attention_graph(spec, cudnn::version())) {
+  const int version = cudnn::version();
+  if (auto whole = whole_attention_graph(spec, version)) {
     MadeWork made = ASSAY_TRY(work_of(gpu, spec, l2, handle, std::move(*whole)));
     if (!std::holds_alternative<Unsupported>(made)) return made;
   }
-  return work_of(gpu, spec, l2, handle, composed_attention_graph(spec, cudnn::version()));
+  MadeWork made =
+      ASSAY_TRY(work_of(gpu, spec, l2, handle, composed_attention_graph(spec, version)));
+  if (!std::holds_alternative<Unsupported>(made)) return made;
+  auto folded = folded_attention_graph(spec, version);
+  return folded ? work_of(gpu, spec, l2, handle, std::move(*folded)) : std::move(made);
 }
 
 }  // namespace assay::collect

@@ -46,8 +46,9 @@ void add_lengths(const AttentionSpec& spec, AttentionGraph& to) {
   to.tensors.kv_lengths = to.graph.input("lengths of the keys", lengths);
 }
 
-void add_query_and_output(const AttentionSpec& spec, AttentionGraph& to) {
-  const AttentionLayout layout = layout_of(spec);
+void add_query_and_output(const AttentionSpec& spec,
+                          const AttentionLayout& layout,
+                          AttentionGraph& to) {
   const cudnnDataType_t type = *cudnn_type(spec.type);
   to.tensors.query = to.graph.input(
       "query", {.type = type,
@@ -63,11 +64,11 @@ void add_query_and_output(const AttentionSpec& spec, AttentionGraph& to) {
 // Builds the composed graph around one spec.
 class Composition {
  public:
-  Composition(const AttentionSpec& spec, int cudnn_version)
-      : spec_(spec), layout_(layout_of(spec)), cudnn_version_(cudnn_version) {}
+  Composition(const AttentionSpec& spec, const AttentionLayout& layout, int cudnn_version)
+      : spec_(spec), layout_(layout), cudnn_version_(cudnn_version) {}
 
   AttentionGraph build() {
-    add_query_and_output(spec_, made_);
+    add_query_and_output(spec_, layout_, made_);
     if (spec_.type == DataType::kFp8) add_fp8_tensors();
     const TensorId scores = masked(scaled_scores());
     weighted_values(softmax(scores));
@@ -340,7 +341,7 @@ std::optional<AttentionGraph> whole_attention_graph(const AttentionSpec& spec, i
   if (needs_mask(spec) || spec.type == DataType::kFp8) return std::nullopt;
   const AttentionLayout layout = layout_of(spec);
   AttentionGraph made;
-  add_query_and_output(spec, made);
+  add_query_and_output(spec, layout, made);
   made.tensors.key = made.graph.input("keys", cache_layout(spec, layout.keys, spec.head_dim));
   made.tensors.value =
       made.graph.input("values", cache_layout(spec, layout.values, spec.value_dim));
@@ -361,7 +362,22 @@ std::optional<AttentionGraph> whole_attention_graph(const AttentionSpec& spec, i
 }
 
 AttentionGraph composed_attention_graph(const AttentionSpec& spec, int cudnn_version) {
-  return Composition(spec, cudnn_version).build();
+  return Composition(spec, layout_of(spec), cudnn_version).build();
+}
+
+std::optional<AttentionGraph> folded_attention_graph(const AttentionSpec& spec, int cudnn_version) {
+  const std::int64_t group = spec.heads / spec.kv_heads;
+  if (spec.query_length > 1 || group == 1 || spec.page_size > 0 || needs_mask(spec))
+    return std::nullopt;
+  AttentionSpec folded = spec;
+  folded.query_length = group;
+  folded.heads = spec.kv_heads;
+  folded.causal = false;
+  folded.window = 0;
+  AttentionLayout layout = layout_of(folded);
+  layout.query = {spec.heads * spec.head_dim, group * spec.head_dim, spec.head_dim, 1};
+  layout.output = {spec.heads * spec.value_dim, group * spec.value_dim, spec.value_dim, 1};
+  return Composition(folded, layout, cudnn_version).build();
 }
 
 }  // namespace assay::collect
