@@ -5,7 +5,7 @@ declare -A packages=(
   # To build and run assay.
   [build]="g++ cmake ninja-build pkg-config zlib1g-dev libisal-dev libfmt-dev libsimdjson-dev
     nlohmann-json3-dev libcli11-dev libxlsxwriter-dev libsqlite3-dev
-    libzstd-dev libsnappy-dev libyaml-cpp-dev libdnnl-dev gnuplot-nox"
+    libzstd-dev libsnappy-dev libyaml-cpp-dev libdnnl-dev libopenmpi-dev gnuplot-nox"
   # To run every test: the unit tests' library, a reader of our workbooks, the formatter, shells
   # to complete in, a launcher of ranks.
   [test]="libgtest-dev libgmock-dev libreoffice-calc-nogui python3 clang-format-14 binutils fish zsh

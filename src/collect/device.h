@@ -18,12 +18,13 @@ struct DeviceFacts {
   std::string kind;  // "cpu", "cuda"
   std::string name;  // "NVIDIA H200"
   std::string framework = "assay";
-  std::string version;                      // of our own backend: assay's
-  int sm_version = 0;                       // 90; 0 for a CPU
-  int count = 1;                            // devices that a collective may use
-  std::int64_t memory_bytes = 0;            // free when the worker started
-  std::int64_t l2_bytes = 0;                // what buffers must exceed to be cold
-  std::map<std::string, std::string> more;  // "driver", "cuBLASLt", "cuDNN", "NCCL": exact versions
+  std::string version;            // of our own backend: assay's
+  int sm_version = 0;             // 90; 0 for a CPU
+  int count = 1;                  // devices that a collective may use
+  std::int64_t memory_bytes = 0;  // free when the worker started
+  std::int64_t l2_bytes = 0;      // what buffers must exceed to be cold
+  std::map<std::string, std::string> more =
+      {};  // "driver", "cuBLASLt", "cuDNN", "NCCL": exact versions
 };
 
 // The largest deviation from a float64 reference over a sample of outputs, in units of what the

@@ -1,6 +1,7 @@
 #include "collect/kernel_cost.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace assay::collect {
 namespace {
@@ -150,13 +151,16 @@ double side_bytes(const MemorySpec& spec) {
   return spec.kind == MemorySpec::Kind::kEmbedding ? real(spec.rows) * kIndexBytes : 0;
 }
 
-// Rows of an embedding may repeat: of its table, one row at least is read.
+// Of `rows` rows drawn from a table, this many differ on average.
+double distinct_rows(const MemorySpec& spec) {
+  return -real(spec.vocabulary) * std::expm1(-real(spec.rows) / real(spec.vocabulary));
+}
+
 Cost cost_of_kernel(const MemorySpec& spec) {
   const double row = real(spec.columns) * real(bytes_of(spec.type));
   const bool is_embedding = spec.kind == MemorySpec::Kind::kEmbedding;
-  const double distinct = real(std::min(spec.rows, spec.vocabulary));
   const double rows =
-      is_embedding ? real(spec.rows) + distinct : passes(spec.kind) * real(spec.rows);
+      is_embedding ? real(spec.rows) + distinct_rows(spec) : passes(spec.kind) * real(spec.rows);
   return {.bytes = rows * row + side_bytes(spec), .type = spec.type};
 }
 

@@ -49,6 +49,11 @@ Reason memory_limit(double needed_bytes, const DeviceFacts& facts) {
                      free_bytes / kGigabyte);
 }
 
+Reason share_limit(std::string_view what, std::int64_t count, std::int64_t parts) {
+  if (count % parts == 0) return std::nullopt;
+  return fmt::format("{} {} cannot be shared out evenly to {}", count, what, parts);
+}
+
 Reason block_limit(std::string_view what, std::int64_t size) {
   if (size % kScaleBlock == 0) return std::nullopt;
   return fmt::format("fp8_block needs {} to be a multiple of {}, it is {}", what, kScaleBlock,
@@ -64,11 +69,19 @@ Reason kernel_limit(const GemmSpec& spec, const DeviceFacts& facts) {
 
 Reason kernel_limit(const AttentionSpec& spec, const DeviceFacts& facts) {
   if (Reason reason = type_limit(spec.type, facts)) return reason;
-  return type_limit(spec.kv_type, facts);
+  if (Reason reason = type_limit(spec.kv_type, facts)) return reason;
+  return share_limit("query heads", spec.heads, spec.kv_heads);
 }
 
 Reason kernel_limit(const MoeSpec& spec, const DeviceFacts& facts) {
   if (Reason reason = type_limit(spec.type, facts)) return reason;
+  if (Reason reason = share_limit("experts", spec.experts, spec.ep)) return reason;
+  if (Reason reason = share_limit("intermediate elements", spec.intermediate, spec.tp)) {
+    return reason;
+  }
+  if (spec.top_k > spec.experts) {
+    return fmt::format("a token cannot go to {} of {} experts", spec.top_k, spec.experts);
+  }
   if (spec.type != DataType::kFp8Block) return std::nullopt;
   if (Reason reason = block_limit("the hidden size", spec.hidden)) return reason;
   return block_limit("the intermediate size of a GPU", spec.intermediate / spec.tp);
@@ -82,10 +95,19 @@ Reason kernel_limit(const MemorySpec& /*spec*/, const DeviceFacts& /*facts*/) {
   return std::nullopt;
 }
 
+// Each rank has a part of the whole buffer.
+bool is_shared_out(CollectiveSpec::Kind kind) {
+  return kind == CollectiveSpec::Kind::kAllGather || kind == CollectiveSpec::Kind::kReduceScatter ||
+         kind == CollectiveSpec::Kind::kAllToAll;
+}
+
 Reason kernel_limit(const CollectiveSpec& spec, const DeviceFacts& facts) {
-  if (spec.ranks <= facts.count) return std::nullopt;
-  return fmt::format("needs {} {}, {} can be used here", spec.ranks,
-                     facts.kind == "cpu" ? "ranks" : "GPUs", facts.count);
+  if (spec.ranks > facts.count) {
+    return fmt::format("needs {} {}, {} can be used here", spec.ranks,
+                       facts.kind == "cpu" ? "ranks" : "GPUs", facts.count);
+  }
+  if (!is_shared_out(spec.kind)) return std::nullopt;
+  return share_limit("elements", spec.elements, spec.ranks);
 }
 
 }  // namespace

@@ -36,6 +36,51 @@ std::string text_of(const model::PerfValue& value) {
   return std::visit([](const auto& held) { return fmt::format("{}", held); }, value);
 }
 
+bool are_types(const Values& values) {
+  return std::all_of(values.begin(), values.end(), [](const model::PerfValue& value) {
+    const auto* name = std::get_if<std::string>(&value);
+    return name != nullptr && data_type_named(*name);
+  });
+}
+
+bool takes_text(const Axis& axis, const std::string& text) {
+  const Values& known = axis.common;
+  if (std::find(known.begin(), known.end(), model::PerfValue(text)) != known.end()) return true;
+  if (axis.accepts) return axis.accepts(text);
+  return are_types(known) && data_type_named(text);
+}
+
+// Data types as this axis spells them: "bf16" is "bfloat16", "float16" is "half" of NCCL's table.
+model::PerfValue spelled_as(const Axis& axis, const model::PerfValue& value) {
+  const auto* name = std::get_if<std::string>(&value);
+  if (name == nullptr || !are_types(axis.common)) return value;
+  const std::optional<DataType> type = data_type_named(*name);
+  for (const model::PerfValue& known : axis.common) {
+    if (data_type_named(std::get<std::string>(known)) == type) return known;
+  }
+  return type ? model::PerfValue(std::string(name_of(*type))) : value;
+}
+
+// What an axis takes, in words.
+std::string taken_by(const Axis& axis) {
+  if (!std::holds_alternative<std::string>(axis.common.front())) {
+    return fmt::format("an integer from {} to {}", axis.least, axis.most);
+  }
+  std::string names;
+  for (const model::PerfValue& value : axis.common) {
+    names += (names.empty() ? "" : ", ") + text_of(value);
+  }
+  return (are_types(axis.common) && !axis.accepts ? "a data type, as " : "one of ") + names;
+}
+
+bool takes_value(const Axis& axis, const model::PerfValue& value) {
+  if (value.index() != axis.common.front().index()) return false;
+  const auto* integer = std::get_if<std::int64_t>(&value);
+  if (integer != nullptr) return *integer >= axis.least && *integer <= axis.most;
+  const auto* text = std::get_if<std::string>(&value);
+  return text == nullptr || takes_text(axis, *text);
+}
+
 // Numbers; names have no order of their own.
 bool is_larger(const model::PerfValue& a, const model::PerfValue& b) {
   return a.index() == b.index() && !std::holds_alternative<std::string>(a) && b < a;
@@ -58,7 +103,10 @@ class Sweep {
     for (const AxisOverride& given : overrides) {
       const std::optional<std::size_t> axis = axis_named(of, given.column);
       ASSAY_CHECK(axis, "an override of an axis that the operator has not");
-      overridden_[*axis] = given.values;
+      overridden_[*axis] = Values();
+      for (const model::PerfValue& value : given.values) {
+        overridden_[*axis]->push_back(spelled_as(of.axes[*axis], value));
+      }
     }
     add_dimensions();
   }
@@ -233,6 +281,18 @@ const Operator* find_operator(std::string_view name) {
     if (candidate->alias != nullptr && name == candidate->alias) return candidate;
   }
   return nullptr;
+}
+
+core::Status check_override(const Operator& of, const AxisOverride& given) {
+  const std::optional<std::size_t> index = axis_named(of, given.column);
+  if (!index) return core::Error{fmt::format("{} has no axis {}", of.name, given.column)};
+  const Axis& axis = of.axes[*index];
+  for (const model::PerfValue& value : given.values) {
+    if (takes_value(axis, value)) continue;
+    return core::Error{fmt::format("{} of {} cannot be {}: it is {}", axis.column, of.name,
+                                   text_of(value), taken_by(axis))};
+  }
+  return {};
 }
 
 std::vector<Case> cases_of(const Operator& of,

@@ -38,6 +38,11 @@ struct Axis {
   std::vector<model::PerfValue> coarse = {};  // empty: as common
   std::vector<model::PerfValue> fine = {};    // empty: as common
   Nesting nesting = Nesting::kOuter;
+  // What may be asked for besides: integers from `least` to `most`, data types where the values
+  // are such, and names that this takes.
+  std::int64_t least = 1;
+  std::int64_t most = 2147483647;
+  std::function<bool(std::string_view)> accepts = nullptr;
 
   [[nodiscard]] const std::vector<model::PerfValue>& values(Grid grid) const;
 };
@@ -123,6 +128,10 @@ struct AxisOverride {
   std::string column;
   std::vector<model::PerfValue> values;
 };
+
+// Error: the operator has no such column, or an axis does not take a value. What cases_of is given
+// must have passed.
+core::Status check_override(const Operator& of, const AxisOverride& given);
 
 // Cases in the order in which they should run: those of as many GPUs together, then those that
 // share weights, large ones first, names in the order of their axis.

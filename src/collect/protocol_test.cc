@@ -34,7 +34,10 @@ std::string message_error(std::string_view line) {
 }
 
 TEST(CollectProtocol, RequestsComeBack) {
-  CaseRequest sent{.id = 7, .operator_name = "gemm", .case_json = R"({"k":3,"m":1})"};
+  CaseRequest sent;
+  sent.id = 7;
+  sent.operator_name = "gemm";
+  sent.case_json = R"({"k":3,"m":1})";
   sent.check = true;
   sent.measure_power = true;
   sent.power_seconds = 0.5;
@@ -76,7 +79,10 @@ TEST(CollectProtocol, RowsComeBackWithTheirColumnsInOrder) {
 }
 
 TEST(CollectProtocol, MessagesComeBack) {
-  DeviceFacts device{.kind = "cuda", .name = "NVIDIA H200", .version = "0.1.0"};
+  DeviceFacts device;
+  device.kind = "cuda";
+  device.name = "NVIDIA H200";
+  device.version = "0.1.0";
   device.sm_version = 90;
   device.count = 8;
   device.memory_bytes = 1LL << 37;

@@ -15,6 +15,7 @@ namespace {
 // How long work may take to notice the first signal.
 std::atomic<unsigned> g_grace_seconds{1};
 std::atomic<bool> g_interrupted{false};
+std::atomic<int> g_finishing{0};
 static_assert(std::atomic<bool>::is_always_lock_free, "written by a signal handler");
 
 // On a terminal the cursor may stand behind a progress line.
@@ -76,8 +77,16 @@ bool interrupted() {
 }
 
 Status check_interrupt() {
-  if (interrupted()) return Error{"interrupted"};
+  if (interrupted() && g_finishing == 0) return Error{"interrupted"};
   return {};
+}
+
+FinishingTouches::FinishingTouches() {
+  ++g_finishing;
+}
+
+FinishingTouches::~FinishingTouches() {
+  --g_finishing;
 }
 
 }  // namespace assay::core

@@ -21,4 +21,14 @@ bool interrupted();
 // The same for functions that return a Result: ASSAY_TRY(core::check_interrupt()).
 Status check_interrupt();
 
+// While one lives, check_interrupt() finds nothing: for what is still to be written, in a moment,
+// when the program was asked to stop. A second signal ends the program as ever.
+class FinishingTouches {
+ public:
+  FinishingTouches();
+  FinishingTouches(const FinishingTouches&) = delete;
+  FinishingTouches& operator=(const FinishingTouches&) = delete;
+  ~FinishingTouches();
+};
+
 }  // namespace assay::core

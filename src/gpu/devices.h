@@ -1,12 +1,13 @@
 // The GPUs of this machine as their drivers describe them. No CUDA or ROCm is needed to build this
 // or to run it: the vendor's library is opened when it is there, and no GPU is a normal state.
-// Reads only; no setting of a GPU is ever changed.
+// Reads only; what changes a GPU is in clock_control.h alone.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Clock {
   std::optional<std::int64_t> now_mhz = {};
   std::optional<std::int64_t> max_mhz = {};          // of the hardware, or the last of its steps
   std::optional<std::int64_t> application_mhz = {};  // asked for by the administrator
+  std::optional<std::int64_t> default_application_mhz = {};
 };
 
 // Why the clocks are not higher right now.
@@ -80,6 +82,9 @@ class DeviceReader {
   // No driver: no devices. An error: a driver is there and does not work.
   virtual core::Result<Machine> read(Detail detail) = 0;
 };
+
+// "GPU 3", "GPUs 0-7", "GPUs 0, 2-3".
+std::string gpu_names(const std::set<int>& gpus);
 
 // NVIDIA through NVML. `library` is what dlopen is given, "libnvidia-ml.so.1". It is opened and
 // initialised at the first read, which takes up to a second, and stays so for the reader's life.

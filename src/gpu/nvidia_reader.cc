@@ -7,32 +7,17 @@
 
 #include "gpu/clock_reasons.h"
 #include "gpu/devices.h"
+#include "gpu/nvml_ask.h"
 #include "gpu/nvml_library.h"
 
 namespace assay::gpu {
 namespace {
 
+using nvml::ask;
+using nvml::ask_text;
 using nvml::Functions;
 using nvml::Handle;
-
-// What the function writes to its last parameter; empty when it fails or does not exist.
-template <class Value, class Function, class... Arguments>
-std::optional<Value> ask(Function function, Arguments... arguments) {
-  Value value{};
-  if (function == nullptr || function(arguments..., &value) != nvml::kSuccess) return {};
-  return value;
-}
-
-template <class Function, class... Arguments>
-std::string ask_text(Function function, Arguments... arguments) {
-  std::array<char, nvml::kTextBytes> text{};
-  if (function == nullptr ||
-      function(arguments..., text.data(), nvml::kTextBytes) != nvml::kSuccess) {
-    return {};
-  }
-  text.back() = '\0';
-  return text.data();
-}
+using nvml::thousandths;
 
 // The state of now of a mode that also has one after the next boot.
 template <class Function>
@@ -41,11 +26,6 @@ std::optional<bool> ask_mode(Function function, Handle handle) {
   unsigned pending = 0;
   if (function == nullptr || function(handle, &current, &pending) != nvml::kSuccess) return {};
   return current != 0;
-}
-
-std::optional<double> thousandths(std::optional<unsigned> value) {
-  if (!value) return {};
-  return *value / 1000.0;
 }
 
 // Of the hardware, so they are asked for once: that takes 2 ms each.
@@ -95,7 +75,7 @@ std::vector<Process> read_processes(const Functions& nvml, Handle handle) {
 void read_state(const Functions& nvml, Handle handle, Device& device) {
   device.sm.now_mhz = ask<unsigned>(nvml.clock_mhz, handle, nvml::kSmClock);
   device.memory.now_mhz = ask<unsigned>(nvml.clock_mhz, handle, nvml::kMemoryClock);
-  device.temperature_celsius = ask<unsigned>(nvml.temperature_celsius, handle, nvml::kGpuSensor);
+  device.temperature_celsius = nvml::temperature_celsius(nvml, handle);
   device.power_watts = thousandths(ask<unsigned>(nvml.power_milliwatts, handle));
   if (const auto utilization = ask<nvml::Utilization>(nvml.utilization, handle)) {
     device.utilization_percent = utilization->gpu_percent;
@@ -121,6 +101,10 @@ void read_settings(const Functions& nvml, Handle handle, Device& device) {
   device.sm.application_mhz = ask<unsigned>(nvml.application_clock_mhz, handle, nvml::kSmClock);
   device.memory.application_mhz =
       ask<unsigned>(nvml.application_clock_mhz, handle, nvml::kMemoryClock);
+  device.sm.default_application_mhz =
+      ask<unsigned>(nvml.default_application_clock_mhz, handle, nvml::kSmClock);
+  device.memory.default_application_mhz =
+      ask<unsigned>(nvml.default_application_clock_mhz, handle, nvml::kMemoryClock);
   for (Process& process : device.processes)
     process.name = process_name(nvml, static_cast<unsigned>(process.pid));
 }

@@ -7,10 +7,12 @@ namespace assay::gpu::nvml {
 
 using Return = int;                             // nvmlReturn_t
 inline constexpr Return kSuccess = 0;           // NVML_SUCCESS
+inline constexpr Return kNotSupported = 3;      // NVML_ERROR_NOT_SUPPORTED
 inline constexpr Return kNoPermission = 4;      // NVML_ERROR_NO_PERMISSION
 inline constexpr Return kInsufficientSize = 7;  // NVML_ERROR_INSUFFICIENT_SIZE
 inline constexpr Return kDriverNotLoaded = 9;   // NVML_ERROR_DRIVER_NOT_LOADED
 inline constexpr Return kLibraryNotFound = 12;  // NVML_ERROR_LIBRARY_NOT_FOUND
+inline constexpr Return kGpuIsLost = 15;        // NVML_ERROR_GPU_IS_LOST
 
 using Handle = struct OpaqueDevice*;  // nvmlDevice_t
 
@@ -18,6 +20,17 @@ inline constexpr unsigned kTextBytes = 96;   // the largest of NVML's *_BUFFER_S
 inline constexpr unsigned kSmClock = 1;      // NVML_CLOCK_SM
 inline constexpr unsigned kMemoryClock = 2;  // NVML_CLOCK_MEM
 inline constexpr unsigned kGpuSensor = 0;    // NVML_TEMPERATURE_GPU
+
+inline constexpr unsigned kSlowdownThreshold = 1;  // NVML_TEMPERATURE_THRESHOLD_SLOWDOWN
+inline constexpr unsigned kUncorrectedErrors = 1;  // NVML_MEMORY_ERROR_TYPE_UNCORRECTED
+inline constexpr unsigned kSinceDriverLoad = 0;    // NVML_VOLATILE_ECC
+inline constexpr unsigned kMostLinks = 18;         // NVML_NVLINK_MAX_LINKS
+inline constexpr unsigned kLinkReplays = 0;        // NVML_NVLINK_ERROR_DL_REPLAY
+inline constexpr unsigned kLinkRecoveries = 1;     // NVML_NVLINK_ERROR_DL_RECOVERY
+inline constexpr unsigned kLinkFlitErrors = 2;     // NVML_NVLINK_ERROR_DL_CRC_FLIT
+inline constexpr unsigned kLinkDataErrors = 3;     // NVML_NVLINK_ERROR_DL_CRC_DATA
+inline constexpr unsigned kPeerReads = 0;          // NVML_P2P_CAPS_INDEX_READ
+inline constexpr unsigned kPeerWrites = 1;         // NVML_P2P_CAPS_INDEX_WRITE
 
 struct PciInfo {  // nvmlPciInfo_t of nvmlDeviceGetPciInfo_v3
   char bus_id_legacy[16];
@@ -45,6 +58,24 @@ struct ProcessInfo {  // nvmlProcessInfo_v2_t
 
 static_assert(sizeof(ProcessInfo) == 24);
 
+// NVML_STRUCT_VERSION: the size, and the number of the layout in the highest byte.
+struct Temperature {  // nvmlTemperature_v1_t
+  unsigned version;
+  unsigned sensor;
+  int celsius;
+};
+
+inline constexpr unsigned kTemperatureVersion = sizeof(Temperature) | 1U << 24U;
+static_assert(kTemperatureVersion == 0x100000c);
+
+struct MarginTemperature {  // nvmlMarginTemperature_v1_t
+  unsigned version;
+  int celsius;
+};
+
+inline constexpr unsigned kMarginTemperatureVersion = sizeof(MarginTemperature) | 1U << 24U;
+static_assert(kMarginTemperatureVersion == 0x1000008);
+
 inline constexpr unsigned long long kNotAvailable = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
 
 // A function that the library lacks is null.
@@ -58,21 +89,40 @@ struct Functions {
   Return (*process_name)(unsigned pid, char*, unsigned) = nullptr;
   Return (*count)(unsigned*) = nullptr;
   Return (*handle)(unsigned index, Handle*) = nullptr;
+  Return (*handle_by_bus_id)(const char*, Handle*) = nullptr;
+  Return (*handle_by_uuid)(const char*, Handle*) = nullptr;
   Return (*name)(Handle, char*, unsigned) = nullptr;
   Return (*uuid)(Handle, char*, unsigned) = nullptr;
   Return (*pci_info)(Handle, PciInfo*) = nullptr;
   Return (*clock_mhz)(Handle, unsigned clock, unsigned*) = nullptr;
   Return (*max_clock_mhz)(Handle, unsigned clock, unsigned*) = nullptr;
   Return (*application_clock_mhz)(Handle, unsigned clock, unsigned*) = nullptr;
+  Return (*default_application_clock_mhz)(Handle, unsigned clock, unsigned*) = nullptr;
+  Return (*temperature)(Handle, Temperature*) = nullptr;  // since driver 570
   Return (*temperature_celsius)(Handle, unsigned sensor, unsigned*) = nullptr;
+  Return (*threshold_celsius)(Handle, unsigned threshold, unsigned*) = nullptr;
+  Return (*thermal_margin)(Handle, MarginTemperature*) = nullptr;  // since driver 560
   Return (*power_milliwatts)(Handle, unsigned*) = nullptr;
   Return (*power_limit_milliwatts)(Handle, unsigned*) = nullptr;
+  Return (*default_power_limit_milliwatts)(Handle, unsigned*) = nullptr;
+  Return (*energy_millijoules)(Handle, unsigned long long*) = nullptr;  // since driver load
   Return (*utilization)(Handle, Utilization*) = nullptr;
   Return (*clock_reasons)(Handle, unsigned long long*) = nullptr;
   Return (*persistence_mode)(Handle, unsigned*) = nullptr;
   Return (*ecc_mode)(Handle, unsigned* current, unsigned* pending) = nullptr;
   Return (*mig_mode)(Handle, unsigned* current, unsigned* pending) = nullptr;
   Return (*compute_processes)(Handle, unsigned* count, ProcessInfo*) = nullptr;
+  Return (*ecc_errors)(Handle, unsigned type, unsigned since, unsigned long long*) = nullptr;
+  Return (*pcie_width)(Handle, unsigned*) = nullptr;
+  Return (*max_pcie_width)(Handle, unsigned*) = nullptr;
+  Return (*link_is_active)(Handle, unsigned link, unsigned*) = nullptr;
+  Return (*link_errors)(Handle, unsigned link, unsigned kind, unsigned long long*) = nullptr;
+  Return (*peer_status)(Handle, Handle, unsigned kind, unsigned*) = nullptr;  // 0: OK
+  // These change the GPU, for everybody, and need the right to.
+  Return (*lock_sm_clock)(Handle, unsigned min_mhz, unsigned max_mhz) = nullptr;
+  Return (*unlock_sm_clock)(Handle) = nullptr;
+  Return (*lock_memory_clock)(Handle, unsigned min_mhz, unsigned max_mhz) = nullptr;
+  Return (*unlock_memory_clock)(Handle) = nullptr;
 };
 
 }  // namespace assay::gpu::nvml

@@ -3,10 +3,13 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
+#include <atomic>
 #include <initializer_list>
 
 namespace assay::gpu::nvml {
 namespace {
+
+std::atomic<int> g_open_count{0};
 
 // The first of the names that the library exports.
 template <class Function>
@@ -30,15 +33,23 @@ void bind_system(void* library, Functions& to) {
 
 void bind_device(void* library, Functions& to) {
   bind(library, to.handle, {"nvmlDeviceGetHandleByIndex_v2"});
+  bind(library, to.handle_by_bus_id, {"nvmlDeviceGetHandleByPciBusId_v2"});
+  bind(library, to.handle_by_uuid, {"nvmlDeviceGetHandleByUUID"});
   bind(library, to.name, {"nvmlDeviceGetName"});
   bind(library, to.uuid, {"nvmlDeviceGetUUID"});
   bind(library, to.pci_info, {"nvmlDeviceGetPciInfo_v3"});
   bind(library, to.clock_mhz, {"nvmlDeviceGetClockInfo"});
   bind(library, to.max_clock_mhz, {"nvmlDeviceGetMaxClockInfo"});
   bind(library, to.application_clock_mhz, {"nvmlDeviceGetApplicationsClock"});
+  bind(library, to.default_application_clock_mhz, {"nvmlDeviceGetDefaultApplicationsClock"});
+  bind(library, to.temperature, {"nvmlDeviceGetTemperatureV"});
   bind(library, to.temperature_celsius, {"nvmlDeviceGetTemperature"});
+  bind(library, to.threshold_celsius, {"nvmlDeviceGetTemperatureThreshold"});
+  bind(library, to.thermal_margin, {"nvmlDeviceGetMarginTemperature"});
   bind(library, to.power_milliwatts, {"nvmlDeviceGetPowerUsage"});
   bind(library, to.power_limit_milliwatts, {"nvmlDeviceGetEnforcedPowerLimit"});
+  bind(library, to.default_power_limit_milliwatts, {"nvmlDeviceGetPowerManagementDefaultLimit"});
+  bind(library, to.energy_millijoules, {"nvmlDeviceGetTotalEnergyConsumption"});
   bind(library, to.utilization, {"nvmlDeviceGetUtilizationRates"});
   bind(library, to.clock_reasons,
        {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
@@ -50,16 +61,40 @@ void bind_device(void* library, Functions& to) {
        {"nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses_v3"});
 }
 
+void bind_health(void* library, Functions& to) {
+  bind(library, to.ecc_errors, {"nvmlDeviceGetTotalEccErrors"});
+  bind(library, to.pcie_width, {"nvmlDeviceGetCurrPcieLinkWidth"});
+  bind(library, to.max_pcie_width, {"nvmlDeviceGetMaxPcieLinkWidth"});
+  bind(library, to.link_is_active, {"nvmlDeviceGetNvLinkState"});
+  bind(library, to.link_errors, {"nvmlDeviceGetNvLinkErrorCounter"});
+  bind(library, to.peer_status, {"nvmlDeviceGetP2PStatus"});
+}
+
+void bind_setters(void* library, Functions& to) {
+  bind(library, to.lock_sm_clock, {"nvmlDeviceSetGpuLockedClocks"});
+  bind(library, to.unlock_sm_clock, {"nvmlDeviceResetGpuLockedClocks"});
+  bind(library, to.lock_memory_clock, {"nvmlDeviceSetMemoryLockedClocks"});
+  bind(library, to.unlock_memory_clock, {"nvmlDeviceResetMemoryLockedClocks"});
+}
+
 }  // namespace
 
 Library::Library(void* handle) : handle_(handle) {
+  ++g_open_count;
   bind_system(handle, functions_);
   bind_device(handle, functions_);
+  bind_health(handle, functions_);
+  bind_setters(handle, functions_);
 }
 
 Library::~Library() {
   if (initialised_ && functions_.shutdown != nullptr) functions_.shutdown();
   ::dlclose(handle_);
+  --g_open_count;
+}
+
+int Library::open_count() {
+  return g_open_count;
 }
 
 core::Result<std::unique_ptr<Library>> Library::open(const std::string& name) {

@@ -19,6 +19,10 @@ class Library {
   Library& operator=(const Library&) = delete;
   ~Library();
 
+  // How many are open in this process. NVML does not survive fork(): who forks a process that will
+  // use it must not have it open.
+  static int open_count();
+
   [[nodiscard]] const Functions& functions() const { return functions_; }
 
   [[nodiscard]] std::string error_text(Return code) const;

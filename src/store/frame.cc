@@ -4,6 +4,14 @@
 
 namespace assay::store {
 
+std::vector<std::string> words_of(const model::StringPool& pool) {
+  std::vector<std::string> words;
+  words.reserve(pool.size());
+  for (model::TextId id = 0; id < pool.size(); ++id)
+    words.emplace_back(pool.view(id));
+  return words;
+}
+
 std::size_t FrameColumn::size() const {
   if (const auto* text = std::get_if<TextColumn>(&values)) return text->codes.size();
   if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&values)) return whole->size();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/perf.h"
+#include "model/string_pool.h"
 
 namespace assay::store {
 
@@ -16,6 +17,9 @@ struct TextColumn {
   std::vector<std::uint32_t> codes;
   std::vector<std::string> words;
 };
+
+// Of a TextColumn whose codes are ids of the pool.
+std::vector<std::string> words_of(const model::StringPool& pool);
 
 struct FrameColumn {
   std::string name;

@@ -40,9 +40,14 @@ struct CaseRecord {
   std::vector<model::PerfMeasurement> rows = {};
 };
 
+// A case record without its rows.
 struct StoredCase {
   std::string id;
   CaseOutcome outcome = CaseOutcome::kMeasured;
+  std::string operator_name = {};
+  std::string reason = {};
+  std::string error_class = {};
+  std::string detail = {};
 };
 
 struct Selection {
@@ -53,6 +58,17 @@ struct Selection {
   std::string device = {};
 };
 
+// What a run has left in the store.
+struct StoredRun {
+  std::int64_t id = 0;
+  Run run;
+  std::string last_at;  // of its last append
+  std::int64_t rows = 0;
+  std::int64_t measured = 0;  // cases
+  std::int64_t skipped = 0;
+  std::int64_t failed = 0;
+};
+
 // What a store holds of one table, framework, version, device and op.
 struct Content {
   std::string table;
@@ -60,9 +76,9 @@ struct Content {
   std::string version;
   std::string device;
   std::string op_name;
-  std::int64_t rows = 0;
-  std::string first_at;  // when measured or imported
-  std::string last_at;
+  std::int64_t rows = 0;      // as table() gives them
+  std::string first_at = {};  // when measured or imported
+  std::string last_at = {};
 };
 
 class Store {
@@ -80,18 +96,24 @@ class Store {
   core::Result<std::int64_t> begin_run(const Run& run);
   core::Result<std::optional<std::int64_t>> last_run(const std::string& kind) const;
   [[nodiscard]] core::Result<Run> run(std::int64_t id) const;
+  // The oldest first.
+  [[nodiscard]] core::Result<std::vector<StoredRun>> runs() const;
 
   // Replaces what the run has of this case.
   core::Status append(std::int64_t run, const CaseRecord& record);
   [[nodiscard]] core::Result<std::vector<StoredCase>> cases(std::int64_t run) const;
 
-  // All rows of an imported table at once.
+  // All rows of an imported table at once. The frame has the five common columns; all others but
+  // latency, power and power_limit are its key.
   core::Status append(std::int64_t run, const std::string& table, const Frame& rows);
+  // The same with a new run, all or nothing; gives the run.
+  core::Result<std::int64_t> append(const Run& run, const std::string& table, const Frame& rows);
 
   [[nodiscard]] core::Result<std::vector<Content>> list() const;
 
   // The public table: common columns, key, latency and, where any row has them, power columns.
-  // The newest of rows with the same key; `with_statistics` adds median to throttled.
+  // Of rows with the same key those of the latest run; a file's own duplicates all stay, so that
+  // an imported table comes out as it went in. kWithStatistics adds median_ms to drifting.
   enum class Columns { kPublic, kWithStatistics };
   [[nodiscard]] core::Result<Frame> table(const Selection& selection, Columns columns) const;
 

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include "sweep/gpu_watch.h"
 #include "sweep/process_table.h"
 
 namespace assay::sweep {
@@ -64,7 +63,7 @@ bool ForeignProcesses::numbers_are_ours() const {
 std::vector<std::string> ForeignProcesses::warnings() const {
   std::vector<std::string> warnings;
   for (const auto& [process, use] : before_) {
-    warnings.push_back(fmt::format("{} {} used by {} before the run", gpu_names(use.gpus),
+    warnings.push_back(fmt::format("{} {} used by {} before the run", gpu::gpu_names(use.gpus),
                                    use.gpus.size() == 1 ? "was" : "were",
                                    described(process, use.name)));
   }
@@ -72,7 +71,7 @@ std::vector<std::string> ForeignProcesses::warnings() const {
   for (const auto& [process, use] : during_) {
     if (ours_.contains(process)) continue;  // seen on a GPU before it was known as ours
     warnings.push_back(fmt::format("{} {} used during the run by {}, which is not of it",
-                                   gpu_names(use.gpus), use.gpus.size() == 1 ? "was" : "were",
+                                   gpu::gpu_names(use.gpus), use.gpus.size() == 1 ? "was" : "were",
                                    described(process, use.name)));
   }
   return warnings;

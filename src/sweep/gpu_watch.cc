@@ -35,18 +35,6 @@ void append(gpu::Machine& to, gpu::Machine from) {
 
 }  // namespace
 
-std::string gpu_names(const std::set<int>& gpus) {
-  std::vector<std::string> ranges;
-  for (auto it = gpus.begin(); it != gpus.end();) {
-    const int first = *it;
-    int last = first;
-    while (++it != gpus.end() && *it == last + 1)
-      last = *it;
-    ranges.push_back(first == last ? std::to_string(first) : fmt::format("{}-{}", first, last));
-  }
-  return (gpus.size() == 1 ? "GPU " : "GPUs ") + core::join(ranges, ", ");
-}
-
 GpuWatch::GpuWatch(const ObserverSources& sources) {
   readers_.push_back(gpu::nvidia_reader(sources.nvml_library));
   readers_.push_back(gpu::amd_reader(sources.root));
@@ -133,7 +121,8 @@ std::string GpuWatch::held_down() const {
       gpus.insert(index);
       most = std::max(most, looks);
     }
-    texts.push_back(fmt::format("{}: {} in {} of {} looks", reason, gpu_names(gpus), most, looks_));
+    texts.push_back(
+        fmt::format("{}: {} in {} of {} looks", reason, gpu::gpu_names(gpus), most, looks_));
   }
   return core::join(texts, "; ");
 }

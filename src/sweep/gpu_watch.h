@@ -17,9 +17,6 @@
 
 namespace assay::sweep {
 
-// "GPU 3", "GPUs 0-7", "GPUs 0, 2-3".
-std::string gpu_names(const std::set<int>& gpus);
-
 class GpuWatch {
  public:
   explicit GpuWatch(const ObserverSources& sources);

@@ -1,10 +1,10 @@
 #include "sweep/observer.h"
 
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <utility>
 
+#include "gpu/machine_facts.h"
 #include "sweep/environment_check.h"
 #include "sweep/foreign_processes.h"
 #include "sweep/gpu_watch.h"
@@ -15,24 +15,6 @@ namespace assay::sweep {
 namespace {
 
 namespace fs = std::filesystem;
-using Compare = model::Fact::Compare;
-
-void add_line_of(model::Facts& facts, const char* item, const fs::path& file, Compare compare) {
-  std::ifstream stream(file);
-  std::string line;
-  std::getline(stream, line);
-  if (!line.empty()) facts.push_back({.item = item, .value = line, .compare = compare});
-}
-
-model::Facts host_facts(const fs::path& root) {
-  model::Facts facts;
-  const fs::path kernel = root / "proc/sys/kernel";
-  add_line_of(facts, "host", kernel / "hostname", Compare::kNot);
-  add_line_of(facts, "kernel", kernel / "osrelease", Compare::kExactly);
-  add_line_of(facts, "CPU governor", root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-              Compare::kExactly);
-  return facts;
-}
 
 template <class List>
 void append(List& to, List from) {
@@ -74,7 +56,7 @@ Observer::Observer(const ObserverSources& sources, const fs::path& expected_libr
 Observer::~Observer() = default;
 
 void Observer::begin_run(const Variables& variables) {
-  state_->host = host_facts(state_->root);
+  state_->host = gpu::host_facts(state_->root);
   state_->libraries.begin_run();
   state_->environment = EnvironmentCheck(variables);
   state_->environment_known.clear();

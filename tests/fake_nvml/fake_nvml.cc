@@ -6,9 +6,12 @@
 //   power unsupported            NVML_ERROR_NOT_SUPPORTED
 //   used.0 4711 1048576          process 4711 uses 1 MiB of GPU 0; any number of lines
 //   process_name.4711 /usr/bin/python3
-//   init_error 9, handle_error.1 15
+//   init_error 9, handle_error.1 15, setter_error.0 4
+//   inactive_link.0 17           NVLink 17 of GPU 0 is down; any number of lines
+//   unreachable.0 1              GPU 0 cannot reach the memory of GPU 1; any number of lines
 //
-// Names of values: those in the functions below. Defaults are an idle-free H200.
+// Names of values: those in the functions below. Defaults are a busy H200. What changes a GPU only
+// adds a line to the file named by ASSAY_FAKE_NVML_CALLS: "0 lock_sm 1980 1980", "0 unlock_sm".
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +23,9 @@
 
 namespace {
 
+constexpr int kInvalidArgument = 2;
 constexpr int kNotSupported = 3;
+constexpr int kNotFound = 6;
 constexpr int kInsufficientSize = 7;
 
 using Lines = std::vector<std::pair<std::string, std::string>>;
@@ -76,6 +81,39 @@ int mode(
     const void* handle, const char* name, const char* otherwise, unsigned* now, unsigned* next) {
   *next = 0;
   return number(handle, name, otherwise, now);
+}
+
+// Whether one of the lines with this name for the GPU says `text`.
+bool says(const std::string& name, const std::string& gpu, const std::string& text) {
+  for (const auto& [key, found] : lines()) {
+    if (key == name + "." + gpu && found == text) return true;
+  }
+  return false;
+}
+
+// The first GPU for which `of` gives this name.
+template <class Function>
+int find_gpu(const char* wanted, Function of, void** to) {
+  const std::size_t count = std::strtoull(value("count", "", "0").c_str(), nullptr, 0);
+  for (std::size_t handle = 1; handle <= count; ++handle) {
+    *to = reinterpret_cast<void*>(handle);
+    if (of(*to) == wanted) return 0;
+  }
+  return kNotFound;
+}
+
+int record(const void* handle, const std::string& call) {
+  const std::string gpu = index_of(handle);
+  const int error = std::atoi(value("setter_error", gpu, "0").c_str());
+  const char* file = std::getenv("ASSAY_FAKE_NVML_CALLS");
+  if (error == 0 && file != nullptr) {
+    std::ofstream(file, std::ios::app) << gpu + " " + call + "\n" << std::flush;
+  }
+  return error;
+}
+
+std::string mhz(unsigned min, unsigned max) {
+  return " " + std::to_string(min) + " " + std::to_string(max);
 }
 
 const char* clock_name(unsigned clock) {
@@ -155,6 +193,8 @@ int nvmlDeviceGetPciInfo_v3(void* handle, FakePciInfo* to) {
 }
 
 int nvmlDeviceGetClockInfo(void* handle, unsigned clock, unsigned* to) {
+  const int error = std::atoi(value("clock_error", index_of(handle), "0").c_str());
+  if (error != 0) return error;
   return number(handle, clock_name(clock), clock == 2 ? "3201" : "1980", to);
 }
 
@@ -214,5 +254,108 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void* handle, unsigned* count, FakeP
   if (found.size() > room) return kInsufficientSize;
   std::copy(found.begin(), found.end(), to);
   return 0;
+}
+
+int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, void** to) {
+  const std::string full = std::strlen(bus_id) == 12 ? "0000" + std::string(bus_id) : bus_id;
+  return find_gpu(
+      full.c_str(),
+      [](void* handle) {
+        FakePciInfo pci{};
+        nvmlDeviceGetPciInfo_v3(handle, &pci);
+        return std::string(pci.bus_id);
+      },
+      to);
+}
+
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** to) {
+  return find_gpu(
+      uuid,
+      [](void* handle) { return value("uuid", index_of(handle), "GPU-fake-" + index_of(handle)); },
+      to);
+}
+
+int nvmlDeviceGetDefaultApplicationsClock(void* handle, unsigned clock, unsigned* to) {
+  return number(handle, "default_application_clock", clock == 2 ? "3201" : "1980", to);
+}
+
+struct FakeTemperature {
+  unsigned version;
+  unsigned sensor;
+  int celsius;
+};
+
+int nvmlDeviceGetTemperatureV(void* handle, FakeTemperature* to) {
+  if (to->version != 0x100000c) return kInvalidArgument;
+  return number(handle, "temperature", "45", &to->celsius);
+}
+
+struct FakeMarginTemperature {
+  unsigned version;
+  int celsius;
+};
+
+int nvmlDeviceGetMarginTemperature(void* handle, FakeMarginTemperature* to) {
+  if (to->version != 0x1000008) return kInvalidArgument;
+  return number(handle, "margin", "42", &to->celsius);
+}
+
+int nvmlDeviceGetTemperatureThreshold(void* handle, unsigned, unsigned* to) {
+  return number(handle, "slowdown_threshold", "87", to);
+}
+
+int nvmlDeviceGetPowerManagementDefaultLimit(void* handle, unsigned* to) {
+  return number(handle, "default_power_limit", "700000", to);
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(void* handle, unsigned long long* to) {
+  return number(handle, "energy", "123456789", to);
+}
+
+int nvmlDeviceGetTotalEccErrors(void* handle, unsigned type, unsigned, unsigned long long* to) {
+  return number(handle, type == 1 ? "uncorrected" : "corrected", "0", to);
+}
+
+int nvmlDeviceGetCurrPcieLinkWidth(void* handle, unsigned* to) {
+  return number(handle, "pcie_width", "16", to);
+}
+
+int nvmlDeviceGetMaxPcieLinkWidth(void* handle, unsigned* to) {
+  return number(handle, "max_pcie_width", "16", to);
+}
+
+int nvmlDeviceGetNvLinkState(void* handle, unsigned link, unsigned* to) {
+  const std::string links = value("links", index_of(handle), "18");
+  if (link >= std::strtoul(links.c_str(), nullptr, 0)) return kInvalidArgument;
+  *to = says("inactive_link", index_of(handle), std::to_string(link)) ? 0 : 1;
+  return 0;
+}
+
+int nvmlDeviceGetNvLinkErrorCounter(void* handle, unsigned, unsigned kind, unsigned long long* to) {
+  static constexpr const char* kNames[] = {"link_replays", "link_recoveries", "link_flit_errors",
+                                           "link_data_errors"};
+  return kind < 4 ? number(handle, kNames[kind], "0", to) : kNotSupported;
+}
+
+int nvmlDeviceGetP2PStatus(void* from, void* other, unsigned, unsigned* to) {
+  *to = says("unreachable", index_of(from), index_of(other)) ? 5 : 0;
+  return 0;
+}
+
+int nvmlDeviceSetGpuLockedClocks(void* handle, unsigned min, unsigned max) {
+  return record(handle, "lock_sm" + mhz(min, max));
+}
+
+int nvmlDeviceResetGpuLockedClocks(void* handle) {
+  return record(handle, "unlock_sm");
+}
+
+int nvmlDeviceSetMemoryLockedClocks(void* handle, unsigned min, unsigned max) {
+  const int error = std::atoi(value("memory_setter_error", index_of(handle), "0").c_str());
+  return error != 0 ? error : record(handle, "lock_memory" + mhz(min, max));
+}
+
+int nvmlDeviceResetMemoryLockedClocks(void* handle) {
+  return record(handle, "unlock_memory");
 }
 }

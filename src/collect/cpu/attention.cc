@@ -16,44 +16,33 @@ constexpr std::int64_t kCompared = 64;
 constexpr std::int64_t kMostScoreBytes = std::int64_t{2} << 30;
 constexpr float kMasked = -1e30F;
 
-// Shapes [batch, kv_heads, heads of one kv head, ...] over tensors that keep heads innermost.
+// oneDNN's fast products know three dimensions: a batch element and kv head, the queries of all
+// heads that share it, and what is summed or made. So heads lie before tokens here.
 struct Layout {
   explicit Layout(const AttentionSpec& spec)
-      : group(spec.heads / spec.kv_heads),
-        query({spec.batch, spec.kv_heads, group, spec.query_length, spec.head_dim},
-              *onednn::type_of(spec.type),
-              strides(spec.query_length, group, spec.heads, spec.head_dim)),
-        key({spec.batch, spec.kv_heads, 1, spec.head_dim, spec.kv_length},
-            *onednn::type_of(spec.type),
-            {spec.kv_length * spec.kv_heads * spec.head_dim, spec.head_dim, spec.head_dim, 1,
-             spec.kv_heads * spec.head_dim}),
-        value({spec.batch, spec.kv_heads, 1, spec.kv_length, spec.value_dim},
-              *onednn::type_of(spec.type),
-              {spec.kv_length * spec.kv_heads * value_row(spec), value_row(spec), value_row(spec),
-               spec.kv_heads * value_row(spec), 1}),
-        scores({spec.batch, spec.kv_heads, group, spec.query_length, spec.kv_length},
+      : Layout(spec,
                *onednn::type_of(spec.type),
-               memory::format_tag::abcde),
-        mask({1, 1, 1, spec.query_length, spec.kv_length},
-             memory::data_type::f32,
-             memory::format_tag::abcde),
-        output({spec.batch, spec.kv_heads, group, spec.query_length, spec.value_dim},
-               *onednn::type_of(spec.type),
-               strides(spec.query_length, group, spec.heads, spec.value_dim)) {}
+               spec.batch * spec.kv_heads,
+               spec.heads / spec.kv_heads * spec.query_length) {}
 
-  static memory::dims strides(std::int64_t length,
-                              std::int64_t group,
-                              std::int64_t heads,
-                              std::int64_t size) {
-    return {length * heads * size, group * size, size, heads * size, 1};
-  }
+  Layout(const AttentionSpec& spec,
+         memory::data_type type,
+         std::int64_t products,
+         std::int64_t queries)
+      : query({products, queries, spec.head_dim}, type, memory::format_tag::abc),
+        key({products, spec.head_dim, spec.kv_length}, type, memory::format_tag::acb),
+        value({products, spec.kv_length, spec.value_dim},
+              type,
+              {spec.kv_length * value_row(spec), value_row(spec), 1}),
+        scores({products, queries, spec.kv_length}, type, memory::format_tag::abc),
+        mask({1, queries, spec.kv_length}, memory::data_type::f32, memory::format_tag::abc),
+        output({products, queries, spec.value_dim}, type, memory::format_tag::abc) {}
 
   // From one value to the next: MLA's values are the front of its keys.
   static std::int64_t value_row(const AttentionSpec& spec) {
     return spec.values_in_keys ? spec.head_dim : spec.value_dim;
   }
 
-  std::int64_t group;
   memory::desc query;
   memory::desc key;
   memory::desc value;
@@ -62,20 +51,26 @@ struct Layout {
   memory::desc output;
 };
 
-dnnl::matmul matmul(const memory::desc& a,
-                    const memory::desc& b,
-                    const memory::desc& c,
-                    const dnnl::primitive_attr& attributes = {}) {
+dnnl::matmul matmul(const memory::desc& a, const memory::desc& b, const memory::desc& c) {
 #if DNNL_VERSION_MAJOR >= 3
-  return dnnl::matmul(dnnl::matmul::primitive_desc(onednn::engine(), a, b, c, attributes));
+  return dnnl::matmul(dnnl::matmul::primitive_desc(onednn::engine(), a, b, c));
 #else
-  return dnnl::matmul(
-      dnnl::matmul::primitive_desc(dnnl::matmul::desc(a, b, c), attributes, onednn::engine()));
+  return dnnl::matmul(dnnl::matmul::primitive_desc(dnnl::matmul::desc(a, b, c), onednn::engine()));
+#endif
+}
+
+dnnl::binary add(const memory::desc& to, const memory::desc& what) {
+#if DNNL_VERSION_MAJOR >= 3
+  return dnnl::binary(
+      dnnl::binary::primitive_desc(onednn::engine(), dnnl::algorithm::binary_add, to, what, to));
+#else
+  return dnnl::binary(dnnl::binary::primitive_desc(
+      dnnl::binary::desc(dnnl::algorithm::binary_add, to, what, to), onednn::engine()));
 #endif
 }
 
 dnnl::softmax_forward softmax(const memory::desc& scores) {
-  constexpr int kLastAxis = 4;
+  constexpr int kLastAxis = 2;
 #if DNNL_VERSION_MAJOR >= 3
   return dnnl::softmax_forward(dnnl::softmax_forward::primitive_desc(
       onednn::engine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::softmax_accurate,
@@ -105,8 +100,8 @@ class Attention final : public Work {
   Attention(const AttentionSpec& spec, Copies copies)
       : spec_(spec),
         layout_(spec),
-        scale_(DataType::kFloat32, 1),
-        mask_(DataType::kFloat32, spec.query_length * spec.kv_length),
+        group_(spec.heads / spec.kv_heads),
+        mask_(DataType::kFloat32, group_ * spec.query_length * spec.kv_length),
         scores_(spec.type, spec.batch * spec.heads * spec.query_length * spec.kv_length),
         output_(spec.type, spec.batch * spec.query_length * spec.heads * spec.value_dim) {
     fill_mask();
@@ -134,11 +129,10 @@ class Attention final : public Work {
 
  private:
   void fill_mask() {
-    *static_cast<float*>(scale_.data()) = 1 / std::sqrt(static_cast<float>(spec_.head_dim));
     auto* mask = static_cast<float*>(mask_.data());
-    for (std::int64_t query = 0; query < spec_.query_length; ++query) {
+    for (std::int64_t query = 0; query < group_ * spec_.query_length; ++query) {
       for (std::int64_t key = 0; key < spec_.kv_length; ++key)
-        *mask++ = attends(query, key) ? 0 : kMasked;
+        *mask++ = attends(query % spec_.query_length, key) ? 0 : kMasked;
     }
   }
 
@@ -150,64 +144,59 @@ class Attention final : public Work {
 
   void add_copy(std::uint64_t number) {
     Buffers& buffers = *buffers_.emplace_back(std::make_unique<Buffers>(spec_));
-    buffers.query.fill(3 * number);
+    // With 1 / sqrt(head_dim) in it, as engines fold it into the weights.
+    buffers.query.fill(3 * number, 1 / std::sqrt(static_cast<float>(spec_.head_dim)));
     buffers.key.fill(3 * number + 1);
     buffers.value.fill(3 * number + 2);
-    const memory::desc scalar({1, 1, 1, 1, 1}, memory::data_type::f32, memory::format_tag::abcde);
-    dnnl::post_ops after;
-    after.append_binary(dnnl::algorithm::binary_mul, scalar);
-    after.append_binary(dnnl::algorithm::binary_add, layout_.mask);
-    dnnl::primitive_attr attributes;
-    attributes.set_post_ops(after);
     HostTensor& values = spec_.values_in_keys ? buffers.key : buffers.value;
-    steps_.push_back(
-        {{matmul(layout_.query, layout_.key, layout_.scores, attributes),
-          {{DNNL_ARG_SRC, onednn::wrap(buffers.query, layout_.query)},
-           {DNNL_ARG_WEIGHTS, onednn::wrap(buffers.key, layout_.key)},
-           {DNNL_ARG_DST, onednn::wrap(scores_, layout_.scores)},
-           {DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, onednn::wrap(scale_, scalar)},
-           {DNNL_ARG_ATTR_MULTIPLE_POST_OP(1) | DNNL_ARG_SRC_1,
-            onednn::wrap(mask_, layout_.mask)}}},
-         {softmax(layout_.scores),
-          {{DNNL_ARG_SRC, onednn::wrap(scores_, layout_.scores)},
-           {DNNL_ARG_DST, onednn::wrap(scores_, layout_.scores)}}},
-         {matmul(layout_.scores, layout_.value, layout_.output),
-          {{DNNL_ARG_SRC, onednn::wrap(scores_, layout_.scores)},
-           {DNNL_ARG_WEIGHTS, onednn::wrap(values, layout_.value)},
-           {DNNL_ARG_DST, onednn::wrap(output_, layout_.output)}}}});
+    steps_.push_back({{matmul(layout_.query, layout_.key, layout_.scores),
+                       {{DNNL_ARG_SRC, onednn::wrap(buffers.query, layout_.query)},
+                        {DNNL_ARG_WEIGHTS, onednn::wrap(buffers.key, layout_.key)},
+                        {DNNL_ARG_DST, onednn::wrap(scores_, layout_.scores)}}},
+                      {add(layout_.scores, layout_.mask),
+                       {{DNNL_ARG_SRC_0, onednn::wrap(scores_, layout_.scores)},
+                        {DNNL_ARG_SRC_1, onednn::wrap(mask_, layout_.mask)},
+                        {DNNL_ARG_DST, onednn::wrap(scores_, layout_.scores)}}},
+                      {softmax(layout_.scores),
+                       {{DNNL_ARG_SRC, onednn::wrap(scores_, layout_.scores)},
+                        {DNNL_ARG_DST, onednn::wrap(scores_, layout_.scores)}}},
+                      {matmul(layout_.scores, layout_.value, layout_.output),
+                       {{DNNL_ARG_SRC, onednn::wrap(scores_, layout_.scores)},
+                        {DNNL_ARG_WEIGHTS, onednn::wrap(values, layout_.value)},
+                        {DNNL_ARG_DST, onednn::wrap(output_, layout_.output)}}}});
   }
 
+  // Of a batch element and head; tokens and columns count within it.
   struct Row {
-    std::int64_t batch, query, head;
+    std::int64_t query_head;
+    std::int64_t kv_head;
+    std::int64_t query;
   };
 
   [[nodiscard]] double score(const Row& row, std::int64_t key) const {
     const Buffers& buffers = *buffers_[next_];
-    const std::int64_t query_row =
-        (row.batch * spec_.query_length + row.query) * spec_.heads + row.head;
-    const std::int64_t key_row =
-        (row.batch * spec_.kv_length + key) * spec_.kv_heads + row.head / layout_.group;
+    const std::int64_t query_row = row.query_head * spec_.query_length + row.query;
+    const std::int64_t key_row = row.kv_head * spec_.kv_length + key;
     double sum = 0;
     for (std::int64_t i = 0; i < spec_.head_dim; ++i) {
       sum += buffers.query.at(query_row * spec_.head_dim + i) *
              buffers.key.at(key_row * spec_.head_dim + i);
     }
-    return sum / std::sqrt(static_cast<double>(spec_.head_dim));
+    return sum;
   }
 
   [[nodiscard]] double value(const Row& row, std::int64_t key, std::int64_t column) const {
     const Buffers& buffers = *buffers_[next_];
-    const std::int64_t kv_row =
-        (row.batch * spec_.kv_length + key) * spec_.kv_heads + row.head / layout_.group;
+    const std::int64_t kv_row = row.kv_head * spec_.kv_length + key;
     return spec_.values_in_keys ? buffers.key.at(kv_row * spec_.head_dim + column)
                                 : buffers.value.at(kv_row * spec_.value_dim + column);
   }
 
   void compare(std::int64_t place, Accuracy& accuracy) const {
     const std::int64_t column = place % spec_.value_dim;
-    const std::int64_t head = place / spec_.value_dim % spec_.heads;
-    const std::int64_t line = place / spec_.value_dim / spec_.heads;
-    const Row row{line / spec_.query_length, line % spec_.query_length, head};
+    const std::int64_t line = place / spec_.value_dim;
+    const std::int64_t query_head = line / spec_.query_length;
+    const Row row{query_head, query_head / group_, line % spec_.query_length};
     double weights = 0;
     double exact = 0;
     double magnitude = 0;
@@ -236,13 +225,13 @@ class Attention final : public Work {
     ++accuracy.compared;
     if (off <= accuracy.worst) return;
     accuracy.worst = off;
-    accuracy.where = fmt::format("output[{}, {}, {}, {}] is {}, should be {}", row.batch, row.query,
-                                 head, column, found, exact);
+    accuracy.where = fmt::format("output[{}, {}, {}] is {}, should be {}", query_head, row.query,
+                                 column, found, exact);
   }
 
   AttentionSpec spec_;
   Layout layout_;
-  HostTensor scale_;
+  std::int64_t group_;
   HostTensor mask_;
   HostTensor scores_;
   HostTensor output_;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "collect/cpu/cpu_kernels.h"
+#include "collect/kernel_cost.h"
 
 namespace assay::collect {
 namespace {
@@ -58,19 +59,21 @@ class CpuStopwatch final : public Stopwatch {
 
 }  // namespace
 
-CpuDevice::CpuDevice() {
-  facts_.kind = "cpu";
-  facts_.name = processor_name();
-  facts_.version =
+DeviceFacts cpu_facts() {
+  DeviceFacts facts;
+  facts.kind = "cpu";
+  facts.name = processor_name();
+  facts.version =
       fmt::format("{}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH);
-  facts_.memory_bytes = ::sysconf(_SC_AVPHYS_PAGES) * ::sysconf(_SC_PAGESIZE);
-  facts_.l2_bytes = last_level_cache_bytes();
-  facts_.more["oneDNN"] = facts_.version;
-  facts_.more["processors"] = std::to_string(std::thread::hardware_concurrency());
+  facts.memory_bytes = ::sysconf(_SC_AVPHYS_PAGES) * ::sysconf(_SC_PAGESIZE);
+  facts.l2_bytes = last_level_cache_bytes();
+  facts.more["oneDNN"] = facts.version;
+  facts.more["processors"] = std::to_string(std::thread::hardware_concurrency());
+  return facts;
 }
 
 core::Result<MadeWork> CpuDevice::make(const KernelSpec& spec, model::L2State l2) {
-  const std::int64_t bytes = footprint_bytes(spec);
+  const auto bytes = static_cast<std::int64_t>(footprint_bytes(spec));
   if (bytes > facts_.memory_bytes / 2) {
     return MadeWork(Unsupported{
         fmt::format("it would take {} MiB of {} MiB", bytes >> 20, facts_.memory_bytes >> 20)});
@@ -96,28 +99,11 @@ core::Result<std::unique_ptr<Stopwatch>> CpuDevice::stopwatch(Work& work,
 std::int64_t CpuDevice::copies(const KernelSpec& spec, model::L2State l2) const {
   if (l2 == model::L2State::kHot) return 1;
   constexpr std::int64_t kMost = 64;
-  const std::int64_t bytes = std::max<std::int64_t>(footprint_bytes(spec), 1);
+  const std::int64_t bytes =
+      std::max<std::int64_t>(static_cast<std::int64_t>(footprint_bytes(spec)), 1);
   const std::int64_t wanted = 2 * facts_.l2_bytes / bytes + 2;
   const std::int64_t fitting = std::max<std::int64_t>(facts_.memory_bytes / 4 / bytes, 1);
   return std::min({wanted, fitting, kMost});
-}
-
-std::int64_t footprint_bytes(const KernelSpec& spec) {
-  if (const auto* gemm = std::get_if<GemmSpec>(&spec)) {
-    return gemm->batch * bytes_of(gemm->type) *
-           (gemm->m * gemm->k + gemm->n * gemm->k + 4 * gemm->m * gemm->n);
-  }
-  if (const auto* attention = std::get_if<AttentionSpec>(&spec)) {
-    return attention->batch * bytes_of(attention->type) *
-           (attention->query_length * attention->heads *
-                (attention->head_dim + attention->value_dim) +
-            attention->kv_length * attention->kv_heads *
-                (attention->head_dim + attention->value_dim));
-  }
-  if (const auto* memory = std::get_if<MemorySpec>(&spec)) {
-    return 3 * memory->rows * memory->columns * bytes_of(memory->type);
-  }
-  return 0;
 }
 
 }  // namespace assay::collect

@@ -6,10 +6,10 @@
 
 namespace assay::collect {
 
+DeviceFacts cpu_facts();
+
 class CpuDevice final : public Device {
  public:
-  CpuDevice();
-
   [[nodiscard]] const DeviceFacts& facts() const override { return facts_; }
 
   core::Result<MadeWork> make(const KernelSpec& spec, model::L2State l2) override;
@@ -22,7 +22,7 @@ class CpuDevice final : public Device {
  private:
   [[nodiscard]] std::int64_t copies(const KernelSpec& spec, model::L2State l2) const;
 
-  DeviceFacts facts_;
+  DeviceFacts facts_ = cpu_facts();
 };
 
 }  // namespace assay::collect

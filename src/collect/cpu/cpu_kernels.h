@@ -15,7 +15,4 @@ core::Result<MadeWork> make_gemm(const GemmSpec& spec, Copies copies);
 core::Result<MadeWork> make_attention(const AttentionSpec& spec, Copies copies);
 core::Result<MadeWork> make_memory_op(const MemorySpec& spec, Copies copies);
 
-// What one launch reads and writes, to choose the number of copies.
-std::int64_t footprint_bytes(const KernelSpec& spec);
-
 }  // namespace assay::collect

@@ -57,13 +57,13 @@ HostTensor::HostTensor(DataType type, std::int64_t elements) : type_(type), elem
   if (bytes_ == nullptr) throw std::bad_alloc();
 }
 
-void HostTensor::fill(std::uint64_t seed) {
+void HostTensor::fill(std::uint64_t seed, float scale) {
   for (std::int64_t i = 0; i < elements_; ++i) {
     const std::uint64_t bits = random_bits(seed, static_cast<std::uint64_t>(i));
     if (type_ == DataType::kFloat32) {
-      static_cast<float*>(data())[i] = uniform(bits);
+      static_cast<float*>(data())[i] = scale * uniform(bits);
     } else if (type_ == DataType::kBfloat16) {
-      static_cast<std::uint16_t*>(data())[i] = to_bfloat16(uniform(bits));
+      static_cast<std::uint16_t*>(data())[i] = to_bfloat16(scale * uniform(bits));
     } else {
       static_cast<std::int8_t*>(data())[i] =
           static_cast<std::int8_t>(static_cast<int>(bits % 255) - 127);

@@ -15,8 +15,8 @@ class HostTensor {
   // Uninitialised. kFloat32, kBfloat16 or kInt8.
   HostTensor(DataType type, std::int64_t elements);
 
-  // Uniform in [-1, 1), of int8 in [-127, 127], the same for the same seed.
-  void fill(std::uint64_t seed);
+  // Uniform in [-scale, scale), of int8 in [-127, 127], the same for the same seed.
+  void fill(std::uint64_t seed, float scale = 1);
 
   [[nodiscard]] double at(std::int64_t index) const;
 

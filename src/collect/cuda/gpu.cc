@@ -21,7 +21,8 @@ core::Status Gpu::start() {
   ASSAY_TRY(cuda_status(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for free memory"));
   free_bytes_at_start_ = static_cast<std::int64_t>(free_bytes);
   void* samples = nullptr;
-  ASSAY_TRY(cuda_status(cudaMalloc(&samples, kMostSamples * sizeof(Sample)), "taking memory"));
+  ASSAY_TRY(
+      cuda_status(cudaMalloc(&samples, (kMostSamples + 2) * sizeof(Sample)), "taking memory"));
   samples_ = static_cast<Sample*>(samples);
   return {};
 }

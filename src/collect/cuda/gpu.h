@@ -35,7 +35,7 @@ class Gpu {
   // Error: the library is not there, or fails.
   core::Result<Blas*> blas();
 
-  // Room for kMostSamples.
+  // Room for kMostSamples and two more.
   [[nodiscard]] Sample* samples() const { return samples_; }
 
   // Enqueued: afterwards the L2 cache holds none of a work's data.

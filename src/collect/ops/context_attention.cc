@@ -10,10 +10,11 @@ bool takes(const Case& of) {
   constexpr std::int64_t kMultiHeadTokens = 65536;
   constexpr std::int64_t kMultiHeadBatch = 128;
   constexpr std::int64_t kGroupedTokens = 131072;
-  constexpr std::int64_t kKeyBytes = 2147483647;
+  constexpr double kKeyBytes = 2147483647;
   const AttentionSpec spec = attention_spec(of);
   const std::int64_t tokens = spec.batch * spec.kv_length;
-  if (tokens * spec.kv_heads * spec.head_dim * 2 >= kKeyBytes) return false;
+  const double row_bytes = 2 * static_cast<double>(spec.kv_heads * spec.head_dim);
+  if (static_cast<double>(tokens) * row_bytes >= kKeyBytes) return false;
   if (spec.kv_heads < spec.heads) return tokens <= kGroupedTokens;
   return tokens <= kMultiHeadTokens && spec.batch <= kMultiHeadBatch;
 }
@@ -45,7 +46,8 @@ AttentionGrid grid() {
                .option = "",
                .help = "tokens of a request that are in the cache already",
                .unit = "tokens",
-               .common = integers({0})},
+               .common = integers({0}),
+               .least = 0},
       .heads = all_heads(),
       .heads_coarse = integer_rows({{8, 8}, {32, 32}, {8, 1}, {64, 1}, {8, 4}, {64, 8}}),
       .types = {texts({"bfloat16", "bfloat16"}), texts({"bfloat16", "fp8"}), texts({"fp8", "fp8"})},

@@ -1,5 +1,6 @@
 #include "collect/kernel_cost.h"
 #include "collect/kernel_limits.h"
+#include "collect/ops/gemm_sizes.h"
 #include "collect/ops/values.h"
 
 namespace assay::collect {
@@ -23,9 +24,15 @@ bool takes(const Case& of) {
   return spec.n >= 128 && spec.k >= 128 && spec.n * spec.k < kIndexLimit;
 }
 
-std::vector<model::PerfValue> common_widths() {
-  return integers({32,   64,   128,  256,  512,  768,  1024,  1536,  2048,  2560, 3072,
-                   3584, 4096, 5120, 6144, 7168, 8192, 10240, 12288, 16384, 65536});
+Axis tokens_axis() {
+  return {.column = "m",
+          .option = "",
+          .help = "rows of the input: tokens",
+          .unit = "tokens",
+          .common = gemm_tokens(Grid::kCommon),
+          .coarse = gemm_tokens(Grid::kCoarse),
+          .fine = gemm_tokens(Grid::kFine),
+          .nesting = Nesting::kInner};
 }
 
 Axis width_axis(const char* column, const char* help) {
@@ -33,33 +40,9 @@ Axis width_axis(const char* column, const char* help) {
           .option = "",
           .help = help,
           .unit = "elements",
-          .common = common_widths(),
-          .coarse = integers({64, 256, 1024, 2048, 4096, 8192, 16384, 65536}),
-          .fine = joined(common_widths(), integers({51200}))};
-}
-
-// Tiles and waves make steps in m: the fine grid has the points at both sides of each.
-Axis tokens_axis() {
-  auto fine = joined(powers(1, 1, 2), {});
-  for (std::int64_t m = 2; m <= 17; ++m)
-    fine.emplace_back(m);
-  for (const std::int64_t edge : {32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512, 768}) {
-    fine.emplace_back(edge);
-    fine.emplace_back(edge + 1);
-  }
-  for (std::int64_t edge = 1024; edge <= 4352; edge += 256) {
-    fine.emplace_back(edge);
-    fine.emplace_back(edge + 1);
-  }
-  return {.column = "m",
-          .option = "",
-          .help = "rows of the input: tokens",
-          .unit = "tokens",
-          .common = integers({1,   2,   4,   8,   16,  32,  48,   64,   80,   96,  128,
-                              160, 192, 256, 384, 512, 768, 1024, 2048, 4096, 8192}),
-          .coarse = integers({1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096, 8192}),
-          .fine = joined(std::move(fine), powers(8192, 32768)),
-          .nesting = Nesting::kInner};
+          .common = gemm_widths(Grid::kCommon),
+          .coarse = gemm_widths(Grid::kCoarse),
+          .fine = gemm_widths(Grid::kFine)};
 }
 
 const Operator kGemm{

@@ -22,6 +22,14 @@ std::vector<model::PerfValue> powers(std::int64_t first, std::int64_t last, std:
   return made;
 }
 
+std::vector<model::PerfValue> decoding_steps(std::int64_t factor) {
+  constexpr std::int64_t kLongest = 131072;
+  std::vector<model::PerfValue> made;
+  for (std::int64_t length = 2; length <= kLongest; length *= factor)
+    made.emplace_back(length - 1);
+  return made;
+}
+
 std::vector<model::PerfValue> joined(std::vector<model::PerfValue> first,
                                      const std::vector<model::PerfValue>& second) {
   first.insert(first.end(), second.begin(), second.end());

@@ -18,6 +18,9 @@ std::vector<model::PerfValue> powers(std::int64_t first,
                                      std::int64_t last,
                                      std::int64_t factor = 2);
 
+// Tokens in a cache before the new one, so that lengths with it are powers of 2 or 4: 1, 3, 7, ...
+std::vector<model::PerfValue> decoding_steps(std::int64_t factor);
+
 // One after the other.
 std::vector<model::PerfValue> joined(std::vector<model::PerfValue> first,
                                      const std::vector<model::PerfValue>& second);

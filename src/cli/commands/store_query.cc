@@ -1,0 +1,196 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/summary_output.h"
+#include "cli/table_inputs.h"
+#include "store/columns.h"
+#include "store/join_frames.h"
+#include "store/query.h"
+
+namespace assay::cli {
+namespace {
+
+// Columns of the public tables and of ours. Others are named by --where.
+const std::vector<std::string> kColumns = {
+    "dtype",
+    "m",
+    "n",
+    "k",
+    "framework",
+    "version",
+    "device",
+    "op_name",
+    "kernel_source",
+    "batch_size",
+    "isl",
+    "step",
+    "num_heads",
+    "head_dim",
+    "num_key_value_heads",
+    "window_size",
+    "beam_width",
+    "kv_cache_dtype",
+    "attn_dtype",
+    "gemm_dtype",
+    "mla_dtype",
+    "bmm_dtype",
+    "moe_dtype",
+    "quant_dtype",
+    "nccl_dtype",
+    "comm_dtype",
+    "allreduce_dtype",
+    "num_tokens",
+    "hidden_size",
+    "inter_size",
+    "topk",
+    "num_experts",
+    "moe_tp_size",
+    "moe_ep_size",
+    "distribution",
+    "alpha",
+    "tp_size",
+    "num_gpus",
+    "message_size",
+    "rows",
+    "columns",
+    "seq_len",
+    "phase",
+    "model",
+    "model_name",
+    "architecture",
+    "gemm_type",
+    "compress_ratio",
+    "backend",
+    "implementation",
+    "vocabulary",
+};
+
+std::string option_names_of(std::string column) {
+  const std::string plain = "--" + column;
+  std::replace(column.begin(), column.end(), '_', '-');
+  return "--" + column == plain ? plain : "--" + column + "," + plain;
+}
+
+class StoreQuery final : public Command {
+ public:
+  explicit StoreQuery(CLI::App& app) {
+    app.add_option("TABLE", table_, "gemm, context_attention, moe, nccl, ...")->required();
+    add_table_inputs(app, inputs_, "that table as a file, CSV or Parquet; several are joined");
+    for (const std::string& column : kColumns)
+      add_column(app, column);
+    app.add_option("--where", where_, "a column by name, for those that have no option")
+        ->type_name("COLUMN=VALUE");
+    app.add_flag(
+        "--extrapolate", extrapolate_,
+        fmt::format("answer also more than {} times past the measured points", store::kMostBeyond));
+    add_roofline_options(app, roofline_);
+    add_presentation_options(app, presentation_);
+  }
+
+  [[nodiscard]] core::Status check() const override {
+    const core::Status inputs = inputs_.check();
+    if (!inputs.ok()) return inputs;
+    for (const std::string& condition : where_) {
+      const std::size_t sign = condition.find('=');
+      if (sign == 0 || sign == std::string::npos)
+        return core::Error{"--where takes COLUMN=VALUE, not '" + condition + "'"};
+    }
+    return {};
+  }
+
+  core::Result<Outcome> run() override {
+    const std::string table = store::table_name(table_);
+    std::vector<NamedFrame> tables = ASSAY_TRY(read_tables(inputs_, table));
+    std::vector<store::Frame> frames;
+    for (NamedFrame& named : tables)
+      frames.push_back(std::move(named.frame));
+    const store::KeyRoofline roofline = ASSAY_TRY(read_roofline(roofline_, table));
+    const auto index = ASSAY_TRY(store::TableIndex::make(
+        table, frames.size() == 1 ? frames.front() : store::joined_frames(frames), roofline));
+    const auto result = ASSAY_TRY(store::query(
+        index, conditions(), extrapolate_ ? store::Beyond::kExtrapolate : store::Beyond::kRefuse));
+    return show(index, result);
+  }
+
+ private:
+  void add_column(CLI::App& app, const std::string& column) {
+    const auto take = [this, column](const std::string& value) {
+      columns_.push_back({column, value});
+    };
+    // Out of the help page, which names the rule instead of all columns.
+    app.add_option_function<std::string>(option_names_of(column), take, "a column")
+        ->type_name("VALUE")
+        ->group("");
+  }
+
+  [[nodiscard]] std::vector<store::Condition> conditions() const {
+    std::vector<store::Condition> all = columns_;
+    for (const std::string& condition : where_) {
+      const std::size_t sign = condition.find('=');
+      all.push_back({condition.substr(0, sign), condition.substr(sign + 1)});
+    }
+    return all;
+  }
+
+  core::Result<Outcome> show(const store::TableIndex& index,
+                             const store::QueryResult& result) const {
+    if (result.answers.empty()) {
+      return core::Error{fmt::format(
+          "{}{}{}: {}; --extrapolate answers all the same", index.table(),
+          result.refused.size() > 1 ? " of " : "",
+          result.refused.size() > 1 ? index.group_name(*result.refused.front().group) : "",
+          result.refused.front().reason)};
+    }
+    const bool is_table = presentation_.summary == Summary::kTable;
+    const model::Book book{
+        .title = "Latencies",
+        .tables = {store::answers_table(
+            index, result, is_table ? store::KeyColumns::kVarying : store::KeyColumns::kAll)}};
+    if (!presentation_.quiet) print(summary_text(book, presentation_.summary));
+    for (const store::Refusal& refusal : result.refused) {
+      print_note(
+          fmt::format("no answer of {}: {}", index.group_name(*refusal.group), refusal.reason));
+    }
+    return Outcome::kOk;
+  }
+
+  std::string table_;
+  TableInputs inputs_;
+  std::vector<store::Condition> columns_;
+  std::vector<std::string> where_;
+  bool extrapolate_ = false;
+  RooflineInputs roofline_;
+  Presentation presentation_;
+};
+
+const CommandSpec kStoreQuery{
+    .name = "store query",
+    .summary = "ask a performance table for a latency, measured or interpolated",
+    .description =
+        "Every column of the table is an option: --m 300, --batch-size 8, --dtype fp8 (the "
+        "table's own column of types), --framework VLLM. Sizes (m, n, k, batch_size, isl, step, "
+        "num_heads, num_tokens, message_size) may lie between measured ones; all other columns "
+        "must be as measured. Columns that are left out give one row for each of their values.\n\n"
+        "Between points the latency runs linearly in each size, and as a cubic without overshoot "
+        "in sequence lengths; where the device's peaks are known (--system), it is the time above "
+        "the roofline that does, so that no answer is faster than the roofline. 'low' and 'high' "
+        "are the ends of the bracket. Where no bracket exists, a plane through the nearest points "
+        "answers. 'uncertainty' is the typical error of predicting the bracket's points from "
+        "their neighbours without themselves.",
+    .examples =
+        "assay store query gemm --m 300 --n 4096 --k 4096 --store h200.db\n"
+        "assay store query gemm gemm_perf.parquet --m 300 --n 4096 --k 4096 --dtype fp8\n"
+        "assay store query nccl --op-name all_reduce --num-gpus 8 --message-size 3000000 \\\n"
+        "    --dtype half --store h200.db --format json\n",
+    .make = make_command<StoreQuery>,
+};
+ASSAY_REGISTER(CommandSpec, kStoreQuery);
+
+}  // namespace
+}  // namespace assay::cli

@@ -1,0 +1,48 @@
+// Where cuBLASLt expects the float32 scales of fp8 operands in blocks of 128.
+#pragma once
+
+#include <cstdint>
+
+namespace assay::collect {
+
+inline constexpr std::int64_t kScaleBlock = 128;
+
+constexpr std::int64_t scale_blocks(std::int64_t length) {
+  return (length + kScaleBlock - 1) / kScaleBlock;
+}
+
+constexpr std::int64_t round_up_to_4(std::int64_t count) {
+  return (count + 3) / 4 * 4;
+}
+
+// Of an input [rows, k], a scale for each row and 128 elements of it: block after block, in each
+// the rows one beside the other, filled up to a multiple of 4.
+struct InputScales {
+  std::int64_t rows = 1;
+  std::int64_t k = 1;
+
+  [[nodiscard]] constexpr std::int64_t pitch() const { return round_up_to_4(rows); }
+
+  [[nodiscard]] constexpr std::int64_t count() const { return scale_blocks(k) * pitch(); }
+
+  [[nodiscard]] constexpr std::int64_t at(std::int64_t row, std::int64_t element) const {
+    return element / kScaleBlock * pitch() + row;
+  }
+};
+
+// Of a weight [n, k], a scale for each 128 x 128: row of blocks after row of blocks, each filled up
+// to a multiple of 4.
+struct WeightScales {
+  std::int64_t n = 1;
+  std::int64_t k = 1;
+
+  [[nodiscard]] constexpr std::int64_t pitch() const { return round_up_to_4(scale_blocks(k)); }
+
+  [[nodiscard]] constexpr std::int64_t count() const { return scale_blocks(n) * pitch(); }
+
+  [[nodiscard]] constexpr std::int64_t at(std::int64_t row, std::int64_t element) const {
+    return row / kScaleBlock * pitch() + element / kScaleBlock;
+  }
+};
+
+}  // namespace assay::collect

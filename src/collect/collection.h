@@ -1,0 +1,65 @@
+// `assay collect`: measures the cases of a plan into the store of a folder, and reports.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collect/plan.h"
+#include "collect/protocol.h"
+#include "collect/run_state.h"
+#include "collect/supervisor.h"
+#include "collect/tally.h"
+#include "core/result.h"
+
+namespace assay::collect {
+
+struct CollectOptions {
+  std::filesystem::path folder;
+  Beginning beginning = Beginning::kNew;
+  Settings settings = {};  // what changes cases or results, as people gave it: "--l2": "cold"
+  Settings record = {};    // what else is noted: how it was called
+
+  std::filesystem::path worker;  // the program
+  std::vector<int> gpus = {};    // a worker on each; empty: one on the CPU
+  Deadlines deadlines = {};
+  CaseRequest request = {};  // how each case is measured
+  std::string backend = {};  // the framework column; empty: as the worker says, "assay"
+};
+
+struct CollectStanding {
+  std::string doing;      // the operator measured last
+  std::int64_t done = 0;  // cases, those of an earlier run among them
+  std::int64_t total = 0;
+  std::int64_t failed = 0;
+  std::int64_t skipped = 0;
+  double cases_per_second = 0;
+  std::optional<double> left_seconds = {};
+};
+
+// "gemm: 120 of 1000 cases, 85.3 cases/s, 2 failed, 5 skipped, 10 s left".
+std::string progress_text(const CollectStanding& standing);
+
+struct CollectHooks {
+  std::function<void(const std::string&)> on_notice;
+  std::function<void(const CollectStanding&)> on_progress;
+};
+
+struct CollectResult {
+  Tally tally;
+  SupervisorEnd end = SupervisorEnd::kAllDone;
+  std::vector<std::filesystem::path> files;  // tables, reports
+  std::int64_t measured_now = 0;             // cases that this call finished
+  double wall_seconds = 0;
+};
+
+// What is finished is in the store whatever happens. Errors: see RunState; a store or a report that
+// cannot be written.
+core::Result<CollectResult> run_collection(const CollectOptions& options,
+                                           const Plan& plan,
+                                           const CollectHooks& hooks);
+
+}  // namespace assay::collect

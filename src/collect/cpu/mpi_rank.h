@@ -1,0 +1,13 @@
+// Collectives of an MPI job itself, on buffers in the CPUs' memory.
+#pragma once
+
+#include <memory>
+
+#include "collect/mpi_team.h"
+#include "collect/team.h"
+
+namespace assay::collect {
+
+std::unique_ptr<TeamRank> make_cpu_mpi_rank(const MpiRank& job);
+
+}  // namespace assay::collect

@@ -1,0 +1,35 @@
+// The GPUs of a worker. Kernels of one GPU run on the first.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "collect/cuda/gpu.h"
+#include "collect/device.h"
+#include "core/result.h"
+
+namespace assay::collect {
+
+class CudaDevice : public Device {
+ public:
+  // Error: there is no driver, or no such GPU, or they differ.
+  static core::Result<std::unique_ptr<CudaDevice>> open(const std::vector<int>& gpus);
+
+  [[nodiscard]] const DeviceFacts& facts() const override { return facts_; }
+
+  core::Result<MadeWork> make(const KernelSpec& spec, model::L2State l2) override;
+  core::Result<std::unique_ptr<Stopwatch>> stopwatch(Work& work,
+                                                     const StopwatchRequest& request) override;
+  core::Status finish() override;
+  [[nodiscard]] bool is_lost() const override;
+
+ private:
+  explicit CudaDevice(std::vector<std::unique_ptr<Gpu>> gpus) : gpus_(std::move(gpus)) {}
+
+  core::Status choose_first();
+
+  std::vector<std::unique_ptr<Gpu>> gpus_;
+  DeviceFacts facts_;
+};
+
+}  // namespace assay::collect

@@ -1,0 +1,123 @@
+// Products by cuBLASLt.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "collect/cuda/cuda_status.h"
+#include "collect/cuda/lt_product.h"
+#include "collect/cuda/makers.h"
+#include "collect/cuda/product_reference.h"
+#include "collect/cuda/work.h"
+
+namespace assay::collect {
+namespace {
+
+enum Buffer : std::size_t { kWeight, kInput, kOutput, kWeightScales, kInputScales };
+
+// Data with which sums stay far from the largest number of the output.
+Fill data_of(DataType type, std::uint32_t seed) {
+  const float amplitude = type == DataType::kInt8 ? 127.0F : 1.0F;
+  return {.kind = Fill::Kind::kUniform, .type = type, .amplitude = amplitude, .seed = seed};
+}
+
+Fill scales(std::uint32_t seed) {
+  return {.kind = Fill::Kind::kUniform,
+          .type = DataType::kFloat32,
+          .amplitude = 0.5F,
+          .offset = 1.0F,
+          .seed = seed};
+}
+
+std::vector<BufferSpec> buffers_of(const GemmSpec& spec) {
+  const auto bytes = [&](std::int64_t rows, std::int64_t columns, std::int64_t element) {
+    return static_cast<std::size_t>(spec.batch * rows * columns * element);
+  };
+  const std::int64_t element = bytes_of(spec.type);
+  std::vector<BufferSpec> buffers = {
+      {bytes(spec.n, spec.k, element), data_of(spec.type, 1)},
+      {bytes(spec.m, spec.k, element), data_of(spec.type, 2)},
+      {bytes(spec.m, spec.n, output_bytes_of(spec.type))},
+  };
+  if (spec.type == DataType::kFp8Block) {
+    const std::int64_t weight_scales = WeightScales{spec.n, spec.k}.count();
+    const std::int64_t input_scales = InputScales{spec.m, spec.k}.count();
+    buffers.push_back({static_cast<std::size_t>(weight_scales) * sizeof(float), scales(3)});
+    buffers.push_back({static_cast<std::size_t>(input_scales) * sizeof(float), scales(4)});
+  }
+  return buffers;
+}
+
+class GemmWork : public CudaWork {
+ public:
+  GemmWork(Gpu& gpu,
+           model::L2State l2,
+           const GemmSpec& spec,
+           Buffers buffers,
+           std::unique_ptr<LtProduct> product)
+      : CudaWork(gpu, l2),
+        spec_(spec),
+        buffers_(std::move(buffers)),
+        product_(std::move(product)) {}
+
+  [[nodiscard]] std::string kernel_source() const override { return "cublaslt"; }
+
+  [[nodiscard]] std::int64_t copies() const override { return buffers_.copies(); }
+
+  core::Status spoil() override { return buffers_.spoil(gpu(), kOutput); }
+
+  core::Result<Accuracy> compare() override {
+    const ProductCheck check{.rows = spec_.batch * spec_.m,
+                             .n = spec_.n,
+                             .k = spec_.k,
+                             .batch = spec_.batch,
+                             .type = spec_.type,
+                             .arguments = arguments(0),
+                             .input_scales = {spec_.m, spec_.k},
+                             .weight_scales = {spec_.n, spec_.k},
+                             .algorithm = product_->algorithm()};
+    ASSAY_TRY(cuda_status(compare_product(check, gpu().samples(), gpu().stream()), "checking"));
+    return accuracy_of_samples(gpu(), samples_of(check.rows * check.n), check.n, "output");
+  }
+
+ protected:
+  core::Status launch_copy(std::int64_t copy) override {
+    return product_->enqueue(arguments(copy), gpu().stream());
+  }
+
+ private:
+  [[nodiscard]] ProductArguments arguments(std::int64_t copy) const {
+    ProductArguments arguments{.input = buffers_.at(kInput, copy),
+                               .weight = buffers_.at(kWeight, copy),
+                               .output = buffers_.at(kOutput, copy)};
+    if (spec_.type == DataType::kFp8Block) {
+      arguments.input_scales = buffers_.at<float>(kInputScales, copy);
+      arguments.weight_scales = buffers_.at<float>(kWeightScales, copy);
+    }
+    return arguments;
+  }
+
+  GemmSpec spec_;
+  Buffers buffers_;
+  std::unique_ptr<LtProduct> product_;
+};
+
+}  // namespace
+
+core::Result<MadeWork> make_gemm(Gpu& gpu, const GemmSpec& asked, model::L2State l2) {
+  if (!lt_functions().ok()) return MadeWork(Unsupported{lt_functions().error().message});
+  GemmSpec spec = asked;
+  if (spec.type == DataType::kFp8Block) {
+    if (spec.batch > 1) return MadeWork(Unsupported{"no batches with scales of blocks"});
+    // Scales of inputs lie in columns of a multiple of 4; tiles are of 64 rows or more.
+    spec.m = round_up_to_4(spec.m);
+  }
+  Blas* blas = ASSAY_TRY(gpu.blas());
+  LtProduct::Made made = ASSAY_TRY(LtProduct::make(*blas, spec));
+  if (auto* unsupported = std::get_if<Unsupported>(&made)) return MadeWork(std::move(*unsupported));
+  auto product = std::get<std::unique_ptr<LtProduct>>(std::move(made));
+  Buffers buffers = ASSAY_TRY(Buffers::take(gpu, buffers_of(spec), l2));
+  return MadeWork(
+      std::make_unique<GemmWork>(gpu, l2, spec, std::move(buffers), std::move(product)));
+}
+
+}  // namespace assay::collect

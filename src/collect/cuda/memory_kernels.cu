@@ -1,0 +1,245 @@
+#include <algorithm>
+
+#include "collect/cuda/memory_kernels.h"
+#include "collect/cuda/vectors.cuh"
+
+namespace assay::collect {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr std::int64_t kManyVectors = std::int64_t{1} << 19U;  // enough to fill a GPU four times
+
+template <class T>
+struct Copy {
+  const T* input;
+  T* output;
+
+  using Loaded = Vector<T>;
+
+  __device__ Loaded load(std::uint32_t i) const { return load_vector(input, i); }
+
+  __device__ void store(std::uint32_t i, const Loaded& loaded) const {
+    store_vector(output, i, loaded);
+  }
+};
+
+template <class T>
+struct TwoVectors {
+  Vector<T> first;
+  Vector<T> second;
+};
+
+template <class T>
+struct Add {
+  const T* input;
+  const T* other;
+  T* output;
+
+  using Loaded = TwoVectors<T>;
+
+  __device__ Loaded load(std::uint32_t i) const {
+    return {load_vector(input, i), load_vector(other, i)};
+  }
+
+  __device__ void store(std::uint32_t i, const Loaded& loaded) const {
+    Vector<T> sums;
+#pragma unroll
+    for (int j = 0; j < Vector<T>::kSize; ++j)
+      sums.values[j] =
+          from_float<T>(as_float(loaded.first.values[j]) + as_float(loaded.second.values[j]));
+    store_vector(output, i, sums);
+  }
+};
+
+template <class T>
+struct SiluMul {
+  const T* input;
+  T* output;
+  std::uint32_t vectors_per_row;  // of the output
+
+  using Loaded = TwoVectors<T>;
+
+  __device__ Loaded load(std::uint32_t i) const {
+    const std::uint32_t row = i / vectors_per_row;
+    const std::int64_t gate = std::int64_t{i} + std::int64_t{row} * vectors_per_row;
+    return {load_vector(input, gate), load_vector(input, gate + vectors_per_row)};
+  }
+
+  __device__ void store(std::uint32_t i, const Loaded& loaded) const {
+    Vector<T> products;
+#pragma unroll
+    for (int j = 0; j < Vector<T>::kSize; ++j)
+      products.values[j] =
+          from_float<T>(silu(as_float(loaded.first.values[j])) * as_float(loaded.second.values[j]));
+    store_vector(output, i, products);
+  }
+};
+
+template <class T>
+struct Embedding {
+  const T* table;
+  const std::int32_t* indices;
+  T* output;
+  std::uint32_t vectors_per_row;
+
+  using Loaded = Vector<T>;
+
+  __device__ Loaded load(std::uint32_t i) const {
+    const std::uint32_t row = i / vectors_per_row;
+    const std::uint32_t column = i - row * vectors_per_row;
+    return load_vector(table, std::int64_t{indices[row]} * vectors_per_row + column);
+  }
+
+  __device__ void store(std::uint32_t i, const Loaded& loaded) const {
+    store_vector(output, i, loaded);
+  }
+};
+
+// All loads of a thread before its first store: kUnroll of them are under way at a time.
+template <int kUnroll, class Operation>
+__global__ void __launch_bounds__(kThreads) for_vectors(Operation operation, std::uint32_t count) {
+  const std::int64_t first = blockIdx.x * std::int64_t{kThreads * kUnroll} + threadIdx.x;
+  typename Operation::Loaded loaded[kUnroll];
+#pragma unroll
+  for (int j = 0; j < kUnroll; ++j) {
+    const std::int64_t i = first + j * kThreads;
+    if (i < count) loaded[j] = operation.load(static_cast<std::uint32_t>(i));
+  }
+#pragma unroll
+  for (int j = 0; j < kUnroll; ++j) {
+    const std::int64_t i = first + j * kThreads;
+    if (i < count) operation.store(static_cast<std::uint32_t>(i), loaded[j]);
+  }
+}
+
+template <class Operation>
+cudaError_t run_for_vectors(const Operation& operation, std::int64_t count, cudaStream_t stream) {
+  const auto vectors = static_cast<std::uint32_t>(count);
+  const auto blocks = [count](std::int64_t unroll) {
+    return static_cast<unsigned>((count + kThreads * unroll - 1) / (kThreads * unroll));
+  };
+  if (count < kManyVectors) {
+    for_vectors<1><<<blocks(1), kThreads, 0, stream>>>(operation, vectors);
+  } else {
+    for_vectors<4><<<blocks(4), kThreads, 0, stream>>>(operation, vectors);
+  }
+  return cudaGetLastError();
+}
+
+// A block for each row, which stays in registers between the two passes.
+template <class T, int kMost>
+__global__ void __launch_bounds__(1024)
+    rms_norm(const T* input, const T* weight, T* output, int vectors_per_row) {
+  const std::int64_t row = blockIdx.x * std::int64_t{vectors_per_row};
+  Vector<T> loaded[kMost];
+  float squares = 0;
+#pragma unroll
+  for (int j = 0; j < kMost; ++j) {
+    const int i = static_cast<int>(threadIdx.x + j * blockDim.x);
+    if (i >= vectors_per_row) continue;
+    loaded[j] = load_vector(input, row + i);
+#pragma unroll
+    for (int k = 0; k < Vector<T>::kSize; ++k)
+      squares += as_float(loaded[j].values[k]) * as_float(loaded[j].values[k]);
+  }
+  const auto columns = static_cast<float>(vectors_per_row * Vector<T>::kSize);
+  const float factor = rsqrtf(block_reduce(squares, Plus{}) / columns + kRmsEpsilon);
+#pragma unroll
+  for (int j = 0; j < kMost; ++j) {
+    const int i = static_cast<int>(threadIdx.x + j * blockDim.x);
+    if (i >= vectors_per_row) continue;
+    const Vector<T> factors = load_vector(weight, i);
+    Vector<T> result;
+#pragma unroll
+    for (int k = 0; k < Vector<T>::kSize; ++k)
+      result.values[k] =
+          from_float<T>(as_float(loaded[j].values[k]) * factor * as_float(factors.values[k]));
+    store_vector(output, row + i, result);
+  }
+}
+
+template <class T>
+cudaError_t run_rms_norm(const MemorySpec& spec, const MemoryArguments& with, cudaStream_t stream) {
+  const auto vectors = static_cast<int>(spec.columns / Vector<T>::kSize);
+  const int threads = std::clamp((vectors + 63) / 64 * 32, 32, 1024);  // two vectors each
+  const auto blocks = static_cast<unsigned>(spec.rows);
+  const auto* input = static_cast<const T*>(with.input);
+  const auto* weight = static_cast<const T*>(with.other);
+  auto* output = static_cast<T*>(with.output);
+  if (vectors <= 2 * threads) {
+    rms_norm<T, 2><<<blocks, threads, 0, stream>>>(input, weight, output, vectors);
+  } else {
+    rms_norm<T, 16><<<blocks, threads, 0, stream>>>(input, weight, output, vectors);
+  }
+  return cudaGetLastError();
+}
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    read_sum(const T* input, std::int64_t count, float* sums) {
+  const std::int64_t vectors = (count + Vector<T>::kSize - 1) / Vector<T>::kSize;
+  const std::int64_t step = gridDim.x * std::int64_t{kThreads};
+  float sum = 0;
+#pragma unroll 4
+  for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < vectors; i += step) {
+    const Vector<T> loaded = load_vector(input, i);
+#pragma unroll
+    for (int j = 0; j < Vector<T>::kSize; ++j) {
+      if (i * Vector<T>::kSize + j < count) sum += as_float(loaded.values[j]);
+    }
+  }
+  sum = block_reduce(sum, Plus{});
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+template <class T>
+cudaError_t run_typed(const MemorySpec& spec, const MemoryArguments& with, cudaStream_t stream) {
+  const auto* input = static_cast<const T*>(with.input);
+  const auto* other = static_cast<const T*>(with.other);
+  auto* output = static_cast<T*>(with.output);
+  const std::int64_t count = spec.rows * spec.columns;
+  const std::int64_t vectors = (count + Vector<T>::kSize - 1) / Vector<T>::kSize;
+  const auto per_row = static_cast<std::uint32_t>(spec.columns / Vector<T>::kSize);
+  switch (spec.kind) {
+    case MemorySpec::Kind::kRmsNorm:
+      return run_rms_norm<T>(spec, with, stream);
+    case MemorySpec::Kind::kSiluMul:
+      return run_for_vectors(SiluMul<T>{input, output, per_row}, vectors, stream);
+    case MemorySpec::Kind::kEmbedding:
+      return run_for_vectors(Embedding<T>{input, with.indices, output, per_row}, vectors, stream);
+    case MemorySpec::Kind::kAdd:
+      return run_for_vectors(Add<T>{input, other, output}, vectors, stream);
+    case MemorySpec::Kind::kCopy:
+      return run_for_vectors(Copy<T>{input, output}, vectors, stream);
+    case MemorySpec::Kind::kRead:
+      read_sum<T><<<static_cast<unsigned>(read_blocks(spec)), kThreads, 0, stream>>>(
+          input, count, static_cast<float*>(with.output));
+      return cudaGetLastError();
+  }
+  return cudaErrorInvalidValue;
+}
+
+}  // namespace
+
+int read_blocks(const MemorySpec& spec) {
+  const std::int64_t bytes = spec.rows * spec.columns * bytes_of(spec.type);
+  return static_cast<int>(
+      std::clamp<std::int64_t>((bytes + 16 * kThreads - 1) / (16 * kThreads), 1, kReadBlocks));
+}
+
+cudaError_t run_memory_kernel(const MemorySpec& spec,
+                              const MemoryArguments& arguments,
+                              cudaStream_t stream) {
+  switch (spec.type) {
+    case DataType::kFloat32:
+      return run_typed<float>(spec, arguments, stream);
+    case DataType::kFloat16:
+      return run_typed<__half>(spec, arguments, stream);
+    case DataType::kBfloat16:
+      return run_typed<__nv_bfloat16>(spec, arguments, stream);
+    default:
+      return cudaErrorInvalidValue;
+  }
+}
+
+}  // namespace assay::collect

@@ -1,0 +1,36 @@
+// Kernels that memory bounds, and their float64 references.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "collect/cuda/compare.h"
+#include "collect/kernels.h"
+
+namespace assay::collect {
+
+struct MemoryArguments {
+  const void* input = nullptr;
+  const void* other = nullptr;            // the weight of RMSNorm, the second summand
+  const std::int32_t* indices = nullptr;  // of rows of the table, which is the input
+  void* output = nullptr;                 // of kRead: read_blocks() float32 sums
+};
+
+inline constexpr float kRmsEpsilon = 1e-6F;
+inline constexpr int kReadBlocks = 2048;  // at most; each writes the sum of what it read
+
+int read_blocks(const MemorySpec& spec);
+
+cudaError_t run_memory_kernel(const MemorySpec& spec,
+                              const MemoryArguments& arguments,
+                              cudaStream_t stream);
+
+// How many samples it writes: 1 of kRead, which is the sum of its output.
+std::int64_t memory_samples(const MemorySpec& spec);
+cudaError_t compare_memory(const MemorySpec& spec,
+                           const MemoryArguments& arguments,
+                           Sample* samples,
+                           cudaStream_t stream);
+
+}  // namespace assay::collect

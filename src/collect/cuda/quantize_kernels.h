@@ -1,0 +1,30 @@
+// bfloat16 to fp8 with one scale for the tensor, and its reference.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "collect/cuda/compare.h"
+
+namespace assay::collect {
+
+inline constexpr float kLargestFp8 = 448;
+inline constexpr int kMaximumBlocks = 1024;  // of the search for the largest
+
+struct QuantizeArguments {
+  const void* input = nullptr;  // bfloat16
+  void* output = nullptr;       // fp8: input / scale
+  float* scale = nullptr;       // given, or written: largest / 448
+  float* maxima = nullptr;      // kMaximumBlocks of them; null: the scale is given
+  std::int64_t count = 0;       // of elements
+};
+
+cudaError_t quantize(const QuantizeArguments& arguments, cudaStream_t stream);
+
+// Writes samples_of(count) samples of the output and one of the scale.
+cudaError_t compare_quantized(const QuantizeArguments& arguments,
+                              Sample* samples,
+                              cudaStream_t stream);
+
+}  // namespace assay::collect

@@ -1,0 +1,22 @@
+// Shapes that together reach each path of each family of kernels.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "collect/kernels.h"
+#include "model/perf.h"
+
+namespace assay::collect {
+
+struct SelfTestShape {
+  std::string name;
+  KernelSpec spec;
+  model::L2State l2 = model::L2State::kHot;
+  double bytes = 0;  // moved at least
+  double flops = 0;
+};
+
+std::vector<SelfTestShape> self_test_shapes();
+
+}  // namespace assay::collect

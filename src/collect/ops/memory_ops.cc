@@ -1,0 +1,96 @@
+// Operators that memory bounds. The public collector has no table of them: theirs is
+// memory_op_perf, with the kind as op_name, and the columns dtype, rows, columns and vocabulary
+// (0 but for embeddings).
+#include "collect/kernel_cost.h"
+#include "collect/kernel_limits.h"
+#include "collect/ops/values.h"
+
+namespace assay::collect {
+namespace {
+
+using Kind = MemorySpec::Kind;
+
+MemorySpec spec_of(const Case& of, Kind kind) {
+  return {.kind = kind,
+          .rows = of.integer("rows"),
+          .columns = of.integer("columns"),
+          .vocabulary = of.integer("vocabulary"),
+          .type = of.type("dtype")};
+}
+
+bool is_plain(std::string_view type) {
+  return type == "float32" || type == "float16" || type == "bfloat16";
+}
+
+// A table of words is as large as those of current models.
+Axis vocabulary_axis(Kind kind) {
+  constexpr std::int64_t kVocabulary = 131072;
+  const bool is_embedding = kind == Kind::kEmbedding;
+  return {.column = "vocabulary",
+          .option = "",
+          .help = is_embedding ? "rows of the table of embeddings" : "0: there is no table",
+          .unit = "rows",
+          .common = integers({is_embedding ? kVocabulary : 0}),
+          .least = is_embedding ? 1 : 0,
+          .most = is_embedding ? 2147483647 : 0};
+}
+
+std::vector<Axis> axes(Kind kind) {
+  return {{.column = "dtype",
+           .option = "",
+           .help = "type of all tensors",
+           .unit = "",
+           .common = texts({"bfloat16"}),
+           .accepts = is_plain},
+          {.column = "rows",
+           .option = "",
+           .help = "tokens",
+           .unit = "tokens",
+           .common = integers({1,   2,   4,   8,    16,   32,   64,   96,    128,   192,
+                               256, 384, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}),
+           .coarse = joined(powers(1, 1, 2), powers(4, 65536, 4))},
+          {.column = "columns",
+           .option = "",
+           .help = "elements of a token, in the output",
+           .unit = "elements",
+           .common = integers({512, 768, 1024, 1536, 2048, 2880, 3072, 4096, 5120, 6144, 7168, 8192,
+                               12288, 14336, 16384}),
+           .coarse = powers(512, 16384, 2)},
+          vocabulary_axis(kind)};
+}
+
+Operator memory_operator(const char* name, const char* summary, Kind kind) {
+  return {
+      .name = name,
+      .summary = summary,
+      .table = "memory_op_perf",
+      .axes = axes(kind),
+      .skip = [kind](const Case& of,
+                     const DeviceFacts& facts) { return limit_of(spec_of(of, kind), facts); },
+      .cost = [kind](const Case& of) { return cost_of(spec_of(of, kind)); },
+      .parts =
+          [kind, name](const Case& of) {
+            return std::vector<Part>{{name, "memory_op_perf", key_of(of), spec_of(of, kind)}};
+          },
+  };
+}
+
+const Operator kRmsNorm =
+    memory_operator("rms_norm", "root mean square norm with a weight", Kind::kRmsNorm);
+const Operator kSiluMul = memory_operator(
+    "silu_mul", "gated activation: SiLU of one half times the other", Kind::kSiluMul);
+const Operator kEmbedding =
+    memory_operator("embedding", "rows looked up in a table", Kind::kEmbedding);
+const Operator kAdd = memory_operator("add", "sum of two tensors, element by element", Kind::kAdd);
+const Operator kCopy = memory_operator("copy", "copy of a tensor: memory bandwidth", Kind::kCopy);
+const Operator kRead =
+    memory_operator("read", "sum of all elements of a tensor: reading bandwidth", Kind::kRead);
+ASSAY_REGISTER(Operator, kRmsNorm);
+ASSAY_REGISTER(Operator, kSiluMul);
+ASSAY_REGISTER(Operator, kEmbedding);
+ASSAY_REGISTER(Operator, kAdd);
+ASSAY_REGISTER(Operator, kCopy);
+ASSAY_REGISTER(Operator, kRead);
+
+}  // namespace
+}  // namespace assay::collect

@@ -1,0 +1,76 @@
+// The products that take a query into the latent space before decoding, and its result out of it
+// after: a matrix of its own for each head.
+#include "collect/kernel_cost.h"
+#include "collect/kernel_limits.h"
+#include "collect/ops/mla.h"
+
+namespace assay::collect {
+namespace {
+
+enum class Side : std::uint8_t { kPre, kPost };
+
+GemmSpec spec_of(const Case& of, Side side) {
+  return {.m = of.integer("num_tokens"),
+          .n = side == Side::kPre ? kMlaLatentDim : kMlaValueDim,
+          .k = side == Side::kPre ? kMlaNopeDim : kMlaLatentDim,
+          .type = of.type("bmm_dtype"),
+          .batch = of.integer("num_heads")};
+}
+
+std::vector<model::PerfValue> pre_tokens() {
+  return integers({1,   2,   4,   8,   16,  32,   48,   64,   80,   96,   128,  160, 192,
+                   256, 320, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192});
+}
+
+std::vector<model::PerfValue> tokens(Side side) {
+  if (side == Side::kPre) return pre_tokens();
+  return joined(pre_tokens(), integers({12288, 16384, 20480}));
+}
+
+std::vector<Axis> axes(Side side) {
+  return {{.column = "bmm_dtype",
+           .option = "dtype",
+           .help = "type of both inputs",
+           .unit = "",
+           .common = texts({"bfloat16", "fp8"})},
+          {.column = "num_tokens",
+           .option = "",
+           .help = "tokens",
+           .unit = "tokens",
+           .common = tokens(side),
+           .coarse = joined(powers(1, 64), powers(256, 16384, 4)),
+           .nesting = Nesting::kInner},
+          {.column = "num_heads",
+           .option = "",
+           .help = "heads of a GPU",
+           .unit = "heads",
+           .common = powers(1, 128),
+           .coarse = powers(2, 128, 4),
+           .fine = joined(powers(1, 128), integers({12, 24, 48, 96}))}};
+}
+
+Operator bmm_operator(const char* name, const char* op_name, const char* summary, Side side) {
+  return {
+      .name = name,
+      .summary = summary,
+      .table = "mla_bmm_perf",
+      .axes = axes(side),
+      .skip = [side](const Case& of,
+                     const DeviceFacts& facts) { return limit_of(spec_of(of, side), facts); },
+      .cost = [side](const Case& of) { return cost_of(spec_of(of, side)); },
+      .parts =
+          [side, op_name](const Case& of) {
+            return std::vector<Part>{{op_name, "mla_bmm_perf", key_of(of), spec_of(of, side)}};
+          },
+  };
+}
+
+const Operator kPreOperator = bmm_operator(
+    "mla_bmm_gen_pre", "mla_gen_pre", "products of each head before latent decoding", Side::kPre);
+const Operator kPostOperator = bmm_operator(
+    "mla_bmm_gen_post", "mla_gen_post", "products of each head after latent decoding", Side::kPost);
+ASSAY_REGISTER(Operator, kPreOperator);
+ASSAY_REGISTER(Operator, kPostOperator);
+
+}  // namespace
+}  // namespace assay::collect

@@ -1,0 +1,146 @@
+#include <charconv>
+#include <optional>
+
+#include "collect/kernel_cost.h"
+#include "collect/kernel_limits.h"
+#include "collect/ops/values.h"
+
+namespace assay::collect {
+namespace {
+
+constexpr std::string_view kBalanced = "balanced";
+constexpr std::string_view kPowerLaw = "power_law_";
+
+// Of "power_law_1.01"; nothing for another name.
+std::optional<double> exponent_of(std::string_view distribution) {
+  if (distribution.substr(0, kPowerLaw.size()) != kPowerLaw) return std::nullopt;
+  distribution.remove_prefix(kPowerLaw.size());
+  double exponent = 0;
+  const char* const end = distribution.data() + distribution.size();
+  const auto [stopped, error] = std::from_chars(distribution.data(), end, exponent);
+  if (error != std::errc() || stopped != end || !(exponent > 0 && exponent < 10)) {
+    return std::nullopt;
+  }
+  return exponent;
+}
+
+MoeSpec spec_of(const Case& of) {
+  const std::optional<double> exponent = exponent_of(of.text("distribution"));
+  return {.tokens = of.integer("num_tokens"),
+          .hidden = of.integer("hidden_size"),
+          .intermediate = of.integer("inter_size"),
+          .top_k = of.integer("topk"),
+          .experts = of.integer("num_experts"),
+          .tp = of.integer("moe_tp_size"),
+          .ep = of.integer("moe_ep_size"),
+          .routing = exponent ? Routing::kPowerLaw : Routing::kBalanced,
+          .exponent = exponent.value_or(0),
+          .type = of.type("moe_dtype")};
+}
+
+// As the public collector, which measures gpt-oss in its own 4-bit format, that Hopper has not:
+// here it is measured in bfloat16.
+bool takes(const Case& of) {
+  constexpr std::int64_t kMostGpus = 256;
+  constexpr std::int64_t kGptOssHidden = 2880;
+  constexpr std::int64_t kSmallHidden = 2048;  // Qwen3-30B-A3B
+  constexpr std::int64_t kSmallMostTp = 4;
+  const MoeSpec spec = spec_of(of);
+  if (spec.tp * spec.ep > kMostGpus) return false;
+  if (spec.intermediate % spec.tp != 0 || spec.experts % spec.ep != 0) return false;
+  if (spec.hidden == kSmallHidden && spec.tp > kSmallMostTp) return false;
+  return spec.hidden != kGptOssHidden || spec.type == DataType::kBfloat16;
+}
+
+// hidden_size, inter_size, topk, num_experts of models whose experts have a gate (so not of
+// Nemotron 3, which the public collector has too).
+AxisGroup::Rows models() {
+  return integer_rows({
+      {4096, 14336, 2, 8},   // Mixtral 8x7B
+      {6144, 16384, 2, 8},   // Mixtral 8x22B
+      {7168, 2048, 8, 256},  // DeepSeek-V3
+      {4096, 1536, 8, 128},  // Qwen3-235B-A22B
+      {6144, 2560, 8, 160},  // Qwen3-Coder-480B-A35B
+      {7168, 2048, 8, 384},  // Kimi-K2
+      {2048, 768, 8, 128},   // Qwen3-30B-A3B
+      {2880, 2880, 4, 128},  // gpt-oss-120b
+      {2880, 2880, 4, 32},   // gpt-oss-20b
+  });
+}
+
+AxisGroup::Rows coarse_models() {
+  return integer_rows(
+      {{4096, 14336, 2, 8}, {7168, 2048, 8, 256}, {4096, 1536, 8, 128}, {2048, 768, 8, 128}});
+}
+
+Axis size_axis(const char* column, const char* help, const char* unit, std::size_t index) {
+  return {.column = column,
+          .option = "",
+          .help = help,
+          .unit = unit,
+          .common = column_of(models(), index),
+          .coarse = column_of(coarse_models(), index)};
+}
+
+Axis gpus_axis(const char* column, const char* option, const char* help, std::int64_t most) {
+  return {.column = column,
+          .option = option,
+          .help = help,
+          .unit = "GPUs",
+          .common = powers(1, most),
+          .coarse = integers({1, 8})};
+}
+
+std::vector<Axis> axes() {
+  return {
+      {.column = "moe_dtype",
+       .option = "dtype",
+       .help = "type of tokens and weights in the products",
+       .unit = "",
+       .common = texts({"bfloat16", "fp8", "fp8_block"})},
+      {.column = "num_tokens",
+       .option = "",
+       .help = "tokens of all GPUs",
+       .unit = "tokens",
+       .common = integers({1,    2,    4,    8,    16,   32,    48,    64,    80,    96,
+                           128,  160,  192,  256,  320,  384,   512,   768,   1024,  1536,
+                           2048, 3072, 4096, 6144, 8192, 12288, 16384, 20480, 32768, 65536}),
+       .coarse = joined(powers(1, 64), powers(256, 16384, 4)),
+       .nesting = Nesting::kInner},
+      size_axis("hidden_size", "elements of a token", "elements", 0),
+      size_axis("inter_size", "elements between an expert's products", "elements", 1),
+      size_axis("topk", "experts that a token goes to", "experts", 2),
+      size_axis("num_experts", "experts of all GPUs", "experts", 3),
+      gpus_axis("moe_tp_size", "tp", "GPUs that share an expert; one is measured", 32),
+      gpus_axis("moe_ep_size", "ep", "GPUs that share out the experts; one is measured", 256),
+      {.column = "distribution",
+       .option = "",
+       .help = "how tokens are routed: balanced, or power_law_ and its exponent",
+       .unit = "",
+       .common = texts({"balanced", "power_law_1.01", "power_law_1.2"}),
+       .coarse = texts({"balanced", "power_law_1.2"}),
+       .nesting = Nesting::kInner,
+       .accepts = [](std::string_view name) { return name == kBalanced || exponent_of(name); }},
+  };
+}
+
+const Operator kMoe{
+    .name = "moe",
+    .summary = "mixture of experts: routing, both products with a gated SiLU, weighted sum",
+    .table = "moe_perf",
+    .axes = axes(),
+    .takes = takes,
+    .skip = [](const Case& of, const DeviceFacts& facts) { return limit_of(spec_of(of), facts); },
+    .cost = [](const Case& of) { return cost_of(spec_of(of)); },
+    .parts =
+        [](const Case& of) {
+          return std::vector<Part>{{"moe", "moe_perf", key_of(of), spec_of(of)}};
+        },
+    .groups = {{.columns = {"hidden_size", "inter_size", "topk", "num_experts"},
+                .common = models(),
+                .coarse = coarse_models()}},
+};
+ASSAY_REGISTER(Operator, kMoe);
+
+}  // namespace
+}  // namespace assay::collect

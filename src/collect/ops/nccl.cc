@@ -1,0 +1,98 @@
+#include <array>
+#include <optional>
+
+#include "collect/kernel_cost.h"
+#include "collect/kernel_limits.h"
+#include "collect/ops/values.h"
+#include "core/check.h"
+
+namespace assay::collect {
+namespace {
+
+using Kind = CollectiveSpec::Kind;
+
+struct NamedKind {
+  std::string_view name;
+  Kind kind;
+};
+
+constexpr std::array<NamedKind, 5> kKinds = {{{"all_reduce", Kind::kAllReduce},
+                                              {"all_gather", Kind::kAllGather},
+                                              {"reduce_scatter", Kind::kReduceScatter},
+                                              {"alltoall", Kind::kAllToAll},
+                                              {"send_recv", Kind::kSendRecv}}};
+
+Kind kind_named(std::string_view name) {
+  for (const NamedKind& named : kKinds) {
+    if (named.name == name) return named.kind;
+  }
+  ASSAY_CHECK(false, "check_override lets no other collective in");
+  return Kind::kAllReduce;
+}
+
+CollectiveSpec spec_of(const Case& of) {
+  return {.kind = kind_named(of.text("op_name")),
+          .elements = of.integer("message_size"),
+          .ranks = static_cast<int>(of.integer("num_gpus")),
+          .type = of.type("nccl_dtype")};
+}
+
+// 512 B to 512 MiB, in elements of either type.
+bool takes(const Case& of) {
+  constexpr std::int64_t kLeastBytes = 512;
+  constexpr std::int64_t kMostBytes = std::int64_t{512} << 20;
+  const std::int64_t bytes = of.integer("message_size") * bytes_of(of.type("nccl_dtype"));
+  return bytes >= kLeastBytes && bytes <= kMostBytes;
+}
+
+std::vector<Part> parts_of(const Case& of) {
+  std::vector<model::PerfField> key = key_of(of);
+  key.erase(key.begin());  // op_name, which every row has before its key
+  return {{of.text("op_name"), "nccl_perf", std::move(key), spec_of(of)}};
+}
+
+std::vector<Axis> axes() {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+  constexpr std::int64_t kMostRanks = 65536;
+  return {
+      {.column = "op_name",
+       .option = "op",
+       .help = "collective",
+       .unit = "",
+       .common = texts({"all_reduce", "all_gather", "reduce_scatter", "alltoall", "send_recv"})},
+      {.column = "nccl_dtype",
+       .option = "dtype",
+       .help = "type of an element",
+       .unit = "",
+       .common = texts({"half", "int8"}),
+       .coarse = texts({"half"})},
+      {.column = "num_gpus",
+       .option = "",
+       .help = "GPUs, a rank each",
+       .unit = "GPUs",
+       .common = integers({2, 4, 8}),
+       .least = 2,
+       .most = kMostRanks},
+      {.column = "message_size",
+       .option = "",
+       .help = "elements of the whole buffer, as nccl-tests counts sizes",
+       .unit = "elements",
+       .common = powers(256, std::int64_t{512} << 20),
+       .most = kMostElements}};
+}
+
+const Operator kNccl{
+    .name = "nccl",
+    .summary = "NCCL's collectives, and send and receive around a ring",
+    .table = "nccl_perf",
+    .axes = axes(),
+    .takes = takes,
+    .skip = [](const Case& of, const DeviceFacts& facts) { return limit_of(spec_of(of), facts); },
+    .cost = [](const Case& of) { return cost_of(spec_of(of)); },
+    .parts = parts_of,
+    .ranks_axis = 2,
+};
+ASSAY_REGISTER(Operator, kNccl);
+
+}  // namespace
+}  // namespace assay::collect

@@ -1,0 +1,329 @@
+// The declared operators: the sizes of their grids, their rows, and what they ask kernels for.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+
+#include "collect/operator.h"
+
+namespace assay::collect {
+namespace {
+
+using Wanted = std::function<bool(const Case&)>;
+
+const Operator& operator_named(std::string_view name) {
+  const Operator* found = find_operator(name);
+  EXPECT_NE(found, nullptr) << name;
+  return *found;
+}
+
+std::int64_t count(std::string_view name, const Wanted& wanted, Grid grid = Grid::kCommon) {
+  const std::vector<Case> cases = cases_of(operator_named(name), grid, {});
+  return std::count_if(cases.begin(), cases.end(), wanted);
+}
+
+std::int64_t count(std::string_view name, Grid grid = Grid::kCommon) {
+  return static_cast<std::int64_t>(cases_of(operator_named(name), grid, {}).size());
+}
+
+Case only_case(std::string_view name, const std::vector<AxisOverride>& overrides) {
+  const std::vector<Case> cases = cases_of(operator_named(name), Grid::kCommon, overrides);
+  EXPECT_EQ(cases.size(), 1U);
+  return cases.front();
+}
+
+AxisOverride number(const char* column, std::int64_t value) {
+  return {column, {value}};
+}
+
+AxisOverride text(const char* column, const char* value) {
+  return {column, {std::string(value)}};
+}
+
+Wanted has_type(const char* column, const char* type) {
+  return [=](const Case& of) { return of.text(column) == type; };
+}
+
+TEST(Operators, GemmTakesTheCasesOfThePublicCollector) {
+  EXPECT_EQ(count("gemm", has_type("gemm_dtype", "bfloat16")), 9240);
+  EXPECT_EQ(count("gemm", has_type("gemm_dtype", "fp8")), 9240);
+  EXPECT_EQ(count("gemm", has_type("gemm_dtype", "fp8_block")), 7560);
+  // int8 products (not int8 weights alone) are ours.
+  EXPECT_EQ(count("gemm", has_type("gemm_dtype", "int8")), 9240);
+}
+
+// The public fine grid has 35,742 shapes before its guard of 2^31 elements, which takes out
+// m = 32768 with n or k = 65536 (2 x 21 shapes of 22; the pair of both is out already).
+TEST(Operators, GemmTakesBothSidesOfEdgesOnTheFineGrid) {
+  EXPECT_EQ(count("gemm", has_type("gemm_dtype", "bfloat16"), Grid::kFine), 35742 - 42);
+}
+
+TEST(Operators, ContextAttentionTakesTheCasesOfThePublicCollector) {
+  const auto heads_of = [](std::int64_t head_dim) {
+    return [=](const Case& of) { return of.integer("head_dim") == head_dim; };
+  };
+  const auto is_oldest = [](const Case& of) {  // of 2025: longer than a token, fewer heads
+    return of.integer("head_dim") == 128 && of.integer("isl") > 1 && of.integer("num_heads") > 2;
+  };
+  EXPECT_EQ(count("context_attention", is_oldest), 14700);
+  EXPECT_EQ(count("context_attention", heads_of(64)) + count("context_attention", heads_of(128)),
+            50643);
+  // Larger heads are ours; the guard of 2^31 bytes takes a few of their longest cases.
+  EXPECT_EQ(count("context_attention", heads_of(192)), 16863);
+  EXPECT_EQ(count("context_attention", heads_of(256)), 16833);
+}
+
+TEST(Operators, GenerationAttentionTakesTheCasesOfThePublicCollector) {
+  const auto is_oldest = [](const Case& of) {
+    return of.integer("head_dim") == 128 && of.integer("num_heads") > 2;
+  };
+  const auto is_common = [](const Case& of) { return of.integer("head_dim") <= 128; };
+  EXPECT_EQ(count("generation_attention", is_oldest), 10052);
+  EXPECT_EQ(count("generation_attention", is_common), 30114);
+  // Each of head sizes 192 and 256, which are ours, has as many as 128.
+  EXPECT_EQ(count("generation_attention"), 30114 + 2 * 11150);
+}
+
+TEST(Operators, LatentAttentionTakesTheCasesOfThePublicCollector) {
+  EXPECT_EQ(count("context_mla"), 1760);
+  EXPECT_EQ(count("generation_mla"), 2896);
+  EXPECT_EQ(count("mla_bmm_gen_pre"), 400);
+  EXPECT_EQ(count("mla_bmm_gen_post"), 448);
+}
+
+// A public task is a model, tp, ep, type and distribution with all 30 token counts: 2,877. Of
+// them 693 are of Nemotron 3 (77 settings x 3 types x 3 distributions), whose experts have no gate
+// and so need another kernel. gpt-oss has one type in either: theirs 4-bit, ours bfloat16.
+TEST(Operators, MoeTakesTheCasesOfThePublicCollector) {
+  EXPECT_EQ(count("moe", [](const Case& of) { return of.integer("num_tokens") == 1; }), 2877 - 693);
+  EXPECT_EQ(count("moe"), (2877 - 693) * 30);
+}
+
+TEST(Operators, ComputeScaleTakesTheCasesOfThePublicCollector) {
+  EXPECT_EQ(count("compute_scale"), 441);
+  EXPECT_EQ(count("compute_scale", Grid::kFine), 1628);
+}
+
+TEST(Operators, CollectivesTakeTheCasesOfThePublicCollector) {
+  const auto is_ring = [](const Case& of) { return of.text("op_name") == "send_recv"; };
+  EXPECT_EQ(count("nccl", is_ring), 126);  // ours
+  EXPECT_EQ(count("nccl"), 504 + 126);
+  EXPECT_EQ(count("custom_allreduce"), 69);
+}
+
+TEST(Operators, ACoarseSweepOfAllIsShort) {
+  std::int64_t all = 0;
+  for (const Operator* of : all_operators())
+    all += count(of->name, Grid::kCoarse);
+  EXPECT_GT(all, 10000);
+  EXPECT_LT(all, 20000);
+}
+
+TEST(Operators, AreFoundByThePublicNamesToo) {
+  EXPECT_STREQ(operator_named("attention_context").name, "context_attention");
+  EXPECT_STREQ(operator_named("mla_generation").name, "generation_mla");
+  EXPECT_EQ(find_operator("attention"), nullptr);
+}
+
+std::string columns_of(const Part& part) {
+  std::string made = part.table + "/" + part.op_name + ":";
+  for (const model::PerfField& field : part.key)
+    made += " " + field.column;
+  return made;
+}
+
+TEST(Operators, HaveTheColumnsOfThePublicTables) {
+  std::set<std::string> found;
+  for (const Operator* of : all_operators()) {
+    for (const Case& one : cases_of(*of, Grid::kCoarse, {})) {
+      for (const Part& part : of->parts(one))
+        found.insert(columns_of(part));
+    }
+  }
+  const std::string attention =
+      " batch_size isl num_heads num_key_value_heads head_dim window_size beam_width attn_dtype "
+      "kv_cache_dtype step";
+  const std::string mla = " mla_dtype kv_cache_dtype num_heads batch_size isl tp_size step";
+  std::set<std::string> expected = {
+      "gemm_perf/gemm: gemm_dtype m n k",
+      "context_attention_perf/context_attention:" + attention,
+      "generation_attention_perf/generation_attention:" + attention,
+      "context_mla_perf/mla_context:" + mla,
+      "generation_mla_perf/mla_generation:" + mla,
+      "mla_bmm_perf/mla_gen_pre: bmm_dtype num_tokens num_heads",
+      "mla_bmm_perf/mla_gen_post: bmm_dtype num_tokens num_heads",
+      "moe_perf/moe: moe_dtype num_tokens hidden_size inter_size topk num_experts moe_tp_size "
+      "moe_ep_size distribution",
+      "computescale_perf/compute_scale: m k quant_dtype",
+      "scale_matrix_perf/scale_matrix: m k quant_dtype",
+      "custom_allreduce_perf/all_reduce: allreduce_dtype num_gpus message_size implementation"};
+  for (const char* name : {"rms_norm", "silu_mul", "embedding", "add", "copy", "read"}) {
+    expected.insert(fmt::format("memory_op_perf/{}: dtype rows columns vocabulary", name));
+  }
+  for (const char* name : {"all_reduce", "all_gather", "reduce_scatter", "alltoall", "send_recv"}) {
+    expected.insert(fmt::format("nccl_perf/{}: nccl_dtype num_gpus message_size", name));
+  }
+  EXPECT_EQ(found, expected);
+}
+
+TEST(Operators, CostSomethingInEveryCase) {
+  for (const Operator* of : all_operators()) {
+    for (const Case& one : cases_of(*of, Grid::kCoarse, {})) {
+      const Cost cost = of->cost(one);
+      ASSERT_TRUE(cost.bytes > 0 && std::isfinite(cost.bytes)) << one.id();
+      ASSERT_TRUE(cost.flops >= 0 && std::isfinite(cost.flops)) << one.id();
+      ASSERT_EQ(cost.link_bytes > 0, of->ranks_axis >= 0) << one.id();
+    }
+  }
+}
+
+TEST(Operators, ListTheValuesOfTheirGroups) {
+  for (const Operator* of : all_operators()) {
+    for (const Grid grid : {Grid::kCoarse, Grid::kCommon, Grid::kFine}) {
+      std::map<std::string, std::set<model::PerfValue>> used;
+      for (const Case& one : cases_of(*of, grid, {})) {
+        for (std::size_t i = 0; i < of->axes.size(); ++i) {
+          used[of->axes[i].column].insert(one.values()[i]);
+        }
+      }
+      for (const Axis& axis : of->axes) {
+        const auto& listed = axis.values(grid);
+        const std::set<model::PerfValue> values(listed.begin(), listed.end());
+        const auto& taken = used[axis.column];
+        EXPECT_TRUE(std::includes(values.begin(), values.end(), taken.begin(), taken.end()))
+            << of->name << " " << axis.column;
+      }
+    }
+  }
+}
+
+TEST(Operators, TakeTheirOwnValuesAsOverrides) {
+  for (const Operator* of : all_operators()) {
+    for (const Axis& axis : of->axes) {
+      for (const Grid grid : {Grid::kCoarse, Grid::kCommon, Grid::kFine}) {
+        EXPECT_TRUE(check_override(*of, {axis.column, axis.values(grid)}).ok())
+            << of->name << " " << axis.column;
+      }
+    }
+  }
+}
+
+TEST(Operators, TakeSensibleOverridesOnly) {
+  const Operator& moe = operator_named("moe");
+  EXPECT_TRUE(check_override(moe, text("distribution", "power_law_0.5")).ok());
+  for (const char* wrong :
+       {"power_law_", "power_law_x", "power_law_1.2x", "power_law_nan", "even"}) {
+    EXPECT_FALSE(check_override(moe, text("distribution", wrong)).ok()) << wrong;
+  }
+  EXPECT_FALSE(check_override(operator_named("nccl"), text("op_name", "broadcast")).ok());
+  EXPECT_FALSE(check_override(operator_named("nccl"), number("num_gpus", 1)).ok());
+  EXPECT_TRUE(check_override(operator_named("context_attention"), number("step", 0)).ok());
+  EXPECT_FALSE(check_override(operator_named("copy"), number("vocabulary", 5)).ok());
+  EXPECT_TRUE(check_override(operator_named("gemm"), text("gemm_dtype", "float32")).ok());
+}
+
+template <class Spec>
+Spec kernel_of(const Case& of) {
+  return std::get<Spec>(of.of().parts(of).front().kernel);
+}
+
+TEST(Operators, GenerationCountsTheNewTokenInTheLength) {
+  const Case made =
+      only_case("generation_attention",
+                {number("batch_size", 2), number("num_heads", 32), number("num_key_value_heads", 8),
+                 number("head_dim", 128), number("window_size", 0), text("attn_dtype", "bfloat16"),
+                 text("kv_cache_dtype", "fp8"), number("step", 4095)});
+  const auto spec = kernel_of<AttentionSpec>(made);
+  EXPECT_EQ(spec.query_length, 1);
+  EXPECT_EQ(spec.kv_length, 4096);
+  EXPECT_EQ(spec.kv_type, DataType::kFp8);
+  EXPECT_EQ(spec.type, DataType::kBfloat16);
+  EXPECT_EQ(spec.page_size, 64);
+  EXPECT_EQ(made.of().parts(made).front().key[6],
+            (model::PerfField{"beam_width", std::int64_t{1}}));
+}
+
+TEST(Operators, LatentDecodingHasOneHeadOfKeysThatAreItsValues) {
+  const Case made =
+      only_case("generation_mla", {number("batch_size", 4), number("step", 1023),
+                                   text("kv_cache_dtype", "bfloat16"), number("tp_size", 8)});
+  const auto spec = kernel_of<AttentionSpec>(made);
+  EXPECT_EQ(spec.heads, 16);
+  EXPECT_EQ(spec.kv_heads, 1);
+  EXPECT_EQ(spec.head_dim, 576);
+  EXPECT_EQ(spec.value_dim, 512);
+  EXPECT_TRUE(spec.values_in_keys);
+}
+
+TEST(Operators, LatentProductsGoIntoTheLatentSpaceAndOutOfIt) {
+  const auto spec = [](const char* name) {
+    return kernel_of<GemmSpec>(only_case(
+        name, {text("bmm_dtype", "fp8"), number("num_tokens", 7), number("num_heads", 16)}));
+  };
+  EXPECT_EQ(spec("mla_bmm_gen_pre").k, 128);
+  EXPECT_EQ(spec("mla_bmm_gen_pre").n, 512);
+  EXPECT_EQ(spec("mla_bmm_gen_post").k, 512);
+  EXPECT_EQ(spec("mla_bmm_gen_post").n, 128);
+  EXPECT_EQ(spec("mla_bmm_gen_post").batch, 16);
+}
+
+TEST(Operators, MoeReadsTheExponentFromTheDistribution) {
+  const std::vector<AxisOverride> shape = {
+      text("moe_dtype", "fp8"),  number("num_tokens", 5),  number("hidden_size", 512),
+      number("inter_size", 512), number("topk", 2),        number("num_experts", 16),
+      number("moe_tp_size", 1),  number("moe_ep_size", 2), text("distribution", "power_law_1.01")};
+  const auto spec = kernel_of<MoeSpec>(only_case("moe", shape));
+  EXPECT_EQ(spec.routing, Routing::kPowerLaw);
+  EXPECT_EQ(spec.exponent, 1.01);
+  EXPECT_EQ(spec.ep, 2);
+}
+
+TEST(Operators, ComputeScaleIsATimeLessAnother) {
+  const Case made = only_case("compute_scale", {number("m", 128), number("k", 2560)});
+  const std::vector<Part> parts = made.of().parts(made);
+  ASSERT_EQ(parts.size(), 2U);
+  ASSERT_TRUE(parts[0].less);
+  EXPECT_EQ(std::get<QuantizeSpec>(parts[0].kernel).scale, QuantizeSpec::Scale::kComputed);
+  EXPECT_EQ(std::get<QuantizeSpec>(*parts[0].less).scale, QuantizeSpec::Scale::kGiven);
+  EXPECT_FALSE(parts[1].less);
+  EXPECT_EQ(std::get<QuantizeSpec>(parts[1].kernel).scale, QuantizeSpec::Scale::kGiven);
+}
+
+TEST(Operators, CollectivesCountElementsOfTheWholeBuffer) {
+  const Case made = only_case("nccl", {text("op_name", "all_gather"), text("nccl_dtype", "float16"),
+                                       number("num_gpus", 4), number("message_size", 1024)});
+  EXPECT_EQ(made.id(), "nccl op_name=all_gather nccl_dtype=half num_gpus=4 message_size=1024");
+  const auto spec = kernel_of<CollectiveSpec>(made);
+  EXPECT_EQ(spec.elements, 1024);
+  EXPECT_EQ(spec.ranks, 4);
+  EXPECT_EQ(spec.kind, CollectiveSpec::Kind::kAllGather);
+}
+
+TEST(Operators, SkipWhatTheDeviceHasNot) {
+  const Case made = only_case(
+      "gemm", {text("gemm_dtype", "fp8"), number("m", 1), number("n", 128), number("k", 128)});
+  DeviceFacts ampere;
+  ampere.kind = "cuda";
+  ampere.sm_version = 80;
+  EXPECT_EQ(made.of().skip(made, ampere), "fp8 needs compute capability 8.9, this device has 8.0");
+}
+
+TEST(Operators, EveryCaseHasANameOfItsOwn) {
+  std::set<std::string> names;
+  std::int64_t cases = 0;
+  for (const Operator* of : all_operators()) {
+    for (const Case& one : cases_of(*of, Grid::kCoarse, {})) {
+      names.insert(one.id());
+      ++cases;
+    }
+  }
+  EXPECT_EQ(static_cast<std::int64_t>(names.size()), cases);
+}
+
+}  // namespace
+}  // namespace assay::collect

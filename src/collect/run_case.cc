@@ -1,0 +1,223 @@
+#include "collect/run_case.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "collect/measure.h"
+
+namespace assay::collect {
+namespace {
+
+// How a case ended.
+using Stop = std::variant<CaseDone, CaseSkipped, CaseError>;
+
+template <class T>
+using Step = std::variant<T, Stop>;
+
+struct Timed {
+  model::Timing timing;
+  model::Conditions conditions;
+  std::string kernel_source;
+  std::optional<double> power_watts;
+  std::optional<double> power_limit_watts;
+};
+
+// In units of what the data type allows.
+constexpr double kWorstAccuracy = 1;
+
+class Runner {
+ public:
+  Runner(const CaseRun& run, const CaseRequest& request) : run_(run), request_(request) {}
+
+  Stop operator()() {
+    const core::Result<Case> parsed = parse_case(request_.operator_name, request_.case_json);
+    if (!parsed.ok()) return error("MeasurementError", parsed.error());
+    const Case& at = parsed.value();
+    if (at.of().skip) {
+      if (const auto reason = at.of().skip(at, run_.device.facts())) return skip(*reason);
+    }
+    for (const Part& part : at.of().parts(at)) {
+      if (std::optional<Stop> stop = run_part(part)) return *stop;
+    }
+    return CaseDone{request_.id};
+  }
+
+ private:
+  std::optional<Stop> run_part(const Part& part) {
+    Step<Timed> measured = time_kernel(part.kernel);
+    if (auto* stop = std::get_if<Stop>(&measured)) return *stop;
+    Timed& timed = std::get<Timed>(measured);
+    double latency_ms = timed.timing.median_ms;
+    if (part.less) {
+      Step<Timed> other = time_kernel(*part.less);
+      if (auto* stop = std::get_if<Stop>(&other)) return *stop;
+      latency_ms = std::max(0.0, latency_ms - std::get<Timed>(other).timing.median_ms);
+    }
+    say_row(part, std::move(timed), latency_ms);
+    return std::nullopt;
+  }
+
+  void say_row(const Part& part, Timed timed, double latency_ms) {
+    const DeviceFacts& facts = run_.device.facts();
+    run_.say(CaseRow{.id = request_.id,
+                     .measurement = {.row = {.table = part.table,
+                                             .framework = facts.framework,
+                                             .version = facts.version,
+                                             .device = facts.name,
+                                             .op_name = part.op_name,
+                                             .kernel_source = std::move(timed.kernel_source),
+                                             .key = part.key,
+                                             .latency_ms = latency_ms,
+                                             .power_watts = timed.power_watts,
+                                             .power_limit_watts = timed.power_limit_watts},
+                                     .timing = std::move(timed.timing),
+                                     .conditions = std::move(timed.conditions)}});
+  }
+
+  Step<Timed> time_kernel(const KernelSpec& spec) {
+    core::Result<MadeWork> made = run_.device.make(spec, request_.options.l2);
+    if (!made.ok()) return device_error(made.error());
+    if (auto* unsupported = std::get_if<Unsupported>(&made.value())) {
+      return skip(unsupported->reason);
+    }
+    Work& work = *std::get<std::unique_ptr<Work>>(made.value());
+    if (request_.check) {
+      if (std::optional<Stop> stop = check(work)) return *stop;
+    }
+    run_.say(CaseDoing{request_.id, "time"});
+    core::Result<Timed> timed = time_until_steady(work);
+    if (!timed.ok()) return device_error(timed.error());
+    timed.value().kernel_source = work.kernel_source();
+    return std::move(timed).value();
+  }
+
+  std::optional<Stop> check(Work& work) {
+    run_.say(CaseDoing{request_.id, "check"});
+    const core::Result<Accuracy> accuracy = work.check();
+    if (!accuracy.ok()) return device_error(accuracy.error());
+    if (accuracy.value().worst <= kWorstAccuracy) return std::nullopt;
+    return error("WrongResult",
+                 core::Error{fmt::format("{} is wrong: {} ({:.3g} times the deviation allowed)",
+                                         work.kernel_source(), accuracy.value().where,
+                                         accuracy.value().worst)});
+  }
+
+  core::Result<Timed> time_until_steady(Work& work) {
+    Timed timed = ASSAY_TRY(time_once(work));
+    const auto is_off = [](const Timed& of) {
+      return of.conditions.throttled || of.conditions.drifting;
+    };
+    if (is_off(timed)) {
+      Timed again = ASSAY_TRY(time_once(work));
+      // Off both times: the one with less spread stands, with its flag.
+      const auto spread = [](const Timed& of) { return of.timing.p90_ms - of.timing.p10_ms; };
+      if (!is_off(again) || spread(again) < spread(timed)) timed = std::move(again);
+    }
+    if (request_.measure_power) ASSAY_TRY(add_power(work, timed));
+    return timed;
+  }
+
+  core::Result<Timed> time_once(Work& work) {
+    const DeviceState before = ASSAY_TRY(state());
+    Timed timed;
+    timed.timing = ASSAY_TRY(measure(run_.device, work, request_.options));
+    timed.conditions = conditions(before, ASSAY_TRY(state()), timed.timing);
+    return timed;
+  }
+
+  // The energy counter over a time that its resolution (some 100 ms) does not matter for.
+  core::Status add_power(Work& work, Timed& timed) {
+    if (run_.sensors == nullptr) return {};
+    const std::unique_ptr<Stopwatch> watch = ASSAY_TRY(run_.device.stopwatch(
+        work,
+        {.launch = timed.timing.launch, .launches_per_sample = timed.timing.launches_per_sample}));
+    const auto start = std::chrono::steady_clock::now();
+    const DeviceState before = ASSAY_TRY(state());
+    double launches = 0;
+    std::chrono::duration<double> took{};
+    constexpr std::int64_t kSamples = 64;
+    while (took.count() < request_.power_seconds) {
+      const auto samples = watch->sample(kSamples);
+      if (!samples.ok()) return samples.error();
+      launches += static_cast<double>(kSamples * timed.timing.launches_per_sample);
+      took = std::chrono::steady_clock::now() - start;
+    }
+    const DeviceState after = ASSAY_TRY(state());
+    timed.power_limit_watts = after.power_limit_watts;
+    if (!before.energy_joules || !after.energy_joules) return {};
+    const double joules = *after.energy_joules - *before.energy_joules;
+    timed.conditions.energy_joules = joules / launches;
+    timed.power_watts = joules / took.count();
+    return {};
+  }
+
+  core::Result<DeviceState> state() {
+    if (run_.sensors == nullptr) return DeviceState{};
+    return run_.sensors->read();
+  }
+
+  [[nodiscard]] Stop skip(std::string reason) const {
+    return CaseSkipped{request_.id, std::move(reason)};
+  }
+
+  [[nodiscard]] Stop error(const char* error_class, const core::Error& why) const {
+    return CaseError{.id = request_.id,
+                     .error_class = error_class,
+                     .message = why.message,
+                     .lost = run_.device.is_lost()};
+  }
+
+  [[nodiscard]] Stop device_error(const core::Error& why) const {
+    const bool memory = why.message.find("out of memory") != std::string::npos;
+    return error(memory ? "OutOfMemory" : "DeviceError", why);
+  }
+
+  const CaseRun& run_;
+  const CaseRequest& request_;
+};
+
+core::Result<model::PerfValue> value_of(const nlohmann::json& json) {
+  if (json.is_number_integer()) return model::PerfValue(json.get<std::int64_t>());
+  if (json.is_number()) return model::PerfValue(json.get<double>());
+  if (json.is_string()) return model::PerfValue(json.get<std::string>());
+  return core::Error{"neither a number nor a name: " + json.dump()};
+}
+
+}  // namespace
+
+core::Result<Case> parse_case(const std::string& operator_name, const std::string& case_json) {
+  const Operator* of = find_operator(operator_name);
+  if (of == nullptr) return core::Error{"no operator is called '" + operator_name + "'"};
+  const auto json = nlohmann::json::parse(case_json, nullptr, false);
+  if (!json.is_object()) return core::Error{"a case is an object of columns: " + case_json};
+  std::vector<model::PerfValue> values;
+  for (const Axis& axis : of->axes) {
+    const auto found = json.find(axis.column);
+    if (found == json.end()) {
+      return core::Error{fmt::format("{}: column '{}' is missing", operator_name, axis.column)};
+    }
+    model::PerfValue value = ASSAY_TRY(value_of(*found));
+    if (!axis.common.empty() && axis.common.front().index() != value.index()) {
+      return core::Error{fmt::format("{}: '{}' is of the wrong kind: {}", operator_name,
+                                     axis.column, found->dump())};
+    }
+    values.push_back(std::move(value));
+  }
+  if (json.size() != values.size()) {
+    return core::Error{
+        fmt::format("{} has {} columns: {}", operator_name, values.size(), case_json)};
+  }
+  return Case(*of, std::move(values));
+}
+
+void run_case(const CaseRun& run, const CaseRequest& request) {
+  std::visit([&](auto&& stop) { run.say(std::forward<decltype(stop)>(stop)); },
+             Runner(run, request)());
+}
+
+}  // namespace assay::collect

@@ -1,0 +1,18 @@
+// What a machine measures with, as facts that are kept beside the results. Their names do not
+// depend on what was found: one fact for all GPUs, so that runs can be compared.
+#pragma once
+
+#include <filesystem>
+
+#include "gpu/devices.h"
+#include "model/facts.h"
+
+namespace assay::gpu {
+
+// Driver, GPUs and their settings; none without GPUs. Wants DeviceReader::Detail::kAll.
+model::Facts machine_facts(const Machine& machine);
+
+// Host, kernel and CPU governor. `root` is that of /proc and /sys.
+model::Facts host_facts(const std::filesystem::path& root);
+
+}  // namespace assay::gpu

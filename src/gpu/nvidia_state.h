@@ -1,0 +1,48 @@
+// The state of one NVIDIA GPU, for a worker that asks before and after every measurement.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay::gpu {
+
+namespace nvml {
+class Library;
+}  // namespace nvml
+
+struct DeviceState {
+  std::optional<std::int64_t> sm_mhz = {};
+  std::optional<std::int64_t> memory_mhz = {};
+  std::optional<double> temperature_celsius = {};
+  std::optional<double> power_limit_watts = {};  // as of the reader's start: asking takes 5 ms
+  std::optional<double> energy_joules = {};      // since the driver was loaded
+  std::vector<std::string> slowdowns = {};  // why clocks are lowered, if not idle or by setting
+};
+
+class NvidiaStateReader {
+ public:
+  // `gpu` is a PCI bus id as CUDA gives it ("0000:19:00.0") or an UUID ("GPU-…", "MIG-…"): CUDA
+  // counts GPUs otherwise than NVML. Errors: no driver, no such GPU.
+  static core::Result<NvidiaStateReader> open(const std::string& library, const std::string& gpu);
+
+  NvidiaStateReader(NvidiaStateReader&& other) noexcept;
+  NvidiaStateReader& operator=(NvidiaStateReader&& other) noexcept;
+  ~NvidiaStateReader();
+
+  // Five calls that read what the driver has at hand. Error: the GPU is lost.
+  [[nodiscard]] core::Result<DeviceState> read() const;
+
+ private:
+  explicit NvidiaStateReader(std::unique_ptr<nvml::Library> library);
+
+  std::unique_ptr<nvml::Library> library_;
+  void* handle_ = nullptr;
+  std::optional<double> power_limit_watts_;
+};
+
+}  // namespace assay::gpu
