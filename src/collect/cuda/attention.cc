@@ -6,6 +6,7 @@
 
 #include "collect/attention_layout.h"
 #include "collect/cuda/attention_graph.h"
+#include "collect/cuda/makers.h"
 
 namespace assay::collect {
 namespace {

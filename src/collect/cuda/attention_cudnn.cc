@@ -116,6 +116,11 @@ core::Result<cudnnHandle_t> shared_handle(cudaStream_t stream) {
   return handles.emplace(stream, ASSAY_TRY(cudnn::Handle::create(stream))).first->second.get();
 }
 
+Unsupported no_plan(const AttentionSpec& spec, const core::Error& error) {
+  return {fmt::format("cuDNN {} has no plan for {}: {}", cudnn::version_text(),
+                      description_of(spec), error.message)};
+}
+
 core::Result<MadeWork> work_of(Gpu& gpu,
                                const AttentionSpec& spec,
                                model::L2State l2,
@@ -123,13 +128,12 @@ core::Result<MadeWork> work_of(Gpu& gpu,
                                AttentionGraph graph) {
   core::Result<cudnn::Plan> plan =
       cudnn::Plan::create(std::move(graph.graph), {.handle = handle}, kMostWorkspaceBytes);
-  if (!plan.ok()) {
-    return MadeWork(
-        Unsupported{fmt::format("cuDNN {} has no plan for {}: {}", cudnn::version_text(),
-                                description_of(spec), plan.error().message)});
-  }
+  if (!plan.ok()) return MadeWork(no_plan(spec, plan.error()));
   auto work = std::make_unique<CudnnAttention>(gpu, l2, handle, std::move(plan).value());
   ASSAY_TRY(work->take_memory(spec, l2, graph.tensors));
+  // Some plans are refused only when they are launched.
+  const core::Status launched = work->launch();
+  if (!launched.ok()) return MadeWork(no_plan(spec, launched.error()));
   return MadeWork(std::move(work));
 }
 

@@ -74,8 +74,8 @@ struct Maker {
     return make_quantize(gpu, spec, l2);
   }
 
-  core::Result<MadeWork> operator()(const AttentionSpec& /*spec*/) const {
-    return MadeWork(Unsupported{"attention on GPUs is not built in"});
+  core::Result<MadeWork> operator()(const AttentionSpec& spec) const {
+    return make_attention(gpu, spec, l2);
   }
 
   core::Result<MadeWork> operator()(const CollectiveSpec& /*spec*/) const {

@@ -4,6 +4,10 @@
 
 #include <array>
 
+#include "collect/attention_layout.h"
+#include "collect/cuda/attention_examples.h"
+#include "collect/kernel_cost.h"
+
 namespace assay::collect {
 namespace {
 
@@ -161,6 +165,19 @@ void add_moe(std::vector<SelfTestShape>& shapes) {
                         .type = DataType::kFloat16}));
 }
 
+void add_attention(std::vector<SelfTestShape>& shapes) {
+  L2State l2 = L2State::kCold;
+  for (const AttentionSpec& spec : attention_examples()) {
+    l2 = l2 == L2State::kCold ? L2State::kHot : L2State::kCold;
+    const Cost cost = cost_of(spec);
+    shapes.push_back({.name = fmt::format("attention {} {}", description_of(spec), l2_name(l2)),
+                      .spec = spec,
+                      .l2 = l2,
+                      .bytes = cost.bytes,
+                      .flops = cost.flops});
+  }
+}
+
 }  // namespace
 
 std::vector<SelfTestShape> self_test_shapes() {
@@ -169,6 +186,7 @@ std::vector<SelfTestShape> self_test_shapes() {
   add_quantize(shapes);
   add_gemms(shapes);
   add_moe(shapes);
+  add_attention(shapes);
   return shapes;
 }
 
