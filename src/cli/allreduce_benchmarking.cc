@@ -1,19 +1,12 @@
 #include "cli/allreduce_benchmarking.h"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cstdlib>
 #include <string>
 
 #include "allreduce/bench/benchmark_summary.h"
-#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/version.h"
-#include "core/files.h"
 #include "core/interrupt.h"
 #include "core/terminal_line.h"
-#include "gpu/devices.h"
 
 namespace assay::cli {
 namespace {
@@ -25,23 +18,10 @@ constexpr unsigned kSecondsToStop = 15;
 
 }  // namespace
 
-core::Result<int> count_gpus() {
-  const auto machine =
-      gpu::nvidia_reader("libnvidia-ml.so.1")->read(gpu::DeviceReader::Detail::kState);
-  if (!machine.ok()) return machine.error();
-  const auto present = static_cast<int>(machine.value().devices.size());
-  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (visible == nullptr) return present;
-  const bool none = *visible == '\0' || *visible == '-';
-  return none ? 0 : std::min(present, static_cast<int>(split(visible, ',').size()));
-}
-
 core::Result<fs::path> benchmark_worker(const fs::path& named) {
-  const char* variable = std::getenv(kWorkerVariable);
-  const fs::path path = !named.empty() ? named : fs::path(variable == nullptr ? "" : variable);
-  if (path.empty()) return allreduce::find_worker();
-  if (core::is_regular_file(path)) return fs::absolute(path);
-  return core::Error{fmt::format("no worker: '{}' is not a file", path.string())};
+  auto worker = ASSAY_TRY(named_worker(named));
+  if (worker.empty()) return allreduce::find_worker();
+  return worker;
 }
 
 std::vector<allreduce::Strategy> measured_strategies() {
@@ -50,16 +30,6 @@ std::vector<allreduce::Strategy> measured_strategies() {
     if (spec.strategy != allreduce::Strategy::kAuto) strategies.push_back(spec.strategy);
   }
   return strategies;
-}
-
-std::string own_command_line() {
-  auto words = core::read_file("/proc/self/cmdline");
-  if (!words.ok()) return "";
-  std::string line = std::move(words).value();
-  while (!line.empty() && line.back() == '\0')
-    line.pop_back();
-  std::replace(line.begin(), line.end(), '\0', ' ');
-  return line;
 }
 
 core::Result<allreduce::BenchmarkOptions> default_benchmark(const fs::path& folder) {

@@ -160,7 +160,17 @@ std::string upper(std::string text) {
   return text;
 }
 
-void add_options(Page& page, const CommandSpec& spec, const std::vector<OptionInfo>& options) {
+// Options without a group are completed, but the page's text tells of them.
+std::vector<OptionInfo> shown_options(std::vector<OptionInfo> options) {
+  const auto is_hidden = [](const OptionInfo& option) {
+    return !option.positional && option.group.empty();
+  };
+  options.erase(std::remove_if(options.begin(), options.end(), is_hidden), options.end());
+  return options;
+}
+
+void add_options(Page& page, const CommandSpec& spec, const std::vector<OptionInfo>& all) {
+  const std::vector<OptionInfo> options = shown_options(all);
   std::vector<std::string> terms;
   terms.reserve(options.size());
   for (const OptionInfo& option : options)

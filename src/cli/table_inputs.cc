@@ -6,11 +6,10 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include "core/files.h"
+#include "core/text.h"
 #include "model/warnings.h"
-#include "store/columns.h"
-#include "store/csv_frame.h"
-#include "store/parquet_reader.h"
+#include "store/perf_file.h"
+#include "store/store.h"
 
 namespace assay::cli {
 namespace {
@@ -18,23 +17,38 @@ namespace {
 namespace fs = std::filesystem;
 
 core::Result<NamedFrame> read_one(const fs::path& path) {
-  const std::string bytes = ASSAY_TRY(core::read_file(path));
-  NamedFrame named{.table = store::table_name(path.string()), .source = path.string(), .frame = {}};
-  if (bytes.starts_with("PAR1")) {
-    named.frame = ASSAY_TRY(store::read_parquet_file(path));
-    return named;
-  }
   model::Warnings warnings;
-  auto frame = store::read_csv_frame(
-      bytes, warnings,
-      {.text_columns = {"framework", "version", "device", "op_name", "kernel_source"}});
-  if (!frame.ok()) return frame.error().context(path.string());
+  store::PerfFile file = ASSAY_TRY(store::read_perf_file(path, warnings));
   for (const model::Warning& warning : warnings.all()) {
-    print_warning(fmt::format("{}: {} ({} times): {}; {}", path.string(), warning.reason,
-                              warning.count, warning.effect, warning.example));
+    print_warning(fmt::format("{}: {}: {}, {} ({})", path.string(), warning.reason, warning.count,
+                              warning.effect, warning.example));
   }
-  named.frame = std::move(frame).value();
-  return named;
+  return NamedFrame{.table = file.table, .source = path.string(), .frame = std::move(file.rows)};
+}
+
+core::Result<std::vector<NamedFrame>> read_store(const fs::path& path, const std::string& only) {
+  const store::Store opened = ASSAY_TRY(store::Store::open(path, store::Store::Mode::kRead));
+  std::vector<std::string> names;
+  for (const store::Content& content : ASSAY_TRY(opened.list())) {
+    if (std::find(names.begin(), names.end(), content.table) == names.end())
+      names.push_back(content.table);
+  }
+  if (names.empty()) return core::Error{path.string() + " holds no tables"};
+  if (!only.empty()) {
+    if (std::find(names.begin(), names.end(), only) == names.end()) {
+      return core::Error{fmt::format("{} has no table {}; it has {}", path.string(), only,
+                                     core::join(names, ", "))};
+    }
+    names = {only};
+  }
+  std::vector<NamedFrame> tables;
+  for (const std::string& name : names) {
+    tables.push_back(
+        {.table = name,
+         .source = {},
+         .frame = ASSAY_TRY(opened.table({.table = name}, store::Store::Columns::kPublic))});
+  }
+  return tables;
 }
 
 }  // namespace
@@ -54,6 +68,7 @@ void add_table_inputs(CLI::App& app, TableInputs& inputs, const char* file_help)
 
 core::Result<std::vector<NamedFrame>> read_tables(const TableInputs& inputs,
                                                   const std::string& table) {
+  if (!inputs.store.empty()) return read_store(inputs.store, table);
   std::vector<NamedFrame> tables;
   for (const fs::path& path : inputs.files) {
     NamedFrame named = ASSAY_TRY(read_one(path));

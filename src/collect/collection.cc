@@ -45,7 +45,7 @@ class Collection {
         state_(std::move(state)),
         reports_(std::move(reports)),
         result_{.tally = Tally(plan)} {
-    heading_.backend = options.backend.empty() ? "assay" : options.backend;
+    set_device(state_.known_device());
     for (const store::StoredCase& one : state_.finished())
       result_.tally.add(one);
     standing_.total = static_cast<std::int64_t>(plan.cases.size());
@@ -71,10 +71,9 @@ class Collection {
   // Files are written even when the program was asked to stop.
   core::Result<CollectResult> finish() && {
     const core::FinishingTouches guard;
-    const TableSource source{.framework = heading_.backend,
-                             .version = device_.version,
-                             .device = device_.name};
-    if (result_.tally.total().measured > 0 && is_begun_) {
+    const TableSource source{
+        .framework = heading_.backend, .version = heading_.version, .device = device_["name"]};
+    if (result_.tally.total().measured > 0) {
       result_.files = ASSAY_TRY(write_public_tables(state_.store(), source, options_.folder));
     }
     ASSAY_TRY(write_reports(reports_, heading_, result_.tally));
@@ -149,18 +148,25 @@ class Collection {
     if (!is_begun_) {
       ASSAY_TRY(state_.begin(device));
       is_begun_ = true;
-      device_ = device;
-      heading_.version = device.version;
-      if (options_.backend.empty()) heading_.backend = device.framework;
+      set_device(facts_of(device));
       return std::optional<std::string>();
     }
-    Settings known = facts_of(device_);
+    Settings known = device_;
     const Settings now = facts_of(device);
     for (auto fact = known.begin(); fact != known.end();)
       fact = now.contains(fact->first) ? std::next(fact) : known.erase(fact);
     const std::string others = differences(known, now, "");
     if (others.empty()) return std::optional<std::string>();
     return std::optional<std::string>("it differs from what the run began with: " + others);
+  }
+
+  void set_device(const Settings& facts) {
+    device_ = facts;
+    heading_.version = device_["version"];
+    const std::string framework = device_["framework"];
+    heading_.backend = !options_.backend.empty() ? options_.backend
+                       : framework.empty()       ? "assay"
+                                                 : framework;
   }
 
   core::Status take(FinishedCase finished) {
@@ -206,7 +212,7 @@ class Collection {
   fs::path reports_;
   Clock::time_point start_ = Clock::now();
   bool is_begun_ = false;
-  DeviceFacts device_;
+  Settings device_;  // as facts_of() gives it
   ReportHeading heading_;
   CollectStanding standing_;
   CollectResult result_;
@@ -235,8 +241,7 @@ core::Result<CollectResult> run_collection(const CollectOptions& options,
                            .settings = options.settings,
                            .record = options.record};
   RunState state = ASSAY_TRY(RunState::open(request, plan));
-  fs::path reports =
-      ASSAY_TRY(make_report_folder(options.folder, operator_names(Tally(plan))));
+  fs::path reports = ASSAY_TRY(make_report_folder(options.folder, operator_names(Tally(plan))));
   Collection collection(options, plan, hooks, std::move(state), std::move(reports));
   const core::Status run = collection.run();
   if (!run.ok()) return collection.with_hint(run.error());

@@ -51,8 +51,8 @@ struct CollectHooks {
 struct CollectResult {
   Tally tally;
   SupervisorEnd end = SupervisorEnd::kAllDone;
-  std::vector<std::filesystem::path> files;  // tables, reports
-  std::int64_t measured_now = 0;             // cases that this call finished
+  std::vector<std::filesystem::path> files = {};  // tables, reports
+  std::int64_t measured_now = 0;                  // cases that this call finished
   double wall_seconds = 0;
 };
 

@@ -45,6 +45,8 @@ struct Axis {
   std::function<bool(std::string_view)> accepts = nullptr;
 
   [[nodiscard]] const std::vector<model::PerfValue>& values(Grid grid) const;
+  // Whether its values name data types.
+  [[nodiscard]] bool has_types() const;
 };
 
 // Axes whose values belong together, as the sizes of a model do: a sweep takes these rows instead

@@ -2,10 +2,10 @@
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include <ctime>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/files.h"
@@ -83,12 +83,10 @@ ordered_json summary_of(const ReportHeading& heading, const Tally& tally) {
   ordered_json skips = ordered_json::object();
   for (const auto& [what, count] : tally.skips())
     skips[what.first][what.second] = count;
-  ordered_json summary = {{"backend", heading.backend},
-                          {"version", heading.version},
-                          {"timestamp", timestamp()},
-                          {"total_errors", tally.failures().size()},
-                          {"errors_by_module", by_module},
-                          {"errors_by_type", by_type}};
+  ordered_json summary = {
+      {"backend", heading.backend},    {"version", heading.version},
+      {"timestamp", timestamp()},      {"total_errors", tally.failures().size()},
+      {"errors_by_module", by_module}, {"errors_by_type", by_type}};
   summary.update(counts_of(tally.total()));
   summary["operators"] = operators;
   summary["skipped_by_reason"] = skips;
@@ -104,8 +102,7 @@ core::Status write_errors(const fs::path& folder,
     if (failure.operator_name == operator_name) errors.push_back(error_of(failure));
   }
   if (errors.empty()) return {};
-  const std::string name =
-      fmt::format("errors_{}.json", module_of(heading.backend, operator_name));
+  const std::string name = fmt::format("errors_{}.json", module_of(heading.backend, operator_name));
   return core::write_file(folder / name, text_of(errors));
 }
 
@@ -129,8 +126,7 @@ model::Table counts_table(const Tally& tally) {
                                  {.name = "failed"},
                                  {.name = "missing"}}};
   const auto add = [&](const OperatorTally& one) {
-    table.add_row(
-        {one.name, one.expected, one.measured, one.skipped, one.failed, one.missing()});
+    table.add_row({one.name, one.expected, one.measured, one.skipped, one.failed, one.missing()});
   };
   for (const OperatorTally& one : tally.operators())
     add(one);
@@ -143,6 +139,7 @@ model::Table failures_table(const Tally& tally) {
     std::int64_t count = 0;
     const store::StoredCase* first = nullptr;
   };
+
   std::map<std::pair<std::string, std::string>, Kind> kinds;
   for (const store::StoredCase& failure : tally.failures()) {
     Kind& kind = kinds[{failure.operator_name, failure.error_class}];
@@ -194,8 +191,8 @@ store::CaseRecord record_of(FinishedCase finished, const std::string& backend) {
                            .error_class = finished.error_class,
                            .detail = {}};
   if (finished.outcome == store::CaseOutcome::kFailed) {
-    record.detail = detail_of(finished, backend)
-                        .dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    record.detail =
+        detail_of(finished, backend).dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   }
   record.rows = std::move(finished.rows);
   return record;

@@ -201,12 +201,9 @@ core::Result<Case> parse_case(const std::string& operator_name, const std::strin
     if (found == json.end()) {
       return core::Error{fmt::format("{}: column '{}' is missing", operator_name, axis.column)};
     }
-    model::PerfValue value = ASSAY_TRY(value_of(*found));
-    if (!axis.common.empty() && axis.common.front().index() != value.index()) {
-      return core::Error{fmt::format("{}: '{}' is of the wrong kind: {}", operator_name,
-                                     axis.column, found->dump())};
-    }
-    values.push_back(std::move(value));
+    AxisOverride given{.column = axis.column, .values = {ASSAY_TRY(value_of(*found))}};
+    ASSAY_TRY(check_override(*of, given));
+    values.push_back(std::move(given.values.front()));
   }
   if (json.size() != values.size()) {
     return core::Error{

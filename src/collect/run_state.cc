@@ -156,6 +156,15 @@ core::Status RunState::load(std::int64_t run, const Plan& plan) {
   return {};
 }
 
+Settings RunState::known_device() const {
+  Settings device;
+  const std::string prefix = kDevice;
+  for (const auto& [name, value] : known_facts_) {
+    if (name.rfind(prefix, 0) == 0) device[name.substr(prefix.size())] = value;
+  }
+  return device;
+}
+
 core::Status RunState::begin(const DeviceFacts& device) {
   const Settings facts = with_prefix(facts_of(device), kDevice);
   if (run_ != 0) {

@@ -42,6 +42,9 @@ class RunState {
 
   [[nodiscard]] bool is_finished(const std::string& id) const { return finished_ids_.contains(id); }
 
+  // Of the run to go on with, as facts_of() gives it; empty for a new one.
+  [[nodiscard]] Settings known_device() const;
+
   // Before the first append: begins the run in the store. Error: the run to go on with was measured
   // on another device, or with other versions.
   core::Status begin(const DeviceFacts& device);

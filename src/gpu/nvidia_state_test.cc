@@ -34,7 +34,8 @@ TEST(NvidiaState, ReadsAllThatAMeasurementKeeps) {
 }
 
 TEST(NvidiaState, WhatTheDriverDoesNotTellIsEmpty) {
-  const FakeNvml fake("count 1\nenergy unsupported\nsm_clock unsupported\ntemperature unsupported\n");
+  const FakeNvml fake(
+      "count 1\nenergy unsupported\nsm_clock unsupported\ntemperature unsupported\n");
   const auto reader = NvidiaStateReader::open(FakeNvml::library(), "0000:01:00.0");
   const DeviceState state = reader.value().read().value();
   EXPECT_FALSE(state.sm_mhz || state.energy_joules || state.temperature_celsius);

@@ -41,14 +41,6 @@ Curve curve_of(std::string_view column) {
   return column == "isl" || column == "seq_len" || column == "s" ? Curve::kCubic : Curve::kLine;
 }
 
-std::string_view latency_unit(std::string_view table) {
-  return table == "moe_a2a_perf" ? "us" : "ms";
-}
-
-double milliseconds_per_unit(std::string_view table) {
-  return latency_unit(table) == "us" ? 1e-3 : 1;
-}
-
 std::string table_name(std::string_view text) {
   text = text.substr(text.rfind('/') + 1);
   text = text.substr(0, text.find('.'));

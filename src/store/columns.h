@@ -20,14 +20,6 @@ enum class Curve : std::uint8_t { kLine, kCubic };
 
 Curve curve_of(std::string_view column);
 
-// "latency", "avg_ms": the first that the table may have; its unit is that of all figures that
-// queries and checks of this table give.
-inline constexpr std::string_view kLatencyColumns[] = {"latency", "avg_ms"};
-
-// "ms"; "us" of the few public tables in microseconds.
-std::string_view latency_unit(std::string_view table);
-double milliseconds_per_unit(std::string_view table);
-
 // "gemm", "gemm_perf", "dir/gemm_perf.parquet": "gemm_perf".
 std::string table_name(std::string_view text);
 

@@ -12,7 +12,7 @@
 
 namespace assay::store {
 
-// Each text once; rows hold its number.
+// Each text once; rows hold its number. There may be words that no row has.
 struct TextColumn {
   std::vector<std::uint32_t> codes;
   std::vector<std::string> words;

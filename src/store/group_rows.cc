@@ -9,17 +9,11 @@
 #include <unordered_map>
 
 #include "core/text.h"
+#include "store/merge_kernels.h"
 #include "store/table_index.h"
 
 namespace assay::store {
 namespace {
-
-const FrameColumn* latency_column(const Frame& frame) {
-  for (const std::string_view name : kLatencyColumns) {
-    if (const FrameColumn* column = frame.find(name)) return column;
-  }
-  return nullptr;
-}
 
 bool is_text(const FrameColumn& column) {
   return std::holds_alternative<TextColumn>(column.values);
@@ -194,7 +188,7 @@ std::string value_text(const model::PerfValue& value) {
 }
 
 core::Result<GroupedRows> group_rows(const std::string& table, const Frame& frame) {
-  const FrameColumn* latency = latency_column(frame);
+  const FrameColumn* latency = frame.find("latency");
   if (latency == nullptr || is_text(*latency)) {
     return core::Error{table +
                        ": no column 'latency' with numbers, so this is no performance "
@@ -213,6 +207,7 @@ core::Result<GroupedRows> group_rows(const std::string& table, const Frame& fram
   fill_groups(columns, grouped);
   for (Coded& coded : columns.exact)
     grouped.exact.push_back(std::move(coded.column));
+  merge_kernels(grouped);
   return grouped;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <set>
+#include <string>
 #include <utility>
 
 #include "core/mapped_file.h"
@@ -71,7 +73,12 @@ core::Result<Frame> read_parquet(std::string_view bytes, ParquetLimits limits) {
     if (!check.ok()) return check.error();
   }
   Frame frame;
+  std::set<std::string> names;
   for (std::size_t i = 0; i < metadata.columns.size(); ++i) {
+    if (!names.insert(metadata.columns[i].name).second) {
+      return core::Error{
+          fmt::format("the Parquet file has two columns \"{}\"", metadata.columns[i].name)};
+    }
     auto column = read_column(bytes, metadata, i, limits);
     if (!column.ok()) {
       return column.error().context(fmt::format("column \"{}\"", metadata.columns[i].name));

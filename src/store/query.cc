@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "core/text.h"
@@ -97,7 +98,7 @@ class Matcher {
   [[nodiscard]] core::Status check() const {
     std::vector<std::string> missing;
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      if (!sizes_[i]) missing.push_back(index_.size_columns()[i]);
+      if (!sizes_[i]) missing.push_back(with_range(i));
     }
     if (!missing.empty()) {
       return core::Error{fmt::format("{} needs {}", index_.table(), core::join(missing, " and "))};
@@ -125,6 +126,18 @@ class Matcher {
   }
 
  private:
+  // "m (1 to 32768)"
+  [[nodiscard]] std::string with_range(std::size_t size) const {
+    double least = std::numeric_limits<double>::infinity();
+    double most = 0;
+    for (const Group& group : index_.groups()) {
+      const auto& values = group.surface.grid().values(size);
+      least = std::min(least, values.front());
+      most = std::max(most, values.back());
+    }
+    return fmt::format("{} ({} to {})", index_.size_columns()[size], least, most);
+  }
+
   [[nodiscard]] core::Error no_value(const ExactColumn& column, const std::string& value) const {
     const std::string near = core::nearest(value, column.values);
     const std::string hint = near.empty() ? "" : fmt::format(" (did you mean {}?)", near);

@@ -26,33 +26,48 @@ std::string point_text(const Surface& surface, const GridPoint& point, const Que
   return core::join(parts, " ");
 }
 
-void add_point(std::vector<model::Cell>& row,
-               const Surface& surface,
-               const GridPoint& point,
-               const QueryResult& result) {
-  row.emplace_back(point_text(surface, point, result));
-  row.emplace_back(point.latency);
+// The ends of the bracket, or the two nearest points.
+std::vector<GridPoint> ends_of(const Estimate& estimate) {
+  if (estimate.is_exact()) return {};
+  if (estimate.low.position == estimate.high.position) return {estimate.low};
+  return {estimate.low, estimate.high};
 }
 
-void add_bracket(std::vector<model::Cell>& row, const Answer& answer, const QueryResult& result) {
-  const Estimate& estimate = answer.estimate;
-  const Surface& surface = answer.group->surface;
-  if (estimate.is_exact()) {
-    row.resize(row.size() + 4);
+// "m=256: 0.0201, m=512: 0.0241"
+std::string bracket_text(const Answer& answer, const QueryResult& result) {
+  std::vector<std::string> parts;
+  for (const GridPoint& point : ends_of(answer.estimate)) {
+    parts.push_back(
+        fmt::format("{}: {:.4g}", point_text(answer.group->surface, point, result), point.latency));
+  }
+  return core::join(parts, ", ");
+}
+
+void add_bracket_cells(std::vector<model::Cell>& row,
+                       const Answer& answer,
+                       const QueryResult& result) {
+  const std::vector<GridPoint> ends = ends_of(answer.estimate);
+  for (const GridPoint& point : ends) {
+    row.emplace_back(point_text(answer.group->surface, point, result));
+    row.emplace_back(point.latency);
+  }
+  row.resize(row.size() + 2 * (2 - ends.size()));
+}
+
+void add_bracket_columns(model::Table& table, KeyColumns keys) {
+  if (keys == KeyColumns::kVarying) {
+    table.columns.push_back({.name = "bracket", .unit = "ms"});
     return;
   }
-  add_point(row, surface, estimate.low, result);
-  if (estimate.low.position == estimate.high.position) {
-    row.resize(row.size() + 2);
-  } else {
-    add_point(row, surface, estimate.high, result);
+  for (const char* end : {"low", "high"}) {
+    table.columns.push_back({.name = end, .description = "end of the bracket"});
+    table.columns.push_back({.name = std::string(end) + "_latency", .unit = "ms"});
   }
 }
 
 }  // namespace
 
 model::Table answers_table(const TableIndex& index, const QueryResult& result, KeyColumns keys) {
-  const std::string unit(latency_unit(index.table()));
   model::Table table{.name = index.table().substr(0, 31), .title = "", .columns = {}};
   std::vector<std::size_t> shown;
   std::vector<std::string> same;
@@ -73,23 +88,20 @@ model::Table answers_table(const TableIndex& index, const QueryResult& result, K
   }
   table.title = index.table() + " at " + core::join(asked, " ");
   if (!same.empty()) table.notes.push_back("of all rows: " + core::join(same, ", "));
-  table.columns.push_back({.name = "latency", .unit = unit, .better = model::Better::kLower});
+  table.columns.push_back({.name = "latency", .unit = "ms", .better = model::Better::kLower});
   table.columns.push_back(
       {.name = "uncertainty",
        .unit = "%",
        .better = model::Better::kLower,
        .description = "typical error of the bracket's points predicted from their neighbours"});
   table.columns.push_back({.name = "method"});
-  table.columns.push_back({.name = "low"});
-  table.columns.push_back({.name = "low_latency", .unit = unit});
-  table.columns.push_back({.name = "high"});
-  table.columns.push_back({.name = "high_latency", .unit = unit});
+  add_bracket_columns(table, keys);
   const bool has_roofline =
       std::any_of(result.answers.begin(), result.answers.end(),
                   [](const Answer& answer) { return answer.estimate.roofline > 0; });
   if (has_roofline) {
     table.columns.push_back({.name = "roofline",
-                             .unit = unit,
+                             .unit = "ms",
                              .description = "the least time that bytes and operations take"});
   }
   for (const Answer& answer : result.answers) {
@@ -103,7 +115,11 @@ model::Table answers_table(const TableIndex& index, const QueryResult& result, K
     row.emplace_back(estimate.uncertainty ? model::Cell(*estimate.uncertainty * 100)
                                           : model::Cell());
     row.emplace_back(answer.group->surface.method(estimate, result.sizes));
-    add_bracket(row, answer, result);
+    if (keys == KeyColumns::kVarying) {
+      row.emplace_back(bracket_text(answer, result));
+    } else {
+      add_bracket_cells(row, answer, result);
+    }
     if (has_roofline) {
       row.emplace_back(estimate.roofline > 0 ? model::Cell(estimate.roofline) : model::Cell());
     }

@@ -61,6 +61,10 @@ core::Result<Store> Store::open(const std::filesystem::path& path, Mode mode) {
   return Store(std::make_unique<State>(std::move(database)));
 }
 
+core::Result<Store> Store::in_memory() {
+  return open(":memory:", Mode::kCreate);
+}
+
 core::Result<std::int64_t> insert_run(const Database& database, const Run& run) {
   Statement insert = ASSAY_TRY(
       database.prepare("INSERT INTO run(kind, started_at, last_at, device, plan_hash, facts) "

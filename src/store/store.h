@@ -86,6 +86,8 @@ class Store {
   // kCreate makes it if it is not there. Errors: no store, a newer version's, a damaged one.
   enum class Mode { kRead, kWrite, kCreate };
   static core::Result<Store> open(const std::filesystem::path& path, Mode mode);
+  // For files that are read but not kept.
+  static core::Result<Store> in_memory();
 
   Store(Store&& other) noexcept;
   Store& operator=(Store&& other) noexcept;
@@ -109,6 +111,9 @@ class Store {
   // The same with a new run, all or nothing; gives the run.
   core::Result<std::int64_t> append(const Run& run, const std::string& table, const Frame& rows);
 
+  // Names of its tables, sorted.
+  [[nodiscard]] core::Result<std::vector<std::string>> tables() const;
+  // Looks at every row: about a second for 3 million.
   [[nodiscard]] core::Result<std::vector<Content>> list() const;
 
   // The public table: common columns, key, latency and, where any row has them, power columns.

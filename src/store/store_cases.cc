@@ -140,12 +140,18 @@ core::Status Store::append(std::int64_t run, const CaseRecord& record) {
 }
 
 core::Result<std::vector<StoredCase>> Store::cases(std::int64_t run) const {
-  Statement select = ASSAY_TRY(
-      state_->database.prepare("SELECT name, outcome FROM case_record WHERE run = ?1 ORDER BY id"));
+  Statement select = ASSAY_TRY(state_->database.prepare(
+      "SELECT name, outcome, operator, reason, error_class, detail FROM case_record "
+      "WHERE run = ?1 ORDER BY id"));
   select.bind(0, run);
   std::vector<StoredCase> cases;
   while (ASSAY_TRY(select.step())) {
-    cases.push_back({.id = std::string(select.text(0)), .outcome = outcome_named(select.text(1))});
+    cases.push_back({.id = std::string(select.text(0)),
+                     .outcome = outcome_named(select.text(1)),
+                     .operator_name = std::string(select.text(2)),
+                     .reason = std::string(select.text(3)),
+                     .error_class = std::string(select.text(4)),
+                     .detail = std::string(select.text(5))});
   }
   return cases;
 }

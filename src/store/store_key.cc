@@ -80,6 +80,19 @@ std::string_view KeyWriter::write(std::size_t row) {
   return json_;
 }
 
+std::string_view KeyWriter::write_named(std::size_t row) {
+  json_ = "{";
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i]->is_missing(row)) continue;
+    json_ += json_.size() == 1 ? "\"" : ",\"";
+    json_ += columns_[i]->name;
+    json_ += "\":";
+    append(i, row);
+  }
+  json_ += '}';
+  return json_;
+}
+
 void KeyWriter::append(std::size_t column, std::size_t row) {
   const FrameColumn& from = *columns_[column];
   if (from.is_missing(row)) {

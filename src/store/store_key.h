@@ -29,6 +29,8 @@ class KeyWriter {
 
   // Valid until the next call.
   std::string_view write(std::size_t row);
+  // The same as an object without missing values: {"gemm_dtype":"bfloat16","m":1}
+  std::string_view write_named(std::size_t row);
 
  private:
   void append(std::size_t column, std::size_t row);

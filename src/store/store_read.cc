@@ -35,15 +35,6 @@ struct RowId {
   std::size_t source = 0;  // index
 };
 
-core::Result<std::vector<std::string>> table_names(const Database& database) {
-  Statement select =
-      ASSAY_TRY(database.prepare("SELECT DISTINCT table_name FROM layout ORDER BY table_name"));
-  std::vector<std::string> names;
-  while (ASSAY_TRY(select.step()))
-    names.emplace_back(select.text(0));
-  return names;
-}
-
 core::Error no_table(const Database& database,
                      const std::string& table,
                      const std::vector<std::string>& names) {
@@ -266,11 +257,20 @@ void add_content(std::vector<Content>& contents, Content content) {
 
 }  // namespace
 
+core::Result<std::vector<std::string>> Store::tables() const {
+  Statement select = ASSAY_TRY(
+      state_->database.prepare("SELECT DISTINCT table_name FROM layout ORDER BY table_name"));
+  std::vector<std::string> names;
+  while (ASSAY_TRY(select.step()))
+    names.emplace_back(select.text(0));
+  return names;
+}
+
 core::Result<Frame> Store::table(const Selection& selection, Columns columns) const {
   const Database& database = state_->database;
   const std::vector<Layout> layouts = ASSAY_TRY(layouts_of(database, selection.table));
   if (layouts.empty()) {
-    return no_table(database, selection.table, ASSAY_TRY(table_names(database)));
+    return no_table(database, selection.table, ASSAY_TRY(tables()));
   }
   std::vector<SourceRow> sources = ASSAY_TRY(sources_of(database, selection, layouts));
   const std::vector<RowId> rows = ASSAY_TRY(row_ids(database, sources));

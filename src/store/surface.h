@@ -1,4 +1,4 @@
-// Latencies of one kernel and one combination of exact values, over the sizes that were measured.
+// Latencies in ms of one kernel and one combination of exact values, over the sizes that were measured.
 //
 // Between measured points the time above the roofline runs as each axis's curve says, one axis
 // after the other; without a roofline the time itself does. Of the methods tried on public tables
@@ -20,7 +20,7 @@
 
 namespace assay::store {
 
-// The least time that the sizes can take, in the unit of the latencies; 0: unknown.
+// The least ms that the sizes can take; 0: unknown.
 using Roofline = std::function<double(std::span<const double> sizes)>;
 
 struct SurfaceAxis {

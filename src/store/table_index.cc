@@ -15,11 +15,10 @@ model::PerfField* find_field(std::vector<model::PerfField>& key, std::string_vie
   return found == key.end() ? nullptr : &*found;
 }
 
-// A group's roofline in the table's unit: its key with the sizes filled in.
+// A group's roofline: that of its key with the sizes filled in.
 Roofline group_roofline(const KeyRoofline& roofline,
                         std::vector<model::PerfField> key,
-                        std::size_t num_sizes,
-                        double unit_ms) {
+                        std::size_t num_sizes) {
   if (!roofline) return nullptr;
   const std::size_t first_size = key.size() - num_sizes;
   const model::PerfField* kv_heads = find_field(key, "num_key_value_heads");
@@ -32,7 +31,7 @@ Roofline group_roofline(const KeyRoofline& roofline,
       const model::PerfValue heads = find_field(filled, "num_heads")->value;
       find_field(filled, "num_key_value_heads")->value = heads;
     }
-    return roofline(filled) / unit_ms;
+    return roofline(filled);
   };
 }
 
@@ -60,8 +59,7 @@ core::Result<TableIndex> TableIndex::make(const std::string& table,
   TableIndex index;
   index.table_ = table;
   for (std::size_t group = 0; group < rows.rows_of_group.size(); ++group) {
-    Roofline bound = group_roofline(roofline, group_key(rows, group), rows.sizes.size(),
-                                    milliseconds_per_unit(table));
+    Roofline bound = group_roofline(roofline, group_key(rows, group), rows.sizes.size());
     index.groups_.push_back({.exact = rows.exact_of_group[group],
                              .surface = Surface(axes, grid_of(rows, group), std::move(bound))});
   }

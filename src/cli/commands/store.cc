@@ -5,13 +5,16 @@ namespace {
 
 const CommandSpec kStore{
     .name = "store",
-    .summary = "performance tables: keep, ask and check them",
+    .summary = "keep, exchange, query and check performance tables",
     .description =
-        "A store is one SQLite file with every measurement and where it comes from. 'query' and "
-        "'check' also read tables straight from CSV and Parquet files.",
+        "A store is one SQLite file with every measurement, its samples and where it comes from. "
+        "'assay collect' writes into it; 'import' takes public tables in, CSV or Parquet. The "
+        "public tables are views of it: 'SELECT * FROM gemm_perf' works in any SQLite shell.",
     .examples =
-        "assay store query gemm --m 300 --n 4096 --k 4096 --store h200.db\n"
-        "assay store check systems/data/h200_sxm/gemm/*/*.parquet --held-out\n",
+        "assay store import systems/data/h200_sxm --store h200.db\n"
+        "assay store list --store h200.db\n"
+        "assay store export --store h200.db -o tables --table gemm_perf\n"
+        "assay store diff old.db new.db --max-share 0.01\n",
 };
 ASSAY_REGISTER(CommandSpec, kStore);
 

@@ -83,8 +83,8 @@ struct Kind {
 };
 
 const Kind kKinds[] = {
-    {"faster than the roofline", "problem", "the device cannot do that", &store::TableCheck::faster,
-     true},
+    {"faster than the roofline", "problem", "a wrong row, or one whose data stayed in the cache",
+     &store::TableCheck::faster, true},
     {"zero or negative", "problem", "no latency", &store::TableCheck::not_positive, false},
     {"unusable rows", "problem", "without a finite latency, or a size is missing",
      &store::TableCheck::unused, false},

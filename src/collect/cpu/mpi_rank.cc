@@ -9,16 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "collect/collective_pattern.h"
+
 namespace assay::collect {
 namespace {
 
 using Kind = CollectiveSpec::Kind;
-
-// Small whole numbers: sums over ranks are exact in every type.
-int value_at(int rank, std::int64_t index) {
-  constexpr int kValues = 13;
-  return static_cast<int>((index * 7 + rank * 5) % kValues) - kValues / 2;
-}
 
 class CpuMpiRank final : public TeamRank {
  public:
@@ -28,10 +24,10 @@ class CpuMpiRank final : public TeamRank {
     spec_ = spec;
     if (std::optional<Unsupported> reason = unsupported()) return reason;
     const auto bytes = static_cast<std::size_t>(bytes_of(spec.type));
-    in_.resize(elements_in() * bytes);
-    out_.assign(elements_out() * bytes, 0);
-    for (std::size_t i = 0; i < elements_in(); ++i)
-      store(in_, i, value_at(job_.rank, static_cast<std::int64_t>(i)));
+    in_.resize(size_in() * bytes);
+    out_.assign(size_out() * bytes, 0);
+    for (std::size_t i = 0; i < size_in(); ++i)
+      store(in_, i, pattern_value(job_.rank, static_cast<std::int64_t>(i)));
     return std::optional<Unsupported>();
   }
 
@@ -42,10 +38,10 @@ class CpuMpiRank final : public TeamRank {
   core::Result<Accuracy> check() override {
     ASSAY_TRY(launch());
     Accuracy accuracy;
-    for (std::size_t i = 0; i < elements_out(); ++i) {
+    for (std::size_t i = 0; i < size_out(); ++i) {
       ++accuracy.compared;
       const double found = load(i);
-      const double exact = expected(static_cast<std::int64_t>(i));
+      const double exact = pattern_expected(spec_, job_.rank, static_cast<std::int64_t>(i));
       if (found == exact || accuracy.worst > 0) continue;
       accuracy.worst = std::numeric_limits<double>::max();
       accuracy.where = fmt::format("output[{}] is {}, should be {}", i, found, exact);
@@ -98,8 +94,7 @@ class CpuMpiRank final : public TeamRank {
     if (adds() && !known) {
       return Unsupported{fmt::format("MPI has no sums of {}", name_of(spec_.type))};
     }
-    const bool parts = spec_.kind != Kind::kAllReduce && spec_.kind != Kind::kSendRecv;
-    if (parts && spec_.elements % spec_.ranks != 0) {
+    if (has_parts(spec_) && spec_.elements % spec_.ranks != 0) {
       return Unsupported{
           fmt::format("{} elements cannot be shared by {} ranks", spec_.elements, spec_.ranks)};
     }
@@ -110,15 +105,15 @@ class CpuMpiRank final : public TeamRank {
   }
 
   [[nodiscard]] std::size_t part() const {
-    return static_cast<std::size_t>(spec_.elements / spec_.ranks);
+    return static_cast<std::size_t>(part_of(spec_));
   }
 
-  [[nodiscard]] std::size_t elements_in() const {
-    return spec_.kind == Kind::kAllGather ? part() : static_cast<std::size_t>(spec_.elements);
+  [[nodiscard]] std::size_t size_in() const {
+    return static_cast<std::size_t>(elements_in(spec_));
   }
 
-  [[nodiscard]] std::size_t elements_out() const {
-    return spec_.kind == Kind::kReduceScatter ? part() : static_cast<std::size_t>(spec_.elements);
+  [[nodiscard]] std::size_t size_out() const {
+    return static_cast<std::size_t>(elements_out(spec_));
   }
 
   int call() {
@@ -128,7 +123,7 @@ class CpuMpiRank final : public TeamRank {
     const auto bytes = static_cast<std::size_t>(bytes_of(spec_.type));
     switch (spec_.kind) {
       case Kind::kAllReduce:
-        return mpi.all_reduce(in_.data(), out_.data(), elements_in(), sum, spec_.ranks);
+        return mpi.all_reduce(in_.data(), out_.data(), size_in(), sum, spec_.ranks);
       case Kind::kReduceScatter:
         return mpi.reduce_scatter(in_.data(), out_.data(), part(), sum, spec_.ranks);
       case Kind::kAllGather:
@@ -138,32 +133,9 @@ class CpuMpiRank final : public TeamRank {
         return mpi.all_to_all(in_.data(), out_.data(), part() * bytes, mpi::Element::kByte,
                               spec_.ranks);
       default:
-        return mpi.shift(in_.data(), out_.data(), elements_in() * bytes, mpi::Element::kByte,
+        return mpi.shift(in_.data(), out_.data(), size_in() * bytes, mpi::Element::kByte,
                          spec_.ranks);
     }
-  }
-
-  [[nodiscard]] double expected(std::int64_t index) const {
-    const auto of_part = static_cast<std::int64_t>(part());
-    switch (spec_.kind) {
-      case Kind::kAllReduce:
-        return sum_at(index);
-      case Kind::kReduceScatter:
-        return sum_at(job_.rank * of_part + index);
-      case Kind::kAllGather:
-        return value_at(static_cast<int>(index / of_part), index % of_part);
-      case Kind::kAllToAll:
-        return value_at(static_cast<int>(index / of_part), job_.rank * of_part + index % of_part);
-      default:
-        return value_at((job_.rank + spec_.ranks - 1) % spec_.ranks, index);
-    }
-  }
-
-  [[nodiscard]] double sum_at(std::int64_t index) const {
-    int sum = 0;
-    for (int rank = 0; rank < spec_.ranks; ++rank)
-      sum += value_at(rank, index);
-    return sum;
   }
 
   // Types that are only moved, not added, hold the number in their first byte.

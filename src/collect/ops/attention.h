@@ -7,12 +7,12 @@
 
 namespace assay::collect {
 
-// Columns num_heads, num_key_value_heads; batch_size and the lengths are the operator's own.
+// What differs between them.
 struct AttentionGrid {
   Axis batch_size;
   Axis isl;
   Axis step;
-  AxisGroup::Rows heads;
+  AxisGroup::Rows heads;  // num_heads, num_key_value_heads
   AxisGroup::Rows heads_coarse;
   AxisGroup::Rows types;  // attn_dtype, kv_cache_dtype
 };

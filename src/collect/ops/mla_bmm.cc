@@ -38,7 +38,7 @@ std::vector<Axis> axes(Side side) {
            .help = "tokens",
            .unit = "tokens",
            .common = tokens(side),
-           .coarse = joined(powers(1, 64), powers(256, 16384, 4)),
+           .coarse = joined(powers(1, 64), powers(256, side == Side::kPre ? 4096 : 16384, 4)),
            .nesting = Nesting::kInner},
           {.column = "num_heads",
            .option = "",

@@ -1,5 +1,6 @@
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "collect/kernel_cost.h"
 #include "collect/kernel_limits.h"
@@ -82,13 +83,17 @@ Axis size_axis(const char* column, const char* help, const char* unit, std::size
           .coarse = column_of(coarse_models(), index)};
 }
 
-Axis gpus_axis(const char* column, const char* option, const char* help, std::int64_t most) {
+Axis gpus_axis(const char* column,
+               const char* option,
+               const char* help,
+               std::vector<model::PerfValue> common,
+               std::vector<model::PerfValue> coarse) {
   return {.column = column,
           .option = option,
           .help = help,
           .unit = "GPUs",
-          .common = powers(1, most),
-          .coarse = integers({1, 8})};
+          .common = std::move(common),
+          .coarse = std::move(coarse)};
 }
 
 std::vector<Axis> axes() {
@@ -111,8 +116,10 @@ std::vector<Axis> axes() {
       size_axis("inter_size", "elements between an expert's products", "elements", 1),
       size_axis("topk", "experts that a token goes to", "experts", 2),
       size_axis("num_experts", "experts of all GPUs", "experts", 3),
-      gpus_axis("moe_tp_size", "tp", "GPUs that share an expert; one is measured", 32),
-      gpus_axis("moe_ep_size", "ep", "GPUs that share out the experts; one is measured", 256),
+      gpus_axis("moe_tp_size", "tp", "GPUs that share an expert; one is measured", powers(1, 32),
+                powers(1, 4, 4)),
+      gpus_axis("moe_ep_size", "ep", "GPUs that share out the experts; one is measured",
+                powers(1, 256), powers(1, 64, 8)),
       {.column = "distribution",
        .option = "",
        .help = "how tokens are routed: balanced, or power_law_ and its exponent",

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <map>
 #include <set>
@@ -122,6 +121,18 @@ TEST(Operators, ACoarseSweepOfAllIsShort) {
     all += count(of->name, Grid::kCoarse);
   EXPECT_GT(all, 10000);
   EXPECT_LT(all, 20000);
+}
+
+// So that what lies between coarse points can be tested against measured ones.
+TEST(Operators, HaveTheirCoarseCasesInTheCommonGridToo) {
+  for (const Operator* of : all_operators()) {
+    std::set<std::vector<model::PerfValue>> common;
+    for (const Case& one : cases_of(*of, Grid::kCommon, {}))
+      common.insert(one.values());
+    for (const Case& one : cases_of(*of, Grid::kCoarse, {})) {
+      EXPECT_EQ(common.count(one.values()), 1U) << one.id();
+    }
+  }
 }
 
 TEST(Operators, AreFoundByThePublicNamesToo) {

@@ -1,0 +1,268 @@
+"""What modules of `assay collect --module` import: timing and logging of one case.
+
+Same names, arguments and results as the helper of the public collector, on assay's engine
+(libassay_measure.so, include/assay/measure.h): more samples where the median is not yet certain, and
+every sample is kept. Outside `assay collect` rows are appended to CSV files.
+"""
+import contextlib
+import csv
+import ctypes
+import fcntl
+import io
+import os
+import pathlib
+import sys
+
+MOST_SAMPLES = 4096
+_LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+
+
+class _Request(ctypes.Structure):
+    _fields_ = [("launch", _LAUNCH), ("context", ctypes.c_void_p),
+                ("cuda_graph", ctypes.c_void_p), ("cuda_stream", ctypes.c_void_p),
+                ("on_gpu", ctypes.c_int32), ("num_warmups", ctypes.c_int64),
+                ("num_runs", ctypes.c_int64), ("repeat_n", ctypes.c_int64),
+                ("min_samples", ctypes.c_int64), ("max_samples", ctypes.c_int64),
+                ("certainty", ctypes.c_double), ("min_time_ms", ctypes.c_double),
+                ("max_time_ms", ctypes.c_double), ("sample_ms", ctypes.c_double)]
+
+
+class _Result(ctypes.Structure):
+    _fields_ = [("median_ms", ctypes.c_double), ("mean_ms", ctypes.c_double),
+                ("p10_ms", ctypes.c_double), ("p90_ms", ctypes.c_double),
+                ("low_ms", ctypes.c_double), ("high_ms", ctypes.c_double),
+                ("launches_per_sample", ctypes.c_int64), ("samples", ctypes.c_int64),
+                ("eager", ctypes.c_int32), ("message", ctypes.c_char * 256),
+                ("samples_ms", ctypes.c_double * MOST_SAMPLES)]
+
+
+class _Session:
+    """What `assay collect` asks of the case at hand; without it, the defaults."""
+
+    def __init__(self):
+        self.emit_row = None  # a function of a row, set by the worker
+        self.options = {}
+        self.measure_power = False
+        self.power_seconds = 1.0
+        self.timing = None  # of the last benchmark
+        self.sensors = None  # a function: {"energy_joules": ..., ...}
+
+
+session = _Session()
+
+
+def _load_engine():
+    here = pathlib.Path(__file__).resolve().parent
+    name = "libassay_measure.so"
+    places = [os.environ.get("ASSAY_MEASURE_LIBRARY"), here.parents[2] / "lib" / name]
+    for place in places:
+        if place and pathlib.Path(place).exists():
+            return ctypes.CDLL(str(place))
+    raise ImportError(f"{name} was not found; ASSAY_MEASURE_LIBRARY may name it")
+
+
+_engine = None
+
+
+def _measure(request):
+    global _engine
+    if _engine is None:
+        _engine = _load_engine()
+    result = _Result()
+    if _engine.assay_measure(ctypes.byref(request), ctypes.byref(result)) != 0:
+        raise RuntimeError(result.message.decode(errors="replace"))
+    return result
+
+
+def _timing_of(result, repeat_n):
+    """As a row of the worker's protocol has it, of one call of the kernel function."""
+    scale = 1.0 / repeat_n
+    timing = {name: getattr(result, name) * scale
+              for name in ("median_ms", "mean_ms", "p10_ms", "p90_ms", "low_ms", "high_ms")}
+    timing["launches_per_sample"] = result.launches_per_sample * repeat_n
+    timing["launch"] = "eager" if result.eager else "graph"
+    timing["l2"] = "hot"
+    timing["samples_ms"] = [time * scale for time in result.samples_ms[:result.samples]]
+    return timing
+
+
+class _Callback:
+    """A Python function as the engine calls it; keeps what it raised."""
+
+    def __init__(self, function):
+        self.error = None
+
+        def call(_context):
+            try:
+                function()
+                return 0
+            except BaseException as error:  # nothing may pass through C++
+                self.error = error
+                return 1
+
+        self.pointer = _LAUNCH(call)
+
+
+class _Gpu:
+    """PyTorch's side of the timing on a GPU."""
+
+    def __init__(self, device):
+        import torch
+        self.torch = torch
+        self.device = torch.device(device)
+        torch.cuda.set_device(self.device)
+        self.stream = torch.cuda.current_stream(self.device)
+
+    def synchronize(self):
+        self.torch.cuda.synchronize(self.device)
+
+    def capture(self, function, repeat_n):
+        graph = self.torch.cuda.CUDAGraph(keep_graph=True)
+        with self.torch.cuda.graph(graph):
+            for _ in range(repeat_n):
+                function()
+        return graph
+
+    def forget(self, graph):
+        if graph is not None:
+            graph.reset()
+        self.torch.cuda.empty_cache()
+
+
+def _request(num_warmups, num_runs):
+    """The options of the collection, with the caller's number of runs as the fewest."""
+    asked = session.options
+    request = _Request()
+    request.num_warmups = num_warmups
+    request.num_runs = int(asked.get("num_runs", 0))
+    request.repeat_n = int(asked.get("repeat_n", 0))
+    request.min_samples = max(int(num_runs), 1)
+    request.max_samples = max(int(asked.get("max_samples", 400)), int(num_runs))
+    request.certainty = float(asked.get("certainty", 0.01))
+    request.min_time_ms = float(asked.get("min_time_ms", 2))
+    request.max_time_ms = float(asked.get("max_time_ms", 200))
+    request.sample_ms = float(asked.get("sample_ms", 0.05))
+    return request
+
+
+def _time(gpu, kernel_func, request, repeat_n, use_cuda_graph, allow_graph_fail):
+    """(result, calls of kernel_func in a launch, request to launch it again, what must live)."""
+    callback = _Callback(kernel_func)
+    graph = None
+    request.launch = callback.pointer
+    per_launch = 1
+    if gpu is not None:
+        request.on_gpu = 1
+        request.cuda_stream = gpu.stream.cuda_stream
+        for _ in range(max(request.num_warmups, 1)):
+            kernel_func()
+        gpu.synchronize()
+        if use_cuda_graph:
+            try:
+                graph = gpu.capture(kernel_func, repeat_n)
+                request.cuda_graph = graph.raw_cuda_graph()
+                per_launch = repeat_n
+            except Exception:
+                if not allow_graph_fail:
+                    raise
+                gpu.forget(None)
+    try:
+        result = _measure(request)
+    except RuntimeError:
+        if callback.error is not None:
+            raise callback.error
+        raise
+    return result, per_launch, (callback, graph)
+
+
+def _power(gpu, request, result, seconds):
+    """Mean power by the energy counter, over runs that last `seconds`."""
+    if session.sensors is None or gpu is None:
+        return None
+    launches = max(int(result.launches_per_sample), 1)
+    request.num_runs = min(max(int(seconds * 1000 / max(result.median_ms * launches, 1e-6)), 1),
+                           MOST_SAMPLES)
+    request.repeat_n = launches
+    request.num_warmups = 0
+    before = session.sensors()
+    again = _measure(request)
+    after = session.sensors()
+    elapsed_s = after["time_s"] - before["time_s"]
+    del again
+    if before.get("energy_joules") is None or elapsed_s <= 0:
+        return None
+    return {"power": (after["energy_joules"] - before["energy_joules"]) / elapsed_s,
+            "power_limit": after.get("power_limit_watts")}
+
+
+@contextlib.contextmanager
+def benchmark_with_power(device, kernel_func, num_warmups=3, num_runs=6, repeat_n=1,
+                         measure_power=None, power_min_duration=None, allow_graph_fail=False,
+                         use_cuda_graph=True):
+    """Times kernel_func; yields latency_ms (of one call), power_stats, throttled,
+    num_runs_executed and used_cuda_graph."""
+    measure_power = session.measure_power if measure_power is None else measure_power
+    seconds = session.power_seconds if power_min_duration is None else power_min_duration
+    gpu = None if str(device).startswith("cpu") else _Gpu(device)
+    request = _request(num_warmups, num_runs)
+    if gpu is None and not request.num_runs:
+        request.repeat_n = request.repeat_n or 0
+    result, per_launch, alive = _time(gpu, kernel_func, request, repeat_n, use_cuda_graph,
+                                      allow_graph_fail)
+    session.timing = _timing_of(result, per_launch)
+    power = _power(gpu, request, result, seconds) if measure_power else None
+    try:
+        yield {"latency_ms": session.timing["median_ms"], "power_stats": power,
+               "throttled": False, "num_runs_executed": int(result.samples),
+               "used_cuda_graph": not result.eager}
+    finally:
+        if gpu is not None:
+            gpu.forget(alive[1])
+
+
+def _append_csv(path, header, line):
+    """Under a lock and on disk when it returns; a table keeps the header that it began with."""
+    def text(fields):
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerow(fields)
+        return out.getvalue()
+
+    with open(path, "a+", encoding="utf-8", newline="") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        first = file.readline()
+        if first and first != text(header):
+            raise ValueError(f"{path}: its header is {first.strip()!r}, "
+                             f"not {text(header).strip()!r}")
+        file.seek(0, os.SEEK_END)
+        file.write(("" if first else text(header)) + text(line))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def log_perf(item_list, framework, version, device_name, op_name, kernel_source, perf_filename,
+             power_stats=None):
+    """Keeps one row for each item, whose last column is its latency in milliseconds."""
+    for item in item_list:
+        if session.emit_row is not None:
+            session.emit_row(dict(item), framework, str(version), device_name, op_name,
+                             kernel_source, perf_filename, power_stats)
+            continue
+        common = {"framework": framework, "version": version, "device": device_name,
+                  "op_name": op_name, "kernel_source": kernel_source}
+        row = {**common, **item}
+        if power_stats:
+            row["power"] = power_stats["power"]
+            row["power_limit"] = power_stats["power_limit"]
+        _append_csv(perf_filename, list(row), list(row.values()))
+
+
+def get_sm_version():
+    """The compute capability of the current GPU as one number: 90."""
+    import torch
+    major, minor = torch.cuda.get_device_capability()
+    return major * 10 + minor
+
+
+if __name__ == "__main__":
+    sys.exit("this is a module for collect_*.py files; see `assay collect --help`")

@@ -1,0 +1,87 @@
+// The options of `assay collect`, and what they say together.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/summary_output.h"
+#include "collect/collection.h"
+#include "collect/plan.h"
+#include "core/result.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
+class App;
+}  // namespace CLI
+
+namespace assay::cli {
+
+class CollectArguments {
+ public:
+  // Declares everything.
+  explicit CollectArguments(CLI::App& app);
+
+  // Wrong usage.
+  [[nodiscard]] core::Status check() const;
+
+  // Those named, or all.
+  [[nodiscard]] std::vector<const collect::Operator*> operators() const;
+
+  [[nodiscard]] bool names_operators() const { return !named().empty(); }
+
+  // Error: a value that its axis does not take.
+  [[nodiscard]] core::Result<collect::PlanOptions> plan_options() const;
+
+  // Finds GPUs and the worker. Errors: there is none.
+  [[nodiscard]] core::Result<collect::CollectOptions> collect_options() const;
+
+  [[nodiscard]] bool lists() const { return list_; }
+
+  [[nodiscard]] bool only_plans() const { return plan_only_; }
+
+  [[nodiscard]] const Presentation& presentation() const { return presentation_; }
+
+ private:
+  void add_what(CLI::App& app);
+  void add_axes(CLI::App& app);
+  void add_how(CLI::App& app);
+  void add_running(CLI::App& app);
+
+  [[nodiscard]] std::vector<std::string> named() const;
+  [[nodiscard]] core::Status check_names() const;
+  [[nodiscard]] core::Status check_axes() const;
+  [[nodiscard]] core::Result<std::vector<int>> used_gpus() const;
+  [[nodiscard]] core::Result<std::filesystem::path> worker(bool on_cpu) const;
+  [[nodiscard]] collect::Settings settings() const;
+
+  enum class Kind { kAuto, kCpu, kCuda };
+
+  std::vector<std::string> positional_;
+  std::vector<std::string> ops_;
+  std::map<std::string, std::string> axis_values_;  // by option name
+  collect::Grid grid_ = collect::Grid::kCommon;
+  std::vector<std::string> case_filters_;
+  std::optional<std::int64_t> limit_;
+  bool smoke_ = false;
+  bool shuffle_ = false;
+  std::uint64_t seed_ = 42;
+  std::int64_t check_every_ = 100;
+  double certainty_percent_ = 1;
+  double deadline_seconds_ = 60;
+  collect::CaseRequest request_;
+  Kind kind_ = Kind::kAuto;
+  std::vector<int> gpus_;
+  std::filesystem::path worker_;
+  std::filesystem::path folder_ = "perf";
+  std::string backend_;
+  bool resume_ = false;
+  bool retry_failed_ = false;
+  bool new_run_ = false;
+  bool plan_only_ = false;
+  bool list_ = false;
+  Presentation presentation_;
+};
+
+}  // namespace assay::cli

@@ -1,0 +1,145 @@
+#include <fmt/core.h>
+
+#include "cli/collect_options.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "collect/collection.h"
+#include "collect/listing.h"
+#include "collect/reports.h"
+#include "core/interrupt.h"
+#include "core/terminal_line.h"
+
+namespace assay::cli {
+namespace {
+
+// What a case that runs has left at Ctrl-C, and a worker to end, and files to write.
+constexpr unsigned kSecondsToFinish = 30;
+
+class Collect final : public Command {
+ public:
+  explicit Collect(CLI::App& app) : arguments_(app) {}
+
+  [[nodiscard]] core::Status check() const override { return arguments_.check(); }
+
+  core::Result<Outcome> run() override {
+    if (arguments_.lists()) {
+      show(collect::operators_book(arguments_.operators()));
+      return Outcome::kOk;
+    }
+    const collect::Plan plan = collect::make_plan(ASSAY_TRY(arguments_.plan_options()));
+    if (plan.cases.empty()) {
+      return core::Error{
+          "no case to measure: --case-filter, --limit or the guardrails of the operators leave "
+          "none (--plan-only shows cases)"};
+    }
+    if (arguments_.only_plans()) {
+      show_plan(plan);
+      return Outcome::kOk;
+    }
+    return measure(plan);
+  }
+
+ private:
+  void show(const model::Book& book) const {
+    print(summary_text(book, arguments_.presentation().summary));
+  }
+
+  // As CSV one table, for other programs.
+  void show_plan(const collect::Plan& plan) const {
+    model::Book book = collect::plan_book(plan);
+    if (arguments_.presentation().summary == Summary::kCsv) book.tables.erase(book.tables.begin());
+    show(book);
+  }
+
+  core::Result<Outcome> measure(const collect::Plan& plan) const {
+    const collect::CollectOptions options = ASSAY_TRY(arguments_.collect_options());
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.deadlines.of_case).count();
+    core::allow_seconds_to_stop(static_cast<unsigned>(seconds) + kSecondsToFinish);
+    const bool quiet = arguments_.presentation().quiet;
+    core::TerminalLine line(quiet ? core::TerminalLine::Show::kNever
+                                  : core::TerminalLine::Show::kOnTerminal);
+    collect::CollectHooks hooks;
+    hooks.on_notice = [&](const std::string& text) {
+      line.clear();
+      print_warning(text);
+    };
+    if (line.shown()) hooks.on_progress = [&](const auto& now) { line.draw(progress_text(now)); };
+    const auto result = collect::run_collection(options, plan, hooks);
+    line.clear();
+    if (!result.ok()) return result.error();
+    if (!quiet) show(summary_of(result.value()));
+    return verdict(result.value());
+  }
+
+  static model::Book summary_of(const collect::CollectResult& result) {
+    model::Book book = collect::tally_book(result.tally);
+    auto& notes = book.tables.front().notes;
+    notes.push_back(fmt::format("{} cases in {}", result.measured_now,
+                                core::duration_text(result.wall_seconds)));
+    for (const auto& file : result.files)
+      notes.push_back(file.string());
+    return book;
+  }
+
+  [[nodiscard]] core::Result<Outcome> verdict(const collect::CollectResult& result) const {
+    const collect::OperatorTally total = result.tally.total();
+    const std::string open =
+        fmt::format("{} of {} cases are not measured yet; go on by the same command with --resume",
+                    total.missing(), total.expected);
+    if (result.end == collect::SupervisorEnd::kInterrupted) print_note(open);
+    if (core::interrupted()) return Outcome::kOk;
+    if (result.end == collect::SupervisorEnd::kNoWorkers) {
+      return core::Error{"no worker is left: " + open};
+    }
+    const std::vector<std::string> empty = without_row(result.tally);
+    if (empty.empty()) return Outcome::kOk;
+    return core::Error{fmt::format("nothing is measured of {}: see {}", core::join(empty, ", "),
+                                   result.files.back().string())};
+  }
+
+  // Where nobody named operators, one that this device has not is no failure.
+  [[nodiscard]] std::vector<std::string> without_row(const collect::Tally& tally) const {
+    const bool nothing = tally.total().measured == 0;
+    std::vector<std::string> names;
+    for (const collect::OperatorTally& one : tally.operators()) {
+      const bool excused = one.skipped == one.expected && !arguments_.names_operators() && !nothing;
+      if (one.measured == 0 && !excused) names.push_back(one.name);
+    }
+    return names;
+  }
+
+  CollectArguments arguments_;
+};
+
+const CommandSpec kCollect{
+    .name = "collect",
+    .summary = "measure operators and collectives on this machine into a performance database",
+    .description =
+        "Measures each case of the operators (a shape, a data type) on GPUs or the CPU: warm-ups, "
+        "then samples until the median is certain; times are milliseconds of one launch. Outputs "
+        "of every 100th case are first compared with a reference.\n\n"
+        "Each GPU has a worker, and all of them share one queue. A case that crashes, hangs or "
+        "fails costs only itself: it is recorded with its error and parameters, its worker is "
+        "started again, and the run goes on. Collectives run afterwards, in one worker that owns "
+        "all GPUs.\n\n"
+        "Every finished case is at once in DIR/perf.db. Ctrl-C lets the running cases end; "
+        "--resume "
+        "goes on after it, or after a kill, past what is measured, skipped or failed, and refuses "
+        "other versions, devices or cases. At the end DIR has the public tables (gemm_perf.txt, "
+        "...), and DIR/reports/latest the logs of the workers, collection_summary_<backend>.json "
+        "and errors_<backend>.<operator>.json.",
+    .examples =
+        "assay collect --list\n"
+        "assay collect --smoke -o trial\n"
+        "assay collect gemm moe --grid coarse -o perf\n"
+        "assay collect gemm --m 4096 --n 4096 --k 8192 --dtype fp8\n"
+        "assay collect --ops gemm --case-filter 'm=1 ' --plan-only --format csv\n"
+        "assay collect -o perf --resume\n"
+        "assay collect gemm --device cpu --limit 20\n",
+    .make = make_command<Collect>,
+};
+ASSAY_REGISTER(CommandSpec, kCollect);
+
+}  // namespace
+}  // namespace assay::cli

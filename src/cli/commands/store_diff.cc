@@ -1,0 +1,162 @@
+#include <fmt/core.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/summary_output.h"
+#include "cli/trace_options.h"
+#include "store/diff.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+model::Table tables_table(const std::vector<store::TableDiff>& diffs, double threshold) {
+  model::Table table{
+      .name = "tables",
+      .title = "Tables compared; ratios are B / A of latencies",
+      .columns = {{.name = "table"},
+                  {.name = "rows A"},
+                  {.name = "rows B"},
+                  {.name = "only A"},
+                  {.name = "only B"},
+                  {.name = "compared"},
+                  {.name = "different"},
+                  {.name = "p10 ratio"},
+                  {.name = "median ratio"},
+                  {.name = "p90 ratio"},
+                  {.name = "beyond", .description = "rows that differ by more than the threshold"},
+                  {.name = "share beyond", .unit = "%"}}};
+  table.notes.push_back(
+      fmt::format("beyond: B differs from A by more than {:g} %", 100 * threshold));
+  for (const store::TableDiff& diff : diffs) {
+    table.add_row({diff.table, diff.a_rows, diff.b_rows, diff.only_a, diff.only_b, diff.compared,
+                   diff.different, model::cell_of(diff.p10_ratio),
+                   model::cell_of(diff.median_ratio), model::cell_of(diff.p90_ratio), diff.beyond,
+                   100 * diff.share_beyond()});
+  }
+  return table;
+}
+
+model::Table worst_table(const std::vector<store::RowDiff>& worst) {
+  model::Table table{.name = "worst",
+                     .title = "Rows that differ most",
+                     .columns = {{.name = "table"},
+                                 {.name = "A", .unit = "ms"},
+                                 {.name = "B", .unit = "ms"},
+                                 {.name = "ratio"},
+                                 {.name = "row"}}};
+  for (const store::RowDiff& row : worst)
+    table.add_row({row.table, row.a_ms, row.b_ms, model::cell_of(row.ratio), row.key});
+  return table;
+}
+
+model::Table single_table(const std::vector<store::TableDiff>& diffs) {
+  model::Table table{.name = "single",
+                     .title = "Rows that only one side has, first examples",
+                     .columns = {{.name = "table"}, {.name = "only in"}, {.name = "row"}}};
+  for (const store::TableDiff& diff : diffs) {
+    for (const std::string& key : diff.example_only_a)
+      table.add_row({diff.table, "A", key});
+    for (const std::string& key : diff.example_only_b)
+      table.add_row({diff.table, "B", key});
+  }
+  return table;
+}
+
+class StoreDiff final : public Command {
+ public:
+  explicit StoreDiff(CLI::App& app) {
+    app.add_option("A", a_, "a store, a perf table, or a folder of them")->required();
+    app.add_option("B", b_, "another")->required();
+    app.add_option("--table", request_.tables, "compare only this table: gemm_perf")
+        ->type_name("NAME")
+        ->default_str("all");
+    app.add_option("--ignore", request_.ignored,
+                   "a column that may differ between A and B: version, framework, kernel_source")
+        ->type_name("COLUMN")
+        ->default_str("none");
+    app.add_option("--threshold", request_.threshold,
+                   "the share by which B may differ from A: 0.1 is 10 %")
+        ->type_name("SHARE")
+        ->default_str("0.1")
+        ->check(not_negative_problem);
+    app.add_option("--max-share", max_share_,
+                   "fail when a larger share of a table's rows is beyond the threshold")
+        ->type_name("SHARE")
+        ->default_str("never fail")
+        ->check(not_negative_problem);
+    app.add_option("--worst", request_.most_worst, "show this many of the rows that differ most")
+        ->type_name("N")
+        ->default_str("10")
+        ->check(count_problem);
+    add_presentation_options(app, presentation_);
+  }
+
+  core::Result<Outcome> run() override {
+    model::Warnings repairs;
+    const store::Store a = ASSAY_TRY(store::open_tables(a_, repairs));
+    const store::Store b = ASSAY_TRY(store::open_tables(b_, repairs));
+    const store::DiffResult result = ASSAY_TRY(store::diff(a, b, request_));
+    if (!presentation_.quiet) show(result);
+    show_warnings(repairs);
+    return judge(result);
+  }
+
+ private:
+  void show(const store::DiffResult& result) const {
+    model::Book book{.title = fmt::format("A: {}, B: {}", a_.string(), b_.string()),
+                     .tables = {tables_table(result.tables, request_.threshold)}};
+    if (!result.worst.empty()) book.tables.push_back(worst_table(result.worst));
+    model::Table single = single_table(result.tables);
+    if (!single.cells.empty()) book.tables.push_back(std::move(single));
+    print(summary_text(book, presentation_.summary));
+  }
+
+  [[nodiscard]] Outcome judge(const store::DiffResult& result) const {
+    Outcome outcome = Outcome::kOk;
+    std::int64_t compared = 0;
+    for (const store::TableDiff& diff : result.tables) {
+      compared += diff.compared;
+      if (max_share_ < 0 || diff.share_beyond() <= max_share_) continue;
+      outcome = Outcome::kRegressionFound;
+      print_warning(fmt::format("{}: {:.2f} % of {} rows differ by more than {:g} %; {:g} % may",
+                                diff.table, 100 * diff.share_beyond(), diff.compared,
+                                100 * request_.threshold, 100 * max_share_));
+    }
+    if (compared == 0) {
+      print_warning(
+          "A and B have no row in common; --ignore version, --ignore framework or --ignore "
+          "kernel_source let rows match that differ there");
+    }
+    return outcome;
+  }
+
+  fs::path a_;
+  fs::path b_;
+  store::DiffRequest request_;
+  double max_share_ = -1;  // below 0: any
+  Presentation presentation_;
+};
+
+const CommandSpec kStoreDiff{
+    .name = "store diff",
+    .summary = "compare two stores or sets of performance tables row by row",
+    .description =
+        "Rows belong together when all their columns but latency and power are equal. For each "
+        "table: rows that only A or only B has, the 10th, 50th and 90th percentile of the ratio "
+        "of their latencies (above 1: B is slower), and the share of rows beyond the threshold; "
+        "then the rows that differ most.",
+    .regression_means =
+        "in a table a larger share of rows than --max-share differs by more than --threshold",
+    .examples =
+        "assay store diff monday.db tuesday.db --max-share 0.005\n"
+        "assay store diff h200.db systems/data/h200_sxm --table gemm_perf\n"
+        "assay store diff gemm_perf.txt other/gemm_perf.parquet --ignore version\n",
+    .make = make_command<StoreDiff>,
+};
+ASSAY_REGISTER(CommandSpec, kStoreDiff);
+
+}  // namespace
+}  // namespace assay::cli

@@ -1,0 +1,67 @@
+#include "store/store_export.h"
+
+#include <fmt/core.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/store_options.h"
+#include "cli/summary_output.h"
+
+namespace assay::cli {
+namespace {
+
+class StoreExport final : public Command {
+ public:
+  explicit StoreExport(CLI::App& app) {
+    add_store_option(app, store_);
+    app.add_option("-o,--output", request_.folder, "the folder to write to")
+        ->type_name("DIR")
+        ->required();
+    app.add_option("--table", request_.tables, "write only this table: gemm_perf")
+        ->type_name("NAME")
+        ->default_str("all");
+    add_rows_options(app, request_.rows);
+    add_choice(app, "--format", request_.style.format, kPerfFormats,
+               "csv: NAME.txt as the public collector wrote until 2026; parquet: NAME.parquet");
+    add_choice(app, "--labels", request_.style.labels, kLabelNames,
+               "names of types: new says bfloat16, old float16");
+    add_choice(app, "--names", request_.names, kFileNames,
+               "readme: also comm_perf and custom_all_reduce, which hold what nccl_perf and "
+               "custom_allreduce_perf do");
+    add_presentation_options(app, presentation_, "--summary");
+  }
+
+  core::Result<Outcome> run() override {
+    const store::Store store = ASSAY_TRY(store::Store::open(store_, store::Store::Mode::kRead));
+    const auto written = ASSAY_TRY(store::export_tables(store, request_));
+    if (!presentation_.quiet) {
+      print(summary_text({.title = "Export", .tables = {written_table(written)}},
+                         presentation_.summary));
+    }
+    return Outcome::kOk;
+  }
+
+ private:
+  std::filesystem::path store_;
+  store::ExportRequest request_;
+  Presentation presentation_;
+};
+
+const CommandSpec kStoreExport{
+    .name = "store export",
+    .summary = "write tables of a store in the public format",
+    .description =
+        "One file a table, with the columns, names, order and units of the public collector: "
+        "latency in ms, power in W. Rows of several frameworks, versions and devices stand in the "
+        "same file unless one is chosen. Files of the same name are replaced.",
+    .examples =
+        "assay store export --store h200.db -o tables\n"
+        "assay store export --store h200.db -o tables --table gemm_perf --table nccl_perf \\\n"
+        "    --framework assay --format parquet\n",
+    .make = make_command<StoreExport>,
+};
+ASSAY_REGISTER(CommandSpec, kStoreExport);
+
+}  // namespace
+}  // namespace assay::cli

@@ -1,0 +1,147 @@
+#include "store/store_import.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/summary_output.h"
+#include "cli/trace_options.h"
+#include "core/interrupt.h"
+#include "core/progress.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using FileOutcome = store::ImportedFile::Outcome;
+
+const char* word(FileOutcome outcome) {
+  switch (outcome) {
+    case FileOutcome::kImported:
+      return "imported";
+    case FileOutcome::kKnown:
+      return "already there";
+    case FileOutcome::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+std::uint64_t size_of(const fs::path& path) {
+  std::error_code code;
+  const auto bytes = fs::file_size(path, code);
+  return code ? 0 : bytes;
+}
+
+std::int64_t repaired(const model::Warnings& repairs) {
+  std::int64_t count = 0;
+  for (const model::Warning& repair : repairs.all())
+    count += repair.count;
+  return count;
+}
+
+model::Table files_table() {
+  return {.name = "import",
+          .title = "Files imported",
+          .columns = {{.name = "file"},
+                      {.name = "result"},
+                      {.name = "table"},
+                      {.name = "rows"},
+                      {.name = "repairs", .description = "what was odd in the file and mended"}}};
+}
+
+class StoreImport final : public Command {
+ public:
+  explicit StoreImport(CLI::App& app) {
+    app.add_option("FILE", inputs_, "perf tables, CSV or Parquet, and folders of them")->required();
+    app.add_option("--store", store_, "the store to import into; made if it is not there")
+        ->type_name("FILE")
+        ->required();
+    add_presentation_options(app, presentation_);
+  }
+
+  core::Result<Outcome> run() override {
+    std::vector<fs::path> files;
+    for (const fs::path& input : inputs_) {
+      const std::vector<fs::path> found = ASSAY_TRY(store::find_perf_files(input));
+      files.insert(files.end(), found.begin(), found.end());
+    }
+    store::Store store = ASSAY_TRY(store::Store::open(store_, store::Store::Mode::kCreate));
+    model::Table table = files_table();
+    const core::Status done = import_all(store, files, table);
+    if (!presentation_.quiet) {
+      print(summary_text({.title = "Import", .tables = {table}}, presentation_.summary));
+    }
+    show_warnings(repairs_);
+    for (const std::string& failure : failures_)
+      print_error(failure);
+    if (!done.ok()) return done.error();
+    if (failures_.empty()) return Outcome::kOk;
+    return core::Error{fmt::format("{} of {} files could not be imported; the others were",
+                                   failures_.size(), files.size())};
+  }
+
+ private:
+  core::Status import_all(store::Store& store,
+                          const std::vector<fs::path>& files,
+                          model::Table& table) {
+    core::Progress progress("importing", presentation_.quiet ? core::Progress::Show::kNever
+                                                             : core::Progress::Show::kOnTerminal);
+    for (const fs::path& file : files)
+      progress.add_total(size_of(file));
+    store::Importer importer = ASSAY_TRY(store::Importer::into(store));
+    for (const fs::path& file : files) {
+      ASSAY_TRY(core::check_interrupt());
+      add(ASSAY_TRY(importer.import(file)), table);
+      progress.advance(size_of(file));
+    }
+    progress.clear();
+    return {};
+  }
+
+  void add(const store::ImportedFile& file, model::Table& table) {
+    const bool imported = file.outcome == FileOutcome::kImported;
+    model::Cell rows;
+    model::Cell repairs;
+    if (imported) rows = file.rows;
+    if (imported) repairs = repaired(file.repairs);
+    table.add_row({file.path.string(), word(file.outcome), file.table, rows, repairs});
+    if (imported) repairs_.merge(file.repairs);
+    if (file.outcome == FileOutcome::kFailed) failures_.push_back(file.note);
+    if (file.outcome == FileOutcome::kKnown) {
+      table.notes.push_back(
+          fmt::format("{}: the store has this content from '{}'", file.path.string(), file.note));
+    }
+  }
+
+  std::vector<fs::path> inputs_;
+  fs::path store_;
+  Presentation presentation_;
+  model::Warnings repairs_;
+  std::vector<std::string> failures_;
+};
+
+const CommandSpec kStoreImport{
+    .name = "store import",
+    .summary = "take public performance tables into a store",
+    .description =
+        "Reads tables as the public collector writes them: CSV since 2025 (with or without a "
+        "header, old names of types) and Parquet. Of a folder, all files NAME_perf.txt, .csv and "
+        ".parquet in it and below it. Each file is imported whole or not at all, with its path and "
+        "what the collection_meta.yaml beside it says; a file whose content the store has already "
+        "is passed over.\n\n"
+        "Where files have rows with the same key, the one imported last counts; the others stay "
+        "in the store.",
+    .examples =
+        "assay store import gemm_perf.txt nccl_perf.txt --store mine.db\n"
+        "assay store import systems/data/h200_sxm --store h200.db\n",
+    .make = make_command<StoreImport>,
+};
+ASSAY_REGISTER(CommandSpec, kStoreImport);
+
+}  // namespace
+}  // namespace assay::cli

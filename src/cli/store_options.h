@@ -1,0 +1,28 @@
+// Options that commands on stores share.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "cli/options.h"
+#include "model/table.h"
+#include "store/store_export.h"
+
+namespace assay::cli {
+
+inline const Choices<store::FileFormat> kPerfFormats{{"csv", store::FileFormat::kCsv},
+                                                     {"parquet", store::FileFormat::kParquet}};
+inline const Choices<store::Labels> kLabelNames{{"new", store::Labels::kNew},
+                                                {"old", store::Labels::kOld}};
+inline const Choices<store::FileNames> kFileNames{{"public", store::FileNames::kPublic},
+                                                  {"readme", store::FileNames::kReadme}};
+
+// --store FILE, which must be there.
+void add_store_option(CLI::App& app, std::filesystem::path& store);
+
+// --framework, --version, --device.
+void add_rows_options(CLI::App& app, store::Selection& rows);
+
+model::Table written_table(const std::vector<store::WrittenFile>& written);
+
+}  // namespace assay::cli

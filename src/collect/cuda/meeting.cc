@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+#include "collect/cuda/gpu_rank.h"
+#include "collect/cuda/nccl.h"
+
+namespace assay::collect {
+namespace {
+
+// Each round begins when the first rank comes and ends when the last one leaves.
+class Meeting {
+ public:
+  core::Result<std::vector<unsigned char>> exchange(int rank,
+                                                    int ranks,
+                                                    const std::vector<unsigned char>& own) {
+    std::unique_lock lock(mutex_);
+    free_.wait(lock, [&] { return !leaving_; });
+    parts_.resize(own.size() * static_cast<std::size_t>(ranks));
+    std::copy(own.begin(), own.end(),
+              parts_.begin() + static_cast<std::ptrdiff_t>(own.size()) * rank);
+    if (++present_ == ranks) {
+      leaving_ = true;
+      complete_.notify_all();
+    }
+    complete_.wait(lock, [&] { return leaving_; });
+    std::vector<unsigned char> all = parts_;
+    if (--present_ == 0) {
+      leaving_ = false;
+      parts_.clear();
+      free_.notify_all();
+    }
+    return all;
+  }
+
+  core::Result<ncclUniqueId> unique_id(int ranks) {
+    const std::lock_guard lock(id_mutex_);
+    const auto known = ids_.find(ranks);
+    if (known != ids_.end()) return known->second;
+    ncclUniqueId made;
+    ASSAY_TRY(nccl_status(nccl_functions().value().unique_id(&made), "making an id of ranks"));
+    return ids_[ranks] = made;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable free_;
+  std::condition_variable complete_;
+  std::vector<unsigned char> parts_;
+  int present_ = 0;
+  bool leaving_ = false;
+  std::mutex id_mutex_;
+  std::map<int, ncclUniqueId> ids_;
+};
+
+}  // namespace
+
+RankMeeting meet_in_process() {
+  auto meeting = std::make_shared<Meeting>();
+  return {.unique_id = [meeting](int ranks) { return meeting->unique_id(ranks); },
+          .exchange =
+              [meeting](int rank, int ranks, const std::vector<unsigned char>& own) {
+                return meeting->exchange(rank, ranks, own);
+              }};
+}
+
+}  // namespace assay::collect

@@ -1,0 +1,402 @@
+#!/usr/bin/env python3
+"""Whole collections with a worker that needs no GPU: failures, kills, resumption, full disks.
+
+The program to test is named by the environment variable ASSAY.
+"""
+
+import collections
+import contextlib
+import csv
+import json
+import os
+import pathlib
+import pty
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+import unittest
+
+ASSAY = os.environ['ASSAY']
+WORKER = pathlib.Path(__file__).resolve().parent / 'fake_worker.py'
+PATIENCE_S = 120
+# 200 cases of gemm.
+SHAPES = ('--m', '1,2,4,8,16,32,64,128,256,512', '--n', '32,64,128,256,512', '--k', '32,64',
+          '--dtype', 'bfloat16,fp8')
+
+
+def is_alive(pid):
+    try:
+        return ') Z' not in pathlib.Path(f'/proc/{pid}/stat').read_text(encoding='utf-8')
+    except OSError:
+        return False
+
+
+def wait_until(condition):
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError('waited in vain')
+        time.sleep(0.02)
+
+
+class CollectTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='assay-collect-'))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.data = self.folder / 'perf'
+        self.pids = self.folder / 'pids'
+        self.begun = self.folder / 'begun'
+        self.fault_file = self.folder / 'faults'
+        self.fault_file.touch()
+
+    def tearDown(self):
+        """No worker, nor what it started, outlives its collection."""
+        wait_until(lambda: not any(is_alive(pid) for pid in self.lines(self.pids)))
+
+    @staticmethod
+    def lines(path):
+        return path.read_text(encoding='utf-8').splitlines() if path.exists() else []
+
+    def faults(self, *lines):
+        self.fault_file.write_text('\n'.join(lines), encoding='utf-8')
+
+    def environment(self, **variables):
+        return {**os.environ, 'ASSAY_WORKER': str(WORKER), 'FAKE_PIDS': str(self.pids),
+                'FAKE_CASES': str(self.begun), 'FAKE_FAULTS': str(self.fault_file), **variables}
+
+    def arguments(self, *options):
+        where = () if {'--device', '--gpus'} & set(options) else ('--device', 'cpu')
+        return [ASSAY, 'collect', *options, *where, '-o', str(self.data)]
+
+    def collect(self, *options, preexec=None, **variables):
+        return subprocess.run(self.arguments(*options), text=True, capture_output=True,
+                              check=False, stdin=subprocess.DEVNULL, timeout=PATIENCE_S,
+                              cwd=self.folder, env=self.environment(**variables),
+                              preexec_fn=preexec)
+
+    def start(self, *options, **variables):
+        return subprocess.Popen(self.arguments(*options), text=True, cwd=self.folder,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, env=self.environment(**variables))
+
+    def query(self, sql):
+        with contextlib.closing(sqlite3.connect(self.data / 'perf.db')) as store:
+            return store.execute(sql).fetchall()
+
+    def outcomes(self):
+        return collections.Counter(
+            outcome for (outcome,) in self.query('SELECT outcome FROM case_record'))
+
+    def failures(self):
+        return dict(self.query(
+            "SELECT name, error_class FROM case_record WHERE outcome = 'failed'"))
+
+    def wait_for_cases(self, count):
+        wait_until(lambda: len(self.lines(self.begun)) > count)
+
+    def assert_failed(self, result, words, code=1):
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertIn(words, result.stderr)
+
+    def summary(self):
+        path = self.data / 'reports/latest/collection_summary_assay.json'
+        return json.loads(path.read_text(encoding='utf-8'))
+
+    def table(self, name):
+        with open(self.data / name, newline='', encoding='utf-8') as file:
+            return list(csv.DictReader(file))
+
+
+class Normal(CollectTest):
+    def test_every_case_is_in_store_table_and_summary(self):
+        result = self.collect('gemm', *SHAPES)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, '')
+        self.assertEqual(self.outcomes(), {'measured': 200})
+        rows = self.table('gemm_perf.txt')
+        self.assertEqual(len(rows), 200)
+        self.assertEqual(list(rows[0]), ['framework', 'version', 'device', 'op_name',
+                                         'kernel_source', 'gemm_dtype', 'm', 'n', 'k', 'latency'])
+        self.assertEqual(len({(r['gemm_dtype'], r['m'], r['n'], r['k']) for r in rows}), 200)
+        summary = self.summary()['summary']
+        self.assertEqual((summary['expected'], summary['measured'], summary['total_errors']),
+                         (200, 200, 0))
+        self.assertEqual(summary['version'], '0.1.0')
+        self.assertIn('gemm_perf.txt', result.stdout)
+        self.assertEqual(len(self.lines(self.pids)), 1)
+
+    def test_one_case_by_its_axes(self):
+        result = self.collect('gemm', '--m', '4096', '--n', '4096', '--k', '8192', '--dtype', 'bf16',
+                              '--backend', 'TRTLLM')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        [row] = self.table('gemm_perf.txt')
+        self.assertEqual((row['framework'], row['gemm_dtype'], row['k']),
+                         ('TRTLLM', 'bfloat16', '8192'))
+        self.assertTrue((self.data / 'reports/latest/collection_summary_TRTLLM.json').exists())
+
+    def test_gpus_share_one_queue_and_collectives_have_one_worker(self):
+        result = self.collect('gemm', *SHAPES, '--gpus', '0,2', FAKE_SECONDS='0.01')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(len(self.lines(self.pids)), 2)
+        self.assertEqual(len(set(self.lines(self.begun))), 200)
+        logs = sorted(path.name for path in (self.data / 'reports/latest').glob('*.log'))
+        self.assertEqual(logs, ['worker.gpu0.log', 'worker.gpu2.log'])
+
+    def test_smoke_and_limit_are_the_same_every_time(self):
+        plans = [self.collect('gemm', *options, '--plan-only', '--format', 'csv').stdout
+                 for options in (['--smoke'], ['--smoke'], ['--smoke', '--seed', '1'],
+                                 ['--limit', '7'])]
+        self.assertEqual(plans[0], plans[1])
+        self.assertNotEqual(plans[0], plans[2])
+        self.assertEqual([len(plan.splitlines()) for plan in plans], [5, 5, 5, 8])
+        self.assertFalse(self.data.exists())
+
+    def test_case_filters_add_up(self):
+        result = self.collect('gemm', *SHAPES, '--case_filter', 'm=16 ', '--case-filter', 'm=32 ',
+                              '--plan-only', '--format', 'csv')
+        self.assertEqual(len(result.stdout.splitlines()), 41, result.stderr)
+
+    def test_list(self):
+        result = self.collect('--list', '--format', 'json')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('"gemm"', result.stdout)
+        self.assertIn('"--dtype"', result.stdout)
+
+    def test_a_terminal_sees_how_far_it_is(self):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(self.arguments('gemm', *SHAPES, '--limit', '30'), stderr=theirs,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   env=self.environment(FAKE_SECONDS='0.02'))
+        self.assertEqual(process.wait(PATIENCE_S), 0)
+        os.close(theirs)
+        seen = b''
+        with contextlib.suppress(OSError):
+            while part := os.read(ours, 65536):
+                seen += part
+        os.close(ours)
+        self.assertRegex(seen.decode(), r'gemm: \d+ of 30 cases, [\d.]+ cases/s, \d+ s left')
+
+
+class Failures(CollectTest):
+    def test_twenty_faults_cost_twenty_cases(self):
+        kinds = {'hang': 'CaseTimeout', 'crash': 'WorkerSignalCrash', 'kill': 'WorkerSignalCrash',
+                 'exit': 'WorkerAbnormalExit', 'garbage': 'WorkerProtocolError'}
+        faults = {}
+        for kind, m in zip(kinds, (1, 4, 16, 64, 256)):
+            for n, k in ((32, 32), (64, 64), (128, 32), (512, 64)):
+                faults[f'gemm gemm_dtype=fp8 m={m} n={n} k={k}'] = kind
+        self.faults(*(f"{kind} {case.split(' ', 1)[1]} " for case, kind in faults.items()))
+        result = self.collect('gemm', *SHAPES, '--gpus', '0,1', '--deadline', '0.5')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.outcomes(), {'measured': 180, 'failed': 20})
+        self.assertEqual(self.failures(), {case: kinds[kind] for case, kind in faults.items()})
+        self.assertEqual(len(self.table('gemm_perf.txt')), 180)
+        begun = collections.Counter(self.lines(self.begun))
+        self.assertEqual(set(begun.values()), {1})
+        self.check_reports(kinds)
+
+    def check_reports(self, kinds):
+        errors = json.loads((self.data / 'reports/latest/errors_assay.gemm.json').read_text())
+        self.assertEqual(len(errors), 20)
+        self.assertEqual(set(errors[0]), {'module', 'device_id', 'task_id', 'task_params',
+                                          'error_type', 'error_message', 'traceback', 'doing',
+                                          'timestamp'})
+        self.assertEqual(errors[0]['task_params']['gemm_dtype'], 'fp8')
+        self.assertIn(errors[0]['device_id'], (0, 1))
+        crash = next(e for e in errors if 'm=4 ' in e['task_id'])
+        self.assertIn('signal 11 (Segmentation fault); it said: CUDA error: an illegal memory '
+                      'access during time', crash['error_message'])
+        summary = self.summary()
+        self.assertEqual(summary['summary']['errors_by_type'],
+                         dict(collections.Counter(kinds[kind] for kind in kinds for _ in range(4))))
+        self.assertEqual(len(summary['errors']), 20)
+
+    def test_errors_and_skips_of_the_worker_keep_their_words(self):
+        self.faults('oom m=1 ', 'lost m=2 ', 'skip m=4 ', 'empty m=8 ', 'stranger m=16 ')
+        result = self.collect('gemm', *SHAPES)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.outcomes(), {'measured': 100, 'failed': 80, 'skipped': 20})
+        self.assertEqual(collections.Counter(self.failures().values()),
+                         {'OutOfMemory': 20, 'DeviceError': 20, 'NoRow': 20,
+                          'WorkerProtocolError': 20})
+        summary = self.summary()['summary']
+        self.assertEqual(summary['skipped_by_reason'],
+                         {'gemm': {'the fake has no plan for this': 20}})
+        self.assertIn('the fake has no plan', result.stdout)
+
+    def test_a_worker_that_dies_before_a_case_begins_gets_a_second_try(self):
+        self.faults('once-idle m=1 n=32 k=32 ', 'idle m=2 n=32 k=32 ')
+        result = self.collect('gemm', *SHAPES, '--dtype', 'fp8')
+        result = result if result.returncode != 2 else self.collect(
+            'gemm', '--m', '1,2,4', '--n', '32', '--k', '32', '--dtype', 'fp8')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.failures(),
+                         {'gemm gemm_dtype=fp8 m=2 n=32 k=32': 'WorkerAbnormalExit'})
+
+    def test_a_killed_worker_costs_its_case(self):
+        process = self.start('gemm', *SHAPES, '--limit', '40', FAKE_SECONDS='0.05')
+        self.wait_for_cases(5)
+        os.kill(int(self.lines(self.pids)[0]), signal.SIGKILL)
+        self.assertEqual(process.wait(PATIENCE_S), 0)
+        process.communicate()
+        self.assertLessEqual(len(self.failures()), 1)
+        self.assertEqual(sum(self.outcomes().values()), 40)
+        self.assertEqual(len(self.lines(self.pids)), 2)
+
+    def test_a_gpu_that_is_lost_is_given_up(self):
+        result = self.collect('gemm', *SHAPES, '--gpus', '0,1', FAKE_BAD_GPU='1', FAKE_SECONDS='0.02')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('GPU 1 is given up: no worker started 3 times in a row: the GPU is lost',
+                      result.stderr)
+        self.assertEqual(self.outcomes(), {'measured': 200})
+
+    def test_no_worker_at_all(self):
+        result = self.collect('gemm', *SHAPES, FAKE_START='exit')
+        self.assert_failed(result, 'no worker is left: 200 of 200 cases are not measured yet')
+        self.assertIn('it said: error while loading shared libraries', result.stderr)
+        result = self.collect('gemm', *SHAPES)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_nothing_measured_of_an_operator_is_a_failure(self):
+        self.faults('skip m=')
+        self.assert_failed(self.collect('gemm', *SHAPES), 'nothing is measured of gemm')
+
+    def test_wrong_usage(self):
+        for options, words in ((('gem',), "unknown operator 'gem'; did you mean 'gemm'?"),
+                               (('gemm', '--dtype', 'fp9'), "did you mean 'fp8'"),
+                               (('gemm', '--m', '0'), "'0' is not a whole number of at least 1"),
+                               (('gemm', '--m', '1,x'), "'x' is not a whole number"),
+                               (('--m', '1'), '--m is an axis: name the one operator'),
+                               (('gemm', '--head-dim', '64'), 'gemm has no axis --head-dim; it '
+                                'has --dtype, --m, --n, --k'),
+                               (('--gpus', '0,0'), 'GPU 0 is named twice'),
+                               (('--resume', '--new-run'), 'exclude each other'),
+                               (('--limit', '0'), '--limit')):
+            self.assert_failed(self.collect(*options), words, code=2)
+        self.assertFalse(self.data.exists())
+
+    def test_an_output_that_cannot_be_written(self):
+        self.data.write_text('a file', encoding='utf-8')
+        result = self.collect('gemm', *SHAPES)
+        self.assert_failed(result, 'perf')
+        self.assertEqual(result.stderr.count('assay:'), 1)
+        self.assertEqual(self.lines(self.pids), [])
+
+    def test_a_full_disk_ends_the_run_and_keeps_what_is_written(self):
+        limit = 400_000
+        result = self.collect('gemm', *SHAPES, preexec=lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn('--resume', result.stderr)
+        self.assertEqual(result.stderr.count('assay:'), 1, result.stderr)
+        kept = self.outcomes()['measured']
+        self.assertGreater(kept, 0)
+        result = self.collect('gemm', *SHAPES, '--resume')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.outcomes(), {'measured': 200})
+
+
+class Ending(CollectTest):
+    def test_ctrl_c_lets_running_cases_end(self):
+        process = self.start('gemm', *SHAPES, '--gpus', '0,1', FAKE_SECONDS='0.1')
+        self.wait_for_cases(10)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn('go on by the same command with --resume', err)
+        done = self.outcomes()['measured']
+        self.assertEqual(done, len(self.lines(self.begun)))
+        self.assertEqual(len(self.table('gemm_perf.txt')), done)
+        self.assertEqual(self.summary()['summary']['missing'], 200 - done)
+        self.assertIn('missing', out)
+
+    def test_a_second_ctrl_c_ends_at_once(self):
+        process = self.start('gemm', *SHAPES, FAKE_SECONDS='30')
+        self.wait_for_cases(0)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 130)
+        self.assertLess(time.monotonic() - begin, 2)
+
+
+class Resume(CollectTest):
+    def test_a_killed_run_goes_on_with_every_case_exactly_once(self):
+        self.faults('error m=1 n=32 ')
+        process = self.start('gemm', *SHAPES, '--gpus', '0,1', FAKE_SECONDS='0.01')
+        self.wait_for_cases(60)
+        process.kill()
+        process.communicate()
+        before = sum(self.outcomes().values())
+        self.assertGreater(before, 50)
+        self.assert_failed(self.collect('gemm', *SHAPES, '--gpus', '0,1'), 'holds an unfinished run')
+        begun = len(self.lines(self.begun))
+        result = self.collect('gemm', *SHAPES, '--gpus', '0,1', '--resume')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.outcomes(), {'measured': 196, 'failed': 4})
+        self.assertEqual(len(self.lines(self.begun)) - begun, 200 - before)
+        self.assertEqual(self.query('SELECT count(*), count(DISTINCT name) FROM case_record'),
+                         [(200, 200)])
+        self.assertEqual(len(self.table('gemm_perf.txt')), 196)
+        self.assertEqual(self.summary()['summary']['total_errors'], 4)
+
+    def test_failures_stay_until_they_are_tried_again(self):
+        self.faults('error m=1 ')
+        self.collect('gemm', *SHAPES)
+        begun = len(self.lines(self.begun))
+        self.faults()
+        result = self.collect('gemm', *SHAPES, '--resume')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(len(self.lines(self.begun)), begun)
+        self.assertEqual(self.summary()['summary']['errors_by_type'], {'DeviceError': 20})
+        self.assertIn('DeviceError', result.stdout)
+        result = self.collect('gemm', *SHAPES, '--resume_retry_failed')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.outcomes(), {'measured': 200})
+        self.assertEqual(len(self.lines(self.begun)), begun + 20)
+
+    def test_resume_refuses_what_is_not_the_same(self):
+        self.faults('error m=1 ')
+        self.assert_failed(self.collect('gemm', *SHAPES, '--resume'), 'nothing to resume')
+        self.collect('gemm', *SHAPES)
+        again = ('gemm', *SHAPES, '--resume-retry-failed')
+        for options, variables, words in (
+                (('--l2', 'cold'), {}, '--l2 was hot and is cold'),
+                (('--limit', '9'), {}, '--limit was not given and is 9'),
+                (('--num-runs', '6'), {}, '--num-runs was 0 and is 6'),
+                ((), {'FAKE_VERSION': '9'}, 'version was 0.1.0 and is 9'),
+                ((), {'FAKE_DRIVER': '590'}, 'driver was 580 and is 590'),
+                ((), {'FAKE_NAME': 'Other'}, 'name was Fake and is Other')):
+            self.assert_failed(self.collect(*again, *options, **variables), words)
+        self.assertEqual(self.outcomes(), {'measured': 180, 'failed': 20})
+        self.assert_failed(self.collect('gemm', '--smoke', '--resume'), 'operators' if False else
+                           '--m was 1,2,4')
+
+    def test_a_new_run_may_begin_beside_an_unfinished_one(self):
+        process = self.start('gemm', *SHAPES, FAKE_SECONDS='0.05')
+        self.wait_for_cases(3)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
+        result = self.collect('gemm', *SHAPES, '--limit', '5', '--new-run')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.query('SELECT count(*) FROM run'), [(2,)])
+        self.assertEqual(self.collect('gemm', '--smoke').returncode, 0)
+
+    def test_two_at_once_in_one_folder(self):
+        first = self.start('gemm', *SHAPES, '--limit', '8', FAKE_SECONDS='1')
+        self.wait_for_cases(0)
+        self.assert_failed(self.collect('gemm', *SHAPES), "another 'assay collect' is writing to")
+        self.assertEqual(first.wait(PATIENCE_S), 0)
+        first.communicate()
+        self.assertEqual(self.outcomes(), {'measured': 8})
+
+
+if __name__ == '__main__':
+    unittest.main()
