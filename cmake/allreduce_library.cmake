@@ -57,9 +57,18 @@ set_target_properties(
              LINK_DEPENDS ${allreduce_exports})
 
 file(GLOB worker_sources CONFIGURE_DEPENDS allreduce/worker/*.cc allreduce/worker/*.cu)
+# What `assay collect` measures and how, compiled again: without sanitizers.
+file(GLOB collect_worker_sources CONFIGURE_DEPENDS collect/cuda/*.cc collect/cuda/*.cu
+     collect/ops/*.cc)
+list(APPEND worker_sources ${collect_worker_sources})
 list(FILTER worker_sources EXCLUDE REGEX "_test\\.cc$")
+foreach(source conditions kernel_cost kernel_limits kernels measure moe_routing operator protocol
+        run_case worker_loop)
+  list(APPEND worker_sources collect/${source}.cc)
+endforeach()
 add_executable(assay_worker ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
                             allreduce/bench/sampler.cc core/check.cc core/statistics.cc)
+target_compile_definitions(assay_worker PRIVATE ASSAY_VERSION="${PROJECT_VERSION}")
 target_link_libraries(assay_worker PRIVATE assay_cuda_settings assay_allreduce_library
                                            nlohmann_json::nlohmann_json fmt::fmt-header-only)
 target_link_options(assay_worker PRIVATE -static-libstdc++ -static-libgcc -Wl,--disable-new-dtags)

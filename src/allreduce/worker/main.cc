@@ -14,6 +14,7 @@
 #include "allreduce/bench/protocol.h"
 #include "allreduce/worker/cell.h"
 #include "allreduce/worker/facts.h"
+#include "collect/cuda/command.h"
 
 namespace assay::allreduce {
 namespace {
@@ -139,6 +140,8 @@ core::Status work(const Options& options, std::FILE* to) {
 int main(int count, char** values) {
   using namespace assay::allreduce;  // NOLINT
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (count > 1 && std::string(values[1]) == "collect")
+    return assay::collect::run_collect_command({values + 2, values + count});
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);  // see Purpose::kLoad
   // Libraries print to standard output at times (NCCL_DEBUG): that goes to standard error.
   std::FILE* to = fdopen(dup(STDOUT_FILENO), "w");

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "collect/cuda/device.h"
-#include "collect/cuda/self_test.h"
+#include "collect/cuda/self_checking.h"
 #include "collect/worker_loop.h"
 
 namespace assay::collect {

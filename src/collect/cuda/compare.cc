@@ -35,7 +35,8 @@ core::Result<Accuracy> accuracy_of_samples(Gpu& gpu,
                                   cudaMemcpyDeviceToHost, gpu.stream()),
                   "reading the reference"));
   ASSAY_TRY(gpu.wait());
-  Accuracy accuracy{.compared = count};
+  Accuracy accuracy;
+  accuracy.compared = count;
   for (const Sample& sample : samples) {
     if (!accuracy.where.empty() && units(sample) <= accuracy.worst) continue;
     accuracy.worst = units(sample);

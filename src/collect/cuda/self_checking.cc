@@ -1,4 +1,4 @@
-#include "collect/cuda/self_test.h"
+#include "collect/cuda/self_checking.h"
 
 #include <fmt/core.h>
 

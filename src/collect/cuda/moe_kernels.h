@@ -1,0 +1,56 @@
+// What a mixture of experts does besides its products: choosing experts, gathering their tokens,
+// the gated SiLU, and the weighted sum.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "collect/cuda/compare.h"
+#include "collect/kernels.h"
+
+namespace assay::collect {
+
+inline constexpr int kMostExperts = 512;
+
+// `type` of hidden and output; what the products read (`gathered`, `activated`) is of product_type.
+struct MoeArguments {
+  DataType type = DataType::kBfloat16;
+  DataType product_type = DataType::kBfloat16;
+  int tokens = 1;
+  int hidden = 1;
+  int intermediate = 1;  // of this GPU
+  int top_k = 1;
+  int experts = 1;
+  int local_experts = 1;              // the first ones; others' tokens are not ours
+  int local_rows = 1;                 // tokens of all local experts together
+  const void* logits = nullptr;       // bfloat16 [tokens, experts]
+  const void* input = nullptr;        // [tokens, hidden]
+  std::int32_t* chosen = nullptr;     // [tokens, top_k]
+  float* shares = nullptr;            // [tokens, top_k], of the sum
+  std::int32_t* counts = nullptr;     // [local_experts]
+  std::int32_t* offsets = nullptr;    // [local_experts + 1]: an expert's first row
+  std::int32_t* cursors = nullptr;    // [local_experts]
+  std::int32_t* positions = nullptr;  // [tokens, top_k]: the row, or -1
+  void* gathered = nullptr;           // [local_rows, hidden]
+  void* gated = nullptr;              // [local_rows, 2 intermediate]: gate, then up
+  void* activated = nullptr;          // [local_rows, intermediate]
+  void* expert_output = nullptr;      // [local_rows, hidden]
+  void* output = nullptr;             // [tokens, hidden]
+};
+
+cudaError_t route_and_gather(const MoeArguments& with, cudaStream_t stream);
+cudaError_t activate(const MoeArguments& with, cudaStream_t stream);
+cudaError_t combine(const MoeArguments& with, cudaStream_t stream);
+
+enum class MoeStage : std::uint8_t { kGather, kActivate, kCombine };
+
+// Elements of the stage's output; of kGather [tokens * top_k, hidden].
+std::int64_t stage_elements(const MoeArguments& with, MoeStage stage);
+// Writes samples_of(stage_elements) samples.
+cudaError_t compare_stage(const MoeArguments& with,
+                          MoeStage stage,
+                          Sample* samples,
+                          cudaStream_t stream);
+
+}  // namespace assay::collect
