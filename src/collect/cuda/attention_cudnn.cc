@@ -52,12 +52,15 @@ std::map<cudnn::TensorId, void*> memory_of(const AttentionTensors& tensors,
   return memory;
 }
 
-core::Status write_tables(Gpu& gpu, const AttentionSpec& spec, const AttentionBuffers& buffers) {
+core::Status write_lengths(Gpu& gpu, const AttentionSpec& spec, const AttentionBuffers& buffers) {
   const auto batch = static_cast<std::size_t>(spec.batch);
   const std::vector<std::int32_t> queries(batch, static_cast<std::int32_t>(spec.query_length));
   const std::vector<std::int32_t> keys(batch, static_cast<std::int32_t>(spec.kv_length));
   ASSAY_TRY(buffers.write_more(gpu, kQueryLengths, queries));
-  ASSAY_TRY(buffers.write_more(gpu, kKvLengths, keys));
+  return buffers.write_more(gpu, kKvLengths, keys);
+}
+
+core::Status write_scales(Gpu& gpu, const AttentionBuffers& buffers) {
   ASSAY_TRY(buffers.write_more(gpu, kOne, std::vector<float>{1}));
   ASSAY_TRY(buffers.write_more(gpu, kWeightFactor, std::vector<float>{kFp8WeightScale}));
   return buffers.write_more(gpu, kWeightScale, std::vector<float>{1 / kFp8WeightScale});
@@ -75,7 +78,8 @@ class CudnnAttention final : public CudaWork {
     buffers_ = ASSAY_TRY(AttentionBuffers::take(
         gpu(), spec, l2,
         {{lengths}, {lengths}, {kSmallBytes}, {kSmallBytes}, {kSmallBytes}, {2 * kSmallBytes}}));
-    ASSAY_TRY(write_tables(gpu(), spec, buffers_));
+    if (tensors.kv_lengths) ASSAY_TRY(write_lengths(gpu(), spec, buffers_));
+    if (tensors.fp8) ASSAY_TRY(write_scales(gpu(), buffers_));
     // Launches come one after the other: one workspace serves all copies.
     const auto workspace_bytes = static_cast<std::size_t>(plan_.workspace_bytes());
     workspace_ = ASSAY_TRY(gpu().arena().take(workspace_bytes));
