@@ -73,12 +73,13 @@ if(NOT ASSAY_HAVE_CUDNN)
   message(STATUS "No cudnn_graph.h of cuDNN 9.15 or newer: assay-worker goes without its attention")
   list(FILTER worker_sources EXCLUDE REGEX "/collect/cuda/(cudnn_|attention_(cudnn|graph|mask))")
 endif()
-foreach(source attention_layout conditions kernel_cost kernel_limits kernels measure moe_routing operator protocol
-        run_case worker_loop)
+foreach(source attention_layout conditions kernel_cost kernel_limits kernels measure moe_routing
+        nvml_state operator protocol run_case team team_device thread_team worker_loop)
   list(APPEND worker_sources collect/${source}.cc)
 endforeach()
 add_executable(assay_worker ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
-                            allreduce/bench/sampler.cc core/check.cc core/statistics.cc)
+                            allreduce/bench/sampler.cc core/check.cc core/statistics.cc
+                            gpu/clock_reasons.cc gpu/nvidia_state.cc gpu/nvml_ask.cc gpu/nvml_library.cc)
 target_compile_definitions(assay_worker PRIVATE ASSAY_VERSION="${PROJECT_VERSION}"
                                                 ASSAY_HAVE_CUDNN=$<BOOL:${ASSAY_HAVE_CUDNN}>)
 target_link_libraries(assay_worker PRIVATE assay_cuda_settings assay_allreduce_library

@@ -1,13 +1,20 @@
 #include "collect/cuda/command.h"
 
+#include <cuda_runtime.h>
+
+#include <array>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "collect/cuda/device.h"
+#include "collect/cuda/gpu_rank.h"
 #include "collect/cuda/self_checking.h"
+#include "collect/nvml_state.h"
+#include "collect/team.h"
 #include "collect/worker_loop.h"
 
 namespace assay::collect {
@@ -49,6 +56,40 @@ core::Result<Options> parse(const std::vector<std::string>& arguments) {
   return options;
 }
 
+// None where the driver tells nothing: measuring goes on without.
+std::unique_ptr<StateReader> sensors_of(int gpu) {
+  std::array<char, 64> bus_id{};
+  if (cudaDeviceGetPCIBusId(bus_id.data(), static_cast<int>(bus_id.size()), gpu) != cudaSuccess)
+    return nullptr;
+  auto reader = nvml_state_reader(bus_id.data());
+  if (reader.ok()) return std::move(reader).value();
+  std::fprintf(stderr, "assay-worker collect: no clocks or energy: %s\n",
+               reader.error().message.c_str());
+  return nullptr;
+}
+
+core::Result<WorkerDevice> open_alone(const std::vector<int>& gpus) {
+  WorkerDevice opened;
+  opened.device = ASSAY_TRY(CudaDevice::open(gpus));
+  opened.sensors = sensors_of(gpus.front());
+  return opened;
+}
+
+// A thread for each GPU, for collectives alone.
+core::Result<WorkerDevice> open_team(const std::vector<int>& gpus) {
+  // Code that is loaded while another GPU's kernel waits for this one would wait for it in turn.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+  const DeviceFacts facts = ASSAY_TRY(CudaDevice::open(gpus))->facts();
+  const RankMeeting meeting = meet_in_process();
+  std::vector<std::unique_ptr<TeamRank>> ranks;
+  for (std::size_t rank = 0; rank < gpus.size(); ++rank)
+    ranks.push_back(make_gpu_rank({.rank = static_cast<int>(rank), .device = gpus[rank]}, meeting));
+  WorkerDevice opened;
+  opened.device = make_team_device(make_thread_team(std::move(ranks)), facts);
+  opened.sensors = sensors_of(gpus.front());
+  return opened;
+}
+
 }  // namespace
 
 int run_collect_command(const std::vector<std::string>& arguments) {
@@ -59,9 +100,8 @@ int run_collect_command(const std::vector<std::string>& arguments) {
   }
   const std::vector<int>& gpus = options.value().gpus;
   if (options.value().self_test) return run_self_test(gpus);
-  return run_worker([&gpus]() -> core::Result<WorkerDevice> {
-    return WorkerDevice{.device = ASSAY_TRY(CudaDevice::open(gpus))};
-  });
+  if (gpus.size() > 1) return run_worker([&gpus] { return open_team(gpus); });
+  return run_worker([&gpus] { return open_alone(gpus); });
 }
 
 }  // namespace assay::collect

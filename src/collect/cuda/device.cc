@@ -3,9 +3,11 @@
 #include <string>
 #include <utility>
 
+#include "collect/cuda/attention.h"
 #include "collect/cuda/blas_functions.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/makers.h"
+#include "collect/cuda/nccl.h"
 #include "collect/cuda/work.h"
 
 #ifndef ASSAY_VERSION
@@ -53,7 +55,8 @@ DeviceFacts facts_of(const std::vector<std::unique_ptr<Gpu>>& gpus) {
                 {"driver's CUDA", cuda_version(driver)},
                 {"CUDA runtime", cuda_version(runtime)},
                 {"cuBLASLt", lt_version()},
-                {"cuDNN", cudnn_version()}};
+                {"cuDNN", cudnn_version()},
+                {"NCCL", nccl_version()}};
   return facts;
 }
 
@@ -79,7 +82,7 @@ struct Maker {
   }
 
   core::Result<MadeWork> operator()(const CollectiveSpec& /*spec*/) const {
-    return MadeWork(Unsupported{"collectives among GPUs are not built in"});
+    return MadeWork(Unsupported{"collectives need more than one GPU"});
   }
 };
 
