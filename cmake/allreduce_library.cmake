@@ -62,6 +62,17 @@ file(GLOB collect_worker_sources CONFIGURE_DEPENDS collect/cuda/*.cc collect/cud
      collect/ops/*.cc)
 list(APPEND worker_sources ${collect_worker_sources})
 list(FILTER worker_sources EXCLUDE REGEX "_test\\.cc$")
+# Attention's graphs need the header of cuDNN 9.15 or newer; the library is opened when it is needed.
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_INCLUDES ${CUDAToolkit_INCLUDE_DIRS})
+check_cxx_source_compiles(
+  "#include <cudnn_graph.h>
+  int main() { return CUDNN_ATTR_OPERATION_SDPA_FWD_SEQ_LEN_KVDESC == 0; }" ASSAY_HAVE_CUDNN)
+unset(CMAKE_REQUIRED_INCLUDES)
+if(NOT ASSAY_HAVE_CUDNN)
+  message(STATUS "No cudnn_graph.h of cuDNN 9.15 or newer: assay-worker goes without its attention")
+  list(FILTER worker_sources EXCLUDE REGEX "/collect/cuda/(cudnn_|attention_(cudnn|graph|mask))")
+endif()
 foreach(source attention_layout conditions kernel_cost kernel_limits kernels measure moe_routing
         nvml_state operator protocol run_case team team_device thread_team worker_loop)
   list(APPEND worker_sources collect/${source}.cc)
@@ -69,7 +80,8 @@ endforeach()
 add_executable(assay_worker ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
                             allreduce/bench/sampler.cc core/check.cc core/statistics.cc
                             gpu/clock_reasons.cc gpu/nvidia_state.cc gpu/nvml_ask.cc gpu/nvml_library.cc)
-target_compile_definitions(assay_worker PRIVATE ASSAY_VERSION="${PROJECT_VERSION}")
+target_compile_definitions(assay_worker PRIVATE ASSAY_VERSION="${PROJECT_VERSION}"
+                                                ASSAY_HAVE_CUDNN=$<BOOL:${ASSAY_HAVE_CUDNN}>)
 target_link_libraries(assay_worker PRIVATE assay_cuda_settings assay_allreduce_library
                                            nlohmann_json::nlohmann_json fmt::fmt-header-only)
 target_link_options(assay_worker PRIVATE -static-libstdc++ -static-libgcc -Wl,--disable-new-dtags)

@@ -5,15 +5,19 @@
 #include <utility>
 
 #include "collect/attention_layout.h"
-#include "collect/cuda/attention_graph.h"
+#include "collect/cuda/makers.h"
 
 namespace assay::collect {
 namespace {
 
+bool is_usual(DataType type) {
+  return type == DataType::kBfloat16 || type == DataType::kFloat16 || type == DataType::kFp8;
+}
+
 // What no library can do, before any is asked.
 std::optional<std::string> refusal(const AttentionSpec& spec) {
   if (auto reason = impossible(spec)) return reason;
-  if (!cudnn_type(spec.type) || !cudnn_type(spec.kv_type)) {
+  if (!is_usual(spec.type) || !is_usual(spec.kv_type)) {
     return fmt::format("no library has attention of {} over a cache of {}", name_of(spec.type),
                        name_of(spec.kv_type));
   }
@@ -25,6 +29,14 @@ std::optional<std::string> refusal(const AttentionSpec& spec) {
 }
 
 }  // namespace
+
+#if !ASSAY_HAVE_CUDNN
+core::Result<MadeWork> make_cudnn_attention(Gpu& /*gpu*/,
+                                            const AttentionSpec& /*spec*/,
+                                            model::L2State /*l2*/) {
+  return MadeWork(Unsupported{"this assay-worker was built without the headers of cuDNN"});
+}
+#endif
 
 core::Result<MadeWork> make_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2) {
   if (auto reason = refusal(spec)) return MadeWork(Unsupported{*reason});

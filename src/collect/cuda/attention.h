@@ -1,4 +1,4 @@
-// Attention on CUDA: cuDNN's kernels, else a composition of library kernels.
+// The two ways of an attention on CUDA; make_attention() in makers.h takes the first that can.
 #pragma once
 
 #include "collect/cuda/gpu.h"
@@ -9,10 +9,10 @@
 
 namespace assay::collect {
 
-core::Result<MadeWork> make_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2);
-
-// One attempt of the above each.
+// A plan of cuDNN.
 core::Result<MadeWork> make_cudnn_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2);
+
+// Two products of cuBLASLt and a softmax of our own.
 core::Result<MadeWork> make_composed_attention(Gpu& gpu,
                                                const AttentionSpec& spec,
                                                model::L2State l2);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "collect/attention_layout.h"
 #include "collect/cuda/attention.h"
 #include "collect/cuda/attention_buffers.h"
 #include "collect/cuda/attention_graph.h"
@@ -51,12 +52,15 @@ std::map<cudnn::TensorId, void*> memory_of(const AttentionTensors& tensors,
   return memory;
 }
 
-core::Status write_tables(Gpu& gpu, const AttentionSpec& spec, const AttentionBuffers& buffers) {
+core::Status write_lengths(Gpu& gpu, const AttentionSpec& spec, const AttentionBuffers& buffers) {
   const auto batch = static_cast<std::size_t>(spec.batch);
   const std::vector<std::int32_t> queries(batch, static_cast<std::int32_t>(spec.query_length));
   const std::vector<std::int32_t> keys(batch, static_cast<std::int32_t>(spec.kv_length));
   ASSAY_TRY(buffers.write_more(gpu, kQueryLengths, queries));
-  ASSAY_TRY(buffers.write_more(gpu, kKvLengths, keys));
+  return buffers.write_more(gpu, kKvLengths, keys);
+}
+
+core::Status write_scales(Gpu& gpu, const AttentionBuffers& buffers) {
   ASSAY_TRY(buffers.write_more(gpu, kOne, std::vector<float>{1}));
   ASSAY_TRY(buffers.write_more(gpu, kWeightFactor, std::vector<float>{kFp8WeightScale}));
   return buffers.write_more(gpu, kWeightScale, std::vector<float>{1 / kFp8WeightScale});
@@ -74,7 +78,8 @@ class CudnnAttention final : public CudaWork {
     buffers_ = ASSAY_TRY(AttentionBuffers::take(
         gpu(), spec, l2,
         {{lengths}, {lengths}, {kSmallBytes}, {kSmallBytes}, {kSmallBytes}, {2 * kSmallBytes}}));
-    ASSAY_TRY(write_tables(gpu(), spec, buffers_));
+    if (tensors.kv_lengths) ASSAY_TRY(write_lengths(gpu(), spec, buffers_));
+    if (tensors.fp8) ASSAY_TRY(write_scales(gpu(), buffers_));
     // Launches come one after the other: one workspace serves all copies.
     const auto workspace_bytes = static_cast<std::size_t>(plan_.workspace_bytes());
     workspace_ = ASSAY_TRY(gpu().arena().take(workspace_bytes));
@@ -115,6 +120,11 @@ core::Result<cudnnHandle_t> shared_handle(cudaStream_t stream) {
   return handles.emplace(stream, ASSAY_TRY(cudnn::Handle::create(stream))).first->second.get();
 }
 
+Unsupported no_plan(const AttentionSpec& spec, const core::Error& error) {
+  return {fmt::format("cuDNN {} has no plan for {}: {}", cudnn::version_text(),
+                      description_of(spec), error.message)};
+}
+
 core::Result<MadeWork> work_of(Gpu& gpu,
                                const AttentionSpec& spec,
                                model::L2State l2,
@@ -122,14 +132,26 @@ core::Result<MadeWork> work_of(Gpu& gpu,
                                AttentionGraph graph) {
   core::Result<cudnn::Plan> plan =
       cudnn::Plan::create(std::move(graph.graph), {.handle = handle}, kMostWorkspaceBytes);
-  if (!plan.ok()) {
-    return MadeWork(
-        Unsupported{fmt::format("cuDNN {} has no plan for {}: {}", cudnn::version_text(),
-                                description_of(spec), plan.error().message)});
-  }
+  if (!plan.ok()) return MadeWork(no_plan(spec, plan.error()));
   auto work = std::make_unique<CudnnAttention>(gpu, l2, handle, std::move(plan).value());
   ASSAY_TRY(work->take_memory(spec, l2, graph.tensors));
+  // Some plans are refused only when they are launched.
+  const core::Status launched = work->launch();
+  if (!launched.ok()) return MadeWork(no_plan(spec, launched.error()));
   return MadeWork(std::move(work));
+}
+
+// What cuDNN makes plans for, though NVIDIA's own front end says that they give wrong results.
+std::optional<std::string> known_wrong(const AttentionSpec& spec, int gpu_major) {
+  if (cudnn::version() == 91000 || cudnn::version() == 91001)
+    return "cuDNN 9.10.0 and 9.10.1 compute attention wrongly: install a newer one";
+  constexpr int kBlackwell = 10;
+  if (spec.type == DataType::kFp8 && gpu_major < kBlackwell && needs_mask(spec) &&
+      spec.query_length != spec.kv_length) {
+    return "before Blackwell, cuDNN's fp8 attention is causal only where there are as many "
+           "queries as keys";
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -139,11 +161,16 @@ core::Result<MadeWork> make_cudnn_attention(Gpu& gpu,
                                             model::L2State l2) {
   if (!cudnn::functions().ok()) return MadeWork(Unsupported{cudnn::functions().error().message});
   cudnnHandle_t handle = ASSAY_TRY(shared_handle(gpu.stream()));
-  if (auto whole = whole_attention_graph(spec, cudnn::version())) {
+  const int version = cudnn::version();
+  if (auto whole = whole_attention_graph(spec, version)) {
     MadeWork made = ASSAY_TRY(work_of(gpu, spec, l2, handle, std::move(*whole)));
     if (!std::holds_alternative<Unsupported>(made)) return made;
   }
-  return work_of(gpu, spec, l2, handle, composed_attention_graph(spec, cudnn::version()));
+  MadeWork made =
+      ASSAY_TRY(work_of(gpu, spec, l2, handle, composed_attention_graph(spec, version)));
+  if (!std::holds_alternative<Unsupported>(made)) return made;
+  auto folded = folded_attention_graph(spec, version);
+  return folded ? work_of(gpu, spec, l2, handle, std::move(*folded)) : std::move(made);
 }
 
 }  // namespace assay::collect

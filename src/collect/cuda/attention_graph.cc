@@ -1,9 +1,9 @@
 #include "collect/cuda/attention_graph.h"
 
 #include <cmath>
-#include <limits>
 
 #include "collect/attention_layout.h"
+#include "collect/cuda/attention_mask.h"
 
 namespace assay::collect {
 namespace {
@@ -46,8 +46,9 @@ void add_lengths(const AttentionSpec& spec, AttentionGraph& to) {
   to.tensors.kv_lengths = to.graph.input("lengths of the keys", lengths);
 }
 
-void add_query_and_output(const AttentionSpec& spec, AttentionGraph& to) {
-  const AttentionLayout layout = layout_of(spec);
+void add_query_and_output(const AttentionSpec& spec,
+                          const AttentionLayout& layout,
+                          AttentionGraph& to) {
   const cudnnDataType_t type = *cudnn_type(spec.type);
   to.tensors.query = to.graph.input(
       "query", {.type = type,
@@ -63,13 +64,13 @@ void add_query_and_output(const AttentionSpec& spec, AttentionGraph& to) {
 // Builds the composed graph around one spec.
 class Composition {
  public:
-  Composition(const AttentionSpec& spec, int cudnn_version)
-      : spec_(spec), layout_(layout_of(spec)), cudnn_version_(cudnn_version) {}
+  Composition(const AttentionSpec& spec, const AttentionLayout& layout, int cudnn_version)
+      : spec_(spec), layout_(layout), cudnn_version_(cudnn_version) {}
 
   AttentionGraph build() {
-    add_query_and_output(spec_, made_);
+    add_query_and_output(spec_, layout_, made_);
     if (spec_.type == DataType::kFp8) add_fp8_tensors();
-    const TensorId scores = masked(scaled_scores());
+    const TensorId scores = masked_scores(graph(), mask_of(), scaled_scores());
     weighted_values(softmax(scores));
     return std::move(made_);
   }
@@ -78,6 +79,13 @@ class Composition {
   Graph& graph() { return made_.graph; }
 
   [[nodiscard]] bool paged() const { return spec_.page_size > 0; }
+
+  [[nodiscard]] AttentionMask mask_of() const {
+    return {.spec = spec_,
+            .query_lengths = made_.tensors.query_lengths,
+            .kv_lengths = made_.tensors.kv_lengths,
+            .cudnn_version = cudnn_version_};
+  }
 
   [[nodiscard]] TensorLayout score_layout(cudnnDataType_t type) const {
     const Dimensions dimensions = {spec_.batch, spec_.heads, spec_.query_length, spec_.kv_length};
@@ -155,106 +163,6 @@ class Composition {
       scores = times("scaling by the keys' scale", scores, made_.tensors.fp8->descale_key);
     }
     return scores;
-  }
-
-  // Older versions know the lowest number better than infinity.
-  TensorId minus_infinity() {
-    const float lowest = cudnn_version_ < 91000 ? std::numeric_limits<float>::lowest()
-                                                : -std::numeric_limits<float>::infinity();
-    return graph().scalar("minus infinity", lowest);
-  }
-
-  TensorId index(const std::string& name, TensorId scores, std::int64_t axis) {
-    return graph().pointwise(name, {.mode = CUDNN_POINTWISE_GEN_INDEX, .x = scores, .axis = axis},
-                             CUDNN_DATA_INT32);
-  }
-
-  TensorId shifted(const std::string& name,
-                   cudnnPointwiseMode_t mode,
-                   TensorId indices,
-                   TensorId by) {
-    return graph().pointwise(
-        name, {.mode = mode, .x = indices, .b = by, .axis = 3, .compute = CUDNN_DATA_INT32},
-        CUDNN_DATA_INT32);
-  }
-
-  TensorId truth(const std::string& name, cudnnPointwiseMode_t mode, TensorId x, TensorId b) {
-    return graph().pointwise(name, {.mode = mode, .x = x, .b = b, .compute = CUDNN_DATA_BOOLEAN},
-                             CUDNN_DATA_BOOLEAN);
-  }
-
-  TensorId select(const std::string& name, TensorId scores, TensorId mask) {
-    return graph().pointwise(
-        name,
-        {.mode = CUDNN_POINTWISE_BINARY_SELECT, .x = scores, .b = minus_infinity(), .t = mask},
-        CUDNN_DATA_FLOAT);
-  }
-
-  TensorId masked(TensorId scores) {
-    if (paged()) scores = without_padding(scores);
-    if (needs_mask(spec_)) {
-      scores = up_to_own_key(scores);
-      if (spec_.window > 0) scores = within_window(scores);
-    }
-    return scores;
-  }
-
-  TensorId without_padding(TensorId scores) {
-    const TensorId row = index("row of padding", scores, 2);
-    const TensorId column = index("column of padding", scores, 3);
-    const TensorId row_counts =
-        truth("row < length", CUDNN_POINTWISE_CMP_LT, row, *made_.tensors.query_lengths);
-    const TensorId column_counts =
-        truth("column < length", CUDNN_POINTWISE_CMP_LT, column, *made_.tensors.kv_lengths);
-    const TensorId both =
-        truth("row and column", CUDNN_POINTWISE_LOGICAL_AND, row_counts, column_counts);
-    return select("dropping padding", scores, both);
-  }
-
-  // row + keys - queries >= column
-  TensorId up_to_own_key(TensorId scores) {
-    TensorId row = index("row", scores, 2);
-    const TensorId column = index("column", scores, 3);
-    if (paged() || spec_.kv_length != spec_.query_length) {
-      row = shifted("row + keys", CUDNN_POINTWISE_ADD, row, kv_length());
-      row = shifted("row + keys - queries", CUDNN_POINTWISE_SUB, row, query_length());
-    }
-    return select("dropping later keys", scores,
-                  truth("row >= column", CUDNN_POINTWISE_CMP_GE, row, column));
-  }
-
-  // column + window - keys + queries > row
-  TensorId within_window(TensorId scores) {
-    const TensorId row = index("row of the window", scores, 2);
-    TensorId column = index("column of the window", scores, 3);
-    if (paged()) {
-      column = shifted("column + window", CUDNN_POINTWISE_ADD, column,
-                       graph().scalar("window", static_cast<std::int32_t>(spec_.window)));
-      column = shifted("column + window - keys", CUDNN_POINTWISE_SUB, column, kv_length());
-      column =
-          shifted("column + window - keys + queries", CUDNN_POINTWISE_ADD, column, query_length());
-    } else {
-      // A float, as NVIDIA's own front end gives it: its kernels are recognised by that.
-      const auto shift = static_cast<float>(spec_.window - spec_.kv_length + spec_.query_length);
-      column = graph().pointwise("column + window",
-                                 {.mode = CUDNN_POINTWISE_ADD,
-                                  .x = column,
-                                  .b = graph().scalar("window", shift),
-                                  .axis = 3},
-                                 CUDNN_DATA_FLOAT);
-    }
-    return select("dropping early keys", scores,
-                  truth("column > row", CUDNN_POINTWISE_CMP_GT, column, row));
-  }
-
-  TensorId kv_length() {
-    if (made_.tensors.kv_lengths) return *made_.tensors.kv_lengths;
-    return graph().scalar("keys", static_cast<std::int32_t>(spec_.kv_length));
-  }
-
-  TensorId query_length() {
-    if (made_.tensors.query_lengths) return *made_.tensors.query_lengths;
-    return graph().scalar("queries", static_cast<std::int32_t>(spec_.query_length));
   }
 
   TensorId softmax(TensorId scores) {
@@ -340,7 +248,7 @@ std::optional<AttentionGraph> whole_attention_graph(const AttentionSpec& spec, i
   if (needs_mask(spec) || spec.type == DataType::kFp8) return std::nullopt;
   const AttentionLayout layout = layout_of(spec);
   AttentionGraph made;
-  add_query_and_output(spec, made);
+  add_query_and_output(spec, layout, made);
   made.tensors.key = made.graph.input("keys", cache_layout(spec, layout.keys, spec.head_dim));
   made.tensors.value =
       made.graph.input("values", cache_layout(spec, layout.values, spec.value_dim));
@@ -361,7 +269,22 @@ std::optional<AttentionGraph> whole_attention_graph(const AttentionSpec& spec, i
 }
 
 AttentionGraph composed_attention_graph(const AttentionSpec& spec, int cudnn_version) {
-  return Composition(spec, cudnn_version).build();
+  return Composition(spec, layout_of(spec), cudnn_version).build();
+}
+
+std::optional<AttentionGraph> folded_attention_graph(const AttentionSpec& spec, int cudnn_version) {
+  const std::int64_t group = spec.heads / spec.kv_heads;
+  if (spec.query_length > 1 || group == 1 || spec.page_size > 0 || needs_mask(spec))
+    return std::nullopt;
+  AttentionSpec folded = spec;
+  folded.query_length = group;
+  folded.heads = spec.kv_heads;
+  folded.causal = false;
+  folded.window = 0;
+  AttentionLayout layout = layout_of(folded);
+  layout.query = {spec.heads * spec.head_dim, group * spec.head_dim, spec.head_dim, 1};
+  layout.output = {spec.heads * spec.value_dim, group * spec.value_dim, spec.value_dim, 1};
+  return Composition(folded, layout, cudnn_version).build();
 }
 
 }  // namespace assay::collect

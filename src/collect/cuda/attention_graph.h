@@ -53,4 +53,8 @@ std::optional<AttentionGraph> whole_attention_graph(const AttentionSpec& spec, i
 // Two products, the mask and the softmax between them, which cuDNN fuses into one kernel.
 AttentionGraph composed_attention_graph(const AttentionSpec& spec, int cudnn_version);
 
+// The same for one query, whose heads of a group become rows of one head: kernels that want many
+// queries take it. Nothing where that cannot be: one head of keys for each head, masks, pages.
+std::optional<AttentionGraph> folded_attention_graph(const AttentionSpec& spec, int cudnn_version);
+
 }  // namespace assay::collect

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <cstdlib>
 
 #include "collect/cuda/library_search.h"
 
@@ -27,6 +28,9 @@ core::Status bind(void* library, Functions& to) {
 }
 
 core::Result<Functions> load() {
+  // For trying what is left without it.
+  if (std::getenv("ASSAY_NO_CUDNN") != nullptr)
+    return core::Error{"cuDNN is switched off by ASSAY_NO_CUDNN"};
   void* library = ASSAY_TRY(open_library({"libcudnn.so.9"}));
   Functions loaded;
   ASSAY_TRY(bind(library, loaded));

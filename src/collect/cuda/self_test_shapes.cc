@@ -4,6 +4,10 @@
 
 #include <array>
 
+#include "collect/attention_layout.h"
+#include "collect/cuda/attention_examples.h"
+#include "collect/kernel_cost.h"
+
 namespace assay::collect {
 namespace {
 
@@ -161,39 +165,17 @@ void add_moe(std::vector<SelfTestShape>& shapes) {
                         .type = DataType::kFloat16}));
 }
 
-SelfTestShape attention(const AttentionSpec& spec) {
-  const double pairs = count(spec.batch, spec.heads, spec.query_length) *
-                       static_cast<double>(spec.kv_length) / (spec.query_length > 1 ? 2 : 1);
-  return {
-      .name = fmt::format("attention {} batch {} q {} kv {} heads {}/{} dim {}/{} pages of {}",
-                          name_of(spec.kv_type), spec.batch, spec.query_length, spec.kv_length,
-                          spec.heads, spec.kv_heads, spec.head_dim, spec.value_dim, spec.page_size),
-      .spec = spec,
-      .bytes = count(spec.batch, spec.kv_length, spec.kv_heads) *
-               static_cast<double>((spec.head_dim + (spec.values_in_keys ? 0 : spec.value_dim)) *
-                                   bytes_of(spec.kv_type)),
-      .flops = 2 * pairs * static_cast<double>(spec.head_dim + spec.value_dim)};
-}
-
 void add_attention(std::vector<SelfTestShape>& shapes) {
-  AttentionSpec context{
-      .batch = 2, .query_length = 2048, .kv_length = 2048, .heads = 32, .kv_heads = 8};
-  shapes.push_back(attention(context));
-  context.window = 128;
-  shapes.push_back(attention(context));
-  AttentionSpec generation{.batch = 16, .kv_length = 4096, .heads = 32, .kv_heads = 8};
-  shapes.push_back(attention(generation));
-  generation.page_size = 64;
-  shapes.push_back(attention(generation));
-  generation.kv_type = DataType::kFp8;
-  shapes.push_back(attention(generation));
-  shapes.push_back(attention({.batch = 8,
-                              .kv_length = 4096,
-                              .heads = 128,
-                              .kv_heads = 1,
-                              .head_dim = 576,
-                              .value_dim = 512,
-                              .values_in_keys = true}));
+  L2State l2 = L2State::kCold;
+  for (const AttentionSpec& spec : attention_examples()) {
+    l2 = l2 == L2State::kCold ? L2State::kHot : L2State::kCold;
+    const Cost cost = cost_of(spec);
+    shapes.push_back({.name = fmt::format("attention {} {}", description_of(spec), l2_name(l2)),
+                      .spec = spec,
+                      .l2 = l2,
+                      .bytes = cost.bytes,
+                      .flops = cost.flops});
+  }
 }
 
 }  // namespace

@@ -1,0 +1,124 @@
+#include "collect/cuda/attention_examples.h"
+
+#include <initializer_list>
+
+namespace assay::collect {
+namespace {
+
+constexpr std::int64_t kPage = 64;
+
+AttentionSpec grouped() {
+  return {.heads = 32, .kv_heads = 8};
+}
+
+AttentionSpec context(AttentionSpec spec, std::int64_t batch, std::int64_t length) {
+  spec.batch = batch;
+  spec.query_length = length;
+  spec.kv_length = length;
+  return spec;
+}
+
+AttentionSpec decode(AttentionSpec spec, std::int64_t batch, std::int64_t keys) {
+  spec.batch = batch;
+  spec.kv_length = keys;
+  return spec;
+}
+
+AttentionSpec paged(AttentionSpec spec, std::int64_t page_size = kPage) {
+  spec.page_size = page_size;
+  return spec;
+}
+
+AttentionSpec windowed(AttentionSpec spec, std::int64_t window) {
+  spec.window = window;
+  return spec;
+}
+
+AttentionSpec with_heads(std::int64_t heads, std::int64_t kv_heads, std::int64_t head_dim) {
+  return {.heads = heads, .kv_heads = kv_heads, .head_dim = head_dim, .value_dim = head_dim};
+}
+
+AttentionSpec of_type(AttentionSpec spec, DataType type) {
+  spec.type = type;
+  spec.kv_type = type;
+  return spec;
+}
+
+AttentionSpec mla_context(std::int64_t heads) {
+  return {.heads = heads, .kv_heads = heads, .head_dim = 192, .value_dim = 128};
+}
+
+AttentionSpec mla_decode(std::int64_t heads) {
+  return {.heads = heads, .head_dim = 576, .value_dim = 512, .values_in_keys = true};
+}
+
+void add_contexts(std::vector<AttentionSpec>& to) {
+  for (const std::int64_t length : {1, 16, 100, 1024, 4096})
+    to.push_back(context(grouped(), 1, length));
+  to.push_back(context(with_heads(16, 16, 128), 2, 1024));
+  to.push_back(context(with_heads(16, 1, 128), 2, 1000));
+  to.push_back(context(with_heads(12, 4, 128), 3, 333));
+  for (const std::int64_t head_dim : {64, 96, 192, 256})
+    to.push_back(context(with_heads(16, 4, head_dim), 1, 512));
+  to.push_back(context(windowed(grouped(), 128), 1, 2048));
+  to.push_back(context(windowed(grouped(), 17), 1, 100));
+  to.push_back(context(of_type(grouped(), DataType::kFloat16), 1, 1024));
+  AttentionSpec whole = context(grouped(), 1, 1024);
+  whole.causal = false;
+  to.push_back(whole);
+  AttentionSpec chunk = context(grouped(), 1, 128);
+  chunk.kv_length = 1000;
+  to.push_back(chunk);
+  to.push_back(windowed(chunk, 200));
+  to.push_back(paged(chunk));
+  to.push_back(paged(windowed(chunk, 200)));
+}
+
+void add_decodes(std::vector<AttentionSpec>& to) {
+  for (const std::int64_t keys : {1, 17, 1024, 32768}) {
+    to.push_back(decode(grouped(), 4, keys));
+    to.push_back(paged(decode(grouped(), 4, keys)));
+  }
+  to.push_back(decode(with_heads(16, 16, 128), 64, 1024));
+  to.push_back(paged(decode(with_heads(16, 1, 128), 8, 4000), 16));
+  to.push_back(paged(decode(with_heads(16, 4, 64), 8, 1000)));
+  to.push_back(paged(decode(with_heads(16, 4, 256), 8, 1000)));
+  to.push_back(decode(windowed(grouped(), 128), 4, 1024));
+  to.push_back(paged(decode(windowed(grouped(), 128), 4, 1024)));
+}
+
+void add_latent(std::vector<AttentionSpec>& to) {
+  to.push_back(context(mla_context(16), 1, 1024));
+  to.push_back(context(mla_context(128), 1, 300));
+  for (const std::int64_t keys : {1, 100, 4096})
+    to.push_back(decode(mla_decode(128), 4, keys));
+  to.push_back(decode(mla_decode(16), 32, 1000));
+  to.push_back(paged(decode(mla_decode(128), 4, 1000)));
+}
+
+void add_fp8(std::vector<AttentionSpec>& to) {
+  const AttentionSpec spec = of_type(grouped(), DataType::kFp8);
+  to.push_back(context(spec, 1, 100));
+  to.push_back(context(spec, 1, 1024));
+  to.push_back(context(of_type(with_heads(16, 16, 64), DataType::kFp8), 2, 512));
+  to.push_back(context(of_type(with_heads(16, 4, 256), DataType::kFp8), 1, 512));
+  to.push_back(context(of_type(mla_context(16), DataType::kFp8), 1, 512));
+  to.push_back(decode(spec, 4, 1024));
+  to.push_back(paged(decode(spec, 4, 1024)));
+  AttentionSpec mixed = decode(grouped(), 4, 1024);
+  mixed.kv_type = DataType::kFp8;
+  to.push_back(mixed);
+}
+
+}  // namespace
+
+std::vector<AttentionSpec> attention_examples() {
+  std::vector<AttentionSpec> examples;
+  add_contexts(examples);
+  add_decodes(examples);
+  add_latent(examples);
+  add_fp8(examples);
+  return examples;
+}
+
+}  // namespace assay::collect
