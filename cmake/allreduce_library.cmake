@@ -77,7 +77,7 @@ foreach(source attention_layout conditions kernel_cost kernel_limits kernels mea
         nvml_state operator protocol run_case team team_device thread_team worker_loop)
   list(APPEND worker_sources collect/${source}.cc)
 endforeach()
-add_executable(assay_worker ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
+add_executable(assay_worker cli/gpu_worker/main.cc ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
                             allreduce/bench/sampler.cc core/check.cc core/statistics.cc
                             gpu/clock_reasons.cc gpu/nvidia_state.cc gpu/nvml_ask.cc gpu/nvml_library.cc)
 target_compile_definitions(assay_worker PRIVATE ASSAY_VERSION="${PROJECT_VERSION}"

@@ -1,5 +1,6 @@
 #include "collect/cuda/grouped_product.h"
 
+#include <numeric>
 #include <utility>
 
 #include "collect/cuda/cuda_status.h"
@@ -39,10 +40,15 @@ core::Result<std::optional<Unsupported>> GroupedProduct::make(
 
 core::Result<std::optional<Unsupported>> GroupedProduct::make_products() {
   Blas* blas = ASSAY_TRY(gpu_.blas());
+  // Experts' matrices begin after whole rows of those before.
+  const std::int64_t input_row_bytes = shape_.k * bytes_of(shape_.type);
+  const std::int64_t output_row_bytes = shape_.n * output_bytes_of(shape_.type);
+  const auto alignment =
+      static_cast<std::uint32_t>(std::gcd(std::gcd(input_row_bytes, output_row_bytes), 256));
   for (const int rows : counts_) {
     if (products_.count(rows) > 0) continue;
-    LtProduct::Made made = ASSAY_TRY(
-        LtProduct::make(*blas, {.m = rows, .n = shape_.n, .k = shape_.k, .type = shape_.type}));
+    LtProduct::Made made = ASSAY_TRY(LtProduct::make(
+        *blas, {.m = rows, .n = shape_.n, .k = shape_.k, .type = shape_.type}, alignment));
     if (auto* unsupported = std::get_if<Unsupported>(&made)) return std::optional(*unsupported);
     products_[rows] = std::get<std::unique_ptr<LtProduct>>(std::move(made));
   }

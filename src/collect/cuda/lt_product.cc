@@ -74,11 +74,13 @@ std::int64_t output_bytes_of(DataType type) {
   }
 }
 
-core::Result<LtProduct::Made> LtProduct::make(Blas& blas, const GemmSpec& spec) {
+core::Result<LtProduct::Made> LtProduct::make(Blas& blas,
+                                              const GemmSpec& spec,
+                                              std::uint32_t alignment_bytes) {
   std::unique_ptr<LtProduct> product(new LtProduct(blas));
   product->type_ = spec.type;
   ASSAY_TRY(product->describe(spec));
-  const cublasStatus_t chosen = ASSAY_TRY(product->choose());
+  const cublasStatus_t chosen = ASSAY_TRY(product->choose(alignment_bytes));
   if (chosen == CUBLAS_STATUS_SUCCESS) return Made(std::move(product));
   return Made(Unsupported{"cuBLASLt has no algorithm for " + std::string(name_of(spec.type)) +
                           " with m " + std::to_string(spec.m) + ", n " + std::to_string(spec.n) +
@@ -127,14 +129,19 @@ core::Status LtProduct::set_scales(const ProductArguments& arguments) {
   return set(blas_.lt(), description_, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, input);
 }
 
-core::Result<cublasStatus_t> LtProduct::choose() {
+core::Result<cublasStatus_t> LtProduct::choose(std::uint32_t alignment_bytes) {
   const LtFunctions& lt = blas_.lt();
   cublasLtMatmulPreference_t preference = nullptr;
   ASSAY_TRY(lt_status(lt.create_preference(&preference), "choosing an algorithm"));
   const std::size_t workspace_bytes = Blas::kWorkspaceBytes;
-  const cublasStatus_t limited =
-      lt.set_preference(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes,
-                        sizeof workspace_bytes);
+  cublasStatus_t limited = lt.set_preference(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                             &workspace_bytes, sizeof workspace_bytes);
+  for (const auto matrix :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    if (limited != CUBLAS_STATUS_SUCCESS) break;
+    limited = lt.set_preference(preference, matrix, &alignment_bytes, sizeof alignment_bytes);
+  }
   cublasLtMatmulHeuristicResult_t found{};
   int count = 0;
   const cublasStatus_t status =

@@ -34,7 +34,10 @@ class LtProduct {
  public:
   using Made = std::variant<std::unique_ptr<LtProduct>, Unsupported>;
 
-  static core::Result<Made> make(Blas& blas, const GemmSpec& spec);
+  // `alignment_bytes`: of all addresses it will be given.
+  static core::Result<Made> make(Blas& blas,
+                                 const GemmSpec& spec,
+                                 std::uint32_t alignment_bytes = 256);
   LtProduct(const LtProduct&) = delete;
   LtProduct& operator=(const LtProduct&) = delete;
   ~LtProduct();
@@ -48,7 +51,7 @@ class LtProduct {
 
   core::Status describe(const GemmSpec& spec);
   core::Status set_scales(const ProductArguments& arguments);
-  core::Result<cublasStatus_t> choose();
+  core::Result<cublasStatus_t> choose(std::uint32_t alignment_bytes);
 
   Blas& blas_;
   DataType type_ = DataType::kBfloat16;

@@ -1,9 +1,7 @@
-// assay-worker: measures on GPUs what `assay` asks for, so that a crash or a hang costs no more
-// than the case at hand. The lines that they exchange: allreduce/bench/protocol.h.
-#include <sys/prctl.h>
+#include "allreduce/worker/command.h"
+
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -14,7 +12,6 @@
 #include "allreduce/bench/protocol.h"
 #include "allreduce/worker/cell.h"
 #include "allreduce/worker/facts.h"
-#include "collect/cuda/command.h"
 
 namespace assay::allreduce {
 namespace {
@@ -135,21 +132,17 @@ core::Status work(const Options& options, std::FILE* to) {
 }
 
 }  // namespace
-}  // namespace assay::allreduce
 
-int main(int count, char** values) {
-  using namespace assay::allreduce;  // NOLINT
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (count > 1 && std::string(values[1]) == "collect")
-    return assay::collect::run_collect_command({values + 2, values + count});
+int run_allreduce_command(const std::vector<std::string>& arguments) {
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);  // see Purpose::kLoad
   // Libraries print to standard output at times (NCCL_DEBUG): that goes to standard error.
   std::FILE* to = fdopen(dup(STDOUT_FILENO), "w");
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  const auto options = parse(std::vector<std::string>(values + 1, values + count));
-  const auto status =
-      options.ok() ? work(options.value(), to) : assay::core::Status(options.error());
+  const auto options = parse(arguments);
+  const auto status = options.ok() ? work(options.value(), to) : core::Status(options.error());
   if (status.ok()) return 0;
   say(to, WorkerFatal{status.error().message});
   std::_Exit(1);
 }
+
+}  // namespace assay::allreduce
