@@ -18,3 +18,6 @@ install(TARGETS assay_measure LIBRARY DESTINATION lib)
 install(FILES ${CMAKE_SOURCE_DIR}/include/assay/measure.h DESTINATION include/assay)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/ DESTINATION share/assay/python
         FILES_MATCHING PATTERN "*.py")
+# Where the program looks for it in the build tree as in an installation.
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/assay)
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/python ${CMAKE_BINARY_DIR}/share/assay/python SYMBOLIC)

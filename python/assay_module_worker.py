@@ -172,7 +172,10 @@ def main():
     parser.add_argument("module")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--engine", help="libassay_measure.so")
     options = parser.parse_args()
+    if options.engine:
+        os.environ["ASSAY_MEASURE_LIBRARY"] = options.engine
     # What modules print is talk: it goes to standard error.
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <numeric>
 #include <set>
 
@@ -11,8 +12,8 @@
 #include "cli/options.h"
 #include "cli/version.h"
 #include "cli/workers.h"
+#include "collect/doctor.h"
 #include "collect/listing.h"
-#include "core/line_process.h"
 
 namespace assay::cli {
 namespace {
@@ -70,6 +71,29 @@ const collect::Axis* find_axis(const collect::Operator& of, const std::string& o
   return found == of.axes.end() ? nullptr : &*found;
 }
 
+// One line for each thing that a run was measured with.
+core::Result<collect::Settings> environment(const std::vector<int>& gpus) {
+  collect::Settings facts;
+  for (const model::Fact& fact : ASSAY_TRY(collect::environment_facts({.gpus = gpus}))) {
+    const std::string unit = fact.unit.empty() ? "" : " " + fact.unit;
+    facts[fact.item] = model::text(fact.value) + unit;
+  }
+  return facts;
+}
+
+// An MPI job has a rank on each GPU: it measures what ranks do together.
+core::Status keep_collectives(std::vector<const collect::Operator*>& operators, bool named) {
+  const auto alone = [](const collect::Operator* of) { return of->ranks_axis < 0; };
+  const auto first = std::find_if(operators.begin(), operators.end(), alone);
+  if (named && first != operators.end()) {
+    return core::Error{
+        fmt::format("under mpirun or srun only collectives are measured; start '{}' without them",
+                    (*first)->name)};
+  }
+  operators.erase(std::remove_if(operators.begin(), operators.end(), alone), operators.end());
+  return {};
+}
+
 }  // namespace
 
 CollectArguments::CollectArguments(CLI::App& app) {
@@ -93,6 +117,11 @@ void CollectArguments::add_what(CLI::App& app) {
       ->expected(1, -1)
       ->delimiter(',')
       ->default_str("all")
+      ->group(kWhatGroup);
+  app.add_option("--module", module_,
+                 "a Python file with get_..._test_cases() and run_...(), in place of assay's own "
+                 "operators; OPERATOR chooses among its own")
+      ->type_name("FILE.py")
       ->group(kWhatGroup);
   add_choice<collect::Grid>(app, "--grid", grid_,
                             {{"common", collect::Grid::kCommon},
@@ -186,8 +215,9 @@ void CollectArguments::add_how(CLI::App& app) {
 }
 
 void CollectArguments::add_running(CLI::App& app) {
-  add_choice<Kind>(app, "--device", kind_, {{"cuda", Kind::kCuda}, {"cpu", Kind::kCpu}},
-                   "what kernels run on")
+  add_choice<DeviceKind>(app, "--device", kind_,
+                         {{"cuda", DeviceKind::kCuda}, {"cpu", DeviceKind::kCpu}},
+                         "what kernels run on")
       ->default_str("cuda")
       ->group(kRunGroup);
   app.add_option_function<std::string>(
@@ -203,6 +233,15 @@ void CollectArguments::add_running(CLI::App& app) {
       ->check(positive_number_problem)
       ->default_str("60")
       ->group(kRunGroup);
+  app.add_option("--lock-clocks", lock_clocks_,
+                 "lock the GPUs' clocks for the time of the run, and always unlock them: the SM's "
+                 "and the memory's, in MHz ('assay doctor' tells which)")
+      ->type_name("SM,MEM")
+      ->check([](const std::string& text) {
+        const auto clocks = collect::parse_clocks(text);
+        return clocks.ok() ? std::string() : clocks.error().message;
+      })
+      ->group(kHowGroup);
   app.add_flag("--resume", resume_, "go on with the last run in --output")->group(kRunGroup);
   app.add_flag(both("resume-retry-failed"), retry_failed_,
                "the same, and measure the failed cases again")
@@ -232,9 +271,13 @@ std::vector<std::string> CollectArguments::named() const {
 }
 
 core::Status CollectArguments::check() const {
-  ASSAY_TRY(check_names());
-  ASSAY_TRY(check_axes());
-  if (kind_ == Kind::kCpu && !gpus_.empty()) {
+  if (module_.empty()) {
+    ASSAY_TRY(check_names());
+    ASSAY_TRY(check_axes());
+  } else {
+    ASSAY_TRY(check_module());
+  }
+  if (kind_ == DeviceKind::kCpu && !gpus_.empty()) {
     return core::Error{"--gpus and --device cpu exclude each other"};
   }
   const bool resumes = resume_ || retry_failed_;
@@ -244,6 +287,16 @@ core::Status CollectArguments::check() const {
   }
   const bool odd = backend_.find_first_of("/,\"\n") != std::string::npos;
   if (odd) return core::Error{"--backend: a name without '/', ',' and '\"'"};
+  return {};
+}
+
+core::Status CollectArguments::check_module() const {
+  if (list_) return core::Error{"--list shows assay's own operators; --plan-only shows a module's"};
+  for (const auto& [option, list] : axis_values_) {
+    if (!list.empty()) {
+      return core::Error{fmt::format("--{}: a module lists its cases itself", option)};
+    }
+  }
   return {};
 }
 
@@ -291,8 +344,25 @@ std::vector<const collect::Operator*> CollectArguments::operators() const {
   return operators;
 }
 
+core::Result<collect::Plan> CollectArguments::plan() const {
+  const collect::PlanOptions options = ASSAY_TRY(plan_options());
+  collect::Plan plan;
+  if (module_.empty()) {
+    plan = collect::make_plan(options);
+  } else {
+    const auto operators = ASSAY_TRY(collect::list_module(ASSAY_TRY(module_program(module_))));
+    plan = ASSAY_TRY(collect::make_module_plan(operators, named(), options));
+  }
+  if (!plan.cases.empty()) return plan;
+  return core::Error{
+      "no case to measure: --case-filter, --limit or the guardrails of the operators leave none "
+      "(--plan-only shows cases)"};
+}
+
 core::Result<collect::PlanOptions> CollectArguments::plan_options() const {
-  collect::PlanOptions options{.operators = operators(), .grid = grid_};
+  collect::PlanOptions options{.grid = grid_};
+  if (module_.empty()) options.operators = operators();
+  if (ASSAY_TRY(own_rank())) ASSAY_TRY(keep_collectives(options.operators, names_operators()));
   for (const auto& [option, list] : axis_values_) {
     if (list.empty()) continue;
     const collect::Axis* axis = find_axis(*options.operators.front(), option);
@@ -310,7 +380,7 @@ core::Result<collect::PlanOptions> CollectArguments::plan_options() const {
 }
 
 core::Result<std::vector<int>> CollectArguments::used_gpus() const {
-  if (kind_ == Kind::kCpu || !gpus_.empty()) return gpus_;
+  if (kind_ == DeviceKind::kCpu || !gpus_.empty()) return gpus_;
   const auto count = count_gpus();
   if (!count.ok()) return count.error();
   if (count.value() == 0) {
@@ -323,14 +393,40 @@ core::Result<std::vector<int>> CollectArguments::used_gpus() const {
   return all;
 }
 
-core::Result<fs::path> CollectArguments::worker(bool on_cpu) const {
-  auto named = ASSAY_TRY(named_worker(worker_));
-  if (!named.empty()) return named;
-  auto own = core::find_own_program(on_cpu ? "assay-cpu-worker" : "assay-worker");
-  if (own.ok()) return own;
-  return core::Error{fmt::format(
-      "{}; this build has no {} part: build it where {} is, or name the program with --worker",
-      own.error().message, on_cpu ? "oneDNN" : "CUDA", on_cpu ? "oneDNN" : "CUDA")};
+core::Status CollectArguments::choose_worker(collect::CollectOptions& options) const {
+  if (!module_.empty()) {
+    options.worker = worker_of(ASSAY_TRY(module_program(module_)));
+    return {};
+  }
+  const fs::path program = ASSAY_TRY(find_collect_worker(kind_, worker_));
+  if (!ASSAY_TRY(own_rank())) {
+    options.worker = worker_of(program);
+    return {};
+  }
+  options.worker = worker_in_job(program);
+  options.gpus.clear();
+  options.place = "the MPI job";
+  return {};
+}
+
+core::Status CollectArguments::follow_if_launched() const {
+  const auto rank = ASSAY_TRY(own_rank());
+  if (!rank || rank->rank == 0) return {};
+  return become_follower(ASSAY_TRY(find_collect_worker(kind_, worker_)));
+}
+
+core::Result<std::optional<collect::ClockLock>> CollectArguments::lock_clocks(
+    const std::vector<int>& gpus) const {
+  if (lock_clocks_.empty()) return std::optional<collect::ClockLock>();
+  if (gpus.empty()) return core::Error{"--lock-clocks is for GPUs of this machine"};
+  if (std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) {
+    return core::Error{
+        "--lock-clocks counts GPUs as nvidia-smi does: unset CUDA_VISIBLE_DEVICES and choose with "
+        "--gpus"};
+  }
+  ::setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+  return std::optional(
+      ASSAY_TRY(collect::ClockLock::acquire(gpus, ASSAY_TRY(collect::parse_clocks(lock_clocks_)))));
 }
 
 // As a refusal to resume names them.
@@ -340,9 +436,13 @@ collect::Settings CollectArguments::settings() const {
   settings["--grid"] = grid_ == collect::Grid::kCommon   ? "common"
                        : grid_ == collect::Grid::kCoarse ? "coarse"
                                                          : "fine";
-  std::vector<std::string> names;
-  for (const collect::Operator* of : operators())
-    names.emplace_back(of->name);
+  std::vector<std::string> names = named();
+  if (module_.empty()) {
+    names.clear();
+    for (const collect::Operator* of : operators())
+      names.emplace_back(of->name);
+  }
+  settings["--module"] = module_.string();
   settings["operators"] = core::join(names, " ");
   for (const auto& [option, list] : axis_values_) {
     if (!list.empty()) settings["--" + option] = list;
@@ -373,7 +473,10 @@ core::Result<collect::CollectOptions> CollectArguments::collect_options() const 
   options.settings = settings();
   options.record = {{"command line", own_command_line()}, {"made by", program_version()}};
   options.gpus = ASSAY_TRY(used_gpus());
-  options.worker = ASSAY_TRY(worker(options.gpus.empty()));
+  for (const auto& [item, value] : ASSAY_TRY(environment(options.gpus)))
+    options.record[item] = value;
+  options.record["--lock-clocks"] = lock_clocks_;
+  ASSAY_TRY(choose_worker(options));
   options.deadlines.of_case = std::chrono::ceil<std::chrono::milliseconds>(
       std::chrono::duration<double>(deadline_seconds_));
   options.request = request_;

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/collect_workers.h"
 #include "cli/summary_output.h"
+#include "collect/clock_lock.h"
 #include "collect/collection.h"
 #include "collect/plan.h"
 #include "core/result.h"
@@ -31,11 +33,20 @@ class CollectArguments {
 
   [[nodiscard]] bool names_operators() const { return !named().empty(); }
 
-  // Error: a value that its axis does not take.
-  [[nodiscard]] core::Result<collect::PlanOptions> plan_options() const;
+  // Of operators or of --module. Errors: a value that its axis does not take, a module that does
+  // not load, no case at all.
+  [[nodiscard]] core::Result<collect::Plan> plan() const;
 
   // Finds GPUs and the worker. Errors: there is none.
   [[nodiscard]] core::Result<collect::CollectOptions> collect_options() const;
+
+  // Nothing without --lock-clocks. To be held while the collection runs.
+  [[nodiscard]] core::Result<std::optional<collect::ClockLock>> lock_clocks(
+      const std::vector<int>& gpus) const;
+
+  // Nothing when this process is alone or the first of its MPI job. Otherwise it becomes a worker,
+  // and only an error comes back.
+  [[nodiscard]] core::Status follow_if_launched() const;
 
   [[nodiscard]] bool lists() const { return list_; }
 
@@ -50,13 +61,13 @@ class CollectArguments {
   void add_running(CLI::App& app);
 
   [[nodiscard]] std::vector<std::string> named() const;
+  [[nodiscard]] core::Result<collect::PlanOptions> plan_options() const;
+  [[nodiscard]] core::Status check_module() const;
   [[nodiscard]] core::Status check_names() const;
   [[nodiscard]] core::Status check_axes() const;
   [[nodiscard]] core::Result<std::vector<int>> used_gpus() const;
-  [[nodiscard]] core::Result<std::filesystem::path> worker(bool on_cpu) const;
+  [[nodiscard]] core::Status choose_worker(collect::CollectOptions& options) const;
   [[nodiscard]] collect::Settings settings() const;
-
-  enum class Kind { kAuto, kCpu, kCuda };
 
   std::vector<std::string> positional_;
   std::vector<std::string> ops_;
@@ -71,9 +82,11 @@ class CollectArguments {
   double certainty_percent_ = 1;
   double deadline_seconds_ = 60;
   collect::CaseRequest request_;
-  Kind kind_ = Kind::kAuto;
+  DeviceKind kind_ = DeviceKind::kCuda;
   std::vector<int> gpus_;
   std::filesystem::path worker_;
+  std::filesystem::path module_;
+  std::string lock_clocks_;
   std::filesystem::path folder_ = "perf";
   std::string backend_;
   bool resume_ = false;

@@ -52,8 +52,8 @@ class Collection {
   }
 
   core::Status run() {
-    const bool on_cpu = options_.gpus.empty();
-    if (on_cpu) return run_on({cpu()}, open_cases([](const PlannedCase&) { return true; }));
+    const auto any = [](const PlannedCase&) { return true; };
+    if (options_.gpus.empty()) return run_on({only_one()}, open_cases(any));
     const auto needs_one = [](const PlannedCase& one) { return one.devices == Devices::kOne; };
     const auto needs_all = [](const PlannedCase& one) { return one.devices == Devices::kAll; };
     ASSAY_TRY(run_on(each_gpu(), open_cases(needs_one)));
@@ -71,10 +71,8 @@ class Collection {
   // Files are written even when the program was asked to stop.
   core::Result<CollectResult> finish() && {
     const core::FinishingTouches guard;
-    const TableSource source{
-        .framework = heading_.backend, .version = heading_.version, .device = device_["name"]};
     if (result_.tally.total().measured > 0) {
-      result_.files = ASSAY_TRY(write_public_tables(state_.store(), source, options_.folder));
+      result_.files = ASSAY_TRY(write_public_tables(state_.store(), options_.folder));
     }
     ASSAY_TRY(write_reports(reports_, heading_, result_.tally));
     result_.files.push_back(reports_);
@@ -94,30 +92,30 @@ class Collection {
 
   [[nodiscard]] WorkerPlace place(const std::string& name,
                                   const std::string& device_id,
+                                  const std::vector<int>& gpus,
                                   const std::string& log) const {
     return {.name = name,
             .device_id = device_id,
-            .arguments = {options_.worker.string(), "collect"},
+            .arguments = options_.worker(gpus),
             .log = reports_ / log};
   }
 
-  [[nodiscard]] WorkerPlace cpu() const { return place("the CPU", "cpu", "worker.cpu.log"); }
+  [[nodiscard]] WorkerPlace only_one() const {
+    return place(options_.place, "cpu", {}, "worker.cpu.log");
+  }
 
   [[nodiscard]] std::vector<WorkerPlace> each_gpu() const {
     std::vector<WorkerPlace> places;
     for (const int gpu : options_.gpus) {
       const std::string id = std::to_string(gpu);
-      places.push_back(place("GPU " + id, id, fmt::format("worker.gpu{}.log", id)));
-      places.back().arguments.insert(places.back().arguments.end(), {"--gpus", id});
+      places.push_back(place("GPU " + id, id, {gpu}, fmt::format("worker.gpu{}.log", id)));
     }
     return places;
   }
 
   [[nodiscard]] WorkerPlace all_gpus() const {
     const std::string ids = gpus_text(options_.gpus);
-    WorkerPlace all = place("the worker of GPUs " + ids, ids, "worker.all_gpus.log");
-    all.arguments.insert(all.arguments.end(), {"--gpus", ids});
-    return all;
+    return place("the worker of GPUs " + ids, ids, options_.gpus, "worker.all_gpus.log");
   }
 
   core::Status run_on(const std::vector<WorkerPlace>& places,

@@ -23,8 +23,10 @@ struct CollectOptions {
   Settings settings = {};  // what changes cases or results, as people gave it: "--l2": "cold"
   Settings record = {};    // what else is noted: how it was called
 
-  std::filesystem::path worker;  // the program
-  std::vector<int> gpus = {};    // a worker on each; empty: one on the CPU
+  // The worker's program and its arguments, for these GPUs; for none, those of `place`.
+  std::function<std::vector<std::string>(const std::vector<int>& gpus)> worker;
+  std::vector<int> gpus = {};     // a worker on each; empty: one in all
+  std::string place = "the CPU";  // where that one is, for messages
   Deadlines deadlines = {};
   CaseRequest request = {};  // how each case is measured
   std::string backend = {};  // the framework column; empty: as the worker says, "assay"

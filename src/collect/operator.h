@@ -103,6 +103,9 @@ struct Part {
   KernelSpec kernel;
   // Of a row that is this kernel's time less another's, clamped at 0: that other.
   std::optional<KernelSpec> less = {};
+  // The library whose version the row has, by its name among the device's facts ("NCCL"); empty:
+  // assay's own.
+  std::string version_of = {};
 };
 
 struct Operator {

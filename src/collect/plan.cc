@@ -44,16 +44,26 @@ void shuffle(std::vector<PlannedCase>& cases, std::uint64_t seed) {
     std::swap(cases[i - 1], cases[random() % i]);
 }
 
-std::vector<PlannedCase> planned(const Operator& of, const PlanOptions& options) {
+std::vector<PlannedCase> all_of(const Operator& of, const PlanOptions& options) {
   std::vector<PlannedCase> cases;
-  std::unordered_set<std::string> ids;
   for (const Case& one : cases_of(of, options.grid, options.overrides)) {
-    std::string id = one.id();
-    if (!is_wanted(id, options.case_filters) || !ids.insert(id).second) continue;
     cases.push_back({.operator_name = of.name,
-                     .id = std::move(id),
+                     .id = one.id(),
                      .json = json_of(one),
                      .devices = of.ranks_axis >= 0 ? Devices::kAll : Devices::kOne});
+  }
+  return cases;
+}
+
+}  // namespace
+
+std::vector<PlannedCase> select_cases(std::vector<PlannedCase> all, const PlanOptions& options) {
+  std::vector<PlannedCase> cases;
+  std::unordered_set<std::string> ids;
+  for (PlannedCase& one : all) {
+    if (is_wanted(one.id, options.case_filters) && ids.insert(one.id).second) {
+      cases.push_back(std::move(one));
+    }
   }
   if (options.order == Order::kShuffled) shuffle(cases, options.seed);
   if (options.limit && *options.limit < static_cast<std::int64_t>(cases.size())) {
@@ -68,12 +78,10 @@ std::vector<PlannedCase> planned(const Operator& of, const PlanOptions& options)
   return cases;
 }
 
-}  // namespace
-
 Plan make_plan(const PlanOptions& options) {
   Plan plan;
   for (const Operator* of : options.operators) {
-    for (PlannedCase& one : planned(*of, options))
+    for (PlannedCase& one : select_cases(all_of(*of, options), options))
       plan.cases.push_back(std::move(one));
   }
   plan.hash = plan_hash(plan.cases);

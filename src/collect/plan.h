@@ -13,7 +13,7 @@ namespace assay::collect {
 enum class Order : std::uint8_t { kDeclared, kShuffled };
 
 struct PlanOptions {
-  std::vector<const Operator*> operators;
+  std::vector<const Operator*> operators = {};
   Grid grid = Grid::kCommon;
   std::vector<AxisOverride> overrides = {};    // when there is one operator
   std::vector<std::string> case_filters = {};  // texts; a case whose id has any of them stays
@@ -40,6 +40,10 @@ struct Plan {
 };
 
 Plan make_plan(const PlanOptions& options);
+
+// Of the cases of one operator: those that the filters take, each once, in order, up to the limit;
+// and which of them are checked.
+std::vector<PlannedCase> select_cases(std::vector<PlannedCase> all, const PlanOptions& options);
 
 // 16 hexadecimal digits.
 std::string plan_hash(const std::vector<PlannedCase>& cases);

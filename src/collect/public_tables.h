@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 #include <vector>
 
 #include "core/result.h"
@@ -10,14 +9,10 @@
 
 namespace assay::collect {
 
-struct TableSource {
-  std::string framework;
-  std::string version;
-  std::string device;
-};
-
-// Every table of the store that has rows of this source. Gives the files written.
+// Every table of the store. NCCL's and the custom all-reduce's are written a second time by the
+// names that the public collector's guide gives them: comm_perf.txt, custom_all_reduce.txt. Gives
+// the files written.
 core::Result<std::vector<std::filesystem::path>> write_public_tables(
-    const store::Store& store, const TableSource& source, const std::filesystem::path& folder);
+    const store::Store& store, const std::filesystem::path& folder);
 
 }  // namespace assay::collect

@@ -64,19 +64,22 @@ class Runner {
 
   void say_row(const Part& part, Timed timed, double latency_ms) {
     const DeviceFacts& facts = run_.device.facts();
-    run_.say(CaseRow{.id = request_.id,
-                     .measurement = {.row = {.table = part.table,
-                                             .framework = facts.framework,
-                                             .version = facts.version,
-                                             .device = facts.name,
-                                             .op_name = part.op_name,
-                                             .kernel_source = std::move(timed.kernel_source),
-                                             .key = part.key,
-                                             .latency_ms = latency_ms,
-                                             .power_watts = timed.power_watts,
-                                             .power_limit_watts = timed.power_limit_watts},
-                                     .timing = std::move(timed.timing),
-                                     .conditions = std::move(timed.conditions)}});
+    const auto library = facts.more.find(part.version_of);
+    run_.say(CaseRow{
+        .id = request_.id,
+        .measurement = {
+            .row = {.table = part.table,
+                    .framework = facts.framework,
+                    .version = library == facts.more.end() ? facts.version : library->second,
+                    .device = facts.name,
+                    .op_name = part.op_name,
+                    .kernel_source = std::move(timed.kernel_source),
+                    .key = part.key,
+                    .latency_ms = latency_ms,
+                    .power_watts = timed.power_watts,
+                    .power_limit_watts = timed.power_limit_watts},
+            .timing = std::move(timed.timing),
+            .conditions = std::move(timed.conditions)}});
   }
 
   Step<Timed> time_kernel(const KernelSpec& spec) {

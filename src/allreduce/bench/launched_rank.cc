@@ -3,78 +3,16 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cctype>
-#include <charconv>
-#include <string_view>
-
 namespace assay::allreduce {
-namespace {
 
-// How a launcher names things. Slurm's are those of a step (srun), not of a batch script, which
-// runs once whatever the job's size.
-struct Launcher {
-  const char* rank;
-  const char* size;
-  const char* local_size;  // ranks on this host; "": it does not say
-  std::array<const char*, 2> job;
-};
-
-constexpr std::array kLaunchers = {
-    Launcher{"OMPI_COMM_WORLD_RANK",
-             "OMPI_COMM_WORLD_SIZE",
-             "OMPI_COMM_WORLD_LOCAL_SIZE",
-             {"PMIX_NAMESPACE", ""}},
-    Launcher{"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", {"PMI_JOBID", ""}},
-    Launcher{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "", {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
-};
-
-core::Result<int> number_of(const char* name, const char* value) {
-  const std::string_view text = value;
-  int number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (code == std::errc() && end == text.data() + text.size() && number >= 0) return number;
-  return core::Error{fmt::format("environment variable {}: '{}' is not a number", name, text)};
-}
-
-// Ranks of one launch and host are children of one process, where nothing better tells them.
-std::string job_of(const Launcher& launcher, const Variables& variables) {
-  std::string job;
-  for (const char* name : launcher.job) {
-    const char* value = *name == '\0' ? nullptr : variables(name);
-    if (value != nullptr) job += std::string(job.empty() ? "" : "_") + value;
-  }
-  if (job.empty()) job = fmt::format("parent_{}", ::getppid());
-  std::replace_if(
-      job.begin(), job.end(),
-      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  return job;
-}
-
-core::Status check_one_host(const Launcher& launcher, const Variables& variables, int size) {
-  const char* value = *launcher.local_size == '\0' ? nullptr : variables(launcher.local_size);
-  if (value == nullptr || ASSAY_TRY(number_of(launcher.local_size, value)) == size) return {};
+core::Result<std::optional<LaunchedRank>> launched_rank(const core::Variables& variables) {
+  auto rank = core::launched_rank(variables);
+  if (!rank.ok() || !rank.value()) return rank;
+  const LaunchedRank& launched = *rank.value();
+  if (!launched.local_size || *launched.local_size == launched.size) return rank;
   return core::Error{fmt::format(
-      "{} of the {} ranks are on this host: all GPUs of an all-reduce must be in one host", value,
-      size)};
-}
-
-}  // namespace
-
-core::Result<std::optional<LaunchedRank>> launched_rank(const Variables& variables) {
-  for (const Launcher& launcher : kLaunchers) {
-    const char* rank = variables(launcher.rank);
-    const char* size = variables(launcher.size);
-    if (rank == nullptr || size == nullptr) continue;
-    LaunchedRank launched{ASSAY_TRY(number_of(launcher.rank, rank)),
-                          ASSAY_TRY(number_of(launcher.size, size)), job_of(launcher, variables)};
-    if (launched.size < 2) continue;
-    const auto one_host = check_one_host(launcher, variables, launched.size);
-    if (!one_host.ok()) return one_host.error();
-    return std::optional(std::move(launched));
-  }
-  return std::optional<LaunchedRank>();
+      "{} of the {} ranks are on this host: all GPUs of an all-reduce must be in one host",
+      *launched.local_size, launched.size)};
 }
 
 std::filesystem::path default_rendezvous(const LaunchedRank& rank) {

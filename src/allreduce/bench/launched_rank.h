@@ -10,20 +10,15 @@
 #include <string>
 
 #include "allreduce/bench/worker.h"
+#include "core/launched_rank.h"
 #include "core/result.h"
 
 namespace assay::allreduce {
 
-struct LaunchedRank {
-  int rank = 0;
-  int size = 1;
-  std::string job;  // of letters, digits and '_': the same for all ranks of one launch
-};
+using core::LaunchedRank;
 
-// What Open MPI, MPICH, Slurm and their like say in the environment; nothing when started by hand
-// or alone. Errors: numbers that are none, ranks on several hosts.
-using Variables = std::function<const char*(const char* name)>;
-core::Result<std::optional<LaunchedRank>> launched_rank(const Variables& variables);
+// As core::launched_rank. Error: ranks on several hosts.
+core::Result<std::optional<LaunchedRank>> launched_rank(const core::Variables& variables);
 
 std::filesystem::path default_rendezvous(const LaunchedRank& rank);
 

@@ -27,12 +27,8 @@ class Collect final : public Command {
       show(collect::operators_book(arguments_.operators()));
       return Outcome::kOk;
     }
-    const collect::Plan plan = collect::make_plan(ASSAY_TRY(arguments_.plan_options()));
-    if (plan.cases.empty()) {
-      return core::Error{
-          "no case to measure: --case-filter, --limit or the guardrails of the operators leave "
-          "none (--plan-only shows cases)"};
-    }
+    ASSAY_TRY(arguments_.follow_if_launched());
+    const collect::Plan plan = ASSAY_TRY(arguments_.plan());
     if (arguments_.only_plans()) {
       show_plan(plan);
       return Outcome::kOk;
@@ -54,6 +50,8 @@ class Collect final : public Command {
 
   core::Result<Outcome> measure(const collect::Plan& plan) const {
     const collect::CollectOptions options = ASSAY_TRY(arguments_.collect_options());
+    auto clocks = ASSAY_TRY(arguments_.lock_clocks(options.gpus));
+    if (clocks) print_note(clocks->summary());
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.deadlines.of_case).count();
     core::allow_seconds_to_stop(static_cast<unsigned>(seconds) + kSecondsToFinish);
     const bool quiet = arguments_.presentation().quiet;
@@ -67,6 +65,7 @@ class Collect final : public Command {
     if (line.shown()) hooks.on_progress = [&](const auto& now) { line.draw(progress_text(now)); };
     const auto result = collect::run_collection(options, plan, hooks);
     line.clear();
+    if (clocks) ASSAY_TRY(clocks->release());
     if (!result.ok()) return result.error();
     if (!quiet) show(summary_of(result.value()));
     return verdict(result.value());
@@ -120,6 +119,10 @@ const CommandSpec kCollect{
         "Measures each case of the operators (a shape, a data type) on GPUs or the CPU: warm-ups, "
         "then samples until the median is certain; times are milliseconds of one launch. Outputs "
         "of every 100th case are first compared with a reference.\n\n"
+        "Under mpirun or srun, with a process for each GPU (or CPU rank), it measures the "
+        "collectives "
+        "of the job. --module runs operators written in Python, in the form of the public "
+        "collector.\n\n"
         "Each GPU has a worker, and all of them share one queue. A case that crashes, hangs or "
         "fails costs only itself: it is recorded with its error and parameters, its worker is "
         "started again, and the run goes on. Collectives run afterwards, in one worker that owns "
@@ -137,7 +140,9 @@ const CommandSpec kCollect{
         "assay collect gemm --m 4096 --n 4096 --k 8192 --dtype fp8\n"
         "assay collect --ops gemm --case-filter 'm=1 ' --plan-only --format csv\n"
         "assay collect -o perf --resume\n"
-        "assay collect gemm --device cpu --limit 20\n",
+        "assay collect gemm --device cpu --limit 20\n"
+        "assay collect --module collect_sdpa.py -o perf\n"
+        "mpirun -n 16 assay collect nccl --num-gpus 2,4,8,16 -o perf\n",
     .make = make_command<Collect>,
 };
 ASSAY_REGISTER(CommandSpec, kCollect);

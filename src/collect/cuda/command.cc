@@ -13,6 +13,7 @@
 #include "collect/cuda/device.h"
 #include "collect/cuda/gpu_rank.h"
 #include "collect/cuda/self_checking.h"
+#include "collect/mpi_team.h"
 #include "collect/nvml_state.h"
 #include "collect/team.h"
 #include "collect/worker_loop.h"
@@ -23,6 +24,7 @@ namespace {
 struct Options {
   std::vector<int> gpus = {0};
   bool self_test = false;
+  bool in_job = false;  // of MPI: a process for each GPU
 };
 
 std::optional<std::vector<int>> numbers(const std::string& list) {
@@ -45,6 +47,8 @@ core::Result<Options> parse(const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--self-test") {
       options.self_test = true;
+    } else if (arguments[i] == "--mpi") {
+      options.in_job = true;
     } else if (arguments[i] == "--gpus" && i + 1 < arguments.size()) {
       const auto gpus = numbers(arguments[++i]);
       if (!gpus) return core::Error{"--gpus must be numbers with commas, like 0,1"};
@@ -90,6 +94,38 @@ core::Result<WorkerDevice> open_team(const std::vector<int>& gpus) {
   return opened;
 }
 
+core::Result<std::unique_ptr<TeamRank>> rank_of(const MpiRank& job) {
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+  int device = 0;
+  ASSAY_TRY(mpi_status(job, job.functions->local_rank(&device)));
+  return make_gpu_rank({.rank = job.rank, .device = device}, meet_in_job(job));
+}
+
+int follow(const MpiRank& job) {
+  const auto rank = rank_of(job);
+  const core::Status followed = rank.ok() ? follow_mpi(job, *rank.value()) : rank.error();
+  if (followed.ok()) return 0;
+  std::fprintf(stderr, "assay-worker collect: %s\n", followed.error().message.c_str());
+  return 1;
+}
+
+core::Result<WorkerDevice> lead(const core::Result<MpiRank>& joined) {
+  const MpiRank job = ASSAY_TRY(joined);
+  std::unique_ptr<TeamRank> rank = ASSAY_TRY(rank_of(job));
+  // Rank 0 is the first of its host.
+  const DeviceFacts facts = ASSAY_TRY(CudaDevice::open({0}))->facts();
+  WorkerDevice opened;
+  opened.device = make_team_device(make_mpi_team(job, std::move(rank)), facts);
+  opened.sensors = sensors_of(0);
+  return opened;
+}
+
+int run_in_job() {
+  const core::Result<MpiRank> job = join_mpi();
+  if (job.ok() && job.value().rank != 0) return follow(job.value());
+  return run_worker([&job] { return lead(job); });
+}
+
 }  // namespace
 
 int run_collect_command(const std::vector<std::string>& arguments) {
@@ -100,6 +136,7 @@ int run_collect_command(const std::vector<std::string>& arguments) {
   }
   const std::vector<int>& gpus = options.value().gpus;
   if (options.value().self_test) return run_self_test(gpus);
+  if (options.value().in_job) return run_in_job();
   if (gpus.size() > 1) return run_worker([&gpus] { return open_team(gpus); });
   return run_worker([&gpus] { return open_alone(gpus); });
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "collect/mpi_team.h"
 #include "collect/team.h"
 #include "core/result.h"
 
@@ -24,6 +25,9 @@ struct RankMeeting {
 
 // For the ranks of one process, which all hold a copy.
 RankMeeting meet_in_process();
+
+// For the processes of an MPI job.
+RankMeeting meet_in_job(const MpiRank& job);
 
 struct GpuRankOptions {
   int rank = 0;

@@ -65,4 +65,28 @@ RankMeeting meet_in_process() {
               }};
 }
 
+RankMeeting meet_in_job(const MpiRank& job) {
+  const auto exchange =
+      [job](int /*rank*/, int ranks,
+            const std::vector<unsigned char>& own) -> core::Result<std::vector<unsigned char>> {
+    std::vector<unsigned char> all(own.size() * static_cast<std::size_t>(ranks));
+    ASSAY_TRY(mpi_status(job, job.functions->all_gather(own.data(), all.data(), own.size(),
+                                                        mpi::Element::kByte, ranks)));
+    return all;
+  };
+  // That of rank 0.
+  const auto unique_id = [job, exchange](int ranks) -> core::Result<ncclUniqueId> {
+    ncclUniqueId made{};
+    if (job.rank == 0) {
+      ASSAY_TRY(nccl_status(nccl_functions().value().unique_id(&made), "making an id of ranks"));
+    }
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&made);
+    const std::vector<unsigned char> all =
+        ASSAY_TRY(exchange(job.rank, ranks, {bytes, bytes + sizeof(made)}));
+    std::copy_n(all.begin(), sizeof(made), reinterpret_cast<unsigned char*>(&made));
+    return made;
+  };
+  return {.unique_id = unique_id, .exchange = exchange};
+}
+
 }  // namespace assay::collect

@@ -13,6 +13,7 @@ enum class Element : std::int32_t { kByte, kInt8, kFloat32 };
 struct Functions {
   int (*start)(int* rank, int* size);
   void (*stop)();
+  int (*local_rank)(int* rank);  // among the ranks of this host; all ranks call it
   void (*error_text)(int error, char* text, std::size_t bytes);
   // Of all ranks, from and to rank 0.
   int (*broadcast)(void* data, std::size_t bytes);

@@ -44,6 +44,15 @@ void stop() {
   MPI_Finalize();
 }
 
+int local_rank(int* rank) {
+  MPI_Comm host = MPI_COMM_NULL;
+  const int error =
+      MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  if (error != 0) return error;
+  MPI_Comm_rank(host, rank);
+  return MPI_Comm_free(&host);
+}
+
 void error_text(int error, char* text, std::size_t bytes) {
   char whole[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
@@ -111,9 +120,9 @@ int shift(const void* in, void* out, std::size_t count, Element element, int ran
                       (g_rank + ranks - 1) % ranks, 0, group_of(ranks), MPI_STATUS_IGNORE);
 }
 
-constexpr Functions kFunctions = {start,          stop,       error_text, broadcast,
-                                  gather,         barrier,    all_reduce, all_gather,
-                                  reduce_scatter, all_to_all, shift};
+constexpr Functions kFunctions = {start,      stop,           local_rank, error_text,
+                                  broadcast,  gather,         barrier,    all_reduce,
+                                  all_gather, reduce_scatter, all_to_all, shift};
 
 }  // namespace
 }  // namespace assay::collect::mpi

@@ -48,7 +48,11 @@ bool takes(const Case& of) {
 std::vector<Part> parts_of(const Case& of) {
   std::vector<model::PerfField> key = key_of(of);
   key.erase(key.begin());  // op_name, which every row has before its key
-  return {{of.text("op_name"), "nccl_perf", std::move(key), spec_of(of)}};
+  return {{.op_name = of.text("op_name"),
+           .table = "nccl_perf",
+           .key = std::move(key),
+           .kernel = spec_of(of),
+           .version_of = "NCCL"}};
 }
 
 std::vector<Axis> axes() {
