@@ -12,3 +12,7 @@ add_test(NAME collect.module_worker
          COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/collect/module_worker_test.py)
 set_tests_properties(collect.module_worker
                      PROPERTIES ENVIRONMENT "ASSAY_MEASURE_LIBRARY=$<TARGET_FILE:assay_measure>")
+add_test(NAME collect.real
+         COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/collect/real_test.py)
+set_tests_properties(collect.real PROPERTIES ENVIRONMENT
+                                             "ASSAY=$<TARGET_FILE:assay>;${cpu_worker_environment}")
