@@ -11,4 +11,9 @@ endif()
 add_test(NAME collect.module_worker
          COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/collect/module_worker_test.py)
 set_tests_properties(collect.module_worker
-                     PROPERTIES ENVIRONMENT "ASSAY_MEASURE_LIBRARY=$<TARGET_FILE:assay_measure>")
+                     PROPERTIES ENVIRONMENT
+                                "ASSAY_MEASURE_LIBRARY=$<TARGET_FILE:assay_measure>;FAKE_NVML=${fake_nvml_folder}")
+add_test(NAME collect.real
+         COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/collect/real_test.py)
+set_tests_properties(collect.real PROPERTIES ENVIRONMENT
+                                             "ASSAY=$<TARGET_FILE:assay>;${cpu_worker_environment}")

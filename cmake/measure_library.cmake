@@ -1,8 +1,10 @@
 # libassay_measure.so: assay/measure.h, for Python modules that `assay collect` runs. It opens
 # CUDA's driver when it is needed, so it builds everywhere.
-add_library(assay_measure SHARED collect/engine/driver.cc collect/engine/engine.cc
-                                 collect/engine/engine_device.cc collect/measure.cc core/check.cc
-                                 core/statistics.cc)
+add_library(
+  assay_measure SHARED
+  collect/engine/driver.cc collect/engine/engine.cc collect/engine/engine_device.cc
+  collect/engine/sensors.cc collect/measure.cc collect/nvml_state.cc core/check.cc
+  core/statistics.cc gpu/clock_reasons.cc gpu/nvidia_state.cc gpu/nvml_ask.cc gpu/nvml_library.cc)
 target_include_directories(assay_measure PRIVATE ${CMAKE_SOURCE_DIR}/src
                                                  ${CMAKE_SOURCE_DIR}/include)
 target_compile_features(assay_measure PRIVATE cxx_std_20)
@@ -10,7 +12,7 @@ target_compile_features(assay_measure PRIVATE cxx_std_20)
 target_compile_options(assay_measure PRIVATE -Wall -Wextra -fno-sanitize=all)
 target_link_options(assay_measure PRIVATE -fno-sanitize=all -static-libstdc++ -static-libgcc
                                           -Wl,--no-undefined)
-target_link_libraries(assay_measure PRIVATE ${CMAKE_DL_LIBS})
+target_link_libraries(assay_measure PRIVATE fmt::fmt-header-only ${CMAKE_DL_LIBS})
 set_target_properties(assay_measure PROPERTIES CXX_VISIBILITY_PRESET hidden
                                                VISIBILITY_INLINES_HIDDEN ON)
 add_dependencies(assay assay_measure)

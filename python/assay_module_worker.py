@@ -119,7 +119,7 @@ class Worker:
                "framework": framework, "version": version, "device": device_name,
                "op_name": op_name, "kernel_source": kernel_source,
                "key": [[name, self.plain(value)] for name, value in item.items()],
-               "latency_ms": latency_ms, "timing": timing, "conditions": {}}
+               "latency_ms": latency_ms, "timing": timing, "conditions": helper.session.conditions}
         if power_stats:
             row["power_watts"] = power_stats["power"]
             row["power_limit_watts"] = power_stats["power_limit"]
@@ -137,6 +137,7 @@ class Worker:
         helper.session.measure_power = bool(request.get("measure_power", False))
         helper.session.power_seconds = float(request.get("power_seconds", 1))
         helper.session.timing = None
+        helper.session.conditions = {}
         _, runner = self.operators[request["operator"]]
         self.say({"id": self.id, "doing": "time"})
         keywords = {}

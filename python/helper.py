@@ -12,6 +12,7 @@ import io
 import os
 import pathlib
 import sys
+import time
 
 MOST_SAMPLES = 4096
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
@@ -36,6 +37,12 @@ class _Result(ctypes.Structure):
                 ("samples_ms", ctypes.c_double * MOST_SAMPLES)]
 
 
+class _State(ctypes.Structure):
+    _fields_ = [("sm_mhz", ctypes.c_int64), ("memory_mhz", ctypes.c_int64),
+                ("temperature_celsius", ctypes.c_double), ("power_limit_watts", ctypes.c_double),
+                ("energy_joules", ctypes.c_double), ("slowed", ctypes.c_int32)]
+
+
 class _Session:
     """What `assay collect` asks of the case at hand; without it, the defaults."""
 
@@ -45,7 +52,7 @@ class _Session:
         self.measure_power = False
         self.power_seconds = 1.0
         self.timing = None  # of the last benchmark
-        self.sensors = None  # a function: {"energy_joules": ..., ...}
+        self.conditions = {}
 
 
 session = _Session()
@@ -64,12 +71,58 @@ def _load_engine():
 _engine = None
 
 
-def _measure(request):
+def _library():
     global _engine
     if _engine is None:
         _engine = _load_engine()
+        _engine.assay_measure_open_sensors.restype = ctypes.c_void_p
+    return _engine
+
+
+class Sensors:
+    """Clocks, temperature and energy of one GPU, by its PCI bus id or UUID."""
+
+    _opened = {}  # by GPU: opening costs far more than reading
+
+    @classmethod
+    def of(cls, gpu):
+        if gpu not in cls._opened:
+            cls._opened[gpu] = cls(gpu)
+        return cls._opened[gpu]
+
+    def __init__(self, gpu):
+        why = ctypes.create_string_buffer(256)
+        self._handle = _library().assay_measure_open_sensors(gpu.encode(), why, len(why))
+        if not self._handle:
+            print(f"helper: no clocks or energy: {why.value.decode(errors='replace')}",
+                  file=sys.stderr)
+
+    def read(self):
+        """{name: value} of what the driver tells; empty without sensors."""
+        state = _State()
+        if not self._handle or _library().assay_measure_read_sensors(
+                ctypes.c_void_p(self._handle), ctypes.byref(state)) != 0:
+            return {}
+        told = {name: getattr(state, name) for name, _ in _State._fields_}
+        return {name: value for name, value in told.items() if value >= 0}
+
+
+def _conditions(before, after):
+    """As a row has them. Throttled: the driver says so, or the SM clock fell by a tenth."""
+    slower = after.get("sm_mhz", 0) < 0.9 * before.get("sm_mhz", 0)
+    conditions = {"throttled": bool(after.get("slowed")) or slower}
+    for name in ("sm_mhz", "memory_mhz"):
+        for when, state in (("before", before), ("after", after)):
+            if name in state:
+                conditions[f"{name}_{when}"] = state[name]
+    if "temperature_celsius" in after:
+        conditions["temperature_celsius"] = after["temperature_celsius"]
+    return conditions
+
+
+def _measure(request):
     result = _Result()
-    if _engine.assay_measure(ctypes.byref(request), ctypes.byref(result)) != 0:
+    if _library().assay_measure(ctypes.byref(request), ctypes.byref(result)) != 0:
         raise RuntimeError(result.message.decode(errors="replace"))
     return result
 
@@ -112,6 +165,9 @@ class _Gpu:
         self.device = torch.device(device)
         torch.cuda.set_device(self.device)
         self.stream = torch.cuda.current_stream(self.device)
+        about = torch.cuda.get_device_properties(self.device)
+        self.sensors = Sensors.of(f"{about.pci_domain_id:08x}:{about.pci_bus_id:02x}:"
+                                  f"{about.pci_device_id:02x}.0")
 
     def synchronize(self):
         self.torch.cuda.synchronize(self.device)
@@ -177,19 +233,19 @@ def _time(gpu, kernel_func, request, repeat_n, use_cuda_graph, allow_graph_fail)
 
 def _power(gpu, request, result, seconds):
     """Mean power by the energy counter, over runs that last `seconds`."""
-    if session.sensors is None or gpu is None:
+    if gpu is None:
         return None
     launches = max(int(result.launches_per_sample), 1)
     request.num_runs = min(max(int(seconds * 1000 / max(result.median_ms * launches, 1e-6)), 1),
                            MOST_SAMPLES)
     request.repeat_n = launches
     request.num_warmups = 0
-    before = session.sensors()
-    again = _measure(request)
-    after = session.sensors()
-    elapsed_s = after["time_s"] - before["time_s"]
-    del again
-    if before.get("energy_joules") is None or elapsed_s <= 0:
+    start_s = time.monotonic()
+    before = gpu.sensors.read()
+    _measure(request)
+    after = gpu.sensors.read()
+    elapsed_s = time.monotonic() - start_s
+    if "energy_joules" not in before or "energy_joules" not in after:
         return None
     return {"power": (after["energy_joules"] - before["energy_joules"]) / elapsed_s,
             "power_limit": after.get("power_limit_watts")}
@@ -205,15 +261,15 @@ def benchmark_with_power(device, kernel_func, num_warmups=3, num_runs=6, repeat_
     seconds = session.power_seconds if power_min_duration is None else power_min_duration
     gpu = None if str(device).startswith("cpu") else _Gpu(device)
     request = _request(num_warmups, num_runs)
-    if gpu is None and not request.num_runs:
-        request.repeat_n = request.repeat_n or 0
+    before = gpu.sensors.read() if gpu else {}
     result, per_launch, alive = _time(gpu, kernel_func, request, repeat_n, use_cuda_graph,
                                       allow_graph_fail)
     session.timing = _timing_of(result, per_launch)
+    session.conditions = _conditions(before, gpu.sensors.read()) if gpu else {}
     power = _power(gpu, request, result, seconds) if measure_power else None
     try:
         yield {"latency_ms": session.timing["median_ms"], "power_stats": power,
-               "throttled": False, "num_runs_executed": int(result.samples),
+               "throttled": session.conditions.get("throttled", False), "num_runs_executed": int(result.samples),
                "used_cuda_graph": not result.eager}
     finally:
         if gpu is not None:

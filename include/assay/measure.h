@@ -56,6 +56,27 @@ void assay_measure_defaults(assay_measure_request* request);
 /* 0: measured. Otherwise result->message says why not. */
 int assay_measure(const assay_measure_request* request, assay_measure_result* result);
 
+/* The state of one GPU as its driver tells it; what it does not tell is negative. */
+typedef struct assay_measure_state {
+  int64_t sm_mhz;
+  int64_t memory_mhz;
+  double temperature_celsius;
+  double power_limit_watts;
+  double energy_joules; /* since the driver was loaded */
+  int32_t slowed;       /* 1: the GPU lowers its clocks to protect itself or to save power */
+} assay_measure_state;
+
+typedef struct assay_measure_sensors assay_measure_sensors;
+
+/* `gpu`: its PCI bus id ("00000000:19:00.0") or UUID. Null where there is no driver or no such GPU;
+ * `message` then says why. */
+assay_measure_sensors* assay_measure_open_sensors(const char* gpu, char* message, size_t bytes);
+
+/* 0: read. Otherwise the GPU is lost. */
+int assay_measure_read_sensors(assay_measure_sensors* sensors, assay_measure_state* state);
+
+void assay_measure_close_sensors(assay_measure_sensors* sensors);
+
 #ifdef __cplusplus
 }
 #endif

@@ -120,6 +120,29 @@ class ModuleWorker(unittest.TestCase):
         self.assertEqual(len(lines), 3)
         self.assertIn("its header is", done.stdout)
 
+    def test_sensors_of_a_gpu(self):
+        gpus = self.folder / "nvml"
+        gpus.write_text("count 2\nsm_clock.1 1200\n", encoding="utf-8")
+        script = f"""
+            import sys
+            sys.path.insert(0, {str(PYTHON)!r})
+            import helper
+            bus_id = "00000000:02:00.0"
+            state = helper.Sensors.of(bus_id).read()
+            assert state["sm_mhz"] == 1200, state
+            assert state["energy_joules"] > 0 and state["power_limit_watts"] > 0, state
+            assert helper.Sensors.of("00000000:FF:00.0").read() == {{}}
+            slow = helper._conditions({{"sm_mhz": 1980}}, state)
+            assert slow["throttled"] and slow["sm_mhz_after"] == 1200, slow
+            assert not helper._conditions(state, state)["throttled"]
+        """
+        done = subprocess.run([sys.executable, self.write("sensors.py", script)], text=True,
+                              capture_output=True, check=False,
+                              env={**os.environ, "ASSAY_FAKE_NVML": str(gpus),
+                                   "LD_LIBRARY_PATH": os.environ["FAKE_NVML"]})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("no clocks or energy", done.stderr)
+
     def test_modules_that_are_none(self):
         for text, says in (("", "no get_..._test_cases() function"),
                            ("def get_context_x_test_cases(): return []", "no run_x()"),
