@@ -236,15 +236,16 @@ def _power(gpu, request, result, seconds):
     if gpu is None:
         return None
     launches = max(int(result.launches_per_sample), 1)
-    request.num_runs = min(max(int(seconds * 1000 / max(result.median_ms * launches, 1e-6)), 1),
-                           MOST_SAMPLES)
+    request.num_runs = 64
     request.repeat_n = launches
     request.num_warmups = 0
     start_s = time.monotonic()
     before = gpu.sensors.read()
-    _measure(request)
+    elapsed_s = 0
+    while elapsed_s < seconds:
+        _measure(request)
+        elapsed_s = time.monotonic() - start_s
     after = gpu.sensors.read()
-    elapsed_s = time.monotonic() - start_s
     if "energy_joules" not in before or "energy_joules" not in after:
         return None
     return {"power": (after["energy_joules"] - before["energy_joules"]) / elapsed_s,
@@ -269,7 +270,8 @@ def benchmark_with_power(device, kernel_func, num_warmups=3, num_runs=6, repeat_
     power = _power(gpu, request, result, seconds) if measure_power else None
     try:
         yield {"latency_ms": session.timing["median_ms"], "power_stats": power,
-               "throttled": session.conditions.get("throttled", False), "num_runs_executed": int(result.samples),
+               "throttled": session.conditions.get("throttled", False),
+               "num_runs_executed": int(result.samples),
                "used_cuda_graph": not result.eager}
     finally:
         if gpu is not None:

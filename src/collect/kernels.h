@@ -101,7 +101,7 @@ struct CollectiveSpec {
     kReduceScatter,
     kAllToAll,
     kSendRecv,         // each rank to the next, as a ring
-    kCustomAllReduce,  // through assay's own strategies, as its table chooses
+    kCustomAllReduce,  // through assay's own strategies, the fastest of them
   } kind = Kind::kAllReduce;
 
   std::int64_t elements = 1;  // of the whole buffer, as nccl-tests counts sizes

@@ -30,7 +30,7 @@ struct ModuleOperator {
 // none of them, in its own words.
 core::Result<std::vector<ModuleOperator>> list_module(const ModuleProgram& program);
 
-// Its cases, those of `names` alone if there are any; ids are "dsa_context [4096, 1, 8]". Of the
+// Its cases, those of `names` alone if there are any; ids are "dsa_context [4096,1,8]". Of the
 // options: filters, limit, order and seed. Error: no such operator.
 core::Result<Plan> make_module_plan(const std::vector<ModuleOperator>& operators,
                                     const std::vector<std::string>& names,

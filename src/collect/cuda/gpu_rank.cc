@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -22,7 +23,10 @@ namespace {
 
 using Kind = CollectiveSpec::Kind;
 
-constexpr std::int64_t kMostNodes = 1024;    // in a graph
+constexpr std::int64_t kMostNodes = 1024;  // in a graph
+constexpr int kTries = 20;                 // launches of each strategy of assay's all-reduce
+constexpr std::array kStrategies = {ASSAY_ALLREDUCE_ONESHOT, ASSAY_ALLREDUCE_TWOSHOT_PUSH,
+                                    ASSAY_ALLREDUCE_TWOSHOT};
 constexpr std::int64_t kSamplesAtOnce = 10;  // the fewest that a measurement takes
 
 std::optional<ncclDataType_t> nccl_type(DataType type) {
@@ -162,7 +166,8 @@ class GpuRank final : public TeamRank {
         cudaMemcpyAsync(&found, findings_, sizeof(found), cudaMemcpyDeviceToHost, stream_),
         "reading what was found"));
     ASSAY_TRY(finish());
-    Accuracy accuracy{.compared = elements_out(spec_)};
+    Accuracy accuracy;
+    accuracy.compared = elements_out(spec_);
     if (found.wrong == 0) return accuracy;
     accuracy.worst = std::numeric_limits<float>::max();
     const auto at = static_cast<std::int64_t>(found.at);
@@ -244,20 +249,56 @@ class GpuRank final : public TeamRank {
     constexpr std::int64_t kRow = 4096;  // elements, as the public collector shapes them
     call_ = {};
     call_.size = sizeof(call_);
-    call_.strategy = ASSAY_ALLREDUCE_AUTO;
     call_.data_type = *type;
     call_.num_tokens = std::max<std::int64_t>(spec_.elements / kRow, 1);
     call_.hidden_size = std::min(spec_.elements, kRow);
-    assay_allreduce_comm* comm = own_.at(spec_.ranks);
-    if (assay_allreduce_supports(comm, &call_) == ASSAY_ALLREDUCE_UNSUPPORTED) {
-      return std::optional(Unsupported{assay_allreduce_error()});
-    }
-    ASSAY_TRY(own_status(assay_allreduce_choose(comm, call_.fusion, call_.data_type,
-                                                call_.num_tokens, call_.hidden_size, &strategy_)));
     const auto bytes = static_cast<std::size_t>(spec_.elements * bytes_of(spec_.type));
     call_.input = ASSAY_TRY(in_memory_.at_least(bytes));
     call_.output = ASSAY_TRY(out_memory_.at_least(bytes));
+    return choose_strategy();
+  }
+
+  // The fastest at this size, tried out: all ranks see all times and choose alike.
+  core::Result<std::optional<Unsupported>> choose_strategy() {
+    std::optional<double> least_ms;
+    for (const assay_allreduce_strategy strategy : kStrategies) {
+      call_.strategy = strategy;
+      if (assay_allreduce_supports(own_.at(spec_.ranks), &call_) != ASSAY_ALLREDUCE_OK) continue;
+      const double time_ms = ASSAY_TRY(slowest(ASSAY_TRY(try_out())));
+      if (least_ms && time_ms >= *least_ms) continue;
+      least_ms = time_ms;
+      strategy_ = strategy;
+    }
+    if (!least_ms) return std::optional(Unsupported{assay_allreduce_error()});
+    call_.strategy = strategy_;
     return std::optional<Unsupported>();
+  }
+
+  core::Result<double> try_out() {
+    ASSAY_TRY(events_.create(2));
+    ASSAY_TRY(launch());
+    ASSAY_TRY(align());
+    ASSAY_TRY(events_.record(0, stream_, cudaEventRecordDefault));
+    for (int i = 0; i < kTries; ++i) {
+      ASSAY_TRY(launch());
+    }
+    ASSAY_TRY(events_.record(1, stream_, cudaEventRecordDefault));
+    ASSAY_TRY(finish());
+    return events_.between(0, 1);
+  }
+
+  core::Result<double> slowest(double own_ms) {
+    std::vector<unsigned char> own(sizeof(own_ms));
+    std::memcpy(own.data(), &own_ms, sizeof(own_ms));
+    const std::vector<unsigned char> all =
+        ASSAY_TRY(meeting_.exchange(options_.rank, spec_.ranks, own));
+    double most_ms = 0;
+    for (std::size_t at = 0; at < all.size(); at += sizeof(own_ms)) {
+      double time_ms = 0;
+      std::memcpy(&time_ms, &all[at], sizeof(time_ms));
+      most_ms = std::max(most_ms, time_ms);
+    }
+    return most_ms;
   }
 
   core::Status join_own() {
@@ -272,9 +313,6 @@ class GpuRank final : public TeamRank {
     std::vector<assay_allreduce_handle> handles(static_cast<std::size_t>(spec_.ranks));
     std::memcpy(handles.data(), all.data(), all.size());
     ASSAY_TRY(own_status(assay_allreduce_connect(comm, handles.data())));
-    if (!options_.table.empty()) {
-      ASSAY_TRY(own_status(assay_allreduce_load_table(comm, options_.table.c_str())));
-    }
     own_[spec_.ranks] = comm;
     return {};
   }

@@ -32,7 +32,6 @@ RankMeeting meet_in_job(const MpiRank& job);
 struct GpuRankOptions {
   int rank = 0;
   int device = 0;
-  std::string table = {};  // of assay's all-reduce: which strategy where; may be empty
 };
 
 // Used by one thread, which is not the one that made it.

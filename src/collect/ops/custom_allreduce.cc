@@ -41,7 +41,7 @@ std::vector<Axis> axes() {
 
 const Operator kCustomAllReduce{
     .name = "custom_allreduce",
-    .summary = "all-reduce by assay's own strategies, as its table chooses them",
+    .summary = "all-reduce by assay's own strategies, the fastest at each size",
     .table = "custom_allreduce_perf",
     .axes = axes(),
     .skip = [](const Case& of, const DeviceFacts& facts) { return limit_of(spec_of(of), facts); },
