@@ -3,16 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
-#include <numeric>
-#include <set>
 
 #include "cli/axis_values.h"
+#include "cli/measure_settings.h"
 #include "cli/options.h"
 #include "cli/version.h"
 #include "cli/workers.h"
 #include "collect/listing.h"
-#include "core/line_process.h"
 
 namespace assay::cli {
 namespace {
@@ -32,28 +29,6 @@ std::string both(const std::string& name) {
   std::string other = name;
   std::replace(other.begin(), other.end(), '-', '_');
   return other == name ? "--" + name : "--" + name + ",--" + other;
-}
-
-std::optional<std::vector<int>> gpus_of(const std::string& list) {
-  std::vector<int> gpus;
-  for (const std::string& word : split(list, ',')) {
-    int gpu = 0;
-    const char* const end = word.data() + word.size();
-    const auto [stop, code] = std::from_chars(word.data(), end, gpu);
-    if (code != std::errc() || stop != end || gpu < 0) return std::nullopt;
-    gpus.push_back(gpu);
-  }
-  return gpus;
-}
-
-std::string gpus_problem(const std::string& list) {
-  const auto gpus = gpus_of(list);
-  if (!gpus) return fmt::format("'{}' is not a list of GPU numbers, such as 0,1", list);
-  std::set<int> seen;
-  for (const int gpu : *gpus) {
-    if (!seen.insert(gpu).second) return fmt::format("GPU {} is named twice", gpu);
-  }
-  return "";
 }
 
 std::vector<std::string> known_names() {
@@ -186,17 +161,7 @@ void CollectArguments::add_how(CLI::App& app) {
 }
 
 void CollectArguments::add_running(CLI::App& app) {
-  add_choice<Kind>(app, "--device", kind_, {{"cuda", Kind::kCuda}, {"cpu", Kind::kCpu}},
-                   "what kernels run on")
-      ->default_str("cuda")
-      ->group(kRunGroup);
-  app.add_option_function<std::string>(
-         "--gpus", [this](const std::string& list) { gpus_ = *gpus_of(list); },
-         "GPUs to use, by number: a worker on each, and one on all of them for collectives")
-      ->type_name("N,N")
-      ->default_str("all")
-      ->check(gpus_problem)
-      ->group(kRunGroup);
+  add_device_options(app, device_, "cuda", kRunGroup);
   app.add_option("--deadline", deadline_seconds_,
                  "seconds that a case may take; one that takes longer has failed")
       ->type_name("SECONDS")
@@ -218,11 +183,6 @@ void CollectArguments::add_running(CLI::App& app) {
       ->type_name("NAME")
       ->default_str("assay")
       ->group(kRunGroup);
-  app.add_option("--worker", worker_,
-                 fmt::format("the program that measures; also by {}", kWorkerVariable))
-      ->type_name("FILE")
-      ->default_str("assay-worker or assay-cpu-worker beside assay")
-      ->group(kRunGroup);
 }
 
 std::vector<std::string> CollectArguments::named() const {
@@ -234,9 +194,7 @@ std::vector<std::string> CollectArguments::named() const {
 core::Status CollectArguments::check() const {
   ASSAY_TRY(check_names());
   ASSAY_TRY(check_axes());
-  if (kind_ == Kind::kCpu && !gpus_.empty()) {
-    return core::Error{"--gpus and --device cpu exclude each other"};
-  }
+  ASSAY_TRY(device_.check());
   const bool resumes = resume_ || retry_failed_;
   if (resumes && new_run_) return core::Error{"--resume and --new-run exclude each other"};
   if (resumes && (plan_only_ || list_)) {
@@ -309,34 +267,15 @@ core::Result<collect::PlanOptions> CollectArguments::plan_options() const {
   return options;
 }
 
-core::Result<std::vector<int>> CollectArguments::used_gpus() const {
-  if (kind_ == Kind::kCpu || !gpus_.empty()) return gpus_;
-  const auto count = count_gpus();
-  if (!count.ok()) return count.error();
-  if (count.value() == 0) {
-    return core::Error{
-        "no NVIDIA GPU is here (see nvidia-smi and CUDA_VISIBLE_DEVICES); --device cpu measures on "
-        "the CPU"};
-  }
-  std::vector<int> all(static_cast<std::size_t>(count.value()));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
-core::Result<fs::path> CollectArguments::worker(bool on_cpu) const {
-  auto named = ASSAY_TRY(named_worker(worker_));
-  if (!named.empty()) return named;
-  auto own = core::find_own_program(on_cpu ? "assay-cpu-worker" : "assay-worker");
-  if (own.ok()) return own;
-  return core::Error{fmt::format(
-      "{}; this build has no {} part: build it where {} is, or name the program with --worker",
-      own.error().message, on_cpu ? "oneDNN" : "CUDA", on_cpu ? "oneDNN" : "CUDA")};
+collect::CaseRequest CollectArguments::request() const {
+  collect::CaseRequest request = request_;
+  request.options.certainty = certainty_percent_ / 100;
+  return request;
 }
 
 // As a refusal to resume names them.
 collect::Settings CollectArguments::settings() const {
-  const collect::MeasureOptions& measuring = request_.options;
-  collect::Settings settings;
+  collect::Settings settings = settings_of(request());
   settings["--grid"] = grid_ == collect::Grid::kCommon   ? "common"
                        : grid_ == collect::Grid::kCoarse ? "coarse"
                                                          : "fine";
@@ -351,14 +290,6 @@ collect::Settings CollectArguments::settings() const {
   settings["--limit"] = limit_ ? std::to_string(*limit_) : "";
   settings["--smoke"] = smoke_ ? "on" : "off";
   settings["--seed"] = std::to_string(seed_);
-  settings["--l2"] = measuring.l2 == model::L2State::kHot ? "hot" : "cold";
-  settings["--launch"] = measuring.launch == model::Launch::kGraph ? "graph" : "eager";
-  settings["--certainty"] = fmt::format("{}", certainty_percent_);
-  settings["--num-warmups"] = std::to_string(measuring.num_warmups);
-  settings["--num-runs"] = std::to_string(measuring.num_runs);
-  settings["--repeat-n"] = std::to_string(measuring.repeat_n);
-  settings["--measure-power"] = request_.measure_power ? "on" : "off";
-  settings["--power-seconds"] = fmt::format("{}", request_.power_seconds);
   settings["--backend"] = backend_;
   return settings;
 }
@@ -371,13 +302,14 @@ core::Result<collect::CollectOptions> CollectArguments::collect_options() const 
                       : new_run_    ? collect::Beginning::kFresh
                                     : collect::Beginning::kNew;
   options.settings = settings();
-  options.record = {{"command line", own_command_line()}, {"made by", program_version()}};
-  options.gpus = ASSAY_TRY(used_gpus());
-  options.worker = ASSAY_TRY(worker(options.gpus.empty()));
+  options.record = record_of_deadline(deadline_seconds_);
+  options.record["command line"] = own_command_line();
+  options.record["made by"] = program_version();
+  options.gpus = ASSAY_TRY(device_.used_gpus());
+  options.worker = ASSAY_TRY(device_.worker_program());
   options.deadlines.of_case = std::chrono::ceil<std::chrono::milliseconds>(
       std::chrono::duration<double>(deadline_seconds_));
-  options.request = request_;
-  options.request.options.certainty = certainty_percent_ / 100;
+  options.request = request();
   options.backend = backend_;
   return options;
 }

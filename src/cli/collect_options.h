@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/device_options.h"
 #include "cli/summary_output.h"
 #include "collect/collection.h"
 #include "collect/plan.h"
@@ -52,11 +53,8 @@ class CollectArguments {
   [[nodiscard]] std::vector<std::string> named() const;
   [[nodiscard]] core::Status check_names() const;
   [[nodiscard]] core::Status check_axes() const;
-  [[nodiscard]] core::Result<std::vector<int>> used_gpus() const;
-  [[nodiscard]] core::Result<std::filesystem::path> worker(bool on_cpu) const;
+  [[nodiscard]] collect::CaseRequest request() const;
   [[nodiscard]] collect::Settings settings() const;
-
-  enum class Kind { kAuto, kCpu, kCuda };
 
   std::vector<std::string> positional_;
   std::vector<std::string> ops_;
@@ -71,9 +69,7 @@ class CollectArguments {
   double certainty_percent_ = 1;
   double deadline_seconds_ = 60;
   collect::CaseRequest request_;
-  Kind kind_ = Kind::kAuto;
-  std::vector<int> gpus_;
-  std::filesystem::path worker_;
+  DeviceArguments device_;
   std::filesystem::path folder_ = "perf";
   std::string backend_;
   bool resume_ = false;

@@ -48,12 +48,9 @@ std::vector<PlannedCase> planned(const Operator& of, const PlanOptions& options)
   std::vector<PlannedCase> cases;
   std::unordered_set<std::string> ids;
   for (const Case& one : cases_of(of, options.grid, options.overrides)) {
-    std::string id = one.id();
+    const std::string id = one.id();
     if (!is_wanted(id, options.case_filters) || !ids.insert(id).second) continue;
-    cases.push_back({.operator_name = of.name,
-                     .id = std::move(id),
-                     .json = json_of(one),
-                     .devices = of.ranks_axis >= 0 ? Devices::kAll : Devices::kOne});
+    cases.push_back(planned_case(one));
   }
   if (options.order == Order::kShuffled) shuffle(cases, options.seed);
   if (options.limit && *options.limit < static_cast<std::int64_t>(cases.size())) {
@@ -69,6 +66,13 @@ std::vector<PlannedCase> planned(const Operator& of, const PlanOptions& options)
 }
 
 }  // namespace
+
+PlannedCase planned_case(const Case& one) {
+  return {.operator_name = one.of().name,
+          .id = one.id(),
+          .json = json_of(one),
+          .devices = one.of().ranks_axis >= 0 ? Devices::kAll : Devices::kOne};
+}
 
 Plan make_plan(const PlanOptions& options) {
   Plan plan;

@@ -41,6 +41,8 @@ struct Plan {
 
 Plan make_plan(const PlanOptions& options);
 
+PlannedCase planned_case(const Case& one);
+
 // 16 hexadecimal digits.
 std::string plan_hash(const std::vector<PlannedCase>& cases);
 
