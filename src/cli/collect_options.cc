@@ -3,12 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
-#include <numeric>
-#include <set>
 
 #include "cli/axis_values.h"
+#include "cli/measure_settings.h"
 #include "cli/options.h"
 #include "cli/version.h"
 #include "cli/workers.h"
@@ -33,28 +31,6 @@ std::string both(const std::string& name) {
   std::string other = name;
   std::replace(other.begin(), other.end(), '-', '_');
   return other == name ? "--" + name : "--" + name + ",--" + other;
-}
-
-std::optional<std::vector<int>> gpus_of(const std::string& list) {
-  std::vector<int> gpus;
-  for (const std::string& word : split(list, ',')) {
-    int gpu = 0;
-    const char* const end = word.data() + word.size();
-    const auto [stop, code] = std::from_chars(word.data(), end, gpu);
-    if (code != std::errc() || stop != end || gpu < 0) return std::nullopt;
-    gpus.push_back(gpu);
-  }
-  return gpus;
-}
-
-std::string gpus_problem(const std::string& list) {
-  const auto gpus = gpus_of(list);
-  if (!gpus) return fmt::format("'{}' is not a list of GPU numbers, such as 0,1", list);
-  std::set<int> seen;
-  for (const int gpu : *gpus) {
-    if (!seen.insert(gpu).second) return fmt::format("GPU {} is named twice", gpu);
-  }
-  return "";
 }
 
 std::vector<std::string> known_names() {
@@ -215,18 +191,7 @@ void CollectArguments::add_how(CLI::App& app) {
 }
 
 void CollectArguments::add_running(CLI::App& app) {
-  add_choice<DeviceKind>(app, "--device", kind_,
-                         {{"cuda", DeviceKind::kCuda}, {"cpu", DeviceKind::kCpu}},
-                         "what kernels run on")
-      ->default_str("cuda")
-      ->group(kRunGroup);
-  app.add_option_function<std::string>(
-         "--gpus", [this](const std::string& list) { gpus_ = *gpus_of(list); },
-         "GPUs to use, by number: a worker on each, and one on all of them for collectives")
-      ->type_name("N,N")
-      ->default_str("all")
-      ->check(gpus_problem)
-      ->group(kRunGroup);
+  add_device_options(app, device_, "cuda", kRunGroup);
   app.add_option("--deadline", deadline_seconds_,
                  "seconds that a case may take; one that takes longer has failed")
       ->type_name("SECONDS")
@@ -257,11 +222,6 @@ void CollectArguments::add_running(CLI::App& app) {
       ->type_name("NAME")
       ->default_str("assay")
       ->group(kRunGroup);
-  app.add_option("--worker", worker_,
-                 fmt::format("the program that measures; also by {}", kWorkerVariable))
-      ->type_name("FILE")
-      ->default_str("assay-worker or assay-cpu-worker beside assay")
-      ->group(kRunGroup);
 }
 
 std::vector<std::string> CollectArguments::named() const {
@@ -277,9 +237,7 @@ core::Status CollectArguments::check() const {
   } else {
     ASSAY_TRY(check_module());
   }
-  if (kind_ == DeviceKind::kCpu && !gpus_.empty()) {
-    return core::Error{"--gpus and --device cpu exclude each other"};
-  }
+  ASSAY_TRY(device_.check());
   const bool resumes = resume_ || retry_failed_;
   if (resumes && new_run_) return core::Error{"--resume and --new-run exclude each other"};
   if (resumes && (plan_only_ || list_)) {
@@ -379,26 +337,12 @@ core::Result<collect::PlanOptions> CollectArguments::plan_options() const {
   return options;
 }
 
-core::Result<std::vector<int>> CollectArguments::used_gpus() const {
-  if (kind_ == DeviceKind::kCpu || !gpus_.empty()) return gpus_;
-  const auto count = count_gpus();
-  if (!count.ok()) return count.error();
-  if (count.value() == 0) {
-    return core::Error{
-        "no NVIDIA GPU is here (see nvidia-smi and CUDA_VISIBLE_DEVICES); --device cpu measures on "
-        "the CPU"};
-  }
-  std::vector<int> all(static_cast<std::size_t>(count.value()));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
 core::Status CollectArguments::choose_worker(collect::CollectOptions& options) const {
   if (!module_.empty()) {
     options.worker = worker_of(ASSAY_TRY(module_program(module_)));
     return {};
   }
-  const fs::path program = ASSAY_TRY(find_collect_worker(kind_, worker_));
+  const fs::path program = ASSAY_TRY(device_.worker_program());
   if (!ASSAY_TRY(own_rank())) {
     options.worker = worker_of(program);
     return {};
@@ -412,7 +356,7 @@ core::Status CollectArguments::choose_worker(collect::CollectOptions& options) c
 core::Status CollectArguments::follow_if_launched() const {
   const auto rank = ASSAY_TRY(own_rank());
   if (!rank || rank->rank == 0) return {};
-  return become_follower(ASSAY_TRY(find_collect_worker(kind_, worker_)));
+  return become_follower(ASSAY_TRY(device_.worker_program()));
 }
 
 core::Result<std::optional<collect::ClockLock>> CollectArguments::lock_clocks(
@@ -429,10 +373,15 @@ core::Result<std::optional<collect::ClockLock>> CollectArguments::lock_clocks(
       ASSAY_TRY(collect::ClockLock::acquire(gpus, ASSAY_TRY(collect::parse_clocks(lock_clocks_)))));
 }
 
+collect::CaseRequest CollectArguments::request() const {
+  collect::CaseRequest request = request_;
+  request.options.certainty = certainty_percent_ / 100;
+  return request;
+}
+
 // As a refusal to resume names them.
 collect::Settings CollectArguments::settings() const {
-  const collect::MeasureOptions& measuring = request_.options;
-  collect::Settings settings;
+  collect::Settings settings = settings_of(request());
   settings["--grid"] = grid_ == collect::Grid::kCommon   ? "common"
                        : grid_ == collect::Grid::kCoarse ? "coarse"
                                                          : "fine";
@@ -451,14 +400,6 @@ collect::Settings CollectArguments::settings() const {
   settings["--limit"] = limit_ ? std::to_string(*limit_) : "";
   settings["--smoke"] = smoke_ ? "on" : "off";
   settings["--seed"] = std::to_string(seed_);
-  settings["--l2"] = measuring.l2 == model::L2State::kHot ? "hot" : "cold";
-  settings["--launch"] = measuring.launch == model::Launch::kGraph ? "graph" : "eager";
-  settings["--certainty"] = fmt::format("{}", certainty_percent_);
-  settings["--num-warmups"] = std::to_string(measuring.num_warmups);
-  settings["--num-runs"] = std::to_string(measuring.num_runs);
-  settings["--repeat-n"] = std::to_string(measuring.repeat_n);
-  settings["--measure-power"] = request_.measure_power ? "on" : "off";
-  settings["--power-seconds"] = fmt::format("{}", request_.power_seconds);
   settings["--backend"] = backend_;
   return settings;
 }
@@ -471,16 +412,17 @@ core::Result<collect::CollectOptions> CollectArguments::collect_options() const 
                       : new_run_    ? collect::Beginning::kFresh
                                     : collect::Beginning::kNew;
   options.settings = settings();
-  options.record = {{"command line", own_command_line()}, {"made by", program_version()}};
-  options.gpus = ASSAY_TRY(used_gpus());
+  options.record = record_of_deadline(deadline_seconds_);
+  options.record["command line"] = own_command_line();
+  options.record["made by"] = program_version();
+  options.record["--lock-clocks"] = lock_clocks_;
+  options.gpus = ASSAY_TRY(device_.used_gpus());
   for (const auto& [item, value] : ASSAY_TRY(environment(options.gpus)))
     options.record[item] = value;
-  options.record["--lock-clocks"] = lock_clocks_;
   ASSAY_TRY(choose_worker(options));
   options.deadlines.of_case = std::chrono::ceil<std::chrono::milliseconds>(
       std::chrono::duration<double>(deadline_seconds_));
-  options.request = request_;
-  options.request.options.certainty = certainty_percent_ / 100;
+  options.request = request();
   options.backend = backend_;
   return options;
 }

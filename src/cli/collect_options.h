@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/collect_workers.h"
+#include "cli/device_options.h"
 #include "cli/summary_output.h"
 #include "collect/clock_lock.h"
 #include "collect/collection.h"
@@ -65,8 +66,8 @@ class CollectArguments {
   [[nodiscard]] core::Status check_module() const;
   [[nodiscard]] core::Status check_names() const;
   [[nodiscard]] core::Status check_axes() const;
-  [[nodiscard]] core::Result<std::vector<int>> used_gpus() const;
   [[nodiscard]] core::Status choose_worker(collect::CollectOptions& options) const;
+  [[nodiscard]] collect::CaseRequest request() const;
   [[nodiscard]] collect::Settings settings() const;
 
   std::vector<std::string> positional_;
@@ -82,9 +83,7 @@ class CollectArguments {
   double certainty_percent_ = 1;
   double deadline_seconds_ = 60;
   collect::CaseRequest request_;
-  DeviceKind kind_ = DeviceKind::kCuda;
-  std::vector<int> gpus_;
-  std::filesystem::path worker_;
+  DeviceArguments device_;
   std::filesystem::path module_;
   std::string lock_clocks_;
   std::filesystem::path folder_ = "perf";

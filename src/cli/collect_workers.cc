@@ -7,9 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cli/workers.h"
 #include "core/files.h"
-#include "core/line_process.h"
 #include "core/text.h"
 
 namespace assay::cli {
@@ -29,18 +27,6 @@ core::Result<fs::path> find_own_file(const std::vector<fs::path>& places) {
 }
 
 }  // namespace
-
-core::Result<fs::path> find_collect_worker(DeviceKind kind, const fs::path& named) {
-  auto given = ASSAY_TRY(named_worker(named));
-  if (!given.empty()) return given;
-  const bool on_cpu = kind == DeviceKind::kCpu;
-  auto own = core::find_own_program(on_cpu ? "assay-cpu-worker" : "assay-worker");
-  if (own.ok()) return own;
-  const char* part = on_cpu ? "oneDNN" : "CUDA";
-  return core::Error{fmt::format(
-      "{}; this build has no {} part: build it where {} is, or name the program with --worker",
-      own.error().message, part, part)};
-}
 
 WorkerArguments worker_of(const fs::path& program) {
   return [program](const std::vector<int>& gpus) {

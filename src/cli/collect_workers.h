@@ -13,13 +13,6 @@
 
 namespace assay::cli {
 
-enum class DeviceKind { kCpu, kCuda };
-
-// assay-worker or assay-cpu-worker, or what --worker or the environment names. Error: this build
-// has none.
-core::Result<std::filesystem::path> find_collect_worker(DeviceKind kind,
-                                                        const std::filesystem::path& named);
-
 using WorkerArguments = decltype(collect::CollectOptions::worker);
 
 // On each GPU, or on all of them for collectives.

@@ -7,7 +7,7 @@
 
 #include "core/result.h"
 #include "store/frame.h"
-#include "store/table_index.h"
+#include "store/table_check.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
 class App;
@@ -47,7 +47,7 @@ struct RooflineInputs {
 void add_roofline_options(CLI::App& app, RooflineInputs& inputs);
 
 // Null where nothing is known of the device's peaks or of what the table's operator costs.
-core::Result<store::KeyRoofline> read_roofline(const RooflineInputs& inputs,
-                                               const std::string& table);
+core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
+                                              const std::string& table);
 
 }  // namespace assay::cli

@@ -50,9 +50,13 @@ bool suits(const collect::Axis& axis, const model::PerfValue& value) {
          collect::data_type_named(*text).has_value();
 }
 
+// kMayHold: of data that fit in the L2 cache, memory sets no bound.
+enum class Cache { kHoldsNothing, kMayHold };
+
 double bound_ms(const collect::Operator& of,
                 const std::vector<model::PerfField>& key,
-                const store::Peaks& peaks) {
+                const store::Peaks& peaks,
+                Cache cache) {
   // Two products rather than the three of a gated layer.
   const model::PerfValue* kernel = find_value(key, "kernel_source");
   const auto* kernel_name = kernel == nullptr ? nullptr : std::get_if<std::string>(kernel);
@@ -69,7 +73,9 @@ double bound_ms(const collect::Operator& of,
     values.push_back(*value);
   }
   const collect::Cost cost = of.cost(collect::Case(of, std::move(values)));
-  return peaks.roofline_ms(cost.bytes, cost.flops, collect::name_of(cost.type), cost.link_bytes);
+  const bool is_held = cache == Cache::kMayHold && cost.bytes <= peaks.l2_bytes;
+  return peaks.roofline_ms(is_held ? 0 : cost.bytes, cost.flops, collect::name_of(cost.type),
+                           cost.link_bytes);
 }
 
 }  // namespace
@@ -89,10 +95,10 @@ void add_roofline_options(CLI::App& app, RooflineInputs& inputs) {
       ->group(group);
 }
 
-core::Result<store::KeyRoofline> read_roofline(const RooflineInputs& inputs,
-                                               const std::string& table) {
+core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
+                                              const std::string& table) {
   const bool given = !inputs.system.empty() || inputs.memory_gb_per_s > 0 || !inputs.peaks.empty();
-  if (!given) return store::KeyRoofline();
+  if (!given) return store::Rooflines();
   auto peaks = std::make_shared<store::Peaks>();
   if (!inputs.system.empty()) *peaks = ASSAY_TRY(store::read_peaks(inputs.system));
   if (inputs.memory_gb_per_s > 0) peaks->memory_bytes_per_s = inputs.memory_gb_per_s * 1e9;
@@ -104,11 +110,15 @@ core::Result<store::KeyRoofline> read_roofline(const RooflineInputs& inputs,
   for (const collect::Operator* one : collect::all_operators()) {
     if (one->table == table && table != kDifferences) candidates.push_back(one);
   }
-  if (candidates.empty()) return store::KeyRoofline();
-  return store::KeyRoofline([peaks, candidates](const std::vector<model::PerfField>& key) {
-    const collect::Operator* one = operator_of(candidates, key);
-    return one == nullptr ? 0 : bound_ms(*one, key, *peaks);
-  });
+  if (candidates.empty()) return store::Rooflines();
+  const auto bound_with = [&](Cache cache) {
+    return [peaks, candidates, cache](const std::vector<model::PerfField>& key) {
+      const collect::Operator* one = operator_of(candidates, key);
+      return one == nullptr ? 0 : bound_ms(*one, key, *peaks, cache);
+    };
+  };
+  return store::Rooflines{.all = bound_with(Cache::kHoldsNothing),
+                          .cached = bound_with(Cache::kMayHold)};
 }
 
 }  // namespace assay::cli

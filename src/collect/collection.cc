@@ -71,7 +71,8 @@ class Collection {
   // Files are written even when the program was asked to stop.
   core::Result<CollectResult> finish() && {
     const core::FinishingTouches guard;
-    if (result_.tally.total().measured > 0) {
+    result_.run = state_.run();
+    if (!options_.again && result_.tally.total().measured > 0) {
       result_.files = ASSAY_TRY(write_public_tables(state_.store(), options_.folder));
     }
     ASSAY_TRY(write_reports(reports_, heading_, result_.tally));
@@ -146,6 +147,7 @@ class Collection {
   // Devices of other kinds and versions do not mix in one run.
   core::Result<std::optional<std::string>> take_device(const DeviceFacts& device) {
     if (!is_begun_) {
+      if (options_.again) ASSAY_TRY(compare_with(options_.again->device, facts_of(device)));
       ASSAY_TRY(state_.begin(device));
       is_begun_ = true;
       set_device(facts_of(device));
@@ -158,6 +160,21 @@ class Collection {
     const std::string others = differences(known, now, "");
     if (others.empty()) return std::optional<std::string>();
     return std::optional<std::string>("it differs from what the run began with: " + others);
+  }
+
+  // Another driver is worth knowing; another device cannot repeat anything.
+  core::Status compare_with(const Settings& then, const Settings& now) const {
+    const std::string others = differences(then, now, "");
+    if (others.empty()) return {};
+    for (const char* same : {"kind", "name"}) {
+      if (then.contains(same) && then.at(same) != now.at(same)) {
+        return core::Error{"cannot measure points of another device again: its " + others};
+      }
+    }
+    if (hooks_.on_notice) {
+      hooks_.on_notice("not all is as it was when the points were measured first: " + others);
+    }
+    return {};
   }
 
   void set_device(const Settings& facts) {
@@ -243,12 +260,19 @@ std::string progress_text(const CollectStanding& standing) {
 core::Result<CollectResult> run_collection(const CollectOptions& options,
                                            const Plan& plan,
                                            const CollectHooks& hooks) {
-  const RunRequest request{.folder = options.folder,
-                           .beginning = options.beginning,
-                           .settings = options.settings,
-                           .record = options.record};
+  RunRequest request{.folder = options.folder,
+                     .beginning = options.beginning,
+                     .settings = options.settings,
+                     .record = options.record};
+  if (options.again) {
+    request.kind = kRerun;
+    request.store_file = options.again->store_file;
+  }
   RunState state = ASSAY_TRY(RunState::open(request, plan));
-  fs::path reports = ASSAY_TRY(make_report_folder(options.folder, operator_names(Tally(plan))));
+  std::vector<std::string> names = operator_names(Tally(plan));
+  if (options.again) names = {"rerun"};
+  fs::path reports = ASSAY_TRY(make_report_folder(options.folder, names));
+  if (!options.again) link_latest(reports);
   Collection collection(options, plan, hooks, std::move(state), std::move(reports));
   const core::Status run = collection.run();
   if (!run.ok()) return collection.with_hint(run.error());

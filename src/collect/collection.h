@@ -30,6 +30,15 @@ struct CollectOptions {
   Deadlines deadlines = {};
   CaseRequest request = {};  // how each case is measured
   std::string backend = {};  // the framework column; empty: as the worker says, "assay"
+
+  // Of a plan that measures cases of an earlier run again: a run of its own kind, which changes no
+  // table and must have the same device.
+  struct Again {
+    std::string store_file;  // in the folder
+    Settings device;         // of the earlier run
+  };
+
+  std::optional<Again> again = {};
 };
 
 struct CollectStanding {
@@ -56,6 +65,7 @@ struct CollectResult {
   std::vector<std::filesystem::path> files = {};  // tables, reports
   std::int64_t measured_now = 0;                  // cases that this call finished
   double wall_seconds = 0;
+  std::int64_t run = 0;  // in the store; 0: nothing is in it
 };
 
 // What is finished is in the store whatever happens. Errors: see RunState; a store or a report that

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/check.h"
 
@@ -62,6 +63,39 @@ bool takes_value(const Axis& axis, const model::PerfValue& value) {
   return text == nullptr || takes_text(axis, *text);
 }
 
+template <class Number>
+std::optional<model::PerfValue> number_in(std::string_view text) {
+  Number number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, number);
+  if (code != std::errc() || stop != end) return std::nullopt;
+  return model::PerfValue(number);
+}
+
+std::optional<model::PerfValue> value_in(const Axis& axis, std::string_view text) {
+  const model::PerfValue& like = axis.common.front();
+  if (std::holds_alternative<std::int64_t>(like)) return number_in<std::int64_t>(text);
+  if (std::holds_alternative<double>(like)) return number_in<double>(text);
+  return model::PerfValue(std::string(text));
+}
+
+// Of the axes one after the other: " m=1 n=32".
+std::optional<Values> values_in(const Operator& of, std::string_view text) {
+  Values values;
+  for (std::size_t i = 0; i < of.axes.size(); ++i) {
+    const std::string start = " " + of.axes[i].column + "=";
+    if (text.rfind(start, 0) != 0) return std::nullopt;
+    text.remove_prefix(start.size());
+    const bool is_last = i + 1 == of.axes.size();
+    const std::size_t end = is_last ? text.size() : text.find(" " + of.axes[i + 1].column + "=");
+    const auto value = value_in(of.axes[i], text.substr(0, end));
+    if (!value || !takes_value(of.axes[i], *value)) return std::nullopt;
+    values.push_back(*value);
+    text.remove_prefix(std::min(end, text.size()));
+  }
+  return values;
+}
+
 }  // namespace
 
 const std::vector<model::PerfValue>& Axis::values(Grid grid) const {
@@ -103,6 +137,14 @@ std::string Case::id() const {
     made += fmt::format(" {}={}", operator_->axes[i].column, text_of(values_[i]));
   }
   return made;
+}
+
+core::Result<Case> case_of(std::string_view id) {
+  const std::string_view name = id.substr(0, id.find(' '));
+  const Operator* of = find_operator(name);
+  auto values = of == nullptr ? std::nullopt : values_in(*of, id.substr(name.size()));
+  if (values) return Case(*of, std::move(*values));
+  return core::Error{fmt::format("no operator of this program has the case '{}'", id)};
 }
 
 std::vector<const Operator*> all_operators() {

@@ -124,6 +124,9 @@ struct Operator {
   const char* alias = nullptr;  // as the public collector calls it, where that differs
 };
 
+// The case that has this id. Error: none of this program's operators has such a one.
+core::Result<Case> case_of(std::string_view id);
+
 std::vector<const Operator*> all_operators();
 // By name or alias. Null: there is none.
 const Operator* find_operator(std::string_view name);

@@ -47,10 +47,7 @@ void shuffle(std::vector<PlannedCase>& cases, std::uint64_t seed) {
 std::vector<PlannedCase> all_of(const Operator& of, const PlanOptions& options) {
   std::vector<PlannedCase> cases;
   for (const Case& one : cases_of(of, options.grid, options.overrides)) {
-    cases.push_back({.operator_name = of.name,
-                     .id = one.id(),
-                     .json = json_of(one),
-                     .devices = of.ranks_axis >= 0 ? Devices::kAll : Devices::kOne});
+    cases.push_back(planned_case(one));
   }
   return cases;
 }
@@ -76,6 +73,13 @@ std::vector<PlannedCase> select_cases(std::vector<PlannedCase> all, const PlanOp
     ++place;
   }
   return cases;
+}
+
+PlannedCase planned_case(const Case& one) {
+  return {.operator_name = one.of().name,
+          .id = one.id(),
+          .json = json_of(one),
+          .devices = one.of().ranks_axis >= 0 ? Devices::kAll : Devices::kOne};
 }
 
 Plan make_plan(const PlanOptions& options) {

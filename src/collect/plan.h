@@ -44,6 +44,7 @@ Plan make_plan(const PlanOptions& options);
 // Of the cases of one operator: those that the filters take, each once, in order, up to the limit;
 // and which of them are checked.
 std::vector<PlannedCase> select_cases(std::vector<PlannedCase> all, const PlanOptions& options);
+PlannedCase planned_case(const Case& one);
 
 // 16 hexadecimal digits.
 std::string plan_hash(const std::vector<PlannedCase>& cases);

@@ -106,16 +106,6 @@ core::Status write_errors(const fs::path& folder,
   return core::write_file(folder / name, text_of(errors));
 }
 
-// Readers see the old link or the new one.
-void link_latest(const fs::path& folder) {
-  const fs::path link = folder.parent_path() / "latest";
-  const fs::path temporary = folder.parent_path() / ".latest";
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
-  fs::create_directory_symlink(folder.filename(), temporary, ignored);
-  fs::rename(temporary, link, ignored);
-}
-
 model::Table counts_table(const Tally& tally) {
   model::Table table{.name = "collection",
                      .title = "Cases by what became of them",
@@ -179,8 +169,16 @@ core::Result<fs::path> make_report_folder(const fs::path& folder,
     made = folder / "reports" / fmt::format("{}_{}", stem, number);
   const auto status = core::make_directories(made);
   if (!status.ok()) return status.error();
-  link_latest(made);
   return made;
+}
+
+void link_latest(const fs::path& folder) {
+  const fs::path link = folder.parent_path() / "latest";
+  const fs::path temporary = folder.parent_path() / ".latest";
+  std::error_code ignored;
+  fs::remove(temporary, ignored);
+  fs::create_directory_symlink(folder.filename(), temporary, ignored);
+  fs::rename(temporary, link, ignored);
 }
 
 store::CaseRecord record_of(FinishedCase finished, const std::string& backend) {

@@ -18,10 +18,13 @@ struct ReportHeading {
   std::string version;
 };
 
-// "DIR/reports/gemm+moe_20260821_120000": of local time. Made, with DIR/reports/latest as a link to
-// it; the workers' logs go there too.
+// "DIR/reports/gemm+moe_20260821_120000": of local time. Made; the workers' logs go there too.
 core::Result<std::filesystem::path> make_report_folder(const std::filesystem::path& folder,
                                                        const std::vector<std::string>& operators);
+
+// DIR/reports/latest becomes a link to this folder beside it. Readers see the old link or the new
+// one.
+void link_latest(const std::filesystem::path& folder);
 
 // The record of a case as the store keeps it. Its detail, of a failure, is the public collector's
 // {module, device_id, task_id, task_params, error_type, error_message, traceback, timestamp}.

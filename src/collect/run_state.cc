@@ -15,12 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kStoreFile = "perf.db";
 constexpr const char* kLockFile = ".assay_collect.lock";
-constexpr const char* kKind = "collect";
 constexpr const char* kSetting = "setting ";
 constexpr const char* kDevice = "device ";
 constexpr const char* kCases = "cases";
+constexpr const char* kExpected = "expected ";  // with an operator's name: its cases
 
 // A run that was killed may still be ending its workers.
 constexpr std::chrono::milliseconds kPatience{5'000};
@@ -37,13 +36,15 @@ std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
-std::int64_t number_of(const Settings& facts, const char* name) {
-  const auto found = facts.find(name);
+std::int64_t number_in(const std::string& text) {
   std::int64_t number = 0;
-  if (found == facts.end()) return 0;
-  const std::string& text = found->second;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
+}
+
+std::int64_t number_of(const Settings& facts, const char* name) {
+  const auto found = facts.find(name);
+  return found == facts.end() ? 0 : number_in(found->second);
 }
 
 Settings with_prefix(const Settings& settings, const std::string& prefix) {
@@ -51,6 +52,23 @@ Settings with_prefix(const Settings& settings, const std::string& prefix) {
   for (const auto& [name, value] : settings)
     prefixed[prefix + name] = value;
   return prefixed;
+}
+
+// Those with the prefix, without it.
+Settings without_prefix(const Settings& settings, const std::string& prefix) {
+  Settings some;
+  for (const auto& [name, value] : settings) {
+    if (name.rfind(prefix, 0) == 0) some[name.substr(prefix.size())] = value;
+  }
+  return some;
+}
+
+Settings expected_of(const Plan& plan) {
+  Settings facts;
+  const Tally tally(plan);
+  for (const OperatorTally& one : tally.operators())
+    facts[one.name] = std::to_string(one.expected);
+  return facts;
 }
 
 std::string shown(const std::string& value) {
@@ -67,6 +85,30 @@ Settings facts_of(const DeviceFacts& device) {
   facts["version"] = device.version;
   facts["SM version"] = std::to_string(device.sm_version);
   return facts;
+}
+
+Settings recorded_settings(const store::Run& run) {
+  return without_prefix(run.facts, kSetting);
+}
+
+Settings recorded_device(const store::Run& run) {
+  return without_prefix(run.facts, kDevice);
+}
+
+core::Result<Tally> tally_of(const store::Store& store,
+                             std::int64_t run,
+                             const std::function<bool(const std::string&)>& wanted) {
+  const store::Run record = ASSAY_TRY(store.run(run));
+  Settings expected = without_prefix(record.facts, kExpected);
+  std::erase_if(expected, [&](const auto& one) { return !wanted(one.first); });
+  std::vector<OperatorTally> operators;
+  for (const auto& [name, count] : expected)
+    operators.push_back({.name = name, .expected = number_in(count)});
+  Tally tally(std::move(operators));
+  for (const store::StoredCase& one : ASSAY_TRY(store.cases(run))) {
+    if (expected.contains(one.operator_name)) tally.add(one);
+  }
+  return tally;
 }
 
 std::string differences(const Settings& then, const Settings& now, const std::string& prefix) {
@@ -88,7 +130,7 @@ core::Result<RunState> RunState::open(const RunRequest& request, const Plan& pla
   core::FileLock lock = ASSAY_TRY(lock_folder(request.folder));
   const bool resumes =
       request.beginning == Beginning::kResume || request.beginning == Beginning::kRetryFailed;
-  const fs::path file = request.folder / kStoreFile;
+  const fs::path file = request.folder / request.store_file;
   if (resumes && !core::is_regular_file(file)) {
     return core::Error{fmt::format("nothing to resume: there is no '{}'", file.string())};
   }
@@ -101,8 +143,9 @@ core::Result<RunState> RunState::open(const RunRequest& request, const Plan& pla
 core::Status RunState::find_run(const Plan& plan) {
   plan_hash_ = plan.hash;
   num_cases_ = static_cast<std::int64_t>(plan.cases.size());
+  expected_ = expected_of(plan);
   if (request_.beginning == Beginning::kFresh) return {};
-  const auto last = ASSAY_TRY(store_.last_run(kKind));
+  const auto last = ASSAY_TRY(store_.last_run(request_.kind));
   if (request_.beginning == Beginning::kNew) {
     if (!last) return {};
     const store::Run known = ASSAY_TRY(store_.run(*last));
@@ -157,12 +200,7 @@ core::Status RunState::load(std::int64_t run, const Plan& plan) {
 }
 
 Settings RunState::known_device() const {
-  Settings device;
-  const std::string prefix = kDevice;
-  for (const auto& [name, value] : known_facts_) {
-    if (name.rfind(prefix, 0) == 0) device[name.substr(prefix.size())] = value;
-  }
-  return device;
+  return without_prefix(known_facts_, kDevice);
 }
 
 core::Status RunState::begin(const DeviceFacts& device) {
@@ -175,12 +213,13 @@ core::Status RunState::begin(const DeviceFacts& device) {
         "--output",
         request_.folder.string(), others)};
   }
-  store::Run run{.kind = kKind,
+  store::Run run{.kind = request_.kind,
                  .started_at = utc_now(),
                  .device = device.name,
                  .plan_hash = plan_hash_,
                  .facts = facts};
   run.facts.merge(with_prefix(request_.settings, kSetting));
+  run.facts.merge(with_prefix(expected_, kExpected));
   run.facts.merge(Settings(request_.record));
   run.facts[kCases] = std::to_string(num_cases_);
   run_ = ASSAY_TRY(store_.begin_run(run));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_set>
@@ -11,6 +12,7 @@
 
 #include "collect/device.h"
 #include "collect/plan.h"
+#include "collect/tally.h"
 #include "core/file_lock.h"
 #include "core/result.h"
 #include "store/store.h"
@@ -23,8 +25,15 @@ enum class Beginning : std::uint8_t { kNew, kFresh, kResume, kRetryFailed };
 
 using Settings = std::map<std::string, std::string>;
 
+// Kinds of runs in the store.
+inline constexpr const char* kCollectRun = "collect";
+inline constexpr const char* kRerun = "rerun";  // a collection's points measured again
+inline constexpr const char* kStoreFile = "perf.db";
+
 struct RunRequest {
   std::filesystem::path folder;
+  std::string store_file = kStoreFile;  // in the folder
+  std::string kind = kCollectRun;
   Beginning beginning = Beginning::kNew;
   Settings settings = {};  // what changes cases or results; a resumed run must have the same
   Settings record = {};    // what else is to be known of it
@@ -53,6 +62,9 @@ class RunState {
 
   [[nodiscard]] const store::Store& store() const { return store_; }
 
+  // 0: not begun.
+  [[nodiscard]] std::int64_t run() const { return run_; }
+
  private:
   RunState(core::FileLock lock, store::Store store, RunRequest request)
       : lock_(std::move(lock)), store_(std::move(store)), request_(std::move(request)) {}
@@ -67,6 +79,7 @@ class RunState {
   RunRequest request_;
   std::string plan_hash_;
   std::int64_t num_cases_ = 0;
+  Settings expected_;     // cases by operator
   std::int64_t run_ = 0;  // 0: not begun
   Settings known_facts_;  // of the run to go on with
   std::vector<store::StoredCase> finished_;
@@ -75,6 +88,16 @@ class RunState {
 
 // "driver": "580.159", ... as runs keep them.
 Settings facts_of(const DeviceFacts& device);
+
+// What a run's record says of how it was made: the settings, and the device as facts_of() gives it.
+Settings recorded_settings(const store::Run& run);
+Settings recorded_device(const store::Run& run);
+
+// What became of the cases that a run had planned, of the operators that are wanted, in the order
+// of their names.
+core::Result<Tally> tally_of(const store::Store& store,
+                             std::int64_t run,
+                             const std::function<bool(const std::string&)>& wanted);
 
 // One sentence part for each setting with these first letters that differs, by comma: "--l2 was hot
 // and is cold"; "" if none does. What only `now` has is no difference.

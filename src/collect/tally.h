@@ -26,6 +26,9 @@ class Tally {
  public:
   explicit Tally(const Plan& plan);
 
+  // Of operators, each once, whose expected cases are known.
+  explicit Tally(std::vector<OperatorTally> operators) : operators_(std::move(operators)) {}
+
   // Of a case of the plan, once.
   void add(const store::StoredCase& one);
 

@@ -12,6 +12,8 @@ namespace assay::store {
 namespace {
 
 constexpr std::string_view kFlopsEnding = "_tc_flops";
+constexpr double kHopper = 90;  // SM version
+constexpr double kHopperL2Bytes = 50e6;
 
 core::Result<double> number_of(const YAML::Node& node, const std::string& key) {
   double value = 0;
@@ -30,6 +32,12 @@ core::Result<Peaks> peaks_of(const YAML::Node& root) {
   const YAML::Node gpu = root["gpu"];
   if (!gpu["mem_bw"]) return core::Error{"no gpu.mem_bw (bytes per second)"};
   peaks.memory_bytes_per_s = ASSAY_TRY(number_of(gpu["mem_bw"], "gpu.mem_bw"));
+  if (gpu["l2_bytes"]) {
+    peaks.l2_bytes = ASSAY_TRY(number_of(gpu["l2_bytes"], "gpu.l2_bytes"));
+  } else if (gpu["sm_version"]) {
+    const double version = ASSAY_TRY(number_of(gpu["sm_version"], "gpu.sm_version"));
+    peaks.l2_bytes = version == kHopper ? kHopperL2Bytes : 0;
+  }
   for (const auto& entry : gpu) {
     const auto key = entry.first.as<std::string>();
     if (!key.ends_with(kFlopsEnding)) continue;

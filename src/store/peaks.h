@@ -13,6 +13,7 @@ namespace assay::store {
 struct Peaks {
   double memory_bytes_per_s = 0;  // 0: unknown
   double link_bytes_per_s = 0;    // of a GPU within a node, one direction
+  double l2_bytes = 0;            // 0: unknown
   // By data type as tables spell it: "bfloat16", "fp8", "int8".
   std::map<std::string, double, std::less<>> flops_per_s = {};
 
@@ -27,7 +28,9 @@ struct Peaks {
                                    double link_bytes) const;
 };
 
-// `gpu.mem_bw`, `gpu.*_tc_flops` and `node.intra_node_bw`. The error names file, line and key.
+// `gpu.mem_bw`, `gpu.*_tc_flops`, `node.intra_node_bw` and `gpu.l2_bytes`, which public files do
+// not have: with `gpu.sm_version` 90 (Hopper) it is 50 MB, as its data sheets say. The error names
+// file, line and key.
 core::Result<Peaks> read_peaks(const std::filesystem::path& yaml);
 
 }  // namespace assay::store

@@ -21,7 +21,8 @@ namespace assay::store {
 
 // Where measurements come from: a collection, or an imported file.
 struct Run {
-  std::string kind;        // "collect", "import"
+  // "collect", "import"; "rerun": points of a collection measured again, which no table shows.
+  std::string kind;
   std::string started_at;  // ISO 8601, UTC
   std::string device;      // name
   std::string plan_hash;   // of all its case ids, so that a resumed run is the same one
@@ -48,6 +49,17 @@ struct StoredCase {
   std::string reason = {};
   std::string error_class = {};
   std::string detail = {};
+};
+
+// A row of a case, as far as it takes to find it again in another run.
+struct StoredRow {
+  std::string case_id;
+  std::string table;
+  std::string op_name;
+  std::string kernel_source;
+  std::string key;  // values as JSON
+  double latency_ms = 0;
+  bool is_unsteady = false;  // throttled or drifting
 };
 
 struct Selection {
@@ -106,6 +118,8 @@ class Store {
   // All or none of them, with one wait for the disk.
   core::Status append(std::int64_t run, const std::vector<CaseRecord>& records);
   [[nodiscard]] core::Result<std::vector<StoredCase>> cases(std::int64_t run) const;
+  // Of its cases, in the order in which they were appended.
+  [[nodiscard]] core::Result<std::vector<StoredRow>> rows(std::int64_t run) const;
 
   // All rows of an imported table at once. The frame has the five common columns; all others but
   // latency, power and power_limit are its key.
@@ -119,8 +133,9 @@ class Store {
   [[nodiscard]] core::Result<std::vector<Content>> list() const;
 
   // The public table: common columns, key, latency and, where any row has them, power columns.
-  // Of rows with the same key those of the latest run; a file's own duplicates all stay, so that
-  // an imported table comes out as it went in. kWithStatistics adds median_ms to drifting.
+  // Of rows with the same key those of the latest run (but no rerun's); a file's own duplicates all
+  // stay, so that an imported table comes out as it went in. kWithStatistics adds median_ms to
+  // drifting.
   enum class Columns { kPublic, kWithStatistics };
   [[nodiscard]] core::Result<Frame> table(const Selection& selection, Columns columns) const;
 

@@ -165,4 +165,25 @@ core::Result<std::vector<StoredCase>> Store::cases(std::int64_t run) const {
   return cases;
 }
 
+core::Result<std::vector<StoredRow>> Store::rows(std::int64_t run) const {
+  Statement select = ASSAY_TRY(state_->database.prepare(
+      "SELECT c.name, l.table_name, s.op_name, s.kernel_source, m.key, m.latency_ms, "
+      "coalesce(t.throttled OR t.drifting, 0) FROM measurement m "
+      "JOIN case_record c ON c.id = m.case_record JOIN source s ON s.id = m.source "
+      "JOIN layout l ON l.id = s.layout LEFT JOIN timing t ON t.measurement = m.id "
+      "WHERE m.run = ?1 ORDER BY m.id"));
+  select.bind(0, run);
+  std::vector<StoredRow> rows;
+  while (ASSAY_TRY(select.step())) {
+    rows.push_back({.case_id = std::string(select.text(0)),
+                    .table = std::string(select.text(1)),
+                    .op_name = std::string(select.text(2)),
+                    .kernel_source = std::string(select.text(3)),
+                    .key = std::string(select.text(4)),
+                    .latency_ms = select.real(5),
+                    .is_unsteady = select.integer(6) != 0});
+  }
+  return rows;
+}
+
 }  // namespace assay::store

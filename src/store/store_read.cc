@@ -86,7 +86,9 @@ core::Status newest_rows(Statement& select, std::int64_t source, Visit visit) {
 
 core::Result<Statement> select_newest(const Database& database) {
   return database.prepare(
-      "SELECT id, key_hash, run FROM measurement WHERE source = ?1 ORDER BY key_hash, run DESC");
+      fmt::format("SELECT id, key_hash, run FROM measurement WHERE source = ?1 AND run NOT IN ({}) "
+                  "ORDER BY key_hash, run DESC",
+                  kReruns));
 }
 
 // In the order in which they were appended.

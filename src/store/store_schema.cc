@@ -12,8 +12,9 @@ constexpr int kApplicationId = 0x41535359;  // "ASSY"
 
 // measurement.key holds the values of the layout's columns as a JSON list: ["bfloat16",1,32,32];
 // key_hash is a 64-bit hash of that text. A row is hidden when a later run has the same source and
-// key. timing has what only our own measurements know; samples are 32-bit floats, little endian,
-// in milliseconds: seven digits, when timers resolve half a microsecond.
+// key, unless that run is a rerun, whose rows are all hidden. timing has what only our own
+// measurements know; samples are 32-bit floats, little endian, in milliseconds: seven digits, when
+// timers resolve half a microsecond.
 constexpr const char* kSchema = R"sql(
 CREATE TABLE run(
   id INTEGER PRIMARY KEY,
@@ -123,10 +124,10 @@ std::string view_part(const Layout& layout, const std::vector<std::string>& colu
   }
   sql += fmt::format(
       ", m.latency_ms AS latency, m.power_watts AS power, m.power_limit_watts AS power_limit "
-      "FROM source s JOIN measurement m ON m.source = s.id WHERE s.layout = {} AND NOT EXISTS "
-      "(SELECT 1 FROM measurement newer WHERE newer.source = m.source AND newer.key_hash = "
-      "m.key_hash AND newer.run > m.run)",
-      layout.id);
+      "FROM source s JOIN measurement m ON m.source = s.id WHERE s.layout = {0} AND m.run NOT IN "
+      "({1}) AND NOT EXISTS (SELECT 1 FROM measurement newer WHERE newer.source = m.source AND "
+      "newer.key_hash = m.key_hash AND newer.run > m.run AND newer.run NOT IN ({1}))",
+      layout.id, kReruns);
   return sql;
 }
 

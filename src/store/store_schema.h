@@ -10,6 +10,9 @@
 
 namespace assay::store {
 
+// Runs whose rows no table shows, as SQL.
+inline constexpr const char* kReruns = "SELECT id FROM run WHERE kind = 'rerun'";
+
 // Makes the tables of a new file. Errors: not a store, or one of a newer version.
 core::Status prepare_schema(const Database& database, Store::Mode mode);
 

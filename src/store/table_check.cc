@@ -30,11 +30,12 @@ class Checker {
   Checker(const TableIndex& index, const CheckLimits& limits, TableCheck& result)
       : index_(index), limits_(limits), result_(result) {}
 
-  void check_group(const Group& group) {
+  // Null: nothing is known of caches.
+  void check_group(const Group& group, const Roofline& cached) {
     const Grid& grid = group.surface.grid();
     holes_.clear();
     for (const GridPoint& point : grid.points()) {
-      check_latency(group, point);
+      check_latency(group, cached, point);
       for (std::size_t axis = 0; axis < grid.num_axes(); ++axis)
         check_step(group, point, axis);
     }
@@ -43,20 +44,23 @@ class Checker {
   }
 
  private:
-  void check_latency(const Group& group, const GridPoint& point) {
+  void check_latency(const Group& group, const Roofline& cached, const GridPoint& point) {
     const Grid& grid = group.surface.grid();
     if (point.latency <= 0) {
       note(result_.not_positive, -point.latency,
            [&] { return place(index_, group, point.position); });
       return;
     }
-    const auto sizes = grid.sizes_of(point.position);
-    const double roof = group.surface.roofline(std::span(sizes.data(), grid.num_axes()));
+    const auto all_sizes = grid.sizes_of(point.position);
+    const auto sizes = std::span(all_sizes.data(), grid.num_axes());
+    const double roof = group.surface.roofline(sizes);
     if (roof <= 0) return;
     ++result_.faster.of;
     const double faster = 1 - point.latency / roof;
     if (faster <= limits_.roofline) return;
-    note(result_.faster, faster, [&] { return place(index_, group, point.position); });
+    const bool excused = cached && point.latency >= cached(sizes) * (1 - limits_.roofline);
+    note(excused ? result_.cached : result_.faster, faster,
+         [&] { return place(index_, group, point.position); });
   }
 
   // To the next larger value of a size.
@@ -123,10 +127,10 @@ void check_duplicates(const GroupedRows& rows,
 
 core::Result<TableCheck> check_table(const std::string& table,
                                      const Frame& frame,
-                                     const KeyRoofline& roofline,
+                                     const Rooflines& rooflines,
                                      const CheckLimits& limits) {
   const GroupedRows rows = ASSAY_TRY(group_rows(table, frame));
-  const TableIndex index = ASSAY_TRY(TableIndex::make(table, frame, roofline));
+  const TableIndex index = ASSAY_TRY(TableIndex::make(table, frame, rooflines.all));
   TableCheck result;
   result.table = table;
   result.rows = static_cast<std::int64_t>(frame.num_rows());
@@ -138,9 +142,10 @@ core::Result<TableCheck> check_table(const std::string& table,
   for (const auto& group : rows.rows_of_group)
     check_duplicates(rows, group, limits, result);
   Checker checker(index, limits, result);
-  for (const Group& group : index.groups())
-    checker.check_group(group);
+  for (std::size_t group = 0; group < index.groups().size(); ++group)
+    checker.check_group(index.groups()[group], group_roofline(rooflines.cached, rows, group));
   result.not_positive.of = result.rows;
+  result.cached.of = result.faster.of;
   return result;
 }
 

@@ -24,6 +24,13 @@ struct CheckLimits {
   double roofline = 0.05;  // by which a row may be faster
 };
 
+// What bounds a row's time: null is unknown. `cached` is the same without memory where all that the
+// row moves fits in the L2 cache, which the launch before may have left it in.
+struct Rooflines {
+  KeyRoofline all;
+  KeyRoofline cached;
+};
+
 struct TableCheck {
   std::string table;
   std::int64_t rows = 0;
@@ -35,6 +42,7 @@ struct TableCheck {
   std::int64_t far_apart = 0;  // duplicates beyond limits.spread
   Found drops;                 // of all steps; worst: part of the latency
   Found faster;                // of rows with a known roofline; worst: part of the roofline
+  Found cached;                // faster too, but not counted there: their data fit in the L2 cache
 
   // Zero latencies where they are possible (compute_scale: a difference clamped at 0).
   bool zeros_allowed = false;
@@ -44,30 +52,10 @@ struct TableCheck {
   }
 };
 
-// Null roofline: `faster` stays at 0 of 0.
+// Null rooflines: `faster` stays at 0 of 0.
 core::Result<TableCheck> check_table(const std::string& table,
                                      const Frame& frame,
-                                     const KeyRoofline& roofline,
+                                     const Rooflines& rooflines,
                                      const CheckLimits& limits);
-
-// Of points that were measured again.
-struct Rerun {
-  std::string table;
-  double first = 0;  // latencies
-  double second = 0;
-  std::string where;
-};
-
-struct RerunResult {
-  std::string table;
-  std::int64_t pairs = 0;
-  double median = 0;  // of |second / first - 1|
-  double p95 = 0;
-  Found beyond;
-};
-
-// By table, in the order of their names. A pair whose first latency is not positive counts as
-// beyond the limit.
-std::vector<RerunResult> compare_reruns(const std::vector<Rerun>& reruns, double limit);
 
 }  // namespace assay::store

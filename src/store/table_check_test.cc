@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TableCheck check(const std::string& csv, const KeyRoofline& roofline = nullptr) {
-  auto result = check_table("gemm_perf", frame_of(csv), roofline, CheckLimits{});
+TableCheck check(const std::string& csv, const Rooflines& rooflines = {}) {
+  auto result = check_table("gemm_perf", frame_of(csv), rooflines, CheckLimits{});
   EXPECT_TRUE(result.ok());
   return result.ok() ? std::move(result).value() : TableCheck{};
 }
@@ -60,8 +60,8 @@ TEST(TableCheck, FindsRowsFasterThanTheRoofline) {
     EXPECT_EQ(key.size(), 2U);  // dtype, m
     return key[0].value == model::PerfValue(std::string("fp8")) ? 0.0 : 1.0;
   };
-  const TableCheck result =
-      check("dtype,m,latency\nhalf,1,0.96\nhalf,2,0.5\nfp8,1,0.1\nfp8,2,0.1\n", roofline);
+  const TableCheck result = check(
+      "dtype,m,latency\nhalf,1,0.96\nhalf,2,0.5\nfp8,1,0.1\nfp8,2,0.1\n", {roofline, nullptr});
   EXPECT_EQ(result.faster.of, 2);
   EXPECT_EQ(result.faster.count, 1);
   EXPECT_DOUBLE_EQ(result.faster.worst, 0.5);
@@ -69,19 +69,18 @@ TEST(TableCheck, FindsRowsFasterThanTheRoofline) {
   EXPECT_TRUE(result.impossible());
 }
 
-TEST(Reruns, ReportTheShareBeyondTheLimitByTable) {
-  const auto results = compare_reruns({{"moe_perf", 1, 1.05, "a"},
-                                       {"gemm_perf", 2, 2, "b"},
-                                       {"moe_perf", 1, 0.8, "c"},
-                                       {"moe_perf", 0, 1, "d"}},
-                                      0.1);
-  ASSERT_EQ(results.size(), 2U);
-  EXPECT_EQ(results[0].table, "gemm_perf");
-  EXPECT_EQ(results[0].beyond.count, 0);
-  EXPECT_EQ(results[1].pairs, 3);
-  EXPECT_EQ(results[1].beyond.count, 2);
-  EXPECT_EQ(results[1].beyond.where, "d");
-  EXPECT_NEAR(results[1].median, 0.2, 1e-12);
+TEST(TableCheck, ExcusesRowsWhoseDataFitInTheCache) {
+  const KeyRoofline memory = [](const std::vector<model::PerfField>&) { return 1.0; };
+  // All but m=3 fit; the rest of what bounds them takes 0.5 ms.
+  const KeyRoofline cached = [](const std::vector<model::PerfField>& key) {
+    return key[0].value == model::PerfValue(std::int64_t{3}) ? 1.0 : 0.5;
+  };
+  const TableCheck result = check("m,latency\n1,0.6\n2,0.4\n3,0.9\n4,2\n", {memory, cached});
+  EXPECT_EQ(result.faster.of, 4);
+  EXPECT_EQ(result.faster.count, 2);
+  EXPECT_EQ(result.faster.where, "m=2");
+  EXPECT_EQ(result.cached.count, 1);
+  EXPECT_EQ(result.cached.where, "m=1");
 }
 
 TEST(HeldOut, NamesTheIntervalToRefine) {

@@ -15,11 +15,24 @@ model::PerfField* find_field(std::vector<model::PerfField>& key, std::string_vie
   return found == key.end() ? nullptr : &*found;
 }
 
-// A group's roofline: that of its key with the sizes filled in.
-Roofline group_roofline(const KeyRoofline& roofline,
-                        std::vector<model::PerfField> key,
-                        std::size_t num_sizes) {
+Grid grid_of(const GroupedRows& rows, std::size_t group) {
+  const std::size_t count = rows.sizes.size();
+  std::vector<double> sizes;
+  std::vector<double> latencies;
+  for (const std::uint32_t row : rows.rows_of_group[group]) {
+    for (std::size_t i = 0; i < count; ++i)
+      sizes.push_back(rows.size_values[row * count + i]);
+    latencies.push_back(rows.latencies[row]);
+  }
+  return Grid(count, sizes, latencies);
+}
+
+}  // namespace
+
+Roofline group_roofline(const KeyRoofline& roofline, const GroupedRows& rows, std::size_t group) {
   if (!roofline) return nullptr;
+  std::vector<model::PerfField> key = group_key(rows, group);
+  const std::size_t num_sizes = rows.sizes.size();
   const std::size_t first_size = key.size() - num_sizes;
   const model::PerfField* kv_heads = find_field(key, "num_key_value_heads");
   const bool follows = kv_heads != nullptr && kv_heads->value == model::PerfValue(kAsHeads);
@@ -35,20 +48,6 @@ Roofline group_roofline(const KeyRoofline& roofline,
   };
 }
 
-Grid grid_of(const GroupedRows& rows, std::size_t group) {
-  const std::size_t count = rows.sizes.size();
-  std::vector<double> sizes;
-  std::vector<double> latencies;
-  for (const std::uint32_t row : rows.rows_of_group[group]) {
-    for (std::size_t i = 0; i < count; ++i)
-      sizes.push_back(rows.size_values[row * count + i]);
-    latencies.push_back(rows.latencies[row]);
-  }
-  return Grid(count, sizes, latencies);
-}
-
-}  // namespace
-
 core::Result<TableIndex> TableIndex::make(const std::string& table,
                                           const Frame& frame,
                                           const KeyRoofline& roofline) {
@@ -59,7 +58,7 @@ core::Result<TableIndex> TableIndex::make(const std::string& table,
   TableIndex index;
   index.table_ = table;
   for (std::size_t group = 0; group < rows.rows_of_group.size(); ++group) {
-    Roofline bound = group_roofline(roofline, group_key(rows, group), rows.sizes.size());
+    Roofline bound = group_roofline(roofline, rows, group);
     index.groups_.push_back({.exact = rows.exact_of_group[group],
                              .surface = Surface(axes, grid_of(rows, group), std::move(bound))});
   }

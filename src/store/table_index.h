@@ -87,4 +87,7 @@ std::string value_text(const model::PerfValue& value);
 // A group's key for rooflines, with the sizes at the end, to be filled in.
 std::vector<model::PerfField> group_key(const GroupedRows& rows, std::size_t group);
 
+// A group's roofline: that of its key with the sizes filled in. Null for null.
+Roofline group_roofline(const KeyRoofline& roofline, const GroupedRows& rows, std::size_t group);
+
 }  // namespace assay::store

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "cli/collect_options.h"
+#include "cli/collecting.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -12,9 +13,6 @@
 
 namespace assay::cli {
 namespace {
-
-// What a case that runs has left at Ctrl-C, and a worker to end, and files to write.
-constexpr unsigned kSecondsToFinish = 30;
 
 class Collect final : public Command {
  public:
@@ -52,22 +50,10 @@ class Collect final : public Command {
     const collect::CollectOptions options = ASSAY_TRY(arguments_.collect_options());
     auto clocks = ASSAY_TRY(arguments_.lock_clocks(options.gpus));
     if (clocks) print_note(clocks->summary());
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.deadlines.of_case).count();
-    core::allow_seconds_to_stop(static_cast<unsigned>(seconds) + kSecondsToFinish);
-    const bool quiet = arguments_.presentation().quiet;
-    core::TerminalLine line(quiet ? core::TerminalLine::Show::kNever
-                                  : core::TerminalLine::Show::kOnTerminal);
-    collect::CollectHooks hooks;
-    hooks.on_notice = [&](const std::string& text) {
-      line.clear();
-      print_warning(text);
-    };
-    if (line.shown()) hooks.on_progress = [&](const auto& now) { line.draw(progress_text(now)); };
-    const auto result = collect::run_collection(options, plan, hooks);
-    line.clear();
+    const auto result = collect_with_progress(options, plan, arguments_.presentation());
     if (clocks) ASSAY_TRY(clocks->release());
     if (!result.ok()) return result.error();
-    if (!quiet) show(summary_of(result.value()));
+    if (!arguments_.presentation().quiet) show(summary_of(result.value()));
     return verdict(result.value());
   }
 

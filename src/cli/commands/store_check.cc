@@ -8,6 +8,8 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/store_coverage.h"
+#include "cli/store_rerun.h"
 #include "cli/summary_output.h"
 #include "cli/table_inputs.h"
 #include "store/held_out.h"
@@ -85,6 +87,8 @@ struct Kind {
 const Kind kKinds[] = {
     {"faster than the roofline", "problem", "a wrong row, or one whose data stayed in the cache",
      &store::TableCheck::faster, true},
+    {"faster, from L2", "remark", "excused: all data of the row fit in the L2 cache",
+     &store::TableCheck::cached, true},
     {"zero or negative", "problem", "no latency", &store::TableCheck::not_positive, false},
     {"unusable rows", "problem", "without a finite latency, or a size is missing",
      &store::TableCheck::unused, false},
@@ -107,7 +111,7 @@ std::int64_t whole(double size) {
 
 class StoreCheck final : public Command {
  public:
-  explicit StoreCheck(CLI::App& app) {
+  explicit StoreCheck(CLI::App& app) : rerun_(app) {
     add_table_inputs(app, inputs_, "a performance table, CSV or Parquet");
     app.add_option("--table", table_, "of a store, only this table")->type_name("NAME");
     add_percent(app, "--drop", limits_.drop, "10",
@@ -123,7 +127,10 @@ class StoreCheck final : public Command {
     add_presentation_options(app, presentation_);
   }
 
-  [[nodiscard]] core::Status check() const override { return inputs_.check(); }
+  [[nodiscard]] core::Status check() const override {
+    ASSAY_TRY(inputs_.check());
+    return rerun_.check(inputs_.store);
+  }
 
   core::Result<Outcome> run() override {
     model::Book book{
@@ -135,6 +142,8 @@ class StoreCheck final : public Command {
     for (const NamedFrame& named : tables)
       passed &= ASSAY_TRY(check_one(named, book));
     if (book.tables[0].cells.empty()) return core::Error{"no table could be checked"};
+    if (!inputs_.store.empty()) passed &= ASSAY_TRY(check_coverage(only, book));
+    if (rerun_.asked_for()) passed &= ASSAY_TRY(rerun_.run(inputs_.store, presentation_, book));
     const auto is_empty = [](const model::Table& table) { return table.cells.empty(); };
     book.tables.erase(std::remove_if(book.tables.begin(), book.tables.end(), is_empty),
                       book.tables.end());
@@ -157,8 +166,8 @@ class StoreCheck final : public Command {
 
   core::Result<bool> check_one(const NamedFrame& named, model::Book& book) const {
     const std::string name = named.source.empty() ? named.table : named.source;
-    const store::KeyRoofline roofline = ASSAY_TRY(read_roofline(roofline_, named.table));
-    auto checked = store::check_table(named.table, named.frame, roofline, limits_);
+    const store::Rooflines rooflines = ASSAY_TRY(read_rooflines(roofline_, named.table));
+    auto checked = store::check_table(named.table, named.frame, rooflines, limits_);
     if (!checked.ok()) {
       print_warning("not checked: " + checked.error().context(name).message);
       return true;
@@ -171,10 +180,39 @@ class StoreCheck final : public Command {
          result.not_positive.count, result.unused.count});
     add_findings(name, result, book.tables[1]);
     if (held_out_) {
-      const auto index = ASSAY_TRY(store::TableIndex::make(named.table, named.frame, roofline));
+      const auto index =
+          ASSAY_TRY(store::TableIndex::make(named.table, named.frame, rooflines.all));
       add_held_out(name, store::held_out_errors(index, held_out_limit_), book);
     }
     return !result.impossible();
+  }
+
+  // Cases of the newest collection that are not there. Failures are told, but do not fail the
+  // check: every large collection has cases that the device cannot do.
+  core::Result<bool> check_coverage(const std::string& only, model::Book& book) const {
+    const auto opened = ASSAY_TRY(store::Store::open(inputs_.store, store::Store::Mode::kRead));
+    const Coverage coverage = ASSAY_TRY(read_coverage(opened, only));
+    for (const collect::OperatorTally& one : coverage.tally.operators()) {
+      add_cases(one, "problem", "missing cases", one.missing(), book.tables[1]);
+      add_cases(one, "remark", "failed cases", one.failed, book.tables[1]);
+    }
+    for (model::Table& table : coverage_tables(coverage))
+      book.tables.push_back(std::move(table));
+    return coverage.tally.total().missing() == 0;
+  }
+
+  void add_cases(const collect::OperatorTally& tally,
+                 const std::string& weight,
+                 const std::string& finding,
+                 std::int64_t count,
+                 model::Table& table) const {
+    if (count == 0) return;
+    table.add_row({tally.name, weight, finding, count, tally.expected,
+                   percent(count, tally.expected), model::Cell(), std::string()});
+    if (presentation_.quiet && weight == "problem") {
+      print_warning(fmt::format("{}: {}: {} of {} that the newest collection expected", tally.name,
+                                finding, count, tally.expected));
+    }
   }
 
   void add_findings(const std::string& name,
@@ -219,6 +257,7 @@ class StoreCheck final : public Command {
   bool held_out_ = false;
   double held_out_limit_ = store::kHeldOutLimit;
   RooflineInputs roofline_;
+  RerunArguments rerun_;
   Presentation presentation_;
 };
 

@@ -110,7 +110,7 @@ class StoreQuery final : public Command {
     std::vector<store::Frame> frames;
     for (NamedFrame& named : tables)
       frames.push_back(std::move(named.frame));
-    const store::KeyRoofline roofline = ASSAY_TRY(read_roofline(roofline_, table));
+    const store::KeyRoofline roofline = ASSAY_TRY(read_rooflines(roofline_, table)).all;
     const auto index = ASSAY_TRY(store::TableIndex::make(
         table, frames.size() == 1 ? frames.front() : store::joined_frames(frames), roofline));
     const auto result = ASSAY_TRY(store::query(

@@ -1,0 +1,189 @@
+#include "cli/store_rerun.h"
+
+#include <fmt/core.h>
+
+#include "cli/collecting.h"
+#include "cli/measure_settings.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/version.h"
+#include "cli/collect_workers.h"
+#include "cli/workers.h"
+#include "collect/reports.h"
+#include "core/interrupt.h"
+#include "store/rerun.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kGroup = "Rerun options";
+constexpr double kLimit = 0.10;  // of the first time
+constexpr std::size_t kWorst = 10;
+
+model::Cell percent_cell(const std::optional<double>& part) {
+  return part ? model::Cell(*part * 100) : model::Cell();
+}
+
+model::Table shares_table(const std::string& started_at) {
+  return {.name = "rerun",
+          .title = fmt::format("Points of the collection of {}, measured again", started_at),
+          .columns = {{.name = "table"},
+                      {.name = "result"},
+                      {.name = "points"},
+                      {.name = "beyond"},
+                      {.name = "lost"},
+                      {.name = "share", .unit = "%", .better = model::Better::kLower},
+                      {.name = "median", .unit = "%", .better = model::Better::kLower},
+                      {.name = "p90", .unit = "%", .better = model::Better::kLower},
+                      {.name = "worst", .unit = "%", .better = model::Better::kLower}},
+          .notes = {"median, p90, worst: difference of the two times, as a part of the first",
+                    fmt::format("beyond: differ by more than {:g} %, or lost: could not be "
+                                "measured again",
+                                kLimit * 100)}};
+}
+
+model::Table worst_table(const std::vector<store::Rerun>& worst) {
+  model::Table table{.name = "rerun_worst",
+                     .title = "Points beyond the limit, the worst first",
+                     .columns = {{.name = "deviation", .unit = "%"},
+                                 {.name = "then", .unit = "ms"},
+                                 {.name = "now", .unit = "ms"},
+                                 {.name = "remark"},
+                                 {.name = "case"}}};
+  for (const store::Rerun& one : worst) {
+    const model::Cell now = one.second_ms ? model::Cell(*one.second_ms) : model::Cell();
+    table.add_row({percent_cell(store::deviation(one)), one.first_ms, now, one.remark, one.where});
+  }
+  return table;
+}
+
+}  // namespace
+
+RerunArguments::RerunArguments(CLI::App& app) {
+  CLI::Option* points = app.add_option("--rerun", points_,
+                                       "measure N points of the newest collection in --store "
+                                       "again, as it measured them")
+                            ->type_name("N")
+                            ->check(whole_number_problem)
+                            ->group(kGroup);
+  app.add_option("--seed", seed_, "of the choice of points: as many of each operator as there are")
+      ->type_name("N")
+      ->check(count_problem)
+      ->default_str("42")
+      ->needs(points)
+      ->group(kGroup);
+  app.add_option_function<double>(
+         "--max-share", [this](double percent) { max_share_ = percent / 100; },
+         "fail if more points of a table than this differ by more than 10 %")
+      ->type_name("PERCENT")
+      ->check(not_negative_problem)
+      ->default_str("none")
+      ->needs(points)
+      ->group(kGroup);
+  add_device_options(app, device_, "as the collection", kGroup);
+  for (const char* name : {"--device", "--gpus", "--worker"})
+    app.get_option(name)->needs(points);
+}
+
+core::Status RerunArguments::check(const fs::path& store) const {
+  ASSAY_TRY(device_.check());
+  if (!asked_for() || !store.empty()) return {};
+  return core::Error{"--rerun needs --store: files do not say how they were measured"};
+}
+
+core::Result<bool> RerunArguments::run(const fs::path& store,
+                                       const Presentation& presentation,
+                                       model::Book& book) const {
+  const Earlier earlier = ASSAY_TRY(find_earlier(store));
+  if (!earlier.again.unknown.empty()) {
+    print_warning(fmt::format("{} of the points are left out: no operator here measures them ({})",
+                              earlier.again.unknown.size(), earlier.again.unknown.front()));
+  }
+  const collect::CollectOptions options = ASSAY_TRY(collect_options(store, earlier.run));
+  const auto result = collect_with_progress(options, earlier.again.plan, presentation);
+  if (!result.ok()) return result.error();
+  const collect::CollectResult& measured = result.value();
+  if (core::interrupted() && measured.run == 0) return true;
+  if (measured.end == collect::SupervisorEnd::kNoWorkers) {
+    return core::Error{"no worker is left to measure points again: see " +
+                       measured.files.back().string()};
+  }
+  return add_tables(store, earlier, measured, presentation, book);
+}
+
+core::Result<RerunArguments::Earlier> RerunArguments::find_earlier(const fs::path& store) const {
+  const store::Store opened = ASSAY_TRY(store::Store::open(store, store::Store::Mode::kRead));
+  const auto id = ASSAY_TRY(opened.last_run(collect::kCollectRun));
+  if (!id) {
+    return core::Error{store.string() +
+                       " holds no collection whose points could be measured again, only imports"};
+  }
+  return Earlier{.id = *id,
+                 .run = ASSAY_TRY(opened.run(*id)),
+                 .again = ASSAY_TRY(collect::plan_rerun(opened, *id, points_, seed_))};
+}
+
+core::Result<collect::CollectOptions> RerunArguments::collect_options(
+    const fs::path& store, const store::Run& earlier) const {
+  const collect::Settings settings = collect::recorded_settings(earlier);
+  const collect::Settings then = collect::recorded_device(earlier);
+  const auto fact = [](const collect::Settings& facts, const char* name) {
+    const auto found = facts.find(name);
+    return found == facts.end() ? "" : found->second;
+  };
+  DeviceArguments device = device_;
+  if (device.kind == DeviceKind::kUsual && device.gpus.empty() && fact(then, "kind") == "cpu") {
+    device.kind = DeviceKind::kCpu;
+  }
+  collect::CollectOptions options;
+  options.folder = store.has_parent_path() ? store.parent_path() : fs::path(".");
+  options.beginning = collect::Beginning::kFresh;
+  options.settings = settings;
+  options.record = {{"command line", own_command_line()}, {"made by", program_version()}};
+  options.request = ASSAY_TRY(request_of(settings));
+  options.backend = fact(settings, "--backend");
+  options.deadlines.of_case = ASSAY_TRY(recorded_deadline(earlier));
+  options.again = {.store_file = store.filename().string(), .device = then};
+  options.gpus = ASSAY_TRY(device.used_gpus());
+  options.worker = worker_of(ASSAY_TRY(device.worker_program()));
+  return options;
+}
+
+core::Result<bool> RerunArguments::add_tables(const fs::path& store,
+                                              const Earlier& earlier,
+                                              const collect::CollectResult& measured,
+                                              const Presentation& presentation,
+                                              model::Book& book) const {
+  const store::Store opened = ASSAY_TRY(store::Store::open(store, store::Store::Mode::kRead));
+  const auto reruns = ASSAY_TRY(store::reruns_of(opened, earlier.id, measured.run));
+  model::Table shares = shares_table(earlier.run.started_at);
+  bool passed = true;
+  for (const store::RerunResult& one : store::compare_reruns(reruns, kLimit)) {
+    const bool within = !max_share_ || one.share() <= *max_share_;
+    passed = passed && within;
+    shares.add_row({one.table,
+                    !max_share_ ? ""
+                    : within    ? "passed"
+                                : "failed",
+                    one.points, one.beyond, one.lost, one.share() * 100, percent_cell(one.median),
+                    percent_cell(one.p90), percent_cell(one.worst)});
+    if (within || !presentation.quiet) continue;
+    print_warning(fmt::format("{}: {} of {} points measured again differ by more than {:g} %",
+                              one.table, one.beyond, one.points, kLimit * 100));
+  }
+  shares.notes.push_back("reports: " + measured.files.back().string());
+  book.tables.push_back(std::move(shares));
+  const auto worst = store::worst_reruns(reruns, kLimit, kWorst);
+  if (!worst.empty()) book.tables.push_back(worst_table(worst));
+  for (model::Table& table : collect::tally_book(measured.tally).tables) {
+    if (table.name == "collection") continue;
+    table.name = "rerun_" + table.name;
+    table.title += ", when measured again";
+    book.tables.push_back(std::move(table));
+  }
+  return passed;
+}
+
+}  // namespace assay::cli

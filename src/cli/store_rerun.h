@@ -1,0 +1,56 @@
+// `store check --rerun`: points of the newest collection measured again.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "cli/device_options.h"
+#include "cli/summary_output.h"
+#include "collect/collection.h"
+#include "collect/rerun.h"
+#include "core/result.h"
+#include "model/table.h"
+#include "store/store.h"
+
+namespace assay::cli {
+
+class RerunArguments {
+ public:
+  // Declares the options.
+  explicit RerunArguments(CLI::App& app);
+
+  [[nodiscard]] bool asked_for() const { return points_ > 0; }
+
+  // Wrong usage. `store`: empty if there is none.
+  [[nodiscard]] core::Status check(const std::filesystem::path& store) const;
+
+  // Measures, keeps what it measured in the store, and adds its tables to the book. Gives whether
+  // the shares are within --max-share.
+  core::Result<bool> run(const std::filesystem::path& store,
+                         const Presentation& presentation,
+                         model::Book& book) const;
+
+ private:
+  struct Earlier {
+    std::int64_t id = 0;
+    store::Run run;
+    collect::RerunPlan again;
+  };
+
+  [[nodiscard]] core::Result<Earlier> find_earlier(const std::filesystem::path& store) const;
+  [[nodiscard]] core::Result<collect::CollectOptions> collect_options(
+      const std::filesystem::path& store, const store::Run& earlier) const;
+  core::Result<bool> add_tables(const std::filesystem::path& store,
+                                const Earlier& earlier,
+                                const collect::CollectResult& measured,
+                                const Presentation& presentation,
+                                model::Book& book) const;
+
+  std::int64_t points_ = 0;
+  std::uint64_t seed_ = 42;
+  std::optional<double> max_share_;  // a part, not percent
+  DeviceArguments device_;
+};
+
+}  // namespace assay::cli
