@@ -20,7 +20,8 @@ constexpr std::array<PublishedGpu, 3> kGpus = {{
      .watts = 700,
      .link_bytes_per_s = 900e9 / 2,
      .pcie_bytes_per_s = 128e9 / 2,
-     .gpus_per_node = 8},
+     .gpus_per_node = 8,
+     .board = "NVIDIA HGX H200 data sheet (8 GPUs)"},
     {.name = "NVIDIA H100 80GB HBM3",
      .document = "NVIDIA H100 Tensor Core GPU data sheet (SXM)",
      .sm_version = 90,
@@ -32,7 +33,8 @@ constexpr std::array<PublishedGpu, 3> kGpus = {{
      .watts = 700,
      .link_bytes_per_s = 900e9 / 2,
      .pcie_bytes_per_s = 128e9 / 2,
-     .gpus_per_node = 8},
+     .gpus_per_node = 8,
+     .board = "NVIDIA HGX H100 data sheet (8 GPUs)"},
     {.name = "NVIDIA A100-SXM4-80GB",
      .document = "NVIDIA A100 Tensor Core GPU data sheet (SXM, 80 GB)",
      .sm_version = 80,
@@ -44,7 +46,8 @@ constexpr std::array<PublishedGpu, 3> kGpus = {{
      .watts = 400,
      .link_bytes_per_s = 600e9 / 2,
      .pcie_bytes_per_s = 64e9 / 2,
-     .gpus_per_node = 8},
+     .gpus_per_node = 8,
+     .board = "NVIDIA HGX A100 data sheet (8 GPUs)"},
 }};
 
 }  // namespace

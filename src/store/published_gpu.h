@@ -5,10 +5,12 @@
 
 namespace assay::store {
 
+inline constexpr std::string_view kComputeCapabilities = "NVIDIA, CUDA GPU compute capability";
+
 struct PublishedGpu {
   std::string_view name;      // as CUDA calls the device
-  std::string_view document;  // that says all this
-  int sm_version = 0;
+  std::string_view document;  // that says all but the two that name another
+  int sm_version = 0;         // kComputeCapabilities
   double memory_bytes_per_s = 0;
   double memory_bytes = 0;
   double half_flops = 0;  // tensor cores, dense: float16 and bfloat16, per second
@@ -17,7 +19,8 @@ struct PublishedGpu {
   double watts = 0;
   double link_bytes_per_s = 0;  // NVLink, one direction
   double pcie_bytes_per_s = 0;  // one direction
-  int gpus_per_node = 0;        // on the maker's own board
+  int gpus_per_node = 0;        // `board`
+  std::string_view board;       // document of the board that carries as many
 };
 
 // Null: not in the table.

@@ -27,13 +27,27 @@ struct Sourced {
 
 using Choice = std::optional<Sourced>;
 
+struct Unit {
+  const char* name;
+  double size;
+};
+
+constexpr Unit kGigabytes{"GB/s", 1e9};
+constexpr Unit kTeraflops{"TFLOP/s", 1e12};
+
 std::string whole_text(double value) {
   return fmt::format("{:.0f}", value);
 }
 
+// No measurement knows more than four digits of a figure.
+double rounded(double value) {
+  const double digit = std::pow(10, std::floor(std::log10(value)) - 3);
+  return std::round(value / digit) * digit;
+}
+
 // No exponents: YAML readers differ in which of them are numbers.
 std::string seconds_text(double seconds) {
-  std::string text = fmt::format("{:.10f}", seconds);
+  std::string text = fmt::format("{:.12f}", rounded(seconds));
   while (text.ends_with('0') && !text.ends_with(".0"))
     text.pop_back();
   return text;
@@ -44,8 +58,8 @@ std::string spread_text(const Point& point) {
   return fmt::format(" (its samples spread by {:.1f} %)", *point.spread * 100);
 }
 
-std::string microseconds(const Latency& latency) {
-  return fmt::format("{:.3g} us", latency.seconds * 1e6);
+std::string rows_text(std::size_t count) {
+  return count == 1 ? "1 row" : fmt::format("{} rows", count);
 }
 
 class FieldList {
@@ -103,15 +117,15 @@ class FieldList {
   }
 
   // A figure of the data sheet; 0: it has none.
-  [[nodiscard]] Choice published(double PublishedGpu::*figure) const {
+  [[nodiscard]] Choice published(double PublishedGpu::*figure, const char* meaning = "") const {
     if (published_ == nullptr || published_->*figure <= 0) return std::nullopt;
-    return Sourced{whole_text(published_->*figure), fmt::format("cited: {}", published_->document)};
+    return Sourced{whole_text(published_->*figure),
+                   fmt::format("cited: {}{}", published_->document, meaning)};
   }
 
-  [[nodiscard]] Choice published(int PublishedGpu::*figure) const {
+  [[nodiscard]] Choice published(int PublishedGpu::*figure, std::string_view document) const {
     if (published_ == nullptr) return std::nullopt;
-    return Sourced{fmt::format("{}", published_->*figure),
-                   fmt::format("cited: {}", published_->document)};
+    return Sourced{fmt::format("{}", published_->*figure), fmt::format("cited: {}", document)};
   }
 
   [[nodiscard]] std::string of_table(const std::string& table) const {
@@ -119,25 +133,32 @@ class FieldList {
     return found == data_.dates.end() ? table : table + ", " + found->second;
   }
 
-  [[nodiscard]] Choice measured(const std::optional<Rate>& rate, const std::string& table) const {
+  [[nodiscard]] Choice measured(const std::optional<Rate>& rate,
+                                const Unit& unit,
+                                const std::string& table) const {
     if (!rate) return std::nullopt;
-    return Sourced{whole_text(rate->per_second), source_of(*rate, table)};
+    return Sourced{whole_text(rounded(rate->per_second)),
+                   "measured: " + source_of(*rate, unit, table)};
   }
 
-  [[nodiscard]] std::string source_of(const Rate& rate, const std::string& table) const {
-    return fmt::format("measured: {}{}, best of {} rows of {}", rate.best.what,
-                       spread_text(rate.best), rate.count, of_table(table));
+  [[nodiscard]] std::string source_of(const Rate& rate,
+                                      const Unit& unit,
+                                      const std::string& table) const {
+    return fmt::format("{:.4g} {}, {}{}, best of {} of {}", rate.per_second / unit.size, unit.name,
+                       rate.best.what, spread_text(rate.best), rows_text(rate.count),
+                       of_table(table));
   }
 
   [[nodiscard]] Choice fitted(const std::optional<Latency>& latency,
                               const std::string& what,
                               const std::string& table) const {
     if (!latency) return std::nullopt;
-    return Sourced{seconds_text(latency->seconds),
-                   fmt::format("measured: {}, where a line through {} meets no bytes; {} rows, "
-                               "half of them within {:.1f} % of it; {}",
-                               microseconds(*latency), what, latency->count,
-                               latency->deviation * 100, of_table(table))};
+    return Sourced{
+        seconds_text(latency->seconds),
+        fmt::format("measured: {:.3g} us, where a line through {} meets no bytes ({}, half of them "
+                    "within {:.1f} % of it) of {}",
+                    latency->seconds * 1e6, what, rows_text(latency->count),
+                    latency->deviation * 100, of_table(table))};
   }
 
   [[nodiscard]] Choice fact(const std::string& name) const {
@@ -156,7 +177,7 @@ class FieldList {
     const std::optional<Rate> memory = best_memory();
     add("gpu", "mem_bw",
         {cited("gpu.mem_bw"), published(&PublishedGpu::memory_bytes_per_s),
-         measured(memory, "memory_op_perf")},
+         measured(memory, kGigabytes, "memory_op_perf")},
         collect_memory);
     add("gpu", "mem_bw_empirical_scaling_factor",
         {scaling(memory), cited("gpu.mem_bw_empirical_scaling_factor")}, collect_memory);
@@ -175,7 +196,8 @@ class FieldList {
     add("gpu", "power", {power_limit(), cited("gpu.power"), published(&PublishedGpu::watts)},
         "no row has a power limit: assay collect gemm --measure-power");
     add("gpu", "sm_version",
-        {fact("device SM version"), cited("gpu.sm_version"), published(&PublishedGpu::sm_version)},
+        {fact("device SM version"), cited("gpu.sm_version"),
+         published(&PublishedGpu::sm_version, kComputeCapabilities)},
         "the store has no collection of this device");
     add_others("gpu");
   }
@@ -187,16 +209,15 @@ class FieldList {
     std::from_chars(limit.value.data(), limit.value.data() + limit.value.size(), limit_bytes_per_s);
     if (!memory || limit_bytes_per_s <= 0) return std::nullopt;
     return Sourced{fmt::format("{:.4f}", memory->per_second / limit_bytes_per_s),
-                   fmt::format("{:.4g} GB/s over mem_bw; {}", memory->per_second / 1e9,
-                               source_of(*memory, "memory_op_perf"))};
+                   "measured, over mem_bw: " + source_of(*memory, kGigabytes, "memory_op_perf")};
   }
 
   // A limit: cited where that is possible.
   void add_peak(const std::string& type, double PublishedGpu::*figure) {
     const std::string name = type + "_tc_flops";
     add("gpu", name,
-        {cited("gpu." + name), published(figure),
-         measured(best_rate(gemm_points(data_.gemms, type), 0), "gemm_perf")},
+        {cited("gpu." + name), published(figure, ", without sparsity"),
+         measured(best_rate(gemm_points(data_.gemms, type), 0), kTeraflops, "gemm_perf")},
         published_ != nullptr ? "the GPU has no such tensor cores"
                               : "no rows: assay collect gemm --dtype " + type);
   }
@@ -224,18 +245,20 @@ class FieldList {
   }
 
   void add_node() {
+    const std::string_view board = published_ == nullptr ? "" : published_->board;
     add("node", "num_gpus_per_node",
-        {cited("node.num_gpus_per_node"), published(&PublishedGpu::gpus_per_node), most_gpus()},
+        {cited("node.num_gpus_per_node"), published(&PublishedGpu::gpus_per_node, board),
+         most_gpus()},
         "no rows of several GPUs: assay collect nccl");
     add("node", "inter_node_bw", {cited("node.inter_node_bw")},
         "it is of the network between hosts, not of the GPU: name it by --cite");
     add("node", "intra_node_bw",
-        {cited("node.intra_node_bw"), published(&PublishedGpu::link_bytes_per_s),
-         measured(send_, "nccl_perf")},
+        {cited("node.intra_node_bw"), published(&PublishedGpu::link_bytes_per_s, ", one direction"),
+         measured(send_, kGigabytes, "nccl_perf")},
         "no rows of send_recv: assay collect nccl");
     add("node", "pcie_bw",
-        {cited("node.pcie_bw"), published(&PublishedGpu::pcie_bytes_per_s),
-         measured(to_device_, "transfer_perf")},
+        {cited("node.pcie_bw"), published(&PublishedGpu::pcie_bytes_per_s, ", one direction"),
+         measured(to_device_, kGigabytes, "transfer_perf")},
         "no rows: assay collect host_to_device");
     add("node", "p2p_latency",
         {fitted(constant_latency(send_points(data_.collectives, 2), kSmallMessage),
@@ -265,45 +288,44 @@ class FieldList {
     add("misc", "nccl_mem", {}, "no row tells what communicators take: name it by --cite");
   }
 
-  void add_measured_rate(const std::string& name,
-                         const std::optional<Rate>& rate,
-                         const std::string& table,
-                         const std::string& otherwise) {
-    Choice choice = measured(rate, table);
-    if (choice) choice->source.erase(0, std::string("measured: ").size());
+  void add_reached(const std::string& name,
+                   const std::optional<Rate>& rate,
+                   const Unit& unit,
+                   const std::string& table,
+                   const std::string& otherwise) {
+    Choice choice;
+    if (rate) {
+      choice = Sourced{whole_text(rounded(rate->per_second)), source_of(*rate, unit, table)};
+    }
     add("measured", name, {choice}, "no rows: " + otherwise);
   }
 
   void add_measured() {
-    add_measured_rate("mem_read_bw", read_, "memory_op_perf", "assay collect read");
-    add_measured_rate("mem_copy_bw", copy_, "memory_op_perf", "assay collect copy");
-    add_measured_flops();
-    add_launch();
-    add_measured_rate("host_to_device_bw", to_device_, "transfer_perf",
-                      "assay collect host_to_device");
-    add_measured_rate("device_to_host_bw", to_host_, "transfer_perf",
-                      "assay collect device_to_host");
-    add_measured_rate("intra_node_bw", send_, "nccl_perf", "assay collect nccl");
-  }
-
-  void add_measured_flops() {
+    add_reached("mem_read_bw", read_, kGigabytes, "memory_op_perf", "assay collect read");
+    add_reached("mem_copy_bw", copy_, kGigabytes, "memory_op_perf", "assay collect copy");
     for (const char* type : {"bfloat16", "float16", "fp8", "fp8_block", "int8", "float32"}) {
       const std::optional<Rate> rate = best_rate(gemm_points(data_.gemms, type), 0);
-      if (rate) add_measured_rate(std::string(type) + "_flops", rate, "gemm_perf", "");
+      if (rate) add_reached(std::string(type) + "_flops", rate, kTeraflops, "gemm_perf", "");
     }
+    add_launch();
+    add_reached("host_to_device_bw", to_device_, kGigabytes, "transfer_perf",
+                "assay collect host_to_device");
+    add_reached("device_to_host_bw", to_host_, kGigabytes, "transfer_perf",
+                "assay collect device_to_host");
+    add_reached("intra_node_bw", send_, kGigabytes, "nccl_perf", "assay collect nccl");
   }
 
   void add_launch() {
-    const auto latency = median_latency(transfer_points(data_.transfers, "launch"));
+    const std::vector<Point> launches = transfer_points(data_.transfers, "launch");
+    const std::optional<Latency> latency = median_latency(launches);
     Choice choice;
     if (latency) {
       const std::string mode = launch_mode(data_.transfers);
+      const char* how = mode == "graph" ? " in a graph" : mode == "eager" ? " by the host" : "";
       choice = Sourced{seconds_text(latency->seconds),
-                       fmt::format("s, of an empty kernel{}; {} rows of {}",
-                                   mode == "graph"   ? " in a graph"
-                                   : mode == "eager" ? " by the host"
-                                                     : "",
-                                   latency->count, of_table("transfer_perf"))};
+                       fmt::format("{:.3g} us, of an empty kernel{}{}, {} of {}",
+                                   latency->seconds * 1e6, how, spread_text(launches.front()),
+                                   rows_text(latency->count), of_table("transfer_perf"))};
     }
     add("measured", "launch_latency", {choice}, "no rows: assay collect launch");
   }

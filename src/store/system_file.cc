@@ -104,8 +104,9 @@ std::string system_text(const SystemRequest& request,
                         const SystemData& data,
                         const std::vector<SystemField>& fields) {
   std::string text = fmt::format(
-      "# {}: {}, measured by {}. Bytes, bytes per second in one direction, operations per second,\n"
-      "# seconds and watts. 'measured' is what was reached, beside the limits above it.\n\n"
+      "# {}: {}, from rows of {}.\n"
+      "# Units: bytes, bytes per second in one direction, operations per second, seconds, watts.\n"
+      "# 'measured' is what was reached of the limits above it.\n\n"
       "data_dir: data/{}  # relative to this file's folder\n",
       request.name, data.device, request.framework, request.name);
   std::string section;

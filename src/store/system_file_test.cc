@@ -60,9 +60,10 @@ TEST(SystemFields, LimitsAreCitedAndTheRestIsMeasured) {
   EXPECT_EQ(field(data, "gpu", "mem_bw").value, "4800000000000");
   EXPECT_THAT(field(data, "gpu", "mem_bw").source, StartsWith("cited: NVIDIA H200"));
   EXPECT_EQ(field(data, "gpu", "mem_bw_empirical_scaling_factor").value, "0.9167");
-  EXPECT_THAT(field(data, "gpu", "mem_bw_empirical_scaling_factor").source,
-              HasSubstr("read 131072 x 16384 bfloat16, best of 1 rows of memory_op_perf, "
-                        "2026-10-03"));
+  EXPECT_THAT(
+      field(data, "gpu", "mem_bw_empirical_scaling_factor").source,
+      StartsWith("measured, over mem_bw: 4400 GB/s, read 131072 x 16384 bfloat16, best of 1 "
+                 "row of memory_op_perf, 2026-10-03"));
   EXPECT_EQ(field(data, "gpu", "mem_empirical_constant_latency").value, "0.000002");
   EXPECT_EQ(field(data, "gpu", "mem_capacity").value, "150500000000");
   EXPECT_EQ(field(data, "gpu", "bfloat16_tc_flops").value, "989500000000000");
@@ -78,10 +79,10 @@ TEST(SystemFields, LimitsAreCitedAndTheRestIsMeasured) {
 TEST(SystemFields, WhatWasReachedStandsInASectionOfItsOwn) {
   const SystemData data = h200();
   EXPECT_EQ(field(data, "measured", "launch_latency").value, "0.0000013");
-  EXPECT_THAT(field(data, "measured", "launch_latency").source, HasSubstr("in a graph; 1 rows"));
+  EXPECT_THAT(field(data, "measured", "launch_latency").source, HasSubstr("in a graph, 1 row"));
   EXPECT_NEAR(std::stod(field(data, "measured", "mem_copy_bw").value), 4.2e12, 1e6);
   EXPECT_NEAR(std::stod(field(data, "measured", "bfloat16_flops").value), 733.0e12, 0.1e12);
-  EXPECT_NEAR(std::stod(field(data, "measured", "host_to_device_bw").value), 55.06e9, 0.01e9);
+  EXPECT_NEAR(std::stod(field(data, "measured", "host_to_device_bw").value), 55.06e9, 1);
   EXPECT_NEAR(std::stod(field(data, "measured", "intra_node_bw").value), 357.9e9, 0.1e9);
   EXPECT_EQ(field(data, "measured", "device_to_host_bw").value, "");
   EXPECT_THAT(field(data, "measured", "device_to_host_bw").source, HasSubstr("assay collect"));
