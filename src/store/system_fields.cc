@@ -196,7 +196,7 @@ class FieldList {
     add("gpu", "power", {power_limit(), cited("gpu.power"), published(&PublishedGpu::watts)},
         "no row has a power limit: assay collect gemm --measure-power");
     add("gpu", "sm_version",
-        {fact("device SM version"), cited("gpu.sm_version"),
+        {sm_version(), cited("gpu.sm_version"),
          published(&PublishedGpu::sm_version, kComputeCapabilities)},
         "the store has no collection of this device");
     add_others("gpu");
@@ -232,6 +232,12 @@ class FieldList {
     if (bytes < least) return std::nullopt;
     free->source = "measured: free to a process that has just begun";
     return free;
+  }
+
+  // 0 of what is no GPU.
+  [[nodiscard]] Choice sm_version() const {
+    const Choice version = fact("device SM version");
+    return version && version->value != "0" ? version : std::nullopt;
   }
 
   [[nodiscard]] Choice power_limit() const {
@@ -285,7 +291,8 @@ class FieldList {
     const std::size_t before = fields_.size();
     add_others("misc.nccl_mem");
     if (fields_.size() > before) return;
-    add("misc", "nccl_mem", {}, "no row tells what communicators take: name it by --cite");
+    add("misc", "nccl_mem", {},
+        "no row tells it: see assay-worker collect --nccl-memory, and name it by --cite");
   }
 
   void add_reached(const std::string& name,

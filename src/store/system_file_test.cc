@@ -121,6 +121,12 @@ TEST(SystemFields, MemoryThatOthersHadIsNoCapacity) {
   EXPECT_EQ(field(data, "gpu", "mem_capacity").value, "141000000000");
 }
 
+TEST(SystemFields, ADeviceWithoutMultiprocessorsHasNoSmVersion) {
+  SystemData data{.device = "A processor"};
+  data.facts["device SM version"] = "0";
+  EXPECT_EQ(field(data, "gpu", "sm_version").value, "");
+}
+
 TEST(SystemFields, WithoutRowsEachFieldSaysWhatToDo) {
   const SystemData data{.device = "NVIDIA X"};
   for (const SystemField& one : system_fields(data)) {

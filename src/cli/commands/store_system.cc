@@ -89,12 +89,14 @@ const CommandSpec kStoreSystem{
         "'measured'. mem_bw_empirical_scaling_factor is the best bandwidth of copy and read over "
         "mem_bw, of rows that move at least 1 GiB; mem_empirical_constant_latency and p2p_latency "
         "are where a line through the times of small sizes meets no bytes.\n\n"
-        "Measure first, on all GPUs of the host:\n"
-        "  assay collect copy read launch host_to_device device_to_host gemm nccl -o DIR",
+        "Measure first, as the first example does. What NCCL's communicators take on a GPU is no "
+        "row of a table: the second example writes it as a file for --cite.",
     .examples =
-        "assay store system --store DIR/perf.db --name h200_sxm -o systems/h200_sxm.yaml\n"
-        "assay store system --store h200.db --name h200_sxm --cite network.yaml\n"
-        "assay store check --store h200.db --system systems/h200_sxm.yaml\n",
+        "assay collect copy read launch host_to_device device_to_host gemm nccl -o DIR\n"
+        "assay-worker collect --nccl-memory --gpus 0,1,2,3,4,5,6,7 > nccl_mem.yaml\n"
+        "assay store system --store DIR/perf.db --name h200_sxm --cite nccl_mem.yaml \\\n"
+        "    -o systems/h200_sxm.yaml\n"
+        "assay store check --store DIR/perf.db --system systems/h200_sxm.yaml\n",
     .make = make_command<StoreSystem>,
 };
 ASSAY_REGISTER(CommandSpec, kStoreSystem);
