@@ -2,12 +2,12 @@
 
 #include <fmt/core.h>
 
+#include "cli/collect_workers.h"
 #include "cli/collecting.h"
 #include "cli/measure_settings.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/version.h"
-#include "cli/collect_workers.h"
 #include "cli/workers.h"
 #include "collect/reports.h"
 #include "core/interrupt.h"

@@ -205,6 +205,15 @@ double footprint_of_kernel(const CollectiveSpec& spec) {
   return cost_of_kernel(spec).bytes;
 }
 
+// The GPU's side of a copy; the bus has no peak here.
+Cost cost_of_kernel(const TransferSpec& spec) {
+  return {.bytes = real(spec.bytes)};
+}
+
+double footprint_of_kernel(const TransferSpec& spec) {
+  return cost_of_kernel(spec).bytes;
+}
+
 }  // namespace
 
 Cost cost_of(const KernelSpec& spec) {

@@ -110,6 +110,11 @@ Reason kernel_limit(const CollectiveSpec& spec, const DeviceFacts& facts) {
   return share_limit("elements", spec.elements, spec.ranks);
 }
 
+Reason kernel_limit(const TransferSpec& /*spec*/, const DeviceFacts& facts) {
+  if (facts.kind != "cpu") return std::nullopt;
+  return "a CPU has no launches and no bus to copy over";
+}
+
 }  // namespace
 
 std::optional<std::string> limit_of(const KernelSpec& spec, const DeviceFacts& facts) {

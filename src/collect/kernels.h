@@ -109,7 +109,23 @@ struct CollectiveSpec {
   DataType type = DataType::kFloat16;
 };
 
-using KernelSpec =
-    std::variant<GemmSpec, AttentionSpec, MoeSpec, QuantizeSpec, MemorySpec, CollectiveSpec>;
+// What a launch costs by itself, and copies between a GPU and the host's pinned memory.
+struct TransferSpec {
+  enum class Kind : std::uint8_t {
+    kLaunch,  // of a kernel that does nothing
+    kHostToDevice,
+    kDeviceToHost,
+  } kind = Kind::kLaunch;
+
+  std::int64_t bytes = 0;  // 0 of kLaunch
+};
+
+using KernelSpec = std::variant<GemmSpec,
+                                AttentionSpec,
+                                MoeSpec,
+                                QuantizeSpec,
+                                MemorySpec,
+                                CollectiveSpec,
+                                TransferSpec>;
 
 }  // namespace assay::collect

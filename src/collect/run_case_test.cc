@@ -63,7 +63,7 @@ CaseRequest gemm() {
 TEST(RunCase, ARowHoldsTheCaseAndWhatItWasMeasuredWith) {
   const Ran ran = run({.time_ms = [](std::int64_t) { return 0.5; }}, gemm());
   ASSERT_EQ(ran.all<CaseRow>().size(), 1U);
-  const model::PerfMeasurement& row = ran.all<CaseRow>()[0].measurement;
+  const model::PerfMeasurement row = ran.all<CaseRow>()[0].measurement;
   EXPECT_EQ(row.row.table, "gemm_perf");
   EXPECT_EQ(row.row.kernel_source, "fake");
   EXPECT_EQ(row.row.device, "Fake 1");
@@ -124,7 +124,7 @@ TEST(RunCase, PowerComesFromTheEnergyCounter) {
   Sensors sensors(
       {{}, {}, {.energy_joules = 100}, {.power_limit_watts = 700, .energy_joules = 104}});
   const Ran ran = run({}, request, &sensors);
-  const model::PerfMeasurement& row = ran.all<CaseRow>()[0].measurement;
+  const model::PerfMeasurement row = ran.all<CaseRow>()[0].measurement;
   EXPECT_EQ(row.row.power_limit_watts, 700);
   ASSERT_TRUE(row.row.power_watts.has_value());
   EXPECT_GT(*row.row.power_watts, 0);

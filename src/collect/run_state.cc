@@ -20,6 +20,7 @@ constexpr const char* kSetting = "setting ";
 constexpr const char* kDevice = "device ";
 constexpr const char* kCases = "cases";
 constexpr const char* kExpected = "expected ";  // with an operator's name: its cases
+constexpr const char* kFreeMemory = "free memory bytes";
 
 // A run that was killed may still be ending its workers.
 constexpr std::chrono::milliseconds kPatience{5'000};
@@ -222,6 +223,8 @@ core::Status RunState::begin(const DeviceFacts& device) {
   run.facts.merge(with_prefix(expected_, kExpected));
   run.facts.merge(Settings(request_.record));
   run.facts[kCases] = std::to_string(num_cases_);
+  // Not a fact of the device: it changes from start to start.
+  run.facts[kFreeMemory] = std::to_string(device.memory_bytes);
   run_ = ASSAY_TRY(store_.begin_run(run));
   return {};
 }

@@ -6,10 +6,11 @@
 namespace assay::store {
 namespace {
 
-constexpr std::array<std::string_view, 15> kSizes = {
-    "m",    "n",       "k",         "batch_size", "isl",
-    "step", "seq_len", "num_heads", "num_tokens", "num_token",
-    "rows", "columns", "elements",  "s",          "message_size",
+constexpr std::array<std::string_view, 16> kSizes = {
+    "m",     "n",       "k",         "batch_size", "isl",
+    "step",  "seq_len", "num_heads", "num_tokens", "num_token",
+    "rows",  "columns", "elements",  "s",          "message_size",
+    "bytes",
 };
 
 // Besides what ends in a unit.

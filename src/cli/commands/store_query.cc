@@ -69,6 +69,7 @@ const std::vector<std::string> kColumns = {
     "backend",
     "implementation",
     "vocabulary",
+    "bytes",
 };
 
 std::string option_names_of(std::string column) {
@@ -191,8 +192,8 @@ const CommandSpec kStoreQuery{
         "--num-tokens, --hidden-size, --inter-size, --topk, --num-experts, --moe-tp-size, "
         "--moe-ep-size, --distribution, --alpha, --tp-size, --num-gpus, --message-size, "
         "--rows, --columns, --seq-len, --phase, --model, --model-name, --architecture, "
-        "--gemm-type, --compress-ratio, --backend, --implementation, --vocabulary. They may "
-        "be spelt with _ as well.",
+        "--gemm-type, --compress-ratio, --backend, --implementation, --vocabulary, --bytes. They "
+        "may be spelt with _ as well.",
     .examples =
         "assay store query gemm --m 300 --n 4096 --k 4096 --store h200.db\n"
         "assay store query gemm gemm_perf.parquet --m 300 --n 4096 --k 4096 --dtype fp8\n"

@@ -12,6 +12,7 @@
 
 #include "collect/cuda/device.h"
 #include "collect/cuda/gpu_rank.h"
+#include "collect/cuda/nccl_memory.h"
 #include "collect/cuda/self_checking.h"
 #include "collect/mpi_team.h"
 #include "collect/nvml_state.h"
@@ -25,6 +26,7 @@ struct Options {
   std::vector<int> gpus = {0};
   bool self_test = false;
   bool in_job = false;  // of MPI: a process for each GPU
+  bool nccl_memory = false;
 };
 
 std::optional<std::vector<int>> numbers(const std::string& list) {
@@ -49,6 +51,8 @@ core::Result<Options> parse(const std::vector<std::string>& arguments) {
       options.self_test = true;
     } else if (arguments[i] == "--mpi") {
       options.in_job = true;
+    } else if (arguments[i] == "--nccl-memory") {
+      options.nccl_memory = true;
     } else if (arguments[i] == "--gpus" && i + 1 < arguments.size()) {
       const auto gpus = numbers(arguments[++i]);
       if (!gpus) return core::Error{"--gpus must be numbers with commas, like 0,1"};
@@ -137,6 +141,7 @@ int run_collect_command(const std::vector<std::string>& arguments) {
   const std::vector<int>& gpus = options.value().gpus;
   if (options.value().self_test) return run_self_test(gpus);
   if (options.value().in_job) return run_in_job();
+  if (options.value().nccl_memory) return print_nccl_memory(gpus);
   if (gpus.size() > 1) return run_worker([&gpus] { return open_team(gpus); });
   return run_worker([&gpus] { return open_alone(gpus); });
 }

@@ -81,6 +81,10 @@ struct Maker {
     return make_attention(gpu, spec, l2);
   }
 
+  core::Result<MadeWork> operator()(const TransferSpec& spec) const {
+    return make_transfer(gpu, spec, l2);
+  }
+
   core::Result<MadeWork> operator()(const CollectiveSpec& /*spec*/) const {
     return MadeWork(Unsupported{"collectives need more than one GPU"});
   }

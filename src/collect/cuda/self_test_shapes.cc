@@ -178,11 +178,29 @@ void add_attention(std::vector<SelfTestShape>& shapes) {
   }
 }
 
+// A launch of nothing has no output to look at.
+void add_transfers(std::vector<SelfTestShape>& shapes) {
+  using Kind = TransferSpec::Kind;
+  for (const Kind kind : {Kind::kHostToDevice, Kind::kDeviceToHost}) {
+    for (const std::int64_t bytes : {8, 4096, 64 << 20}) {
+      const L2State l2 = bytes == 4096 ? L2State::kCold : L2State::kHot;
+      shapes.push_back(
+          {.name = fmt::format("{} {} bytes {}",
+                               kind == Kind::kHostToDevice ? "host to device" : "device to host",
+                               bytes, l2_name(l2)),
+           .spec = TransferSpec{.kind = kind, .bytes = bytes},
+           .l2 = l2,
+           .bytes = static_cast<double>(bytes)});
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<SelfTestShape> self_test_shapes() {
   std::vector<SelfTestShape> shapes;
   add_memory(shapes);
+  add_transfers(shapes);
   add_quantize(shapes);
   add_gemms(shapes);
   add_moe(shapes);

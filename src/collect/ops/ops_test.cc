@@ -176,6 +176,9 @@ TEST(Operators, HaveTheColumnsOfThePublicTables) {
   for (const char* name : {"rms_norm", "silu_mul", "embedding", "add", "copy", "read"}) {
     expected.insert(fmt::format("memory_op_perf/{}: dtype rows columns vocabulary", name));
   }
+  for (const char* name : {"launch", "host_to_device", "device_to_host"}) {
+    expected.insert(fmt::format("transfer_perf/{}: bytes", name));
+  }
   for (const char* name : {"all_reduce", "all_gather", "reduce_scatter", "alltoall", "send_recv"}) {
     expected.insert(fmt::format("nccl_perf/{}: nccl_dtype num_gpus message_size", name));
   }
@@ -186,7 +189,8 @@ TEST(Operators, CostSomethingInEveryCase) {
   for (const Operator* of : all_operators()) {
     for (const Case& one : cases_of(*of, Grid::kCoarse, {})) {
       const Cost cost = of->cost(one);
-      ASSERT_TRUE(cost.bytes > 0 && std::isfinite(cost.bytes)) << one.id();
+      const bool moves_nothing = of->name == std::string_view("launch");
+      ASSERT_TRUE((cost.bytes > 0) != moves_nothing && std::isfinite(cost.bytes)) << one.id();
       ASSERT_TRUE(cost.flops >= 0 && std::isfinite(cost.flops)) << one.id();
       ASSERT_EQ(cost.link_bytes > 0, of->ranks_axis >= 0) << one.id();
     }
@@ -313,6 +317,24 @@ TEST(Operators, CollectivesCountElementsOfTheWholeBuffer) {
   EXPECT_EQ(spec.elements, 1024);
   EXPECT_EQ(spec.ranks, 4);
   EXPECT_EQ(spec.kind, CollectiveSpec::Kind::kAllGather);
+}
+
+TEST(Operators, ALaunchMovesNothing) {
+  const Case launch = only_case("launch", {});
+  EXPECT_EQ(kernel_of<TransferSpec>(launch).kind, TransferSpec::Kind::kLaunch);
+  EXPECT_EQ(kernel_of<TransferSpec>(launch).bytes, 0);
+  const Case copy = only_case("device_to_host", {number("bytes", 4096)});
+  EXPECT_EQ(kernel_of<TransferSpec>(copy).kind, TransferSpec::Kind::kDeviceToHost);
+  EXPECT_EQ(kernel_of<TransferSpec>(copy).bytes, 4096);
+}
+
+TEST(Operators, SkipTransfersOnACpu) {
+  DeviceFacts cpu;
+  cpu.kind = "cpu";
+  for (const char* name : {"launch", "host_to_device", "device_to_host"}) {
+    const Case one = cases_of(operator_named(name), Grid::kCoarse, {}).front();
+    EXPECT_EQ(one.of().skip(one, cpu), "a CPU has no launches and no bus to copy over");
+  }
 }
 
 TEST(Operators, SkipWhatTheDeviceHasNot) {
