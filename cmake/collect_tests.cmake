@@ -8,6 +8,13 @@ if(TARGET assay_cpu_worker)
   endif()
   set_tests_properties(collect.cpu_worker PROPERTIES ENVIRONMENT "${cpu_worker_environment}")
 endif()
+add_test(NAME collect.rerun COMMAND Python3::Interpreter
+                                    ${CMAKE_CURRENT_SOURCE_DIR}/collect/rerun_test.py)
+set(rerun_environment "ASSAY=$<TARGET_FILE:assay>")
+if(TARGET assay_cpu_worker)
+  list(APPEND rerun_environment "CPU_WORKER=$<TARGET_FILE:assay_cpu_worker>")
+endif()
+set_tests_properties(collect.rerun PROPERTIES ENVIRONMENT "${rerun_environment}")
 add_test(NAME collect.module_worker
          COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/collect/module_worker_test.py)
 set_tests_properties(collect.module_worker

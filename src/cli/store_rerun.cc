@@ -30,14 +30,14 @@ model::Table shares_table(const std::string& started_at) {
   return {.name = "rerun",
           .title = fmt::format("Points of the collection of {}, measured again", started_at),
           .columns = {{.name = "table"},
-                      {.name = "result"},
                       {.name = "points"},
                       {.name = "beyond"},
                       {.name = "lost"},
                       {.name = "share", .unit = "%", .better = model::Better::kLower},
                       {.name = "median", .unit = "%", .better = model::Better::kLower},
                       {.name = "p90", .unit = "%", .better = model::Better::kLower},
-                      {.name = "worst", .unit = "%", .better = model::Better::kLower}},
+                      {.name = "worst", .unit = "%", .better = model::Better::kLower},
+                      {.name = "result", .description = "against --max-share"}},
           .notes = {"median, p90, worst: difference of the two times, as a part of the first",
                     fmt::format("beyond: differ by more than {:g} %, or lost: could not be "
                                 "measured again",
@@ -47,14 +47,14 @@ model::Table shares_table(const std::string& started_at) {
 model::Table worst_table(const std::vector<store::Rerun>& worst) {
   model::Table table{.name = "rerun_worst",
                      .title = "Points beyond the limit, the worst first",
-                     .columns = {{.name = "deviation", .unit = "%"},
+                     .columns = {{.name = "differs", .unit = "%"},
                                  {.name = "then", .unit = "ms"},
                                  {.name = "now", .unit = "ms"},
-                                 {.name = "remark"},
-                                 {.name = "case"}}};
+                                 {.name = "case"},
+                                 {.name = "remark"}}};
   for (const store::Rerun& one : worst) {
     const model::Cell now = one.second_ms ? model::Cell(*one.second_ms) : model::Cell();
-    table.add_row({percent_cell(store::deviation(one)), one.first_ms, now, one.remark, one.where});
+    table.add_row({percent_cell(store::deviation(one)), one.first_ms, now, one.where, one.remark});
   }
   return table;
 }
@@ -68,7 +68,8 @@ RerunArguments::RerunArguments(CLI::App& app) {
                             ->type_name("N")
                             ->check(whole_number_problem)
                             ->group(kGroup);
-  app.add_option("--seed", seed_, "of the choice of points: as many of each operator as there are")
+  app.add_option("--seed", seed_,
+                 "of the choice of points, which takes as many of each operator as it can")
       ->type_name("N")
       ->check(count_problem)
       ->default_str("42")
@@ -163,12 +164,10 @@ core::Result<bool> RerunArguments::add_tables(const fs::path& store,
   for (const store::RerunResult& one : store::compare_reruns(reruns, kLimit)) {
     const bool within = !max_share_ || one.share() <= *max_share_;
     passed = passed && within;
-    shares.add_row({one.table,
-                    !max_share_ ? ""
-                    : within    ? "passed"
-                                : "failed",
-                    one.points, one.beyond, one.lost, one.share() * 100, percent_cell(one.median),
-                    percent_cell(one.p90), percent_cell(one.worst)});
+    const std::string verdict = !max_share_ ? "" : within ? "passed" : "failed";
+    shares.add_row({one.table, one.points, one.beyond, one.lost, one.share() * 100,
+                    percent_cell(one.median), percent_cell(one.p90), percent_cell(one.worst),
+                    verdict});
     if (within || !presentation.quiet) continue;
     print_warning(fmt::format("{}: {} of {} points measured again differ by more than {:g} %",
                               one.table, one.beyond, one.points, kLimit * 100));

@@ -67,7 +67,7 @@ Rerun pair_of(const StoredRow& first, const StoredRow* second) {
   Rerun pair{
       .table = first.table, .where = first.case_id, .first_ms = first.latency_ms, .second_ms = {}};
   if (second == nullptr) {
-    pair.remark = "not measured again";
+    pair.remark = "lost";
   } else {
     pair.second_ms = second->latency_ms;
     pair.remark = remark_of(first, *second);

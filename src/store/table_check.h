@@ -24,8 +24,9 @@ struct CheckLimits {
   double roofline = 0.05;  // by which a row may be faster
 };
 
-// What bounds a row's time: null is unknown. `cached` is the same without memory where all that the
-// row moves fits in the L2 cache, which the launch before may have left it in.
+// What bounds a row's time: null is unknown. `cached` is the same with the L2 cache's speed in
+// place of memory's where all that the row moves fits there: the launch before may have left it in
+// it.
 struct Rooflines {
   KeyRoofline all;
   KeyRoofline cached;

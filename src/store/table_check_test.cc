@@ -50,7 +50,7 @@ TEST(TableCheck, ZeroIsImpossibleButOfDifferences) {
   const std::string csv = "m,latency\n1,0\n2,1\n";
   EXPECT_TRUE(check(csv).impossible());
   EXPECT_EQ(check(csv).not_positive.count, 1);
-  const auto difference = check_table("computescale_perf", frame_of(csv), nullptr, CheckLimits{});
+  const auto difference = check_table("computescale_perf", frame_of(csv), {}, CheckLimits{});
   ASSERT_TRUE(difference.ok());
   EXPECT_FALSE(difference.value().impossible());
 }

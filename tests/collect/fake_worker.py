@@ -7,6 +7,7 @@ misbehaves. A kind with "once-" before it does so the first time only. Kinds:
   idle                               dies before it says that it began
   lost, error, oom                   an error, after which the worker ends (lost) or goes on
   skip, empty, stranger              a skip, no row, an answer to another case
+  slow                               half as long again
 FAKE_START is fatal, exit or silent, FAKE_BAD_GPU the GPU whose worker is fatal; FAKE_SECONDS is the
 time of a case; FAKE_VERSION, FAKE_NAME and FAKE_DRIVER are facts; FAKE_PIDS and FAKE_CASES name files
 that get the number of each worker process and the cases that were begun.
@@ -73,10 +74,12 @@ def misbehave(kind):
         time.sleep(1000)
 
 
-def row_of(request):
+def row_of(request, kind):
     case = request['case']
     fields = list(case.items()) if isinstance(case, dict) else list(enumerate(case))
     latency = 0.001 * (1 + sum(v for _, v in fields if isinstance(v, int)) % 97)
+    if kind == 'slow':
+        latency *= 1.5
     return {'table': request['operator'] + '_perf', 'framework': 'assay',
             'version': os.environ.get('FAKE_VERSION', '0.1.0'), 'device': device()['name'],
             'op_name': request['operator'], 'kernel_source': 'fake',
@@ -110,7 +113,7 @@ def measure(request):
         say(id=number + 1, done=True)
     else:
         misbehave(kind)
-        say(id=number, row=row_of(request))
+        say(id=number, row=row_of(request, kind))
         say(id=number, done=True)
 
 

@@ -270,14 +270,23 @@ const CommandSpec kStoreCheck{
         "Problems: a latency of 0 or less (but of computescale_perf, which holds differences), a "
         "row without a finite latency or with a size missing, and, where the device's peaks are "
         "known (--system, or --mem-bw and --peak) and the operator is one that assay measures, a "
-        "row faster than the roofline: the least time that its bytes and operations can take.\n\n"
+        "row faster than the roofline: the least time that its bytes and operations can take. "
+        "Where its data fit in the L2 cache (gpu.l2_bytes of --system; 50 MB for Hopper, "
+        "gpu.sm_version 90) up to 5 times the memory's speed is excused, and counted.\n\n"
+        "Of a store that 'assay collect' wrote, cases that its newest collection expected and that "
+        "are missing are a problem too. Failed ones are a remark.\n\n"
+        "--rerun measures points of that collection again, by the options that it recorded, and "
+        "reports how many of each table differ by more than 10 %. What it measures is kept in the "
+        "store as a run of its own, which changes no table.\n\n"
         "Remarks: holes, duplicates and drops are found in every real table. A drop that two "
         "versions share is a property of the kernel: a larger size that fits its tiles better. "
         "Held-out points are predicted over a bracket twice as wide as that of a query.",
-    .regression_means = "a table has impossible rows",
+    .regression_means =
+        "a table has impossible rows, a collection is not finished, or --max-share is exceeded",
     .examples =
         "assay store check --store h200.db --system systems/h200_sxm.yaml\n"
         "assay store check gemm_perf.parquet --held-out\n"
+        "assay store check --store perf/perf.db --rerun 200 --max-share 0.5\n"
         "assay store check */*.parquet --format csv > checks.csv\n",
     .make = make_command<StoreCheck>,
 };
