@@ -1,7 +1,6 @@
 #include "collect/cuda/attention_ahead.h"
 
 #include <fmt/core.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <utility>
@@ -11,9 +10,6 @@ namespace {
 
 // Some 100 KB each.
 constexpr std::size_t kMostKept = 512;
-
-// Timing comes first.
-constexpr int kNiceness = 10;
 
 std::string key_of(const AttentionSpec& spec) {
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", spec.batch, spec.query_length,
@@ -84,8 +80,6 @@ std::optional<AttentionPlan> AttentionPlansAhead::take(const AttentionSpec& spec
 }
 
 void AttentionPlansAhead::work() {
-  // Linux has a niceness for each thread.
-  setpriority(PRIO_PROCESS, 0, kNiceness);
   const auto device = cudnn::device_description(device_json_);
   if (!device.ok()) return;
   std::unique_lock lock(mutex_);

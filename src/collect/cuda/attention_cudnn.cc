@@ -134,7 +134,8 @@ Unsupported no_plan(const AttentionSpec& spec, const core::Error& error) {
 AttentionPlansAhead* plans_ahead(cudnnHandle_t handle) {
   static const std::unique_ptr<AttentionPlansAhead> shared = [&] {
     constexpr int kMostThreads = 16;
-    const auto others = static_cast<int>(std::thread::hardware_concurrency()) - 1;
+    // A core is left to the thread that times, one to the process that feeds it.
+    const auto others = static_cast<int>(std::thread::hardware_concurrency()) - 2;
     const auto device = cudnn::device_json(handle);
     // For measuring what it is good for.
     if (!device.ok() || std::getenv("ASSAY_NO_PLANS_AHEAD") != nullptr)
