@@ -71,7 +71,7 @@ check_cxx_source_compiles(
 unset(CMAKE_REQUIRED_INCLUDES)
 if(NOT ASSAY_HAVE_CUDNN)
   message(STATUS "No cudnn_graph.h of cuDNN 9.15 or newer: assay-worker goes without its attention")
-  list(FILTER worker_sources EXCLUDE REGEX "/collect/cuda/(cudnn_|attention_(cudnn|graph|mask))")
+  list(FILTER worker_sources EXCLUDE REGEX "/collect/cuda/(cudnn_|attention_(ahead|cudnn|graph|mask))")
 endif()
 foreach(source attention_layout conditions kernel_cost kernel_limits kernels measure moe_routing mpi_team
         nvml_state operator protocol run_case team team_device thread_team worker_loop)

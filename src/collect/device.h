@@ -90,6 +90,9 @@ class Device {
 
   [[nodiscard]] virtual const DeviceFacts& facts() const = 0;
 
+  // make() of it comes soon: what takes long on the CPU may begin now.
+  virtual void expect(const KernelSpec& /*spec*/) {}
+
   // Errors: out of memory, a library that fails.
   virtual core::Result<MadeWork> make(const KernelSpec& spec, model::L2State l2) = 0;
 

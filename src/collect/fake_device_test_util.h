@@ -64,6 +64,8 @@ class FakeDevice final : public Device {
 
   [[nodiscard]] const DeviceFacts& facts() const override { return facts_; }
 
+  void expect(const KernelSpec& spec) override { expected.push_back(spec); }
+
   core::Result<MadeWork> make(const KernelSpec& spec, model::L2State /*l2*/) override {
     specs.push_back(spec);
     if (!script_.unsupported.empty()) return MadeWork(Unsupported{script_.unsupported});
@@ -84,6 +86,7 @@ class FakeDevice final : public Device {
   [[nodiscard]] bool is_lost() const override { return script_.is_lost; }
 
   std::vector<KernelSpec> specs;
+  std::vector<KernelSpec> expected;
   std::vector<StopwatchRequest> requests;
 
  private:

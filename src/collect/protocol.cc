@@ -194,6 +194,20 @@ ordered_json object_of(const MeasureOptions& options) {
           {"allow_eager", options.allow_eager}, {"l2", name_in(kL2States, options.l2)}};
 }
 
+// A list of what may come: what is not understood there is left out.
+std::vector<SoonCase> soon_of(const json& object) {
+  std::vector<SoonCase> soon;
+  const json* written = find(object, "soon");
+  if (written == nullptr || !written->is_array()) return soon;
+  for (const json& one : *written) {
+    if (!one.is_object()) continue;
+    const auto name = field<std::string>(one, "operator");
+    const json* of_case = find(one, "case");
+    if (name.ok() && of_case != nullptr) soon.push_back({name.value(), of_case->dump()});
+  }
+  return soon;
+}
+
 core::Result<CaseRequest> request_of(const json& object) {
   CaseRequest request;
   request.id = ASSAY_TRY(field<std::int64_t>(object, "id"));
@@ -206,6 +220,7 @@ core::Result<CaseRequest> request_of(const json& object) {
   ASSAY_TRY(read(object, "check", request.check));
   ASSAY_TRY(read(object, "measure_power", request.measure_power));
   ASSAY_TRY(read(object, "power_seconds", request.power_seconds));
+  request.soon = soon_of(object);
   if (find(object, "options") == nullptr) return request;
   auto options = options_of(*ASSAY_TRY(object_member(object, "options")));
   if (!options.ok()) return in_field("options", options.error());
@@ -508,6 +523,10 @@ std::string request_line(const CaseRequest& request) {
     object["power_seconds"] = request.power_seconds;
   }
   object["options"] = object_of(request.options);
+  for (const SoonCase& soon : request.soon) {
+    object["soon"].push_back({{"operator", soon.operator_name},
+                              {"case", ordered_json::parse(soon.case_json, nullptr, kThrow)}});
+  }
   return line_of(object);
 }
 

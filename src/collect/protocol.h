@@ -8,6 +8,8 @@
 //                   {"fatal":"no NVIDIA driver was found"}                instead of it, and exit 1
 //   assay → worker  {"id":7,"operator":"gemm","case":{"gemm_dtype":"bfloat16","m":1, ...},
 //                    "check":true,"options":{...}}      of a module, "case" is a list of arguments
+//                   "soon":[{"operator":"gemm","case":{...}}, ...]        may be in it: what this
+//                   worker is likely to get next, for it to prepare
 //   worker → assay  {"id":7,"doing":"check"}                              before it may hang
 //                   {"id":7,"doing":"time"}
 //                   {"id":7,"row":{...}}                                  a measured row, any
@@ -23,6 +25,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "collect/device.h"
 #include "collect/measure.h"
@@ -30,6 +33,11 @@
 #include "model/perf.h"
 
 namespace assay::collect {
+
+struct SoonCase {
+  std::string operator_name;
+  std::string case_json;
+};
 
 struct CaseRequest {
   std::int64_t id = 0;
@@ -39,6 +47,7 @@ struct CaseRequest {
   bool measure_power = false;
   double power_seconds = 1;  // how long to run for power, at least
   MeasureOptions options = {};
+  std::vector<SoonCase> soon = {};
 };
 
 struct WorkerHello {

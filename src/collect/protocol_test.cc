@@ -54,6 +54,21 @@ TEST(CollectProtocol, RequestsComeBack) {
   EXPECT_EQ(got.value().options.l2, model::L2State::kCold);
 }
 
+TEST(CollectProtocol, SoonCasesComeBackAndMayBeOfAnyKind) {
+  CaseRequest sent;
+  sent.operator_name = "gemm";
+  sent.case_json = R"({"m":1})";
+  sent.soon = {{"gemm", R"({"m":2})"}, {"my_module", R"([1,"a"])"}};
+  const auto got = parse_request(request_line(sent));
+  ASSERT_TRUE(got.ok()) << got.error().message;
+  EXPECT_EQ(request_line(got.value()), request_line(sent));
+  ASSERT_EQ(got.value().soon.size(), 2U);
+  EXPECT_EQ(got.value().soon[1].case_json, R"([1,"a"])");
+  const auto odd = parse_request(R"({"id":1,"operator":"x","case":[],"soon":[7,{"case":[]}]})");
+  ASSERT_TRUE(odd.ok()) << odd.error().message;
+  EXPECT_TRUE(odd.value().soon.empty());
+}
+
 TEST(CollectProtocol, CasesOfModulesAreLists) {
   const auto got = parse_request(R"({"id":1,"operator":"x","case":[1,"a",true]})");
   ASSERT_TRUE(got.ok()) << got.error().message;

@@ -215,6 +215,17 @@ core::Result<Case> parse_case(const std::string& operator_name, const std::strin
   return Case(*of, std::move(values));
 }
 
+void expect_soon(Device& device, const CaseRequest& request) {
+  for (const SoonCase& soon : request.soon) {
+    const core::Result<Case> parsed = parse_case(soon.operator_name, soon.case_json);
+    if (!parsed.ok()) continue;
+    const Case& at = parsed.value();
+    if (at.of().skip && at.of().skip(at, device.facts())) continue;
+    for (const Part& part : at.of().parts(at))
+      device.expect(part.kernel);
+  }
+}
+
 void run_case(const CaseRun& run, const CaseRequest& request) {
   std::visit([&](auto&& stop) { run.say(std::forward<decltype(stop)>(stop)); },
              Runner(run, request)());

@@ -23,6 +23,9 @@ struct CaseRun {
   std::function<void(const WorkerMessage&)> say;
 };
 
+// Tells the device of the request's soon cases.
+void expect_soon(Device& device, const CaseRequest& request);
+
 // Says what it does, then its rows, then how it ended: CaseDone, CaseSkipped or CaseError. A case
 // that the device throttled, or whose samples drift, is measured once more and keeps the flag if it
 // stays so.

@@ -164,5 +164,14 @@ TEST(RunCase, CasesThatAreNoneAreErrors) {
   EXPECT_TRUE(message("gemm", kGemm).empty());
 }
 
+TEST(RunCase, TheDeviceIsToldOfSoonCasesThatItKnows) {
+  FakeDevice device({});
+  CaseRequest request = gemm();
+  request.soon = {{"gemm", kGemm}, {"no_operator", kGemm}, {"gemm", R"({"m":1})"}};
+  expect_soon(device, request);
+  ASSERT_EQ(device.expected.size(), 1U);
+  EXPECT_EQ(std::get<GemmSpec>(device.expected.front()).m, 64);
+}
+
 }  // namespace
 }  // namespace assay::collect

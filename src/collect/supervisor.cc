@@ -18,6 +18,8 @@ constexpr int kStartsToGiveUp = 3;
 constexpr milliseconds kPauseBeforeStart{500};  // after a start that failed
 constexpr milliseconds kTimeToEnd{10'000};
 constexpr int kTickMs = 100;
+// As many as a worker's threads can prepare while it measures the first of them.
+constexpr std::size_t kSoonCases = 32;
 constexpr int kSoonMs = 10;  // for what cannot be polled: the end of a process
 
 }  // namespace
@@ -104,6 +106,8 @@ void Supervisor::feed(Seat& seat) {
   queue_.pop_front();
   CaseRequest request = hooks_.request_of(*next);
   request.id = ++last_id_;
+  for (std::size_t i = 0; i < std::min(kSoonCases, queue_.size()); ++i)
+    request.soon.push_back({queue_[i]->operator_name, queue_[i]->json});
   seat.slot.give(*next, request);
 }
 

@@ -65,6 +65,7 @@ int run_worker(const std::function<core::Result<WorkerDevice>()>& open) {
       lines.write(WorkerFatal{request.error().message});
       return 1;
     }
+    expect_soon(device, request.value());
     run_case(run, request.value());
     if (device.is_lost()) return 1;
   }

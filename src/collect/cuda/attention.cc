@@ -36,6 +36,8 @@ core::Result<MadeWork> make_cudnn_attention(Gpu& /*gpu*/,
                                             model::L2State /*l2*/) {
   return MadeWork(Unsupported{"this assay-worker was built without the headers of cuDNN"});
 }
+
+void expect_attention(Gpu& /*gpu*/, const AttentionSpec& /*spec*/) {}
 #endif
 
 core::Result<MadeWork> make_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2) {

@@ -1,13 +1,17 @@
 // Attention by a plan of cuDNN.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "collect/attention_layout.h"
 #include "collect/cuda/attention.h"
+#include "collect/cuda/attention_ahead.h"
 #include "collect/cuda/attention_buffers.h"
 #include "collect/cuda/attention_graph.h"
 #include "collect/cuda/cuda_status.h"
@@ -125,16 +129,30 @@ Unsupported no_plan(const AttentionSpec& spec, const core::Error& error) {
                       description_of(spec), error.message)};
 }
 
+// Null where nothing is compiled ahead: cuDNN before 9.8 cannot. Made at the first call, after the
+// library is open, so that it ends before the library does.
+AttentionPlansAhead* plans_ahead(cudnnHandle_t handle) {
+  static const std::unique_ptr<AttentionPlansAhead> shared = [&] {
+    constexpr int kMostThreads = 16;
+    // A core is left to the thread that times, one to the process that feeds it.
+    const auto others = static_cast<int>(std::thread::hardware_concurrency()) - 2;
+    const auto device = cudnn::device_json(handle);
+    // For measuring what it is good for.
+    if (!device.ok() || std::getenv("ASSAY_NO_PLANS_AHEAD") != nullptr)
+      return std::unique_ptr<AttentionPlansAhead>();
+    return std::make_unique<AttentionPlansAhead>(device.value(), kMostWorkspaceBytes,
+                                                 std::clamp(others, 1, kMostThreads));
+  }();
+  return shared.get();
+}
+
 core::Result<MadeWork> work_of(Gpu& gpu,
                                const AttentionSpec& spec,
                                model::L2State l2,
                                cudnnHandle_t handle,
-                               AttentionGraph graph) {
-  core::Result<cudnn::Plan> plan =
-      cudnn::Plan::create(std::move(graph.graph), {.handle = handle}, kMostWorkspaceBytes);
-  if (!plan.ok()) return MadeWork(no_plan(spec, plan.error()));
-  auto work = std::make_unique<CudnnAttention>(gpu, l2, handle, std::move(plan).value());
-  ASSAY_TRY(work->take_memory(spec, l2, graph.tensors));
+                               AttentionPlan plan) {
+  auto work = std::make_unique<CudnnAttention>(gpu, l2, handle, std::move(plan.plan));
+  ASSAY_TRY(work->take_memory(spec, l2, plan.tensors));
   // Some plans are refused only when they are launched.
   const core::Status launched = work->launch();
   if (!launched.ok()) return MadeWork(no_plan(spec, launched.error()));
@@ -161,16 +179,32 @@ core::Result<MadeWork> make_cudnn_attention(Gpu& gpu,
                                             model::L2State l2) {
   if (!cudnn::functions().ok()) return MadeWork(Unsupported{cudnn::functions().error().message});
   cudnnHandle_t handle = ASSAY_TRY(shared_handle(gpu.stream()));
-  const int version = cudnn::version();
-  if (auto whole = whole_attention_graph(spec, version)) {
-    MadeWork made = ASSAY_TRY(work_of(gpu, spec, l2, handle, std::move(*whole)));
-    if (!std::holds_alternative<Unsupported>(made)) return made;
+  const cudnn::Target target{.handle = handle};
+  if (AttentionPlansAhead* ahead = plans_ahead(handle)) {
+    if (auto plan = ahead->take(spec, target)) {
+      MadeWork made = ASSAY_TRY(work_of(gpu, spec, l2, handle, std::move(*plan)));
+      if (!std::holds_alternative<Unsupported>(made)) return made;
+    }
   }
-  MadeWork made =
-      ASSAY_TRY(work_of(gpu, spec, l2, handle, composed_attention_graph(spec, version)));
-  if (!std::holds_alternative<Unsupported>(made)) return made;
-  auto folded = folded_attention_graph(spec, version);
-  return folded ? work_of(gpu, spec, l2, handle, std::move(*folded)) : std::move(made);
+  MadeWork last(Unsupported{"cuDNN has no such attention"});
+  for (const AttentionForm form : kAttentionForms) {
+    auto plan = plan_attention(spec, form, target, kMostWorkspaceBytes);
+    if (!plan) continue;
+    if (plan->ok()) {
+      last = ASSAY_TRY(work_of(gpu, spec, l2, handle, std::move(*plan).value()));
+      if (!std::holds_alternative<Unsupported>(last)) return last;
+    } else {
+      last = no_plan(spec, plan->error());
+    }
+  }
+  return last;
+}
+
+void expect_attention(Gpu& gpu, const AttentionSpec& spec) {
+  if (!cudnn::functions().ok()) return;
+  const auto handle = shared_handle(gpu.stream());
+  if (!handle.ok()) return;
+  if (AttentionPlansAhead* ahead = plans_ahead(handle.value())) ahead->expect(spec);
 }
 
 }  // namespace assay::collect

@@ -287,4 +287,18 @@ std::optional<AttentionGraph> folded_attention_graph(const AttentionSpec& spec, 
   return Composition(folded, layout, cudnn_version).build();
 }
 
+std::optional<AttentionGraph> attention_graph(AttentionForm form,
+                                              const AttentionSpec& spec,
+                                              int cudnn_version) {
+  switch (form) {
+    case AttentionForm::kWhole:
+      return whole_attention_graph(spec, cudnn_version);
+    case AttentionForm::kComposed:
+      return composed_attention_graph(spec, cudnn_version);
+    case AttentionForm::kFolded:
+      return folded_attention_graph(spec, cudnn_version);
+  }
+  return std::nullopt;
+}
+
 }  // namespace assay::collect

@@ -1,6 +1,7 @@
 // An attention as an operation graph of cuDNN.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -56,5 +57,16 @@ AttentionGraph composed_attention_graph(const AttentionSpec& spec, int cudnn_ver
 // The same for one query, whose heads of a group become rows of one head: kernels that want many
 // queries take it. Nothing where that cannot be: one head of keys for each head, masks, pages.
 std::optional<AttentionGraph> folded_attention_graph(const AttentionSpec& spec, int cudnn_version);
+
+enum class AttentionForm : std::uint8_t { kWhole, kComposed, kFolded };
+
+// In the order in which they are tried.
+inline constexpr std::array<AttentionForm, 3> kAttentionForms = {
+    AttentionForm::kWhole, AttentionForm::kComposed, AttentionForm::kFolded};
+
+// Nothing where the attention has not that form.
+std::optional<AttentionGraph> attention_graph(AttentionForm form,
+                                              const AttentionSpec& spec,
+                                              int cudnn_version);
 
 }  // namespace assay::collect

@@ -3,10 +3,13 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "collect/attention_layout.h"
+#include "collect/cuda/attention_ahead.h"
 #include "collect/cuda/attention_examples.h"
 #include "collect/cuda/cudnn_plan.h"
 
@@ -89,10 +92,27 @@ TEST(AttentionGraph, TheWholeOperationIsForUnmaskedAttentionOfNewVersions) {
   EXPECT_FALSE(whole_attention_graph(fp8, 91900));
 }
 
+// Why no plans can be made here; empty if they can.
+std::string no_plans_here() {
+  if (!cudnn::functions().ok()) return cudnn::functions().error().message;
+  if (cudnn::version() < 90800) return "cuDNN before 9.8 plans only for GPUs it sees";
+  return has_driver() ? "" : "there is no driver to compile kernels";
+}
+
+// Asks until a thread was at it in time.
+std::optional<AttentionPlan> take_when_begun(AttentionPlansAhead& ahead,
+                                             const AttentionSpec& spec,
+                                             const cudnn::Target& target) {
+  for (int i = 0; i < 100; ++i) {
+    ahead.expect(spec);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (auto plan = ahead.take(spec, target)) return plan;
+  }
+  return std::nullopt;
+}
+
 TEST(AttentionGraph, AnH200HasPlansForEachKindOfExample) {
-  if (!cudnn::functions().ok()) GTEST_SKIP() << cudnn::functions().error().message;
-  if (cudnn::version() < 90800) GTEST_SKIP() << "cuDNN before 9.8 plans only for GPUs it sees";
-  if (!has_driver()) GTEST_SKIP() << "there is no driver to compile kernels";
+  if (const std::string why = no_plans_here(); !why.empty()) GTEST_SKIP() << why;
   const cudnn::Descriptor device = cudnn::device_description(kH200).value();
   const AttentionSpec context{.query_length = 512, .kv_length = 512, .heads = 8, .kv_heads = 2};
   AttentionSpec decode{.batch = 4, .kv_length = 1000, .heads = 8, .kv_heads = 2, .page_size = 64};
@@ -107,6 +127,40 @@ TEST(AttentionGraph, AnH200HasPlansForEachKindOfExample) {
     EXPECT_TRUE(plan.ok()) << description_of(spec) << ": "
                            << (plan.ok() ? "" : plan.error().message);
   }
+}
+
+TEST(AttentionAhead, APlanThatWasExpectedIsTheOneThatIsCompiledOnDemand) {
+  if (const std::string why = no_plans_here(); !why.empty()) GTEST_SKIP() << why;
+  const cudnn::Descriptor device = cudnn::device_description(kH200).value();
+  const cudnn::Target target{.device = &device};
+  AttentionPlansAhead ahead(kH200, kMostWorkspaceBytes, 2);
+  const AttentionSpec context{.query_length = 512, .kv_length = 512, .heads = 8, .kv_heads = 2};
+  const AttentionSpec decode{
+      .batch = 4, .kv_length = 1000, .heads = 8, .kv_heads = 2, .page_size = 64};
+  ahead.expect(decode);
+  for (const AttentionSpec& spec : {context, decode}) {
+    const auto plan = take_when_begun(ahead, spec, target);
+    ASSERT_TRUE(plan) << description_of(spec);
+    const auto made = plan_attention(spec, plan->form, target, kMostWorkspaceBytes);
+    ASSERT_TRUE(made && made->ok()) << description_of(spec);
+    EXPECT_EQ(plan->plan.workspace_bytes(), made->value().plan.workspace_bytes());
+    EXPECT_EQ(plan->tensors.query, made->value().tensors.query);
+    EXPECT_TRUE(ahead.take(spec, target)) << "a second time: " << description_of(spec);
+  }
+}
+
+TEST(AttentionAhead, WhatNobodyExpectedOrHasNoPlanIsNotThere) {
+  if (const std::string why = no_plans_here(); !why.empty()) GTEST_SKIP() << why;
+  const cudnn::Descriptor device = cudnn::device_description(kH200).value();
+  const cudnn::Target target{.device = &device};
+  AttentionPlansAhead ahead(kH200, kMostWorkspaceBytes, 1);
+  const AttentionSpec context{.query_length = 512, .kv_length = 512, .heads = 8, .kv_heads = 2};
+  EXPECT_FALSE(ahead.take(context, target));
+  AttentionSpec odd = context;
+  odd.head_dim = odd.value_dim = 13;
+  ahead.expect(odd);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(ahead.take(odd, target));
 }
 
 }  // namespace

@@ -55,4 +55,19 @@ core::Result<std::int64_t> Descriptor::integer(cudnnBackendAttributeName_t attri
   return value;
 }
 
+core::Result<std::string> Descriptor::text(cudnnBackendAttributeName_t attribute) const {
+  const std::string reading =
+      fmt::format("reading attribute {} of {}", static_cast<int>(attribute), name_);
+  const auto get = [&](std::int64_t room, std::int64_t& size, void* to) {
+    return status(
+        functions().value().get_attribute(descriptor_, attribute, CUDNN_TYPE_CHAR, room, &size, to),
+        reading);
+  };
+  std::int64_t size = 0;
+  ASSAY_TRY(get(0, size, nullptr));
+  std::string text(static_cast<std::size_t>(size), '\0');
+  ASSAY_TRY(get(size, size, text.data()));
+  return text;
+}
+
 }  // namespace assay::collect::cudnn

@@ -54,6 +54,7 @@ class Descriptor {
   core::Status finalize();
 
   [[nodiscard]] core::Result<std::int64_t> integer(cudnnBackendAttributeName_t attribute) const;
+  [[nodiscard]] core::Result<std::string> text(cudnnBackendAttributeName_t attribute) const;
 
  private:
   cudnnBackendDescriptor_t descriptor_ = nullptr;

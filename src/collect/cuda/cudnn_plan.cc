@@ -41,14 +41,19 @@ core::Result<std::vector<Descriptor>> proposals(const Descriptor& heuristics) {
   return configs;
 }
 
-core::Result<Descriptor> make_plan(const Target& target, const Descriptor& config) {
+core::Result<Descriptor> empty_plan(const Target& target) {
   Descriptor plan =
       ASSAY_TRY(Descriptor::create(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "the plan"));
-  ASSAY_TRY(plan.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config));
   if (target.handle != nullptr)
     ASSAY_TRY(plan.set_value(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, target.handle));
   if (target.device != nullptr)
     ASSAY_TRY(plan.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *target.device));
+  return plan;
+}
+
+core::Result<Descriptor> make_plan(const Target& target, const Descriptor& config) {
+  Descriptor plan = ASSAY_TRY(empty_plan(target));
+  ASSAY_TRY(plan.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config));
   ASSAY_TRY(plan.finalize());
   return plan;
 }
@@ -87,6 +92,29 @@ core::Result<Descriptor> device_description(const std::string& json) {
                        static_cast<std::int64_t>(json.size()), json.data()));
   ASSAY_TRY(device.finalize());
   return device;
+}
+
+core::Result<std::string> device_json(cudnnHandle_t handle) {
+  Descriptor device =
+      ASSAY_TRY(Descriptor::create(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, "the device"));
+  ASSAY_TRY(device.set_value(CUDNN_ATTR_DEVICEPROP_HANDLE, CUDNN_TYPE_HANDLE, handle));
+  ASSAY_TRY(device.finalize());
+  return device.text(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION);
+}
+
+core::Result<Plan> Plan::restore(Graph graph, const Target& target, const std::string& json) {
+  Plan made;
+  made.graph_ = std::move(graph);
+  made.plan_ = ASSAY_TRY(empty_plan(target));
+  ASSAY_TRY(made.plan_.set(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                           static_cast<std::int64_t>(json.size()), json.data()));
+  ASSAY_TRY(made.plan_.finalize());
+  made.workspace_bytes_ = ASSAY_TRY(made.plan_.integer(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+  return made;
+}
+
+core::Result<std::string> Plan::json() const {
+  return plan_.text(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
 }
 
 core::Result<Plan> Plan::create(Graph graph,

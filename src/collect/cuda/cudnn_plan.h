@@ -36,6 +36,9 @@ class Handle {
 // A device as cuDNN describes it in JSON (cuDNN 9.8 and newer), to make plans for it elsewhere.
 core::Result<Descriptor> device_description(const std::string& json);
 
+// That JSON of the handle's device.
+core::Result<std::string> device_json(cudnnHandle_t handle);
+
 // What plans are made for: a handle, or a description of a device that is not here.
 struct Target {
   cudnnHandle_t handle = nullptr;
@@ -50,9 +53,15 @@ class Plan {
                                    const Target& target,
                                    std::int64_t most_workspace_bytes);
 
+  // From json(): nothing is compiled. `graph` is built as that plan's was.
+  static core::Result<Plan> restore(Graph graph, const Target& target, const std::string& json);
+
+  // The compiled kernel and all else of the plan.
+  [[nodiscard]] core::Result<std::string> json() const;
+
   [[nodiscard]] std::int64_t workspace_bytes() const { return workspace_bytes_; }
 
-  // cuDNN's number of the engine, for reports of errors.
+  // cuDNN's number of the engine, for reports of errors; -1: restored.
   [[nodiscard]] std::int64_t engine() const { return engine_; }
 
   // The tensors' memory, for launches. The memory and the plan outlive it.

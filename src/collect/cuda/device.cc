@@ -110,6 +110,11 @@ core::Status CudaDevice::choose_first() {
   return cuda_status(cudaSetDevice(gpus_.front()->index()), "choosing the GPU");
 }
 
+void CudaDevice::expect(const KernelSpec& spec) {
+  const auto* attention = std::get_if<AttentionSpec>(&spec);
+  if (attention != nullptr && choose_first().ok()) expect_attention(*gpus_.front(), *attention);
+}
+
 core::Result<MadeWork> CudaDevice::make(const KernelSpec& spec, model::L2State l2) {
   ASSAY_TRY(choose_first());
   MadeWork made = ASSAY_TRY(std::visit(Maker{*gpus_.front(), l2}, spec));

@@ -17,6 +17,7 @@ class CudaDevice : public Device {
 
   [[nodiscard]] const DeviceFacts& facts() const override { return facts_; }
 
+  void expect(const KernelSpec& spec) override;
   core::Result<MadeWork> make(const KernelSpec& spec, model::L2State l2) override;
   core::Result<std::unique_ptr<Stopwatch>> stopwatch(Work& work,
                                                      const StopwatchRequest& request) override;
