@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -72,7 +73,9 @@ std::vector<PlannedCase> planned(const Operator& of, const PlanOptions& options)
 
 Plan make_plan(const PlanOptions& options) {
   Plan plan;
+  std::set<const Operator*> once;
   for (const Operator* of : options.operators) {
+    if (!once.insert(of).second) continue;
     for (PlannedCase& one : planned(*of, options))
       plan.cases.push_back(std::move(one));
   }
