@@ -73,8 +73,9 @@ if(NOT ASSAY_HAVE_CUDNN)
   message(STATUS "No cudnn_graph.h of cuDNN 9.15 or newer: assay-worker goes without its attention")
   list(FILTER worker_sources EXCLUDE REGEX "/collect/cuda/(cudnn_|attention_(ahead|cudnn|graph|mask))")
 endif()
-foreach(source attention_layout conditions kernel_cost kernel_limits kernels measure moe_routing mpi_team
-        nvml_state operator protocol run_case team team_device thread_team worker_loop)
+foreach(source attention_layout conditions json_fields kernel_cost kernel_limits kernels measure
+        moe_routing mpi_team nvml_state operator protocol_read protocol_write run_case team team_device
+        thread_team worker_loop)
   list(APPEND worker_sources collect/${source}.cc)
 endforeach()
 add_executable(assay_worker cli/gpu_worker/main.cc ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc

@@ -18,20 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kWhatGroup = "What is measured";
-constexpr const char* kAxesGroup = "Values of axes, when one operator is named";
-constexpr const char* kHowGroup = "How it is measured";
-constexpr const char* kRunGroup = "Run options";
-constexpr const char* kOutputGroup = "Output options";
-
 constexpr std::int64_t kSmokeCases = 4;
-
-// Both spellings: the public collector's has underscores.
-std::string both(const std::string& name) {
-  std::string other = name;
-  std::replace(other.begin(), other.end(), '-', '_');
-  return other == name ? "--" + name : "--" + name + ",--" + other;
-}
 
 std::vector<std::string> known_names() {
   std::vector<std::string> names;
@@ -72,158 +59,6 @@ core::Status keep_collectives(std::vector<const collect::Operator*>& operators, 
 
 }  // namespace
 
-CollectArguments::CollectArguments(CLI::App& app) {
-  add_what(app);
-  add_how(app);
-  add_running(app);
-  add_axes(app);
-  app.add_option("-o,--output", folder_, "folder of the store, the tables and the reports")
-      ->type_name("DIR")
-      ->default_str("perf")
-      ->group(kOutputGroup);
-  add_presentation_options(app, presentation_);
-}
-
-void CollectArguments::add_what(CLI::App& app) {
-  app.add_option("OPERATOR", positional_, "operators to measure; --list shows them")
-      ->type_name("OPERATOR")
-      ->expected(0, -1);
-  app.add_option("--ops", ops_, "the same as an option")
-      ->type_name("OPERATOR")
-      ->expected(1, -1)
-      ->delimiter(',')
-      ->default_str("all")
-      ->group(kWhatGroup);
-  app.add_option("--module", module_,
-                 "a Python file with get_..._test_cases() and run_...(), in place of assay's own "
-                 "operators; OPERATOR chooses among its own")
-      ->type_name("FILE.py")
-      ->group(kWhatGroup);
-  add_choice<collect::Grid>(app, "--grid", grid_,
-                            {{"common", collect::Grid::kCommon},
-                             {"coarse", collect::Grid::kCoarse},
-                             {"fine", collect::Grid::kFine}},
-                            "the public collector's points, few over the whole range, or those "
-                            "beside the edges of tiles and waves too")
-      ->group(kWhatGroup);
-  app.add_option(both("case-filter"), case_filters_,
-                 "only cases whose id has this text, such as 'm=1 '; more of them add up")
-      ->type_name("TEXT")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->group(kWhatGroup);
-  app.add_option("--limit", limit_, "only the first N cases of each operator")
-      ->type_name("N")
-      ->check(whole_number_problem)
-      ->group(kWhatGroup);
-  app.add_flag("--smoke", smoke_, "4 cases of each operator (or --limit), taken at random")
-      ->group(kWhatGroup);
-  app.add_flag("--shuffle", shuffle_, "in random order within each operator")->group(kWhatGroup);
-  app.add_option("--seed", seed_, "of the random order")
-      ->type_name("N")
-      ->check(count_problem)
-      ->default_str("42")
-      ->group(kWhatGroup);
-}
-
-// One option for all axes of the same name.
-void CollectArguments::add_axes(CLI::App& app) {
-  for (const collect::Operator* of : collect::all_operators()) {
-    for (const collect::Axis& axis : of->axes) {
-      const std::string name = collect::option_name(axis);
-      if (axis_values_.contains(name)) continue;
-      ASSAY_CHECK(app.get_option_no_throw("--" + name) == nullptr,
-                  "an axis has the name of an option of collect");
-      std::string& target = axis_values_[name];
-      const bool told = axis.unit.empty() || axis.help.find(axis.unit) != std::string::npos;
-      const std::string unit = told ? "" : fmt::format(" ({})", axis.unit);
-      app.add_option(both(name), target, axis.help + unit)->type_name("V,V")->group(kAxesGroup);
-    }
-  }
-}
-
-void CollectArguments::add_how(CLI::App& app) {
-  add_choice<model::L2State>(
-      app, "--l2", request_.options.l2,
-      {{"hot", model::L2State::kHot}, {"cold", model::L2State::kCold}},
-      "whether what a launch reads may still be in the L2 cache; cold rotates buffers past it")
-      ->group(kHowGroup);
-  add_choice<model::Launch>(app, "--launch", request_.options.launch,
-                            {{"graph", model::Launch::kGraph}, {"eager", model::Launch::kEager}},
-                            "replayed from a CUDA graph, or launched one by one")
-      ->group(kHowGroup);
-  app.add_option("--certainty", certainty_percent_,
-                 "measure until the median's 95 % interval is within this of it")
-      ->type_name("PERCENT")
-      ->check(positive_number_problem)
-      ->default_str("1")
-      ->group(kHowGroup);
-  app.add_option(both("num-warmups"), request_.options.num_warmups, "launches before timing")
-      ->type_name("N")
-      ->check(count_problem)
-      ->default_str("3")
-      ->group(kHowGroup);
-  app.add_option(both("num-runs"), request_.options.num_runs,
-                 "this many samples instead of as many as certainty takes")
-      ->type_name("N")
-      ->check(whole_number_problem)
-      ->group(kHowGroup);
-  app.add_option(both("repeat-n"), request_.options.repeat_n,
-                 "launches in a sample, instead of as many as 50 us take")
-      ->type_name("N")
-      ->check(whole_number_problem)
-      ->group(kHowGroup);
-  app.add_option(both("check-every"), check_every_,
-                 "compare every Nth case of an operator, and its first 3, with a reference of "
-                 "higher precision before timing; 0: none")
-      ->type_name("N")
-      ->check(count_problem)
-      ->default_str("100")
-      ->group(kHowGroup);
-  app.add_flag(both("measure-power"), request_.measure_power, "measure energy and power too")
-      ->group(kHowGroup);
-  app.add_option("--power-seconds,--power_test_duration_sec", request_.power_seconds,
-                 "how long a case runs for its power, at least")
-      ->type_name("SECONDS")
-      ->check(positive_number_problem)
-      ->default_str("1")
-      ->group(kHowGroup);
-}
-
-void CollectArguments::add_running(CLI::App& app) {
-  add_device_options(app, device_, "cuda", kRunGroup);
-  app.add_option("--deadline", deadline_seconds_,
-                 "seconds that a case may take; one that takes longer has failed")
-      ->type_name("SECONDS")
-      ->check(positive_number_problem)
-      ->default_str("60")
-      ->group(kRunGroup);
-  app.add_option("--lock-clocks", lock_clocks_,
-                 "lock the GPUs' clocks for the time of the run, and always unlock them: the SM's "
-                 "and the memory's, in MHz ('assay doctor' tells which)")
-      ->type_name("SM,MEM")
-      ->check([](const std::string& text) {
-        const auto clocks = collect::parse_clocks(text);
-        return clocks.ok() ? std::string() : clocks.error().message;
-      })
-      ->group(kHowGroup);
-  app.add_flag("--resume", resume_, "go on with the last run in --output")->group(kRunGroup);
-  app.add_flag(both("resume-retry-failed"), retry_failed_,
-               "the same, and measure the failed cases again")
-      ->group(kRunGroup);
-  app.add_flag(both("new-run"), new_run_,
-               "begin a new run though the last one in --output is not finished")
-      ->group(kRunGroup);
-  app.add_flag(both("plan-only"), plan_only_, "show the cases; start and write nothing")
-      ->group(kRunGroup);
-  app.add_flag("--list", list_, "show operators, their axes and how many cases each grid has")
-      ->group(kRunGroup);
-  app.add_option("--backend", backend_, "the framework column of the tables")
-      ->type_name("NAME")
-      ->default_str("assay")
-      ->group(kRunGroup);
-}
-
 std::vector<std::string> CollectArguments::named() const {
   std::vector<std::string> names = positional_;
   names.insert(names.end(), ops_.begin(), ops_.end());
@@ -244,7 +79,9 @@ core::Status CollectArguments::check() const {
     return core::Error{"--plan-only and --list start nothing to resume"};
   }
   const bool odd = backend_.find_first_of("/,\"\n") != std::string::npos;
-  if (odd) return core::Error{"--backend: a name without '/', ',' and '\"'"};
+  if (odd)
+    return core::Error{
+        fmt::format("--backend: '{}' must have no '/', ',', '\"' or end of line", backend_)};
   return {};
 }
 
@@ -323,9 +160,8 @@ core::Result<collect::PlanOptions> CollectArguments::plan_options() const {
   if (ASSAY_TRY(own_rank())) ASSAY_TRY(keep_collectives(options.operators, names_operators()));
   for (const auto& [option, list] : axis_values_) {
     if (list.empty()) continue;
-    const collect::Axis* axis = find_axis(*options.operators.front(), option);
-    auto values = ASSAY_TRY(axis_values(*axis, list));
-    options.overrides.push_back({.column = axis->column, .values = std::move(values)});
+    const collect::Operator& of = *options.operators.front();
+    options.overrides.push_back(ASSAY_TRY(axis_override(of, *find_axis(of, option), list)));
   }
   options.case_filters = case_filters_;
   options.limit = limit_;
@@ -399,6 +235,8 @@ collect::Settings CollectArguments::settings() const {
   settings["--case-filter"] = core::join(case_filters_, " or ");
   settings["--limit"] = limit_ ? std::to_string(*limit_) : "";
   settings["--smoke"] = smoke_ ? "on" : "off";
+  // Without a limit the order changes neither cases nor results.
+  if (limit_ && shuffle_) settings["--shuffle"] = "on";
   settings["--seed"] = std::to_string(seed_);
   settings["--backend"] = backend_;
   return settings;

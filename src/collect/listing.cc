@@ -28,11 +28,17 @@ std::string values_text(const std::vector<model::PerfValue>& values) {
   return core::join(words, ", ");
 }
 
-std::string options_text(const Operator& of) {
-  std::vector<std::string> names;
-  for (const Axis& axis : of.axes)
-    names.push_back("--" + option_name(axis));
-  return core::join(names, " ");
+std::vector<model::Column> axes_columns() {
+  return {{.name = "option"},
+          {.name = "unit"},
+          {.name = "common grid"},
+          {.name = "what it is"},
+          {.name = "column"}};
+}
+
+std::vector<model::Cell> axis_row(const Axis& axis) {
+  return {"--" + option_name(axis), axis.unit, values_text(axis.values(Grid::kCommon)), axis.help,
+          axis.column};
 }
 
 std::int64_t count_cases(const Operator& of, Grid grid) {
@@ -47,34 +53,53 @@ std::string option_name(const Axis& axis) {
   return name;
 }
 
-model::Book operators_book(const std::vector<const Operator*>& operators) {
-  model::Table list{.name = "operators",
-                    .title = "Operators, with their cases on each grid",
-                    .columns = {{.name = "operator"},
-                                {.name = "coarse"},
-                                {.name = "common"},
-                                {.name = "fine"},
-                                {.name = "table"},
-                                {.name = "what it is"},
-                                {.name = "axes"}}};
-  model::Table axes{.name = "axes",
-                    .title = "Axes of operators",
-                    .columns = {{.name = "operator"},
-                                {.name = "option"},
-                                {.name = "column"},
-                                {.name = "unit"},
-                                {.name = "values of the common grid"},
-                                {.name = "what it is"}}};
+model::Table operators_table(const std::vector<const Operator*>& operators, Columns columns) {
+  model::Table table{.name = "operators",
+                     .title = "Operators, with how many cases each grid has",
+                     .columns = {{.name = "operator"},
+                                 {.name = "coarse"},
+                                 {.name = "common"},
+                                 {.name = "fine"},
+                                 {.name = "what it is"}}};
+  if (columns == Columns::kAll) table.columns.push_back({.name = "table"});
   for (const Operator* of : operators) {
-    list.add_row({std::string(of->name), count_cases(*of, Grid::kCoarse),
-                  count_cases(*of, Grid::kCommon), count_cases(*of, Grid::kFine),
-                  std::string(of->table), std::string(of->summary), options_text(*of)});
+    std::vector<model::Cell> row = {std::string(of->name), count_cases(*of, Grid::kCoarse),
+                                    count_cases(*of, Grid::kCommon), count_cases(*of, Grid::kFine),
+                                    std::string(of->summary)};
+    if (columns == Columns::kAll) row.emplace_back(std::string(of->table));
+    table.add_row(std::move(row));
+  }
+  return table;
+}
+
+model::Table axes_table(const std::vector<const Operator*>& operators) {
+  model::Table table{.name = "axes", .title = "Axes of operators", .columns = axes_columns()};
+  table.columns.insert(table.columns.begin(), {.name = "operator"});
+  for (const Operator* of : operators) {
     for (const Axis& axis : of->axes) {
-      axes.add_row({std::string(of->name), "--" + option_name(axis), axis.column, axis.unit,
-                    values_text(axis.values(Grid::kCommon)), axis.help});
+      std::vector<model::Cell> row = axis_row(axis);
+      row.insert(row.begin(), std::string(of->name));
+      table.add_row(std::move(row));
     }
   }
-  return {.title = "Operators", .tables = {std::move(list), std::move(axes)}};
+  return table;
+}
+
+model::Book axes_book(const std::vector<const Operator*>& operators) {
+  model::Book book{.title = "Axes of operators"};
+  for (const Operator* of : operators) {
+    model::Table table{.name = of->name,
+                       .title = fmt::format("{}: {}", of->name, of->summary),
+                       .columns = axes_columns()};
+    table.notes.push_back(fmt::format(
+        "{} cases on the coarse grid, {} on the common, {} on the fine; rows go to {}.txt",
+        count_cases(*of, Grid::kCoarse), count_cases(*of, Grid::kCommon),
+        count_cases(*of, Grid::kFine), of->table));
+    for (const Axis& axis : of->axes)
+      table.add_row(axis_row(axis));
+    book.tables.push_back(std::move(table));
+  }
+  return book;
 }
 
 model::Book plan_book(const Plan& plan) {

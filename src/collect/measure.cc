@@ -70,7 +70,7 @@ class Measurement {
   }
 
   core::Status sample_until_sure(Stopwatch& watch) {
-    ASSAY_TRY(sample(watch, options_.min_samples));
+    ASSAY_TRY(sample(watch, std::max<std::int64_t>(options_.min_samples, 1)));
     while (!is_enough()) {
       const auto taken = static_cast<std::int64_t>(timing_.samples_ms.size());
       ASSAY_TRY(sample(watch, std::min({taken, kMostAtOnce, options_.max_samples - taken})));

@@ -3,14 +3,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "core/check.h"
+#include "core/text.h"
 
 namespace assay::collect {
 namespace {
 
 using Values = std::vector<model::PerfValue>;
+
+constexpr std::array kTypes = {DataType::kFloat32, DataType::kFloat16,  DataType::kBfloat16,
+                               DataType::kFp8,     DataType::kFp8Block, DataType::kInt8};
 
 template <class List>
 const List& of_grid(Grid grid, const List& common, const List& coarse, const List& fine) {
@@ -40,7 +45,7 @@ bool takes_text(const Axis& axis, const std::string& text) {
   const Values& known = axis.common;
   if (std::find(known.begin(), known.end(), model::PerfValue(text)) != known.end()) return true;
   if (axis.accepts) return axis.accepts(text);
-  return axis.has_types() && data_type_named(text);
+  return axis.takes_all_types() && data_type_named(text);
 }
 
 // What an axis takes, in words.
@@ -48,11 +53,7 @@ std::string taken_by(const Axis& axis) {
   if (!std::holds_alternative<std::string>(axis.common.front())) {
     return fmt::format("an integer from {} to {}", axis.least, axis.most);
   }
-  std::string names;
-  for (const model::PerfValue& value : axis.common) {
-    names += (names.empty() ? "" : ", ") + text_of(value);
-  }
-  return (axis.has_types() && !axis.accepts ? "a data type, as " : "one of ") + names;
+  return (axis.takes_all_types() ? "a data type: " : "one of ") + core::join(axis.names(), ", ");
 }
 
 bool takes_value(const Axis& axis, const model::PerfValue& value) {
@@ -107,6 +108,23 @@ bool Axis::has_types() const {
     const auto* name = std::get_if<std::string>(&value);
     return name != nullptr && data_type_named(*name);
   });
+}
+
+bool Axis::takes_all_types() const {
+  return has_types() && !accepts;
+}
+
+std::vector<std::string> Axis::names() const {
+  std::vector<std::string> names;
+  if (takes_all_types()) {
+    for (const DataType type : kTypes)
+      names.emplace_back(name_of(type));
+    return names;
+  }
+  for (const model::PerfValue& value : common) {
+    if (const auto* name = std::get_if<std::string>(&value)) names.push_back(*name);
+  }
+  return names;
 }
 
 const AxisGroup::Rows& AxisGroup::rows(Grid grid) const {
@@ -165,7 +183,7 @@ core::Status check_override(const Operator& of, const AxisOverride& given) {
   const Axis& axis = of.axes[*index];
   for (const model::PerfValue& value : given.values) {
     if (takes_value(axis, value)) continue;
-    return core::Error{fmt::format("{} of {} cannot be {}: it is {}", axis.column, of.name,
+    return core::Error{fmt::format("{} of {} cannot be '{}': it is {}", axis.column, of.name,
                                    text_of(value), taken_by(axis))};
   }
   return {};

@@ -47,6 +47,10 @@ struct Axis {
   [[nodiscard]] const std::vector<model::PerfValue>& values(Grid grid) const;
   // Whether its values name data types.
   [[nodiscard]] bool has_types() const;
+  // Whether every data type may be asked for.
+  [[nodiscard]] bool takes_all_types() const;
+  // To choose from, for messages; none of numbers.
+  [[nodiscard]] std::vector<std::string> names() const;
 };
 
 // Axes whose values belong together, as the sizes of a model do: a sweep takes these rows instead

@@ -128,14 +128,15 @@ TEST(Overrides, AreCheckedBeforeTheyAreUsed) {
   EXPECT_EQ(refusal(kHalf), "");
   EXPECT_EQ(refusal({"dtype", {std::string("fp8")}}), "");
   EXPECT_EQ(refusal({"dtype", {std::string("fp9")}}),
-            "dtype of small cannot be fp9: it is a data type, as bfloat16, half");
+            "dtype of small cannot be 'fp9': it is a data type: float32, float16, bfloat16, fp8, "
+            "fp8_block, int8");
   EXPECT_EQ(refusal({"p", numbers({1})}), "small has no axis p");
   EXPECT_EQ(refusal({"m", numbers({1, 0})}),
-            "m of small cannot be 0: it is an integer from 1 to 2147483647");
+            "m of small cannot be '0': it is an integer from 1 to 2147483647");
   EXPECT_EQ(refusal({"m", {std::string("x")}}),
-            "m of small cannot be x: it is an integer from 1 to 2147483647");
+            "m of small cannot be 'x': it is an integer from 1 to 2147483647");
   EXPECT_EQ(refusal({"m", {1.5}}),
-            "m of small cannot be 1.5: it is an integer from 1 to 2147483647");
+            "m of small cannot be '1.5': it is an integer from 1 to 2147483647");
 }
 
 }  // namespace

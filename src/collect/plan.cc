@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -84,7 +85,9 @@ PlannedCase planned_case(const Case& one) {
 
 Plan make_plan(const PlanOptions& options) {
   Plan plan;
+  std::set<const Operator*> once;
   for (const Operator* of : options.operators) {
+    if (!once.insert(of).second) continue;
     for (PlannedCase& one : select_cases(all_of(*of, options), options))
       plan.cases.push_back(std::move(one));
   }

@@ -174,7 +174,10 @@ core::Status RunState::refuse_unfinished(std::int64_t run, const store::Run& kno
 
 core::Status RunState::check_same(const store::Run& known, const Plan& plan) const {
   const Settings now = with_prefix(request_.settings, kSetting);
-  const std::string settings = differences(known.facts, now, kSetting);
+  Settings then = known.facts;
+  for (const auto& [name, value] : now)
+    then.try_emplace(name);  // not given then
+  const std::string settings = differences(then, now, kSetting);
   const std::string hint = "; give the run's own options, or use another --output";
   const std::string what = fmt::format("cannot resume the run of {} in '{}': ", known.started_at,
                                        request_.folder.string());

@@ -9,6 +9,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Of one look at a worker, so that one which talks without end does not outlast its deadline.
+constexpr int kMostLines = 1000;
+
 double seconds(milliseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
@@ -71,7 +74,8 @@ std::optional<WorkerSlot::Clock::time_point> WorkerSlot::deadline() const {
 }
 
 std::optional<SlotEvent> WorkerSlot::next_event() {
-  while (state_ != State::kEnding && process_) {
+  for (int lines = 0; state_ != State::kEnding && process_; ++lines) {
+    if (lines == kMostLines) return check_deadline();
     auto got = process_->receive(Clock::now());
     if (const auto* none = std::get_if<core::NoLine>(&got)) {
       return none->why == core::NoLine::Why::kNotYet ? check_deadline() : take_end(*none);

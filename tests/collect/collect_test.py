@@ -138,7 +138,7 @@ class Normal(CollectTest):
                          ('TRTLLM', 'bfloat16', '8192'))
         self.assertTrue((self.data / 'reports/latest/collection_summary_TRTLLM.json').exists())
 
-    def test_gpus_share_one_queue_and_collectives_have_one_worker(self):
+    def test_gpus_share_one_queue(self):
         result = self.collect('gemm', *SHAPES, '--gpus', '0,2', FAKE_SECONDS='0.01')
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(len(self.lines(self.pids)), 2)
@@ -179,6 +179,94 @@ class Normal(CollectTest):
                 seen += part
         os.close(ours)
         self.assertRegex(seen.decode(), r'gemm: \d+ of 30 cases, [\d.]+ cases/s, \d+ s left')
+
+
+    def test_types_and_names_that_the_grid_does_not_list(self):
+        result = self.collect('gemm', '--m', '8', '--n', '64', '--k', '64', '--dtype', 'float32,half')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual([row['gemm_dtype'] for row in self.table('gemm_perf.txt')],
+                         ['float32', 'float16'])
+        plan = self.collect('moe', '--distribution', 'power_law_1.3', '--limit', '1', '--plan-only',
+                            '--format', 'csv')
+        self.assertIn('distribution=power_law_1.3', plan.stdout, plan.stderr)
+
+
+class Collectives(CollectTest):
+    """They are measured after everything else, by one worker that owns all GPUs."""
+
+    def collect_both(self, *options, **variables):
+        return self.collect('gemm', 'nccl', '--limit', '10', '--gpus', '0,2,3', *options,
+                            FAKE_GPUS=str(self.folder / 'gpus'), **variables)
+
+    def measured_on(self):
+        return [line.split() for line in self.lines(self.folder / 'gpus')]
+
+    def test_one_worker_owns_all_gpus_after_the_rest(self):
+        result = self.collect_both(FAKE_SECONDS='0.05')
+        self.assertEqual((result.returncode, result.stderr), (0, ''))
+        where = self.measured_on()
+        self.assertEqual([operator for operator, _ in where], ['gemm'] * 10 + ['nccl'] * 10)
+        self.assertEqual({gpus for operator, gpus in where if operator == 'gemm'}, {'0', '2', '3'})
+        self.assertEqual({gpus for operator, gpus in where if operator == 'nccl'}, {'0,2,3'})
+        self.assertEqual(len(self.lines(self.pids)), 4)
+        logs = sorted(path.name for path in (self.data / 'reports/latest').glob('*.log'))
+        self.assertEqual(logs, ['worker.all_gpus.log', 'worker.gpu0.log', 'worker.gpu2.log',
+                                'worker.gpu3.log'])
+        rows = self.table('nccl_perf.txt')
+        self.assertEqual(len(rows), 10)
+        self.assertEqual(list(rows[0])[3:8], ['op_name', 'kernel_source', 'nccl_dtype', 'num_gpus',
+                                              'message_size'])
+        self.assertEqual(rows[0]['op_name'], 'all_reduce')
+        operators = self.summary()['summary']['operators']
+        self.assertEqual(list(operators), ['gemm', 'nccl'])
+        self.assertEqual(operators['nccl']['measured'], 10)
+
+    def test_alone_they_need_no_other_worker(self):
+        result = self.collect('nccl', '--limit', '5', '--gpus', '0,1')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(len(self.lines(self.pids)), 1)
+
+    def test_a_case_that_fails_costs_only_itself(self):
+        plan = self.collect('nccl', '--limit', '3', '--plan-only', '--format', 'csv').stdout
+        sizes = [line.split('message_size=')[1].split(',')[0] for line in plan.splitlines()[1:]]
+        self.faults(f'crash message_size={sizes[0]} ', f'hang message_size={sizes[2]} ')
+        result = self.collect_both('--deadline', '1')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.outcomes(), {'measured': 18, 'failed': 2})
+        self.assertEqual(sorted(self.failures().values()), ['CaseTimeout', 'WorkerSignalCrash'])
+        errors = json.loads((self.data / 'reports/latest/errors_assay.nccl.json').read_text())
+        self.assertEqual({error['device_id'] for error in errors}, {'0,2,3'})
+
+    def test_resuming_with_collectives_alone_left(self):
+        process = subprocess.Popen(
+            self.arguments('gemm', 'nccl', '--limit', '10', '--gpus', '0,2,3'), cwd=self.folder,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=self.environment(FAKE_SECONDS='0.1'))
+        self.wait_for_cases(13)
+        process.kill()
+        process.wait(PATIENCE_S)
+        left = 20 - sum(self.outcomes().values())
+        self.assertGreater(left, 0)
+        result = self.collect_both('--resume')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.outcomes(), {'measured': 20})
+        self.assertEqual(self.measured_on(), [['nccl', '0,2,3']] * left)
+
+    def test_ctrl_c_before_them_leaves_them(self):
+        process = self.start('gemm', 'nccl', '--limit', '10', '--gpus', '0,1', FAKE_SECONDS='0.3')
+        self.wait_for_cases(1)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 130)
+        self.assertFalse(any(line.startswith('nccl') for line in self.lines(self.begun)))
+        self.assertEqual(self.summary()['summary']['operators']['nccl']['missing'], 10)
+
+    def test_a_lost_gpu_costs_the_collectives_alone(self):
+        result = self.collect_both(FAKE_BAD_GPU='3')
+        self.assert_failed(result, 'no worker is left: 10 of 20 cases are not measured')
+        self.assertIn('the worker of GPUs 0,2,3 is given up', result.stderr)
+        self.assertEqual(self.outcomes(), {'measured': 10})
+        self.assertEqual(len(self.table('gemm_perf.txt')), 10)
 
 
 class Failures(CollectTest):
@@ -266,8 +354,11 @@ class Failures(CollectTest):
     def test_wrong_usage(self):
         for options, words in ((('gem',), "unknown operator 'gem'; did you mean 'gemm'?"),
                                (('gemm', '--dtype', 'fp9'), "did you mean 'fp8'"),
-                               (('gemm', '--m', '0'), "'0' is not a whole number of at least 1"),
-                               (('gemm', '--m', '1,x'), "'x' is not a whole number"),
+                               (('gemm', '--m', '0'), '--m: m of gemm cannot be \'0\': it is an '
+                                'integer from 1 to 2147483647'),
+                               (('gemm', '--m', '1,x'), "--m: m of gemm cannot be 'x'"),
+                               (('gemm', '--m', '99999999999999999999'), 'it is an integer'),
+                               (('nccl', '--num-gpus', '1'), 'it is an integer from 2 to'),
                                (('--m', '1'), '--m is an axis: name the one operator'),
                                (('gemm', '--head-dim', '64'), 'gemm has no axis --head-dim; it '
                                 'has --dtype, --m, --n, --k'),

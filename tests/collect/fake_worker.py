@@ -8,9 +8,10 @@ misbehaves. A kind with "once-" before it does so the first time only. Kinds:
   lost, error, oom                   an error, after which the worker ends (lost) or goes on
   skip, empty, stranger              a skip, no row, an answer to another case
   slow                               half as long again
-FAKE_START is fatal, exit or silent, FAKE_BAD_GPU the GPU whose worker is fatal; FAKE_SECONDS is the
+FAKE_START is fatal, exit or silent, FAKE_BAD_GPU the GPU whose workers are fatal; FAKE_SECONDS is the
 time of a case; FAKE_VERSION, FAKE_NAME and FAKE_DRIVER are facts; FAKE_PIDS and FAKE_CASES name files
-that get the number of each worker process and the cases that were begun.
+that get the number of each worker process and the cases that were begun, FAKE_GPUS one that gets
+"OPERATOR GPUS" of each case.
 """
 import json
 import os
@@ -77,13 +78,16 @@ def misbehave(kind):
 def row_of(request, kind):
     case = request['case']
     fields = list(case.items()) if isinstance(case, dict) else list(enumerate(case))
+    # Collectives have theirs as an axis, which is no column of the key.
+    op_name = dict(fields).get('op_name', request['operator'])
     latency = 0.001 * (1 + sum(v for _, v in fields if isinstance(v, int)) % 97)
     if kind == 'slow':
         latency *= 1.5
     return {'table': request['operator'] + '_perf', 'framework': 'assay',
             'version': os.environ.get('FAKE_VERSION', '0.1.0'), 'device': device()['name'],
-            'op_name': request['operator'], 'kernel_source': 'fake',
-            'key': [[str(name), value] for name, value in fields], 'latency_ms': latency,
+            'op_name': op_name, 'kernel_source': 'fake',
+            'key': [[str(name), value] for name, value in fields if name != 'op_name'],
+            'latency_ms': latency,
             'timing': {'median_ms': latency, 'samples_ms': [latency] * 20},
             'conditions': {'sm_mhz_before': 1980}}
 
@@ -91,6 +95,7 @@ def row_of(request, kind):
 def measure(request):
     number, text = request['id'], ' '.join(f'{k}={v}' for k, v in request['case'].items()) + ' '
     append('FAKE_CASES', f"{request['operator']} {text}")
+    append('FAKE_GPUS', f"{request['operator']} {gpus()}")
     kind = fault_of(text)
     if kind == 'idle':
         misbehave(kind)
@@ -117,12 +122,16 @@ def measure(request):
         say(id=number, done=True)
 
 
+def gpus():
+    return sys.argv[sys.argv.index('--gpus') + 1] if '--gpus' in sys.argv else ''
+
+
 def device():
-    cpu = '--gpus' not in sys.argv
+    cpu = not gpus()
     return {'kind': 'cpu' if cpu else 'cuda', 'name': os.environ.get('FAKE_NAME', 'Fake'),
             'sm_version': 0 if cpu else 90, 'framework': 'assay',
             'version': os.environ.get('FAKE_VERSION', '0.1.0'),
-            'count': 1 if cpu else len(sys.argv[sys.argv.index('--gpus') + 1].split(',')),
+            'count': 1 if cpu else len(gpus().split(',')),
             'facts': {'driver': os.environ.get('FAKE_DRIVER', '580')}}
 
 
@@ -130,7 +139,7 @@ def main():
     assert sys.argv[1] == 'collect', sys.argv
     append('FAKE_PIDS', os.getpid())
     start = os.environ.get('FAKE_START', '')
-    if '--gpus' in sys.argv and sys.argv[sys.argv.index('--gpus') + 1] == os.environ.get('FAKE_BAD_GPU'):
+    if os.environ.get('FAKE_BAD_GPU', 'none') in gpus().split(','):
         start = 'fatal'
     if start == 'fatal':
         say(fatal='the GPU is lost')

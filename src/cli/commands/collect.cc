@@ -22,7 +22,7 @@ class Collect final : public Command {
 
   core::Result<Outcome> run() override {
     if (arguments_.lists()) {
-      show(collect::operators_book(arguments_.operators()));
+      show(listing());
       return Outcome::kOk;
     }
     ASSAY_TRY(arguments_.follow_if_launched());
@@ -35,6 +35,28 @@ class Collect final : public Command {
   }
 
  private:
+  // Programs get one table as CSV and both as JSON; people what fits on a terminal.
+  [[nodiscard]] model::Book listing() const {
+    const auto operators = arguments_.operators();
+    const bool all = !arguments_.names_operators();
+    switch (arguments_.presentation().summary) {
+      case Summary::kJson:
+        return {.title = "Operators",
+                .tables = {collect::operators_table(operators, collect::Columns::kAll),
+                           collect::axes_table(operators)}};
+      case Summary::kCsv:
+        return {.title = "Operators",
+                .tables = {all ? collect::operators_table(operators, collect::Columns::kAll)
+                               : collect::axes_table(operators)}};
+      case Summary::kTable:
+        break;
+    }
+    if (!all) return collect::axes_book(operators);
+    model::Table table = collect::operators_table(operators, collect::Columns::kShort);
+    table.notes.emplace_back("The axes of an operator: assay collect OPERATOR --list");
+    return {.title = "Operators", .tables = {std::move(table)}};
+  }
+
   void show(const model::Book& book) const {
     print(summary_text(book, arguments_.presentation().summary));
   }
@@ -121,12 +143,13 @@ const CommandSpec kCollect{
         "and errors_<backend>.<operator>.json.",
     .examples =
         "assay collect --list\n"
+        "assay collect gemm --list\n"
         "assay collect --smoke -o trial\n"
         "assay collect gemm moe --grid coarse -o perf\n"
         "assay collect gemm --m 4096 --n 4096 --k 8192 --dtype fp8\n"
         "assay collect --ops gemm --case-filter 'm=1 ' --plan-only --format csv\n"
-        "assay collect -o perf --resume\n"
-        "assay collect gemm --device cpu --limit 20\n"
+        "assay collect gemm moe --grid coarse -o perf --resume\n"
+        "assay collect gemm --device cpu --dtype float32 --m 1,16,256 --n 1024 --k 1024\n"
         "assay collect --module collect_sdpa.py -o perf\n"
         "mpirun -n 16 assay collect nccl --num-gpus 2,4,8,16 -o perf\n",
     .make = make_command<Collect>,

@@ -174,7 +174,8 @@ const CommandSpec kStoreQuery{
     .name = "store query",
     .summary = "ask a performance table for a latency, measured or interpolated",
     .description =
-        "Every column of the table is an option: --m 300, --batch-size 8, --dtype fp8 (the "
+        "Latencies are milliseconds of one launch. Every column of the table is an option: --m "
+        "300, --batch-size 8, --dtype fp8 (the "
         "table's own column of types), --framework VLLM. Sizes (m, n, k, batch_size, isl, step, "
         "num_heads, num_tokens, message_size) may lie between measured ones; all other columns "
         "must be as measured. Columns that are left out give one row for each of their values.\n\n"

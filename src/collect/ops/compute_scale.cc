@@ -28,7 +28,7 @@ std::vector<Part> parts_of(const Case& of) {
 std::vector<Axis> axes() {
   return {{.column = "m",
            .option = "",
-           .help = "rows: tokens",
+           .help = "rows of the input: tokens",
            .unit = "tokens",
            .common = gemm_tokens(Grid::kCommon),
            .coarse = gemm_tokens(Grid::kCoarse),

@@ -53,7 +53,7 @@ AttentionGrid grid() {
               .common = integers({1})},
       .step = {.column = "step",
                .option = "",
-               .help = "tokens of a request in the cache, without the new one",
+               .help = "tokens in the cache, without the new one",
                .unit = "tokens",
                .common = decoding_steps(2),
                .coarse = decoding_steps(4),

@@ -41,7 +41,7 @@ std::vector<Axis> axes() {
                    .common = integers({1})},
                   {.column = "step",
                    .option = "",
-                   .help = "tokens of a request in the cache, without the new one",
+                   .help = "tokens in the cache, without the new one",
                    .unit = "tokens",
                    .common = decoding_steps(2),
                    .coarse = decoding_steps(4),

@@ -28,7 +28,7 @@ Axis vocabulary_axis(Kind kind) {
   const bool is_embedding = kind == Kind::kEmbedding;
   return {.column = "vocabulary",
           .option = "",
-          .help = is_embedding ? "rows of the table of embeddings" : "0: there is no table",
+          .help = "rows of the table of embeddings; 0 of all operators but embedding",
           .unit = "rows",
           .common = integers({is_embedding ? kVocabulary : 0}),
           .least = is_embedding ? 1 : 0,

@@ -133,7 +133,7 @@ std::vector<Axis> axes() {
 
 const Operator kMoe{
     .name = "moe",
-    .summary = "mixture of experts: routing, both products with a gated SiLU, weighted sum",
+    .summary = "mixture of experts: routing, two products with gated SiLU, weighted sum",
     .table = "moe_perf",
     .axes = axes(),
     .takes = takes,

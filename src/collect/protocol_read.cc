@@ -1,160 +1,27 @@
-#include "collect/protocol.h"
-
 #include <nlohmann/json.hpp>
 
 #include <array>
-#include <cmath>
-#include <limits>
 #include <utility>
+
+#include "collect/json_fields.h"
+#include "collect/protocol.h"
+#include "collect/protocol_words.h"
 
 namespace assay::collect {
 namespace {
 
+using fields::field;
+using fields::find;
+using fields::in_field;
+using fields::member;
+using fields::object_member;
+using fields::read;
+using fields::read_count;
+using fields::read_int;
+using fields::value_as;
 using nlohmann::json;
-using nlohmann::ordered_json;
 
-constexpr int kProtocolVersion = 1;
 constexpr std::size_t kQuotedLength = 120;  // of a line that cannot be read
-
-template <class Value>
-core::Result<Value> value_as(const json& value);
-
-template <>
-core::Result<std::int64_t> value_as(const json& value) {
-  if (!value.is_number_integer()) return core::Error{"not a whole number"};
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX) {
-    return core::Error{"too large"};
-  }
-  return value.get<std::int64_t>();
-}
-
-template <>
-core::Result<double> value_as(const json& value) {
-  if (!value.is_number()) return core::Error{"not a number"};
-  const auto number = value.get<double>();
-  if (!std::isfinite(number)) return core::Error{"not a finite number"};
-  return number;
-}
-
-template <>
-core::Result<bool> value_as(const json& value) {
-  if (!value.is_boolean()) return core::Error{"not true or false"};
-  return value.get<bool>();
-}
-
-template <>
-core::Result<std::string> value_as(const json& value) {
-  if (!value.is_string()) return core::Error{"not a text"};
-  return value.get<std::string>();
-}
-
-template <>
-core::Result<model::PerfValue> value_as(const json& value) {
-  if (value.is_number_integer()) {
-    return model::PerfValue(ASSAY_TRY(value_as<std::int64_t>(value)));
-  }
-  if (value.is_number()) return model::PerfValue(ASSAY_TRY(value_as<double>(value)));
-  return model::PerfValue(ASSAY_TRY(value_as<std::string>(value)));
-}
-
-template <class Element>
-core::Result<std::vector<Element>> list_of(const json& value) {
-  if (!value.is_array()) return core::Error{"not a list"};
-  std::vector<Element> elements;
-  for (const json& element : value)
-    elements.push_back(ASSAY_TRY(value_as<Element>(element)));
-  return elements;
-}
-
-template <>
-core::Result<std::vector<double>> value_as(const json& value) {
-  return list_of<double>(value);
-}
-
-template <>
-core::Result<std::vector<std::string>> value_as(const json& value) {
-  return list_of<std::string>(value);
-}
-
-// Null: it is absent, or null.
-const json* find(const json& object, const char* name) {
-  const auto found = object.find(name);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
-}
-
-core::Error in_field(const char* name, const core::Error& error) {
-  return error.context(std::string("field '") + name + "'");
-}
-
-core::Result<const json*> member(const json& object, const char* name) {
-  if (const json* value = find(object, name)) return value;
-  return core::Error{std::string("no field '") + name + "'"};
-}
-
-core::Result<const json*> object_member(const json& object, const char* name) {
-  const json* value = ASSAY_TRY(member(object, name));
-  if (!value->is_object()) return in_field(name, core::Error{"not an object"});
-  return value;
-}
-
-template <class Value>
-core::Result<Value> field(const json& object, const char* name) {
-  const json* value = ASSAY_TRY(member(object, name));
-  auto read = value_as<Value>(*value);
-  if (!read.ok()) return in_field(name, read.error());
-  return read;
-}
-
-// What is absent keeps its value.
-template <class Value>
-core::Status read(const json& object, const char* name, Value& target) {
-  const json* value = find(object, name);
-  if (value == nullptr) return {};
-  auto read = value_as<Value>(*value);
-  if (!read.ok()) return in_field(name, read.error());
-  target = std::move(read).value();
-  return {};
-}
-
-template <class Value>
-core::Status read(const json& object, const char* name, std::optional<Value>& target) {
-  if (find(object, name) == nullptr) return {};
-  target = ASSAY_TRY(field<Value>(object, name));
-  return {};
-}
-
-core::Status read_count(const json& object, const char* name, std::int64_t& target) {
-  ASSAY_TRY(read(object, name, target));
-  if (target < 0) return in_field(name, core::Error{"less than 0"});
-  return {};
-}
-
-core::Status read_int(const json& object, const char* name, int& target) {
-  std::int64_t wide = target;
-  ASSAY_TRY(read_count(object, name, wide));
-  if (wide > std::numeric_limits<int>::max()) return in_field(name, core::Error{"too large"});
-  target = static_cast<int>(wide);
-  return {};
-}
-
-template <class Enum>
-struct Named {
-  const char* name;
-  Enum value;
-};
-
-constexpr std::array kLaunches = {Named<model::Launch>{"graph", model::Launch::kGraph},
-                                  Named<model::Launch>{"eager", model::Launch::kEager}};
-constexpr std::array kL2States = {Named<model::L2State>{"hot", model::L2State::kHot},
-                                  Named<model::L2State>{"cold", model::L2State::kCold}};
-
-template <class Names, class Enum>
-const char* name_in(const Names& names, Enum value) {
-  for (const auto& named : names) {
-    if (named.value == value) return named.name;
-  }
-  return "";
-}
 
 template <class Names, class Enum>
 core::Status read_named(const json& object, const char* name, const Names& names, Enum& target) {
@@ -183,15 +50,6 @@ core::Result<MeasureOptions> options_of(const json& object) {
   ASSAY_TRY(read(object, "allow_eager", options.allow_eager));
   ASSAY_TRY(read_named(object, "l2", kL2States, options.l2));
   return options;
-}
-
-ordered_json object_of(const MeasureOptions& options) {
-  return {{"certainty", options.certainty},     {"min_samples", options.min_samples},
-          {"max_samples", options.max_samples}, {"min_time_ms", options.min_time_ms},
-          {"max_time_ms", options.max_time_ms}, {"sample_ms", options.sample_ms},
-          {"num_warmups", options.num_warmups}, {"num_runs", options.num_runs},
-          {"repeat_n", options.repeat_n},       {"launch", name_in(kLaunches, options.launch)},
-          {"allow_eager", options.allow_eager}, {"l2", name_in(kL2States, options.l2)}};
 }
 
 // A list of what may come: what is not understood there is left out.
@@ -404,138 +262,10 @@ core::Result<Value> parse(std::string_view line, core::Result<Value> (*read_valu
   return value;
 }
 
-std::string line_of(const ordered_json& object) {
-  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-}
-
-template <class Value>
-void set(ordered_json& object, const char* name, const std::optional<Value>& value) {
-  if (value) object[name] = *value;
-}
-
-ordered_json object_of(const WorkerHello& hello) {
-  const DeviceFacts& device = hello.device;
-  ordered_json facts = ordered_json::object();
-  for (const auto& [name, value] : device.more)
-    facts[name] = value;
-  return {{"hello", kProtocolVersion},
-          {"device",
-           {{"kind", device.kind},
-            {"name", device.name},
-            {"sm_version", device.sm_version},
-            {"framework", device.framework},
-            {"version", device.version},
-            {"count", device.count},
-            {"memory_bytes", device.memory_bytes},
-            {"l2_bytes", device.l2_bytes},
-            {"facts", facts}}}};
-}
-
-ordered_json object_of(const WorkerFatal& fatal) {
-  return {{"fatal", fatal.message}};
-}
-
-ordered_json object_of(const CaseDoing& doing) {
-  return {{"id", doing.id}, {"doing", doing.doing}};
-}
-
-ordered_json object_of(const model::Timing& timing) {
-  ordered_json object = {{"median_ms", timing.median_ms},
-                         {"mean_ms", timing.mean_ms},
-                         {"p10_ms", timing.p10_ms},
-                         {"p90_ms", timing.p90_ms},
-                         {"low_ms", timing.low_ms},
-                         {"high_ms", timing.high_ms},
-                         {"launches_per_sample", timing.launches_per_sample},
-                         {"launch", name_in(kLaunches, timing.launch)},
-                         {"l2", name_in(kL2States, timing.l2)},
-                         {"samples_ms", timing.samples_ms}};
-  set(object, "skew_ms", timing.skew_ms);
-  return object;
-}
-
-ordered_json object_of(const model::Conditions& conditions) {
-  ordered_json object = ordered_json::object();
-  set(object, "sm_mhz_before", conditions.sm_mhz_before);
-  set(object, "sm_mhz_after", conditions.sm_mhz_after);
-  set(object, "memory_mhz_before", conditions.memory_mhz_before);
-  set(object, "memory_mhz_after", conditions.memory_mhz_after);
-  set(object, "temperature_celsius", conditions.temperature_celsius);
-  object["slowdowns"] = conditions.slowdowns;
-  set(object, "energy_joules", conditions.energy_joules);
-  object["throttled"] = conditions.throttled;
-  object["drifting"] = conditions.drifting;
-  return object;
-}
-
-ordered_json object_of(const model::PerfMeasurement& measurement) {
-  const model::PerfRow& row = measurement.row;
-  ordered_json key = ordered_json::array();
-  for (const model::PerfField& one : row.key) {
-    ordered_json value;
-    std::visit([&](const auto& kind) { value = kind; }, one.value);
-    ordered_json pair = ordered_json::array();
-    pair.push_back(one.column);
-    pair.push_back(std::move(value));
-    key.push_back(std::move(pair));
-  }
-  ordered_json object = {
-      {"table", row.table},   {"framework", row.framework},  {"version", row.version},
-      {"device", row.device}, {"op_name", row.op_name},      {"kernel_source", row.kernel_source},
-      {"key", key},           {"latency_ms", row.latency_ms}};
-  set(object, "power_watts", row.power_watts);
-  set(object, "power_limit_watts", row.power_limit_watts);
-  object["timing"] = object_of(measurement.timing);
-  object["conditions"] = object_of(measurement.conditions);
-  return object;
-}
-
-ordered_json object_of(const CaseRow& row) {
-  return {{"id", row.id}, {"row", object_of(row.measurement)}};
-}
-
-ordered_json object_of(const CaseDone& done) {
-  return {{"id", done.id}, {"done", true}};
-}
-
-ordered_json object_of(const CaseSkipped& skipped) {
-  return {{"id", skipped.id}, {"skip", skipped.reason}};
-}
-
-ordered_json object_of(const CaseError& error) {
-  return {{"id", error.id},
-          {"error",
-           {{"class", error.error_class},
-            {"message", error.message},
-            {"traceback", error.traceback},
-            {"lost", error.lost}}}};
-}
-
 }  // namespace
-
-std::string request_line(const CaseRequest& request) {
-  constexpr bool kThrow = false;
-  ordered_json object = {{"id", request.id}, {"operator", request.operator_name}};
-  object["case"] = ordered_json::parse(request.case_json, nullptr, kThrow);
-  object["check"] = request.check;
-  if (request.measure_power) {
-    object["measure_power"] = true;
-    object["power_seconds"] = request.power_seconds;
-  }
-  object["options"] = object_of(request.options);
-  for (const SoonCase& soon : request.soon) {
-    object["soon"].push_back({{"operator", soon.operator_name},
-                              {"case", ordered_json::parse(soon.case_json, nullptr, kThrow)}});
-  }
-  return line_of(object);
-}
 
 core::Result<CaseRequest> parse_request(std::string_view line) {
   return parse(line, request_of);
-}
-
-std::string message_line(const WorkerMessage& message) {
-  return line_of(std::visit([](const auto& kind) { return object_of(kind); }, message));
 }
 
 core::Result<WorkerMessage> parse_message(std::string_view line) {
