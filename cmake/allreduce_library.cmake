@@ -79,7 +79,7 @@ foreach(source attention_layout conditions json_fields kernel_cost kernel_limits
   list(APPEND worker_sources collect/${source}.cc)
 endforeach()
 add_executable(assay_worker cli/gpu_worker/main.cc ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
-                            allreduce/bench/sampler.cc core/check.cc core/statistics.cc
+                            allreduce/bench/sampler.cc core/check.cc core/statistics.cc core/text.cc
                             gpu/clock_reasons.cc gpu/nvidia_state.cc gpu/nvml_ask.cc gpu/nvml_library.cc)
 target_compile_definitions(assay_worker PRIVATE ASSAY_VERSION="${PROJECT_VERSION}"
                                                 ASSAY_HAVE_CUDNN=$<BOOL:${ASSAY_HAVE_CUDNN}>)
