@@ -34,10 +34,13 @@ const collect::Axis* find_axis(const collect::Operator& of, const std::string& o
   return found == of.axes.end() ? nullptr : &*found;
 }
 
-// One line for each thing that a run was measured with.
-core::Result<collect::Settings> environment(const std::vector<int>& gpus) {
+// One line for each thing that a run was measured with. A driver that tells nothing is no reason
+// not to measure: the workers say what is wrong, if anything is.
+collect::Settings environment() {
   collect::Settings facts;
-  for (const model::Fact& fact : ASSAY_TRY(collect::environment_facts({.gpus = gpus}))) {
+  const auto known = collect::environment_facts();
+  if (!known.ok()) return {{"environment", known.error().message}};
+  for (const model::Fact& fact : known.value()) {
     const std::string unit = fact.unit.empty() ? "" : " " + fact.unit;
     facts[fact.item] = model::text(fact.value) + unit;
   }
@@ -255,7 +258,7 @@ core::Result<collect::CollectOptions> CollectArguments::collect_options() const 
   options.record["made by"] = program_version();
   options.record["--lock-clocks"] = lock_clocks_;
   options.gpus = ASSAY_TRY(device_.used_gpus());
-  for (const auto& [item, value] : ASSAY_TRY(environment(options.gpus)))
+  for (const auto& [item, value] : environment())
     options.record[item] = value;
   ASSAY_TRY(choose_worker(options));
   options.deadlines.of_case = std::chrono::ceil<std::chrono::milliseconds>(

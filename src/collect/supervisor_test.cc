@@ -33,6 +33,7 @@ echo start >&2
 hello "$1"
 while read -r line; do
   id=${line#*\"id\":}; id=${id%%,*}
+  line=${line%%\"soon\"*}  # of the case itself
   case "$line" in *'"idle"'*) exit 7;; esac
   echo "{\"id\":$id,\"doing\":\"time\"}"
   case "$line" in

@@ -31,7 +31,6 @@ class Worker(unittest.TestCase):
         for arguments, reason in (
                 ((), "started by 'assay allreduce bench'"),
                 (('--help',), "started by 'assay allreduce bench'"),
-                (('collect', '--tp', '2'), "started by 'assay allreduce bench'"),
                 (('allreduce', '--tp'), "started by 'assay allreduce bench'"),
                 (('allreduce',), '--tp must be'),
                 (('allreduce', '--tp', '1'), '--tp must be'),
