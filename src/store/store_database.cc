@@ -204,17 +204,32 @@ core::Result<Database> Database::open(const fs::path& path, Store::Mode mode) {
 // SQLite takes what is missing of a file that was cut off for zeros.
 core::Status Database::check_size(const fs::path& path) const {
   if (has_log(path)) return {};
-  std::error_code unknown;
-  const auto size = fs::file_size(path, unknown);
+  // In this order: another process may be making the file longer.
   const std::int64_t pages = ASSAY_TRY(number("PRAGMA page_count"));
   const std::int64_t page_bytes = ASSAY_TRY(number("PRAGMA page_size"));
-  if (unknown || size >= static_cast<std::uint64_t>(pages * page_bytes)) return {};
+  std::error_code unknown;
+  const auto size = fs::file_size(path, unknown);
+  if (unknown || has_log(path) || size >= static_cast<std::uint64_t>(pages * page_bytes)) return {};
   return core::Error{fmt::format("{}: {} (it has {} bytes of {})", *name_, advice(SQLITE_CORRUPT),
                                  size, pages * page_bytes)};
 }
 
 core::Status Database::execute(const std::string& sql) const {
   if (sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return {};
+  return error_of(*name_, handle_.get());
+}
+
+// Two that make the same store at once would each wait for the other's lock: SQLite sees it and
+// fails at once, without the patience of sqlite3_busy_timeout().
+core::Status Database::use_log() const {
+  constexpr int kPauseMs = 10;
+  int code = SQLITE_BUSY;
+  for (int waited_ms = 0; waited_ms < kBusyMs; waited_ms += kPauseMs) {
+    code = sqlite3_exec(handle_.get(), "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
+    if (code == SQLITE_OK) return {};
+    if ((code & 0xFF) != SQLITE_BUSY) break;
+    sqlite3_sleep(kPauseMs);
+  }
   return error_of(*name_, handle_.get());
 }
 

@@ -70,6 +70,8 @@ class Database {
   static core::Result<Database> open(const std::filesystem::path& path, Store::Mode mode);
 
   [[nodiscard]] core::Status execute(const std::string& sql) const;
+  // Writes ahead to a log from now on (SQLite's WAL), which the file remembers.
+  [[nodiscard]] core::Status use_log() const;
   [[nodiscard]] core::Result<Statement> prepare(std::string_view sql) const;
   // The first column of the first row; 0 when there is none.
   [[nodiscard]] core::Result<std::int64_t> number(std::string_view sql) const;

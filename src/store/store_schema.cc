@@ -80,7 +80,7 @@ CREATE TABLE timing(
 )sql";
 
 core::Status make_schema(const Database& database) {
-  ASSAY_TRY(database.execute("PRAGMA journal_mode = WAL"));
+  ASSAY_TRY(database.use_log());
   Transaction transaction = ASSAY_TRY(Transaction::begin(database));
   // Another process may have been first.
   if (ASSAY_TRY(database.number("PRAGMA user_version")) != 0) return {};
