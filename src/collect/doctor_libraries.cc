@@ -71,7 +71,8 @@ std::size_t ask(void* function, Shape shape) {
 }
 
 bool find(const Library& wanted, const char* file, LibraryFound& found) {
-  void* handle = ::dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+  // Unloading CUDA's libraries again is no use: some leave memory behind that nobody then owns.
+  void* handle = ::dlopen(file, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) return false;
   found = {.name = wanted.name, .version = "unknown", .file = file};
   if (void* function = ::dlsym(handle, wanted.function)) {
