@@ -11,6 +11,7 @@ import argparse
 import importlib.util
 import inspect
 import json
+import numbers
 import os
 import pathlib
 import platform
@@ -69,12 +70,14 @@ def operators_of(module):
     return found
 
 
+def as_json(case):
+    """A case as JSON has it; arguments of other kinds (types, enumerations) by their text."""
+    return json.loads(json.dumps(list(case), default=str))
+
+
 def list_operators(module):
-    listing = []
-    for name, (getter, _) in operators_of(module).items():
-        cases = [list(case) for case in getter()]
-        listing.append({"name": name, "cases": cases})
-    return {"operators": listing}
+    return {"operators": [{"name": name, "cases": [as_json(case) for case in getter()]}
+                          for name, (getter, _) in operators_of(module).items()]}
 
 
 def device_facts(device):
@@ -98,6 +101,7 @@ class Worker:
         self.device = device
         self.output = output
         self.id = 0
+        self.cases = {}  # of operators asked for: {JSON: the arguments themselves}
         helper.session.emit_row = self.emit_row
 
     def say(self, message):
@@ -127,9 +131,18 @@ class Worker:
 
     @staticmethod
     def plain(value):
-        if isinstance(value, bool):
+        if isinstance(value, numbers.Integral):  # those of NumPy, too
             return int(value)
-        return value if isinstance(value, (int, float, str)) else str(value)
+        return float(value) if isinstance(value, numbers.Real) else str(value)
+
+    def arguments(self, operator, case):
+        if operator not in self.cases:
+            getter, _ = self.operators[operator]
+            self.cases[operator] = {json.dumps(as_json(known)): known for known in getter()}
+        known = self.cases[operator].get(json.dumps(case))
+        if known is None:
+            raise ModuleError(f"{json.dumps(case)} is not among its test cases any more")
+        return known
 
     def run(self, request):
         self.id = request["id"]
@@ -143,7 +156,7 @@ class Worker:
         keywords = {}
         if "device" in inspect.signature(runner).parameters:
             keywords["device"] = self.device
-        runner(*request["case"], **keywords)
+        runner(*self.arguments(request["operator"], request["case"]), **keywords)
         self.say({"id": self.id, "done": True})
 
     def fail(self, error):

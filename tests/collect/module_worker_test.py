@@ -16,7 +16,8 @@ MODULE = """
     import collector.helper
 
     def get_context_sum_test_cases():
-        return [[10, "sum_context_perf.txt"], [1000, "sum_context_perf.txt"]]
+        return [[10, "sum_context_perf.txt"], [1000, "sum_context_perf.txt"],
+                [20, "sum_context_perf.txt"]]
 
     def get_generation_sum_test_cases():
         return [[20, "sum_generation_perf.txt"]]
@@ -61,11 +62,12 @@ class ModuleWorker(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         operators = {each["name"]: each["cases"] for each in json.loads(done.stdout)["operators"]}
         self.assertEqual(operators, {
-            "sum_context": [[10, "sum_context_perf.txt"], [1000, "sum_context_perf.txt"]],
+            "sum_context": [[10, "sum_context_perf.txt"], [1000, "sum_context_perf.txt"],
+                            [20, "sum_context_perf.txt"]],
             "sum_generation": [[20, "sum_generation_perf.txt"]]})
 
     def test_measures_and_goes_on_after_an_error(self):
-        requests = [{"id": number, "operator": "sum_context", "case": [length, "sum_perf.txt"]}
+        requests = [{"id": number, "operator": "sum_context", "case": [length, "sum_context_perf.txt"]}
                     for number, length in ((1, 10), (2, 1000), (3, 20))]
         done = self.worker("--device", "cpu", requests=requests)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -73,7 +75,7 @@ class ModuleWorker(unittest.TestCase):
         self.assertEqual(messages[0]["device"]["kind"], "cpu")
         rows = {message["id"]: message["row"] for message in messages if "row" in message}
         self.assertEqual(set(rows), {1, 3})
-        self.assertEqual(rows[1]["table"], "sum_perf")
+        self.assertEqual(rows[1]["table"], "sum_context_perf")
         self.assertEqual(rows[1]["key"], [["length", 10], ["kind", "list"]])
         self.assertEqual(rows[1]["latency_ms"], rows[1]["timing"]["median_ms"])
         self.assertGreaterEqual(len(rows[1]["timing"]["samples_ms"]), 6)
@@ -82,8 +84,36 @@ class ModuleWorker(unittest.TestCase):
         self.assertIn("no thousands", errors[2]["traceback"])
         self.assertIn("talk", done.stderr)
 
+    def test_arguments_that_are_no_json_and_numbers_of_other_libraries(self):
+        module = self.write("collect_typed.py", """
+            import enum
+            import fractions
+            from helper import log_perf
+
+            class Type(enum.Enum):
+                BF16 = 1
+                FP8 = 2
+
+            def get_context_typed_test_cases():
+                return [[Type.BF16, 1], [Type.FP8, 2]]
+
+            def run_typed(dtype, length, device):
+                assert isinstance(dtype, Type), dtype
+                log_perf([{"dtype": dtype.name, "length": fractions.Fraction(length),
+                           "latency": 1}], "x", "1", "CPU", "typed", "k", "typed_perf.txt")
+        """)
+        listed = json.loads(self.worker("--list", module=module).stdout)["operators"][0]["cases"]
+        self.assertEqual(listed, [["Type.BF16", 1], ["Type.FP8", 2]])
+        done = self.worker("--device", "cpu", module=module, requests=[
+            {"id": 1, "operator": "typed_context", "case": listed[1]},
+            {"id": 2, "operator": "typed_context", "case": ["Type.INT4", 1]}])
+        messages = [json.loads(line) for line in done.stdout.splitlines()]
+        (row,) = [message["row"] for message in messages if "row" in message]
+        self.assertEqual(row["key"], [["dtype", "FP8"], ["length", 2.0]])
+        self.assertIn("is not among its test cases", messages[-1]["error"]["message"])
+
     def test_options_of_the_collection(self):
-        request = {"id": 1, "operator": "sum_context", "case": [10, "x_perf.txt"],
+        request = {"id": 1, "operator": "sum_context", "case": [10, "sum_context_perf.txt"],
                    "options": {"num_runs": 9, "repeat_n": 4}}
         done = self.worker("--device", "cpu", requests=[request])
         row = next(json.loads(line)["row"] for line in done.stdout.splitlines() if '"row"' in line)
