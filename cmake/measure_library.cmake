@@ -2,7 +2,7 @@
 # CUDA's driver when it is needed, so it builds everywhere.
 add_library(
   assay_measure SHARED
-  collect/engine/driver.cc collect/engine/engine.cc collect/engine/engine_device.cc
+  collect/clock_stopwatch.cc collect/engine/driver.cc collect/engine/engine.cc collect/engine/engine_device.cc
   collect/engine/sensors.cc collect/measure.cc collect/nvml_state.cc core/check.cc
   core/statistics.cc gpu/clock_reasons.cc gpu/nvidia_state.cc gpu/nvml_ask.cc gpu/nvml_library.cc)
 target_include_directories(assay_measure PRIVATE ${CMAKE_SOURCE_DIR}/src

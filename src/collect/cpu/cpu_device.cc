@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <string>
 #include <thread>
 
+#include "collect/clock_stopwatch.h"
 #include "collect/cpu/cpu_kernels.h"
 #include "collect/kernel_cost.h"
 
@@ -33,29 +33,6 @@ std::int64_t last_level_cache_bytes() {
   const long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
   return bytes > 0 ? bytes : kUnknown;
 }
-
-class CpuStopwatch final : public Stopwatch {
- public:
-  CpuStopwatch(Work& work, std::int64_t launches) : work_(work), launches_(launches) {}
-
-  core::Result<std::vector<double>> sample(std::int64_t count) override {
-    std::vector<double> times_ms;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      for (std::int64_t launch = 0; launch < launches_; ++launch) {
-        ASSAY_TRY(work_.launch());
-      }
-      const std::chrono::duration<double, std::milli> took =
-          std::chrono::steady_clock::now() - start;
-      times_ms.push_back(took.count() / static_cast<double>(launches_));
-    }
-    return times_ms;
-  }
-
- private:
-  Work& work_;
-  std::int64_t launches_;
-};
 
 }  // namespace
 
@@ -92,8 +69,7 @@ core::Result<std::unique_ptr<Stopwatch>> CpuDevice::stopwatch(Work& work,
   if (request.launch == model::Launch::kGraph) {
     return core::Error{"there are no graphs of launches on CPUs"};
   }
-  return std::unique_ptr<Stopwatch>(
-      std::make_unique<CpuStopwatch>(work, request.launches_per_sample));
+  return make_clock_stopwatch(work, request.launches_per_sample);
 }
 
 std::int64_t CpuDevice::copies(const KernelSpec& spec, model::L2State l2) const {

@@ -1,8 +1,8 @@
 #include "collect/engine/engine_device.h"
 
-#include <chrono>
 #include <utility>
 
+#include "collect/clock_stopwatch.h"
 #include "collect/engine/driver.h"
 
 namespace assay::collect {
@@ -46,29 +46,6 @@ class EngineWork final : public Work {
   const assay_measure_request& request_;
   const Functions* cuda_;
   Handle executable_ = nullptr;
-};
-
-class ClockStopwatch final : public Stopwatch {
- public:
-  ClockStopwatch(Work& work, std::int64_t launches) : work_(work), launches_(launches) {}
-
-  core::Result<std::vector<double>> sample(std::int64_t count) override {
-    std::vector<double> times_ms;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      for (std::int64_t launch = 0; launch < launches_; ++launch) {
-        ASSAY_TRY(work_.launch());
-      }
-      const std::chrono::duration<double, std::milli> took =
-          std::chrono::steady_clock::now() - start;
-      times_ms.push_back(took.count() / static_cast<double>(launches_));
-    }
-    return times_ms;
-  }
-
- private:
-  Work& work_;
-  std::int64_t launches_;
 };
 
 // Two events and what lies between them.
@@ -213,7 +190,7 @@ class EngineDevice final : public Device {
     }
     const std::int64_t launches = request.launches_per_sample;
     if (cuda_ == nullptr) {
-      return std::unique_ptr<Stopwatch>(std::make_unique<ClockStopwatch>(work, launches));
+      return make_clock_stopwatch(work, launches);
     }
     if (has_graph) return made<GraphStopwatch>(request_.cuda_graph, *cuda_, stream(), launches);
     return made<EagerStopwatch>(work, *cuda_, stream(), launches);
