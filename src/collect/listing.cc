@@ -92,7 +92,7 @@ model::Book axes_book(const std::vector<const Operator*>& operators) {
                        .title = fmt::format("{}: {}", of->name, of->summary),
                        .columns = axes_columns()};
     table.notes.push_back(fmt::format(
-        "{} cases on the coarse grid, {} on the common, {} on the fine; rows go to {}.txt",
+        "cases: {} on the coarse grid, {} on the common, {} on the fine; rows go to {}.txt",
         count_cases(*of, Grid::kCoarse), count_cases(*of, Grid::kCommon),
         count_cases(*of, Grid::kFine), of->table));
     for (const Axis& axis : of->axes)

@@ -156,7 +156,7 @@ TEST_F(SupervisorTest, NoMoreWorkersThanCases) {
   EXPECT_EQ(starts_of("place 1"), 0U);
 }
 
-TEST_F(SupervisorTest, NothingToDoStartsNobody) {
+TEST_F(SupervisorTest, NoCasesStartNobody) {
   EXPECT_EQ(run({"fine"}, {}).value(), SupervisorEnd::kAllDone);
   EXPECT_EQ(starts_of("place 0"), 0U);
 }
