@@ -127,7 +127,7 @@ TEST(SystemFields, ADeviceWithoutMultiprocessorsHasNoSmVersion) {
   EXPECT_EQ(field(data, "gpu", "sm_version").value, "");
 }
 
-TEST(SystemFields, WithoutRowsEachFieldSaysWhatToDo) {
+TEST(SystemFields, WithoutRowsEachFieldSaysWhatItLacks) {
   const SystemData data{.device = "NVIDIA X"};
   for (const SystemField& one : system_fields(data)) {
     EXPECT_EQ(one.value, "") << one.name;
