@@ -40,7 +40,7 @@ class _Result(ctypes.Structure):
 class _State(ctypes.Structure):
     _fields_ = [("sm_mhz", ctypes.c_int64), ("memory_mhz", ctypes.c_int64),
                 ("temperature_celsius", ctypes.c_double), ("power_limit_watts", ctypes.c_double),
-                ("energy_joules", ctypes.c_double), ("slowed", ctypes.c_int32)]
+                ("slowed", ctypes.c_int32)]
 
 
 class _Session:
@@ -76,6 +76,7 @@ def _library():
     if _engine is None:
         _engine = _load_engine()
         _engine.assay_measure_open_sensors.restype = ctypes.c_void_p
+        _engine.assay_measure_read_energy.restype = ctypes.c_double
     return _engine
 
 
@@ -105,6 +106,13 @@ class Sensors:
             return {}
         told = {name: getattr(state, name) for name, _ in _State._fields_}
         return {name: value for name, value in told.items() if value >= 0}
+
+    def energy_joules(self):
+        """Since the driver was loaded; None where it does not tell."""
+        if not self._handle:
+            return None
+        joules = _library().assay_measure_read_energy(ctypes.c_void_p(self._handle))
+        return joules if joules >= 0 else None
 
 
 def _conditions(before, after):
@@ -240,16 +248,16 @@ def _power(gpu, request, result, seconds):
     request.repeat_n = launches
     request.num_warmups = 0
     start_s = time.monotonic()
-    before = gpu.sensors.read()
+    before = gpu.sensors.energy_joules()
     elapsed_s = 0
     while elapsed_s < seconds:
         _measure(request)
         elapsed_s = time.monotonic() - start_s
-    after = gpu.sensors.read()
-    if "energy_joules" not in before or "energy_joules" not in after:
+    after = gpu.sensors.energy_joules()
+    if before is None or after is None:
         return None
-    return {"power": (after["energy_joules"] - before["energy_joules"]) / elapsed_s,
-            "power_limit": after.get("power_limit_watts")}
+    return {"power": (after - before) / elapsed_s,
+            "power_limit": gpu.sensors.read().get("power_limit_watts")}
 
 
 @contextlib.contextmanager

@@ -62,8 +62,7 @@ typedef struct assay_measure_state {
   int64_t memory_mhz;
   double temperature_celsius;
   double power_limit_watts;
-  double energy_joules; /* since the driver was loaded */
-  int32_t slowed;       /* 1: the GPU lowers its clocks to protect itself or to save power */
+  int32_t slowed; /* 1: the GPU lowers its clocks to protect itself or to save power */
 } assay_measure_state;
 
 typedef struct assay_measure_sensors assay_measure_sensors;
@@ -74,6 +73,9 @@ assay_measure_sensors* assay_measure_open_sensors(const char* gpu, char* message
 
 /* 0: read. Otherwise the GPU is lost. */
 int assay_measure_read_sensors(assay_measure_sensors* sensors, assay_measure_state* state);
+
+/* Joules since the driver was loaded; negative where it does not tell. Takes milliseconds. */
+double assay_measure_read_energy(assay_measure_sensors* sensors);
 
 void assay_measure_close_sensors(assay_measure_sensors* sensors);
 

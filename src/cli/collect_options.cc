@@ -170,7 +170,7 @@ core::Result<collect::PlanOptions> CollectArguments::plan_options() const {
   options.limit = limit_;
   if (smoke_ && !limit_) options.limit = kSmokeCases;
   const bool shuffled = smoke_ || shuffle_;
-  options.order = shuffled ? collect::Order::kShuffled : collect::Order::kDeclared;
+  options.order = shuffled ? collect::Order::kShuffled : collect::Order::kMixed;
   options.seed = seed_;
   options.check_every = check_every_;
   return options;

@@ -8,6 +8,7 @@
 #include "collect/public_tables.h"
 #include "collect/reports.h"
 #include "core/interrupt.h"
+#include "core/statistics.h"
 #include "core/terminal_line.h"
 #include "core/text.h"
 
@@ -75,7 +76,7 @@ class Collection {
     if (!options_.again && result_.tally.total().measured > 0) {
       result_.files = ASSAY_TRY(write_public_tables(state_.store(), options_.folder));
     }
-    ASSAY_TRY(write_reports(reports_, heading_, result_.tally));
+    ASSAY_TRY(write_reports(reports_, heading_, result_.tally, time_use(result_.times)));
     result_.files.push_back(reports_);
     result_.wall_seconds = elapsed_seconds();
     return std::move(result_);
@@ -189,6 +190,7 @@ class Collection {
   core::Status take(std::vector<FinishedCase> finished) {
     std::vector<store::CaseRecord> records;
     for (FinishedCase& one : finished) {
+      note_time(one);
       for (model::PerfMeasurement& measured : one.rows) {
         if (!options_.backend.empty()) measured.row.framework = options_.backend;
       }
@@ -198,6 +200,17 @@ class Collection {
     for (const store::CaseRecord& record : records)
       count(record);
     return {};
+  }
+
+  void note_time(const FinishedCase& one) {
+    if (one.outcome != store::CaseOutcome::kMeasured) return;
+    double sampled_ms = 0;
+    for (const model::PerfMeasurement& row : one.rows)
+      sampled_ms +=
+          core::sum(row.timing.samples_ms) * static_cast<double>(row.timing.launches_per_sample);
+    result_.times.push_back({.operator_name = one.planned->operator_name,
+                             .wall_ms = one.wall_ms,
+                             .kernels_ms = one.kernels_ms.value_or(sampled_ms)});
   }
 
   void count(const store::CaseRecord& record) {

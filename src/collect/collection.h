@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "collect/case_time.h"
 #include "collect/plan.h"
 #include "collect/protocol.h"
 #include "collect/run_state.h"
@@ -64,6 +65,7 @@ struct CollectResult {
   SupervisorEnd end = SupervisorEnd::kAllDone;
   std::vector<std::filesystem::path> files = {};  // tables, reports
   std::int64_t measured_now = 0;                  // cases that this call finished
+  std::vector<CaseTime> times = {};               // of those that it measured
   double wall_seconds = 0;
   std::int64_t run = 0;  // in the store; 0: nothing is in it
 };

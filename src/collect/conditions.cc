@@ -10,6 +10,7 @@ namespace assay::collect {
 namespace {
 
 constexpr double kSlowClock = 0.9;
+constexpr double kFullClock = 0.98;
 constexpr double kDrift = 0.02;
 constexpr std::size_t kFewestForDrift = 9;
 
@@ -22,13 +23,25 @@ bool is_drifting(const model::Timing& timing) {
   return change > kDrift * timing.median_ms && change > (timing.p90_ms - timing.p10_ms) / 2;
 }
 
+// False where one of them is not known.
+bool is_below(const std::optional<std::int64_t>& clock,
+              double share,
+              const std::optional<std::int64_t>& other) {
+  return clock && other && static_cast<double>(*clock) < share * static_cast<double>(*other);
+}
+
 bool is_throttled(const DeviceState& before, const DeviceState& after) {
-  if (!after.slowdowns.empty()) return true;
-  return before.sm_mhz && after.sm_mhz &&
-         static_cast<double>(*after.sm_mhz) < kSlowClock * static_cast<double>(*before.sm_mhz);
+  return is_slowed(after) || is_below(after.sm_mhz, kSlowClock, before.sm_mhz);
 }
 
 }  // namespace
+
+// A reason stays for a while after the load that it was for, when clocks are high again.
+bool is_slowed(const DeviceState& state) {
+  const bool is_full =
+      state.sm_mhz && state.most_sm_mhz && !is_below(state.sm_mhz, kFullClock, state.most_sm_mhz);
+  return !state.slowdowns.empty() && !is_full;
+}
 
 model::Conditions conditions(const DeviceState& before,
                              const DeviceState& after,

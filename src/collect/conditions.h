@@ -14,11 +14,11 @@ namespace assay::collect {
 // What the driver does not tell is empty.
 struct DeviceState {
   std::optional<std::int64_t> sm_mhz = {};
+  std::optional<std::int64_t> most_sm_mhz = {};
   std::optional<std::int64_t> memory_mhz = {};
   std::optional<double> temperature_celsius = {};
   std::optional<double> power_limit_watts = {};
-  std::optional<double> energy_joules = {};  // since the driver was loaded
-  std::vector<std::string> slowdowns = {};   // reasons of lowered clocks, right now
+  std::vector<std::string> slowdowns = {};  // reasons of lowered clocks, right now
 };
 
 class StateReader {
@@ -29,10 +29,17 @@ class StateReader {
   virtual ~StateReader() = default;
 
   virtual core::Result<DeviceState> read() = 0;
+
+  // Since the driver was loaded. NVML takes some 3 ms to answer, and 10 us for all else.
+  virtual core::Result<std::optional<double>> energy_joules() = 0;
 };
 
-// Throttled: the driver named a reason, or the SM clock fell by more than a tenth. Drifting: the
-// last third of the samples is further from the first than 2 % and than the samples spread.
+// The driver names a reason and the SM clock is below its highest.
+bool is_slowed(const DeviceState& state);
+
+// Throttled: the driver named a reason and the SM clock is below its highest, or it fell by more
+// than a tenth. Drifting: the last third of the samples is further from the first than 2 % and than
+// the samples spread.
 model::Conditions conditions(const DeviceState& before,
                              const DeviceState& after,
                              const model::Timing& timing);

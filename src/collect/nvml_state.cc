@@ -14,12 +14,14 @@ class NvmlStateReader final : public StateReader {
   core::Result<DeviceState> read() override {
     gpu::DeviceState state = ASSAY_TRY(reader_.read());
     return DeviceState{.sm_mhz = state.sm_mhz,
+                       .most_sm_mhz = state.most_sm_mhz,
                        .memory_mhz = state.memory_mhz,
                        .temperature_celsius = state.temperature_celsius,
                        .power_limit_watts = state.power_limit_watts,
-                       .energy_joules = state.energy_joules,
                        .slowdowns = std::move(state.slowdowns)};
   }
+
+  core::Result<std::optional<double>> energy_joules() override { return reader_.energy_joules(); }
 
  private:
   gpu::NvidiaStateReader reader_;

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <random>
 #include <set>
 #include <string_view>
@@ -45,6 +47,21 @@ void shuffle(std::vector<PlannedCase>& cases, std::uint64_t seed) {
     std::swap(cases[i - 1], cases[random() % i]);
 }
 
+// Every `step`th case, over and over: large cases come first in what is mixed.
+void mix(std::vector<PlannedCase>& cases) {
+  constexpr double kGoldenSection = 0.618;
+  const std::size_t count = cases.size();
+  auto step = static_cast<std::size_t>(std::lround(kGoldenSection * static_cast<double>(count)));
+  while (step > 1 && std::gcd(step, count) != 1)
+    --step;
+  if (step < 2) return;
+  std::vector<PlannedCase> mixed;
+  mixed.reserve(count);
+  for (std::size_t i = 0; i < count; ++i)
+    mixed.push_back(std::move(cases[i * step % count]));
+  cases = std::move(mixed);
+}
+
 std::vector<PlannedCase> all_of(const Operator& of, const PlanOptions& options) {
   std::vector<PlannedCase> cases;
   for (const Case& one : cases_of(of, options.grid, options.overrides)) {
@@ -67,6 +84,7 @@ std::vector<PlannedCase> select_cases(std::vector<PlannedCase> all, const PlanOp
   if (options.limit && *options.limit < static_cast<std::int64_t>(cases.size())) {
     cases.resize(static_cast<std::size_t>(*options.limit));
   }
+  if (options.order == Order::kMixed) mix(cases);
   std::int64_t place = 0;
   for (PlannedCase& one : cases) {
     one.check =

@@ -10,15 +10,17 @@
 
 namespace assay::collect {
 
-enum class Order : std::uint8_t { kDeclared, kShuffled };
+// kMixed: large cases among small ones, so that a GPU does not run into its power limit by many
+// large ones in a row; the same in each run.
+enum class Order : std::uint8_t { kMixed, kShuffled };
 
 struct PlanOptions {
   std::vector<const Operator*> operators = {};
   Grid grid = Grid::kCommon;
   std::vector<AxisOverride> overrides = {};    // when there is one operator
   std::vector<std::string> case_filters = {};  // texts; a case whose id has any of them stays
-  std::optional<std::int64_t> limit = {};      // cases of each operator, after shuffling
-  Order order = Order::kDeclared;              // within each operator
+  std::optional<std::int64_t> limit = {};      // cases of each operator: the first, the largest
+  Order order = Order::kMixed;                 // within each operator; shuffled before the limit
   std::uint64_t seed = 42;
   std::int64_t check_every = 100;  // compare every Nth case with a reference, and the first few
 };

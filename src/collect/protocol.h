@@ -14,7 +14,7 @@
 //                   {"id":7,"doing":"time"}
 //                   {"id":7,"row":{...}}                                  a measured row, any
 //                   number then one of
-//                   {"id":7,"done":true}
+//                   {"id":7,"done":true,"kernels_ms":8.5}
 //                   {"id":7,"skip":"cuDNN has no plan for head size 576"}
 //                   {"id":7,"error":{"class":"OutOfMemory","message":"...","traceback":"...",
 //                    "lost":false}}          lost: the worker ends; a fresh one does the next case
@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -70,6 +71,9 @@ struct CaseRow {
 
 struct CaseDone {
   std::int64_t id = 0;
+  // Of the device, with launches of this case: warm-ups, samples kept or not. A module's worker
+  // does not know.
+  std::optional<double> kernels_ms = {};
 };
 
 struct CaseSkipped {

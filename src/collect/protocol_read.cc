@@ -119,7 +119,11 @@ core::Result<WorkerMessage> doing_of(const json& object) {
 }
 
 core::Result<WorkerMessage> done_of(const json& object) {
-  return WorkerMessage(CaseDone{ASSAY_TRY(field<std::int64_t>(object, "id"))});
+  CaseDone done{.id = ASSAY_TRY(field<std::int64_t>(object, "id"))};
+  if (find(object, "kernels_ms") != nullptr) {
+    done.kernels_ms = ASSAY_TRY(field<double>(object, "kernels_ms"));
+  }
+  return WorkerMessage(done);
 }
 
 core::Result<WorkerMessage> skip_of(const json& object) {

@@ -110,7 +110,9 @@ ordered_json object_of(const CaseRow& row) {
 }
 
 ordered_json object_of(const CaseDone& done) {
-  return {{"id", done.id}, {"done", true}};
+  ordered_json object = {{"id", done.id}, {"done", true}};
+  set(object, "kernels_ms", done.kernels_ms);
+  return object;
 }
 
 ordered_json object_of(const CaseSkipped& skipped) {

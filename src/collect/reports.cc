@@ -67,6 +67,18 @@ ordered_json counts_of(const OperatorTally& tally) {
           {"missing", tally.missing()}};
 }
 
+ordered_json time_of(const std::vector<TimeUse>& times) {
+  ordered_json time = ordered_json::object();
+  for (const TimeUse& one : times) {
+    time[one.operator_name] = {{"cases", one.cases},
+                               {"time_s", one.wall_seconds},
+                               {"kernels_s", one.kernel_seconds},
+                               {"overhead_median_ms", one.overhead_median_ms},
+                               {"overhead_p90_ms", one.overhead_p90_ms}};
+  }
+  return time;
+}
+
 ordered_json summary_of(const ReportHeading& heading, const Tally& tally) {
   ordered_json by_module = ordered_json::object();
   ordered_json by_type = ordered_json::object();
@@ -198,13 +210,16 @@ store::CaseRecord record_of(FinishedCase finished, const std::string& backend) {
 
 core::Status write_reports(const fs::path& folder,
                            const ReportHeading& heading,
-                           const Tally& tally) {
+                           const Tally& tally,
+                           const std::vector<TimeUse>& times) {
   for (const OperatorTally& one : tally.operators())
     ASSAY_TRY(write_errors(folder, heading, tally, one.name));
   ordered_json errors = ordered_json::array();
   for (const store::StoredCase& failure : tally.failures())
     errors.push_back(error_of(failure));
-  const ordered_json document = {{"summary", summary_of(heading, tally)}, {"errors", errors}};
+  ordered_json summary = summary_of(heading, tally);
+  summary["time"] = time_of(times);
+  const ordered_json document = {{"summary", std::move(summary)}, {"errors", errors}};
   return core::write_file(folder / fmt::format("collection_summary_{}.json", heading.backend),
                           text_of(document));
 }

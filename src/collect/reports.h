@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "collect/case_time.h"
 #include "collect/tally.h"
 #include "collect/worker_slot.h"
 #include "core/result.h"
@@ -34,7 +35,8 @@ store::CaseRecord record_of(FinishedCase finished, const std::string& backend);
 // collection_summary_<backend>.json.
 core::Status write_reports(const std::filesystem::path& folder,
                            const ReportHeading& heading,
-                           const Tally& tally);
+                           const Tally& tally,
+                           const std::vector<TimeUse>& times);
 
 // Counts by operator, failures by class, skips by reason.
 model::Book tally_book(const Tally& tally);

@@ -96,7 +96,7 @@ TEST(CollectReports, SummaryAndErrorsAreFiles) {
                  .operator_name = "moe",
                  .reason = "no FP8"}});
   const ReportHeading heading{.backend = "assay", .version = "0.1.0"};
-  ASSERT_TRUE(write_reports(folder.path(), heading, tally).ok());
+  ASSERT_TRUE(write_reports(folder.path(), heading, tally, time_use({{"gemm", 10, 8}})).ok());
   const json summary = read(folder.path() / "collection_summary_assay.json");
   EXPECT_EQ(summary["summary"]["total_errors"], 1);
   EXPECT_EQ(summary["summary"]["errors_by_module"], json::parse(R"({"assay.gemm":1})"));
@@ -113,7 +113,8 @@ TEST(CollectReports, ADamagedDetailStillTellsTheCase) {
   store::StoredCase failed = stored(record_of(failure(), "assay"));
   failed.detail = "{";
   ASSERT_TRUE(
-      write_reports(folder.path(), {.backend = "assay", .version = ""}, tally_of({failed})).ok());
+      write_reports(folder.path(), {.backend = "assay", .version = ""}, tally_of({failed}), {})
+          .ok());
   const json error = read(folder.path() / "errors_assay.gemm.json")[0];
   EXPECT_EQ(error["task_id"], "gemm m=1 n=2");
   EXPECT_EQ(error["error_type"], "CaseTimeout");

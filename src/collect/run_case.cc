@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "collect/measure.h"
+#include "core/statistics.h"
 
 namespace assay::collect {
 namespace {
@@ -30,6 +32,14 @@ struct Timed {
 // In units of what the data type allows.
 constexpr double kWorstAccuracy = 1;
 
+// A power cap is lifted some 50 ms after the load that it was for, seen on an H200.
+constexpr std::chrono::milliseconds kRestStep{10};
+constexpr int kMostRestSteps = 20;
+
+double kernels_ms(const std::vector<double>& samples_ms, std::int64_t launches_per_sample) {
+  return core::sum(samples_ms) * static_cast<double>(launches_per_sample);
+}
+
 class Runner {
  public:
   Runner(const CaseRun& run, const CaseRequest& request) : run_(run), request_(request) {}
@@ -44,7 +54,7 @@ class Runner {
     for (const Part& part : at.of().parts(at)) {
       if (std::optional<Stop> stop = run_part(part)) return *stop;
     }
-    return CaseDone{request_.id};
+    return CaseDone{.id = request_.id, .kernels_ms = kernels_ms_};
   }
 
  private:
@@ -116,6 +126,7 @@ class Runner {
       return of.conditions.throttled || of.conditions.drifting;
     };
     if (is_off(timed)) {
+      ASSAY_TRY(rest());
       Timed again = ASSAY_TRY(time_once(work));
       // Off both times: the one with less spread stands, with its flag.
       const auto spread = [](const Timed& of) { return of.timing.p90_ms - of.timing.p10_ms; };
@@ -129,31 +140,46 @@ class Runner {
     const DeviceState before = ASSAY_TRY(state());
     Timed timed;
     timed.timing = ASSAY_TRY(measure(run_.device, work, request_.options));
-    timed.conditions = conditions(before, ASSAY_TRY(state()), timed.timing);
+    const model::Timing& timing = timed.timing;
+    timed.conditions = conditions(before, ASSAY_TRY(state()), timing);
+    kernels_ms_ += kernels_ms(timing.samples_ms, timing.launches_per_sample) +
+                   static_cast<double>(request_.options.num_warmups) * timing.median_ms;
     return timed;
+  }
+
+  // Until the driver has lifted a cap, or no longer than it is worth.
+  core::Status rest() {
+    for (int step = 0; step < kMostRestSteps; ++step) {
+      if (!is_slowed(ASSAY_TRY(state()))) return {};
+      std::this_thread::sleep_for(kRestStep);
+    }
+    return {};
+  }
+
+  core::Result<std::unique_ptr<Stopwatch>> stopwatch_like(Work& work, const model::Timing& timing) {
+    return run_.device.stopwatch(
+        work, {.launch = timing.launch, .launches_per_sample = timing.launches_per_sample});
   }
 
   // The energy counter over a time that its resolution (some 100 ms) does not matter for.
   core::Status add_power(Work& work, Timed& timed) {
     if (run_.sensors == nullptr) return {};
-    const std::unique_ptr<Stopwatch> watch = ASSAY_TRY(run_.device.stopwatch(
-        work,
-        {.launch = timed.timing.launch, .launches_per_sample = timed.timing.launches_per_sample}));
+    const std::unique_ptr<Stopwatch> watch = ASSAY_TRY(stopwatch_like(work, timed.timing));
     const auto start = std::chrono::steady_clock::now();
-    const DeviceState before = ASSAY_TRY(state());
+    const std::optional<double> before = ASSAY_TRY(run_.sensors->energy_joules());
     double launches = 0;
     std::chrono::duration<double> took{};
     constexpr std::int64_t kSamples = 64;
     while (took.count() < request_.power_seconds) {
-      const auto samples = watch->sample(kSamples);
-      if (!samples.ok()) return samples.error();
+      const std::vector<double> samples_ms = ASSAY_TRY(watch->sample(kSamples));
+      kernels_ms_ += kernels_ms(samples_ms, timed.timing.launches_per_sample);
       launches += static_cast<double>(kSamples * timed.timing.launches_per_sample);
       took = std::chrono::steady_clock::now() - start;
     }
-    const DeviceState after = ASSAY_TRY(state());
-    timed.power_limit_watts = after.power_limit_watts;
-    if (!before.energy_joules || !after.energy_joules) return {};
-    const double joules = *after.energy_joules - *before.energy_joules;
+    const std::optional<double> after = ASSAY_TRY(run_.sensors->energy_joules());
+    timed.power_limit_watts = ASSAY_TRY(state()).power_limit_watts;
+    if (!before || !after) return {};
+    const double joules = *after - *before;
     timed.conditions.energy_joules = joules / launches;
     timed.power_watts = joules / took.count();
     return {};
@@ -182,6 +208,7 @@ class Runner {
 
   const CaseRun& run_;
   const CaseRequest& request_;
+  double kernels_ms_ = 0;
 };
 
 core::Result<model::PerfValue> value_of(const nlohmann::json& json) {

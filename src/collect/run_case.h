@@ -27,8 +27,8 @@ struct CaseRun {
 void expect_soon(Device& device, const CaseRequest& request);
 
 // Says what it does, then its rows, then how it ended: CaseDone, CaseSkipped or CaseError. A case
-// that the device throttled, or whose samples drift, is measured once more and keeps the flag if it
-// stays so.
+// that the device throttled, or whose samples drift, is measured once more after a rest and keeps
+// the flag if it stays so.
 void run_case(const CaseRun& run, const CaseRequest& request);
 
 }  // namespace assay::collect

@@ -22,9 +22,12 @@ class Sensors final : public StateReader {
     return state;
   }
 
+  core::Result<std::optional<double>> energy_joules() override { return joules_ += 4; }
+
  private:
   std::vector<DeviceState> states_;
   std::size_t next_ = 0;
+  double joules_ = 100;
 };
 
 struct Ran {
@@ -106,23 +109,39 @@ TEST(RunCase, ADeviceThatIsLostSaysSo) {
 TEST(RunCase, AThrottledCaseIsMeasuredAgainAndFlaggedIfItStaysSo) {
   const DeviceState cool{.sm_mhz = 1980};
   const DeviceState hot{.sm_mhz = 1400, .slowdowns = {"thermal"}};
-  Sensors once({cool, hot, cool, cool});
+  // Before, after, two looks while it rests, before, after.
+  Sensors once({cool, hot, hot, cool, cool, cool});
   Ran ran = run({}, gemm(), &once);
   EXPECT_FALSE(ran.all<CaseRow>()[0].measurement.conditions.throttled);
-  Sensors always({cool, hot, cool, hot});
+  Sensors always({cool, hot});
   ran = run({}, gemm(), &always);
   ASSERT_EQ(ran.all<CaseRow>().size(), 1U);
   EXPECT_TRUE(ran.all<CaseRow>()[0].measurement.conditions.throttled);
   EXPECT_EQ(ran.all<CaseRow>()[0].measurement.conditions.sm_mhz_after, 1400);
 }
 
+TEST(RunCase, AReasonAtTheHighestClockIsNoThrottling) {
+  const DeviceState full{.sm_mhz = 1965, .most_sm_mhz = 1980, .slowdowns = {"power cap"}};
+  EXPECT_FALSE(conditions(full, full, {}).throttled);
+  const DeviceState slow{.sm_mhz = 1900, .most_sm_mhz = 1980, .slowdowns = {"power cap"}};
+  EXPECT_TRUE(conditions(full, slow, {}).throttled);
+  EXPECT_FALSE(conditions(full, {.sm_mhz = 1900, .most_sm_mhz = 1980}, {}).throttled);
+}
+
+TEST(RunCase, TheTimeOfKernelsIsTold) {
+  CaseRequest request = gemm();
+  request.options.num_runs = 20;
+  request.options.repeat_n = 2;
+  const Ran ran = run({.time_ms = [](std::int64_t) { return 0.5; }}, request);
+  ASSERT_EQ(ran.all<CaseDone>().size(), 1U);
+  EXPECT_DOUBLE_EQ(ran.all<CaseDone>()[0].kernels_ms.value_or(0), (20 * 2 + 3) * 0.5);
+}
+
 TEST(RunCase, PowerComesFromTheEnergyCounter) {
   CaseRequest request = gemm();
   request.measure_power = true;
   request.power_seconds = 0.01;
-  // Two reads of the timing, two around the energy.
-  Sensors sensors(
-      {{}, {}, {.energy_joules = 100}, {.power_limit_watts = 700, .energy_joules = 104}});
+  Sensors sensors({{.power_limit_watts = 700}});
   const Ran ran = run({}, request, &sensors);
   const model::PerfMeasurement row = ran.all<CaseRow>()[0].measurement;
   EXPECT_EQ(row.row.power_limit_watts, 700);

@@ -106,6 +106,7 @@ std::optional<SlotEvent> WorkerSlot::take(const WorkerMessage& message) {
 std::optional<SlotEvent> WorkerSlot::take_first(const WorkerMessage& message) {
   if (const auto* hello = std::get_if<WorkerHello>(&message)) {
     state_ = State::kIdle;
+    free_since_ = Clock::now();
     return SlotEvent(WorkerReady{hello->device});
   }
   const auto* fatal = std::get_if<WorkerFatal>(&message);
@@ -138,6 +139,7 @@ std::optional<SlotEvent> WorkerSlot::take_of_case(const WorkerMessage& message) 
     return failed(error->error_class, error->message);
   }
   if (current_.rows.empty()) return failed("NoRow", "the worker was done without a row");
+  current_.kernels_ms = std::get<CaseDone>(message).kernels_ms;
   return finished(store::CaseOutcome::kMeasured);
 }
 
@@ -181,6 +183,9 @@ SlotEvent WorkerSlot::not_started(std::string reason) {
 
 SlotEvent WorkerSlot::finished(store::CaseOutcome outcome) {
   current_.outcome = outcome;
+  const Clock::time_point now = Clock::now();
+  current_.wall_ms = std::chrono::duration<double, std::milli>(now - free_since_).count();
+  free_since_ = now;
   return std::exchange(current_, {});
 }
 

@@ -41,6 +41,8 @@ struct FinishedCase {
   std::string doing = {};  // the last that the worker said of it
   std::string device_id = {};
   std::vector<model::PerfMeasurement> rows = {};  // of a measured one
+  double wall_ms = 0;  // since the worker was ready, or was done with the case before
+  std::optional<double> kernels_ms = {};  // of it, as the worker said
 };
 
 struct WorkerReady {
@@ -112,6 +114,7 @@ class WorkerSlot {
   State state_ = State::kOff;
   std::optional<core::LineProcess> process_ = {};
   Clock::time_point until_ = {};  // of what it is at
+  Clock::time_point free_since_ = {};
   std::int64_t id_ = 0;
   FinishedCase current_ = {};
 };

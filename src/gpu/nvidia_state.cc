@@ -52,6 +52,7 @@ core::Result<NvidiaStateReader> NvidiaStateReader::open(const std::string& libra
   const Functions& nvml = reader.library_->functions();
   reader.handle_ = handle;
   reader.power_limit_watts_ = nvml::thousandths(ask<unsigned>(nvml.power_limit_milliwatts, handle));
+  reader.most_sm_mhz_ = ask<unsigned>(nvml.max_clock_mhz, handle, nvml::kSmClock);
   return reader;
 }
 
@@ -65,12 +66,17 @@ core::Result<DeviceState> NvidiaStateReader::read() const {
   if (code == nvml::kGpuIsLost) return core::Error{library_->error_text(code)};
   DeviceState state;
   if (code == nvml::kSuccess) state.sm_mhz = sm_mhz;
+  state.most_sm_mhz = most_sm_mhz_;
   state.memory_mhz = ask<unsigned>(nvml.clock_mhz, handle, nvml::kMemoryClock);
   state.temperature_celsius = nvml::temperature_celsius(nvml, handle);
   state.power_limit_watts = power_limit_watts_;
-  state.energy_joules = nvml::thousandths(ask<unsigned long long>(nvml.energy_millijoules, handle));
   state.slowdowns = slowdowns(nvml, handle);
   return state;
+}
+
+std::optional<double> NvidiaStateReader::energy_joules() const {
+  return nvml::thousandths(ask<unsigned long long>(library_->functions().energy_millijoules,
+                                                   static_cast<Handle>(handle_)));
 }
 
 }  // namespace assay::gpu

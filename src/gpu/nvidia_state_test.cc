@@ -28,7 +28,7 @@ TEST(NvidiaState, ReadsAllThatAMeasurementKeeps) {
   EXPECT_EQ(state.memory_mhz, 3201);
   EXPECT_EQ(state.temperature_celsius, 61);
   EXPECT_EQ(state.power_limit_watts, 650);
-  EXPECT_EQ(state.energy_joules, 2.5);
+  EXPECT_EQ(reader.value().energy_joules(), 2.5);
   EXPECT_EQ(state.slowdowns,
             (std::vector<std::string>{"software power cap", "hardware thermal slowdown"}));
 }
@@ -38,7 +38,7 @@ TEST(NvidiaState, WhatTheDriverDoesNotTellIsEmpty) {
       "count 1\nenergy unsupported\nsm_clock unsupported\ntemperature unsupported\n");
   const auto reader = NvidiaStateReader::open(FakeNvml::library(), "0000:01:00.0");
   const DeviceState state = reader.value().read().value();
-  EXPECT_FALSE(state.sm_mhz || state.energy_joules || state.temperature_celsius);
+  EXPECT_FALSE(state.sm_mhz || reader.value().energy_joules() || state.temperature_celsius);
   EXPECT_EQ(state.memory_mhz, 3201);
 }
 

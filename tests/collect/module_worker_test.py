@@ -158,9 +158,10 @@ class ModuleWorker(unittest.TestCase):
             sys.path.insert(0, {str(PYTHON)!r})
             import helper
             bus_id = "00000000:02:00.0"
-            state = helper.Sensors.of(bus_id).read()
+            sensors = helper.Sensors.of(bus_id)
+            state = sensors.read()
             assert state["sm_mhz"] == 1200, state
-            assert state["energy_joules"] > 0 and state["power_limit_watts"] > 0, state
+            assert sensors.energy_joules() > 0 and state["power_limit_watts"] > 0, state
             assert helper.Sensors.of("00000000:FF:00.0").read() == {{}}
             slow = helper._conditions({{"sm_mhz": 1980}}, state)
             assert slow["throttled"] and slow["sm_mhz_after"] == 1200, slow

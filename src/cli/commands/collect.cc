@@ -86,6 +86,9 @@ class Collect final : public Command {
                                 core::duration_text(result.wall_seconds)));
     for (const auto& file : result.files)
       notes.push_back(file.string());
+    if (!result.times.empty()) {
+      book.tables.push_back(collect::time_table(collect::time_use(result.times)));
+    }
     return book;
   }
 

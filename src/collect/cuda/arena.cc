@@ -11,7 +11,6 @@ namespace assay::collect {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
-constexpr std::size_t kSmallestChunk = std::size_t{512} << 20U;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t to) {
   return (bytes + to - 1) / to * to;
@@ -62,10 +61,20 @@ core::Result<std::size_t> Arena::chunk_for(std::size_t bytes) {
   return index;
 }
 
-// A quarter more than asked for, so that a slowly growing sweep does not come here each time.
+std::size_t Arena::comfortable_bytes() const {
+  const bool is_first = std::all_of(chunks_.begin(), chunks_.end(),
+                                    [](const Chunk& chunk) { return chunk.memory == nullptr; });
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  cudaMemGetInfo(&free_bytes, &total_bytes);
+  return is_first ? free_bytes / 2 : 0;
+}
+
 core::Status Arena::allocate(Chunk& chunk, std::size_t bytes) {
   const std::size_t step = std::size_t{2} << 20U;
-  for (const std::size_t wanted : {std::max(bytes + bytes / 4, kSmallestChunk), bytes}) {
+  // A quarter more than asked for, so that a slowly growing sweep does not come here each time.
+  for (const std::size_t wanted :
+       {std::max(bytes, comfortable_bytes()), bytes + bytes / 4, bytes}) {
     const std::size_t size = rounded_up(wanted, step);
     void* memory = nullptr;
     const cudaError_t error = cudaMalloc(&memory, size);

@@ -33,8 +33,10 @@ class ArenaSpace {
   char* memory_ = nullptr;
 };
 
-// Chunks, each handed out from its front to its back and begun again once nobody uses it: at a time
-// there are one or two works, so that no more is needed.
+// Half the free memory at once, so that a case finds the same addresses whatever was measured
+// before it: where a weight lies moved the time of a small product by up to 35 % on an H200. Larger
+// needs get memory of their own. Chunks, each handed out from its front to its back and begun again
+// once nobody uses it: at a time there are one or two works, so that no more is needed.
 class Arena {
  public:
   Arena() = default;
@@ -69,6 +71,7 @@ class Arena {
 
   core::Result<std::size_t> chunk_for(std::size_t bytes);
   core::Status allocate(Chunk& chunk, std::size_t bytes);
+  [[nodiscard]] std::size_t comfortable_bytes() const;
   void release_unused();
   void give_back(std::size_t chunk);
 

@@ -34,9 +34,14 @@ extern "C" __attribute__((visibility("default"))) int assay_measure_read_sensors
             .memory_mhz = now.memory_mhz.value_or(-1),
             .temperature_celsius = now.temperature_celsius.value_or(-1),
             .power_limit_watts = now.power_limit_watts.value_or(-1),
-            .energy_joules = now.energy_joules.value_or(-1),
             .slowed = now.slowdowns.empty() ? 0 : 1};
   return 0;
+}
+
+extern "C" __attribute__((visibility("default"))) double assay_measure_read_energy(
+    assay_measure_sensors* sensors) {
+  const auto joules = sensors->reader->energy_joules();
+  return joules.ok() ? joules.value().value_or(-1) : -1;
 }
 
 extern "C" __attribute__((visibility("default"))) void assay_measure_close_sensors(
