@@ -10,7 +10,7 @@ namespace assay::collect {
 namespace {
 
 constexpr double kSlowClock = 0.9;
-constexpr double kFullClock = 0.98;
+constexpr double kFullClock = 0.97;
 constexpr double kDrift = 0.02;
 constexpr std::size_t kFewestForDrift = 9;
 
@@ -36,10 +36,10 @@ bool is_throttled(const DeviceState& before, const DeviceState& after) {
 
 }  // namespace
 
-// A reason stays for a while after the load that it was for, when clocks are high again.
 bool is_slowed(const DeviceState& state) {
-  const bool is_full =
-      state.sm_mhz && state.most_sm_mhz && !is_below(state.sm_mhz, kFullClock, state.most_sm_mhz);
+  const bool is_slow = is_below(state.sm_mhz, kFullClock, state.most_sm_mhz);
+  if (state.is_counted) return is_slow;
+  const bool is_full = state.sm_mhz && state.most_sm_mhz && !is_slow;
   return !state.slowdowns.empty() && !is_full;
 }
 

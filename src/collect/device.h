@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -81,6 +82,12 @@ struct StopwatchRequest {
   std::int64_t launches_per_sample = 1;
 };
 
+// Of an SM, in MHz.
+struct ClockSeen {
+  double now_mhz = 0;
+  double highest_mhz = 0;  // so far
+};
+
 class Device {
  public:
   Device() = default;
@@ -102,6 +109,9 @@ class Device {
 
   // Waits for all launches.
   virtual core::Status finish() = 0;
+
+  // Counted right now. Nothing: the device has no such counter.
+  virtual core::Result<std::optional<ClockSeen>> clock() { return std::optional<ClockSeen>(); }
 
   // After an error that leaves the device unusable until the process ends.
   [[nodiscard]] virtual bool is_lost() const { return false; }

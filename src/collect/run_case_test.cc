@@ -109,8 +109,8 @@ TEST(RunCase, ADeviceThatIsLostSaysSo) {
 TEST(RunCase, AThrottledCaseIsMeasuredAgainAndFlaggedIfItStaysSo) {
   const DeviceState cool{.sm_mhz = 1980};
   const DeviceState hot{.sm_mhz = 1400, .slowdowns = {"thermal"}};
-  // Before, after, two looks while it rests, before, after.
-  Sensors once({cool, hot, hot, cool, cool, cool});
+  // Before, after; three looks until it has rested; after.
+  Sensors once({cool, hot, hot, hot, cool, cool});
   Ran ran = run({}, gemm(), &once);
   EXPECT_FALSE(ran.all<CaseRow>()[0].measurement.conditions.throttled);
   Sensors always({cool, hot});
@@ -126,6 +126,8 @@ TEST(RunCase, AReasonAtTheHighestClockIsNoThrottling) {
   const DeviceState slow{.sm_mhz = 1900, .most_sm_mhz = 1980, .slowdowns = {"power cap"}};
   EXPECT_TRUE(conditions(full, slow, {}).throttled);
   EXPECT_FALSE(conditions(full, {.sm_mhz = 1900, .most_sm_mhz = 1980}, {}).throttled);
+  const DeviceState counted{.sm_mhz = 1900, .most_sm_mhz = 1980, .is_counted = true};
+  EXPECT_TRUE(conditions(full, counted, {}).throttled);
 }
 
 TEST(RunCase, TheTimeOfKernelsIsTold) {

@@ -1,5 +1,6 @@
 #include "collect/cuda/device.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -132,6 +133,12 @@ core::Status CudaDevice::finish() {
   for (const auto& gpu : gpus_)
     ASSAY_TRY(gpu->wait());
   return {};
+}
+
+core::Result<std::optional<ClockSeen>> CudaDevice::clock() {
+  const double now_mhz = ASSAY_TRY(gpus_.front()->sm_mhz());
+  highest_mhz_ = std::max(highest_mhz_, now_mhz);
+  return std::optional<ClockSeen>({.now_mhz = now_mhz, .highest_mhz = highest_mhz_});
 }
 
 bool CudaDevice::is_lost() const {

@@ -22,6 +22,7 @@ class CudaDevice : public Device {
   core::Result<std::unique_ptr<Stopwatch>> stopwatch(Work& work,
                                                      const StopwatchRequest& request) override;
   core::Status finish() override;
+  core::Result<std::optional<ClockSeen>> clock() override;
   [[nodiscard]] bool is_lost() const override;
 
  private:
@@ -31,6 +32,7 @@ class CudaDevice : public Device {
 
   std::vector<std::unique_ptr<Gpu>> gpus_;
   DeviceFacts facts_;
+  double highest_mhz_ = 0;
 };
 
 }  // namespace assay::collect

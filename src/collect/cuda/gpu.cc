@@ -1,5 +1,7 @@
 #include "collect/cuda/gpu.h"
 
+#include <algorithm>
+
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/fill.h"
 
@@ -24,6 +26,9 @@ core::Status Gpu::start() {
   ASSAY_TRY(
       cuda_status(cudaMalloc(&samples, (kMostSamples + 2) * sizeof(Sample)), "taking memory"));
   samples_ = static_cast<Sample*>(samples);
+  void* count = nullptr;
+  ASSAY_TRY(cuda_status(cudaMallocHost(&count, sizeof(ClockCount)), "taking memory"));
+  clock_count_ = static_cast<ClockCount*>(count);
   return {};
 }
 
@@ -32,6 +37,7 @@ Gpu::~Gpu() {
   cudaDeviceSynchronize();
   blas_.reset();
   cudaFree(samples_);
+  cudaFreeHost(clock_count_);
   cudaFree(flush_memory_);
   if (stream_ != nullptr) cudaStreamDestroy(stream_);
 }
@@ -51,6 +57,14 @@ core::Status Gpu::flush_l2() {
   }
   auto* result = reinterpret_cast<float*>(static_cast<char*>(flush_memory_) + bytes);
   return cuda_status(read_through(flush_memory_, bytes, result, stream_), "emptying the L2 cache");
+}
+
+core::Result<double> Gpu::sm_mhz() {
+  ASSAY_TRY(cuda_status(count_cycles(clock_count_, stream_), "counting cycles"));
+  ASSAY_TRY(wait());
+  constexpr double kMhzOfGhz = 1e3;
+  return kMhzOfGhz * static_cast<double>(clock_count_->cycles) /
+         static_cast<double>(std::max<std::int64_t>(clock_count_->nanoseconds, 1));
 }
 
 core::Status Gpu::wait() {

@@ -8,6 +8,7 @@
 
 #include "collect/cuda/arena.h"
 #include "collect/cuda/blas.h"
+#include "collect/cuda/clock_probe.h"
 #include "collect/cuda/compare.h"
 #include "core/result.h"
 
@@ -41,6 +42,9 @@ class Gpu {
   // Enqueued: afterwards the L2 cache holds none of a work's data.
   core::Status flush_l2();
 
+  // The SM clock now, in MHz. Takes some 100 us, and waits for all that was enqueued.
+  core::Result<double> sm_mhz();
+
   // Of all that was enqueued.
   core::Status wait();
 
@@ -59,6 +63,7 @@ class Gpu {
   Arena arena_;
   std::unique_ptr<Blas> blas_;
   Sample* samples_ = nullptr;
+  ClockCount* clock_count_ = nullptr;  // in the host's memory
   void* flush_memory_ = nullptr;
 };
 

@@ -113,6 +113,9 @@ int run_self_test(const std::vector<int>& gpus) {
              facts.memory_bytes >> 20);
   for (const auto& [name, value] : facts.more)
     fmt::print("{}: {}\n", name, value);
+  if (const auto clock = device.value()->clock(); clock.ok() && clock.value()) {
+    fmt::print("SM clock: {:.0f} MHz\n", clock.value()->now_mhz);
+  }
   Tally tally;
   for (const SelfTestShape& shape : self_test_shapes()) {
     try_shape(*device.value(), shape, tally);
