@@ -5,6 +5,8 @@
 namespace assay::collect {
 namespace {
 
+constexpr std::size_t kFirstWithBlockScales = 120900;  // 12.9
+
 struct LtTypes {
   cudaDataType_t input = CUDA_R_16BF;
   cudaDataType_t output = CUDA_R_16BF;
@@ -77,6 +79,9 @@ std::int64_t output_bytes_of(DataType type) {
 core::Result<LtProduct::Made> LtProduct::make(Blas& blas,
                                               const GemmSpec& spec,
                                               std::uint32_t alignment_bytes) {
+  if (spec.type == DataType::kFp8Block && blas.lt().version() < kFirstWithBlockScales)
+    return Made(
+        Unsupported{"cuBLASLt has scales for blocks of 128 from 12.9 on, this is " + lt_version()});
   std::unique_ptr<LtProduct> product(new LtProduct(blas));
   product->type_ = spec.type;
   ASSAY_TRY(product->describe(spec));
