@@ -45,4 +45,18 @@ struct WeightScales {
   }
 };
 
+// Inputs of several experts lie one after the other, each filled up to a multiple of 4 rows, and so
+// do their scales. Of the expert whose rows are `begin` to `end`, filling included:
+struct ExpertScales {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t k = 1;
+
+  [[nodiscard]] constexpr std::int64_t first() const { return begin * scale_blocks(k); }
+
+  [[nodiscard]] constexpr std::int64_t at(std::int64_t row, std::int64_t element) const {
+    return first() + InputScales{end - begin, k}.at(row - begin, element);
+  }
+};
+
 }  // namespace assay::collect

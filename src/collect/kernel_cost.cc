@@ -104,7 +104,7 @@ Cost cost_of_kernel(const MoeSpec& spec) {
 }
 
 // All local weights; tokens before and after; for each pair its permuted input and output and both
-// sides of the activation.
+// sides of the activation. Scales of blocks want an expert's rows filled up to a multiple of 4.
 double footprint_of_kernel(const MoeSpec& spec) {
   const std::int64_t local_experts = ceil_div(spec.experts, spec.ep);
   // Balanced tokens come evenly; a power law may send each token to all that this GPU has.
@@ -113,7 +113,8 @@ double footprint_of_kernel(const MoeSpec& spec) {
                                  : spec.tokens * std::min(spec.top_k, local_experts);
   const double pair_width = real(2 * spec.hidden + 3 * local_intermediate(spec));
   const double width = output_bytes(spec.type);
-  return real(local_experts) * expert_bytes(spec) + real(pairs) * pair_width * width +
+  const std::int64_t filling = spec.type == DataType::kFp8Block ? 3 * local_experts : 0;
+  return real(local_experts) * expert_bytes(spec) + real(pairs + filling) * pair_width * width +
          2 * real(spec.tokens) * real(spec.hidden) * width;
 }
 

@@ -95,6 +95,23 @@ TEST(KernelCost, OfDeepSeekV3OnOneGpuIsAllItsWeights) {
   EXPECT_EQ(footprint_bytes(spec), weights + between + 2.0 * 4096 * 7168 * 2);
 }
 
+TEST(KernelCost, OfExpertsInBlocksHasTheirScalesAndFilling) {
+  const MoeSpec spec{.tokens = 64,
+                     .hidden = 7168,
+                     .intermediate = 2048,
+                     .top_k = 8,
+                     .experts = 256,
+                     .ep = 8,
+                     .type = DataType::kFp8Block};
+  // Each expert's weights have a scale for 128 x 128; 64 tokens reach all 32 experts of a GPU.
+  const double weights = 32.0 * 3 * 7168 * 2048 * (1 + 4.0 / (128 * 128));
+  EXPECT_EQ(cost_of(spec).bytes, weights + 2.0 * 8 * 7168 * 2);
+  EXPECT_EQ(cost_of(spec).flops, 6.0 * 64 * 7168 * 2048);
+  // Of 64 pairs and as many as 3 rows more for an expert.
+  const double between = (64.0 + 3 * 32) * (2 * 7168 + 3 * 2048) * 2;
+  EXPECT_EQ(footprint_bytes(spec), weights + between + 2.0 * 64 * 7168 * 2);
+}
+
 TEST(KernelCost, OfMemoryOperatorsIsWhatTheyReadAndWrite) {
   using Kind = MemorySpec::Kind;
   const auto bytes = [](Kind kind) {

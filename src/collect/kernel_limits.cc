@@ -7,6 +7,7 @@
 namespace assay::collect {
 namespace {
 
+// Says nothing of the case's own sizes: summaries count cases by their reasons.
 using Reason = std::optional<std::string>;
 
 constexpr std::int64_t kScaleBlock = 128;
@@ -45,19 +46,20 @@ Reason type_limit(DataType type, const DeviceFacts& facts) {
 Reason memory_limit(double needed_bytes, const DeviceFacts& facts) {
   const auto free_bytes = static_cast<double>(facts.memory_bytes);
   if (facts.memory_bytes == 0 || needed_bytes <= free_bytes) return std::nullopt;
-  return fmt::format("needs {:.1f} GB, {:.1f} GB are free", needed_bytes / kGigabyte,
-                     free_bytes / kGigabyte);
+  return fmt::format("needs more memory than is free ({:.1f} GB)", free_bytes / kGigabyte);
 }
 
-Reason share_limit(std::string_view what, std::int64_t count, std::int64_t parts) {
+Reason share_limit(std::int64_t count,
+                   std::string_view what,
+                   std::int64_t parts,
+                   std::string_view sharers) {
   if (count % parts == 0) return std::nullopt;
-  return fmt::format("{} {} cannot be shared out evenly to {}", count, what, parts);
+  return fmt::format("{} cannot be shared evenly by {}", what, sharers);
 }
 
 Reason block_limit(std::string_view what, std::int64_t size) {
   if (size % kScaleBlock == 0) return std::nullopt;
-  return fmt::format("fp8_block needs {} to be a multiple of {}, it is {}", what, kScaleBlock,
-                     size);
+  return fmt::format("fp8_block needs {} to be a multiple of {}", what, kScaleBlock);
 }
 
 Reason kernel_limit(const GemmSpec& spec, const DeviceFacts& facts) {
@@ -70,18 +72,16 @@ Reason kernel_limit(const GemmSpec& spec, const DeviceFacts& facts) {
 Reason kernel_limit(const AttentionSpec& spec, const DeviceFacts& facts) {
   if (Reason reason = type_limit(spec.type, facts)) return reason;
   if (Reason reason = type_limit(spec.kv_type, facts)) return reason;
-  return share_limit("query heads", spec.heads, spec.kv_heads);
+  return share_limit(spec.heads, "query heads", spec.kv_heads, "heads of keys");
 }
 
 Reason kernel_limit(const MoeSpec& spec, const DeviceFacts& facts) {
   if (Reason reason = type_limit(spec.type, facts)) return reason;
-  if (Reason reason = share_limit("experts", spec.experts, spec.ep)) return reason;
-  if (Reason reason = share_limit("intermediate elements", spec.intermediate, spec.tp)) {
+  if (Reason reason = share_limit(spec.experts, "experts", spec.ep, "GPUs")) return reason;
+  if (Reason reason = share_limit(spec.intermediate, "an expert's width", spec.tp, "GPUs")) {
     return reason;
   }
-  if (spec.top_k > spec.experts) {
-    return fmt::format("a token cannot go to {} of {} experts", spec.top_k, spec.experts);
-  }
+  if (spec.top_k > spec.experts) return "a token cannot go to more experts than there are";
   if (spec.type != DataType::kFp8Block) return std::nullopt;
   if (Reason reason = block_limit("the hidden size", spec.hidden)) return reason;
   return block_limit("the intermediate size of a GPU", spec.intermediate / spec.tp);
@@ -103,11 +103,11 @@ bool is_shared_out(CollectiveSpec::Kind kind) {
 
 Reason kernel_limit(const CollectiveSpec& spec, const DeviceFacts& facts) {
   if (spec.ranks > facts.count) {
-    return fmt::format("needs {} {}, {} can be used here", spec.ranks,
+    return fmt::format("needs more {} than can be used here ({})",
                        facts.kind == "cpu" ? "ranks" : "GPUs", facts.count);
   }
   if (!is_shared_out(spec.kind)) return std::nullopt;
-  return share_limit("elements", spec.elements, spec.ranks);
+  return share_limit(spec.elements, "elements", spec.ranks, "ranks");
 }
 
 Reason kernel_limit(const TransferSpec& /*spec*/, const DeviceFacts& facts) {

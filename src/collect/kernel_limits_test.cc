@@ -51,7 +51,7 @@ TEST(KernelLimits, ACacheTypeCountsToo) {
 TEST(KernelLimits, BlockScalesNeedWholeBlocks) {
   GemmSpec spec = gemm(DataType::kFp8Block);
   spec.k = 192;
-  EXPECT_EQ(limit_of(spec, gpu(90)), "fp8_block needs k to be a multiple of 128, it is 192");
+  EXPECT_EQ(limit_of(spec, gpu(90)), "fp8_block needs k to be a multiple of 128");
   const MoeSpec moe{.hidden = 256,
                     .intermediate = 1536,
                     .top_k = 2,
@@ -59,13 +59,34 @@ TEST(KernelLimits, BlockScalesNeedWholeBlocks) {
                     .tp = 32,
                     .type = DataType::kFp8Block};
   EXPECT_EQ(limit_of(moe, gpu(90)),
-            "fp8_block needs the intermediate size of a GPU to be a multiple of 128, it is 48");
+            "fp8_block needs the intermediate size of a GPU to be a multiple of 128");
+}
+
+TEST(KernelLimits, ExpertsOfBlockScalesMayHaveAnyTokens) {
+  const MoeSpec moe{.tokens = 33,
+                    .hidden = 2048,
+                    .intermediate = 768,
+                    .top_k = 8,
+                    .experts = 128,
+                    .tp = 2,
+                    .type = DataType::kFp8Block};
+  EXPECT_EQ(limit_of(moe, gpu(90)), std::nullopt);
+  EXPECT_EQ(limit_of(moe, gpu(89)), "fp8_block needs compute capability 9.0, this device has 8.9");
+}
+
+TEST(KernelLimits, AReasonIsTheSameForOtherSizes) {
+  GemmSpec spec = gemm(DataType::kFp8Block);
+  spec.n = 192;
+  const std::optional<std::string> reason = limit_of(spec, gpu(90));
+  ASSERT_TRUE(reason);
+  spec.n = 320;
+  EXPECT_EQ(limit_of(spec, gpu(90)), reason);
 }
 
 TEST(KernelLimits, BuffersMustFitTheMemory) {
   const MoeSpec deepseek{
       .tokens = 1, .hidden = 7168, .intermediate = 2048, .top_k = 8, .experts = 256};
-  EXPECT_EQ(limit_of(deepseek, gpu(90)), "needs 22.5 GB, 10.0 GB are free");
+  EXPECT_EQ(limit_of(deepseek, gpu(90)), "needs more memory than is free (10.0 GB)");
   MoeSpec part = deepseek;
   part.ep = 4;
   EXPECT_EQ(limit_of(part, gpu(90)), std::nullopt);
@@ -76,22 +97,22 @@ TEST(KernelLimits, BuffersMustFitTheMemory) {
 
 TEST(KernelLimits, CollectivesNeedTheirGpusAndEqualParts) {
   CollectiveSpec spec{.kind = CollectiveSpec::Kind::kAllGather, .elements = 1024, .ranks = 8};
-  EXPECT_EQ(limit_of(spec, gpu(90)), "needs 8 GPUs, 4 can be used here");
+  EXPECT_EQ(limit_of(spec, gpu(90)), "needs more GPUs than can be used here (4)");
   spec.ranks = 4;
   EXPECT_EQ(limit_of(spec, gpu(90)), std::nullopt);
   spec.elements = 1023;
-  EXPECT_EQ(limit_of(spec, gpu(90)), "1023 elements cannot be shared out evenly to 4");
+  EXPECT_EQ(limit_of(spec, gpu(90)), "elements cannot be shared evenly by ranks");
   spec.kind = CollectiveSpec::Kind::kAllReduce;
   EXPECT_EQ(limit_of(spec, gpu(90)), std::nullopt);
 }
 
 TEST(KernelLimits, HeadsAndExpertsAreSharedOutEvenly) {
   EXPECT_EQ(limit_of(AttentionSpec{.heads = 12, .kv_heads = 5}, gpu(90)),
-            "12 query heads cannot be shared out evenly to 5");
+            "query heads cannot be shared evenly by heads of keys");
   EXPECT_EQ(limit_of(MoeSpec{.top_k = 2, .experts = 10, .ep = 4}, gpu(90)),
-            "10 experts cannot be shared out evenly to 4");
+            "experts cannot be shared evenly by GPUs");
   EXPECT_EQ(limit_of(MoeSpec{.top_k = 9, .experts = 8}, gpu(90)),
-            "a token cannot go to 9 of 8 experts");
+            "a token cannot go to more experts than there are");
 }
 
 }  // namespace

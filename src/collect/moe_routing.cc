@@ -10,7 +10,7 @@ namespace assay::collect {
 namespace {
 
 constexpr std::uint64_t kSeed = 42;
-constexpr int kDraws = 5;
+constexpr std::uint64_t kDraws = 5;
 
 std::vector<std::int64_t> counts_of(const std::vector<std::int32_t>& experts, std::int64_t count) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(count));
@@ -23,15 +23,16 @@ std::vector<std::int64_t> counts_of(const std::vector<std::int32_t>& experts, st
 ExpertChoice balanced(const MoeSpec& spec) {
   const std::int64_t stride = (spec.experts + spec.top_k - 1) / spec.top_k;
   ExpertChoice choice;
+  choice.experts.reserve(static_cast<std::size_t>(spec.tokens * spec.top_k));
+  std::vector<std::int64_t> last_token(static_cast<std::size_t>(spec.experts), -1);
   for (std::int64_t token = 0; token < spec.tokens; ++token) {
     const std::int64_t first = spec.tokens < stride ? token * stride / spec.tokens : token;
-    std::vector<bool> taken(static_cast<std::size_t>(spec.experts));
     for (std::int64_t i = 0; i < spec.top_k; ++i) {
       std::int64_t expert = (first + i * stride) % spec.experts;
       // Where top_k does not divide the experts, the last choices may come round to the first.
-      while (taken[static_cast<std::size_t>(expert)])
+      while (last_token[static_cast<std::size_t>(expert)] == token)
         expert = (expert + 1) % spec.experts;
-      taken[static_cast<std::size_t>(expert)] = true;
+      last_token[static_cast<std::size_t>(expert)] = token;
       choice.experts.push_back(static_cast<std::int32_t>(expert));
     }
   }
@@ -98,65 +99,78 @@ ExpertChoice spread(const MoeSpec& spec, std::vector<std::int64_t> counts) {
   });
   ExpertChoice choice;
   choice.experts.resize(static_cast<std::size_t>(spec.tokens * spec.top_k));
-  std::int64_t at = 0;
+  std::int64_t token = 0;
+  std::int64_t column = 0;
   for (const std::int32_t expert : order) {
-    for (std::int64_t i = 0; i < counts[static_cast<std::size_t>(expert)]; ++i, ++at) {
-      const std::int64_t token = at % spec.tokens;
-      choice.experts[static_cast<std::size_t>(token * spec.top_k + at / spec.tokens)] = expert;
+    for (std::int64_t i = 0; i < counts[static_cast<std::size_t>(expert)]; ++i) {
+      choice.experts[static_cast<std::size_t>(token * spec.top_k + column)] = expert;
+      if (++token < spec.tokens) continue;
+      token = 0;
+      ++column;
     }
   }
   choice.tokens_of_expert = std::move(counts);
   return choice;
 }
 
-std::int64_t busiest_gpu(const ExpertChoice& choice, std::int64_t ep) {
+using Counts = std::vector<std::int64_t>;
+
+std::int64_t tokens_of(const Counts& counts, std::int64_t gpu, std::int64_t ep) {
+  const auto per_gpu = static_cast<std::ptrdiff_t>(counts.size()) / ep;
+  const auto begin = counts.begin() + gpu * per_gpu;
+  return std::accumulate(begin, begin + per_gpu, std::int64_t{0});
+}
+
+std::int64_t busiest_gpu(const Counts& counts, std::int64_t ep) {
   std::int64_t busiest = 0;
+  std::int64_t most = tokens_of(counts, 0, ep);
   for (std::int64_t gpu = 1; gpu < ep; ++gpu) {
-    if (choice.tokens_of_gpu(gpu, ep) > choice.tokens_of_gpu(busiest, ep)) busiest = gpu;
+    const std::int64_t tokens = tokens_of(counts, gpu, ep);
+    if (tokens <= most) continue;
+    busiest = gpu;
+    most = tokens;
   }
   return busiest;
 }
 
-ExpertChoice median_draw(const MoeSpec& spec) {
-  std::vector<ExpertChoice> draws;
-  for (int draw = 0; draw < kDraws; ++draw)
-    draws.push_back(spread(spec, power_law_counts(spec, kSeed + static_cast<std::uint64_t>(draw))));
-  const auto load = [&spec](const ExpertChoice& choice) {
-    return choice.tokens_of_gpu(busiest_gpu(choice, spec.ep), spec.ep);
-  };
-  std::stable_sort(
-      draws.begin(), draws.end(),
-      [&load](const ExpertChoice& a, const ExpertChoice& b) { return load(a) < load(b); });
-  return std::move(draws[kDraws / 2]);
+Counts median_counts(const MoeSpec& spec) {
+  std::vector<std::pair<std::int64_t, Counts>> draws;  // with the load of the busiest GPU
+  for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
+    Counts counts = power_law_counts(spec, kSeed + draw);
+    const std::int64_t load = tokens_of(counts, busiest_gpu(counts, spec.ep), spec.ep);
+    draws.emplace_back(load, std::move(counts));
+  }
+  std::stable_sort(draws.begin(), draws.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  return std::move(draws[kDraws / 2].second);
 }
 
 // GPU 0 and the busiest one exchange their experts.
 void put_busiest_first(const MoeSpec& spec, ExpertChoice& choice) {
-  const std::int64_t busiest = busiest_gpu(choice, spec.ep);
+  const std::int64_t busiest = busiest_gpu(choice.tokens_of_expert, spec.ep);
   if (busiest == 0) return;
-  const std::int64_t per_gpu = spec.experts / spec.ep;
+  const auto per_gpu = static_cast<std::int32_t>(spec.experts / spec.ep);
+  const auto distance = static_cast<std::int32_t>(busiest) * per_gpu;
   for (std::int32_t& expert : choice.experts) {
-    const std::int64_t gpu = expert / per_gpu;
-    const auto distance = static_cast<std::int32_t>(busiest * per_gpu);
-    if (gpu == 0) {
+    if (expert < per_gpu) {
       expert += distance;
-    } else if (gpu == busiest) {
+    } else if (expert >= distance && expert < distance + per_gpu) {
       expert -= distance;
     }
   }
-  choice.tokens_of_expert = counts_of(choice.experts, spec.experts);
+  const auto first = choice.tokens_of_expert.begin();
+  std::swap_ranges(first, first + per_gpu, first + distance);
 }
 
 }  // namespace
 
 std::int64_t ExpertChoice::tokens_of_gpu(std::int64_t gpu, std::int64_t ep) const {
-  const auto per_gpu = static_cast<std::ptrdiff_t>(tokens_of_expert.size()) / ep;
-  const auto begin = tokens_of_expert.begin() + gpu * per_gpu;
-  return std::accumulate(begin, begin + per_gpu, std::int64_t{0});
+  return tokens_of(tokens_of_expert, gpu, ep);
 }
 
 ExpertChoice choose_experts(const MoeSpec& spec) {
-  ExpertChoice choice = spec.routing == Routing::kPowerLaw ? median_draw(spec) : balanced(spec);
+  ExpertChoice choice =
+      spec.routing == Routing::kPowerLaw ? spread(spec, median_counts(spec)) : balanced(spec);
   put_busiest_first(spec, choice);
   return choice;
 }

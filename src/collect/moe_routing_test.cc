@@ -96,5 +96,15 @@ TEST(BlockScales, WeightsLieRowAfterRow) {
   EXPECT_EQ(scales.at(128, 699), 13);
 }
 
+TEST(BlockScales, ExpertsFollowEachOther) {
+  // Rows 4 to 12 are the second expert's; the first one's 4 have 3 blocks.
+  const ExpertScales scales{.begin = 4, .end = 12, .k = 300};
+  EXPECT_EQ(scales.first(), 12);
+  EXPECT_EQ(scales.at(4, 0), 12);
+  EXPECT_EQ(scales.at(9, 128), 12 + 8 + 5);
+  // The last one is before the third expert's first.
+  EXPECT_EQ(scales.at(11, 299) + 1, (ExpertScales{.begin = 12, .end = 16, .k = 300}).first());
+}
+
 }  // namespace
 }  // namespace assay::collect

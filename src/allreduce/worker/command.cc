@@ -36,10 +36,9 @@ std::vector<int> numbers(const std::string& list) {
 
 core::Result<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
-  if (arguments.size() % 2 != 1 || arguments[0] != "allreduce")
-    return core::Error{"this program is started by 'assay allreduce bench'"};
-  for (std::size_t i = 1; i + 1 < arguments.size(); i += 2) {
+  for (std::size_t i = 1; i < arguments.size(); i += 2) {
     const std::string& name = arguments[i];
+    if (i + 1 == arguments.size()) return core::Error{name + " stands alone, without a value"};
     const std::string& value = arguments[i + 1];
     if (name == "--tp") {
       options.world_size = std::atoi(value.c_str());
@@ -139,7 +138,11 @@ int run_allreduce_command(const std::vector<std::string>& arguments) {
   std::FILE* to = fdopen(dup(STDOUT_FILENO), "w");
   dup2(STDERR_FILENO, STDOUT_FILENO);
   const auto options = parse(arguments);
-  const auto status = options.ok() ? work(options.value(), to) : core::Status(options.error());
+  if (!options.ok()) {
+    say(to, WorkerFatal{options.error().message});
+    return 2;
+  }
+  const auto status = work(options.value(), to);
   if (status.ok()) return 0;
   say(to, WorkerFatal{status.error().message});
   std::_Exit(1);

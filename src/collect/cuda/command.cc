@@ -53,14 +53,16 @@ core::Result<Options> parse(const std::vector<std::string>& arguments) {
       options.in_job = true;
     } else if (arguments[i] == "--nccl-memory") {
       options.nccl_memory = true;
-    } else if (arguments[i] == "--gpus" && i + 1 < arguments.size()) {
-      const auto gpus = numbers(arguments[++i]);
+    } else if (arguments[i] == "--gpus") {
+      const auto gpus = numbers(i + 1 < arguments.size() ? arguments[++i] : "");
       if (!gpus) return core::Error{"--gpus must be numbers with commas, like 0,1"};
       options.gpus = *gpus;
     } else {
       return core::Error{"unknown option " + arguments[i]};
     }
   }
+  if (options.self_test + options.in_job + options.nccl_memory > 1)
+    return core::Error{"--self-test, --mpi and --nccl-memory exclude each other"};
   return options;
 }
 
@@ -135,7 +137,8 @@ int run_in_job() {
 int run_collect_command(const std::vector<std::string>& arguments) {
   const auto options = parse(arguments);
   if (!options.ok()) {
-    std::fprintf(stderr, "assay-worker collect: %s\n", options.error().message.c_str());
+    std::fprintf(stderr, "assay-worker collect: %s (see 'assay-worker collect --help')\n",
+                 options.error().message.c_str());
     return 2;
   }
   const std::vector<int>& gpus = options.value().gpus;

@@ -5,8 +5,8 @@
 
 namespace assay::collect {
 
-// `assay-worker collect --gpus 0[,1,...] [--self-test | --nccl-memory]`, without the program's
-// name. Returns the exit code.
+// `collect [--gpus 0[,1,...]] [--mpi | --self-test | --nccl-memory]`, without that word; what they
+// are: cli/gpu_worker/usage.h. Returns the exit code.
 int run_collect_command(const std::vector<std::string>& arguments);
 
 }  // namespace assay::collect

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "collect/block_scales.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/lt_product.h"
 #include "collect/cuda/makers.h"
@@ -72,8 +73,6 @@ class GemmWork : public CudaWork {
                              .batch = spec_.batch,
                              .type = spec_.type,
                              .arguments = arguments(0),
-                             .input_scales = {spec_.m, spec_.k},
-                             .weight_scales = {spec_.n, spec_.k},
                              .algorithm = product_->algorithm()};
     ASSAY_TRY(cuda_status(compare_product(check, gpu().samples(), gpu().stream()), "checking"));
     return accuracy_of_samples(gpu(), samples_of(check.rows * check.n), check.n, "output");

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "collect/block_scales.h"
 #include "collect/cuda/cuda_status.h"
 
 namespace assay::collect {
@@ -56,7 +57,7 @@ core::Result<std::optional<Unsupported>> GroupedProduct::make_products() {
 }
 
 std::size_t GroupedProduct::addresses_bytes() const {
-  return 3 * experts_.size() * sizeof(void*);
+  return grouping_ == Grouping::kGrouped ? 3 * experts_.size() * sizeof(void*) : 0;
 }
 
 ProductArguments GroupedProduct::of_expert(const ProductArguments& all, std::size_t active) const {
@@ -64,13 +65,22 @@ ProductArguments GroupedProduct::of_expert(const ProductArguments& all, std::siz
   const auto* input = static_cast<const char*>(all.input);
   const auto* weight = static_cast<const char*>(all.weight);
   auto* output = static_cast<char*>(all.output);
-  return {.input = input + first_rows_[active] * shape_.k * element,
-          .weight = weight + experts_[active] * shape_.n * shape_.k * element,
-          .output = output + first_rows_[active] * shape_.n * output_bytes_of(shape_.type)};
+  const std::int64_t row = first_rows_[active];
+  const std::int64_t expert = experts_[active];
+  ProductArguments one{.input = input + row * shape_.k * element,
+                       .weight = weight + expert * shape_.n * shape_.k * element,
+                       .output = output + row * shape_.n * output_bytes_of(shape_.type)};
+  if (shape_.type == DataType::kFp8Block) {
+    one.input_scales =
+        all.input_scales + ExpertScales{row, row + counts_[active], shape_.k}.first();
+    one.weight_scales = all.weight_scales + expert * WeightScales{shape_.n, shape_.k}.count();
+  }
+  return one;
 }
 
 core::Status GroupedProduct::set_addresses(const ProductArguments& arguments,
                                            void* addresses) const {
+  if (grouping_ != Grouping::kGrouped) return {};
   const std::size_t active = experts_.size();
   std::vector<const void*> all(3 * active);
   for (std::size_t i = 0; i < active; ++i) {

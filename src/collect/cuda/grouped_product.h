@@ -17,7 +17,8 @@
 namespace assay::collect {
 
 struct GroupedShape {
-  std::vector<std::int64_t> rows;  // of each expert, one expert's after another's
+  // Of each expert, one expert's after another's; of fp8_block multiples of 4.
+  std::vector<std::int64_t> rows;
   std::int64_t n = 1;
   std::int64_t k = 1;
   DataType type = DataType::kBfloat16;
@@ -34,7 +35,7 @@ class GroupedProduct {
                                                        Grouping grouping,
                                                        std::unique_ptr<GroupedProduct>& made);
 
-  // Device memory that a set of arguments needs for the addresses of its matrices.
+  // Device memory that a set of arguments needs for the addresses of its matrices; 0: none.
   [[nodiscard]] std::size_t addresses_bytes() const;
   // Writes them there and waits.
   core::Status set_addresses(const ProductArguments& arguments, void* addresses) const;

@@ -5,6 +5,8 @@
 namespace assay::collect {
 namespace {
 
+constexpr std::size_t kFirstWithBlockScales = 120900;  // 12.9
+
 struct LtTypes {
   cudaDataType_t input = CUDA_R_16BF;
   cudaDataType_t output = CUDA_R_16BF;
@@ -77,14 +79,16 @@ std::int64_t output_bytes_of(DataType type) {
 core::Result<LtProduct::Made> LtProduct::make(Blas& blas,
                                               const GemmSpec& spec,
                                               std::uint32_t alignment_bytes) {
+  if (spec.type == DataType::kFp8Block && blas.lt().version() < kFirstWithBlockScales)
+    return Made(
+        Unsupported{"cuBLASLt has scales for blocks of 128 from 12.9 on, this is " + lt_version()});
   std::unique_ptr<LtProduct> product(new LtProduct(blas));
   product->type_ = spec.type;
   ASSAY_TRY(product->describe(spec));
   const cublasStatus_t chosen = ASSAY_TRY(product->choose(alignment_bytes));
   if (chosen == CUBLAS_STATUS_SUCCESS) return Made(std::move(product));
-  return Made(Unsupported{"cuBLASLt has no algorithm for " + std::string(name_of(spec.type)) +
-                          " with m " + std::to_string(spec.m) + ", n " + std::to_string(spec.n) +
-                          ", k " + std::to_string(spec.k) + " (" + blas.lt().status_string(chosen) +
+  return Made(Unsupported{"cuBLASLt has no algorithm for products of this shape in " +
+                          std::string(name_of(spec.type)) + " (" + blas.lt().status_string(chosen) +
                           ")"});
 }
 

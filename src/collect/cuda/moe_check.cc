@@ -4,27 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <string>
+#include <vector>
 
 #include "collect/cuda/cuda_status.h"
+#include "collect/cuda/moe_logits.h"
 
 namespace assay::collect {
 namespace {
 
 constexpr double kWrong = 1e9;
-
-// Of logits: eighths from 0 to 1.875, and 4 more for those chosen. bfloat16 has them exactly.
-float logit(std::int64_t token, std::int64_t expert, bool chosen) {
-  const auto mixed = static_cast<std::uint64_t>(token * 7919 + expert * 104729);
-  const float low = static_cast<float>(mixed * 0x9E3779B97F4A7C15ULL >> 60U) / 8.0F;
-  return chosen ? low + 4.0F : low;
-}
-
-std::uint16_t as_bfloat16(float value) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  return static_cast<std::uint16_t>(bits >> 16U);
-}
 
 template <class T>
 core::Result<std::vector<T>> read_back(Gpu& gpu, const T* from, std::size_t count) {
@@ -41,6 +30,7 @@ struct Routed {
   std::vector<float> shares;
   std::vector<std::int32_t> positions;
   std::vector<std::int32_t> offsets;
+  std::vector<std::int32_t> counts;
 };
 
 core::Result<Routed> read_routed(Gpu& gpu, const MoeArguments& with) {
@@ -51,6 +41,7 @@ core::Result<Routed> read_routed(Gpu& gpu, const MoeArguments& with) {
   routed.shares = ASSAY_TRY(read_back(gpu, with.shares, choices));
   routed.positions = ASSAY_TRY(read_back(gpu, with.positions, choices));
   routed.offsets = ASSAY_TRY(read_back(gpu, with.offsets, experts + 1));
+  routed.counts = ASSAY_TRY(read_back(gpu, with.counts, experts));
   return routed;
 }
 
@@ -63,13 +54,20 @@ Accuracy wrong(std::string where) {
 }
 
 // Why, or nothing.
-std::string offsets_wrong(const Routed& routed, const ExpertChoice& choice) {
+std::string offsets_wrong(const Routed& routed,
+                          const MoeArguments& with,
+                          const ExpertChoice& choice) {
   std::int64_t row = 0;
   for (std::size_t expert = 0; expert < routed.offsets.size(); ++expert) {
     if (routed.offsets[expert] != row)
       return fmt::format("expert {} begins at row {}, should at {}", expert, routed.offsets[expert],
                          row);
-    if (expert + 1 < routed.offsets.size()) row += choice.tokens_of_expert[expert];
+    if (expert == routed.counts.size()) break;
+    const std::int64_t count = choice.tokens_of_expert[expert];
+    if (routed.counts[expert] != count)
+      return fmt::format("expert {} has {} tokens, should have {}", expert, routed.counts[expert],
+                         count);
+    row += (count + with.row_multiple - 1) / with.row_multiple * with.row_multiple;
   }
   return "";
 }
@@ -95,7 +93,8 @@ std::string rows_wrong(const Routed& routed, const MoeArguments& with) {
     const bool local = routed.chosen[i] < with.local_experts;
     if (!local && row == -1) continue;
     const auto expert = static_cast<std::size_t>(routed.chosen[i]);
-    if (!local || row < routed.offsets[expert] || row >= routed.offsets[expert + 1] ||
+    if (!local || row < routed.offsets[expert] ||
+        row >= routed.offsets[expert] + routed.counts[expert] ||
         taken[static_cast<std::size_t>(row)])
       return fmt::format("choice {} of expert {} has row {}", i, routed.chosen[i], row);
     taken[static_cast<std::size_t>(row)] = true;
@@ -110,12 +109,12 @@ Accuracy shares_accuracy(const Routed& routed, const MoeSpec& spec) {
     double sum = 0;
     for (std::int64_t i = 0; i < spec.top_k; ++i) {
       const auto at = static_cast<std::size_t>(token * spec.top_k + i);
-      sum += std::exp(static_cast<double>(logit(token, routed.chosen[at], true)));
+      sum += std::exp(static_cast<double>(router_logit(token, routed.chosen[at], true)));
     }
     for (std::int64_t i = 0; i < spec.top_k; ++i) {
       const auto at = static_cast<std::size_t>(token * spec.top_k + i);
       const double expected =
-          std::exp(static_cast<double>(logit(token, routed.chosen[at], true))) / sum;
+          std::exp(static_cast<double>(router_logit(token, routed.chosen[at], true))) / sum;
       const double value = static_cast<double>(routed.shares[at]);
       const double difference = std::fabs(value - expected);
       const double units = std::isfinite(value) ? difference / (16 * 0x1p-24 * expected) : kWrong;
@@ -132,8 +131,12 @@ const char* name_of_stage(MoeStage stage) {
   switch (stage) {
     case MoeStage::kGather:
       return "gathered";
+    case MoeStage::kGatherScales:
+      return "scale of gathered";
     case MoeStage::kActivate:
       return "activated";
+    case MoeStage::kActivateScales:
+      return "scale of activated";
     case MoeStage::kCombine:
       return "output";
   }
@@ -142,28 +145,13 @@ const char* name_of_stage(MoeStage stage) {
 
 }  // namespace
 
-std::vector<std::uint16_t> router_logits(const MoeSpec& spec, const ExpertChoice& choice) {
-  std::vector<std::uint16_t> logits;
-  logits.reserve(static_cast<std::size_t>(spec.tokens * spec.experts));
-  for (std::int64_t token = 0; token < spec.tokens; ++token) {
-    for (std::int64_t expert = 0; expert < spec.experts; ++expert)
-      logits.push_back(as_bfloat16(logit(token, expert, false)));
-    for (std::int64_t i = 0; i < spec.top_k; ++i) {
-      const std::int32_t expert = choice.experts[static_cast<std::size_t>(token * spec.top_k + i)];
-      logits[static_cast<std::size_t>(token * spec.experts + expert)] =
-          as_bfloat16(logit(token, expert, true));
-    }
-  }
-  return logits;
-}
-
 core::Result<Accuracy> check_routing(Gpu& gpu,
                                      const MoeArguments& with,
                                      const MoeSpec& spec,
                                      const ExpertChoice& choice) {
   const Routed routed = ASSAY_TRY(read_routed(gpu, with));
   for (const std::string& why :
-       {experts_wrong(routed, spec, choice), offsets_wrong(routed, choice)}) {
+       {experts_wrong(routed, spec, choice), offsets_wrong(routed, with, choice)}) {
     if (!why.empty()) return wrong(why);
   }
   const std::string why = rows_wrong(routed, with);
@@ -172,10 +160,9 @@ core::Result<Accuracy> check_routing(Gpu& gpu,
 }
 
 core::Result<Accuracy> check_stage(Gpu& gpu, const MoeArguments& with, MoeStage stage) {
-  const std::int64_t columns = stage == MoeStage::kActivate ? with.intermediate : with.hidden;
   ASSAY_TRY(cuda_status(compare_stage(with, stage, gpu.samples(), gpu.stream()), "checking"));
-  return accuracy_of_samples(gpu, samples_of(stage_elements(with, stage)), columns,
-                             name_of_stage(stage));
+  return accuracy_of_samples(gpu, samples_of(stage_elements(with, stage)),
+                             stage_columns(with, stage), name_of_stage(stage));
 }
 
 }  // namespace assay::collect

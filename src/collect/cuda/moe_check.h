@@ -1,18 +1,12 @@
 // Whether a mixture's tokens went to the right experts and to rows of their own.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "collect/cuda/gpu.h"
 #include "collect/cuda/moe_kernels.h"
 #include "collect/moe_routing.h"
 #include "core/result.h"
 
 namespace assay::collect {
-
-// bfloat16 [tokens, experts]: those that are to be chosen above all others.
-std::vector<std::uint16_t> router_logits(const MoeSpec& spec, const ExpertChoice& choice);
 
 // Experts, rows and shares of all tokens; worst is above 1 where anything is wrong.
 core::Result<Accuracy> check_routing(Gpu& gpu,

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <climits>
 
+#include "collect/cuda/moe_block_kernels.h"
 #include "collect/cuda/moe_kernels.h"
-#include "collect/cuda/numbers.cuh"
+#include "collect/cuda/moe_rows.cuh"
 #include "collect/cuda/vectors.cuh"
 
 namespace assay::collect {
@@ -12,7 +13,6 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kLanes = 32;
-constexpr int kMostChoices = 64;
 
 // A warp for each token; a lane holds every 32nd expert's logit.
 template <int kPerLane>
@@ -71,7 +71,8 @@ __global__ void __launch_bounds__(kMostExperts) find_offsets(MoeArguments with) 
   __shared__ int sums[kMostExperts];
   const int expert = static_cast<int>(threadIdx.x);
   const int count = expert < with.local_experts ? with.counts[expert] : 0;
-  sums[expert] = count;
+  const int rows = (count + with.row_multiple - 1) / with.row_multiple * with.row_multiple;
+  sums[expert] = rows;
   __syncthreads();
   for (int distance = 1; distance < kMostExperts; distance *= 2) {
     const int before = expert >= distance ? sums[expert - distance] : 0;
@@ -80,15 +81,10 @@ __global__ void __launch_bounds__(kMostExperts) find_offsets(MoeArguments with) 
     __syncthreads();
   }
   if (expert >= with.local_experts) return;
-  with.offsets[expert] = sums[expert] - count;
-  with.cursors[expert] = sums[expert] - count;
+  with.offsets[expert] = sums[expert] - rows;
+  with.cursors[expert] = sums[expert] - rows;
   if (expert == with.local_experts - 1) with.offsets[expert + 1] = sums[expert];
 }
-
-template <class T>
-struct alignas(8 * sizeof(T)) Eight {
-  T values[8];
-};
 
 // A block for each token, which it writes once for each local expert.
 template <class T, class To>
@@ -96,12 +92,7 @@ __global__ void __launch_bounds__(kThreads) gather(MoeArguments with) {
   __shared__ int rows[kMostChoices];
   const std::int64_t token = blockIdx.x;
   const auto choice = static_cast<int>(threadIdx.x);
-  if (choice < with.top_k) {
-    const std::int64_t at = token * with.top_k + choice;
-    const int expert = with.chosen[at];
-    rows[choice] = expert < with.local_experts ? atomicAdd(&with.cursors[expert], 1) : -1;
-    with.positions[at] = rows[choice];
-  }
+  if (choice < with.top_k) rows[choice] = claim_row(with, token * with.top_k + choice);
   __syncthreads();
   const int vectors = with.hidden / 8;
   const auto* input = static_cast<const T*>(with.input);
@@ -177,72 +168,6 @@ bool is_fp8(const MoeArguments& with) {
   return with.product_type == DataType::kFp8;
 }
 
-__device__ double gathered_expected(const MoeArguments& with, std::int64_t at, double& value) {
-  const std::int64_t choice = at / with.hidden;
-  const std::int64_t column = at % with.hidden;
-  const int row = with.positions[choice];
-  value = 0;
-  if (row < 0) return 0;
-  value = load_number(with.product_type, with.gathered,
-                      static_cast<std::int64_t>(row) * with.hidden + column);
-  return load_number(with.type, with.input, choice / with.top_k * with.hidden + column);
-}
-
-__device__ double activated_expected(const MoeArguments& with, std::int64_t at, double& value) {
-  const std::int64_t gate_at = at + at / with.intermediate * with.intermediate;
-  const double gate = load_number(with.type, with.gated, gate_at);
-  const double up = load_number(with.type, with.gated, gate_at + with.intermediate);
-  value = load_number(with.product_type, with.activated, at);
-  const double expected = gate / (1 + exp(-gate)) * up;
-  return with.product_type == DataType::kFp8 ? fmin(fmax(expected, -448.0), 448.0) : expected;
-}
-
-__device__ double combined_expected(const MoeArguments& with,
-                                    std::int64_t at,
-                                    double& value,
-                                    double& sizes) {
-  const std::int64_t token = at / with.hidden;
-  double sum = 0;
-  for (int choice = 0; choice < with.top_k; ++choice) {
-    const int row = with.positions[token * with.top_k + choice];
-    if (row < 0) continue;
-    const double summand =
-        static_cast<double>(with.shares[token * with.top_k + choice]) *
-        load_number(with.type, with.expert_output,
-                    static_cast<std::int64_t>(row) * with.hidden + at % with.hidden);
-    sum += summand;
-    sizes += fabs(summand);
-  }
-  value = load_number(with.type, with.output, at);
-  return sum;
-}
-
-__global__ void stage_samples(
-    MoeArguments with, MoeStage stage, std::int64_t elements, std::int64_t count, Sample* samples) {
-  const std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x;
-  if (i >= count) return;
-  const std::int64_t at = sampled(i, elements);
-  double value = 0;
-  double expected = 0;
-  double slack = 0;  // of float32 before the last rounding
-  DataType type = with.product_type;
-  if (stage == MoeStage::kGather) {
-    expected = gathered_expected(with, at, value);
-  } else if (stage == MoeStage::kActivate) {
-    expected = activated_expected(with, at, value);
-    slack = fabs(expected) * 0x1p-20;
-  } else {
-    double sizes = 0;
-    expected = combined_expected(with, at, value, sizes);
-    slack = sizes * with.top_k * 0x1p-23;
-    type = with.type;
-  }
-  samples[i] = {.value = value,
-                .expected = expected,
-                .bound = 0.5 * spacing_of(type, expected) + slack,
-                .at = at};
-}
-
 }  // namespace
 
 cudaError_t route_and_gather(const MoeArguments& with, cudaStream_t stream) {
@@ -252,7 +177,9 @@ cudaError_t route_and_gather(const MoeArguments& with, cudaStream_t stream) {
   launch_choose(with, stream);
   find_offsets<<<1, kMostExperts, 0, stream>>>(with);
   const auto blocks = static_cast<unsigned>(with.tokens);
-  if (is_fp8(with)) {
+  if (with.product_type == DataType::kFp8Block) {
+    gather_in_blocks(with, stream);
+  } else if (is_fp8(with)) {
     gather<__nv_bfloat16, __nv_fp8_e4m3><<<blocks, kThreads, 0, stream>>>(with);
   } else if (with.type == DataType::kFloat16) {
     gather<__half, __half><<<blocks, kThreads, 0, stream>>>(with);
@@ -263,6 +190,10 @@ cudaError_t route_and_gather(const MoeArguments& with, cudaStream_t stream) {
 }
 
 cudaError_t activate(const MoeArguments& with, cudaStream_t stream) {
+  if (with.product_type == DataType::kFp8Block) {
+    activate_in_blocks(with, stream);
+    return cudaGetLastError();
+  }
   const std::int64_t vectors = std::int64_t{with.local_rows} * (with.intermediate / 8);
   const auto blocks = static_cast<unsigned>((vectors + kThreads - 1) / kThreads);
   if (is_fp8(with)) {
@@ -282,30 +213,6 @@ cudaError_t combine(const MoeArguments& with, cudaStream_t stream) {
   } else {
     weighted_sum<__nv_bfloat16><<<blocks, kThreads, 0, stream>>>(with);
   }
-  return cudaGetLastError();
-}
-
-std::int64_t stage_elements(const MoeArguments& with, MoeStage stage) {
-  const std::int64_t hidden = with.hidden;
-  switch (stage) {
-    case MoeStage::kGather:
-      return hidden * with.tokens * with.top_k;
-    case MoeStage::kActivate:
-      return std::int64_t{with.local_rows} * with.intermediate;
-    case MoeStage::kCombine:
-      return hidden * with.tokens;
-  }
-  return 0;
-}
-
-cudaError_t compare_stage(const MoeArguments& with,
-                          MoeStage stage,
-                          Sample* samples,
-                          cudaStream_t stream) {
-  const std::int64_t elements = stage_elements(with, stage);
-  const std::int64_t count = samples_of(elements);
-  const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
-  stage_samples<<<blocks, kThreads, 0, stream>>>(with, stage, elements, count, samples);
   return cudaGetLastError();
 }
 

@@ -14,6 +14,8 @@ namespace assay::collect {
 inline constexpr int kMostExperts = 512;
 
 // `type` of hidden and output; what the products read (`gathered`, `activated`) is of product_type.
+// Rows are those of all local experts, one expert's after another's, each filled up to a multiple
+// of `row_multiple`; nobody reads the filling.
 struct MoeArguments {
   DataType type = DataType::kBfloat16;
   DataType product_type = DataType::kBfloat16;
@@ -22,13 +24,15 @@ struct MoeArguments {
   int intermediate = 1;  // of this GPU
   int top_k = 1;
   int experts = 1;
-  int local_experts = 1;              // the first ones; others' tokens are not ours
-  int local_rows = 1;                 // tokens of all local experts together
+  int local_experts = 1;  // the first ones; others' tokens are not ours
+  int row_multiple = 1;
+  int local_rows = 1;                 // with filling
+  int pairs = 1;                      // rows without filling: (token, local expert)
   const void* logits = nullptr;       // bfloat16 [tokens, experts]
   const void* input = nullptr;        // [tokens, hidden]
   std::int32_t* chosen = nullptr;     // [tokens, top_k]
   float* shares = nullptr;            // [tokens, top_k], of the sum
-  std::int32_t* counts = nullptr;     // [local_experts]
+  std::int32_t* counts = nullptr;     // [local_experts], without filling
   std::int32_t* offsets = nullptr;    // [local_experts + 1]: an expert's first row
   std::int32_t* cursors = nullptr;    // [local_experts]
   std::int32_t* positions = nullptr;  // [tokens, top_k]: the row, or -1
@@ -37,15 +41,26 @@ struct MoeArguments {
   void* activated = nullptr;          // [local_rows, intermediate]
   void* expert_output = nullptr;      // [local_rows, hidden]
   void* output = nullptr;             // [tokens, hidden]
+  // Of fp8_block: see ExpertScales.
+  float* gathered_scales = nullptr;
+  float* activated_scales = nullptr;
 };
 
 cudaError_t route_and_gather(const MoeArguments& with, cudaStream_t stream);
 cudaError_t activate(const MoeArguments& with, cudaStream_t stream);
 cudaError_t combine(const MoeArguments& with, cudaStream_t stream);
 
-enum class MoeStage : std::uint8_t { kGather, kActivate, kCombine };
+enum class MoeStage : std::uint8_t {
+  kGather,
+  kGatherScales,  // of fp8_block
+  kActivate,
+  kActivateScales,  // of fp8_block
+  kCombine,
+};
 
-// Elements of the stage's output; of kGather [tokens * top_k, hidden].
+// Columns of the stage's output.
+std::int64_t stage_columns(const MoeArguments& with, MoeStage stage);
+// Elements of it without filling; of kGather and kGatherScales [tokens * top_k, columns].
 std::int64_t stage_elements(const MoeArguments& with, MoeStage stage);
 // Writes samples_of(stage_elements) samples.
 cudaError_t compare_stage(const MoeArguments& with,

@@ -1,3 +1,4 @@
+#include "collect/cuda/expert_rows.cuh"
 #include "collect/cuda/numbers.cuh"
 #include "collect/cuda/product_reference.h"
 
@@ -25,21 +26,24 @@ __device__ Sums block_sums(Sums mine) {
   return parts[0];
 }
 
-__device__ std::int64_t batch_of(const ProductCheck& check, std::int64_t row) {
-  if (check.row_offsets == nullptr) return row / (check.rows / check.batch);
-  std::int64_t expert = 0;
-  while (expert + 1 < check.batch && check.row_offsets[expert + 1] <= row)
-    ++expert;
-  return expert;
+// Row `nth` of all rows.
+__device__ ExpertRow row_of(const ProductCheck& check, std::int64_t nth) {
+  if (check.row_offsets == nullptr) return {nth / (check.rows / check.batch), nth};
+  return nth_row(check.row_offsets, check.row_counts, check.batch, nth);
 }
 
 __device__ double scale_at(const ProductCheck& check,
-                           std::int64_t row,
+                           const ExpertRow& of,
                            std::int64_t column,
                            std::int64_t i) {
   if (check.type != DataType::kFp8Block) return 1;
-  return static_cast<double>(check.arguments.input_scales[check.input_scales.at(row, i)]) *
-         static_cast<double>(check.arguments.weight_scales[check.weight_scales.at(column, i)]);
+  const bool alone = check.row_offsets == nullptr;
+  const ExpertScales inputs = alone ? ExpertScales{0, check.rows, check.k}
+                                    : expert_scales(check.row_offsets, of.expert, check.k);
+  const WeightScales weights{check.n, check.k};
+  const std::int64_t weight_at = of.expert * weights.count() + weights.at(column, i);
+  return static_cast<double>(check.arguments.input_scales[inputs.at(of.row, i)]) *
+         static_cast<double>(check.arguments.weight_scales[weight_at]);
 }
 
 __device__ DataType output_type(DataType type) {
@@ -88,24 +92,25 @@ __device__ double bound_of(const ProductCheck& check, const Sums& exact) {
 // A block for each sample.
 __global__ void product_samples(ProductCheck check, Sample* samples) {
   const std::int64_t at = sampled(blockIdx.x, check.rows * check.n);
-  const std::int64_t row = at / check.n;
+  const ExpertRow of = row_of(check, at / check.n);
   const std::int64_t column = at % check.n;
-  const std::int64_t weight_row = batch_of(check, row) * check.n + column;
+  const std::int64_t weight_row = of.expert * check.n + column;
   Sums mine;
   for (std::int64_t i = threadIdx.x; i < check.k; i += kThreads) {
     const double product =
-        load_number(check.type, check.arguments.input, row * check.k + i) *
+        load_number(check.type, check.arguments.input, of.row * check.k + i) *
         load_number(check.type, check.arguments.weight, weight_row * check.k + i) *
-        scale_at(check, row, column, i);
+        scale_at(check, of, column, i);
     mine.sum += product;
     mine.squares += product * product;
   }
   const Sums exact = block_sums(mine);
-  if (threadIdx.x == 0)
-    samples[blockIdx.x] = {.value = load_output(check, at),
-                           .expected = exact.sum,
-                           .bound = bound_of(check, exact),
-                           .at = at};
+  if (threadIdx.x != 0) return;
+  const std::int64_t place = of.row * check.n + column;
+  samples[blockIdx.x] = {.value = load_output(check, place),
+                         .expected = exact.sum,
+                         .bound = bound_of(check, exact),
+                         .at = place};
 }
 
 }  // namespace

@@ -5,24 +5,24 @@
 
 #include <cstdint>
 
-#include "collect/block_scales.h"
 #include "collect/cuda/compare.h"
 #include "collect/cuda/lt_product.h"
 #include "collect/kernels.h"
 
 namespace assay::collect {
 
-// Rows may be those of several experts: an expert's rows begin at row_offsets[expert].
+// Rows may be those of several experts: an expert has row_counts[expert] of them, from
+// row_offsets[expert] on. Scales of fp8_block lie as block_scales.h says.
 struct ProductCheck {
-  std::int64_t rows = 1;  // of all experts or batches together
+  std::int64_t rows = 1;  // of all experts or batches together, without filling between experts
   std::int64_t n = 1;
   std::int64_t k = 1;
   std::int64_t batch = 1;  // rows of equal shares, unless there are row_offsets
   DataType type = DataType::kBfloat16;
   ProductArguments arguments = {};
-  const std::int32_t* row_offsets = nullptr;  // of batch + 1 entries, on the device; may be null
-  InputScales input_scales = {};              // of fp8_block
-  WeightScales weight_scales = {};
+  // On the device, or null.
+  const std::int32_t* row_offsets = nullptr;  // [batch + 1]
+  const std::int32_t* row_counts = nullptr;   // [batch]
   LtAlgorithm algorithm = {};
 };
 

@@ -39,7 +39,7 @@ __device__ float scale_for(const QuantizeArguments& with, int maxima) {
   float largest = 0;
   for (int i = static_cast<int>(threadIdx.x); i < maxima; i += kThreads)
     largest = fmaxf(largest, with.maxima[i]);
-  const float scale = fmaxf(block_maximum(largest), 1e-12F) / kLargestFp8;
+  const float scale = fmaxf(block_maximum(largest), kLeastMaximum) / kLargestFp8;
   if (blockIdx.x == 0 && threadIdx.x == 0) *with.scale = scale;
   return scale;
 }

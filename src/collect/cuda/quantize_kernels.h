@@ -10,7 +10,8 @@
 namespace assay::collect {
 
 inline constexpr float kLargestFp8 = 448;
-inline constexpr int kMaximumBlocks = 1024;  // of the search for the largest
+inline constexpr float kLeastMaximum = 1e-12F;  // so that no scale is 0
+inline constexpr int kMaximumBlocks = 1024;     // of the search for the largest
 
 struct QuantizeArguments {
   const void* input = nullptr;  // bfloat16

@@ -133,7 +133,7 @@ SelfTestShape moe(const MoeSpec& spec, L2State l2 = L2State::kHot) {
 }
 
 void add_moe(std::vector<SelfTestShape>& shapes) {
-  for (const DataType type : {DataType::kBfloat16, DataType::kFp8}) {
+  for (const DataType type : {DataType::kBfloat16, DataType::kFp8, DataType::kFp8Block}) {
     MoeSpec mixtral{.tokens = 1,
                     .hidden = 4096,
                     .intermediate = 14336,
@@ -163,6 +163,27 @@ void add_moe(std::vector<SelfTestShape>& shapes) {
                         .top_k = 8,
                         .experts = 128,
                         .type = DataType::kFloat16}));
+  // Most experts without a token, or with one that is no whole part of their rows.
+  MoeSpec qwen{.tokens = 1,
+               .hidden = 4096,
+               .intermediate = 1536,
+               .top_k = 8,
+               .experts = 128,
+               .tp = 4,
+               .ep = 2,
+               .type = DataType::kFp8Block};
+  shapes.push_back(moe(qwen, L2State::kCold));
+  qwen.routing = Routing::kPowerLaw;
+  qwen.exponent = 1.2;
+  shapes.push_back(moe(qwen));
+  qwen.tokens = 333;
+  shapes.push_back(moe(qwen));
+  shapes.push_back(moe({.tokens = 16384,
+                        .hidden = 2048,
+                        .intermediate = 768,
+                        .top_k = 8,
+                        .experts = 128,
+                        .type = DataType::kFp8Block}));
 }
 
 void add_attention(std::vector<SelfTestShape>& shapes) {

@@ -1,0 +1,35 @@
+// Where the rows of a mixture's experts lie: one expert's after another's, perhaps with filling
+// between, so that scales of blocks begin where the library wants them.
+#pragma once
+
+#include <cstdint>
+
+#include "collect/block_scales.h"
+
+namespace assay::collect {
+
+struct ExpertRow {
+  std::int64_t expert = 0;
+  std::int64_t row = 0;  // among those of all experts, filling included
+};
+
+// Row `nth` of those that are no filling. `offsets`: of each expert's first row; `counts`: without
+// filling.
+__device__ inline ExpertRow nth_row(const std::int32_t* offsets,
+                                    const std::int32_t* counts,
+                                    std::int64_t experts,
+                                    std::int64_t nth) {
+  std::int64_t expert = 0;
+  for (; expert + 1 < experts && nth >= counts[expert]; ++expert)
+    nth -= counts[expert];
+  return {expert, offsets[expert] + nth};
+}
+
+// `offsets`: one more than there are experts.
+__device__ inline ExpertScales expert_scales(const std::int32_t* offsets,
+                                             std::int64_t expert,
+                                             std::int64_t k) {
+  return {offsets[expert], offsets[expert + 1], k};
+}
+
+}  // namespace assay::collect

@@ -1,0 +1,117 @@
+#include "collect/cuda/moe_buffers.h"
+
+#include <utility>
+
+#include "collect/block_scales.h"
+
+namespace assay::collect {
+namespace {
+
+// Weights so small that sums neither overflow nor are cut; with scales, the product is.
+constexpr float kWeightSize = 0.0625F;
+
+Fill weights(DataType type, std::uint32_t seed) {
+  const float amplitude = type == DataType::kFp8Block ? 1.0F : kWeightSize;
+  return {.kind = Fill::Kind::kUniform, .type = type, .amplitude = amplitude, .seed = seed};
+}
+
+Fill scales(std::uint32_t seed) {
+  return {.kind = Fill::Kind::kUniform,
+          .type = DataType::kFloat32,
+          .amplitude = kWeightSize / 2,
+          .offset = kWeightSize,
+          .seed = seed};
+}
+
+class Plan {
+ public:
+  explicit Plan(const MoeShape& shape)
+      : shape_(shape), buffers_(static_cast<std::size_t>(MoeBuffer::kNumBuffers)) {}
+
+  std::vector<BufferSpec> make(std::size_t addresses_bytes) {
+    add_weights();
+    add_routing();
+    add_activations();
+    if (shape_.spec.type == DataType::kFp8Block) add_scales();
+    set(MoeBuffer::kUpAddresses, static_cast<std::int64_t>(addresses_bytes));
+    set(MoeBuffer::kDownAddresses, static_cast<std::int64_t>(addresses_bytes));
+    return std::move(buffers_);
+  }
+
+ private:
+  void set(MoeBuffer buffer, std::int64_t bytes, const Fill& fill = {}) {
+    buffers_[static_cast<std::size_t>(buffer)] = {static_cast<std::size_t>(bytes), fill};
+  }
+
+  void add_weights() {
+    const MoeSpec& spec = shape_.spec;
+    const std::int64_t bytes =
+        shape_.local_experts * shape_.intermediate * spec.hidden * bytes_of(spec.type);
+    set(MoeBuffer::kUpWeight, 2 * bytes, weights(spec.type, 1));
+    set(MoeBuffer::kDownWeight, bytes, weights(spec.type, 2));
+  }
+
+  void add_routing() {
+    const MoeSpec& spec = shape_.spec;
+    const std::int64_t choices = spec.tokens * spec.top_k;
+    set(MoeBuffer::kLogits, spec.tokens * spec.experts * 2);
+    set(MoeBuffer::kChosen, choices * 4);
+    set(MoeBuffer::kShares, choices * 4);
+    set(MoeBuffer::kCounts, shape_.local_experts * 4);
+    set(MoeBuffer::kOffsets, (shape_.local_experts + 1) * 4);
+    set(MoeBuffer::kCursors, shape_.local_experts * 4);
+    set(MoeBuffer::kPositions, choices * 4);
+  }
+
+  void add_activations() {
+    const MoeSpec& spec = shape_.spec;
+    const std::int64_t element = bytes_of(spec.type);
+    const std::int64_t wide = bytes_of(shape_.type);
+    set(MoeBuffer::kInput, spec.tokens * spec.hidden * wide,
+        {.kind = Fill::Kind::kUniform, .type = shape_.type, .seed = 3});
+    set(MoeBuffer::kGathered, shape_.local_rows * spec.hidden * element);
+    set(MoeBuffer::kGated, 2 * shape_.local_rows * shape_.intermediate * wide);
+    set(MoeBuffer::kActivated, shape_.local_rows * shape_.intermediate * element);
+    set(MoeBuffer::kExpertOutput, shape_.local_rows * spec.hidden * wide);
+    set(MoeBuffer::kOutput, spec.tokens * spec.hidden * wide);
+  }
+
+  void add_scales() {
+    const std::int64_t hidden = shape_.spec.hidden;
+    const std::int64_t experts = shape_.local_experts;
+    const WeightScales up{2 * shape_.intermediate, hidden};
+    const WeightScales down{hidden, shape_.intermediate};
+    set(MoeBuffer::kUpScales, experts * up.count() * 4, scales(4));
+    set(MoeBuffer::kDownScales, experts * down.count() * 4, scales(5));
+    set(MoeBuffer::kGatheredScales, shape_.local_rows * scale_blocks(hidden) * 4);
+    set(MoeBuffer::kActivatedScales, shape_.local_rows * scale_blocks(shape_.intermediate) * 4);
+  }
+
+  const MoeShape& shape_;
+  std::vector<BufferSpec> buffers_;
+};
+
+}  // namespace
+
+MoeShape moe_shape_of(const MoeSpec& spec, const ExpertChoice& choice) {
+  MoeShape shape;
+  shape.spec = spec;
+  shape.type = spec.type == DataType::kFloat16 ? DataType::kFloat16 : DataType::kBfloat16;
+  shape.local_experts = spec.experts / spec.ep;
+  shape.intermediate = spec.intermediate / spec.tp;
+  shape.row_multiple = spec.type == DataType::kFp8Block ? round_up_to_4(1) : 1;
+  for (std::int64_t expert = 0; expert < shape.local_experts; ++expert) {
+    const std::int64_t count = choice.tokens_of_expert[static_cast<std::size_t>(expert)];
+    const std::int64_t parts = (count + shape.row_multiple - 1) / shape.row_multiple;
+    shape.rows.push_back(parts * shape.row_multiple);
+    shape.local_rows += shape.rows.back();
+    shape.pairs += count;
+  }
+  return shape;
+}
+
+std::vector<BufferSpec> moe_buffers_of(const MoeShape& shape, std::size_t addresses_bytes) {
+  return Plan(shape).make(addresses_bytes);
+}
+
+}  // namespace assay::collect

@@ -1,0 +1,58 @@
+// The sizes of a mixture of experts on one GPU, and its device memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "collect/cuda/buffers.h"
+#include "collect/cuda/moe_kernels.h"
+#include "collect/kernels.h"
+#include "collect/moe_routing.h"
+
+namespace assay::collect {
+
+struct MoeShape {
+  MoeSpec spec;
+  DataType type = DataType::kBfloat16;  // of what is no product
+  std::int64_t local_experts = 1;
+  std::int64_t intermediate = 1;
+  std::int64_t row_multiple = 1;   // an expert's rows are filled up to one of it
+  std::vector<std::int64_t> rows;  // of each local expert, with filling
+  std::int64_t local_rows = 0;     // of all of them
+  std::int64_t pairs = 0;          // rows without filling
+};
+
+// Of GPU 0, which has most tokens.
+MoeShape moe_shape_of(const MoeSpec& spec, const ExpertChoice& choice);
+
+// Weights first, so that they stay where they are from case to case.
+enum class MoeBuffer : std::uint8_t {
+  kUpWeight,  // of gate and up
+  kDownWeight,
+  kUpScales,  // of weights of fp8_block
+  kDownScales,
+  kLogits,
+  kInput,
+  kChosen,
+  kShares,
+  kCounts,
+  kOffsets,
+  kCursors,
+  kPositions,
+  kGathered,
+  kGatheredScales,
+  kGated,
+  kActivated,
+  kActivatedScales,
+  kExpertOutput,
+  kOutput,
+  kUpAddresses,
+  kDownAddresses,
+  kNumBuffers,
+};
+
+// `addresses_bytes`: of each product.
+std::vector<BufferSpec> moe_buffers_of(const MoeShape& shape, std::size_t addresses_bytes);
+
+}  // namespace assay::collect

@@ -1,0 +1,85 @@
+#include "collect/cuda/moe_buffers.h"
+
+#include <gtest/gtest.h>
+
+#include "collect/block_scales.h"
+
+namespace assay::collect {
+namespace {
+
+MoeSpec spec_of(DataType type) {
+  return {.tokens = 23,
+          .hidden = 384,
+          .intermediate = 1024,
+          .top_k = 8,
+          .experts = 64,
+          .tp = 4,
+          .ep = 2,
+          .routing = Routing::kPowerLaw,
+          .exponent = 1.2,
+          .type = type};
+}
+
+std::size_t bytes_of(const std::vector<BufferSpec>& buffers, MoeBuffer buffer) {
+  return buffers[static_cast<std::size_t>(buffer)].bytes;
+}
+
+std::int64_t input_scales(const MoeShape& shape, std::int64_t k) {
+  std::int64_t scales = 0;
+  for (const std::int64_t rows : shape.rows)
+    scales += InputScales{rows, k}.count();
+  return scales;
+}
+
+TEST(MoeBuffers, BlockScalesFillEachExpertsRowsUp) {
+  const MoeSpec spec = spec_of(DataType::kFp8Block);
+  const ExpertChoice choice = choose_experts(spec);
+  const MoeShape shape = moe_shape_of(spec, choice);
+  ASSERT_EQ(shape.rows.size(), 32U);
+  std::int64_t all = 0;
+  bool has_filling = false;
+  bool has_empty = false;
+  for (std::size_t expert = 0; expert < shape.rows.size(); ++expert) {
+    const std::int64_t rows = shape.rows[expert];
+    const std::int64_t tokens = choice.tokens_of_expert[expert];
+    EXPECT_EQ(rows % 4, 0);
+    EXPECT_GE(rows, tokens);
+    EXPECT_LT(rows, tokens + 4);
+    has_filling = has_filling || rows > tokens;
+    has_empty = has_empty || rows == 0;
+    all += rows;
+  }
+  EXPECT_TRUE(has_filling);
+  EXPECT_TRUE(has_empty);
+  EXPECT_EQ(shape.local_rows, all);
+  EXPECT_EQ(shape.pairs, choice.tokens_of_gpu(0, spec.ep));
+}
+
+TEST(MoeBuffers, ScalesHaveRoomForEachExpertsMatrix) {
+  const MoeSpec spec = spec_of(DataType::kFp8Block);
+  const MoeShape shape = moe_shape_of(spec, choose_experts(spec));
+  EXPECT_EQ(shape.intermediate, 256);
+  const auto buffers = moe_buffers_of(shape, 0);
+  EXPECT_EQ(bytes_of(buffers, MoeBuffer::kGatheredScales), 4 * input_scales(shape, 384));
+  EXPECT_EQ(bytes_of(buffers, MoeBuffer::kActivatedScales), 4 * input_scales(shape, 256));
+  // Of 512 x 384 and of 384 x 256: 4 and 3 rows of blocks, each filled up to 4 scales.
+  EXPECT_EQ(bytes_of(buffers, MoeBuffer::kUpScales), 32 * 4 * 4 * sizeof(float));
+  EXPECT_EQ(bytes_of(buffers, MoeBuffer::kDownScales), 32 * 3 * 4 * sizeof(float));
+  EXPECT_EQ(bytes_of(buffers, MoeBuffer::kGathered), 384U * shape.local_rows);
+  EXPECT_EQ(bytes_of(buffers, MoeBuffer::kGated), 2U * 2 * 256 * shape.local_rows);
+}
+
+TEST(MoeBuffers, OtherTypesHaveNeitherFillingNorScales) {
+  for (const DataType type : {DataType::kBfloat16, DataType::kFp8}) {
+    const MoeSpec spec = spec_of(type);
+    const MoeShape shape = moe_shape_of(spec, choose_experts(spec));
+    EXPECT_EQ(shape.local_rows, shape.pairs);
+    const auto buffers = moe_buffers_of(shape, 0);
+    for (const MoeBuffer scales : {MoeBuffer::kUpScales, MoeBuffer::kDownScales,
+                                   MoeBuffer::kGatheredScales, MoeBuffer::kActivatedScales})
+      EXPECT_EQ(bytes_of(buffers, scales), 0U);
+  }
+}
+
+}  // namespace
+}  // namespace assay::collect
