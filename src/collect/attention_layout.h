@@ -54,7 +54,8 @@ constexpr VisibleKeys visible_keys(const AttentionSpec& spec, std::int64_t query
 // Whether some query does not see all keys.
 bool needs_mask(const AttentionSpec& spec);
 
-// Why no attention of these shapes exists; nothing if it does.
+// Why no attention of these shapes exists, without the shapes, by which summaries would not group;
+// nothing if it does.
 std::optional<std::string> impossible(const AttentionSpec& spec);
 
 // "32 heads of 128, 8 of keys, 1 x 4096 queries, 4096 keys, causal, bfloat16"

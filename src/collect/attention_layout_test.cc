@@ -90,10 +90,11 @@ TEST(AttentionLayout, MasksAreNeededWhereAQueryMissesKeys) {
 TEST(AttentionLayout, ImpossibleShapesAreNamed) {
   EXPECT_FALSE(impossible({.heads = 32, .kv_heads = 8}));
   EXPECT_EQ(impossible({.heads = 12, .kv_heads = 8}),
-            "12 heads cannot share 8 heads of keys evenly");
-  EXPECT_EQ(impossible({.query_length = 5, .kv_length = 4}), "5 new tokens are more than all 4");
+            "the heads cannot share the heads of keys evenly");
+  EXPECT_EQ(impossible({.query_length = 5, .kv_length = 4}),
+            "there are more new tokens than tokens");
   EXPECT_EQ(impossible({.head_dim = 64, .value_dim = 128, .values_in_keys = true}),
-            "keys of 64 do not hold values of 128");
+            "the keys are too narrow for the values in them");
   EXPECT_TRUE(impossible({.batch = 0}));
   EXPECT_TRUE(impossible({.page_size = -1}));
 }

@@ -2,10 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <memory>
 #include <utility>
 
 #include "collect/attention_layout.h"
 #include "collect/cuda/makers.h"
+#include "collect/cuda/work.h"
+#include "core/statistics.h"
 
 namespace assay::collect {
 namespace {
@@ -28,6 +31,34 @@ std::optional<std::string> refusal(const AttentionSpec& spec) {
   return std::nullopt;
 }
 
+// One query of each head over keys that all heads share: cuDNN fills few multiprocessors with a
+// small batch, products fill them all. Elsewhere cuDNN is faster, and trying would cost time.
+bool may_be_faster_composed(const AttentionSpec& spec) {
+  return spec.kv_heads == 1 && spec.query_length == 1 && spec.page_size == 0;
+}
+
+core::Result<double> typical_ms(CudaWork& work) {
+  constexpr std::int64_t kTries = 5;
+  constexpr std::int64_t kLaunches = 4;
+  const auto watch = ASSAY_TRY(work.stopwatch({.launches_per_sample = kLaunches}));
+  const double typical = core::median(ASSAY_TRY(watch->sample(kTries)));
+  work.rewind();
+  return typical;
+}
+
+// The first where the other cannot be made or tried.
+MadeWork faster(MadeWork first, core::Result<MadeWork> other) {
+  if (!other.ok() || std::holds_alternative<Unsupported>(other.value())) return first;
+  const auto time_ms = [](MadeWork& made) {
+    // All works here were made by this folder.
+    return typical_ms(static_cast<CudaWork&>(*std::get<std::unique_ptr<Work>>(made)));
+  };
+  const core::Result<double> first_ms = time_ms(first);
+  const core::Result<double> other_ms = time_ms(other.value());
+  const bool is_better = first_ms.ok() && other_ms.ok() && other_ms.value() < first_ms.value();
+  return is_better ? std::move(other).value() : std::move(first);
+}
+
 }  // namespace
 
 #if !ASSAY_HAVE_CUDNN
@@ -44,7 +75,10 @@ core::Result<MadeWork> make_attention(Gpu& gpu, const AttentionSpec& spec, model
   if (auto reason = refusal(spec)) return MadeWork(Unsupported{*reason});
   MadeWork by_cudnn = ASSAY_TRY(make_cudnn_attention(gpu, spec, l2));
   const auto* refused = std::get_if<Unsupported>(&by_cudnn);
-  if (refused == nullptr) return by_cudnn;
+  if (refused == nullptr) {
+    if (!may_be_faster_composed(spec)) return by_cudnn;
+    return faster(std::move(by_cudnn), make_composed_attention(gpu, spec, l2));
+  }
   MadeWork composed = ASSAY_TRY(make_composed_attention(gpu, spec, l2));
   if (const auto* also = std::get_if<Unsupported>(&composed))
     return MadeWork(Unsupported{refused->reason + "; " + also->reason});

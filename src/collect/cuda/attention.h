@@ -1,4 +1,5 @@
-// The two ways of an attention on CUDA; make_attention() in makers.h takes the first that can.
+// The two ways of an attention on CUDA; make_attention() in makers.h takes the first that can, or
+// the faster where both are worth trying.
 #pragma once
 
 #include "collect/cuda/gpu.h"

@@ -124,9 +124,9 @@ core::Result<cudnnHandle_t> shared_handle(cudaStream_t stream) {
   return handles.emplace(stream, ASSAY_TRY(cudnn::Handle::create(stream))).first->second.get();
 }
 
-Unsupported no_plan(const AttentionSpec& spec, const core::Error& error) {
-  return {fmt::format("cuDNN {} has no plan for {}: {}", cudnn::version_text(),
-                      description_of(spec), error.message)};
+// Without the shape: summaries put cases of one reason together.
+Unsupported no_plan(const core::Error& error) {
+  return {fmt::format("cuDNN {} has no plan: {}", cudnn::version_text(), error.message)};
 }
 
 // Null where nothing is compiled ahead: cuDNN before 9.8 cannot. Made at the first call, after the
@@ -155,7 +155,7 @@ core::Result<MadeWork> work_of(Gpu& gpu,
   ASSAY_TRY(work->take_memory(spec, l2, plan.tensors));
   // Some plans are refused only when they are launched.
   const core::Status launched = work->launch();
-  if (!launched.ok()) return MadeWork(no_plan(spec, launched.error()));
+  if (!launched.ok()) return MadeWork(no_plan(launched.error()));
   return MadeWork(std::move(work));
 }
 
@@ -178,6 +178,8 @@ core::Result<MadeWork> make_cudnn_attention(Gpu& gpu,
                                             const AttentionSpec& spec,
                                             model::L2State l2) {
   if (!cudnn::functions().ok()) return MadeWork(Unsupported{cudnn::functions().error().message});
+  if (auto reason = known_wrong(spec, gpu.properties().major))
+    return MadeWork(Unsupported{*reason});
   cudnnHandle_t handle = ASSAY_TRY(shared_handle(gpu.stream()));
   const cudnn::Target target{.handle = handle};
   if (AttentionPlansAhead* ahead = plans_ahead(handle)) {
@@ -194,7 +196,7 @@ core::Result<MadeWork> make_cudnn_attention(Gpu& gpu,
       last = ASSAY_TRY(work_of(gpu, spec, l2, handle, std::move(*plan).value()));
       if (!std::holds_alternative<Unsupported>(last)) return last;
     } else {
-      last = no_plan(spec, plan->error());
+      last = no_plan(plan->error());
     }
   }
   return last;

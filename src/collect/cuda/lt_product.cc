@@ -82,9 +82,8 @@ core::Result<LtProduct::Made> LtProduct::make(Blas& blas,
   ASSAY_TRY(product->describe(spec));
   const cublasStatus_t chosen = ASSAY_TRY(product->choose(alignment_bytes));
   if (chosen == CUBLAS_STATUS_SUCCESS) return Made(std::move(product));
-  return Made(Unsupported{"cuBLASLt has no algorithm for " + std::string(name_of(spec.type)) +
-                          " with m " + std::to_string(spec.m) + ", n " + std::to_string(spec.n) +
-                          ", k " + std::to_string(spec.k) + " (" + blas.lt().status_string(chosen) +
+  return Made(Unsupported{"cuBLASLt has no algorithm for this product of " +
+                          std::string(name_of(spec.type)) + " (" + blas.lt().status_string(chosen) +
                           ")"});
 }
 
