@@ -68,6 +68,16 @@ bool needs_mask(const AttentionSpec& spec) {
   return first.end < spec.kv_length || last.begin > 0;
 }
 
+bool fills_cache(const AttentionSpec& spec) {
+  return spec.type != spec.kv_type && spec.query_length == spec.kv_length && spec.page_size == 0;
+}
+
+std::int64_t cached_elements(const AttentionSpec& spec) {
+  const AttentionLayout layout = layout_of(spec);
+  if (spec.latent_dim > 0) return spec.batch * spec.kv_length * spec.latent_dim;
+  return layout.key_elements + layout.value_elements;
+}
+
 std::optional<std::string> impossible(const AttentionSpec& spec) {
   if (spec.batch < 1 || spec.query_length < 1 || spec.kv_length < 1 || spec.heads < 1 ||
       spec.kv_heads < 1 || spec.head_dim < 1 || spec.value_dim < 1)

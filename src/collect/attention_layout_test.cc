@@ -87,6 +87,23 @@ TEST(AttentionLayout, MasksAreNeededWhereAQueryMissesKeys) {
   EXPECT_TRUE(needs_mask({.query_length = 1, .kv_length = 129, .window = 128}));
 }
 
+TEST(AttentionLayout, NewTokensFillACacheOfAnotherType) {
+  AttentionSpec spec{.batch = 2, .query_length = 10, .kv_length = 10, .heads = 4, .kv_heads = 2};
+  EXPECT_FALSE(fills_cache(spec));
+  spec.kv_type = DataType::kFp8;
+  EXPECT_TRUE(fills_cache(spec));
+  EXPECT_EQ(cached_elements(spec), 2 * 10 * 2 * (128 + 128));
+  AttentionSpec latent = spec;
+  latent.latent_dim = 576;
+  EXPECT_EQ(cached_elements(latent), 2 * 10 * 576);
+  AttentionSpec after_others = spec;
+  after_others.kv_length = 11;
+  EXPECT_FALSE(fills_cache(after_others));
+  AttentionSpec paged = spec;
+  paged.page_size = 64;
+  EXPECT_FALSE(fills_cache(paged));
+}
+
 TEST(AttentionLayout, ImpossibleShapesAreNamed) {
   EXPECT_FALSE(impossible({.heads = 32, .kv_heads = 8}));
   EXPECT_EQ(impossible({.heads = 12, .kv_heads = 8}),

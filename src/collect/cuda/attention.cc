@@ -24,7 +24,8 @@ std::optional<std::string> refusal(const AttentionSpec& spec) {
     return fmt::format("no library has attention of {} over a cache of {}", name_of(spec.type),
                        name_of(spec.kv_type));
   }
-  if (spec.type != spec.kv_type) {
+  const bool is_mixed = spec.type == DataType::kBfloat16 && spec.kv_type == DataType::kFp8;
+  if (spec.type != spec.kv_type && !(is_mixed && fills_cache(spec))) {
     return fmt::format("no library reads a cache of {} with queries of {}", name_of(spec.kv_type),
                        name_of(spec.type));
   }
@@ -75,6 +76,7 @@ core::Result<MadeWork> make_attention(Gpu& gpu, const AttentionSpec& spec, model
   if (auto reason = refusal(spec)) return MadeWork(Unsupported{*reason});
   MadeWork by_cudnn = ASSAY_TRY(make_cudnn_attention(gpu, spec, l2));
   const auto* refused = std::get_if<Unsupported>(&by_cudnn);
+  if (fills_cache(spec)) return by_cudnn;
   if (refused == nullptr) {
     if (!may_be_faster_composed(spec)) return by_cudnn;
     return faster(std::move(by_cudnn), make_composed_attention(gpu, spec, l2));

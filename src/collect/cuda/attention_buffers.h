@@ -51,6 +51,10 @@ class AttentionBuffers {
 
   core::Status spoil_output(Gpu& gpu) const { return buffers_.spoil(gpu, kOutput); }
 
+  core::Status spoil_more(Gpu& gpu, std::size_t number) const {
+    return buffers_.spoil(gpu, kFirstMore + number);
+  }
+
   // Compares the output of the first copy.
   core::Result<Accuracy> compare(Gpu& gpu) const;
 

@@ -105,9 +105,23 @@ void add_fp8(std::vector<AttentionSpec>& to) {
   to.push_back(context(of_type(mla_context(16), DataType::kFp8), 1, 512));
   to.push_back(decode(spec, 4, 1024));
   to.push_back(paged(decode(spec, 4, 1024)));
-  AttentionSpec mixed = decode(grouped(), 4, 1024);
-  mixed.kv_type = DataType::kFp8;
-  to.push_back(mixed);
+}
+
+AttentionSpec with_fp8_cache(AttentionSpec spec) {
+  spec.kv_type = DataType::kFp8;
+  return spec;
+}
+
+// Of new tokens: they are read in bfloat16 and quantised beside that.
+void add_filled_caches(std::vector<AttentionSpec>& to) {
+  for (const std::int64_t length : {7, 100, 1024})
+    to.push_back(with_fp8_cache(context(grouped(), 2, length)));
+  to.push_back(with_fp8_cache(context(with_heads(16, 16, 64), 1, 1000)));
+  to.push_back(with_fp8_cache(context(with_heads(12, 1, 256), 1, 333)));
+  to.push_back(with_fp8_cache(context(windowed(grouped(), 128), 1, 2048)));
+  AttentionSpec latent = with_fp8_cache(context(mla_context(16), 2, 1000));
+  latent.latent_dim = 576;
+  to.push_back(latent);
 }
 
 }  // namespace
@@ -118,6 +132,7 @@ std::vector<AttentionSpec> attention_examples() {
   add_decodes(examples);
   add_latent(examples);
   add_fp8(examples);
+  add_filled_caches(examples);
   return examples;
 }
 
