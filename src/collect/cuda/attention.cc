@@ -25,7 +25,7 @@ std::optional<std::string> refusal(const AttentionSpec& spec) {
                        name_of(spec.kv_type));
   }
   const bool is_mixed = spec.type == DataType::kBfloat16 && spec.kv_type == DataType::kFp8;
-  if (spec.type != spec.kv_type && !(is_mixed && fills_cache(spec))) {
+  if (spec.type != spec.kv_type && !is_mixed) {
     return fmt::format("no library reads a cache of {} with queries of {}", name_of(spec.kv_type),
                        name_of(spec.type));
   }
@@ -74,9 +74,12 @@ void expect_attention(Gpu& /*gpu*/, const AttentionSpec& /*spec*/) {}
 
 core::Result<MadeWork> make_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2) {
   if (auto reason = refusal(spec)) return MadeWork(Unsupported{*reason});
+  if (spec.type != spec.kv_type) {
+    return fills_cache(spec) ? make_cudnn_attention(gpu, spec, l2)
+                             : make_decode_attention(gpu, spec, l2);
+  }
   MadeWork by_cudnn = ASSAY_TRY(make_cudnn_attention(gpu, spec, l2));
   const auto* refused = std::get_if<Unsupported>(&by_cudnn);
-  if (fills_cache(spec)) return by_cudnn;
   if (refused == nullptr) {
     if (!may_be_faster_composed(spec)) return by_cudnn;
     return faster(std::move(by_cudnn), make_composed_attention(gpu, spec, l2));

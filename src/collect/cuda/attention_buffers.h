@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collect/attention_layout.h"
+#include "collect/cuda/attention_reference.h"
 #include "collect/cuda/buffers.h"
 #include "collect/cuda/gpu.h"
 #include "collect/device.h"
@@ -56,7 +57,7 @@ class AttentionBuffers {
   }
 
   // Compares the output of the first copy.
-  core::Result<Accuracy> compare(Gpu& gpu) const;
+  core::Result<Accuracy> compare(Gpu& gpu, const CacheScales& scales = {}) const;
 
  private:
   enum Number : std::size_t { kKeys, kValues, kQuery, kOutput, kPages, kFirstMore };

@@ -124,6 +124,34 @@ void add_filled_caches(std::vector<AttentionSpec>& to) {
   to.push_back(latent);
 }
 
+// Of one new token: our own decoding.
+void add_fp8_decodes(std::vector<AttentionSpec>& to) {
+  std::vector<AttentionSpec> decodes;
+  for (const std::int64_t keys : {2, 7, 1000, 32768}) {
+    decodes.push_back(decode(grouped(), 1, keys));
+    decodes.push_back(paged(decode(grouped(), 4, keys)));
+  }
+  decodes.push_back(paged(decode(grouped(), 4, 1)));
+  for (const std::int64_t head_dim : {64, 192, 256}) {
+    decodes.push_back(paged(decode(with_heads(16, 4, head_dim), 4, 1000)));
+    decodes.push_back(paged(decode(with_heads(16, 4, head_dim), 64, 4096)));
+    decodes.push_back(decode(with_heads(8, 8, head_dim), 3, 333));
+  }
+  for (const std::int64_t kv_heads : {1, 2, 4, 8, 16})
+    decodes.push_back(paged(decode(with_heads(16, kv_heads, 128), 64, 4096), 16));
+  for (const std::int64_t heads : {3, 12, 24, 64})
+    decodes.push_back(paged(decode(with_heads(heads, 1, 128), 2, 1000), 16));
+  decodes.push_back(paged(decode(with_heads(8, 1, 128), 1, 131072)));
+  for (const std::int64_t window : {1, 17, 128}) {
+    decodes.push_back(paged(decode(windowed(with_heads(8, 2, 64), window), 4, 1000)));
+    decodes.push_back(decode(windowed(grouped(), window), 64, 1024));
+  }
+  for (const AttentionSpec& spec : decodes)
+    to.push_back(with_fp8_cache(spec));
+  // Skipped: of these there is no kernel.
+  to.push_back(with_fp8_cache(paged(decode(mla_decode(128), 4, 1000))));
+}
+
 }  // namespace
 
 std::vector<AttentionSpec> attention_examples() {
@@ -133,6 +161,7 @@ std::vector<AttentionSpec> attention_examples() {
   add_latent(examples);
   add_fp8(examples);
   add_filled_caches(examples);
+  add_fp8_decodes(examples);
   return examples;
 }
 
