@@ -68,19 +68,25 @@ bool needs_mask(const AttentionSpec& spec) {
   return first.end < spec.kv_length || last.begin > 0;
 }
 
+bool fills_cache(const AttentionSpec& spec) {
+  return spec.type != spec.kv_type && spec.query_length == spec.kv_length && spec.page_size == 0;
+}
+
+std::int64_t cached_elements(const AttentionSpec& spec) {
+  const AttentionLayout layout = layout_of(spec);
+  if (spec.latent_dim > 0) return spec.batch * spec.kv_length * spec.latent_dim;
+  return layout.key_elements + layout.value_elements;
+}
+
 std::optional<std::string> impossible(const AttentionSpec& spec) {
   if (spec.batch < 1 || spec.query_length < 1 || spec.kv_length < 1 || spec.heads < 1 ||
       spec.kv_heads < 1 || spec.head_dim < 1 || spec.value_dim < 1)
     return "an attention needs sizes of at least 1";
   if (spec.window < 0 || spec.page_size < 0) return "window and page size cannot be negative";
-  if (spec.heads % spec.kv_heads != 0) {
-    return fmt::format("{} heads cannot share {} heads of keys evenly", spec.heads, spec.kv_heads);
-  }
-  if (spec.kv_length < spec.query_length)
-    return fmt::format("{} new tokens are more than all {}", spec.query_length, spec.kv_length);
-  if (spec.values_in_keys && spec.value_dim > spec.head_dim) {
-    return fmt::format("keys of {} do not hold values of {}", spec.head_dim, spec.value_dim);
-  }
+  if (spec.heads % spec.kv_heads != 0) return "the heads cannot share the heads of keys evenly";
+  if (spec.kv_length < spec.query_length) return "there are more new tokens than tokens";
+  if (spec.values_in_keys && spec.value_dim > spec.head_dim)
+    return "the keys are too narrow for the values in them";
   return std::nullopt;
 }
 

@@ -54,7 +54,15 @@ constexpr VisibleKeys visible_keys(const AttentionSpec& spec, std::int64_t query
 // Whether some query does not see all keys.
 bool needs_mask(const AttentionSpec& spec);
 
-// Why no attention of these shapes exists; nothing if it does.
+// Whether attention reads keys and values as they were just made, and another kernel writes them to
+// a cache of another type: new tokens after none, with nothing in pages.
+bool fills_cache(const AttentionSpec& spec);
+
+// What new tokens add to the cache: keys and values, or MLA's latents.
+std::int64_t cached_elements(const AttentionSpec& spec);
+
+// Why no attention of these shapes exists, without the shapes, by which summaries would not group;
+// nothing if it does.
 std::optional<std::string> impossible(const AttentionSpec& spec);
 
 // "32 heads of 128, 8 of keys, 1 x 4096 queries, 4096 keys, causal, bfloat16"

@@ -87,13 +87,31 @@ TEST(AttentionLayout, MasksAreNeededWhereAQueryMissesKeys) {
   EXPECT_TRUE(needs_mask({.query_length = 1, .kv_length = 129, .window = 128}));
 }
 
+TEST(AttentionLayout, NewTokensFillACacheOfAnotherType) {
+  AttentionSpec spec{.batch = 2, .query_length = 10, .kv_length = 10, .heads = 4, .kv_heads = 2};
+  EXPECT_FALSE(fills_cache(spec));
+  spec.kv_type = DataType::kFp8;
+  EXPECT_TRUE(fills_cache(spec));
+  EXPECT_EQ(cached_elements(spec), 2 * 10 * 2 * (128 + 128));
+  AttentionSpec latent = spec;
+  latent.latent_dim = 576;
+  EXPECT_EQ(cached_elements(latent), 2 * 10 * 576);
+  AttentionSpec after_others = spec;
+  after_others.kv_length = 11;
+  EXPECT_FALSE(fills_cache(after_others));
+  AttentionSpec paged = spec;
+  paged.page_size = 64;
+  EXPECT_FALSE(fills_cache(paged));
+}
+
 TEST(AttentionLayout, ImpossibleShapesAreNamed) {
   EXPECT_FALSE(impossible({.heads = 32, .kv_heads = 8}));
   EXPECT_EQ(impossible({.heads = 12, .kv_heads = 8}),
-            "12 heads cannot share 8 heads of keys evenly");
-  EXPECT_EQ(impossible({.query_length = 5, .kv_length = 4}), "5 new tokens are more than all 4");
+            "the heads cannot share the heads of keys evenly");
+  EXPECT_EQ(impossible({.query_length = 5, .kv_length = 4}),
+            "there are more new tokens than tokens");
   EXPECT_EQ(impossible({.head_dim = 64, .value_dim = 128, .values_in_keys = true}),
-            "keys of 64 do not hold values of 128");
+            "the keys are too narrow for the values in them");
   EXPECT_TRUE(impossible({.batch = 0}));
   EXPECT_TRUE(impossible({.page_size = -1}));
 }

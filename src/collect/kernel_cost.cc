@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collect/attention_layout.h"
+
 namespace assay::collect {
 namespace {
 
@@ -58,10 +60,14 @@ double query_and_output_bytes(const AttentionSpec& spec) {
                     real(spec.value_dim) * output_bytes(spec.type));
 }
 
+// Keys and values that are made just before are read as they are, and written to the cache.
 double cache_bytes(const AttentionSpec& spec, std::int64_t keys) {
   const std::int64_t width = spec.head_dim + (spec.values_in_keys ? 0 : spec.value_dim);
-  return real(spec.batch) * real(keys) * real(spec.kv_heads) * real(width) *
-         real(bytes_of(spec.kv_type));
+  const double elements = real(spec.batch) * real(keys) * real(spec.kv_heads) * real(width);
+  if (!fills_cache(spec)) return elements * real(bytes_of(spec.kv_type));
+  const double cached = real(cached_elements(spec));
+  const double latents = spec.latent_dim > 0 ? cached * real(bytes_of(spec.type)) : 0;
+  return elements * real(bytes_of(spec.type)) + latents + cached * real(bytes_of(spec.kv_type));
 }
 
 // Q K^T takes 2 head_dim for a query and a key, P V 2 value_dim; the softmax is not counted. Of

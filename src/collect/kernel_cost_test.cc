@@ -62,6 +62,18 @@ TEST(KernelCost, OfDecodingReadsTheCacheOnce) {
   EXPECT_EQ(footprint_bytes(spec), query_and_output + 3.0 * 1000 * 8 * 256);
 }
 
+TEST(KernelCost, OfNewTokensWithAnotherCacheWritesThemThereToo) {
+  AttentionSpec spec{.batch = 2, .query_length = 100, .kv_length = 100, .heads = 32, .kv_heads = 8};
+  const double query_and_output = 2 * 100 * 32 * 256 * 2;
+  const double keys_and_values = 2 * 100 * 8 * 256;
+  EXPECT_EQ(cost_of(spec).bytes, query_and_output + keys_and_values * 2);
+  spec.kv_type = DataType::kFp8;
+  EXPECT_EQ(cost_of(spec).bytes, query_and_output + keys_and_values * 3);
+  EXPECT_EQ(footprint_bytes(spec), query_and_output + keys_and_values * 3);
+  spec.latent_dim = 576;
+  EXPECT_EQ(cost_of(spec).bytes, query_and_output + keys_and_values * 2 + 2 * 100 * 576 * 3);
+}
+
 TEST(KernelCost, OfLatentDecodingReadsKeysThatAreValuesToo) {
   const Cost cost = cost_of(AttentionSpec{.query_length = 1,
                                           .kv_length = 1000,

@@ -48,6 +48,7 @@ struct AttentionSpec {
   std::int64_t window = 0;       // keys a query attends to; 0: all
   bool causal = true;
   bool values_in_keys = false;  // MLA's latent cache: values are the first value_dim of the keys
+  std::int64_t latent_dim = 0;  // of MLA's new tokens: what a cache holds instead of keys, values
   std::int64_t page_size = 0;   // tokens in a page of the cache; 0: not paged
   DataType type = DataType::kBfloat16;     // of the products
   DataType kv_type = DataType::kBfloat16;  // of the cache

@@ -1,4 +1,5 @@
-// The two ways of an attention on CUDA; make_attention() in makers.h takes the first that can.
+// The ways of an attention on CUDA; make_attention() in makers.h takes the first that can, or
+// the faster where both are worth trying.
 #pragma once
 
 #include "collect/cuda/gpu.h"
@@ -16,5 +17,10 @@ core::Result<MadeWork> make_cudnn_attention(Gpu& gpu, const AttentionSpec& spec,
 core::Result<MadeWork> make_composed_attention(Gpu& gpu,
                                                const AttentionSpec& spec,
                                                model::L2State l2);
+
+// A kernel of our own, for one query and a cache of fp8.
+core::Result<MadeWork> make_decode_attention(Gpu& gpu,
+                                             const AttentionSpec& spec,
+                                             model::L2State l2);
 
 }  // namespace assay::collect

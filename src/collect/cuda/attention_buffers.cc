@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "collect/cuda/attention_reference.h"
 #include "collect/cuda/cuda_status.h"
 
 namespace assay::collect {
@@ -61,14 +60,15 @@ core::Status AttentionBuffers::write(Gpu& gpu,
   return gpu.wait();
 }
 
-core::Result<Accuracy> AttentionBuffers::compare(Gpu& gpu) const {
+core::Result<Accuracy> AttentionBuffers::compare(Gpu& gpu, const CacheScales& scales) const {
   const AttentionCheck check{.spec = spec_,
                              .layout = layout_of(spec_),
                              .query = query(0),
                              .keys = keys(0),
                              .values = values(0),
                              .output = output(0),
-                             .pages = pages(0)};
+                             .pages = pages(0),
+                             .scales = scales};
   ASSAY_TRY(cuda_status(compare_attention(check, gpu.samples(), gpu.stream()),
                         "launching the reference of an attention"));
   return accuracy_of_samples(gpu, attention_samples(spec_), spec_.value_dim, "output");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collect/attention_layout.h"
+#include "collect/cuda/attention_reference.h"
 #include "collect/cuda/buffers.h"
 #include "collect/cuda/gpu.h"
 #include "collect/device.h"
@@ -51,8 +52,12 @@ class AttentionBuffers {
 
   core::Status spoil_output(Gpu& gpu) const { return buffers_.spoil(gpu, kOutput); }
 
+  core::Status spoil_more(Gpu& gpu, std::size_t number) const {
+    return buffers_.spoil(gpu, kFirstMore + number);
+  }
+
   // Compares the output of the first copy.
-  core::Result<Accuracy> compare(Gpu& gpu) const;
+  core::Result<Accuracy> compare(Gpu& gpu, const CacheScales& scales = {}) const;
 
  private:
   enum Number : std::size_t { kKeys, kValues, kQuery, kOutput, kPages, kFirstMore };

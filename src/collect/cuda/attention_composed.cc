@@ -63,12 +63,11 @@ StridedProductSpec value_product(const AttentionSpec& spec) {
 std::optional<std::string> refusal(const AttentionSpec& spec) {
   const std::string what = "a composition of products cannot take ";
   if (spec.type == DataType::kFp8) return what + "fp8: cuBLASLt cannot read values by columns";
-  if (spec.kv_heads != 1) return what + fmt::format("{} heads of keys", spec.kv_heads);
+  if (spec.kv_heads != 1) return what + "several heads of keys";
   if (spec.page_size > 0) return what + "a cache of pages";
   const std::int64_t bytes = ComposedShape(spec).scores * (4 + bytes_of(spec.type));
-  if (bytes > kMostScoreBytes) {
-    return what + fmt::format("{} GiB of scores, at most {}", bytes >> 30, kMostScoreBytes >> 30);
-  }
+  if (bytes > kMostScoreBytes)
+    return what + fmt::format("more than {} GiB of scores", kMostScoreBytes >> 30);
   return std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "collect/cuda/attention.h"
 #include "collect/cuda/attention_ahead.h"
 #include "collect/cuda/attention_buffers.h"
+#include "collect/cuda/attention_cache.h"
 #include "collect/cuda/attention_graph.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/cudnn_plan.h"
@@ -24,7 +26,15 @@ namespace {
 constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{4} << 30;
 
 // What follows the tensors that all attentions have.
-enum More : std::size_t { kQueryLengths, kKvLengths, kOne, kWeightFactor, kWeightScale, kLargest };
+enum More : std::size_t {
+  kQueryLengths,
+  kKvLengths,
+  kOne,
+  kWeightFactor,
+  kWeightScale,
+  kLargest,
+  kFirstOfCache
+};
 
 // Each at 16 bytes: what the graph says of its tensors' alignment.
 constexpr std::size_t kSmallBytes = 16;
@@ -79,9 +89,14 @@ class CudnnAttention final : public CudaWork {
                            model::L2State l2,
                            const AttentionTensors& tensors) {
     const auto lengths = static_cast<std::size_t>(spec.batch) * sizeof(std::int32_t);
-    buffers_ = ASSAY_TRY(AttentionBuffers::take(
-        gpu(), spec, l2,
-        {{lengths}, {lengths}, {kSmallBytes}, {kSmallBytes}, {kSmallBytes}, {2 * kSmallBytes}}));
+    std::vector<BufferSpec> more = {{lengths},     {lengths},     {kSmallBytes},
+                                    {kSmallBytes}, {kSmallBytes}, {2 * kSmallBytes}};
+    if (fills_cache(spec)) {
+      const std::vector<BufferSpec> cache = CacheFill::buffers_of(spec);
+      more.insert(more.end(), cache.begin(), cache.end());
+      cache_fill_.emplace(spec, kFirstOfCache);
+    }
+    buffers_ = ASSAY_TRY(AttentionBuffers::take(gpu(), over_new_keys(spec), l2, more));
     if (tensors.kv_lengths) ASSAY_TRY(write_lengths(gpu(), spec, buffers_));
     if (tensors.fp8) ASSAY_TRY(write_scales(gpu(), buffers_));
     // Launches come one after the other: one workspace serves all copies.
@@ -95,23 +110,34 @@ class CudnnAttention final : public CudaWork {
     return {};
   }
 
-  [[nodiscard]] std::string kernel_source() const override { return "cudnn_sdpa"; }
+  [[nodiscard]] std::string kernel_source() const override {
+    return cache_fill_ ? "cudnn_sdpa_assay_quantize" : "cudnn_sdpa";
+  }
 
   [[nodiscard]] std::int64_t copies() const override { return buffers_.copies(); }
 
-  core::Status spoil() override { return buffers_.spoil_output(gpu()); }
+  core::Status spoil() override {
+    if (cache_fill_) ASSAY_TRY(cache_fill_->spoil(gpu(), buffers_));
+    return buffers_.spoil_output(gpu());
+  }
 
-  core::Result<Accuracy> compare() override { return buffers_.compare(gpu()); }
+  core::Result<Accuracy> compare() override {
+    const Accuracy output = ASSAY_TRY(buffers_.compare(gpu()));
+    if (!cache_fill_) return output;
+    return worse(output, ASSAY_TRY(cache_fill_->compare(gpu(), buffers_)));
+  }
 
  protected:
   core::Status launch_copy(std::int64_t copy) override {
-    return plan_.launch(handle_, packs_[static_cast<std::size_t>(copy)]);
+    ASSAY_TRY(plan_.launch(handle_, packs_[static_cast<std::size_t>(copy)]));
+    return cache_fill_ ? cache_fill_->enqueue(gpu(), buffers_, copy) : core::Status{};
   }
 
  private:
   cudnnHandle_t handle_;
   cudnn::Plan plan_;
   AttentionBuffers buffers_;
+  std::optional<CacheFill> cache_fill_;
   ArenaSpace workspace_;
   std::vector<cudnn::Descriptor> packs_;
 };
@@ -124,9 +150,9 @@ core::Result<cudnnHandle_t> shared_handle(cudaStream_t stream) {
   return handles.emplace(stream, ASSAY_TRY(cudnn::Handle::create(stream))).first->second.get();
 }
 
-Unsupported no_plan(const AttentionSpec& spec, const core::Error& error) {
-  return {fmt::format("cuDNN {} has no plan for {}: {}", cudnn::version_text(),
-                      description_of(spec), error.message)};
+// Without the shape: summaries put cases of one reason together.
+Unsupported no_plan(const core::Error& error) {
+  return {fmt::format("cuDNN {} has no plan: {}", cudnn::version_text(), error.message)};
 }
 
 // Null where nothing is compiled ahead: cuDNN before 9.8 cannot. Made at the first call, after the
@@ -155,7 +181,7 @@ core::Result<MadeWork> work_of(Gpu& gpu,
   ASSAY_TRY(work->take_memory(spec, l2, plan.tensors));
   // Some plans are refused only when they are launched.
   const core::Status launched = work->launch();
-  if (!launched.ok()) return MadeWork(no_plan(spec, launched.error()));
+  if (!launched.ok()) return MadeWork(no_plan(launched.error()));
   return MadeWork(std::move(work));
 }
 
@@ -178,33 +204,39 @@ core::Result<MadeWork> make_cudnn_attention(Gpu& gpu,
                                             const AttentionSpec& spec,
                                             model::L2State l2) {
   if (!cudnn::functions().ok()) return MadeWork(Unsupported{cudnn::functions().error().message});
+  if (auto reason = known_wrong(spec, gpu.properties().major))
+    return MadeWork(Unsupported{*reason});
   cudnnHandle_t handle = ASSAY_TRY(shared_handle(gpu.stream()));
   const cudnn::Target target{.handle = handle};
+  const AttentionSpec planned = over_new_keys(spec);
   if (AttentionPlansAhead* ahead = plans_ahead(handle)) {
-    if (auto plan = ahead->take(spec, target)) {
+    if (auto plan = ahead->take(planned, target)) {
       MadeWork made = ASSAY_TRY(work_of(gpu, spec, l2, handle, std::move(*plan)));
       if (!std::holds_alternative<Unsupported>(made)) return made;
     }
   }
   MadeWork last(Unsupported{"cuDNN has no such attention"});
   for (const AttentionForm form : kAttentionForms) {
-    auto plan = plan_attention(spec, form, target, kMostWorkspaceBytes);
+    auto plan = plan_attention(planned, form, target, kMostWorkspaceBytes);
     if (!plan) continue;
     if (plan->ok()) {
       last = ASSAY_TRY(work_of(gpu, spec, l2, handle, std::move(*plan).value()));
       if (!std::holds_alternative<Unsupported>(last)) return last;
     } else {
-      last = no_plan(spec, plan->error());
+      last = no_plan(plan->error());
     }
   }
   return last;
 }
 
 void expect_attention(Gpu& gpu, const AttentionSpec& spec) {
-  if (!cudnn::functions().ok()) return;
+  const bool reads_cache = spec.type != spec.kv_type && !fills_cache(spec);
+  if (!cudnn_type(spec.type) || reads_cache || !cudnn::functions().ok()) return;
   const auto handle = shared_handle(gpu.stream());
   if (!handle.ok()) return;
-  if (AttentionPlansAhead* ahead = plans_ahead(handle.value())) ahead->expect(spec);
+  if (AttentionPlansAhead* ahead = plans_ahead(handle.value())) {
+    ahead->expect(over_new_keys(spec));
+  }
 }
 
 }  // namespace assay::collect

@@ -105,9 +105,51 @@ void add_fp8(std::vector<AttentionSpec>& to) {
   to.push_back(context(of_type(mla_context(16), DataType::kFp8), 1, 512));
   to.push_back(decode(spec, 4, 1024));
   to.push_back(paged(decode(spec, 4, 1024)));
-  AttentionSpec mixed = decode(grouped(), 4, 1024);
-  mixed.kv_type = DataType::kFp8;
-  to.push_back(mixed);
+}
+
+AttentionSpec with_fp8_cache(AttentionSpec spec) {
+  spec.kv_type = DataType::kFp8;
+  return spec;
+}
+
+// Of new tokens: they are read in bfloat16 and quantised beside that.
+void add_filled_caches(std::vector<AttentionSpec>& to) {
+  for (const std::int64_t length : {7, 100, 1024})
+    to.push_back(with_fp8_cache(context(grouped(), 2, length)));
+  to.push_back(with_fp8_cache(context(with_heads(16, 16, 64), 1, 1000)));
+  to.push_back(with_fp8_cache(context(with_heads(12, 1, 256), 1, 333)));
+  to.push_back(with_fp8_cache(context(windowed(grouped(), 128), 1, 2048)));
+  AttentionSpec latent = with_fp8_cache(context(mla_context(16), 2, 1000));
+  latent.latent_dim = 576;
+  to.push_back(latent);
+}
+
+// Of one new token: our own decoding.
+void add_fp8_decodes(std::vector<AttentionSpec>& to) {
+  std::vector<AttentionSpec> decodes;
+  for (const std::int64_t keys : {2, 7, 1000, 32768}) {
+    decodes.push_back(decode(grouped(), 1, keys));
+    decodes.push_back(paged(decode(grouped(), 4, keys)));
+  }
+  decodes.push_back(paged(decode(grouped(), 4, 1)));
+  for (const std::int64_t head_dim : {64, 192, 256}) {
+    decodes.push_back(paged(decode(with_heads(16, 4, head_dim), 4, 1000)));
+    decodes.push_back(paged(decode(with_heads(16, 4, head_dim), 64, 4096)));
+    decodes.push_back(decode(with_heads(8, 8, head_dim), 3, 333));
+  }
+  for (const std::int64_t kv_heads : {1, 2, 4, 8, 16})
+    decodes.push_back(paged(decode(with_heads(16, kv_heads, 128), 64, 4096), 16));
+  for (const std::int64_t heads : {3, 12, 24, 64})
+    decodes.push_back(paged(decode(with_heads(heads, 1, 128), 2, 1000), 16));
+  decodes.push_back(paged(decode(with_heads(8, 1, 128), 1, 131072)));
+  for (const std::int64_t window : {1, 17, 128}) {
+    decodes.push_back(paged(decode(windowed(with_heads(8, 2, 64), window), 4, 1000)));
+    decodes.push_back(decode(windowed(grouped(), window), 64, 1024));
+  }
+  for (const AttentionSpec& spec : decodes)
+    to.push_back(with_fp8_cache(spec));
+  // Skipped: of these there is no kernel.
+  to.push_back(with_fp8_cache(paged(decode(mla_decode(128), 4, 1000))));
 }
 
 }  // namespace
@@ -118,6 +160,8 @@ std::vector<AttentionSpec> attention_examples() {
   add_decodes(examples);
   add_latent(examples);
   add_fp8(examples);
+  add_filled_caches(examples);
+  add_fp8_decodes(examples);
   return examples;
 }
 

@@ -92,7 +92,7 @@ __device__ Score score_of(const AttentionCheck& check, const Row& row, std::int6
   double squares = 0;
   for (std::int64_t i = threadIdx.x % kLanes; i < spec.head_dim; i += kLanes) {
     const double product = load_number(spec.type, check.query, query + i) *
-                           load_number(spec.kv_type, check.keys, keys + i);
+                           load_number(spec.kv_type, check.keys, keys + i) * check.scales.keys;
     sum += product;
     squares += product * product;
   }
@@ -173,7 +173,8 @@ __global__ void attention_rows(AttentionCheck check, Sample* samples) {
     const Score score = score_of(check, row, key);
     const double weight = exp(score.value);
     const double value = load_number(spec.kv_type, check.values,
-                                     cache_row(check, check.layout.values, row, key) + column);
+                                     cache_row(check, check.layout.values, row, key) + column) *
+                         check.scales.values;
     const double product = weight * value;
     add(mine, {.weights = weight,
                .largest_weight = weight,

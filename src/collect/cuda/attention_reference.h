@@ -11,6 +11,12 @@
 
 namespace assay::collect {
 
+// What the numbers of a cache are multiplied with.
+struct CacheScales {
+  double keys = 1;
+  double values = 1;
+};
+
 struct AttentionCheck {
   AttentionSpec spec;
   AttentionLayout layout;
@@ -19,6 +25,7 @@ struct AttentionCheck {
   const void* values = nullptr;
   const void* output = nullptr;
   const std::int32_t* pages = nullptr;  // [batch, pages of a sequence]; null: not paged
+  CacheScales scales = {};
 };
 
 std::int64_t attention_samples(const AttentionSpec& spec);

@@ -148,8 +148,8 @@ core::Status Plan::take(const Target& target,
   Descriptor plan = ASSAY_TRY(make_plan(target, config));
   const std::int64_t bytes = ASSAY_TRY(plan.integer(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
   if (bytes > most_workspace_bytes) {
-    return core::Error{fmt::format("the plan needs a workspace of {} MiB, at most {} MiB are given",
-                                   bytes >> 20, most_workspace_bytes >> 20)};
+    return core::Error{
+        fmt::format("the plan needs a workspace of more than {} MiB", most_workspace_bytes >> 20)};
   }
   engine_ = ASSAY_TRY(engine_of(config));
   workspace_bytes_ = bytes;

@@ -87,7 +87,7 @@ core::Result<LtProduct::Made> LtProduct::make(Blas& blas,
   ASSAY_TRY(product->describe(spec));
   const cublasStatus_t chosen = ASSAY_TRY(product->choose(alignment_bytes));
   if (chosen == CUBLAS_STATUS_SUCCESS) return Made(std::move(product));
-  return Made(Unsupported{"cuBLASLt has no algorithm for products of this shape in " +
+  return Made(Unsupported{"cuBLASLt has no algorithm for this product of " +
                           std::string(name_of(spec.type)) + " (" + blas.lt().status_string(chosen) +
                           ")"});
 }

@@ -11,10 +11,8 @@ core::Result<StridedProduct::Made> StridedProduct::make(Blas& blas,
   ASSAY_TRY(product->describe(spec));
   const cublasStatus_t chosen = ASSAY_TRY(product->choose());
   if (chosen == CUBLAS_STATUS_SUCCESS) return Made(std::move(product));
-  return Made(Unsupported{
-      "cuBLASLt has no algorithm for products of " + std::to_string(spec.output.rows) + " x " +
-      std::to_string(spec.output.columns) + " x " + std::to_string(spec.left.columns) + " (" +
-      blas.lt().status_string(chosen) + ")"});
+  return Made(Unsupported{std::string("cuBLASLt has no algorithm for a product of an attention (") +
+                          blas.lt().status_string(chosen) + ")"});
 }
 
 StridedProduct::~StridedProduct() {

@@ -52,8 +52,8 @@ __device__ std::uint32_t four_fp8(const __nv_bfloat16* values, float factor) {
   return pair(0) | pair(2) << 16U;
 }
 
-__global__ void __launch_bounds__(kThreads) to_fp8(QuantizeArguments with, int maxima) {
-  const float factor = 1.0F / scale_for(with, maxima);
+// The part of the blocks with this blockIdx.y.
+__device__ void convert(const QuantizeArguments& with, float factor) {
   const auto* input = static_cast<const __nv_bfloat16*>(with.input);
   const std::int64_t vectors = (with.count + kPerThread - 1) / kPerThread;
   for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < vectors;
@@ -63,6 +63,19 @@ __global__ void __launch_bounds__(kThreads) to_fp8(QuantizeArguments with, int m
     static_cast<uint4*>(with.output)[i] = {
         four_fp8(low.values, factor), four_fp8(low.values + 4, factor),
         four_fp8(high.values, factor), four_fp8(high.values + 4, factor)};
+  }
+}
+
+__global__ void __launch_bounds__(kThreads) to_fp8(QuantizeArguments with, int maxima) {
+  convert(with, 1.0F / scale_for(with, maxima));
+}
+
+__global__ void __launch_bounds__(kThreads)
+    both_to_fp8(QuantizeArguments first, QuantizeArguments second) {
+  if (blockIdx.y == 0) {
+    convert(first, 1.0F / *first.scale);
+  } else {
+    convert(second, 1.0F / *second.scale);
   }
 }
 
@@ -109,6 +122,17 @@ cudaError_t quantize(const QuantizeArguments& arguments, cudaStream_t stream) {
   }
   const int blocks = blocks_for((arguments.count + kPerThread - 1) / kPerThread, 1 << 20);
   to_fp8<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(arguments, maxima);
+  return cudaGetLastError();
+}
+
+cudaError_t quantize_both(const QuantizeArguments& first,
+                          const QuantizeArguments& second,
+                          cudaStream_t stream) {
+  const std::int64_t count = std::max(first.count, second.count);
+  const dim3 blocks(
+      static_cast<unsigned>(blocks_for((count + kPerThread - 1) / kPerThread, 1 << 20)),
+      second.count > 0 ? 2 : 1);
+  both_to_fp8<<<blocks, kThreads, 0, stream>>>(first, second);
   return cudaGetLastError();
 }
 

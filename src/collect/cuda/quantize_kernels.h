@@ -23,6 +23,11 @@ struct QuantizeArguments {
 
 cudaError_t quantize(const QuantizeArguments& arguments, cudaStream_t stream);
 
+// Two tensors by one launch, with given scales; the second may have no elements.
+cudaError_t quantize_both(const QuantizeArguments& first,
+                          const QuantizeArguments& second,
+                          cudaStream_t stream);
+
 // Writes samples_of(count) samples of the output and one of the scale.
 cudaError_t compare_quantized(const QuantizeArguments& arguments,
                               Sample* samples,

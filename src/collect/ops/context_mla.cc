@@ -14,6 +14,7 @@ AttentionSpec spec_of(const Case& of) {
           .kv_heads = of.integer("num_heads"),
           .head_dim = kMlaNopeDim + kMlaRopeDim,
           .value_dim = kMlaValueDim,
+          .latent_dim = kMlaLatentDim + kMlaRopeDim,
           .type = of.type("mla_dtype"),
           .kv_type = of.type("kv_cache_dtype")};
 }

@@ -1,0 +1,113 @@
+// Attention of one new token of each sequence to a cache of fp8 with queries of bfloat16, which no
+// library has: a kernel of our own.
+#include <memory>
+#include <utility>
+
+#include "collect/attention_layout.h"
+#include "collect/cuda/attention.h"
+#include "collect/cuda/attention_buffers.h"
+#include "collect/cuda/attention_decode_kernel.h"
+#include "collect/cuda/attention_decode_tile.h"
+#include "collect/cuda/cuda_status.h"
+#include "collect/cuda/work.h"
+
+namespace assay::collect {
+namespace {
+
+// Not 1, so that a check sees whether they are used.
+constexpr CacheScales kScales{.keys = 1.25, .values = 0.75};
+
+std::optional<std::string> refusal(const AttentionSpec& spec) {
+  const std::string what = "no kernel here reads a cache of fp8 with queries of bfloat16 ";
+  if (spec.query_length > 1) return what + "for several new tokens after others";
+  if (spec.values_in_keys) return what + "where values are in the keys";
+  const bool is_known =
+      spec.head_dim == 64 || spec.head_dim == 128 || spec.head_dim == 192 || spec.head_dim == 256;
+  if (!is_known || spec.value_dim != spec.head_dim)
+    return what + "but for heads of 64, 128, 192 and 256";
+  if (spec.page_size % decode::kTileKeys != 0) return what + "in pages of no multiple of 16 tokens";
+  return std::nullopt;
+}
+
+class DecodeAttention final : public CudaWork {
+ public:
+  DecodeAttention(Gpu& gpu, model::L2State l2, const AttentionSpec& spec)
+      : CudaWork(gpu, l2), spec_(spec) {}
+
+  core::Status take_memory(model::L2State l2) {
+    splits_ = ASSAY_TRY(choose_splits());
+    buffers_ = ASSAY_TRY(AttentionBuffers::take(gpu(), spec_, l2, {{2 * sizeof(float)}}));
+    const std::vector<float> scales = {static_cast<float>(kScales.keys),
+                                       static_cast<float>(kScales.values)};
+    ASSAY_TRY(buffers_.write_more(gpu(), kScalesBuffer, scales));
+    if (splits_ == 1) return {};
+    // Launches come one after the other: one place serves all copies.
+    const auto bytes =
+        static_cast<std::size_t>(parts() * (spec_.head_dim + kStatistics)) * sizeof(float);
+    between_ = ASSAY_TRY(gpu().arena().take(bytes));
+    gpu().arena().note_written(between_.memory(), bytes);
+    return {};
+  }
+
+  [[nodiscard]] std::string kernel_source() const override { return "assay_decode"; }
+
+  [[nodiscard]] std::int64_t copies() const override { return buffers_.copies(); }
+
+  core::Status spoil() override { return buffers_.spoil_output(gpu()); }
+
+  core::Result<Accuracy> compare() override { return buffers_.compare(gpu(), kScales); }
+
+ protected:
+  core::Status launch_copy(std::int64_t copy) override {
+    auto* sums = reinterpret_cast<float*>(between_.memory());
+    const DecodeArguments arguments{
+        .spec = spec_,
+        .layout = layout_of(spec_),
+        .query = buffers_.query(copy),
+        .keys = buffers_.keys(copy),
+        .values = buffers_.values(copy),
+        .output = buffers_.output(copy),
+        .pages = buffers_.pages(copy),
+        .scales = static_cast<const float*>(buffers_.more(kScalesBuffer, copy)),
+        .splits = splits_,
+        .sums = sums,
+        .statistics = splits_ == 1 ? nullptr : sums + parts() * spec_.head_dim};
+    return cuda_status(decode_attention(arguments, gpu().stream()), "launching a decoding");
+  }
+
+ private:
+  static constexpr std::size_t kScalesBuffer = 0;
+  static constexpr std::int64_t kStatistics = 2;  // of a part: largest score, sum of weights
+
+  [[nodiscard]] std::int64_t parts() const { return spec_.batch * spec_.heads * splits_; }
+
+  core::Result<std::int64_t> choose_splits() {
+    int blocks = 0;
+    ASSAY_TRY(cuda_status(prepare_decode(spec_.head_dim, &blocks), "preparing a decoding"));
+    const VisibleKeys visible = visible_keys(spec_, 0);
+    const decode::TileRange tiles = decode::tiles_of_part(visible.begin, visible.end, 0, 1);
+    const std::int64_t group = spec_.heads / spec_.kv_heads;
+    return decode::splits_for(
+        spec_.batch * spec_.kv_heads * decode::ceil_div(group, decode::kTileRows),
+        decode::ceil_div(tiles.last - tiles.first, decode::kWarps),
+        std::int64_t{blocks} * gpu().properties().multiProcessorCount);
+  }
+
+  AttentionSpec spec_;
+  std::int64_t splits_ = 1;
+  AttentionBuffers buffers_;
+  ArenaSpace between_;
+};
+
+}  // namespace
+
+core::Result<MadeWork> make_decode_attention(Gpu& gpu,
+                                             const AttentionSpec& spec,
+                                             model::L2State l2) {
+  if (auto reason = refusal(spec)) return MadeWork(Unsupported{*reason});
+  auto work = std::make_unique<DecodeAttention>(gpu, l2, spec);
+  ASSAY_TRY(work->take_memory(l2));
+  return MadeWork(std::move(work));
+}
+
+}  // namespace assay::collect

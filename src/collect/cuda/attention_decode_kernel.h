@@ -1,0 +1,37 @@
+// Attention of one bfloat16 query of each head to a cache of fp8 with a scale for all keys and one
+// for all values: our own kernel. Memory bounds it: keys and values are read once for up to 16
+// query heads of a head of keys, and turned into bfloat16 in registers.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "collect/attention_layout.h"
+#include "collect/kernels.h"
+
+namespace assay::collect {
+
+struct DecodeArguments {
+  AttentionSpec spec;  // one query; head_dim 64, 128, 192 or 256
+  AttentionLayout layout;
+  const void* query = nullptr;
+  const void* keys = nullptr;
+  const void* values = nullptr;
+  void* output = nullptr;
+  const std::int32_t* pages = nullptr;  // null: not paged; else pages of a multiple of 16 tokens
+  const float* scales = nullptr;        // of the keys, of the values
+  std::int64_t splits = 1;              // of the keys, at most their tiles of 16
+  // With splits: [batch, head, split, column], and the largest score and sum of weights of each.
+  float* sums = nullptr;
+  float* statistics = nullptr;
+};
+
+// Blocks that a multiprocessor runs at a time; prepares launches. Error: cudaErrorInvalidValue for
+// another head_dim.
+cudaError_t prepare_decode(std::int64_t head_dim, int* blocks_at_a_time);
+
+// One kernel, or with splits two.
+cudaError_t decode_attention(const DecodeArguments& arguments, cudaStream_t stream);
+
+}  // namespace assay::collect

@@ -1,0 +1,104 @@
+// How our decoding shares out its work: keys to blocks, and the numbers of a tile of 16 keys to the
+// lanes of a warp. Plain arithmetic, so that it can be tested without a GPU.
+//
+// A tile's scores are products m16n8k16 of tensor cores, S [16 heads, 8 keys] = Q [16, 16] K^T, and
+// its output is O [16 heads, 8 columns] += P [16, 16 keys] V. The order in which a product takes
+// what it sums over is free, as long as both factors have the same, and so is the order of its
+// columns. Chosen so that a lane's numbers lie side by side in the cache: it loads 16 bytes of a
+// key and as many of a value and needs no other lane's.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace assay::collect::decode {
+
+inline constexpr int kLanes = 32;
+inline constexpr int kTileKeys = 16;
+inline constexpr int kTileRows = 16;     // query heads of one head of keys
+inline constexpr int kWarps = 4;         // of a block, each with tiles of its own
+inline constexpr int kKeyChunk = 64;     // columns of a key that four lanes load at a time
+inline constexpr int kMostSplits = 256;  // of a sequence's keys
+
+// Bytes of a value that a lane loads at a time; eight lanes load a row's.
+constexpr int value_bytes(int head_dim) {
+  return head_dim % 128 == 0 ? 16 : 8;
+}
+
+// The key of a tile whose columns a lane loads for the scores of keys 8 half to 8 half + 7.
+constexpr int loaded_key(int lane, int half) {
+  return half * 8 + lane / 4;
+}
+
+// The first of the 16 columns of that key.
+constexpr int loaded_key_column(int lane, int chunk) {
+  return chunk * kKeyChunk + lane % 4 * 16;
+}
+
+// The key of score `i` (0 to 3) of a lane; scores 0 and 1 are of row lane / 4, others 8 rows below.
+constexpr int score_key(int lane, int half, int i) {
+  return half * 8 + lane % 4 * 2 + i % 2;
+}
+
+// The keys whose values a lane loads, 0 to 3: those that its weights are of.
+constexpr int loaded_value(int lane, int i) {
+  return score_key(lane, i / 2, i % 2);
+}
+
+// The first of the columns of these values.
+constexpr int loaded_value_column(int lane, int chunk, int head_dim) {
+  return (chunk * 8 + lane / 4) * value_bytes(head_dim);
+}
+
+// The column of number `i` (0 to 3) of a lane in the output's product `tile` of 8 columns.
+constexpr int output_column(int lane, int tile, int i, int head_dim) {
+  const int width = value_bytes(head_dim);
+  return (tile / width * 8 + lane % 4 * 2 + i % 2) * width + tile % width;
+}
+
+// Two numbers of e4m3, each in the upper byte of a half, whatever is in the lower ones, as bfloat16
+// that are 2^120 times too small: exponents count from 7 there and from 127 here.
+constexpr std::uint32_t tiny_bfloat16(std::uint32_t bytes) {
+  return (bytes & 0x80008000U) | (bytes >> 4U & 0x07F007F0U);
+}
+
+inline constexpr std::uint32_t kTwoTo120 = 0x7B807B80U;  // of bfloat16, in both halves
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// In how many parts the keys of each of `groups` (heads of keys of all sequences) are done by
+// blocks, of which `slots` run at a time. A step is a tile of each warp of a block.
+constexpr std::int64_t splits_for(std::int64_t groups, std::int64_t steps, std::int64_t slots) {
+  constexpr std::int64_t kStart = 2;  // what beginning and ending a block costs, in steps
+  constexpr std::int64_t kJoin = 2;   // and the kernel that joins parts
+  std::int64_t best = 1;
+  std::int64_t least = ceil_div(groups, slots) * (steps + kStart);
+  for (std::int64_t splits = 2; splits <= std::min<std::int64_t>(steps, kMostSplits); ++splits) {
+    const std::int64_t rounds = ceil_div(groups * splits, slots);
+    const std::int64_t cost = rounds * (ceil_div(steps, splits) + kStart) + kJoin;
+    if (cost >= least) continue;
+    least = cost;
+    best = splits;
+  }
+  return best;
+}
+
+// The tiles of a part: first <= tile < last.
+struct TileRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+// Of keys begin <= key < end. No part is empty as long as there are not more parts than tiles.
+constexpr TileRange tiles_of_part(std::int64_t begin,
+                                  std::int64_t end,
+                                  std::int64_t part,
+                                  std::int64_t parts) {
+  const std::int64_t first = begin / kTileKeys;
+  const std::int64_t count = ceil_div(end, kTileKeys) - first;
+  return {.first = first + count * part / parts, .last = first + count * (part + 1) / parts};
+}
+
+}  // namespace assay::collect::decode
