@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -100,6 +101,8 @@ class Store {
   static core::Result<Store> open(const std::filesystem::path& path, Mode mode);
   // For files that are read but not kept.
   static core::Result<Store> in_memory();
+  // A store's file as zstd packed it, in memory; every write fails. `name`: for messages.
+  static core::Result<Store> unpack(const std::string& name, std::string_view packed);
 
   Store(Store&& other) noexcept;
   Store& operator=(Store&& other) noexcept;
