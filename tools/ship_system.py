@@ -6,8 +6,9 @@ The store is checked first; a copy of it is shipped, packed, without what tells 
 another: host name, serial numbers of GPUs, folders, the build of the kernel. The same store and
 the same zstd give the same bytes.
 
-usage: ASSAY=PROGRAM ship_system.py STORE NAME [--cite FILE]
-  --cite FILE  what neither rows nor data sheets tell of the system (see assay store system --help)
+usage: ASSAY=PROGRAM ship_system.py STORE NAME [--cite FILE] [--systems DIR]
+  --cite FILE    what neither rows nor data sheets tell of the system: assay store system --help
+  --systems DIR  another folder than systems/, which has a README.md
 needs: zstd
 """
 import argparse
@@ -109,8 +110,7 @@ def provenance(name, store, packed):
     return "\n\n".join("\n".join(part) for part in parts)
 
 
-def update_readme(name, text):
-    readme = SYSTEMS / "README.md"
+def update_readme(readme, name, text):
     begin, end = f"<!-- {name}, by tools/ship_system.py -->", f"<!-- end of {name} -->"
     old = readme.read_text(encoding="utf-8")
     before, found, rest = old.partition(begin)
@@ -125,6 +125,7 @@ def main():
     parser.add_argument("store", type=pathlib.Path, metavar="STORE")
     parser.add_argument("name", metavar="NAME")
     parser.add_argument("--cite", type=pathlib.Path, metavar="FILE")
+    parser.add_argument("--systems", type=pathlib.Path, metavar="DIR", default=SYSTEMS)
     arguments = parser.parse_args()
     if not os.environ.get("ASSAY"):
         sys.exit("ship_system.py: set ASSAY to the program")
@@ -143,9 +144,9 @@ def main():
         subprocess.run(["zstd", "--quiet", "-19", "--no-progress", copy, "-o", packed], check=True)
         text = provenance(arguments.name, copy, packed)
         for made in (yaml, packed):
-            (SYSTEMS / made.name).write_bytes(made.read_bytes())
-    update_readme(arguments.name, text)
-    print(f"{SYSTEMS / packed.name}: {(SYSTEMS / packed.name).stat().st_size / 1e6:.2f} MB")
+            (arguments.systems / made.name).write_bytes(made.read_bytes())
+        print(f"{arguments.systems / packed.name}: {packed.stat().st_size / 1e6:.2f} MB")
+    update_readme(arguments.systems / "README.md", arguments.name, text)
 
 
 if __name__ == "__main__":

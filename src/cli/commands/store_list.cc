@@ -57,7 +57,7 @@ model::Table runs_table(const std::vector<store::StoredRun>& runs) {
     const auto count = [&](std::int64_t of) { return cases ? model::Cell(of) : model::Cell(); };
     table.add_row({stored.id, stored.run.kind, stored.run.device, stored.run.started_at,
                    stored.last_at, stored.rows, count(stored.measured), count(stored.skipped),
-                   count(stored.failed), fact(stored.run, cases ? "command" : "file")});
+                   count(stored.failed), fact(stored.run, cases ? "command line" : "file")});
   }
   return table;
 }
