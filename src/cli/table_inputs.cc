@@ -55,7 +55,7 @@ core::Result<std::vector<NamedFrame>> read_shipped(const store::ShippedSystem& s
   const store::Store opened = ASSAY_TRY(store::open_shipped(system));
   const std::string called = fmt::format("the shipped database {}", system.name);
   if (!presentation.quiet) {
-    const store::Origin origin = ASSAY_TRY(store::origin_of(opened));
+    const store::Origin origin = ASSAY_TRY(opened.origin());
     print_note(fmt::format("from {}: {}", called, store::origin_text(origin)));
   }
   return read_store(opened, called, only);

@@ -2,28 +2,12 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "core/files.h"
 #include "core/text.h"
-#include "store/store_state.h"
 
 namespace assay::store {
-namespace {
 
 namespace fs = std::filesystem;
-
-void add_once(std::vector<std::string>& words, const std::string& word) {
-  if (word.empty() || std::find(words.begin(), words.end(), word) != words.end()) return;
-  words.push_back(word);
-}
-
-// A day of "2026-01-02T03:04:05Z".
-std::string day_of(const std::string& time) {
-  return time.substr(0, time.find('T'));
-}
-
-}  // namespace
 
 std::string shipped_names() {
   std::vector<std::string> names;
@@ -47,21 +31,6 @@ const ShippedSystem* shipped_at(const fs::path& file_or_name) {
 
 core::Result<Store> open_shipped(const ShippedSystem& system) {
   return Store::unpack(fmt::format("the shipped database {}", system.name), system.database);
-}
-
-core::Result<Origin> origin_of(const Store& store) {
-  Origin origin;
-  const std::vector<StoredRun> runs = ASSAY_TRY(store.runs());
-  for (const StoredRun& stored : runs) {
-    if (stored.run.kind == "rerun") continue;
-    add_once(origin.devices, stored.run.device);
-    const auto maker = stored.run.facts.find("made by");
-    if (maker != stored.run.facts.end()) add_once(origin.makers, maker->second);
-    const std::string first = day_of(stored.run.started_at);
-    if (origin.first_day.empty() || first < origin.first_day) origin.first_day = first;
-    origin.last_day = std::max(origin.last_day, day_of(stored.last_at));
-  }
-  return origin;
 }
 
 std::string origin_text(const Origin& origin) {

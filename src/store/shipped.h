@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/result.h"
 #include "store/peaks.h"
@@ -35,16 +34,6 @@ const ShippedSystem* shipped_at(const std::filesystem::path& file_or_name);
 
 // Takes a few milliseconds for each 10 MB. Nothing may write into it.
 core::Result<Store> open_shipped(const ShippedSystem& system);
-
-// Whose figures a store's collections are.
-struct Origin {
-  std::vector<std::string> devices;  // "NVIDIA H200"
-  std::vector<std::string> makers;   // "assay 0.1.0"
-  std::string first_day;             // "2026-01-02", UTC
-  std::string last_day;
-};
-
-core::Result<Origin> origin_of(const Store& store);
 
 // "NVIDIA H200, assay 0.1.0, measured 2026-01-02"
 std::string origin_text(const Origin& origin);

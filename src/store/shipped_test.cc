@@ -32,7 +32,7 @@ TEST(ShippedTest, EverySystemHasTablesOfOneDeviceAndItsPeaks) {
     const auto contents = store.list();
     ASSERT_TRUE(contents.ok()) << contents.error().message;
     ASSERT_FALSE(contents.value().empty());
-    const auto origin = origin_of(store);
+    const auto origin = store.origin();
     ASSERT_TRUE(origin.ok()) << origin.error().message;
     ASSERT_EQ(origin.value().devices.size(), 1U);
     for (const Content& content : contents.value())
@@ -88,6 +88,29 @@ TEST(ShippedTest, AnUnknownNameIsToldFromAMissingFile) {
   const auto file = open_to_read("no/such/perf.db");
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.error().message, "no/such/perf.db: no such store");
+}
+
+TEST(OriginTest, IsOfAllRunsButReruns) {
+  auto store = Store::in_memory();
+  ASSERT_TRUE(store.ok());
+  const auto run = [](const char* kind, const char* day, const char* device, const char* maker) {
+    Run one = test_run(kind);
+    one.started_at = std::string(day) + "T03:04:05Z";
+    one.device = device;
+    one.facts = {{"made by", maker}};
+    return one;
+  };
+  ASSERT_TRUE(store.value().begin_run(run("collect", "2026-01-03", "GPU A", "assay 1")).ok());
+  ASSERT_TRUE(store.value().begin_run(run("collect", "2026-01-02", "GPU B", "assay 1")).ok());
+  ASSERT_TRUE(store.value().begin_run(run("collect", "2026-01-04", "GPU A", "assay 2")).ok());
+  ASSERT_TRUE(store.value().begin_run(run("rerun", "2026-01-09", "GPU C", "assay 3")).ok());
+  const auto origin = store.value().origin();
+  ASSERT_TRUE(origin.ok()) << origin.error().message;
+  EXPECT_EQ(origin_text(origin.value()),
+            "GPU A, GPU B, assay 1, assay 2, measured 2026-01-02 to 2026-01-04");
+  Origin one_day = origin.value();
+  one_day.last_day = one_day.first_day;
+  EXPECT_THAT(origin_text(one_day), testing::EndsWith(", measured 2026-01-02"));
 }
 
 class ShippedNameTest : public StoreTest {

@@ -74,7 +74,7 @@ core::Result<model::Table> shipped_table() {
                                  {.name = "rows"}}};
   for (const store::ShippedSystem& system : store::shipped_systems()) {
     const store::Store store = ASSAY_TRY(store::open_shipped(system));
-    const store::Origin origin = ASSAY_TRY(store::origin_of(store));
+    const store::Origin origin = ASSAY_TRY(store.origin());
     const std::vector<std::string> tables = ASSAY_TRY(store.tables());
     const std::vector<store::Content> contents = ASSAY_TRY(store.list());
     std::int64_t rows = 0;
