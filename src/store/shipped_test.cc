@@ -94,7 +94,7 @@ TEST(OriginTest, IsOfAllRunsButReruns) {
   auto store = Store::in_memory();
   ASSERT_TRUE(store.ok());
   const auto run = [](const char* kind, const char* day, const char* device, const char* maker) {
-    Run one = test_run(kind);
+    auto one = test_run(kind);
     one.started_at = std::string(day) + "T03:04:05Z";
     one.device = device;
     one.facts = {{"made by", maker}};
