@@ -1,9 +1,28 @@
 #include "cli/store_options.h"
 
+#include <fmt/core.h>
+
+#include "store/shipped.h"
+
 namespace assay::cli {
 
-void add_store_option(CLI::App& app, std::filesystem::path& store) {
-  app.add_option("--store", store, "the store to read")->type_name("FILE")->required();
+std::string store_help(const std::string& what) {
+  const std::string names = store::shipped_names();
+  return names.empty() ? what : what + ", or the name of a shipped one: " + names;
+}
+
+CLI::Option* add_store_option(CLI::App& app, std::filesystem::path& store) {
+  return app.add_option("--store", store, store_help("the store to read"))
+      ->type_name("FILE")
+      ->required();
+}
+
+core::Status refuse_shipped_output(const std::filesystem::path& store) {
+  if (store::shipped_at(store) == nullptr) return {};
+  return core::Error{fmt::format(
+      "{0} ships with assay, and nothing may be written into it; a file of your own: --store "
+      "{0}.db",
+      store.string())};
 }
 
 void add_rows_options(CLI::App& app, store::Selection& rows) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "cli/options.h"
@@ -17,8 +18,15 @@ inline const Choices<store::Labels> kLabelNames{{"new", store::Labels::kNew},
 inline const Choices<store::FileNames> kFileNames{{"public", store::FileNames::kPublic},
                                                   {"readme", store::FileNames::kReadme}};
 
-// --store FILE, which must be there.
-void add_store_option(CLI::App& app, std::filesystem::path& store);
+// "the store to read, or the name of a shipped database: h200_sxm"
+std::string store_help(const std::string& what);
+
+// --store, for store::open_to_read(). Required.
+CLI::Option* add_store_option(CLI::App& app, std::filesystem::path& store);
+
+// Nothing may write into a shipped database, nor a file take the name of one unless it is said
+// to be a file.
+core::Status refuse_shipped_output(const std::filesystem::path& store);
 
 // --framework, --version, --device.
 void add_rows_options(CLI::App& app, store::Selection& rows);

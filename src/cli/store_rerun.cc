@@ -12,6 +12,7 @@
 #include "collect/reports.h"
 #include "core/interrupt.h"
 #include "store/rerun.h"
+#include "store/shipped.h"
 
 namespace assay::cli {
 namespace {
@@ -90,6 +91,12 @@ RerunArguments::RerunArguments(CLI::App& app) {
 
 core::Status RerunArguments::check(const fs::path& store) const {
   ASSAY_TRY(device_.check());
+  if (asked_for() && store::shipped_at(store) != nullptr) {
+    return core::Error{fmt::format(
+        "--rerun keeps what it measures in the store, and {} ships with assay: nothing may be "
+        "written into it",
+        store.string())};
+  }
   if (!asked_for() || !store.empty()) return {};
   return core::Error{"--rerun needs --store: files do not say how they were measured"};
 }

@@ -6,6 +6,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/store_options.h"
 #include "core/text.h"
 #include "model/warnings.h"
 #include "store/perf_file.h"
@@ -26,14 +27,15 @@ core::Result<NamedFrame> read_one(const fs::path& path) {
   return NamedFrame{.table = file.table, .source = path.string(), .frame = std::move(file.rows)};
 }
 
-core::Result<std::vector<NamedFrame>> read_store(const fs::path& path, const std::string& only) {
-  const store::Store opened = ASSAY_TRY(store::Store::open(path, store::Store::Mode::kRead));
+core::Result<std::vector<NamedFrame>> read_store(const store::Store& opened,
+                                                 const std::string& called,
+                                                 const std::string& only) {
   std::vector<std::string> names = ASSAY_TRY(opened.tables());
-  if (names.empty()) return core::Error{path.string() + " holds no tables"};
+  if (names.empty()) return core::Error{called + " holds no tables"};
   if (!only.empty()) {
     if (std::find(names.begin(), names.end(), only) == names.end()) {
-      return core::Error{fmt::format("{} has no table {}; it has {}", path.string(), only,
-                                     core::join(names, ", "))};
+      return core::Error{
+          fmt::format("{} has no table {}; it has {}", called, only, core::join(names, ", "))};
     }
     names = {only};
   }
@@ -47,24 +49,51 @@ core::Result<std::vector<NamedFrame>> read_store(const fs::path& path, const std
   return tables;
 }
 
+core::Result<std::vector<NamedFrame>> read_shipped(const store::ShippedSystem& system,
+                                                   const std::string& only,
+                                                   const Presentation& presentation) {
+  const store::Store opened = ASSAY_TRY(store::open_shipped(system));
+  const std::string called = fmt::format("the shipped database {}", system.name);
+  if (!presentation.quiet) {
+    const store::Origin origin = ASSAY_TRY(opened.origin());
+    print_note(fmt::format("from {}: {}", called, store::origin_text(origin)));
+  }
+  return read_store(opened, called, only);
+}
+
 }  // namespace
 
 core::Status TableInputs::check() const {
-  if (store.empty() && files.empty()) {
-    return core::Error{"what to read: --store DB, or performance tables (CSV or Parquet) as FILE"};
+  if (!store.empty() && !files.empty()) {
+    return core::Error{"--store and FILE exclude each other"};
   }
-  if (store.empty() || files.empty()) return {};
-  return core::Error{"--store and FILE exclude each other"};
+  if (!store.empty() || !files.empty() || shipped() != nullptr) return {};
+  const std::string names = store::shipped_names();
+  return core::Error{"what to read: --store DB, or performance tables (CSV or Parquet) as FILE" +
+                     (names.empty() ? "" : "; --store also takes a shipped database: " + names)};
+}
+
+const store::ShippedSystem* TableInputs::shipped() const {
+  if (!store.empty()) return store::shipped_at(store);
+  const auto systems = store::shipped_systems();
+  const bool is_asked = files.empty() && without == WithoutInput::kShipped;
+  return is_asked && systems.size() == 1 ? &systems.front() : nullptr;
 }
 
 void add_table_inputs(CLI::App& app, TableInputs& inputs, const char* file_help) {
   app.add_option("FILE", inputs.files, file_help);
-  app.add_option("--store", inputs.store, "read this store instead of files")->type_name("FILE");
+  app.add_option("--store", inputs.store, store_help("read this store instead of files"))
+      ->type_name("FILE");
 }
 
 core::Result<std::vector<NamedFrame>> read_tables(const TableInputs& inputs,
-                                                  const std::string& table) {
-  if (!inputs.store.empty()) return read_store(inputs.store, table);
+                                                  const std::string& table,
+                                                  const Presentation& presentation) {
+  const store::ShippedSystem* shipped = inputs.shipped();
+  if (shipped != nullptr) return read_shipped(*shipped, table, presentation);
+  if (!inputs.store.empty()) {
+    return read_store(ASSAY_TRY(store::open_to_read(inputs.store)), inputs.store.string(), table);
+  }
   std::vector<NamedFrame> tables;
   for (const fs::path& path : inputs.files) {
     NamedFrame named = ASSAY_TRY(read_one(path));

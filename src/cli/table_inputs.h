@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/summary_output.h"
 #include "core/result.h"
 #include "store/frame.h"
+#include "store/shipped.h"
 #include "store/table_check.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
@@ -15,12 +17,19 @@ class App;
 
 namespace assay::cli {
 
-struct TableInputs {
-  std::filesystem::path store;
-  std::vector<std::filesystem::path> files;
+// What is read when neither a store nor files are given.
+enum class WithoutInput { kRefuse, kShipped };
 
-  // Just one of the two must be there.
+struct TableInputs {
+  std::filesystem::path store;  // a file, or the name of a shipped one
+  std::vector<std::filesystem::path> files;
+  WithoutInput without = WithoutInput::kRefuse;
+
+  // Not both may be there; nor none, but where the only shipped database is then read.
   [[nodiscard]] core::Status check() const;
+
+  // The shipped database that is read; null: none.
+  [[nodiscard]] const store::ShippedSystem* shipped() const;
 };
 
 // Declares --store and FILE.
@@ -33,21 +42,25 @@ struct NamedFrame {
 };
 
 // All tables; with a name, that one alone: files that are of another table are an error, a store
-// without it as well. Prints what was wrong with a file that could be read all the same.
+// without it as well. Says what was wrong with a file that could be read all the same and, unless
+// quiet, whose figures a shipped database holds.
 core::Result<std::vector<NamedFrame>> read_tables(const TableInputs& inputs,
-                                                  const std::string& table);
+                                                  const std::string& table,
+                                                  const Presentation& presentation);
 
 // What limits a kernel: --system, --mem-bw, --peak.
 struct RooflineInputs {
-  std::filesystem::path system;
+  std::filesystem::path system;  // a file, or the name of a shipped system
   double memory_gb_per_s = 0;
   std::vector<std::string> peaks;  // "bfloat16=989"
 };
 
 void add_roofline_options(CLI::App& app, RooflineInputs& inputs);
 
-// Null where nothing is known of the device's peaks or of what the table's operator costs.
+// Null where nothing is known of the device's peaks or of what the table's operator costs. Without
+// --system the rows of a shipped database have the peaks of its own device.
 core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
+                                              const TableInputs& rows,
                                               const std::string& table);
 
 }  // namespace assay::cli

@@ -86,7 +86,11 @@ double bound_ms(const collect::Operator& of,
 
 void add_roofline_options(CLI::App& app, RooflineInputs& inputs) {
   const char* group = "Roofline options";
-  app.add_option("--system", inputs.system, "peaks of the device: systems/NAME.yaml")
+  app.add_option("--system", inputs.system,
+                 store::shipped_names().empty()
+                     ? "peaks of the device: systems/NAME.yaml"
+                     : "peaks of the device: systems/NAME.yaml, or a shipped system: " +
+                           store::shipped_names())
       ->type_name("FILE")
       ->group(group);
   app.add_option("--mem-bw", inputs.memory_gb_per_s, "memory bandwidth in GB/s (1e9)")
@@ -100,11 +104,15 @@ void add_roofline_options(CLI::App& app, RooflineInputs& inputs) {
 }
 
 core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
+                                              const TableInputs& rows,
                                               const std::string& table) {
-  const bool given = !inputs.system.empty() || inputs.memory_gb_per_s > 0 || !inputs.peaks.empty();
+  const store::ShippedSystem* shipped = inputs.system.empty() ? rows.shipped() : nullptr;
+  const bool given = shipped != nullptr || !inputs.system.empty() || inputs.memory_gb_per_s > 0 ||
+                     !inputs.peaks.empty();
   if (!given) return store::Rooflines();
   auto peaks = std::make_shared<store::Peaks>();
-  if (!inputs.system.empty()) *peaks = ASSAY_TRY(store::read_peaks(inputs.system));
+  if (!inputs.system.empty()) *peaks = ASSAY_TRY(store::peaks_of_system(inputs.system));
+  if (shipped != nullptr) *peaks = ASSAY_TRY(store::peaks_of(*shipped));
   if (inputs.memory_gb_per_s > 0) peaks->memory_bytes_per_s = inputs.memory_gb_per_s * 1e9;
   for (const std::string& peak : inputs.peaks) {
     const std::size_t sign = peak.find('=');

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "core/statistics.h"
+#include "store/shipped.h"
 #include "store/store_import.h"
 #include "store/store_key.h"
 
@@ -180,6 +181,9 @@ core::Result<Frame> rows_of(const Store& store, const std::string& table) {
 }  // namespace
 
 core::Result<Store> open_tables(const fs::path& path, model::Warnings& repairs) {
+  const ShippedSystem* shipped = core::is_folder(path) ? nullptr : shipped_at(path);
+  if (shipped != nullptr) return open_shipped(*shipped);
+  ASSAY_TRY(check_shipped_name(path));
   if (!core::is_folder(path) && is_store(path)) return Store::open(path, Store::Mode::kRead);
   const std::vector<fs::path> files = ASSAY_TRY(find_perf_files(path));
   Store store = ASSAY_TRY(Store::in_memory());

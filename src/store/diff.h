@@ -52,7 +52,8 @@ struct DiffResult {
   std::vector<RowDiff> worst;  // farthest from 1 first
 };
 
-// A store; or a file or folder of perf tables, read into memory. An error names a bad file.
+// A store, or the name of a shipped one; or a file or folder of perf tables, read into memory. An
+// error names a bad file.
 core::Result<Store> open_tables(const std::filesystem::path& path, model::Warnings& repairs);
 
 // Rows with the same values in all columns but latency and power belong together; of several such

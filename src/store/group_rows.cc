@@ -106,7 +106,9 @@ Coded coded_numbers(const FrameColumn& column, const FrameColumn* heads) {
     if (is_new) words.push_back(as_heads ? kAsHeads : number_text(number));
     codes[row] = at->second;
   }
-  return sorted(column.name, std::move(words), std::move(codes));
+  Coded coded = sorted(column.name, std::move(words), std::move(codes));
+  coded.column.kind = ValueKind::kNumber;
+  return coded;
 }
 
 struct HashCodes {

@@ -72,14 +72,17 @@ double Peaks::roofline_ms(double bytes,
 
 core::Result<Peaks> read_peaks(const std::filesystem::path& yaml) {
   const std::string text = ASSAY_TRY(core::read_file(yaml));
+  return parse_peaks(text, yaml.string());
+}
+
+core::Result<Peaks> parse_peaks(std::string_view yaml, const std::string& name) {
   // yaml-cpp throws; this is the one place that meets its exceptions.
   try {
-    auto peaks = peaks_of(YAML::Load(text));
-    if (!peaks.ok()) return peaks.error().context(yaml.string());
+    auto peaks = peaks_of(YAML::Load(std::string(yaml)));
+    if (!peaks.ok()) return peaks.error().context(name);
     return peaks;
   } catch (const YAML::Exception& error) {
-    return core::Error{
-        fmt::format("{}: line {}: {}", yaml.string(), error.mark.line + 1, error.msg)};
+    return core::Error{fmt::format("{}: line {}: {}", name, error.mark.line + 1, error.msg)};
   }
 }
 

@@ -33,4 +33,7 @@ struct Peaks {
 // file, line and key.
 core::Result<Peaks> read_peaks(const std::filesystem::path& yaml);
 
+// The same of a file's text; `name` stands for it in errors.
+core::Result<Peaks> parse_peaks(std::string_view yaml, const std::string& name);
+
 }  // namespace assay::store

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "core/text.h"
@@ -20,6 +21,35 @@ bool varies(const QueryResult& result, std::size_t column) {
 model::Cell size_cell(double size) {
   if (size == std::floor(size) && size < 1e15) return static_cast<std::int64_t>(size);
   return size;
+}
+
+// 128 of "128", 1.2 of "1.2".
+model::Cell number_cell(const std::string& text) {
+  double number = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
+  return end.ec == std::errc() ? size_cell(number) : model::Cell(text);
+}
+
+// As many key-value heads as the answer has heads, in place of the words for it.
+model::Cell heads_cell(const TableIndex& index, const Group& group, const QueryResult& result) {
+  for (std::size_t i = 0; i < result.sizes.size(); ++i) {
+    if (index.size_columns()[i] == "num_heads") return size_cell(result.sizes[i]);
+  }
+  for (std::size_t i = 0; i < index.exact_columns().size(); ++i) {
+    if (index.exact_columns()[i].name == "num_heads")
+      return number_cell(index.exact_value(group, i));
+  }
+  return std::string(kAsHeads);
+}
+
+model::Cell exact_cell(const TableIndex& index,
+                       const Group& group,
+                       std::size_t column,
+                       const QueryResult& result) {
+  const std::string& value = index.exact_value(group, column);
+  if (index.exact_columns()[column].kind == ValueKind::kText) return value;
+  if (value.empty()) return {};
+  return value == kAsHeads ? heads_cell(index, group, result) : number_cell(value);
 }
 
 // A bracket point by the sizes in which it is not what was asked.
@@ -114,7 +144,7 @@ model::Table answers_table(const TableIndex& index, const QueryResult& result, K
   for (const Answer& answer : result.answers) {
     std::vector<model::Cell> row;
     for (const std::size_t column : shown)
-      row.emplace_back(index.exact_value(*answer.group, column));
+      row.push_back(exact_cell(index, *answer.group, column, result));
     for (std::size_t i = 0; keys == KeyColumns::kAll && i < result.sizes.size(); ++i)
       row.push_back(size_cell(result.sizes[i]));
     const Estimate& estimate = answer.estimate;

@@ -74,6 +74,26 @@ TEST(Query, TakesAnyNumberOfHeadsThatAllHaveTheirOwnKeys) {
             "gemm_perf has no num_key_value_heads '3'; it has 4, as num_heads");
 }
 
+TEST(Query, GivesNumbersOfWhatIsANumber) {
+  const TableIndex index = index_of(
+      "version,num_heads,num_key_value_heads,head_dim,alpha,m,latency\n"
+      "2.28,8,8,128,1.5,1,0.1\n2.28,8,8,128,1.5,3,0.3\n2.28,8,4,128,,1,0.1\n");
+  const auto result = query(index, {{"m", "1"}}, Beyond::kRefuse);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const model::Table table = answers_table(index, result.value(), KeyColumns::kAll);
+  ASSERT_EQ(table.row_count(), 2U);
+  const auto cell = [&](std::size_t row, const char* column) {
+    return table.at(row, *table.column(column));
+  };
+  EXPECT_EQ(cell(0, "head_dim"), model::Cell(std::int64_t{128}));
+  EXPECT_EQ(cell(0, "num_heads"), model::Cell(std::int64_t{8}));
+  EXPECT_EQ(cell(0, "version"), model::Cell(std::string("2.28")));
+  EXPECT_EQ(cell(0, "num_key_value_heads"), model::Cell(std::int64_t{4}));
+  EXPECT_EQ(cell(0, "alpha"), model::Cell());
+  EXPECT_EQ(cell(1, "num_key_value_heads"), model::Cell(std::int64_t{8}));  // as many as heads
+  EXPECT_EQ(cell(1, "alpha"), model::Cell(1.5));
+}
+
 TEST(TableIndex, JoinsKernelsThatShareNoPlace) {
   const TableIndex index = index_of("kernel_source,m,latency\na,1,1\na,2,2\nb,3,3\nb,4,4\n");
   ASSERT_EQ(index.groups().size(), 1U);

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <utility>
@@ -27,6 +28,16 @@ std::map<std::string, std::string> parse_facts(std::string_view json) {
     if (item.value().is_string()) facts[item.key()] = item.value().get<std::string>();
   }
   return facts;
+}
+
+void add_once(std::vector<std::string>& words, const std::string& word) {
+  if (word.empty() || std::find(words.begin(), words.end(), word) != words.end()) return;
+  words.push_back(word);
+}
+
+// A day of "2026-01-02T03:04:05Z".
+std::string day_of(const std::string& time) {
+  return time.substr(0, time.find('T'));
 }
 
 // Of a statement whose columns from `first` on are those of Run.
@@ -124,6 +135,23 @@ core::Result<std::vector<StoredRun>> Store::runs() const {
                     .failed = select.integer(10)});
   }
   return runs;
+}
+
+core::Result<Origin> Store::origin() const {
+  Statement select = ASSAY_TRY(state_->database.prepare(
+      "SELECT kind, started_at, device, plan_hash, facts, last_at FROM run "
+      "WHERE kind != 'rerun' ORDER BY id"));
+  Origin origin;
+  while (ASSAY_TRY(select.step())) {
+    const Run run = run_at(select, 0);
+    add_once(origin.devices, run.device);
+    const auto maker = run.facts.find("made by");
+    if (maker != run.facts.end()) add_once(origin.makers, maker->second);
+    const std::string first = day_of(run.started_at);
+    if (origin.first_day.empty() || first < origin.first_day) origin.first_day = first;
+    origin.last_day = std::max(origin.last_day, day_of(std::string(select.text(5))));
+  }
+  return origin;
 }
 
 core::Status Store::append(std::int64_t run, const std::string& table, const Frame& rows) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -93,6 +94,14 @@ struct Content {
   std::string last_at = {};
 };
 
+// Whose figures a store's collections and imports are.
+struct Origin {
+  std::vector<std::string> devices = {};  // "NVIDIA H200"
+  std::vector<std::string> makers = {};   // "assay 0.1.0"; an import has none
+  std::string first_day = {};             // "2026-01-02", UTC
+  std::string last_day = {};
+};
+
 class Store {
  public:
   // kCreate makes it if it is not there. Errors: no store, a newer version's, a damaged one.
@@ -100,6 +109,8 @@ class Store {
   static core::Result<Store> open(const std::filesystem::path& path, Mode mode);
   // For files that are read but not kept.
   static core::Result<Store> in_memory();
+  // A store's file as zstd packed it, in memory; every write fails. `name`: for messages.
+  static core::Result<Store> unpack(const std::string& name, std::string_view packed);
 
   Store(Store&& other) noexcept;
   Store& operator=(Store&& other) noexcept;
@@ -112,6 +123,8 @@ class Store {
   [[nodiscard]] core::Result<Run> run(std::int64_t id) const;
   // The oldest first.
   [[nodiscard]] core::Result<std::vector<StoredRun>> runs() const;
+  // Of all runs but reruns. Looks at no row, unlike runs().
+  [[nodiscard]] core::Result<Origin> origin() const;
 
   // Replaces what the run has of this case.
   core::Status append(std::int64_t run, const CaseRecord& record);

@@ -68,6 +68,8 @@ class Statement {
 class Database {
  public:
   static core::Result<Database> open(const std::filesystem::path& path, Store::Mode mode);
+  // Out of the zstd frame of a file, in memory, to read only.
+  static core::Result<Database> unpack(const std::string& name, std::string_view packed);
 
   [[nodiscard]] core::Status execute(const std::string& sql) const;
   // Writes ahead to a log from now on (SQLite's WAL), which the file remembers.

@@ -15,9 +15,12 @@ namespace assay::store {
 // The least time in ms that a row's key (all its columns but results) can take; 0: unknown.
 using KeyRoofline = std::function<double(const std::vector<model::PerfField>& key)>;
 
+enum class ValueKind { kText, kNumber };
+
 struct ExactColumn {
   std::string name;
-  std::vector<std::string> values;  // distinct, as text, in the order of their numbers or texts
+  ValueKind kind = ValueKind::kText;  // kNumber: kAsHeads and "" (missing) are there all the same
+  std::vector<std::string> values;    // distinct, as text, in the order of their numbers or texts
 };
 
 struct Group {

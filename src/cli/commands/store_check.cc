@@ -13,6 +13,7 @@
 #include "cli/summary_output.h"
 #include "cli/table_inputs.h"
 #include "store/held_out.h"
+#include "store/shipped.h"
 #include "store/table_check.h"
 
 namespace assay::cli {
@@ -137,7 +138,7 @@ class StoreCheck final : public Command {
         .title = "Check of performance tables",
         .tables = {tables_table(), findings_table(), held_out_table(), intervals_table()}};
     const std::string only = table_.empty() ? "" : store::table_name(table_);
-    const std::vector<NamedFrame> tables = ASSAY_TRY(read_tables(inputs_, only));
+    const std::vector<NamedFrame> tables = ASSAY_TRY(read_tables(inputs_, only, presentation_));
     bool passed = true;
     for (const NamedFrame& named : tables)
       passed &= ASSAY_TRY(check_one(named, book));
@@ -166,7 +167,7 @@ class StoreCheck final : public Command {
 
   core::Result<bool> check_one(const NamedFrame& named, model::Book& book) const {
     const std::string name = named.source.empty() ? named.table : named.source;
-    const store::Rooflines rooflines = ASSAY_TRY(read_rooflines(roofline_, named.table));
+    const store::Rooflines rooflines = ASSAY_TRY(read_rooflines(roofline_, inputs_, named.table));
     auto checked = store::check_table(named.table, named.frame, rooflines, limits_);
     if (!checked.ok()) {
       print_warning("not checked: " + checked.error().context(name).message);
@@ -190,7 +191,7 @@ class StoreCheck final : public Command {
   // Cases of the newest collection that are not there. Failures are told, but do not fail the
   // check: every large collection has cases that the device cannot do.
   core::Result<bool> check_coverage(const std::string& only, model::Book& book) const {
-    const auto opened = ASSAY_TRY(store::Store::open(inputs_.store, store::Store::Mode::kRead));
+    const auto opened = ASSAY_TRY(store::open_to_read(inputs_.store));
     const Coverage coverage = ASSAY_TRY(read_coverage(opened, only));
     for (const collect::OperatorTally& one : coverage.tally.operators()) {
       add_cases(one, "problem", "missing cases", one.missing(), book.tables[1]);
@@ -284,7 +285,7 @@ const CommandSpec kStoreCheck{
     .regression_means =
         "a table has impossible rows, a collection is not finished, or --max-share is exceeded",
     .examples =
-        "assay store check --store h200.db --system systems/h200_sxm.yaml\n"
+        "assay store check --store perf/perf.db --system h200_sxm\n"
         "assay store check gemm_perf.parquet --held-out\n"
         "assay store check --store perf/perf.db --rerun 200 --max-share 0.5\n"
         "assay store check */*.parquet --format csv > checks.csv\n",

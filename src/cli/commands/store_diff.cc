@@ -71,7 +71,8 @@ model::Table single_table(const std::vector<store::TableDiff>& diffs) {
 class StoreDiff final : public Command {
  public:
   explicit StoreDiff(CLI::App& app) {
-    app.add_option("A", a_, "a store, a perf table, or a folder of them")->required();
+    app.add_option("A", a_, "a store, the name of a shipped one, a perf table, or a folder of them")
+        ->required();
     app.add_option("B", b_, "another")->required();
     app.add_option("--table", request_.tables, "compare only this table: gemm_perf")
         ->type_name("NAME")
@@ -155,6 +156,7 @@ const CommandSpec kStoreDiff{
         "in a table a larger share of rows than --max-share differs by more than --threshold",
     .examples =
         "assay store diff monday.db tuesday.db --max-share 0.005\n"
+        "assay store diff perf/perf.db h200_sxm\n"
         "assay store diff h200.db systems/data/h200_sxm --table gemm_perf\n"
         "assay store diff gemm_perf.txt other/gemm_perf.parquet --ignore version\n",
     .make = make_command<StoreDiff>,

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
+#include "store/shipped.h"
 
 namespace assay::cli {
 namespace {
@@ -33,7 +34,7 @@ class StoreExport final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    const store::Store store = ASSAY_TRY(store::Store::open(store_, store::Store::Mode::kRead));
+    const store::Store store = ASSAY_TRY(store::open_to_read(store_));
     const auto written = ASSAY_TRY(store::export_tables(store, request_));
     if (!presentation_.quiet) {
       print(summary_text({.title = "Export", .tables = {written_table(written)}},
@@ -56,7 +57,7 @@ const CommandSpec kStoreExport{
         "latency in ms, power in W. Rows of several frameworks, versions and devices stand in the "
         "same file unless one is chosen. Files of the same name are replaced.",
     .examples =
-        "assay store export --store h200.db -o tables\n"
+        "assay store export --store h200_sxm -o tables\n"
         "assay store export --store h200.db -o tables --table gemm_perf --table nccl_perf \\\n"
         "    --framework assay --format parquet\n",
     .make = make_command<StoreExport>,

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/store_options.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
 #include "core/interrupt.h"
@@ -64,6 +65,8 @@ class StoreImport final : public Command {
         ->required();
     add_presentation_options(app, presentation_);
   }
+
+  [[nodiscard]] core::Status check() const override { return refuse_shipped_output(store_); }
 
   core::Result<Outcome> run() override {
     std::vector<fs::path> files;

@@ -5,7 +5,8 @@
 #include "cli/output.h"
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
-#include "store/store.h"
+#include "core/text.h"
+#include "store/shipped.h"
 
 namespace assay::cli {
 namespace {
@@ -56,24 +57,58 @@ model::Table runs_table(const std::vector<store::StoredRun>& runs) {
     const auto count = [&](std::int64_t of) { return cases ? model::Cell(of) : model::Cell(); };
     table.add_row({stored.id, stored.run.kind, stored.run.device, stored.run.started_at,
                    stored.last_at, stored.rows, count(stored.measured), count(stored.skipped),
-                   count(stored.failed), fact(stored.run, cases ? "command" : "file")});
+                   count(stored.failed), fact(stored.run, cases ? "command line" : "file")});
   }
   return table;
+}
+
+core::Result<model::Table> shipped_table() {
+  model::Table table{.name = "shipped",
+                     .title = "Databases that ship with assay: --store NAME",
+                     .columns = {{.name = "name"},
+                                 {.name = "device"},
+                                 {.name = "measured by"},
+                                 {.name = "first", .description = "day of a measurement, UTC"},
+                                 {.name = "last"},
+                                 {.name = "tables"},
+                                 {.name = "rows"}}};
+  for (const store::ShippedSystem& system : store::shipped_systems()) {
+    const store::Store store = ASSAY_TRY(store::open_shipped(system));
+    const store::Origin origin = ASSAY_TRY(store.origin());
+    const std::vector<std::string> tables = ASSAY_TRY(store.tables());
+    const std::vector<store::Content> contents = ASSAY_TRY(store.list());
+    std::int64_t rows = 0;
+    for (const store::Content& content : contents)
+      rows += content.rows;
+    table.add_row({std::string(system.name), core::join(origin.devices, ", "),
+                   core::join(origin.makers, ", "), origin.first_day, origin.last_day,
+                   static_cast<std::int64_t>(tables.size()), rows});
+  }
+  return table;
+}
+
+core::Result<model::Book> contents_of(const std::filesystem::path& file_or_name) {
+  const store::Store store = ASSAY_TRY(store::open_to_read(file_or_name));
+  const std::vector<store::Content> contents = ASSAY_TRY(store.list());
+  const std::vector<store::StoredRun> runs = ASSAY_TRY(store.runs());
+  return model::Book{.title = file_or_name.string(),
+                     .tables = {contents_table(contents), runs_table(runs)}};
 }
 
 class StoreList final : public Command {
  public:
   explicit StoreList(CLI::App& app) {
-    add_store_option(app, store_);
+    add_store_option(app, store_)->required(false)->default_str("list the shipped ones");
     add_presentation_options(app, presentation_);
   }
 
   core::Result<Outcome> run() override {
-    const store::Store store = ASSAY_TRY(store::Store::open(store_, store::Store::Mode::kRead));
-    const std::vector<store::Content> contents = ASSAY_TRY(store.list());
-    const std::vector<store::StoredRun> runs = ASSAY_TRY(store.runs());
-    const model::Book book{.title = store_.string(),
-                           .tables = {contents_table(contents), runs_table(runs)}};
+    model::Book book{.title = "Shipped databases"};
+    if (store_.empty()) {
+      book.tables.push_back(ASSAY_TRY(shipped_table()));
+    } else {
+      book = ASSAY_TRY(contents_of(store_));
+    }
     if (!presentation_.quiet) print(summary_text(book, presentation_.summary, kAllRows));
     return Outcome::kOk;
   }
@@ -89,8 +124,10 @@ const CommandSpec kStoreList{
     .description =
         "Rows of every table by framework, version, device and operation; and every collection "
         "and import with its rows and, of a collection, how many cases were measured, skipped and "
-        "failed.",
+        "failed. Without --store, the databases that ship with assay.",
     .examples =
+        "assay store list\n"
+        "assay store list --store h200_sxm\n"
         "assay store list --store h200.db\n"
         "assay store list --store h200.db --format json | jq '.tables[0]'\n",
     .make = make_command<StoreList>,

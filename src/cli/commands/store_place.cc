@@ -6,6 +6,7 @@
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
 #include "store/place.h"
+#include "store/shipped.h"
 
 namespace assay::cli {
 namespace {
@@ -42,7 +43,7 @@ class StorePlace final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    const store::Store store = ASSAY_TRY(store::Store::open(store_, store::Store::Mode::kRead));
+    const store::Store store = ASSAY_TRY(store::open_to_read(store_));
     const auto written = ASSAY_TRY(store::place(store, request_));
     if (!presentation_.quiet) {
       print(summary_text({.title = "Place", .tables = {written_table(written)}},
@@ -71,7 +72,7 @@ const CommandSpec kStorePlace{
         "written when a file is there already, unless --force is given; each file appears under "
         "its name only when it is whole.",
     .examples =
-        "assay store place --store h200.db --systems src/aiconfigurator/systems \\\n"
+        "assay store place --store h200_sxm --systems src/aiconfigurator/systems \\\n"
         "    --system h200_sxm\n"
         "assay store place --store h200.db --systems systems --system h200_sxm \\\n"
         "    --framework assay --backend trtllm --layout family\n",

@@ -82,6 +82,7 @@ class StoreQuery final : public Command {
  public:
   explicit StoreQuery(CLI::App& app) {
     app.add_option("TABLE", table_, "gemm, context_attention, moe, nccl, ...")->required();
+    inputs_.without = WithoutInput::kShipped;
     add_table_inputs(app, inputs_, "that table as a file, CSV or Parquet; several are joined");
     for (const std::string& column : kColumns)
       add_column(app, column);
@@ -107,11 +108,11 @@ class StoreQuery final : public Command {
 
   core::Result<Outcome> run() override {
     const std::string table = store::table_name(table_);
-    std::vector<NamedFrame> tables = ASSAY_TRY(read_tables(inputs_, table));
+    std::vector<NamedFrame> tables = ASSAY_TRY(read_tables(inputs_, table, presentation_));
     std::vector<store::Frame> frames;
     for (NamedFrame& named : tables)
       frames.push_back(std::move(named.frame));
-    const store::KeyRoofline roofline = ASSAY_TRY(read_rooflines(roofline_, table)).all;
+    const store::KeyRoofline roofline = ASSAY_TRY(read_rooflines(roofline_, inputs_, table)).all;
     const auto index = ASSAY_TRY(store::TableIndex::make(
         table, frames.size() == 1 ? frames.front() : store::joined_frames(frames), roofline));
     const auto result = ASSAY_TRY(store::query(
@@ -174,7 +175,10 @@ const CommandSpec kStoreQuery{
     .name = "store query",
     .summary = "ask a performance table for a latency, measured or interpolated",
     .description =
-        "Latencies are milliseconds of one launch. Every column of the table is an option: --m "
+        "Latencies are milliseconds of one launch. Without --store and FILE they are those of the "
+        "database that ships with assay, by the peaks of its own device, and a line on standard "
+        "error names that device: on another GPU, or with other libraries, they are others.\n\n"
+        "Every column of the table is an option: --m "
         "300, --batch-size 8, --dtype fp8 (the "
         "table's own column of types), --framework VLLM. Sizes (m, n, k, batch_size, isl, step, "
         "num_heads, num_tokens, message_size) may lie between measured ones; all other columns "
@@ -196,7 +200,8 @@ const CommandSpec kStoreQuery{
         "--gemm-type, --compress-ratio, --backend, --implementation, --vocabulary, --bytes. They "
         "may be spelt with _ as well.",
     .examples =
-        "assay store query gemm --m 300 --n 4096 --k 4096 --store h200.db\n"
+        "assay store query gemm --m 300 --n 4096 --k 4096 --dtype fp8\n"
+        "assay store query gemm --m 300 --n 4096 --k 4096 --store mine.db\n"
         "assay store query gemm gemm_perf.parquet --m 300 --n 4096 --k 4096 --dtype fp8\n"
         "assay store query nccl --op-name all_reduce --num-gpus 8 --message-size 3000000 \\\n"
         "    --dtype half --store h200.db --format json\n",

@@ -9,6 +9,7 @@
 #include "cli/store_options.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "store/shipped.h"
 #include "store/system_file.h"
 
 namespace assay::cli {
@@ -41,7 +42,7 @@ class StoreSystem final : public Command {
 
   core::Result<Outcome> run() override {
     ASSAY_TRY(refuse_to_replace(std::vector{store_, request_.cited}, output_));
-    const store::Store store = ASSAY_TRY(store::Store::open(store_, store::Store::Mode::kRead));
+    const store::Store store = ASSAY_TRY(store::open_to_read(store_));
     const store::SystemData data = ASSAY_TRY(store::read_system(store, request_));
     const std::vector<store::SystemField> fields = store::system_fields(data);
     ASSAY_TRY(write(store::system_text(request_, data, fields)));
