@@ -13,8 +13,7 @@ namespace {
 using model::Launch;
 using model::Timing;
 
-constexpr double kTail = 0.025;  // on either side of the interval
-constexpr std::int64_t kProbes = 3;
+constexpr double kTail = 0.025;               // on either side of the interval
 constexpr std::int64_t kMostLaunches = 4096;  // in a sample: a graph has a node for each
 constexpr std::int64_t kMostAtOnce = 64;      // samples between two looks at the interval
 
@@ -26,7 +25,7 @@ class Measurement {
     timing_.l2 = options.l2;
   }
 
-  core::Result<Timing> run() {
+  core::Result<Measured> run() {
     for (std::int64_t i = 0; i < options_.num_warmups; ++i) {
       ASSAY_TRY(work_.launch());
     }
@@ -36,7 +35,8 @@ class Measurement {
                                     : sample_until_sure(*watch));
     timing_.skew_ms = watch->skew_ms();
     summarize();
-    return std::move(timing_);
+    kernels_ms_ += static_cast<double>(options_.num_warmups) * timing_.median_ms;
+    return Measured{.timing = std::move(timing_), .kernels_ms = kernels_ms_};
   }
 
  private:
@@ -45,8 +45,9 @@ class Measurement {
     if (options_.repeat_n > 0) return watch_of(options_.repeat_n);
     std::unique_ptr<Stopwatch> probe = ASSAY_TRY(watch_of(1));
     if (options_.num_runs > 0) return probe;
-    const std::vector<double> times_ms = ASSAY_TRY(probe->sample(kProbes));
-    const double launches = options_.sample_ms / std::max(core::minimum(times_ms), 1e-6);
+    const double once_ms = ASSAY_TRY(probe->sample(1)).front();
+    kernels_ms_ += once_ms;
+    const double launches = options_.sample_ms / std::max(once_ms, 1e-6);
     if (launches <= 1) return probe;
     probe.reset();
     return watch_of(std::clamp<std::int64_t>(std::llround(std::ceil(launches)), 1, kMostLaunches));
@@ -66,6 +67,7 @@ class Measurement {
   core::Status sample(Stopwatch& watch, std::int64_t count) {
     const std::vector<double> times_ms = ASSAY_TRY(watch.sample(count));
     timing_.samples_ms.insert(timing_.samples_ms.end(), times_ms.begin(), times_ms.end());
+    kernels_ms_ += core::sum(times_ms) * static_cast<double>(timing_.launches_per_sample);
     return {};
   }
 
@@ -105,11 +107,12 @@ class Measurement {
   Work& work_;
   const MeasureOptions& options_;
   Timing timing_;
+  double kernels_ms_ = 0;
 };
 
 }  // namespace
 
-core::Result<Timing> measure(Device& device, Work& work, const MeasureOptions& options) {
+core::Result<Measured> measure(Device& device, Work& work, const MeasureOptions& options) {
   return Measurement(device, work, options).run();
 }
 

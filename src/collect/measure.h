@@ -12,7 +12,7 @@ namespace assay::collect {
 
 struct MeasureOptions {
   double certainty = 0.01;  // half width of the median's 95 % interval, as a part of it
-  std::int64_t min_samples = 10;
+  std::int64_t min_samples = 7;
   std::int64_t max_samples = 400;
   double min_time_ms = 2;    // of all samples together
   double max_time_ms = 200;  // adaptive sampling ends there, at min_samples at the earliest
@@ -26,6 +26,11 @@ struct MeasureOptions {
   model::L2State l2 = model::L2State::kHot;
 };
 
-core::Result<model::Timing> measure(Device& device, Work& work, const MeasureOptions& options);
+struct Measured {
+  model::Timing timing;
+  double kernels_ms = 0;  // of all launches: warm-ups, trials, samples
+};
+
+core::Result<Measured> measure(Device& device, Work& work, const MeasureOptions& options);
 
 }  // namespace assay::collect

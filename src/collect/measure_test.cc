@@ -15,13 +15,13 @@ model::Timing timed(FakeDevice& device, const MeasureOptions& options) {
   FakeWork work(script);
   auto timing = measure(device, work, options);
   EXPECT_TRUE(timing.ok()) << timing.error().message;
-  return timing.value();
+  return timing.value().timing;
 }
 
 TEST(Measure, ASteadyWorkTakesTheFewestSamples) {
   FakeDevice device({.time_ms = [](std::int64_t) { return 1.0; }});
   const model::Timing timing = timed(device, {});
-  EXPECT_EQ(timing.samples_ms.size(), 10U);
+  EXPECT_EQ(timing.samples_ms.size(), 7U);
   EXPECT_DOUBLE_EQ(timing.median_ms, 1);
   EXPECT_EQ(timing.launches_per_sample, 1);
   EXPECT_EQ(timing.launch, model::Launch::kGraph);
@@ -32,6 +32,15 @@ TEST(Measure, ShortLaunchesArePutTogether) {
   const model::Timing timing = timed(device, {});
   EXPECT_EQ(timing.launches_per_sample, 25);
   EXPECT_GE(static_cast<double>(timing.samples_ms.size()) * 25 * 0.002, 2);  // min_time_ms
+}
+
+TEST(Measure, TheTimeOfKernelsIsThatOfAllLaunches) {
+  FakeDevice device({.time_ms = [](std::int64_t) { return 1.0; }});
+  FakeDeviceScript script;
+  FakeWork work(script);
+  const auto measured = measure(device, work, {});
+  ASSERT_TRUE(measured.ok());
+  EXPECT_DOUBLE_EQ(measured.value().kernels_ms, 3 + 1 + 7);
 }
 
 TEST(Measure, NoiseTakesMoreSamplesUntilTheMedianIsCertain) {
@@ -52,7 +61,7 @@ TEST(Measure, EndsAtItsBounds) {
   FakeDevice samples({.time_ms = alternating});
   EXPECT_EQ(timed(samples, {.max_samples = 64, .max_time_ms = 1e9}).samples_ms.size(), 64U);
   FakeDevice slow({.time_ms = [&](std::int64_t sample) { return 100 * alternating(sample); }});
-  EXPECT_EQ(timed(slow, {}).samples_ms.size(), 10U);
+  EXPECT_EQ(timed(slow, {}).samples_ms.size(), 7U);
 }
 
 TEST(Measure, FixedNumbersAreKept) {

@@ -37,10 +37,6 @@ constexpr double kWorstAccuracy = 1;
 constexpr std::chrono::milliseconds kRestStep{5};
 constexpr int kMostRestSteps = 20;
 
-double kernels_ms(const std::vector<double>& samples_ms, std::int64_t launches_per_sample) {
-  return core::sum(samples_ms) * static_cast<double>(launches_per_sample);
-}
-
 class Runner {
  public:
   Runner(const CaseRun& run, const CaseRequest& request) : run_(run), request_(request) {}
@@ -138,12 +134,11 @@ class Runner {
 
   core::Result<Timed> time_once(Work& work) {
     const DeviceState before = ASSAY_TRY(rested_state());
+    Measured measured = ASSAY_TRY(measure(run_.device, work, request_.options));
+    kernels_ms_ += measured.kernels_ms;
     Timed timed;
-    timed.timing = ASSAY_TRY(measure(run_.device, work, request_.options));
-    const model::Timing& timing = timed.timing;
-    timed.conditions = conditions(before, ASSAY_TRY(state()), timing);
-    kernels_ms_ += kernels_ms(timing.samples_ms, timing.launches_per_sample) +
-                   static_cast<double>(request_.options.num_warmups) * timing.median_ms;
+    timed.conditions = conditions(before, ASSAY_TRY(state()), measured.timing);
+    timed.timing = std::move(measured.timing);
     return timed;
   }
 
@@ -173,7 +168,7 @@ class Runner {
     constexpr std::int64_t kSamples = 64;
     while (took.count() < request_.power_seconds) {
       const std::vector<double> samples_ms = ASSAY_TRY(watch->sample(kSamples));
-      kernels_ms_ += kernels_ms(samples_ms, timed.timing.launches_per_sample);
+      kernels_ms_ += core::sum(samples_ms) * static_cast<double>(timed.timing.launches_per_sample);
       launches += static_cast<double>(kSamples * timed.timing.launches_per_sample);
       took = std::chrono::steady_clock::now() - start;
     }

@@ -69,7 +69,7 @@ core::Result<double> Events::between(std::int64_t begin, std::int64_t end) {
 core::Result<std::unique_ptr<Stopwatch>> GraphStopwatch::create(CudaWork& work,
                                                                 const StopwatchRequest& request) {
   // The first launch loads code, which a graph cannot capture.
-  ASSAY_TRY(work.launch());
+  if (!work.was_launched()) ASSAY_TRY(work.launch());
   ASSAY_TRY(work.gpu().wait());
   cudaGraph_t trial = ASSAY_TRY(captured(work.gpu().stream(), [&work] { return work.launch(); }));
   cudaGraphDestroy(trial);

@@ -5,6 +5,7 @@
 namespace assay::collect {
 
 core::Status CudaWork::launch() {
+  was_launched_ = true;
   const std::int64_t copy = next_copy_;
   next_copy_ = (next_copy_ + 1) % copies();
   return launch_copy(copy);

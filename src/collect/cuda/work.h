@@ -27,6 +27,8 @@ class CudaWork : public Work {
   // The next launch uses the first copy.
   void rewind() { next_copy_ = 0; }
 
+  [[nodiscard]] bool was_launched() const { return was_launched_; }
+
   [[nodiscard]] Gpu& gpu() const { return gpu_; }
 
   // Of its buffers, used in turn.
@@ -45,6 +47,7 @@ class CudaWork : public Work {
   Gpu& gpu_;
   model::L2State l2_;
   std::int64_t next_copy_ = 0;
+  bool was_launched_ = false;
 };
 
 }  // namespace assay::collect

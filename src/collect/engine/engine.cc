@@ -36,7 +36,8 @@ core::Result<model::Timing> measure_request(const assay_measure_request& request
   }
   const std::unique_ptr<Device> device = ASSAY_TRY(make_engine_device(request));
   const MadeWork work = ASSAY_TRY(device->make(GemmSpec{}, model::L2State::kHot));
-  return measure(*device, *std::get<std::unique_ptr<Work>>(work), options_of(request));
+  return ASSAY_TRY(measure(*device, *std::get<std::unique_ptr<Work>>(work), options_of(request)))
+      .timing;
 }
 
 void fill(assay_measure_result& result, const model::Timing& timing) {
