@@ -14,7 +14,7 @@ constexpr int kThreads = kWarps * kLanes;
 constexpr int kJoiners = 4;  // threads for each column of an output
 
 // Joins the warps' sums.
-template <int kHeadDim>
+template <int kHeadDim, int kRows>
 __device__ void finish(const DecodeArguments& with,
                        const Part& part,
                        const float* sums,
@@ -24,11 +24,11 @@ __device__ void finish(const DecodeArguments& with,
     const int column = i % kHeadDim;
     float largest = -INFINITY;
     for (int warp = 0; warp < kWarps; ++warp)
-      largest = fmaxf(largest, statistics[(warp * kTileRows + row) * 2]);
+      largest = fmaxf(largest, statistics[(warp * kRows + row) * 2]);
     float sum = 0;
     float weights = 0;
     for (int warp = 0; warp < kWarps; ++warp) {
-      const int at = warp * kTileRows + row;
+      const int at = warp * kRows + row;
       const float factor = exp2f(statistics[at * 2] - largest);
       sum += sums[at * kHeadDim + column] * factor;
       weights += statistics[at * 2 + 1] * factor;
@@ -47,17 +47,17 @@ __device__ void finish(const DecodeArguments& with,
   }
 }
 
-template <int kHeadDim>
-__global__ void __launch_bounds__(kThreads, Size<kHeadDim>::kBlocks)
+template <int kHeadDim, int kRowTiles>
+__global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
     decode_part(const __grid_constant__ DecodeArguments with) {
-  using Its = Size<kHeadDim>;
+  using Its = Size<kHeadDim, kRowTiles>;
   extern __shared__ __align__(16) char shared[];
   const int warp = static_cast<int>(threadIdx.x) / kLanes;
-  const Part part = part_of(with);
-  Tiles<kHeadDim> tiles(with, part, shared + warp * Its::kStages * Its::kStageBytes);
+  const Part part = part_of<Its::kRows>(with);
+  Tiles<kHeadDim, kRowTiles> tiles(with, part, shared + warp * Its::kStages * Its::kStageBytes);
   for (int n = 0; n < Its::kStages - 1; ++n)
     tiles.begin(n);
-  WarpAttention<kHeadDim> attention(with, part);
+  WarpAttention<kHeadDim, kRowTiles> attention(with, part);
   for (int n = 0; n < tiles.count(); ++n) {
     await_copies<Its::kStages - 2>();
     tiles.begin(n + Its::kStages - 1);  // where tile n - 1 was
@@ -66,10 +66,10 @@ __global__ void __launch_bounds__(kThreads, Size<kHeadDim>::kBlocks)
   await_copies<0>();
   __syncthreads();  // no warp reads tiles any more
   auto* sums = reinterpret_cast<float*>(shared);
-  float* statistics = sums + kWarps * kTileRows * kHeadDim;
-  attention.write(sums + warp * kTileRows * kHeadDim, statistics + warp * kTileRows * 2);
+  float* statistics = sums + kWarps * Its::kRows * kHeadDim;
+  attention.write(sums + warp * Its::kRows * kHeadDim, statistics + warp * Its::kRows * 2);
   __syncthreads();
-  finish<kHeadDim>(with, part, sums, statistics);
+  finish<kHeadDim, Its::kRows>(with, part, sums, statistics);
 }
 
 // A block for each output.
@@ -108,58 +108,60 @@ __global__ void __launch_bounds__(kHeadDim* kJoiners)
       __float2bfloat16(sum / weights * with.scales[1]);
 }
 
-template <int kHeadDim>
-cudaError_t prepare(int* blocks_at_a_time) {
-  constexpr int kBytes = Size<kHeadDim>::kSharedBytes;
-  const cudaError_t allowed = cudaFuncSetAttribute(
-      decode_part<kHeadDim>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes);
-  if (allowed != cudaSuccess) return allowed;
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks_at_a_time, decode_part<kHeadDim>,
-                                                       kThreads, kBytes);
-}
+// The kernels of a head size and a number of tiles of rows.
+template <int kHeadDim, int kRowTiles>
+struct Kernels {
+  using Its = Size<kHeadDim, kRowTiles>;
 
-template <int kHeadDim>
-cudaError_t launch(const DecodeArguments& with, cudaStream_t stream) {
-  const AttentionSpec& spec = with.spec;
-  const std::int64_t row_tiles = ceil_div(spec.heads / spec.kv_heads, kTileRows);
-  const auto blocks = static_cast<unsigned>(spec.batch * spec.kv_heads * with.splits * row_tiles);
-  decode_part<kHeadDim><<<blocks, kThreads, Size<kHeadDim>::kSharedBytes, stream>>>(with);
-  if (with.splits == 1) return cudaGetLastError();
-  const auto outputs = static_cast<unsigned>(spec.batch * spec.heads);
-  join_parts<kHeadDim><<<outputs, kHeadDim * kJoiners, 0, stream>>>(with);
-  return cudaGetLastError();
+  static cudaError_t prepare(int* blocks_at_a_time) {
+    const cudaError_t allowed =
+        cudaFuncSetAttribute(decode_part<kHeadDim, kRowTiles>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, Its::kSharedBytes);
+    if (allowed != cudaSuccess) return allowed;
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks_at_a_time, decode_part<kHeadDim, kRowTiles>, kThreads, Its::kSharedBytes);
+  }
+
+  static cudaError_t launch(const DecodeArguments& with, cudaStream_t stream) {
+    const AttentionSpec& spec = with.spec;
+    const std::int64_t blocks_of_group = ceil_div(spec.heads / spec.kv_heads, Its::kRows);
+    const auto blocks =
+        static_cast<unsigned>(spec.batch * spec.kv_heads * with.splits * blocks_of_group);
+    decode_part<kHeadDim, kRowTiles><<<blocks, kThreads, Its::kSharedBytes, stream>>>(with);
+    if (with.splits == 1) return cudaGetLastError();
+    const auto outputs = static_cast<unsigned>(spec.batch * spec.heads);
+    join_parts<kHeadDim><<<outputs, kHeadDim * kJoiners, 0, stream>>>(with);
+    return cudaGetLastError();
+  }
+};
+
+// What `use` makes of the kernels of these heads.
+template <class Use>
+cudaError_t with_kernels(const AttentionSpec& spec, const Use& use) {
+  const bool are_many = row_tiles_of_block(spec.heads / spec.kv_heads, spec.head_dim) == 2;
+  switch (spec.head_dim) {
+    case 64:
+      return are_many ? use(Kernels<64, 2>{}) : use(Kernels<64, 1>{});
+    case 128:
+      return are_many ? use(Kernels<128, 2>{}) : use(Kernels<128, 1>{});
+    case 192:
+      return use(Kernels<192, 1>{});
+    case 256:
+      return use(Kernels<256, 1>{});
+    default:
+      return cudaErrorInvalidValue;
+  }
 }
 
 }  // namespace
 
-cudaError_t prepare_decode(std::int64_t head_dim, int* blocks_at_a_time) {
-  switch (head_dim) {
-    case 64:
-      return prepare<64>(blocks_at_a_time);
-    case 128:
-      return prepare<128>(blocks_at_a_time);
-    case 192:
-      return prepare<192>(blocks_at_a_time);
-    case 256:
-      return prepare<256>(blocks_at_a_time);
-    default:
-      return cudaErrorInvalidValue;
-  }
+cudaError_t prepare_decode(const AttentionSpec& spec, int* blocks_at_a_time) {
+  return with_kernels(spec, [&](const auto& kernels) { return kernels.prepare(blocks_at_a_time); });
 }
 
 cudaError_t decode_attention(const DecodeArguments& arguments, cudaStream_t stream) {
-  switch (arguments.spec.head_dim) {
-    case 64:
-      return launch<64>(arguments, stream);
-    case 128:
-      return launch<128>(arguments, stream);
-    case 192:
-      return launch<192>(arguments, stream);
-    case 256:
-      return launch<256>(arguments, stream);
-    default:
-      return cudaErrorInvalidValue;
-  }
+  return with_kernels(arguments.spec,
+                      [&](const auto& kernels) { return kernels.launch(arguments, stream); });
 }
 
 }  // namespace assay::collect

@@ -1,6 +1,7 @@
 // What a block of our decoding does, and how tiles of the cache come to its warps.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -13,18 +14,20 @@ inline constexpr unsigned kAllLanes = 0xFFFFFFFFU;
 
 // What a block of this head size has in shared memory: for each warp tiles on their way, each
 // lane's part of keys and values in a place of its own, so that no lane waits for another.
-template <int kHeadDim>
+template <int kHeadDim, int kRowTiles>
 struct Size {
-  static constexpr int kBlocks = kHeadDim > 128 ? 2 : (kHeadDim > 64 ? 3 : 4);  // at a time
+  static constexpr int kColumns = kHeadDim * kRowTiles;  // that a lane has sums of, all in all
+  static constexpr int kBlocks = kColumns > 128 ? 2 : (kColumns > 64 ? 3 : 4);  // at a time
+  static constexpr int kRows = kTileRows * kRowTiles;
   static constexpr int kStages = kHeadDim > 192 ? 3 : 4;
   static constexpr int kKeyChunks = kHeadDim / kKeyChunk;
   static constexpr int kValueBytes = value_bytes(kHeadDim);
   using Bytes = std::conditional_t<kValueBytes == 16, uint4, uint2>;
   static constexpr int kValueChunks = kHeadDim / (8 * kValueBytes);
   static constexpr int kStageBytes = 2 * kTileKeys * kHeadDim;  // keys, then values
-  static constexpr int kSharedBytes = kWarps * kStages * kStageBytes;
-  // Used again for the warps' sums.
-  static_assert(kWarps * kTileRows * (kHeadDim + 2) * 4 <= kSharedBytes);
+  // In the end the warps' sums and statistics are there.
+  static constexpr int kSumBytes = kWarps * kRows * (kHeadDim + 2) * 4;
+  static constexpr int kSharedBytes = std::max(kWarps * kStages * kStageBytes, kSumBytes);
 };
 
 // What a block does: some query heads of a head of keys, some of the keys.
@@ -32,26 +35,27 @@ struct Part {
   std::int64_t batch = 0;
   std::int64_t kv_head = 0;
   std::int64_t first_head = 0;
-  int rows = 0;  // query heads, at most 16
+  int rows = 0;  // query heads
   int split = 0;
   VisibleKeys visible;
   TileRange tiles;
 };
 
 // Blocks of the same keys are neighbours, so that the later find them in the L2 cache.
-__device__ inline Part part_of(const DecodeArguments& with) {
+template <int kRows>
+__device__ Part part_of(const DecodeArguments& with) {
   const AttentionSpec& spec = with.spec;
   const std::int64_t group = spec.heads / spec.kv_heads;
-  const std::int64_t row_tiles = ceil_div(group, kTileRows);
+  const std::int64_t row_tiles = ceil_div(group, kRows);
   const std::int64_t row_tile = blockIdx.x % row_tiles;
   const std::int64_t split = blockIdx.x / row_tiles % with.splits;
   const std::int64_t at = blockIdx.x / row_tiles / with.splits;
-  const std::int64_t rows_left = group - row_tile * kTileRows;
+  const std::int64_t rows_left = group - row_tile * kRows;
   const VisibleKeys visible = visible_keys(spec, 0);
   return {.batch = at / spec.kv_heads,
           .kv_head = at % spec.kv_heads,
-          .first_head = at % spec.kv_heads * group + row_tile * kTileRows,
-          .rows = static_cast<int>(rows_left < kTileRows ? rows_left : kTileRows),
+          .first_head = at % spec.kv_heads * group + row_tile * kRows,
+          .rows = static_cast<int>(rows_left < kRows ? rows_left : kRows),
           .split = static_cast<int>(split),
           .visible = visible,
           .tiles = tiles_of_part(visible.begin, visible.end, split, with.splits)};
@@ -80,10 +84,10 @@ __device__ void await_copies() {
 }
 
 // A warp's tiles on their way from the cache to shared memory.
-template <int kHeadDim>
+template <int kHeadDim, int kRowTiles>
 class Tiles {
  public:
-  using Its = Size<kHeadDim>;
+  using Its = Size<kHeadDim, kRowTiles>;
 
   __device__ Tiles(const DecodeArguments& with, const Part& part, char* shared)
       : with_(with), part_(part), shared_(shared), lane_(static_cast<int>(threadIdx.x) % kLanes) {

@@ -15,10 +15,15 @@ namespace assay::collect::decode {
 
 inline constexpr int kLanes = 32;
 inline constexpr int kTileKeys = 16;
-inline constexpr int kTileRows = 16;     // query heads of one head of keys
+inline constexpr int kTileRows = 16;     // query heads of one head of keys in a product
 inline constexpr int kWarps = 4;         // of a block, each with tiles of its own
 inline constexpr int kKeyChunk = 64;     // columns of a key that four lanes load at a time
 inline constexpr int kMostSplits = 256;  // of a sequence's keys
+
+// Tiles of query heads that a block does with the same keys: as many as its registers hold.
+constexpr int row_tiles_of_block(std::int64_t group, std::int64_t head_dim) {
+  return group > kTileRows && head_dim <= 128 ? 2 : 1;
+}
 
 // Bytes of a value that a lane loads at a time; eight lanes load a row's.
 constexpr int value_bytes(int head_dim) {

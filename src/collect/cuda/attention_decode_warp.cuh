@@ -51,69 +51,79 @@ __device__ float over_row(float value, Combine combine) {
   return combine(value, __shfl_xor_sync(kAllLanes, value, 2));
 }
 
-// A lane's part of a warp's attention: of rows lane / 4 and, in the second places, 8 rows below.
-template <int kHeadDim>
+// A lane's part of a warp's attention. Of each tile of 16 rows it has two: row lane / 4, and the
+// one 8 rows below.
+template <int kHeadDim, int kRowTiles>
 class WarpAttention {
  public:
-  using Its = Size<kHeadDim>;
+  using Its = Size<kHeadDim, kRowTiles>;
 
   __device__ WarpAttention(const DecodeArguments& with, const Part& part)
       : visible_(part.visible),
         lane_(static_cast<int>(threadIdx.x) % kLanes),
         scale_(1.4426950408889634F * rsqrtf(static_cast<float>(kHeadDim)) * with.scales[0]) {
-    load_query(with, part, 0);
-    load_query(with, part, 1);
+#pragma unroll
+    for (int at = 0; at < kRowPairs; ++at) {
+      load_query(with, part, at);
+      largest_[at] = -INFINITY;
+    }
   }
 
-  __device__ void add(const Tiles<kHeadDim>& tiles, int n) {
-    float scores[2][4] = {};
+  __device__ void add(const Tiles<kHeadDim, kRowTiles>& tiles, int n) {
+    float scores[kRowTiles][2][4] = {};
     multiply_keys(tiles, n, scores);
     mask(tiles.first_key(n), scores);
-    const float largest[2] = {larger_score(scores, 0), larger_score(scores, 1)};
-    scale_down(largest);
+    scale_down(scores);
     weigh(scores);
     multiply_values(tiles, n, scores);
   }
 
-  // Sums of the block's rows [16, columns] and their statistics [16, 2].
+  // Sums of the warp's rows [rows, columns] and their statistics [rows, 2].
   __device__ void write(float* sums, float* statistics) const {
 #pragma unroll
-    for (int tile = 0; tile < kHeadDim / 8; ++tile) {
+    for (int at = 0; at < kRowPairs; ++at) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-        sums[row(i / 2) * kHeadDim + output_column(lane_, tile, i, kHeadDim)] = output_[tile][i];
-    }
+      for (int tile = 0; tile < kHeadDim / 8; ++tile) {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const float weights = over_row(weights_[half], Plus{});
+        for (int i = 0; i < 2; ++i) {
+          sums[row(at) * kHeadDim + output_column(lane_, tile, i, kHeadDim)] =
+              output_[at / 2][tile][at % 2 * 2 + i];
+        }
+      }
+      const float weights = over_row(weights_[at], Plus{});
       if (lane_ % 4 == 0) {
-        statistics[row(half) * 2] = largest_[half];
-        statistics[row(half) * 2 + 1] = weights;
+        statistics[row(at) * 2] = largest_[at];
+        statistics[row(at) * 2 + 1] = weights;
       }
     }
   }
 
  private:
-  [[nodiscard]] __device__ int row(int half) const {
-    return half * 8 + lane_ / 4;
+  static constexpr int kRowPairs = 2 * kRowTiles;  // a lane's rows
+
+  // Of scores and of outputs of a tile of rows the first two are of its first row.
+  [[nodiscard]] __device__ int row(int at) const {
+    return at * 8 + lane_ / 4;
   }
 
   // Rows that there are not are 0.
-  __device__ void load_query(const DecodeArguments& with, const Part& part, int half) {
-    const bool exists = row(half) < part.rows;
+  __device__ void load_query(const DecodeArguments& with, const Part& part, int at) {
+    const bool exists = row(at) < part.rows;
     const auto* from = static_cast<const __nv_bfloat16*>(with.query) +
                        part.batch * with.layout.query[0] +
-                       (part.first_head + row(half)) * with.layout.query[1];
+                       (part.first_head + row(at)) * with.layout.query[1];
 #pragma unroll
     for (int step = 0; step < kHeadDim / 16; ++step) {
       const int column = loaded_key_column(lane_, step / 4) + step % 4 * 4;
       const uint2 four = exists ? *reinterpret_cast<const uint2*>(from + column) : uint2{0, 0};
-      query_[step][half] = four.x;
-      query_[step][2 + half] = four.y;
+      query_[at / 2][step][at % 2] = four.x;
+      query_[at / 2][step][2 + at % 2] = four.y;
     }
   }
 
-  __device__ void multiply_keys(const Tiles<kHeadDim>& tiles, int n, float (&scores)[2][4]) const {
+  __device__ void multiply_keys(const Tiles<kHeadDim, kRowTiles>& tiles,
+                                int n,
+                                float (&scores)[kRowTiles][2][4]) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
 #pragma unroll
@@ -122,70 +132,93 @@ class WarpAttention {
         const std::uint32_t words[4] = {loaded.x, loaded.y, loaded.z, loaded.w};
 #pragma unroll
         for (int word = 0; word < 4; ++word) {
-          multiply(scores[half], query_[chunk * 4 + word],
-                   as_bfloat16(__byte_perm(words[word], 0, 0x1100)),
-                   as_bfloat16(__byte_perm(words[word], 0, 0x3322)));
+          const std::uint32_t low = as_bfloat16(__byte_perm(words[word], 0, 0x1100));
+          const std::uint32_t high = as_bfloat16(__byte_perm(words[word], 0, 0x3322));
+#pragma unroll
+          for (int rows = 0; rows < kRowTiles; ++rows)
+            multiply(scores[rows][half], query_[rows][chunk * 4 + word], low, high);
         }
       }
     }
   }
 
   // Also scales them, so that weights are powers of 2.
-  __device__ void mask(int first_key, float (&scores)[2][4]) const {
+  __device__ void mask(int first_key, float (&scores)[kRowTiles][2][4]) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int key = first_key + score_key(lane_, half, i);
         const bool seen = key >= visible_.begin && key < visible_.end;
-        scores[half][i] = seen ? scores[half][i] * scale_ : -INFINITY;
+#pragma unroll
+        for (int rows = 0; rows < kRowTiles; ++rows) {
+          float& score = scores[rows][half][i];
+          score = seen ? score * scale_ : -INFINITY;
+        }
       }
     }
   }
 
   // Not -infinity: each tile has a key that is seen.
-  [[nodiscard]] __device__ float larger_score(const float (&scores)[2][4], int half) const {
-    float largest = largest_[half];
-#pragma unroll
-    for (int i = 2 * half; i < 2 * half + 2; ++i)
-      largest = fmaxf(largest, fmaxf(scores[0][i], scores[1][i]));
-    return over_row(largest, Larger{});
+  [[nodiscard]] __device__ float larger_score(const float (&scores)[kRowTiles][2][4],
+                                              int at) const {
+    const float(&of)[2][4] = scores[at / 2];
+    const int first = at % 2 * 2;
+    const float largest =
+        fmaxf(fmaxf(of[0][first], of[0][first + 1]), fmaxf(of[1][first], of[1][first + 1]));
+    return over_row(fmaxf(largest, largest_[at]), Larger{});
   }
 
-  // To the new largest scores, if they are new.
-  __device__ void scale_down(const float (&largest)[2]) {
-    const bool is_new = largest[0] > largest_[0] || largest[1] > largest_[1];
+  // What was summed so far, to the new largest scores, if there are any.
+  __device__ void scale_down(const float (&scores)[kRowTiles][2][4]) {
+    float largest[kRowPairs];
+    bool is_new = false;
+#pragma unroll
+    for (int at = 0; at < kRowPairs; ++at) {
+      largest[at] = larger_score(scores, at);
+      is_new = is_new || largest[at] > largest_[at];
+    }
     if (!__any_sync(kAllLanes, is_new)) return;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const float factor = exp2f(largest_[half] - largest[half]);
-      largest_[half] = largest[half];
-      weights_[half] *= factor;
+    for (int at = 0; at < kRowPairs; ++at) {
+      const float factor = exp2f(largest_[at] - largest[at]);
+      largest_[at] = largest[at];
+      weights_[at] *= factor;
 #pragma unroll
       for (int tile = 0; tile < kHeadDim / 8; ++tile) {
-        output_[tile][2 * half] *= factor;
-        output_[tile][2 * half + 1] *= factor;
+        output_[at / 2][tile][at % 2 * 2] *= factor;
+        output_[at / 2][tile][at % 2 * 2 + 1] *= factor;
       }
     }
   }
 
-  __device__ void weigh(float (&scores)[2][4]) {
+  __device__ void weigh(float (&scores)[kRowTiles][2][4]) {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
+    for (int rows = 0; rows < kRowTiles; ++rows) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int at = rows * 2 + i / 2;
+          scores[rows][half][i] = exp2f(scores[rows][half][i] - largest_[at]);
+          weights_[at] += scores[rows][half][i];
+        }
+      }
+    }
+  }
+
+  __device__ void multiply_values(const Tiles<kHeadDim, kRowTiles>& tiles,
+                                  int n,
+                                  const float (&weights)[kRowTiles][2][4]) {
+    std::uint32_t a[kRowTiles][4];
+#pragma unroll
+    for (int rows = 0; rows < kRowTiles; ++rows) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        scores[half][i] = exp2f(scores[half][i] - largest_[i / 2]);
-        weights_[i / 2] += scores[half][i];
+        const float(&of)[4] = weights[rows][i / 2];
+        a[rows][i] = bfloat16_pair(of[i % 2 * 2], of[i % 2 * 2 + 1]);
       }
     }
-  }
-
-  __device__ void multiply_values(const Tiles<kHeadDim>& tiles,
-                                  int n,
-                                  const float (&weights)[2][4]) {
-    const std::uint32_t a[4] = {
-        bfloat16_pair(weights[0][0], weights[0][1]), bfloat16_pair(weights[0][2], weights[0][3]),
-        bfloat16_pair(weights[1][0], weights[1][1]), bfloat16_pair(weights[1][2], weights[1][3])};
 #pragma unroll
     for (int chunk = 0; chunk < Its::kValueChunks; ++chunk) {
       typename Its::Bytes loaded[4];
@@ -194,8 +227,11 @@ class WarpAttention {
         loaded[i] = tiles.values(n, i, chunk);
 #pragma unroll
       for (int byte = 0; byte < Its::kValueBytes; ++byte) {
-        multiply(output_[chunk * Its::kValueBytes + byte], a, column_of(loaded[0], loaded[1], byte),
-                 column_of(loaded[2], loaded[3], byte));
+        const std::uint32_t low = column_of(loaded[0], loaded[1], byte);
+        const std::uint32_t high = column_of(loaded[2], loaded[3], byte);
+#pragma unroll
+        for (int rows = 0; rows < kRowTiles; ++rows)
+          multiply(output_[rows][chunk * Its::kValueBytes + byte], a[rows], low, high);
       }
     }
   }
@@ -203,10 +239,10 @@ class WarpAttention {
   const VisibleKeys visible_;
   int lane_;
   float scale_;
-  std::uint32_t query_[kHeadDim / 16][4];
-  float output_[kHeadDim / 8][4] = {};
-  float largest_[2] = {-INFINITY, -INFINITY};
-  float weights_[2] = {};
+  std::uint32_t query_[kRowTiles][kHeadDim / 16][4];
+  float output_[kRowTiles][kHeadDim / 8][4] = {};
+  float largest_[kRowPairs];
+  float weights_[kRowPairs] = {};
 };
 
 }  // namespace assay::collect::decode
