@@ -49,13 +49,14 @@ core::Status CacheFill::spoil(Gpu& gpu, const AttentionBuffers& buffers) const {
 }
 
 core::Result<Accuracy> CacheFill::compare(Gpu& gpu, const AttentionBuffers& buffers) const {
+  const std::int64_t columns = spec_.latent_dim > 0 ? spec_.latent_dim : spec_.head_dim;
   Accuracy all;
   for (const QuantizeArguments& part : arguments(buffers, 0)) {
     if (part.count == 0) continue;
     ASSAY_TRY(cuda_status(compare_quantized(part, gpu.samples(), gpu.stream()),
                           "launching the reference of a cache"));
     const std::int64_t samples = samples_of(part.count) + 1;  // the scale
-    all = worse(all, ASSAY_TRY(accuracy_of_samples(gpu, samples, spec_.head_dim, "cache")));
+    all = worse(all, ASSAY_TRY(accuracy_of_samples(gpu, samples, columns, "cache")));
   }
   return all;
 }

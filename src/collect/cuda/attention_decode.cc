@@ -83,14 +83,14 @@ class DecodeAttention final : public CudaWork {
 
   core::Result<std::int64_t> choose_splits() {
     int blocks = 0;
-    ASSAY_TRY(cuda_status(prepare_decode(spec_.head_dim, &blocks), "preparing a decoding"));
+    ASSAY_TRY(cuda_status(prepare_decode(spec_, &blocks), "preparing a decoding"));
     const VisibleKeys visible = visible_keys(spec_, 0);
     const decode::TileRange tiles = decode::tiles_of_part(visible.begin, visible.end, 0, 1);
     const std::int64_t group = spec_.heads / spec_.kv_heads;
-    return decode::splits_for(
-        spec_.batch * spec_.kv_heads * decode::ceil_div(group, decode::kTileRows),
-        decode::ceil_div(tiles.last - tiles.first, decode::kWarps),
-        std::int64_t{blocks} * gpu().properties().multiProcessorCount);
+    const int rows = decode::kTileRows * decode::row_tiles_of_block(group, spec_.head_dim);
+    return decode::splits_for(spec_.batch * spec_.kv_heads * decode::ceil_div(group, rows),
+                              decode::ceil_div(tiles.last - tiles.first, decode::kWarps),
+                              std::int64_t{blocks} * gpu().properties().multiProcessorCount);
   }
 
   AttentionSpec spec_;

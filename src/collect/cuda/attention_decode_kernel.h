@@ -1,6 +1,7 @@
 // Attention of one bfloat16 query of each head to a cache of fp8 with a scale for all keys and one
-// for all values: our own kernel. Memory bounds it: keys and values are read once for up to 16
-// query heads of a head of keys, and turned into bfloat16 in registers.
+// for all values: our own kernel. Memory bounds it: keys and values are read once for up to 32
+// query heads of a head of keys, 16 where heads are wider than 128, and become bfloat16 in
+// registers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -29,7 +30,7 @@ struct DecodeArguments {
 
 // Blocks that a multiprocessor runs at a time; prepares launches. Error: cudaErrorInvalidValue for
 // another head_dim.
-cudaError_t prepare_decode(std::int64_t head_dim, int* blocks_at_a_time);
+cudaError_t prepare_decode(const AttentionSpec& spec, int* blocks_at_a_time);
 
 // One kernel, or with splits two.
 cudaError_t decode_attention(const DecodeArguments& arguments, cudaStream_t stream);

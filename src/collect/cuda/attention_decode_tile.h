@@ -15,10 +15,15 @@ namespace assay::collect::decode {
 
 inline constexpr int kLanes = 32;
 inline constexpr int kTileKeys = 16;
-inline constexpr int kTileRows = 16;     // query heads of one head of keys
+inline constexpr int kTileRows = 16;     // query heads of one head of keys in a product
 inline constexpr int kWarps = 4;         // of a block, each with tiles of its own
 inline constexpr int kKeyChunk = 64;     // columns of a key that four lanes load at a time
 inline constexpr int kMostSplits = 256;  // of a sequence's keys
+
+// Tiles of query heads that a block does with the same keys: as many as its registers hold.
+constexpr int row_tiles_of_block(std::int64_t group, std::int64_t head_dim) {
+  return group > kTileRows && head_dim <= 128 ? 2 : 1;
+}
 
 // Bytes of a value that a lane loads at a time; eight lanes load a row's.
 constexpr int value_bytes(int head_dim) {
@@ -69,20 +74,14 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 }
 
 // In how many parts the keys of each of `groups` (heads of keys of all sequences) are done by
-// blocks, of which `slots` run at a time. A step is a tile of each warp of a block.
+// blocks, of which `slots` run at a time: as many as run together. A step is a tile of each warp of
+// a block; where few are saved, they are not worth the kernel that joins the parts.
 constexpr std::int64_t splits_for(std::int64_t groups, std::int64_t steps, std::int64_t slots) {
-  constexpr std::int64_t kStart = 2;  // what beginning and ending a block costs, in steps
-  constexpr std::int64_t kJoin = 2;   // and the kernel that joins parts
-  std::int64_t best = 1;
-  std::int64_t least = ceil_div(groups, slots) * (steps + kStart);
-  for (std::int64_t splits = 2; splits <= std::min<std::int64_t>(steps, kMostSplits); ++splits) {
-    const std::int64_t rounds = ceil_div(groups * splits, slots);
-    const std::int64_t cost = rounds * (ceil_div(steps, splits) + kStart) + kJoin;
-    if (cost >= least) continue;
-    least = cost;
-    best = splits;
-  }
-  return best;
+  constexpr std::int64_t kJoinSteps = 4;
+  const std::int64_t most = std::min<std::int64_t>({slots / groups, steps, kMostSplits});
+  if (most <= 1) return 1;
+  const std::int64_t steps_of_part = ceil_div(steps, most);
+  return steps - steps_of_part < kJoinSteps ? 1 : ceil_div(steps, steps_of_part);
 }
 
 // The tiles of a part: first <= tile < last.

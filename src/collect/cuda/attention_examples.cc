@@ -139,8 +139,11 @@ void add_fp8_decodes(std::vector<AttentionSpec>& to) {
   }
   for (const std::int64_t kv_heads : {1, 2, 4, 8, 16})
     decodes.push_back(paged(decode(with_heads(16, kv_heads, 128), 64, 4096), 16));
-  for (const std::int64_t heads : {3, 12, 24, 64})
-    decodes.push_back(paged(decode(with_heads(heads, 1, 128), 2, 1000), 16));
+  for (const std::int64_t heads : {3, 12, 24, 64}) {
+    for (const std::int64_t head_dim : {64, 128, 192})
+      decodes.push_back(paged(decode(with_heads(heads, 1, head_dim), 2, 1000), 16));
+  }
+  decodes.push_back(paged(decode(with_heads(128, 4, 128), 64, 4096)));
   decodes.push_back(paged(decode(with_heads(8, 1, 128), 1, 131072)));
   for (const std::int64_t window : {1, 17, 128}) {
     decodes.push_back(paged(decode(windowed(with_heads(8, 2, 64), window), 4, 1000)));

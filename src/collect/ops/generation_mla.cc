@@ -5,8 +5,6 @@
 namespace assay::collect {
 namespace {
 
-constexpr std::int64_t kPageTokens = 64;
-
 // All heads attend to the one latent, whose first part serves as their values.
 AttentionSpec spec_of(const Case& of) {
   return {.batch = of.integer("batch_size"),
@@ -17,7 +15,6 @@ AttentionSpec spec_of(const Case& of) {
           .head_dim = kMlaLatentDim + kMlaRopeDim,
           .value_dim = kMlaLatentDim,
           .values_in_keys = true,
-          .page_size = kPageTokens,
           .type = of.type("mla_dtype"),
           .kv_type = of.type("kv_cache_dtype")};
 }
@@ -50,7 +47,7 @@ std::vector<Axis> axes() {
 
 const Operator kGenerationMla{
     .name = "generation_mla",
-    .summary = "latent attention of one new token a request to a paged cache",
+    .summary = "latent attention of one new token a request to a cache without pages",
     .table = "generation_mla_perf",
     .axes = axes(),
     .takes = takes,

@@ -1,0 +1,185 @@
+// What a block of our decoding does, and how tiles of the cache come to its warps.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "collect/cuda/attention_decode_kernel.h"
+#include "collect/cuda/attention_decode_tile.h"
+
+namespace assay::collect::decode {
+
+inline constexpr unsigned kAllLanes = 0xFFFFFFFFU;
+
+// What a block of this head size has in shared memory: for each warp tiles on their way, each
+// lane's part of keys and values in a place of its own, so that no lane waits for another.
+template <int kHeadDim, int kRowTiles>
+struct Size {
+  static constexpr int kColumns = kHeadDim * kRowTiles;  // that a lane has sums of, all in all
+  static constexpr int kBlocks = kColumns > 128 ? 2 : (kColumns > 64 ? 3 : 4);  // at a time
+  static constexpr int kRows = kTileRows * kRowTiles;
+  static constexpr int kStages = kHeadDim > 192 ? 3 : 4;
+  static constexpr int kKeyChunks = kHeadDim / kKeyChunk;
+  static constexpr int kValueBytes = value_bytes(kHeadDim);
+  using Bytes = std::conditional_t<kValueBytes == 16, uint4, uint2>;
+  static constexpr int kValueChunks = kHeadDim / (8 * kValueBytes);
+  static constexpr int kStageBytes = 2 * kTileKeys * kHeadDim;  // keys, then values
+  // In the end the warps' sums and statistics are there.
+  static constexpr int kSumBytes = kWarps * kRows * (kHeadDim + 2) * 4;
+  static constexpr int kSharedBytes = std::max(kWarps * kStages * kStageBytes, kSumBytes);
+};
+
+// What a block does: some query heads of a head of keys, some of the keys.
+struct Part {
+  std::int64_t batch = 0;
+  std::int64_t kv_head = 0;
+  std::int64_t first_head = 0;
+  int rows = 0;  // query heads
+  int split = 0;
+  VisibleKeys visible;
+  TileRange tiles;
+};
+
+// Blocks of the same keys are neighbours, so that the later find them in the L2 cache.
+template <int kRows>
+__device__ Part part_of(const DecodeArguments& with) {
+  const AttentionSpec& spec = with.spec;
+  const std::int64_t group = spec.heads / spec.kv_heads;
+  const std::int64_t row_tiles = ceil_div(group, kRows);
+  const std::int64_t row_tile = blockIdx.x % row_tiles;
+  const std::int64_t split = blockIdx.x / row_tiles % with.splits;
+  const std::int64_t at = blockIdx.x / row_tiles / with.splits;
+  const std::int64_t rows_left = group - row_tile * kRows;
+  const VisibleKeys visible = visible_keys(spec, 0);
+  return {.batch = at / spec.kv_heads,
+          .kv_head = at % spec.kv_heads,
+          .first_head = at % spec.kv_heads * group + row_tile * kRows,
+          .rows = static_cast<int>(rows_left < kRows ? rows_left : kRows),
+          .split = static_cast<int>(split),
+          .visible = visible,
+          .tiles = tiles_of_part(visible.begin, visible.end, split, with.splits)};
+}
+
+template <int kBytes>
+__device__ void copy_async(char* to, const char* from) {
+  const auto place = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
+  if constexpr (kBytes == 16) {
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(place), "l"(from)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 8;" ::"r"(place), "l"(from)
+                 : "memory");
+  }
+}
+
+__device__ inline void end_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// Until at most the last `kLeft` groups of copies are under way.
+template <int kLeft>
+__device__ void await_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
+}
+
+// A warp's tiles on their way from the cache to shared memory.
+template <int kHeadDim, int kRowTiles>
+class Tiles {
+ public:
+  using Its = Size<kHeadDim, kRowTiles>;
+
+  __device__ Tiles(const DecodeArguments& with, const Part& part, char* shared)
+      : with_(with), part_(part), shared_(shared), lane_(static_cast<int>(threadIdx.x) % kLanes) {
+    const std::int64_t first = part.tiles.first + threadIdx.x / kLanes;
+    first_ = static_cast<int>(first);
+    count_ =
+        first < part.tiles.last ? static_cast<int>(ceil_div(part.tiles.last - first, kWarps)) : 0;
+  }
+
+  [[nodiscard]] __device__ int count() const { return count_; }
+
+  [[nodiscard]] __device__ int first_key(int n) const { return (first_ + n * kWarps) * kTileKeys; }
+
+  // Begins the copies of tile `n` of this warp; called for 0, 1, 2, ..., past the last too.
+  __device__ void begin(int n) {
+    if (n % kLanes == 0) look_up_pages(n);
+    if (n < count_) copy(n);
+    end_copies();
+  }
+
+  // The lane's 16 bytes of a key. What waits is the lane's own: no barrier is needed.
+  [[nodiscard]] __device__ uint4 keys(int n, int half, int chunk) const {
+    return *reinterpret_cast<const uint4*>(key_place(n, half, chunk));
+  }
+
+  // The lane's bytes of a value.
+  [[nodiscard]] __device__ typename Its::Bytes values(int n, int i, int chunk) const {
+    return *reinterpret_cast<const typename Its::Bytes*>(value_place(n, i, chunk));
+  }
+
+ private:
+  [[nodiscard]] __device__ char* stage(int n) const {
+    return shared_ + n % Its::kStages * Its::kStageBytes;
+  }
+
+  [[nodiscard]] __device__ char* key_place(int n, int half, int chunk) const {
+    return stage(n) + ((half * Its::kKeyChunks + chunk) * kLanes + lane_) * 16;
+  }
+
+  [[nodiscard]] __device__ char* value_place(int n, int i, int chunk) const {
+    return stage(n) + kTileKeys * kHeadDim +
+           ((i * Its::kValueChunks + chunk) * kLanes + lane_) * Its::kValueBytes;
+  }
+
+  // Of the next 32 tiles, one for each lane.
+  __device__ void look_up_pages(int n) {
+    if (with_.pages == nullptr || n + lane_ >= count_) return;
+    const int page = first_key(n + lane_) / static_cast<int>(with_.spec.page_size);
+    page_ = with_.pages[part_.batch * with_.layout.pages_per_sequence + page];
+  }
+
+  __device__ void copy(int n) {
+    const int key = first_key(n);
+    std::int64_t block = part_.batch;
+    int row = key;
+    if (with_.pages != nullptr) {
+      block = __shfl_sync(kAllLanes, page_, n % kLanes);
+      row = key % static_cast<int>(with_.spec.page_size);
+    }
+    // Past the end the last key is read again; its weight will be 0.
+    const int last = static_cast<int>(part_.visible.end) - 1 - key;
+    const AttentionStrides& key_strides = with_.layout.keys;
+    const AttentionStrides& value_strides = with_.layout.values;
+    const char* keys = static_cast<const char*>(with_.keys) + block * key_strides[0] +
+                       part_.kv_head * key_strides[1] + row * key_strides[2];
+    const char* values = static_cast<const char*>(with_.values) + block * value_strides[0] +
+                         part_.kv_head * value_strides[1] + row * value_strides[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const char* from = keys + min(loaded_key(lane_, half), last) * key_strides[2];
+#pragma unroll
+      for (int chunk = 0; chunk < Its::kKeyChunks; ++chunk)
+        copy_async<16>(key_place(n, half, chunk), from + loaded_key_column(lane_, chunk));
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const char* from = values + min(loaded_value(lane_, i), last) * value_strides[2];
+#pragma unroll
+      for (int chunk = 0; chunk < Its::kValueChunks; ++chunk) {
+        copy_async<Its::kValueBytes>(value_place(n, i, chunk),
+                                     from + loaded_value_column(lane_, chunk, kHeadDim));
+      }
+    }
+  }
+
+  const DecodeArguments& with_;
+  const Part& part_;
+  char* shared_;
+  int lane_;
+  int first_ = 0;
+  int count_ = 0;
+  std::int32_t page_ = 0;
+};
+
+}  // namespace assay::collect::decode

@@ -1,0 +1,248 @@
+// The attention of a warp of our decoding to its tiles of the cache.
+#pragma once
+
+#include <cuda_bf16.h>
+
+#include <cstdint>
+
+#include "collect/cuda/attention_decode_stream.cuh"
+#include "collect/cuda/vectors.cuh"
+
+namespace assay::collect::decode {
+
+__device__ inline std::uint32_t as_bfloat16(std::uint32_t bytes) {
+  const std::uint32_t tiny = tiny_bfloat16(bytes);
+  const std::uint32_t factor = kTwoTo120;
+  const __nv_bfloat162 product = __hmul2(reinterpret_cast<const __nv_bfloat162&>(tiny),
+                                         reinterpret_cast<const __nv_bfloat162&>(factor));
+  return reinterpret_cast<const std::uint32_t&>(product);
+}
+
+__device__ inline std::uint32_t bfloat16_pair(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return reinterpret_cast<const std::uint32_t&>(pair);
+}
+
+// The same byte of two keys' values.
+template <class Bytes>
+__device__ std::uint32_t column_of(const Bytes& first, const Bytes& second, int byte) {
+  const int word = byte / 4;
+  const unsigned of_both = 0x4400U + static_cast<unsigned>(byte % 4) * 0x1111U;
+  return as_bfloat16(__byte_perm(reinterpret_cast<const std::uint32_t*>(&first)[word],
+                                 reinterpret_cast<const std::uint32_t*>(&second)[word], of_both));
+}
+
+// to [16, 8] += a [16, 16] b [16, 8]
+__device__ inline void multiply(float (&to)[4],
+                                const std::uint32_t (&a)[4],
+                                std::uint32_t b_low,
+                                std::uint32_t b_high) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(to[0]), "+f"(to[1]), "+f"(to[2]), "+f"(to[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low), "r"(b_high));
+}
+
+// The four lanes that share a row.
+template <class Combine>
+__device__ float over_row(float value, Combine combine) {
+  value = combine(value, __shfl_xor_sync(kAllLanes, value, 1));
+  return combine(value, __shfl_xor_sync(kAllLanes, value, 2));
+}
+
+// A lane's part of a warp's attention. Of each tile of 16 rows it has two: row lane / 4, and the
+// one 8 rows below.
+template <int kHeadDim, int kRowTiles>
+class WarpAttention {
+ public:
+  using Its = Size<kHeadDim, kRowTiles>;
+
+  __device__ WarpAttention(const DecodeArguments& with, const Part& part)
+      : visible_(part.visible),
+        lane_(static_cast<int>(threadIdx.x) % kLanes),
+        scale_(1.4426950408889634F * rsqrtf(static_cast<float>(kHeadDim)) * with.scales[0]) {
+#pragma unroll
+    for (int at = 0; at < kRowPairs; ++at) {
+      load_query(with, part, at);
+      largest_[at] = -INFINITY;
+    }
+  }
+
+  __device__ void add(const Tiles<kHeadDim, kRowTiles>& tiles, int n) {
+    float scores[kRowTiles][2][4] = {};
+    multiply_keys(tiles, n, scores);
+    mask(tiles.first_key(n), scores);
+    scale_down(scores);
+    weigh(scores);
+    multiply_values(tiles, n, scores);
+  }
+
+  // Sums of the warp's rows [rows, columns] and their statistics [rows, 2].
+  __device__ void write(float* sums, float* statistics) const {
+#pragma unroll
+    for (int at = 0; at < kRowPairs; ++at) {
+#pragma unroll
+      for (int tile = 0; tile < kHeadDim / 8; ++tile) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          sums[row(at) * kHeadDim + output_column(lane_, tile, i, kHeadDim)] =
+              output_[at / 2][tile][at % 2 * 2 + i];
+        }
+      }
+      const float weights = over_row(weights_[at], Plus{});
+      if (lane_ % 4 == 0) {
+        statistics[row(at) * 2] = largest_[at];
+        statistics[row(at) * 2 + 1] = weights;
+      }
+    }
+  }
+
+ private:
+  static constexpr int kRowPairs = 2 * kRowTiles;  // a lane's rows
+
+  // Of scores and of outputs of a tile of rows the first two are of its first row.
+  [[nodiscard]] __device__ int row(int at) const {
+    return at * 8 + lane_ / 4;
+  }
+
+  // Rows that there are not are 0.
+  __device__ void load_query(const DecodeArguments& with, const Part& part, int at) {
+    const bool exists = row(at) < part.rows;
+    const auto* from = static_cast<const __nv_bfloat16*>(with.query) +
+                       part.batch * with.layout.query[0] +
+                       (part.first_head + row(at)) * with.layout.query[1];
+#pragma unroll
+    for (int step = 0; step < kHeadDim / 16; ++step) {
+      const int column = loaded_key_column(lane_, step / 4) + step % 4 * 4;
+      const uint2 four = exists ? *reinterpret_cast<const uint2*>(from + column) : uint2{0, 0};
+      query_[at / 2][step][at % 2] = four.x;
+      query_[at / 2][step][2 + at % 2] = four.y;
+    }
+  }
+
+  __device__ void multiply_keys(const Tiles<kHeadDim, kRowTiles>& tiles,
+                                int n,
+                                float (&scores)[kRowTiles][2][4]) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+      for (int chunk = 0; chunk < Its::kKeyChunks; ++chunk) {
+        const uint4 loaded = tiles.keys(n, half, chunk);
+        const std::uint32_t words[4] = {loaded.x, loaded.y, loaded.z, loaded.w};
+#pragma unroll
+        for (int word = 0; word < 4; ++word) {
+          const std::uint32_t low = as_bfloat16(__byte_perm(words[word], 0, 0x1100));
+          const std::uint32_t high = as_bfloat16(__byte_perm(words[word], 0, 0x3322));
+#pragma unroll
+          for (int rows = 0; rows < kRowTiles; ++rows)
+            multiply(scores[rows][half], query_[rows][chunk * 4 + word], low, high);
+        }
+      }
+    }
+  }
+
+  // Also scales them, so that weights are powers of 2.
+  __device__ void mask(int first_key, float (&scores)[kRowTiles][2][4]) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int key = first_key + score_key(lane_, half, i);
+        const bool seen = key >= visible_.begin && key < visible_.end;
+#pragma unroll
+        for (int rows = 0; rows < kRowTiles; ++rows) {
+          float& score = scores[rows][half][i];
+          score = seen ? score * scale_ : -INFINITY;
+        }
+      }
+    }
+  }
+
+  // Not -infinity: each tile has a key that is seen.
+  [[nodiscard]] __device__ float larger_score(const float (&scores)[kRowTiles][2][4],
+                                              int at) const {
+    const float(&of)[2][4] = scores[at / 2];
+    const int first = at % 2 * 2;
+    const float largest =
+        fmaxf(fmaxf(of[0][first], of[0][first + 1]), fmaxf(of[1][first], of[1][first + 1]));
+    return over_row(fmaxf(largest, largest_[at]), Larger{});
+  }
+
+  // What was summed so far, to the new largest scores, if there are any.
+  __device__ void scale_down(const float (&scores)[kRowTiles][2][4]) {
+    float largest[kRowPairs];
+    bool is_new = false;
+#pragma unroll
+    for (int at = 0; at < kRowPairs; ++at) {
+      largest[at] = larger_score(scores, at);
+      is_new = is_new || largest[at] > largest_[at];
+    }
+    if (!__any_sync(kAllLanes, is_new)) return;
+#pragma unroll
+    for (int at = 0; at < kRowPairs; ++at) {
+      const float factor = exp2f(largest_[at] - largest[at]);
+      largest_[at] = largest[at];
+      weights_[at] *= factor;
+#pragma unroll
+      for (int tile = 0; tile < kHeadDim / 8; ++tile) {
+        output_[at / 2][tile][at % 2 * 2] *= factor;
+        output_[at / 2][tile][at % 2 * 2 + 1] *= factor;
+      }
+    }
+  }
+
+  __device__ void weigh(float (&scores)[kRowTiles][2][4]) {
+#pragma unroll
+    for (int rows = 0; rows < kRowTiles; ++rows) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int at = rows * 2 + i / 2;
+          scores[rows][half][i] = exp2f(scores[rows][half][i] - largest_[at]);
+          weights_[at] += scores[rows][half][i];
+        }
+      }
+    }
+  }
+
+  __device__ void multiply_values(const Tiles<kHeadDim, kRowTiles>& tiles,
+                                  int n,
+                                  const float (&weights)[kRowTiles][2][4]) {
+    std::uint32_t a[kRowTiles][4];
+#pragma unroll
+    for (int rows = 0; rows < kRowTiles; ++rows) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float(&of)[4] = weights[rows][i / 2];
+        a[rows][i] = bfloat16_pair(of[i % 2 * 2], of[i % 2 * 2 + 1]);
+      }
+    }
+#pragma unroll
+    for (int chunk = 0; chunk < Its::kValueChunks; ++chunk) {
+      typename Its::Bytes loaded[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        loaded[i] = tiles.values(n, i, chunk);
+#pragma unroll
+      for (int byte = 0; byte < Its::kValueBytes; ++byte) {
+        const std::uint32_t low = column_of(loaded[0], loaded[1], byte);
+        const std::uint32_t high = column_of(loaded[2], loaded[3], byte);
+#pragma unroll
+        for (int rows = 0; rows < kRowTiles; ++rows)
+          multiply(output_[rows][chunk * Its::kValueBytes + byte], a[rows], low, high);
+      }
+    }
+  }
+
+  const VisibleKeys visible_;
+  int lane_;
+  float scale_;
+  std::uint32_t query_[kRowTiles][kHeadDim / 16][4];
+  float output_[kRowTiles][kHeadDim / 8][4] = {};
+  float largest_[kRowPairs];
+  float weights_[kRowPairs] = {};
+};
+
+}  // namespace assay::collect::decode
