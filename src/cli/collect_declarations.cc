@@ -46,8 +46,9 @@ std::map<std::string, std::vector<std::string>> axis_helps() {
 
 }  // namespace
 
-CollectArguments::CollectArguments(CLI::App& app) {
+CollectArguments::CollectArguments(CLI::App& app) : app_(&app) {
   add_what(app);
+  add_refining(app);
   add_how(app);
   add_running(app);
   add_axes(app);
@@ -88,7 +89,8 @@ void CollectArguments::add_what(CLI::App& app) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group(kWhatGroup);
-  app.add_option("--limit", limit_, "only the first N cases of each operator")
+  app.add_option("--limit", limit_,
+                 "only the first N cases of each operator; of --refine the worst N")
       ->type_name("N")
       ->check(whole_number_problem)
       ->group(kWhatGroup);
@@ -99,6 +101,27 @@ void CollectArguments::add_what(CLI::App& app) {
       ->type_name("N")
       ->check(count_problem)
       ->default_str("42")
+      ->group(kWhatGroup);
+}
+
+void CollectArguments::add_refining(CLI::App& app) {
+  CLI::Option* refine =
+      app.add_flag("--refine", refine_,
+                   "measure points between those that the store in --output has, where predicting "
+                   "a point from its neighbours goes wrong; as a run of the same settings")
+          ->group(kWhatGroup);
+  app.add_option(both("refine-limit"), refine_limit_percent_,
+                 "error of a predicted point that calls for points beside it")
+      ->type_name("PERCENT")
+      ->check(not_negative_problem)
+      ->default_str("5")
+      ->needs(refine)
+      ->group(kWhatGroup);
+  app.add_option(both("refine-from"), refine_from_,
+                 "refine the points of this store instead: a file, or the name of a shipped one")
+      ->type_name("STORE")
+      ->default_str("that in --output")
+      ->needs(refine)
       ->group(kWhatGroup);
 }
 

@@ -76,6 +76,7 @@ core::Status CollectArguments::check() const {
     ASSAY_TRY(check_module());
   }
   ASSAY_TRY(device_.check());
+  ASSAY_TRY(check_refine());
   const bool resumes = resume_ || retry_failed_;
   if (resumes && new_run_) return core::Error{"--resume and --new-run exclude each other"};
   if (resumes && (plan_only_ || list_)) {
@@ -176,12 +177,13 @@ core::Result<collect::PlanOptions> CollectArguments::plan_options() const {
   return options;
 }
 
-core::Status CollectArguments::choose_worker(collect::CollectOptions& options) const {
+core::Status CollectArguments::choose_worker(const DeviceArguments& device,
+                                             collect::CollectOptions& options) const {
   if (!module_.empty()) {
     options.worker = worker_of(ASSAY_TRY(module_program(module_)));
     return {};
   }
-  const fs::path program = ASSAY_TRY(device_.worker_program());
+  const fs::path program = ASSAY_TRY(device.worker_program());
   if (!ASSAY_TRY(own_rank())) {
     options.worker = worker_of(program);
     return {};
@@ -236,6 +238,11 @@ collect::Settings CollectArguments::settings() const {
     if (!list.empty()) settings["--" + option] = list;
   }
   settings["--case-filter"] = core::join(case_filters_, " or ");
+  if (refine_) {
+    settings.erase("--grid");
+    settings["--refine"] = fmt::format("beyond {:g} %", refine_limit_percent_);
+    settings["--refine-from"] = refine_from_.string();
+  }
   settings["--limit"] = limit_ ? std::to_string(*limit_) : "";
   settings["--smoke"] = smoke_ ? "on" : "off";
   // Without a limit the order changes neither cases nor results.
@@ -245,7 +252,7 @@ collect::Settings CollectArguments::settings() const {
   return settings;
 }
 
-core::Result<collect::CollectOptions> CollectArguments::collect_options() const {
+collect::CollectOptions CollectArguments::common_options() const {
   collect::CollectOptions options;
   options.folder = folder_;
   options.beginning = retry_failed_ ? collect::Beginning::kRetryFailed
@@ -257,14 +264,20 @@ core::Result<collect::CollectOptions> CollectArguments::collect_options() const 
   options.record["command line"] = own_command_line();
   options.record["made by"] = program_version();
   options.record["--lock-clocks"] = lock_clocks_;
-  options.gpus = ASSAY_TRY(device_.used_gpus());
   for (const auto& [item, value] : environment())
     options.record[item] = value;
-  ASSAY_TRY(choose_worker(options));
   options.deadlines.of_case = std::chrono::ceil<std::chrono::milliseconds>(
       std::chrono::duration<double>(deadline_seconds_));
   options.request = request();
   options.backend = backend_;
+  return options;
+}
+
+core::Result<collect::CollectOptions> CollectArguments::collect_options() const {
+  if (refine_) return refine_options();
+  collect::CollectOptions options = common_options();
+  options.gpus = ASSAY_TRY(device_.used_gpus());
+  ASSAY_TRY(choose_worker(device_, options));
   return options;
 }
 

@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "cli/collect_refining.h"
 #include "cli/collect_workers.h"
 #include "cli/device_options.h"
 #include "cli/summary_output.h"
 #include "collect/clock_lock.h"
 #include "collect/collection.h"
 #include "collect/plan.h"
+#include "collect/refine.h"
 #include "core/result.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
@@ -53,6 +55,14 @@ class CollectArguments {
 
   [[nodiscard]] bool only_plans() const { return plan_only_; }
 
+  [[nodiscard]] bool refines() const { return refine_; }
+
+  // With --refine, which may find nothing to do.
+  [[nodiscard]] core::Result<collect::Refinement> refinement() const;
+
+  // Why a refinement has no case.
+  [[nodiscard]] std::string nothing_to_refine(const collect::Refinement& refinement) const;
+
   [[nodiscard]] const Presentation& presentation() const { return presentation_; }
 
  private:
@@ -60,22 +70,32 @@ class CollectArguments {
   void add_axes(CLI::App& app);
   void add_how(CLI::App& app);
   void add_running(CLI::App& app);
+  void add_refining(CLI::App& app);
 
   [[nodiscard]] std::vector<std::string> named() const;
   [[nodiscard]] core::Result<collect::PlanOptions> plan_options() const;
   [[nodiscard]] core::Status check_module() const;
+  [[nodiscard]] core::Status check_refine() const;
   [[nodiscard]] core::Status check_names() const;
   [[nodiscard]] core::Status check_axes() const;
-  [[nodiscard]] core::Status choose_worker(collect::CollectOptions& options) const;
+  [[nodiscard]] core::Status choose_worker(const DeviceArguments& device,
+                                           collect::CollectOptions& options) const;
   [[nodiscard]] collect::CaseRequest request() const;
+  [[nodiscard]] core::Result<Refined> find_refined() const;
+  [[nodiscard]] core::Result<collect::CollectOptions> refine_options() const;
+  [[nodiscard]] collect::CollectOptions common_options() const;
   [[nodiscard]] collect::Settings settings() const;
 
+  const CLI::App* app_;
   std::vector<std::string> positional_;
   std::vector<std::string> ops_;
   std::map<std::string, std::string> axis_values_;  // by option name
   collect::Grid grid_ = collect::Grid::kCommon;
   std::vector<std::string> case_filters_;
   std::optional<std::int64_t> limit_;
+  bool refine_ = false;
+  std::filesystem::path refine_from_;  // empty: the folder's own store
+  double refine_limit_percent_ = store::kHeldOutLimit * 100;
   bool smoke_ = false;
   bool shuffle_ = false;
   std::uint64_t seed_ = 42;

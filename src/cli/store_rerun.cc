@@ -153,7 +153,8 @@ core::Result<collect::CollectOptions> RerunArguments::collect_options(
   options.request = ASSAY_TRY(request_of(settings));
   options.backend = fact(settings, "--backend");
   options.deadlines.of_case = ASSAY_TRY(recorded_deadline(earlier));
-  options.again = {.store_file = store.filename().string(), .device = then};
+  options.again = {.store_file = store.filename().string()};
+  options.earlier_device = then;
   options.gpus = ASSAY_TRY(device.used_gpus());
   options.worker = worker_of(ASSAY_TRY(device.worker_program()));
   return options;

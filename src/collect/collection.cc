@@ -148,7 +148,7 @@ class Collection {
   // Devices of other kinds and versions do not mix in one run.
   core::Result<std::optional<std::string>> take_device(const DeviceFacts& device) {
     if (!is_begun_) {
-      if (options_.again) ASSAY_TRY(compare_with(options_.again->device, facts_of(device)));
+      ASSAY_TRY(compare_with(options_.earlier_device, facts_of(device)));
       ASSAY_TRY(state_.begin(device));
       is_begun_ = true;
       set_device(facts_of(device));
@@ -169,11 +169,11 @@ class Collection {
     if (others.empty()) return {};
     for (const char* same : {"kind", "name"}) {
       if (then.contains(same) && then.at(same) != now.at(same)) {
-        return core::Error{"cannot measure points of another device again: its " + others};
+        return core::Error{"the points to go by are of another device: its " + others};
       }
     }
     if (hooks_.on_notice) {
-      hooks_.on_notice("not all is as it was when the points were measured first: " + others);
+      hooks_.on_notice("not all is as it was when the earlier points were measured: " + others);
     }
     return {};
   }

@@ -32,11 +32,13 @@ struct CollectOptions {
   CaseRequest request = {};  // how each case is measured
   std::string backend = {};  // the framework column; empty: as the worker says, "assay"
 
+  // The device of the run that the plan comes from, which must be the same; empty: of none.
+  Settings earlier_device = {};
+
   // Of a plan that measures cases of an earlier run again: a run of its own kind, which changes no
-  // table and must have the same device.
+  // table.
   struct Again {
     std::string store_file;  // in the folder
-    Settings device;         // of the earlier run
   };
 
   std::optional<Again> again = {};

@@ -11,6 +11,20 @@
 
 namespace assay::store {
 
+// One prediction. Sizes are those of the axis.
+struct HeldOutPoint {
+  std::size_t group = 0;  // of the index
+  Position position = {};
+  std::size_t axis = 0;  // of the index's size columns
+  double low = 0;        // the neighbours that it was predicted from
+  double size = 0;
+  double high = 0;
+  double error = 0;  // |predicted / measured - 1|
+};
+
+// Along one axis, of points that have neighbours there and a positive latency.
+std::vector<HeldOutPoint> held_out_points(const TableIndex& index, std::size_t axis);
+
 // Parts of the measured latency.
 struct HeldOutErrors {
   std::string column;

@@ -69,6 +69,7 @@ struct Selection {
   std::string framework = {};  // empty: all
   std::string version = {};
   std::string device = {};
+  std::int64_t last_run = 0;  // later runs are left out; 0: none is
 };
 
 // What a run has left in the store.

@@ -84,17 +84,20 @@ core::Status newest_rows(Statement& select, std::int64_t source, Visit visit) {
   return {};
 }
 
+// Its second parameter, where it is bound, is the last run that counts.
 core::Result<Statement> select_newest(const Database& database) {
   return database.prepare(
       fmt::format("SELECT id, key_hash, run FROM measurement WHERE source = ?1 AND run NOT IN ({}) "
-                  "ORDER BY key_hash, run DESC",
+                  "AND (?2 IS NULL OR run <= ?2) ORDER BY key_hash, run DESC",
                   kReruns));
 }
 
 // In the order in which they were appended.
 core::Result<std::vector<RowId>> row_ids(const Database& database,
-                                         const std::vector<SourceRow>& sources) {
+                                         const std::vector<SourceRow>& sources,
+                                         std::int64_t last_run) {
   Statement select = ASSAY_TRY(select_newest(database));
+  if (last_run > 0) select.bind(1, last_run);
   std::vector<RowId> rows;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     ASSAY_TRY(newest_rows(select, sources[i].id, [&](std::int64_t id, std::int64_t /*run*/) {
@@ -278,7 +281,7 @@ core::Result<Frame> Store::table(const Selection& selection, Columns columns) co
     return no_table(database, selection.table, ASSAY_TRY(tables()));
   }
   std::vector<SourceRow> sources = ASSAY_TRY(sources_of(database, selection, layouts));
-  const std::vector<RowId> rows = ASSAY_TRY(row_ids(database, sources));
+  const std::vector<RowId> rows = ASSAY_TRY(row_ids(database, sources, selection.last_run));
   const std::vector<Layout> used = used_layouts(layouts, sources);
   Statement select = ASSAY_TRY(select_row(database, columns));
   FrameBuilder builder(used, select.column_names(1));

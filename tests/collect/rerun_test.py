@@ -120,8 +120,8 @@ class Rerun(RerunTest):
         self.collect('gemm', *SHAPES)
         other = self.check('--rerun', '3', FAKE_NAME='Other')
         self.assertEqual(other.returncode, 1)
-        self.assertIn('cannot measure points of another device again: its name was Fake and is '
-                      'Other', other.stderr)
+        self.assertIn('the points to go by are of another device: its name was Fake and is Other',
+                      other.stderr)
         self.assertEqual(self.query('SELECT kind FROM run'), [('collect',)])
         driver = self.check('--rerun', '3', FAKE_DRIVER='590')
         self.assertEqual(driver.returncode, 0, driver.stderr)

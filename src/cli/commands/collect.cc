@@ -26,6 +26,7 @@ class Collect final : public Command {
       return Outcome::kOk;
     }
     ASSAY_TRY(arguments_.follow_if_launched());
+    if (arguments_.refines()) return refine();
     const collect::Plan plan = ASSAY_TRY(arguments_.plan());
     if (arguments_.only_plans()) {
       show_plan(plan);
@@ -66,6 +67,15 @@ class Collect final : public Command {
     model::Book book = collect::plan_book(plan);
     if (arguments_.presentation().summary == Summary::kCsv) book.tables.erase(book.tables.begin());
     show(book);
+  }
+
+  core::Result<Outcome> refine() const {
+    const collect::Refinement refinement = ASSAY_TRY(arguments_.refinement());
+    const bool nothing = refinement.plan.cases.empty();
+    if (nothing) print_note(arguments_.nothing_to_refine(refinement));
+    if (arguments_.only_plans()) show_plan(refinement.plan);
+    if (nothing || arguments_.only_plans()) return Outcome::kOk;
+    return measure(refinement.plan);
   }
 
   core::Result<Outcome> measure(const collect::Plan& plan) const {
@@ -138,6 +148,10 @@ const CommandSpec kCollect{
         "fails costs only itself: it is recorded with its error and parameters, its worker is "
         "started again, and the run goes on. Collectives run afterwards, in one worker that owns "
         "all GPUs.\n\n"
+        "--refine goes on where a coarse grid ended: each point in DIR/perf.db is predicted from "
+        "its neighbours along each size without itself, and where that is off by more than "
+        "--refine-limit, the middles between it and both neighbours are measured, by the options "
+        "that the points were measured with.\n\n"
         "Every finished case is at once in DIR/perf.db. Ctrl-C lets the running cases end; "
         "--resume "
         "goes on after it, or after a kill, past what is measured, skipped or failed, and refuses "
@@ -152,6 +166,7 @@ const CommandSpec kCollect{
         "assay collect gemm --m 4096 --n 4096 --k 8192 --dtype fp8\n"
         "assay collect --ops gemm --case-filter 'm=1 ' --plan-only --format csv\n"
         "assay collect gemm moe --grid coarse -o perf --resume\n"
+        "assay collect --refine --limit 500 -o perf\n"
         "assay collect gemm --device cpu --dtype float32 --m 1,16,256 --n 1024 --k 1024\n"
         "assay collect --module collect_sdpa.py -o perf\n"
         "mpirun -n 16 assay collect nccl --num-gpus 2,4,8,16 -o perf\n",
