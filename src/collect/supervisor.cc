@@ -18,7 +18,8 @@ constexpr int kStartsToGiveUp = 3;
 constexpr milliseconds kPauseBeforeStart{500};  // after a start that failed
 constexpr milliseconds kTimeToEnd{10'000};
 constexpr int kTickMs = 100;
-// As many as a worker's threads can prepare while it measures the first of them.
+// As many as a worker's threads can prepare while it measures the first of them. Near the end the
+// others take what is left of them.
 constexpr std::size_t kSoonCases = 32;
 constexpr int kSoonMs = 10;  // for what cannot be polled: the end of a process
 
@@ -74,6 +75,7 @@ core::Status Supervisor::take(Seat& seat, SlotEvent event) {
 
 core::Status Supervisor::take_ready(Seat& seat, const DeviceFacts& device) {
   seat.failed_starts = 0;
+  seat.told = 0;
   const std::optional<std::string> why_not = ASSAY_TRY(hooks_.on_ready(device));
   if (why_not) give_up(seat, *why_not);
   return {};
@@ -88,7 +90,7 @@ void Supervisor::take_not_started(Seat& seat, const std::string& reason) {
 void Supervisor::take_untouched(Seat& seat, CaseUntouched event) {
   const PlannedCase* planned = event.as_failure.planned;
   if (second_tries_.insert(planned).second) {
-    queue_.push_front(planned);
+    seat.promised.push_front(planned);
   } else {
     seat.unwritten = std::move(event.as_failure);
   }
@@ -101,14 +103,50 @@ void Supervisor::give_up(Seat& seat, const std::string& why) {
 }
 
 void Supervisor::feed(Seat& seat) {
-  if (seat.slot.state() != State::kIdle || queue_.empty() || core::interrupted()) return;
-  const PlannedCase* next = queue_.front();
-  queue_.pop_front();
+  if (seat.slot.state() != State::kIdle || waiting() == 0 || core::interrupted()) return;
+  const PlannedCase* next = next_case(seat);
+  promise(seat);
   CaseRequest request = hooks_.request_of(*next);
   request.id = ++last_id_;
-  for (std::size_t i = 0; i < std::min(kSoonCases, queue_.size()); ++i)
-    request.soon.push_back({queue_[i]->operator_name, queue_[i]->json});
+  for (; seat.told < seat.promised.size(); ++seat.told) {
+    const PlannedCase& soon = *seat.promised[seat.told];
+    request.soon.push_back({soon.operator_name, soon.json});
+  }
   seat.slot.give(*next, request);
+}
+
+// Cases of one seat alone: what two workers prepare is prepared twice.
+void Supervisor::promise(Seat& seat) {
+  while (seat.promised.size() < kSoonCases && !queue_.empty()) {
+    seat.promised.push_back(queue_.front());
+    queue_.pop_front();
+  }
+}
+
+// When nothing is left for it, one that was promised to the seat with most.
+const PlannedCase* Supervisor::next_case(Seat& seat) {
+  promise(seat);
+  const PlannedCase* next = nullptr;
+  if (!seat.promised.empty()) {
+    next = seat.promised.front();
+    seat.promised.pop_front();
+    seat.told -= std::min<std::size_t>(seat.told, 1);
+    return next;
+  }
+  Seat& other = *std::max_element(seats_.begin(), seats_.end(), [](const Seat& a, const Seat& b) {
+    return a.promised.size() < b.promised.size();
+  });
+  next = other.promised.back();
+  other.promised.pop_back();
+  other.told = std::min(other.told, other.promised.size());
+  return next;
+}
+
+std::size_t Supervisor::waiting() const {
+  std::size_t count = queue_.size();
+  for (const Seat& seat : seats_)
+    count += seat.promised.size();
+  return count;
 }
 
 // As many as there are cases for.
@@ -117,7 +155,7 @@ void Supervisor::start_workers() {
     feed(seat);
   std::int64_t starting = count(State::kStarting);
   for (Seat& seat : seats_) {
-    if (starting >= static_cast<std::int64_t>(queue_.size())) return;
+    if (starting >= static_cast<std::int64_t>(waiting())) return;
     if (seat.given_up || seat.slot.state() != State::kOff) continue;
     if (Clock::now() < seat.not_before) continue;
     try_start(seat);
@@ -151,11 +189,11 @@ bool Supervisor::is_over() const {
   if (writing || count(State::kBusy) > 0) return false;
   const bool hopeless =
       std::all_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.given_up; });
-  return queue_.empty() || hopeless || core::interrupted();
+  return waiting() == 0 || hopeless || core::interrupted();
 }
 
 SupervisorEnd Supervisor::why_over() const {
-  if (queue_.empty()) return SupervisorEnd::kAllDone;
+  if (waiting() == 0) return SupervisorEnd::kAllDone;
   return core::interrupted() ? SupervisorEnd::kInterrupted : SupervisorEnd::kNoWorkers;
 }
 

@@ -42,8 +42,10 @@ class Supervisor {
 
   struct Seat {
     WorkerSlot slot;
-    std::optional<FinishedCase> unwritten = {};  // at most one
-    int failed_starts = 0;                       // in a row
+    std::optional<FinishedCase> unwritten = {};    // at most one
+    std::deque<const PlannedCase*> promised = {};  // its next cases, which it may prepare
+    std::size_t told = 0;                          // the first of these, as its worker was told
+    int failed_starts = 0;                         // in a row
     bool given_up = false;
     Clock::time_point not_before = {};  // of the next start
   };
@@ -55,6 +57,9 @@ class Supervisor {
   void take_untouched(Seat& seat, CaseUntouched event);
   void give_up(Seat& seat, const std::string& why);
   void feed(Seat& seat);
+  void promise(Seat& seat);
+  const PlannedCase* next_case(Seat& seat);
+  [[nodiscard]] std::size_t waiting() const;
   void start_workers();
   void try_start(Seat& seat);
   core::Status write();

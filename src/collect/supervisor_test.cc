@@ -33,6 +33,7 @@ echo start >&2
 hello "$1"
 while read -r line; do
   id=${line#*\"id\":}; id=${id%%,*}
+  case "$line" in *'"soon"'*) echo "${line#*\"soon\"}" >&2;; esac
   line=${line%%\"soon\"*}  # of the case itself
   case "$line" in *'"idle"'*) exit 7;; esac
   echo "{\"id\":$id,\"doing\":\"time\"}"
@@ -136,6 +137,25 @@ class SupervisorTest : public testing::Test {
   std::string write_error_;
   int ready_ = 0;
 };
+
+TEST_F(SupervisorTest, ACaseIsPromisedToOneWorkerAndOnce) {
+  std::vector<std::string> words;
+  for (int i = 100; i < 200; ++i)
+    words.push_back("w" + std::to_string(i));
+  const auto end = run({"fine", "fine"}, words);
+  ASSERT_TRUE(end.ok() && end.value() == SupervisorEnd::kAllDone);
+  EXPECT_THAT(finished_, SizeIs(100));
+  const std::string told = core::read_file(folder_.path() / "place 0").value() +
+                           core::read_file(folder_.path() / "place 1").value();
+  std::size_t promised = 0;
+  for (const std::string& word : words) {
+    const std::size_t first = told.find('"' + word + '"');
+    if (first == std::string::npos) continue;
+    ++promised;
+    EXPECT_EQ(told.find('"' + word + '"', first + 1), std::string::npos) << word;
+  }
+  EXPECT_GE(promised, 90U);
+}
 
 TEST_F(SupervisorTest, EveryCaseIsFinishedOnceBySeveralWorkers) {
   const auto end = run({"fine", "fine", "fine"}, std::vector<std::string>(30, "measure"));

@@ -17,6 +17,7 @@
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/nccl.h"
 #include "collect/cuda/stopwatch.h"
+#include "core/statistics.h"
 
 namespace assay::collect {
 namespace {
@@ -24,7 +25,8 @@ namespace {
 using Kind = CollectiveSpec::Kind;
 
 constexpr std::int64_t kMostNodes = 1024;  // in a graph
-constexpr int kTries = 20;                 // launches of each strategy of assay's all-reduce
+constexpr std::int64_t kTries = 10;        // launches in a sample of a strategy that is tried out
+constexpr std::int64_t kTrySamples = 9;
 constexpr std::array kStrategies = {ASSAY_ALLREDUCE_ONESHOT, ASSAY_ALLREDUCE_TWOSHOT_PUSH,
                                     ASSAY_ALLREDUCE_TWOSHOT};
 constexpr std::int64_t kSamplesAtOnce = 10;  // the fewest that a measurement takes
@@ -274,17 +276,12 @@ class GpuRank final : public TeamRank {
     return std::optional<Unsupported>();
   }
 
+  // As it is measured later: launched one by one the host would be slower than small sizes.
   core::Result<double> try_out() {
-    ASSAY_TRY(events_.create(2));
-    ASSAY_TRY(launch());
-    ASSAY_TRY(align());
-    ASSAY_TRY(events_.record(0, stream_, cudaEventRecordDefault));
-    for (int i = 0; i < kTries; ++i) {
-      ASSAY_TRY(launch());
-    }
-    ASSAY_TRY(events_.record(1, stream_, cudaEventRecordDefault));
-    ASSAY_TRY(finish());
-    return events_.between(0, 1);
+    ASSAY_TRY(watch({.launches_per_sample = kTries}));
+    const std::vector<double> times_ms = ASSAY_TRY(sample(kTrySamples));
+    forget_graph();
+    return core::median(times_ms);
   }
 
   core::Result<double> slowest(double own_ms) {
