@@ -1,6 +1,8 @@
 #include "collect/cuda/attention_ahead.h"
 
 #include <fmt/core.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -80,6 +82,9 @@ std::optional<AttentionPlan> AttentionPlansAhead::take(const AttentionSpec& spec
 }
 
 void AttentionPlansAhead::work() {
+  // Behind the thread that measures, and those of other GPUs' workers.
+  constexpr int kNice = 10;
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);
   const auto device = cudnn::device_description(device_json_);
   if (!device.ok()) return;
   std::unique_lock lock(mutex_);
