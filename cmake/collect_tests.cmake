@@ -15,6 +15,9 @@ if(TARGET assay_cpu_worker)
   list(APPEND rerun_environment "CPU_WORKER=$<TARGET_FILE:assay_cpu_worker>")
 endif()
 set_tests_properties(collect.rerun PROPERTIES ENVIRONMENT "${rerun_environment}")
+add_test(NAME collect.refine COMMAND Python3::Interpreter
+                                     ${CMAKE_CURRENT_SOURCE_DIR}/collect/refine_test.py)
+set_tests_properties(collect.refine PROPERTIES ENVIRONMENT "${rerun_environment}")
 add_test(NAME collect.module_worker
          COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/collect/module_worker_test.py)
 set_tests_properties(collect.module_worker

@@ -46,7 +46,14 @@ std::map<std::string, std::vector<std::string>> axis_helps() {
 
 }  // namespace
 
-CollectArguments::CollectArguments(CLI::App& app) : app_(&app) {
+CollectArguments::CollectArguments(CLI::App& app) {
+  app.parse_complete_callback([this, &app] {
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->count() == 0) continue;
+      for (const std::string& name : option->get_lnames())
+        given_.insert("--" + name);
+    }
+  });
   add_what(app);
   add_refining(app);
   add_how(app);

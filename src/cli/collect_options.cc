@@ -77,9 +77,8 @@ core::Status CollectArguments::check() const {
   }
   ASSAY_TRY(device_.check());
   ASSAY_TRY(check_refine());
-  const bool resumes = resume_ || retry_failed_;
-  if (resumes && new_run_) return core::Error{"--resume and --new-run exclude each other"};
-  if (resumes && (plan_only_ || list_)) {
+  if (resumes() && new_run_) return core::Error{"--resume and --new-run exclude each other"};
+  if (resumes() && (plan_only_ || list_)) {
     return core::Error{"--plan-only and --list start nothing to resume"};
   }
   const bool odd = backend_.find_first_of("/,\"\n") != std::string::npos;

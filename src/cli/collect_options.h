@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,8 @@ class CollectArguments {
 
   [[nodiscard]] bool refines() const { return refine_; }
 
+  [[nodiscard]] bool resumes() const { return resume_ || retry_failed_; }
+
   // With --refine, which may find nothing to do.
   [[nodiscard]] core::Result<collect::Refinement> refinement() const;
 
@@ -86,7 +89,7 @@ class CollectArguments {
   [[nodiscard]] collect::CollectOptions common_options() const;
   [[nodiscard]] collect::Settings settings() const;
 
-  const CLI::App* app_;
+  std::set<std::string> given_;  // options that were, "--l2"
   std::vector<std::string> positional_;
   std::vector<std::string> ops_;
   std::map<std::string, std::string> axis_values_;  // by option name

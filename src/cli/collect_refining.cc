@@ -7,7 +7,6 @@
 
 #include "cli/collect_options.h"
 #include "cli/measure_settings.h"
-#include "cli/options.h"
 #include "cli/output.h"
 #include "core/files.h"
 #include "store/shipped.h"
@@ -71,15 +70,14 @@ collect::Settings record_of(const Refined& refined) {
   return {{kRefines, std::to_string(refined.id)}};
 }
 
-core::Status check_same_measuring(const CLI::App& app,
+core::Status check_same_measuring(const std::set<std::string>& given,
                                   const collect::Settings& wanted,
                                   const collect::Settings& then) {
-  collect::Settings given;
+  collect::Settings asked;
   for (const auto& [name, value] : then) {
-    const CLI::Option* option = app.get_option_no_throw(name);
-    if (option != nullptr && option->count() > 0 && wanted.contains(name)) given[name] = value;
+    if (given.contains(name)) asked[name] = value;
   }
-  const std::string others = collect::differences(given, wanted, "");
+  const std::string others = collect::differences(asked, wanted, "");
   if (others.empty()) return {};
   return core::Error{fmt::format(
       "cannot refine points by others that are measured otherwise: {}; leave it out, or "
@@ -98,7 +96,7 @@ core::Status CollectArguments::check_refine() const {
   if (!refine_) return {};
   if (list_) return core::Error{"--refine and --list exclude each other"};
   if (!module_.empty()) return core::Error{"--refine is for assay's own operators, not a --module"};
-  if (app_->get_option("--grid")->count() > 0) {
+  if (given_.contains("--grid")) {
     return core::Error{"--refine and --grid exclude each other: the store's points are the grid"};
   }
   for (const auto& [option, list] : axis_values_) {
@@ -111,7 +109,7 @@ core::Status CollectArguments::check_refine() const {
 }
 
 core::Result<Refined> CollectArguments::find_refined() const {
-  if (resume_ || retry_failed_) return find_refined_before(folder_, refine_from_);
+  if (resumes()) return find_refined_before(folder_, refine_from_);
   return cli::find_refined(folder_, refine_from_);
 }
 
@@ -144,7 +142,7 @@ core::Result<collect::CollectOptions> CollectArguments::refine_options() const {
   options.backend = fact_of(then, kBackend);
   collect::Settings measuring = settings_of(options.request);
   measuring[kBackend] = options.backend;
-  ASSAY_TRY(check_same_measuring(*app_, options.settings, measuring));
+  ASSAY_TRY(check_same_measuring(given_, options.settings, measuring));
   for (const auto& [name, value] : measuring)
     options.settings[name] = value;
   options.record.merge(record_of(refined));

@@ -3,16 +3,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
+#include <string>
 
 #include "cli/device_options.h"
 #include "collect/protocol.h"
 #include "collect/run_state.h"
 #include "core/result.h"
 #include "store/store.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
-class App;
-}  // namespace CLI
 
 namespace assay::cli {
 
@@ -34,9 +32,9 @@ core::Result<Refined> find_refined_before(const std::filesystem::path& folder,
 // What a refining run notes for the latter.
 collect::Settings record_of(const Refined& refined);
 
-// What `wanted` says where the options of `app` were given, and what the run was measured with
-// otherwise. Error: these differ, so that the points would not belong together.
-core::Status check_same_measuring(const CLI::App& app,
+// Error: an option that was given says something else than what the run was measured with, so that
+// the points would not belong together.
+core::Status check_same_measuring(const std::set<std::string>& given,
                                   const collect::Settings& wanted,
                                   const collect::Settings& then);
 

@@ -71,7 +71,8 @@ class Collect final : public Command {
 
   core::Result<Outcome> refine() const {
     const collect::Refinement refinement = ASSAY_TRY(arguments_.refinement());
-    const bool nothing = refinement.plan.cases.empty();
+    // Of a run that is there a plan without cases is a wrong one, which resuming tells.
+    const bool nothing = refinement.plan.cases.empty() && !arguments_.resumes();
     if (nothing) print_note(arguments_.nothing_to_refine(refinement));
     if (arguments_.only_plans()) show_plan(refinement.plan);
     if (nothing || arguments_.only_plans()) return Outcome::kOk;
