@@ -14,8 +14,13 @@
 namespace assay::store {
 namespace {
 
-// Holes that a bracket may reach over.
-constexpr int kReach = 3;
+// A size and an end of its bracket may differ by this factor.
+constexpr double kMostApart = 64;
+
+// As a logarithm. 0 is a size, too: of a cache.
+double apart(double a, double b) {
+  return std::abs(std::log((1 + a) / (1 + b)));
+}
 
 }  // namespace
 
@@ -31,6 +36,11 @@ struct Surface::Blend {
   GridPoint low;
   GridPoint high;
   std::array<Met, kMostAxes> met = {};
+  double width = 0;  // of the brackets, see apart()
+
+  [[nodiscard]] bool is_over_hole() const {
+    return std::any_of(met.begin(), met.end(), [](Met how) { return how == Met::kOverHole; });
+  }
 };
 
 struct Surface::Neighbour {
@@ -57,61 +67,74 @@ double Surface::excess(const Position& position, double latency) const {
   return latency - roofline_(std::span(sizes.data(), axes_.size()));
 }
 
-// The first point from index `from` on, in the direction of `step`, from which the inner axes can
-// be blended.
-std::optional<Surface::Neighbour> Surface::neighbour(std::span<const double> sizes,
-                                                     std::size_t level,
-                                                     Position& position,
-                                                     std::int64_t from,
-                                                     int step,
-                                                     int reach) const {
-  const std::size_t axis = order_[level];
+std::optional<Surface::Blend> Surface::blend_at(const Asked& asked,
+                                                std::size_t level,
+                                                Position& position,
+                                                std::int64_t index) const {
+  const std::size_t axis = asked.order[level];
   const auto count = static_cast<std::int64_t>(grid_.values(axis).size());
-  for (int away = 0; away < reach; ++away) {
-    const std::int64_t index = from + std::int64_t{step} * away;
-    if (index < 0 || index >= count) return std::nullopt;
-    position[axis] = static_cast<std::uint32_t>(index);
-    if (const auto inner = blend(sizes, level + 1, position)) {
-      return Neighbour{
-          .blend = *inner, .index = static_cast<std::uint32_t>(index), .is_next = away == 0};
-    }
-  }
-  return std::nullopt;
+  if (index < 0 || index >= count) return std::nullopt;
+  position[axis] = static_cast<std::uint32_t>(index);
+  return blend(asked, level + 1, position);
 }
 
-std::optional<Surface::Blend> Surface::blend_between(std::span<const double> sizes,
+// The point from index `from` on, in the direction of `step`, that makes the tightest brackets: a
+// near one that few of the inner axes' values share may be worse than one further away.
+std::optional<Surface::Neighbour> Surface::neighbour(
+    const Asked& asked, std::size_t level, Position& position, std::int64_t from, int step) const {
+  const std::size_t axis = asked.order[level];
+  const auto& values = grid_.values(axis);
+  const auto count = static_cast<std::int64_t>(values.size());
+  std::optional<Neighbour> best;
+  double least = std::log(kMostApart);
+  for (std::int64_t index = from; index >= 0 && index < count; index += step) {
+    const double away = apart(values[static_cast<std::size_t>(index)], asked.sizes[axis]);
+    if (away > least) break;
+    const auto inner = blend_at(asked, level, position, index);
+    if (!inner || (best && away + inner->width >= least)) continue;
+    least = away + inner->width;
+    best = Neighbour{
+        .blend = *inner, .index = static_cast<std::uint32_t>(index), .is_next = index == from};
+  }
+  return best;
+}
+
+std::optional<Surface::Blend> Surface::blend_between(const Asked& asked,
                                                      std::size_t level,
                                                      Position& position,
                                                      std::int64_t below,
                                                      std::int64_t above) const {
-  const auto low = neighbour(sizes, level, position, below, -1, kReach);
+  const auto low = neighbour(asked, level, position, below, -1);
   if (!low) return std::nullopt;
-  const auto high = neighbour(sizes, level, position, above, 1, kReach);
+  const auto high = neighbour(asked, level, position, above, 1);
   if (!high) return std::nullopt;
-  const std::size_t axis = order_[level];
+  const std::size_t axis = asked.order[level];
   const auto& values = grid_.values(axis);
   Along along;
   along.x = {0, values[low->index], values[high->index], 0};
   along.y = {0, low->blend.excess, high->blend.excess, 0};
   if (axes_[axis].curve == Curve::kCubic) {
-    if (const auto before =
-            neighbour(sizes, level, position, std::int64_t{low->index} - 1, -1, 1)) {
+    const std::int64_t before_low = std::int64_t{low->index} - 1;
+    if (const auto before = blend_at(asked, level, position, before_low)) {
       along.has_before = true;
-      along.x[0] = values[before->index];
-      along.y[0] = before->blend.excess;
+      along.x[0] = values[static_cast<std::size_t>(before_low)];
+      along.y[0] = before->excess;
     }
-    if (const auto after = neighbour(sizes, level, position, std::int64_t{high->index} + 1, 1, 1)) {
+    const std::int64_t after_high = std::int64_t{high->index} + 1;
+    if (const auto after = blend_at(asked, level, position, after_high)) {
       along.has_after = true;
-      along.x[3] = values[after->index];
-      along.y[3] = after->blend.excess;
+      along.x[3] = values[static_cast<std::size_t>(after_high)];
+      along.y[3] = after->excess;
     }
   }
-  Blend result{.excess = value_along(along, axes_[axis].curve, sizes[axis]),
+  Blend result{.excess = value_along(along, axes_[axis].curve, asked.sizes[axis]),
                .least = std::min(low->blend.least, high->blend.least),
                .most = std::max(low->blend.most, high->blend.most),
                .low = low->blend.low,
                .high = high->blend.high,
-               .met = {}};
+               .met = {},
+               .width = apart(values[low->index], values[high->index]) +
+                        std::max(low->blend.width, high->blend.width)};
   for (std::size_t i = 0; i < axes_.size(); ++i)
     result.met[i] = std::max(low->blend.met[i], high->blend.met[i]);
   const bool next = low->is_next && high->is_next && above - below == 1;
@@ -120,7 +143,7 @@ std::optional<Surface::Blend> Surface::blend_between(std::span<const double> siz
 }
 
 // `sizes` lie within the grid's ranges. Nothing where an axis has no bracket.
-std::optional<Surface::Blend> Surface::blend(std::span<const double> sizes,
+std::optional<Surface::Blend> Surface::blend(const Asked& asked,
                                              std::size_t level,
                                              Position& position) const {
   if (level == axes_.size()) {
@@ -134,16 +157,29 @@ std::optional<Surface::Blend> Surface::blend(std::span<const double> sizes,
                  .high = point,
                  .met = {}};
   }
-  const std::size_t axis = order_[level];
+  const std::size_t axis = asked.order[level];
   const auto& values = grid_.values(axis);
-  const std::int64_t index =
-      std::lower_bound(values.begin(), values.end(), sizes[axis]) - values.begin();
-  const bool measured = values[static_cast<std::size_t>(index)] == sizes[axis];
+  const double size = asked.sizes[axis];
+  const std::int64_t index = std::lower_bound(values.begin(), values.end(), size) - values.begin();
+  const bool measured = values[static_cast<std::size_t>(index)] == size;
   if (measured) {
-    position[axis] = static_cast<std::uint32_t>(index);
-    if (auto here = blend(sizes, level + 1, position)) return here;
+    if (auto here = blend_at(asked, level, position, index)) return here;
   }
-  return blend_between(sizes, level, position, index - 1, measured ? index + 1 : index);
+  return blend_between(asked, level, position, index - 1, measured ? index + 1 : index);
+}
+
+// The order of the axes makes no difference where all corners of the bracket were measured.
+std::optional<Surface::Blend> Surface::tightest(std::span<const double> sizes) const {
+  Position position{};
+  std::optional<Blend> best = blend({sizes, order_}, 0, position);
+  if (best && !best->is_over_hole()) return best;
+  Order order = order_;
+  std::sort(order.begin(), order.end());
+  do {
+    const auto found = blend({sizes, order}, 0, position);
+    if (found && (!best || found->width < best->width)) best = found;
+  } while (std::next_permutation(order.begin(), order.end()));
+  return best;
 }
 
 core::Status Surface::check_range(std::span<const double> sizes,
@@ -179,8 +215,7 @@ void Surface::estimate_nearest(std::span<const double> sizes, Estimate& estimate
 }
 
 void Surface::estimate_within(std::span<const double> sizes, Estimate& estimate) const {
-  Position position{};
-  const auto found = blend(sizes, 0, position);
+  const auto found = tightest(sizes);
   if (!found) return estimate_nearest(sizes, estimate);
   for (std::size_t axis = 0; axis < axes_.size(); ++axis)
     estimate.met[axis] = std::max(estimate.met[axis], found->met[axis]);
@@ -245,11 +280,18 @@ core::Result<Estimate> Surface::at(std::span<const double> sizes, Beyond beyond)
   return estimate;
 }
 
+// The next point of the row of `position`, unless it is too far away.
+bool Surface::find_end(Position& position, std::size_t axis, int step) const {
+  const auto& values = grid_.values(axis);
+  const double size = values[position[axis]];
+  return find_along(grid_, position, axis, step, static_cast<int>(values.size())) &&
+         apart(values[position[axis]], size) <= std::log(kMostApart);
+}
+
 std::optional<double> Surface::held_out(const Position& position, std::size_t axis) const {
   Position low = position;
   Position high = position;
-  if (!find_along(grid_, low, axis, -1, kReach)) return std::nullopt;
-  if (!find_along(grid_, high, axis, 1, kReach)) return std::nullopt;
+  if (!find_end(low, axis, -1) || !find_end(high, axis, 1)) return std::nullopt;
   const auto& values = grid_.values(axis);
   Along along;
   along.x = {0, values[low[axis]], values[high[axis]], 0};

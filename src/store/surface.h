@@ -2,7 +2,9 @@
 // measured.
 //
 // Between measured points the time above the roofline runs as each axis's curve says, one axis
-// after the other; without a roofline the time itself does. Of the methods tried on public tables
+// after the other; without a roofline the time itself does. Where rows have other values than their
+// neighbours (holes, or points added where they were needed), the order of the axes whose brackets
+// are the tightest counts. Of the methods tried on public tables
 // (every second value held out) this has the smallest errors: kernels take a fixed time plus one in
 // proportion to their size, which no logarithm improves on.
 #pragma once
@@ -82,22 +84,32 @@ class Surface {
  private:
   struct Blend;
   struct Neighbour;
+  // Of axes, the innermost last.
+  using Order = std::vector<std::size_t>;
+
+  // What a blend is for.
+  struct Asked {
+    std::span<const double> sizes;
+    const Order& order;
+  };
 
   [[nodiscard]] double excess(const Position& position, double latency) const;
-  [[nodiscard]] std::optional<Blend> blend(std::span<const double> sizes,
+  [[nodiscard]] std::optional<Blend> tightest(std::span<const double> sizes) const;
+  [[nodiscard]] std::optional<Blend> blend(const Asked& asked,
                                            std::size_t level,
                                            Position& position) const;
-  [[nodiscard]] std::optional<Blend> blend_between(std::span<const double> sizes,
+  [[nodiscard]] std::optional<Blend> blend_between(const Asked& asked,
                                                    std::size_t level,
                                                    Position& position,
                                                    std::int64_t below,
                                                    std::int64_t above) const;
-  [[nodiscard]] std::optional<Neighbour> neighbour(std::span<const double> sizes,
-                                                   std::size_t level,
-                                                   Position& position,
-                                                   std::int64_t from,
-                                                   int step,
-                                                   int reach) const;
+  [[nodiscard]] std::optional<Blend> blend_at(const Asked& asked,
+                                              std::size_t level,
+                                              Position& position,
+                                              std::int64_t index) const;
+  [[nodiscard]] std::optional<Neighbour> neighbour(
+      const Asked& asked, std::size_t level, Position& position, std::int64_t from, int step) const;
+  [[nodiscard]] bool find_end(Position& position, std::size_t axis, int step) const;
   [[nodiscard]] core::Status check_range(std::span<const double> sizes,
                                          Beyond beyond,
                                          Estimate& estimate) const;
@@ -112,7 +124,7 @@ class Surface {
   std::vector<SurfaceAxis> axes_;
   Grid grid_;
   Roofline roofline_;
-  std::vector<std::size_t> order_;  // of blending: the axis with most values is innermost
+  Order order_;  // the axis with most values is innermost
 };
 
 }  // namespace assay::store

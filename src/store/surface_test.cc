@@ -194,5 +194,24 @@ TEST(Surface, PredictsAHeldOutPointFromItsNeighbours) {
   EXPECT_GT(answer(surface, 5, 64).uncertainty.value_or(0), 0.2);
 }
 
+// A step at m = 6 in the row n = 64 alone; points were added around it there.
+TEST(Surface, PointsThatOnlyOneRowHasServeThatRow) {
+  const auto truth = [](double m, double n) { return plain(m, n) + (n == 64 && m >= 6 ? 1 : 0); };
+  Points points;
+  for (const double m : {1.0, 4.0, 16.0}) {
+    for (const double n : {32.0, 64.0, 128.0})
+      points.add(m, n, truth(m, n));
+  }
+  for (const double m : {5.0, 5.5, 6.0, 7.0, 8.0})
+    points.add(m, 64, truth(m, 64));
+  const Surface surface = surface_of(points);
+  EXPECT_NEAR(answer(surface, 5.2, 64).latency, truth(5.2, 64), 1e-9);
+  EXPECT_NEAR(answer(surface, 12, 64).latency, truth(12, 64), 1e-9);
+  // Other rows do not know of them, and lose nothing by them.
+  EXPECT_FALSE(answer(surface, 6, 32).from_nearest);
+  EXPECT_NEAR(answer(surface, 6, 32).latency, truth(6, 32), 1e-9);
+  EXPECT_NEAR(answer(surface, 7, 128).latency, truth(7, 128), 1e-9);
+}
+
 }  // namespace
 }  // namespace assay::store
