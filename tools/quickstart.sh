@@ -48,12 +48,27 @@ plot_allreduce() {
     -o "$quickstart_output/allreduce/figures"
 }
 
+build_programs() {
+  build release assay
+  build release assay_cpu_worker
+}
+
+measure_products() {
+  local size=(--m 300 --n 4096 --k 4096)
+  printf '\nA product of 300 tokens on an H200, from the database that ships with assay:\n\n'
+  build/release/src/assay store query gemm "${size[@]}"
+  printf '\nOn the CPU of this machine, measured now:\n\n'
+  build/release/src/assay collect gemm --device cpu --dtype float32 "${size[@]}" --new-run \
+    -o "$quickstart_output/collect" --quiet
+  build/release/src/assay store query gemm "${size[@]}" --store "$quickstart_output/collect/perf.db"
+}
+
 run_quickstart() {
   ask_for_root build
   lock_build
-  begin_steps 8
+  begin_steps 9
   step "Installing system packages" install_packages build
-  step "Building assay" build release assay
+  step "Building assay" build_programs
   mkdir -p "$quickstart_output"
   step "Analysing two runs on 2 GPUs each" analyze_samples
   shown_step "Comparing them" compare_samples
@@ -61,6 +76,7 @@ run_quickstart() {
   shown_step "Simulating them" simulate_schedules
   shown_step "Making all-reduce tables of measurements on 2 and 4 GPUs" tune_allreduce
   step "Drawing the measurements" plot_allreduce
+  shown_step "Measuring a matrix product" measure_products
   printf '\nWorkbooks in %s/, each with its CSV and JSON twins:\n' "$quickstart_output"
   (cd "$quickstart_output" && find . -name '*.xlsx' -printf '  %P\n' | sort)
   printf 'Open %s/comparison/final_analysis_report.xlsx first,\n' "$quickstart_output"

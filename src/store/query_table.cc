@@ -123,7 +123,7 @@ model::Table answers_table(const TableIndex& index, const QueryResult& result, K
     asked.push_back(fmt::format("{}={}", index.size_columns()[i], result.sizes[i]));
     if (keys == KeyColumns::kAll) table.columns.push_back({.name = index.size_columns()[i]});
   }
-  table.title = index.table() + " at " + core::join(asked, " ");
+  table.title = index.table() + (asked.empty() ? "" : " at " + core::join(asked, " "));
   if (!same.empty()) table.notes.push_back("of all rows: " + core::join(same, ", "));
   table.columns.push_back({.name = "latency", .unit = "ms", .better = model::Better::kLower});
   table.columns.push_back(
