@@ -205,7 +205,7 @@ def _request(num_warmups, num_runs):
     request.certainty = float(asked.get("certainty", 0.01))
     request.min_time_ms = float(asked.get("min_time_ms", 2))
     request.max_time_ms = float(asked.get("max_time_ms", 200))
-    request.sample_ms = float(asked.get("sample_ms", 0.05))
+    request.sample_ms = float(asked.get("sample_ms", 1))
     return request
 
 

@@ -171,7 +171,7 @@ void CollectArguments::add_how(CLI::App& app) {
       ->check(whole_number_problem)
       ->group(kHowGroup);
   app.add_option(both("repeat-n"), request_.options.repeat_n,
-                 "launches in a sample, instead of as many as 50 us take")
+                 "launches in a sample, instead of as many as 1 ms takes")
       ->type_name("N")
       ->check(whole_number_problem)
       ->group(kHowGroup);

@@ -34,7 +34,7 @@ struct Outcome {
 core::Result<double> median_us(Device& device, Work& work, model::Launch launch) {
   const auto probe = ASSAY_TRY(device.stopwatch(work, {.launch = launch}));
   const double once_ms = core::minimum(ASSAY_TRY(probe->sample(3)));
-  const auto launches = std::clamp<std::int64_t>(static_cast<std::int64_t>(0.05 / once_ms), 1, 64);
+  const auto launches = std::clamp<std::int64_t>(static_cast<std::int64_t>(0.5 / once_ms), 1, 512);
   const auto watch =
       ASSAY_TRY(device.stopwatch(work, {.launch = launch, .launches_per_sample = launches}));
   return core::median(ASSAY_TRY(watch->sample(10))) * 1e3;

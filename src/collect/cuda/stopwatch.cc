@@ -8,7 +8,7 @@
 namespace assay::collect {
 namespace {
 
-constexpr std::int64_t kMostNodes = 2048;  // in a graph: making one ready costs about 1 us a node
+constexpr std::int64_t kMostNodes = 512;  // in a graph: making one ready costs about 1 us a node
 
 core::Result<cudaGraph_t> captured(cudaStream_t stream,
                                    const std::function<core::Status()>& enqueue) {
