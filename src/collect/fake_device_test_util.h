@@ -13,6 +13,7 @@ namespace assay::collect {
 
 struct FakeDeviceScript {
   std::function<double(std::int64_t sample)> time_ms = [](std::int64_t) { return 1.0; };
+  double around_ms = 0;  // what the events of a sample add to it
   bool captures = true;
   Accuracy accuracy = {};
   std::string unsupported = {};  // a reason: make() gives it
@@ -36,19 +37,22 @@ class FakeWork final : public Work {
 
 class FakeStopwatch final : public Stopwatch {
  public:
-  FakeStopwatch(const FakeDeviceScript& script, std::int64_t& sample)
-      : script_(script), sample_(sample) {}
+  FakeStopwatch(const FakeDeviceScript& script, std::int64_t launches, std::int64_t& sample)
+      : script_(script),
+        around_ms_(script.around_ms / static_cast<double>(launches)),
+        sample_(sample) {}
 
   core::Result<std::vector<double>> sample(std::int64_t count) override {
     if (!script_.fails.empty()) return core::Error{script_.fails};
     std::vector<double> times_ms;
     for (std::int64_t i = 0; i < count; ++i)
-      times_ms.push_back(script_.time_ms(sample_++));
+      times_ms.push_back(script_.time_ms(sample_++) + around_ms_);
     return times_ms;
   }
 
  private:
   const FakeDeviceScript& script_;
+  double around_ms_;  // in one launch of a sample
   std::int64_t& sample_;
 };
 
@@ -78,7 +82,8 @@ class FakeDevice final : public Device {
       return core::Error{"cannot be captured"};
     }
     requests.push_back(request);
-    return std::unique_ptr<Stopwatch>(std::make_unique<FakeStopwatch>(script_, sample_));
+    return std::unique_ptr<Stopwatch>(
+        std::make_unique<FakeStopwatch>(script_, request.launches_per_sample, sample_));
   }
 
   core::Status finish() override { return {}; }

@@ -15,6 +15,7 @@ using model::Timing;
 
 constexpr double kTail = 0.025;               // on either side of the interval
 constexpr std::int64_t kMostLaunches = 4096;  // in a sample: a graph has a node for each
+constexpr std::int64_t kProbeLaunches = 16;   // of a short work, before its samples
 constexpr std::int64_t kMostAtOnce = 64;      // samples between two looks at the interval
 
 class Measurement {
@@ -45,12 +46,23 @@ class Measurement {
     if (options_.repeat_n > 0) return watch_of(options_.repeat_n);
     std::unique_ptr<Stopwatch> probe = ASSAY_TRY(watch_of(1));
     if (options_.num_runs > 0) return probe;
-    const double once_ms = ASSAY_TRY(probe->sample(1)).front();
-    kernels_ms_ += once_ms;
-    const double launches = options_.sample_ms / std::max(once_ms, 1e-6);
+    std::int64_t launches = ASSAY_TRY(launches_wanted(*probe));
     if (launches <= 1) return probe;
     probe.reset();
-    return watch_of(std::clamp<std::int64_t>(std::llround(std::ceil(launches)), 1, kMostLaunches));
+    // Of one short launch the most is what the events around it take.
+    if (launches > kProbeLaunches) {
+      probe = ASSAY_TRY(watch_of(kProbeLaunches));
+      launches = ASSAY_TRY(launches_wanted(*probe));
+      probe.reset();
+    }
+    return watch_of(launches);
+  }
+
+  core::Result<std::int64_t> launches_wanted(Stopwatch& probe) {
+    const double once_ms = ASSAY_TRY(probe.sample(1)).front();
+    kernels_ms_ += once_ms * static_cast<double>(timing_.launches_per_sample);
+    const double launches = std::ceil(options_.sample_ms / std::max(once_ms, 1e-6));
+    return static_cast<std::int64_t>(std::min(launches, static_cast<double>(kMostLaunches)));
   }
 
   core::Result<std::unique_ptr<Stopwatch>> watch_of(std::int64_t launches) {

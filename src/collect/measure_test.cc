@@ -34,6 +34,11 @@ TEST(Measure, ShortLaunchesArePutTogether) {
   EXPECT_EQ(timing.samples_ms.size(), 7U);
 }
 
+TEST(Measure, WhatEventsTakeIsOnePercentOfAShortLaunchAtMost) {
+  FakeDevice device({.time_ms = [](std::int64_t) { return 0.003; }, .around_ms = 0.008});
+  EXPECT_NEAR(timed(device, {}).median_ms, 0.003, 0.003 * 0.01);
+}
+
 TEST(Measure, TheTimeOfKernelsIsThatOfAllLaunches) {
   FakeDevice device({.time_ms = [](std::int64_t) { return 1.0; }});
   FakeDeviceScript script;

@@ -3,10 +3,11 @@
 
   python3 tests/collect/against_pytorch.py ASSAY [FOLDER]
 
-Needs a GPU and PyTorch. Both sides are timed by the same engine (graphs, warm-ups, samples). Of
-PyTorch's kernels for a shape the fastest counts. Prints a line for each shape and the median of the
-ratios, assay's time over PyTorch's; exits with 1 where that is off by more than 3 %.
+Needs a GPU and PyTorch. PyTorch's side is timed by PyTorch alone: events around replays of a graph
+of many launches. Of its kernels for a shape the fastest counts. Prints a line for each shape and the
+median of the ratios, assay's time over PyTorch's; exits with 1 where that is off by more than 3 %.
 """
+import math
 import os
 import pathlib
 import sqlite3
@@ -18,6 +19,7 @@ import time
 
 MOST_DEVIATION = 0.03
 REST_SECONDS = 0.05  # so that no kernel finds the power cap of the one before
+REPLAYS = 11
 DEVICE = "cuda:0"
 
 PRODUCTS = {"dtype": ["bfloat16", "fp8"], "m": [1, 16, 256, 2048], "n": [4096, 12288],
@@ -25,12 +27,6 @@ PRODUCTS = {"dtype": ["bfloat16", "fp8"], "m": [1, 16, 256, 2048], "n": [4096, 1
 CONTEXTS = {"batch_size": [1, 4], "isl": [512, 1024, 2048, 4096], "step": [0]}
 GENERATIONS = {"batch_size": [1, 4, 16, 64], "isl": [1], "step": [1023, 4095, 8191]}
 HEADS, KV_HEADS, HEAD_DIM = 32, 8, 128
-
-
-def find_helper(assay):
-    """The folder of helper.py: beside an installed assay, else in the sources."""
-    installed = pathlib.Path(assay).resolve().parent.parent / "share/assay/python"
-    return installed if installed.exists() else pathlib.Path(__file__).parents[2] / "python"
 
 
 def collect(assay, folder, operator, **axes):
@@ -46,11 +42,26 @@ def rows_of(folder, query):
         return {row[:-1]: row[-1] for row in store.execute(query)}
 
 
-def time_ms(torch, helper, kernel):
+def time_ms(torch, kernel):
+    """The median of replays of about a millisecond."""
+    def elapsed_ms(run):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        run()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end)
+
+    for _ in range(3):
+        kernel()
+    launches = max(1, min(500, math.ceil(1 / elapsed_ms(kernel))))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(launches):
+            kernel()
+    graph.replay()
     time.sleep(REST_SECONDS)
-    with torch.no_grad(), helper.benchmark_with_power(DEVICE, kernel, num_runs=10) as result:
-        pass
-    return result["latency_ms"]
+    return statistics.median(elapsed_ms(graph.replay) for _ in range(REPLAYS)) / launches
 
 
 def torch_product(torch, dtype, m, n, k):
@@ -85,21 +96,22 @@ def torch_attention(torch, batch, queries, keys):
     return [by(SDPBackend.CUDNN_ATTENTION), by(SDPBackend.FLASH_ATTENTION)]
 
 
-def fastest_ms(torch, helper, kernels):
+def fastest_ms(torch, kernels):
     times = []
     for kernel in kernels:
         try:
-            times.append(time_ms(torch, helper, kernel))
+            with torch.no_grad():
+                times.append(time_ms(torch, kernel))
         except RuntimeError as error:  # a path that has no kernel for the shape
             print(f"  PyTorch: {str(error).splitlines()[0][:90]}", file=sys.stderr)
     torch.cuda.empty_cache()
     return min(times)
 
 
-def compare(torch, helper, ours, make):
+def compare(torch, ours, make):
     ratios = []
     for shape, our_ms in ours.items():
-        their_ms = fastest_ms(torch, helper, make(*shape))
+        their_ms = fastest_ms(torch, make(*shape))
         ratios.append(our_ms / their_ms)
         print(f"{' '.join(map(str, shape)):34} {our_ms * 1e3:10.2f} us "
               f"{their_ms * 1e3:10.2f} us  {ratios[-1]:6.3f}")
@@ -109,8 +121,6 @@ def compare(torch, helper, ours, make):
 def main():
     assay = os.path.abspath(sys.argv[1])
     folder = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else tempfile.mkdtemp())
-    sys.path.insert(0, str(find_helper(assay)))
-    import helper
     import torch
     torch.backends.cuda.matmul.allow_tf32 = False
     heads = {"num_heads": [HEADS], "kv_heads": [KV_HEADS], "head_dim": [HEAD_DIM], "window": [0],
@@ -119,10 +129,10 @@ def main():
     collect(assay, folder, "context_attention", **CONTEXTS, **heads)
     collect(assay, folder, "generation_attention", **GENERATIONS, **heads)
     print(f"{'shape':34} {'assay':>13} {'PyTorch':>13}  ratio")
-    ratios = compare(torch, helper,
+    ratios = compare(torch,
                      rows_of(folder, "SELECT gemm_dtype, m, n, k, latency FROM gemm_perf"),
                      lambda *shape: torch_product(torch, *shape))
-    ratios += compare(torch, helper, rows_of(folder, """
+    ratios += compare(torch, rows_of(folder, """
         SELECT batch_size, isl, isl + step, latency FROM context_attention_perf
         UNION ALL
         SELECT batch_size, 1, isl + step, latency FROM generation_attention_perf"""),

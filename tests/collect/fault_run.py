@@ -57,6 +57,13 @@ def workers(collection):
             continue
 
 
+def is_running(process):
+    try:
+        return stat_of(process)[0] != "Z"  # one that nobody has waited for yet is over
+    except OSError:
+        return False
+
+
 def strike(collection, kinds):
     """Sends them to the worker, one after the other; returns those sent, and all workers seen."""
     struck, seen = [], set()
@@ -90,7 +97,7 @@ def main():
                                *where]) as collection:
             struck, seen = strike(collection, kinds)
             status = collection.wait(timeout=LONGEST_SECONDS)
-        left = sum(os.path.exists(f"/proc/{process}") for process in seen)
+        left = sum(map(is_running, seen))
         with sqlite3.connect(pathlib.Path(folder) / "perf.db") as store:
             outcomes = dict(store.execute(
                 "SELECT outcome, count(*) FROM case_record GROUP BY outcome"))

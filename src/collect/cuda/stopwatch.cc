@@ -8,7 +8,8 @@
 namespace assay::collect {
 namespace {
 
-constexpr std::int64_t kMostNodes = 512;  // in a graph: making one ready costs about 1 us a node
+// In a graph of several samples: more only take longer to make ready, about 1 us a node.
+constexpr std::int64_t kMostNodes = 64;
 
 core::Result<cudaGraph_t> captured(cudaStream_t stream,
                                    const std::function<core::Status()>& enqueue) {
