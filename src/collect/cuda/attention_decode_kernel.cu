@@ -29,7 +29,7 @@ __device__ void finish(const DecodeArguments& with,
     float weights = 0;
     for (int warp = 0; warp < kWarps; ++warp) {
       const int at = warp * kRows + row;
-      const float factor = exp2f(statistics[at * 2] - largest);
+      const float factor = power_of_two(statistics[at * 2] - largest);
       sum += sums[at * kHeadDim + column] * factor;
       weights += statistics[at * 2 + 1] * factor;
     }
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kHeadDim* kJoiners)
   largest = block_reduce(largest, Larger{});
   float weights = 0;
   for (int split = thread; split < splits; split += kJoinThreads) {
-    factors[split] = exp2f(statistics[split * 2] - largest);
+    factors[split] = power_of_two(statistics[split * 2] - largest);
     weights += statistics[split * 2 + 1] * factors[split];
   }
   weights = block_reduce(weights, Plus{});  // all factors are there, too
@@ -123,13 +123,10 @@ struct Kernels {
   }
 
   static cudaError_t launch(const DecodeArguments& with, cudaStream_t stream) {
-    const AttentionSpec& spec = with.spec;
-    const std::int64_t blocks_of_group = ceil_div(spec.heads / spec.kv_heads, Its::kRows);
-    const auto blocks =
-        static_cast<unsigned>(spec.batch * spec.kv_heads * with.splits * blocks_of_group);
+    const dim3 blocks = blocks_of<Its::kRows>(with);
     decode_part<kHeadDim, kRowTiles><<<blocks, kThreads, Its::kSharedBytes, stream>>>(with);
     if (with.splits == 1) return cudaGetLastError();
-    const auto outputs = static_cast<unsigned>(spec.batch * spec.heads);
+    const auto outputs = static_cast<unsigned>(with.spec.batch * with.spec.heads);
     join_parts<kHeadDim><<<outputs, kHeadDim * kJoiners, 0, stream>>>(with);
     return cudaGetLastError();
   }

@@ -37,28 +37,38 @@ struct Part {
   std::int64_t first_head = 0;
   int rows = 0;  // query heads
   int split = 0;
-  VisibleKeys visible;
+  int begin = 0;  // keys begin <= key < end, of all parts
+  int end = 0;
   TileRange tiles;
 };
 
-// Blocks of the same keys are neighbours, so that the later find them in the L2 cache.
+// The blocks of a launch: [batch, head of keys, split and tile of rows]. Blocks of the same keys are
+// neighbours, so that the later find them in the L2 cache.
+template <int kRows>
+dim3 blocks_of(const DecodeArguments& with) {
+  const std::int64_t row_tiles = ceil_div(with.spec.heads / with.spec.kv_heads, kRows);
+  return {static_cast<unsigned>(row_tiles * with.splits), static_cast<unsigned>(with.spec.kv_heads),
+          static_cast<unsigned>(with.spec.batch)};
+}
+
 template <int kRows>
 __device__ Part part_of(const DecodeArguments& with) {
-  const AttentionSpec& spec = with.spec;
-  const std::int64_t group = spec.heads / spec.kv_heads;
-  const std::int64_t row_tiles = ceil_div(group, kRows);
-  const std::int64_t row_tile = blockIdx.x % row_tiles;
-  const std::int64_t split = blockIdx.x / row_tiles % with.splits;
-  const std::int64_t at = blockIdx.x / row_tiles / with.splits;
-  const std::int64_t rows_left = group - row_tile * kRows;
-  const VisibleKeys visible = visible_keys(spec, 0);
-  return {.batch = at / spec.kv_heads,
-          .kv_head = at % spec.kv_heads,
-          .first_head = at % spec.kv_heads * group + row_tile * kRows,
-          .rows = static_cast<int>(rows_left < kRows ? rows_left : kRows),
+  const auto group = static_cast<unsigned>(with.spec.heads) / gridDim.y;
+  const auto splits = static_cast<unsigned>(with.splits);
+  const unsigned row_tiles = gridDim.x / splits;
+  const unsigned row_tile = blockIdx.x % row_tiles;
+  const unsigned split = blockIdx.x / row_tiles;
+  const VisibleKeys visible = visible_keys(with.spec, 0);
+  const auto begin = static_cast<int>(visible.begin);
+  const auto end = static_cast<int>(visible.end);
+  return {.batch = blockIdx.z,
+          .kv_head = blockIdx.y,
+          .first_head = blockIdx.y * group + row_tile * kRows,
+          .rows = static_cast<int>(min(group - row_tile * kRows, static_cast<unsigned>(kRows))),
           .split = static_cast<int>(split),
-          .visible = visible,
-          .tiles = tiles_of_part(visible.begin, visible.end, split, with.splits)};
+          .begin = begin,
+          .end = end,
+          .tiles = tiles_of_part(begin, end, static_cast<int>(split), static_cast<int>(splits))};
 }
 
 template <int kBytes>
@@ -91,10 +101,8 @@ class Tiles {
 
   __device__ Tiles(const DecodeArguments& with, const Part& part, char* shared)
       : with_(with), part_(part), shared_(shared), lane_(static_cast<int>(threadIdx.x) % kLanes) {
-    const std::int64_t first = part.tiles.first + threadIdx.x / kLanes;
-    first_ = static_cast<int>(first);
-    count_ =
-        first < part.tiles.last ? static_cast<int>(ceil_div(part.tiles.last - first, kWarps)) : 0;
+    first_ = part.tiles.first + static_cast<int>(threadIdx.x) / kLanes;
+    count_ = max(part.tiles.last - first_ + kWarps - 1, 0) / kWarps;
   }
 
   [[nodiscard]] __device__ int count() const { return count_; }
@@ -148,23 +156,25 @@ class Tiles {
       row = key % static_cast<int>(with_.spec.page_size);
     }
     // Past the end the last key is read again; its weight will be 0.
-    const int last = static_cast<int>(part_.visible.end) - 1 - key;
+    const int last = part_.end - 1 - key;
     const AttentionStrides& key_strides = with_.layout.keys;
     const AttentionStrides& value_strides = with_.layout.values;
     const char* keys = static_cast<const char*>(with_.keys) + block * key_strides[0] +
                        part_.kv_head * key_strides[1] + row * key_strides[2];
     const char* values = static_cast<const char*>(with_.values) + block * value_strides[0] +
                          part_.kv_head * value_strides[1] + row * value_strides[2];
+    const auto key_stride = static_cast<int>(key_strides[2]);  // within a tile 32 bits are enough
+    const auto value_stride = static_cast<int>(value_strides[2]);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const char* from = keys + min(loaded_key(lane_, half), last) * key_strides[2];
+      const char* from = keys + min(loaded_key(lane_, half), last) * key_stride;
 #pragma unroll
       for (int chunk = 0; chunk < Its::kKeyChunks; ++chunk)
         copy_async<16>(key_place(n, half, chunk), from + loaded_key_column(lane_, chunk));
     }
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const char* from = values + min(loaded_value(lane_, i), last) * value_strides[2];
+      const char* from = values + min(loaded_value(lane_, i), last) * value_stride;
 #pragma unroll
       for (int chunk = 0; chunk < Its::kValueChunks; ++chunk) {
         copy_async<Its::kValueBytes>(value_place(n, i, chunk),

@@ -61,14 +61,6 @@ constexpr int output_column(int lane, int tile, int i, int head_dim) {
   return (tile / width * 8 + lane % 4 * 2 + i % 2) * width + tile % width;
 }
 
-// Two numbers of e4m3, each in the upper byte of a half, whatever is in the lower ones, as bfloat16
-// that are 2^120 times too small: exponents count from 7 there and from 127 here.
-constexpr std::uint32_t tiny_bfloat16(std::uint32_t bytes) {
-  return (bytes & 0x80008000U) | (bytes >> 4U & 0x07F007F0U);
-}
-
-inline constexpr std::uint32_t kTwoTo120 = 0x7B807B80U;  // of bfloat16, in both halves
-
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
@@ -86,18 +78,18 @@ constexpr std::int64_t splits_for(std::int64_t groups, std::int64_t steps, std::
 
 // The tiles of a part: first <= tile < last.
 struct TileRange {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
+  int first = 0;
+  int last = 0;
 };
 
 // Of keys begin <= key < end. No part is empty as long as there are not more parts than tiles.
-constexpr TileRange tiles_of_part(std::int64_t begin,
-                                  std::int64_t end,
-                                  std::int64_t part,
-                                  std::int64_t parts) {
-  const std::int64_t first = begin / kTileKeys;
-  const std::int64_t count = ceil_div(end, kTileKeys) - first;
-  return {.first = first + count * part / parts, .last = first + count * (part + 1) / parts};
+constexpr TileRange tiles_of_part(int begin, int end, int part, int parts) {
+  const int first = begin / kTileKeys;
+  const int count = (end + kTileKeys - 1) / kTileKeys - first;
+  const int of_each = count / parts;
+  const int longer = count % parts;  // parts that have one more
+  const int begins = first + part * of_each + std::min(part, longer);
+  return {.first = begins, .last = begins + of_each + (part < longer ? 1 : 0)};
 }
 
 }  // namespace assay::collect::decode

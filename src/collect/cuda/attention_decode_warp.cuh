@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <cstdint>
 
@@ -10,26 +11,40 @@
 
 namespace assay::collect::decode {
 
-__device__ inline std::uint32_t as_bfloat16(std::uint32_t bytes) {
-  const std::uint32_t tiny = tiny_bfloat16(bytes);
-  const std::uint32_t factor = kTwoTo120;
-  const __nv_bfloat162 product = __hmul2(reinterpret_cast<const __nv_bfloat162&>(tiny),
-                                         reinterpret_cast<const __nv_bfloat162&>(factor));
-  return reinterpret_cast<const std::uint32_t&>(product);
+// Two numbers of e4m3 as halves, exactly.
+__device__ inline std::uint32_t as_halves(std::uint32_t bytes) {
+  std::uint32_t halves = 0;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(static_cast<std::uint16_t>(bytes)));
+  return halves;
 }
 
-__device__ inline std::uint32_t bfloat16_pair(float low, float high) {
-  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+__device__ inline std::uint32_t half_pair(float low, float high) {
+  const __half2 pair = __floats2half2_rn(low, high);
   return reinterpret_cast<const std::uint32_t&>(pair);
 }
 
-// The same byte of two keys' values.
+// Beyond what a half holds a query's softmax has one key anyway.
+__device__ inline std::uint32_t as_halves(__nv_bfloat162 pair) {
+  constexpr float kLargest = 65504;
+  const float2 of = __bfloat1622float2(pair);
+  return half_pair(fminf(fmaxf(of.x, -kLargest), kLargest),
+                   fminf(fmaxf(of.y, -kLargest), kLargest));
+}
+
+// As exp2f(), but 0 for what is denormal.
+__device__ inline float power_of_two(float exponent) {
+  float power = 0;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
+  return power;
+}
+
+// Of two keys' values two bytes side by side: both keys' first, then both keys' second.
 template <class Bytes>
-__device__ std::uint32_t column_of(const Bytes& first, const Bytes& second, int byte) {
+__device__ std::uint32_t two_columns_of(const Bytes& first, const Bytes& second, int byte) {
   const int word = byte / 4;
-  const unsigned of_both = 0x4400U + static_cast<unsigned>(byte % 4) * 0x1111U;
-  return as_bfloat16(__byte_perm(reinterpret_cast<const std::uint32_t*>(&first)[word],
-                                 reinterpret_cast<const std::uint32_t*>(&second)[word], of_both));
+  return __byte_perm(reinterpret_cast<const std::uint32_t*>(&first)[word],
+                     reinterpret_cast<const std::uint32_t*>(&second)[word],
+                     byte % 4 == 0 ? 0x5140U : 0x7362U);
 }
 
 // to [16, 8] += a [16, 16] b [16, 8]
@@ -38,7 +53,7 @@ __device__ inline void multiply(float (&to)[4],
                                 std::uint32_t b_low,
                                 std::uint32_t b_high) {
   asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
       "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(to[0]), "+f"(to[1]), "+f"(to[2]), "+f"(to[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low), "r"(b_high));
@@ -59,7 +74,8 @@ class WarpAttention {
   using Its = Size<kHeadDim, kRowTiles>;
 
   __device__ WarpAttention(const DecodeArguments& with, const Part& part)
-      : visible_(part.visible),
+      : begin_(part.begin),
+        end_(part.end),
         lane_(static_cast<int>(threadIdx.x) % kLanes),
         scale_(1.4426950408889634F * rsqrtf(static_cast<float>(kHeadDim)) * with.scales[0]) {
 #pragma unroll
@@ -115,9 +131,9 @@ class WarpAttention {
 #pragma unroll
     for (int step = 0; step < kHeadDim / 16; ++step) {
       const int column = loaded_key_column(lane_, step / 4) + step % 4 * 4;
-      const uint2 four = exists ? *reinterpret_cast<const uint2*>(from + column) : uint2{0, 0};
-      query_[at / 2][step][at % 2] = four.x;
-      query_[at / 2][step][2 + at % 2] = four.y;
+      const auto* four = reinterpret_cast<const __nv_bfloat162*>(from + column);
+      query_[at / 2][step][at % 2] = exists ? as_halves(four[0]) : 0;
+      query_[at / 2][step][2 + at % 2] = exists ? as_halves(four[1]) : 0;
     }
   }
 
@@ -132,8 +148,8 @@ class WarpAttention {
         const std::uint32_t words[4] = {loaded.x, loaded.y, loaded.z, loaded.w};
 #pragma unroll
         for (int word = 0; word < 4; ++word) {
-          const std::uint32_t low = as_bfloat16(__byte_perm(words[word], 0, 0x1100));
-          const std::uint32_t high = as_bfloat16(__byte_perm(words[word], 0, 0x3322));
+          const std::uint32_t low = as_halves(words[word]);
+          const std::uint32_t high = as_halves(words[word] >> 16U);
 #pragma unroll
           for (int rows = 0; rows < kRowTiles; ++rows)
             multiply(scores[rows][half], query_[rows][chunk * 4 + word], low, high);
@@ -145,16 +161,24 @@ class WarpAttention {
   // Also scales them, so that weights are powers of 2.
   __device__ void mask(int first_key, float (&scores)[kRowTiles][2][4]) const {
 #pragma unroll
+    for (int rows = 0; rows < kRowTiles; ++rows) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          scores[rows][half][i] *= scale_;
+      }
+    }
+    if (first_key >= begin_ && first_key + kTileKeys <= end_) return;
+#pragma unroll
     for (int half = 0; half < 2; ++half) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int key = first_key + score_key(lane_, half, i);
-        const bool seen = key >= visible_.begin && key < visible_.end;
+        if (key >= begin_ && key < end_) continue;
 #pragma unroll
-        for (int rows = 0; rows < kRowTiles; ++rows) {
-          float& score = scores[rows][half][i];
-          score = seen ? score * scale_ : -INFINITY;
-        }
+        for (int rows = 0; rows < kRowTiles; ++rows)
+          scores[rows][half][i] = -INFINITY;
       }
     }
   }
@@ -181,7 +205,7 @@ class WarpAttention {
     if (!__any_sync(kAllLanes, is_new)) return;
 #pragma unroll
     for (int at = 0; at < kRowPairs; ++at) {
-      const float factor = exp2f(largest_[at] - largest[at]);
+      const float factor = power_of_two(largest_[at] - largest[at]);
       largest_[at] = largest[at];
       weights_[at] *= factor;
 #pragma unroll
@@ -200,7 +224,7 @@ class WarpAttention {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           const int at = rows * 2 + i / 2;
-          scores[rows][half][i] = exp2f(scores[rows][half][i] - largest_[at]);
+          scores[rows][half][i] = power_of_two(scores[rows][half][i] - largest_[at]);
           weights_[at] += scores[rows][half][i];
         }
       }
@@ -216,7 +240,7 @@ class WarpAttention {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const float(&of)[4] = weights[rows][i / 2];
-        a[rows][i] = bfloat16_pair(of[i % 2 * 2], of[i % 2 * 2 + 1]);
+        a[rows][i] = half_pair(of[i % 2 * 2], of[i % 2 * 2 + 1]);
       }
     }
 #pragma unroll
@@ -226,17 +250,23 @@ class WarpAttention {
       for (int i = 0; i < 4; ++i)
         loaded[i] = tiles.values(n, i, chunk);
 #pragma unroll
-      for (int byte = 0; byte < Its::kValueBytes; ++byte) {
-        const std::uint32_t low = column_of(loaded[0], loaded[1], byte);
-        const std::uint32_t high = column_of(loaded[2], loaded[3], byte);
+      for (int byte = 0; byte < Its::kValueBytes; byte += 2) {
+        const std::uint32_t low = two_columns_of(loaded[0], loaded[1], byte);
+        const std::uint32_t high = two_columns_of(loaded[2], loaded[3], byte);
 #pragma unroll
-        for (int rows = 0; rows < kRowTiles; ++rows)
-          multiply(output_[rows][chunk * Its::kValueBytes + byte], a[rows], low, high);
+        for (int next = 0; next < 2; ++next) {
+          const std::uint32_t b_low = as_halves(low >> (16U * next));
+          const std::uint32_t b_high = as_halves(high >> (16U * next));
+#pragma unroll
+          for (int rows = 0; rows < kRowTiles; ++rows)
+            multiply(output_[rows][chunk * Its::kValueBytes + byte + next], a[rows], b_low, b_high);
+        }
       }
     }
   }
 
-  const VisibleKeys visible_;
+  int begin_;
+  int end_;
   int lane_;
   float scale_;
   std::uint32_t query_[kRowTiles][kHeadDim / 16][4];
