@@ -30,7 +30,7 @@ __device__ void finish(const DecodeArguments& with,
     for (int warp = 0; warp < kWarps; ++warp) {
       const int at = warp * kRows + row;
       const float factor = power_of_two(statistics[at * 2] - largest);
-      sum += sums[at * kHeadDim + column] * factor;
+      sum += sums[at * sum_words(kHeadDim) + sum_place(column)] * factor;
       weights += statistics[at * 2 + 1] * factor;
     }
     const std::int64_t head = part.batch * with.spec.heads + part.first_head + row;
@@ -66,8 +66,8 @@ __global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
   await_copies<0>();
   __syncthreads();  // no warp reads tiles any more
   auto* sums = reinterpret_cast<float*>(shared);
-  float* statistics = sums + kWarps * Its::kRows * kHeadDim;
-  attention.write(sums + warp * Its::kRows * kHeadDim, statistics + warp * Its::kRows * 2);
+  float* statistics = sums + kWarps * Its::kRows * sum_words(kHeadDim);
+  attention.write(sums + warp * Its::kRows * sum_words(kHeadDim), statistics + warp * Its::kRows * 2);
   __syncthreads();
   finish<kHeadDim, Its::kRows>(with, part, sums, statistics);
 }

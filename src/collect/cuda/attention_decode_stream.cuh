@@ -26,7 +26,7 @@ struct Size {
   static constexpr int kValueChunks = kHeadDim / (8 * kValueBytes);
   static constexpr int kStageBytes = 2 * kTileKeys * kHeadDim;  // keys, then values
   // In the end the warps' sums and statistics are there.
-  static constexpr int kSumBytes = kWarps * kRows * (kHeadDim + 2) * 4;
+  static constexpr int kSumBytes = kWarps * kRows * (sum_words(kHeadDim) + 2) * 4;
   static constexpr int kSharedBytes = std::max(kWarps * kStages * kStageBytes, kSumBytes);
 };
 

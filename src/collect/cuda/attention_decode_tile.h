@@ -61,6 +61,16 @@ constexpr int output_column(int lane, int tile, int i, int head_dim) {
   return (tile / width * 8 + lane % 4 * 2 + i % 2) * width + tile % width;
 }
 
+// Where a warp's sums of a row lie in shared memory, and how many words a row takes: a word is left
+// out after every 32, so that the lanes of a warp write to banks of their own.
+constexpr int sum_place(int column) {
+  return column + column / 32;
+}
+
+constexpr int sum_words(int head_dim) {
+  return sum_place(head_dim);
+}
+
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }

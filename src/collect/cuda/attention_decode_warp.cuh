@@ -94,7 +94,7 @@ class WarpAttention {
     multiply_values(tiles, n, scores);
   }
 
-  // Sums of the warp's rows [rows, columns] and their statistics [rows, 2].
+  // Sums of the warp's rows [rows, sum_words()] and their statistics [rows, 2].
   __device__ void write(float* sums, float* statistics) const {
 #pragma unroll
     for (int at = 0; at < kRowPairs; ++at) {
@@ -102,7 +102,8 @@ class WarpAttention {
       for (int tile = 0; tile < kHeadDim / 8; ++tile) {
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-          sums[row(at) * kHeadDim + output_column(lane_, tile, i, kHeadDim)] =
+          const int column = output_column(lane_, tile, i, kHeadDim);
+          sums[row(at) * sum_words(kHeadDim) + sum_place(column)] =
               output_[at / 2][tile][at % 2 * 2 + i];
         }
       }
