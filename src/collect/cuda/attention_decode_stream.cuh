@@ -100,9 +100,17 @@ class Tiles {
   using Its = Size<kHeadDim, kRowTiles>;
 
   __device__ Tiles(const DecodeArguments& with, const Part& part, char* shared)
-      : with_(with), part_(part), shared_(shared), lane_(static_cast<int>(threadIdx.x) % kLanes) {
-    first_ = part.tiles.first + static_cast<int>(threadIdx.x) / kLanes;
-    count_ = max(part.tiles.last - first_ + kWarps - 1, 0) / kWarps;
+      : with_(with),
+        part_(part),
+        keys_(static_cast<const char*>(with.keys) + part.kv_head * with.layout.keys[1]),
+        values_(static_cast<const char*>(with.values) + part.kv_head * with.layout.keys[1]),
+        shared_(shared),
+        lane_(static_cast<int>(threadIdx.x) % kLanes),
+        first_(part.tiles.first + static_cast<int>(threadIdx.x) / kLanes),
+        count_(max(part.tiles.last - first_ + kWarps - 1, 0) / kWarps) {
+    keys_ += loaded_key_column(lane_, 0);
+    values_ += loaded_value_column(lane_, 0, kHeadDim);
+    set_rows(kTileKeys - 1);
   }
 
   [[nodiscard]] __device__ int count() const { return count_; }
@@ -111,7 +119,7 @@ class Tiles {
 
   // Begins the copies of tile `n` of this warp; called for 0, 1, 2, ..., past the last too.
   __device__ void begin(int n) {
-    if (n % kLanes == 0) look_up_pages(n);
+    if (n % kLanes == 0) find(n);
     if (n < count_) copy(n);
     end_copies();
   }
@@ -140,56 +148,66 @@ class Tiles {
            ((i * Its::kValueChunks + chunk) * kLanes + lane_) * Its::kValueBytes;
   }
 
-  // Of the next 32 tiles, one for each lane.
-  __device__ void look_up_pages(int n) {
-    if (with_.pages == nullptr || n + lane_ >= count_) return;
-    const int page = first_key(n + lane_) / static_cast<int>(with_.spec.page_size);
-    page_ = with_.pages[part_.batch * with_.layout.pages_per_sequence + page];
-  }
-
-  __device__ void copy(int n) {
-    const int key = first_key(n);
+  // Where the next 32 tiles begin, one for each lane.
+  __device__ void find(int n) {
+    if (n + lane_ >= count_) return;
+    const int key = first_key(n + lane_);
     std::int64_t block = part_.batch;
     int row = key;
     if (with_.pages != nullptr) {
-      block = __shfl_sync(kAllLanes, page_, n % kLanes);
-      row = key % static_cast<int>(with_.spec.page_size);
+      const auto page_size = static_cast<int>(with_.spec.page_size);
+      const int page = key / page_size;
+      block = with_.pages[part_.batch * with_.layout.pages_per_sequence + page];
+      row = key - page * page_size;
     }
-    // Past the end the last key is read again; its weight will be 0.
-    const int last = part_.end - 1 - key;
-    const AttentionStrides& key_strides = with_.layout.keys;
-    const AttentionStrides& value_strides = with_.layout.values;
-    const char* keys = static_cast<const char*>(with_.keys) + block * key_strides[0] +
-                       part_.kv_head * key_strides[1] + row * key_strides[2];
-    const char* values = static_cast<const char*>(with_.values) + block * value_strides[0] +
-                         part_.kv_head * value_strides[1] + row * value_strides[2];
-    const auto key_stride = static_cast<int>(key_strides[2]);  // within a tile 32 bits are enough
-    const auto value_stride = static_cast<int>(value_strides[2]);
+    offset_ = block * with_.layout.keys[0] + row * with_.layout.keys[2];
+  }
+
+  // Where in a tile of keys up to `last` the lane's rows are. Past the end the last key is read
+  // again; its weight will be 0.
+  __device__ void set_rows(int last) {
+    const auto stride = static_cast<int>(with_.layout.keys[2]);
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      key_rows_[half] = min(loaded_key(lane_, half), last) * stride;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      value_rows_[i] = min(loaded_value(lane_, i), last) * stride;
+  }
+
+  __device__ void copy(int n) {
+    const int last = part_.end - 1 - first_key(n);
+    if (last < kTileKeys - 1) set_rows(last);  // no tile follows it
+    const std::int64_t offset = __shfl_sync(kAllLanes, offset_, n % kLanes);
+    const char* keys = keys_ + offset;
+    const char* values = values_ + offset;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const char* from = keys + min(loaded_key(lane_, half), last) * key_stride;
 #pragma unroll
       for (int chunk = 0; chunk < Its::kKeyChunks; ++chunk)
-        copy_async<16>(key_place(n, half, chunk), from + loaded_key_column(lane_, chunk));
+        copy_async<16>(key_place(n, half, chunk), keys + key_rows_[half] + chunk * kKeyChunk);
     }
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const char* from = values + min(loaded_value(lane_, i), last) * value_stride;
 #pragma unroll
       for (int chunk = 0; chunk < Its::kValueChunks; ++chunk) {
         copy_async<Its::kValueBytes>(value_place(n, i, chunk),
-                                     from + loaded_value_column(lane_, chunk, kHeadDim));
+                                     values + value_rows_[i] + chunk * 8 * Its::kValueBytes);
       }
     }
   }
 
   const DecodeArguments& with_;
   const Part& part_;
+  const char* keys_;    // of the head, at the lane's columns
+  const char* values_;  // too
   char* shared_;
   int lane_;
-  int first_ = 0;
-  int count_ = 0;
-  std::int32_t page_ = 0;
+  int first_;
+  int count_;
+  int key_rows_[2];
+  int value_rows_[4];
+  std::int64_t offset_ = 0;  // of keys_ and values_: tile 32 i + lane_
 };
 
 }  // namespace assay::collect::decode

@@ -11,10 +11,15 @@
 
 namespace assay::collect::decode {
 
-// Two numbers of e4m3 as halves, exactly.
-__device__ inline std::uint32_t as_halves(std::uint32_t bytes) {
-  std::uint32_t halves = 0;
-  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(static_cast<std::uint16_t>(bytes)));
+// Numbers of e4m3 as halves, exactly: the lower two bytes, the upper two.
+__device__ inline uint2 as_halves(std::uint32_t bytes) {
+  uint2 halves;
+  asm("{ .reg .b16 low, high;\n"
+      "mov.b32 {low, high}, %2;\n"
+      "cvt.rn.f16x2.e4m3x2 %0, low;\n"
+      "cvt.rn.f16x2.e4m3x2 %1, high; }"
+      : "=r"(halves.x), "=r"(halves.y)
+      : "r"(bytes));
   return halves;
 }
 
@@ -109,7 +114,7 @@ class WarpAttention {
       }
       const float weights = over_row(weights_[at], Plus{});
       if (lane_ % 4 == 0) {
-        statistics[row(at) * 2] = largest_[at];
+        statistics[row(at) * 2] = largest_[at] * scale_;  // of powers of 2
         statistics[row(at) * 2 + 1] = weights;
       }
     }
@@ -149,27 +154,16 @@ class WarpAttention {
         const std::uint32_t words[4] = {loaded.x, loaded.y, loaded.z, loaded.w};
 #pragma unroll
         for (int word = 0; word < 4; ++word) {
-          const std::uint32_t low = as_halves(words[word]);
-          const std::uint32_t high = as_halves(words[word] >> 16U);
+          const uint2 four = as_halves(words[word]);
 #pragma unroll
           for (int rows = 0; rows < kRowTiles; ++rows)
-            multiply(scores[rows][half], query_[rows][chunk * 4 + word], low, high);
+            multiply(scores[rows][half], query_[rows][chunk * 4 + word], four.x, four.y);
         }
       }
     }
   }
 
-  // Also scales them, so that weights are powers of 2.
   __device__ void mask(int first_key, float (&scores)[kRowTiles][2][4]) const {
-#pragma unroll
-    for (int rows = 0; rows < kRowTiles; ++rows) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          scores[rows][half][i] *= scale_;
-      }
-    }
     if (first_key >= begin_ && first_key + kTileKeys <= end_) return;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -206,7 +200,7 @@ class WarpAttention {
     if (!__any_sync(kAllLanes, is_new)) return;
 #pragma unroll
     for (int at = 0; at < kRowPairs; ++at) {
-      const float factor = power_of_two(largest_[at] - largest[at]);
+      const float factor = power_of_two((largest_[at] - largest[at]) * scale_);
       largest_[at] = largest[at];
       weights_[at] *= factor;
 #pragma unroll
@@ -218,6 +212,10 @@ class WarpAttention {
   }
 
   __device__ void weigh(float (&scores)[kRowTiles][2][4]) {
+    float scaled[kRowPairs];
+#pragma unroll
+    for (int at = 0; at < kRowPairs; ++at)
+      scaled[at] = largest_[at] * scale_;
 #pragma unroll
     for (int rows = 0; rows < kRowTiles; ++rows) {
 #pragma unroll
@@ -225,7 +223,7 @@ class WarpAttention {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           const int at = rows * 2 + i / 2;
-          scores[rows][half][i] = power_of_two(scores[rows][half][i] - largest_[at]);
+          scores[rows][half][i] = power_of_two(fmaf(scores[rows][half][i], scale_, -scaled[at]));
           weights_[at] += scores[rows][half][i];
         }
       }
@@ -252,15 +250,13 @@ class WarpAttention {
         loaded[i] = tiles.values(n, i, chunk);
 #pragma unroll
       for (int byte = 0; byte < Its::kValueBytes; byte += 2) {
-        const std::uint32_t low = two_columns_of(loaded[0], loaded[1], byte);
-        const std::uint32_t high = two_columns_of(loaded[2], loaded[3], byte);
+        const uint2 low = as_halves(two_columns_of(loaded[0], loaded[1], byte));
+        const uint2 high = as_halves(two_columns_of(loaded[2], loaded[3], byte));
+        const int column = chunk * Its::kValueBytes + byte;
 #pragma unroll
-        for (int next = 0; next < 2; ++next) {
-          const std::uint32_t b_low = as_halves(low >> (16U * next));
-          const std::uint32_t b_high = as_halves(high >> (16U * next));
-#pragma unroll
-          for (int rows = 0; rows < kRowTiles; ++rows)
-            multiply(output_[rows][chunk * Its::kValueBytes + byte + next], a[rows], b_low, b_high);
+        for (int rows = 0; rows < kRowTiles; ++rows) {
+          multiply(output_[rows][column], a[rows], low.x, high.x);
+          multiply(output_[rows][column + 1], a[rows], low.y, high.y);
         }
       }
     }
