@@ -90,7 +90,7 @@ class DecodeAttention final : public CudaWork {
     const int rows = decode::kTileRows * decode::row_tiles_of_block(group, spec_.head_dim);
     return decode::splits_for(spec_.batch * spec_.kv_heads * decode::ceil_div(group, rows),
                               decode::ceil_div(tiles.last - tiles.first, decode::kWarps),
-                              std::int64_t{blocks} * gpu().properties().multiProcessorCount);
+                              gpu().properties().multiProcessorCount, blocks);
   }
 
   AttentionSpec spec_;

@@ -15,13 +15,13 @@ namespace assay::collect {
 
 struct DecodeArguments {
   AttentionSpec spec;  // one query; head_dim 64, 128, 192 or 256
-  AttentionLayout layout;
+  AttentionLayout layout;  // values lie as keys do
   const void* query = nullptr;
   const void* keys = nullptr;
   const void* values = nullptr;
   void* output = nullptr;
   const std::int32_t* pages = nullptr;  // null: not paged; else pages of a multiple of 16 tokens
-  const float* scales = nullptr;        // of the keys, of the values
+  const float* scales = nullptr;        // of the keys, positive; of the values
   std::int64_t splits = 1;              // of the keys, at most their tiles of 16
   // With splits: [batch, head, split, column], and the largest score and sum of weights of each.
   float* sums = nullptr;

@@ -12,8 +12,7 @@ namespace assay::collect::decode {
 
 inline constexpr unsigned kAllLanes = 0xFFFFFFFFU;
 
-// What a block of this head size has in shared memory: for each warp tiles on their way, each
-// lane's part of keys and values in a place of its own, so that no lane waits for another.
+// What a block of this head size has in shared memory: for each warp tiles on their way.
 template <int kHeadDim, int kRowTiles>
 struct Size {
   static constexpr int kColumns = kHeadDim * kRowTiles;  // that a lane has sums of, all in all
@@ -71,26 +70,21 @@ __device__ Part part_of(const DecodeArguments& with) {
           .tiles = tiles_of_part(begin, end, static_cast<int>(split), static_cast<int>(splits))};
 }
 
-template <int kBytes>
-__device__ void copy_async(char* to, const char* from) {
+__device__ inline void copy_async(char* to, const char* from) {
   const auto place = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
-  if constexpr (kBytes == 16) {
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(place), "l"(from)
-                 : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 8;" ::"r"(place), "l"(from)
-                 : "memory");
-  }
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(place), "l"(from)
+               : "memory");
 }
 
 __device__ inline void end_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-// Until at most the last `kLeft` groups of copies are under way.
+// Until at most the last `kLeft` groups of copies of any lane of the warp are under way.
 template <int kLeft>
 __device__ void await_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
+  __syncwarp();
 }
 
 // A warp's tiles on their way from the cache to shared memory.
@@ -108,9 +102,7 @@ class Tiles {
         lane_(static_cast<int>(threadIdx.x) % kLanes),
         first_(part.tiles.first + static_cast<int>(threadIdx.x) / kLanes),
         count_(max(part.tiles.last - first_ + kWarps - 1, 0) / kWarps) {
-    keys_ += loaded_key_column(lane_, 0);
-    values_ += loaded_value_column(lane_, 0, kHeadDim);
-    set_rows(kTileKeys - 1);
+    set_pieces(kTileKeys - 1);
   }
 
   [[nodiscard]] __device__ int count() const { return count_; }
@@ -124,28 +116,22 @@ class Tiles {
     end_copies();
   }
 
-  // The lane's 16 bytes of a key. What waits is the lane's own: no barrier is needed.
+  // The lane's 16 bytes of a key.
   [[nodiscard]] __device__ uint4 keys(int n, int half, int chunk) const {
-    return *reinterpret_cast<const uint4*>(key_place(n, half, chunk));
+    return *reinterpret_cast<const uint4*>(stage(n) + key_place(lane_, half, chunk, kHeadDim));
   }
 
   // The lane's bytes of a value.
   [[nodiscard]] __device__ typename Its::Bytes values(int n, int i, int chunk) const {
-    return *reinterpret_cast<const typename Its::Bytes*>(value_place(n, i, chunk));
+    return *reinterpret_cast<const typename Its::Bytes*>(
+        stage(n) + kTileKeys * kHeadDim + value_place(lane_, i, chunk, kHeadDim));
   }
 
  private:
+  static constexpr int kPieces = kTileKeys * kHeadDim / 16 / kLanes;  // that a lane copies
+
   [[nodiscard]] __device__ char* stage(int n) const {
     return shared_ + n % Its::kStages * Its::kStageBytes;
-  }
-
-  [[nodiscard]] __device__ char* key_place(int n, int half, int chunk) const {
-    return stage(n) + ((half * Its::kKeyChunks + chunk) * kLanes + lane_) * 16;
-  }
-
-  [[nodiscard]] __device__ char* value_place(int n, int i, int chunk) const {
-    return stage(n) + kTileKeys * kHeadDim +
-           ((i * Its::kValueChunks + chunk) * kLanes + lane_) * Its::kValueBytes;
   }
 
   // Where the next 32 tiles begin, one for each lane.
@@ -163,50 +149,44 @@ class Tiles {
     offset_ = block * with_.layout.keys[0] + row * with_.layout.keys[2];
   }
 
-  // Where in a tile of keys up to `last` the lane's rows are. Past the end the last key is read
+  // Where in a tile with keys up to `last` the lane's pieces are. Past the end the last key is read
   // again; its weight will be 0.
-  __device__ void set_rows(int last) {
+  __device__ void set_pieces(int last) {
     const auto stride = static_cast<int>(with_.layout.keys[2]);
 #pragma unroll
-    for (int half = 0; half < 2; ++half)
-      key_rows_[half] = min(loaded_key(lane_, half), last) * stride;
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      value_rows_[i] = min(loaded_value(lane_, i), last) * stride;
+    for (int i = 0; i < kPieces; ++i) {
+      const Piece piece = copied_piece(lane_, i, kHeadDim);
+      pieces_[i] = min(piece.key, last) * stride + piece.column;
+    }
   }
 
   __device__ void copy(int n) {
     const int last = part_.end - 1 - first_key(n);
-    if (last < kTileKeys - 1) set_rows(last);  // no tile follows it
+    if (last < kTileKeys - 1) set_pieces(last);  // no tile follows it
     const std::int64_t offset = __shfl_sync(kAllLanes, offset_, n % kLanes);
     const char* keys = keys_ + offset;
     const char* values = values_ + offset;
+    char* to = stage(n);
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < kPieces; ++i)
+      copy_async(to + key_place_of(copied_piece(lane_, i, kHeadDim), kHeadDim), keys + pieces_[i]);
+    to += kTileKeys * kHeadDim;
 #pragma unroll
-      for (int chunk = 0; chunk < Its::kKeyChunks; ++chunk)
-        copy_async<16>(key_place(n, half, chunk), keys + key_rows_[half] + chunk * kKeyChunk);
-    }
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-#pragma unroll
-      for (int chunk = 0; chunk < Its::kValueChunks; ++chunk) {
-        copy_async<Its::kValueBytes>(value_place(n, i, chunk),
-                                     values + value_rows_[i] + chunk * 8 * Its::kValueBytes);
-      }
+    for (int i = 0; i < kPieces; ++i) {
+      copy_async(to + value_place_of(copied_piece(lane_, i, kHeadDim), kHeadDim),
+                 values + pieces_[i]);
     }
   }
 
   const DecodeArguments& with_;
   const Part& part_;
-  const char* keys_;    // of the head, at the lane's columns
-  const char* values_;  // too
+  const char* keys_;  // of the head
+  const char* values_;
   char* shared_;
   int lane_;
   int first_;
   int count_;
-  int key_rows_[2];
-  int value_rows_[4];
+  int pieces_[kPieces];
   std::int64_t offset_ = 0;  // of keys_ and values_: tile 32 i + lane_
 };
 

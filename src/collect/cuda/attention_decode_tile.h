@@ -4,8 +4,8 @@
 // A tile's scores are products m16n8k16 of tensor cores, S [16 heads, 8 keys] = Q [16, 16] K^T, and
 // its output is O [16 heads, 8 columns] += P [16, 16 keys] V. The order in which a product takes
 // what it sums over is free, as long as both factors have the same, and so is the order of its
-// columns. Chosen so that a lane's numbers lie side by side in the cache: it loads 16 bytes of a
-// key and as many of a value and needs no other lane's.
+// columns. Chosen so that a lane's numbers lie side by side: it takes 16 bytes of a key and as many
+// of a value. Which lane copies them from the cache is another matter.
 #pragma once
 
 #include <algorithm>
@@ -38,6 +38,50 @@ constexpr int loaded_key(int lane, int half) {
 // The first of the 16 columns of that key.
 constexpr int loaded_key_column(int lane, int chunk) {
   return chunk * kKeyChunk + lane % 4 * 16;
+}
+
+// 16 bytes of a row of a tile: what a lane copies from keys, and from values, at a time.
+struct Piece {
+  int key = 0;
+  int column = 0;
+};
+
+// Number `i` of a lane: eight neighbours copy 128 bytes that lie together, because the L2 cache
+// takes as long for a part of a line.
+constexpr Piece copied_piece(int lane, int i, int head_dim) {
+  const int pieces = head_dim / 16;  // of a row
+  const int at = i * kLanes + lane;
+  return {.key = at / pieces, .column = at % pieces * 16};
+}
+
+// Where in shared memory a tile's keys and values wait: each lane's bytes of a load in a slot of
+// their own, in an order in which neither copies nor loads meet in a bank.
+
+// Of the 16 bytes of a load of keys.
+constexpr int key_place(int lane, int half, int chunk, int head_dim) {
+  const int chunks = head_dim / kKeyChunk;
+  return ((half * chunks + chunk) * kLanes + (lane ^ (chunk % 2 * 4))) * 16;
+}
+
+constexpr int key_place_of(const Piece& piece, int head_dim) {
+  const int lane = piece.key % 8 * 4 + piece.column % kKeyChunk / 16;
+  return key_place(lane, piece.key / 8, piece.column / kKeyChunk, head_dim);
+}
+
+// Of a load of values, the tile's load `i`.
+constexpr int value_place(int lane, int i, int chunk, int head_dim) {
+  const int width = value_bytes(head_dim);
+  const int chunks = head_dim / (8 * width);
+  const int keys = lane % 4;
+  const int slot = keys * 8 + ((lane / 4) ^ (keys * 2));
+  return ((i * chunks + chunk) * kLanes + slot) * width;
+}
+
+constexpr int value_place_of(const Piece& piece, int head_dim) {
+  const int width = value_bytes(head_dim);
+  const int lane = piece.column / width % 8 * 4 + piece.key % 8 / 2;
+  const int i = piece.key / 8 * 2 + piece.key % 2;
+  return value_place(lane, i, piece.column / (8 * width), head_dim);
 }
 
 // The key of score `i` (0 to 3) of a lane; scores 0 and 1 are of row lane / 4, others 8 rows below.
@@ -75,15 +119,38 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
+// How long `splits` parts take, in sixths of what a step of a block that has a multiprocessor for
+// itself takes: its warps wait for their own products; of several blocks one goes on meanwhile, and
+// the memory takes five sixths for the step of each (H200, heads of 128).
+constexpr std::int64_t time_of_splits(std::int64_t splits,
+                                      std::int64_t groups,
+                                      std::int64_t steps,
+                                      std::int64_t processors) {
+  constexpr std::int64_t kJoining = 24;  // the kernel that joins the parts
+  const std::int64_t blocks = ceil_div(groups * splits, processors);
+  return ceil_div(steps, splits) * std::max<std::int64_t>(6, 5 * blocks) +
+         (splits > 1 ? kJoining : 0);
+}
+
 // In how many parts the keys of each of `groups` (heads of keys of all sequences) are done by
-// blocks, of which `slots` run at a time: as many as run together. A step is a tile of each warp of
-// a block; where few are saved, they are not worth the kernel that joins the parts.
-constexpr std::int64_t splits_for(std::int64_t groups, std::int64_t steps, std::int64_t slots) {
-  constexpr std::int64_t kJoinSteps = 4;
-  const std::int64_t most = std::min<std::int64_t>({slots / groups, steps, kMostSplits});
-  if (most <= 1) return 1;
-  const std::int64_t steps_of_part = ceil_div(steps, most);
-  return steps - steps_of_part < kJoinSteps ? 1 : ceil_div(steps, steps_of_part);
+// blocks, of which a multiprocessor runs `blocks` at a time. A step is a tile of each warp of a
+// block.
+constexpr std::int64_t splits_for(std::int64_t groups,
+                                  std::int64_t steps,
+                                  std::int64_t processors,
+                                  std::int64_t blocks) {
+  constexpr std::int64_t kManySteps = 96;
+  // More blocks than run together: halves of long ones leave less to the last.
+  if (groups > processors * blocks) return steps >= kManySteps ? 2 : 1;
+  const std::int64_t most =
+      std::min<std::int64_t>({processors * blocks / groups, steps, kMostSplits});
+  std::int64_t best = 1;
+  for (std::int64_t splits = 2; splits <= most; ++splits) {
+    if (time_of_splits(splits, groups, steps, processors) <
+        time_of_splits(best, groups, steps, processors))
+      best = splits;
+  }
+  return best;
 }
 
 // The tiles of a part: first <= tile < last.

@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cmath>
-#include <cstring>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -139,48 +137,107 @@ TEST(AttentionDecodeTile, LanesLoadEachByteOfATileOnceOnAlignedAddresses) {
   }
 }
 
-float bfloat16(std::uint32_t bits) {
-  const std::uint32_t wide = bits << 16U;
-  float value = 0;
-  std::memcpy(&value, &wide, sizeof value);
-  return value;
+// The bytes of a tile's keys or values, or of both: (key, column).
+using Bytes = std::vector<std::pair<int, int>>;
+
+void put(Bytes& to, int place, int key, int column, int count) {
+  ASSERT_EQ(place % count, 0);
+  for (int i = 0; i < count; ++i)
+    to.at(static_cast<std::size_t>(place + i)) = {key, column + i};
 }
 
-// s eeee mmm, exponents count from 7.
-float e4m3(std::uint32_t byte) {
-  const auto exponent = static_cast<int>(byte >> 3U & 15U);
-  const auto mantissa = static_cast<float>(byte & 7U);
-  const float size =
-      exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8 + mantissa, exponent - 10);
-  return (byte & 0x80U) != 0 ? -size : size;
+void expect(const Bytes& in, int place, int key, int column, int count) {
+  for (int i = 0; i < count; ++i) {
+    EXPECT_EQ(in.at(static_cast<std::size_t>(place + i)), (std::pair{key, column + i}));
+  }
 }
 
-TEST(AttentionDecodeTile, NumbersOfTheCacheBecomeBfloat16) {
-  const float factor = bfloat16(kTwoTo120 & 0xFFFFU);
-  EXPECT_EQ(factor, std::ldexp(1.0F, 120));
-  for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    if ((byte & 0x7FU) == 0x7FU) continue;  // not a number
-    const std::uint32_t other = 255 - byte;
-    for (const std::uint32_t garbage : {0U, 0x00FF00FFU, 0x00A5005AU}) {
-      const std::uint32_t pair = tiny_bfloat16(garbage | byte << 8U | other << 24U);
-      EXPECT_EQ(bfloat16(pair & 0xFFFFU) * factor, e4m3(byte)) << byte;
-      if ((other & 0x7FU) == 0x7FU) continue;
-      EXPECT_EQ(bfloat16(pair >> 16U) * factor, e4m3(other)) << other;
+TEST(AttentionDecodeTile, LanesFindWhatOthersCopied) {
+  for (const int head_dim : {64, 128, 192, 256}) {
+    const int width = value_bytes(head_dim);
+    Bytes keys(static_cast<std::size_t>(kTileKeys * head_dim), {-1, -1});
+    Bytes values = keys;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      for (int i = 0; i < kTileKeys * head_dim / 16 / kLanes; ++i) {
+        const Piece piece = copied_piece(lane, i, head_dim);
+        put(keys, key_place_of(piece, head_dim), piece.key, piece.column, 16);
+        put(values, value_place_of(piece, head_dim), piece.key, piece.column, 16);
+        if (width == 16) continue;
+        // Two loads' bytes, which must lie side by side.
+        const Piece second{.key = piece.key, .column = piece.column + width};
+        EXPECT_EQ(value_place_of(second, head_dim), value_place_of(piece, head_dim) + width);
+      }
+    }
+    for (int lane = 0; lane < kLanes; ++lane) {
+      for (int chunk = 0; chunk < head_dim / kKeyChunk; ++chunk) {
+        for (const int half : {0, 1}) {
+          expect(keys, key_place(lane, half, chunk, head_dim), loaded_key(lane, half),
+                 loaded_key_column(lane, chunk), 16);
+        }
+      }
+      for (int chunk = 0; chunk < head_dim / (8 * width); ++chunk) {
+        for (int i = 0; i < 4; ++i) {
+          expect(values, value_place(lane, i, chunk, head_dim), loaded_value(lane, i),
+                 loaded_value_column(lane, chunk, head_dim), width);
+        }
+      }
+    }
+  }
+}
+
+// Whether lanes that are served together, as many as 128 bytes are for, meet in a bank.
+template <class Place>
+bool meet(int bytes, const Place& place) {
+  for (int first = 0; first < kLanes; first += 128 / bytes) {
+    std::set<int> places;
+    for (int lane = first; lane < first + 128 / bytes; ++lane)
+      places.insert(place(lane) % 128 / bytes);
+    if (places.size() < static_cast<std::size_t>(128 / bytes)) return true;
+  }
+  return false;
+}
+
+TEST(AttentionDecodeTile, LanesDoNotMeetInABank) {
+  for (const int head_dim : {64, 128, 192, 256}) {
+    const int width = value_bytes(head_dim);
+    EXPECT_FALSE(meet(16, [&](int lane) { return key_place(lane, 1, 0, head_dim); }));
+    EXPECT_FALSE(meet(width, [&](int lane) { return value_place(lane, 2, 0, head_dim); }));
+    if (head_dim % 128 != 0) continue;  // rows of another length than eight lanes copy
+    for (int i = 0; i < kTileKeys * head_dim / 16 / kLanes; ++i) {
+      EXPECT_FALSE(meet(16, [&](int lane) {
+        return key_place_of(copied_piece(lane, i, head_dim), head_dim);
+      })) << head_dim;
+      EXPECT_FALSE(meet(16, [&](int lane) {
+        return value_place_of(copied_piece(lane, i, head_dim), head_dim);
+      })) << head_dim;
+    }
+  }
+}
+
+TEST(AttentionDecodeTile, SumsGoToBanksOfTheirOwn) {
+  for (const int head_dim : {64, 128, 192}) {
+    for (int tile = 0; tile < head_dim / 8; ++tile) {
+      std::set<int> banks;
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const int column = output_column(lane, tile, 0, head_dim);
+        banks.insert((lane / 4 * sum_words(head_dim) + sum_place(column)) % 32);
+      }
+      EXPECT_EQ(banks.size(), 32U) << head_dim << " tile " << tile;
     }
   }
 }
 
 TEST(AttentionDecodeTile, PartsHaveAllTilesOnceAndNoneIsEmpty) {
-  for (const std::int64_t begin : {0, 1, 16, 999, 1007}) {
-    for (const std::int64_t length : {1, 2, 16, 17, 1000}) {
+  for (const int begin : {0, 1, 16, 999, 1007}) {
+    for (const int length : {1, 2, 16, 17, 1000}) {
       const TileRange all = tiles_of_part(begin, begin + length, 0, 1);
       EXPECT_LE(all.first * kTileKeys, begin);
       EXPECT_GT((all.first + 1) * kTileKeys, begin);
       EXPECT_GE(all.last * kTileKeys, begin + length);
       EXPECT_LT((all.last - 1) * kTileKeys, begin + length);
-      for (std::int64_t parts = 1; parts <= all.last - all.first; ++parts) {
-        std::int64_t next = all.first;
-        for (std::int64_t part = 0; part < parts; ++part) {
+      for (int parts = 1; parts <= all.last - all.first; ++parts) {
+        int next = all.first;
+        for (int part = 0; part < parts; ++part) {
           const TileRange tiles = tiles_of_part(begin, begin + length, part, parts);
           EXPECT_EQ(tiles.first, next);
           EXPECT_GT(tiles.last, tiles.first);
@@ -193,18 +250,30 @@ TEST(AttentionDecodeTile, PartsHaveAllTilesOnceAndNoneIsEmpty) {
 }
 
 TEST(AttentionDecodeTile, FewSequencesAreSplitUntilTheGpuIsBusy) {
-  constexpr std::int64_t kSlots = 3 * 132;
-  EXPECT_EQ(splits_for(8, 1, kSlots), 1);                // nothing to split
-  EXPECT_EQ(splits_for(1, 4, kSlots), 1);                // joining would take longer
-  EXPECT_EQ(splits_for(kSlots / 2 + 1, 64, kSlots), 1);  // busy without
-  EXPECT_EQ(splits_for(1, 2048, kSlots), kMostSplits);
+  constexpr std::int64_t kProcessors = 132;
+  constexpr std::int64_t kSlots = 3 * kProcessors;
+  const auto splits_of = [](std::int64_t groups, std::int64_t steps) {
+    return splits_for(groups, steps, kProcessors, 3);
+  };
+  EXPECT_EQ(splits_of(8, 1), 1);                // nothing to split
+  EXPECT_EQ(splits_of(1, 4), 1);                // joining would take longer
+  EXPECT_EQ(splits_of(kSlots / 2 + 1, 64), 1);  // busy without
+  EXPECT_EQ(splits_of(1, 2048), kMostSplits);
   for (const std::int64_t groups : {1, 3, 8, 32, 64, 100, 198}) {
-    const std::int64_t splits = splits_for(groups, 512, kSlots);
-    EXPECT_GT(groups * splits, kSlots / 2) << groups;
+    const std::int64_t splits = splits_of(groups, 512);
+    EXPECT_GT(groups * splits, kProcessors * 5 / 6) << groups;
     EXPECT_LE(groups * splits, kSlots) << groups;
   }
   for (const std::int64_t steps : {5, 20, 33})
-    EXPECT_LE(splits_for(1, steps, kSlots), steps);
+    EXPECT_LE(splits_of(1, steps), steps);
+}
+
+// Blocks of which some multiprocessors have one more than others take longer than fewer.
+TEST(AttentionDecodeTile, MultiprocessorsHaveEquallyManyBlocks) {
+  EXPECT_EQ(splits_for(8, 128, 132, 3), 32);   // 2 of each, not 3 of some
+  EXPECT_EQ(splits_for(64, 512, 132, 3), 4);
+  EXPECT_EQ(splits_for(512, 128, 132, 3), 2);  // more than run together, and long
+  EXPECT_EQ(splits_for(512, 32, 132, 3), 1);
 }
 
 }  // namespace
