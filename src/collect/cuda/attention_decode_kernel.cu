@@ -67,7 +67,8 @@ __global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
   __syncthreads();  // no warp reads tiles any more
   auto* sums = reinterpret_cast<float*>(shared);
   float* statistics = sums + kWarps * Its::kRows * sum_words(kHeadDim);
-  attention.write(sums + warp * Its::kRows * sum_words(kHeadDim), statistics + warp * Its::kRows * 2);
+  attention.write(sums + warp * Its::kRows * sum_words(kHeadDim),
+                  statistics + warp * Its::kRows * 2);
   __syncthreads();
   finish<kHeadDim, Its::kRows>(with, part, sums, statistics);
 }

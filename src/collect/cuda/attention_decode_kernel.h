@@ -1,7 +1,7 @@
 // Attention of one bfloat16 query of each head to a cache of fp8 with a scale for all keys and one
 // for all values: our own kernel. Memory bounds it: keys and values are read once for up to 32
-// query heads of a head of keys, 16 where heads are wider than 128, and become bfloat16 in
-// registers.
+// query heads of a head of keys, 16 where heads are wider than 128, and become halves in registers,
+// as queries and weights do.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,7 +14,7 @@
 namespace assay::collect {
 
 struct DecodeArguments {
-  AttentionSpec spec;  // one query; head_dim 64, 128, 192 or 256
+  AttentionSpec spec;      // one query; head_dim 64, 128, 192 or 256
   AttentionLayout layout;  // values lie as keys do
   const void* query = nullptr;
   const void* keys = nullptr;

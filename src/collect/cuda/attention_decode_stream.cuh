@@ -41,8 +41,8 @@ struct Part {
   TileRange tiles;
 };
 
-// The blocks of a launch: [batch, head of keys, split and tile of rows]. Blocks of the same keys are
-// neighbours, so that the later find them in the L2 cache.
+// The blocks of a launch: [batch, head of keys, split and tile of rows]. Blocks of the same keys
+// are neighbours, so that the later find them in the L2 cache.
 template <int kRows>
 dim3 blocks_of(const DecodeArguments& with) {
   const std::int64_t row_tiles = ceil_div(with.spec.heads / with.spec.kv_heads, kRows);
@@ -123,8 +123,8 @@ class Tiles {
 
   // The lane's bytes of a value.
   [[nodiscard]] __device__ typename Its::Bytes values(int n, int i, int chunk) const {
-    return *reinterpret_cast<const typename Its::Bytes*>(
-        stage(n) + kTileKeys * kHeadDim + value_place(lane_, i, chunk, kHeadDim));
+    return *reinterpret_cast<const typename Its::Bytes*>(stage(n) + kTileKeys * kHeadDim +
+                                                         value_place(lane_, i, chunk, kHeadDim));
   }
 
  private:

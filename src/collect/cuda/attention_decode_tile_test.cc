@@ -270,7 +270,7 @@ TEST(AttentionDecodeTile, FewSequencesAreSplitUntilTheGpuIsBusy) {
 
 // Blocks of which some multiprocessors have one more than others take longer than fewer.
 TEST(AttentionDecodeTile, MultiprocessorsHaveEquallyManyBlocks) {
-  EXPECT_EQ(splits_for(8, 128, 132, 3), 32);   // 2 of each, not 3 of some
+  EXPECT_EQ(splits_for(8, 128, 132, 3), 32);  // 2 of each, not 3 of some
   EXPECT_EQ(splits_for(64, 512, 132, 3), 4);
   EXPECT_EQ(splits_for(512, 128, 132, 3), 2);  // more than run together, and long
   EXPECT_EQ(splits_for(512, 32, 132, 3), 1);

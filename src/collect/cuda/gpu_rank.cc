@@ -25,7 +25,7 @@ namespace {
 using Kind = CollectiveSpec::Kind;
 
 constexpr std::int64_t kMostNodes = 64;  // in a graph of several samples
-constexpr std::int64_t kTries = 10;        // launches in a sample of a strategy that is tried out
+constexpr std::int64_t kTries = 10;      // launches in a sample of a strategy that is tried out
 constexpr std::int64_t kTrySamples = 9;
 constexpr std::array kStrategies = {ASSAY_ALLREDUCE_ONESHOT, ASSAY_ALLREDUCE_TWOSHOT_PUSH,
                                     ASSAY_ALLREDUCE_TWOSHOT};
