@@ -52,18 +52,23 @@ core::Result<Refined> find_refined(const fs::path& folder, const fs::path& from)
 
 core::Result<Refined> find_refined_before(const fs::path& folder, const fs::path& from) {
   const Refined last = ASSAY_TRY(find_refined(folder, ""));
-  const std::string text = fact_of(last.run.facts, kRefines);
-  std::int64_t id = 0;
-  std::from_chars(text.data(), text.data() + text.size(), id);
-  if (id == 0) {
+  const std::optional<std::int64_t> id = refined_by(last.run);
+  if (!id) {
     return core::Error{fmt::format(
         "cannot resume the run of {} in '{}' with --refine: it refines no other; give its own "
         "options",
         last.run.started_at, folder.string())};
   }
   store::Store store = ASSAY_TRY(open_refined(folder, from));
-  store::Run run = ASSAY_TRY(store.run(id));
-  return Refined{.store = std::move(store), .id = id, .run = std::move(run)};
+  store::Run run = ASSAY_TRY(store.run(*id));
+  return Refined{.store = std::move(store), .id = *id, .run = std::move(run)};
+}
+
+std::optional<std::int64_t> refined_by(const store::Run& run) {
+  const std::string text = fact_of(run.facts, kRefines);
+  std::int64_t id = 0;
+  std::from_chars(text.data(), text.data() + text.size(), id);
+  return id > 0 ? std::optional(id) : std::nullopt;
 }
 
 collect::Settings record_of(const Refined& refined) {

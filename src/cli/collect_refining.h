@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -31,6 +32,9 @@ core::Result<Refined> find_refined_before(const std::filesystem::path& folder,
 
 // What a refining run notes for the latter.
 collect::Settings record_of(const Refined& refined);
+
+// The run that this one noted; nothing: it refines none.
+std::optional<std::int64_t> refined_by(const store::Run& run);
 
 // Error: an option that was given says something else than what the run was measured with, so that
 // the points would not belong together.

@@ -2,31 +2,43 @@
 
 #include <fmt/core.h>
 
+#include <optional>
 #include <utility>
 
+#include "cli/collect_refining.h"
 #include "collect/operator.h"
 #include "collect/reports.h"
 #include "collect/run_state.h"
 
 namespace assay::cli {
 
-core::Result<Coverage> read_coverage(const store::Store& store, const std::string& table) {
-  Coverage coverage{.started_at = {},
-                    .tally = collect::Tally(std::vector<collect::OperatorTally>())};
-  const auto run = ASSAY_TRY(store.last_run(collect::kCollectRun));
-  if (!run) return coverage;
-  coverage.started_at = ASSAY_TRY(store.run(*run)).started_at;
-  coverage.tally = ASSAY_TRY(collect::tally_of(store, *run, [&](const std::string& name) {
-    const collect::Operator* of = collect::find_operator(name);
-    return table.empty() || (of != nullptr && of->table == table);
-  }));
-  return coverage;
+core::Result<std::vector<Coverage>> read_coverage(const store::Store& store,
+                                                  const std::string& table) {
+  std::vector<Coverage> coverages;
+  std::optional<std::int64_t> id = ASSAY_TRY(store.last_run(collect::kCollectRun));
+  while (id) {
+    const store::Run run = ASSAY_TRY(store.run(*id));
+    collect::Tally tally = ASSAY_TRY(collect::tally_of(store, *id, [&](const std::string& name) {
+      const collect::Operator* of = collect::find_operator(name);
+      return table.empty() || (of != nullptr && of->table == table);
+    }));
+    const std::optional<std::int64_t> refined = refined_by(run);
+    if (!tally.operators().empty()) {
+      coverages.insert(coverages.begin(), {.started_at = run.started_at,
+                                           .is_refinement = refined.has_value(),
+                                           .tally = std::move(tally)});
+    }
+    // What refines the points of another store has a number of that one.
+    id = refined && *refined < *id ? refined : std::nullopt;
+  }
+  return coverages;
 }
 
 std::vector<model::Table> coverage_tables(const Coverage& coverage) {
-  if (coverage.tally.operators().empty()) return {};
   std::vector<model::Table> tables = collect::tally_book(coverage.tally).tables;
-  tables.front().title = fmt::format("Cases of the newest collection, of {}", coverage.started_at);
+  tables.front().title = fmt::format(
+      "Cases of {}, of {}", coverage.is_refinement ? "its refinement" : "the newest collection",
+      coverage.started_at);
   return tables;
 }
 

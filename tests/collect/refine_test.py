@@ -84,6 +84,21 @@ class Refine(RefineTest):
         self.assertEqual(rows, [8, 12, 16, 24, 28, 32, 40, 48])
         self.assertEqual(set(self.planned()) & set(rows), set())
 
+    # A point that a refinement lacks leaves no gap in a table, one of the grid does.
+    def test_missing_points_are_checked(self):
+        self.start()
+        self.collected('--refine')
+        for run, code, weight in ((2, 0, 'remark'), (1, 3, 'problem')):
+            with contextlib.closing(sqlite3.connect(self.data / 'perf.db')) as store:
+                last = f'SELECT max(id) FROM case_record WHERE run = {run}'
+                store.execute(f'DELETE FROM case_record WHERE id = ({last})')
+                store.commit()
+            check = subprocess.run([ASSAY, 'store', 'check', '--store', 'perf/perf.db', '--format',
+                                    'csv'], text=True, capture_output=True, check=False,
+                                   cwd=self.folder, timeout=PATIENCE_S)
+            self.assertEqual(check.returncode, code, check.stderr)
+            self.assertIn(f'gemm,{weight},missing cases,1,', check.stdout)
+
     def test_limits(self):
         self.start()
         self.assertEqual(self.planned('--limit', '1'), [28])

@@ -192,14 +192,18 @@ class StoreCheck final : public Command {
   // check: every large collection has cases that the device cannot do.
   core::Result<bool> check_coverage(const std::string& only, model::Book& book) const {
     const auto opened = ASSAY_TRY(store::open_to_read(inputs_.store));
-    const Coverage coverage = ASSAY_TRY(read_coverage(opened, only));
-    for (const collect::OperatorTally& one : coverage.tally.operators()) {
-      add_cases(one, "problem", "missing cases", one.missing(), book.tables[1]);
-      add_cases(one, "remark", "failed cases", one.failed, book.tables[1]);
+    bool is_whole = true;
+    for (const Coverage& coverage : ASSAY_TRY(read_coverage(opened, only))) {
+      const std::string weight = coverage.is_refinement ? "remark" : "problem";
+      for (const collect::OperatorTally& one : coverage.tally.operators()) {
+        add_cases(one, weight, "missing cases", one.missing(), book.tables[1]);
+        add_cases(one, "remark", "failed cases", one.failed, book.tables[1]);
+      }
+      for (model::Table& table : coverage_tables(coverage))
+        book.tables.push_back(std::move(table));
+      is_whole &= coverage.is_refinement || coverage.tally.total().missing() == 0;
     }
-    for (model::Table& table : coverage_tables(coverage))
-      book.tables.push_back(std::move(table));
-    return coverage.tally.total().missing() == 0;
+    return is_whole;
   }
 
   void add_cases(const collect::OperatorTally& tally,
@@ -275,7 +279,9 @@ const CommandSpec kStoreCheck{
         "Where its data fit in the L2 cache (gpu.l2_bytes of --system; 50 MB for Hopper, "
         "gpu.sm_version 90) up to 5 times the memory's speed is excused, and counted.\n\n"
         "Of a store that 'assay collect' wrote, cases that its newest collection expected and that "
-        "are missing are a problem too. Failed ones are a remark.\n\n"
+        "are missing are a problem too; those of a refinement (collect --refine) and failed ones "
+        "are "
+        "a remark.\n\n"
         "--rerun measures points of that collection again, by the options that it recorded, and "
         "reports how many of each table differ by more than 10 %. What it measures is kept in the "
         "store as a run of its own, which changes no table.\n\n"
