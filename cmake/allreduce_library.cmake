@@ -73,13 +73,13 @@ if(NOT ASSAY_HAVE_CUDNN)
   message(STATUS "No cudnn_graph.h of cuDNN 9.15 or newer: assay-worker goes without its attention")
   list(FILTER worker_sources EXCLUDE REGEX "/collect/cuda/(cudnn_|attention_(ahead|cudnn|graph|mask))")
 endif()
-foreach(source attention_layout conditions json_fields kernel_cost kernel_limits kernels measure
+foreach(source attention_layout conditions kernel_cost kernel_limits kernels measure
         moe_routing mpi_team nvml_state operator protocol_read protocol_write run_case team team_device
         thread_team worker_loop)
   list(APPEND worker_sources collect/${source}.cc)
 endforeach()
 add_executable(assay_worker cli/gpu_worker/main.cc ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
-                            allreduce/bench/sampler.cc core/check.cc core/statistics.cc core/text.cc
+                            allreduce/bench/sampler.cc core/check.cc core/json_fields.cc core/statistics.cc core/text.cc
                             gpu/clock_reasons.cc gpu/nvidia_state.cc gpu/nvml_ask.cc gpu/nvml_library.cc)
 target_compile_definitions(assay_worker PRIVATE ASSAY_VERSION="${PROJECT_VERSION}"
                                                 ASSAY_HAVE_CUDNN=$<BOOL:${ASSAY_HAVE_CUDNN}>)

@@ -3,25 +3,37 @@
 #include <array>
 #include <utility>
 
-#include "collect/json_fields.h"
 #include "collect/protocol.h"
 #include "collect/protocol_words.h"
+#include "core/json_fields.h"
+
+namespace assay::core::fields {
+
+template <>
+Result<model::PerfValue> value_as(const json& value) {
+  if (value.is_number_integer()) {
+    return model::PerfValue(ASSAY_TRY(value_as<std::int64_t>(value)));
+  }
+  if (value.is_number()) return model::PerfValue(ASSAY_TRY(value_as<double>(value)));
+  return model::PerfValue(ASSAY_TRY(value_as<std::string>(value)));
+}
+
+}  // namespace assay::core::fields
 
 namespace assay::collect {
 namespace {
 
-using fields::field;
-using fields::find;
-using fields::in_field;
-using fields::member;
-using fields::object_member;
-using fields::read;
-using fields::read_count;
-using fields::read_int;
-using fields::value_as;
+using core::fields::field;
+using core::fields::find;
+using core::fields::in_field;
+using core::fields::member;
+using core::fields::object_member;
+using core::fields::parse_line;
+using core::fields::read;
+using core::fields::read_count;
+using core::fields::read_int;
+using core::fields::value_as;
 using nlohmann::json;
-
-constexpr std::size_t kQuotedLength = 120;  // of a line that cannot be read
 
 template <class Names, class Enum>
 core::Status read_named(const json& object, const char* name, const Names& names, Enum& target) {
@@ -249,31 +261,14 @@ core::Result<WorkerMessage> message_of(const json& object) {
 }
 
 // Says which line it was.
-core::Error unreadable(std::string_view line, const std::string& problem) {
-  std::string quoted(line.substr(0, kQuotedLength));
-  if (quoted.size() < line.size()) quoted += "...";
-  return core::Error{problem + " in '" + quoted + "'"};
-}
-
-template <class Value>
-core::Result<Value> parse(std::string_view line, core::Result<Value> (*read_value)(const json&)) {
-  constexpr bool kThrow = false;
-  const json object = json::parse(line, nullptr, kThrow);
-  if (object.is_discarded()) return unreadable(line, "no JSON");
-  if (!object.is_object()) return unreadable(line, "no JSON object");
-  auto value = read_value(object);
-  if (!value.ok()) return unreadable(line, value.error().message);
-  return value;
-}
-
 }  // namespace
 
 core::Result<CaseRequest> parse_request(std::string_view line) {
-  return parse(line, request_of);
+  return parse_line(line, request_of);
 }
 
 core::Result<WorkerMessage> parse_message(std::string_view line) {
-  return parse(line, message_of);
+  return parse_line(line, message_of);
 }
 
 }  // namespace assay::collect

@@ -5,62 +5,32 @@
 #include <cmath>
 #include <utility>
 
+#include "core/json_fields.h"
+
 namespace assay::allreduce {
 namespace {
 
+using core::fields::field;
+using core::fields::find;
+using core::fields::in_field;
+using core::fields::member;
+using core::fields::object_member;
+using core::fields::parse_line;
+using core::fields::value_as;
 using nlohmann::json;
 
 constexpr int kProtocolVersion = 1;
-constexpr std::size_t kQuotedLength = 120;  // of a line that cannot be read
-
-template <class Value>
-core::Result<Value> value_as(const json& value);
-
-template <>
-core::Result<std::int64_t> value_as(const json& value) {
-  if (!value.is_number_integer()) return core::Error{"not a whole number"};
-  return value.get<std::int64_t>();
-}
-
-template <>
-core::Result<double> value_as(const json& value) {
-  if (!value.is_number()) return core::Error{"not a number"};
-  return value.get<double>();
-}
-
-template <>
-core::Result<std::string> value_as(const json& value) {
-  if (!value.is_string()) return core::Error{"not a text"};
-  return value.get<std::string>();
-}
-
-core::Result<const json*> member(const json& object, const char* name) {
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  if (!object.is_object() || found == object.end()) {
-    return core::Error{std::string("no field '") + name + "'"};
-  }
-  return &*found;
-}
-
-template <class Value>
-core::Result<Value> field(const json& object, const char* name) {
-  const json* value = ASSAY_TRY(member(object, name));
-  auto read = value_as<Value>(*value);
-  if (!read.ok()) return read.error().context(std::string("field '") + name + "'");
-  return read;
-}
 
 core::Result<std::int64_t> count_field(const json& object, const char* name, std::int64_t least) {
   const std::int64_t count = ASSAY_TRY(field<std::int64_t>(object, name));
   if (count >= least) return count;
-  return core::Error{std::string("field '") + name + "': " + std::to_string(count) +
-                     " is less than " + std::to_string(least)};
+  return in_field(name,
+                  core::Error{std::to_string(count) + " is less than " + std::to_string(least)});
 }
 
-// An absent time, or null, is one that was not measured.
+// An absent time is one that was not measured.
 core::Result<double> time_field(const json& object, const char* name) {
-  const auto found = object.find(name);
-  if (found == object.end() || found->is_null()) return kUnknown;
+  if (find(object, name) == nullptr) return kUnknown;
   return field<double>(object, name);
 }
 
@@ -84,7 +54,7 @@ core::Result<Outcome> outcome_field(const json& object) {
 }
 
 core::Result<Cell> cell_field(const json& object) {
-  const json& written = *ASSAY_TRY(member(object, "cell"));
+  const json& written = *ASSAY_TRY(object_member(object, "cell"));
   Cell cell;
   cell.world_size = static_cast<int>(ASSAY_TRY(count_field(written, "world_size", 1)));
   const auto type = ASSAY_TRY(field<std::string>(written, "dtype"));
@@ -113,7 +83,7 @@ core::Status read_sampling(const json& object, CellRequest& request) {
   request.tie = ASSAY_TRY(field<double>(object, "tie"));
   request.min_samples = ASSAY_TRY(count_field(object, "min_samples", 1));
   request.max_samples = ASSAY_TRY(count_field(object, "max_samples", 1));
-  request.seed = static_cast<std::uint64_t>(ASSAY_TRY(field<std::int64_t>(object, "seed")));
+  request.seed = ASSAY_TRY(field<std::uint64_t>(object, "seed"));
   if (!(request.tie >= 0)) return core::Error{"field 'tie': less than 0"};
   if (request.max_samples < request.min_samples) {
     return core::Error{"field 'max_samples': less than 'min_samples'"};
@@ -141,8 +111,7 @@ core::Result<WorkerMessage> hello_of(const json& object) {
   }
   WorkerHello hello;
   hello.sm_version = static_cast<int>(ASSAY_TRY(count_field(object, "sm_version", 1)));
-  const json& facts = *ASSAY_TRY(member(object, "facts"));
-  if (!facts.is_object()) return core::Error{"field 'facts': not an object"};
+  const json& facts = *ASSAY_TRY(object_member(object, "facts"));
   for (const auto& [name, value] : facts.items()) {
     hello.facts[name] = value.is_string() ? value.get<std::string>() : value.dump();
   }
@@ -181,10 +150,8 @@ core::Result<Measurement> measurement_of(const json& object) {
 core::Result<WorkerMessage> result_of(const json& object) {
   WorkerResult result;
   result.id = ASSAY_TRY(field<std::int64_t>(object, "id"));
-  const json& written = *ASSAY_TRY(member(object, "result"));
-  if (!written.is_object()) return core::Error{"field 'result': not an object"};
-  auto measurement = measurement_of(written);
-  if (!measurement.ok()) return measurement.error().context("field 'result'");
+  auto measurement = measurement_of(*ASSAY_TRY(object_member(object, "result")));
+  if (!measurement.ok()) return in_field("result", measurement.error());
   result.measurement = std::move(measurement).value();
   return WorkerMessage(std::move(result));
 }
@@ -215,24 +182,6 @@ core::Result<WorkerMessage> message_of(const json& object) {
     names += (names.empty() ? "'" : ", '") + name + "'";
   return core::Error{"unknown kind of message with the fields " +
                      (names.empty() ? std::string("none") : names)};
-}
-
-// Says which line it was.
-core::Error unreadable(std::string_view line, const std::string& problem) {
-  std::string quoted(line.substr(0, kQuotedLength));
-  if (quoted.size() < line.size()) quoted += "...";
-  return core::Error{problem + " in '" + quoted + "'"};
-}
-
-template <class Value>
-core::Result<Value> parse(std::string_view line, core::Result<Value> (*read)(const json&)) {
-  constexpr bool kThrow = false;
-  const json object = json::parse(line, nullptr, kThrow);
-  if (object.is_discarded()) return unreadable(line, "no JSON");
-  if (!object.is_object()) return unreadable(line, "no JSON object");
-  auto value = read(object);
-  if (!value.ok()) return unreadable(line, value.error().message);
-  return value;
 }
 
 std::string line_of(const json& object) {
@@ -302,7 +251,7 @@ std::string request_line(const CellRequest& request) {
 }
 
 core::Result<CellRequest> parse_request(std::string_view line) {
-  return parse(line, request_of);
+  return parse_line(line, request_of);
 }
 
 std::string message_line(const WorkerMessage& message) {
@@ -310,7 +259,7 @@ std::string message_line(const WorkerMessage& message) {
 }
 
 core::Result<WorkerMessage> parse_message(std::string_view line) {
-  return parse(line, message_of);
+  return parse_line(line, message_of);
 }
 
 }  // namespace assay::allreduce

@@ -1,0 +1,87 @@
+// JSON that other processes wrote: a line is an object, its fields are read by name and type;
+// errors name the field. A field that is null counts as absent.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay::core::fields {
+
+using nlohmann::json;
+
+// Error: what the value is not, such as "not a whole number". Numbers are finite; an integer fits
+// into 64 bits with its sign.
+template <class Value>
+Result<Value> value_as(const json& value);
+template <>
+Result<std::int64_t> value_as(const json& value);
+template <>
+Result<std::uint64_t> value_as(const json& value);
+template <>
+Result<double> value_as(const json& value);
+template <>
+Result<bool> value_as(const json& value);
+template <>
+Result<std::string> value_as(const json& value);
+template <>
+Result<std::vector<double>> value_as(const json& value);
+template <>
+Result<std::vector<std::string>> value_as(const json& value);
+
+// Null: it is absent.
+const json* find(const json& object, const char* name);
+Result<const json*> member(const json& object, const char* name);
+Result<const json*> object_member(const json& object, const char* name);
+
+Error in_field(const char* name, const Error& error);
+
+template <class Value>
+Result<Value> field(const json& object, const char* name) {
+  const json* value = ASSAY_TRY(member(object, name));
+  auto read = value_as<Value>(*value);
+  if (!read.ok()) return in_field(name, read.error());
+  return read;
+}
+
+// What is absent keeps its value.
+template <class Value>
+Status read(const json& object, const char* name, Value& target) {
+  if (find(object, name) == nullptr) return {};
+  target = ASSAY_TRY(field<Value>(object, name));
+  return {};
+}
+
+template <class Value>
+Status read(const json& object, const char* name, std::optional<Value>& target) {
+  if (find(object, name) == nullptr) return {};
+  target = ASSAY_TRY(field<Value>(object, name));
+  return {};
+}
+
+// At least 0.
+Status read_count(const json& object, const char* name, std::int64_t& target);
+Status read_int(const json& object, const char* name, int& target);
+
+// The object that a line is.
+Result<json> object_of_line(std::string_view line);
+
+// Quotes the line, or its beginning.
+Error in_line(std::string_view line, const std::string& problem);
+
+// What `read_object` makes of a line.
+template <class Value>
+Result<Value> parse_line(std::string_view line, Result<Value> (*read_object)(const json&)) {
+  const json object = ASSAY_TRY(object_of_line(line));
+  auto value = read_object(object);
+  if (!value.ok()) return in_line(line, value.error().message);
+  return value;
+}
+
+}  // namespace assay::core::fields
