@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kRefines = "refines run";
 constexpr const char* kBackend = "--backend";
 constexpr const char* kLockClocks = "--lock-clocks";
 
@@ -65,14 +64,14 @@ core::Result<Refined> find_refined_before(const fs::path& folder, const fs::path
 }
 
 std::optional<std::int64_t> refined_by(const store::Run& run) {
-  const std::string text = fact_of(run.facts, kRefines);
+  const std::string text = fact_of(run.facts, store::kRefinesFact);
   std::int64_t id = 0;
   std::from_chars(text.data(), text.data() + text.size(), id);
   return id > 0 ? std::optional(id) : std::nullopt;
 }
 
 collect::Settings record_of(const Refined& refined) {
-  return {{kRefines, std::to_string(refined.id)}};
+  return {{store::kRefinesFact, std::to_string(refined.id)}};
 }
 
 core::Status check_same_measuring(const std::set<std::string>& given,

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
+#include "cli/options.h"
 #include "store/shipped.h"
 
 namespace assay::cli {
@@ -39,6 +42,11 @@ void add_rows_options(CLI::App& app, store::Selection& rows) {
   app.add_option("--device", rows.device, "only rows of this GPU: \"NVIDIA H200\"")
       ->type_name("NAME")
       ->default_str("all")
+      ->group(group);
+  Choices<store::Points> choices{{"all", store::Points::kAll}, {"grid", store::Points::kGrid}};
+  if (rows.points == store::Points::kGrid) std::swap(choices.front(), choices.back());
+  add_choice(app, "--points", rows.points, choices,
+             "grid: without the points that collect --refine measured between others")
       ->group(group);
 }
 

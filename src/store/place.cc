@@ -110,7 +110,7 @@ fs::path path_of(const Content& content, const PlaceRequest& request) {
 }
 
 core::Result<std::vector<Content>> selected(const Store& store, const Selection& rows) {
-  std::vector<Content> contents = ASSAY_TRY(store.list());
+  std::vector<Content> contents = ASSAY_TRY(store.list(rows.points));
   contents.erase(std::remove_if(contents.begin(), contents.end(),
                                 [&](const Content& content) { return !fits(content, rows); }),
                  contents.end());
@@ -215,7 +215,8 @@ core::Result<std::vector<WrittenFile>> place(const Store& store, const PlaceRequ
     const Frame frame = ASSAY_TRY(store.table({.table = target.table,
                                                .framework = target.framework,
                                                .version = target.version,
-                                               .device = request.rows.device},
+                                               .device = request.rows.device,
+                                               .points = request.rows.points},
                                               Store::Columns::kPublic));
     ASSAY_TRY(core::make_directories(target.path.parent_path()));
     ASSAY_TRY(write_perf_file(target.table, frame, style, target.path));

@@ -22,7 +22,9 @@ struct PlaceRequest {
   std::filesystem::path systems;  // the folder with data/ and SYSTEM.yaml
   std::string system;             // "h200_sxm"
   std::string backend = {};       // the folder's name; empty: the framework in lower case
-  Selection rows = {};            // `table` and `op_name` are not used
+  // `table` and `op_name` are not used. Readers bracket along one size after the other, or take
+  // the curve of a weight's shape for whole: points between those of a grid mislead them.
+  Selection rows = {.table = {}, .points = Points::kGrid};
   PlaceLayout layout = PlaceLayout::kFlat;
   Labels labels = Labels::kNew;
   Existing existing = Existing::kKeep;

@@ -63,6 +63,12 @@ struct StoredRow {
   bool is_unsteady = false;  // throttled or drifting
 };
 
+// The fact of a run that measured points between those of the run whose number it is.
+inline constexpr const char* kRefinesFact = "refines run";
+
+// kGrid: without what such runs measured.
+enum class Points { kAll, kGrid };
+
 struct Selection {
   std::string table;           // "gemm_perf"
   std::string op_name = {};    // empty: all
@@ -70,6 +76,7 @@ struct Selection {
   std::string version = {};
   std::string device = {};
   std::int64_t last_run = 0;  // later runs are left out; 0: none is
+  Points points = Points::kAll;
 };
 
 // What a run has left in the store.
@@ -144,7 +151,7 @@ class Store {
   // Names of its tables, sorted.
   [[nodiscard]] core::Result<std::vector<std::string>> tables() const;
   // Looks at every row: about a second for 3 million.
-  [[nodiscard]] core::Result<std::vector<Content>> list() const;
+  [[nodiscard]] core::Result<std::vector<Content>> list(Points points = Points::kAll) const;
 
   // The public table: common columns, key, latency and, where any row has them, power columns.
   // Of rows with the same key those of the latest run (but no rerun's); a file's own duplicates all

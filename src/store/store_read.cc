@@ -85,19 +85,21 @@ core::Status newest_rows(Statement& select, std::int64_t source, Visit visit) {
 }
 
 // Its second parameter, where it is bound, is the last run that counts.
-core::Result<Statement> select_newest(const Database& database) {
+core::Result<Statement> select_newest(const Database& database, Points points) {
+  const std::string hidden =
+      points == Points::kAll ? kReruns : fmt::format("{} UNION {}", kReruns, refinements());
   return database.prepare(
       fmt::format("SELECT id, key_hash, run FROM measurement WHERE source = ?1 AND run NOT IN ({}) "
                   "AND (?2 IS NULL OR run <= ?2) ORDER BY key_hash, run DESC",
-                  kReruns));
+                  hidden));
 }
 
 // In the order in which they were appended.
 core::Result<std::vector<RowId>> row_ids(const Database& database,
                                          const std::vector<SourceRow>& sources,
-                                         std::int64_t last_run) {
-  Statement select = ASSAY_TRY(select_newest(database));
-  if (last_run > 0) select.bind(1, last_run);
+                                         const Selection& selection) {
+  Statement select = ASSAY_TRY(select_newest(database, selection.points));
+  if (selection.last_run > 0) select.bind(1, selection.last_run);
   std::vector<RowId> rows;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     ASSAY_TRY(newest_rows(select, sources[i].id, [&](std::int64_t id, std::int64_t /*run*/) {
@@ -281,7 +283,7 @@ core::Result<Frame> Store::table(const Selection& selection, Columns columns) co
     return no_table(database, selection.table, ASSAY_TRY(tables()));
   }
   std::vector<SourceRow> sources = ASSAY_TRY(sources_of(database, selection, layouts));
-  const std::vector<RowId> rows = ASSAY_TRY(row_ids(database, sources, selection.last_run));
+  const std::vector<RowId> rows = ASSAY_TRY(row_ids(database, sources, selection));
   const std::vector<Layout> used = used_layouts(layouts, sources);
   Statement select = ASSAY_TRY(select_row(database, columns));
   FrameBuilder builder(used, select.column_names(1));
@@ -295,11 +297,11 @@ core::Result<Frame> Store::table(const Selection& selection, Columns columns) co
   return std::move(builder).finish();
 }
 
-core::Result<std::vector<Content>> Store::list() const {
+core::Result<std::vector<Content>> Store::list(Points points) const {
   const Database& database = state_->database;
   Statement dates =
       ASSAY_TRY(database.prepare("SELECT started_at, last_at FROM run WHERE id = ?1"));
-  Statement newest = ASSAY_TRY(select_newest(database));
+  Statement newest = ASSAY_TRY(select_newest(database, points));
   Statement select = ASSAY_TRY(database.prepare(
       "SELECT s.id, table_name, framework, version, device, op_name FROM source s JOIN layout l ON "
       "l.id = s.layout ORDER BY table_name, framework, version, device, op_name"));

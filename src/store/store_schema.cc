@@ -146,6 +146,11 @@ core::Status prepare_schema(const Database& database, Store::Mode mode) {
       "temp_store = MEMORY");
 }
 
+std::string refinements() {
+  return fmt::format("SELECT id FROM run WHERE json_extract(facts, '$.\"{}\"') IS NOT NULL",
+                     kRefinesFact);
+}
+
 std::vector<std::string> joined_columns(const std::vector<Layout>& layouts) {
   std::vector<std::string> columns;
   for (const Layout& layout : layouts) {

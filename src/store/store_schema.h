@@ -13,6 +13,9 @@ namespace assay::store {
 // Runs whose rows no table shows, as SQL.
 inline constexpr const char* kReruns = "SELECT id FROM run WHERE kind = 'rerun'";
 
+// Runs with kRefinesFact, as SQL.
+std::string refinements();
+
 // Makes the tables of a new file. Errors: not a store, or one of a newer version.
 core::Status prepare_schema(const Database& database, Store::Mode mode);
 

@@ -81,6 +81,18 @@ TEST_F(StoreTest, GivesStatisticsAndConditionsOnRequest) {
   EXPECT_EQ(frame.find("launch")->value(0), model::PerfValue(std::string("graph")));
 }
 
+TEST_F(StoreTest, AGridIsWithoutWhatRefinedIt) {
+  Store store = open(Mode::kCreate);
+  ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), gemm_case(16, 0.5)).ok());
+  auto refining = test_run();
+  refining.facts[kRefinesFact] = "1";
+  ASSERT_TRUE(store.append(store.begin_run(refining).value(), gemm_case(12, 0.25)).ok());
+  Selection selection = kGemm;
+  EXPECT_THAT(latencies(store.table(selection, Columns::kPublic).value()), ElementsAre(0.5, 0.25));
+  selection.points = Points::kGrid;
+  EXPECT_THAT(latencies(store.table(selection, Columns::kPublic).value()), ElementsAre(0.5));
+}
+
 TEST_F(StoreTest, ACaseMeasuredAgainInItsRunReplacesTheOldOne) {
   Store store = open(Mode::kCreate);
   const std::int64_t run = store.begin_run(test_run()).value();

@@ -57,6 +57,16 @@ class RefineTest(unittest.TestCase):
         with contextlib.closing(sqlite3.connect(self.folder / store)) as opened:
             return opened.execute(sql).fetchall()
 
+    def placed(self, *options):
+        place = subprocess.run([ASSAY, 'store', 'place', '--store', 'perf/perf.db', '--systems',
+                                'systems', '--system', 'here', *options], text=True,
+                               capture_output=True, check=False, cwd=self.folder,
+                               timeout=PATIENCE_S)
+        self.assertEqual(place.returncode, 0, place.stderr)
+        [table] = (self.folder / 'systems').glob('data/here/*/*/gemm_perf.txt')
+        with open(table, newline='', encoding='utf-8') as file:
+            return sorted(int(row['m']) for row in csv.DictReader(file))
+
     def measured(self, run):
         names = self.query(f'SELECT name FROM case_record WHERE run = {run}')
         return sorted(int(name.split(' m=')[1].split()[0]) for (name,) in names)
@@ -83,6 +93,8 @@ class Refine(RefineTest):
             rows = sorted(int(row['m']) for row in csv.DictReader(file))
         self.assertEqual(rows, [8, 12, 16, 24, 28, 32, 40, 48])
         self.assertEqual(set(self.planned()) & set(rows), set())
+        self.assertEqual(self.placed(), [8, 12, 16, 24, 32, 48])
+        self.assertEqual(self.placed('--points', 'all', '--force'), rows)
 
     # A point that a refinement lacks leaves no gap in a table, one of the grid does.
     def test_missing_points_are_checked(self):

@@ -70,7 +70,10 @@ const CommandSpec kStorePlace{
         "Writes every table into the folder of its system, backend and version below "
         "DIR/data; NCCL's table goes to the backend 'nccl' and the version of NCCL. Nothing is "
         "written when a file is there already, unless --force is given; each file appears under "
-        "its name only when it is whole.",
+        "its name only when it is whole.\n\n"
+        "Only points of grids are written, unless --points all is given: programs that take a "
+        "weight's shape with a few measured points for a whole curve answer worse with the points "
+        "that 'assay collect --refine' added between others.",
     .examples =
         "assay store place --store h200_sxm --systems src/aiconfigurator/systems \\\n"
         "    --system h200_sxm\n"
