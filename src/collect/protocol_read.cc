@@ -32,6 +32,7 @@ using core::fields::parse_line;
 using core::fields::read;
 using core::fields::read_count;
 using core::fields::read_int;
+using core::fields::read_message;
 using core::fields::value_as;
 using nlohmann::json;
 
@@ -235,12 +236,7 @@ core::Result<WorkerMessage> row_message_of(const json& object) {
   return WorkerMessage(std::move(row));
 }
 
-using Reader = core::Result<WorkerMessage> (*)(const json& object);
-
-struct MessageKind {
-  const char* name;  // the field that tells a message of this kind
-  Reader read;
-};
+using MessageKind = core::fields::MessageKind<WorkerMessage>;
 
 constexpr std::array kMessageKinds = {
     MessageKind{"hello", hello_of}, MessageKind{"fatal", fatal_of},
@@ -250,17 +246,9 @@ constexpr std::array kMessageKinds = {
 };
 
 core::Result<WorkerMessage> message_of(const json& object) {
-  for (const MessageKind& kind : kMessageKinds) {
-    if (object.contains(kind.name)) return kind.read(object);
-  }
-  std::string names;
-  for (const auto& [name, value] : object.items())
-    names += (names.empty() ? "'" : ", '") + name + "'";
-  return core::Error{"unknown kind of message with the fields " +
-                     (names.empty() ? std::string("none") : names)};
+  return read_message(object, kMessageKinds);
 }
 
-// Says which line it was.
 }  // namespace
 
 core::Result<CaseRequest> parse_request(std::string_view line) {

@@ -113,4 +113,12 @@ Error in_line(std::string_view line, const std::string& problem) {
   return Error{problem + " in '" + quoted + "'"};
 }
 
+Error unknown_kind(const json& object) {
+  std::string names;
+  for (const auto& [name, value] : object.items())
+    names += (names.empty() ? "'" : ", '") + name + "'";
+  return Error{"unknown kind of message with the fields " +
+               (names.empty() ? std::string("none") : names)};
+}
+
 }  // namespace assay::core::fields

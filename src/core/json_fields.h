@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -82,6 +84,25 @@ Result<Value> parse_line(std::string_view line, Result<Value> (*read_object)(con
   auto value = read_object(object);
   if (!value.ok()) return in_line(line, value.error().message);
   return value;
+}
+
+// One of the messages that a protocol has.
+template <class Message>
+struct MessageKind {
+  const char* name;  // the field that tells a message of this kind
+  Result<Message> (*read)(const json& object);
+};
+
+// Names the fields of an object that is a message of no kind.
+Error unknown_kind(const json& object);
+
+template <class Message, std::size_t kCount>
+Result<Message> read_message(const json& object,
+                             const std::array<MessageKind<Message>, kCount>& kinds) {
+  for (const MessageKind<Message>& kind : kinds) {
+    if (object.contains(kind.name)) return kind.read(object);
+  }
+  return unknown_kind(object);
 }
 
 }  // namespace assay::core::fields

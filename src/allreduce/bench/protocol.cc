@@ -16,6 +16,7 @@ using core::fields::in_field;
 using core::fields::member;
 using core::fields::object_member;
 using core::fields::parse_line;
+using core::fields::read_message;
 using core::fields::value_as;
 using nlohmann::json;
 
@@ -160,12 +161,7 @@ core::Result<WorkerMessage> done_of(const json& object) {
   return WorkerMessage(WorkerDone{ASSAY_TRY(field<std::int64_t>(object, "id"))});
 }
 
-using Reader = core::Result<WorkerMessage> (*)(const json& object);
-
-struct MessageKind {
-  const char* name;  // the field that tells a message of this kind
-  Reader read;
-};
+using MessageKind = core::fields::MessageKind<WorkerMessage>;
 
 constexpr std::array kMessageKinds = {
     MessageKind{"hello", hello_of}, MessageKind{"fatal", fatal_of},
@@ -174,14 +170,7 @@ constexpr std::array kMessageKinds = {
 };
 
 core::Result<WorkerMessage> message_of(const json& object) {
-  for (const MessageKind& kind : kMessageKinds) {
-    if (object.contains(kind.name)) return kind.read(object);
-  }
-  std::string names;
-  for (const auto& [name, value] : object.items())
-    names += (names.empty() ? "'" : ", '") + name + "'";
-  return core::Error{"unknown kind of message with the fields " +
-                     (names.empty() ? std::string("none") : names)};
+  return read_message(object, kMessageKinds);
 }
 
 std::string line_of(const json& object) {
