@@ -30,12 +30,7 @@ constexpr int value_bytes(int head_dim) {
   return head_dim % 128 == 0 ? 16 : 8;
 }
 
-// The key of a tile whose columns a lane loads for the scores of keys 8 half to 8 half + 7.
-constexpr int loaded_key(int lane, int half) {
-  return half * 8 + lane / 4;
-}
-
-// The first of the 16 columns of that key.
+// The first of the 16 columns of key lane / 4 + 8 half that a lane takes for its scores.
 constexpr int loaded_key_column(int lane, int chunk) {
   return chunk * kKeyChunk + lane % 4 * 16;
 }
@@ -57,7 +52,7 @@ constexpr Piece copied_piece(int lane, int i, int head_dim) {
 // Where in shared memory a tile's keys and values wait: each lane's bytes of a load in a slot of
 // their own, in an order in which neither copies nor loads meet in a bank.
 
-// Of the 16 bytes of a load of keys.
+// Of the 16 bytes of key lane / 4 + 8 half.
 constexpr int key_place(int lane, int half, int chunk, int head_dim) {
   const int chunks = head_dim / kKeyChunk;
   return ((half * chunks + chunk) * kLanes + (lane ^ (chunk % 2 * 4))) * 16;
@@ -68,7 +63,7 @@ constexpr int key_place_of(const Piece& piece, int head_dim) {
   return key_place(lane, piece.key / 8, piece.column / kKeyChunk, head_dim);
 }
 
-// Of a load of values, the tile's load `i`.
+// Of the values of key score_key(lane, i / 2, i % 2): each weight's own lane takes its values.
 constexpr int value_place(int lane, int i, int chunk, int head_dim) {
   const int width = value_bytes(head_dim);
   const int chunks = head_dim / (8 * width);
@@ -87,16 +82,6 @@ constexpr int value_place_of(const Piece& piece, int head_dim) {
 // The key of score `i` (0 to 3) of a lane; scores 0 and 1 are of row lane / 4, others 8 rows below.
 constexpr int score_key(int lane, int half, int i) {
   return half * 8 + lane % 4 * 2 + i % 2;
-}
-
-// The keys whose values a lane loads, 0 to 3: those that its weights are of.
-constexpr int loaded_value(int lane, int i) {
-  return score_key(lane, i / 2, i % 2);
-}
-
-// The first of the columns of these values.
-constexpr int loaded_value_column(int lane, int chunk, int head_dim) {
-  return (chunk * 8 + lane / 4) * value_bytes(head_dim);
 }
 
 // The column of number `i` (0 to 3) of a lane in the output's product `tile` of 8 columns.

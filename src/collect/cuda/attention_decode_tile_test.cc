@@ -49,6 +49,21 @@ int dot(const std::vector<int>& a, const std::vector<int>& b) {
   return sum;
 }
 
+// The key of a tile whose columns a lane takes for the scores of keys 8 half to 8 half + 7.
+int loaded_key(int lane, int half) {
+  return half * 8 + lane / 4;
+}
+
+// The keys whose values a lane takes, 0 to 3: those that its weights are of.
+int loaded_value(int lane, int i) {
+  return score_key(lane, i / 2, i % 2);
+}
+
+// The first of the columns of these values.
+int loaded_value_column(int lane, int chunk, int head_dim) {
+  return (chunk * 8 + lane / 4) * value_bytes(head_dim);
+}
+
 // A score of a lane as the kernel sums it: a product for each four bytes of a lane's keys.
 int score(const Matrix& query, const Matrix& keys, int head_dim, int lane, int half, int i) {
   int sum = 0;
