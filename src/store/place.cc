@@ -114,7 +114,7 @@ core::Result<std::vector<Content>> selected(const Store& store, const Selection&
   contents.erase(std::remove_if(contents.begin(), contents.end(),
                                 [&](const Content& content) { return !fits(content, rows); }),
                  contents.end());
-  if (contents.empty()) return core::Error{"the store has no such rows; see 'assay store list'"};
+  if (contents.empty()) return no_rows(rows);
   return contents;
 }
 

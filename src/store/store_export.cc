@@ -35,6 +35,11 @@ core::Status write_table(const std::string& table,
 
 }  // namespace
 
+core::Error no_rows(const Selection& rows) {
+  const char* of_what = rows.points == Points::kGrid ? " of a grid (--points all: of any)" : "";
+  return core::Error{fmt::format("the store has no such rows{}; see 'assay store list'", of_what)};
+}
+
 const char* ending_of(FileFormat format) {
   return format == FileFormat::kCsv ? ".txt" : ".parquet";
 }
@@ -56,7 +61,7 @@ core::Result<std::vector<WrittenFile>> export_tables(const Store& store,
           fmt::format("no rows of {} are of this framework, version and device", table)};
     }
   }
-  if (written.empty()) return core::Error{"the store has no such rows; see 'assay store list'"};
+  if (written.empty()) return no_rows(request.rows);
   return written;
 }
 

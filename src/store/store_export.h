@@ -30,6 +30,9 @@ struct WrittenFile {
   std::int64_t rows = 0;
 };
 
+// That a store has none that are selected.
+core::Error no_rows(const Selection& rows);
+
 // ".txt" or ".parquet"
 const char* ending_of(FileFormat format);
 
