@@ -5,7 +5,7 @@
 
 #include "child_process.h"
 #include "core/files.h"
-#include "trace/commands.h"
+#include "trace/pipelines.h"
 
 namespace assay::bench {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "cases.h"
 #include "core/byte_source.h"
-#include "trace/commands/prepare.h"
+#include "trace/pipelines/prepare.h"
 #include "trace/reader/event_cutter.h"
 #include "trace/reader/reader.h"
 #include "trace/sheet.h"

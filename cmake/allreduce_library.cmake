@@ -73,11 +73,9 @@ if(NOT ASSAY_HAVE_CUDNN)
   message(STATUS "No cudnn_graph.h of cuDNN 9.15 or newer: assay-worker goes without its attention")
   list(FILTER worker_sources EXCLUDE REGEX "/collect/cuda/(cudnn_|attention_(ahead|cudnn|graph|mask))")
 endif()
-foreach(source attention_layout conditions kernel_cost kernel_limits kernels measure
-        moe_routing mpi_team nvml_state operator protocol_read protocol_write run_case team team_device
-        thread_team worker_loop)
-  list(APPEND worker_sources collect/${source}.cc)
-endforeach()
+file(GLOB collect_worker_sources CONFIGURE_DEPENDS collect/kernels/*.cc collect/worker/*.cc)
+list(FILTER collect_worker_sources EXCLUDE REGEX "_test\\.cc$")
+list(APPEND worker_sources ${collect_worker_sources} collect/plan/operator.cc)
 add_executable(assay_worker cli/gpu_worker/main.cc ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
                             allreduce/bench/sampler.cc core/check.cc core/json_fields.cc core/statistics.cc core/text.cc
                             gpu/clock_reasons.cc gpu/nvidia_state.cc gpu/nvml_ask.cc gpu/nvml_library.cc)
@@ -90,7 +88,8 @@ target_link_options(assay_worker PRIVATE -static-libstdc++ -static-libgcc -Wl,--
 set_target_properties(
   assay_worker PROPERTIES OUTPUT_NAME assay-worker BUILD_WITH_INSTALL_RPATH ON
                           INSTALL_RPATH "$ORIGIN/../lib;$ORIGIN")
-add_dependencies(assay assay_worker)
+assay_units(assay_allreduce_library)
+assay_units(assay_worker)
 install(TARGETS assay_worker RUNTIME DESTINATION bin)
 install(TARGETS assay_allreduce_library LIBRARY DESTINATION lib)
 install(FILES ${CMAKE_SOURCE_DIR}/include/assay/allreduce.h DESTINATION include/assay)

@@ -1,3 +1,5 @@
+add_custom_target(fakes)
+
 # Libraries that stand in for those of a GPU machine, each alone in its folder under the name that
 # programs look for: LD_LIBRARY_PATH or dlopen find nothing else there.
 # Its source is tests/TARGET/TARGET.cc, or that of another one.
@@ -13,7 +15,7 @@ function(fake_library target folder file)
   target_link_options(${target} PRIVATE -fno-sanitize=all)
   set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${folder} PREFIX ""
                                              OUTPUT_NAME ${file} SUFFIX "")
-  add_dependencies(assay_tests ${target})
+  add_dependencies(fakes ${target})
 endfunction()
 
 set(fake_nvml_folder ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml)
@@ -31,4 +33,4 @@ add_executable(fake_nccl_job ${CMAKE_SOURCE_DIR}/tests/fake_nccl_job/fake_nccl_j
 target_link_libraries(fake_nccl_job PRIVATE assay_settings Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_options(fake_nccl_job PRIVATE -fno-sanitize=all)
 target_link_options(fake_nccl_job PRIVATE -fno-sanitize=all)
-add_dependencies(assay_tests fake_nccl_job assay_recorder_plugin)
+add_dependencies(fakes fake_nccl_job assay_recorder_plugin)

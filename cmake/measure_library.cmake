@@ -2,8 +2,8 @@
 # CUDA's driver when it is needed, so it builds everywhere.
 add_library(
   assay_measure SHARED
-  collect/clock_stopwatch.cc collect/engine/driver.cc collect/engine/engine.cc collect/engine/engine_device.cc
-  collect/engine/sensors.cc collect/measure.cc collect/nvml_state.cc core/check.cc
+  collect/worker/clock_stopwatch.cc collect/library/driver.cc collect/library/engine.cc collect/library/engine_device.cc
+  collect/library/sensors.cc collect/worker/measure.cc collect/worker/nvml_state.cc core/check.cc
   core/statistics.cc gpu/clock_reasons.cc gpu/nvidia_state.cc gpu/nvml_ask.cc gpu/nvml_library.cc)
 target_include_directories(assay_measure PRIVATE ${CMAKE_SOURCE_DIR}/src
                                                  ${CMAKE_SOURCE_DIR}/include)
@@ -15,6 +15,7 @@ target_link_options(assay_measure PRIVATE -fno-sanitize=all -static-libstdc++ -s
 target_link_libraries(assay_measure PRIVATE fmt::fmt-header-only ${CMAKE_DL_LIBS})
 set_target_properties(assay_measure PROPERTIES CXX_VISIBILITY_PRESET hidden
                                                VISIBILITY_INLINES_HIDDEN ON)
+assay_units(assay_measure)
 add_dependencies(assay assay_measure)
 install(TARGETS assay_measure LIBRARY DESTINATION lib)
 install(FILES ${CMAKE_SOURCE_DIR}/include/assay/measure.h DESTINATION include/assay)

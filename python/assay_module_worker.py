@@ -2,7 +2,7 @@
 
 A module exports get_<phase>_<op>_test_cases() functions, each a list of argument lists, and
 run_<op>(*case, device=...). `--list` prints its operators and cases as JSON; without it this is a
-worker: lines of JSON on standard input and output, as src/collect/protocol.h has them.
+worker: lines of JSON on standard input and output, as src/collect/worker/protocol.h has them.
 
   assay_module_worker.py MODULE --list
   assay_module_worker.py MODULE --device cuda:0 | cpu

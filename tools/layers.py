@@ -12,7 +12,8 @@ LEVELS = [
     {"core"},
     {"model"},
     {"store", "report", "gpu"},
-    {"collect", "allreduce", "goal", "simulate", "trace", "sweep", "plan", "recorder"},
+    {"collect", "allreduce", "goal", "simulate", "trace", "sweep", "plan", "recorder",
+     "doctor"},
     {"cli"},
 ]
 LEVEL_OF = {folder: level for level, folders in enumerate(LEVELS) for folder in folders}

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/options.h"
-#include "collect/listing.h"
+#include "collect/plan/listing.h"
 #include "core/text.h"
 
 namespace assay::cli {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "collect/operator.h"
+#include "collect/plan/operator.h"
 #include "core/result.h"
 
 namespace assay::cli {

@@ -6,7 +6,7 @@
 
 #include "cli/collect_options.h"
 #include "cli/options.h"
-#include "collect/listing.h"
+#include "collect/plan/listing.h"
 
 namespace assay::cli {
 namespace {
@@ -206,7 +206,7 @@ void CollectArguments::add_running(CLI::App& app) {
                  "and the memory's, in MHz ('assay doctor' tells which)")
       ->type_name("SM,MEM")
       ->check([](const std::string& text) {
-        const auto clocks = collect::parse_clocks(text);
+        const auto clocks = doctor::parse_clocks(text);
         return clocks.ok() ? std::string() : clocks.error().message;
       })
       ->group(kHowGroup);

@@ -10,8 +10,8 @@
 #include "cli/options.h"
 #include "cli/version.h"
 #include "cli/workers.h"
-#include "collect/doctor.h"
-#include "collect/listing.h"
+#include "collect/plan/listing.h"
+#include "doctor/doctor.h"
 
 namespace assay::cli {
 namespace {
@@ -38,7 +38,7 @@ const collect::Axis* find_axis(const collect::Operator& of, const std::string& o
 // not to measure: the workers say what is wrong, if anything is.
 collect::Settings environment() {
   collect::Settings facts;
-  const auto known = collect::environment_facts();
+  const auto known = doctor::environment_facts();
   if (!known.ok()) return {{"environment", known.error().message}};
   for (const model::Fact& fact : known.value()) {
     const std::string unit = fact.unit.empty() ? "" : " " + fact.unit;
@@ -199,9 +199,9 @@ core::Status CollectArguments::follow_if_launched() const {
   return become_follower(ASSAY_TRY(device_.worker_program()));
 }
 
-core::Result<std::optional<collect::ClockLock>> CollectArguments::lock_clocks(
+core::Result<std::optional<doctor::ClockLock>> CollectArguments::lock_clocks(
     const std::vector<int>& gpus) const {
-  if (lock_clocks_.empty()) return std::optional<collect::ClockLock>();
+  if (lock_clocks_.empty()) return std::optional<doctor::ClockLock>();
   if (gpus.empty()) return core::Error{"--lock-clocks is for GPUs of this machine"};
   if (std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) {
     return core::Error{
@@ -210,7 +210,7 @@ core::Result<std::optional<collect::ClockLock>> CollectArguments::lock_clocks(
   }
   ::setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
   return std::optional(
-      ASSAY_TRY(collect::ClockLock::acquire(gpus, ASSAY_TRY(collect::parse_clocks(lock_clocks_)))));
+      ASSAY_TRY(doctor::ClockLock::acquire(gpus, ASSAY_TRY(doctor::parse_clocks(lock_clocks_)))));
 }
 
 collect::CaseRequest CollectArguments::request() const {

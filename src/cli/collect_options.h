@@ -12,11 +12,11 @@
 #include "cli/collect_workers.h"
 #include "cli/device_options.h"
 #include "cli/summary_output.h"
-#include "collect/clock_lock.h"
-#include "collect/collection.h"
-#include "collect/plan.h"
-#include "collect/refine.h"
+#include "collect/plan/plan.h"
+#include "collect/plan/refine.h"
+#include "collect/run/collection.h"
 #include "core/result.h"
+#include "doctor/clock_lock.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
 class App;
@@ -45,7 +45,7 @@ class CollectArguments {
   [[nodiscard]] core::Result<collect::CollectOptions> collect_options() const;
 
   // Nothing without --lock-clocks. To be held while the collection runs.
-  [[nodiscard]] core::Result<std::optional<collect::ClockLock>> lock_clocks(
+  [[nodiscard]] core::Result<std::optional<doctor::ClockLock>> lock_clocks(
       const std::vector<int>& gpus) const;
 
   // Nothing when this process is alone or the first of its MPI job. Otherwise it becomes a worker,

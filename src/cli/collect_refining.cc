@@ -9,7 +9,7 @@
 #include "cli/measure_settings.h"
 #include "cli/output.h"
 #include "core/files.h"
-#include "store/shipped.h"
+#include "store/systems/shipped.h"
 
 namespace assay::cli {
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "cli/device_options.h"
-#include "collect/protocol.h"
-#include "collect/run_state.h"
+#include "collect/run/run_state.h"
+#include "collect/worker/protocol.h"
 #include "core/result.h"
-#include "store/store.h"
+#include "store/database/store.h"
 
 namespace assay::cli {
 

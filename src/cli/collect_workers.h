@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "collect/collection.h"
-#include "collect/module.h"
+#include "collect/plan/module.h"
+#include "collect/run/collection.h"
 #include "core/launched_rank.h"
 #include "core/result.h"
 

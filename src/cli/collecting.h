@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cli/summary_output.h"
-#include "collect/collection.h"
-#include "collect/plan.h"
+#include "collect/plan/plan.h"
+#include "collect/run/collection.h"
 #include "core/result.h"
 
 namespace assay::cli {

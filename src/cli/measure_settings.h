@@ -3,8 +3,8 @@
 
 #include <chrono>
 
-#include "collect/protocol.h"
-#include "collect/run_state.h"
+#include "collect/run/run_state.h"
+#include "collect/worker/protocol.h"
 #include "core/result.h"
 
 namespace assay::cli {

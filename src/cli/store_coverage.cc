@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "cli/collect_refining.h"
-#include "collect/operator.h"
-#include "collect/reports.h"
-#include "collect/run_state.h"
+#include "collect/plan/operator.h"
+#include "collect/run/reports.h"
+#include "collect/run/run_state.h"
 
 namespace assay::cli {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "collect/tally.h"
+#include "collect/run/tally.h"
 #include "core/result.h"
 #include "model/table.h"
-#include "store/store.h"
+#include "store/database/store.h"
 
 namespace assay::cli {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cli/options.h"
-#include "store/shipped.h"
+#include "store/systems/shipped.h"
 
 namespace assay::cli {
 

@@ -7,7 +7,7 @@
 
 #include "cli/options.h"
 #include "model/table.h"
-#include "store/store_export.h"
+#include "store/database/store_export.h"
 
 namespace assay::cli {
 

@@ -9,10 +9,10 @@
 #include "cli/output.h"
 #include "cli/version.h"
 #include "cli/workers.h"
-#include "collect/reports.h"
+#include "collect/run/reports.h"
 #include "core/interrupt.h"
-#include "store/rerun.h"
-#include "store/shipped.h"
+#include "store/judging/rerun.h"
+#include "store/systems/shipped.h"
 
 namespace assay::cli {
 namespace {

@@ -7,11 +7,11 @@
 
 #include "cli/device_options.h"
 #include "cli/summary_output.h"
-#include "collect/collection.h"
-#include "collect/rerun.h"
+#include "collect/plan/rerun.h"
+#include "collect/run/collection.h"
 #include "core/result.h"
 #include "model/table.h"
-#include "store/store.h"
+#include "store/database/store.h"
 
 namespace assay::cli {
 

@@ -9,8 +9,8 @@
 #include "cli/store_options.h"
 #include "core/text.h"
 #include "model/warnings.h"
-#include "store/perf_file.h"
-#include "store/store.h"
+#include "store/database/store.h"
+#include "store/files/perf_file.h"
 
 namespace assay::cli {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "cli/summary_output.h"
 #include "core/result.h"
-#include "store/frame.h"
-#include "store/shipped.h"
-#include "store/table_check.h"
+#include "store/files/frame.h"
+#include "store/judging/table_check.h"
+#include "store/systems/shipped.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
 class App;

@@ -6,8 +6,8 @@
 
 #include "cli/options.h"
 #include "cli/table_inputs.h"
-#include "collect/operator.h"
-#include "store/peaks.h"
+#include "collect/plan/operator.h"
+#include "store/systems/peaks.h"
 
 namespace assay::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/summary_output.h"
 #include "core/progress.h"
-#include "trace/commands.h"
+#include "trace/pipelines.h"
 
 namespace assay::cli {
 

@@ -1,5 +1,5 @@
 // Locks the clocks of NVIDIA GPUs. This changes them for everybody on the machine, outlives the
-// process that asked for it, and needs the right to; collect/clock_lock.h sees to the undoing.
+// process that asked for it, and needs the right to; doctor/clock_lock.h sees to the undoing.
 #pragma once
 
 #include <cstdint>

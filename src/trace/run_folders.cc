@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/files.h"
-#include "trace/commands/prepare.h"
+#include "trace/pipelines/prepare.h"
 
 namespace assay::trace {
 namespace {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A worker without GPUs: speaks the protocol of src/collect/protocol.h with made-up times.
+"""A worker without GPUs: speaks the protocol of src/collect/worker/protocol.h with made-up times.
 
 FAKE_FAULTS names a file of lines "KIND TEXT": a case whose id-like text ("m=1 n=32 ...") has TEXT
 misbehaves. A kind with "once-" before it does so the first time only. Kinds:

@@ -5,9 +5,9 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "collect/collection.h"
-#include "collect/listing.h"
-#include "collect/reports.h"
+#include "collect/plan/listing.h"
+#include "collect/run/collection.h"
+#include "collect/run/reports.h"
 #include "core/interrupt.h"
 #include "core/terminal_line.h"
 

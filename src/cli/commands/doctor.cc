@@ -1,4 +1,4 @@
-#include "collect/doctor.h"
+#include "doctor/doctor.h"
 
 #include <fmt/core.h>
 
@@ -45,13 +45,13 @@ class Doctor final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    const collect::Diagnosis diagnosis = ASSAY_TRY(collect::diagnose(request_));
+    const doctor::Diagnosis diagnosis = ASSAY_TRY(doctor::diagnose(request_));
     if (presentation_.quiet) {
       warn(diagnosis);
     } else {
       print(text(diagnosis));
     }
-    const bool clean = collect::worst(diagnosis) <= collect::Level::kNote;
+    const bool clean = doctor::worst(diagnosis) <= doctor::Level::kNote;
     return clean ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
@@ -64,28 +64,28 @@ class Doctor final : public Command {
     }
   }
 
-  [[nodiscard]] std::string text(const collect::Diagnosis& diagnosis) const {
+  [[nodiscard]] std::string text(const doctor::Diagnosis& diagnosis) const {
     switch (presentation_.summary) {
       case Summary::kTable:
-        return collect::doctor_text(diagnosis, core::terminal_columns(stdout, kPipeColumns));
+        return doctor::doctor_text(diagnosis, core::terminal_columns(stdout, kPipeColumns));
       case Summary::kCsv:
-        return collect::findings_csv(diagnosis);
+        return doctor::findings_csv(diagnosis);
       case Summary::kJson:
         break;
     }
-    return summary_text(collect::doctor_book(diagnosis), Summary::kJson);
+    return summary_text(doctor::doctor_book(diagnosis), Summary::kJson);
   }
 
   // Stands in for the findings.
-  static void warn(const collect::Diagnosis& diagnosis) {
-    for (const collect::Finding& finding : diagnosis.findings) {
-      if (finding.level >= collect::Level::kWarning) {
+  static void warn(const doctor::Diagnosis& diagnosis) {
+    for (const doctor::Finding& finding : diagnosis.findings) {
+      if (finding.level >= doctor::Level::kWarning) {
         print_warning(finding.where + ": " + finding.seen);
       }
     }
   }
 
-  collect::DoctorRequest request_;
+  doctor::DoctorRequest request_;
   Presentation presentation_;
 };
 

@@ -5,7 +5,7 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
-#include "store/diff.h"
+#include "store/judging/diff.h"
 
 namespace assay::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "store/store_export.h"
+#include "store/database/store_export.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,7 @@
 #include "cli/output.h"
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
-#include "store/shipped.h"
+#include "store/systems/shipped.h"
 
 namespace assay::cli {
 namespace {

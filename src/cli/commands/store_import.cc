@@ -1,4 +1,4 @@
-#include "store/store_import.h"
+#include "store/database/store_import.h"
 
 #include <fmt/core.h>
 

@@ -6,7 +6,7 @@
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
 #include "core/text.h"
-#include "store/shipped.h"
+#include "store/systems/shipped.h"
 
 namespace assay::cli {
 namespace {

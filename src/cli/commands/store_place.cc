@@ -5,8 +5,8 @@
 #include "cli/output.h"
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
-#include "store/place.h"
-#include "store/shipped.h"
+#include "store/database/place.h"
+#include "store/systems/shipped.h"
 
 namespace assay::cli {
 namespace {

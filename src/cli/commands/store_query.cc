@@ -9,9 +9,9 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/table_inputs.h"
-#include "store/columns.h"
-#include "store/join_frames.h"
-#include "store/query.h"
+#include "store/answers/join_frames.h"
+#include "store/answers/query.h"
+#include "store/files/columns.h"
 
 namespace assay::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include "cli/store_options.h"
 #include "core/files.h"
 #include "core/text.h"
-#include "store/shipped.h"
-#include "store/system_file.h"
+#include "store/systems/shipped.h"
+#include "store/systems/system_file.h"
 
 namespace assay::cli {
 namespace {

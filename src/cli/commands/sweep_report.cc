@@ -10,7 +10,7 @@
 #include "sweep/overview.h"
 #include "sweep/summary.h"
 #include "sweep/sweep_folder.h"
-#include "trace/commands.h"
+#include "trace/pipelines.h"
 
 namespace assay::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "sweep/request.h"
 #include "sweep/summary.h"
 #include "sweep/sweep.h"
-#include "trace/whole.h"
+#include "trace/file_check.h"
 
 namespace assay::cli {
 namespace {

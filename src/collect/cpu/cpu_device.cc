@@ -9,9 +9,9 @@
 #include <string>
 #include <thread>
 
-#include "collect/clock_stopwatch.h"
 #include "collect/cpu/cpu_kernels.h"
-#include "collect/kernel_cost.h"
+#include "collect/kernels/kernel_cost.h"
+#include "collect/worker/clock_stopwatch.h"
 
 namespace assay::collect {
 namespace {

@@ -2,7 +2,7 @@
 // be used and tested without a GPU.
 #pragma once
 
-#include "collect/device.h"
+#include "collect/kernels/device.h"
 
 namespace assay::collect {
 

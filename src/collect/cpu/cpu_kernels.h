@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "collect/device.h"
+#include "collect/kernels/device.h"
 #include "core/result.h"
 
 namespace assay::collect {

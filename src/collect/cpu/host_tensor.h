@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "collect/kernels.h"
+#include "collect/kernels/kernels.h"
 
 namespace assay::collect {
 

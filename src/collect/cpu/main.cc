@@ -1,5 +1,5 @@
 // assay-cpu-worker: measures on CPUs what `assay collect --device cpu` asks for. The lines that
-// they exchange: collect/protocol.h. With --mpi it is one of the processes of an MPI job and
+// they exchange: collect/worker/protocol.h. With --mpi it is one of the processes of an MPI job and
 // measures collectives: rank 0 takes the requests and leads, the others follow.
 #include <cstdio>
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include "collect/cpu/cpu_device.h"
 #include "collect/cpu/mpi_rank.h"
-#include "collect/worker_loop.h"
+#include "collect/worker/worker_loop.h"
 
 namespace assay::collect {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "collect/collective_pattern.h"
+#include "collect/kernels/collective_pattern.h"
 
 namespace assay::collect {
 namespace {

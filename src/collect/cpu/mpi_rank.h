@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "collect/mpi_team.h"
-#include "collect/team.h"
+#include "collect/worker/mpi_team.h"
+#include "collect/worker/team.h"
 
 namespace assay::collect {
 

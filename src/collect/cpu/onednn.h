@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "collect/cpu/host_tensor.h"
-#include "collect/device.h"
+#include "collect/kernels/device.h"
 
 namespace assay::collect::onednn {
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
-#include "collect/attention_layout.h"
 #include "collect/cuda/makers.h"
 #include "collect/cuda/work.h"
+#include "collect/kernels/attention_layout.h"
 #include "core/statistics.h"
 
 namespace assay::collect {

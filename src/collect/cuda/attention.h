@@ -3,8 +3,8 @@
 #pragma once
 
 #include "collect/cuda/gpu.h"
-#include "collect/device.h"
-#include "collect/kernels.h"
+#include "collect/kernels/device.h"
+#include "collect/kernels/kernels.h"
 #include "core/result.h"
 #include "model/perf.h"
 

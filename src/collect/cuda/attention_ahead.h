@@ -14,7 +14,7 @@
 
 #include "collect/cuda/attention_graph.h"
 #include "collect/cuda/cudnn_plan.h"
-#include "collect/kernels.h"
+#include "collect/kernels/kernels.h"
 
 namespace assay::collect {
 

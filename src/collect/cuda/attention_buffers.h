@@ -5,12 +5,12 @@
 #include <optional>
 #include <vector>
 
-#include "collect/attention_layout.h"
 #include "collect/cuda/attention_reference.h"
 #include "collect/cuda/buffers.h"
 #include "collect/cuda/gpu.h"
-#include "collect/device.h"
-#include "collect/kernels.h"
+#include "collect/kernels/attention_layout.h"
+#include "collect/kernels/device.h"
+#include "collect/kernels/kernels.h"
 #include "core/result.h"
 #include "model/perf.h"
 

@@ -1,7 +1,7 @@
 #include "collect/cuda/attention_cache.h"
 
-#include "collect/attention_layout.h"
 #include "collect/cuda/cuda_status.h"
+#include "collect/kernels/attention_layout.h"
 
 namespace assay::collect {
 namespace {

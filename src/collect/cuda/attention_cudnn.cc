@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "collect/attention_layout.h"
 #include "collect/cuda/attention.h"
 #include "collect/cuda/attention_ahead.h"
 #include "collect/cuda/attention_buffers.h"
@@ -19,6 +18,7 @@
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/cudnn_plan.h"
 #include "collect/cuda/work.h"
+#include "collect/kernels/attention_layout.h"
 
 namespace assay::collect {
 namespace {

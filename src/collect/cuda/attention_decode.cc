@@ -3,13 +3,13 @@
 #include <memory>
 #include <utility>
 
-#include "collect/attention_layout.h"
 #include "collect/cuda/attention.h"
 #include "collect/cuda/attention_buffers.h"
 #include "collect/cuda/attention_decode_kernel.h"
 #include "collect/cuda/attention_decode_tile.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/work.h"
+#include "collect/kernels/attention_layout.h"
 
 namespace assay::collect {
 namespace {

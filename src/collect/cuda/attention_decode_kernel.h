@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-#include "collect/attention_layout.h"
-#include "collect/kernels.h"
+#include "collect/kernels/attention_layout.h"
+#include "collect/kernels/kernels.h"
 
 namespace assay::collect {
 

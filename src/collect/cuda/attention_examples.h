@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "collect/kernels.h"
+#include "collect/kernels/kernels.h"
 
 namespace assay::collect {
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "collect/attention_layout.h"
 #include "collect/cuda/attention_mask.h"
+#include "collect/kernels/attention_layout.h"
 
 namespace assay::collect {
 namespace {

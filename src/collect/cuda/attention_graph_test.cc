@@ -8,10 +8,10 @@
 #include <thread>
 #include <utility>
 
-#include "collect/attention_layout.h"
 #include "collect/cuda/attention_ahead.h"
 #include "collect/cuda/attention_examples.h"
 #include "collect/cuda/cudnn_plan.h"
+#include "collect/kernels/attention_layout.h"
 
 namespace assay::collect {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "collect/attention_layout.h"
+#include "collect/kernels/attention_layout.h"
 
 namespace assay::collect {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "collect/cuda/cudnn_graph.h"
-#include "collect/kernels.h"
+#include "collect/kernels/kernels.h"
 
 namespace assay::collect {
 

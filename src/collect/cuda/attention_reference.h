@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "collect/attention_layout.h"
 #include "collect/cuda/compare.h"
-#include "collect/kernels.h"
+#include "collect/kernels/attention_layout.h"
+#include "collect/kernels/kernels.h"
 
 namespace assay::collect {
 

@@ -1,8 +1,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "collect/attention_layout.h"
 #include "collect/cuda/attention_softmax.h"
+#include "collect/kernels/attention_layout.h"
 
 namespace assay::collect {
 namespace {

@@ -1,8 +1,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "collect/collective_pattern.h"
 #include "collect/cuda/collective_data.h"
+#include "collect/kernels/collective_pattern.h"
 
 namespace assay::collect {
 namespace {

@@ -1,9 +1,10 @@
-// Inputs of collectives on a GPU and the comparison of their outputs: collect/collective_pattern.h.
+// Inputs of collectives on a GPU and the comparison of their outputs:
+// collect/kernels/collective_pattern.h.
 #pragma once
 
 #include <cuda_runtime.h>
 
-#include "collect/kernels.h"
+#include "collect/kernels/kernels.h"
 
 namespace assay::collect {
 

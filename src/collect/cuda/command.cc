@@ -14,10 +14,10 @@
 #include "collect/cuda/gpu_rank.h"
 #include "collect/cuda/nccl_memory.h"
 #include "collect/cuda/self_checking.h"
-#include "collect/mpi_team.h"
-#include "collect/nvml_state.h"
-#include "collect/team.h"
-#include "collect/worker_loop.h"
+#include "collect/worker/mpi_team.h"
+#include "collect/worker/nvml_state.h"
+#include "collect/worker/team.h"
+#include "collect/worker/worker_loop.h"
 
 namespace assay::collect {
 namespace {

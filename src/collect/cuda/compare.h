@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "collect/device.h"
+#include "collect/kernels/device.h"
 #include "core/result.h"
 
 namespace assay::collect {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "collect/block_scales.h"
+#include "collect/kernels/block_scales.h"
 
 namespace assay::collect {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "collect/kernels.h"
+#include "collect/kernels/kernels.h"
 
 namespace assay::collect {
 

@@ -3,12 +3,12 @@
 #include <utility>
 #include <vector>
 
-#include "collect/block_scales.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/lt_product.h"
 #include "collect/cuda/makers.h"
 #include "collect/cuda/product_reference.h"
 #include "collect/cuda/work.h"
+#include "collect/kernels/block_scales.h"
 
 namespace assay::collect {
 namespace {

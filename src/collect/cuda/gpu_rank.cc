@@ -12,11 +12,11 @@
 #include <optional>
 #include <utility>
 
-#include "collect/collective_pattern.h"
 #include "collect/cuda/collective_data.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/nccl.h"
 #include "collect/cuda/stopwatch.h"
+#include "collect/kernels/collective_pattern.h"
 #include "core/statistics.h"
 
 namespace assay::collect {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "collect/mpi_team.h"
-#include "collect/team.h"
+#include "collect/worker/mpi_team.h"
+#include "collect/worker/team.h"
 #include "core/result.h"
 
 namespace assay::collect {

@@ -3,8 +3,8 @@
 #include <numeric>
 #include <utility>
 
-#include "collect/block_scales.h"
 #include "collect/cuda/cuda_status.h"
+#include "collect/kernels/block_scales.h"
 
 namespace assay::collect {
 

@@ -9,8 +9,8 @@
 #include <variant>
 
 #include "collect/cuda/blas.h"
-#include "collect/device.h"
-#include "collect/kernels.h"
+#include "collect/kernels/device.h"
+#include "collect/kernels/kernels.h"
 #include "core/result.h"
 
 namespace assay::collect {

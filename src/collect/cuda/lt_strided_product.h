@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "collect/cuda/blas.h"
-#include "collect/device.h"
+#include "collect/kernels/device.h"
 #include "core/result.h"
 
 namespace assay::collect {

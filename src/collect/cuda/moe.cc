@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "collect/block_scales.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/grouped_product.h"
 #include "collect/cuda/makers.h"
@@ -14,7 +13,8 @@
 #include "collect/cuda/moe_logits.h"
 #include "collect/cuda/product_reference.h"
 #include "collect/cuda/work.h"
-#include "collect/moe_routing.h"
+#include "collect/kernels/block_scales.h"
+#include "collect/kernels/moe_routing.h"
 
 namespace assay::collect {
 namespace {

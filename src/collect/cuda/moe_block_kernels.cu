@@ -1,11 +1,11 @@
 #include <cuda_fp8.h>
 
-#include "collect/block_scales.h"
 #include "collect/cuda/expert_rows.cuh"
 #include "collect/cuda/moe_block_kernels.h"
 #include "collect/cuda/moe_rows.cuh"
 #include "collect/cuda/quantize_kernels.h"
 #include "collect/cuda/vectors.cuh"
+#include "collect/kernels/block_scales.h"
 
 namespace assay::collect {
 namespace {

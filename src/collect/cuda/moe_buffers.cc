@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "collect/block_scales.h"
+#include "collect/kernels/block_scales.h"
 
 namespace assay::collect {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "collect/cuda/buffers.h"
 #include "collect/cuda/moe_kernels.h"
-#include "collect/kernels.h"
-#include "collect/moe_routing.h"
+#include "collect/kernels/kernels.h"
+#include "collect/kernels/moe_routing.h"
 
 namespace assay::collect {
 

@@ -3,7 +3,7 @@
 
 #include "collect/cuda/gpu.h"
 #include "collect/cuda/moe_kernels.h"
-#include "collect/moe_routing.h"
+#include "collect/kernels/moe_routing.h"
 #include "core/result.h"
 
 namespace assay::collect {

@@ -1,9 +1,9 @@
 // What the kernels of a mixture besides its products should have written, in float64.
-#include "collect/block_scales.h"
 #include "collect/cuda/expert_rows.cuh"
 #include "collect/cuda/moe_kernels.h"
 #include "collect/cuda/numbers.cuh"
 #include "collect/cuda/quantize_kernels.h"
+#include "collect/kernels/block_scales.h"
 
 namespace assay::collect {
 namespace {

@@ -13,7 +13,7 @@
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/device.h"
 #include "collect/cuda/gpu_rank.h"
-#include "collect/team.h"
+#include "collect/worker/team.h"
 
 namespace assay::collect {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "collect/kernels.h"
+#include "collect/kernels/kernels.h"
 
 namespace assay::collect {
 

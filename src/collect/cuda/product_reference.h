@@ -7,7 +7,7 @@
 
 #include "collect/cuda/compare.h"
 #include "collect/cuda/lt_product.h"
-#include "collect/kernels.h"
+#include "collect/kernels/kernels.h"
 
 namespace assay::collect {
 

@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "collect/attention_layout.h"
 #include "collect/cuda/attention_examples.h"
-#include "collect/kernel_cost.h"
+#include "collect/kernels/attention_layout.h"
+#include "collect/kernels/kernel_cost.h"
 
 namespace assay::collect {
 namespace {

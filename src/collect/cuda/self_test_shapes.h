@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "collect/kernels.h"
+#include "collect/kernels/kernels.h"
 #include "model/perf.h"
 
 namespace assay::collect {

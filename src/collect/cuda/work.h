@@ -5,7 +5,7 @@
 
 #include "collect/cuda/buffers.h"
 #include "collect/cuda/gpu.h"
-#include "collect/device.h"
+#include "collect/kernels/device.h"
 #include "core/result.h"
 
 namespace assay::collect {

@@ -1,5 +1,5 @@
-#include "collect/kernel_cost.h"
-#include "collect/kernel_limits.h"
+#include "collect/kernels/kernel_cost.h"
+#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/gemm_sizes.h"
 #include "collect/ops/values.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "collect/operator.h"
+#include "collect/plan/operator.h"
 
 namespace assay::collect {
 

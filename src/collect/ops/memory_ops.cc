@@ -1,8 +1,8 @@
 // Operators that memory bounds. The public collector has no table of them: theirs is
 // memory_op_perf, with the kind as op_name, and the columns dtype, rows, columns and vocabulary
 // (0 but for embeddings).
-#include "collect/kernel_cost.h"
-#include "collect/kernel_limits.h"
+#include "collect/kernels/kernel_cost.h"
+#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/values.h"
 
 namespace assay::collect {

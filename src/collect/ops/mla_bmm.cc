@@ -1,7 +1,7 @@
 // The products that take a query into the latent space before decoding, and its result out of it
 // after: a matrix of its own for each head.
-#include "collect/kernel_cost.h"
-#include "collect/kernel_limits.h"
+#include "collect/kernels/kernel_cost.h"
+#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/mla.h"
 
 namespace assay::collect {

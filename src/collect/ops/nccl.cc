@@ -1,8 +1,8 @@
 #include <array>
 #include <optional>
 
-#include "collect/kernel_cost.h"
-#include "collect/kernel_limits.h"
+#include "collect/kernels/kernel_cost.h"
+#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/values.h"
 #include "core/check.h"
 

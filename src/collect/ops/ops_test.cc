@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "collect/operator.h"
+#include "collect/plan/operator.h"
 
 namespace assay::collect {
 namespace {

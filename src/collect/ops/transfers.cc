@@ -1,8 +1,8 @@
 // What a launch costs by itself, and what the bus between host and GPU can carry. The public
 // collector has no table of them: theirs is transfer_perf, with the kind as op_name and the column
 // bytes (0 of a launch). Between GPUs the operator nccl measures, as send_recv.
-#include "collect/kernel_cost.h"
-#include "collect/kernel_limits.h"
+#include "collect/kernels/kernel_cost.h"
+#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/values.h"
 
 namespace assay::collect {

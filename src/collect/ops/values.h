@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "collect/operator.h"
+#include "collect/plan/operator.h"
 
 namespace assay::collect {
 

@@ -1,0 +1,62 @@
+// What ranks put into a collective and must find in its output: small whole numbers, whose sums
+// over up to 20 ranks are exact in every data type.
+#pragma once
+
+#include <cstdint>
+
+#include "collect/kernels/kernels.h"
+
+namespace assay::collect {
+
+constexpr int pattern_value(int rank, std::int64_t index) {
+  constexpr int kValues = 13;
+  return static_cast<int>((index * 7 + rank * 5) % kValues) - kValues / 2;
+}
+
+constexpr int pattern_sum(int ranks, std::int64_t index) {
+  int sum = 0;
+  for (int rank = 0; rank < ranks; ++rank)
+    sum += pattern_value(rank, index);
+  return sum;
+}
+
+// Elements of one rank's part where ranks have parts.
+constexpr std::int64_t part_of(const CollectiveSpec& spec) {
+  return spec.elements / spec.ranks;
+}
+
+constexpr std::int64_t elements_in(const CollectiveSpec& spec) {
+  return spec.kind == CollectiveSpec::Kind::kAllGather ? part_of(spec) : spec.elements;
+}
+
+constexpr std::int64_t elements_out(const CollectiveSpec& spec) {
+  return spec.kind == CollectiveSpec::Kind::kReduceScatter ? part_of(spec) : spec.elements;
+}
+
+constexpr bool has_parts(const CollectiveSpec& spec) {
+  using Kind = CollectiveSpec::Kind;
+  return spec.kind == Kind::kAllGather || spec.kind == Kind::kReduceScatter ||
+         spec.kind == Kind::kAllToAll;
+}
+
+// Element `index` of the output of `rank`.
+constexpr int pattern_expected(const CollectiveSpec& spec, int rank, std::int64_t index) {
+  using Kind = CollectiveSpec::Kind;
+  const std::int64_t part = part_of(spec);
+  switch (spec.kind) {
+    case Kind::kAllReduce:
+    case Kind::kCustomAllReduce:
+      return pattern_sum(spec.ranks, index);
+    case Kind::kReduceScatter:
+      return pattern_sum(spec.ranks, rank * part + index);
+    case Kind::kAllGather:
+      return pattern_value(static_cast<int>(index / part), index % part);
+    case Kind::kAllToAll:
+      return pattern_value(static_cast<int>(index / part), rank * part + index % part);
+    case Kind::kSendRecv:
+      break;
+  }
+  return pattern_value((rank + spec.ranks - 1) % spec.ranks, index);
+}
+
+}  // namespace assay::collect

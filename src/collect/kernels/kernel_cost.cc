@@ -1,0 +1,257 @@
+#include "collect/kernels/kernel_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "collect/kernels/attention_layout.h"
+
+namespace assay::collect {
+namespace {
+
+constexpr std::int64_t kScaleBlock = 128;  // of kFp8Block
+constexpr double kScaleBytes = 4;          // float32
+constexpr double kIndexBytes = 4;          // int32
+
+double real(std::int64_t value) {
+  return static_cast<double>(value);
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// Quantised kernels write bfloat16.
+double output_bytes(DataType type) {
+  return real(std::max(bytes_of(type), bytes_of(DataType::kBfloat16)));
+}
+
+// Of rows with a scale for each 128 of their elements.
+double input_bytes(std::int64_t rows, std::int64_t columns, DataType type) {
+  const double elements = real(rows) * real(columns) * real(bytes_of(type));
+  if (type != DataType::kFp8Block) return elements;
+  return elements + kScaleBytes * real(rows) * real(ceil_div(columns, kScaleBlock));
+}
+
+// Of a weight with a scale for each 128 x 128 of its elements.
+double weight_bytes(std::int64_t rows, std::int64_t columns, DataType type) {
+  const double elements = real(rows) * real(columns) * real(bytes_of(type));
+  if (type != DataType::kFp8Block) return elements;
+  const std::int64_t blocks = ceil_div(rows, kScaleBlock) * ceil_div(columns, kScaleBlock);
+  return elements + kScaleBytes * real(blocks);
+}
+
+// Both inputs read and the output written once; a fused pair for each m, n and k.
+Cost cost_of_kernel(const GemmSpec& spec) {
+  const double output = real(spec.m) * real(spec.n) * output_bytes(spec.type);
+  const double bytes =
+      input_bytes(spec.m, spec.k, spec.type) + weight_bytes(spec.n, spec.k, spec.type) + output;
+  return {.bytes = real(spec.batch) * bytes,
+          .flops = 2 * real(spec.batch) * real(spec.m) * real(spec.n) * real(spec.k),
+          .type = spec.type};
+}
+
+double footprint_of_kernel(const GemmSpec& spec) {
+  return cost_of_kernel(spec).bytes;
+}
+
+double query_and_output_bytes(const AttentionSpec& spec) {
+  const double queries = real(spec.batch) * real(spec.query_length) * real(spec.heads);
+  return queries * (real(spec.head_dim) * real(bytes_of(spec.type)) +
+                    real(spec.value_dim) * output_bytes(spec.type));
+}
+
+// Keys and values that are made just before are read as they are, and written to the cache.
+double cache_bytes(const AttentionSpec& spec, std::int64_t keys) {
+  const std::int64_t width = spec.head_dim + (spec.values_in_keys ? 0 : spec.value_dim);
+  const double elements = real(spec.batch) * real(keys) * real(spec.kv_heads) * real(width);
+  if (!fills_cache(spec)) return elements * real(bytes_of(spec.kv_type));
+  const double cached = real(cached_elements(spec));
+  const double latents = spec.latent_dim > 0 ? cached * real(bytes_of(spec.type)) : 0;
+  return elements * real(bytes_of(spec.type)) + latents + cached * real(bytes_of(spec.kv_type));
+}
+
+// Q K^T takes 2 head_dim for a query and a key, P V 2 value_dim; the softmax is not counted. Of
+// the cache, what lies before the first query's window is not read.
+Cost cost_of_kernel(const AttentionSpec& spec) {
+  const std::int64_t reach = spec.window + spec.query_length - 1;
+  const std::int64_t keys = spec.window > 0 ? std::min(spec.kv_length, reach) : spec.kv_length;
+  const double products = attended_keys(spec) * real(spec.batch) * real(spec.heads);
+  return {.bytes = query_and_output_bytes(spec) + cache_bytes(spec, keys),
+          .flops = 2 * products * real(spec.head_dim + spec.value_dim),
+          .type = spec.type};
+}
+
+double footprint_of_kernel(const AttentionSpec& spec) {
+  return query_and_output_bytes(spec) + cache_bytes(spec, spec.kv_length);
+}
+
+std::int64_t local_intermediate(const MoeSpec& spec) {
+  return ceil_div(spec.intermediate, spec.tp);
+}
+
+// The gate and the up projection, [2 intermediate, hidden], and the down projection.
+double expert_bytes(const MoeSpec& spec) {
+  const std::int64_t width = local_intermediate(spec);
+  return weight_bytes(2 * width, spec.hidden, spec.type) +
+         weight_bytes(spec.hidden, width, spec.type);
+}
+
+// Weights of the experts that have a token, and the tokens that come here read and written once as
+// bfloat16 (a token can have at most one pair with each of this GPU's experts). What lies between
+// the two products could stay on the chip.
+Cost cost_of_kernel(const MoeSpec& spec) {
+  const std::int64_t pairs = least_pairs(spec);
+  const std::int64_t pairs_of_token = std::min(spec.top_k, ceil_div(spec.experts, spec.ep));
+  const std::int64_t tokens = ceil_div(pairs, pairs_of_token);
+  const double activations = 2 * real(tokens) * real(spec.hidden) * output_bytes(spec.type);
+  return {.bytes = real(least_experts(spec)) * expert_bytes(spec) + activations,
+          .flops = 6 * real(pairs) * real(spec.hidden) * real(local_intermediate(spec)),
+          .type = spec.type};
+}
+
+// All local weights; tokens before and after; for each pair its permuted input and output and both
+// sides of the activation. Scales of blocks want an expert's rows filled up to a multiple of 4.
+double footprint_of_kernel(const MoeSpec& spec) {
+  const std::int64_t local_experts = ceil_div(spec.experts, spec.ep);
+  // Balanced tokens come evenly; a power law may send each token to all that this GPU has.
+  const std::int64_t pairs = spec.routing == Routing::kBalanced
+                                 ? least_pairs(spec)
+                                 : spec.tokens * std::min(spec.top_k, local_experts);
+  const double pair_width = real(2 * spec.hidden + 3 * local_intermediate(spec));
+  const double width = output_bytes(spec.type);
+  const std::int64_t filling = spec.type == DataType::kFp8Block ? 3 * local_experts : 0;
+  return real(local_experts) * expert_bytes(spec) + real(pairs + filling) * pair_width * width +
+         2 * real(spec.tokens) * real(spec.hidden) * width;
+}
+
+Cost cost_of_kernel(const QuantizeSpec& spec) {
+  const double elements = real(spec.m) * real(spec.k);
+  const double bytes_each = real(bytes_of(DataType::kBfloat16)) + real(bytes_of(DataType::kFp8));
+  return {.bytes = elements * bytes_each, .type = DataType::kBfloat16};
+}
+
+double footprint_of_kernel(const QuantizeSpec& spec) {
+  return cost_of_kernel(spec).bytes;
+}
+
+// Buffers of [rows, columns] that are read or written.
+double passes(MemorySpec::Kind kind) {
+  switch (kind) {
+    case MemorySpec::Kind::kSiluMul:
+    case MemorySpec::Kind::kAdd:
+      return 3;
+    case MemorySpec::Kind::kRmsNorm:
+    case MemorySpec::Kind::kEmbedding:
+    case MemorySpec::Kind::kCopy:
+      return 2;
+    case MemorySpec::Kind::kRead:
+      return 1;
+  }
+  return 0;
+}
+
+// The norm's weight and the embedding's indices, besides the passes.
+double side_bytes(const MemorySpec& spec) {
+  if (spec.kind == MemorySpec::Kind::kRmsNorm) {
+    return real(spec.columns) * real(bytes_of(spec.type));
+  }
+  return spec.kind == MemorySpec::Kind::kEmbedding ? real(spec.rows) * kIndexBytes : 0;
+}
+
+// Of `rows` rows drawn from a table, this many differ on average.
+double distinct_rows(const MemorySpec& spec) {
+  return -real(spec.vocabulary) * std::expm1(-real(spec.rows) / real(spec.vocabulary));
+}
+
+Cost cost_of_kernel(const MemorySpec& spec) {
+  const double row = real(spec.columns) * real(bytes_of(spec.type));
+  const bool is_embedding = spec.kind == MemorySpec::Kind::kEmbedding;
+  const double rows =
+      is_embedding ? real(spec.rows) + distinct_rows(spec) : passes(spec.kind) * real(spec.rows);
+  return {.bytes = rows * row + side_bytes(spec), .type = spec.type};
+}
+
+double footprint_of_kernel(const MemorySpec& spec) {
+  const double row = real(spec.columns) * real(bytes_of(spec.type));
+  const double table = row * real(spec.vocabulary);
+  return passes(spec.kind) * real(spec.rows) * row + table + side_bytes(spec);
+}
+
+// With S the whole buffer and n ranks, a rank sends (n - 1) / n of S; all-reduce twice as much
+// (Patarasu and Yuan 2009; nccl-tests' factors of bus bandwidth).
+double sent_share(const CollectiveSpec& spec) {
+  const double others = real(spec.ranks - 1) / real(spec.ranks);
+  switch (spec.kind) {
+    case CollectiveSpec::Kind::kAllReduce:
+    case CollectiveSpec::Kind::kCustomAllReduce:
+      return 2 * others;
+    case CollectiveSpec::Kind::kAllGather:
+    case CollectiveSpec::Kind::kReduceScatter:
+    case CollectiveSpec::Kind::kAllToAll:
+      return others;
+    case CollectiveSpec::Kind::kSendRecv:
+      return spec.ranks > 1 ? 1 : 0;
+  }
+  return 0;
+}
+
+// What a rank reads and writes of its own buffers, in S.
+double local_share(const CollectiveSpec& spec) {
+  const bool is_partial = spec.kind == CollectiveSpec::Kind::kAllGather ||
+                          spec.kind == CollectiveSpec::Kind::kReduceScatter;
+  return is_partial ? 1 + 1 / real(spec.ranks) : 2;
+}
+
+Cost cost_of_kernel(const CollectiveSpec& spec) {
+  const double size = real(spec.elements) * real(bytes_of(spec.type));
+  return {
+      .bytes = local_share(spec) * size, .type = spec.type, .link_bytes = sent_share(spec) * size};
+}
+
+double footprint_of_kernel(const CollectiveSpec& spec) {
+  return cost_of_kernel(spec).bytes;
+}
+
+// The GPU's side of a copy; the bus has no peak here.
+Cost cost_of_kernel(const TransferSpec& spec) {
+  return {.bytes = real(spec.bytes)};
+}
+
+double footprint_of_kernel(const TransferSpec& spec) {
+  return cost_of_kernel(spec).bytes;
+}
+
+}  // namespace
+
+Cost cost_of(const KernelSpec& spec) {
+  return std::visit([](const auto& held) { return cost_of_kernel(held); }, spec);
+}
+
+double footprint_bytes(const KernelSpec& spec) {
+  return std::visit([](const auto& held) { return footprint_of_kernel(held); }, spec);
+}
+
+// Query i of q attends to min(first + i, limit) keys, with `first` keys for query 0: a rising part
+// and a flat one.
+double attended_keys(const AttentionSpec& spec) {
+  const std::int64_t limit = spec.window > 0 ? spec.window : spec.kv_length;
+  if (!spec.causal) return real(spec.query_length) * real(std::min(spec.kv_length, limit));
+  const std::int64_t first = spec.kv_length - spec.query_length + 1;
+  const std::int64_t rising =
+      std::clamp<std::int64_t>(limit - first, 0, spec.query_length);  // queries below the limit
+  const double below = real(rising) * real(first) + real(rising) * real(rising - 1) / 2;
+  return below + real(spec.query_length - rising) * real(limit);
+}
+
+std::int64_t least_pairs(const MoeSpec& spec) {
+  return ceil_div(spec.tokens * spec.top_k, spec.ep);
+}
+
+// A power law may put as many tokens on an expert as there are.
+std::int64_t least_experts(const MoeSpec& spec) {
+  const std::int64_t pairs = least_pairs(spec);
+  if (spec.routing == Routing::kPowerLaw) return ceil_div(pairs, spec.tokens);
+  return std::min(pairs, ceil_div(spec.experts, spec.ep));
+}
+
+}  // namespace assay::collect

@@ -1,0 +1,164 @@
+#include "collect/kernels/kernel_cost.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay::collect {
+namespace {
+
+TEST(KernelCost, OfAGemmIsItsMatricesOnce) {
+  const Cost cost = cost_of(GemmSpec{.m = 2, .n = 3, .k = 4});
+  EXPECT_EQ(cost.bytes, (2 * 4 + 3 * 4) * 2 + 2 * 3 * 2);
+  EXPECT_EQ(cost.flops, 2 * 2 * 3 * 4);
+  EXPECT_EQ(cost_of(GemmSpec{.m = 2, .n = 3, .k = 4, .type = DataType::kFloat32}).bytes, 104);
+  EXPECT_EQ(cost_of(GemmSpec{.m = 2, .n = 3, .k = 4, .batch = 5}).bytes, 260);
+  EXPECT_EQ(cost_of(GemmSpec{.m = 2, .n = 3, .k = 4, .batch = 5}).flops, 240);
+}
+
+TEST(KernelCost, OfAQuantisedGemmHasScalesAndWritesBfloat16) {
+  const Cost int8 = cost_of(GemmSpec{.m = 16, .n = 32, .k = 64, .type = DataType::kInt8});
+  EXPECT_EQ(int8.bytes, 16 * 64 + 32 * 64 + 16 * 32 * 2);
+  EXPECT_EQ(int8.type, DataType::kInt8);
+  // 2 x 2 scales of the input, 2 x 2 of the weight, 4 bytes each.
+  const Cost block = cost_of(GemmSpec{.m = 2, .n = 256, .k = 256, .type = DataType::kFp8Block});
+  EXPECT_EQ(block.bytes, (2 * 256 + 16) + (256 * 256 + 16) + 2 * 256 * 2);
+}
+
+TEST(KernelCost, OfCausalAttentionCountsTheKeysThatQueriesSee) {
+  const AttentionSpec spec{
+      .batch = 2, .query_length = 4, .kv_length = 4, .heads = 8, .kv_heads = 2};
+  EXPECT_EQ(attended_keys(spec), 1 + 2 + 3 + 4);
+  const Cost cost = cost_of(spec);
+  EXPECT_EQ(cost.flops, 2.0 * 10 * 2 * 8 * (128 + 128));
+  EXPECT_EQ(cost.bytes, 2 * (2 * 4 * 8 * 128 * 2) + 2 * (2 * 4 * 2 * 128 * 2));
+}
+
+TEST(KernelCost, AttendedKeysAreThoseOfEachQueryAddedUp) {
+  for (const std::int64_t window : {0, 1, 3, 7, 8, 9, 10, 11, 50}) {
+    for (const std::int64_t queries : {1, 4, 10}) {
+      const AttentionSpec spec{.query_length = queries, .kv_length = 10, .window = window};
+      double expected = 0;
+      for (std::int64_t i = 0; i < queries; ++i) {
+        const std::int64_t seen = 10 - queries + i + 1;
+        expected += static_cast<double>(window > 0 ? std::min(seen, window) : seen);
+      }
+      EXPECT_EQ(attended_keys(spec), expected) << "window " << window << ", queries " << queries;
+    }
+  }
+  EXPECT_EQ(attended_keys({.query_length = 4, .kv_length = 10, .causal = false}), 40);
+}
+
+TEST(KernelCost, OfDecodingReadsTheCacheOnce) {
+  AttentionSpec spec{.batch = 3, .query_length = 1, .kv_length = 1000, .heads = 32, .kv_heads = 8};
+  const double query_and_output = 3 * 32 * (128 + 128) * 2;
+  EXPECT_EQ(cost_of(spec).bytes, query_and_output + 3.0 * 1000 * 8 * 256 * 2);
+  EXPECT_EQ(cost_of(spec).flops, 2.0 * 3 * 1000 * 32 * 256);
+  spec.kv_type = DataType::kFp8;
+  EXPECT_EQ(cost_of(spec).bytes, query_and_output + 3.0 * 1000 * 8 * 256);
+  spec.window = 128;
+  EXPECT_EQ(cost_of(spec).bytes, query_and_output + 3.0 * 128 * 8 * 256);
+  EXPECT_EQ(footprint_bytes(spec), query_and_output + 3.0 * 1000 * 8 * 256);
+}
+
+TEST(KernelCost, OfNewTokensWithAnotherCacheWritesThemThereToo) {
+  AttentionSpec spec{.batch = 2, .query_length = 100, .kv_length = 100, .heads = 32, .kv_heads = 8};
+  const double query_and_output = 2 * 100 * 32 * 256 * 2;
+  const double keys_and_values = 2 * 100 * 8 * 256;
+  EXPECT_EQ(cost_of(spec).bytes, query_and_output + keys_and_values * 2);
+  spec.kv_type = DataType::kFp8;
+  EXPECT_EQ(cost_of(spec).bytes, query_and_output + keys_and_values * 3);
+  EXPECT_EQ(footprint_bytes(spec), query_and_output + keys_and_values * 3);
+  spec.latent_dim = 576;
+  EXPECT_EQ(cost_of(spec).bytes, query_and_output + keys_and_values * 2 + 2 * 100 * 576 * 3);
+}
+
+TEST(KernelCost, OfLatentDecodingReadsKeysThatAreValuesToo) {
+  const Cost cost = cost_of(AttentionSpec{.query_length = 1,
+                                          .kv_length = 1000,
+                                          .heads = 16,
+                                          .kv_heads = 1,
+                                          .head_dim = 576,
+                                          .value_dim = 512,
+                                          .values_in_keys = true});
+  EXPECT_EQ(cost.bytes, 16 * 576 * 2 + 16 * 512 * 2 + 1000 * 576 * 2);
+  EXPECT_EQ(cost.flops, 2.0 * 1000 * 16 * (576 + 512));
+}
+
+TEST(KernelCost, OfExpertsIsThoseThatHaveATokenOnOneGpu) {
+  MoeSpec spec{
+      .tokens = 4, .hidden = 256, .intermediate = 512, .top_k = 2, .experts = 8, .tp = 2, .ep = 4};
+  // 8 pairs on 4 GPUs: 2 of one token, on both experts of a GPU, whose width is 512 / 2.
+  const double expert = 3 * 256 * 256 * 2;
+  EXPECT_EQ(cost_of(spec).bytes, 2 * expert + 2 * 1 * 256 * 2);
+  EXPECT_EQ(cost_of(spec).flops, 2.0 * 3 * 2 * 256 * 256);
+  spec.routing = Routing::kPowerLaw;
+  EXPECT_EQ(cost_of(spec).bytes, expert + 2 * 1 * 256 * 2);
+}
+
+TEST(KernelCost, OfDeepSeekV3OnOneGpuIsAllItsWeights) {
+  const MoeSpec spec{
+      .tokens = 4096, .hidden = 7168, .intermediate = 2048, .top_k = 8, .experts = 256};
+  const double weights = 256.0 * 3 * 7168 * 2048 * 2;  // 22.5 GB
+  EXPECT_EQ(cost_of(spec).bytes, weights + 2.0 * 4096 * 7168 * 2);
+  EXPECT_EQ(cost_of(spec).flops, 6.0 * 4096 * 8 * 7168 * 2048);
+  const double between = 4096.0 * 8 * (2 * 7168 + 3 * 2048) * 2;
+  EXPECT_EQ(footprint_bytes(spec), weights + between + 2.0 * 4096 * 7168 * 2);
+}
+
+TEST(KernelCost, OfExpertsInBlocksHasTheirScalesAndFilling) {
+  const MoeSpec spec{.tokens = 64,
+                     .hidden = 7168,
+                     .intermediate = 2048,
+                     .top_k = 8,
+                     .experts = 256,
+                     .ep = 8,
+                     .type = DataType::kFp8Block};
+  // Each expert's weights have a scale for 128 x 128; 64 tokens reach all 32 experts of a GPU.
+  const double weights = 32.0 * 3 * 7168 * 2048 * (1 + 4.0 / (128 * 128));
+  EXPECT_EQ(cost_of(spec).bytes, weights + 2.0 * 8 * 7168 * 2);
+  EXPECT_EQ(cost_of(spec).flops, 6.0 * 64 * 7168 * 2048);
+  // Of 64 pairs and as many as 3 rows more for an expert.
+  const double between = (64.0 + 3 * 32) * (2 * 7168 + 3 * 2048) * 2;
+  EXPECT_EQ(footprint_bytes(spec), weights + between + 2.0 * 64 * 7168 * 2);
+}
+
+TEST(KernelCost, OfMemoryOperatorsIsWhatTheyReadAndWrite) {
+  using Kind = MemorySpec::Kind;
+  const auto bytes = [](Kind kind) {
+    return cost_of(MemorySpec{.kind = kind, .rows = 10, .columns = 100}).bytes;
+  };
+  EXPECT_EQ(bytes(Kind::kRmsNorm), 2 * 2000 + 200);
+  EXPECT_EQ(bytes(Kind::kSiluMul), 3 * 2000);
+  EXPECT_EQ(bytes(Kind::kAdd), 3 * 2000);
+  EXPECT_EQ(bytes(Kind::kCopy), 2 * 2000);
+  EXPECT_EQ(bytes(Kind::kRead), 2000);
+  const MemorySpec embedding{
+      .kind = Kind::kEmbedding, .rows = 1000, .columns = 100, .vocabulary = 1000};
+  EXPECT_NEAR(cost_of(embedding).bytes, (1000 + 1000 * (1 - std::exp(-1))) * 200 + 4000, 1e-6);
+  EXPECT_EQ(footprint_bytes(embedding), 2 * 200000 + 200000 + 4000);
+}
+
+TEST(KernelCost, OfQuantisingIsBfloat16ReadAndFp8Written) {
+  EXPECT_EQ(cost_of(QuantizeSpec{.m = 128, .k = 2560}).bytes, 128 * 2560 * 3);
+}
+
+TEST(KernelCost, OfCollectivesIsWhatARankSends) {
+  using Kind = CollectiveSpec::Kind;
+  const auto cost = [](Kind kind) {
+    return cost_of(CollectiveSpec{.kind = kind, .elements = 1 << 20, .ranks = 8});
+  };
+  const double size = 2 << 20;
+  EXPECT_EQ(cost(Kind::kAllReduce).link_bytes, 1.75 * size);
+  EXPECT_EQ(cost(Kind::kCustomAllReduce).link_bytes, 1.75 * size);
+  EXPECT_EQ(cost(Kind::kAllGather).link_bytes, 0.875 * size);
+  EXPECT_EQ(cost(Kind::kReduceScatter).link_bytes, 0.875 * size);
+  EXPECT_EQ(cost(Kind::kAllToAll).link_bytes, 0.875 * size);
+  EXPECT_EQ(cost(Kind::kSendRecv).link_bytes, size);
+  EXPECT_EQ(cost(Kind::kAllReduce).bytes, 2 * size);
+  EXPECT_EQ(cost(Kind::kAllGather).bytes, 1.125 * size);
+}
+
+}  // namespace
+}  // namespace assay::collect

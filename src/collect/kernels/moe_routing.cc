@@ -1,0 +1,178 @@
+#include "collect/kernels/moe_routing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <utility>
+
+namespace assay::collect {
+namespace {
+
+constexpr std::uint64_t kSeed = 42;
+constexpr std::uint64_t kDraws = 5;
+
+std::vector<std::int64_t> counts_of(const std::vector<std::int32_t>& experts, std::int64_t count) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(count));
+  for (const std::int32_t expert : experts)
+    ++counts[static_cast<std::size_t>(expert)];
+  return counts;
+}
+
+// Token t's choice i is expert t + i * stride, so that all get the same share.
+ExpertChoice balanced(const MoeSpec& spec) {
+  const std::int64_t stride = (spec.experts + spec.top_k - 1) / spec.top_k;
+  ExpertChoice choice;
+  choice.experts.reserve(static_cast<std::size_t>(spec.tokens * spec.top_k));
+  std::vector<std::int64_t> last_token(static_cast<std::size_t>(spec.experts), -1);
+  for (std::int64_t token = 0; token < spec.tokens; ++token) {
+    const std::int64_t first = spec.tokens < stride ? token * stride / spec.tokens : token;
+    for (std::int64_t i = 0; i < spec.top_k; ++i) {
+      std::int64_t expert = (first + i * stride) % spec.experts;
+      // Where top_k does not divide the experts, the last choices may come round to the first.
+      while (last_token[static_cast<std::size_t>(expert)] == token)
+        expert = (expert + 1) % spec.experts;
+      last_token[static_cast<std::size_t>(expert)] = token;
+      choice.experts.push_back(static_cast<std::int32_t>(expert));
+    }
+  }
+  choice.tokens_of_expert = counts_of(choice.experts, spec.experts);
+  return choice;
+}
+
+// Uniform in [0, 1), the same with every standard library.
+double uniform(std::mt19937_64& random) {
+  return static_cast<double>(random() >> 11U) * 0x1p-53;
+}
+
+// Inverse of the cumulative distribution of x^-exponent on [low, high].
+double power_law_sample(double u, double exponent, double low, double high) {
+  if (std::fabs(exponent - 1) < 1e-9) return low * std::pow(high / low, u);
+  const double power = 1 - exponent;
+  const double begin = std::pow(low, power);
+  return std::pow(begin + u * (std::pow(high, power) - begin), 1 / power);
+}
+
+// Rounding and the limit of `tokens` an expert changed the sum: one at a time, GPU by GPU in turn.
+void fix_sum(const MoeSpec& spec, std::vector<std::int64_t>& counts) {
+  const std::int64_t per_gpu = spec.experts / spec.ep;
+  std::int64_t missing =
+      spec.tokens * spec.top_k - std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  for (std::int64_t turn = 0; missing != 0; turn = (turn + 1) % spec.experts) {
+    const std::int64_t expert = turn % spec.ep * per_gpu + turn / spec.ep;
+    std::int64_t& tokens = counts[static_cast<std::size_t>(expert)];
+    if (missing > 0 && tokens < spec.tokens) {
+      ++tokens;
+      --missing;
+    } else if (missing < 0 && tokens > 0) {
+      --tokens;
+      ++missing;
+    }
+  }
+}
+
+std::vector<std::int64_t> power_law_counts(const MoeSpec& spec, std::uint64_t seed) {
+  const std::int64_t all = spec.tokens * spec.top_k;
+  const bool few = all <= spec.experts;
+  const double low = few ? 0.01 : 1.0;
+  const double high = few ? 2.0 : std::max(0.8 * static_cast<double>(spec.tokens), 1.0);
+  std::mt19937_64 random(seed);
+  std::vector<double> shares;
+  for (std::int64_t expert = 0; expert < spec.experts; ++expert)
+    shares.push_back(power_law_sample(uniform(random), spec.exponent, low, high));
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  std::vector<std::int64_t> counts;
+  for (const double share : shares)
+    counts.push_back(
+        std::min<std::int64_t>(std::llround(share / sum * static_cast<double>(all)), spec.tokens));
+  fix_sum(spec, counts);
+  return counts;
+}
+
+// Experts by their counts, each as often as its count, fill the choices column by column: no token
+// gets an expert twice, since none has more than `tokens`.
+ExpertChoice spread(const MoeSpec& spec, std::vector<std::int64_t> counts) {
+  std::vector<std::int32_t> order(counts.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&counts](std::int32_t a, std::int32_t b) {
+    return counts[static_cast<std::size_t>(a)] > counts[static_cast<std::size_t>(b)];
+  });
+  ExpertChoice choice;
+  choice.experts.resize(static_cast<std::size_t>(spec.tokens * spec.top_k));
+  std::int64_t token = 0;
+  std::int64_t column = 0;
+  for (const std::int32_t expert : order) {
+    for (std::int64_t i = 0; i < counts[static_cast<std::size_t>(expert)]; ++i) {
+      choice.experts[static_cast<std::size_t>(token * spec.top_k + column)] = expert;
+      if (++token < spec.tokens) continue;
+      token = 0;
+      ++column;
+    }
+  }
+  choice.tokens_of_expert = std::move(counts);
+  return choice;
+}
+
+using Counts = std::vector<std::int64_t>;
+
+std::int64_t tokens_of(const Counts& counts, std::int64_t gpu, std::int64_t ep) {
+  const auto per_gpu = static_cast<std::ptrdiff_t>(counts.size()) / ep;
+  const auto begin = counts.begin() + gpu * per_gpu;
+  return std::accumulate(begin, begin + per_gpu, std::int64_t{0});
+}
+
+std::int64_t busiest_gpu(const Counts& counts, std::int64_t ep) {
+  std::int64_t busiest = 0;
+  std::int64_t most = tokens_of(counts, 0, ep);
+  for (std::int64_t gpu = 1; gpu < ep; ++gpu) {
+    const std::int64_t tokens = tokens_of(counts, gpu, ep);
+    if (tokens <= most) continue;
+    busiest = gpu;
+    most = tokens;
+  }
+  return busiest;
+}
+
+Counts median_counts(const MoeSpec& spec) {
+  std::vector<std::pair<std::int64_t, Counts>> draws;  // with the load of the busiest GPU
+  for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
+    Counts counts = power_law_counts(spec, kSeed + draw);
+    const std::int64_t load = tokens_of(counts, busiest_gpu(counts, spec.ep), spec.ep);
+    draws.emplace_back(load, std::move(counts));
+  }
+  std::stable_sort(draws.begin(), draws.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  return std::move(draws[kDraws / 2].second);
+}
+
+// GPU 0 and the busiest one exchange their experts.
+void put_busiest_first(const MoeSpec& spec, ExpertChoice& choice) {
+  const std::int64_t busiest = busiest_gpu(choice.tokens_of_expert, spec.ep);
+  if (busiest == 0) return;
+  const auto per_gpu = static_cast<std::int32_t>(spec.experts / spec.ep);
+  const auto distance = static_cast<std::int32_t>(busiest) * per_gpu;
+  for (std::int32_t& expert : choice.experts) {
+    if (expert < per_gpu) {
+      expert += distance;
+    } else if (expert >= distance && expert < distance + per_gpu) {
+      expert -= distance;
+    }
+  }
+  const auto first = choice.tokens_of_expert.begin();
+  std::swap_ranges(first, first + per_gpu, first + distance);
+}
+
+}  // namespace
+
+std::int64_t ExpertChoice::tokens_of_gpu(std::int64_t gpu, std::int64_t ep) const {
+  return tokens_of(tokens_of_expert, gpu, ep);
+}
+
+ExpertChoice choose_experts(const MoeSpec& spec) {
+  ExpertChoice choice =
+      spec.routing == Routing::kPowerLaw ? spread(spec, median_counts(spec)) : balanced(spec);
+  put_busiest_first(spec, choice);
+  return choice;
+}
+
+}  // namespace assay::collect

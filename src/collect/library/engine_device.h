@@ -1,0 +1,15 @@
+// The work of a caller of assay/measure.h as a device that collect/worker/measure.h can time.
+#pragma once
+
+#include <assay/measure.h>
+
+#include <memory>
+
+#include "collect/kernels/device.h"
+
+namespace assay::collect {
+
+// Borrows the request. Error: no driver.
+core::Result<std::unique_ptr<Device>> make_engine_device(const assay_measure_request& request);
+
+}  // namespace assay::collect

@@ -1,0 +1,193 @@
+// The cases of a sweep over an operator's axes.
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "collect/plan/operator.h"
+#include "core/check.h"
+
+namespace assay::collect {
+namespace {
+
+using Values = std::vector<model::PerfValue>;
+
+// An override or a group of a column that there is not is our own bug.
+std::size_t axis_of(const Operator& of, std::string_view column) {
+  const auto has_column = [&](const Axis& axis) { return axis.column == column; };
+  const auto found = std::find_if(of.axes.begin(), of.axes.end(), has_column);
+  ASSAY_CHECK(found != of.axes.end(), "the operator has no such axis");
+  return static_cast<std::size_t>(found - of.axes.begin());
+}
+
+// Data types as this axis spells them: "bf16" is "bfloat16", "float16" is "half" of NCCL's table.
+model::PerfValue spelled_as(const Axis& axis, const model::PerfValue& value) {
+  const auto* name = std::get_if<std::string>(&value);
+  if (name == nullptr || !axis.has_types()) return value;
+  const std::optional<DataType> type = data_type_named(*name);
+  for (const model::PerfValue& known : axis.common) {
+    if (data_type_named(std::get<std::string>(known)) == type) return known;
+  }
+  return type ? model::PerfValue(std::string(name_of(*type))) : value;
+}
+
+// Numbers; names have no order of their own.
+bool is_larger(const model::PerfValue& a, const model::PerfValue& b) {
+  return a.index() == b.index() && !std::holds_alternative<std::string>(a) && b < a;
+}
+
+bool is_larger_row(const Values& a, const Values& b) {
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), is_larger);
+}
+
+// Axes that a sweep varies together, and what they take.
+struct Dimension {
+  std::vector<std::size_t> axes;
+  std::vector<Values> rows;
+};
+
+class Sweep {
+ public:
+  Sweep(const Operator& of, Grid grid, const std::vector<AxisOverride>& overrides)
+      : operator_(of), grid_(grid), overridden_(of.axes.size()) {
+    for (const AxisOverride& given : overrides) {
+      const std::size_t axis = axis_of(of, given.column);
+      overridden_[axis] = Values();
+      for (const model::PerfValue& value : given.values) {
+        overridden_[axis]->push_back(spelled_as(of.axes[axis], value));
+      }
+    }
+    add_dimensions();
+  }
+
+  [[nodiscard]] std::vector<Case> cases() const {
+    std::vector<Case> found;
+    const bool is_guarded = operator_.takes && !is_all_given();
+    Values values(operator_.axes.size());
+    add_cases(0, is_guarded, values, found);
+    return found;
+  }
+
+ private:
+  [[nodiscard]] bool is_given(std::size_t axis) const { return overridden_[axis].has_value(); }
+
+  [[nodiscard]] bool is_all_given() const {
+    bool any = false;
+    for (std::size_t i = 0; i < operator_.axes.size(); ++i) {
+      if (!is_given(i) && operator_.axes[i].values(grid_).size() > 1) return false;
+      any = any || is_given(i);
+    }
+    return any;
+  }
+
+  [[nodiscard]] Dimension dimension_of(std::size_t axis) const {
+    Dimension made{{axis}, {}};
+    const Values& values = is_given(axis) ? *overridden_[axis] : operator_.axes[axis].values(grid_);
+    for (const model::PerfValue& value : values)
+      made.rows.push_back({value});
+    return made;
+  }
+
+  void override_column(std::vector<Values>& rows, std::size_t column, const Values& given) const {
+    std::vector<Values> changed;
+    for (const model::PerfValue& value : given) {
+      const std::size_t before = changed.size();
+      const auto has_value = [&](const Values& row) { return row[column] == value; };
+      std::copy_if(rows.begin(), rows.end(), std::back_inserter(changed), has_value);
+      if (changed.size() > before) continue;
+      for (Values row : rows) {
+        row[column] = value;
+        changed.push_back(std::move(row));
+      }
+    }
+    rows = std::move(changed);
+  }
+
+  // Nothing: every axis of the group is overridden, so that its rows say no more.
+  [[nodiscard]] std::optional<Dimension> dimension_of(const AxisGroup& group) const {
+    Dimension made{{}, group.rows(grid_)};
+    bool is_open = false;
+    for (std::size_t column = 0; column < group.columns.size(); ++column) {
+      const std::size_t axis = axis_of(operator_, group.columns[column]);
+      made.axes.push_back(axis);
+      is_open = is_open || !is_given(axis);
+      if (is_given(axis)) override_column(made.rows, column, *overridden_[axis]);
+    }
+    if (!is_open) return std::nullopt;
+    return made;
+  }
+
+  // Ranks, then what names, weights and shapes depend on, then what shares them.
+  [[nodiscard]] int level_of(const Dimension& dimension) const {
+    const auto is_ranks = [&](std::size_t axis) {
+      return static_cast<int>(axis) == operator_.ranks_axis;
+    };
+    const auto is_inner = [&](std::size_t axis) {
+      return operator_.axes[axis].nesting == Nesting::kInner;
+    };
+    if (std::any_of(dimension.axes.begin(), dimension.axes.end(), is_ranks)) return 0;
+    return std::all_of(dimension.axes.begin(), dimension.axes.end(), is_inner) ? 2 : 1;
+  }
+
+  void add_dimensions() {
+    std::vector<bool> is_grouped(operator_.axes.size(), false);
+    for (const AxisGroup& group : operator_.groups) {
+      std::optional<Dimension> made = dimension_of(group);
+      if (!made) continue;
+      for (const std::size_t axis : made->axes)
+        is_grouped[axis] = true;
+      dimensions_.push_back(std::move(*made));
+    }
+    for (std::size_t axis = 0; axis < operator_.axes.size(); ++axis) {
+      if (!is_grouped[axis]) dimensions_.push_back(dimension_of(axis));
+    }
+    for (Dimension& dimension : dimensions_)
+      tidy(dimension.rows);
+    std::sort(dimensions_.begin(), dimensions_.end(), [&](const Dimension& a, const Dimension& b) {
+      const int level_a = level_of(a);
+      const int level_b = level_of(b);
+      return level_a != level_b ? level_a < level_b : a.axes.front() < b.axes.front();
+    });
+  }
+
+  // Large ones first, each once.
+  static void tidy(std::vector<Values>& rows) {
+    std::vector<Values> once;
+    for (Values& row : rows) {
+      if (std::find(once.begin(), once.end(), row) == once.end()) once.push_back(std::move(row));
+    }
+    std::stable_sort(once.begin(), once.end(), is_larger_row);
+    rows = std::move(once);
+  }
+
+  void add_cases(std::size_t depth,
+                 bool is_guarded,
+                 Values& values,
+                 std::vector<Case>& found) const {
+    if (depth == dimensions_.size()) {
+      Case made(operator_, values);
+      if (!is_guarded || operator_.takes(made)) found.push_back(std::move(made));
+      return;
+    }
+    const Dimension& dimension = dimensions_[depth];
+    for (const Values& row : dimension.rows) {
+      for (std::size_t i = 0; i < row.size(); ++i)
+        values[dimension.axes[i]] = row[i];
+      add_cases(depth + 1, is_guarded, values, found);
+    }
+  }
+
+  const Operator& operator_;
+  Grid grid_;
+  std::vector<std::optional<Values>> overridden_;  // by axis
+  std::vector<Dimension> dimensions_;              // the first varies most slowly
+};
+
+}  // namespace
+
+std::vector<Case> cases_of(const Operator& of,
+                           Grid grid,
+                           const std::vector<AxisOverride>& overrides) {
+  return Sweep(of, grid, overrides).cases();
+}
+
+}  // namespace assay::collect

@@ -1,0 +1,133 @@
+#include "collect/plan/listing.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/text.h"
+
+namespace assay::collect {
+namespace {
+
+constexpr std::size_t kMostValues = 6;  // of an axis that are shown
+
+std::string text_of(const model::PerfValue& value) {
+  return std::visit([](const auto& held) { return fmt::format("{}", held); }, value);
+}
+
+std::string values_text(const std::vector<model::PerfValue>& values) {
+  std::vector<std::string> words;
+  const bool all = values.size() <= kMostValues;
+  for (const model::PerfValue& value : values) {
+    if (!all && words.size() == kMostValues - 1) break;
+    words.push_back(text_of(value));
+  }
+  if (!all) words.push_back("... " + text_of(values.back()));
+  return core::join(words, ", ");
+}
+
+std::vector<model::Column> axes_columns() {
+  return {{.name = "option"},
+          {.name = "unit"},
+          {.name = "common grid"},
+          {.name = "what it is"},
+          {.name = "column"}};
+}
+
+std::vector<model::Cell> axis_row(const Axis& axis) {
+  return {"--" + option_name(axis), axis.unit, values_text(axis.values(Grid::kCommon)), axis.help,
+          axis.column};
+}
+
+std::int64_t count_cases(const Operator& of, Grid grid) {
+  return static_cast<std::int64_t>(cases_of(of, grid, {}).size());
+}
+
+}  // namespace
+
+std::string option_name(const Axis& axis) {
+  std::string name = axis.option.empty() ? axis.column : axis.option;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+model::Table operators_table(const std::vector<const Operator*>& operators, Columns columns) {
+  model::Table table{.name = "operators",
+                     .title = "Operators, with how many cases each grid has",
+                     .columns = {{.name = "operator"},
+                                 {.name = "coarse"},
+                                 {.name = "common"},
+                                 {.name = "fine"},
+                                 {.name = "what it is"}}};
+  if (columns == Columns::kAll) table.columns.push_back({.name = "table"});
+  for (const Operator* of : operators) {
+    std::vector<model::Cell> row = {std::string(of->name), count_cases(*of, Grid::kCoarse),
+                                    count_cases(*of, Grid::kCommon), count_cases(*of, Grid::kFine),
+                                    std::string(of->summary)};
+    if (columns == Columns::kAll) row.emplace_back(std::string(of->table));
+    table.add_row(std::move(row));
+  }
+  return table;
+}
+
+model::Table axes_table(const std::vector<const Operator*>& operators) {
+  model::Table table{.name = "axes", .title = "Axes of operators", .columns = axes_columns()};
+  table.columns.insert(table.columns.begin(), {.name = "operator"});
+  for (const Operator* of : operators) {
+    for (const Axis& axis : of->axes) {
+      std::vector<model::Cell> row = axis_row(axis);
+      row.insert(row.begin(), std::string(of->name));
+      table.add_row(std::move(row));
+    }
+  }
+  return table;
+}
+
+model::Book axes_book(const std::vector<const Operator*>& operators) {
+  model::Book book{.title = "Axes of operators"};
+  for (const Operator* of : operators) {
+    model::Table table{.name = of->name,
+                       .title = fmt::format("{}: {}", of->name, of->summary),
+                       .columns = axes_columns()};
+    table.notes.push_back(fmt::format(
+        "cases: {} on the coarse grid, {} on the common, {} on the fine; rows go to {}.txt",
+        count_cases(*of, Grid::kCoarse), count_cases(*of, Grid::kCommon),
+        count_cases(*of, Grid::kFine), of->table));
+    for (const Axis& axis : of->axes)
+      table.add_row(axis_row(axis));
+    book.tables.push_back(std::move(table));
+  }
+  return book;
+}
+
+model::Book plan_book(const Plan& plan) {
+  struct Count {
+    std::string name;
+    std::int64_t cases = 0;
+    std::int64_t checked = 0;
+  };
+
+  std::vector<Count> counts;
+  model::Table cases{.name = "cases",
+                     .title = "Cases in the order in which they would run",
+                     .columns = {{.name = "operator"}, {.name = "case"}, {.name = "checked"}}};
+  for (const PlannedCase& one : plan.cases) {
+    if (counts.empty() || counts.back().name != one.operator_name) {
+      counts.push_back({.name = one.operator_name});
+    }
+    ++counts.back().cases;
+    counts.back().checked += one.check ? 1 : 0;
+    cases.add_row({one.operator_name, one.id, one.check});
+  }
+  model::Table summary{.name = "plan",
+                       .title = "What would be measured",
+                       .columns = {{.name = "operator"}, {.name = "cases"}, {.name = "checked"}}};
+  for (const Count& count : counts)
+    summary.add_row({count.name, count.cases, count.checked});
+  summary.notes.push_back(fmt::format("{} cases; plan {}", plan.cases.size(), plan.hash));
+  return {.title = "Plan of a collection", .tables = {std::move(summary), std::move(cases)}};
+}
+
+}  // namespace assay::collect

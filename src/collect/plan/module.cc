@@ -1,0 +1,88 @@
+#include "collect/plan/module.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "core/tool.h"
+
+namespace assay::collect {
+namespace {
+
+using nlohmann::json;
+
+// What the module prints itself comes before.
+json last_answer(const std::string& output) {
+  for (std::size_t end = output.size(); end > 0;) {
+    const std::size_t before = output.rfind('\n', end - 1);
+    const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+    json answer = json::parse(output.substr(begin, end - begin), nullptr, false);
+    if (answer.is_object()) return answer;
+    end = begin == 0 ? 0 : begin - 1;
+  }
+  return {};
+}
+
+std::vector<PlannedCase> cases_of(const ModuleOperator& of) {
+  std::vector<PlannedCase> cases;
+  for (const std::string& arguments : of.cases)
+    cases.push_back({.operator_name = of.name, .id = of.name + " " + arguments, .json = arguments});
+  return cases;
+}
+
+bool is_named(const std::vector<std::string>& names, const std::string& name) {
+  return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+std::vector<std::string> ModuleProgram::worker(const std::string& device) const {
+  return {python,         script.string(), module.string(), "--device",
+          device.c_str(), "--engine",      engine.string()};
+}
+
+core::Result<std::vector<ModuleOperator>> list_module(const ModuleProgram& program) {
+  const core::ToolEnd end = ASSAY_TRY(core::run_tool(
+      {program.python, program.script.string(), program.module.string(), "--list"}, ""));
+  const json answer = last_answer(end.output);
+  if (answer.contains("fatal")) return core::Error{answer["fatal"].get<std::string>()};
+  if (!answer.contains("operators")) {
+    return core::Error{fmt::format("{}: {} ended with exit code {}: {}", program.module.string(),
+                                   program.python, end.exit_code, end.output)};
+  }
+  std::vector<ModuleOperator> operators;
+  for (const json& each : answer["operators"]) {
+    ModuleOperator& made = operators.emplace_back();
+    made.name = each["name"].get<std::string>();
+    for (const json& arguments : each["cases"])
+      made.cases.push_back(arguments.dump());
+  }
+  return operators;
+}
+
+core::Result<Plan> make_module_plan(const std::vector<ModuleOperator>& operators,
+                                    const std::vector<std::string>& names,
+                                    const PlanOptions& options) {
+  std::vector<std::string> known;
+  for (const ModuleOperator& of : operators)
+    known.push_back(of.name);
+  for (const std::string& name : names) {
+    if (is_named(known, name)) continue;
+    return core::Error{
+        fmt::format("the module has no operator '{}'; it has {}", name, core::join(known, ", "))};
+  }
+  PlanOptions chosen = options;
+  chosen.check_every = 0;  // only the module knows what is right
+  Plan plan;
+  for (const ModuleOperator& of : operators) {
+    if (!is_named(names, of.name)) continue;
+    for (PlannedCase& one : select_cases(cases_of(of), chosen))
+      plan.cases.push_back(std::move(one));
+  }
+  plan.hash = plan_hash(plan.cases);
+  return plan;
+}
+
+}  // namespace assay::collect

@@ -1,0 +1,39 @@
+// Python modules of the public collector's form: operators whose kernels live in Python.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "collect/plan/plan.h"
+#include "core/result.h"
+
+namespace assay::collect {
+
+// How to run a module: python/assay_module_worker.py says what becomes of it.
+struct ModuleProgram {
+  std::string python = "python3";
+  std::filesystem::path script;  // assay_module_worker.py
+  std::filesystem::path engine;  // libassay_measure.so
+  std::filesystem::path module;
+
+  // Of a worker on a GPU, or on the CPU where there is none ("cpu", "cuda:0").
+  [[nodiscard]] std::vector<std::string> worker(const std::string& device) const;
+};
+
+struct ModuleOperator {
+  std::string name;                // "dsa_context"
+  std::vector<std::string> cases;  // JSON lists of arguments, as run_dsa() takes them
+};
+
+// Runs the module's get_..._test_cases(). Errors: no Python, a module that does not load or has
+// none of them, in its own words.
+core::Result<std::vector<ModuleOperator>> list_module(const ModuleProgram& program);
+
+// Its cases, those of `names` alone if there are any; ids are "dsa_context [4096,1,8]". Of the
+// options: filters, limit, order and seed. Error: no such operator.
+core::Result<Plan> make_module_plan(const std::vector<ModuleOperator>& operators,
+                                    const std::vector<std::string>& names,
+                                    const PlanOptions& options);
+
+}  // namespace assay::collect

@@ -1,0 +1,192 @@
+#include "collect/plan/operator.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "core/check.h"
+#include "core/text.h"
+
+namespace assay::collect {
+namespace {
+
+using Values = std::vector<model::PerfValue>;
+
+constexpr std::array kTypes = {DataType::kFloat32, DataType::kFloat16,  DataType::kBfloat16,
+                               DataType::kFp8,     DataType::kFp8Block, DataType::kInt8};
+
+template <class List>
+const List& of_grid(Grid grid, const List& common, const List& coarse, const List& fine) {
+  if (grid == Grid::kCoarse && !coarse.empty()) return coarse;
+  if (grid == Grid::kFine && !fine.empty()) return fine;
+  return common;
+}
+
+std::optional<std::size_t> axis_named(const Operator& of, std::string_view column) {
+  for (std::size_t i = 0; i < of.axes.size(); ++i) {
+    if (of.axes[i].column == column) return i;
+  }
+  return std::nullopt;
+}
+
+const model::PerfValue& value_of(const Case& of, std::string_view column) {
+  const std::optional<std::size_t> axis = axis_named(of.of(), column);
+  ASSAY_CHECK(axis, "a case has no such axis");
+  return of.values()[*axis];
+}
+
+std::string text_of(const model::PerfValue& value) {
+  return std::visit([](const auto& held) { return fmt::format("{}", held); }, value);
+}
+
+bool takes_text(const Axis& axis, const std::string& text) {
+  const Values& known = axis.common;
+  if (std::find(known.begin(), known.end(), model::PerfValue(text)) != known.end()) return true;
+  if (axis.accepts) return axis.accepts(text);
+  return axis.takes_all_types() && data_type_named(text);
+}
+
+// What an axis takes, in words.
+std::string taken_by(const Axis& axis) {
+  if (!std::holds_alternative<std::string>(axis.common.front())) {
+    return fmt::format("an integer from {} to {}", axis.least, axis.most);
+  }
+  return (axis.takes_all_types() ? "a data type: " : "one of ") + core::join(axis.names(), ", ");
+}
+
+bool takes_value(const Axis& axis, const model::PerfValue& value) {
+  if (value.index() != axis.common.front().index()) return false;
+  const auto* integer = std::get_if<std::int64_t>(&value);
+  if (integer != nullptr) return *integer >= axis.least && *integer <= axis.most;
+  const auto* text = std::get_if<std::string>(&value);
+  return text == nullptr || takes_text(axis, *text);
+}
+
+template <class Number>
+std::optional<model::PerfValue> number_in(std::string_view text) {
+  Number number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, number);
+  if (code != std::errc() || stop != end) return std::nullopt;
+  return model::PerfValue(number);
+}
+
+std::optional<model::PerfValue> value_in(const Axis& axis, std::string_view text) {
+  const model::PerfValue& like = axis.common.front();
+  if (std::holds_alternative<std::int64_t>(like)) return number_in<std::int64_t>(text);
+  if (std::holds_alternative<double>(like)) return number_in<double>(text);
+  return model::PerfValue(std::string(text));
+}
+
+// Of the axes one after the other: " m=1 n=32".
+std::optional<Values> values_in(const Operator& of, std::string_view text) {
+  Values values;
+  for (std::size_t i = 0; i < of.axes.size(); ++i) {
+    const std::string start = " " + of.axes[i].column + "=";
+    if (text.rfind(start, 0) != 0) return std::nullopt;
+    text.remove_prefix(start.size());
+    const bool is_last = i + 1 == of.axes.size();
+    const std::size_t end = is_last ? text.size() : text.find(" " + of.axes[i + 1].column + "=");
+    const auto value = value_in(of.axes[i], text.substr(0, end));
+    if (!value || !takes_value(of.axes[i], *value)) return std::nullopt;
+    values.push_back(*value);
+    text.remove_prefix(std::min(end, text.size()));
+  }
+  return values;
+}
+
+}  // namespace
+
+const std::vector<model::PerfValue>& Axis::values(Grid grid) const {
+  return of_grid(grid, common, coarse, fine);
+}
+
+bool Axis::has_types() const {
+  return std::all_of(common.begin(), common.end(), [](const model::PerfValue& value) {
+    const auto* name = std::get_if<std::string>(&value);
+    return name != nullptr && data_type_named(*name);
+  });
+}
+
+bool Axis::takes_all_types() const {
+  return has_types() && !accepts;
+}
+
+std::vector<std::string> Axis::names() const {
+  std::vector<std::string> names;
+  if (takes_all_types()) {
+    for (const DataType type : kTypes)
+      names.emplace_back(name_of(type));
+    return names;
+  }
+  for (const model::PerfValue& value : common) {
+    if (const auto* name = std::get_if<std::string>(&value)) names.push_back(*name);
+  }
+  return names;
+}
+
+const AxisGroup::Rows& AxisGroup::rows(Grid grid) const {
+  return of_grid(grid, common, coarse, fine);
+}
+
+std::int64_t Case::integer(std::string_view column) const {
+  const auto* held = std::get_if<std::int64_t>(&value_of(*this, column));
+  ASSAY_CHECK(held, "this axis of a case holds no integer");
+  return *held;
+}
+
+const std::string& Case::text(std::string_view column) const {
+  const auto* held = std::get_if<std::string>(&value_of(*this, column));
+  ASSAY_CHECK(held, "this axis of a case holds no text");
+  return *held;
+}
+
+DataType Case::type(std::string_view column) const {
+  const std::optional<DataType> named = data_type_named(text(column));
+  ASSAY_CHECK(named, "this axis of a case holds no data type");
+  return *named;
+}
+
+std::string Case::id() const {
+  std::string made = operator_->name;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    made += fmt::format(" {}={}", operator_->axes[i].column, text_of(values_[i]));
+  }
+  return made;
+}
+
+core::Result<Case> case_of(std::string_view id) {
+  const std::string_view name = id.substr(0, id.find(' '));
+  const Operator* of = find_operator(name);
+  auto values = of == nullptr ? std::nullopt : values_in(*of, id.substr(name.size()));
+  if (values) return Case(*of, std::move(*values));
+  return core::Error{fmt::format("no operator of this program has the case '{}'", id)};
+}
+
+std::vector<const Operator*> all_operators() {
+  return core::Registry<Operator>::all();
+}
+
+const Operator* find_operator(std::string_view name) {
+  for (const Operator* candidate : all_operators()) {
+    if (name == candidate->name) return candidate;
+    if (candidate->alias != nullptr && name == candidate->alias) return candidate;
+  }
+  return nullptr;
+}
+
+core::Status check_override(const Operator& of, const AxisOverride& given) {
+  const std::optional<std::size_t> index = axis_named(of, given.column);
+  if (!index) return core::Error{fmt::format("{} has no axis {}", of.name, given.column)};
+  const Axis& axis = of.axes[*index];
+  for (const model::PerfValue& value : given.values) {
+    if (takes_value(axis, value)) continue;
+    return core::Error{fmt::format("{} of {} cannot be '{}': it is {}", axis.column, of.name,
+                                   text_of(value), taken_by(axis))};
+  }
+  return {};
+}
+
+}  // namespace assay::collect

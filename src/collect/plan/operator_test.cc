@@ -1,0 +1,143 @@
+#include "collect/plan/operator.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace assay::collect {
+namespace {
+
+using Values = std::vector<model::PerfValue>;
+
+Values numbers(std::initializer_list<std::int64_t> values) {
+  return {values.begin(), values.end()};
+}
+
+// As gemm, but small: 2 types, 3 tokens, 2 shapes that belong together.
+Operator small_operator() {
+  return {
+      .name = "small",
+      .summary = "",
+      .table = "small_perf",
+      .axes = {{.column = "dtype",
+                .option = "",
+                .help = "",
+                .unit = "",
+                .common = {std::string("bfloat16"), std::string("half")}},
+               {.column = "m",
+                .option = "",
+                .help = "",
+                .unit = "",
+                .common = numbers({1, 2, 4}),
+                .coarse = numbers({4}),
+                .nesting = Nesting::kInner},
+               {.column = "n", .option = "", .help = "", .unit = "", .common = numbers({8, 16})},
+               {.column = "k", .option = "", .help = "", .unit = "", .common = numbers({3, 5})}},
+      .takes = [](const Case& of) { return of.integer("m") < 4 || of.integer("n") < 16; },
+      .cost = nullptr,
+      .parts = nullptr,
+      .groups = {{.columns = {"n", "k"}, .common = {numbers({8, 5}), numbers({16, 3})}}}};
+}
+
+std::vector<std::string> ids(const Operator& of,
+                             const std::vector<AxisOverride>& overrides,
+                             Grid grid = Grid::kCommon) {
+  std::vector<std::string> made;
+  for (const Case& one : cases_of(of, grid, overrides))
+    made.push_back(one.id());
+  return made;
+}
+
+using Ids = std::vector<std::string>;
+
+const AxisOverride kHalf{"dtype", {std::string("half")}};
+
+TEST(Cases, WithEqualWeightsFollowEachOtherLargeOnesFirst) {
+  const Operator of = small_operator();
+  EXPECT_EQ(ids(of, {kHalf}), (Ids{"small dtype=half m=2 n=16 k=3", "small dtype=half m=1 n=16 k=3",
+                                   "small dtype=half m=4 n=8 k=5", "small dtype=half m=2 n=8 k=5",
+                                   "small dtype=half m=1 n=8 k=5"}));
+  EXPECT_EQ(ids(of, {}).size(), 10U);
+  EXPECT_EQ(ids(of, {kHalf}, Grid::kCoarse), (Ids{"small dtype=half m=4 n=8 k=5"}));
+  EXPECT_EQ(ids(of, {kHalf}, Grid::kFine).size(), 5U);
+}
+
+TEST(Cases, OfMostGpusComeFirst) {
+  Operator of = small_operator();
+  of.ranks_axis = 1;
+  of.takes = nullptr;
+  const Ids found = ids(of, {});
+  EXPECT_EQ(found.front(), "small dtype=bfloat16 m=4 n=16 k=3");
+  EXPECT_EQ(found[3], "small dtype=half m=4 n=8 k=5");
+  EXPECT_EQ(found.back(), "small dtype=half m=1 n=8 k=5");
+}
+
+TEST(Cases, OverriddenInAllAxesAreJustThose) {
+  const Operator of = small_operator();
+  EXPECT_EQ(ids(of, {kHalf, {"m", numbers({4})}, {"n", numbers({99, 16})}, {"k", numbers({7})}}),
+            (Ids{"small dtype=half m=4 n=99 k=7", "small dtype=half m=4 n=16 k=7"}));
+}
+
+TEST(Cases, AnAxisWithOneValueNeedNotBeOverridden) {
+  Operator of = small_operator();
+  of.axes[0].common = {std::string("half")};
+  of.takes = [](const Case&) { return false; };
+  EXPECT_EQ(ids(of, {{"m", numbers({4})}, {"n", numbers({9})}, {"k", numbers({7})}}),
+            (Ids{"small dtype=half m=4 n=9 k=7"}));
+  EXPECT_EQ(ids(of, {{"m", numbers({4})}, {"n", numbers({9})}}), Ids{});
+}
+
+TEST(Cases, AnOverrideOfAGroupPicksRowsOrReplacesTheirValue) {
+  const Operator of = small_operator();
+  const AxisOverride one_token{"m", numbers({1})};
+  EXPECT_EQ(ids(of, {kHalf, one_token, {"n", numbers({16})}}),
+            (Ids{"small dtype=half m=1 n=16 k=3"}));
+  EXPECT_EQ(ids(of, {kHalf, one_token, {"n", numbers({20})}}),
+            (Ids{"small dtype=half m=1 n=20 k=5", "small dtype=half m=1 n=20 k=3"}));
+}
+
+TEST(Cases, SpellTypesAsTheirAxisDoes) {
+  const Operator of = small_operator();
+  const AxisOverride types{"dtype",
+                           {std::string("bf16"), std::string("float16"), std::string("float")}};
+  EXPECT_EQ(ids(of, {types, {"m", numbers({1})}, {"n", numbers({8})}, {"k", numbers({5})}}),
+            (Ids{"small dtype=bfloat16 m=1 n=8 k=5", "small dtype=half m=1 n=8 k=5",
+                 "small dtype=float32 m=1 n=8 k=5"}));
+}
+
+TEST(Cases, GivenTwiceAreTakenOnce) {
+  EXPECT_EQ(ids(small_operator(), {kHalf, {"m", numbers({1, 1})}, {"n", numbers({8, 8})}}),
+            (Ids{"small dtype=half m=1 n=8 k=5"}));
+}
+
+TEST(Cases, TellTheirValuesByColumn) {
+  const Operator of = small_operator();
+  const Case made(of, {std::string("half"), std::int64_t{1}, std::int64_t{2}, std::int64_t{3}});
+  EXPECT_EQ(made.integer("n"), 2);
+  EXPECT_EQ(made.text("dtype"), "half");
+  EXPECT_EQ(made.type("dtype"), DataType::kFloat16);
+}
+
+std::string refusal(const AxisOverride& given) {
+  const core::Status status = check_override(small_operator(), given);
+  return status.ok() ? "" : status.error().message;
+}
+
+TEST(Overrides, AreCheckedBeforeTheyAreUsed) {
+  EXPECT_EQ(refusal(kHalf), "");
+  EXPECT_EQ(refusal({"dtype", {std::string("fp8")}}), "");
+  EXPECT_EQ(refusal({"dtype", {std::string("fp9")}}),
+            "dtype of small cannot be 'fp9': it is a data type: float32, float16, bfloat16, fp8, "
+            "fp8_block, int8");
+  EXPECT_EQ(refusal({"p", numbers({1})}), "small has no axis p");
+  EXPECT_EQ(refusal({"m", numbers({1, 0})}),
+            "m of small cannot be '0': it is an integer from 1 to 2147483647");
+  EXPECT_EQ(refusal({"m", {std::string("x")}}),
+            "m of small cannot be 'x': it is an integer from 1 to 2147483647");
+  EXPECT_EQ(refusal({"m", {1.5}}),
+            "m of small cannot be '1.5': it is an integer from 1 to 2147483647");
+}
+
+}  // namespace
+}  // namespace assay::collect

@@ -1,0 +1,221 @@
+#include "collect/plan/refine.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "collect/plan/run_record.h"
+#include "store/answers/table_index.h"
+
+namespace assay::collect {
+namespace {
+
+using Columns = std::map<std::string, std::string>;  // values by column, as ids have them
+
+std::string fact_of(const Settings& facts, const char* name) {
+  const auto found = facts.find(name);
+  return found == facts.end() ? "" : found->second;
+}
+
+// What the run's rows have in the column framework.
+std::string framework_of(const store::Run& run) {
+  std::string backend = fact_of(recorded_settings(run), "--backend");
+  return backend.empty() ? fact_of(recorded_device(run), "framework") : backend;
+}
+
+std::string operator_of(const std::string& id) {
+  return id.substr(0, id.find(' '));
+}
+
+using Operators = std::vector<const Operator*>;
+
+// What the collections of one device have: their cases, and by table and op_name whose rows.
+struct Known {
+  std::unordered_set<std::string> ids;
+  std::map<std::string, std::map<std::string, std::set<std::string>>> names;
+};
+
+core::Result<Known> known_of(const store::Store& store,
+                             std::int64_t last_run,
+                             const std::string& device) {
+  Known known;
+  for (const store::StoredRun& one : ASSAY_TRY(store.runs())) {
+    if (one.run.kind != kCollectRun || one.id > last_run || one.run.device != device) continue;
+    for (const store::StoredCase& stored : ASSAY_TRY(store.cases(one.id)))
+      known.ids.insert(stored.id);
+    for (const store::StoredRow& row : ASSAY_TRY(store.rows(one.id)))
+      known.names[row.table][row.op_name].insert(operator_of(row.case_id));
+  }
+  return known;
+}
+
+std::string whole_text(double size) {
+  return std::to_string(std::llround(size));
+}
+
+Columns columns_of(const store::TableIndex& index, const store::HeldOutPoint& point) {
+  const store::Group& group = index.groups()[point.group];
+  Columns columns;
+  for (std::size_t i = 0; i < index.exact_columns().size(); ++i)
+    columns[index.exact_columns()[i].name] = index.exact_value(group, i);
+  const auto sizes = group.surface.grid().sizes_of(point.position);
+  for (std::size_t i = 0; i < index.size_columns().size(); ++i)
+    columns[index.size_columns()[i]] = whole_text(sizes[i]);
+  return columns;
+}
+
+// The case of an operator that has these values. Nothing: its axes are others, or do not take them.
+std::optional<Case> case_with(const Operator& of, const Columns& columns) {
+  std::string id = of.name;
+  for (const Axis& axis : of.axes) {
+    const auto found = columns.find(axis.column);
+    if (found == columns.end()) return std::nullopt;
+    const bool follows = found->second == store::kAsHeads;
+    const std::string& value = follows ? columns.at("num_heads") : found->second;
+    id += fmt::format(" {}={}", axis.column, value);
+  }
+  auto known = case_of(id);
+  if (!known.ok()) return std::nullopt;
+  return std::move(known).value();
+}
+
+class Refiner {
+ public:
+  Refiner(Known known, double limit) : known_(std::move(known)), limit_(limit) {}
+
+  // `operators`: by op_name.
+  void add_table(const store::TableIndex& index,
+                 const std::map<std::string, Operators>& operators) {
+    for (std::size_t axis = 0; axis < index.size_columns().size(); ++axis) {
+      for (const store::HeldOutPoint& point : store::held_out_points(index, axis)) {
+        const Columns columns = columns_of(index, point);
+        const auto found = operators.find(columns.at("op_name"));
+        if (found == operators.end()) continue;
+        for (const Operator* of : found->second)
+          add_point(*of, columns, index.size_columns()[axis], point);
+      }
+    }
+  }
+
+  // Those of the largest errors first.
+  [[nodiscard]] std::vector<PlannedCase> cases_of(const Operator& of) const {
+    std::vector<const Candidate*> found;
+    for (const auto& [id, candidate] : candidates_) {
+      if (&candidate.measured.of() == &of) found.push_back(&candidate);
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Candidate* a, const Candidate* b) { return a->error > b->error; });
+    std::vector<PlannedCase> cases;
+    for (const Candidate* candidate : found)
+      cases.push_back(planned_case(candidate->measured));
+    return cases;
+  }
+
+  [[nodiscard]] std::int64_t tested() const { return tested_; }
+
+  [[nodiscard]] std::int64_t beyond() const { return beyond_; }
+
+ private:
+  struct Candidate {
+    Case measured;
+    double error = 0;  // the largest of the points that it lies beside
+  };
+
+  void add_point(const Operator& of,
+                 const Columns& columns,
+                 const std::string& size,
+                 const store::HeldOutPoint& point) {
+    const std::optional<Case> here = case_with(of, columns);
+    if (!here || !known_.ids.contains(here->id())) return;
+    ++tested_;
+    if (point.error <= limit_) return;
+    ++beyond_;
+    // What was asked for by name need not be a sweep's case, and neither need what lies beside it.
+    const bool is_guarded = of.takes && of.takes(*here);
+    for (const auto& [low, high] :
+         {std::pair(point.low, point.size), std::pair(point.size, point.high)}) {
+      const auto middle = middle_of(std::llround(low), std::llround(high));
+      if (!middle) continue;
+      Columns between = columns;
+      between[size] = std::to_string(*middle);
+      std::optional<Case> made = case_with(of, between);
+      if (!made || (is_guarded && !of.takes(*made))) continue;
+      add_case(std::move(*made), point.error);
+    }
+  }
+
+  void add_case(Case made, double error) {
+    std::string id = made.id();
+    if (known_.ids.contains(id)) return;
+    const auto [at, is_new] =
+        candidates_.try_emplace(std::move(id), Candidate{.measured = std::move(made)});
+    at->second.error = std::max(at->second.error, error);
+  }
+
+  Known known_;
+  double limit_;
+  std::map<std::string, Candidate> candidates_;  // by id
+  std::int64_t tested_ = 0;
+  std::int64_t beyond_ = 0;
+};
+
+// Of those whose rows a table has, the ones that are wanted.
+std::map<std::string, Operators> wanted_of(
+    const std::map<std::string, std::set<std::string>>& names, const Operators& wanted) {
+  std::map<std::string, Operators> by_op_name;
+  for (const auto& [op_name, writers] : names) {
+    for (const Operator* of : wanted) {
+      if (writers.contains(of->name)) by_op_name[op_name].push_back(of);
+    }
+  }
+  return by_op_name;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> middle_of(std::int64_t low, std::int64_t high) {
+  if (low <= 0 || high - low < 2) return std::nullopt;
+  const double mean = std::sqrt(static_cast<double>(low) * static_cast<double>(high));
+  std::int64_t unit = 1;
+  while (low % (2 * unit) == 0 && high % (2 * unit) == 0)
+    unit *= 2;
+  for (; unit > 1; unit /= 2) {
+    const auto middle = std::llround(mean / static_cast<double>(unit)) * unit;
+    if (middle > low && middle < high) return middle;
+  }
+  return std::clamp(std::int64_t{std::llround(mean)}, low + 1, high - 1);
+}
+
+core::Result<Refinement> plan_refinement(const store::Store& store, const RefineRequest& request) {
+  const store::Run run = ASSAY_TRY(store.run(request.run));
+  Known known = ASSAY_TRY(known_of(store, request.run, run.device));
+  const auto names_of_table = known.names;
+  Refiner refiner(std::move(known), request.limit);
+  for (const auto& [table, names] : names_of_table) {
+    const auto operators = wanted_of(names, request.options.operators);
+    if (operators.empty()) continue;
+    const store::Frame frame = ASSAY_TRY(store.table({.table = table,
+                                                      .framework = framework_of(run),
+                                                      .device = run.device,
+                                                      .last_run = request.run},
+                                                     store::Store::Columns::kPublic));
+    if (frame.num_rows() == 0) continue;
+    refiner.add_table(ASSAY_TRY(store::TableIndex::make(table, frame, nullptr)), operators);
+  }
+  Refinement made{.plan = {}, .tested = refiner.tested(), .beyond = refiner.beyond()};
+  for (const Operator* of : request.options.operators) {
+    for (PlannedCase& one : select_cases(refiner.cases_of(*of), request.options))
+      made.plan.cases.push_back(std::move(one));
+  }
+  made.plan.hash = plan_hash(made.plan.cases);
+  return made;
+}
+
+}  // namespace assay::collect

@@ -1,0 +1,37 @@
+// The record that a run leaves in the store: its settings and its device, each under a prefix.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "collect/kernels/device.h"
+#include "store/database/store.h"
+
+namespace assay::collect {
+
+// Kinds of runs in the store.
+inline constexpr const char* kCollectRun = "collect";
+inline constexpr const char* kRerun = "rerun";  // a collection's points measured again
+
+using Settings = std::map<std::string, std::string>;
+
+inline constexpr const char* kSettingPrefix = "setting ";
+inline constexpr const char* kDevicePrefix = "device ";
+
+Settings with_prefix(const Settings& settings, const std::string& prefix);
+
+// The settings that have the prefix, without it.
+Settings without_prefix(const Settings& settings, const std::string& prefix);
+
+// The device as runs keep it: "driver": "580.159", ...
+Settings facts_of(const DeviceFacts& device);
+
+// The settings of a recorded run, and its device as facts_of() gives it.
+Settings recorded_settings(const store::Run& run);
+Settings recorded_device(const store::Run& run);
+
+// The settings with this prefix that differ, separated by commas: "--l2 was hot and is cold"; "" if
+// none does. A setting that only `now` has makes no difference.
+std::string differences(const Settings& then, const Settings& now, const std::string& prefix);
+
+}  // namespace assay::collect

@@ -1,0 +1,58 @@
+#include "collect/run/tally.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace assay::collect {
+namespace {
+
+using store::CaseOutcome;
+using testing::ElementsAre;
+using testing::Pair;
+using testing::SizeIs;
+
+Plan plan_of(const std::vector<std::string>& operators) {
+  Plan plan;
+  for (const std::string& name : operators)
+    plan.cases.push_back({.operator_name = name, .id = name, .json = "{}"});
+  return plan;
+}
+
+store::StoredCase outcome(const std::string& name,
+                          CaseOutcome became,
+                          const std::string& reason = "") {
+  return {.id = name, .outcome = became, .operator_name = name, .reason = reason};
+}
+
+TEST(Tally, CountsByOperatorInThePlansOrder) {
+  Tally tally(plan_of({"z", "z", "z", "z", "a"}));
+  tally.add(outcome("z", CaseOutcome::kMeasured));
+  tally.add(outcome("z", CaseOutcome::kSkipped, "no plan"));
+  tally.add(outcome("z", CaseOutcome::kFailed));
+  ASSERT_THAT(tally.operators(), SizeIs(2));
+  const OperatorTally& first = tally.operators().front();
+  EXPECT_EQ(first.name, "z");
+  EXPECT_EQ(first.expected, 4);
+  EXPECT_EQ(first.measured, 1);
+  EXPECT_EQ(first.skipped, 1);
+  EXPECT_EQ(first.failed, 1);
+  EXPECT_EQ(first.missing(), 1);
+  EXPECT_EQ(tally.operators().back().missing(), 1);
+  EXPECT_EQ(tally.total().expected, 5);
+  EXPECT_EQ(tally.total().missing(), 2);
+  EXPECT_THAT(tally.failures(), SizeIs(1));
+}
+
+TEST(Tally, GathersSkipsByOperatorAndReason) {
+  Tally tally(plan_of({"a", "a", "a", "b"}));
+  tally.add(outcome("a", CaseOutcome::kSkipped, "no FP8"));
+  tally.add(outcome("a", CaseOutcome::kSkipped, "no FP8"));
+  tally.add(outcome("a", CaseOutcome::kSkipped, "no plan"));
+  tally.add(outcome("b", CaseOutcome::kSkipped, "no FP8"));
+  EXPECT_THAT(tally.skips(),
+              ElementsAre(Pair(Pair("a", "no FP8"), 2), Pair(Pair("a", "no plan"), 1),
+                          Pair(Pair("b", "no FP8"), 1)));
+}
+
+}  // namespace
+}  // namespace assay::collect

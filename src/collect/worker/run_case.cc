@@ -1,0 +1,263 @@
+#include "collect/worker/run_case.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "collect/worker/measure.h"
+#include "core/statistics.h"
+
+namespace assay::collect {
+namespace {
+
+// How a case ended.
+using Stop = std::variant<CaseDone, CaseSkipped, CaseError>;
+
+template <class T>
+using Step = std::variant<T, Stop>;
+
+struct Timed {
+  model::Timing timing;
+  model::Conditions conditions;
+  std::string kernel_source;
+  std::optional<double> power_watts;
+  std::optional<double> power_limit_watts;
+};
+
+// In units of what the data type allows.
+constexpr double kWorstAccuracy = 1;
+
+// A power cap is lifted within 40 ms of the load that it was for, seen on an H200.
+constexpr std::chrono::milliseconds kRestStep{5};
+constexpr int kMostRestSteps = 20;
+
+class Runner {
+ public:
+  Runner(const CaseRun& run, const CaseRequest& request) : run_(run), request_(request) {}
+
+  Stop operator()() {
+    const core::Result<Case> parsed = parse_case(request_.operator_name, request_.case_json);
+    if (!parsed.ok()) return error("MeasurementError", parsed.error());
+    const Case& at = parsed.value();
+    if (at.of().skip) {
+      if (const auto reason = at.of().skip(at, run_.device.facts())) return skip(*reason);
+    }
+    for (const Part& part : at.of().parts(at)) {
+      if (std::optional<Stop> stop = run_part(part)) return *stop;
+    }
+    return CaseDone{.id = request_.id, .kernels_ms = kernels_ms_};
+  }
+
+ private:
+  std::optional<Stop> run_part(const Part& part) {
+    Step<Timed> measured = time_kernel(part.kernel);
+    if (auto* stop = std::get_if<Stop>(&measured)) return *stop;
+    Timed& timed = std::get<Timed>(measured);
+    double latency_ms = timed.timing.median_ms;
+    if (part.less) {
+      Step<Timed> other = time_kernel(*part.less);
+      if (auto* stop = std::get_if<Stop>(&other)) return *stop;
+      latency_ms = std::max(0.0, latency_ms - std::get<Timed>(other).timing.median_ms);
+    }
+    say_row(part, std::move(timed), latency_ms);
+    return std::nullopt;
+  }
+
+  void say_row(const Part& part, Timed timed, double latency_ms) {
+    const DeviceFacts& facts = run_.device.facts();
+    const auto library = facts.more.find(part.version_of);
+    run_.say(CaseRow{
+        .id = request_.id,
+        .measurement = {
+            .row = {.table = part.table,
+                    .framework = facts.framework,
+                    .version = library == facts.more.end() ? facts.version : library->second,
+                    .device = facts.name,
+                    .op_name = part.op_name,
+                    .kernel_source = std::move(timed.kernel_source),
+                    .key = part.key,
+                    .latency_ms = latency_ms,
+                    .power_watts = timed.power_watts,
+                    .power_limit_watts = timed.power_limit_watts},
+            .timing = std::move(timed.timing),
+            .conditions = std::move(timed.conditions)}});
+  }
+
+  Step<Timed> time_kernel(const KernelSpec& spec) {
+    core::Result<MadeWork> made = run_.device.make(spec, request_.options.l2);
+    if (!made.ok()) return device_error(made.error());
+    if (auto* unsupported = std::get_if<Unsupported>(&made.value())) {
+      return skip(unsupported->reason);
+    }
+    Work& work = *std::get<std::unique_ptr<Work>>(made.value());
+    if (request_.check) {
+      if (std::optional<Stop> stop = check(work)) return *stop;
+    }
+    run_.say(CaseDoing{request_.id, "time"});
+    core::Result<Timed> timed = time_until_steady(work);
+    if (!timed.ok()) return device_error(timed.error());
+    timed.value().kernel_source = work.kernel_source();
+    return std::move(timed).value();
+  }
+
+  std::optional<Stop> check(Work& work) {
+    run_.say(CaseDoing{request_.id, "check"});
+    const core::Result<Accuracy> accuracy = work.check();
+    if (!accuracy.ok()) return device_error(accuracy.error());
+    if (accuracy.value().worst <= kWorstAccuracy) return std::nullopt;
+    return error("WrongResult",
+                 core::Error{fmt::format("{} is wrong: {} ({:.3g} times the deviation allowed)",
+                                         work.kernel_source(), accuracy.value().where,
+                                         accuracy.value().worst)});
+  }
+
+  core::Result<Timed> time_until_steady(Work& work) {
+    Timed timed = ASSAY_TRY(time_once(work));
+    const auto is_off = [](const Timed& of) {
+      return of.conditions.throttled || of.conditions.drifting;
+    };
+    if (is_off(timed)) {
+      Timed again = ASSAY_TRY(time_once(work));
+      // Off both times: the one with less spread stands, with its flag.
+      const auto spread = [](const Timed& of) { return of.timing.p90_ms - of.timing.p10_ms; };
+      if (!is_off(again) || spread(again) < spread(timed)) timed = std::move(again);
+    }
+    if (request_.measure_power) ASSAY_TRY(add_power(work, timed));
+    return timed;
+  }
+
+  core::Result<Timed> time_once(Work& work) {
+    const DeviceState before = ASSAY_TRY(rested_state());
+    Measured measured = ASSAY_TRY(measure(run_.device, work, request_.options));
+    kernels_ms_ += measured.kernels_ms;
+    Timed timed;
+    timed.conditions = conditions(before, ASSAY_TRY(state()), measured.timing);
+    timed.timing = std::move(measured.timing);
+    return timed;
+  }
+
+  // After a rest where the kernels before were too much for the device.
+  core::Result<DeviceState> rested_state() {
+    DeviceState now = ASSAY_TRY(state());
+    for (int step = 0; step < kMostRestSteps && is_slowed(now); ++step) {
+      std::this_thread::sleep_for(kRestStep);
+      now = ASSAY_TRY(state());
+    }
+    return now;
+  }
+
+  core::Result<std::unique_ptr<Stopwatch>> stopwatch_like(Work& work, const model::Timing& timing) {
+    return run_.device.stopwatch(
+        work, {.launch = timing.launch, .launches_per_sample = timing.launches_per_sample});
+  }
+
+  // The energy counter over a time that its resolution (some 100 ms) does not matter for.
+  core::Status add_power(Work& work, Timed& timed) {
+    if (run_.sensors == nullptr) return {};
+    const std::unique_ptr<Stopwatch> watch = ASSAY_TRY(stopwatch_like(work, timed.timing));
+    const auto start = std::chrono::steady_clock::now();
+    const std::optional<double> before = ASSAY_TRY(run_.sensors->energy_joules());
+    double launches = 0;
+    std::chrono::duration<double> took{};
+    constexpr std::int64_t kSamples = 64;
+    while (took.count() < request_.power_seconds) {
+      const std::vector<double> samples_ms = ASSAY_TRY(watch->sample(kSamples));
+      kernels_ms_ += core::sum(samples_ms) * static_cast<double>(timed.timing.launches_per_sample);
+      launches += static_cast<double>(kSamples * timed.timing.launches_per_sample);
+      took = std::chrono::steady_clock::now() - start;
+    }
+    const std::optional<double> after = ASSAY_TRY(run_.sensors->energy_joules());
+    timed.power_limit_watts = ASSAY_TRY(state()).power_limit_watts;
+    if (!before || !after) return {};
+    const double joules = *after - *before;
+    timed.conditions.energy_joules = joules / launches;
+    timed.power_watts = joules / took.count();
+    return {};
+  }
+
+  core::Result<DeviceState> state() {
+    DeviceState now;
+    if (run_.sensors != nullptr) now = ASSAY_TRY(run_.sensors->read());
+    if (const std::optional<ClockSeen> clock = ASSAY_TRY(run_.device.clock())) {
+      now.sm_mhz = std::llround(clock->now_mhz);
+      now.most_sm_mhz = std::llround(clock->highest_mhz);
+      now.is_counted = true;
+    }
+    return now;
+  }
+
+  [[nodiscard]] Stop skip(std::string reason) const {
+    return CaseSkipped{request_.id, std::move(reason)};
+  }
+
+  [[nodiscard]] Stop error(const char* error_class, const core::Error& why) const {
+    return CaseError{.id = request_.id,
+                     .error_class = error_class,
+                     .message = why.message,
+                     .lost = run_.device.is_lost()};
+  }
+
+  [[nodiscard]] Stop device_error(const core::Error& why) const {
+    const bool memory = why.message.find("out of memory") != std::string::npos;
+    return error(memory ? "OutOfMemory" : "DeviceError", why);
+  }
+
+  const CaseRun& run_;
+  const CaseRequest& request_;
+  double kernels_ms_ = 0;
+};
+
+core::Result<model::PerfValue> value_of(const nlohmann::json& value) {
+  if (value.is_number_integer()) return model::PerfValue(value.get<std::int64_t>());
+  if (value.is_number()) return model::PerfValue(value.get<double>());
+  if (value.is_string()) return model::PerfValue(value.get<std::string>());
+  return core::Error{"neither a number nor a name: " + value.dump()};
+}
+
+}  // namespace
+
+core::Result<Case> parse_case(const std::string& operator_name, const std::string& case_json) {
+  const Operator* of = find_operator(operator_name);
+  if (of == nullptr) return core::Error{"no operator is called '" + operator_name + "'"};
+  const auto columns = nlohmann::json::parse(case_json, nullptr, false);
+  if (!columns.is_object()) return core::Error{"a case is an object of columns: " + case_json};
+  std::vector<model::PerfValue> values;
+  for (const Axis& axis : of->axes) {
+    const auto found = columns.find(axis.column);
+    if (found == columns.end()) {
+      return core::Error{fmt::format("{}: column '{}' is missing", operator_name, axis.column)};
+    }
+    AxisOverride given{.column = axis.column, .values = {ASSAY_TRY(value_of(*found))}};
+    ASSAY_TRY(check_override(*of, given));
+    values.push_back(std::move(given.values.front()));
+  }
+  if (columns.size() != values.size()) {
+    return core::Error{
+        fmt::format("{} has {} columns: {}", operator_name, values.size(), case_json)};
+  }
+  return Case(*of, std::move(values));
+}
+
+void expect_soon(Device& device, const CaseRequest& request) {
+  for (const SoonCase& soon : request.soon) {
+    const core::Result<Case> parsed = parse_case(soon.operator_name, soon.case_json);
+    if (!parsed.ok()) continue;
+    const Case& at = parsed.value();
+    if (at.of().skip && at.of().skip(at, device.facts())) continue;
+    for (const Part& part : at.of().parts(at))
+      device.expect(part.kernel);
+  }
+}
+
+void run_case(const CaseRun& run, const CaseRequest& request) {
+  std::visit([&](auto&& stop) { run.say(std::forward<decltype(stop)>(stop)); },
+             Runner(run, request)());
+}
+
+}  // namespace assay::collect

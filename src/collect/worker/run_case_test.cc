@@ -1,0 +1,200 @@
+#include "collect/worker/run_case.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "collect/worker/fake_device_test_util.h"
+
+namespace assay::collect {
+namespace {
+
+constexpr const char* kGemm = R"({"gemm_dtype":"bfloat16","m":64,"n":256,"k":512})";
+
+class Sensors final : public StateReader {
+ public:
+  explicit Sensors(std::vector<DeviceState> states) : states_(std::move(states)) {}
+
+  core::Result<DeviceState> read() override {
+    const DeviceState state = states_[std::min(next_, states_.size() - 1)];
+    ++next_;
+    return state;
+  }
+
+  core::Result<std::optional<double>> energy_joules() override {
+    return std::optional<double>(joules_ += 4);
+  }
+
+ private:
+  std::vector<DeviceState> states_;
+  std::size_t next_ = 0;
+  double joules_ = 100;
+};
+
+struct Ran {
+  std::vector<WorkerMessage> messages;
+  std::vector<KernelSpec> specs;
+
+  template <class Kind>
+  [[nodiscard]] std::vector<Kind> all() const {
+    std::vector<Kind> found;
+    for (const WorkerMessage& message : messages) {
+      if (const auto* kind = std::get_if<Kind>(&message)) found.push_back(*kind);
+    }
+    return found;
+  }
+};
+
+Ran run(FakeDeviceScript script, const CaseRequest& request, StateReader* sensors = nullptr) {
+  FakeDevice device(std::move(script));
+  Ran ran;
+  run_case({.device = device,
+            .sensors = sensors,
+            .say = [&](const WorkerMessage& message) { ran.messages.push_back(message); }},
+           request);
+  ran.specs = device.specs;
+  return ran;
+}
+
+CaseRequest gemm() {
+  CaseRequest request;
+  request.id = 7;
+  request.operator_name = "gemm";
+  request.case_json = kGemm;
+  return request;
+}
+
+TEST(RunCase, ARowHoldsTheCaseAndWhatItWasMeasuredWith) {
+  const Ran ran = run({.time_ms = [](std::int64_t) { return 0.5; }}, gemm());
+  ASSERT_EQ(ran.all<CaseRow>().size(), 1U);
+  const model::PerfMeasurement row = ran.all<CaseRow>()[0].measurement;
+  EXPECT_EQ(row.row.table, "gemm_perf");
+  EXPECT_EQ(row.row.kernel_source, "fake");
+  EXPECT_EQ(row.row.device, "Fake 1");
+  EXPECT_DOUBLE_EQ(row.row.latency_ms, 0.5);
+  EXPECT_EQ(row.row.key[1], (model::PerfField{"m", std::int64_t{64}}));
+  ASSERT_EQ(ran.specs.size(), 1U);
+  EXPECT_EQ(std::get<GemmSpec>(ran.specs[0]).k, 512);
+  EXPECT_EQ(ran.all<CaseDone>().size(), 1U);
+  EXPECT_EQ(std::get<CaseDone>(ran.messages.back()).id, 7);
+}
+
+TEST(RunCase, AKernelThatTheDeviceHasNotIsASkip) {
+  const Ran ran = run({.unsupported = "no plan for it"}, gemm());
+  ASSERT_EQ(ran.messages.size(), 1U);
+  EXPECT_EQ(std::get<CaseSkipped>(ran.messages[0]).reason, "no plan for it");
+}
+
+TEST(RunCase, AWrongOutputIsAnErrorAndNoRow) {
+  CaseRequest request = gemm();
+  request.check = true;
+  const FakeDeviceScript script{.accuracy = {.worst = 3, .compared = 10, .where = "output[1]"}};
+  const Ran ran = run(script, request);
+  EXPECT_TRUE(ran.all<CaseRow>().empty());
+  ASSERT_EQ(ran.all<CaseError>().size(), 1U);
+  EXPECT_EQ(ran.all<CaseError>()[0].error_class, "WrongResult");
+  EXPECT_NE(ran.all<CaseError>()[0].message.find("output[1]"), std::string::npos);
+  EXPECT_EQ(run(script, gemm()).all<CaseRow>().size(), 1U);  // not asked for
+}
+
+TEST(RunCase, ADeviceThatIsLostSaysSo) {
+  const Ran ran = run({.fails = "an illegal memory access", .is_lost = true}, gemm());
+  ASSERT_EQ(ran.all<CaseError>().size(), 1U);
+  EXPECT_EQ(ran.all<CaseError>()[0].error_class, "DeviceError");
+  EXPECT_TRUE(ran.all<CaseError>()[0].lost);
+  const Ran memory = run({.fails = "out of memory: a weight"}, gemm());
+  EXPECT_EQ(memory.all<CaseError>()[0].error_class, "OutOfMemory");
+  EXPECT_FALSE(memory.all<CaseError>()[0].lost);
+}
+
+TEST(RunCase, AThrottledCaseIsMeasuredAgainAndFlaggedIfItStaysSo) {
+  const DeviceState cool{.sm_mhz = 1980};
+  const DeviceState hot{.sm_mhz = 1400, .slowdowns = {"thermal"}};
+  // Before, after; three looks until it has rested; after.
+  Sensors once({cool, hot, hot, hot, cool, cool});
+  Ran ran = run({}, gemm(), &once);
+  EXPECT_FALSE(ran.all<CaseRow>()[0].measurement.conditions.throttled);
+  Sensors always({cool, hot});
+  ran = run({}, gemm(), &always);
+  ASSERT_EQ(ran.all<CaseRow>().size(), 1U);
+  EXPECT_TRUE(ran.all<CaseRow>()[0].measurement.conditions.throttled);
+  EXPECT_EQ(ran.all<CaseRow>()[0].measurement.conditions.sm_mhz_after, 1400);
+}
+
+TEST(RunCase, AReasonAtTheHighestClockIsNoThrottling) {
+  const DeviceState full{.sm_mhz = 1965, .most_sm_mhz = 1980, .slowdowns = {"power cap"}};
+  EXPECT_FALSE(conditions(full, full, {}).throttled);
+  const DeviceState slow{.sm_mhz = 1900, .most_sm_mhz = 1980, .slowdowns = {"power cap"}};
+  EXPECT_TRUE(conditions(full, slow, {}).throttled);
+  EXPECT_FALSE(conditions(full, {.sm_mhz = 1900, .most_sm_mhz = 1980}, {}).throttled);
+  const DeviceState counted{.sm_mhz = 1900, .most_sm_mhz = 1980, .is_counted = true};
+  EXPECT_TRUE(conditions(full, counted, {}).throttled);
+}
+
+TEST(RunCase, TheTimeOfKernelsIsTold) {
+  CaseRequest request = gemm();
+  request.options.num_runs = 20;
+  request.options.repeat_n = 2;
+  const Ran ran = run({.time_ms = [](std::int64_t) { return 0.5; }}, request);
+  ASSERT_EQ(ran.all<CaseDone>().size(), 1U);
+  EXPECT_DOUBLE_EQ(ran.all<CaseDone>()[0].kernels_ms.value_or(0), (20 * 2 + 3) * 0.5);
+}
+
+TEST(RunCase, PowerComesFromTheEnergyCounter) {
+  CaseRequest request = gemm();
+  request.measure_power = true;
+  request.power_seconds = 0.01;
+  Sensors sensors({DeviceState{.power_limit_watts = 700}});
+  const Ran ran = run({}, request, &sensors);
+  const model::PerfMeasurement row = ran.all<CaseRow>()[0].measurement;
+  EXPECT_EQ(row.row.power_limit_watts, 700);
+  ASSERT_TRUE(row.row.power_watts.has_value());
+  EXPECT_GT(*row.row.power_watts, 0);
+  EXPECT_LE(*row.row.power_watts, 4 / 0.01);
+}
+
+TEST(RunCase, ADifferenceOfTwoKernelsIsNotBelowZero) {
+  CaseRequest request = gemm();
+  request.operator_name = "compute_scale";
+  request.case_json = R"({"m":128,"k":2560,"quant_dtype":"fp8"})";
+  const Ran ran = run({}, request);
+  ASSERT_EQ(ran.all<CaseRow>().size(), 2U);
+  bool has_difference = false;
+  for (const CaseRow& row : ran.all<CaseRow>()) {
+    if (row.measurement.row.op_name == "compute_scale") {
+      has_difference = true;
+      EXPECT_DOUBLE_EQ(row.measurement.row.latency_ms, 0);
+    } else {
+      EXPECT_DOUBLE_EQ(row.measurement.row.latency_ms, 1);
+    }
+  }
+  EXPECT_TRUE(has_difference);
+}
+
+TEST(RunCase, CasesThatAreNoneAreErrors) {
+  const auto message = [](const char* name, const char* json) {
+    const auto parsed = parse_case(name, json);
+    return parsed.ok() ? std::string() : parsed.error().message;
+  };
+  EXPECT_NE(message("gem", kGemm).find("no operator"), std::string::npos);
+  EXPECT_NE(message("gemm", "[1]").find("object"), std::string::npos);
+  EXPECT_NE(message("gemm", R"({"gemm_dtype":"bfloat16","m":1,"n":2})").find("'k'"),
+            std::string::npos);
+  EXPECT_FALSE(message("gemm", R"({"gemm_dtype":"bfloat17","m":1,"n":2,"k":3})").empty());
+  EXPECT_FALSE(message("gemm", R"({"gemm_dtype":"bfloat16","m":"x","n":2,"k":3})").empty());
+  EXPECT_FALSE(message("gemm", R"({"gemm_dtype":"bfloat16","m":1,"n":2,"k":3,"x":1})").empty());
+  EXPECT_TRUE(message("gemm", kGemm).empty());
+}
+
+TEST(RunCase, TheDeviceIsToldOfSoonCasesThatItKnows) {
+  FakeDevice device({});
+  CaseRequest request = gemm();
+  request.soon = {{"gemm", kGemm}, {"no_operator", kGemm}, {"gemm", R"({"m":1})"}};
+  expect_soon(device, request);
+  ASSERT_EQ(device.expected.size(), 1U);
+  EXPECT_EQ(std::get<GemmSpec>(device.expected.front()).m, 64);
+}
+
+}  // namespace
+}  // namespace assay::collect

@@ -1,0 +1,31 @@
+// The process that locks clocks and unlocks them when nobody holds its pipe any more; see
+// clock_lock.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "doctor/clock_lock.h"
+
+namespace assay::doctor {
+
+struct ClockOrder {
+  std::vector<int> gpus;
+  gpu::Clocks clocks;
+  ClockLockOptions options;
+};
+
+// The keeper's ends of the pipes.
+struct ClockKeeperEnds {
+  int control = -1;
+  int report = -1;
+};
+
+// Runs in the forked child and does not return. Writes two reports, each a text that ends with a
+// zero byte and is empty for success: of the locking and, if that succeeded, of the unlocking.
+[[noreturn]] void keep_clocks(const ClockOrder& order, const ClockKeeperEnds& ends);
+
+// Tries all GPUs, whatever fails.
+core::Status unlock_all(const ClockOrder& order);
+
+}  // namespace assay::doctor

@@ -1,0 +1,124 @@
+#include "doctor/doctor.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "doctor/clock_lock.h"
+#include "doctor/doctor_checks.h"
+#include "gpu/machine_facts.h"
+
+namespace assay::doctor {
+namespace {
+
+core::Error no_such_gpu(int index, const gpu::Machine& machine) {
+  if (machine.devices.empty()) {
+    return core::Error{fmt::format("there is no GPU {}: no NVIDIA GPU was found here", index)};
+  }
+  std::set<int> all;
+  for (const gpu::Device& device : machine.devices)
+    all.insert(device.index);
+  return core::Error{fmt::format("there is no GPU {}; here {} {}", index,
+                                 all.size() == 1 ? "is" : "are", gpu::gpu_names(all))};
+}
+
+// Only the chosen ones.
+core::Status choose(gpu::Machine& machine, const std::vector<int>& gpus) {
+  for (const int index : gpus) {
+    const bool there =
+        std::any_of(machine.devices.begin(), machine.devices.end(),
+                    [&](const gpu::Device& device) { return device.index == index; });
+    if (!there) return no_such_gpu(index, machine);
+  }
+  if (gpus.empty()) return {};
+  std::erase_if(machine.devices, [&](const gpu::Device& device) {
+    return std::find(gpus.begin(), gpus.end(), device.index) == gpus.end();
+  });
+  return {};
+}
+
+template <class List>
+void append(List& to, List from) {
+  std::move(from.begin(), from.end(), std::back_inserter(to));
+}
+
+std::vector<Finding> check_gpus(const Diagnosis& diagnosis) {
+  GpuFindings findings;
+  for (const gpu::Device& device : diagnosis.machine.devices) {
+    if (!device.problem.empty()) {
+      findings.add(device.index, {.level = Level::kProblem,
+                                  .seen = "it does not answer: " + device.problem,
+                                  .why = "nothing can be measured on it",
+                                  .hint = "a GPU that is lost comes back after a reboot",
+                                  .commands = {"sudo dmesg | grep -i xid"}});
+      continue;
+    }
+    const gpu::Health* health = health_of(diagnosis.health, device.index);
+    check_settings(findings, device, health);
+    check_use(findings, device);
+    if (health == nullptr) continue;
+    check_health(findings, device, *health);
+    check_links(findings, *health, diagnosis.machine.devices);
+  }
+  return findings.take();
+}
+
+// GPUs whose highest clocks are the same share commands.
+void add_commands(Diagnosis& diagnosis) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<int>> gpus_of_clocks;
+  for (const gpu::Device& device : diagnosis.machine.devices) {
+    if (!device.sm.max_mhz || !device.memory.max_mhz) continue;
+    gpus_of_clocks[{*device.sm.max_mhz, *device.memory.max_mhz}].push_back(device.index);
+  }
+  for (const auto& [mhz, gpus] : gpus_of_clocks) {
+    const gpu::Clocks clocks{.sm_mhz = mhz.first, .memory_mhz = mhz.second};
+    append(diagnosis.lock_commands, lock_commands(gpus, clocks));
+    append(diagnosis.unlock_commands, unlock_commands(gpus, clocks));
+  }
+}
+
+}  // namespace
+
+core::Result<Diagnosis> diagnose(const DoctorRequest& request) {
+  Diagnosis diagnosis;
+  diagnosis.machine =
+      ASSAY_TRY(gpu::nvidia_reader(request.nvml_library)->read(gpu::DeviceReader::Detail::kAll));
+  const core::Status chosen = choose(diagnosis.machine, request.gpus);
+  if (!chosen.ok()) return chosen.error();
+  diagnosis.health = ASSAY_TRY(gpu::nvidia_health(request.nvml_library));
+  diagnosis.libraries = find_libraries();
+  if (diagnosis.machine.devices.empty()) {
+    diagnosis.findings.push_back(no_gpu(request.root));
+  } else {
+    append(diagnosis.findings, check_gpus(diagnosis));
+    append(diagnosis.findings, check_machine(diagnosis.machine, request.root));
+  }
+  append(diagnosis.findings, check_host(request.root));
+  std::stable_sort(
+      diagnosis.findings.begin(), diagnosis.findings.end(),
+      [](const Finding& one, const Finding& other) { return one.level > other.level; });
+  add_commands(diagnosis);
+  return diagnosis;
+}
+
+Level worst(const Diagnosis& diagnosis) {
+  return diagnosis.findings.empty() ? Level::kOk : diagnosis.findings.front().level;
+}
+
+core::Result<model::Facts> environment_facts(const DoctorRequest& request) {
+  auto machine =
+      ASSAY_TRY(gpu::nvidia_reader(request.nvml_library)->read(gpu::DeviceReader::Detail::kAll));
+  const core::Status chosen = choose(machine, request.gpus);
+  if (!chosen.ok()) return chosen.error();
+  model::Facts facts = gpu::host_facts(request.root);
+  append(facts, gpu::machine_facts(machine));
+  for (const LibraryFound& library : find_libraries()) {
+    facts.push_back({.item = library.name, .value = library.version});
+  }
+  return facts;
+}
+
+}  // namespace assay::doctor

@@ -1,0 +1,67 @@
+// What spoils a measurement on this machine: looks at GPUs and host, changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "gpu/devices.h"
+#include "gpu/nvidia_health.h"
+#include "model/facts.h"
+#include "model/table.h"
+
+namespace assay::doctor {
+
+struct DoctorRequest {
+  std::vector<int> gpus = {};                      // as nvidia-smi counts; none: all
+  std::string nvml_library = "libnvidia-ml.so.1";  // as dlopen finds it
+  std::filesystem::path root = "/";                // of /proc and /sys
+};
+
+// kNote: good to know; kWarning: results may differ because of it; kProblem: they will.
+enum class Level : std::uint8_t { kOk, kNote, kWarning, kProblem };
+
+struct Finding {
+  Level level = Level::kOk;
+  std::string where = {};                  // "GPUs 0-3", "host"
+  std::string seen;                        // "persistence mode is off"
+  std::string why = {};                    // why it matters; none with kOk
+  std::string hint = {};                   // what to do, in words
+  std::vector<std::string> commands = {};  // that do it, or show more
+};
+
+struct LibraryFound {
+  std::string name;     // "cuDNN"
+  std::string version;  // "9.14.0"
+  std::string file;
+};
+
+struct Diagnosis {
+  gpu::Machine machine = {};  // the chosen GPUs
+  std::vector<gpu::Health> health = {};
+  std::vector<LibraryFound> libraries = {};
+  std::vector<Finding> findings = {};  // worst first
+  std::vector<std::string> lock_commands = {};
+  std::vector<std::string> unlock_commands = {};
+};
+
+// No GPU is a finding, not an error. Errors: a driver that does not work, a GPU that is not there.
+core::Result<Diagnosis> diagnose(const DoctorRequest& request);
+
+Level worst(const Diagnosis& diagnosis);
+
+// Tables "gpus", "libraries", "findings" and "commands"; empty ones are left out.
+model::Book doctor_book(const Diagnosis& diagnosis);
+
+// The table "findings" alone.
+std::string findings_csv(const Diagnosis& diagnosis);
+
+// For a terminal of `width` columns: commands are never broken.
+std::string doctor_text(const Diagnosis& diagnosis, std::size_t width);
+
+// What a run was measured with: host, GPUs and their settings, libraries.
+core::Result<model::Facts> environment_facts(const DoctorRequest& request = {});
+
+}  // namespace assay::doctor

@@ -1,0 +1,55 @@
+// The parts of diagnose().
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "doctor/doctor.h"
+
+namespace assay::doctor {
+
+// Puts equal findings of several GPUs together.
+class GpuFindings {
+ public:
+  // "{gpus}" in a command becomes "0,2,3".
+  void add(int gpu, Finding finding);
+
+  [[nodiscard]] std::vector<Finding> take() const;
+
+ private:
+  struct Entry {
+    Finding finding;
+    std::set<int> gpus;
+  };
+
+  std::vector<Entry> entries_;
+};
+
+// A finding that says that something is as it should be.
+Finding ok(std::string seen);
+
+// Null when there is none.
+const gpu::Health* health_of(const std::vector<gpu::Health>& health, int index);
+
+void check_settings(GpuFindings& findings, const gpu::Device& device, const gpu::Health* health);
+void check_use(GpuFindings& findings, const gpu::Device& device);
+void check_health(GpuFindings& findings, const gpu::Device& device, const gpu::Health& health);
+// Links between GPUs; `all` are those that were chosen.
+void check_links(GpuFindings& findings,
+                 const gpu::Health& health,
+                 const std::vector<gpu::Device>& all);
+
+// What concerns all GPUs together: models, NUMA nodes.
+std::vector<Finding> check_machine(const gpu::Machine& machine, const std::filesystem::path& root);
+
+// A driver without its library, or none at all.
+Finding no_gpu(const std::filesystem::path& root);
+
+std::vector<Finding> check_host(const std::filesystem::path& root);
+
+// CUDA, cuBLASLt, cuDNN and NCCL as a program would find them now.
+std::vector<LibraryFound> find_libraries();
+
+}  // namespace assay::doctor

@@ -1,0 +1,169 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <map>
+
+#include "core/files.h"
+#include "core/text.h"
+#include "doctor/doctor_checks.h"
+#include "gpu/sysfs.h"
+
+namespace assay::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kSomeLoadShare = 0.1;
+
+// Entries "<prefix>0", "<prefix>17" of a folder.
+std::vector<fs::path> numbered(const fs::path& folder, const std::string& prefix) {
+  std::vector<fs::path> found;
+  for (const fs::path& entry : gpu::sysfs_entries(folder)) {
+    const std::string name = entry.filename().string();
+    const bool fits = name.size() > prefix.size() && name.starts_with(prefix) &&
+                      std::all_of(name.begin() + static_cast<std::ptrdiff_t>(prefix.size()),
+                                  name.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    if (fits) found.push_back(entry);
+  }
+  return found;
+}
+
+Finding check_governor(const std::vector<fs::path>& cpus) {
+  std::map<std::string, int> others;
+  int known = 0;
+  for (const fs::path& cpu : cpus) {
+    const std::string governor = gpu::sysfs_text(cpu / "cpufreq/scaling_governor");
+    if (governor.empty()) continue;
+    ++known;
+    if (governor != "performance") ++others[governor];
+  }
+  if (known == 0) return {.seen = "the CPU governor is not known: virtual machine or firmware"};
+  if (others.empty()) return {.seen = "the CPU governor is 'performance'"};
+  const auto& [governor, count] = *others.begin();
+  return {.level = Level::kWarning,
+          .seen = fmt::format("the CPU governor of {} of {} CPUs is '{}'", count, known, governor),
+          .why = "CPUs clock down while they wait, so that eager launches take longer at times",
+          .commands = {"sudo cpupower frequency-set -g performance"}};
+}
+
+std::optional<Finding> check_load(const fs::path& root, std::size_t cpus) {
+  const std::string text = gpu::sysfs_text(root / "proc/loadavg");
+  if (text.empty() || cpus == 0) return {};
+  const double load = std::strtod(text.c_str(), nullptr);
+  const double share = load / static_cast<double>(cpus);
+  if (share < kSomeLoadShare) return Finding{.seen = "the CPUs are mostly idle"};
+  return Finding{.level = Level::kNote,
+                 .seen = fmt::format("the load is {:.1f} on {} CPUs", load, cpus),
+                 .why =
+                     "other programs compete for CPUs and memory; launches and measurements on "
+                     "the CPU get slower",
+                 .hint = "wait until nothing else runs",
+                 .commands = {"top"}};
+}
+
+std::optional<Finding> check_numa_balancing(const fs::path& root) {
+  const std::size_t nodes = numbered(root / "sys/devices/system/node", "node").size();
+  const auto balancing = gpu::sysfs_number(root / "proc/sys/kernel/numa_balancing");
+  if (!balancing || nodes < 2) return {};
+  if (*balancing == 0) return Finding{.seen = "NUMA balancing is off"};
+  return Finding{.level = Level::kNote,
+                 .seen = fmt::format("NUMA balancing is on, with {} nodes", nodes),
+                 .why =
+                     "the kernel moves memory between nodes while programs run, which delays "
+                     "launches now and then",
+                 .commands = {"sudo sysctl kernel.numa_balancing=0"}};
+}
+
+bool in_container(const fs::path& root) {
+  std::error_code error;
+  if (fs::exists(root / ".dockerenv", error) || fs::exists(root / "run/.containerenv", error)) {
+    return true;
+  }
+  const auto groups = core::read_file(root / "proc/1/cgroup");
+  if (!groups.ok()) return false;
+  return core::contains_ignoring_case(groups.value(), "docker") ||
+         core::contains_ignoring_case(groups.value(), "kubepods") ||
+         core::contains_ignoring_case(groups.value(), "lxc");
+}
+
+std::string node_of(const gpu::Device& device, const fs::path& root) {
+  // NVML writes eight digits of the domain in capitals, the kernel four in small letters.
+  if (device.bus_id.size() < 16) return {};
+  std::string name = device.bus_id.substr(4);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return gpu::sysfs_text(root / "sys/bus/pci/devices" / name / "numa_node");
+}
+
+}  // namespace
+
+std::vector<Finding> check_host(const fs::path& root) {
+  const std::vector<fs::path> cpus = numbered(root / "sys/devices/system/cpu", "cpu");
+  std::vector<Finding> findings = {check_governor(cpus)};
+  if (auto load = check_load(root, cpus.size())) findings.push_back(std::move(*load));
+  if (auto numa = check_numa_balancing(root)) findings.push_back(std::move(*numa));
+  if (in_container(root)) {
+    findings.push_back({.level = Level::kNote,
+                        .seen = "this is a container",
+                        .why = "processes of other containers on the same GPUs are not seen, and "
+                               "clocks can often not be locked",
+                        .hint = "run 'assay doctor' on the host, too"});
+  }
+  for (Finding& finding : findings)
+    finding.where = "host";
+  return findings;
+}
+
+std::vector<Finding> check_machine(const gpu::Machine& machine, const fs::path& root) {
+  std::set<std::string> models;
+  std::map<std::string, std::set<int>> gpus_of_node;
+  std::set<int> all;
+  for (const gpu::Device& device : machine.devices) {
+    if (!device.problem.empty()) continue;
+    all.insert(device.index);
+    models.insert(device.name);
+    const std::string node = node_of(device, root);
+    if (!node.empty()) gpus_of_node[node].insert(device.index);
+  }
+  std::vector<Finding> findings;
+  if (models.size() > 1) {
+    findings.push_back(
+        {.level = Level::kWarning,
+         .where = gpu::gpu_names(all),
+         .seen = "different models: " + core::join(std::vector(models.begin(), models.end()), ", "),
+         .why = "their results belong into different tables, and collectives run at "
+                "the pace of the slowest",
+         .hint = "choose GPUs of one model with --gpus"});
+  }
+  if (gpus_of_node.size() > 1) {
+    std::vector<std::string> nodes;
+    for (const auto& [node, gpus] : gpus_of_node)
+      nodes.push_back(fmt::format("{} on {}", gpu::gpu_names(gpus), node));
+    findings.push_back({.level = Level::kOk,
+                        .where = gpu::gpu_names(all),
+                        .seen = "NUMA nodes: " + core::join(nodes, ", ")});
+  }
+  return findings;
+}
+
+Finding no_gpu(const fs::path& root) {
+  std::error_code error;
+  if (fs::exists(root / "proc/driver/nvidia/version", error)) {
+    return {
+        .level = Level::kWarning,
+        .where = "GPUs",
+        .seen = "the NVIDIA kernel driver is loaded, but its library finds no GPU",
+        .why = "a container without the driver's libraries or devices looks like this",
+        .hint = "outside of containers, ask nvidia-smi",
+        .commands = {"docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility ..."}};
+  }
+  return {.level = Level::kNote,
+          .where = "GPUs",
+          .seen = "there is no NVIDIA driver or GPU here",
+          .why = "only CPU kernels can be measured",
+          .commands = {"assay collect --device cpu"}};
+}
+
+}  // namespace assay::doctor

@@ -1,0 +1,47 @@
+// Asks a performance table for a latency.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/table.h"
+#include "store/answers/table_index.h"
+
+namespace assay::store {
+
+// "dtype" stands for the table's own column of data types ("gemm_dtype").
+struct Condition {
+  std::string column;
+  std::string value;
+};
+
+struct Answer {
+  const Group* group = nullptr;
+  Estimate estimate;
+};
+
+struct Refusal {
+  const Group* group = nullptr;
+  std::string reason;
+};
+
+// One answer for each combination of the exact values that the conditions leave open.
+struct QueryResult {
+  std::vector<double> sizes;  // as asked, in the order of the table's sizes
+  std::vector<Answer> answers;
+  std::vector<Refusal> refused;
+};
+
+// Errors: a column or an exact value that the table has not, a size without a value, a combination
+// that was not measured. The index outlives the result.
+core::Result<QueryResult> query(const TableIndex& index,
+                                const std::vector<Condition>& conditions,
+                                Beyond beyond);
+
+// kVarying: columns whose value is the same in all rows stand in a note instead.
+enum class KeyColumns { kVarying, kAll };
+
+model::Table answers_table(const TableIndex& index, const QueryResult& result, KeyColumns keys);
+
+}  // namespace assay::store

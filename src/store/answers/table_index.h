@@ -1,0 +1,96 @@
+// A performance table made ready for queries: a surface for every combination of exact values.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/perf.h"
+#include "store/answers/surface.h"
+#include "store/files/frame.h"
+
+namespace assay::store {
+
+// The least time in ms that a row's key (all its columns but results) can take; 0: unknown.
+using KeyRoofline = std::function<double(const std::vector<model::PerfField>& key)>;
+
+enum class ValueKind { kText, kNumber };
+
+struct ExactColumn {
+  std::string name;
+  ValueKind kind = ValueKind::kText;  // kNumber: kAsHeads and "" (missing) are there all the same
+  std::vector<std::string> values;    // distinct, as text, in the order of their numbers or texts
+};
+
+struct Group {
+  std::vector<std::uint32_t> exact;  // by column: index of its value
+  Surface surface;
+};
+
+// What a table cannot tell of a row: no latency, a size that is missing or no number.
+struct UnusedRows {
+  std::int64_t count = 0;
+  std::size_t first_row = 0;
+};
+
+// num_key_value_heads equal to num_heads is one exact value of its own, kAsHeads: then both grow
+// together, and a query may name any number of heads.
+inline constexpr const char* kAsHeads = "as num_heads";
+
+class TableIndex {
+ public:
+  // Null roofline: none. Errors: a column of latencies, or every row, is missing.
+  static core::Result<TableIndex> make(const std::string& table,
+                                       const Frame& frame,
+                                       const KeyRoofline& roofline);
+
+  [[nodiscard]] const std::string& table() const { return table_; }
+
+  [[nodiscard]] const std::vector<ExactColumn>& exact_columns() const { return exact_; }
+
+  // Those with more than one value; each surface has all of them, in this order.
+  [[nodiscard]] const std::vector<std::string>& size_columns() const { return sizes_; }
+
+  [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
+
+  [[nodiscard]] const std::string& exact_value(const Group& group, std::size_t column) const {
+    return exact_[column].values[group.exact[column]];
+  }
+
+  [[nodiscard]] const UnusedRows& unused() const { return unused_; }
+
+  // "dtype=bfloat16 window_size=0", of columns that have several values.
+  [[nodiscard]] std::string group_name(const Group& group) const;
+
+ private:
+  std::string table_;
+  std::vector<ExactColumn> exact_;
+  std::vector<std::string> sizes_;
+  std::vector<Group> groups_;
+  UnusedRows unused_;
+};
+
+// Rows by group, as make() cuts a table; for checks that need each row, duplicates as well.
+struct GroupedRows {
+  std::vector<ExactColumn> exact;
+  std::vector<std::string> sizes;
+  std::vector<std::vector<std::uint32_t>> exact_of_group;
+  std::vector<std::vector<std::uint32_t>> rows_of_group;
+  std::vector<double> latencies;    // of each row; NaN: missing
+  std::vector<double> size_values;  // sizes.size() a row
+  UnusedRows unused;
+};
+
+core::Result<GroupedRows> group_rows(const std::string& table, const Frame& frame);
+
+// The value as text: "bfloat16", "128".
+std::string value_text(const model::PerfValue& value);
+
+// A group's key for rooflines, with the sizes at the end, to be filled in.
+std::vector<model::PerfField> group_key(const GroupedRows& rows, std::size_t group);
+
+// A group's roofline: that of its key with the sizes filled in. Null for null.
+Roofline group_roofline(const KeyRoofline& roofline, const GroupedRows& rows, std::size_t group);
+
+}  // namespace assay::store

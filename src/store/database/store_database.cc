@@ -1,0 +1,272 @@
+#include "store/database/store_database.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <utility>
+
+#include "core/check.h"
+#include "core/files.h"
+
+namespace assay::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Writers wait for each other this long; an import of a large file takes seconds.
+constexpr int kBusyMs = 30'000;
+
+const char* advice(int code) {
+  switch (code & 0xFF) {
+    case SQLITE_NOTADB:
+      return "not a store (no SQLite file)";
+    case SQLITE_CORRUPT:
+      return "the store is damaged; 'sqlite3 FILE .recover' may save its rows";
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+      return "the disk is full or fails; what the store held before is still there";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return "another process is writing to the store; wait for it to end";
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return "the store may not be written";
+    case SQLITE_CANTOPEN:
+      return "the store or its folder cannot be opened";
+    default:
+      return "the store cannot be used";
+  }
+}
+
+core::Error error_of(const std::string& file, sqlite3* handle) {
+  return core::Error{
+      fmt::format("{}: {} ({})", file, advice(sqlite3_errcode(handle)), sqlite3_errmsg(handle))};
+}
+
+// As a URI: SQLite takes `immutable` (no locks, nothing beside the file) only this way.
+std::string immutable_uri(const std::string& path) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-";
+  std::string uri = "file:";
+  for (const char c : path) {
+    if (kPlain.find(c) != std::string_view::npos) {
+      uri += c;
+    } else {
+      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return uri + "?immutable=1";
+}
+
+bool has_log(const fs::path& path) {
+  std::error_code none;
+  return fs::file_size(path.string() + "-wal", none) > 0 && !none;
+}
+
+core::Status check_path(const fs::path& path, Store::Mode mode) {
+  std::error_code code;
+  const fs::file_status status = fs::status(path, code);
+  if (fs::is_directory(status)) {
+    return core::Error{fmt::format("{}: a folder, not a store", path.string())};
+  }
+  if (mode == Store::Mode::kCreate || fs::exists(status)) return {};
+  const bool missing = status.type() == fs::file_type::not_found;
+  return core::Error{fmt::format("{}: {}", path.string(),
+                                 missing ? "no such store" : "cannot be read: " + code.message())};
+}
+
+}  // namespace
+
+void Statement::bind(int parameter, std::int64_t value) {
+  const int code = sqlite3_bind_int64(statement_.get(), parameter + 1, value);
+  ASSAY_CHECK(code == SQLITE_OK, "a parameter that the statement has");
+}
+
+void Statement::bind(int parameter, double value) {
+  const int code = sqlite3_bind_double(statement_.get(), parameter + 1, value);
+  ASSAY_CHECK(code == SQLITE_OK, "a parameter that the statement has");
+}
+
+void Statement::bind(int parameter, std::string_view value) {
+  const char* bytes = value.data() == nullptr ? "" : value.data();
+  const int code = sqlite3_bind_text64(statement_.get(), parameter + 1, bytes, value.size(),
+                                       SQLITE_STATIC, SQLITE_UTF8);
+  ASSAY_CHECK(code == SQLITE_OK, "a parameter that the statement has");
+}
+
+void Statement::bind_blob(int parameter, std::string_view value) {
+  const int code = sqlite3_bind_blob64(statement_.get(), parameter + 1, value.data(), value.size(),
+                                       SQLITE_STATIC);
+  ASSAY_CHECK(code == SQLITE_OK, "a parameter that the statement has");
+}
+
+void Statement::bind_null(int parameter) {
+  const int code = sqlite3_bind_null(statement_.get(), parameter + 1);
+  ASSAY_CHECK(code == SQLITE_OK, "a parameter that the statement has");
+}
+
+core::Result<bool> Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) {
+    core::Error error = error_of(*file_, sqlite3_db_handle(statement_.get()));
+    sqlite3_reset(statement_.get());
+    return error;
+  }
+  sqlite3_reset(statement_.get());
+  return false;
+}
+
+core::Status Statement::run() {
+  const auto row = step();
+  if (!row.ok()) return row.error();
+  ASSAY_CHECK(!row.value(), "a statement that gives no rows");
+  return {};
+}
+
+std::vector<std::string> Statement::column_names(int first) const {
+  std::vector<std::string> names;
+  for (int column = first; column < sqlite3_column_count(statement_.get()); ++column)
+    names.emplace_back(sqlite3_column_name(statement_.get(), column));
+  return names;
+}
+
+Statement::Type Statement::type(int column) const {
+  switch (sqlite3_column_type(statement_.get(), column)) {
+    case SQLITE_NULL:
+      return Type::kNull;
+    case SQLITE_INTEGER:
+      return Type::kInteger;
+    case SQLITE_FLOAT:
+      return Type::kReal;
+    default:
+      return Type::kText;
+  }
+}
+
+std::int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+double Statement::real(int column) const {
+  return type(column) == Type::kNull ? std::nan("")
+                                     : sqlite3_column_double(statement_.get(), column);
+}
+
+std::string_view Statement::text(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
+  if (bytes == nullptr) return {};
+  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+
+core::Status Database::connect(const std::string& file, int flags) {
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(file.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  handle_.reset(handle);
+  if (code != SQLITE_OK) return error_of(*name_, handle);
+  sqlite3_busy_timeout(handle, kBusyMs);
+  // Opening reads nothing yet: only now a file that is none of SQLite's shows.
+  const auto version = number("PRAGMA schema_version");
+  if (!version.ok()) return version.error();
+  return {};
+}
+
+// With the right to write, SQLite tidies its files beside the store away when it is done. On a
+// read-only disk it can use what lies there; when nothing does, the file alone is all.
+core::Status Database::connect_to_read(const fs::path& path) {
+  const core::Status tidy = connect(path.string(), SQLITE_OPEN_READWRITE);
+  if (tidy.ok() && sqlite3_db_readonly(handle_.get(), "main") == 0) {
+    return execute("PRAGMA query_only = 1");
+  }
+  const core::Status shared = connect(path.string(), SQLITE_OPEN_READONLY);
+  if (shared.ok() || has_log(path)) return shared;
+  return connect(immutable_uri(path.string()), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+}
+
+core::Result<Database> Database::open(const fs::path& path, Store::Mode mode) {
+  ASSAY_TRY(check_path(path, mode));
+  Database database;
+  database.name_ = std::make_unique<std::string>(path.string());
+  if (mode == Store::Mode::kRead) {
+    ASSAY_TRY(database.connect_to_read(path));
+  } else {
+    const int create = mode == Store::Mode::kCreate ? SQLITE_OPEN_CREATE : 0;
+    ASSAY_TRY(database.connect(path.string(), SQLITE_OPEN_READWRITE | create));
+    if (sqlite3_db_readonly(database.handle_.get(), "main") != 0) {
+      return core::Error{path.string() + ": the store may not be written"};
+    }
+  }
+  ASSAY_TRY(database.check_size(path));
+  return database;
+}
+
+// SQLite takes what is missing of a file that was cut off for zeros.
+core::Status Database::check_size(const fs::path& path) const {
+  if (has_log(path)) return {};
+  // In this order: another process may be making the file longer.
+  const std::int64_t pages = ASSAY_TRY(number("PRAGMA page_count"));
+  const std::int64_t page_bytes = ASSAY_TRY(number("PRAGMA page_size"));
+  std::error_code unknown;
+  const auto size = fs::file_size(path, unknown);
+  if (unknown || has_log(path) || size >= static_cast<std::uint64_t>(pages * page_bytes)) return {};
+  return core::Error{fmt::format("{}: {} (it has {} bytes of {})", *name_, advice(SQLITE_CORRUPT),
+                                 size, pages * page_bytes)};
+}
+
+core::Status Database::execute(const std::string& sql) const {
+  if (sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return {};
+  return error_of(*name_, handle_.get());
+}
+
+// Two that make the same store at once would each wait for the other's lock: SQLite sees it and
+// fails at once, without the patience of sqlite3_busy_timeout().
+core::Status Database::use_log() const {
+  constexpr int kPauseMs = 10;
+  int code = SQLITE_BUSY;
+  for (int waited_ms = 0; waited_ms < kBusyMs; waited_ms += kPauseMs) {
+    code = sqlite3_exec(handle_.get(), "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
+    if (code == SQLITE_OK) return {};
+    if ((code & 0xFF) != SQLITE_BUSY) break;
+    sqlite3_sleep(kPauseMs);
+  }
+  return error_of(*name_, handle_.get());
+}
+
+core::Result<Statement> Database::prepare(std::string_view sql) const {
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()),
+                                      &statement, nullptr);
+  if (code != SQLITE_OK) return error_of(*name_, handle_.get());
+  return Statement(statement, *name_);
+}
+
+core::Result<std::int64_t> Database::number(std::string_view sql) const {
+  Statement statement = ASSAY_TRY(prepare(sql));
+  const bool found = ASSAY_TRY(statement.step());
+  return found ? statement.integer(0) : 0;
+}
+
+core::Result<Transaction> Transaction::begin(const Database& database) {
+  // IMMEDIATE: waits for its turn now, rather than failing at the first write.
+  ASSAY_TRY(database.execute("BEGIN IMMEDIATE"));
+  return Transaction(database);
+}
+
+Transaction::Transaction(Transaction&& other) noexcept
+    : database_(std::exchange(other.database_, nullptr)) {}
+
+Transaction::~Transaction() {
+  if (database_ == nullptr) return;
+  // After a full disk SQLite may have rolled back by itself; then this fails, and that is fine.
+  const core::Status undone = database_->execute("ROLLBACK");
+  static_cast<void>(undone);
+}
+
+core::Status Transaction::commit() {
+  ASSAY_TRY(database_->execute("COMMIT"));
+  database_ = nullptr;
+  return {};
+}
+
+}  // namespace assay::store

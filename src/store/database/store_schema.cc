@@ -1,0 +1,177 @@
+#include "store/database/store_schema.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace assay::store {
+namespace {
+
+constexpr int kSchemaVersion = 1;
+constexpr int kApplicationId = 0x41535359;  // "ASSY"
+
+// measurement.key holds the values of the layout's columns as a JSON list: ["bfloat16",1,32,32];
+// key_hash is a 64-bit hash of that text. A row is hidden when a later run has the same source and
+// key, unless that run is a rerun, whose rows are all hidden. timing has what only our own
+// measurements know; samples are 32-bit floats, little endian, in milliseconds: seven digits, when
+// timers resolve half a microsecond.
+constexpr const char* kSchema = R"sql(
+CREATE TABLE run(
+  id INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  started_at TEXT NOT NULL,
+  last_at TEXT NOT NULL,
+  device TEXT NOT NULL,
+  plan_hash TEXT NOT NULL,
+  facts TEXT NOT NULL);
+CREATE TABLE case_record(
+  id INTEGER PRIMARY KEY,
+  run INTEGER NOT NULL REFERENCES run(id),
+  operator TEXT NOT NULL,
+  name TEXT NOT NULL,
+  outcome TEXT NOT NULL CHECK(outcome IN ('measured', 'skipped', 'failed')),
+  reason TEXT,
+  error_class TEXT,
+  detail TEXT,
+  finished_at TEXT NOT NULL,
+  UNIQUE(run, name));
+CREATE TABLE layout(
+  id INTEGER PRIMARY KEY,
+  table_name TEXT NOT NULL,
+  columns TEXT NOT NULL,
+  UNIQUE(table_name, columns));
+CREATE TABLE source(
+  id INTEGER PRIMARY KEY,
+  layout INTEGER NOT NULL REFERENCES layout(id),
+  framework TEXT NOT NULL,
+  version TEXT NOT NULL,
+  device TEXT NOT NULL,
+  op_name TEXT NOT NULL,
+  kernel_source TEXT NOT NULL,
+  UNIQUE(layout, framework, version, device, op_name, kernel_source));
+CREATE TABLE measurement(
+  id INTEGER PRIMARY KEY,
+  run INTEGER NOT NULL REFERENCES run(id),
+  case_record INTEGER REFERENCES case_record(id) ON DELETE CASCADE,
+  source INTEGER NOT NULL REFERENCES source(id),
+  key TEXT NOT NULL,
+  key_hash INTEGER NOT NULL,
+  latency_ms REAL,
+  power_watts REAL,
+  power_limit_watts REAL);
+CREATE INDEX measurement_key ON measurement(source, key_hash, run);
+CREATE INDEX measurement_run ON measurement(run);
+CREATE INDEX measurement_case ON measurement(case_record) WHERE case_record IS NOT NULL;
+CREATE TABLE timing(
+  measurement INTEGER PRIMARY KEY REFERENCES measurement(id) ON DELETE CASCADE,
+  median_ms REAL, mean_ms REAL, p10_ms REAL, p90_ms REAL, low_ms REAL, high_ms REAL,
+  launches_per_sample INTEGER NOT NULL,
+  launch TEXT NOT NULL,
+  l2 TEXT NOT NULL,
+  skew_ms REAL,
+  sm_mhz_before INTEGER, sm_mhz_after INTEGER,
+  memory_mhz_before INTEGER, memory_mhz_after INTEGER,
+  temperature_celsius REAL,
+  slowdowns TEXT NOT NULL,
+  energy_joules REAL,
+  throttled INTEGER NOT NULL,
+  drifting INTEGER NOT NULL,
+  samples BLOB NOT NULL);
+)sql";
+
+core::Status make_schema(const Database& database) {
+  ASSAY_TRY(database.use_log());
+  Transaction transaction = ASSAY_TRY(Transaction::begin(database));
+  // Another process may have been first.
+  if (ASSAY_TRY(database.number("PRAGMA user_version")) != 0) return {};
+  ASSAY_TRY(database.execute(kSchema));
+  ASSAY_TRY(database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                         kApplicationId, kSchemaVersion)));
+  return transaction.commit();
+}
+
+core::Status check_version(const Database& database) {
+  const std::int64_t application = ASSAY_TRY(database.number("PRAGMA application_id"));
+  const std::int64_t version = ASSAY_TRY(database.number("PRAGMA user_version"));
+  if (application != kApplicationId) {
+    return core::Error{database.name() + ": not a store (another program's SQLite file)"};
+  }
+  if (version <= kSchemaVersion) return {};
+  return core::Error{fmt::format(
+      "{}: a newer assay wrote this store (its version is {}, this program reads up to {}); use "
+      "that one",
+      database.name(), version, kSchemaVersion)};
+}
+
+std::string quoted(const std::string& name) {
+  std::string text = "\"";
+  for (const char c : name) {
+    text += c;
+    if (c == '"') text += c;
+  }
+  return text + '"';
+}
+
+std::string view_part(const Layout& layout, const std::vector<std::string>& columns) {
+  std::string sql = "SELECT s.framework, s.version, s.device, s.op_name, s.kernel_source";
+  for (const std::string& column : columns) {
+    const auto found = std::find(layout.columns.begin(), layout.columns.end(), column);
+    const std::string value =
+        found == layout.columns.end()
+            ? "NULL"
+            : fmt::format("json_extract(m.key, '$[{}]')", found - layout.columns.begin());
+    sql += fmt::format(", {} AS {}", value, quoted(column));
+  }
+  sql += fmt::format(
+      ", m.latency_ms AS latency, m.power_watts AS power, m.power_limit_watts AS power_limit "
+      "FROM source s JOIN measurement m ON m.source = s.id WHERE s.layout = {0} AND m.run NOT IN "
+      "({1}) AND NOT EXISTS (SELECT 1 FROM measurement newer WHERE newer.source = m.source AND "
+      "newer.key_hash = m.key_hash AND newer.run > m.run AND newer.run NOT IN ({1}))",
+      layout.id, kReruns);
+  return sql;
+}
+
+}  // namespace
+
+core::Status prepare_schema(const Database& database, Store::Mode mode) {
+  const bool empty = ASSAY_TRY(database.number("PRAGMA schema_version")) == 0;
+  if (empty && mode != Store::Mode::kCreate) {
+    return core::Error{database.name() + ": not a store (an empty file)"};
+  }
+  if (empty) ASSAY_TRY(make_schema(database));
+  ASSAY_TRY(check_version(database));
+  // 64 MiB of pages: sorting into the index stays in memory.
+  return database.execute(
+      "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA "
+      "temp_store = MEMORY");
+}
+
+std::string refinements() {
+  return fmt::format("SELECT id FROM run WHERE json_extract(facts, '$.\"{}\"') IS NOT NULL",
+                     kRefinesFact);
+}
+
+std::vector<std::string> joined_columns(const std::vector<Layout>& layouts) {
+  std::vector<std::string> columns;
+  for (const Layout& layout : layouts) {
+    for (const std::string& column : layout.columns) {
+      if (std::find(columns.begin(), columns.end(), column) == columns.end()) {
+        columns.push_back(column);
+      }
+    }
+  }
+  return columns;
+}
+
+core::Status make_view(const Database& database,
+                       const std::string& table,
+                       const std::vector<Layout>& layouts) {
+  const std::vector<std::string> columns = joined_columns(layouts);
+  std::string sql;
+  for (const Layout& layout : layouts)
+    sql += (sql.empty() ? "" : " UNION ALL ") + view_part(layout, columns);
+  ASSAY_TRY(database.execute("DROP VIEW IF EXISTS " + quoted(table)));
+  return database.execute(fmt::format("CREATE VIEW {} AS {}", quoted(table), sql));
+}
+
+}  // namespace assay::store

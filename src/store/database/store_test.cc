@@ -1,0 +1,295 @@
+#include "store/database/store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include "core/files.h"
+#include "store/database/store_test_util.h"
+
+namespace assay::store {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Mode = Store::Mode;
+using Columns = Store::Columns;
+
+const Selection kGemm{.table = "gemm_perf"};
+
+// Runs SQL on the file as another program would.
+std::vector<std::string> query(const std::filesystem::path& file, const std::string& sql) {
+  sqlite3* database = nullptr;
+  EXPECT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+  std::vector<std::string> cells;
+  const auto take = [](void* to, int count, char** texts, char** /*names*/) {
+    for (int i = 0; i < count; ++i)
+      static_cast<std::vector<std::string>*>(to)->emplace_back(texts[i] ? texts[i] : "NULL");
+    return 0;
+  };
+  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), take, &cells, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(database);
+  sqlite3_close(database);
+  return cells;
+}
+
+TEST_F(StoreTest, KeepsRunsWithTheirFacts) {
+  Store store = open(Mode::kCreate);
+  EXPECT_EQ(store.last_run("collect").value(), std::nullopt);
+  const std::int64_t first = store.begin_run(test_run()).value();
+  const std::int64_t second = store.begin_run(test_run()).value();
+  ASSERT_TRUE(store.begin_run(test_run("import")).ok());
+  EXPECT_EQ(store.last_run("collect").value(), second);
+  const store::Run run = store.run(first).value();
+  EXPECT_EQ(run.plan_hash, "p1");
+  EXPECT_EQ(run.facts.at("driver"), "580");
+  EXPECT_THAT(store.run(99).error().message, HasSubstr("no run 99"));
+}
+
+TEST_F(StoreTest, GivesCasesBackAsThePublicTable) {
+  Store store = open(Mode::kCreate);
+  const std::int64_t run = store.begin_run(test_run()).value();
+  ASSERT_TRUE(store.append(run, gemm_case(1, 0.5)).ok());
+  ASSERT_TRUE(store.append(run, gemm_case(2, 0.75)).ok());
+  const Frame frame = store.table(kGemm, Columns::kPublic).value();
+  std::vector<std::string> names;
+  for (const FrameColumn& column : frame.columns)
+    names.push_back(column.name);
+  EXPECT_THAT(names, ElementsAre("framework", "version", "device", "op_name", "kernel_source",
+                                 "gemm_dtype", "m", "n", "k", "latency"));
+  EXPECT_THAT(latencies(frame), ElementsAre(0.5, 0.75));
+  EXPECT_EQ(frame.find("m")->value(1), model::PerfValue(std::int64_t{2}));
+  EXPECT_EQ(frame.find("gemm_dtype")->value(0), model::PerfValue(std::string("bfloat16")));
+}
+
+TEST_F(StoreTest, GivesStatisticsAndConditionsOnRequest) {
+  Store store = open(Mode::kCreate);
+  ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), gemm_case(1, 0.5)).ok());
+  const Frame frame = store.table(kGemm, Columns::kWithStatistics).value();
+  EXPECT_EQ(frame.find("median_ms")->value(0), model::PerfValue(0.5));
+  EXPECT_EQ(frame.find("samples")->value(0), model::PerfValue(std::int64_t{2}));
+  EXPECT_EQ(frame.find("sm_mhz_before")->value(0), model::PerfValue(std::int64_t{1980}));
+  EXPECT_TRUE(frame.find("sm_mhz_after")->is_missing(0));
+  EXPECT_EQ(frame.find("slowdowns")->value(0), model::PerfValue(std::string("power cap")));
+  EXPECT_EQ(frame.find("throttled")->value(0), model::PerfValue(std::int64_t{1}));
+  EXPECT_EQ(frame.find("launch")->value(0), model::PerfValue(std::string("graph")));
+}
+
+TEST_F(StoreTest, AGridIsWithoutWhatRefinedIt) {
+  Store store = open(Mode::kCreate);
+  ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), gemm_case(16, 0.5)).ok());
+  auto refining = test_run();
+  refining.facts[kRefinesFact] = "1";
+  ASSERT_TRUE(store.append(store.begin_run(refining).value(), gemm_case(12, 0.25)).ok());
+  Selection selection = kGemm;
+  EXPECT_THAT(latencies(store.table(selection, Columns::kPublic).value()), ElementsAre(0.5, 0.25));
+  selection.points = Points::kGrid;
+  EXPECT_THAT(latencies(store.table(selection, Columns::kPublic).value()), ElementsAre(0.5));
+}
+
+TEST_F(StoreTest, ACaseMeasuredAgainInItsRunReplacesTheOldOne) {
+  Store store = open(Mode::kCreate);
+  const std::int64_t run = store.begin_run(test_run()).value();
+  CaseRecord failed = gemm_case(1, 0);
+  failed.outcome = CaseOutcome::kFailed;
+  failed.error_class = "OutOfMemory";
+  failed.rows.clear();
+  ASSERT_TRUE(store.append(run, gemm_case(1, 0.5)).ok());
+  ASSERT_TRUE(store.append(run, failed).ok());
+  EXPECT_EQ(store.table(kGemm, Columns::kPublic).value().num_rows(), 0U);
+  EXPECT_EQ(store.cases(run).value().front().outcome, CaseOutcome::kFailed);
+  ASSERT_TRUE(store.append(run, gemm_case(1, 0.25)).ok());
+  EXPECT_THAT(latencies(store.table(kGemm, Columns::kPublic).value()), ElementsAre(0.25));
+  EXPECT_EQ(store.cases(run).value().size(), 1U);
+  EXPECT_THAT(query(file_, "SELECT count(*) FROM timing"), ElementsAre("1"));
+}
+
+TEST_F(StoreTest, TheLatestRunWinsAndOlderOnesStayInTheFile) {
+  Store store = open(Mode::kCreate);
+  const std::int64_t old = store.begin_run(test_run()).value();
+  const std::int64_t recent = store.begin_run(test_run()).value();
+  ASSERT_TRUE(store.append(recent, gemm_case(1, 0.5)).ok());
+  ASSERT_TRUE(store.append(old, gemm_case(1, 0.75)).ok());
+  ASSERT_TRUE(store.append(old, gemm_case(2, 1.0)).ok());
+  EXPECT_THAT(latencies(store.table(kGemm, Columns::kPublic).value()), ElementsAre(0.5, 1.0));
+  EXPECT_THAT(query(file_, "SELECT latency FROM gemm_perf ORDER BY m"), ElementsAre("0.5", "1.0"));
+  EXPECT_THAT(query(file_, "SELECT count(*) FROM measurement"), ElementsAre("3"));
+  const std::vector<StoredRun> runs = store.runs().value();
+  EXPECT_EQ(runs[0].rows, 2);
+  EXPECT_EQ(runs[0].measured, 2);
+}
+
+TEST_F(StoreTest, AnImportedTableKeepsItsOwnDuplicates) {
+  Store store = open(Mode::kCreate);
+  ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", gemm_frame({1, 1, 2}, {3, 4, 5})).ok());
+  EXPECT_THAT(latencies(store.table(kGemm, Columns::kPublic).value()), ElementsAre(3, 4, 5));
+}
+
+TEST_F(StoreTest, AViewJoinsTablesWhoseColumnsDiffer) {
+  Store store = open(Mode::kCreate);
+  Frame windowed = gemm_frame({7}, {0.5}, "2.0");
+  windowed.columns.push_back(
+      {.name = "window", .values = std::vector<std::int64_t>{128}, .missing = {}});
+  ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", gemm_frame({1}, {3})).ok());
+  ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", windowed).ok());
+  EXPECT_THAT(query(file_, "SELECT m, \"window\" FROM gemm_perf ORDER BY m"),
+              ElementsAre("1", "NULL", "7", "128"));
+  const Frame both = store.table(kGemm, Columns::kPublic).value();
+  EXPECT_TRUE(both.find("window")->is_missing(0));
+  EXPECT_EQ(both.find("window")->value(1), model::PerfValue(std::int64_t{128}));
+  Selection only_old = kGemm;
+  only_old.version = "1.0";
+  EXPECT_EQ(store.table(only_old, Columns::kPublic).value().find("window"), nullptr);
+}
+
+TEST_F(StoreTest, KeepsWordsThatJsonEscapesAndMissingValues) {
+  Store store = open(Mode::kCreate);
+  Frame frame = gemm_frame({1, 2}, {3, 4});
+  frame.columns[5].values = TextColumn{.codes = {0, 1}, .words = {"a\"b\\c\n", "é"}};
+  frame.columns[6].missing = {false, true};
+  ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", frame).ok());
+  const Frame back = store.table(kGemm, Columns::kPublic).value();
+  EXPECT_EQ(back.find("gemm_dtype")->value(0), model::PerfValue(std::string("a\"b\\c\n")));
+  EXPECT_EQ(back.find("gemm_dtype")->value(1), model::PerfValue(std::string("é")));
+  EXPECT_TRUE(back.find("m")->is_missing(1));
+}
+
+TEST_F(StoreTest, ListsWhatItHolds) {
+  Store store = open(Mode::kCreate);
+  ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", gemm_frame({1, 2}, {3, 4})).ok());
+  ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), gemm_case(1, 0.5)).ok());
+  const std::vector<Content> contents = store.list().value();
+  ASSERT_EQ(contents.size(), 2U);
+  EXPECT_EQ(contents[0].framework, "VLLM");
+  EXPECT_EQ(contents[0].rows, 2);
+  EXPECT_EQ(contents[0].first_at, "2026-01-02T03:04:05Z");
+  EXPECT_EQ(contents[1].framework, "assay");
+  EXPECT_EQ(contents[1].op_name, "gemm");
+}
+
+TEST_F(StoreTest, NamesTheTablesThereAre) {
+  Store store = open(Mode::kCreate);
+  EXPECT_THAT(store.table(kGemm, Columns::kPublic).error().message, HasSubstr("no rows yet"));
+  ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", gemm_frame({1}, {3})).ok());
+  EXPECT_THAT(store.table({.table = "gem_perf"}, Columns::kPublic).error().message,
+              HasSubstr("did you mean 'gemm_perf'?"));
+}
+
+TEST_F(StoreTest, RefusesATableWithTheNameOfItsOwn) {
+  Store store = open(Mode::kCreate);
+  const auto status = store.append(test_run("import"), "run", gemm_frame({1}, {3}));
+  EXPECT_THAT(status.error().message, HasSubstr("cannot have the name 'run'"));
+  EXPECT_TRUE(store.runs().value().empty());
+}
+
+TEST_F(StoreTest, RefusesWhatIsNoStore) {
+  EXPECT_THAT(Store::open(file_, Mode::kRead).error().message, HasSubstr("no such store"));
+  EXPECT_THAT(Store::open(folder_, Mode::kRead).error().message, HasSubstr("a folder"));
+  std::ofstream(file_) << "framework,version,device\n" << std::string(2000, 'x');
+  EXPECT_THAT(Store::open(file_, Mode::kCreate).error().message, HasSubstr("no SQLite file"));
+  std::filesystem::remove(file_);
+  query(file_, "CREATE TABLE other(x)");
+  EXPECT_THAT(Store::open(file_, Mode::kCreate).error().message, HasSubstr("another program's"));
+  std::filesystem::remove(file_);
+  std::ofstream(file_).close();
+  EXPECT_THAT(Store::open(file_, Mode::kRead).error().message, HasSubstr("an empty file"));
+}
+
+TEST_F(StoreTest, RefusesAStoreOfANewerVersion) {
+  open(Mode::kCreate);
+  query(file_, "PRAGMA user_version = 2");
+  for (const Mode mode : {Mode::kRead, Mode::kWrite, Mode::kCreate})
+    EXPECT_THAT(Store::open(file_, mode).error().message, HasSubstr("a newer assay wrote"));
+}
+
+TEST_F(StoreTest, TellsADamagedFile) {
+  {
+    Store store = open(Mode::kCreate);
+    std::vector<std::int64_t> m(5000);
+    ASSERT_TRUE(store
+                    .append(test_run("import"), "gemm_perf",
+                            gemm_frame(m, std::vector<double>(m.size(), 1.0)))
+                    .ok());
+  }
+  const auto size = std::filesystem::file_size(file_);
+  std::string bytes = core::read_file(file_).value();
+  bytes.replace(20'000, 100'000, std::string(100'000, '\x5A'));
+  ASSERT_TRUE(core::write_file(file_, bytes).ok());
+  const auto overwritten = Store::open(file_, Mode::kRead);
+  const auto rows = overwritten.ok() ? overwritten.value().table(kGemm, Columns::kPublic)
+                                     : core::Result<Frame>(overwritten.error());
+  ASSERT_FALSE(rows.ok());
+  EXPECT_THAT(rows.error().message, HasSubstr("damaged"));
+  std::filesystem::resize_file(file_, size / 2);
+  EXPECT_THAT(Store::open(file_, Mode::kRead).error().message, HasSubstr("damaged"));
+}
+
+TEST_F(StoreTest, ReadingLeavesNothingBesideTheFile) {
+  {
+    Store store = open(Mode::kCreate);
+    ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", gemm_frame({1}, {3})).ok());
+  }
+  const std::string before = core::read_file(file_).value();
+  {
+    Store store = open(Mode::kRead);
+    EXPECT_EQ(store.table(kGemm, Columns::kPublic).value().num_rows(), 1U);
+    EXPECT_FALSE(store.begin_run(test_run()).ok());
+  }
+  EXPECT_EQ(core::list_directory(folder_).value().size(), 1U);
+  EXPECT_EQ(core::read_file(file_).value(), before);
+}
+
+TEST_F(StoreTest, ReadersSeeWhatIsCommittedWhileOneWrites) {
+  Store writer = open(Mode::kCreate);
+  const std::int64_t run = writer.begin_run(test_run()).value();
+  ASSERT_TRUE(writer.append(run, gemm_case(1, 0.5)).ok());
+  Store reader = open(Mode::kRead);
+  EXPECT_EQ(reader.table(kGemm, Columns::kPublic).value().num_rows(), 1U);
+  ASSERT_TRUE(writer.append(run, gemm_case(2, 0.5)).ok());
+  EXPECT_EQ(reader.table(kGemm, Columns::kPublic).value().num_rows(), 2U);
+}
+
+// The child appends until it is killed and tells through the pipe what is committed.
+[[noreturn]] void append_for_ever(const std::filesystem::path& file, int pipe) {
+  auto store = Store::open(file, Mode::kCreate);
+  const auto run = store.value().begin_run(test_run());
+  for (std::int64_t m = 1;; ++m) {
+    if (!store.value().append(run.value(), gemm_case(m, 1.0)).ok()) ::_exit(1);
+    if (::write(pipe, &m, sizeof(m)) != sizeof(m)) ::_exit(1);
+  }
+}
+
+TEST_F(StoreTest, AKillLosesNothingThatWasCommitted) {
+  int ends[2] = {};
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) append_for_ever(file_, ends[1]);
+  ::close(ends[1]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  std::int64_t last = 0;
+  std::int64_t next = 0;
+  while (::read(ends[0], &next, sizeof(next)) == sizeof(next))
+    last = next;
+  ::close(ends[0]);
+  ASSERT_GT(last, 0);
+  Store store = open(Mode::kWrite);
+  const std::int64_t run = store.last_run("collect").value().value();
+  const auto cases = static_cast<std::int64_t>(store.cases(run).value().size());
+  EXPECT_GE(cases, last);
+  EXPECT_LE(cases, last + 1);
+  EXPECT_EQ(store.table(kGemm, Columns::kPublic).value().num_rows(),
+            static_cast<std::size_t>(cases));
+  EXPECT_THAT(query(file_, "PRAGMA integrity_check"), ElementsAre("ok"));
+  EXPECT_THAT(query(file_, "PRAGMA foreign_key_check"), ElementsAre());
+}
+
+}  // namespace
+}  // namespace assay::store

@@ -1,0 +1,101 @@
+// Small stores for tests.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "store/database/store.h"
+
+namespace assay::store {
+
+// A new folder that goes away with the test.
+class StoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::temp_directory_path() /
+              (std::string("assay-store-") + info->name() + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+    file_ = folder_ / "test.db";
+  }
+
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Store open(Store::Mode mode) {
+    auto store = Store::open(file_, mode);
+    EXPECT_TRUE(store.ok()) << store.error().message;
+    return std::move(store).value();
+  }
+
+  std::filesystem::path folder_;
+  std::filesystem::path file_;
+};
+
+inline Run test_run(const std::string& kind = "collect") {
+  return {.kind = kind,
+          .started_at = "2026-01-02T03:04:05Z",
+          .device = "NVIDIA H200",
+          .plan_hash = "p1",
+          .facts = {{"driver", "580"}}};
+}
+
+inline model::PerfMeasurement gemm_row(std::int64_t m, double latency_ms) {
+  return {.row = {.table = "gemm_perf",
+                  .framework = "assay",
+                  .version = "0.1.0",
+                  .device = "NVIDIA H200",
+                  .op_name = "gemm",
+                  .kernel_source = "cublaslt",
+                  .key = {{"gemm_dtype", std::string("bfloat16")},
+                          {"m", m},
+                          {"n", std::int64_t{32}},
+                          {"k", std::int64_t{64}}},
+                  .latency_ms = latency_ms},
+          .timing = {.median_ms = latency_ms,
+                     .mean_ms = latency_ms,
+                     .p10_ms = latency_ms,
+                     .p90_ms = latency_ms,
+                     .low_ms = latency_ms,
+                     .high_ms = latency_ms,
+                     .samples_ms = {latency_ms, latency_ms}},
+          .conditions = {.sm_mhz_before = 1980, .slowdowns = {"power cap"}, .throttled = true}};
+}
+
+inline CaseRecord gemm_case(std::int64_t m, double latency_ms) {
+  return {.operator_name = "gemm",
+          .id = "gemm m=" + std::to_string(m),
+          .reason = "",
+          .error_class = "",
+          .detail = "",
+          .rows = {gemm_row(m, latency_ms)}};
+}
+
+inline TextColumn same_text(const std::string& word, std::size_t rows) {
+  return {.codes = std::vector<std::uint32_t>(rows, 0), .words = {word}};
+}
+
+// gemm_perf rows with the given m.
+inline Frame gemm_frame(const std::vector<std::int64_t>& m,
+                        const std::vector<double>& latency_ms,
+                        const std::string& version = "1.0") {
+  const std::size_t rows = m.size();
+  return {.columns = {{.name = "framework", .values = same_text("VLLM", rows)},
+                      {.name = "version", .values = same_text(version, rows)},
+                      {.name = "device", .values = same_text("NVIDIA H200", rows)},
+                      {.name = "op_name", .values = same_text("gemm", rows)},
+                      {.name = "kernel_source", .values = same_text("default", rows)},
+                      {.name = "gemm_dtype", .values = same_text("fp8", rows)},
+                      {.name = "m", .values = m},
+                      {.name = "latency", .values = latency_ms}}};
+}
+
+inline std::vector<double> latencies(const Frame& frame) {
+  const FrameColumn* column = frame.find("latency");
+  return column == nullptr ? std::vector<double>() : std::get<std::vector<double>>(column->values);
+}
+
+}  // namespace assay::store

@@ -1,0 +1,276 @@
+#include "store/files/csv_frame.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/csv.h"
+#include "core/text.h"
+#include "model/string_pool.h"
+#include "store/files/csv_lines.h"
+
+namespace assay::store {
+namespace {
+
+template <class T>
+std::optional<T> parse(std::string_view field) {
+  T value{};
+  const char* end = field.data() + field.size();
+  const auto [at, problem] = std::from_chars(field.data(), end, value);
+  if (problem != std::errc() || at != end) return std::nullopt;
+  return value;
+}
+
+enum class Kind : std::uint8_t { kWhole, kReal, kText };
+
+Kind kind_of(std::string_view field, Kind at_least) {
+  if (field.empty() || at_least == Kind::kText) return at_least;
+  if (at_least == Kind::kWhole && parse<std::int64_t>(field)) return Kind::kWhole;
+  return parse<double>(field) ? Kind::kReal : Kind::kText;
+}
+
+struct Column {
+  std::string name;
+  Kind kind = Kind::kWhole;
+  bool has_values = false;
+  std::vector<std::int64_t> whole;
+  std::vector<double> real;
+  std::vector<std::uint32_t> codes;
+  model::StringPool pool;
+  std::string_view last_field;  // rows of a table repeat their texts; `pool` owns it
+  std::uint32_t last_code = 0;
+  std::vector<bool> missing;
+};
+
+// Reads the text twice: once to learn each column's kind, once for the values, so that no field is
+// kept as text in between.
+class FrameReader {
+ public:
+  FrameReader(std::string_view text, model::Warnings& warnings, const CsvFrameOptions& options)
+      : text_(text), warnings_(warnings), options_(options) {}
+
+  core::Result<Frame> read() {
+    core::Status done = each_row(&FrameReader::learn_kinds);
+    if (!done.ok()) return done.error();
+    for (Column& column : columns_) {
+      if (!column.has_values) column.kind = Kind::kText;
+    }
+    const std::int64_t rows = num_rows_;
+    done = each_row(&FrameReader::append);
+    if (!done.ok()) return done.error();
+    report(rows);
+    return take();
+  }
+
+ private:
+  using RowAction = void (FrameReader::*)(const std::vector<std::string_view>&);
+
+  core::Status each_row(RowAction action) {
+    LineCutter cutter(text_);
+    std::vector<std::string_view> fields;
+    num_rows_ = repeated_headers_ = 0;
+    torn_line_ = 0;
+    core::Status header = read_header(cutter, fields);
+    if (!header.ok()) return header;
+    for (;;) {
+      const auto more = cutter.next(fields);
+      if (!more.ok()) {
+        if (!cutter.is_unended()) return more.error();
+        torn_line_ = cutter.line();
+        return {};
+      }
+      if (!more.value()) return {};
+      unended_line_ = cutter.is_unended() ? cutter.line() : 0;
+      if (fields.size() != columns_.size()) {
+        if (unended_line_ == 0 || fields.size() > columns_.size()) return ragged(cutter, fields);
+        torn_line_ = std::exchange(unended_line_, 0);
+      } else if (is_header(fields)) {
+        ++repeated_headers_;
+      } else {
+        (this->*action)(fields);
+        ++num_rows_;
+      }
+    }
+  }
+
+  core::Status read_header(LineCutter& cutter, std::vector<std::string_view>& fields) {
+    std::vector<std::string> names = options_.header;
+    if (names.empty()) {
+      if (!ASSAY_TRY(cutter.next(fields))) return core::Error{"the file is empty"};
+      names.assign(fields.begin(), fields.end());
+    }
+    if (!columns_.empty()) return {};
+    std::set<std::string> seen;
+    for (const std::string& name : names) {
+      if (name.empty()) return core::Error{"line 1: a column has no name"};
+      if (!seen.insert(name).second) {
+        return core::Error{fmt::format("line 1: two columns are named \"{}\"", name)};
+      }
+      const auto& texts = options_.text_columns;
+      Column& column = columns_.emplace_back();
+      column.name = name;
+      has_plain_names_ = has_plain_names_ && !parse<double>(name);
+      if (std::find(texts.begin(), texts.end(), name) != texts.end()) column.kind = Kind::kText;
+    }
+    return {};
+  }
+
+  [[nodiscard]] core::Error ragged(const LineCutter& cutter,
+                                   const std::vector<std::string_view>& fields) const {
+    return core::Error{fmt::format("line {}: {} fields, but {} columns are named", cutter.line(),
+                                   fields.size(), columns_.size())};
+  }
+
+  [[nodiscard]] bool is_header(const std::vector<std::string_view>& fields) const {
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i] != columns_[i].name) return false;
+    }
+    return has_plain_names_;
+  }
+
+  void learn_kinds(const std::vector<std::string_view>& fields) {
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      Column& column = columns_[i];
+      if (fields[i].empty()) continue;
+      column.has_values = true;
+      if (column.kind != Kind::kText) column.kind = kind_of(fields[i], column.kind);
+    }
+  }
+
+  void append(const std::vector<std::string_view>& fields) {
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      Column& column = columns_[i];
+      if (fields[i].empty() && column.missing.empty()) {
+        column.missing.resize(static_cast<std::size_t>(num_rows_), false);
+      }
+      if (fields[i].empty() || !column.missing.empty()) column.missing.push_back(fields[i].empty());
+      append_value(column, fields[i]);
+    }
+  }
+
+  static void append_value(Column& column, std::string_view field) {
+    if (column.kind == Kind::kWhole) {
+      column.whole.push_back(parse<std::int64_t>(field).value_or(0));
+    } else if (column.kind == Kind::kReal) {
+      column.real.push_back(parse<double>(field).value_or(0));
+    } else {
+      if (field != column.last_field) {
+        column.last_code = column.pool.intern(field);
+        column.last_field = column.pool.view(column.last_code);
+      }
+      column.codes.push_back(column.last_code);
+    }
+  }
+
+  void report(std::int64_t rows) {
+    if (torn_line_ > 0) {
+      warnings_.add("the last line breaks off", "not read", fmt::format("line {}", torn_line_));
+    }
+    if (unended_line_ > 0 && rows > 0) {
+      warnings_.add("the last line has no end; its last number may be cut", "read as it is",
+                    fmt::format("line {}", unended_line_));
+    }
+    if (repeated_headers_ > 0) {
+      warnings_.add("column names repeated between rows", "not read", columns_.front().name,
+                    repeated_headers_);
+    }
+  }
+
+  Frame take() {
+    Frame frame;
+    for (Column& column : columns_) {
+      FrameColumn& taken = frame.columns.emplace_back();
+      taken.name = std::move(column.name);
+      taken.missing = std::move(column.missing);
+      if (column.kind == Kind::kWhole) {
+        taken.values = std::move(column.whole);
+      } else if (column.kind == Kind::kReal) {
+        taken.values = std::move(column.real);
+      } else {
+        taken.values = TextColumn{std::move(column.codes), words_of(column.pool)};
+      }
+    }
+    return frame;
+  }
+
+  std::string_view text_;
+  model::Warnings& warnings_;
+  const CsvFrameOptions& options_;
+  std::vector<Column> columns_;
+  bool has_plain_names_ = true;  // none reads as a number, as a row's fields may
+  std::int64_t num_rows_ = 0;
+  std::int64_t repeated_headers_ = 0;
+  std::int64_t torn_line_ = 0;     // 0: none is
+  std::int64_t unended_line_ = 0;  // 0: the last line has its end
+};
+
+void append_number(std::string& text, std::int64_t value) {
+  char digits[24];
+  const auto [end, problem] = std::to_chars(std::begin(digits), std::end(digits), value);
+  text.append(digits, end);
+}
+
+void append_number(std::string& text, double value) {
+  text += core::shortest(value);
+}
+
+// The fields of a column, made once where they repeat.
+class FieldWriter {
+ public:
+  explicit FieldWriter(const FrameColumn& column) : column_(column) {
+    if (const auto* text = std::get_if<TextColumn>(&column.values)) {
+      for (const std::string& word : text->words)
+        words_.push_back(core::csv_field(word));
+    }
+  }
+
+  void append(std::size_t row, std::string& line) const {
+    if (column_.is_missing(row)) return;
+    if (const auto* text = std::get_if<TextColumn>(&column_.values)) {
+      line += words_[text->codes[row]];
+    } else if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&column_.values)) {
+      append_number(line, (*whole)[row]);
+    } else {
+      append_number(line, std::get<std::vector<double>>(column_.values)[row]);
+    }
+  }
+
+ private:
+  const FrameColumn& column_;
+  std::vector<std::string> words_;
+};
+
+}  // namespace
+
+core::Result<Frame> read_csv_frame(std::string_view text,
+                                   model::Warnings& warnings,
+                                   const CsvFrameOptions& options) {
+  return FrameReader(text, warnings, options).read();
+}
+
+std::string write_csv_frame(const Frame& frame) {
+  std::string text;
+  std::vector<FieldWriter> writers;
+  for (const FrameColumn& column : frame.columns) {
+    if (!writers.empty()) text += ',';
+    text += core::csv_field(column.name);
+    writers.emplace_back(column);
+  }
+  text += '\n';
+  for (std::size_t row = 0; row < frame.num_rows(); ++row) {
+    const std::size_t begin = text.size();
+    for (std::size_t i = 0; i < writers.size(); ++i) {
+      if (i > 0) text += ',';
+      writers[i].append(row, text);
+    }
+    if (text.size() == begin) text += "\"\"";  // an empty line would be no row
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace assay::store

@@ -1,0 +1,234 @@
+#include "store/files/perf_file.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "core/files.h"
+#include "core/mapped_file.h"
+#include "core/text.h"
+#include "store/files/csv_frame.h"
+#include "store/files/csv_lines.h"
+#include "store/files/parquet_reader.h"
+#include "store/files/parquet_writer.h"
+#include "store/files/perf_repair.h"
+#include "store/files/table_spec.h"
+
+namespace assay::store {
+namespace {
+
+bool is_parquet(std::string_view bytes) {
+  return bytes.starts_with("PAR1");
+}
+
+core::Status check_is_text(std::string_view bytes) {
+  if (bytes.empty()) return core::Error{"the file is empty"};
+  if (bytes.starts_with("version https://git-lfs.")) {
+    return core::Error{
+        "this is a Git LFS pointer, not the table itself; fetch it with \"git lfs pull\""};
+  }
+  if (bytes.substr(0, 4096).find('\0') != std::string_view::npos) {
+    return core::Error{"this is neither a Parquet file nor text"};
+  }
+  return {};
+}
+
+bool is_number(std::string_view field) {
+  double value = 0;
+  const auto [end, problem] = std::from_chars(field.data(), field.data() + field.size(), value);
+  return problem == std::errc() && end == field.data() + field.size();
+}
+
+// bfloat16-like label, GPUs, elements, strategy, layer, time
+bool is_first_allreduce(const std::vector<std::string_view>& fields) {
+  return fields.size() == first_allreduce_header().size() && !is_number(fields[0]) &&
+         is_number(fields[1]) && is_number(fields[2]) && !is_number(fields[3]) &&
+         is_number(fields[5]);
+}
+
+std::vector<std::string> text_columns() {
+  std::vector<std::string> names(common_columns().begin(), common_columns().end());
+  names.insert(names.end(), {"alpha", "strategy", "layer_name", "implementation"});
+  for (const TableSpec& spec : table_specs()) {
+    for (const TableColumn& column : spec.columns) {
+      const bool is_text = column.kind == ColumnKind::kText || column.kind == ColumnKind::kDataType;
+      if (is_text && std::find(names.begin(), names.end(), column.name) == names.end()) {
+        names.push_back(column.name);
+      }
+    }
+  }
+  return names;
+}
+
+core::Result<Frame> read_text(std::string_view text, model::Warnings& warnings) {
+  const core::Status is_text = check_is_text(text);
+  if (!is_text.ok()) return is_text.error();
+  LineCutter cutter(text);
+  std::vector<std::string_view> first;
+  if (!ASSAY_TRY(cutter.next(first))) return core::Error{"the file has only empty lines"};
+  static const std::vector<std::string> kTextColumns = text_columns();
+  CsvFrameOptions options{.text_columns = kTextColumns};
+  if (is_first_allreduce(first)) {
+    options.header = first_allreduce_header();
+  } else if (std::any_of(first.begin(), first.end(), is_number)) {
+    return core::Error{fmt::format(
+        "line {}: there are no column names; put the line of names that the table has in front",
+        cutter.line())};
+  }
+  return read_csv_frame(text, warnings, options);
+}
+
+std::vector<std::string> missing_columns(const TableSpec& spec, const Frame& rows) {
+  std::vector<std::string> missing;
+  for (const TableColumn& column : spec.columns) {
+    if (column.presence == Presence::kAlways && rows.find(column.name) == nullptr) {
+      missing.push_back(column.name);
+    }
+  }
+  return missing;
+}
+
+bool has_no_other_columns(const TableSpec& spec, const Frame& rows) {
+  const auto is_known = [&](const FrameColumn& column) {
+    const auto names = {common_columns(), power_columns()};
+    return spec.find(column.name) != nullptr ||
+           std::any_of(names.begin(), names.end(), [&](std::span<const std::string> some) {
+             return std::find(some.begin(), some.end(), column.name) != some.end();
+           });
+  };
+  return std::all_of(rows.columns.begin(), rows.columns.end(), is_known);
+}
+
+bool op_name_fits(const TableSpec& spec, const Frame& rows) {
+  const FrameColumn* op = rows.find("op_name");
+  if (spec.op_names.empty() || op == nullptr || op->size() == 0 || op->is_missing(0)) return true;
+  const model::PerfValue value = op->value(0);
+  const auto* name = std::get_if<std::string>(&value);
+  return name != nullptr &&
+         std::find(spec.op_names.begin(), spec.op_names.end(), *name) != spec.op_names.end();
+}
+
+bool fits(const TableSpec& spec, const Frame& rows) {
+  return missing_columns(spec, rows).empty() && op_name_fits(spec, rows);
+}
+
+core::Result<TableSpec> choose_table(const std::string& stem,
+                                     const Frame& rows,
+                                     model::Warnings& warnings) {
+  const TableSpec* named = find_table_spec(stem);
+  if (named != nullptr && fits(*named, rows)) return *named;
+  for (const TableSpec& spec : table_specs()) {
+    if (!fits(spec, rows) || !has_no_other_columns(spec, rows)) continue;
+    if (named != nullptr) {
+      warnings.add("a file named as another table", "read as what its columns are",
+                   fmt::format("{} holds {}", stem, spec.table));
+    }
+    return spec;
+  }
+  if (named != nullptr) {
+    const std::vector<std::string> missing = missing_columns(*named, rows);
+    if (missing.empty()) return *named;
+    return core::Error{fmt::format("the table {} must have the column {}, which is not there",
+                                   named->table, core::join(missing, " and the column "))};
+  }
+  TableSpec spec = generic_table_spec(stem, rows);
+  const bool measures =
+      std::any_of(spec.columns.begin(), spec.columns.end(),
+                  [](const TableColumn& column) { return column.role != ColumnRole::kKey; });
+  if (!measures) {
+    return core::Error{"no table of measurements: it has no column of times (latency, in ms)"};
+  }
+  return spec;
+}
+
+Era era_of(bool has_first_columns, bool parquet, std::int64_t old_labels) {
+  if (has_first_columns) return Era::kA;
+  return parquet || old_labels == 0 ? Era::kC : Era::kB;
+}
+
+void warn_of_other_columns(const TableSpec& spec, const Frame& rows, model::Warnings& warnings) {
+  for (const FrameColumn& column : rows.columns) {
+    if (has_no_other_columns(spec, Frame{{{.name = column.name, .values = {}}}})) continue;
+    warnings.add("a column that the table does not have", "read as it is", column.name);
+  }
+}
+
+core::Result<PerfFile> repaired(Frame rows,
+                                const std::filesystem::path& path,
+                                bool parquet,
+                                model::Warnings& warnings) {
+  bool is_first = rename_old_columns(rows, warnings);
+  const TableSpec spec = ASSAY_TRY(choose_table(path.stem().string(), rows, warnings));
+  if (spec.latency() != nullptr && spec.latency()->name != "latency" && rows.find("latency")) {
+    return core::Error{fmt::format("two columns of times: {} and latency", spec.latency()->name)};
+  }
+  warn_of_other_columns(spec, rows, warnings);
+  is_first = add_common_columns(rows, spec, path, warnings) || is_first;
+  const core::Status converted = convert_kinds(rows, spec);
+  if (!converted.ok()) return converted.error();
+  const std::int64_t old_labels = relabel_types(rows, spec, "float16", "bfloat16");
+  if (old_labels > 0) {
+    warnings.add("the label float16 of earlier tables", "read as bfloat16", spec.table, old_labels);
+  }
+  to_latency_ms(rows, spec);
+  check_rows(rows, spec, warnings);
+  order_columns(rows, spec);
+  return PerfFile{spec.table, era_of(is_first, parquet, old_labels), std::move(rows)};
+}
+
+}  // namespace
+
+core::Result<PerfFile> parse_perf_file(std::string_view bytes,
+                                       const std::filesystem::path& path,
+                                       model::Warnings& warnings) {
+  const bool parquet = is_parquet(bytes);
+  Frame rows = ASSAY_TRY(parquet ? read_parquet(bytes) : read_text(bytes, warnings));
+  return repaired(std::move(rows), path, parquet, warnings);
+}
+
+core::Result<PerfFile> read_perf_file(const std::filesystem::path& path,
+                                      model::Warnings& warnings) {
+  const core::MappedFile file = ASSAY_TRY(core::MappedFile::open(path));
+  model::Warnings found;
+  auto read = parse_perf_file(file.bytes(), path, found);
+  for (const model::Warning& warning : found.all()) {
+    warnings.add(warning.reason, warning.effect,
+                 fmt::format("{}: {}", path.string(), warning.example), warning.count);
+  }
+  if (!read.ok()) return read.error().context(path.string());
+  return read;
+}
+
+core::Result<std::string> format_perf_file(const std::string& table,
+                                           const Frame& rows,
+                                           PerfFileStyle style) {
+  const TableSpec* declared = find_table_spec(table);
+  const TableSpec spec = declared != nullptr ? *declared : generic_table_spec(table, rows);
+  Frame written = rows;
+  from_latency_ms(written, spec);
+  const core::Status converted = convert_kinds(written, spec);
+  if (!converted.ok()) return converted.error();
+  if (style.labels == Labels::kOld) relabel_types(written, spec, "bfloat16", "float16");
+  std::vector<std::string> missing = missing_columns(spec, written);
+  for (const std::string& name : common_columns()) {
+    if (written.find(name) == nullptr) missing.push_back(name);
+  }
+  if (!missing.empty()) {
+    return core::Error{fmt::format("rows of {} must have the column {}", table,
+                                   core::join(missing, " and the column "))};
+  }
+  order_columns(written, spec);
+  if (style.format == FileFormat::kParquet) return write_parquet(written);
+  return write_csv_frame(written);
+}
+
+core::Status write_perf_file(const std::string& table,
+                             const Frame& rows,
+                             PerfFileStyle style,
+                             const std::filesystem::path& path) {
+  return core::write_file(path, ASSAY_TRY(format_perf_file(table, rows, style)));
+}
+
+}  // namespace assay::store

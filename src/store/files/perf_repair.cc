@@ -1,0 +1,297 @@
+#include "store/files/perf_repair.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "core/text.h"
+#include "model/string_pool.h"
+
+namespace assay::store {
+namespace {
+
+constexpr std::string_view kLatency = "latency";
+constexpr double kMsPerUs = 1e-3;
+
+FrameColumn* find(Frame& rows, std::string_view name) {
+  const auto found = std::find_if(rows.columns.begin(), rows.columns.end(),
+                                  [&](const FrameColumn& column) { return column.name == name; });
+  return found == rows.columns.end() ? nullptr : &*found;
+}
+
+void erase(Frame& rows, std::string_view name) {
+  std::erase_if(rows.columns, [&](const FrameColumn& column) { return column.name == name; });
+}
+
+FrameColumn constant_text(std::string name, const std::string& text, std::size_t num_rows) {
+  FrameColumn column{.name = std::move(name),
+                     .values = TextColumn{std::vector<std::uint32_t>(num_rows, 0), {text}}};
+  if (text.empty()) column.missing.assign(num_rows, true);
+  return column;
+}
+
+std::string as_text(const model::PerfValue& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
+  if (const auto* real = std::get_if<double>(&value)) return core::shortest(*real);
+  return std::get<std::string>(value);
+}
+
+// Builds a text column row by row; "" is a missing text.
+FrameColumn text_column(std::string name,
+                        std::size_t num_rows,
+                        const std::function<std::string(std::size_t)>& text_of) {
+  model::StringPool pool;
+  TextColumn texts;
+  FrameColumn column{.name = std::move(name), .values = {}};
+  std::vector<bool> missing(num_rows, false);
+  for (std::size_t row = 0; row < num_rows; ++row) {
+    texts.codes.push_back(pool.intern(text_of(row)));
+    missing[row] = texts.codes.back() == 0;
+  }
+  texts.words = words_of(pool);
+  column.values = std::move(texts);
+  if (std::find(missing.begin(), missing.end(), true) != missing.end()) {
+    column.missing = std::move(missing);
+  }
+  return column;
+}
+
+std::string text_at(const FrameColumn& column, std::size_t row) {
+  return column.is_missing(row) ? std::string() : as_text(column.value(row));
+}
+
+void join_distribution(Frame& rows, model::Warnings& warnings) {
+  FrameColumn& distribution = *find(rows, "distribution");
+  const FrameColumn& alpha = *rows.find("alpha");
+  std::int64_t joined = 0;
+  FrameColumn labels = text_column("distribution", rows.num_rows(), [&](std::size_t row) {
+    std::string label = text_at(distribution, row);
+    if (label != "power_law" || alpha.is_missing(row)) return label;
+    ++joined;
+    return label + "_" + text_at(alpha, row);
+  });
+  distribution = std::move(labels);
+  erase(rows, "alpha");
+  if (joined > 0) {
+    warnings.add("distribution \"power_law\" with its alpha in another column",
+                 "read as power_law_<alpha>", "column alpha", joined);
+  }
+}
+
+core::Error wrong_kind(const FrameColumn& column, std::size_t row, std::string_view wanted) {
+  return core::Error{fmt::format("column \"{}\": row {} holds \"{}\"; {} belong there", column.name,
+                                 row + 1, text_at(column, row), wanted)};
+}
+
+// Whole numbers and doubles, from any numbers.
+template <class To, class From>
+core::Result<std::vector<To>> numbers(const FrameColumn& column, const std::vector<From>& from) {
+  std::vector<To> to(from.size());
+  for (std::size_t row = 0; row < from.size(); ++row) {
+    if (column.is_missing(row)) continue;
+    // Doubles hold every whole number up to 2^53.
+    const auto size = std::fabs(static_cast<double>(from[row]));
+    if (std::is_same_v<To, std::int64_t> && !(size <= 0x1p53 && std::trunc(size) == size)) {
+      return wrong_kind(column, row, "whole numbers");
+    }
+    to[row] = static_cast<To>(from[row]);
+  }
+  return to;
+}
+
+template <class To>
+core::Status convert_to_numbers(FrameColumn& column, std::string_view wanted) {
+  if (std::holds_alternative<std::vector<To>>(column.values)) return {};
+  if (std::holds_alternative<TextColumn>(column.values)) {
+    // A column without any value was read as text.
+    for (std::size_t row = 0; row < column.size(); ++row) {
+      if (!column.is_missing(row)) return wrong_kind(column, row, wanted);
+    }
+    column.values = std::vector<To>(column.size());
+    return {};
+  }
+  using From = std::conditional_t<std::is_same_v<To, double>, std::vector<std::int64_t>,
+                                  std::vector<double>>;
+  column.values = ASSAY_TRY(numbers<To>(column, std::get<From>(column.values)));
+  return {};
+}
+
+core::Status convert(FrameColumn& column, ColumnKind kind) {
+  switch (kind) {
+    case ColumnKind::kWhole:
+      return convert_to_numbers<std::int64_t>(column, "whole numbers");
+    case ColumnKind::kReal:
+      return convert_to_numbers<double>(column, "numbers");
+    case ColumnKind::kText:
+    case ColumnKind::kDataType:
+      break;
+  }
+  if (!std::holds_alternative<TextColumn>(column.values)) {
+    column = text_column(column.name, column.size(),
+                         [&](std::size_t row) { return text_at(column, row); });
+  }
+  return {};
+}
+
+std::int64_t relabel(FrameColumn& column, const std::string& from, const std::string& to) {
+  auto& text = std::get<TextColumn>(column.values);
+  const auto code_of = [&](const std::string& word) {
+    const auto found = std::find(text.words.begin(), text.words.end(), word);
+    return static_cast<std::uint32_t>(found - text.words.begin());
+  };
+  const std::uint32_t old_code = code_of(from);
+  const std::uint32_t new_code = code_of(to);
+  if (old_code == text.words.size()) return 0;
+  const auto count = std::count(text.codes.begin(), text.codes.end(), old_code);
+  if (new_code == text.words.size()) {
+    text.words[old_code] = to;
+  } else {
+    std::replace(text.codes.begin(), text.codes.end(), old_code, new_code);
+  }
+  return count;
+}
+
+void scale(FrameColumn& column, double factor) {
+  auto* values = std::get_if<std::vector<double>>(&column.values);
+  if (values == nullptr) return;
+  for (double& value : *values)
+    value *= factor;
+}
+
+struct Origin {
+  std::string framework;
+  std::string version;
+};
+
+// <backend>/<version>/<file>
+Origin origin_of(const std::filesystem::path& path) {
+  static constexpr std::pair<std::string_view, const char*> kFrameworks[] = {
+      {"trtllm", "TRTLLM"}, {"vllm", "VLLM"},     {"sglang", "SGLang"},
+      {"nccl", "TRTLLM"},   {"oneccl", "TRTLLM"},  // as the public tables of collectives say
+  };
+  const std::filesystem::path folder = path.parent_path();
+  const std::string backend = folder.parent_path().filename().string();
+  for (const auto& [name, framework] : kFrameworks) {
+    if (backend == name) return {framework, folder.filename().string()};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> first_allreduce_header() {
+  return {"allreduce_dtype", "num_gpus", "message_size", "strategy", "layer_name", "latency"};
+}
+
+bool rename_old_columns(Frame& rows, model::Warnings& warnings) {
+  bool is_first = false;
+  FrameColumn* strategy = find(rows, "strategy");
+  if (strategy != nullptr && rows.find("layer_name") != nullptr &&
+      rows.find("framework") == nullptr) {
+    strategy->name = "backend";
+    erase(rows, "layer_name");
+    rows.columns.push_back(constant_text("framework", "TRTLLM", rows.num_rows()));
+    rows.columns.push_back(constant_text("op_name", "all_reduce", rows.num_rows()));
+    rows.columns.push_back(constant_text("kernel_source", "TRTLLM", rows.num_rows()));
+    warnings.add("rows of the first release, without column names",
+                 "strategy read as backend, layer name not read", "custom all-reduce",
+                 static_cast<std::int64_t>(rows.num_rows()));
+    is_first = true;
+  }
+  FrameColumn* implementation = find(rows, "implementation");
+  if (implementation != nullptr && rows.find("backend") == nullptr)
+    implementation->name = "backend";
+  if (rows.find("alpha") != nullptr && rows.find("distribution") != nullptr) {
+    join_distribution(rows, warnings);
+    is_first = true;
+  }
+  return is_first;
+}
+
+bool add_common_columns(Frame& rows,
+                        const TableSpec& spec,
+                        const std::filesystem::path& path,
+                        model::Warnings& warnings) {
+  const Origin origin = origin_of(path);
+  bool some_missing = false;
+  for (const std::string& name : common_columns()) {
+    if (rows.find(name) != nullptr) continue;
+    some_missing = true;
+    std::string text;
+    if (name == "framework") text = origin.framework;
+    if (name == "version") text = origin.version;
+    if (name == "op_name" && spec.op_names.size() == 1) text = spec.op_names.front();
+    warnings.add(fmt::format("no column {}", name),
+                 text.empty() ? "left empty" : fmt::format("read as {}", text), spec.table);
+    rows.columns.push_back(constant_text(name, text, rows.num_rows()));
+  }
+  return some_missing;
+}
+
+core::Status convert_kinds(Frame& rows, const TableSpec& spec) {
+  for (FrameColumn& column : rows.columns) {
+    const bool is_common = std::find(common_columns().begin(), common_columns().end(),
+                                     column.name) != common_columns().end();
+    const bool is_power = std::find(power_columns().begin(), power_columns().end(), column.name) !=
+                          power_columns().end();
+    const TableColumn* declared = spec.find(column.name);
+    core::Status converted;
+    if (is_common) {
+      converted = convert(column, ColumnKind::kText);
+    } else if (is_power) {
+      converted = convert(column, ColumnKind::kReal);
+    } else if (declared != nullptr) {
+      converted = convert(column, declared->kind);
+    }
+    if (!converted.ok()) return converted;
+  }
+  return {};
+}
+
+std::int64_t relabel_types(Frame& rows,
+                           const TableSpec& spec,
+                           const std::string& from,
+                           const std::string& to) {
+  std::int64_t count = 0;
+  for (const TableColumn& column : spec.columns) {
+    FrameColumn* found = find(rows, column.name);
+    if (column.kind != ColumnKind::kDataType || found == nullptr) continue;
+    if (std::holds_alternative<TextColumn>(found->values)) count += relabel(*found, from, to);
+  }
+  return count;
+}
+
+void to_latency_ms(Frame& rows, const TableSpec& spec) {
+  const TableColumn* declared = spec.latency();
+  FrameColumn* latency = declared == nullptr ? nullptr : find(rows, declared->name);
+  if (latency == nullptr) return;
+  latency->name = kLatency;
+  if (declared->unit == "us") scale(*latency, kMsPerUs);
+}
+
+void from_latency_ms(Frame& rows, const TableSpec& spec) {
+  const TableColumn* declared = spec.latency();
+  FrameColumn* latency = declared == nullptr ? nullptr : find(rows, kLatency);
+  if (latency == nullptr) return;
+  latency->name = declared->name;
+  if (declared->unit == "us") scale(*latency, 1 / kMsPerUs);
+}
+
+void order_columns(Frame& rows, const TableSpec& spec) {
+  std::vector<std::string> order(common_columns().begin(), common_columns().end());
+  for (const TableColumn& column : spec.columns) {
+    order.push_back(column.name);
+    if (column.role == ColumnRole::kLatency) order.emplace_back(kLatency);
+  }
+  order.insert(order.end(), power_columns().begin(), power_columns().end());
+  const auto rank = [&](const FrameColumn& column) {
+    return std::find(order.begin(), order.end(), column.name) - order.begin();
+  };
+  std::stable_sort(rows.columns.begin(), rows.columns.end(),
+                   [&](const FrameColumn& a, const FrameColumn& b) { return rank(a) < rank(b); });
+}
+
+}  // namespace assay::store

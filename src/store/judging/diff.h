@@ -1,0 +1,63 @@
+// Two sets of performance tables compared: rows that only one has, and how latencies differ.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/warnings.h"
+#include "store/database/store.h"
+
+namespace assay::store {
+
+struct DiffRequest {
+  std::vector<std::string> tables = {};   // empty: all
+  std::vector<std::string> ignored = {};  // columns that need not be equal: "version"
+  double threshold = 0.1;                 // a share: beyond it a latency counts as different
+  std::size_t most_worst = 10;
+};
+
+struct RowDiff {
+  std::string table;
+  std::string key;  // JSON
+  double a_ms = 0;
+  double b_ms = 0;
+  double ratio = 0;  // b / a
+};
+
+struct TableDiff {
+  std::string table;
+  std::int64_t a_rows = 0;
+  std::int64_t b_rows = 0;
+  std::int64_t only_a = 0;
+  std::int64_t only_b = 0;
+  std::int64_t compared = 0;   // rows that both have, with a latency in both
+  std::int64_t different = 0;  // of these: not the same number
+  std::int64_t beyond = 0;     // of these: by more than the threshold
+  double p10_ratio = 0;        // of b to a; NaN: nothing compared
+  double median_ratio = 0;
+  double p90_ratio = 0;
+  std::vector<std::string> example_only_a = {};  // keys, JSON
+  std::vector<std::string> example_only_b = {};
+
+  [[nodiscard]] double share_beyond() const {
+    return compared == 0 ? 0 : static_cast<double>(beyond) / static_cast<double>(compared);
+  }
+};
+
+struct DiffResult {
+  std::vector<TableDiff> tables;
+  std::vector<RowDiff> worst;  // farthest from 1 first
+};
+
+// A store, or the name of a shipped one; or a file or folder of perf tables, read into memory. An
+// error names a bad file.
+core::Result<Store> open_tables(const std::filesystem::path& path, model::Warnings& repairs);
+
+// Rows with the same values in all columns but latency and power belong together; of several such
+// rows the first with the first.
+core::Result<DiffResult> diff(const Store& a, const Store& b, const DiffRequest& request);
+
+}  // namespace assay::store

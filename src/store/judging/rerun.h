@@ -1,0 +1,52 @@
+// Points that were measured again: how far the second time is from the first.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "store/database/store.h"
+
+namespace assay::store {
+
+struct Rerun {
+  std::string table;
+  std::string where;                // "gemm gemm_dtype=fp8 m=1 n=32 k=64"
+  double first_ms = 0;              // latencies
+  std::optional<double> second_ms;  // nothing: it could not be measured again
+  std::string remark = {};          // what else is known: another kernel, clocks that were lowered
+};
+
+// |second / first - 1|. Nothing: not measured again, or a first time that was not positive, which
+// only the same time repeats.
+std::optional<double> deviation(const Rerun& rerun);
+
+struct RerunResult {
+  std::string table;
+  std::int64_t points = 0;
+  std::int64_t beyond = 0;  // deviate by more than the limit, or have no deviation
+  std::int64_t lost = 0;    // of these, not measured again
+  std::optional<double> median = {};
+  std::optional<double> p90 = {};
+  std::optional<double> worst = {};
+
+  [[nodiscard]] double share() const {
+    return points == 0 ? 0 : static_cast<double>(beyond) / static_cast<double>(points);
+  }
+};
+
+// By table, in the order of their names.
+std::vector<RerunResult> compare_reruns(const std::vector<Rerun>& reruns, double limit);
+
+// Those beyond the limit, the worst first; at most so many.
+std::vector<Rerun> worst_reruns(std::vector<Rerun> reruns, double limit, std::size_t most);
+
+// The rows that two runs have of the same cases: those of `again`, whatever became of them, must be
+// cases that `first` measured.
+core::Result<std::vector<Rerun>> reruns_of(const Store& store,
+                                           std::int64_t first,
+                                           std::int64_t again);
+
+}  // namespace assay::store

@@ -1,0 +1,152 @@
+#include "store/judging/table_check.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace assay::store {
+namespace {
+
+void note(Found& found, double how_much, const auto& where) {
+  ++found.count;
+  if (found.count > 1 && how_much <= found.worst) return;
+  found.worst = how_much;
+  found.where = where();
+}
+
+// "m=1 n=32 gemm_dtype=fp8"
+std::string place(const TableIndex& index, const Group& group, const Position& position) {
+  const Grid& grid = group.surface.grid();
+  const auto sizes = grid.sizes_of(position);
+  std::string text = group.surface.place(std::span(sizes.data(), grid.num_axes()));
+  const std::string name = index.group_name(group);
+  return name.empty() ? text : text.empty() ? name : text + " " + name;
+}
+
+class Checker {
+ public:
+  Checker(const TableIndex& index, const CheckLimits& limits, TableCheck& result)
+      : index_(index), limits_(limits), result_(result) {}
+
+  // Null: nothing is known of caches.
+  void check_group(const Group& group, const Roofline& cached) {
+    const Grid& grid = group.surface.grid();
+    holes_.clear();
+    for (const GridPoint& point : grid.points()) {
+      check_latency(group, cached, point);
+      for (std::size_t axis = 0; axis < grid.num_axes(); ++axis)
+        check_step(group, point, axis);
+    }
+    result_.holes.count += static_cast<std::int64_t>(holes_.size());
+    result_.holes.of += static_cast<std::int64_t>(grid.points().size() + holes_.size());
+  }
+
+ private:
+  void check_latency(const Group& group, const Roofline& cached, const GridPoint& point) {
+    const Grid& grid = group.surface.grid();
+    if (point.latency <= 0) {
+      note(result_.not_positive, -point.latency,
+           [&] { return place(index_, group, point.position); });
+      return;
+    }
+    const auto all_sizes = grid.sizes_of(point.position);
+    const auto sizes = std::span(all_sizes.data(), grid.num_axes());
+    const double roof = group.surface.roofline(sizes);
+    if (roof <= 0) return;
+    ++result_.faster.of;
+    const double faster = 1 - point.latency / roof;
+    if (faster <= limits_.roofline) return;
+    const bool excused = cached && point.latency >= cached(sizes) * (1 - limits_.roofline);
+    note(excused ? result_.cached : result_.faster, faster,
+         [&] { return place(index_, group, point.position); });
+  }
+
+  // To the next larger value of a size.
+  void check_step(const Group& group, const GridPoint& point, std::size_t axis) {
+    const Grid& grid = group.surface.grid();
+    Position next = point.position;
+    if (!find_along(grid, next, axis, 1, 2)) return;
+    if (next[axis] == point.position[axis] + 2) add_hole(group, point.position, axis);
+    ++result_.drops.of;
+    if (point.latency <= 0) return;
+    const double drop = 1 - *grid.find(next) / point.latency;
+    if (drop <= limits_.drop) return;
+    note(result_.drops, drop, [&] {
+      return place(index_, group, point.position) + fmt::format(", then {}={}",
+                                                                group.surface.axes()[axis].column,
+                                                                grid.values(axis)[next[axis]]);
+    });
+  }
+
+  void add_hole(const Group& group, Position position, std::size_t axis) {
+    ++position[axis];
+    if (!holes_.insert(position).second) return;
+    if (result_.holes.where.empty()) result_.holes.where = place(index_, group, position);
+  }
+
+  const TableIndex& index_;
+  const CheckLimits& limits_;
+  TableCheck& result_;
+  std::set<Position> holes_;
+};
+
+// Rows of one group by their sizes.
+void check_duplicates(const GroupedRows& rows,
+                      const std::vector<std::uint32_t>& group,
+                      const CheckLimits& limits,
+                      TableCheck& result) {
+  const std::size_t count = rows.sizes.size();
+  const auto sizes_of = [&](std::uint32_t row) {
+    return std::span(rows.size_values).subspan(row * count, count);
+  };
+  const auto before = [&](std::uint32_t a, std::uint32_t b) {
+    const auto left = sizes_of(a);
+    const auto right = sizes_of(b);
+    return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end());
+  };
+  std::vector<std::uint32_t> sorted = group;
+  std::stable_sort(sorted.begin(), sorted.end(), before);
+  std::size_t first = 0;
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    if (before(sorted[first], sorted[i])) {
+      first = i;
+      continue;
+    }
+    const double low = std::min(rows.latencies[sorted[first]], rows.latencies[sorted[i]]);
+    const double high = std::max(rows.latencies[sorted[first]], rows.latencies[sorted[i]]);
+    const double apart = low > 0 ? high / low - 1 : high > low ? 1e9 : 0;
+    if (apart > limits.spread) ++result.far_apart;
+    note(result.duplicates, apart,
+         [&] { return fmt::format("rows {} and {}", sorted[first] + 1, sorted[i] + 1); });
+  }
+}
+
+}  // namespace
+
+core::Result<TableCheck> check_table(const std::string& table,
+                                     const Frame& frame,
+                                     const Rooflines& rooflines,
+                                     const CheckLimits& limits) {
+  const GroupedRows rows = ASSAY_TRY(group_rows(table, frame));
+  const TableIndex index = ASSAY_TRY(TableIndex::make(table, frame, rooflines.all));
+  TableCheck result;
+  result.table = table;
+  result.rows = static_cast<std::int64_t>(frame.num_rows());
+  result.groups = static_cast<std::int64_t>(index.groups().size());
+  result.zeros_allowed = table == "computescale_perf";
+  result.unused = {.count = rows.unused.count, .of = result.rows, .worst = 0, .where = {}};
+  if (rows.unused.count > 0) result.unused.where = fmt::format("row {}", rows.unused.first_row + 1);
+  result.duplicates.of = result.rows;
+  for (const auto& group : rows.rows_of_group)
+    check_duplicates(rows, group, limits, result);
+  Checker checker(index, limits, result);
+  for (std::size_t group = 0; group < index.groups().size(); ++group)
+    checker.check_group(index.groups()[group], group_roofline(rooflines.cached, rows, group));
+  result.not_positive.of = result.rows;
+  result.cached.of = result.faster.of;
+  return result;
+}
+
+}  // namespace assay::store

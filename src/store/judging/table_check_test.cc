@@ -1,0 +1,166 @@
+#include "store/judging/table_check.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "core/files.h"
+#include "store/files/frame_test_util.h"
+#include "store/files/parquet_reader.h"
+#include "store/judging/held_out.h"
+#include "store/systems/peaks.h"
+
+namespace assay::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+TableCheck check(const std::string& csv, const Rooflines& rooflines = {}) {
+  auto result = check_table("gemm_perf", frame_of(csv), rooflines, CheckLimits{});
+  EXPECT_TRUE(result.ok());
+  return result.ok() ? std::move(result).value() : TableCheck{};
+}
+
+TEST(TableCheck, FindsAHoleBetweenTwoNeighbours) {
+  const TableCheck result =
+      check("m,n,latency\n1,1,1\n1,2,1\n1,4,1\n2,1,2\n2,4,2\n4,1,3\n4,2,3\n4,4,3\n8,1,4\n");
+  // (2, 2) along both sizes; (8, 2) has one neighbour only.
+  EXPECT_EQ(result.holes.count, 1);
+  EXPECT_EQ(result.holes.where, "m=2 n=2");
+  EXPECT_FALSE(result.impossible());
+}
+
+TEST(TableCheck, CountsDuplicatesAndHowFarApartTheyAre) {
+  const TableCheck result = check("m,latency\n1,1\n2,2\n1,1.05\n2,3\n2,2\n");
+  EXPECT_EQ(result.duplicates.count, 3);
+  EXPECT_EQ(result.far_apart, 1);
+  EXPECT_DOUBLE_EQ(result.duplicates.worst, 0.5);
+  EXPECT_EQ(result.duplicates.where, "rows 2 and 4");
+}
+
+TEST(TableCheck, CountsDropsBeyondTheLimit) {
+  const TableCheck result = check("m,latency\n1,1\n2,0.95\n4,0.5\n8,1\n");
+  EXPECT_EQ(result.drops.count, 1);
+  EXPECT_EQ(result.drops.of, 3);
+  EXPECT_NEAR(result.drops.worst, 1 - 0.5 / 0.95, 1e-12);
+  EXPECT_EQ(result.drops.where, "m=2, then m=4");
+}
+
+TEST(TableCheck, ZeroIsImpossibleButOfDifferences) {
+  const std::string csv = "m,latency\n1,0\n2,1\n";
+  EXPECT_TRUE(check(csv).impossible());
+  EXPECT_EQ(check(csv).not_positive.count, 1);
+  const auto difference = check_table("computescale_perf", frame_of(csv), {}, CheckLimits{});
+  ASSERT_TRUE(difference.ok());
+  EXPECT_FALSE(difference.value().impossible());
+}
+
+TEST(TableCheck, FindsRowsFasterThanTheRoofline) {
+  const KeyRoofline roofline = [](const std::vector<model::PerfField>& key) {
+    EXPECT_EQ(key.size(), 2U);  // dtype, m
+    return key[0].value == model::PerfValue(std::string("fp8")) ? 0.0 : 1.0;
+  };
+  const TableCheck result = check(
+      "dtype,m,latency\nhalf,1,0.96\nhalf,2,0.5\nfp8,1,0.1\nfp8,2,0.1\n", {roofline, nullptr});
+  EXPECT_EQ(result.faster.of, 2);
+  EXPECT_EQ(result.faster.count, 1);
+  EXPECT_DOUBLE_EQ(result.faster.worst, 0.5);
+  EXPECT_EQ(result.faster.where, "m=2 dtype=half");
+  EXPECT_TRUE(result.impossible());
+}
+
+TEST(TableCheck, ExcusesRowsWhoseDataFitInTheCache) {
+  const KeyRoofline memory = [](const std::vector<model::PerfField>&) { return 1.0; };
+  // All but m=3 fit; the rest of what bounds them takes 0.5 ms.
+  const KeyRoofline cached = [](const std::vector<model::PerfField>& key) {
+    return key[0].value == model::PerfValue(std::int64_t{3}) ? 1.0 : 0.5;
+  };
+  const TableCheck result = check("m,latency\n1,0.6\n2,0.4\n3,0.9\n4,2\n", {memory, cached});
+  EXPECT_EQ(result.faster.of, 4);
+  EXPECT_EQ(result.faster.count, 2);
+  EXPECT_EQ(result.faster.where, "m=2");
+  EXPECT_EQ(result.cached.count, 1);
+  EXPECT_EQ(result.cached.where, "m=1");
+}
+
+TEST(HeldOut, NamesTheIntervalToRefine) {
+  const auto index =
+      TableIndex::make("gemm_perf", frame_of("m,latency\n1,1\n2,2\n3,3\n4,8\n5,5\n6,6\n"), nullptr);
+  ASSERT_TRUE(index.ok());
+  const HeldOut result = held_out_errors(index.value(), 0.05);
+  ASSERT_EQ(result.by_column.size(), 1U);
+  EXPECT_EQ(result.by_column[0].points, 4);
+  EXPECT_DOUBLE_EQ(result.by_column[0].share_beyond, 0.75);  // 2 lies on a line
+  ASSERT_EQ(result.intervals.size(), 3U);
+  EXPECT_EQ(result.intervals[0].held_out, 3);
+  EXPECT_EQ(result.intervals[1].low, 3);
+  EXPECT_EQ(result.intervals[1].high, 5);
+}
+
+TEST(Peaks, ReadsASystem) {
+  const fs::path path = fs::path(testing::TempDir()) / "peaks_test.yaml";
+  ASSERT_TRUE(core::write_file(path,
+                               "gpu:\n  mem_bw: 4.8e12\n  float16_tc_flops: 989000000000000\n"
+                               "  fp8_tc_flops: 1978e12\nnode:\n  intra_node_bw: 4.5e11\n")
+                  .ok());
+  const auto peaks = read_peaks(path);
+  ASSERT_TRUE(peaks.ok()) << peaks.error().message;
+  EXPECT_EQ(peaks.value().flops_of("bfloat16"), 989e12);
+  EXPECT_EQ(peaks.value().flops_of("half"), 989e12);
+  EXPECT_EQ(peaks.value().flops_of("fp8_block"), 1978e12);
+  EXPECT_EQ(peaks.value().flops_of("float32"), 0);
+  EXPECT_DOUBLE_EQ(peaks.value().roofline_ms(4.8e9, 0, "fp8", 0), 1);
+  EXPECT_DOUBLE_EQ(peaks.value().roofline_ms(0, 1978e9, "fp8", 0), 1);
+  EXPECT_DOUBLE_EQ(peaks.value().roofline_ms(1, 1, "fp8", 4.5e8), 1);
+}
+
+TEST(Peaks, NamesTheLineOfAnError) {
+  const fs::path path = fs::path(testing::TempDir()) / "peaks_test.yaml";
+  for (const auto& [text, problem] : std::vector<std::pair<std::string, std::string>>{
+           {"gpu:\n  mem_bw: fast\n", "line 2: gpu.mem_bw is no number above 0"},
+           {"gpu:\n  - [\n", "line"},
+           {"a: 1\n", "no part 'gpu'"},
+           {"", "no part 'gpu'"},
+           {"gpu: {power: 700}\n", "no gpu.mem_bw"}}) {
+    ASSERT_TRUE(core::write_file(path, text).ok());
+    const auto peaks = read_peaks(path);
+    ASSERT_FALSE(peaks.ok()) << text;
+    EXPECT_NE(peaks.error().message.find(problem), std::string::npos) << peaks.error().message;
+  }
+}
+
+struct RealTable {
+  const char* path;
+  const char* column;
+  double median;
+  double p95;
+};
+
+// What the straight lines and cubics of surface.h reached when they were chosen; a worse method
+// shows here.
+constexpr RealTable kReal[] = {
+    {"gemm/trtllm/1.3.0rc20/gemm_perf.parquet", "k", 0.016, 0.08},
+    {"gemm/vllm/0.24.0/gemm_perf.parquet", "n", 0.026, 0.16},
+    {"attention/trtllm/1.3.0rc20/context_attention_perf.parquet", "isl", 0.018, 0.11},
+    {"attention/vllm/0.24.0/generation_attention_perf.parquet", "step", 0.013, 0.13},
+    {"moe/vllm/0.24.0/moe_perf.parquet", "num_tokens", 0.022, 0.17},
+};
+
+TEST(HeldOut, RealTablesAreInterpolatedAsWellAsMeasuredBefore) {
+  const fs::path folder = fs::path(ASSAY_SOURCE_DIR) / "../shared/data/peer-db/h200_sxm";
+  if (!fs::exists(folder)) GTEST_SKIP() << "no public tables at " << folder;
+  for (const RealTable& real : kReal) {
+    const auto frame = read_parquet_file(folder / real.path);
+    ASSERT_TRUE(frame.ok()) << frame.error().message;
+    const auto index = TableIndex::make(table_name(real.path), frame.value(), nullptr);
+    ASSERT_TRUE(index.ok());
+    for (const HeldOutErrors& errors : held_out_errors(index.value(), kHeldOutLimit).by_column) {
+      if (errors.column != real.column) continue;
+      EXPECT_LT(errors.median, real.median) << real.path;
+      EXPECT_LT(errors.p95, real.p95) << real.path;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::store

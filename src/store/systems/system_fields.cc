@@ -1,0 +1,357 @@
+// Chooses what each field of a system's file says.
+#include <fmt/core.h>
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "store/systems/published_gpu.h"
+#include "store/systems/system_figures.h"
+#include "store/systems/system_file.h"
+
+namespace assay::store {
+namespace {
+
+constexpr double kKibibyte = 1024;
+// Many times what any GPU's caches hold, so that little can come out of them.
+constexpr double kPastCaches = kKibibyte * kKibibyte * kKibibyte;
+constexpr double kSmallMemory = kKibibyte * kKibibyte;
+constexpr double kSmallMessage = 64 * kKibibyte;
+
+struct Sourced {
+  std::string value;
+  std::string source;
+};
+
+using Choice = std::optional<Sourced>;
+
+struct Unit {
+  const char* name;
+  double size;
+};
+
+constexpr Unit kGigabytes{"GB/s", 1e9};
+constexpr Unit kTeraflops{"TFLOP/s", 1e12};
+
+std::string whole_text(double value) {
+  return fmt::format("{:.0f}", value);
+}
+
+// No measurement knows more than four digits of a figure.
+double rounded(double value) {
+  const double digit = std::pow(10, std::floor(std::log10(value)) - 3);
+  return std::round(value / digit) * digit;
+}
+
+// No exponents: YAML readers differ in which of them are numbers.
+std::string seconds_text(double seconds) {
+  std::string text = fmt::format("{:.12f}", rounded(seconds));
+  while (text.ends_with('0') && !text.ends_with(".0"))
+    text.pop_back();
+  return text;
+}
+
+std::string spread_text(const Point& point) {
+  if (!point.spread) return "";
+  return fmt::format(" (its samples spread by {:.1f} %)", *point.spread * 100);
+}
+
+std::string rows_text(std::size_t count) {
+  return count == 1 ? "1 row" : fmt::format("{} rows", count);
+}
+
+class FieldList {
+ public:
+  explicit FieldList(const SystemData& data)
+      : data_(data), published_(find_published_gpu(data.device)) {}
+
+  std::vector<SystemField> make() && {
+    find_rates();
+    add_gpu();
+    add_node();
+    add_misc();
+    add_measured();
+    return std::move(fields_);
+  }
+
+ private:
+  void find_rates() {
+    read_ = best_rate(memory_points(data_.memory_ops, "read"), kPastCaches);
+    copy_ = best_rate(memory_points(data_.memory_ops, "copy"), kPastCaches);
+    send_ = best_rate(send_points(data_.collectives, 0), 0);
+    to_device_ = best_rate(transfer_points(data_.transfers, "host_to_device"), 0);
+    to_host_ = best_rate(transfer_points(data_.transfers, "device_to_host"), 0);
+  }
+
+  // The first source that there is, else the reason why there is none.
+  void add(const std::string& section,
+           const std::string& name,
+           const std::vector<Choice>& choices,
+           const std::string& otherwise) {
+    names_.insert(section + '.' + name);
+    for (const Choice& choice : choices) {
+      if (!choice) continue;
+      fields_.push_back({section, name, choice->value, choice->source});
+      return;
+    }
+    fields_.push_back({section, name, "", otherwise});
+  }
+
+  // What only the cited file has, like gpu.fp4_tc_flops.
+  void add_others(const std::string& section) {
+    for (const auto& [field, value] : data_.cited) {
+      const std::size_t dot = field.rfind('.');
+      if (field.substr(0, dot) != section || names_.contains(field)) continue;
+      fields_.push_back({section, field.substr(dot + 1), value, from_file()});
+    }
+  }
+
+  [[nodiscard]] std::string from_file() const { return "cited: " + data_.cited_from; }
+
+  [[nodiscard]] Choice cited(const std::string& field) const {
+    const auto found = data_.cited.find(field);
+    if (found == data_.cited.end()) return std::nullopt;
+    return Sourced{found->second, from_file()};
+  }
+
+  // A figure of the data sheet; 0: it has none.
+  [[nodiscard]] Choice published(double PublishedGpu::*figure, const char* meaning = "") const {
+    if (published_ == nullptr || published_->*figure <= 0) return std::nullopt;
+    return Sourced{whole_text(published_->*figure),
+                   fmt::format("cited: {}{}", published_->document, meaning)};
+  }
+
+  [[nodiscard]] Choice published(int PublishedGpu::*figure, std::string_view document) const {
+    if (published_ == nullptr) return std::nullopt;
+    return Sourced{fmt::format("{}", published_->*figure), fmt::format("cited: {}", document)};
+  }
+
+  [[nodiscard]] std::string of_table(const std::string& table) const {
+    const auto found = data_.dates.find(table);
+    return found == data_.dates.end() ? table : table + ", " + found->second;
+  }
+
+  [[nodiscard]] Choice measured(const std::optional<Rate>& rate,
+                                const Unit& unit,
+                                const std::string& table) const {
+    if (!rate) return std::nullopt;
+    return Sourced{whole_text(rounded(rate->per_second)),
+                   "measured: " + source_of(*rate, unit, table)};
+  }
+
+  [[nodiscard]] std::string source_of(const Rate& rate,
+                                      const Unit& unit,
+                                      const std::string& table) const {
+    return fmt::format("{:.4g} {}, {}{}, best of {} of {}", rate.per_second / unit.size, unit.name,
+                       rate.best.what, spread_text(rate.best), rows_text(rate.count),
+                       of_table(table));
+  }
+
+  [[nodiscard]] Choice fitted(const std::optional<Latency>& latency,
+                              const std::string& what,
+                              const std::string& table) const {
+    if (!latency) return std::nullopt;
+    return Sourced{
+        seconds_text(latency->seconds),
+        fmt::format("measured: {:.3g} us, where a line through {} meets no bytes ({}, half of them "
+                    "within {:.1f} % of it) of {}",
+                    latency->seconds * 1e6, what, rows_text(latency->count),
+                    latency->deviation * 100, of_table(table))};
+  }
+
+  [[nodiscard]] Choice fact(const std::string& name) const {
+    const auto found = data_.facts.find(name);
+    if (found == data_.facts.end() || found->second.empty()) return std::nullopt;
+    return Sourced{found->second, "measured: as the device tells"};
+  }
+
+  [[nodiscard]] std::optional<Rate> best_memory() const {
+    if (!read_ || (copy_ && copy_->per_second > read_->per_second)) return copy_;
+    return read_;
+  }
+
+  void add_gpu() {
+    const std::string collect_memory = "no rows of 1 GiB and more: assay collect copy read";
+    const std::optional<Rate> memory = best_memory();
+    add("gpu", "mem_bw",
+        {cited("gpu.mem_bw"), published(&PublishedGpu::memory_bytes_per_s),
+         measured(memory, kGigabytes, "memory_op_perf")},
+        collect_memory);
+    add("gpu", "mem_bw_empirical_scaling_factor",
+        {scaling(memory), cited("gpu.mem_bw_empirical_scaling_factor")}, collect_memory);
+    add("gpu", "mem_empirical_constant_latency",
+        {fitted(constant_latency(memory_points(data_.memory_ops, "copy"), kSmallMemory),
+                "copies of up to 1 MiB", "memory_op_perf"),
+         cited("gpu.mem_empirical_constant_latency")},
+        "too few small rows: assay collect copy");
+    add("gpu", "mem_capacity",
+        {free_memory(), cited("gpu.mem_capacity"), published(&PublishedGpu::memory_bytes)},
+        "the store has no collection of this device");
+    add_peak("float16", &PublishedGpu::half_flops);
+    add_peak("bfloat16", &PublishedGpu::half_flops);
+    add_peak("int8", &PublishedGpu::int8_flops);
+    add_peak("fp8", &PublishedGpu::fp8_flops);
+    add("gpu", "power", {power_limit(), cited("gpu.power"), published(&PublishedGpu::watts)},
+        "no row has a power limit: assay collect gemm --measure-power");
+    add("gpu", "sm_version",
+        {sm_version(), cited("gpu.sm_version"),
+         published(&PublishedGpu::sm_version, kComputeCapabilities)},
+        "the store has no collection of this device");
+    add_others("gpu");
+  }
+
+  // Against the limit that the file gives, which then is not measured itself.
+  [[nodiscard]] Choice scaling(const std::optional<Rate>& memory) const {
+    const SystemField& limit = fields_.back();
+    double limit_bytes_per_s = 0;
+    std::from_chars(limit.value.data(), limit.value.data() + limit.value.size(), limit_bytes_per_s);
+    if (!memory || limit_bytes_per_s <= 0) return std::nullopt;
+    return Sourced{fmt::format("{:.4f}", memory->per_second / limit_bytes_per_s),
+                   "measured, over mem_bw: " + source_of(*memory, kGigabytes, "memory_op_perf")};
+  }
+
+  // A limit: cited where that is possible.
+  void add_peak(const std::string& type, double PublishedGpu::*figure) {
+    const std::string name = type + "_tc_flops";
+    add("gpu", name,
+        {cited("gpu." + name), published(figure, ", without sparsity"),
+         measured(best_rate(gemm_points(data_.gemms, type), 0), kTeraflops, "gemm_perf")},
+        published_ != nullptr ? "the GPU has no such tensor cores"
+                              : "no rows: assay collect gemm --dtype " + type);
+  }
+
+  // What a fresh process finds free, unless others had some of it.
+  [[nodiscard]] Choice free_memory() const {
+    Choice free = fact("free memory bytes");
+    if (!free) return std::nullopt;
+    double bytes = 0;
+    std::from_chars(free->value.data(), free->value.data() + free->value.size(), bytes);
+    const double least = published_ == nullptr ? 1 : published_->memory_bytes;
+    if (bytes < least) return std::nullopt;
+    free->source = "measured: free to a process that has just begun";
+    return free;
+  }
+
+  // 0 of what is no GPU.
+  [[nodiscard]] Choice sm_version() const {
+    const Choice version = fact("device SM version");
+    return version && version->value != "0" ? version : std::nullopt;
+  }
+
+  [[nodiscard]] Choice power_limit() const {
+    std::optional<double> most;
+    for (const Frame* frame : {&data_.gemms, &data_.memory_ops, &data_.transfers}) {
+      const std::optional<double> limit = largest(*frame, "power_limit");
+      if (limit && (!most || *limit > *most)) most = limit;
+    }
+    if (!most || *most <= 0) return std::nullopt;
+    return Sourced{whole_text(*most), "measured: W, the power limit while rows were measured"};
+  }
+
+  void add_node() {
+    const std::string_view board = published_ == nullptr ? "" : published_->board;
+    add("node", "num_gpus_per_node",
+        {cited("node.num_gpus_per_node"), published(&PublishedGpu::gpus_per_node, board),
+         most_gpus()},
+        "no rows of several GPUs: assay collect nccl");
+    add("node", "inter_node_bw", {cited("node.inter_node_bw")},
+        "it is of the network between hosts, not of the GPU: name it by --cite");
+    add("node", "intra_node_bw",
+        {cited("node.intra_node_bw"), published(&PublishedGpu::link_bytes_per_s, ", one direction"),
+         measured(send_, kGigabytes, "nccl_perf")},
+        "no rows of send_recv: assay collect nccl");
+    add("node", "pcie_bw",
+        {cited("node.pcie_bw"), published(&PublishedGpu::pcie_bytes_per_s, ", one direction"),
+         measured(to_device_, kGigabytes, "transfer_perf")},
+        "no rows: assay collect host_to_device");
+    add("node", "p2p_latency",
+        {fitted(constant_latency(send_points(data_.collectives, 2), kSmallMessage),
+                "NCCL's send_recv of up to 64 KiB between 2 GPUs", "nccl_perf"),
+         cited("node.p2p_latency")},
+        "too few rows of send_recv between 2 GPUs: assay collect nccl");
+    add_others("node");
+  }
+
+  [[nodiscard]] Choice most_gpus() const {
+    const std::optional<double> gpus = largest(data_.collectives, "num_gpus");
+    if (!gpus) return std::nullopt;
+    return Sourced{whole_text(*gpus), "measured: the most GPUs that rows of nccl_perf have"};
+  }
+
+  void add_misc() {
+    add("misc", "other_mem", {cited("misc.other_mem")},
+        "it is of the program that serves models: name it by --cite");
+    Choice nccl = fact("device NCCL");
+    if (!nccl) nccl = cited("misc.nccl_version");
+    if (nccl) nccl->value = "'" + nccl->value + "'";
+    add("misc", "nccl_version", {nccl}, "the store has no collection of this device");
+    add_others("misc");
+    const std::size_t before = fields_.size();
+    add_others("misc.nccl_mem");
+    if (fields_.size() > before) return;
+    add("misc", "nccl_mem", {},
+        "no row tells it: see assay-worker collect --nccl-memory, and name it by --cite");
+  }
+
+  void add_reached(const std::string& name,
+                   const std::optional<Rate>& rate,
+                   const Unit& unit,
+                   const std::string& table,
+                   const std::string& otherwise) {
+    Choice choice;
+    if (rate) {
+      choice = Sourced{whole_text(rounded(rate->per_second)), source_of(*rate, unit, table)};
+    }
+    add("measured", name, {choice}, "no rows: " + otherwise);
+  }
+
+  void add_measured() {
+    add_reached("mem_read_bw", read_, kGigabytes, "memory_op_perf", "assay collect read");
+    add_reached("mem_copy_bw", copy_, kGigabytes, "memory_op_perf", "assay collect copy");
+    for (const char* type : {"bfloat16", "float16", "fp8", "fp8_block", "int8", "float32"}) {
+      const std::optional<Rate> rate = best_rate(gemm_points(data_.gemms, type), 0);
+      if (rate) add_reached(std::string(type) + "_flops", rate, kTeraflops, "gemm_perf", "");
+    }
+    add_launch();
+    add_reached("host_to_device_bw", to_device_, kGigabytes, "transfer_perf",
+                "assay collect host_to_device");
+    add_reached("device_to_host_bw", to_host_, kGigabytes, "transfer_perf",
+                "assay collect device_to_host");
+    add_reached("intra_node_bw", send_, kGigabytes, "nccl_perf", "assay collect nccl");
+  }
+
+  void add_launch() {
+    const std::vector<Point> launches = transfer_points(data_.transfers, "launch");
+    const std::optional<Latency> latency = median_latency(launches);
+    Choice choice;
+    if (latency) {
+      const std::string mode = launch_mode(data_.transfers);
+      const char* how = mode == "graph" ? " in a graph" : mode == "eager" ? " by the host" : "";
+      choice = Sourced{seconds_text(latency->seconds),
+                       fmt::format("{:.3g} us, of an empty kernel{}{}, {} of {}",
+                                   latency->seconds * 1e6, how, spread_text(launches.front()),
+                                   rows_text(latency->count), of_table("transfer_perf"))};
+    }
+    add("measured", "launch_latency", {choice}, "no rows: assay collect launch");
+  }
+
+  const SystemData& data_;
+  const PublishedGpu* published_;
+  std::optional<Rate> read_;
+  std::optional<Rate> copy_;
+  std::optional<Rate> send_;
+  std::optional<Rate> to_device_;
+  std::optional<Rate> to_host_;
+  std::vector<SystemField> fields_;
+  std::set<std::string> names_;  // "gpu.mem_bw"
+};
+
+}  // namespace
+
+std::vector<SystemField> system_fields(const SystemData& data) {
+  return FieldList(data).make();
+}
+
+}  // namespace assay::store

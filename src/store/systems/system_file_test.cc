@@ -1,0 +1,210 @@
+#include "store/systems/system_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/files.h"
+#include "store/database/store_test_util.h"
+#include "store/files/frame_test_util.h"
+#include "store/systems/peaks.h"
+
+namespace assay::store {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+SystemData h200() {
+  SystemData data{.device = "NVIDIA H200"};
+  // 4 GiB at 4.2 and 4.4 TB/s; small copies of 2 us and 1 TB/s.
+  data.memory_ops = frame_of(
+      "op_name,dtype,rows,columns,latency,power_limit\n"
+      "copy,bfloat16,65536,16384,1.0226112762,700\n"
+      "read,bfloat16,131072,16384,0.9761289455,700\n"
+      "copy,bfloat16,1,1000,0.002004,700\n"
+      "copy,bfloat16,2,1000,0.002008,700\n"
+      "copy,bfloat16,4,1000,0.002016,700\n");
+  data.gemms = frame_of(
+      "op_name,gemm_dtype,m,n,k,latency\n"
+      "gemm,bfloat16,8192,8192,8192,1.5\n");
+  data.transfers = frame_of(
+      "op_name,bytes,latency,launch\n"
+      "launch,0,0.0013,graph\n"
+      "host_to_device,1073741824,19.5,graph\n");
+  data.collectives = frame_of(
+      "op_name,nccl_dtype,num_gpus,message_size,latency\n"
+      "send_recv,int8,2,512,0.0090\n"
+      "send_recv,int8,2,1024,0.0090\n"
+      "send_recv,int8,2,4096,0.0090\n"
+      "send_recv,int8,4,536870912,1.5\n");
+  data.facts = {{"device SM version", "90"},
+                {"device NCCL", "2.28.3"},
+                {"free memory bytes", "150500000000"}};
+  data.dates = {{"gemm_perf", "2026-10-03"}, {"memory_op_perf", "2026-10-03"}};
+  return data;
+}
+
+SystemField field(const SystemData& data, const std::string& section, const std::string& name) {
+  const std::vector<SystemField> fields = system_fields(data);
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const SystemField& one) {
+    return one.section == section && one.name == name;
+  });
+  EXPECT_NE(found, fields.end()) << section << '.' << name;
+  return found == fields.end() ? SystemField{} : *found;
+}
+
+TEST(SystemFields, LimitsAreCitedAndTheRestIsMeasured) {
+  const SystemData data = h200();
+  EXPECT_EQ(field(data, "gpu", "mem_bw").value, "4800000000000");
+  EXPECT_THAT(field(data, "gpu", "mem_bw").source, StartsWith("cited: NVIDIA H200"));
+  EXPECT_EQ(field(data, "gpu", "mem_bw_empirical_scaling_factor").value, "0.9167");
+  EXPECT_THAT(
+      field(data, "gpu", "mem_bw_empirical_scaling_factor").source,
+      StartsWith("measured, over mem_bw: 4400 GB/s, read 131072 x 16384 bfloat16, best of 1 "
+                 "row of memory_op_perf, 2026-10-03"));
+  EXPECT_EQ(field(data, "gpu", "mem_empirical_constant_latency").value, "0.000002");
+  EXPECT_EQ(field(data, "gpu", "mem_capacity").value, "150500000000");
+  EXPECT_EQ(field(data, "gpu", "bfloat16_tc_flops").value, "989500000000000");
+  EXPECT_EQ(field(data, "gpu", "float16_tc_flops").value, "989500000000000");
+  EXPECT_EQ(field(data, "gpu", "power").value, "700");
+  EXPECT_THAT(field(data, "gpu", "power").source, StartsWith("measured"));
+  EXPECT_EQ(field(data, "gpu", "sm_version").value, "90");
+  EXPECT_EQ(field(data, "node", "intra_node_bw").value, "450000000000");
+  EXPECT_EQ(field(data, "node", "p2p_latency").value, "0.000009");
+  EXPECT_EQ(field(data, "misc", "nccl_version").value, "'2.28.3'");
+}
+
+TEST(SystemFields, WhatWasReachedStandsInASectionOfItsOwn) {
+  const SystemData data = h200();
+  EXPECT_EQ(field(data, "measured", "launch_latency").value, "0.0000013");
+  EXPECT_THAT(field(data, "measured", "launch_latency").source, HasSubstr("in a graph, 1 row"));
+  EXPECT_NEAR(std::stod(field(data, "measured", "mem_copy_bw").value), 4.2e12, 1e6);
+  EXPECT_NEAR(std::stod(field(data, "measured", "bfloat16_flops").value), 733.0e12, 0.1e12);
+  EXPECT_NEAR(std::stod(field(data, "measured", "host_to_device_bw").value), 55.06e9, 1);
+  EXPECT_NEAR(std::stod(field(data, "measured", "intra_node_bw").value), 357.9e9, 0.1e9);
+  EXPECT_EQ(field(data, "measured", "device_to_host_bw").value, "");
+  EXPECT_THAT(field(data, "measured", "device_to_host_bw").source, HasSubstr("assay collect"));
+}
+
+TEST(SystemFields, AnUnknownGpuHasTheBestThatWasReachedAsItsLimits) {
+  SystemData data = h200();
+  data.device = "NVIDIA X";
+  EXPECT_NEAR(std::stod(field(data, "gpu", "mem_bw").value), 4.4e12, 1e6);
+  EXPECT_EQ(field(data, "gpu", "mem_bw_empirical_scaling_factor").value, "1.0000");
+  EXPECT_THAT(field(data, "gpu", "bfloat16_tc_flops").source, StartsWith("measured"));
+  EXPECT_EQ(field(data, "gpu", "fp8_tc_flops").value, "");
+  EXPECT_EQ(field(data, "node", "num_gpus_per_node").value, "4");
+}
+
+TEST(SystemFields, AFileFillsWhatNobodyMeasured) {
+  SystemData data = h200();
+  data.cited_from = "network.yaml";
+  data.cited = {{"node.inter_node_bw", "50000000000"},
+                {"node.p2p_latency", "1"},
+                {"gpu.mem_bw", "5e12"},
+                {"gpu.fp4_tc_flops", "1"},
+                {"misc.nccl_mem.2", "358612992"}};
+  EXPECT_EQ(field(data, "node", "inter_node_bw").value, "50000000000");
+  EXPECT_EQ(field(data, "node", "inter_node_bw").source, "cited: network.yaml");
+  EXPECT_EQ(field(data, "node", "p2p_latency").value, "0.000009");
+  EXPECT_EQ(field(data, "gpu", "mem_bw").value, "5e12");
+  EXPECT_EQ(field(data, "gpu", "mem_bw_empirical_scaling_factor").value, "0.8800");
+  EXPECT_EQ(field(data, "gpu", "fp4_tc_flops").value, "1");
+  EXPECT_EQ(field(data, "misc.nccl_mem", "2").value, "358612992");
+}
+
+TEST(SystemFields, MemoryThatOthersHadIsNoCapacity) {
+  SystemData data = h200();
+  data.facts["free memory bytes"] = "100000000000";
+  EXPECT_EQ(field(data, "gpu", "mem_capacity").value, "141000000000");
+}
+
+TEST(SystemFields, ADeviceWithoutMultiprocessorsHasNoSmVersion) {
+  SystemData data{.device = "A processor"};
+  data.facts["device SM version"] = "0";
+  EXPECT_EQ(field(data, "gpu", "sm_version").value, "");
+}
+
+TEST(SystemFields, WithoutRowsEachFieldSaysWhatItLacks) {
+  const SystemData data{.device = "NVIDIA X"};
+  for (const SystemField& one : system_fields(data)) {
+    EXPECT_EQ(one.value, "") << one.name;
+    EXPECT_NE(one.source, "") << one.name;
+  }
+}
+
+class SystemFile : public StoreTest {
+ protected:
+  std::filesystem::path write(const std::string& text) {
+    const std::filesystem::path path = folder_ / "system.yaml";
+    EXPECT_TRUE(core::write_file(path, text).ok());
+    return path;
+  }
+};
+
+TEST_F(SystemFile, IsReadAsARooflineAndAsACitation) {
+  SystemData data = h200();
+  data.cited_from = "network.yaml";
+  data.cited = {{"node.inter_node_bw", "5.0e+10"}, {"misc.nccl_mem.2", "358612992"}};
+  const std::string text = system_text({.name = "h200_sxm"}, data, system_fields(data));
+  const std::filesystem::path path = write(text);
+  const auto peaks = read_peaks(path);
+  ASSERT_TRUE(peaks.ok()) << peaks.error().message;
+  EXPECT_DOUBLE_EQ(peaks.value().memory_bytes_per_s, 4.8e12);
+  EXPECT_DOUBLE_EQ(peaks.value().flops_of("fp8_block"), 1979e12);
+  EXPECT_DOUBLE_EQ(peaks.value().flops_of("half"), 989.5e12);
+  EXPECT_DOUBLE_EQ(peaks.value().link_bytes_per_s, 450e9);
+  const auto cited = read_cited_values(path);
+  ASSERT_TRUE(cited.ok()) << cited.error().message;
+  std::size_t told = 0;
+  for (const SystemField& one : system_fields(data)) {
+    if (one.section == "measured" || one.value.empty()) continue;
+    ++told;
+    const std::string value = cited.value().at(one.section + '.' + one.name);
+    EXPECT_EQ(one.name == "nccl_version" ? "'" + value + "'" : value, one.value);
+  }
+  EXPECT_EQ(cited.value().size(), told);
+}
+
+TEST_F(SystemFile, IsMadeOfOneDevice) {
+  Store store = open(Store::Mode::kCreate);
+  EXPECT_THAT(read_system(store, {.name = "x"}).error().message, HasSubstr("measure first"));
+  const std::int64_t run = store.begin_run(test_run()).value();
+  ASSERT_TRUE(store.append(run, gemm_case(1, 0.5)).ok());
+  const auto one = read_system(store, {.name = "x"});
+  ASSERT_TRUE(one.ok()) << one.error().message;
+  EXPECT_EQ(one.value().device, "NVIDIA H200");
+  EXPECT_EQ(one.value().gemms.num_rows(), 1U);
+  EXPECT_EQ(one.value().memory_ops.num_rows(), 0U);
+  EXPECT_EQ(one.value().facts.at("driver"), "580");
+  CaseRecord other = gemm_case(2, 0.5);
+  other.rows[0].row.device = "NVIDIA X";
+  ASSERT_TRUE(store.append(run, other).ok());
+  EXPECT_THAT(read_system(store, {.name = "x"}).error().message,
+              HasSubstr("choose one by --device: NVIDIA H200, NVIDIA X"));
+  EXPECT_EQ(read_system(store, {.name = "x", .device = "NVIDIA X"}).value().gemms.num_rows(), 1U);
+  EXPECT_FALSE(read_system(store, {.name = "x", .device = "NVIDIA", .framework = "assay"}).ok());
+}
+
+TEST_F(SystemFile, CitedFieldsMustExistAndBeNumbers) {
+  const auto problem = [&](const std::string& text) {
+    const auto values = read_cited_values(write(text));
+    return values.ok() ? "" : values.error().message;
+  };
+  EXPECT_EQ(problem("gpu:\n  mem_bw: 1\nmisc:\n  nccl_version: '2.28.3'\n"), "");
+  EXPECT_THAT(problem("gpu:\n  mem_bandwith: 1\n"),
+              HasSubstr("line 2: no system has a field gpu.mem_bandwith"));
+  EXPECT_THAT(problem("gpu:\n  mem_bww: 1\n"), HasSubstr("did you mean gpu.mem_bw?"));
+  EXPECT_THAT(problem("node:\n  pcie_bw: fast\n"), HasSubstr("no number of at least 0"));
+  EXPECT_THAT(problem("node:\n  pcie_bw: -1\n"), HasSubstr("no number of at least 0"));
+  EXPECT_THAT(problem("node:\n  pcie_bw: [1]\n"), HasSubstr("neither a value nor a mapping"));
+  EXPECT_THAT(problem("misc:\n  nccl_mem:\n    two: 5\n"), HasSubstr("misc.nccl_mem.two"));
+  EXPECT_THAT(problem("gpus:\n  mem_bw: 1\n"), HasSubstr("'gpus' is none of gpu, node and misc"));
+  EXPECT_THAT(problem("gpu: {"), HasSubstr("line 1"));
+  EXPECT_THAT(problem("5\n"), HasSubstr("no mapping"));
+}
+
+}  // namespace
+}  // namespace assay::store

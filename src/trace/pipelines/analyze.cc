@@ -1,0 +1,134 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/files.h"
+#include "report/book.h"
+#include "trace/compare/combine.h"
+#include "trace/compare/timeline_summary.h"
+#include "trace/pipelines/prepare.h"
+#include "trace/run_folders.h"
+#include "trace/sheet.h"
+
+namespace assay::trace {
+namespace {
+
+namespace fs = std::filesystem;
+
+void append(std::vector<fs::path>& to, std::vector<fs::path> from) {
+  std::move(from.begin(), from.end(), std::back_inserter(to));
+}
+
+core::Status add_individual_reports(const AnalyzedRun& run,
+                                    const AnalyzeRequest& request,
+                                    const fs::path& folder,
+                                    CommandResult& result) {
+  append(result.written,
+         ASSAY_TRY(write_individual_reports(run, request, folder / kIndividualFolder)));
+  // The ranks of this configuration side by side.
+  const model::Book ranks = timeline_summary(timeline_reports(run), request.options.compat);
+  append(result.written,
+         ASSAY_TRY(write_book(ranks, folder / "comparison_report", request.output)));
+  result.summary.tables.push_back(timeline_overview(run));
+  return {};
+}
+
+core::Status add_collective_report(const AnalyzedRun& run,
+                                   const AnalyzeRequest& request,
+                                   const fs::path& folder,
+                                   CommandResult& result) {
+  CollectiveBook collectives = collective_book(run, request.gpus_per_node);
+  append(result.written,
+         ASSAY_TRY(write_book(collectives.book, folder / kCollectiveFolder / kCollectiveReportName,
+                              request.output)));
+  result.summary.tables.push_back(std::move(collectives.overview));
+  result.warnings = std::move(collectives.warnings);
+  return {};
+}
+
+// The names that the public tool's scripts look for, as further copies of the workbooks.
+core::Status add_legacy_names(const AnalyzedRun& run,
+                              const AnalyzeRequest& request,
+                              const fs::path& folder,
+                              CommandResult& result) {
+  for (const RankAnalysis& rank : run.ranks) {
+    const fs::path path = folder / kIndividualFolder / fmt::format("perf_rank{}.xlsx", rank.rank);
+    ASSAY_TRY(report::write_xlsx(individual_report(rank), path));
+    result.written.push_back(path);
+  }
+  const fs::path summary = folder / kCollectiveFolder / "gpu_timeline_summary_mean.xlsx";
+  ASSAY_TRY(core::make_directories(summary.parent_path()));
+  ASSAY_TRY(
+      report::write_xlsx(timeline_summary(timeline_reports(run), request.options.compat), summary));
+  result.written.push_back(summary);
+  return {};
+}
+
+// Inputs may be read-only; then the command's own place, inside them, cannot be made.
+core::Status make_folder(const AnalyzeRequest& request, const fs::path& folder) {
+  core::Status made = core::make_directories(folder);
+  if (made.ok() || !request.output.folder.empty()) return made;
+  return core::Error{made.error().message + "; name another folder with --output"};
+}
+
+fs::path output_folder(const AnalyzeRequest& request, const RunFolder& run) {
+  if (request.output.folder.empty()) return configuration_folder(run.path) / kAnalysisFolder;
+  return run.repeat == 0 ? request.output.folder : request.output.folder / run.path.filename();
+}
+
+core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
+                                        const RunFolder& run_folder,
+                                        core::Progress& progress) {
+  const fs::path inputs[] = {run_folder.path};
+  const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
+  const fs::path folder = output_folder(request, run_folder);
+  ASSAY_TRY(make_folder(request, folder));
+  CommandResult result;
+  result.warnings = run.warnings();
+  if (request.parts != Parts::kCollective) {
+    ASSAY_TRY(add_individual_reports(run, request, folder, result));
+  }
+  if (request.parts != Parts::kIndividual) {
+    ASSAY_TRY(add_collective_report(run, request, folder, result));
+  }
+  const bool legacy = request.names == FileNames::kAlsoLegacy;
+  if (legacy && request.parts != Parts::kCollective) {
+    ASSAY_TRY(add_legacy_names(run, request, folder, result));
+  }
+  return result;
+}
+
+// On a terminal, which cuts the last columns, the repeat leads the row.
+model::Book summary_of(const std::vector<model::Book>& summaries, const std::vector<int>& repeats) {
+  model::Book summary = stacked_runs(summaries, repeats);
+  for (model::Table& table : summary.tables) {
+    const auto width = static_cast<std::ptrdiff_t>(table.columns.size());
+    std::rotate(table.columns.begin(), table.columns.end() - 1, table.columns.end());
+    for (auto row = table.cells.begin(); row != table.cells.end(); row += width)
+      std::rotate(row, row + width - 1, row + width);
+  }
+  return summary;
+}
+
+}  // namespace
+
+core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Progress& progress) {
+  CommandResult result;
+  std::vector<model::Book> summaries;
+  std::vector<int> repeats;
+  for (const RunFolder& run :
+       ASSAY_TRY(runs_to_analyze(request.configuration, request.options.compat, result.warnings))) {
+    CommandResult one = ASSAY_TRY(analyze_run(request, run, progress));
+    append(result.written, std::move(one.written));
+    merge_warnings(run, one.warnings, result.warnings);
+    summaries.push_back(std::move(one.summary));
+    repeats.push_back(run.repeat);
+  }
+  const bool once = repeats.front() == 0;
+  result.summary = once ? std::move(summaries.front()) : summary_of(summaries, repeats);
+  result.summary.title = "Analysis of " + request.configuration.string();
+  return result;
+}
+
+}  // namespace assay::trace

@@ -1,0 +1,25 @@
+#include "trace/collectives/report.h"
+#include "trace/pipelines/prepare.h"
+
+namespace assay::trace {
+
+core::Result<CommandResult> run_collectives(const CollectivesRequest& request,
+                                            core::Progress& progress) {
+  const std::filesystem::path inputs[] = {request.folder};
+  const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
+  CollectiveBook collectives = collective_book(run, request.gpus_per_node);
+  CommandResult result;
+  result.summary = {"Collectives", {std::move(collectives.overview)}};
+  result.warnings = std::move(collectives.warnings);
+  if (request.output.kind == Output::Kind::kBook) {
+    result.book = std::move(collectives.book);
+    return result;
+  }
+  const std::filesystem::path folder =
+      request.output.folder.empty() ? kReportFolder : request.output.folder;
+  result.written =
+      ASSAY_TRY(write_book(collectives.book, folder / kCollectiveReportName, request.output));
+  return result;
+}
+
+}  // namespace assay::trace

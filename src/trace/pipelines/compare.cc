@@ -1,0 +1,162 @@
+#include "trace/compare/compare.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "trace/compare/timeline_comparison.h"
+#include "trace/pipelines/configuration_reader.h"
+#include "trace/pipelines/prepare.h"
+#include "trace/run_folders.h"
+
+namespace assay::trace {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Loaded {
+  Configuration configuration;
+  model::Warnings warnings;
+};
+
+// One run of a side. Its traces are gone again when it returns.
+core::Result<Configuration> load_run(const fs::path& path,
+                                     const CompareRequest& request,
+                                     core::Progress& progress,
+                                     model::Warnings& warnings) {
+  Configuration run;
+  if (request.source == Source::kReports) {
+    run = ASSAY_TRY(read_configuration(path, request.parts, request.options.compat));
+  } else {
+    const fs::path inputs[] = {path};
+    const AnalyzedRun analyzed = ASSAY_TRY(analyze_files(inputs, request, progress));
+    run = configuration_of(analyzed, request.parts);
+    warnings.merge(analyzed.warnings());
+  }
+  if (request.options.compat != Compat::kNone) return run;
+  if (auto facts = read_environment(path, warnings))
+    run.environments = {{.run = 0, .facts = std::move(*facts)}};
+  return run;
+}
+
+core::Result<Loaded> load(const fs::path& path,
+                          const std::string& label,
+                          const CompareRequest& request,
+                          core::Progress& progress) {
+  Loaded loaded;
+  std::vector<Configuration> runs;
+  std::vector<int> repeats;
+  for (const RunFolder& run :
+       ASSAY_TRY(runs_to_analyze(path, request.options.compat, loaded.warnings))) {
+    model::Warnings warnings;
+    runs.push_back(ASSAY_TRY(load_run(run.path, request, progress, warnings)));
+    merge_warnings(run, warnings, loaded.warnings);
+    repeats.push_back(run.repeat);
+  }
+  loaded.configuration = join_runs(std::move(runs), repeats);
+  loaded.configuration.label = label.empty() ? path_label(path) : label;
+  return loaded;
+}
+
+void warn_of_environments(const Answer& answer, model::Warnings& warnings) {
+  for (const EnvironmentDifference& difference : answer.environment_differences)
+    warnings.add("measured with " + in_words(difference),
+                 "the comparison may show that difference instead", difference.first_run,
+                 difference.runs_differing);
+}
+
+std::optional<Headline> headline_of(const Answer& answer, const Sides& sides) {
+  const Change& change = answer.headline;
+  if (std::isnan(change.baseline) && std::isnan(change.test)) return std::nullopt;
+  const Repetition repetition = answer.basis.repetition;
+  return Headline{.baseline_ms = change.baseline,
+                  .test_ms = change.test,
+                  .change_percent = change.percent,
+                  .change_percent_low = change.percent_low,
+                  .change_percent_high = change.percent_high,
+                  .verdict = timeline_verdict(change, answer.basis),
+                  .baseline_runs = sides.baseline.runs.size(),
+                  .test_runs = sides.test.runs.size(),
+                  .baseline_steps = answer.baseline_steps,
+                  .test_steps = answer.test_steps,
+                  .repetition = repetition == Repetition::kNone ? "" : noun(repetition)};
+}
+
+core::Status write_books(const Comparison& comparison,
+                         const CompareRequest& request,
+                         CommandResult& result) {
+  const struct {
+    bool wanted;
+    const model::Book& book;
+    const char* name;
+  } books[] = {
+      {request.gpu_timeline, comparison.timeline_combined, "gpu_timeline_combined"},
+      {request.gpu_timeline, comparison.timeline_comparison, "gpu_timeline_comparison"},
+      {request.collective, comparison.collective_combined, "collective_combined"},
+      {request.collective, comparison.collective_comparison, "collective_comparison"},
+      {request.final_report, comparison.final_report, "final_analysis_report"},
+  };
+
+  for (const auto& [wanted, book, name] : books) {
+    if (!wanted || book.tables.empty()) continue;
+    for (fs::path& path : ASSAY_TRY(write_book(book, request.output.folder / name, request.output)))
+      result.written.push_back(std::move(path));
+  }
+  return {};
+}
+
+// The dashboard with what fits a terminal, under the answers in words.
+model::Table terminal_summary(const model::Table& dashboard, const Sides& sides) {
+  const std::pair<const char*, std::string> shown[] = {{"Metric", "time per step"},
+                                                       {"Baseline", sides.baseline.label + " ms"},
+                                                       {"Test", sides.test.label + " ms"},
+                                                       {"Improvement (%)", "better by %"},
+                                                       {"Verdict", "verdict"},
+                                                       {"Status", "status"}};
+  model::Table summary{"summary", dashboard.title, {}, {}, {}, dashboard.notes};
+  std::vector<std::size_t> columns;
+  for (const auto& [name, header] : shown) {
+    const auto column = dashboard.column(name);
+    if (!column) continue;
+    columns.push_back(*column);
+    summary.columns.push_back({header});
+  }
+  for (std::size_t row = 0; row < dashboard.row_count(); ++row) {
+    std::vector<model::Cell> cells;
+    cells.reserve(columns.size());
+    for (const std::size_t column : columns)
+      cells.push_back(dashboard.at(row, column));
+    summary.add_row(std::move(cells));
+  }
+  return summary;
+}
+
+}  // namespace
+
+core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress) {
+  const Loaded baseline =
+      ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
+  const Loaded test = ASSAY_TRY(load(request.test, request.test_label, request, progress));
+  const Sides sides{
+      baseline.configuration, test.configuration, {request.options.compat, request.confidence}};
+  ASSAY_TRY(check_sides(sides));
+  Comparison comparison = ASSAY_TRY(compare(sides));
+  CommandResult result;
+  result.warnings = baseline.warnings;
+  result.warnings.merge(test.warnings);
+  warn_of_environments(comparison.answer, result.warnings);
+  result.headline = headline_of(comparison.answer, sides);
+  result.summary.title = "Comparison";
+  if (const model::Table* dashboard = comparison.final_report.find("Summary_Dashboard")) {
+    result.summary.tables.push_back(terminal_summary(*dashboard, sides));
+  }
+  result.regression = comparison.answer.regression ? Regression::kFound : Regression::kNone;
+  if (request.output.kind == Output::Kind::kBook) {
+    result.book = std::move(comparison.final_report);
+    return result;
+  }
+  ASSAY_TRY(write_books(comparison, request, result));
+  return result;
+}
+
+}  // namespace assay::trace

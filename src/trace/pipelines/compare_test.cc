@@ -1,0 +1,47 @@
+#include <gtest/gtest.h>
+
+#include "trace/pipelines.h"
+
+namespace assay::trace {
+namespace {
+
+CommandResult compared(const std::string& test_run) {
+  const std::filesystem::path inputs =
+      std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/golden/trace/compare_repeats/in";
+  CompareRequest request;
+  request.baseline = inputs / "slow";
+  request.test = inputs / test_run;
+  request.output.kind = Output::Kind::kBook;
+  core::Progress silent("", core::Progress::Show::kNever);
+  return run_compare(request, silent).value();
+}
+
+TEST(RunCompare, TheHeadlineCountsRuns) {
+  const Headline headline = compared("fast").headline.value();
+  EXPECT_NEAR(headline.baseline_ms, 0.763368, 1e-6);
+  EXPECT_NEAR(headline.test_ms, 0.613688, 1e-6);
+  EXPECT_NEAR(headline.change_percent, 19.61, 0.01);
+  EXPECT_LT(headline.change_percent_low, headline.change_percent);
+  EXPECT_GT(headline.change_percent_high, headline.change_percent);
+  EXPECT_EQ(headline.verdict, "Better");
+  EXPECT_EQ(headline.repetition, "run");
+  EXPECT_EQ(headline.baseline_runs, 2U);
+  EXPECT_EQ(headline.test_steps, 10U);
+}
+
+TEST(RunCompare, TheHeadlineCountsStepsWhereASideWasRunOnce) {
+  const Headline headline = compared("fast/repeat1").headline.value();
+  EXPECT_EQ(headline.repetition, "step");
+  EXPECT_EQ(headline.test_runs, 1U);
+  EXPECT_EQ(headline.baseline_steps, 10U);
+}
+
+TEST(RunCompare, OtherLibrariesAreWarnedOf) {
+  const CommandResult result = compared("fast");
+  ASSERT_EQ(result.warnings.all().size(), 2U);
+  EXPECT_NE(result.warnings.all()[0].reason.find("different NCCL version"), std::string::npos);
+  EXPECT_TRUE(compared("fast/repeat1").warnings.empty());
+}
+
+}  // namespace
+}  // namespace assay::trace

@@ -1,0 +1,33 @@
+#include "trace/pipelines/prepare.h"
+#include "trace/sheet.h"
+
+namespace assay::trace {
+namespace {
+
+core::Result<CommandResult> single_book(const AnalyzedRun& run) {
+  if (run.ranks.size() != 1) {
+    return core::Error{"'-o -' writes one report: give one trace, or a folder to write to"};
+  }
+  CommandResult result;
+  result.book = individual_report(run.ranks.front());
+  return result;
+}
+
+}  // namespace
+
+core::Result<CommandResult> run_report(const ReportRequest& request, core::Progress& progress) {
+  const AnalyzedRun run = ASSAY_TRY(analyze_files(request.inputs, request, progress));
+  CommandResult result;
+  if (request.output.kind == Output::Kind::kBook) {
+    result = ASSAY_TRY(single_book(run));
+  } else {
+    const std::filesystem::path folder =
+        request.output.folder.empty() ? kReportFolder : request.output.folder;
+    result.written = ASSAY_TRY(write_individual_reports(run, request, folder));
+  }
+  result.summary = {"Individual reports", {timeline_overview(run)}};
+  result.warnings = run.warnings();
+  return result;
+}
+
+}  // namespace assay::trace
