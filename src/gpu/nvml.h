@@ -1,7 +1,18 @@
-// The few functions of NVML that we call, declared by ourselves, so that no CUDA is needed to
-// build. Names and layouts are those documented in NVIDIA's "NVML API Reference", releases R470 to
-// R580 (nvml.h of CUDA 11.4 to 13.0); a symbol with a version in its name never changes its layout.
+// NVML, opened while the program runs. Its functions are declared by ourselves, so that no CUDA is
+// needed to build. Names and layouts are those documented in NVIDIA's "NVML API Reference", releases
+// R470 to R580 (nvml.h of CUDA 11.4 to 13.0); a symbol with a version in its name never changes its
+// layout.
 #pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "core/shared_library.h"
+#include "gpu/devices.h"
 
 namespace assay::gpu::nvml {
 
@@ -124,5 +135,63 @@ struct Functions {
   Return (*lock_memory_clock)(Handle, unsigned min_mhz, unsigned max_mhz) = nullptr;
   Return (*unlock_memory_clock)(Handle) = nullptr;
 };
+
+class Library {
+ public:
+  // Null when there is no library or no driver below it. An error when it refuses to start, such
+  // as after an update of the driver without a reboot.
+  static core::Result<std::unique_ptr<Library>> open(const std::string& name);
+
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  ~Library();
+
+  // How many are open in this process. NVML does not survive fork(): who forks a process that will
+  // use it must not have it open.
+  static int open_count();
+
+  [[nodiscard]] const Functions& functions() const { return functions_; }
+
+  [[nodiscard]] std::string error_text(Return code) const;
+
+ private:
+  explicit Library(core::SharedLibrary library);
+
+  core::SharedLibrary library_;
+  Functions functions_;
+  bool initialised_ = false;
+};
+
+// What the function writes to its last parameter.
+template <class Value, class Function, class... Arguments>
+std::optional<Value> ask(Function function, Arguments... arguments) {
+  Value value{};
+  if (function == nullptr || function(arguments..., &value) != kSuccess) return {};
+  return value;
+}
+
+// "" for no answer.
+template <class Function, class... Arguments>
+std::string ask_text(Function function, Arguments... arguments) {
+  std::array<char, kTextBytes> text{};
+  if (function == nullptr || function(arguments..., text.data(), kTextBytes) != kSuccess) return {};
+  text.back() = '\0';
+  return text.data();
+}
+
+// Of milliwatts and millijoules.
+template <class Number>
+std::optional<double> thousandths(std::optional<Number> value) {
+  if (!value) return {};
+  return static_cast<double>(*value) / 1000.0;
+}
+
+std::optional<double> temperature_celsius(const Functions& nvml, Handle handle);
+
+// Degrees that the GPU may still heat up before it slows itself down.
+std::optional<double> thermal_margin_celsius(const Functions& nvml, Handle handle);
+
+// NVML's clocks event reasons (called throttle reasons before driver 535) in words.
+std::vector<ClockReason> clock_reasons(unsigned long long bits);
 
 }  // namespace assay::gpu::nvml

@@ -1,4 +1,4 @@
-#include "gpu/nvml_library.h"
+#include "gpu/nvml.h"
 
 #include <fmt/core.h>
 
@@ -8,6 +8,25 @@
 
 namespace assay::gpu::nvml {
 namespace {
+
+struct KnownReason {
+  unsigned long long bit;
+  const char* words;
+  ClockReason::Kind kind;
+};
+
+// NvmlClocksEventReasons of the NVML API Reference.
+constexpr KnownReason kKnownReasons[] = {
+    {0x001, "idle", ClockReason::Kind::kExpected},
+    {0x002, "application clock setting", ClockReason::Kind::kExpected},
+    {0x004, "software power cap", ClockReason::Kind::kSlowdown},
+    {0x008, "hardware slowdown", ClockReason::Kind::kSlowdown},
+    {0x010, "sync boost", ClockReason::Kind::kSlowdown},
+    {0x020, "software thermal slowdown", ClockReason::Kind::kSlowdown},
+    {0x040, "hardware thermal slowdown", ClockReason::Kind::kSlowdown},
+    {0x080, "hardware power brake", ClockReason::Kind::kSlowdown},
+    {0x100, "display clock setting", ClockReason::Kind::kExpected},
+};
 
 std::atomic<int> g_open_count{0};
 
@@ -119,6 +138,35 @@ core::Result<std::unique_ptr<Library>> Library::open(const std::string& name) {
 std::string Library::error_text(Return code) const {
   const char* text = functions_.error_text == nullptr ? nullptr : functions_.error_text(code);
   return text == nullptr ? fmt::format("error {}", code) : text;
+}
+
+std::optional<double> temperature_celsius(const Functions& nvml, Handle handle) {
+  Temperature temperature{.version = kTemperatureVersion, .sensor = kGpuSensor, .celsius = 0};
+  if (nvml.temperature != nullptr && nvml.temperature(handle, &temperature) == kSuccess) {
+    return temperature.celsius;
+  }
+  return ask<unsigned>(nvml.temperature_celsius, handle, kGpuSensor);
+}
+
+std::optional<double> thermal_margin_celsius(const Functions& nvml, Handle handle) {
+  MarginTemperature margin{.version = kMarginTemperatureVersion, .celsius = 0};
+  if (nvml.thermal_margin != nullptr && nvml.thermal_margin(handle, &margin) == kSuccess) {
+    return margin.celsius;
+  }
+  const auto now = temperature_celsius(nvml, handle);
+  const auto threshold = ask<unsigned>(nvml.threshold_celsius, handle, kSlowdownThreshold);
+  if (!now || !threshold) return {};
+  return *threshold - *now;
+}
+
+std::vector<ClockReason> clock_reasons(unsigned long long bits) {
+  std::vector<ClockReason> reasons;
+  for (const KnownReason& known : kKnownReasons) {
+    if ((bits & known.bit) != 0) reasons.push_back({known.words, known.kind});
+    bits &= ~known.bit;
+  }
+  if (bits != 0) reasons.push_back({.words = fmt::format("unknown reason {:#x}", bits)});
+  return reasons;
 }
 
 }  // namespace assay::gpu::nvml
