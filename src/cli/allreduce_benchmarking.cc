@@ -6,7 +6,7 @@
 #include "cli/output.h"
 #include "cli/version.h"
 #include "core/interrupt.h"
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 
 namespace assay::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/tool.h"
+#include "core/run_program.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/progress.h"
+#include "core/terminal.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ struct Terminal {
     ::close(master);
   }
 
-  // What arrives until nothing more does; the kernel passes it on in its own time.
+  // Reads until nothing more arrives, as the kernel passes output on in its own time.
   [[nodiscard]] std::string shown() const {
     std::string text;
     pollfd arrival{master, POLLIN, 0};

@@ -9,8 +9,7 @@
 
 #include "goal/cycle_check.h"
 #include "goal/goal_text_for_test.h"
-#include "model/schedule_builder.h"
-#include "model/schedule_layout.h"
+#include "model/schedule_writer.h"
 
 namespace assay::goal {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "core/files.h"
 #include "core/interrupt.h"
-#include "core/temporary_file.h"
 #include "goal/compat_v2/compat_v2.h"
 #include "goal/job_summary.h"
 #include "model/goal_text.h"

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "model/goal_text.h"
-#include "model/read_schedule.h"
 
 namespace assay::goal {
 

@@ -1,7 +1,8 @@
+#include "gpu/devices.h"
+
 #include <fmt/core.h>
 
 #include "core/text.h"
-#include "gpu/devices.h"
 
 namespace assay::gpu {
 

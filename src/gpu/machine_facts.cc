@@ -53,7 +53,7 @@ void add_common(model::Facts& facts,
       {.item = item, .value = same ? values[0] : Cell(core::join(texts, ", ")), .unit = unit});
 }
 
-// "8 x NVIDIA H200"; of several kinds, each with its count.
+// "8 x NVIDIA H200"; several models are listed with their counts.
 std::string models(const std::vector<Device>& devices) {
   std::map<std::string, int> counts;
   for (const Device& device : devices)

@@ -1,5 +1,5 @@
-// What a machine measures with, as facts that are kept beside the results. Their names do not
-// depend on what was found: one fact for all GPUs, so that runs can be compared.
+// The facts about a machine that are kept beside results. Their names do not depend on what was
+// found (there is one fact for all GPUs), so that runs can be compared.
 #pragma once
 
 #include <filesystem>
@@ -9,10 +9,11 @@
 
 namespace assay::gpu {
 
-// Driver, GPUs and their settings; none without GPUs. Wants DeviceReader::Detail::kAll.
+// Driver, GPUs and their settings; none without GPUs. `machine` must have been read with
+// DeviceReader::Detail::kAll.
 model::Facts machine_facts(const Machine& machine);
 
-// Host, kernel and CPU governor. `root` is that of /proc and /sys.
+// Host, kernel and CPU governor. `root` is the folder that has /proc and /sys.
 model::Facts host_facts(const std::filesystem::path& root);
 
 }  // namespace assay::gpu

@@ -2,8 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "gpu/nvml_ask.h"
-#include "gpu/nvml_library.h"
+#include "gpu/nvml.h"
 
 namespace assay::gpu {
 namespace {

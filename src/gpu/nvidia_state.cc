@@ -4,9 +4,7 @@
 
 #include <utility>
 
-#include "gpu/clock_reasons.h"
-#include "gpu/nvml_ask.h"
-#include "gpu/nvml_library.h"
+#include "gpu/nvml.h"
 
 namespace assay::gpu {
 namespace {
@@ -29,7 +27,7 @@ core::Result<Handle> find(const nvml::Library& library, const std::string& gpu) 
 std::vector<std::string> slowdowns(const Functions& nvml, Handle handle) {
   std::vector<std::string> words;
   const auto bits = ask<unsigned long long>(nvml.clock_reasons, handle);
-  for (const ClockReason& reason : clock_reasons(bits.value_or(0))) {
+  for (const ClockReason& reason : nvml::clock_reasons(bits.value_or(0))) {
     if (reason.kind == ClockReason::Kind::kSlowdown) words.push_back(reason.words);
   }
   return words;

@@ -17,27 +17,29 @@ class Library;
 
 struct DeviceState {
   std::optional<std::int64_t> sm_mhz = {};
-  std::optional<std::int64_t> most_sm_mhz = {};  // as of the reader's start
+  std::optional<std::int64_t> most_sm_mhz = {};  // read when the reader was opened
   std::optional<std::int64_t> memory_mhz = {};
   std::optional<double> temperature_celsius = {};
-  std::optional<double> power_limit_watts = {};  // as of the reader's start: asking takes 5 ms
-  std::vector<std::string> slowdowns = {};  // why clocks are lowered, if not idle or by setting
+  std::optional<double> power_limit_watts = {};  // read when the reader was opened: it takes 5 ms
+  std::vector<std::string> slowdowns = {};  // why clocks are lowered, unless idle or by a setting
 };
 
 class NvidiaStateReader {
  public:
   // `gpu` is a PCI bus id as CUDA gives it ("0000:19:00.0") or an UUID ("GPU-…", "MIG-…"): CUDA
-  // counts GPUs otherwise than NVML. Errors: no driver, no such GPU.
+  // numbers GPUs differently from NVML. Errors: no driver, no such GPU.
   static core::Result<NvidiaStateReader> open(const std::string& library, const std::string& gpu);
 
   NvidiaStateReader(NvidiaStateReader&& other) noexcept;
   NvidiaStateReader& operator=(NvidiaStateReader&& other) noexcept;
   ~NvidiaStateReader();
 
-  // Four calls that read what the driver has at hand, in some 10 us. Error: the GPU is lost.
+  // Makes four calls that read values which the driver has at hand, in some 10 us. Error: the GPU
+  // is lost.
   [[nodiscard]] core::Result<DeviceState> read() const;
 
-  // Since the driver was loaded; nothing where the GPU does not count. Takes 3 ms on an H200.
+  // The energy since the driver was loaded; std::nullopt where the GPU does not count it. Takes 3
+  // ms on an H200.
   [[nodiscard]] std::optional<double> energy_joules() const;
 
  private:

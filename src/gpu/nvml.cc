@@ -30,7 +30,7 @@ constexpr KnownReason kKnownReasons[] = {
 
 std::atomic<int> g_open_count{0};
 
-// The first of the names that the library exports.
+// Binds the first of the names that the library exports.
 template <class Function>
 void bind(const core::SharedLibrary& library,
           Function& function,
@@ -77,7 +77,8 @@ void bind_device(const core::SharedLibrary& library, Functions& to) {
   bind(library, to.persistence_mode, {"nvmlDeviceGetPersistenceMode"});
   bind(library, to.ecc_mode, {"nvmlDeviceGetEccMode"});
   bind(library, to.mig_mode, {"nvmlDeviceGetMigMode"});
-  // _v2 first: drivers 525 and 530 have a _v3 with a longer struct, all others the same in both.
+  // _v2 comes first: drivers 525 and 530 have a _v3 with a longer struct, and in all others both
+  // are the same.
   bind(library, to.compute_processes,
        {"nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses_v3"});
 }

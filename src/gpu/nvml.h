@@ -1,7 +1,7 @@
 // NVML, opened while the program runs. Its functions are declared by ourselves, so that no CUDA is
-// needed to build. Names and layouts are those documented in NVIDIA's "NVML API Reference", releases
-// R470 to R580 (nvml.h of CUDA 11.4 to 13.0); a symbol with a version in its name never changes its
-// layout.
+// needed to build. Names and layouts are those documented in NVIDIA's "NVML API Reference",
+// releases R470 to R580 (nvml.h of CUDA 11.4 to 13.0); a symbol with a version in its name never
+// changes its layout.
 #pragma once
 
 #include <array>
@@ -69,7 +69,7 @@ struct ProcessInfo {  // nvmlProcessInfo_v2_t
 
 static_assert(sizeof(ProcessInfo) == 24);
 
-// NVML_STRUCT_VERSION: the size, and the number of the layout in the highest byte.
+// Versions are NVML_STRUCT_VERSION: the size, and the number of the layout in the highest byte.
 struct Temperature {  // nvmlTemperature_v1_t
   unsigned version;
   unsigned sensor;
@@ -89,7 +89,7 @@ static_assert(kMarginTemperatureVersion == 0x1000008);
 
 inline constexpr unsigned long long kNotAvailable = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
 
-// A function that the library lacks is null.
+// Functions that the library lacks are null.
 struct Functions {
   Return (*init)() = nullptr;
   Return (*shutdown)() = nullptr;
@@ -129,7 +129,7 @@ struct Functions {
   Return (*link_is_active)(Handle, unsigned link, unsigned*) = nullptr;
   Return (*link_errors)(Handle, unsigned link, unsigned kind, unsigned long long*) = nullptr;
   Return (*peer_status)(Handle, Handle, unsigned kind, unsigned*) = nullptr;  // 0: OK
-  // These change the GPU, for everybody, and need the right to.
+  // These change the GPU for everybody and need permission.
   Return (*lock_sm_clock)(Handle, unsigned min_mhz, unsigned max_mhz) = nullptr;
   Return (*unlock_sm_clock)(Handle) = nullptr;
   Return (*lock_memory_clock)(Handle, unsigned min_mhz, unsigned max_mhz) = nullptr;
@@ -138,7 +138,7 @@ struct Functions {
 
 class Library {
  public:
-  // Null when there is no library or no driver below it. An error when it refuses to start, such
+  // Null when there is no library or no driver below it. Error: the library refuses to start, such
   // as after an update of the driver without a reboot.
   static core::Result<std::unique_ptr<Library>> open(const std::string& name);
 
@@ -146,8 +146,8 @@ class Library {
   Library& operator=(const Library&) = delete;
   ~Library();
 
-  // How many are open in this process. NVML does not survive fork(): who forks a process that will
-  // use it must not have it open.
+  // How many are open in this process. NVML does not survive fork(): a process that forks a child
+  // which will use it must not have it open.
   static int open_count();
 
   [[nodiscard]] const Functions& functions() const { return functions_; }
@@ -162,7 +162,9 @@ class Library {
   bool initialised_ = false;
 };
 
-// What the function writes to its last parameter.
+// The questions below have an answer, or none where the function is missing or fails.
+
+// Returns what the function writes to its last parameter.
 template <class Value, class Function, class... Arguments>
 std::optional<Value> ask(Function function, Arguments... arguments) {
   Value value{};
@@ -179,7 +181,7 @@ std::string ask_text(Function function, Arguments... arguments) {
   return text.data();
 }
 
-// Of milliwatts and millijoules.
+// Watts of milliwatts, joules of millijoules.
 template <class Number>
 std::optional<double> thousandths(std::optional<Number> value) {
   if (!value) return {};

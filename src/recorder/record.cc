@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "core/files.h"
-#include "core/foreground_process.h"
+#include "core/run_program.h"
 #include "recorder/recorded_folder.h"
 
 namespace assay::recorder {

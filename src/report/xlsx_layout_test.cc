@@ -1,9 +1,9 @@
-#include "report/xlsx_layout.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+
+#include "report/xlsx_plan.h"
 
 namespace assay::report {
 namespace {

@@ -10,7 +10,6 @@
 #include "allreduce/bench/cell_runner.h"
 #include "allreduce/bench/provenance.h"
 #include "allreduce/benchmark_csv.h"
-#include "core/file_lock.h"
 #include "core/files.h"
 
 namespace assay::allreduce {

@@ -8,7 +8,7 @@
 
 #include "goal/compat_v2/durations.h"
 #include "model/collective.h"
-#include "model/schedule_builder.h"
+#include "model/schedule_writer.h"
 
 namespace assay::goal::compat_v2 {
 

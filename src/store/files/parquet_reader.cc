@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/mapped_file.h"
+#include "core/files.h"
 #include "store/files/parquet_column.h"
 #include "store/files/parquet_metadata.h"
 

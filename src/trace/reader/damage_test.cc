@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/memory_source.h"
+#include "core/byte_source.h"
 #include "trace/analysis.h"
 #include "trace/reader/reader.h"
 

@@ -5,8 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/inflate.h"
-#include "core/memory_source.h"
+#include "core/byte_source.h"
 #include "trace/collectives/report.h"
 #include "trace/reader/reader.h"
 #include "trace/sheet.h"
