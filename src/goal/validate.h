@@ -11,7 +11,6 @@
 #include "goal/costs.h"
 #include "goal/tags.h"
 #include "goal/unit.h"
-#include "model/loggops.h"
 #include "model/schedule.h"
 #include "model/table.h"
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "model/facts.h"
 
 namespace assay::gpu {
 
@@ -93,5 +94,15 @@ std::unique_ptr<DeviceReader> nvidia_reader(std::string library);
 
 // Reads AMD's GPUs through the amdgpu driver's files in <root>/sys and <root>/proc.
 std::unique_ptr<DeviceReader> amd_reader(std::filesystem::path root);
+
+// The facts about a machine that are kept beside results. Their names do not depend on what was
+// found (there is one fact for all GPUs), so that runs can be compared.
+
+// Driver, GPUs and their settings; none without GPUs. `machine` must have been read with
+// DeviceReader::Detail::kAll.
+model::Facts machine_facts(const Machine& machine);
+
+// Host, kernel and CPU governor. `root` is the folder that has /proc and /sys.
+model::Facts host_facts(const std::filesystem::path& root);
 
 }  // namespace assay::gpu

@@ -101,7 +101,7 @@ TEST(NvidiaReader, ManyProcessesNeedASecondCall) {
 }
 
 TEST(ClockReasons, NewBitsAreNotLost) {
-  const auto reasons = clock_reasons(0x1001);
+  const auto reasons = nvml::clock_reasons(0x1001);
   ASSERT_EQ(reasons.size(), 2U);
   EXPECT_EQ(reasons[0].kind, ClockReason::Kind::kExpected);
   EXPECT_EQ(reasons[1].words, "unknown reason 0x1000");

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/loggops.h"
+#include "model/schedule.h"
 
 namespace assay::simulate {
 
