@@ -44,6 +44,7 @@ file(GLOB allreduce_library_sources CONFIGURE_DEPENDS allreduce/library/*.cc
 add_library(assay_allreduce_library SHARED ${allreduce_library_sources} allreduce/strategy.cc
                                            allreduce/strategy_table.cc allreduce/strategy_table_json.cc
                                            core/check.cc core/text.cc)
+target_include_directories(assay_allreduce_library INTERFACE $<INSTALL_INTERFACE:include>)
 target_link_libraries(assay_allreduce_library PRIVATE assay_cuda_settings
                                                       nlohmann_json::nlohmann_json fmt::fmt-header-only)
 set(allreduce_exports ${CMAKE_CURRENT_SOURCE_DIR}/allreduce/library/exports.map)
@@ -91,5 +92,4 @@ set_target_properties(
 assay_units(assay_allreduce_library)
 assay_units(assay_worker)
 install(TARGETS assay_worker RUNTIME DESTINATION bin)
-install(TARGETS assay_allreduce_library LIBRARY DESTINATION lib)
-install(FILES ${CMAKE_SOURCE_DIR}/include/assay/allreduce.h DESTINATION include/assay)
+install_c_library(assay_allreduce_library allreduce "All-reduce between the GPUs of one host")
