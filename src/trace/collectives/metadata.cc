@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <limits>
 
 namespace assay::trace::collectives {
 namespace {
 
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct NamedFamily {
   std::string_view name;
@@ -83,7 +81,7 @@ int element_bytes(std::string_view dtype, Compat compat) {
 }
 
 double bus_factor(Family family, int group_size) {
-  if (family == Family::kOther || group_size <= 0) return kNaN;
+  if (family == Family::kOther || group_size <= 0) return kUnknown;
   const double others = static_cast<double>(group_size - 1) / group_size;
   return family == Family::kAllReduce ? 2 * others : others;
 }
@@ -145,7 +143,7 @@ std::uint32_t Catalog::signature_id(const Metadata& metadata) {
 void Catalog::set_sizes(Metadata& metadata) const {
   const int bytes = element_bytes(texts_.view(metadata.dtype), compat_);
   const auto mib = [bytes](std::int64_t elements) {
-    if (bytes == 0 || elements < 0) return kNaN;
+    if (bytes == 0 || elements < 0) return kUnknown;
     return static_cast<double>(elements) * bytes / kBytesPerMib;
   };
   metadata.in_mib = mib(metadata.in_elements);

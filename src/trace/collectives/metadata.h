@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -46,6 +47,9 @@ struct Group {
   std::vector<int> members = {};  // global ranks as far as recorded; PyTorch shortens long lists
   NodeSpan span = NodeSpan::kUnknown;
 };
+
+// Stands for an unknown figure.
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 using MetadataId = std::uint32_t;
 
