@@ -90,6 +90,7 @@ set_target_properties(
                           INSTALL_RPATH "$ORIGIN/../lib;$ORIGIN")
 assay_units(assay_allreduce_library)
 assay_units(assay_worker)
+add_dependencies(programs assay_worker)
 install(TARGETS assay_worker RUNTIME DESTINATION bin)
 install(TARGETS assay_allreduce_library LIBRARY DESTINATION lib)
 install(FILES ${CMAKE_SOURCE_DIR}/include/assay/allreduce.h DESTINATION include/assay)

@@ -16,7 +16,7 @@ target_link_libraries(assay_measure PRIVATE fmt::fmt-header-only ${CMAKE_DL_LIBS
 set_target_properties(assay_measure PROPERTIES CXX_VISIBILITY_PRESET hidden
                                                VISIBILITY_INLINES_HIDDEN ON)
 assay_units(assay_measure)
-add_dependencies(assay assay_measure)
+add_dependencies(programs assay_measure)
 install(TARGETS assay_measure LIBRARY DESTINATION lib)
 install(FILES ${CMAKE_SOURCE_DIR}/include/assay/measure.h DESTINATION include/assay)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/ DESTINATION share/assay/python
