@@ -10,11 +10,10 @@ namespace assay::trace {
 // kTraceLens reproduces the public tool's figures including its defects (docs/compatibility.md).
 enum class Compat { kNone, kTraceLens };
 
-// Peaks of one GPU, for the roofline. Sources: vendors' data sheets; see
-// src/trace/architectures.cc.
+// The peaks of one GPU for the roofline: those of model/gpu_specs.h or of a user's file.
 struct GpuArchitecture {
   std::string name;
-  double memory_gbps = 0;                          // 1e9 bytes a second
+  double memory_gbps = 0;                          // 1e9 bytes per second
   std::map<std::string, double> peak_tflops = {};  // "matrix_bf16" → 1e12 operations a second
 };
 
