@@ -1,4 +1,4 @@
-// The report in compat mode against the public tool's own CSV files, cell by cell.
+// Compares the report in compat mode with the public tool's own CSV files, cell by cell.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,42 +10,22 @@
 #include "core/files.h"
 #include "report/book.h"
 #include "trace/collectives/report.h"
+#include "trace/golden_test_util.h"
 #include "trace/reader/reader.h"
 #include "trace/sheet.h"
 
 namespace assay::trace {
 namespace {
 
-using Records = std::vector<std::vector<std::string>>;
-
 const std::filesystem::path kSource = ASSAY_SOURCE_DIR;
 const std::filesystem::path kShared = kSource / "../shared";
-
-// RFC 4180.
-Records records_of(const std::string& text) {
-  Records records(1, {""});
-  bool quoted = false;
-  for (const char c : text) {
-    if (c == '"') {
-      quoted = !quoted;
-    } else if (!quoted && c == ',') {
-      records.back().emplace_back();
-    } else if (!quoted && c == '\n') {
-      records.push_back({""});
-    } else if (quoted || c != '\r') {
-      records.back().back() += c;
-    }
-  }
-  records.pop_back();
-  return records;
-}
 
 bool is_real(const std::string& field) {
   return field.find_first_of(".e") != std::string::npos;
 }
 
-// Reals to 1e-6 (differences of times of 4e12 us are multiples of 5e-4 us in the public tool),
-// everything else letter by letter: "8" is not "8.0".
+// Compares reals to 1e-6, since differences of times of 4e12 us are multiples of 5e-4 us in the
+// public tool, and everything else letter by letter: "8" is not "8.0".
 bool is_same(const std::string& actual, const std::string& expected) {
   if (actual == expected) return true;
   if (!is_real(actual) || !is_real(expected)) return false;
@@ -60,8 +40,8 @@ void expect_same(const model::Table& table, const std::filesystem::path& file) {
   SCOPED_TRACE(file.string());
   const auto text = core::read_file(file);
   ASSERT_TRUE(text.ok());
-  const Records actual = records_of(report::csv(table));
-  const Records expected = records_of(text.value());
+  const auto actual = testing::csv_records(report::csv(table));
+  const auto expected = testing::csv_records(text.value());
   ASSERT_EQ(actual.front(), expected.front());
   ASSERT_EQ(actual.size(), expected.size());
   for (std::size_t r = 1; r < expected.size(); ++r) {
@@ -147,7 +127,8 @@ TEST(CollectiveGolden, IndividualReportsInCompatMode) {
   expect_golden_rank("16cta_256threads", 5, "h200_16cta_256threads_rank5_linked");
 }
 
-// By default the leaked kernels are gone, and whatever does not depend on them stays.
+// Without compat mode the leaked kernels are left out. Figures that do not depend on them are
+// equal.
 TEST(CollectiveGolden, DefaultModeAgreesWhereItShould) {
   const auto traces = read_ranks(kSource / "samples/traces-2gpu/ctas_default", 2);
   const auto right = analyse(traces, Compat::kNone);

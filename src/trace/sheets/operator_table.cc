@@ -1,10 +1,11 @@
-#include "trace/kernel_details.h"
+#include "trace/sheets/operator_table.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <string_view>
 #include <tuple>
@@ -13,12 +14,20 @@
 #include "core/statistics.h"
 #include "core/text.h"
 #include "trace/arguments.h"
+#include "trace/perf/operator_family.h"
 
 namespace assay::trace {
 namespace {
 
+template <class Map, class Key>
+std::string_view name_in(const model::Trace& trace, const Map& names, Key key) {
+  const auto found = names.find(key);
+  return found == names.end() ? std::string_view{} : trace.text(found->second);
+}
+
 constexpr std::size_t kShownNameBytes = 64;
 
+// The n-th piece of GPU work of each call.
 struct Position {
   std::string_view name;
   std::int32_t stream = -1;
@@ -26,8 +35,8 @@ struct Position {
   double total_us = 0;
 };
 
-// Sums in the order of NumPy (pairwise, eight at a time), whose rounding decides ties when means
-// are cut to two decimals.
+// Sums in the order of NumPy (pairwise, in eight lanes). Its rounding decides ties when means are
+// rounded to two decimals.
 double pairwise_sum(std::span<const double> values) {
   constexpr std::size_t kLanes = 8;
   constexpr std::size_t kBlock = 128;
@@ -72,7 +81,7 @@ double mean_us(const Position& position) {
   return position.total_us / static_cast<double>(position.durations_us.size());
 }
 
-// Never cuts a UTF-8 character in two.
+// Shortens a name without cutting a UTF-8 character in two.
 std::string shown_name(std::string_view name) {
   if (name.size() <= kShownNameBytes) return std::string(name);
   std::size_t end = kShownNameBytes;
@@ -94,7 +103,7 @@ std::string full_text(const Position& position) {
 }
 
 std::string truncated_text(const Position& position) {
-  // As NumPy rounds: to even, after scaling.
+  // NumPy rounds to even after scaling.
   const double rounded_us = std::nearbyint(mean_us(position) * 100) / 100;
   return fmt::format("{{'name': {}, 'stream': {}, 'mean_duration_us': {}}}",
                      python_repr(shown_name(position.name)), position.stream,
@@ -102,6 +111,62 @@ std::string truncated_text(const Position& position) {
 }
 
 }  // namespace
+
+ArgumentTexts argument_texts(const model::Trace& trace, const Node& node) {
+  if (node.kind != Node::Kind::kCpuOp) return {};
+  const model::CpuOp& op = trace.cpu_ops[node.index];
+  return {op.input_dims, op.input_types, op.input_strides, op.concrete_inputs};
+}
+
+std::vector<OperatorRow> operator_rows(const RankAnalysis& rank) {
+  const model::Trace& trace = *rank.trace;
+  std::map<std::pair<model::TextId, model::TextId>, std::string_view> categories;
+  std::vector<OperatorRow> rows;
+  rows.reserve(rank.launchers.size());
+  for (const Launcher& launcher : rank.launchers) {
+    const model::TextId name = node_name(trace, rank.tree.nodes[launcher.node]);
+    const model::TextId kernel = trace.gpu_events[launcher.kernels.front()].name;
+    const auto [found, inserted] = categories.try_emplace({name, kernel});
+    if (inserted) {
+      found->second = op_category(trace.text(name), trace.text(kernel), rank.options.compat);
+    }
+    rows.push_back({&launcher, name, found->second});
+  }
+  return rows;
+}
+
+double percent(double part, double total) {
+  return total == 0 ? 0 : 100 * part / total;
+}
+
+model::Cell text_cell(std::string_view text) {
+  return text.empty() ? model::Cell{} : model::Cell{std::string(text)};
+}
+
+void add_track_names(const model::Trace& trace,
+                     model::TrackId track,
+                     std::vector<model::Cell>& row) {
+  const model::TextId process = trace.tracks[track].process;
+  row.push_back(text_cell(name_in(trace, trace.process_names, process)));
+  row.push_back(text_cell(name_in(trace, trace.process_labels, process)));
+  row.push_back(text_cell(name_in(trace, trace.thread_names, track)));
+}
+
+void add_argument_texts(const model::Trace& trace,
+                        const ArgumentTexts& arguments,
+                        Brackets brackets,
+                        std::vector<model::Cell>& row) {
+  for (const model::TextId id :
+       {arguments.dims, arguments.types, arguments.strides, arguments.concrete})
+    row.push_back(text_cell(python_repr_json(trace.text(id), brackets)));
+}
+
+std::string left_out_note(std::int64_t calls) {
+  return fmt::format(
+      "{} calls launched another number of kernels than the first of their row: their kernels "
+      "are not in kernel_details",
+      calls);
+}
 
 KernelDetails kernel_details(const model::Trace& trace, std::span<const GpuWorkList> instances) {
   if (instances.empty()) return {};

@@ -1,4 +1,4 @@
-#include "trace/kernel_details.h"
+#include "trace/sheets/operator_table.h"
 
 #include <gtest/gtest.h>
 

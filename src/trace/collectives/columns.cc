@@ -1,4 +1,4 @@
-#include "trace/collectives/cells.h"
+#include "trace/collectives/columns.h"
 
 #include <algorithm>
 #include <string>
@@ -14,8 +14,8 @@ model::Cell whole(std::int64_t value, bool as_real) {
   return value;
 }
 
-// The public tool calls a missing group "Unknown_Group", or "all" when no event has a group and no
-// rank communicates on more than one stream.
+// Returns the public tool's name for a missing group: "Unknown_Group", or "all" when no event has a
+// group and no rank communicates on more than one stream.
 std::string missing_group_name(const Study& study) {
   if (!study.is_compat()) return "";
   for (const Group& group : study.catalog().groups()) {

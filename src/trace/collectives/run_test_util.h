@@ -1,4 +1,4 @@
-// For tests: a run of several ranks from a few lines, without trace files.
+// Builds a run of several ranks for tests, in a few lines and without trace files.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace assay::trace::collectives::testing {
 
-// One communication kernel. An empty collective means that no metadata was recorded.
+// One communication kernel. `collective` is empty when no metadata was recorded.
 struct Call {
   double start_us = 0;
   double duration_us = 0;
@@ -62,7 +62,8 @@ class TestRun {
     return *this;
   }
 
-  // The same call on each of the ranks, `late_us` later on every further one; all end together.
+  // Adds a call on each of the ranks, which starts `late_us` later on each further one and ends at
+  // the same time on all.
   TestRun& add_to(const std::vector<int>& ranks, Call call, double late_us = 0) {
     for (const int rank : ranks) {
       add(rank, call);
@@ -78,7 +79,7 @@ class TestRun {
       event.start_ns += std::llround(offset_us * 1000);
   }
 
-  // In compat mode with the public tool's rounding.
+  // Returns the analyses. In compat mode their times are rounded as in the public tool.
   const std::vector<RankAnalysis>& ranks() {
     for (RankAnalysis& rank : ranks_) {
       rank.time = TimeScale(*rank.trace, rank.options.compat);

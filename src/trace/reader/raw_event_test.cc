@@ -1,4 +1,4 @@
-#include "trace/reader/tokens.h"
+#include "trace/reader/raw_event.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ TEST(Tokens, MicrosecondsBecomeNanoseconds) {
   EXPECT_EQ(nanoseconds("null").form, NumberForm::kAbsent);
 }
 
-// However many digits there are: none of them may overflow on the way.
+// No number of digits may overflow on the way.
 TEST(Tokens, MoreDigitsThanATimeHasAreNoTime) {
   EXPECT_EQ(nanoseconds("999999999999999.999").value, 999'999'999'999'999'999);
   EXPECT_EQ(nanoseconds("1000000000000000").value, 1'000'000'000'000'000'000);
