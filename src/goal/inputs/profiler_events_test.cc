@@ -50,7 +50,7 @@ TEST(ProfilerEvents, OperationsEndAtTheFirstSendToOneself) {
   EXPECT_EQ(unreadable, 1);
 }
 
-// The recordings of 4 H200: one node with NVLink, and two emulated nodes.
+// Two recordings of 4 H200: one node with NVLink, and two emulated nodes.
 TEST(ProfilerEvents, TheH200RecordingBecomesAJob) {
   const fs::path sample = fs::path(ASSAY_SOURCE_DIR) /
                           "../shared/samples/goal/h200x4_nccl2.28.9_profiler_kineto_logs.tgz";
