@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "goal/costs.h"
-#include "model/nccl.h"
+#include "model/collective.h"
 #include "model/schedule_builder.h"
 
 namespace assay::goal::compat_v2 {

@@ -8,7 +8,7 @@
 
 #include "core/result.h"
 #include "goal/inputs/join_processes.h"
-#include "model/nccl.h"
+#include "model/collective.h"
 #include "model/warnings.h"
 
 namespace assay::goal {

@@ -2,7 +2,7 @@
 // simulator's statistics by tag show who talks to whom: source * ranks + destination + 1.
 // Collectives have 0 because their messages connect many pairs.
 #include "goal/label.h"
-#include "model/nccl.h"
+#include "model/collective.h"
 
 namespace assay::goal {
 namespace {
