@@ -50,7 +50,7 @@ TEST(ProfilerEvents, OperationsEndAtTheFirstSendToOneself) {
   EXPECT_EQ(unreadable, 1);
 }
 
-// The recordings of 4 H200: one node with NVLink, where each GPU has this many operations, and two
+// Two recordings of 4 H200: one node with NVLink, where each GPU has this many operations, and two
 // emulated nodes.
 void expect_h200_recording(const fs::path& archive, const char* packer, std::size_t operations) {
   SCOPED_TRACE(archive);
