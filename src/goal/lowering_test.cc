@@ -18,7 +18,7 @@ using model::NcclFunction;
 using model::NcclProtocol;
 
 struct Moved {
-  std::vector<std::uint64_t> counts;  // of the messages of a pair, in their order
+  std::vector<std::uint64_t> counts;  // counts of the messages of a pair, in their order
 
   std::uint64_t sum() const {
     std::uint64_t total = 0;
@@ -75,7 +75,7 @@ Traffic run(const LoweringSpec& spec,
     task.count = count;
     task.chunk_count = chunk;
     task.root = root;
-    // Sends and receives: everybody to the next rank.
+    // Every rank sends to the next and receives from the one before it.
     task.peer = spec.function == NcclFunction::kRecv ? (rank + num_ranks - 1) % num_ranks
                                                      : (rank + 1) % num_ranks;
     Primitives primitives;
@@ -134,7 +134,7 @@ TEST(Lowering, EveryPairAgreesForEveryAlgorithm) {
   }
 }
 
-// What each algorithm must move in all, whatever its chunks: the textbook volumes.
+// The bytes that each algorithm must move in all, whatever its chunks: the textbook volumes.
 TEST(Lowering, MovesTheRightVolume) {
   for (const std::uint64_t n : {2, 3, 5, 8, 13}) {
     for (const Case& c : kCases) {
@@ -155,8 +155,8 @@ TEST(Lowering, MovesTheRightVolume) {
 }
 
 TEST(Lowering, RingAllReduceTakesNcclsSteps) {
-  // Four ranks, one loop: 2 (n - 1) = 6 messages a rank; 100 elements in chunks of 25 rounded up
-  // to 16 bytes, so 28, 28, 28 and 16.
+  // Four ranks and one loop make 2 (n - 1) = 6 messages per rank; 100 elements in chunks of 25,
+  // rounded up to 16 bytes, are 28, 28, 28 and 16.
   ChannelTask task = task_of(topology_of(4), 0, 1);
   task.count = 100;
   task.chunk_count = 1024;
@@ -174,7 +174,7 @@ TEST(Lowering, RingAllReduceTakesNcclsSteps) {
 }
 
 TEST(Chunking, SlicesAsNccl) {
-  // 4 chunk steps, 2 slice steps of 512 KiB: two slices of a chunk, at least 32 KiB each.
+  // 4 chunk steps and 2 slice steps of 512 KiB: a chunk has two slices of at least 32 KiB each.
   Cut cut;
   cut.slices_per_chunk = 2;
   cut.least_slice_count = 8192;
@@ -209,8 +209,9 @@ model::Operation all_gather(std::uint64_t bytes, std::uint32_t channels) {
 }
 
 TEST(Chunking, TransfersAsObservedOnHardware) {
-  // 64 MB gathered by 4 ranks over 2 channels were seen to take 24 transfers of 1 MiB a channel:
-  // 16 MiB a rank, 8 MiB a channel, chunks of 2 MiB in two slices, 3 of 4 ranks' parts pass.
+  // 64 MB gathered by 4 ranks over 2 channels were seen to take 24 transfers of 1 MiB per channel:
+  // 16 MiB per rank, 8 MiB per channel, chunks of 2 MiB in two slices, and 3 of the 4 ranks' parts
+  // pass.
   const model::Operation operation = all_gather(16 << 20, 2);
   const Cut cut = cut_operation({.operation = operation, .parts = {}, .num_ranks = 4});
   ASSERT_EQ(cut.parts.size(), 2U);
@@ -240,7 +241,7 @@ struct Parts {
   bool operator==(const Parts&) const = default;
 };
 
-// A send in a communicator of 4 ranks of which nothing but the bytes was recorded.
+// A send in a communicator of 4 ranks of which only the bytes were recorded.
 Parts send_parts(std::uint64_t bytes, std::uint32_t num_nodes, Distance distance) {
   model::Operation operation;
   operation.function = NcclFunction::kSend;
@@ -264,39 +265,40 @@ std::vector<std::uint64_t> repeated(std::size_t times, std::uint64_t value) {
 }
 
 TEST(Chunking, SendsWithinTheOnlyNode) {
-  // LL up to 32 x 16 KiB, over 32 / 4 channels: steps of 64 KiB, half of them flags.
+  // LL up to 32 * 16 KiB, over 32 / 4 channels, with steps of 64 KiB of which half are flags.
   EXPECT_EQ(send_parts(524288, 1, Distance::kSameNode),
             (Parts{NcclProtocol::kLl, repeated(8, 65536), 32768}));
-  // 524289 / 8 rounded up to 4 KiB is 69632; 524289 - 7 x 69632 = 36865.
+  // 524289 / 8 rounded up to 4 KiB is 69632; 524289 - 7 * 69632 = 36865.
   std::vector<std::uint64_t> counts = repeated(7, 69632);
   counts.push_back(36865);
   EXPECT_EQ(send_parts(524289, 1, Distance::kSameNode),
             (Parts{NcclProtocol::kSimple, counts, 524288}));
-  // Parts of more than 32 x 512 KiB double the channels.
+  // Parts of more than 32 * 512 KiB double the channels.
   EXPECT_EQ(send_parts(256 << 20, 1, Distance::kSameNode),
             (Parts{NcclProtocol::kSimple, repeated(16, 16 << 20), 524288}));
-  // Parts have at least an eighth of a step.
+  // A part has at least an eighth of a step.
   EXPECT_EQ(send_parts(8192, 1, Distance::kSameNode),
             (Parts{NcclProtocol::kLl, repeated(1, 8192), 32768}));
 }
 
 TEST(Chunking, SendsOfACommunicatorOverNodes) {
-  // Steps of 128 KiB, a quarter of it below that and half of it below 8 of them; never LL.
+  // Steps of 128 KiB. Smaller messages have chunks of a quarter step, those below 8 steps of half a
+  // step; LL is never chosen.
   EXPECT_EQ(send_parts(1024, 2, Distance::kOtherNode),
             (Parts{NcclProtocol::kSimple, repeated(1, 1024), 32768}));
   EXPECT_EQ(send_parts(131072, 2, Distance::kOtherNode),
             (Parts{NcclProtocol::kSimple, repeated(2, 65536), 65536}));
   EXPECT_EQ(send_parts(1 << 20, 2, Distance::kOtherNode),
             (Parts{NcclProtocol::kSimple, repeated(2, 524288), 131072}));
-  // Within a node LL up to 2 x 16 KiB, above it the network's steps.
+  // Within a node LL up to 2 * 16 KiB, above that the steps of the network.
   EXPECT_EQ(send_parts(32768, 2, Distance::kSameNode).protocol, NcclProtocol::kLl);
   EXPECT_EQ(send_parts(131072, 2, Distance::kSameNode),
             (Parts{NcclProtocol::kSimple, repeated(2, 65536), 131072}));
 }
 
 TEST(Chunking, PatComparesWithTheBytesOfAllRanks) {
-  // 1 MiB of each of 8 ranks. AllGather: 32 x 512 KiB > 8 MiB, 32 x 256 KiB is not; ReduceScatter:
-  // 16 x 512 KiB is not.
+  // 1 MiB from each of 8 ranks. AllGather: 32 * 512 KiB is more than 8 MiB, 32 * 256 KiB is not.
+  // ReduceScatter: 16 * 512 KiB is not.
   model::Operation operation = all_gather(1 << 20, 1);
   operation.algorithm = NcclAlgorithm::kPat;
   const auto chunk = [&] {
@@ -328,10 +330,10 @@ std::vector<std::pair<std::int32_t, std::uint64_t>> pat_steps(std::int32_t num_r
 TEST(Lowering, PatGoesFarFirst) {
   using Steps = std::vector<std::pair<std::int32_t, std::uint64_t>>;
   EXPECT_EQ(pat_steps(8, 1000, 65536, 4), (Steps{{4, 1}, {2, 2}, {1, 4}}));
-  // At most 5 / 2 trees together: 4 is the other root; then 2, 3 behind it, and 1.
+  // At most 5 / 2 trees go together: 4 is the other root; 2 and 3 are behind it, then 1.
   EXPECT_EQ(pat_steps(5, 1000, 65536, 2), (Steps{{4, 1}, {2, 1}, {1, 1}, {1, 1}}));
-  // Full chunks are not joined, and 8 buffers hold 8 trees, with roots 4 apart: what is 2, 3 and 1
-  // behind them follows.
+  // Full chunks are not joined, and 8 buffers hold 8 trees whose roots are 4 apart; 2, 3 and 1
+  // behind them follow.
   EXPECT_EQ(pat_steps(32, 1000, 1000, 1), (Steps{{16, 1}, {8, 2}, {4, 4}, {2, 8}, {1, 8}, {1, 8}}));
 }
 

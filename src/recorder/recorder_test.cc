@@ -1,4 +1,5 @@
-// The recorder as NCCL loads it: a program calls it as NCCL does, and its files are read back.
+// Tests the recorder as NCCL loads it: a program calls it as NCCL does, and its files are read
+// back.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
