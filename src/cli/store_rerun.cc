@@ -54,7 +54,8 @@ model::Table worst_table(const std::vector<store::Rerun>& worst) {
                                  {.name = "case"},
                                  {.name = "remark"}}};
   for (const store::Rerun& one : worst) {
-    const model::Cell now = one.second_ms ? model::Cell(*one.second_ms) : model::Cell();
+    model::Cell now;
+    if (one.second_ms) now = *one.second_ms;
     table.add_row({percent_cell(store::deviation(one)), one.first_ms, now, one.where, one.remark});
   }
   return table;
