@@ -7,7 +7,7 @@
 #include "cli/options.h"
 #include "cli/table_inputs.h"
 #include "collect/plan/operator.h"
-#include "store/systems/peaks.h"
+#include "store/systems/system_yaml.h"
 
 namespace assay::cli {
 namespace {

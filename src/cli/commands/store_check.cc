@@ -12,7 +12,6 @@
 #include "cli/store_rerun.h"
 #include "cli/summary_output.h"
 #include "cli/table_inputs.h"
-#include "store/judging/held_out.h"
 #include "store/judging/table_check.h"
 #include "store/systems/shipped.h"
 

@@ -9,9 +9,9 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/table_inputs.h"
-#include "store/answers/join_frames.h"
 #include "store/answers/query.h"
-#include "store/files/columns.h"
+#include "store/files/frame.h"
+#include "store/files/table_spec.h"
 
 namespace assay::cli {
 namespace {

@@ -255,7 +255,7 @@ TEST_F(StoreTest, ReadersSeeWhatIsCommittedWhileOneWrites) {
   EXPECT_EQ(reader.table(kGemm, Columns::kPublic).value().num_rows(), 2U);
 }
 
-// The child appends until it is killed and tells through the pipe what is committed.
+// Appends until the process is killed, and tells through the pipe what is committed.
 [[noreturn]] void append_for_ever(const std::filesystem::path& file, int pipe) {
   auto store = Store::open(file, Mode::kCreate);
   const auto run = store.value().begin_run(test_run());

@@ -15,7 +15,7 @@
 namespace assay::store {
 namespace {
 
-// What has no deviation is worse than anything that has one.
+// A point without a deviation is worse than any point that has one.
 double severity(const Rerun& rerun) {
   return deviation(rerun).value_or(std::numeric_limits<double>::infinity());
 }
@@ -89,8 +89,8 @@ std::vector<RerunResult> compare_reruns(const std::vector<Rerun>& reruns, double
   for (const Rerun& rerun : reruns)
     by_table[rerun.table].push_back(&rerun);
   std::vector<RerunResult> results;
-  for (const auto& [table, some] : by_table)
-    results.push_back(compare(table, some, limit));
+  for (const auto& [table, points] : by_table)
+    results.push_back(compare(table, points, limit));
   return results;
 }
 
@@ -109,10 +109,10 @@ core::Result<std::vector<Rerun>> reruns_of(const Store& store,
   const RowsOfCases rows_then = by_case(ASSAY_TRY(store.rows(first)));
   const RowsOfCases rows_now = by_case(ASSAY_TRY(store.rows(again)));
   std::vector<Rerun> pairs;
-  for (const StoredCase& one : ASSAY_TRY(store.cases(again))) {
-    const auto then = rows_then.find(one.id);
+  for (const StoredCase& record : ASSAY_TRY(store.cases(again))) {
+    const auto then = rows_then.find(record.id);
     if (then == rows_then.end()) continue;
-    const auto now = rows_now.find(one.id);
+    const auto now = rows_now.find(record.id);
     for (const StoredRow& row : then->second) {
       pairs.push_back(pair_of(row, now == rows_now.end() ? nullptr : find_same(now->second, row)));
       if (then->second.size() > 1) pairs.back().where += ": " + row.op_name;

@@ -1,4 +1,5 @@
-// Points that were measured again: how far the second time is from the first.
+// Points that were measured again: how far the second time is from the first, and whether that is
+// too far.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +16,19 @@ struct Rerun {
   std::string table;
   std::string where;                // "gemm gemm_dtype=fp8 m=1 n=32 k=64"
   double first_ms = 0;              // latencies
-  std::optional<double> second_ms;  // nothing: it could not be measured again
-  std::string remark = {};          // what else is known: another kernel, clocks that were lowered
+  std::optional<double> second_ms;  // std::nullopt if it could not be measured again
+  std::string remark = {};          // what else is known: another kernel, or lowered clocks
 };
 
-// |second / first - 1|. Nothing: not measured again, or a first time that was not positive, which
-// only the same time repeats.
+// |second / first - 1|. std::nullopt: the point was not measured again, or its first time was not
+// positive, and the second time is another one.
 std::optional<double> deviation(const Rerun& rerun);
 
 struct RerunResult {
   std::string table;
   std::int64_t points = 0;
-  std::int64_t beyond = 0;  // deviate by more than the limit, or have no deviation
-  std::int64_t lost = 0;    // of these, not measured again
+  std::int64_t beyond = 0;  // points that deviate by more than the limit, or have no deviation
+  std::int64_t lost = 0;    // of these, the points that were not measured again
   std::optional<double> median = {};
   std::optional<double> p90 = {};
   std::optional<double> worst = {};
@@ -37,14 +38,14 @@ struct RerunResult {
   }
 };
 
-// By table, in the order of their names.
+// One result for each table, in the order of their names.
 std::vector<RerunResult> compare_reruns(const std::vector<Rerun>& reruns, double limit);
 
-// Those beyond the limit, the worst first; at most so many.
+// The points beyond the limit, the worst first, at most `most` of them.
 std::vector<Rerun> worst_reruns(std::vector<Rerun> reruns, double limit, std::size_t most);
 
-// The rows that two runs have of the same cases: those of `again`, whatever became of them, must be
-// cases that `first` measured.
+// Pairs the rows that two runs have of the same cases. The cases of `again`, whatever their
+// outcome, must be cases that `first` measured.
 core::Result<std::vector<Rerun>> reruns_of(const Store& store,
                                            std::int64_t first,
                                            std::int64_t again);

@@ -5,10 +5,9 @@
 #include <filesystem>
 
 #include "core/files.h"
-#include "store/files/frame_test_util.h"
-#include "store/files/parquet_reader.h"
-#include "store/judging/held_out.h"
-#include "store/systems/peaks.h"
+#include "store/database/store_test_util.h"
+#include "store/files/parquet.h"
+#include "store/systems/system_yaml.h"
 
 namespace assay::store {
 namespace {
