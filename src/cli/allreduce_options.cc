@@ -39,12 +39,9 @@ const Choices<allreduce::DataType> kDataTypes{{"bfloat16", allreduce::DataType::
 const Choices<allreduce::Launch> kLaunches{{"graph", allreduce::Launch::kGraph},
                                            {"eager", allreduce::Launch::kEager}};
 
-CLI::Option* add_percent(CLI::App& app,
-                         const std::string& name,
-                         double& part,
-                         const std::string& help) {
+Option* add_percent(App& app, const std::string& name, double& part, const std::string& help) {
   return app
-      .add_option_function<std::string>(
+      .add_option(
           name, [&part](const std::string& text) { part = part_of_percent(text); }, help)
       ->type_name("PERCENT")
       ->default_str(fmt::format("{:g}", part * kPercent))
@@ -83,9 +80,9 @@ std::string provenance(const allreduce::BenchmarkFolder& folder,
 
 }  // namespace
 
-CLI::Option* add_tuning_options(CLI::App& app, TuningArguments& arguments) {
-  CLI::Option* folder = app.add_option("--data_dir,--data-dir", arguments.data_folder,
-                                       "the folder of the benchmark.tp{N}.sm{V}.csv files");
+Option* add_tuning_options(App& app, TuningArguments& arguments) {
+  Option* folder = app.add_option("--data_dir,--data-dir", arguments.data_folder,
+                                  "the folder of the benchmark.tp{N}.sm{V}.csv files");
   folder->type_name("DIR");
   app.add_option("--sm_version,--sm-version", arguments.sm_version,
                  "of the files to read: 90 for compute capability 9.0")

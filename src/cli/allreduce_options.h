@@ -10,12 +10,10 @@
 #include "allreduce/tuning.h"
 #include "core/result.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
+namespace assay::cli {
+
 class App;
 class Option;
-}  // namespace CLI
-
-namespace assay::cli {
 
 struct TuningArguments {
   std::filesystem::path data_folder;
@@ -25,9 +23,9 @@ struct TuningArguments {
 
 // --data_dir, --sm_version, --dtype, --launch, --strategies, --tie, --noise, --fallback. Gives the
 // option of the folder.
-CLI::Option* add_tuning_options(CLI::App& app, TuningArguments& arguments);
+Option* add_tuning_options(App& app, TuningArguments& arguments);
 
-// "2%" and "2" are 0.02; for CLI::Option::check: "" or what is wrong.
+// "2%" and "2" are 0.02; for Option::check: "" or what is wrong.
 double part_of_percent(std::string_view text);
 std::string percent_problem(const std::string& text);
 

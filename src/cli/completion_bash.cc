@@ -5,7 +5,7 @@
 
 #include "cli/command_tree.h"
 #include "cli/completion.h"
-#include "cli/option_info.h"
+#include "cli/options.h"
 #include "core/text.h"
 
 namespace assay::cli {

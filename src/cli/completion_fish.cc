@@ -5,13 +5,13 @@
 
 #include "cli/command_tree.h"
 #include "cli/completion.h"
-#include "cli/option_info.h"
+#include "cli/options.h"
 #include "core/text.h"
 
 namespace assay::cli {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string fish_quoted(std::string_view text) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'' || c == '\\') result += '\\';
@@ -22,7 +22,7 @@ std::string quoted(std::string_view text) {
 
 std::string at(const CommandSpec& spec) {
   return fmt::format("complete -c assay -n {}",
-                     quoted(fmt::format("__assay_at {}", quoted(spec.name))));
+                     fish_quoted(fmt::format("__assay_at {}", fish_quoted(spec.name))));
 }
 
 std::string value_part(const OptionInfo& option) {
@@ -30,10 +30,11 @@ std::string value_part(const OptionInfo& option) {
     case ValueKind::kNone:
       return "";
     case ValueKind::kChoice:
-      return fmt::format(" -x -a {}", quoted(core::join(choices_of(option), " ")));
+      return fmt::format(" -x -a {}", fish_quoted(core::join(choices_of(option), " ")));
     case ValueKind::kChoiceList:
-      return fmt::format(" -x -a {}", quoted(fmt::format("(__fish_append , {})",
-                                                         core::join(choices_of(option), " "))));
+      return fmt::format(
+          " -x -a {}",
+          fish_quoted(fmt::format("(__fish_append , {})", core::join(choices_of(option), " "))));
     case ValueKind::kFolder:
       return " -x -a '(__fish_complete_directories)'";
     case ValueKind::kFile:
@@ -55,13 +56,14 @@ std::string option_line(const CommandSpec& spec, const OptionInfo& option) {
   for (const std::string& name : option.names) {
     line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   }
-  return line + value_part(option) + " -d " + quoted(option.help) + '\n';
+  return line + value_part(option) + " -d " + fish_quoted(option.help) + '\n';
 }
 
 std::string command_lines(const CommandSpec& spec) {
   std::string text;
   for (const CommandSpec* below : subcommands(spec)) {
-    text += fmt::format("{} -a {} -d {}\n", at(spec), last_word(*below), quoted(below->summary));
+    text +=
+        fmt::format("{} -a {} -d {}\n", at(spec), last_word(*below), fish_quoted(below->summary));
   }
   for (const OptionInfo& option : options_of(spec))
     text += option_line(spec, option);

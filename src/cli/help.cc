@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/command_tree.h"
-#include "cli/option_info.h"
+#include "cli/options.h"
 #include "core/text.h"
 
 namespace assay::cli {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/command_tree.h"
-#include "cli/option_info.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/parse.h"
 #include "cli/version.h"

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cli/command_tree.h"
-#include "cli/option_info.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "core/interrupt.h"
@@ -28,7 +27,7 @@ class Probe final : public Command {
  public:
   enum class Ending { kOk, kFailed, kRegression, kInterrupted };
 
-  explicit Probe(CLI::App& app) {
+  explicit Probe(App& app) {
     add_choice<Ending>(app, "ENDING", ending_,
                        {{"ok", Ending::kOk},
                         {"failed", Ending::kFailed},

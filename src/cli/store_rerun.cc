@@ -62,13 +62,13 @@ model::Table worst_table(const std::vector<store::Rerun>& worst) {
 
 }  // namespace
 
-RerunArguments::RerunArguments(CLI::App& app) {
-  CLI::Option* points = app.add_option("--rerun", points_,
-                                       "measure N points of the newest collection in --store "
-                                       "again, as it measured them")
-                            ->type_name("N")
-                            ->check(whole_number_problem)
-                            ->group(kGroup);
+RerunArguments::RerunArguments(App& app) {
+  Option* points = app.add_option("--rerun", points_,
+                                  "measure N points of the newest collection in --store "
+                                  "again, as it measured them")
+                       ->type_name("N")
+                       ->check(whole_number_problem)
+                       ->group(kGroup);
   app.add_option("--seed", seed_,
                  "of the choice of points, which takes as many of each operator as it can")
       ->type_name("N")
@@ -76,7 +76,7 @@ RerunArguments::RerunArguments(CLI::App& app) {
       ->default_str("42")
       ->needs(points)
       ->group(kGroup);
-  app.add_option_function<double>(
+  app.add_option(
          "--max-share", [this](double percent) { max_share_ = percent / 100; },
          "fail if more points of a table than this differ by more than 10 %")
       ->type_name("PERCENT")
@@ -86,7 +86,7 @@ RerunArguments::RerunArguments(CLI::App& app) {
       ->group(kGroup);
   add_device_options(app, device_, "as the collection", kGroup);
   for (const char* name : {"--device", "--gpus", "--worker"})
-    app.get_option(name)->needs(points);
+    app.find(name)->needs(points);
 }
 
 core::Status RerunArguments::check(const fs::path& store) const {

@@ -80,7 +80,7 @@ const store::ShippedSystem* TableInputs::shipped() const {
   return is_asked && systems.size() == 1 ? &systems.front() : nullptr;
 }
 
-void add_table_inputs(CLI::App& app, TableInputs& inputs, const char* file_help) {
+void add_table_inputs(App& app, TableInputs& inputs, const char* file_help) {
   app.add_option("FILE", inputs.files, file_help);
   app.add_option("--store", inputs.store, store_help("read this store instead of files"))
       ->type_name("FILE");

@@ -11,11 +11,9 @@
 #include "store/judging/table_check.h"
 #include "store/systems/shipped.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
-class App;
-}  // namespace CLI
-
 namespace assay::cli {
+
+class App;
 
 // What is read when neither a store nor files are given.
 enum class WithoutInput { kRefuse, kShipped };
@@ -33,7 +31,7 @@ struct TableInputs {
 };
 
 // Declares --store and FILE.
-void add_table_inputs(CLI::App& app, TableInputs& inputs, const char* file_help);
+void add_table_inputs(App& app, TableInputs& inputs, const char* file_help);
 
 struct NamedFrame {
   std::string table;   // "gemm_perf"
@@ -55,7 +53,7 @@ struct RooflineInputs {
   std::vector<std::string> peaks;  // "bfloat16=989"
 };
 
-void add_roofline_options(CLI::App& app, RooflineInputs& inputs);
+void add_roofline_options(App& app, RooflineInputs& inputs);
 
 // Null where nothing is known of the device's peaks or of what the table's operator costs. Without
 // --system the rows of a shipped database have the peaks of its own device.

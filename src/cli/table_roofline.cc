@@ -84,7 +84,7 @@ double bound_ms(const collect::Operator& of,
 
 }  // namespace
 
-void add_roofline_options(CLI::App& app, RooflineInputs& inputs) {
+void add_roofline_options(App& app, RooflineInputs& inputs) {
   const char* group = "Roofline options";
   app.add_option("--system", inputs.system,
                  store::shipped_names().empty()

@@ -28,7 +28,7 @@ const Choices<allreduce::LookupLayout> kLayouts{{"readme", allreduce::LookupLayo
 
 class AllreduceCodegen final : public Command {
  public:
-  explicit AllreduceCodegen(CLI::App& app) {
+  explicit AllreduceCodegen(App& app) {
     add_tuning_options(app, arguments_)->default_str("measure first");
     app.add_option("--save_csv_dir,--save-csv-dir", csv_folder_,
                    "where the files of a measurement go; of no use with --data_dir")

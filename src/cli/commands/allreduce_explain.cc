@@ -25,7 +25,7 @@ std::string size_problem(const std::string& text) {
 
 class AllreduceExplain final : public Command {
  public:
-  explicit AllreduceExplain(CLI::App& app) {
+  explicit AllreduceExplain(App& app) {
     app.add_option("TP", cell_.world_size, "GPUs that reduce together: the tensor-parallel size")
         ->required()
         ->check(size_problem);

@@ -64,7 +64,7 @@ void add_match(model::Table& table, const TableMatch& match) {
 
 class AllreduceLookup final : public Command {
  public:
-  explicit AllreduceLookup(CLI::App& app) {
+  explicit AllreduceLookup(App& app) {
     app.add_option("TP", world_size_, "GPUs: the tensor-parallel size")
         ->required()
         ->check(count_problem);

@@ -27,7 +27,7 @@ enum class Kind { kPng, kSvg, kHtml };
 
 class AllreducePlot final : public Command {
  public:
-  explicit AllreducePlot(CLI::App& app) {
+  explicit AllreducePlot(App& app) {
     app.add_option("--data_dir,--data-dir", request_.data_dir,
                    "the folder of benchmark.tp{N}.sm{V}.csv")
         ->type_name("DIR")

@@ -64,7 +64,7 @@ void add_findings(model::Table& table, const std::string& file, const goal::Chec
 
 class GoalCheck final : public Command {
  public:
-  explicit GoalCheck(CLI::App& app) {
+  explicit GoalCheck(App& app) {
     app.add_option("FILE", inputs_, "a schedule, binary or text")->required();
     app.add_option("--notes", notes_, "the notes of the schedule, of one FILE only")
         ->type_name("FILE")

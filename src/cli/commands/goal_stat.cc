@@ -12,7 +12,7 @@ namespace {
 
 class GoalStat final : public Command {
  public:
-  explicit GoalStat(CLI::App& app) {
+  explicit GoalStat(App& app) {
     app.add_option("FILE", input_, "a schedule, binary or text")->required();
     add_presentation_options(app, presentation_);
   }

@@ -12,7 +12,7 @@ namespace {
 
 class GoalToBin final : public Command {
  public:
-  explicit GoalToBin(CLI::App& app) {
+  explicit GoalToBin(App& app) {
     app.add_option("FILE", input_, "a schedule as text")->required();
     app.add_option("-o,--output", output_, "the binary schedule to write")
         ->type_name("FILE")

@@ -10,7 +10,7 @@ namespace {
 
 class Help final : public Command {
  public:
-  explicit Help(CLI::App& app) {
+  explicit Help(App& app) {
     app.add_option("COMMAND", words_, "the command's words; none for the whole program");
   }
 

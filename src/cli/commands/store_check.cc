@@ -111,7 +111,7 @@ std::int64_t whole(double size) {
 
 class StoreCheck final : public Command {
  public:
-  explicit StoreCheck(CLI::App& app) : rerun_(app) {
+  explicit StoreCheck(App& app) : rerun_(app) {
     add_table_inputs(app, inputs_, "a performance table, CSV or Parquet");
     app.add_option("--table", table_, "of a store, only this table")->type_name("NAME");
     add_percent(app, "--drop", limits_.drop, "10",
@@ -152,12 +152,12 @@ class StoreCheck final : public Command {
   }
 
  private:
-  static void add_percent(CLI::App& app,
+  static void add_percent(App& app,
                           const std::string& name,
                           double& target,
                           const char* usual,
                           const std::string& help) {
-    app.add_option_function<double>(
+    app.add_option(
            name, [&target](double value) { target = value / 100; }, help)
         ->type_name("PERCENT")
         ->default_str(usual)

@@ -70,7 +70,7 @@ model::Table single_table(const std::vector<store::TableDiff>& diffs) {
 
 class StoreDiff final : public Command {
  public:
-  explicit StoreDiff(CLI::App& app) {
+  explicit StoreDiff(App& app) {
     app.add_option("A", a_, "a store, the name of a shipped one, a perf table, or a folder of them")
         ->required();
     app.add_option("B", b_, "another")->required();

@@ -97,7 +97,7 @@ core::Result<model::Book> contents_of(const std::filesystem::path& file_or_name)
 
 class StoreList final : public Command {
  public:
-  explicit StoreList(CLI::App& app) {
+  explicit StoreList(App& app) {
     add_store_option(app, store_)->required(false)->default_str("list the shipped ones");
     add_presentation_options(app, presentation_);
   }

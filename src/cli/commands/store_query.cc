@@ -80,7 +80,7 @@ std::string option_names_of(std::string column) {
 
 class StoreQuery final : public Command {
  public:
-  explicit StoreQuery(CLI::App& app) {
+  explicit StoreQuery(App& app) {
     app.add_option("TABLE", table_, "gemm, context_attention, moe, nccl, ...")->required();
     inputs_.without = WithoutInput::kShipped;
     add_table_inputs(app, inputs_, "that table as a file, CSV or Parquet; several are joined");
@@ -121,14 +121,12 @@ class StoreQuery final : public Command {
   }
 
  private:
-  void add_column(CLI::App& app, const std::string& column) {
+  void add_column(App& app, const std::string& column) {
     const auto take = [this, column](const std::string& value) {
       columns_.push_back({column, value});
     };
     // Out of the help page, which names the rule instead of all columns.
-    app.add_option_function<std::string>(option_names_of(column), take, "a column")
-        ->type_name("VALUE")
-        ->group("");
+    app.add_option(option_names_of(column), take, "a column")->type_name("VALUE")->group("");
   }
 
   [[nodiscard]] std::vector<store::Condition> conditions() const {

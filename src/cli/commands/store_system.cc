@@ -17,7 +17,7 @@ namespace {
 
 class StoreSystem final : public Command {
  public:
-  explicit StoreSystem(CLI::App& app) {
+  explicit StoreSystem(App& app) {
     add_store_option(app, store_);
     app.add_option("--name", request_.name, "of the system: h200_sxm")
         ->type_name("NAME")
