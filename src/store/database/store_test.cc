@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/files.h"
+#include "store/database/store_export.h"
 #include "store/database/store_test_util.h"
 
 namespace assay::store {
@@ -179,6 +180,14 @@ TEST_F(StoreTest, NamesTheTablesThereAre) {
   ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", gemm_frame({1}, {3})).ok());
   EXPECT_THAT(store.table({.table = "gem_perf"}, Columns::kPublic).error().message,
               HasSubstr("did you mean 'gemm_perf'?"));
+}
+
+TEST(StoreExport, ATableGoesToTheFolderOfItsDeclaration) {
+  EXPECT_EQ(family_of("gemm_perf"), "gemm");
+  EXPECT_EQ(family_of("mla_bmm_perf"), "mla_bmm");
+  EXPECT_EQ(family_of("trtllm_alltoall_perf"), "comm");
+  EXPECT_EQ(family_of("moe_a2a_perf"), "comm");
+  EXPECT_EQ(family_of("memory_op_perf"), "memory_op");
 }
 
 TEST_F(StoreTest, RefusesATableWithTheNameOfItsOwn) {

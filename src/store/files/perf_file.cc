@@ -51,7 +51,7 @@ bool is_first_allreduce(const std::vector<std::string_view>& fields) {
 
 std::vector<std::string> text_columns() {
   std::vector<std::string> names(kCommonColumns.begin(), kCommonColumns.end());
-  names.insert(names.end(), {"alpha", "strategy", "layer_name", "implementation"});
+  names.insert(names.end(), kFormerColumns.begin(), kFormerColumns.end());
   for (const TableSpec& spec : table_specs()) {
     for (const TableColumn& column : spec.columns) {
       const bool is_text = column.kind == ColumnKind::kText || column.kind == ColumnKind::kDataType;

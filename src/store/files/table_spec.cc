@@ -421,6 +421,21 @@ const TableSpec* find_table_spec(std::string_view table) {
   return found == specs.end() ? nullptr : &*found;
 }
 
+std::vector<std::string> known_key_columns() {
+  std::vector<std::string> names(kCommonColumns.begin(), kCommonColumns.end());
+  const auto add = [&](std::string_view name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+  };
+  for (const TableSpec& spec : table_specs()) {
+    for (const TableColumn& column : spec.columns) {
+      if (column.role == ColumnRole::kKey) add(column.name);
+    }
+  }
+  for (const std::string_view name : kFormerColumns)
+    add(name);
+  return names;
+}
+
 TableSpec generic_table_spec(std::string table, const Frame& frame) {
   const std::string_view latency = latency_name(frame);
   TableSpec spec{.table = std::move(table), .family = "", .op_names = {}, .columns = {}};

@@ -65,6 +65,14 @@ const std::vector<TableSpec>& table_specs();
 // "custom_all_reduce").
 const TableSpec* find_table_spec(std::string_view table);
 
+// Columns that only tables of earlier eras have (perf_file.h); some stores keep them.
+inline constexpr std::array<std::string_view, 4> kFormerColumns = {"alpha", "strategy",
+                                                                   "layer_name", "implementation"};
+
+// Every column that a row's key can have: the common ones, those of all declared tables, and those
+// of earlier eras, each once.
+std::vector<std::string> known_key_columns();
+
 // The declaration that a table's columns suggest: the time is `latency`, `avg_ms` or `latency_ms`;
 // columns whose names end in a unit (_us, _ms, _gbps) are results; all others are its key.
 TableSpec generic_table_spec(std::string table, const Frame& frame);

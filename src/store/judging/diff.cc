@@ -174,6 +174,21 @@ core::Result<Frame> rows_of(const Store& store, const std::string& table) {
 
 }  // namespace
 
+std::int64_t DiffResult::compared() const {
+  std::int64_t rows = 0;
+  for (const TableDiff& table : tables)
+    rows += table.compared;
+  return rows;
+}
+
+std::vector<const TableDiff*> DiffResult::beyond(double max_share) const {
+  std::vector<const TableDiff*> found;
+  for (const TableDiff& table : tables) {
+    if (table.share_beyond() > max_share) found.push_back(&table);
+  }
+  return found;
+}
+
 core::Result<Store> open_tables(const fs::path& path, model::Warnings& repairs) {
   const ShippedSystem* shipped = core::is_folder(path) ? nullptr : shipped_at(path);
   if (shipped != nullptr) return open_shipped(*shipped);

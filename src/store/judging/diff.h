@@ -50,6 +50,11 @@ struct TableDiff {
 struct DiffResult {
   std::vector<TableDiff> tables;
   std::vector<RowDiff> worst;  // those whose ratio is farthest from 1 first
+
+  // Rows that were compared in all tables.
+  [[nodiscard]] std::int64_t compared() const;
+  // The tables in which a larger share of rows is beyond the threshold.
+  [[nodiscard]] std::vector<const TableDiff*> beyond(double max_share) const;
 };
 
 // Opens a store, or a shipped one by its name; a file or folder of perf tables is read into memory.

@@ -15,6 +15,8 @@
 namespace assay::store {
 namespace {
 
+constexpr std::size_t kWorst = 10;  // points that a report shows
+
 // A point without a deviation is worse than any point that has one.
 double severity(const Rerun& rerun) {
   return deviation(rerun).value_or(std::numeric_limits<double>::infinity());
@@ -75,6 +77,43 @@ Rerun pair_of(const StoredRow& first, const StoredRow* second) {
   return pair;
 }
 
+model::Cell percent_cell(const std::optional<double>& part) {
+  return part ? model::Cell(*part * 100) : model::Cell();
+}
+
+model::Table shares_table(const std::string& started_at) {
+  return {.name = "rerun",
+          .title = fmt::format("Points of the collection of {}, measured again", started_at),
+          .columns = {{.name = "table"},
+                      {.name = "points"},
+                      {.name = "beyond"},
+                      {.name = "lost"},
+                      {.name = "share", .unit = "%", .better = model::Better::kLower},
+                      {.name = "median", .unit = "%", .better = model::Better::kLower},
+                      {.name = "p90", .unit = "%", .better = model::Better::kLower},
+                      {.name = "worst", .unit = "%", .better = model::Better::kLower},
+                      {.name = "result", .description = "against --max-share"}},
+          .notes = {"median, p90, worst: difference of the two times, as a part of the first",
+                    fmt::format("beyond: differ by more than {:g} %, or lost: could not be "
+                                "measured again",
+                                kRerunLimit * 100)}};
+}
+
+model::Table worst_table(const std::vector<Rerun>& worst) {
+  model::Table table{.name = "rerun_worst",
+                     .title = "Points beyond the limit, the worst first",
+                     .columns = {{.name = "differs", .unit = "%"},
+                                 {.name = "then", .unit = "ms"},
+                                 {.name = "now", .unit = "ms"},
+                                 {.name = "case"},
+                                 {.name = "remark"}}};
+  for (const Rerun& point : worst) {
+    const model::Cell now = point.second_ms ? model::Cell(*point.second_ms) : model::Cell();
+    table.add_row({percent_cell(deviation(point)), point.first_ms, now, point.where, point.remark});
+  }
+  return table;
+}
+
 }  // namespace
 
 std::optional<double> deviation(const Rerun& rerun) {
@@ -119,6 +158,26 @@ core::Result<std::vector<Rerun>> reruns_of(const Store& store,
     }
   }
   return pairs;
+}
+
+RerunReport rerun_report(const std::string& started_at,
+                         const std::vector<Rerun>& reruns,
+                         std::optional<double> max_share) {
+  RerunReport report{.tables = {shares_table(started_at)}};
+  for (const RerunResult& result : compare_reruns(reruns, kRerunLimit)) {
+    const bool within = !max_share || result.share() <= *max_share;
+    const std::string verdict = !max_share ? "" : within ? "passed" : "failed";
+    report.tables.front().add_row({result.table, result.points, result.beyond, result.lost,
+                                   result.share() * 100, percent_cell(result.median),
+                                   percent_cell(result.p90), percent_cell(result.worst), verdict});
+    if (within) continue;
+    report.failures.push_back(
+        fmt::format("{}: {} of {} points measured again differ by more than {:g} %", result.table,
+                    result.beyond, result.points, kRerunLimit * 100));
+  }
+  const std::vector<Rerun> worst = worst_reruns(reruns, kRerunLimit, kWorst);
+  if (!worst.empty()) report.tables.push_back(worst_table(worst));
+  return report;
 }
 
 }  // namespace assay::store

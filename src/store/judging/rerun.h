@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "model/table.h"
 #include "store/database/store.h"
 
 namespace assay::store {
@@ -38,6 +39,9 @@ struct RerunResult {
   }
 };
 
+// A point measured again may differ from its first time by this part of it.
+inline constexpr double kRerunLimit = 0.10;
+
 // One result for each table, in the order of their names.
 std::vector<RerunResult> compare_reruns(const std::vector<Rerun>& reruns, double limit);
 
@@ -49,5 +53,18 @@ std::vector<Rerun> worst_reruns(std::vector<Rerun> reruns, double limit, std::si
 core::Result<std::vector<Rerun>> reruns_of(const Store& store,
                                            std::int64_t first,
                                            std::int64_t again);
+
+struct RerunReport {
+  // The results by table, and the worst points if any is beyond the limit.
+  std::vector<model::Table> tables;
+  // The tables in which a larger share of points than `max_share` is beyond the limit, in words.
+  std::vector<std::string> failures = {};
+};
+
+// Judges the points of the collection of `started_at` that were measured again. Without `max_share`
+// none fails.
+RerunReport rerun_report(const std::string& started_at,
+                         const std::vector<Rerun>& reruns,
+                         std::optional<double> max_share);
 
 }  // namespace assay::store

@@ -13,6 +13,30 @@
 namespace assay::store {
 namespace {
 
+struct FindingKind {
+  std::string_view name;
+  Weight weight;
+  std::string_view meaning;
+  Found TableCheck::*found;
+  bool has_worst;
+};
+
+constexpr FindingKind kFindingKinds[] = {
+    {"faster than the roofline", Weight::kProblem,
+     "a wrong row, or one whose data stayed in the cache", &TableCheck::faster, true},
+    {"faster, from L2", Weight::kRemark, "excused: all data of the row fit in the L2 cache",
+     &TableCheck::cached, true},
+    {"zero or negative", Weight::kProblem, "no latency", &TableCheck::not_positive, false},
+    {"unusable rows", Weight::kProblem, "without a finite latency, or a size is missing",
+     &TableCheck::unused, false},
+    {"holes", Weight::kRemark, "missing points whose two neighbours along a size exist",
+     &TableCheck::holes, false},
+    {"duplicates", Weight::kRemark, "rows whose key an earlier row has; worst: how far apart",
+     &TableCheck::duplicates, true},
+    {"drops", Weight::kRemark, "a latency lower than that of the next smaller size",
+     &TableCheck::drops, true},
+};
+
 void note(Found& found, double how_much, const auto& where) {
   ++found.count;
   if (found.count > 1 && how_much <= found.worst) return;
@@ -192,6 +216,21 @@ HeldOutErrors summary_of(const std::string& column, const Errors& errors, double
 
 }  // namespace
 
+std::vector<Finding> findings_of(const TableCheck& check) {
+  std::vector<Finding> findings;
+  for (const FindingKind& kind : kFindingKinds) {
+    const Found& found = check.*kind.found;
+    if (found.count == 0) continue;
+    const bool is_allowed = kind.found == &TableCheck::not_positive && check.zeros_allowed;
+    findings.push_back({.name = kind.name,
+                        .meaning = kind.meaning,
+                        .weight = is_allowed ? Weight::kRemark : kind.weight,
+                        .found = found,
+                        .has_worst = kind.has_worst});
+  }
+  return findings;
+}
+
 core::Result<TableCheck> check_table(const std::string& table,
                                      const Frame& frame,
                                      const Rooflines& rooflines,
@@ -202,7 +241,7 @@ core::Result<TableCheck> check_table(const std::string& table,
   result.table = table;
   result.rows = static_cast<std::int64_t>(frame.num_rows());
   result.groups = static_cast<std::int64_t>(index.groups().size());
-  result.zeros_allowed = table == "computescale_perf";
+  result.zeros_allowed = holds_differences(table);
   result.unused = {.count = rows.unused.count, .of = result.rows, .worst = 0, .where = {}};
   if (rows.unused.count > 0) result.unused.where = fmt::format("row {}", rows.unused.first_row + 1);
   result.duplicates.of = result.rows;

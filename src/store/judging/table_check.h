@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
 #include "store/answers/table_index.h"
+#include "store/judging/roofline.h"
 
 namespace assay::store {
 
@@ -23,14 +25,6 @@ struct CheckLimits {
   double drop = 0.10;      // of the latency, from one value of a size to the next larger one
   double spread = 0.10;    // between rows with the same key
   double roofline = 0.05;  // by which a row may be faster than the roofline
-};
-
-// What bounds a row's time; null if that is unknown. `cached` is the same with the speed of the L2
-// cache in place of the memory's where all data of the row fit into the cache, because the launch
-// before may have left them there.
-struct Rooflines {
-  KeyRoofline all;
-  KeyRoofline cached;
 };
 
 struct TableCheck {
@@ -53,6 +47,21 @@ struct TableCheck {
     return faster.count > 0 || unused.count > 0 || (!zeros_allowed && not_positive.count > 0);
   }
 };
+
+enum class Weight : std::uint8_t { kRemark, kProblem };
+
+// Something that a check found at least once.
+struct Finding {
+  std::string_view name;     // "drops"
+  std::string_view meaning;  // in words
+  Weight weight = Weight::kRemark;
+  Found found;
+  bool has_worst = true;  // whether found.worst says anything
+};
+
+// What the check found, in the order in which reports show it. Holes, duplicates and drops are
+// remarks: every real table has some.
+std::vector<Finding> findings_of(const TableCheck& check);
 
 // With null rooflines, `faster` stays at 0 of 0.
 core::Result<TableCheck> check_table(const std::string& table,

@@ -82,6 +82,25 @@ TEST(TableCheck, ExcusesRowsWhoseDataFitInTheCache) {
   EXPECT_EQ(result.cached.where, "m=1");
 }
 
+TEST(TableCheck, WeighsWhatItFinds) {
+  TableCheck found;
+  found.drops.count = 2;
+  found.faster.count = 1;
+  found.not_positive.count = 1;
+  auto findings = findings_of(found);
+  ASSERT_EQ(findings.size(), 3U);
+  EXPECT_EQ(findings[0].name, "faster than the roofline");
+  EXPECT_EQ(findings[0].weight, Weight::kProblem);
+  EXPECT_EQ(findings[1].name, "zero or negative");
+  EXPECT_EQ(findings[1].weight, Weight::kProblem);
+  EXPECT_EQ(findings[2].name, "drops");
+  EXPECT_EQ(findings[2].weight, Weight::kRemark);
+  EXPECT_EQ(findings[2].found.count, 2);
+  found.zeros_allowed = true;
+  EXPECT_EQ(findings_of(found)[1].weight, Weight::kRemark);
+  EXPECT_TRUE(findings_of(TableCheck()).empty());
+}
+
 TEST(HeldOut, NamesTheIntervalToRefine) {
   const auto index =
       TableIndex::make("gemm_perf", frame_of("m,latency\n1,1\n2,2\n3,3\n4,8\n5,5\n6,6\n"), nullptr);
