@@ -7,9 +7,9 @@ declare -A packages=(
     nlohmann-json3-dev libcli11-dev libxlsxwriter-dev libsqlite3-dev
     libzstd-dev libsnappy-dev libyaml-cpp-dev libdnnl-dev libopenmpi-dev gnuplot-nox"
   # To run every test: the unit tests' library, a reader of our workbooks, the formatter, shells
-  # to complete in, a launcher of ranks, a packer of shipped databases.
+  # to complete in, a launcher of ranks, a packer of shipped databases, a fast linker.
   [test]="libgtest-dev libgmock-dev libreoffice-calc-nogui python3 clang-format-14 binutils fish zsh
-    openmpi-bin zstd"
+    openmpi-bin zstd lld"
   [bench]="libbenchmark-dev"
   [lint]="clang-tidy-14 shellcheck"
 )

@@ -81,17 +81,14 @@ store::ColumnKind kind_of(const collect::Axis& axis) {
 }
 
 store::CostedOperator costed(const collect::Operator& measured) {
-  store::CostedOperator costed{.name = measured.name, .columns = {}, .cost = {}, .is_type = {}};
+  store::CostedOperator costed{.name = measured.name, .columns = {}, .cost = {}};
   for (const collect::Axis& axis : measured.axes)
     costed.columns.push_back({.name = axis.column, .kind = kind_of(axis)});
   costed.cost = [&measured](const std::vector<model::PerfValue>& values) {
     const collect::Cost cost = measured.cost(collect::Case(measured, values));
-    return store::RowCost{.bytes = cost.bytes,
-                          .flops = cost.flops,
-                          .type = std::string(collect::name_of(cost.type)),
-                          .link_bytes = cost.link_bytes};
+    return store::RowCost{
+        .bytes = cost.bytes, .flops = cost.flops, .type = cost.type, .link_bytes = cost.link_bytes};
   };
-  costed.is_type = [](std::string_view type) { return collect::data_type_named(type).has_value(); };
   return costed;
 }
 

@@ -32,9 +32,7 @@ const CostedOperator* operator_of(const std::vector<CostedOperator>& operators, 
   return nullptr;
 }
 
-bool suits(const CostedOperator& measured,
-           const CostedOperator::Column& column,
-           const model::PerfValue& value) {
+bool suits(const CostedOperator::Column& column, const model::PerfValue& value) {
   switch (column.kind) {
     case ColumnKind::kWhole:
       return std::holds_alternative<std::int64_t>(value);
@@ -46,7 +44,7 @@ bool suits(const CostedOperator& measured,
       break;
   }
   const auto* type = std::get_if<std::string>(&value);
-  return type != nullptr && measured.is_type(*type);
+  return type != nullptr && model::data_type_named(*type).has_value();
 }
 
 // Layers of experts without a gate compute two products rather than the three of the cost.
@@ -66,13 +64,13 @@ double bound_ms(const CostedOperator& measured, const Key& key, const Peaks& pea
       values.emplace_back(std::int64_t{0});
       continue;
     }
-    if (value == nullptr || !suits(measured, column, *value)) return 0;
+    if (value == nullptr || !suits(column, *value)) return 0;
     values.push_back(*value);
   }
   const RowCost cost = measured.cost(values);
   const bool is_held = cache == Cache::kMayHold && cost.bytes <= peaks.l2_bytes;
-  return peaks.roofline_ms(is_held ? cost.bytes / kCacheSpeedup : cost.bytes, cost.flops, cost.type,
-                           cost.link_bytes);
+  return peaks.roofline_ms(is_held ? cost.bytes / kCacheSpeedup : cost.bytes, cost.flops,
+                           model::name_of(cost.type), cost.link_bytes);
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "model/data_type.h"
 #include "model/perf.h"
 #include "store/answers/table_index.h"
 #include "store/files/table_spec.h"
@@ -25,7 +25,7 @@ struct Rooflines {
 struct RowCost {
   double bytes = 0;
   double flops = 0;
-  std::string type;  // of the products: "bfloat16"
+  model::DataType type = model::DataType::kBfloat16;  // of the products
   double link_bytes = 0;
 };
 
@@ -40,8 +40,6 @@ struct CostedOperator {
   std::vector<Column> columns;  // that its cost depends on
   // The cost of the row with these values of the columns.
   std::function<RowCost(const std::vector<model::PerfValue>& values)> cost;
-  // Whether a value of a kDataType column names a type that `cost` knows.
-  std::function<bool(std::string_view type)> is_type;
 };
 
 // Whether the table's times are differences of the times of two kernels: they may be 0, and no

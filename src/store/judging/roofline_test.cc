@@ -16,16 +16,14 @@ CostedOperator costed(const std::string& name) {
           .columns = {{"dtype", ColumnKind::kDataType},
                       {"m", ColumnKind::kWhole},
                       {"window_size", ColumnKind::kWhole}},
-          .cost =
-              [](const std::vector<model::PerfValue>& values) {
-                const auto m = static_cast<double>(std::get<std::int64_t>(values[1]));
-                const auto window = static_cast<double>(std::get<std::int64_t>(values[2]));
-                return RowCost{.bytes = 1e6 * (m + window),
-                               .flops = 0,
-                               .type = std::get<std::string>(values[0]),
-                               .link_bytes = 0};
-              },
-          .is_type = [](std::string_view type) { return type == "bfloat16"; }};
+          .cost = [](const std::vector<model::PerfValue>& values) {
+            const auto m = static_cast<double>(std::get<std::int64_t>(values[1]));
+            const auto window = static_cast<double>(std::get<std::int64_t>(values[2]));
+            return RowCost{.bytes = 1e6 * (m + window),
+                           .flops = 0,
+                           .type = *model::data_type_named(std::get<std::string>(values[0])),
+                           .link_bytes = 0};
+          }};
 }
 
 Key key(const std::string& type, std::int64_t m) {
@@ -72,7 +70,7 @@ TEST(Roofline, DoesNotBoundLayersWithoutAGate) {
 TEST(Roofline, IsThatOfTheOperatorWithTheRowsName) {
   CostedOperator twice = costed("read");
   twice.cost = [](const std::vector<model::PerfValue>&) {
-    return RowCost{.bytes = 7e6, .flops = 0, .type = "bfloat16", .link_bytes = 0};
+    return RowCost{.bytes = 7e6, .flops = 0, .link_bytes = 0};
   };
   const Rooflines rooflines = table_rooflines("memory_op_perf", {costed("copy"), twice}, kPeaks);
   Key named = key("bfloat16", 1);

@@ -3,37 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <vector>
 
 #include "core/statistics.h"
+#include "model/data_type.h"
 
 namespace assay::store {
 namespace {
 
 constexpr double kMillisecondsInSecond = 1e3;
-
-struct SizedType {
-  std::string_view name;
-  double bytes;
-};
-
-constexpr std::array<SizedType, 7> kTypes = {{{"float32", 4},
-                                              {"float", 4},
-                                              {"bfloat16", 2},
-                                              {"float16", 2},
-                                              {"half", 2},
-                                              {"fp8", 1},
-                                              {"int8", 1}}};
-
-// 0 for an unknown type.
-double bytes_of(std::string_view type) {
-  for (const SizedType& known : kTypes) {
-    if (known.name == type) return known.bytes;
-  }
-  return 0;
-}
 
 // Gives the values of a row by the names of its columns.
 class Row {
@@ -91,9 +70,9 @@ std::vector<Point> points_of(const Frame& frame, std::string_view op_name, Descr
 }
 
 // NaN for an unknown type, so that such a row gives no point.
-double known_bytes(const std::string& type) {
-  const double bytes = bytes_of(type);
-  return bytes > 0 ? bytes : std::nan("");
+double element_bytes(const std::string& type) {
+  const std::optional<model::DataType> known = model::data_type_named(type);
+  return known ? static_cast<double>(model::bytes_of(*known)) : std::nan("");
 }
 
 constexpr std::size_t kFewestPoints = 3;  // any two points lie on a line
@@ -127,7 +106,7 @@ std::vector<Point> memory_points(const Frame& rows, std::string_view op_name) {
     const std::string type = row.text("dtype");
     const double height = row.number("rows");
     const double width = row.number("columns");
-    return Point{.amount = passes * height * width * known_bytes(type),
+    return Point{.amount = passes * height * width * element_bytes(type),
                  .what = fmt::format("{} {} x {} {}", op_name, height, width, type)};
   });
 }
@@ -154,7 +133,7 @@ std::vector<Point> send_points(const Frame& rows, std::int64_t num_gpus) {
   return points_of(rows, "send_recv", [&](const Row& row) {
     const double gpus = row.number("num_gpus");
     const bool wanted = num_gpus == 0 || gpus == static_cast<double>(num_gpus);
-    const double bytes = row.number("message_size") * known_bytes(row.text("nccl_dtype"));
+    const double bytes = row.number("message_size") * element_bytes(row.text("nccl_dtype"));
     return Point{.amount = wanted ? bytes : std::nan(""),
                  .what = fmt::format("send_recv of {} bytes, {} GPUs", bytes, gpus)};
   });
