@@ -51,9 +51,11 @@ class Command {
 };
 
 struct CommandSpec {
-  const char* name;                   // words, outermost first: "trace report"
-  const char* summary;                // one line, no capital, no full stop
-  const char* description = "";       // paragraphs, separated by empty lines
+  const char* name;              // words, outermost first: "trace report"
+  const char* summary;           // one line, no capital, no full stop
+  const char* description = "";  // paragraphs, separated by empty lines
+  // Makes one more paragraph of what other declarations say, once all of them are registered.
+  std::string (*more_description)() = nullptr;
   const char* regression_means = "";  // what exit code 3 says; "" where it cannot happen
   const char* examples = "";          // one on each line
   // How help names the arguments after "--", if the command takes them: "COMMAND...".

@@ -228,12 +228,17 @@ class TerminalPage {
   std::string text_;
 };
 
+std::string description_of(const CommandSpec& spec) {
+  if (spec.more_description == nullptr) return spec.description;
+  return std::string(spec.description) + "\n\n" + spec.more_description();
+}
+
 }  // namespace
 
 ManualPage manual_page(const CommandSpec& spec) {
   const std::vector<OptionInfo> options = options_of(spec);
   ManualPage page{.spec = &spec, .synopsis = synopsis(spec, options)};
-  page.sections.push_back({.title = "Description", .paragraphs = spec.description});
+  page.sections.push_back({.title = "Description", .paragraphs = description_of(spec)});
   page.sections.push_back(command_section(spec));
   for (ManualSection& section : option_sections(spec, options))
     page.sections.push_back(std::move(section));

@@ -27,14 +27,15 @@ class Manual(unittest.TestCase):
 
     def test_every_command_has_a_page_that_man_reads(self):
         with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder) / "share" / "man1"
             help_of("--format", "man", "-o", folder)
-            pages = sorted(pathlib.Path(folder).iterdir())
+            pages = sorted(folder.iterdir())
             names = {page.name for page in pages}
             document = help_of("--format", "markdown")
             titles = [line[3:] for line in document.splitlines() if line.startswith("## ")]
             self.assertEqual(names, {title.replace(" ", "-") + ".1" for title in titles})
             self.assertIn("assay-trace-compare.1", names)
-            self.assertEqual((pathlib.Path(folder) / "assay-sweep-run.1").read_text(),
+            self.assertEqual((folder / "assay-sweep-run.1").read_text(),
                              help_of("sweep", "run", "--format", "man"))
             if shutil.which("groff"):
                 for page in pages:

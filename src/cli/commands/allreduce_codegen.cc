@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "allreduce/codegen/generated_files.h"
-#include "allreduce/tuning_summary.h"
+#include "allreduce/tuning.h"
 #include "allreduce/validate.h"
 #include "cli/allreduce_commands.h"
 #include "cli/command.h"

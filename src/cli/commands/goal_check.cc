@@ -103,7 +103,7 @@ class GoalCheck final : public Command {
     return result.passed();
   }
 
-  // Stands in for the table.
+  // Prints warnings instead of the table.
   static void warn(const fs::path& input, const goal::CheckResult& result) {
     for (const goal::Finding& finding : result.findings) {
       if (finding.weight != goal::Weight::kProblem) continue;

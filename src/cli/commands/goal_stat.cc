@@ -4,7 +4,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
-#include "goal/schedule_statistics.h"
+#include "goal/summary.h"
 #include "model/read_schedule.h"
 
 namespace assay::cli {
