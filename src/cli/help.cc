@@ -215,7 +215,9 @@ std::string help_text(const CommandSpec& spec, std::size_t width, Headings headi
   page.heading("SYNOPSIS");
   page.paragraph(synopsis(spec, options), 6);
   if (spec.description[0] != '\0') page.heading("DESCRIPTION");
-  page.paragraphs(spec.description);
+  std::string description = spec.description;
+  if (spec.more_description != nullptr) description += "\n\n" + spec.more_description();
+  page.paragraphs(description);
   add_commands(page, spec);
   add_options(page, spec, options);
   add_exit_status(page, spec);

@@ -1,5 +1,8 @@
 #include <fmt/core.h>
 
+#include <optional>
+#include <vector>
+
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -119,17 +122,15 @@ class StoreDiff final : public Command {
   }
 
   [[nodiscard]] Outcome judge(const store::DiffResult& result) const {
+    static const std::vector<const store::TableDiff*> kNone;
     Outcome outcome = Outcome::kOk;
-    std::int64_t compared = 0;
-    for (const store::TableDiff& diff : result.tables) {
-      compared += diff.compared;
-      if (max_share_ < 0 || diff.share_beyond() <= max_share_) continue;
+    for (const store::TableDiff* diff : max_share_ ? result.beyond(*max_share_) : kNone) {
       outcome = Outcome::kRegressionFound;
       print_warning(fmt::format("{}: {:.2f} % of {} rows differ by more than {:g} %; {:g} % may",
-                                diff.table, 100 * diff.share_beyond(), diff.compared,
-                                100 * request_.threshold, 100 * max_share_));
+                                diff->table, 100 * diff->share_beyond(), diff->compared,
+                                100 * request_.threshold, 100 * *max_share_));
     }
-    if (compared == 0) {
+    if (result.compared() == 0) {
       print_warning(
           "A and B have no row in common; --ignore version, --ignore framework or --ignore "
           "kernel_source let rows match that differ there");
@@ -140,7 +141,7 @@ class StoreDiff final : public Command {
   fs::path a_;
   fs::path b_;
   store::DiffRequest request_;
-  double max_share_ = -1;  // below 0: any
+  std::optional<double> max_share_;  // std::nullopt: any share passes
   Presentation presentation_;
 };
 

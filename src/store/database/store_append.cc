@@ -1,11 +1,18 @@
-// Cases of a collection: each with its outcome, its rows and how they were measured.
+// What goes into a store: the cases of a collection, each with its outcome, its rows and how they
+// were measured; and the rows of imported tables.
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "core/text.h"
 #include "store/database/store_key.h"
-#include "store/database/store_state.h"
+#include "store/database/store_schema.h"
+#include "store/files/frame.h"
+#include "store/files/table_spec.h"
 
 namespace assay::store {
 namespace {
@@ -26,7 +33,7 @@ CaseOutcome outcome_named(std::string_view text) {
   for (const auto& [value, name] : kOutcomes) {
     if (text == name) return value;
   }
-  return CaseOutcome::kFailed;  // the table takes no other words
+  return CaseOutcome::kFailed;  // the schema allows no other words
 }
 
 std::string samples_blob(const std::vector<double>& samples_ms) {
@@ -134,6 +141,91 @@ core::Status insert_record(const Database& database, std::int64_t run, const Cas
   return {};
 }
 
+std::optional<double> real_at(const FrameColumn* column, std::size_t row) {
+  if (column == nullptr || column->is_missing(row)) return std::nullopt;
+  if (const auto* reals = std::get_if<std::vector<double>>(&column->values)) return (*reals)[row];
+  if (const auto* wholes = std::get_if<std::vector<std::int64_t>>(&column->values)) {
+    return static_cast<double>((*wholes)[row]);
+  }
+  return std::nullopt;
+}
+
+core::Status check_numbers(const FrameColumn* column) {
+  if (column == nullptr || !std::holds_alternative<TextColumn>(column->values)) return {};
+  return core::Error{fmt::format("the column '{}' holds text, not numbers", column->name)};
+}
+
+std::vector<const FrameColumn*> key_columns(const Frame& rows) {
+  std::vector<const FrameColumn*> columns;
+  for (const FrameColumn& column : rows.columns) {
+    if (!is_common_column(column.name) && !is_value_column(column.name)) {
+      columns.push_back(&column);
+    }
+  }
+  return columns;
+}
+
+// Finds the number of a row's source; rows of a file have few different ones.
+class RowSources {
+ public:
+  RowSources(const Database& database, std::int64_t layout, const Frame& rows)
+      : sources_(database), layout_(layout) {
+    for (std::size_t i = 0; i < kCommonColumns.size(); ++i)
+      texts_[i] = as_text(*rows.find(kCommonColumns[i]));
+  }
+
+  core::Result<std::int64_t> source_of(std::size_t row) {
+    std::array<std::uint32_t, kCommonColumns.size()> codes{};
+    for (std::size_t i = 0; i < codes.size(); ++i)
+      codes[i] = texts_[i].codes[row];
+    if (const auto found = known_.find(codes); found != known_.end()) return found->second;
+    const auto word = [&](std::size_t column) { return texts_[column].words[codes[column]]; };
+    const std::int64_t id = ASSAY_TRY(sources_.source(layout_, {.framework = word(0),
+                                                                .version = word(1),
+                                                                .device = word(2),
+                                                                .op_name = word(3),
+                                                                .kernel_source = word(4)}));
+    known_.emplace(codes, id);
+    return id;
+  }
+
+ private:
+  Sources sources_;
+  std::int64_t layout_;
+  std::array<TextColumn, kCommonColumns.size()> texts_;
+  std::map<std::array<std::uint32_t, kCommonColumns.size()>, std::int64_t> known_;
+};
+
+core::Status insert_rows(const Database& database,
+                         std::int64_t run,
+                         const std::string& table,
+                         const Frame& rows) {
+  ASSAY_TRY(check_rows(rows));
+  const std::vector<const FrameColumn*> key = key_columns(rows);
+  std::vector<std::string> names;
+  for (const FrameColumn* column : key)
+    names.push_back(column->name);
+  std::array<const FrameColumn*, kValueColumns.size()> values{};
+  for (std::size_t i = 0; i < kValueColumns.size(); ++i)
+    values[i] = rows.find(kValueColumns[i]);
+  RowSources sources(database, ASSAY_TRY(Sources(database).layout(table, names)), rows);
+  KeyWriter writer(key);
+  Statement insert = ASSAY_TRY(database.prepare(
+      "INSERT INTO measurement(run, source, key, key_hash, latency_ms, power_watts, "
+      "power_limit_watts) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"));
+  insert.bind(0, run);
+  for (std::size_t row = 0; row < rows.num_rows(); ++row) {
+    const std::string_view json = writer.write(row);
+    insert.bind(1, ASSAY_TRY(sources.source_of(row)));
+    insert.bind(2, json);
+    insert.bind(3, static_cast<std::int64_t>(stable_hash(json)));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      insert.bind(4 + static_cast<int>(i), real_at(values[i], row));
+    ASSAY_TRY(insert.run());
+  }
+  return touch_run(database, run);
+}
+
 }  // namespace
 
 core::Status Store::append(std::int64_t run, const CaseRecord& record) {
@@ -184,6 +276,31 @@ core::Result<std::vector<StoredRow>> Store::rows(std::int64_t run) const {
                     .is_unsteady = select.integer(6) != 0});
   }
   return rows;
+}
+
+core::Status check_rows(const Frame& rows) {
+  for (const std::string_view name : kCommonColumns) {
+    if (rows.find(name) == nullptr) return core::Error{fmt::format("no column '{}'", name)};
+  }
+  for (const std::string_view name : kValueColumns)
+    ASSAY_TRY(check_numbers(rows.find(name)));
+  return {};
+}
+
+core::Status Store::append(std::int64_t run, const std::string& table, const Frame& rows) {
+  Transaction transaction = ASSAY_TRY(Transaction::begin(state_->database));
+  ASSAY_TRY(insert_rows(state_->database, run, table, rows));
+  return transaction.commit();
+}
+
+core::Result<std::int64_t> Store::append(const Run& run,
+                                         const std::string& table,
+                                         const Frame& rows) {
+  Transaction transaction = ASSAY_TRY(Transaction::begin(state_->database));
+  const std::int64_t id = ASSAY_TRY(insert_run(state_->database, run));
+  ASSAY_TRY(insert_rows(state_->database, id, table, rows));
+  ASSAY_TRY(transaction.commit());
+  return id;
 }
 
 }  // namespace assay::store

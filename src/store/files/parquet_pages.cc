@@ -1,10 +1,50 @@
-#include "store/files/parquet_runs.h"
+// The contents of Parquet pages: compression, and the mix of runs and bit-packed groups.
+#include <fmt/core.h>
+#include <snappy.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <optional>
 
+#include "core/check.h"
+#include "store/files/parquet_format.h"
+
 namespace assay::store::parquet {
 namespace {
+
+constexpr int kZstdLevel = 3;
+
+core::Error wrong_size() {
+  return core::Error{"a page unpacks to another size than it says"};
+}
+
+core::Status unpack_snappy(std::string_view packed, std::size_t size_bytes, std::string& buffer) {
+  std::size_t length = 0;
+  if (!snappy::GetUncompressedLength(packed.data(), packed.size(), &length) ||
+      length != size_bytes) {
+    return wrong_size();
+  }
+  buffer.resize(size_bytes);
+  if (!snappy::RawUncompress(packed.data(), packed.size(), buffer.data())) {
+    return core::Error{"a page is damaged (snappy)"};
+  }
+  return {};
+}
+
+core::Status unpack_zstd(std::string_view packed, std::size_t size_bytes, std::string& buffer) {
+  // This is asked first, so that a small page that claims to be huge takes no memory.
+  const auto known = ZSTD_getFrameContentSize(packed.data(), packed.size());
+  if (known == ZSTD_CONTENTSIZE_ERROR) return core::Error{"a page is damaged (zstd)"};
+  if (known != ZSTD_CONTENTSIZE_UNKNOWN && known > size_bytes) return wrong_size();
+  buffer.resize(size_bytes);
+  const std::size_t length =
+      ZSTD_decompress(buffer.data(), buffer.size(), packed.data(), packed.size());
+  if (ZSTD_isError(length) != 0) {
+    return core::Error{fmt::format("a page is damaged (zstd: {})", ZSTD_getErrorName(length))};
+  }
+  if (length != size_bytes) return wrong_size();
+  return {};
+}
 
 constexpr std::size_t kGroup = 8;  // packed numbers come in groups of eight
 
@@ -12,9 +52,9 @@ class RunReader {
  public:
   RunReader(std::string_view bytes, int bit_width) : bytes_(bytes), bit_width_(bit_width) {}
 
-  // False: the bytes ended.
+  // False if the bytes end before `count` numbers.
   bool read(std::size_t count, std::vector<std::uint32_t>& numbers) {
-    // Grows as runs are met: a count that lies allocates nothing.
+    // The list grows as runs are met, so that a wrong count takes no memory.
     while (numbers.size() < count) {
       const auto head = varint();
       if (!head) return false;
@@ -51,7 +91,7 @@ class RunReader {
     const auto width = static_cast<std::size_t>(bit_width_);
     const std::size_t size = std::min(groups * width, bytes_.size() - at_);
     const std::size_t whole = width == 0 ? groups * kGroup : size * 8 / width;
-    // The last group may be cut off where its numbers are only filling.
+    // The last group may be cut off where the rest of its numbers only fills it up.
     const std::size_t count = std::min({groups * kGroup, whole, wanted});
     if (count < std::min(groups * kGroup, wanted)) return false;
     const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
@@ -84,7 +124,7 @@ class RunWriter {
     std::size_t at = 0;
     while (at < numbers_.size()) {
       const std::size_t length = run_length(at);
-      // A packed part is whole groups, so that a run may only begin where a group does.
+      // A packed part consists of whole groups, so a run can only begin where a group begins.
       const std::size_t to_group = (kGroup - (at - packed_from) % kGroup) % kGroup;
       if (length < to_group + kGroup) {
         at += length;
@@ -140,6 +180,36 @@ class RunWriter {
 };
 
 }  // namespace
+
+core::Result<std::string_view> unpack(std::int64_t codec,
+                                      std::string_view packed,
+                                      std::size_t size_bytes,
+                                      std::string& buffer) {
+  core::Status done;
+  if (codec == static_cast<std::int64_t>(Codec::kUncompressed)) {
+    if (packed.size() != size_bytes) return wrong_size();
+    return packed;
+  }
+  if (codec == static_cast<std::int64_t>(Codec::kSnappy)) {
+    done = unpack_snappy(packed, size_bytes, buffer);
+  } else if (codec == static_cast<std::int64_t>(Codec::kZstd)) {
+    done = unpack_zstd(packed, size_bytes, buffer);
+  } else {
+    return core::Error{fmt::format(
+        "packed by codec {}; write the file with zstd, snappy or no compression", codec)};
+  }
+  if (!done.ok()) return done.error();
+  return std::string_view(buffer);
+}
+
+std::string pack_zstd(std::string_view bytes) {
+  std::string packed(ZSTD_compressBound(bytes.size()), '\0');
+  const std::size_t length =
+      ZSTD_compress(packed.data(), packed.size(), bytes.data(), bytes.size(), kZstdLevel);
+  ASSAY_CHECK(ZSTD_isError(length) == 0, "the buffer is large enough for any page");
+  packed.resize(length);
+  return packed;
+}
 
 core::Result<std::vector<std::uint32_t>> read_runs(std::string_view bytes,
                                                    int bit_width,

@@ -1,15 +1,19 @@
-#include "store/files/parquet_column.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
-#include "store/files/parquet_codec.h"
-#include "store/files/parquet_metadata.h"
-#include "store/files/parquet_runs.h"
+#include "core/result.h"
+#include "model/string_pool.h"
+#include "store/files/frame.h"
+#include "store/files/parquet_format.h"
 
 namespace assay::store::parquet {
 namespace {
@@ -23,8 +27,8 @@ core::Error too_short() {
   return core::Error{"a page holds fewer values than it says"};
 }
 
-// Appends `count` values of the file's type `Stored` (little-endian, as are all machines we run
-// on).
+// Appends `count` values, which the file holds as `Stored` (little-endian, as are all machines that
+// we run on).
 template <class Stored, class T>
 core::Status append_fixed(std::string_view bytes, std::size_t count, std::vector<T>& rows) {
   if (count > bytes.size() / sizeof(Stored)) return too_short();
@@ -48,7 +52,7 @@ core::Result<std::string_view> take_counted(std::string_view& bytes) {
   return taken;
 }
 
-// The values of the rows that have one stand packed from `first` on: moves each to its row.
+// Moves each value to its row: those of the rows that have one stand packed from `first` on.
 template <class T>
 void spread(const std::vector<std::uint32_t>& levels, std::size_t first, std::vector<T>& rows) {
   std::size_t from = rows.size();
@@ -57,19 +61,80 @@ void spread(const std::vector<std::uint32_t>& levels, std::size_t first, std::ve
     rows[first + row] = levels[row] != 0 ? rows[--from] : T{};
 }
 
-}  // namespace
+// Decodes the pages of one column, whose chunks are appended in the order of their row groups.
+class ColumnReader {
+ public:
+  // A type that has no place in a Frame is an error.
+  static core::Result<ColumnReader> make(const SchemaColumn& column, ParquetLimits limits);
+
+  core::Status append(std::string_view file, const ColumnChunk& chunk);
+
+  FrameColumn take();
+
+ private:
+  template <class T>
+  struct Values {
+    std::vector<T> rows;
+    std::vector<T> dictionary;  // of the chunk that is being read
+  };
+
+  // Texts are kept as ids of `pool_`.
+  using AnyValues = std::variant<Values<std::int64_t>, Values<double>, Values<std::uint32_t>>;
+
+  ColumnReader(SchemaColumn column, ParquetLimits limits, AnyValues values)
+      : column_(std::move(column)), limits_(limits), values_(std::move(values)) {}
+
+  core::Status append_pages(std::string_view pages, const ColumnChunk& chunk);
+  core::Result<std::string_view> unpacked(const PageHeader& page,
+                                          std::string_view body,
+                                          std::int64_t codec);
+  core::Status read_dictionary(const PageHeader& page, std::string_view bytes);
+  core::Status append_data(const PageHeader& page, std::string_view bytes);
+  core::Result<std::vector<std::uint32_t>> take_levels(const PageHeader& page,
+                                                       std::string_view& bytes) const;
+  void note_missing(const std::vector<std::uint32_t>& levels, std::size_t present);
+
+  core::Status append_plain(std::string_view bytes,
+                            std::size_t count,
+                            std::vector<std::int64_t>& rows) const;
+  core::Status append_plain(std::string_view bytes,
+                            std::size_t count,
+                            std::vector<double>& rows) const;
+  core::Status append_plain(std::string_view bytes,
+                            std::size_t count,
+                            std::vector<std::uint32_t>& rows);
+  template <class T>
+  core::Status append_indexed(std::string_view bytes, std::size_t count, Values<T>& values) const;
+  template <class T>
+  core::Status append_encoded(std::int64_t encoding,
+                              std::string_view bytes,
+                              std::size_t count,
+                              Values<T>& values);
+
+  SchemaColumn column_;
+  ParquetLimits limits_;
+  AnyValues values_;
+  model::StringPool pool_;
+  std::vector<bool> missing_;  // empty while no value is missing
+  std::string buffer_;         // the page that is being read
+  std::size_t num_rows_ = 0;
+  std::int64_t unpacked_bytes_ = 0;
+};
 
 core::Result<ColumnReader> ColumnReader::make(const SchemaColumn& column, ParquetLimits limits) {
-  const auto of = [&](AnyValues values) { return ColumnReader(column, limits, std::move(values)); };
+  const auto reader_of = [&](AnyValues values) {
+    return ColumnReader(column, limits, std::move(values));
+  };
   if (is(column.converted_type, ConvertedType::kDecimal)) {
     return core::Error{"decimal numbers are not read; write them as double"};
   }
   if (is(column.type, Type::kInt32) || is(column.type, Type::kInt64) ||
       is(column.type, Type::kBoolean)) {
-    return of(Values<std::int64_t>{});
+    return reader_of(Values<std::int64_t>{});
   }
-  if (is(column.type, Type::kFloat) || is(column.type, Type::kDouble)) return of(Values<double>{});
-  if (is(column.type, Type::kByteArray)) return of(Values<std::uint32_t>{});
+  if (is(column.type, Type::kFloat) || is(column.type, Type::kDouble))
+    return reader_of(Values<double>{});
+  if (is(column.type, Type::kByteArray)) return reader_of(Values<std::uint32_t>{});
   return core::Error{fmt::format(
       "Parquet type {} is not read; write whole numbers, doubles or text", column.type)};
 }
@@ -284,6 +349,24 @@ FrameColumn ColumnReader::take() {
     column.values = TextColumn{std::move(texts.rows), words_of(pool_)};
   }
   return column;
+}
+
+}  // namespace
+
+core::Result<FrameColumn> read_column(std::string_view file,
+                                      const FileMetadata& metadata,
+                                      std::size_t index,
+                                      ParquetLimits limits) {
+  auto column = ASSAY_TRY(ColumnReader::make(metadata.columns[index], limits));
+  for (const RowGroup& group : metadata.row_groups) {
+    if (group.columns[index].num_values != group.num_rows) {
+      return core::Error{fmt::format("it has {} values in a row group of {} rows",
+                                     group.columns[index].num_values, group.num_rows)};
+    }
+    const core::Status appended = column.append(file, group.columns[index]);
+    if (!appended.ok()) return appended.error();
+  }
+  return column.take();
 }
 
 }  // namespace assay::store::parquet
