@@ -86,6 +86,24 @@ TEST(Tags, LabelsThatAreTooLargeAreRefused) {
             std::string::npos);
 }
 
+// The last of n messages has the number n - 1.
+TEST(Tags, AsManyMessagesFitAsTheNumberHasValues) {
+  // 2 messages need 1 bit, 10 need 1 digit.
+  EXPECT_EQ(plan(small_job(), {.label = "sequence + 1073741820"}).error, "");
+  EXPECT_EQ(plan(small_job(), {.layout = "bits:1/2"}).error, "");
+  Job job = make_test_job({2, 2});
+  for (int i = 0; i < 5; ++i) {
+    add_collective(job, test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kRing,
+                                        NcclProtocol::kLl, 64, 1));
+  }
+  EXPECT_EQ(plan(job, {.layout = "decimal:1/1", .label = "7"}).error, "");
+  add_collective(job, test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kRing,
+                                      NcclProtocol::kLl, 64, 1));
+  EXPECT_NE(plan(job, {.layout = "decimal:1/1", .label = "7"})
+                .error.find("sends 12 messages to rank 1 with label 7, which takes 2 digits"),
+            std::string::npos);
+}
+
 TEST(Tags, NoTwoMessagesOfAPairShareATag) {
   const Job job = small_job();
   const auto resolved = resolve(job, Misfits::kFail);
