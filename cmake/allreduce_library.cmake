@@ -42,7 +42,7 @@ endif()
 file(GLOB allreduce_library_sources CONFIGURE_DEPENDS allreduce/library/*.cc
      allreduce/strategies/*.cu)
 add_library(assay_allreduce_library SHARED ${allreduce_library_sources} allreduce/strategy.cc
-                                           allreduce/strategy_table.cc allreduce/strategy_table_json.cc
+                                           allreduce/strategy_table.cc allreduce/strategy_table.cc
                                            core/check.cc core/shared_library.cc core/text.cc
                                            model/data_type.cc)
 target_include_directories(assay_allreduce_library INTERFACE $<INSTALL_INTERFACE:include>)

@@ -15,9 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kAllRows = 100'000;
-
-model::Table tables_table(const std::vector<store::TableDiff>& diffs, double threshold) {
+model::Table compared_tables(const std::vector<store::TableDiff>& diffs, double threshold) {
   model::Table table{
       .name = "tables",
       .title = "Rows of A and B, compared",
@@ -114,7 +112,7 @@ class StoreDiff final : public Command {
  private:
   void show(const store::DiffResult& result) const {
     model::Book book{.title = fmt::format("A: {}, B: {}", a_.string(), b_.string()),
-                     .tables = {tables_table(result.tables, request_.threshold)}};
+                     .tables = {compared_tables(result.tables, request_.threshold)}};
     if (!result.worst.empty()) book.tables.push_back(worst_table(result.worst));
     model::Table single = single_table(result.tables);
     if (!single.cells.empty()) book.tables.push_back(std::move(single));

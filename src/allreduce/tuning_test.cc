@@ -1,4 +1,4 @@
-#include "allreduce/borders.h"
+#include "allreduce/tuning.h"
 
 #include <gtest/gtest.h>
 
@@ -117,4 +117,5 @@ TEST(Borders, LeaveOutWhatHasNoData) {
 }
 
 }  // namespace
+
 }  // namespace assay::allreduce
