@@ -237,6 +237,10 @@ core::Result<model::Book> read_json(const std::filesystem::path& path) {
   return read(path, std::nullopt);
 }
 
+core::Result<model::Book> parse_json(std::string document) {
+  return parse(std::move(document), std::nullopt);
+}
+
 core::Result<model::Book> read_json(const std::filesystem::path& path,
                                     const std::vector<std::string>& names) {
   return read(path, names);
