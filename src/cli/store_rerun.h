@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "cli/device_options.h"
 #include "cli/summary_output.h"
+#include "cli/workers.h"
 #include "collect/plan/rerun.h"
 #include "collect/run/collection.h"
 #include "core/result.h"

@@ -14,7 +14,7 @@
 namespace assay::collect {
 namespace {
 
-using Kind = CollectiveSpec::Kind;
+using CollectiveKind = CollectiveSpec::Kind;
 
 class CpuMpiRank final : public TeamRank {
  public:
@@ -83,11 +83,11 @@ class CpuMpiRank final : public TeamRank {
 
  private:
   [[nodiscard]] bool adds() const {
-    return spec_.kind == Kind::kAllReduce || spec_.kind == Kind::kReduceScatter;
+    return spec_.kind == CollectiveKind::kAllReduce || spec_.kind == CollectiveKind::kReduceScatter;
   }
 
   [[nodiscard]] std::optional<Unsupported> unsupported() const {
-    if (spec_.kind == Kind::kCustomAllReduce) {
+    if (spec_.kind == CollectiveKind::kCustomAllReduce) {
       return Unsupported{"assay's own all-reduce is for GPUs"};
     }
     const bool known = spec_.type == DataType::kFloat32 || spec_.type == DataType::kInt8;
@@ -118,14 +118,14 @@ class CpuMpiRank final : public TeamRank {
     const mpi::Element sum = is_float ? mpi::Element::kFloat32 : mpi::Element::kInt8;
     const auto bytes = static_cast<std::size_t>(bytes_of(spec_.type));
     switch (spec_.kind) {
-      case Kind::kAllReduce:
+      case CollectiveKind::kAllReduce:
         return mpi.all_reduce(in_.data(), out_.data(), size_in(), sum, spec_.ranks);
-      case Kind::kReduceScatter:
+      case CollectiveKind::kReduceScatter:
         return mpi.reduce_scatter(in_.data(), out_.data(), part(), sum, spec_.ranks);
-      case Kind::kAllGather:
+      case CollectiveKind::kAllGather:
         return mpi.all_gather(in_.data(), out_.data(), part() * bytes, mpi::Element::kByte,
                               spec_.ranks);
-      case Kind::kAllToAll:
+      case CollectiveKind::kAllToAll:
         return mpi.all_to_all(in_.data(), out_.data(), part() * bytes, mpi::Element::kByte,
                               spec_.ranks);
       default:
@@ -134,7 +134,7 @@ class CpuMpiRank final : public TeamRank {
     }
   }
 
-  // Types that are only moved, not added, hold the number in their first byte.
+  // Elements of types that are only moved, not added, hold the number in their first byte.
   void store(std::vector<char>& to, std::size_t index, int value) const {
     if (spec_.type == DataType::kFloat32) {
       const auto real = static_cast<float>(value);

@@ -5,8 +5,8 @@
 
 namespace assay::collect {
 
-// `collect [--gpus 0[,1,...]] [--mpi | --self-test | --nccl-memory]`, without that word; what they
-// are: cli/gpu_worker/usage.h. Returns the exit code.
+// Runs `assay-worker collect` with these arguments, which cli/gpu_worker/main.cc describes. Returns
+// the exit code.
 int run_collect_command(const std::vector<std::string>& arguments);
 
 }  // namespace assay::collect

@@ -2,19 +2,19 @@
 
 #include <fmt/core.h>
 
+#include "collect/kernels/block_scales.h"
 #include "collect/kernels/kernel_cost.h"
 
 namespace assay::collect {
 namespace {
 
-// Says nothing of the case's own sizes: summaries count cases by their reasons.
+// A reason names no sizes of the case, because summaries count cases by their reasons.
 using Reason = std::optional<std::string>;
 
-constexpr std::int64_t kScaleBlock = 128;
 constexpr double kGigabyte = 1e9;
 
-// Of matrix products: the first architecture whose tensor cores have the type. cuBLASLt scales
-// blocks of 128 from Hopper on.
+// The first architecture whose tensor cores multiply this type. cuBLASLt has scales for blocks of
+// 128 from Hopper on.
 int least_sm(DataType type) {
   switch (type) {
     case DataType::kFloat32:
@@ -95,7 +95,7 @@ Reason kernel_limit(const MemorySpec& /*spec*/, const DeviceFacts& /*facts*/) {
   return std::nullopt;
 }
 
-// Each rank has a part of the whole buffer.
+// Whether each rank has a part of the whole buffer.
 bool is_shared_out(CollectiveSpec::Kind kind) {
   return kind == CollectiveSpec::Kind::kAllGather || kind == CollectiveSpec::Kind::kReduceScatter ||
          kind == CollectiveSpec::Kind::kAllToAll;

@@ -5,7 +5,8 @@
 namespace assay::collect {
 namespace {
 
-// Columns head_dim, window_size. Heads of 192 and 256 are of newer models than the public grid.
+// Rows of head_dim and window_size. Newer models than those of the public grid have heads of 192
+// and 256.
 AxisGroup::Rows shapes() {
   return integer_rows({{64, 0}, {64, 128}, {128, 0}, {192, 0}, {256, 0}});
 }
@@ -77,21 +78,21 @@ std::vector<AxisGroup> attention_groups(const AttentionGrid& grid) {
   };
 }
 
-AttentionSpec attention_spec(const Case& of) {
-  return {.batch = of.integer("batch_size"),
-          .query_length = of.integer("isl"),
-          .kv_length = of.integer("isl") + of.integer("step"),
-          .heads = of.integer("num_heads"),
-          .kv_heads = of.integer("num_key_value_heads"),
-          .head_dim = of.integer("head_dim"),
-          .value_dim = of.integer("head_dim"),
-          .window = of.integer("window_size"),
-          .type = of.type("attn_dtype"),
-          .kv_type = of.type("kv_cache_dtype")};
+AttentionSpec attention_spec(const Case& point) {
+  return {.batch = point.integer("batch_size"),
+          .query_length = point.integer("isl"),
+          .kv_length = point.integer("isl") + point.integer("step"),
+          .heads = point.integer("num_heads"),
+          .kv_heads = point.integer("num_key_value_heads"),
+          .head_dim = point.integer("head_dim"),
+          .value_dim = point.integer("head_dim"),
+          .window = point.integer("window_size"),
+          .type = point.type("attn_dtype"),
+          .kv_type = point.type("kv_cache_dtype")};
 }
 
-std::vector<model::PerfField> attention_key(const Case& of) {
-  std::vector<model::PerfField> key = key_of(of);
+std::vector<model::PerfField> attention_key(const Case& point) {
+  std::vector<model::PerfField> key = key_of(point);
   const auto is_type = [](const model::PerfField& field) { return field.column == "attn_dtype"; };
   key.insert(std::find_if(key.begin(), key.end(), is_type), {"beam_width", std::int64_t{1}});
   return key;

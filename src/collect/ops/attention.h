@@ -21,10 +21,10 @@ std::vector<Axis> attention_axes(const AttentionGrid& grid);
 std::vector<AxisGroup> attention_groups(const AttentionGrid& grid);
 
 // isl queries of each request, after `step` tokens in the cache; causal.
-AttentionSpec attention_spec(const Case& of);
+AttentionSpec attention_spec(const Case& point);
 
 // With beam_width, which is 1 always, at its place.
-std::vector<model::PerfField> attention_key(const Case& of);
+std::vector<model::PerfField> attention_key(const Case& point);
 
 // Rows of (heads, kv heads): as many of both, or any of 1, 2, 4, 8 kv heads that divides them.
 AxisGroup::Rows multi_head(std::initializer_list<std::int64_t> heads);

@@ -53,10 +53,10 @@ std::vector<model::PerfValue> column_of(const AxisGroup::Rows& rows, std::size_t
   return made;
 }
 
-std::vector<model::PerfField> key_of(const Case& of) {
+std::vector<model::PerfField> key_of(const Case& point) {
   std::vector<model::PerfField> made;
-  for (std::size_t i = 0; i < of.values().size(); ++i) {
-    made.push_back({of.of().axes[i].column, of.values()[i]});
+  for (std::size_t i = 0; i < point.values().size(); ++i) {
+    made.push_back({point.op().axes[i].column, point.values()[i]});
   }
   return made;
 }

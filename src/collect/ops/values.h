@@ -31,6 +31,6 @@ AxisGroup::Rows integer_rows(std::initializer_list<std::initializer_list<std::in
 std::vector<model::PerfValue> column_of(const AxisGroup::Rows& rows, std::size_t column);
 
 // All axes, in their order.
-std::vector<model::PerfField> key_of(const Case& of);
+std::vector<model::PerfField> key_of(const Case& point);
 
 }  // namespace assay::collect

@@ -67,15 +67,18 @@ struct AxisGroup {
   [[nodiscard]] const Rows& rows(Grid grid) const;
 };
 
+// The value as ids and messages show it.
+std::string text_of(const model::PerfValue& value);
+
 struct Operator;
 
 // One point of an operator: a value for each of its axes.
 class Case {
  public:
-  Case(const Operator& of, std::vector<model::PerfValue> values)
-      : operator_(&of), values_(std::move(values)) {}
+  Case(const Operator& op, std::vector<model::PerfValue> values)
+      : operator_(&op), values_(std::move(values)) {}
 
-  [[nodiscard]] const Operator& of() const { return *operator_; }
+  [[nodiscard]] const Operator& op() const { return *operator_; }
 
   [[nodiscard]] const std::vector<model::PerfValue>& values() const { return values_; }
 
@@ -134,16 +137,25 @@ struct AxisOverride {
   std::vector<model::PerfValue> values;
 };
 
-// Error: the operator has no such column, or an axis does not take a value. What cases_of is given
-// must have passed.
-core::Status check_override(const Operator& of, const AxisOverride& given);
+// Error: the operator has no such column, or an axis does not take a value. Overrides for
+// cases_of() must have passed this check.
+core::Status check_override(const Operator& op, const AxisOverride& given);
+
+// "dtype" for --dtype: the axis's option, or its column with '-' for '_'.
+std::string option_name(const Axis& axis);
+
+// The values of an axis that the words of a command line name: "1", "4096" or "fp8". Error, with
+// the axis's option: check_override() refuses a value.
+core::Result<AxisOverride> parse_override(const Operator& op,
+                                          const Axis& axis,
+                                          const std::vector<std::string>& words);
 
 // Cases in the order in which they should run: those of as many GPUs together, then those that
 // share weights, large ones first, names in the order of their axis.
 //
 // Overriding all axes (those with one value need not be) gives just the cases asked for, without
 // `takes`. Of a group, a value that some rows have picks these rows; another replaces theirs.
-std::vector<Case> cases_of(const Operator& of,
+std::vector<Case> cases_of(const Operator& op,
                            Grid grid,
                            const std::vector<AxisOverride>& overrides);
 

@@ -17,14 +17,9 @@
 namespace assay::collect {
 namespace {
 
-using Columns = std::map<std::string, std::string>;  // values by column, as ids have them
+using ColumnTexts = std::map<std::string, std::string>;  // values by column, as ids have them
 
-std::string fact_of(const Settings& facts, const char* name) {
-  const auto found = facts.find(name);
-  return found == facts.end() ? "" : found->second;
-}
-
-// What the run's rows have in the column framework.
+// The value of the column framework in the run's rows.
 std::string framework_of(const store::Run& run) {
   std::string backend = fact_of(recorded_settings(run), "--backend");
   return backend.empty() ? fact_of(recorded_device(run), "framework") : backend;
@@ -36,7 +31,8 @@ std::string operator_of(const std::string& id) {
 
 using Operators = std::vector<const Operator*>;
 
-// What the collections of one device have: their cases, and by table and op_name whose rows.
+// What the collections of one device have: the ids of their cases, and by table and op_name the
+// operators that wrote the rows.
 struct Known {
   std::unordered_set<std::string> ids;
   std::map<std::string, std::map<std::string, std::set<std::string>>> names;
@@ -46,11 +42,12 @@ core::Result<Known> known_of(const store::Store& store,
                              std::int64_t last_run,
                              const std::string& device) {
   Known known;
-  for (const store::StoredRun& one : ASSAY_TRY(store.runs())) {
-    if (one.run.kind != kCollectRun || one.id > last_run || one.run.device != device) continue;
-    for (const store::StoredCase& stored : ASSAY_TRY(store.cases(one.id)))
+  for (const store::StoredRun& earlier : ASSAY_TRY(store.runs())) {
+    const store::Run& run = earlier.run;
+    if (run.kind != kCollectRun || earlier.id > last_run || run.device != device) continue;
+    for (const store::StoredCase& stored : ASSAY_TRY(store.cases(earlier.id)))
       known.ids.insert(stored.id);
-    for (const store::StoredRow& row : ASSAY_TRY(store.rows(one.id)))
+    for (const store::StoredRow& row : ASSAY_TRY(store.rows(earlier.id)))
       known.names[row.table][row.op_name].insert(operator_of(row.case_id));
   }
   return known;
@@ -60,9 +57,9 @@ std::string whole_text(double size) {
   return std::to_string(std::llround(size));
 }
 
-Columns columns_of(const store::TableIndex& index, const store::HeldOutPoint& point) {
+ColumnTexts columns_of(const store::TableIndex& index, const store::HeldOutPoint& point) {
   const store::Group& group = index.groups()[point.group];
-  Columns columns;
+  ColumnTexts columns;
   for (std::size_t i = 0; i < index.exact_columns().size(); ++i)
     columns[index.exact_columns()[i].name] = index.exact_value(group, i);
   const auto sizes = group.surface.grid().sizes_of(point.position);
@@ -71,10 +68,11 @@ Columns columns_of(const store::TableIndex& index, const store::HeldOutPoint& po
   return columns;
 }
 
-// The case of an operator that has these values. Nothing: its axes are others, or do not take them.
-std::optional<Case> case_with(const Operator& of, const Columns& columns) {
-  std::string id = of.name;
-  for (const Axis& axis : of.axes) {
+// The case of an operator that has these values. std::nullopt: its axes are others, or do not take
+// the values.
+std::optional<Case> case_with(const Operator& op, const ColumnTexts& columns) {
+  std::string id = op.name;
+  for (const Axis& axis : op.axes) {
     const auto found = columns.find(axis.column);
     if (found == columns.end()) return std::nullopt;
     const bool follows = found->second == store::kAsHeads;
@@ -90,25 +88,25 @@ class Refiner {
  public:
   Refiner(Known known, double limit) : known_(std::move(known)), limit_(limit) {}
 
-  // `operators`: by op_name.
+  // `operators` are by op_name.
   void add_table(const store::TableIndex& index,
                  const std::map<std::string, Operators>& operators) {
     for (std::size_t axis = 0; axis < index.size_columns().size(); ++axis) {
       for (const store::HeldOutPoint& point : store::held_out_points(index, axis)) {
-        const Columns columns = columns_of(index, point);
+        const ColumnTexts columns = columns_of(index, point);
         const auto found = operators.find(columns.at("op_name"));
         if (found == operators.end()) continue;
-        for (const Operator* of : found->second)
-          add_point(*of, columns, index.size_columns()[axis], point);
+        for (const Operator* op : found->second)
+          add_point(*op, columns, index.size_columns()[axis], point);
       }
     }
   }
 
-  // Those of the largest errors first.
-  [[nodiscard]] std::vector<PlannedCase> cases_of(const Operator& of) const {
+  // The cases with the largest errors come first.
+  [[nodiscard]] std::vector<PlannedCase> cases_of(const Operator& op) const {
     std::vector<const Candidate*> found;
     for (const auto& [id, candidate] : candidates_) {
-      if (&candidate.measured.of() == &of) found.push_back(&candidate);
+      if (&candidate.measured.op() == &op) found.push_back(&candidate);
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const Candidate* a, const Candidate* b) { return a->error > b->error; });
@@ -125,28 +123,29 @@ class Refiner {
  private:
   struct Candidate {
     Case measured;
-    double error = 0;  // the largest of the points that it lies beside
+    double error = 0;  // the largest error of the points that the case lies beside
   };
 
-  void add_point(const Operator& of,
-                 const Columns& columns,
+  void add_point(const Operator& op,
+                 const ColumnTexts& columns,
                  const std::string& size,
                  const store::HeldOutPoint& point) {
-    const std::optional<Case> here = case_with(of, columns);
+    const std::optional<Case> here = case_with(op, columns);
     if (!here || !known_.ids.contains(here->id())) return;
     ++tested_;
     if (point.error <= limit_) return;
     ++beyond_;
-    // What was asked for by name need not be a sweep's case, and neither need what lies beside it.
-    const bool is_guarded = of.takes && of.takes(*here);
+    // A case that was asked for by name need not be one that a sweep takes; neither need its
+    // neighbours.
+    const bool is_guarded = op.takes && op.takes(*here);
     for (const auto& [low, high] :
          {std::pair(point.low, point.size), std::pair(point.size, point.high)}) {
       const auto middle = middle_of(std::llround(low), std::llround(high));
       if (!middle) continue;
-      Columns between = columns;
+      ColumnTexts between = columns;
       between[size] = std::to_string(*middle);
-      std::optional<Case> made = case_with(of, between);
-      if (!made || (is_guarded && !of.takes(*made))) continue;
+      std::optional<Case> made = case_with(op, between);
+      if (!made || (is_guarded && !op.takes(*made))) continue;
       add_case(std::move(*made), point.error);
     }
   }
@@ -166,13 +165,13 @@ class Refiner {
   std::int64_t beyond_ = 0;
 };
 
-// Of those whose rows a table has, the ones that are wanted.
+// The wanted operators among those that wrote rows of a table, by op_name.
 std::map<std::string, Operators> wanted_of(
     const std::map<std::string, std::set<std::string>>& names, const Operators& wanted) {
   std::map<std::string, Operators> by_op_name;
   for (const auto& [op_name, writers] : names) {
-    for (const Operator* of : wanted) {
-      if (writers.contains(of->name)) by_op_name[op_name].push_back(of);
+    for (const Operator* op : wanted) {
+      if (writers.contains(op->name)) by_op_name[op_name].push_back(op);
     }
   }
   return by_op_name;
@@ -193,6 +192,20 @@ std::optional<std::int64_t> middle_of(std::int64_t low, std::int64_t high) {
   return std::clamp(std::int64_t{std::llround(mean)}, low + 1, high - 1);
 }
 
+std::string why_nothing_to_refine(const Refinement& refinement, double limit) {
+  if (refinement.tested == 0) {
+    return "nothing to refine: no point of these operators has two neighbours along a size";
+  }
+  if (refinement.beyond == 0) {
+    return fmt::format("nothing to refine: each of {} predictions is within {:g} %",
+                       refinement.tested, limit * 100);
+  }
+  return fmt::format(
+      "nothing to refine: {} of {} predictions are off by more than {:g} %, and no case is left to "
+      "measure beside them",
+      refinement.beyond, refinement.tested, limit * 100);
+}
+
 core::Result<Refinement> plan_refinement(const store::Store& store, const RefineRequest& request) {
   const store::Run run = ASSAY_TRY(store.run(request.run));
   Known known = ASSAY_TRY(known_of(store, request.run, run.device));
@@ -210,9 +223,9 @@ core::Result<Refinement> plan_refinement(const store::Store& store, const Refine
     refiner.add_table(ASSAY_TRY(store::TableIndex::make(table, frame, nullptr)), operators);
   }
   Refinement made{.plan = {}, .tested = refiner.tested(), .beyond = refiner.beyond()};
-  for (const Operator* of : request.options.operators) {
-    for (PlannedCase& one : select_cases(refiner.cases_of(*of), request.options))
-      made.plan.cases.push_back(std::move(one));
+  for (const Operator* op : request.options.operators) {
+    for (PlannedCase& planned : select_cases(refiner.cases_of(*op), request.options))
+      made.plan.cases.push_back(std::move(planned));
   }
   made.plan.hash = plan_hash(made.plan.cases);
   return made;

@@ -1,13 +1,15 @@
-// Which points to measure besides those of a store: where its tables' interpolation is worst.
+// Which points to measure besides those of a store: points where interpolation in its tables is
+// worst.
 //
 // Every point is predicted from its neighbours along a size without itself
-// (store/judging/held_out.h). Where that is further off than the limit, the middles between the
-// point and both neighbours are cases, as long as a sweep takes such a case and none of the store's
-// runs had it.
+// (store/judging/held_out.h). Where the prediction is further off than the limit, the middles
+// between the point and both neighbours become cases, unless no sweep takes such a case or one of
+// the store's runs had it.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "collect/plan/plan.h"
 #include "core/result.h"
@@ -16,26 +18,29 @@
 
 namespace assay::collect {
 
-// Between two values of a size: their geometric mean as a whole number, and a multiple of as large
-// a power of two as both are and the space between them leaves: 96 of 64 and 128. Nothing: there is
-// no whole number between them.
+// The value halfway between two values of a size, such as 96 for 64 and 128: their geometric mean,
+// rounded to a multiple of the largest power of two that divides both and leaves a value between
+// them. std::nullopt: there is no whole number between them.
 std::optional<std::int64_t> middle_of(std::int64_t low, std::int64_t high);
 
 struct RefineRequest {
   std::int64_t run = 0;  // the collection to refine; later runs are left out
   double limit = store::kHeldOutLimit;
-  // Operators, filters, order and limit; that takes the points with the largest errors. The grid
+  // Operators, filters, order and limit, which keeps the points with the largest errors. The grid
   // and the overrides have no meaning here.
   PlanOptions options = {};
 };
 
 struct Refinement {
-  Plan plan;                // empty: nothing to measure
+  Plan plan;                // empty if there is nothing to measure
   std::int64_t tested = 0;  // predictions of rows that this program's operators have
-  std::int64_t beyond = 0;  // of these, with an error beyond the limit
+  std::int64_t beyond = 0;  // those with an error beyond the limit
 };
 
-// Goes by the rows of the run's device and framework.
+// Why a refinement, made with this limit, has no case.
+std::string why_nothing_to_refine(const Refinement& refinement, double limit);
+
+// Uses the rows of the run's device and framework.
 core::Result<Refinement> plan_refinement(const store::Store& store, const RefineRequest& request);
 
 }  // namespace assay::collect

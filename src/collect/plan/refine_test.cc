@@ -123,6 +123,17 @@ TEST_F(RefineTest, TheLimitDecides) {
   EXPECT_EQ(none.beyond, 0);
   EXPECT_EQ(none.tested, 4);
   EXPECT_THAT(ids_of(none), IsEmpty());
+  EXPECT_EQ(why_nothing_to_refine(none, 1),
+            "nothing to refine: each of 4 predictions is within 100 %");
+}
+
+TEST(Refinement, SaysWhyItHasNoCase) {
+  EXPECT_EQ(why_nothing_to_refine({.plan = {}}, 0.05),
+            "nothing to refine: no point of these operators has two neighbours along a size");
+  EXPECT_EQ(
+      why_nothing_to_refine({.plan = {}, .tested = 4, .beyond = 2}, 0.05),
+      "nothing to refine: 2 of 4 predictions are off by more than 5 %, and no case is left to "
+      "measure beside them");
 }
 
 TEST_F(RefineTest, TakesTheWorstFirst) {

@@ -8,16 +8,9 @@
 namespace assay::collect {
 namespace {
 
-// Not std::shuffle, whose order is another one with every standard library.
-template <class Item>
-void shuffle(std::vector<Item>& items, std::mt19937_64& random) {
-  for (std::size_t i = items.size(); i > 1; --i)
-    std::swap(items[i - 1], items[random() % i]);
-}
-
 using Places = std::vector<std::size_t>;
 
-// Of the measured cases, by operator: both in random order.
+// The places of the measured cases by operator; operators and places are in random order.
 std::vector<Places> shuffled_places(const std::vector<store::StoredCase>& cases,
                                     std::uint64_t seed) {
   std::map<std::string, Places> by_operator;
@@ -52,11 +45,11 @@ std::vector<store::StoredCase> draw_measured(std::vector<store::StoredCase> case
     }
   }
   std::sort(drawn.begin(), drawn.end());
-  std::vector<store::StoredCase> some;
-  some.reserve(drawn.size());
+  std::vector<store::StoredCase> chosen;
+  chosen.reserve(drawn.size());
   for (const std::size_t place : drawn)
-    some.push_back(std::move(cases[place]));
-  return some;
+    chosen.push_back(std::move(cases[place]));
+  return chosen;
 }
 
 core::Result<RerunPlan> plan_rerun(const store::Store& store,
@@ -68,12 +61,12 @@ core::Result<RerunPlan> plan_rerun(const store::Store& store,
   if (drawn.empty()) {
     return core::Error{"nothing to measure again: the newest collection has no measured case"};
   }
-  for (const store::StoredCase& one : drawn) {
-    const auto known = case_of(one.id);
+  for (const store::StoredCase& stored : drawn) {
+    const auto known = case_of(stored.id);
     if (known.ok()) {
       made.plan.cases.push_back(planned_case(known.value()));
     } else {
-      made.unknown.push_back(one.id);
+      made.unknown.push_back(stored.id);
     }
   }
   made.plan.hash = plan_hash(made.plan.cases);

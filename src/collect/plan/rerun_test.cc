@@ -53,11 +53,11 @@ TEST(DrawMeasured, TakesNothingThatWasNotMeasured) {
 }
 
 TEST(CaseOf, GivesBackTheCaseOfAnId) {
-  for (const Operator* of : all_operators()) {
-    for (const Case& one : collect::cases_of(*of, Grid::kCoarse, {})) {
+  for (const Operator* op : all_operators()) {
+    for (const Case& one : collect::cases_of(*op, Grid::kCoarse, {})) {
       const auto again = case_of(one.id());
       ASSERT_TRUE(again.ok()) << again.error().message;
-      EXPECT_EQ(&again.value().of(), of);
+      EXPECT_EQ(&again.value().op(), op);
       EXPECT_EQ(again.value().values(), one.values());
     }
   }

@@ -25,14 +25,6 @@ std::vector<std::string> operator_names(const Tally& tally) {
   return names;
 }
 
-std::string gpus_text(const std::vector<int>& gpus) {
-  std::vector<std::string> words;
-  words.reserve(gpus.size());
-  for (const int gpu : gpus)
-    words.push_back(std::to_string(gpu));
-  return core::join(words, ",");
-}
-
 class Collection {
  public:
   Collection(const CollectOptions& options,
@@ -116,7 +108,7 @@ class Collection {
   }
 
   [[nodiscard]] WorkerPlace all_gpus() const {
-    const std::string ids = gpus_text(options_.gpus);
+    const std::string ids = core::join(options_.gpus, ",");
     return place("the worker of GPUs " + ids, ids, options_.gpus, "worker.all_gpus.log");
   }
 

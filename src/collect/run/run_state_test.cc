@@ -27,7 +27,7 @@ DeviceFacts some_device() {
   return device;
 }
 
-Plan plan_of(const std::vector<std::string>& ids) {
+Plan plan_of_cases(const std::vector<std::string>& ids) {
   Plan plan;
   for (const std::string& id : ids)
     plan.cases.push_back({.operator_name = "gemm", .id = id, .json = "{}"});
@@ -76,7 +76,7 @@ class RunStateTest : public testing::Test {
   }
 
   report::TemporaryFolder folder_;
-  Plan plan_ = plan_of({"a", "b", "c"});
+  Plan plan_ = plan_of_cases({"a", "b", "c"});
   Settings settings_ = {{"--l2", "hot"}, {"--num-runs", "0"}, {"--limit", ""}};
 };
 
@@ -152,9 +152,9 @@ TEST_F(RunStateTest, ARefusalNamesEverySettingThatDiffers) {
 
 TEST_F(RunStateTest, OtherCasesOfTheSameSettingsAreRefused) {
   leave_unfinished();
-  EXPECT_THAT(refusal(Beginning::kResume, plan_of({"a", "b"})),
+  EXPECT_THAT(refusal(Beginning::kResume, plan_of_cases({"a", "b"})),
               AllOf(HasSubstr("its plan had 3 other cases"), HasSubstr("this one has 2")));
-  EXPECT_EQ(refusal(Beginning::kResume, plan_of({"c", "b", "a"})), "");
+  EXPECT_EQ(refusal(Beginning::kResume, plan_of_cases({"c", "b", "a"})), "");
 }
 
 TEST_F(RunStateTest, ARefusalNamesEveryFactOfTheDeviceThatDiffers) {

@@ -53,4 +53,14 @@ OperatorTally Tally::total() const {
   return total;
 }
 
+std::vector<std::string> operators_without_row(const Tally& tally, Excused excused) {
+  const bool excuses_skips = excused == Excused::kSkipped && tally.total().measured > 0;
+  std::vector<std::string> names;
+  for (const OperatorTally& counts : tally.operators()) {
+    const bool is_excused = excuses_skips && counts.skipped == counts.expected;
+    if (counts.measured == 0 && !is_excused) names.push_back(counts.name);
+  }
+  return names;
+}
+
 }  // namespace assay::collect

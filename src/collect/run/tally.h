@@ -50,4 +50,11 @@ class Tally {
   std::vector<store::StoredCase> failures_;
 };
 
+// kSkipped excuses operators whose cases were all skipped, as long as some other case was measured:
+// where nobody named operators, one that this device does not have is no failure.
+enum class Excused : std::uint8_t { kNone, kSkipped };
+
+// The names of the operators that have no measured case and are not excused.
+std::vector<std::string> operators_without_row(const Tally& tally, Excused excused);
+
 }  // namespace assay::collect

@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::Pair;
 using testing::SizeIs;
 
-Plan plan_of(const std::vector<std::string>& operators) {
+Plan plan_of_operators(const std::vector<std::string>& operators) {
   Plan plan;
   for (const std::string& name : operators)
     plan.cases.push_back({.operator_name = name, .id = name, .json = "{}"});
@@ -25,7 +25,7 @@ store::StoredCase outcome(const std::string& name,
 }
 
 TEST(Tally, CountsByOperatorInThePlansOrder) {
-  Tally tally(plan_of({"z", "z", "z", "z", "a"}));
+  Tally tally(plan_of_operators({"z", "z", "z", "z", "a"}));
   tally.add(outcome("z", CaseOutcome::kMeasured));
   tally.add(outcome("z", CaseOutcome::kSkipped, "no plan"));
   tally.add(outcome("z", CaseOutcome::kFailed));
@@ -44,7 +44,7 @@ TEST(Tally, CountsByOperatorInThePlansOrder) {
 }
 
 TEST(Tally, GathersSkipsByOperatorAndReason) {
-  Tally tally(plan_of({"a", "a", "a", "b"}));
+  Tally tally(plan_of_operators({"a", "a", "a", "b"}));
   tally.add(outcome("a", CaseOutcome::kSkipped, "no FP8"));
   tally.add(outcome("a", CaseOutcome::kSkipped, "no FP8"));
   tally.add(outcome("a", CaseOutcome::kSkipped, "no plan"));
@@ -52,6 +52,17 @@ TEST(Tally, GathersSkipsByOperatorAndReason) {
   EXPECT_THAT(tally.skips(),
               ElementsAre(Pair(Pair("a", "no FP8"), 2), Pair(Pair("a", "no plan"), 1),
                           Pair(Pair("b", "no FP8"), 1)));
+}
+
+TEST(Tally, OperatorsWithoutARowAreNamedUnlessTheirSkipsAreExcused) {
+  Tally tally(plan_of_operators({"a", "b", "c"}));
+  tally.add(outcome("b", CaseOutcome::kSkipped, "no FP8"));
+  tally.add(outcome("c", CaseOutcome::kFailed));
+  // Nothing at all is measured, which is no excuse.
+  EXPECT_THAT(operators_without_row(tally, Excused::kSkipped), ElementsAre("a", "b", "c"));
+  tally.add(outcome("a", CaseOutcome::kMeasured));
+  EXPECT_THAT(operators_without_row(tally, Excused::kSkipped), ElementsAre("c"));
+  EXPECT_THAT(operators_without_row(tally, Excused::kNone), ElementsAre("b", "c"));
 }
 
 }  // namespace

@@ -44,11 +44,11 @@ class Runner {
   Stop operator()() {
     const core::Result<Case> parsed = parse_case(request_.operator_name, request_.case_json);
     if (!parsed.ok()) return error("MeasurementError", parsed.error());
-    const Case& at = parsed.value();
-    if (at.of().skip) {
-      if (const auto reason = at.of().skip(at, run_.device.facts())) return skip(*reason);
+    const Case& point = parsed.value();
+    if (point.op().skip) {
+      if (const auto reason = point.op().skip(point, run_.device.facts())) return skip(*reason);
     }
-    for (const Part& part : at.of().parts(at)) {
+    for (const Part& part : point.op().parts(point)) {
       if (std::optional<Stop> stop = run_part(part)) return *stop;
     }
     return CaseDone{.id = request_.id, .kernels_ms = kernels_ms_};
@@ -248,9 +248,9 @@ void expect_soon(Device& device, const CaseRequest& request) {
   for (const SoonCase& soon : request.soon) {
     const core::Result<Case> parsed = parse_case(soon.operator_name, soon.case_json);
     if (!parsed.ok()) continue;
-    const Case& at = parsed.value();
-    if (at.of().skip && at.of().skip(at, device.facts())) continue;
-    for (const Part& part : at.of().parts(at))
+    const Case& point = parsed.value();
+    if (point.op().skip && point.op().skip(point, device.facts())) continue;
+    for (const Part& part : point.op().parts(point))
       device.expect(part.kernel);
   }
 }
