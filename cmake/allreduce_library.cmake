@@ -43,7 +43,8 @@ file(GLOB allreduce_library_sources CONFIGURE_DEPENDS allreduce/library/*.cc
      allreduce/strategies/*.cu)
 add_library(assay_allreduce_library SHARED ${allreduce_library_sources} allreduce/strategy.cc
                                            allreduce/strategy_table.cc allreduce/strategy_table_json.cc
-                                           core/check.cc core/text.cc)
+                                           core/check.cc core/shared_library.cc core/text.cc
+                                           model/data_type.cc)
 target_link_libraries(assay_allreduce_library PRIVATE assay_cuda_settings
                                                       nlohmann_json::nlohmann_json fmt::fmt-header-only)
 set(allreduce_exports ${CMAKE_CURRENT_SOURCE_DIR}/allreduce/library/exports.map)
@@ -77,7 +78,8 @@ file(GLOB collect_worker_sources CONFIGURE_DEPENDS collect/kernels/*.cc collect/
 list(FILTER collect_worker_sources EXCLUDE REGEX "_test\\.cc$")
 list(APPEND worker_sources ${collect_worker_sources} collect/plan/operator.cc)
 add_executable(assay_worker cli/gpu_worker/main.cc ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
-                            allreduce/bench/sampler.cc core/check.cc core/json_fields.cc core/statistics.cc core/text.cc
+                            allreduce/bench/sampler.cc core/check.cc core/json_fields.cc core/shared_library.cc core/statistics.cc
+                            core/text.cc model/collective.cc model/data_type.cc
                             gpu/clock_reasons.cc gpu/nvidia_state.cc gpu/nvml_ask.cc gpu/nvml_library.cc)
 target_compile_definitions(assay_worker PRIVATE ASSAY_VERSION="${PROJECT_VERSION}"
                                                 ASSAY_HAVE_CUDNN=$<BOOL:${ASSAY_HAVE_CUDNN}>)

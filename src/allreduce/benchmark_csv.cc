@@ -65,7 +65,7 @@ core::Result<Cell> read_cell(const BenchmarkRow& row) {
   Cell cell;
   cell.world_size = static_cast<int>(ASSAY_TRY(row.number(Column::kWorldSize, 1, kMostRanks)));
   cell.data_type = ASSAY_TRY(row.named(
-      Column::kDataType, data_type_named(row.text(Column::kDataType)), words(kDataTypeNames)));
+      Column::kDataType, summed_type_named(row.text(Column::kDataType)), words(kDataTypeNames)));
   cell.fusion = ASSAY_TRY(
       row.named(Column::kFusion, fusion_named(row.text(Column::kFusion)), words(kFusionNames)));
   cell.hidden_size = ASSAY_TRY(row.number(Column::kHiddenSize, 1, kMostHidden));

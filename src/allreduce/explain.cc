@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "model/collective.h"
+
 namespace assay::allreduce {
 namespace {
 
@@ -104,7 +106,8 @@ double oneshot_bound_us(int world_size, std::int64_t bytes, double bytes_per_us)
 }
 
 double twoshot_bound_us(int world_size, std::int64_t bytes, double bytes_per_us) {
-  return 2.0 * (world_size - 1) / world_size * static_cast<double>(bytes) / bytes_per_us;
+  const double factor = model::bus_factor(model::NcclFunction::kAllReduce, world_size);
+  return factor * static_cast<double>(bytes) / bytes_per_us;
 }
 
 Explanation explain(const TunedTables& tables, const Cell& asked) {

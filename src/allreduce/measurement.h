@@ -22,7 +22,7 @@ struct Cell {
   std::int64_t num_tokens = 1;
 
   [[nodiscard]] std::int64_t size_bytes() const {
-    return num_tokens * hidden_size * bytes_per_element(data_type);
+    return num_tokens * hidden_size * bytes_of(data_type);
   }
 
   // NOLINTNEXTLINE(modernize-use-nullptr): the check takes the generated code for ours.

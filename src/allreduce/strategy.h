@@ -9,6 +9,9 @@
 #include <optional>
 #include <string_view>
 
+#include "model/data_type.h"
+#include "model/perf.h"
+
 namespace assay::allreduce {
 
 enum class Strategy : std::uint8_t {
@@ -50,30 +53,24 @@ enum class Fusion : std::uint8_t {
 inline constexpr std::array<std::string_view, 4> kFusionNames = {
     "NONE", "RESIDUAL_RMS_NORM", "RESIDUAL_RMS_NORM_QUANT_FP8", "RESIDUAL_RMS_NORM_QUANT_NVFP4"};
 
-enum class DataType : std::uint8_t { kBfloat16 = 0, kFloat16 = 1, kFloat32 = 2 };
+using model::bytes_of;
+using model::DataType;
+using model::kLaunchNames;
+using model::Launch;
+using model::launch_named;
+using model::name_of;
 
+// The types that can be summed, by their numbers in DataType and in assay/allreduce.h.
 inline constexpr std::array<std::string_view, 3> kDataTypeNames = {"bfloat16", "float16",
                                                                    "float32"};
-
-// How the calls are launched: replayed from a CUDA graph, or one by one from the host.
-enum class Launch : std::uint8_t { kGraph = 0, kEager = 1 };
-
-inline constexpr std::array<std::string_view, 2> kLaunchNames = {"graph", "eager"};
-
-constexpr std::int64_t bytes_per_element(DataType type) {
-  return type == DataType::kFloat32 ? 4 : 2;
-}
 
 const StrategySpec& spec_of(Strategy strategy);
 std::string_view name_of(Strategy strategy);
 std::string_view name_of(Fusion fusion);
-std::string_view name_of(DataType type);
-std::string_view name_of(Launch launch);
 
-// Exact names as above; a data type also by its short name (bf16, fp16, half, fp32, float).
+// Exact names as above; one of the summed data types also by its short name (bf16, half, float).
 std::optional<Strategy> strategy_named(std::string_view name);
 std::optional<Fusion> fusion_named(std::string_view name);
-std::optional<DataType> data_type_named(std::string_view name);
-std::optional<Launch> launch_named(std::string_view name);
+std::optional<DataType> summed_type_named(std::string_view name);
 
 }  // namespace assay::allreduce

@@ -62,8 +62,8 @@ std::int64_t message_bytes(std::int64_t num_tokens, std::int64_t hidden_size, Da
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const std::int64_t tokens = std::max<std::int64_t>(num_tokens, 1);
   const std::int64_t hidden = std::max<std::int64_t>(hidden_size, 1);
-  const std::int64_t most_tokens = kMost / bytes_per_element(data_type) / hidden;
-  return tokens > most_tokens ? kMost : tokens * hidden * bytes_per_element(data_type);
+  const std::int64_t most_tokens = kMost / bytes_of(data_type) / hidden;
+  return tokens > most_tokens ? kMost : tokens * hidden * bytes_of(data_type);
 }
 
 TableMatch StrategyTable::find(int world_size,

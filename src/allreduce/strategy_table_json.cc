@@ -125,7 +125,7 @@ core::Result<TableSlice> slice_from(const Json& json, const std::string& place) 
   TableSlice slice;
   slice.world_size = static_cast<int>(ASSAY_TRY(object.number("world_size", 1, kMostTableRanks)));
   slice.fusion = ASSAY_TRY(object.named("fusion", fusion_named));
-  slice.data_type = ASSAY_TRY(object.named("data_type", data_type_named));
+  slice.data_type = ASSAY_TRY(object.named("data_type", summed_type_named));
   const Json& list = *ASSAY_TRY(object.list("rows", 1));
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string here = element_of(object.place_of("rows"), i);

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "core/files.h"
+#include "core/shared_library.h"
 #include "core/text.h"
 #include "doctor/doctor_checks.h"
 #include "gpu/sysfs.h"
@@ -165,16 +166,15 @@ std::size_t ask(void* function, Shape shape) {
 
 bool find_library(const Library& wanted, const char* file, LibraryFound& found) {
   // Libraries stay loaded, because some of CUDA's leave memory behind that nobody owns afterwards.
-  void* handle = ::dlopen(file, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr) return false;
+  const auto library = core::SharedLibrary::open({file}, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+  if (!library.ok()) return false;
   found = {.name = wanted.name, .version = "unknown", .file = file};
-  if (void* function = ::dlsym(handle, wanted.function)) {
+  if (void* function = library.value().find(wanted.function)) {
     const std::size_t number = ask(function, wanted.shape);
     if (number > 0) found.version = wanted.words(number);
     Dl_info information{};
     if (::dladdr(function, &information) != 0) found.file = information.dli_fname;
   }
-  ::dlclose(handle);
   return true;
 }
 

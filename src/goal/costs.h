@@ -11,7 +11,7 @@
 
 #include "core/result.h"
 #include "goal/lowering.h"
-#include "model/nccl.h"
+#include "model/collective.h"
 
 namespace assay::goal {
 

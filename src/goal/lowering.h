@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "core/registry.h"
-#include "model/nccl.h"
+#include "model/collective.h"
 
 namespace assay::goal {
 

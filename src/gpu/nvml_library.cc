@@ -1,10 +1,10 @@
 #include "gpu/nvml_library.h"
 
-#include <dlfcn.h>
 #include <fmt/core.h>
 
 #include <atomic>
 #include <initializer_list>
+#include <utility>
 
 namespace assay::gpu::nvml {
 namespace {
@@ -13,13 +13,15 @@ std::atomic<int> g_open_count{0};
 
 // The first of the names that the library exports.
 template <class Function>
-void bind(void* library, Function& function, std::initializer_list<const char*> names) {
+void bind(const core::SharedLibrary& library,
+          Function& function,
+          std::initializer_list<const char*> names) {
   for (const char* name : names) {
-    if (function == nullptr) function = reinterpret_cast<Function>(::dlsym(library, name));
+    if (library.bind(name, function)) return;
   }
 }
 
-void bind_system(void* library, Functions& to) {
+void bind_system(const core::SharedLibrary& library, Functions& to) {
   bind(library, to.init, {"nvmlInit_v2"});
   bind(library, to.shutdown, {"nvmlShutdown"});
   bind(library, to.error_text, {"nvmlErrorString"});
@@ -31,7 +33,7 @@ void bind_system(void* library, Functions& to) {
   bind(library, to.count, {"nvmlDeviceGetCount_v2"});
 }
 
-void bind_device(void* library, Functions& to) {
+void bind_device(const core::SharedLibrary& library, Functions& to) {
   bind(library, to.handle, {"nvmlDeviceGetHandleByIndex_v2"});
   bind(library, to.handle_by_bus_id, {"nvmlDeviceGetHandleByPciBusId_v2"});
   bind(library, to.handle_by_uuid, {"nvmlDeviceGetHandleByUUID"});
@@ -61,7 +63,7 @@ void bind_device(void* library, Functions& to) {
        {"nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses_v3"});
 }
 
-void bind_health(void* library, Functions& to) {
+void bind_health(const core::SharedLibrary& library, Functions& to) {
   bind(library, to.ecc_errors, {"nvmlDeviceGetTotalEccErrors"});
   bind(library, to.pcie_width, {"nvmlDeviceGetCurrPcieLinkWidth"});
   bind(library, to.max_pcie_width, {"nvmlDeviceGetMaxPcieLinkWidth"});
@@ -70,7 +72,7 @@ void bind_health(void* library, Functions& to) {
   bind(library, to.peer_status, {"nvmlDeviceGetP2PStatus"});
 }
 
-void bind_setters(void* library, Functions& to) {
+void bind_setters(const core::SharedLibrary& library, Functions& to) {
   bind(library, to.lock_sm_clock, {"nvmlDeviceSetGpuLockedClocks"});
   bind(library, to.unlock_sm_clock, {"nvmlDeviceResetGpuLockedClocks"});
   bind(library, to.lock_memory_clock, {"nvmlDeviceSetMemoryLockedClocks"});
@@ -79,17 +81,16 @@ void bind_setters(void* library, Functions& to) {
 
 }  // namespace
 
-Library::Library(void* handle) : handle_(handle) {
+Library::Library(core::SharedLibrary library) : library_(std::move(library)) {
   ++g_open_count;
-  bind_system(handle, functions_);
-  bind_device(handle, functions_);
-  bind_health(handle, functions_);
-  bind_setters(handle, functions_);
+  bind_system(library_, functions_);
+  bind_device(library_, functions_);
+  bind_health(library_, functions_);
+  bind_setters(library_, functions_);
 }
 
 Library::~Library() {
   if (initialised_ && functions_.shutdown != nullptr) functions_.shutdown();
-  ::dlclose(handle_);
   --g_open_count;
 }
 
@@ -98,9 +99,9 @@ int Library::open_count() {
 }
 
 core::Result<std::unique_ptr<Library>> Library::open(const std::string& name) {
-  void* handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return std::unique_ptr<Library>();
-  std::unique_ptr<Library> library(new Library(handle));
+  auto opened = core::SharedLibrary::open({name});
+  if (!opened.ok()) return std::unique_ptr<Library>();
+  std::unique_ptr<Library> library(new Library(std::move(opened.value())));
   const Functions& functions = library->functions_;
   if (functions.init == nullptr || functions.count == nullptr || functions.handle == nullptr) {
     return core::Error{fmt::format("'{}' is no NVML of driver 470 or newer", name)};

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/result.h"
+#include "core/shared_library.h"
 #include "gpu/nvml_abi.h"
 
 namespace assay::gpu::nvml {
@@ -28,9 +29,9 @@ class Library {
   [[nodiscard]] std::string error_text(Return code) const;
 
  private:
-  explicit Library(void* handle);
+  explicit Library(core::SharedLibrary library);
 
-  void* handle_;
+  core::SharedLibrary library_;
   Functions functions_;
   bool initialised_ = false;
 };

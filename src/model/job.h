@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "model/nccl.h"
+#include "model/collective.h"
 #include "model/warnings.h"
 
 namespace assay::model {

@@ -1,10 +1,13 @@
 // What a performance database holds: rows of the public tables, and how each was measured.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -34,8 +37,21 @@ struct PerfRow {
   std::optional<double> power_limit_watts = {};
 };
 
-// kEager: launched one by one, so that launching may be part of the time.
+// How kernels are launched: replayed from a CUDA graph, or one by one from the host, so that
+// launching may be part of the time.
 enum class Launch : std::uint8_t { kGraph, kEager };
+
+inline constexpr std::array<std::string_view, 2> kLaunchNames = {"graph", "eager"};
+
+constexpr std::string_view name_of(Launch launch) {
+  return kLaunchNames[static_cast<std::size_t>(launch)];
+}
+
+constexpr std::optional<Launch> launch_named(std::string_view name) {
+  if (name == name_of(Launch::kGraph)) return Launch::kGraph;
+  if (name == name_of(Launch::kEager)) return Launch::kEager;
+  return std::nullopt;
+}
 
 // Whether what a launch reads may still be in the L2 cache from the launch before.
 enum class L2State : std::uint8_t { kHot, kCold };

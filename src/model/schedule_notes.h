@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "model/nccl.h"
+#include "model/collective.h"
 
 namespace assay::model {
 

@@ -10,8 +10,7 @@ namespace assay::trace {
 // kTraceLens reproduces the public tool's figures, its defects included (docs/compatibility.md).
 enum class Compat { kNone, kTraceLens };
 
-// Peaks of one GPU, for the roofline. Sources: vendors' data sheets; see
-// src/trace/architectures.cc.
+// Peaks of one GPU, for the roofline: those of model/gpu_specs.h or of a user's file.
 struct GpuArchitecture {
   std::string name;
   double memory_gbps = 0;                          // 1e9 bytes a second

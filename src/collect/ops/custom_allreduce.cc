@@ -6,7 +6,7 @@ namespace assay::collect {
 namespace {
 
 CollectiveSpec custom_allreduce_spec(const Case& point) {
-  return {.kind = CollectiveSpec::Kind::kCustomAllReduce,
+  return {.provider = CollectiveProvider::kStrategies,
           .elements = point.integer("message_size"),
           .ranks = static_cast<int>(point.integer("num_gpus")),
           .type = point.type("allreduce_dtype")};

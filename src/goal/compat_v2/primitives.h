@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "goal/compat_v2/durations.h"
-#include "model/nccl.h"
+#include "model/collective.h"
 #include "model/schedule_builder.h"
 
 namespace assay::goal::compat_v2 {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/byte_source.h"
-#include "goal/inputs/torch_collectives.h"
+#include "model/collective.h"
 
 namespace assay::goal {
 namespace {
@@ -282,13 +282,14 @@ class TraceReader {
     });
     complete_ranks(list, call);
     trace_.process_id = event.process;
-    const auto function = torch_collective(name);
-    if (!function) {
+    // PyTorch carries out a barrier as an all-reduce.
+    const auto collective = model::torch_collective(name == "barrier" ? "allreduce" : name);
+    if (!collective) {
       note_unknown(name);
       return error;
     }
-    call.function = *function;
-    call.element_bytes = torch_element_bytes(type);
+    call.function = collective->function;
+    call.element_bytes = model::torch_element_bytes(type);
     if (call.element_bytes == 0) {
       trace_.warnings.add("unknown types of elements", "counted as 1 byte",
                           fmt::format("{}: {}", trace_.file, type));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "model/nccl.h"
+#include "model/collective.h"
 #include "model/warnings.h"
 
 namespace assay::goal {

@@ -2,7 +2,7 @@
 // by tag show who talks with whom: source * ranks + destination + 1. Collectives, whose messages go
 // between many pairs, have 0.
 #include "goal/label.h"
-#include "model/nccl.h"
+#include "model/collective.h"
 
 namespace assay::goal {
 namespace {

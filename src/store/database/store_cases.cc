@@ -86,7 +86,7 @@ core::Status insert_timing(const Database& database,
                              timing.low_ms, timing.high_ms})
     insert.bind(at++, value);
   insert.bind(at++, timing.launches_per_sample);
-  insert.bind(at++, std::string_view(timing.launch == model::Launch::kGraph ? "graph" : "eager"));
+  insert.bind(at++, name_of(timing.launch));
   insert.bind(at++, std::string_view(timing.l2 == model::L2State::kHot ? "hot" : "cold"));
   insert.bind(at++, timing.skew_ms);
   for (const auto& clock : {conditions.sm_mhz_before, conditions.sm_mhz_after,

@@ -18,7 +18,7 @@ double median_deviation(const std::vector<double>& values, double center) {
 }
 
 bool is_evidence(const Recording& recording, const Collective& collective) {
-  return collective.size > 1 && synchronises(recording.catalog[collective.metadata].family);
+  return collective.size > 1 && synchronises(recording.catalog[collective.metadata]);
 }
 
 using NodePair = std::pair<int, int>;

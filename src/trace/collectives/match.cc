@@ -19,17 +19,12 @@ struct Lane {
 
 using Lanes = std::vector<Lane>;  // by rank
 
-// Broadcasts, sends and barriers are not matched: a rank may leave them before another arrives.
-bool is_matched_kind(const Metadata& metadata) {
-  return metadata.family != Family::kOther;
-}
-
 std::vector<std::vector<std::uint32_t>> signatures_by_group(const Catalog& catalog) {
   std::vector<std::vector<std::uint32_t>> result(catalog.groups().size());
   std::vector<bool> listed(catalog.signature_count(), false);
   for (MetadataId id = 0; id < catalog.size(); ++id) {
     const Metadata& metadata = catalog[id];
-    if (listed[metadata.signature] || !is_matched_kind(metadata)) continue;
+    if (listed[metadata.signature] || !is_matched(metadata)) continue;
     listed[metadata.signature] = true;
     result[metadata.group].push_back(metadata.signature);
   }
@@ -45,7 +40,7 @@ std::vector<Lanes> lanes_by_signature(const Recording& recording) {
     std::vector<bool> seen(catalog.groups().size(), false);
     for (const std::uint32_t position : recording.ranks[r].by_start) {
       const Metadata& metadata = catalog[recording.ranks[r].events[position].metadata];
-      if (!is_matched_kind(metadata)) continue;
+      if (!is_matched(metadata)) continue;
       if (!seen[metadata.group]) {
         seen[metadata.group] = true;
         for (const std::uint32_t signature : signatures[metadata.group])
@@ -121,8 +116,7 @@ class Matcher {
 
   // Columns in which all ranks were inside at one instant, as they must have been.
   [[nodiscard]] std::size_t plausible_columns(const Lanes& lanes, const Columns& columns) const {
-    if (columns.empty() ||
-        !synchronises(recording_.catalog[event(lanes.front(), 0).metadata].family)) {
+    if (columns.empty() || !synchronises(recording_.catalog[event(lanes.front(), 0).metadata])) {
       return columns.size();
     }
     const auto count = std::count_if(columns.begin(), columns.end(), [&](const Column& column) {

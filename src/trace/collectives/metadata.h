@@ -4,36 +4,16 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
+#include "model/collective.h"
 #include "model/string_pool.h"
 #include "trace/options.h"
 
 namespace assay::trace::collectives {
-
-// What a collective does to data; decides its full size, bandwidth factor and whether every rank
-// must arrive before any can leave.
-enum class Family : std::uint8_t {
-  kOther,  // broadcast, reduce, send, recv, barrier, unknown
-  kAllReduce,
-  kReduceScatter,
-  kAllGather,
-  kAllToAll,
-  kAllToAllV,  // also what equal all_to_all_single records
-};
-
-Family family_of(std::string_view collective_name);
-
-// No rank leaves before the last one has arrived.
-bool synchronises(Family family);
-
-// Bytes of one element; 0 when unknown. The public tool knows fewer types (kTraceLens).
-int element_bytes(std::string_view dtype, Compat compat);
-
-// Bus bandwidth over algorithm bandwidth (nccl-tests, PERFORMANCE.md).
-double bus_factor(Family family, int group_size);
 
 enum class NodeSpan : std::uint8_t { kUnknown, kIntraNode, kInterNode };
 
@@ -62,13 +42,32 @@ struct Metadata {
   std::int32_t group_size = -1;
 
   // Derived when interned.
-  Family family = Family::kOther;
-  std::uint32_t group = 0;      // index into Catalog::groups
+  std::optional<model::TorchCollective> collective = {};  // none: barrier, unknown
+  std::uint32_t group = 0;                                // index into Catalog::groups
   std::uint32_t signature = 0;  // equal for events that can be one collective
   double in_mib = 0;            // 2^20 bytes; NaN when unknown
   double out_mib = 0;
   double full_mib = 0;  // gathered size for all-gather, input size otherwise
 };
+
+// What PyTorch's name of a collective means. The public tool knows fewer names (kTraceLens).
+std::optional<model::TorchCollective> collective_named(std::string_view name, Compat compat);
+
+// Whether the events of all ranks are put together. A rank may leave a broadcast, a reduce, a send
+// or a receive before another arrives, so those are not.
+bool is_matched(const Metadata& metadata);
+
+// An all-to-all whose ranks may send different amounts.
+bool is_uneven(const Metadata& metadata);
+
+// No rank leaves before the last one has arrived.
+bool synchronises(const Metadata& metadata);
+
+// Bus bandwidth over algorithm bandwidth; NaN for an unknown collective or group.
+double bus_factor(const Metadata& metadata, int group_size);
+
+// Bytes of one element; 0 when unknown. The public tool knows fewer types (kTraceLens).
+int element_bytes(std::string_view dtype, Compat compat);
 
 class Catalog {
  public:

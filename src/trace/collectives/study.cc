@@ -87,7 +87,7 @@ Synchronised synchronised(const Study& study, std::uint32_t position) {
   result.mean_wait_us = total_wait_us / collective.size;
   result.algorithm_gibps = gibps(metadata.full_mib, result.latency_us);
   result.bus_gibps =
-      result.algorithm_gibps * bus_factor(metadata.family, group_size(metadata, collective));
+      result.algorithm_gibps * bus_factor(metadata, group_size(metadata, collective));
   return result;
 }
 
@@ -127,7 +127,7 @@ Exchange exchange(const Study& study, std::uint32_t position) {
 
 void measure(Study& study) {
   for (std::uint32_t c = 0; c < study.matching.collectives.size(); ++c) {
-    if (synchronises(study.metadata(c).family)) {
+    if (synchronises(study.metadata(c))) {
       study.synchronised.push_back(synchronised(study, c));
     } else {
       study.exchanges.push_back(exchange(study, c));

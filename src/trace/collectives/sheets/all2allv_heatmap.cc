@@ -33,8 +33,7 @@ std::vector<double> shares(const std::vector<std::int64_t>& splits, std::size_t 
 std::vector<double> shares_of(const Study& study, const Metadata& metadata) {
   const auto& members = study.catalog().group(metadata).members;
   const bool is_whole = static_cast<int>(members.size()) == metadata.group_size;
-  if (metadata.family != Family::kAllToAllV || !is_whole || members.empty() ||
-      std::isnan(metadata.in_mib)) {
+  if (!is_uneven(metadata) || !is_whole || members.empty() || std::isnan(metadata.in_mib)) {
     return {};
   }
   return shares(parse_integers(study.catalog().text(metadata.in_split)), members.size());

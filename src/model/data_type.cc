@@ -1,9 +1,8 @@
-#include "collect/kernels/kernels.h"
+#include "model/data_type.h"
 
 #include <array>
-#include <utility>
 
-namespace assay::collect {
+namespace assay::model {
 namespace {
 
 struct NamedType {
@@ -12,17 +11,18 @@ struct NamedType {
 };
 
 // The first name of a type is the one that is written.
-constexpr std::array<NamedType, 10> kNames = {{
-    {"float32", DataType::kFloat32},
-    {"float16", DataType::kFloat16},
+constexpr std::array<NamedType, 11> kNames = {{
     {"bfloat16", DataType::kBfloat16},
+    {"float16", DataType::kFloat16},
+    {"float32", DataType::kFloat32},
     {"fp8", DataType::kFp8},
     {"fp8_block", DataType::kFp8Block},
     {"int8", DataType::kInt8},
-    {"float", DataType::kFloat32},
-    {"half", DataType::kFloat16},
     {"bf16", DataType::kBfloat16},
     {"fp16", DataType::kFloat16},
+    {"half", DataType::kFloat16},
+    {"fp32", DataType::kFloat32},
+    {"float", DataType::kFloat32},
 }};
 
 }  // namespace
@@ -41,19 +41,4 @@ std::optional<DataType> data_type_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::int64_t bytes_of(DataType type) {
-  switch (type) {
-    case DataType::kFloat32:
-      return 4;
-    case DataType::kFloat16:
-    case DataType::kBfloat16:
-      return 2;
-    case DataType::kFp8:
-    case DataType::kFp8Block:
-    case DataType::kInt8:
-      return 1;
-  }
-  return 0;
-}
-
-}  // namespace assay::collect
+}  // namespace assay::model
