@@ -1,4 +1,4 @@
-# Tests of assay-worker's parts that need the headers of CUDA and cuDNN, but no GPU.
+# Tests of those parts of assay-worker that need the headers of CUDA and cuDNN, but no GPU.
 if(NOT TARGET assay_worker OR NOT ASSAY_HAVE_CUDNN)
   return()
 endif()

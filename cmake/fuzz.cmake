@@ -13,7 +13,7 @@ foreach(source IN LISTS fuzz_sources)
   string(REPLACE "/" "_" name ${name})
   add_executable(${name} ${source})
   target_link_libraries(${name} PRIVATE assay_settings assay_trace assay_goal assay_simulate
-                                        assay_allreduce assay_store
+                                        assay_allreduce assay_collect assay_store
                                         ZLIB::ZLIB)
   if(ASSAY_FUZZ)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)

@@ -11,7 +11,7 @@
 #include "cli/summary_output.h"
 #include "cli/workers.h"
 #include "collect/plan/plan.h"
-#include "collect/plan/refine.h"
+#include "collect/plan/plan_from_store.h"
 #include "collect/run/collection.h"
 #include "collect/run/earlier_run.h"
 #include "core/result.h"

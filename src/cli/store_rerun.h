@@ -7,7 +7,7 @@
 
 #include "cli/summary_output.h"
 #include "cli/workers.h"
-#include "collect/plan/rerun.h"
+#include "collect/plan/plan_from_store.h"
 #include "collect/run/collection.h"
 #include "core/result.h"
 #include "model/table.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "collect/cpu/cpu_kernels.h"
+#include "collect/cpu/cpu_device.h"
 #include "collect/cpu/onednn.h"
 
 namespace assay::collect {

@@ -9,9 +9,8 @@
 #include <string>
 #include <thread>
 
-#include "collect/cpu/cpu_kernels.h"
 #include "collect/kernels/kernel_cost.h"
-#include "collect/worker/clock_stopwatch.h"
+#include "collect/worker/measure.h"
 
 namespace assay::collect {
 namespace {

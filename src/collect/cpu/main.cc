@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "collect/cpu/cpu_device.h"
-#include "collect/cpu/mpi_rank.h"
-#include "collect/worker/worker_loop.h"
+#include "collect/worker/run_case.h"
 
 namespace assay::collect {
 namespace {

@@ -1,5 +1,3 @@
-#include "collect/cpu/mpi_rank.h"
-
 #include <fmt/core.h>
 
 #include <chrono>
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "collect/cpu/cpu_device.h"
 #include "collect/kernels/collective_pattern.h"
 
 namespace assay::collect {

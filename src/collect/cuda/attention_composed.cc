@@ -6,11 +6,11 @@
 #include <memory>
 #include <utility>
 
-#include "collect/cuda/attention.h"
 #include "collect/cuda/attention_buffers.h"
-#include "collect/cuda/attention_softmax.h"
+#include "collect/cuda/attention_kernels.h"
 #include "collect/cuda/cuda_status.h"
-#include "collect/cuda/lt_strided_product.h"
+#include "collect/cuda/lt_product.h"
+#include "collect/cuda/makers.h"
 #include "collect/cuda/work.h"
 
 namespace assay::collect {
@@ -60,7 +60,7 @@ StridedProductSpec value_product(const AttentionSpec& spec) {
       .batch = spec.batch};
 }
 
-std::optional<std::string> refusal(const AttentionSpec& spec) {
+std::optional<std::string> why_not_composed(const AttentionSpec& spec) {
   const std::string what = "a composition of products cannot take ";
   if (spec.type == DataType::kFp8) return what + "fp8: cuBLASLt cannot read values by columns";
   if (spec.kv_heads != 1) return what + "several heads of keys";
@@ -131,7 +131,7 @@ core::Result<MadeWork> make_composed_attention(Gpu& gpu,
                                                const AttentionSpec& spec,
                                                model::L2State l2) {
   if (!lt_functions().ok()) return MadeWork(Unsupported{lt_functions().error().message});
-  if (auto reason = refusal(spec)) return MadeWork(Unsupported{*reason});
+  if (auto reason = why_not_composed(spec)) return MadeWork(Unsupported{*reason});
   Blas* blas = ASSAY_TRY(gpu.blas());
   ComposedAttention::Products products;
   const std::array<StridedProductSpec, 2> specs = {score_product(spec), value_product(spec)};

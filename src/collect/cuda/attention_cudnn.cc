@@ -10,13 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "collect/cuda/attention.h"
 #include "collect/cuda/attention_ahead.h"
 #include "collect/cuda/attention_buffers.h"
-#include "collect/cuda/attention_cache.h"
 #include "collect/cuda/attention_graph.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/cudnn_plan.h"
+#include "collect/cuda/makers.h"
 #include "collect/cuda/work.h"
 #include "collect/kernels/attention_layout.h"
 

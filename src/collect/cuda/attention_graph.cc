@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "collect/cuda/attention_mask.h"
 #include "collect/kernels/attention_layout.h"
 
 namespace assay::collect {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "collect/cuda/attention_ahead.h"
-#include "collect/cuda/attention_examples.h"
 #include "collect/cuda/cudnn_plan.h"
+#include "collect/cuda/self_test_shapes.h"
 #include "collect/kernels/attention_layout.h"
 #include "core/shared_library.h"
 

@@ -1,9 +1,8 @@
-#include "collect/cuda/attention_mask.h"
-
 #include <cstdint>
 #include <limits>
 #include <string>
 
+#include "collect/cuda/attention_graph.h"
 #include "collect/kernels/attention_layout.h"
 
 namespace assay::collect {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "collect/cuda/attention_reference.h"
+#include "collect/cuda/attention_kernels.h"
 #include "collect/cuda/numbers.cuh"
 
 namespace assay::collect {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "collect/cuda/cudnn_descriptor.h"
+#include "collect/cuda/cudnn_library.h"
 #include "core/result.h"
 
 namespace assay::collect::cudnn {

@@ -4,8 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "collect/cuda/attention.h"
-#include "collect/cuda/blas_functions.h"
+#include "collect/cuda/blas.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/makers.h"
 #include "collect/cuda/nccl.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "collect/cuda/cuda_status.h"
-#include "collect/cuda/fill.h"
+#include "collect/cuda/test_data.h"
 
 namespace assay::collect {
 

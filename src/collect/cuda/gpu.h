@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "collect/cuda/arena.h"
 #include "collect/cuda/blas.h"
-#include "collect/cuda/clock_probe.h"
+#include "collect/cuda/buffers.h"
 #include "collect/cuda/compare.h"
+#include "collect/cuda/probes.h"
 #include "core/result.h"
 
 namespace assay::collect {

@@ -12,10 +12,10 @@
 #include <optional>
 #include <utility>
 
-#include "collect/cuda/collective_data.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/nccl.h"
-#include "collect/cuda/stopwatch.h"
+#include "collect/cuda/test_data.h"
+#include "collect/cuda/work.h"
 #include "collect/kernels/collective_pattern.h"
 #include "core/statistics.h"
 
@@ -24,8 +24,8 @@ namespace {
 
 using model::NcclFunction;
 
-constexpr std::int64_t kMostNodes = 64;  // in a graph of several samples
-constexpr std::int64_t kTries = 10;      // launches in a sample of a strategy that is tried out
+constexpr std::int64_t kMostNodesOfSamples = 64;  // in a graph of several samples
+constexpr std::int64_t kTries = 10;  // launches in a sample of a strategy that is tried out
 constexpr std::int64_t kTrySamples = 9;
 constexpr std::array kStrategies = {ASSAY_ALLREDUCE_ONESHOT, ASSAY_ALLREDUCE_TWOSHOT_PUSH,
                                     ASSAY_ALLREDUCE_TWOSHOT};
@@ -186,7 +186,8 @@ class GpuRank final : public TeamRank {
     ASSAY_TRY(align());
     ASSAY_TRY(launch());
     ASSAY_TRY(finish());
-    samples_at_once_ = std::clamp<std::int64_t>(kMostNodes / (launches_ + 2), 1, kSamplesAtOnce);
+    samples_at_once_ =
+        std::clamp<std::int64_t>(kMostNodesOfSamples / (launches_ + 2), 1, kSamplesAtOnce);
     ASSAY_TRY(events_.create(2 * samples_at_once_));
     if (request.launch == model::Launch::kEager) return {};
     return capture();

@@ -1,5 +1,3 @@
-#include "collect/cuda/nccl_memory.h"
-
 #include <cuda_runtime.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "collect/cuda/command.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/device.h"
 #include "collect/cuda/gpu_rank.h"

@@ -4,7 +4,6 @@
 
 #include <array>
 
-#include "collect/cuda/attention_examples.h"
 #include "collect/kernels/attention_layout.h"
 #include "collect/kernels/kernel_cost.h"
 

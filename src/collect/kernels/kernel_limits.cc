@@ -1,5 +1,3 @@
-#include "collect/kernels/kernel_limits.h"
-
 #include <fmt/core.h>
 
 #include "collect/kernels/block_scales.h"

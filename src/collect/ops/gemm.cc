@@ -1,6 +1,4 @@
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
-#include "collect/ops/gemm_sizes.h"
 #include "collect/ops/values.h"
 
 namespace assay::collect {

@@ -1,5 +1,4 @@
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/attention.h"
 
 namespace assay::collect {

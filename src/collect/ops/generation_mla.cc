@@ -1,6 +1,5 @@
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
-#include "collect/ops/mla.h"
+#include "collect/ops/attention.h"
 
 namespace assay::collect {
 namespace {

@@ -2,7 +2,6 @@
 // write memory_op_perf, with the kind as op_name and the columns dtype, rows, columns and
 // vocabulary (0 except for embeddings).
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/values.h"
 
 namespace assay::collect {

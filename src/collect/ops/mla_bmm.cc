@@ -1,8 +1,7 @@
 // The products that take a query into the latent space before decoding and its result out of it
 // afterwards; each head has a matrix of its own.
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
-#include "collect/ops/mla.h"
+#include "collect/ops/attention.h"
 
 namespace assay::collect {
 namespace {

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/values.h"
 
 namespace assay::collect {

@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/values.h"
 #include "core/check.h"
 

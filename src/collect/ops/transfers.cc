@@ -3,7 +3,6 @@
 // op_name and the column bytes (0 for a launch). The operator nccl measures copies between GPUs, as
 // send_recv.
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/values.h"
 
 namespace assay::collect {

@@ -28,7 +28,7 @@ std::string json_of(const Case& point) {
   std::string text = "{";
   for (std::size_t i = 0; i < point.values().size(); ++i) {
     if (i > 0) text += ',';
-    json +=
+    text +=
         '"' + core::json_escaped(point.op().axes[i].column) + "\":" + json_of(point.values()[i]);
   }
   return text + '}';

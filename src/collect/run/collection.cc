@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include "collect/run/public_tables.h"
 #include "collect/run/reports.h"
 #include "core/interrupt.h"
 #include "core/statistics.h"

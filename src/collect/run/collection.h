@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "collect/plan/plan.h"
-#include "collect/run/case_time.h"
 #include "collect/run/run_state.h"
 #include "collect/run/supervisor.h"
 #include "collect/run/tally.h"
