@@ -134,7 +134,7 @@ class CpuMpiRank final : public TeamRank {
     }
   }
 
-  // Elements of types that are only moved, not added, hold the number in their first byte.
+  // Types that a collective only moves hold the number in their first byte.
   void store(std::vector<char>& to, std::size_t index, int value) const {
     if (spec_.type == DataType::kFloat32) {
       const auto real = static_cast<float>(value);

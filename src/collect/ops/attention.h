@@ -21,7 +21,7 @@ struct AttentionGrid {
 std::vector<Axis> attention_axes(const AttentionGrid& grid);
 std::vector<AxisGroup> attention_groups(const AttentionGrid& grid);
 
-// Causal attention of `isl` queries of each request, after `step` tokens in the cache.
+// Causal attention of `isl` queries of each request, with `step` tokens already in the cache.
 AttentionSpec attention_spec(const Case& point);
 
 // The key columns, with beam_width, which is always 1, in its place.
@@ -32,7 +32,7 @@ std::vector<model::PerfField> attention_key(const Case& point);
 AxisGroup::Rows multi_head(std::initializer_list<std::int64_t> heads);
 AxisGroup::Rows grouped_query(std::initializer_list<std::int64_t> heads);
 
-// MLA as DeepSeek-V3 has it: 128 heads, of which a GPU has 128 / tp_size.
+// MLA of DeepSeek-V3: 128 heads, of which a GPU has 128 / tp_size.
 constexpr std::int64_t kMlaNopeDim = 128;    // part of a query and key without position
 constexpr std::int64_t kMlaRopeDim = 64;     // part with position, the same for all heads
 constexpr std::int64_t kMlaValueDim = 128;   // values of a head

@@ -200,7 +200,7 @@ core::Result<AxisOverride> parse_override(const Operator& op,
                                           const std::vector<std::string>& words) {
   AxisOverride made{.column = axis.column, .values = {}};
   for (const std::string& word : words) {
-    // A word that is no number stays a text, which an axis of numbers does not take.
+    // A word that is no number stays a text, and an axis of numbers refuses it.
     model::PerfValue value = value_in(axis, word).value_or(word);
     const core::Status taken = check_override(op, {.column = axis.column, .values = {value}});
     if (!taken.ok()) {

@@ -14,7 +14,7 @@ Values numbers(std::initializer_list<std::int64_t> values) {
   return {values.begin(), values.end()};
 }
 
-// As gemm, but small: 2 types, 3 tokens, 2 shapes that belong together.
+// Like gemm, but small: 2 types, 3 numbers of tokens, and a group of 2 shapes.
 Operator small_operator() {
   return {
       .name = "small",

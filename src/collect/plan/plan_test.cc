@@ -31,7 +31,7 @@ Operator product() {
           .parts = nullptr};
 }
 
-// By ranks, and a type: 3 cases.
+// Numbers of ranks and a type: 3 cases.
 Operator exchange() {
   Operator op{.name = "exchange",
               .summary = "",
@@ -104,7 +104,7 @@ TEST(CollectPlan, AnMpiJobMeasuresCollectivesAlone) {
   EXPECT_TRUE(keep_collectives(operators, Chosen::kByName).ok());
 }
 
-// The halves of a list of cases by size have large and small ones alike, and so have its quarters.
+// Each half of the mixed list has large and small cases, and so has each quarter.
 TEST(CollectPlan, LargeAndSmallCasesTakeTurns) {
   const Operator op = product();
   const auto in_order = ids(make_plan({.operators = {&op}}));
@@ -133,7 +133,7 @@ TEST(CollectPlan, AnyOfTheFiltersKeepsACase) {
   const Operator op = product();
   const Plan plan = make_plan({.operators = {&op}, .case_filters = {"m=1 n=2", "n=7"}});
   const auto found = ids(plan);
-  EXPECT_THAT(found, SizeIs(12));  // n=2 and n=20 of m=1, and n=7 of all 10
+  EXPECT_THAT(found, SizeIs(12));  // n=2 and n=20 with m=1, and n=7 with all 10 m
   EXPECT_THAT(make_plan({.operators = {&op}, .case_filters = {"m=11"}}).cases, SizeIs(0));
 }
 
@@ -170,7 +170,7 @@ TEST(CollectPlan, ItsHashIsOfItsCasesWhateverTheirOrder) {
   EXPECT_EQ(declared.hash, shuffled.hash);
   EXPECT_THAT(declared.hash, SizeIs(16));
   EXPECT_NE(make_plan({.operators = {&op}, .limit = 199}).hash, declared.hash);
-  // Where an id ends counts.
+  // The hash also depends on where an id ends.
   EXPECT_NE(plan_hash({{.operator_name = "a", .id = "ab", .json = ""},
                        {.operator_name = "a", .id = "c", .json = ""}}),
             plan_hash({{.operator_name = "a", .id = "a", .json = ""},

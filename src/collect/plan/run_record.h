@@ -29,7 +29,7 @@ std::string fact_of(const Settings& facts, const char* name);
 // The device as runs keep it: "driver": "580.159", ...
 Settings facts_of(const DeviceFacts& device);
 
-// The settings of a recorded run, and its device as facts_of() gives it.
+// The settings of a recorded run, and its device as facts_of() returns it.
 Settings recorded_settings(const store::Run& run);
 Settings recorded_device(const store::Run& run);
 

@@ -60,7 +60,7 @@ class Collection {
                     error.message, result_.measured_now)};
   }
 
-  // Files are written even when the program was asked to stop.
+  // Files are written even if the program was asked to stop.
   core::Result<CollectResult> finish() && {
     const core::FinishingTouches guard;
     result_.run = state_.run();
@@ -136,7 +136,7 @@ class Collection {
     return request;
   }
 
-  // Devices of other kinds and versions do not mix in one run.
+  // All workers of a run have the same kind of device and the same versions.
   core::Result<std::optional<std::string>> take_device(const DeviceFacts& device) {
     if (!is_begun_) {
       ASSAY_TRY(compare_with(options_.earlier_device, facts_of(device)));
@@ -154,7 +154,7 @@ class Collection {
     return std::optional<std::string>("it differs from what the run began with: " + others);
   }
 
-  // Another driver is worth knowing; another device cannot repeat anything.
+  // Another driver deserves a notice. Another device cannot repeat the measurements.
   core::Status compare_with(const Settings& then, const Settings& now) const {
     const std::string others = differences(then, now, "");
     if (others.empty()) return {};
@@ -240,7 +240,7 @@ class Collection {
   fs::path reports_;
   Clock::time_point start_ = Clock::now();
   bool is_begun_ = false;
-  Settings device_;  // as facts_of() gives it
+  Settings device_;  // as facts_of() returns it
   ReportHeading heading_;
   CollectStanding standing_;
   CollectResult result_;

@@ -88,7 +88,7 @@ core::Result<MeasureOptions> options_of(const json& object) {
   return options;
 }
 
-// A list of what may come: what is not understood there is left out.
+// The cases that may come next. Those that cannot be read are left out.
 std::vector<SoonCase> soon_of(const json& object) {
   std::vector<SoonCase> soon;
   const json* written = find(object, "soon");
@@ -178,7 +178,7 @@ core::Result<WorkerMessage> error_of(const json& object) {
   return WorkerMessage(std::move(error));
 }
 
-// A list of pairs, because the order of columns counts: [["gemm_dtype","bfloat16"],["m",1]].
+// The key is a list of pairs, because the order of columns counts: [["gemm_dtype","bfloat16"],["m",1]].
 core::Result<std::vector<model::PerfField>> key_of(const json& row) {
   const json& written = *ASSAY_TRY(member(row, "key"));
   if (!written.is_array()) return in_field("key", core::Error{"not a list of pairs"});

@@ -121,7 +121,7 @@ class ThreadTeam final : public Team {
 
 using Answers = std::vector<TeamAnswer>;
 
-// Gives orders to the team, and remembers whether a rank was lost.
+// Sends orders to the team, and remembers whether a rank was lost.
 class Leader {
  public:
   explicit Leader(std::unique_ptr<Team> team) : team_(std::move(team)) {}
@@ -164,7 +164,7 @@ class TeamWork final : public Work {
   TeamWork(const TeamWork&) = delete;
   TeamWork& operator=(const TeamWork&) = delete;
 
-  // A team that is lost holds nothing to forget.
+  // The ranks of a lost team are given up with everything they hold.
   ~TeamWork() override {
     if (!leader_.is_lost()) {
       const core::Status ignored = leader_.have({.kind = Kind::kForget, .spec = spec_});
@@ -277,7 +277,7 @@ class TeamDevice final : public Device {
  private:
   Leader leader_;
   DeviceFacts facts_;
-  CollectiveSpec spec_;  // of the only work at a time
+  CollectiveSpec spec_;  // of the work; there is only one at a time
 };
 
 }  // namespace
