@@ -1,5 +1,5 @@
-// The CPUs as a device, with oneDNN's kernels on all cores. It needs no GPU, so that every part of a
-// collection except CUDA can be used and tested everywhere.
+// The CPUs as a device, with oneDNN's kernels on all cores. It needs no GPU, so that every part of
+// a collection except CUDA can be used and tested everywhere.
 #pragma once
 
 #include <cstdint>

@@ -15,8 +15,8 @@ class HostTensor {
   // Takes memory and leaves it uninitialised. `type` is kFloat32, kBfloat16 or kInt8.
   HostTensor(DataType type, std::int64_t elements);
 
-  // Fills it with uniform numbers in [-scale, scale), or in [-127, 127] for int8. The same seed always
-  // produces the same numbers.
+  // Fills it with uniform numbers in [-scale, scale), or in [-127, 127] for int8. The same seed
+  // always produces the same numbers.
   void fill(std::uint64_t seed, float scale = 1);
 
   [[nodiscard]] double at(std::int64_t index) const;

@@ -1,6 +1,6 @@
 // assay-cpu-worker: measures the cases of `assay collect --device cpu` on CPUs. The protocol is in
-// collect/worker/protocol.h. With --mpi it is one process of an MPI job and measures collectives: rank 0
-// reads the requests and leads, the others follow.
+// collect/worker/protocol.h. With --mpi it is one process of an MPI job and measures collectives:
+// rank 0 reads the requests and leads, the others follow.
 #include <cstdio>
 #include <memory>
 #include <string_view>

@@ -31,8 +31,8 @@ struct Step {
   void run() { primitive.execute(stream(), arguments); }
 };
 
-// Calls a function that makes or launches primitives, and turns oneDNN's exceptions into errors. Its
-// "unimplemented" becomes Unsupported.
+// Calls a function that makes or launches primitives, and turns oneDNN's exceptions into errors.
+// Its "unimplemented" becomes Unsupported.
 core::Result<MadeWork> made(const std::function<std::unique_ptr<Work>()>& make);
 core::Status launched(const std::function<void()>& launch);
 

@@ -8,8 +8,8 @@
 namespace assay::collect {
 namespace {
 
-// Scores then have a deviation of 2, so that a few hundred keys determine an output and a wrong key
-// shows.
+// Scores then have a standard deviation of 2, so that a few hundred keys determine an output and a
+// check notices a wrong key.
 constexpr float kQueryAmplitude = 6;
 
 BufferSpec random_numbers(std::int64_t elements,
@@ -123,7 +123,7 @@ core::Result<Accuracy> CacheFill::compare(Gpu& gpu, const AttentionBuffers& buff
     if (part.count == 0) continue;
     ASSAY_TRY(cuda_status(compare_quantized(part, gpu.samples(), gpu.stream()),
                           "launching the reference of a cache"));
-    const std::int64_t samples = samples_of(part.count) + 1;  // one is of the scale
+    const std::int64_t samples = samples_of(part.count) + 1;  // one sample is the scale
     all = worse(all, ASSAY_TRY(accuracy_of_samples(gpu, samples, columns, "cache")));
   }
   return all;

@@ -1,5 +1,5 @@
-// Attention as two products of cuBLASLt with a softmax of our own between, which all heads of one
-// head of keys share: what remains for shapes that cuDNN refuses, MLA's latent cache above all.
+// Attention as two products of cuBLASLt with Assay's softmax between them. One product serves all
+// heads that share a head of keys. It is for shapes that cuDNN refuses, mainly MLA's latent cache.
 #include <fmt/core.h>
 
 #include <array>
@@ -19,7 +19,7 @@ namespace {
 // Scores in float32 and weights of all copies together.
 constexpr std::int64_t kMostScoreBytes = std::int64_t{16} << 30;
 
-// So that tensor cores can read rows of weights: 16 bytes.
+// Tensor cores read rows of weights in units of 16 bytes.
 constexpr std::int64_t kPitchStep = 8;
 
 struct ComposedShape {
@@ -28,9 +28,9 @@ struct ComposedShape {
         pitch((spec.kv_length + kPitchStep - 1) / kPitchStep * kPitchStep),
         scores(spec.batch * rows * pitch) {}
 
-  std::int64_t rows;    // queries times heads of a sequence
-  std::int64_t pitch;   // from row to row of the scores
-  std::int64_t scores;  // elements
+  std::int64_t rows;    // queries times heads, of one sequence
+  std::int64_t pitch;   // elements from row to row of the scores
+  std::int64_t scores;  // number of scores
 };
 
 cudaDataType_t lt_type(DataType type) {
@@ -80,8 +80,8 @@ class ComposedAttention final : public CudaWork {
 
   core::Status take_memory(model::L2State l2) {
     buffers_ = ASSAY_TRY(AttentionBuffers::take(gpu(), spec_, l2, {}));
-    // Launches come one after the other, and what lies between the kernels is theirs alone: one
-    // place serves all copies.
+    // Launches run one after the other, and only their kernels use this memory, so that all copies
+    // can use the same.
     scores_ = ASSAY_TRY(take(shape_.scores * 4));
     weights_ = ASSAY_TRY(take(shape_.scores * bytes_of(spec_.type)));
     return {};

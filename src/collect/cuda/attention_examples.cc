@@ -112,7 +112,8 @@ AttentionSpec with_fp8_cache(AttentionSpec spec) {
   return spec;
 }
 
-// New tokens with a cache of fp8: they are read in bfloat16, and quantised by another kernel.
+// New tokens with a cache of fp8. Attention reads them in bfloat16, and another kernel quantises
+// them.
 void add_filled_caches(std::vector<AttentionSpec>& to) {
   for (const std::int64_t length : {7, 100, 1024})
     to.push_back(with_fp8_cache(new_tokens(grouped(), 2, length)));
@@ -124,7 +125,7 @@ void add_filled_caches(std::vector<AttentionSpec>& to) {
   to.push_back(latent);
 }
 
-// One new token with a cache of fp8: our own decoding.
+// One new token with a cache of fp8, by Assay's decoding kernel.
 void add_fp8_decodes(std::vector<AttentionSpec>& to) {
   std::vector<AttentionSpec> decodes;
   for (const std::int64_t keys : {2, 7, 1000, 32768}) {

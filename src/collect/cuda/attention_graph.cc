@@ -21,7 +21,7 @@ float softmax_scale(const AttentionSpec& spec) {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(spec.head_dim)));
 }
 
-// The cache as it lies in memory: whole sequences, or pages.
+// The layout of the cache in memory: whole sequences, or pages.
 TensorLayout cache_layout(const AttentionSpec& spec,
                           const AttentionStrides& strides,
                           std::int64_t columns) {
@@ -109,7 +109,7 @@ class Composition {
     fp8.largest_output = graph().input("largest output", one);
   }
 
-  // cuDNN wants the keys transposed.
+  // cuDNN takes the keys transposed.
   TensorId transposed_keys() {
     TensorLayout keys = cache_layout(spec_, layout_.keys, spec_.head_dim);
     if (!paged()) {
@@ -186,7 +186,7 @@ class Composition {
         *cudnn_type(spec_.type));
   }
 
-  // Nobody reads them; cuDNN knows an attention by them.
+  // Nobody reads them, but cuDNN recognises an attention by them.
   void add_statistics(TensorId largest, TensorId sums) {
     const TensorId logarithms =
         graph().pointwise("log", {.mode = CUDNN_POINTWISE_LOG, .x = sums}, CUDNN_DATA_FLOAT);

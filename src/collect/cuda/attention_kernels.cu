@@ -62,11 +62,11 @@ __global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
   WarpAttention<kHeadDim, kRowTiles> attention(with, part);
   for (int n = 0; n < tiles.count(); ++n) {
     await_copies<Its::kStages - 2>();
-    tiles.begin(n + Its::kStages - 1);  // where tile n - 1 was
+    tiles.begin(n + Its::kStages - 1);  // in the place of tile n - 1
     attention.add(tiles, n);
   }
   await_copies<0>();
-  __syncthreads();  // no warp reads tiles any more
+  __syncthreads();  // all warps have read their tiles
   auto* sums = reinterpret_cast<float*>(shared);
   float* statistics = sums + kWarps * Its::kRows * sum_words(kHeadDim);
   attention.write(sums + warp * Its::kRows * sum_words(kHeadDim),
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
   finish<kHeadDim, Its::kRows>(with, part, sums, statistics);
 }
 
-// A block for each output.
+// A block computes one output.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kHeadDim* kJoiners)
     join_parts(const __grid_constant__ DecodeArguments with) {
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(kHeadDim* kJoiners)
     factors[split] = power_of_two(statistics[split * 2] - largest);
     weights += statistics[split * 2 + 1] * factors[split];
   }
-  weights = block_reduce(weights, Plus{});  // all factors are there, too
+  weights = block_reduce(weights, Plus{});  // also waits for all factors
   float sum = 0;
 #pragma unroll 8
   for (int split = thread / kHeadDim; split < splits; split += kJoiners)
@@ -135,7 +135,7 @@ struct Kernels {
   }
 };
 
-// What `use` makes of the kernels of these heads.
+// Calls `use` with the kernels for these heads, and returns its result.
 template <class Use>
 cudaError_t with_kernels(const AttentionSpec& spec, const Use& use) {
   const bool are_many = row_tiles_of_block(spec.heads / spec.kv_heads, spec.head_dim) == 2;

@@ -1,4 +1,4 @@
-// Our own kernels of attention, and the float64 reference.
+// Assay's kernels of attention, and the float64 reference.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,9 +12,9 @@
 namespace assay::collect {
 
 // Attention of one bfloat16 query of each head to a cache of fp8 that has a scale for all keys and
-// one for all values. It is bound by memory: keys and values are read once for up to 32 query heads
-// that share a head of keys, or 16 where heads are wider than 128. In registers they become halves,
-// as queries and weights do.
+// one for all values. The memory bandwidth limits it: keys and values are read once for up to 32
+// query heads that share a head of keys, or 16 where heads are wider than 128. In registers they
+// become halves, as queries and weights do.
 struct DecodeArguments {
   AttentionSpec spec;      // one query; head_dim 64, 128, 192 or 256
   AttentionLayout layout;  // values have the layout of keys
@@ -31,8 +31,8 @@ struct DecodeArguments {
   float* statistics = nullptr;
 };
 
-// Prepares launches and gives the number of blocks that a multiprocessor runs at a time. Error:
-// cudaErrorInvalidValue for another head_dim.
+// Prepares launches and sets `blocks`, the number of blocks that a multiprocessor runs at a time.
+// Error: cudaErrorInvalidValue for another head_dim.
 cudaError_t prepare_decode(const AttentionSpec& spec, int* blocks_at_a_time);
 
 // Launches one kernel, or two with splits.
@@ -67,7 +67,7 @@ struct AttentionCheck {
 };
 
 // The number of samples that compare_attention() writes: sampled outputs with their float64 values
-// and the deviation allowed.
+// and the allowed deviations.
 std::int64_t attention_samples(const AttentionSpec& spec);
 
 cudaError_t compare_attention(const AttentionCheck& check, Sample* samples, cudaStream_t stream);

@@ -30,7 +30,7 @@ core::Result<LtFunctions> open_lt() {
 }
 
 core::Result<CublasFunctions> open_cublas() {
-  // cuBLAS needs cuBLASLt, which may be where only our own search finds it.
+  // cuBLAS needs cuBLASLt, which the loader may not find by itself.
   if (!lt_functions().ok()) return lt_functions().error();
   const core::SharedLibrary library =
       ASSAY_TRY(open_library({"libcublas.so.13", "libcublas.so.12"}));
@@ -114,7 +114,7 @@ core::Result<cublasHandle_t> Blas::cublas_handle() {
   ASSAY_TRY(lt_status(functions.create(&handle), "starting cuBLAS"));
   cublas_handle_ = handle;
   ASSAY_TRY(lt_status(functions.set_stream(handle, stream_), "giving cuBLAS its stream"));
-  // cuBLAS would allocate its own workspace at the first use, which a graph cannot capture.
+  // Without this, cuBLAS would allocate a workspace at its first use, which a graph cannot capture.
   ASSAY_TRY(lt_status(functions.set_workspace(handle, workspace_, kWorkspaceBytes),
                       "giving cuBLAS its workspace"));
   return handle;

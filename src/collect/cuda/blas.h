@@ -1,4 +1,4 @@
-// cuBLASLt and cuBLAS: the functions that are used, and the handles of one GPU.
+// The functions of cuBLASLt and cuBLAS that Assay uses, and the handles of one GPU.
 #pragma once
 
 #include <cublasLt.h>
@@ -32,7 +32,7 @@ struct LtFunctions {
   decltype(cublasLtMatmulPreferenceSetAttribute)* set_preference = nullptr;
 };
 
-// Only what cuBLASLt lacks: products of many shapes in one launch.
+// cuBLAS only serves for products of many shapes in one launch, which cuBLASLt lacks.
 struct CublasFunctions {
   decltype(cublasCreate_v2)* create = nullptr;
   decltype(cublasDestroy_v2)* destroy = nullptr;
@@ -41,7 +41,7 @@ struct CublasFunctions {
   decltype(cublasGemmGroupedBatchedEx)* grouped = nullptr;
 };
 
-// The libraries are opened once in a process. Error: the library, which is named, is not there.
+// A process opens each library once. Error: the library, which the message names, is missing.
 const core::Result<LtFunctions>& lt_functions();
 const core::Result<CublasFunctions>& cublas_functions();
 
@@ -58,7 +58,7 @@ class Blas {
   Blas& operator=(const Blas&) = delete;
   ~Blas();
 
-  // PyTorch's size on Hopper, so that the same algorithms are chosen.
+  // The size that PyTorch uses on Hopper, so that the heuristic chooses the same algorithms.
   static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20U;
 
   [[nodiscard]] const LtFunctions& lt() const { return lt_functions().value(); }
@@ -70,7 +70,7 @@ class Blas {
   // A float on the device that is 1: the scale of a whole tensor.
   [[nodiscard]] const float* one() const { return one_; }
 
-  // Error: cuBLAS, which is another library than cuBLASLt, is not there or fails.
+  // Error: cuBLAS, which is another library than cuBLASLt, is missing or fails.
   core::Result<cublasHandle_t> cublas_handle();
 
  private:

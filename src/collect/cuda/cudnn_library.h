@@ -1,4 +1,4 @@
-// What is used of cuDNN: the functions and descriptors of its backend interface.
+// The functions and descriptors of cuDNN's backend interface.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -28,7 +28,7 @@ struct Functions {
   decltype(cudnnBackendExecute)* execute = nullptr;
 };
 
-// The library is opened once in a process. Error: it is not there, or is older than 9.0.
+// A process opens the library once. Error: it is missing, or older than 9.0.
 const core::Result<Functions>& functions();
 
 // 91400 for 9.14.0; 0 without the library.
@@ -37,13 +37,13 @@ int version();
 // "9.14.0"
 std::string version_text();
 
-// An error names what was done, the code and what the library itself says about its cause.
+// The message of an error has the call, the code, and the cause that the library itself reports.
 core::Status status(cudnnStatus_t code, const std::string& doing);
 
 // A descriptor of the backend interface, which its owner destroys.
 class Descriptor {
  public:
-  // `name` is what messages call it: "matmul Q K^T".
+  // `name` is for messages: "matmul Q K^T".
   static core::Result<Descriptor> create(cudnnBackendDescriptorType_t type, std::string name);
 
   Descriptor() = default;

@@ -1,4 +1,4 @@
-// A GPU's part in collectives: those of NCCL, and assay's own all-reduce.
+// A GPU as a rank of collectives, which are those of NCCL and assay's own all-reduce.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ struct GpuRankOptions {
   int device = 0;
 };
 
-// Only one thread uses the rank, which need not be the one that made it.
+// Only one thread may use the rank. Another thread may have created it.
 std::unique_ptr<TeamRank> make_gpu_rank(const GpuRankOptions& options, RankMeeting meeting);
 
 }  // namespace assay::collect

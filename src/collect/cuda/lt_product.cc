@@ -6,12 +6,12 @@
 namespace assay::collect {
 namespace {
 
-constexpr std::size_t kFirstWithBlockScales = 120900;  // 12.9
+constexpr std::size_t kFirstWithBlockScales = 120900;  // version 12.9
 
 struct LtTypes {
   cudaDataType_t input = CUDA_R_16BF;
   cudaDataType_t output = CUDA_R_16BF;
-  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;  // of float32: without TF32
+  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;  // float32 does not use TF32
   cudaDataType_t scale = CUDA_R_32F;
 };
 
@@ -44,7 +44,7 @@ core::Status set_attribute(const LtFunctions& lt,
                    "describing a product");
 }
 
-// cuBLAS counts columns first, so that our rows are its columns, of `length` elements each.
+// cuBLAS is column-major, so that each row here is a column of `length` elements there.
 core::Status make_layout(const LtFunctions& lt,
                          cublasLtMatrixLayout_t& layout,
                          cudaDataType_t type,
@@ -111,7 +111,7 @@ core::Status LtProduct::describe(const GemmSpec& spec) {
   ASSAY_TRY(
       set_attribute<std::int32_t>(lt, description_, CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N));
   if (spec.type == DataType::kFp8) {
-    // Sums of fewer bits, which inference uses on Hopper.
+    // Sums may have fewer bits, as in inference on Hopper.
     ASSAY_TRY(set_attribute<std::int8_t>(lt, description_, CUBLASLT_MATMUL_DESC_FAST_ACCUM, 1));
   }
   if (spec.type == DataType::kFp8Block) {
@@ -120,7 +120,7 @@ core::Status LtProduct::describe(const GemmSpec& spec) {
     ASSAY_TRY(set_attribute<std::int32_t>(lt, description_, CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
                                           CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F));
   }
-  // Any address will do, because the heuristic only looks whether there are scales.
+  // Any address is right here, because the heuristic only tests whether there are scales.
   ASSAY_TRY(set_scales({.input_scales = blas_.one(), .weight_scales = blas_.one()}));
   ASSAY_TRY(make_layout(lt, weight_layout_, types.input, spec.n, spec.k, spec.batch));
   ASSAY_TRY(make_layout(lt, input_layout_, types.input, spec.m, spec.k, spec.batch));
@@ -160,7 +160,7 @@ core::Result<cublasStatus_t> LtProduct::choose(std::uint32_t alignment_bytes) {
   if (count == 0) return CUBLAS_STATUS_NOT_SUPPORTED;
   if (found.state != CUBLAS_STATUS_SUCCESS) return found.state;
   algorithm_ = found.algo;
-  // Where the library does not tell, the strictest bound applies.
+  // If the library does not report it, the strictest bound applies.
   std::size_t written = 0;
   lt.algorithm_attribute(&algorithm_, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &about_.split_k,
                          sizeof about_.split_k, &written);
@@ -204,7 +204,7 @@ StridedProduct::~StridedProduct() {
   if (description_ != nullptr) lt.destroy_description(description_);
 }
 
-// cuBLAS counts columns first, so that our rows are its columns and the right matrix is its first.
+// cuBLAS is column-major, so that rows here are columns there and the right matrix comes first.
 core::Status StridedProduct::make_layout(cublasLtMatrixLayout_t& layout,
                                          const StridedMatrix& matrix,
                                          std::int64_t batch) {

@@ -1,5 +1,5 @@
-// Products by cuBLASLt, with the algorithm that its heuristic puts first, which is what PyTorch
-// takes. Sums are float32.
+// Products by cuBLASLt. Like PyTorch, they use the algorithm that its heuristic puts first. Sums
+// are float32.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,7 +19,7 @@ struct ProductArguments {
   const void* input = nullptr;
   const void* weight = nullptr;
   void* output = nullptr;
-  // Only for fp8_block: see block_scales.h.
+  // Only for fp8_block. block_scales.h describes the layout.
   const float* input_scales = nullptr;
   const float* weight_scales = nullptr;
 };
@@ -30,12 +30,12 @@ struct LtAlgorithm {
   std::int32_t split_k = 1;
 };
 
-// Output [m, n] = input [m, k] x weight [n, k] transposed, all row by row.
+// Output [m, n] = input [m, k] x weight [n, k] transposed. All matrices are row-major.
 class LtProduct {
  public:
   using Made = std::variant<std::unique_ptr<LtProduct>, Unsupported>;
 
-  // `alignment_bytes` is that of all addresses that the product will be given.
+  // All addresses in later calls must be multiples of `alignment_bytes`.
   static core::Result<Made> make(Blas& blas,
                                  const GemmSpec& spec,
                                  std::uint32_t alignment_bytes = 256);
@@ -64,8 +64,8 @@ class LtProduct {
   LtAlgorithm about_;
 };
 
-// The bytes of an element of a product's output: int32 for int8, bfloat16 for fp8, else the type
-// itself.
+// The bytes of an element of a product's output, which is int32 for int8, bfloat16 for fp8, and
+// otherwise the type itself.
 std::int64_t output_bytes_of(DataType type);
 
 // A matrix that lies in a larger tensor: rows are `pitch` elements apart, and the matrices of a

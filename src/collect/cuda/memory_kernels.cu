@@ -57,7 +57,7 @@ template <class T>
 struct SiluMul {
   const T* input;
   T* output;
-  std::uint32_t vectors_per_row;  // of the output
+  std::uint32_t vectors_per_row;  // in the output
 
   using Loaded = TwoVectors<T>;
 
@@ -97,7 +97,7 @@ struct Embedding {
   }
 };
 
-// All loads of a thread before its first store: kUnroll of them are under way at a time.
+// A thread does all its kUnroll loads before its first store, so that they overlap.
 template <int kUnroll, class Operation>
 __global__ void __launch_bounds__(kThreads) for_vectors(Operation operation, std::uint32_t count) {
   const std::int64_t first = blockIdx.x * std::int64_t{kThreads * kUnroll} + threadIdx.x;
@@ -128,7 +128,7 @@ cudaError_t run_for_vectors(const Operation& operation, std::int64_t count, cuda
   return cudaGetLastError();
 }
 
-// A block for each row, which stays in registers between the two passes.
+// A block works on one row, which stays in registers between the two passes.
 template <class T, int kMost>
 __global__ void __launch_bounds__(1024)
     rms_norm(const T* input, const T* weight, T* output, int vectors_per_row) {
@@ -221,8 +221,8 @@ cudaError_t run_typed(const MemorySpec& spec, const MemoryArguments& with, cudaS
   return cudaErrorInvalidValue;
 }
 
-
-// Outputs are rounded once; before it float32 has `roundings`, each of 2^-24 of the result.
+// The bound of an output that is rounded once after `roundings` roundings in float32, each of which
+// is at most 2^-24 of the result.
 __device__ double rounding_bound(DataType type, double expected, double roundings) {
   return 0.5 * spacing_of(type, expected) + fabs(expected) * roundings * 0x1p-24;
 }
@@ -284,7 +284,7 @@ __device__ double expected_at(const MemorySpec& spec,
 __device__ double roundings_of(MemorySpec::Kind kind) {
   switch (kind) {
     case MemorySpec::Kind::kRmsNorm:
-      return 160;  // of a thread's share of the sum, then of the block's
+      return 160;  // in a thread's part of the sum, then in the block's
     case MemorySpec::Kind::kSiluMul:
       return 16;
     default:
@@ -292,7 +292,7 @@ __device__ double roundings_of(MemorySpec::Kind kind) {
   }
 }
 
-// A block for each sample.
+// A block computes one sample.
 __global__ void memory_samples_of(MemorySpec spec, MemoryArguments with, Sample* samples) {
   const std::int64_t at = sampled(blockIdx.x, spec.rows * spec.columns);
   const double expected = expected_at(spec, with, at);
@@ -303,7 +303,8 @@ __global__ void memory_samples_of(MemorySpec spec, MemoryArguments with, Sample*
                            .at = at};
 }
 
-// Adds to samples[1]: the sum of all elements to expected, of their squares to bound.
+// Adds the sum of all elements to samples[1].expected, and that of their squares to
+// samples[1].bound.
 __global__ void sum_of_input(MemorySpec spec, MemoryArguments with, Sample* samples) {
   const std::int64_t count = spec.rows * spec.columns;
   double sum = 0;
@@ -327,7 +328,7 @@ __global__ void read_sample(MemorySpec spec, MemoryArguments with, int blocks, S
     value += static_cast<double>(static_cast<const float*>(with.output)[i]);
   value = block_sum(value);
   if (threadIdx.x != 0) return;
-  // The float32 sums of each thread's share, which are partial sums of random numbers.
+  // Each thread's float32 sum is a partial sum of random numbers.
   const double share =
       static_cast<double>(spec.rows * spec.columns) / (static_cast<double>(blocks) * kThreads);
   const double size = fabs(samples[1].expected) + 6 * sqrt(samples[1].bound);

@@ -1,4 +1,5 @@
-// A mixture of experts on the GPU that has most tokens: our own kernels around cuBLAS's products.
+// A mixture of experts on the GPU that has most tokens, with Assay's kernels around cuBLAS's
+// products.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -112,7 +113,7 @@ std::string rows_wrong(const Routed& routed, const MoeArguments& with) {
   return "";
 }
 
-// In units of 16 roundings of float32.
+// The deviation is in units of 16 roundings of float32.
 Accuracy shares_accuracy(const Routed& routed, const MoeSpec& spec) {
   Accuracy accuracy;
   for (std::int64_t token = 0; token < spec.tokens; ++token) {
@@ -173,7 +174,7 @@ core::Result<Accuracy> check_stage(Gpu& gpu, const MoeArguments& with, MoeStage 
                              stage_columns(with, stage), name_of_stage(stage));
 }
 
-// What a launch writes.
+// The buffers that a launch writes.
 constexpr std::array kWritten = {
     MoeBuffer::kChosen,       MoeBuffer::kShares,         MoeBuffer::kPositions,
     MoeBuffer::kGathered,     MoeBuffer::kGated,          MoeBuffer::kActivated,
@@ -190,8 +191,8 @@ class MoeWork : public CudaWork {
   MoeWork(Gpu& gpu, model::L2State l2, MoeShape shape, ExpertChoice choice)
       : CudaWork(gpu, l2), shape_(std::move(shape)), choice_(std::move(choice)) {}
 
-  // Takes the memory and tries it once. Error: also of products that the library refuses only when
-  // they are run.
+  // Takes the memory and launches the work once. Errors also come from products that the library
+  // refuses only when they run.
   core::Status prepare(Products products, Grouping grouping, model::L2State l2) {
     products_ = std::move(products);
     grouping_ = grouping;
@@ -221,7 +222,7 @@ class MoeWork : public CudaWork {
   core::Result<Accuracy> compare() override {
     const MoeArguments with = arguments(0);
     Accuracy all = ASSAY_TRY(check_routing(gpu(), with, shape_.spec, choice_));
-    // Where experts or rows are wrong, the rest would read outside of its memory.
+    // With wrong experts or rows the other checks would read outside of their memory.
     if (all.worst > 1) return all;
     all = worse(all, ASSAY_TRY(check_stages(with, MoeStage::kGather, MoeStage::kGatherScales)));
     all = worse(all, ASSAY_TRY(check_product(up(0), 2 * shape_.intermediate, shape_.spec.hidden)));
@@ -286,7 +287,7 @@ class MoeWork : public CudaWork {
   core::Result<Accuracy> check_product(const ProductArguments& arguments,
                                        std::int64_t n,
                                        std::int64_t k) {
-    // The library does not say how cuBLAS put parts of sums together: as if in two.
+    // cuBLAS does not report how it adds the parts of a sum. The bound assumes two parts.
     const ProductCheck check{
         .rows = shape_.pairs,
         .n = n,
@@ -338,7 +339,8 @@ class MoeWork : public CudaWork {
   Buffers buffers_;
 };
 
-// Of hidden and intermediate sizes: 8 elements are loaded at a time, fp8 products need 16.
+// Hidden and intermediate sizes are multiples of it: kernels load 8 elements at a time, and fp8
+// products need 16.
 std::int64_t size_multiple(DataType type) {
   return type == DataType::kFp8Block ? kScaleBlock : 16;
 }
@@ -356,12 +358,12 @@ std::string why_not(const MoeSpec& spec) {
   if (spec.hidden % multiple != 0 || spec.intermediate / spec.tp % multiple != 0)
     return "hidden and intermediate sizes of a GPU must be multiples of " +
            std::to_string(multiple) + " in " + std::string(name_of(spec.type));
-  // Rows and their filling are counted in 32 bits.
+  // Kernels count rows, including filling, in 32 bits.
   if (spec.tokens * spec.top_k > INT32_MAX / 2) return "more than 2^30 choices";
   return "";
 }
 
-// Nothing: this grouping cannot do it; `reason` says why.
+// nullptr if this grouping does not support it; then `reason` says why.
 core::Result<std::unique_ptr<Work>> try_grouping(
     Gpu& gpu, const MoeSpec& spec, Grouping grouping, model::L2State l2, std::string& reason) {
   ExpertChoice choice = choose_experts(spec);

@@ -1,4 +1,4 @@
-// What a mixture of experts does besides its products, and float64 references of it.
+// The kernels of a mixture of experts besides its products, and their float64 references.
 #include <cuda_fp8.h>
 
 #include <algorithm>
@@ -302,12 +302,11 @@ void activate_in_blocks(const MoeArguments& with, cudaStream_t stream) {
   activate_blocks<<<blocks, kThreads, 0, stream>>>(with);
 }
 
-
-// An element and what it should be.
+// An element and its reference.
 struct Looked {
   double value = 0;
   double expected = 0;
-  double slack = 0;  // of float32 before the last rounding
+  double slack = 0;  // error of float32 before the last rounding
   DataType type = DataType::kBfloat16;
 };
 
@@ -320,7 +319,7 @@ __device__ double scale_for(double largest) {
   return fmax(largest, static_cast<double>(kLeastMaximum)) / static_cast<double>(kLargestFp8);
 }
 
-// What fp8_block's kernel divided an element by; its own check is another stage.
+// The scale by which fp8_block's kernel divided an element. Another stage checks the scale itself.
 __device__ double scale_at(const MoeArguments& with,
                            const float* scales,
                            const ExpertRow& of,
@@ -334,7 +333,7 @@ __device__ double input_at(const MoeArguments& with, std::int64_t choice, std::i
   return load_number(with.type, with.input, choice / with.top_k * with.hidden + column);
 }
 
-// Others' tokens have no row.
+// Tokens of other GPUs have no row.
 __device__ Looked look_at_gathered(const MoeArguments& with,
                                    std::int64_t choice,
                                    std::int64_t column) {

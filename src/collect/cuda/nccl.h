@@ -28,7 +28,7 @@ struct NcclFunctions {
   decltype(ncclGetLastError)* last_error = nullptr;
 };
 
-// The library is opened once in a process. Error: it is not there.
+// A process opens the library once. Error: it is missing.
 const core::Result<NcclFunctions>& nccl_functions();
 
 // "2.28.9"; "none" without the library.
@@ -40,7 +40,8 @@ core::Status nccl_status(ncclResult_t result, const char* doing);
 // these functions at the same time, and all get the same result.
 struct RankMeeting {
   std::function<core::Result<ncclUniqueId>(int ranks)> unique_id;
-  // Gives the bytes of all ranks in the order of ranks; each rank passes as many.
+  // Returns the bytes of all ranks in the order of ranks. Every rank passes the same number of
+  // bytes.
   std::function<core::Result<std::vector<unsigned char>>(
       int rank, int ranks, const std::vector<unsigned char>& own)>
       exchange;

@@ -39,7 +39,8 @@ core::Result<double> median_us(Device& device, Work& work, model::Launch launch)
   return core::median(ASSAY_TRY(watch->sample(10))) * 1e3;
 }
 
-// What a graph did is looked at too: it may hold on to what was true only when it was captured.
+// The output of a graph is checked too, because a graph may keep arguments that were only right
+// when it was captured.
 core::Result<Accuracy> check_graph(Device& device, CudaWork& work) {
   ASSAY_TRY(work.spoil());
   const auto watch = ASSAY_TRY(device.stopwatch(work, {}));

@@ -14,7 +14,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr std::int64_t kMostBlocks = 8192;
 
-// Four numbers in [-1, 1), which depend on `at`.
+// Four numbers in [-1, 1) that depend on `at`.
 __device__ float4 uniform_numbers(std::uint64_t seed, std::uint64_t at) {
   const std::uint64_t bits =
       mixed_bits(mixed_bits(seed + 0x9E3779B97F4A7C15ULL) + at * 0xD1342543DE82EF95ULL);
@@ -69,7 +69,7 @@ __global__ void read_vectors(const uint4* from, std::int64_t vectors, float* to)
     const uint4 value = from[i];
     all |= value.x ^ value.y ^ value.z ^ value.w;
   }
-  if (all == 0x12345678U) *to = 1;  // so that the reads are not dropped
+  if (all == 0x12345678U) *to = 1;  // keeps the compiler from removing the reads
 }
 
 unsigned blocks_for(std::int64_t items) {
@@ -132,7 +132,7 @@ __global__ void compare_pattern(const T* output,
   }
 }
 
-// Calls `run` with a null pointer of the type. Other types are only moved, as bytes.
+// Calls `run` with a null pointer of the type. Types that are only moved are treated as bytes.
 template <class Run>
 void with_type(DataType type, Run&& run) {
   switch (type) {

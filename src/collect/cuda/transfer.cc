@@ -136,7 +136,7 @@ class CopyWork final : public CudaWork {
                        "a copy to the host");
   }
 
-  // On the side that was written, the first copy.
+  // The words of the side that was written, in the first copy.
   core::Result<Word> found_at(std::int64_t place) {
     if (!is_to_device()) return host_.words()[place];
     Word found = 0;

@@ -8,7 +8,7 @@
 namespace assay::collect {
 namespace {
 
-// Graphs of several samples have at most so many nodes: more would only take longer to make ready,
+// A graph of several samples has at most so many nodes. More would only take longer to prepare,
 // about 1 us for each node.
 constexpr std::int64_t kMostGraphNodes = 64;
 
@@ -22,7 +22,7 @@ core::Result<cudaGraph_t> captured(cudaStream_t stream,
   if (enqueued.ok() && ended == cudaSuccess) return graph;
   cudaGetLastError();
   if (graph != nullptr) cudaGraphDestroy(graph);
-  if (!enqueued.ok()) return enqueued.error();  // it is the cause where both failed
+  if (!enqueued.ok()) return enqueued.error();  // if both failed, this is the cause
   return core::Error{std::string("ending a graph: ") + cudaGetErrorString(ended)};
 }
 
@@ -123,7 +123,7 @@ core::Status GraphStopwatch::build(std::int64_t samples) {
   return {};
 }
 
-// The launches of a graph read the same copies each time, which may all fit into the cache.
+// Each launch of a graph reads the same copies, which may all fit into the cache.
 core::Status GraphStopwatch::replay() {
   if (work_.is_cold()) ASSAY_TRY(work_.gpu().flush_l2());
   ASSAY_TRY(cuda_status(cudaGraphLaunch(graph_, work_.gpu().stream()), "launching a graph"));

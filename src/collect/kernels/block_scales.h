@@ -15,8 +15,8 @@ constexpr std::int64_t round_up_to_4(std::int64_t count) {
   return (count + 3) / 4 * 4;
 }
 
-// An input [rows, k] has one scale for each 128 elements of a row. All rows' scales of the first 128
-// columns come first, filled up to a multiple of 4, then those of the next 128.
+// An input [rows, k] has one scale for each 128 elements of a row. All rows' scales of the first
+// 128 columns come first, filled up to a multiple of 4, then those of the next 128.
 struct InputScales {
   std::int64_t rows = 1;
   std::int64_t k = 1;

@@ -74,8 +74,8 @@ class Stopwatch {
   // milliseconds of one launch. With several ranks these are the times of the slowest.
   virtual core::Result<std::vector<double>> sample(std::int64_t count) = 0;
 
-  // The median, over the samples so far, of the slowest rank's time less the fastest's. std::nullopt
-  // for a single device.
+  // The median, over the samples so far, of the slowest rank's time less the fastest's.
+  // std::nullopt for a single device.
   [[nodiscard]] virtual std::optional<double> skew_ms() const { return std::nullopt; }
 };
 

@@ -38,10 +38,11 @@ struct AttentionSpec {
   std::int64_t value_dim = 128;  // equals head_dim except for MLA
   std::int64_t window = 0;       // number of keys that a query attends to; 0: all
   bool causal = true;
-  bool values_in_keys = false;  // MLA's latent cache: a value is the first value_dim elements of its key
-  std::int64_t latent_dim = 0;  // of MLA: a cache holds latents instead of keys and values
-  std::int64_t page_size = 0;   // number of tokens in a page of the cache; 0: no pages
-  DataType type = DataType::kBfloat16;     // of the products
+  bool values_in_keys =
+      false;  // MLA's latent cache: a value is the first value_dim elements of its key
+  std::int64_t latent_dim = 0;          // of MLA: a cache holds latents instead of keys and values
+  std::int64_t page_size = 0;           // number of tokens in a page of the cache; 0: no pages
+  DataType type = DataType::kBfloat16;  // of the products
   DataType kv_type = DataType::kBfloat16;  // of the cache
 };
 
@@ -90,8 +91,8 @@ struct MemorySpec {
 enum class CollectiveProvider : std::uint8_t { kLibrary, kStrategies };
 
 struct CollectiveSpec {
-  // With kSendRecv each rank sends to the next, as a ring. No function can be made beyond those that
-  // `assay collect nccl` offers.
+  // With kSendRecv each rank sends to the next, as a ring. No function can be made beyond those
+  // that `assay collect nccl` offers.
   model::NcclFunction function = model::NcclFunction::kAllReduce;
   CollectiveProvider provider = CollectiveProvider::kLibrary;
   std::int64_t elements = 1;  // of the whole buffer, as nccl-tests counts sizes

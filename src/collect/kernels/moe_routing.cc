@@ -53,8 +53,8 @@ double power_law_sample(double u, double exponent, double low, double high) {
   return std::pow(begin + u * (std::pow(high, power) - begin), 1 / power);
 }
 
-// Restores the sum of all counts, which rounding and the limit of `tokens` for an expert have changed.
-// It changes one count by one, that of the next GPU in turn, until the sum is right.
+// Restores the sum of all counts, which rounding and the limit of `tokens` for an expert have
+// changed. It changes one count by one, that of the next GPU in turn, until the sum is right.
 void fix_sum(const MoeSpec& spec, std::vector<std::int64_t>& counts) {
   const std::int64_t per_gpu = spec.experts / spec.ep;
   std::int64_t missing =

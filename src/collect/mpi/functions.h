@@ -1,6 +1,7 @@
-// The functions of MPI that assay uses, in a library of their own (libassay_mpi.so). Programs open it
-// while they run, so that they do not need MPI otherwise. The functions return 0 or an error code of
-// MPI; `error_text` returns its text. A group consists of the first `ranks` ranks of the job.
+// The functions of MPI that assay uses, in a library of their own (libassay_mpi.so). Programs open
+// it while they run, so that they do not need MPI otherwise. The functions return 0 or an error
+// code of MPI; `error_text` returns its text. A group consists of the first `ranks` ranks of the
+// job.
 #pragma once
 
 #include <cstddef>

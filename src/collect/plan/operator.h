@@ -1,11 +1,12 @@
-// The operators that `assay collect` measures. A new operator is one file, src/collect/ops/<name>.cc:
+// The operators that `assay collect` measures. A new operator is one file,
+// src/collect/ops/<name>.cc:
 //
 //   const Operator kGemm{.name = "gemm", .table = "gemm_perf", .axes = {...}, ...};
 //   ASSAY_REGISTER(Operator, kGemm);
 //
-// It declares its axes (columns of its table), which cases a sweep takes, the least cost of a case, and
-// the kernels of which it consists. The table, --list, the options of the command line, resuming
-// and the checks of the store follow from the declaration.
+// It declares its axes (columns of its table), which cases a sweep takes, the least cost of a case,
+// and the kernels of which it consists. The table, --list, the options of the command line,
+// resuming and the checks of the store follow from the declaration.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +24,12 @@
 
 namespace assay::collect {
 
-// kCoarse has few points over the whole range, kCommon those of the public collector, and kFine also
-// points beside the edges of tiles and waves.
+// kCoarse has few points over the whole range, kCommon those of the public collector, and kFine
+// also points beside the edges of tiles and waves.
 enum class Grid : std::uint8_t { kCoarse, kCommon, kFine };
 
-// Cases that differ only in a kInner axis share their weights, so that they are measured in succession.
+// Cases that differ only in a kInner axis share their weights, so that they are measured in
+// succession.
 enum class Nesting : std::uint8_t { kOuter, kInner };
 
 struct Axis {
@@ -39,8 +41,8 @@ struct Axis {
   std::vector<model::PerfValue> coarse = {};  // empty: as common
   std::vector<model::PerfValue> fine = {};    // empty: as common
   Nesting nesting = Nesting::kOuter;
-  // The values that users may also request: integers from `least` to `most`, data types if the values
-  // name data types, and names that `accepts` takes.
+  // The values that users may also request: integers from `least` to `most`, data types if the
+  // values name data types, and names that `accepts` takes.
   std::int64_t least = 1;
   std::int64_t most = 2147483647;
   std::function<bool(std::string_view)> accepts = nullptr;
@@ -54,8 +56,8 @@ struct Axis {
   [[nodiscard]] std::vector<std::string> names() const;
 };
 
-// Axes whose values belong together, such as the sizes of a model. A sweep takes these rows instead of
-// every combination of the axes' own values. The axes list all values of the rows.
+// Axes whose values belong together, such as the sizes of a model. A sweep takes these rows instead
+// of every combination of the axes' own values. The axes list all values of the rows.
 struct AxisGroup {
   using Rows = std::vector<std::vector<model::PerfValue>>;
 
@@ -103,8 +105,8 @@ struct Part {
   KernelSpec kernel;
   // If it has a value, the row's time is that of `kernel` less that of this one, and at least 0.
   std::optional<KernelSpec> less = {};
-  // The row has the version of this library, which is named as in the device's facts: "NCCL". Empty:
-  // the version of assay.
+  // The row has the version of this library, which is named as in the device's facts: "NCCL".
+  // Empty: the version of assay.
   std::string version_of = {};
 };
 
@@ -113,8 +115,8 @@ struct Operator {
   const char* summary;     // one line, no capital, no full stop
   const char* table;       // "gemm_perf"
   std::vector<Axis> axes;  // the key columns of its table, in their order
-  // Whether a sweep takes this combination. It leaves out cases that need too much memory or time, and
-  // shapes that no model has.
+  // Whether a sweep takes this combination. It leaves out cases that need too much memory or time,
+  // and shapes that no model has.
   std::function<bool(const Case&)> takes = nullptr;  // nullptr: all
   // Returns why the case cannot run on this device, or std::nullopt if it can.
   std::function<std::optional<std::string>(const Case&, const DeviceFacts&)> skip = nullptr;
@@ -145,19 +147,19 @@ core::Status check_override(const Operator& op, const AxisOverride& given);
 // The name of an axis's option: "dtype" for --dtype.
 std::string option_name(const Axis& axis);
 
-// Reads an axis's values from words of a command line: "1", "4096" or "fp8". Error: check_override()
-// refuses a value. The message names the axis's option.
+// Reads an axis's values from words of a command line: "1", "4096" or "fp8". Error:
+// check_override() refuses a value. The message names the axis's option.
 core::Result<AxisOverride> parse_override(const Operator& op,
                                           const Axis& axis,
                                           const std::vector<std::string>& words);
 
-// Returns the cases of an operator in the order in which they should run: cases with the same number of
-// GPUs together, among these the cases that share weights, large ones first, and names in the order of
-// their axis.
+// Returns the cases of an operator in the order in which they should run: cases with the same
+// number of GPUs together, among these the cases that share weights, large ones first, and names in
+// the order of their axis.
 //
-// If the overrides cover all axes that have several values, the result has every requested case, even
-// those that `takes` refuses. If an override of an axis in a group names values that rows have, only
-// these rows stay; other values replace those of the rows.
+// If the overrides cover all axes that have several values, the result has every requested case,
+// even those that `takes` refuses. If an override of an axis in a group names values that rows
+// have, only these rows stay; other values replace those of the rows.
 std::vector<Case> cases_of(const Operator& op,
                            Grid grid,
                            const std::vector<AxisOverride>& overrides);

@@ -1,5 +1,5 @@
-// The run of `assay collect`: it measures the cases of a plan, and writes the results into the store
-// of a folder and into reports.
+// The run of `assay collect`: it measures the cases of a plan, and writes the results into the
+// store of a folder and into reports.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ struct CollectOptions {
   CaseRequest request = {};  // how each case is measured
   std::string backend = {};  // the framework column; empty: the framework of the worker
 
-  // The device of the earlier run from which the plan comes. The workers must have the same one. Empty
-  // without an earlier run.
+  // The device of the earlier run from which the plan comes. The workers must have the same one.
+  // Empty without an earlier run.
   Settings earlier_device = {};
 
   // For a plan that measures cases of an earlier run again. Such a run has its own kind and changes
@@ -73,8 +73,8 @@ struct CollectResult {
   std::int64_t run = 0;  // number in the store; 0: nothing was measured
 };
 
-// Every finished case is in the store, however the run ends. Errors: those of RunState; the store or a
-// report cannot be written.
+// Every finished case is in the store, however the run ends. Errors: those of RunState; the store
+// or a report cannot be written.
 core::Result<CollectResult> run_collection(const CollectOptions& options,
                                            const Plan& plan,
                                            const CollectHooks& hooks);

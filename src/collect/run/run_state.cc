@@ -17,10 +17,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLockFile = ".assay_collect.lock";
 constexpr const char* kCases = "cases";
-constexpr const char* kExpected = "expected ";  // followed by an operator's name: its number of cases
+constexpr const char* kExpected =
+    "expected ";  // followed by an operator's name: its number of cases
 constexpr const char* kFreeMemory = "free memory bytes";
 
-// A run that was killed may still be ending its workers, so that the folder is in use a moment more.
+// A run that was killed may still be ending its workers, so that the folder is in use a moment
+// more.
 constexpr std::chrono::milliseconds kPatience{5'000};
 
 core::Result<core::FileLock> lock_folder(const fs::path& folder) {

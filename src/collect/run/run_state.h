@@ -50,8 +50,8 @@ class RunState {
   // The device of the run to resume, as facts_of() returns it; empty for a new run.
   [[nodiscard]] Settings known_device() const;
 
-  // Begins the run in the store. It is called before the first append(). Error: the run to resume was
-  // measured on another device, or with other versions.
+  // Begins the run in the store. It is called before the first append(). Error: the run to resume
+  // was measured on another device, or with other versions.
   core::Status begin(const DeviceFacts& device);
 
   core::Status append(const std::vector<store::CaseRecord>& records);

@@ -18,8 +18,8 @@ constexpr int kStartsToGiveUp = 3;
 constexpr milliseconds kPauseBeforeStart{500};  // after a failed start
 constexpr milliseconds kTimeToEnd{10'000};
 constexpr int kTickMs = 100;
-// A worker's threads can prepare so many cases while it measures the first of them. Near the end of a
-// run, other workers take those that are left.
+// A worker's threads can prepare so many cases while it measures the first of them. Near the end of
+// a run, other workers take those that are left.
 constexpr std::size_t kSoonCases = 32;
 constexpr int kSoonMs = 10;  // poll() does not notice the end of a process
 

@@ -1,6 +1,6 @@
-// Distributes cases to workers, and replaces workers that fail. One thread does all: it sends a worker
-// its next case as soon as the worker has finished one, and hands over results while the workers
-// measure.
+// Distributes cases to workers, and replaces workers that fail. One thread does all: it sends a
+// worker its next case as soon as the worker has finished one, and hands over results while the
+// workers measure.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace assay::collect {
 
 struct SupervisorHooks {
   std::function<CaseRequest(const PlannedCase&)> request_of;  // leaves the id out
-  // Called at each start of a worker. It returns why the worker is of no use, if it is not. An error
-  // ends the run.
+  // Called at each start of a worker. It returns why the worker is of no use, if it is not. An
+  // error ends the run.
   std::function<core::Result<std::optional<std::string>>(const DeviceFacts&)> on_ready;
   // Writes the results of one or more workers. An error ends the run.
   std::function<core::Status(std::vector<FinishedCase>)> on_finished;
@@ -36,7 +36,8 @@ class Supervisor {
              const Deadlines& deadlines,
              SupervisorHooks hooks);
 
-  // Finishes every case exactly once, unless the run ends early. The cases must outlive their results.
+  // Finishes every case exactly once, unless the run ends early. The cases must outlive their
+  // results.
   core::Result<SupervisorEnd> run(const std::vector<const PlannedCase*>& cases);
 
  private:

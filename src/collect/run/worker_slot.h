@@ -1,5 +1,5 @@
-// A place for a worker: a GPU, all GPUs, or the CPU. It holds one worker process after the other, and
-// reports what happens to the case that the worker got. No function here waits.
+// A place for a worker: a GPU, all GPUs, or the CPU. It holds one worker process after the other,
+// and reports what happens to the case that the worker got. No function here waits.
 #pragma once
 
 #include <chrono>

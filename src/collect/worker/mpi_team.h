@@ -16,9 +16,9 @@ struct MpiRank {
   int size = 1;
 };
 
-// Opens libassay_mpi.so, beside the program or in its lib folder, and joins the job. A process calls
-// it at most once. Errors: the library or the MPI that it needs is missing. If MPI cannot start, MPI
-// itself ends the process.
+// Opens libassay_mpi.so, beside the program or in its lib folder, and joins the job. A process
+// calls it at most once. Errors: the library or the MPI that it needs is missing. If MPI cannot
+// start, MPI itself ends the process.
 core::Result<MpiRank> join_mpi();
 
 core::Status mpi_status(const MpiRank& rank, int error);

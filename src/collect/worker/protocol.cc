@@ -36,7 +36,7 @@ constexpr std::array kLaunches = {
     Named<model::Launch>{name_of(model::Launch::kGraph), model::Launch::kGraph},
     Named<model::Launch>{name_of(model::Launch::kEager), model::Launch::kEager}};
 constexpr std::array kL2States = {Named<model::L2State>{"hot", model::L2State::kHot},
-                                         Named<model::L2State>{"cold", model::L2State::kCold}};
+                                  Named<model::L2State>{"cold", model::L2State::kCold}};
 
 template <class Names, class Enum>
 std::string_view name_in(const Names& names, Enum value) {
@@ -178,7 +178,8 @@ core::Result<WorkerMessage> error_of(const json& object) {
   return WorkerMessage(std::move(error));
 }
 
-// The key is a list of pairs, because the order of columns counts: [["gemm_dtype","bfloat16"],["m",1]].
+// The key is a list of pairs, because the order of columns counts:
+// [["gemm_dtype","bfloat16"],["m",1]].
 core::Result<std::vector<model::PerfField>> key_of(const json& row) {
   const json& written = *ASSAY_TRY(member(row, "key"));
   if (!written.is_array()) return in_field("key", core::Error{"not a list of pairs"});

@@ -1,6 +1,7 @@
-// The protocol between `assay collect` and its workers: lines of JSON over the worker's standard input
-// and output. Messages for people go to standard error. A worker measures one case at a time. Workers
-// are `assay-worker collect`, `assay-cpu-worker`, and Python programs that serve the user's modules.
+// The protocol between `assay collect` and its workers: lines of JSON over the worker's standard
+// input and output. Messages for people go to standard error. A worker measures one case at a time.
+// Workers are `assay-worker collect`, `assay-cpu-worker`, and Python programs that serve the user's
+// modules.
 //
 //   worker → assay  {"hello":1,"device":{"kind":"cuda","name":"NVIDIA H200","sm_version":90,
 //                    "framework":"assay","version":"0.1.0","count":1,
@@ -11,10 +12,11 @@
 //                   arguments. It may also have the cases that the worker will probably get next,
 //                   so that it can prepare them:
 //                   "soon":[{"operator":"gemm","case":{...}}, ...]
-//   worker → assay  {"id":7,"doing":"check"}                              before a stage that may hang
+//   worker → assay  {"id":7,"doing":"check"}                              before a stage that may
+//   hang
 //                   {"id":7,"doing":"time"}
-//                   {"id":7,"row":{...}}                                  a measured row; a case has
-//                   any number of rows, and then one of these:
+//                   {"id":7,"row":{...}}                                  a measured row; a case
+//                   has any number of rows, and then one of these:
 //                   {"id":7,"done":true,"kernels_ms":8.5}
 //                   {"id":7,"skip":"cuDNN has no plan for head size 576"}
 //                   {"id":7,"error":{"class":"OutOfMemory","message":"...","traceback":"...",
@@ -73,8 +75,8 @@ struct CaseRow {
 
 struct CaseDone {
   std::int64_t id = 0;
-  // The time for which the device executed launches of this case, including warm-ups and samples that
-  // were not kept. Unknown for a module's worker.
+  // The time for which the device executed launches of this case, including warm-ups and samples
+  // that were not kept. Unknown for a module's worker.
   std::optional<double> kernels_ms = {};
 };
 
@@ -83,7 +85,8 @@ struct CaseSkipped {
   std::string reason;
 };
 
-// The classes of Assay's own workers are "OutOfMemory", "WrongResult", "DeviceError", "MeasurementError".
+// The classes of Assay's own workers are "OutOfMemory", "WrongResult", "DeviceError",
+// "MeasurementError".
 struct CaseError {
   std::int64_t id = 0;
   std::string error_class;

@@ -1,6 +1,6 @@
-// Several ranks as one device for collectives. A leader sends an order, every rank executes its part,
-// and the leader reads the answers of all ranks. The ranks are threads of one process, each with its
-// GPU, or the processes of an MPI job.
+// Several ranks as one device for collectives. A leader sends an order, every rank executes its
+// part, and the leader reads the answers of all ranks. The ranks are threads of one process, each
+// with its GPU, or the processes of an MPI job.
 #pragma once
 
 #include <cstdint>
