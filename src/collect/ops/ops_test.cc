@@ -1,4 +1,4 @@
-// The declared operators: the sizes of their grids, their rows, and what they ask kernels for.
+// The declared operators: the sizes of their grids, their rows, and the specs of their kernels.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST(Operators, GemmTakesTheCasesOfThePublicCollector) {
   EXPECT_EQ(count("gemm", has_type("gemm_dtype", "bfloat16")), 9240);
   EXPECT_EQ(count("gemm", has_type("gemm_dtype", "fp8")), 9240);
   EXPECT_EQ(count("gemm", has_type("gemm_dtype", "fp8_block")), 7560);
-  // int8 products (not int8 weights alone) are ours.
+  // Only assay has int8 products; the public collector only has int8 weights.
   EXPECT_EQ(count("gemm", has_type("gemm_dtype", "int8")), 9240);
 }
 
@@ -66,14 +66,15 @@ TEST(Operators, ContextAttentionTakesTheCasesOfThePublicCollector) {
   const auto heads_of = [](std::int64_t head_dim) {
     return [=](const Case& point) { return point.integer("head_dim") == head_dim; };
   };
-  const auto is_oldest = [](const Case& point) {  // of 2025: longer than a token, fewer heads
-    return point.integer("head_dim") == 128 && point.integer("isl") > 1 &&
-           point.integer("num_heads") > 2;
-  };
+  const auto is_oldest =
+      [](const Case& point) {  // in the tables of 2025: more than one token, or fewer heads
+        return point.integer("head_dim") == 128 && point.integer("isl") > 1 &&
+               point.integer("num_heads") > 2;
+      };
   EXPECT_EQ(count("context_attention", is_oldest), 14700);
   EXPECT_EQ(count("context_attention", heads_of(64)) + count("context_attention", heads_of(128)),
             50643);
-  // Larger heads are ours; the guard of 2^31 bytes takes a few of their longest cases.
+  // Only assay has larger heads. The guard of 2^31 bytes leaves out a few of their longest cases.
   EXPECT_EQ(count("context_attention", heads_of(192)), 16863);
   EXPECT_EQ(count("context_attention", heads_of(256)), 16833);
 }
@@ -85,7 +86,7 @@ TEST(Operators, GenerationAttentionTakesTheCasesOfThePublicCollector) {
   const auto is_common = [](const Case& point) { return point.integer("head_dim") <= 128; };
   EXPECT_EQ(count("generation_attention", is_oldest), 10052);
   EXPECT_EQ(count("generation_attention", is_common), 30114);
-  // Each of head sizes 192 and 256, which are ours, has as many as 128.
+  // Head sizes 192 and 256, which only assay has, have as many cases as 128.
   EXPECT_EQ(count("generation_attention"), 30114 + 2 * 11150);
 }
 
@@ -98,7 +99,7 @@ TEST(Operators, LatentAttentionTakesTheCasesOfThePublicCollector) {
 
 // A public task is a model, tp, ep, type and distribution with all 30 token counts: 2,877. Of
 // them 693 are of Nemotron 3 (77 settings x 3 types x 3 distributions), whose experts have no gate
-// and so need another kernel. gpt-oss has one type in either: theirs 4-bit, ours bfloat16.
+// and so need another kernel. gpt-oss has one type: 4-bit there and bfloat16 here.
 TEST(Operators, MoeTakesTheCasesOfThePublicCollector) {
   EXPECT_EQ(count("moe", [](const Case& point) { return point.integer("num_tokens") == 1; }),
             2877 - 693);
@@ -112,7 +113,7 @@ TEST(Operators, ComputeScaleTakesTheCasesOfThePublicCollector) {
 
 TEST(Operators, CollectivesTakeTheCasesOfThePublicCollector) {
   const auto is_ring = [](const Case& point) { return point.text("op_name") == "send_recv"; };
-  EXPECT_EQ(count("nccl", is_ring), 126);  // ours
+  EXPECT_EQ(count("nccl", is_ring), 126);  // only in assay
   EXPECT_EQ(count("nccl"), 504 + 126);
   EXPECT_EQ(count("custom_allreduce"), 69);
 }
@@ -125,7 +126,8 @@ TEST(Operators, ACoarseSweepOfAllIsShort) {
   EXPECT_LT(all, 20000);
 }
 
-// So that what lies between coarse points can be tested against measured ones.
+// Coarse points are common points, so that interpolation between them can be compared with
+// measurements.
 TEST(Operators, HaveTheirCoarseCasesInTheCommonGridToo) {
   for (const Operator* op : all_operators()) {
     std::set<std::vector<model::PerfValue>> common;

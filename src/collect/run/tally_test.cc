@@ -58,7 +58,7 @@ TEST(Tally, OperatorsWithoutARowAreNamedUnlessTheirSkipsAreExcused) {
   Tally tally(plan_of_operators({"a", "b", "c"}));
   tally.add(outcome("b", CaseOutcome::kSkipped, "no FP8"));
   tally.add(outcome("c", CaseOutcome::kFailed));
-  // Nothing at all is measured, which is no excuse.
+  // No operator is measured, so that a missing row is not excused.
   EXPECT_THAT(operators_without_row(tally, Excused::kSkipped), ElementsAre("a", "b", "c"));
   tally.add(outcome("a", CaseOutcome::kMeasured));
   EXPECT_THAT(operators_without_row(tally, Excused::kSkipped), ElementsAre("c"));
