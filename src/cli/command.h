@@ -4,9 +4,13 @@
 //
 //   class Greet final : public Command {
 //    public:
-//     explicit Greet(CLI::App& app) { app.add_option("-n,--name", name_,
-//     "whom")->type_name("NAME"); } core::Result<Outcome> run() override;   // one library call,
-//     print
+//     explicit Greet(App& app) {
+//       app.add_option("-n,--name", name_, "whom to greet")->type_name("NAME");
+//     }
+//     core::Result<Outcome> run() override;  // one library call, then print
+//
+//    private:
+//     std::string name_;
 //   };
 //   const CommandSpec kGreet{.name = "greet", .summary = "say hello",
 //                            .make = make_command<Greet>};
@@ -23,11 +27,9 @@
 #include "core/registry.h"
 #include "core/result.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
-class App;
-}  // namespace CLI
-
 namespace assay::cli {
+
+class App;
 
 // A command that runs another program returns that one's exit code.
 enum class Outcome : int { kOk = 0, kRegressionFound = 3 };
@@ -49,21 +51,23 @@ class Command {
 };
 
 struct CommandSpec {
-  const char* name;                   // words, outermost first: "trace report"
-  const char* summary;                // one line, no capital, no full stop
-  const char* description = "";       // paragraphs, parted by empty lines
+  const char* name;              // words, outermost first: "trace report"
+  const char* summary;           // one line, no capital, no full stop
+  const char* description = "";  // paragraphs, parted by empty lines
+  // Makes one more paragraph of what other declarations say, once all of them are registered.
+  std::string (*more_description)() = nullptr;
   const char* regression_means = "";  // when exit code 3 is possible: what it says
   const char* examples = "";          // one a line
   // What "--" and all arguments after it are, if the command takes them: "COMMAND...".
   const char* rest = "";
   const char* rest_help = "";
-  // Declares the options on the app, bound to the new command's members. A spec without it is a
-  // group: its commands are those whose names go on from its own.
-  std::unique_ptr<Command> (*make)(CLI::App& app) = nullptr;
+  // Declares the options, bound to the new command's members. A spec without it is a group: its
+  // commands are those whose names go on from its own.
+  std::unique_ptr<Command> (*make)(App& app) = nullptr;
 };
 
 template <class SomeCommand>
-std::unique_ptr<Command> make_command(CLI::App& app) {
+std::unique_ptr<Command> make_command(App& app) {
   return std::make_unique<SomeCommand>(app);
 }
 

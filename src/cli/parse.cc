@@ -1,16 +1,71 @@
-#include "cli/parse.h"
-
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
+#include <type_traits>
 
 #include "cli/command_tree.h"
-#include "cli/option_info.h"
+#include "cli/options.h"
 #include "core/text.h"
 
 namespace assay::cli {
 namespace {
+
+CLI::Option* add_target(CLI::App& app, const OptionInfo& info, const OptionTarget& target) {
+  const std::string names = core::join(info.names, ",");
+  const auto add = [&](const auto& to) -> CLI::Option* {
+    using Target = std::decay_t<decltype(to)>;
+    if constexpr (std::is_same_v<Target, bool*>) {
+      return app.add_flag(names, *to, info.help);
+    } else if constexpr (std::is_same_v<Target, std::function<void()>>) {
+      return app.add_flag_callback(names, to, info.help);
+    } else if constexpr (std::is_same_v<Target, std::function<void(double)>>) {
+      return app.add_option_function<double>(names, to, info.help);
+    } else if constexpr (std::is_same_v<Target, std::function<void(const std::string&)>>) {
+      return app.add_option_function<std::string>(names, to, info.help);
+    } else {
+      return app.add_option(names, *to, info.help);
+    }
+  };
+  CLI::Option* option = std::visit(add, target);
+  const bool takes_one = std::holds_alternative<std::vector<std::string>*>(target) ||
+                         std::holds_alternative<std::vector<std::filesystem::path>*>(target);
+  if (takes_one && !info.repeatable) {
+    option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+  return option;
+}
+
+// Declares the options as CLI11's.
+void declare_all(CLI::App& app, const App& declared) {
+  app.set_help_flag("");
+  std::map<const Option*, CLI::Option*> added;
+  for (const Option& option : declared.all()) {
+    CLI::Option* parsed = add_target(app, option.info(), option.rules().target);
+    added[&option] = parsed;
+    if (!option.info().value.empty()) parsed->type_name(option.info().value);
+    parsed->required(option.info().required);
+    if (option.rules().delimiter != '\0') parsed->delimiter(option.rules().delimiter);
+    for (const ValueCheck& check : option.rules().checks)
+      parsed->check(check);
+  }
+  for (const Option& option : declared.all()) {
+    for (const Option* other : option.rules().needs)
+      added.at(&option)->needs(added.at(other));
+    for (const Option* other : option.rules().excludes)
+      added.at(&option)->excludes(added.at(other));
+  }
+}
+
+void note_given(const CLI::App& app, const App& declared) {
+  if (declared.given() == nullptr) return;
+  for (const CLI::Option* option : app.get_options({})) {
+    if (option->count() == 0) continue;
+    for (const std::string& name : option->get_lnames())
+      declared.given()->insert("--" + name);
+  }
+}
 
 bool takes_rest(const CommandSpec& spec) {
   return spec.rest[0] != '\0';
@@ -108,15 +163,17 @@ std::string parse_problem(const CommandSpec& spec,
 
 core::Result<std::unique_ptr<Command>> parse_command(const CommandSpec& spec,
                                                      const std::vector<std::string>& arguments) {
+  App declared;
+  std::unique_ptr<Command> command = spec.make(declared);
   CLI::App app;
-  app.set_help_flag("");
-  std::unique_ptr<Command> command = spec.make(app);
+  declare_all(app, declared);
   // The parser would read meaning into arguments that are not ours.
   const auto cut =
       takes_rest(spec) ? std::find(arguments.begin(), arguments.end(), "--") : arguments.end();
   std::string problem = parse_problem(spec, app, {arguments.begin(), cut});
   if (cut != arguments.end()) command->take_rest({cut + 1, arguments.end()});
   if (problem.empty()) {
+    note_given(app, declared);
     const core::Status checked = command->check();
     if (checked.ok()) return command;
     problem = checked.error().message;

@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "cli/command_tree.h"
-#include "cli/option_info.h"
+#include "cli/options.h"
 #include "cli/output.h"
-#include "cli/parse.h"
 #include "cli/version.h"
 #include "core/interrupt.h"
 #include "core/text.h"

@@ -22,14 +22,14 @@ inline const Choices<store::FileNames> kFileNames{{"public", store::FileNames::k
 std::string store_help(const std::string& what);
 
 // --store, for store::open_to_read(). Required.
-CLI::Option* add_store_option(CLI::App& app, std::filesystem::path& store);
+Option* add_store_option(App& app, std::filesystem::path& store);
 
 // Nothing may write into a shipped database, nor a file take the name of one unless it is said
 // to be a file.
 core::Status refuse_shipped_output(const std::filesystem::path& store);
 
 // --framework, --version, --device.
-void add_rows_options(CLI::App& app, store::Selection& rows);
+void add_rows_options(App& app, store::Selection& rows);
 
 model::Table written_table(const std::vector<store::WrittenFile>& written);
 

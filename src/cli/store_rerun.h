@@ -15,10 +15,12 @@
 
 namespace assay::cli {
 
+class App;
+
 class RerunArguments {
  public:
   // Declares the options.
-  explicit RerunArguments(CLI::App& app);
+  explicit RerunArguments(App& app);
 
   [[nodiscard]] bool asked_for() const { return points_ > 0; }
 

@@ -8,11 +8,9 @@
 
 #include "core/result.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
-class App;
-}  // namespace CLI
-
 namespace assay::cli {
+
+class App;
 
 inline constexpr const char* kWorkerVariable = "ASSAY_WORKER";
 
@@ -47,7 +45,7 @@ struct DeviceArguments {
 };
 
 // Declares the options. `usual_device` is the default that help shows for --device.
-void add_device_options(CLI::App& app,
+void add_device_options(App& app,
                         DeviceArguments& arguments,
                         const char* usual_device,
                         const char* group);

@@ -69,4 +69,7 @@ core::Status write_notes(const std::filesystem::path& path, const ScheduleNotes&
 // The error names the file and the field.
 core::Result<ScheduleNotes> read_notes(const std::filesystem::path& path);
 
+// The same for the content of a file, which errors call `name`.
+core::Result<ScheduleNotes> parse_notes(std::string content, const std::string& name);
+
 }  // namespace assay::model

@@ -178,10 +178,13 @@ class NotesReader {
 }  // namespace
 
 core::Result<ScheduleNotes> read_notes(const std::filesystem::path& path) {
+  return parse_notes(ASSAY_TRY(core::read_file(path)), path.string());
+}
+
+core::Result<ScheduleNotes> parse_notes(std::string content, const std::string& name) {
   const auto failed = [&](std::string_view what) {
-    return core::Error{fmt::format("{}: {}", path.string(), what)};
+    return core::Error{fmt::format("{}: {}", name, what)};
   };
-  std::string content = ASSAY_TRY(core::read_file(path));
   content.reserve(content.size() + simdjson::SIMDJSON_PADDING);
   ondemand::parser parser;
   ondemand::document document;

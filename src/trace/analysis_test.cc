@@ -4,7 +4,6 @@
 
 #include "trace/sheet.h"
 #include "trace/small_trace_test_util.h"
-#include "trace/steps.h"
 #include "trace/timeline.h"
 
 namespace assay::trace {
@@ -13,7 +12,8 @@ namespace {
 using Side = testing::SmallTrace::Side;
 
 // Two steps of 100 us: computation, then communication half hidden behind more computation. A
-// launch at t runs on the GPU at t + 1000. Before them a leaked kernel, after them a stray one.
+// kernel launched at t runs on the GPU at t + 1000. A leaked kernel runs before the steps and a
+// stray one after them.
 testing::SmallTrace two_steps() {
   testing::SmallTrace small;
   small.annotation("ProfilerStep#3", Side::kCpu, 0, 100);

@@ -7,12 +7,13 @@
 
 #include "allreduce/bench/benchmark.h"
 #include "allreduce/bench/benchmark_summary.h"
-#include "cli/allreduce_benchmarking.h"
+#include "cli/allreduce_commands.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/version.h"
+#include "cli/workers.h"
 #include "core/files.h"
 #include "core/interrupt.h"
 
@@ -20,26 +21,6 @@ namespace assay::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kWhatGroup = "What is measured";
-constexpr const char* kHowGroup = "How it is measured";
-constexpr const char* kRunGroup = "Run options";
-constexpr const char* kOutputGroup = "Output options";
-
-template <class Enum, std::size_t kCount>
-Choices<Enum> choices_of(const std::array<std::string_view, kCount>& names) {
-  Choices<Enum> choices;
-  for (std::size_t i = 0; i < kCount; ++i)
-    choices.emplace_back(std::string(names.at(i)), static_cast<Enum>(i));
-  return choices;
-}
-
-Choices<allreduce::Strategy> strategy_choices() {
-  Choices<allreduce::Strategy> choices;
-  for (const allreduce::Strategy strategy : measured_strategies())
-    choices.emplace_back(std::string(name_of(strategy)), strategy);
-  return choices;
-}
 
 // "16K" and "1.5G" are multiples of 1024.
 std::optional<std::int64_t> bytes_of(const std::string& text) {
@@ -90,7 +71,7 @@ std::optional<Number> repeated(std::vector<Number> numbers) {
 
 class AllreduceBench final : public Command {
  public:
-  explicit AllreduceBench(CLI::App& app) {
+  explicit AllreduceBench(App& app) {
     add_axes(app);
     add_measuring(app);
     add_running(app);
@@ -144,31 +125,34 @@ class AllreduceBench final : public Command {
   }
 
  private:
-  void add_axes(CLI::App& app) {
-    app.add_option_function<std::string>(
+  static constexpr const char* kWhatGroup = "What is measured";
+  static constexpr const char* kHowGroup = "How it is measured";
+  static constexpr const char* kRunGroup = "Run options";
+  static constexpr const char* kOutputGroup = "Output options";
+
+  void add_axes(App& app) {
+    app.add_option(
            "--tp", [this](const std::string& l) { options_.world_sizes = *numbers_of<int>(l); },
            "TP sizes: how many GPUs reduce together")
         ->type_name("N,N")
         ->default_str("2,4,8 as far as there are GPUs")
         ->check(numbers_problem<int>)
         ->group(kWhatGroup);
-    add_choice_list(app, "--strategies", options_.strategies, strategy_choices(),
-                    "ways to all-reduce")
+    add_choice_list(app, "--strategies", options_.strategies,
+                    strategy_choices(measured_strategies()), "ways to all-reduce")
         ->group(kWhatGroup);
-    add_choice_list(app, "--fusion", fusions_,
-                    choices_of<allreduce::Fusion>(allreduce::kFusionNames),
+    add_choice_list(app, "--fusion", fusions_, fusion_choices(),
                     "what is fused behind the all-reduce")
         ->default_str("all")
         ->group(kWhatGroup);
-    add_choice_list(app, "--dtype", data_types_,
-                    choices_of<allreduce::DataType>(allreduce::kDataTypeNames), "data types")
+    add_choice_list(app, "--dtype", data_types_, data_type_choices(), "data types")
         ->default_str("bfloat16")
         ->group(kWhatGroup);
     add_numbers(app, "--hidden", hidden_sizes_, "hidden sizes: elements of a token")
         ->default_str("128 to 8192 by powers of two, and 2880,5120,7168");
     add_numbers(app, "--tokens", num_tokens_, "token counts")
         ->default_str("1 to 16384 by powers of two");
-    app.add_flag_callback(
+    app.add_flag(
            "--held-out", [this] { options_.shapes = allreduce::Shapes::kHeldOut; },
            "shapes between those of the grid (hidden 640 to 7168, 3 to 12000 tokens), to judge "
            "tables by; into data/held_out unless --output says otherwise")
@@ -189,7 +173,7 @@ class AllreduceBench final : public Command {
         ->group(kWhatGroup);
   }
 
-  void add_measuring(CLI::App& app) {
+  void add_measuring(App& app) {
     add_choice<std::vector<allreduce::Launch>>(
         app, "--launch", options_.launches,
         {{"graph", {allreduce::Launch::kGraph}},
@@ -221,15 +205,15 @@ class AllreduceBench final : public Command {
         ->group(kHowGroup);
   }
 
-  void add_running(CLI::App& app) {
-    app.add_option_function<std::string>(
+  void add_running(App& app) {
+    app.add_option(
            "--gpus", [this](const std::string& l) { options_.gpus = *numbers_of<int>(l); },
            "GPUs to use, by number; TP N takes the first N of them")
         ->type_name("N,N")
         ->default_str("all")
         ->check(numbers_problem<int>)
         ->group(kRunGroup);
-    app.add_option_function<double>(
+    app.add_option(
            "--deadline",
            [this](double s) {
              options_.deadline =
@@ -240,7 +224,7 @@ class AllreduceBench final : public Command {
         ->check(positive_number_problem)
         ->default_str("30")
         ->group(kRunGroup);
-    app.add_option_function<std::string>(
+    app.add_option(
            "--memory-limit",
            [this](const std::string& text) { options_.memory_limit_bytes = *bytes_of(text); },
            "GPU memory that a cell may take on each GPU; larger ones are unsupported")
@@ -265,7 +249,7 @@ class AllreduceBench final : public Command {
         ->group(kRunGroup);
   }
 
-  void add_outputs(CLI::App& app) {
+  void add_outputs(App& app) {
     app.add_option("-o,--output,--save_csv_dir", options_.folder, "folder of the benchmark files")
         ->type_name("DIR")
         ->default_str("data")
@@ -273,23 +257,23 @@ class AllreduceBench final : public Command {
     add_presentation_options(app, presentation_);
   }
 
-  static CLI::Option* add_numbers(CLI::App& app,
-                                  const std::string& name,
-                                  std::vector<std::int64_t>& target,
-                                  const std::string& help) {
+  static Option* add_numbers(App& app,
+                             const std::string& name,
+                             std::vector<std::int64_t>& target,
+                             const std::string& help) {
     return app
-        .add_option_function<std::string>(
+        .add_option(
             name, [&target](const std::string& l) { target = *numbers_of<std::int64_t>(l); }, help)
         ->type_name("N,N")
         ->check(numbers_problem<std::int64_t>)
         ->group(kWhatGroup);
   }
 
-  static void add_bytes(CLI::App& app,
+  static void add_bytes(App& app,
                         const std::string& name,
                         std::int64_t& target,
                         const std::string& help) {
-    app.add_option_function<std::string>(
+    app.add_option(
            name, [&target](const std::string& text) { target = *bytes_of(text); }, help)
         ->type_name("BYTES")
         ->check(bytes_problem)

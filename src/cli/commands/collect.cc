@@ -16,7 +16,7 @@ namespace {
 
 class Collect final : public Command {
  public:
-  explicit Collect(CLI::App& app) : arguments_(app) {}
+  explicit Collect(App& app) : arguments_(app) {}
 
   [[nodiscard]] core::Status check() const override { return arguments_.check(); }
 

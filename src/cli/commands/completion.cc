@@ -13,7 +13,7 @@ using Script = std::string (*)();
 
 class Completion final : public Command {
  public:
-  explicit Completion(CLI::App& app) {
+  explicit Completion(App& app) {
     const Choices<Script> shells{
         {"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}};
     add_choice(app, "bash|zsh|fish", script_, shells, "the shell")->default_str("")->required();

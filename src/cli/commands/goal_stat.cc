@@ -4,7 +4,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
-#include "goal/schedule_statistics.h"
+#include "goal/summary.h"
 #include "model/read_schedule.h"
 
 namespace assay::cli {
@@ -12,7 +12,7 @@ namespace {
 
 class GoalStat final : public Command {
  public:
-  explicit GoalStat(CLI::App& app) {
+  explicit GoalStat(App& app) {
     app.add_option("FILE", input_, "a schedule, binary or text")->required();
     add_presentation_options(app, presentation_);
   }

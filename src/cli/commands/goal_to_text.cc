@@ -1,7 +1,6 @@
 #include <filesystem>
 
 #include "cli/command.h"
-#include "cli/input_guard.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "model/goal_text.h"
@@ -12,7 +11,7 @@ namespace {
 
 class GoalToText final : public Command {
  public:
-  explicit GoalToText(CLI::App& app) {
+  explicit GoalToText(App& app) {
     app.add_option("FILE", input_, "a schedule, binary or text")->required();
     app.add_option("-o,--output", output_, "the text to write; '-' for standard output")
         ->type_name("FILE")

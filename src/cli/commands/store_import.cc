@@ -58,7 +58,7 @@ model::Table files_table() {
 
 class StoreImport final : public Command {
  public:
-  explicit StoreImport(CLI::App& app) {
+  explicit StoreImport(App& app) {
     app.add_option("FILE", inputs_, "perf tables, CSV or Parquet, and folders of them")->required();
     app.add_option("--store", store_, "the store to import into; made if it is not there")
         ->type_name("FILE")

@@ -11,8 +11,6 @@
 namespace assay::cli {
 namespace {
 
-constexpr std::size_t kAllRows = 100'000;
-
 model::Table contents_table(const std::vector<store::Content>& contents) {
   model::Table table{.name = "contents",
                      .title = "Rows by table, framework, version, device and operation",
@@ -97,7 +95,7 @@ core::Result<model::Book> contents_of(const std::filesystem::path& file_or_name)
 
 class StoreList final : public Command {
  public:
-  explicit StoreList(CLI::App& app) {
+  explicit StoreList(App& app) {
     add_store_option(app, store_)->required(false)->default_str("list the shipped ones");
     add_presentation_options(app, presentation_);
   }

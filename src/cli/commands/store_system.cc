@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/input_guard.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/store_options.h"
@@ -17,7 +16,7 @@ namespace {
 
 class StoreSystem final : public Command {
  public:
-  explicit StoreSystem(CLI::App& app) {
+  explicit StoreSystem(App& app) {
     add_store_option(app, store_);
     app.add_option("--name", request_.name, "of the system: h200_sxm")
         ->type_name("NAME")

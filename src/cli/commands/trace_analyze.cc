@@ -6,7 +6,7 @@ namespace {
 
 class TraceAnalyze final : public Command {
  public:
-  explicit TraceAnalyze(CLI::App& app) {
+  explicit TraceAnalyze(App& app) {
     app.add_option("CONFIG_DIR", request_.configuration,
                    "a configuration: a folder with torch_profiler/rank0, rank1, ..., or that "
                    "torch_profiler folder, or a folder with repeat1, repeat2, ... of such")
@@ -15,8 +15,8 @@ class TraceAnalyze final : public Command {
     add_output_options(app, presentation_, request_,
                        {std::string("CONFIG_DIR/") + trace::kAnalysisFolder});
     const auto also_legacy = [this] { request_.names = trace::FileNames::kAlsoLegacy; };
-    app.add_flag_callback("--also-legacy-names", also_legacy,
-                          "besides, perf_rank<N>.xlsx for scripts that expect those names")
+    app.add_flag("--also-legacy-names", also_legacy,
+                 "besides, perf_rank<N>.xlsx for scripts that expect those names")
         ->group("Output options");
     add_gpus_per_node(app, request_.gpus_per_node);
     add_analysis_options(app, request_);

@@ -6,7 +6,7 @@ namespace {
 
 class TraceCollectives final : public Command {
  public:
-  explicit TraceCollectives(CLI::App& app) {
+  explicit TraceCollectives(App& app) {
     app.add_option("DIR", request_.folder, "a folder with rank0, rank1, ..., each with a trace")
         ->required();
     add_output_options(app, presentation_, request_,

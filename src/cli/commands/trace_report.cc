@@ -6,7 +6,7 @@ namespace {
 
 class TraceReport final : public Command {
  public:
-  explicit TraceReport(CLI::App& app) {
+  explicit TraceReport(App& app) {
     app.add_option("TRACE", request_.inputs,
                    "a trace (.json, .json.gz), or a folder with rank0, rank1, ...: every rank's")
         ->required();

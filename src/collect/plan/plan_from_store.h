@@ -10,7 +10,7 @@
 #include "collect/plan/plan.h"
 #include "core/result.h"
 #include "store/database/store.h"
-#include "store/judging/held_out.h"
+#include "store/judging/table_check.h"
 
 namespace assay::collect {
 
@@ -20,7 +20,7 @@ namespace assay::collect {
 std::optional<std::int64_t> middle_of(std::int64_t low, std::int64_t high);
 
 // A refinement predicts every point from its neighbours along a size without the point itself
-// (store/judging/held_out.h). Where the prediction is further off than the limit, the middles
+// (store/judging/table_check.h). Where the prediction is further off than the limit, the middles
 // between the point and both neighbours become cases, unless no sweep takes such a case or one of
 // the store's runs had it.
 struct RefineRequest {
