@@ -13,8 +13,8 @@ using cudnn::TensorId;
 using cudnn::TensorLayout;
 using Pointwise = Graph::Pointwise;
 
-Dimensions transposed(const Dimensions& of) {
-  return {of[0], of[1], of[3], of[2]};
+Dimensions transposed(const Dimensions& lengths) {
+  return {lengths[0], lengths[1], lengths[3], lengths[2]};
 }
 
 float softmax_scale(const AttentionSpec& spec) {

@@ -322,11 +322,11 @@ __device__ double scale_for(double largest) {
 // The scale by which fp8_block's kernel divided an element. Another stage checks the scale itself.
 __device__ double scale_at(const MoeArguments& with,
                            const float* scales,
-                           const ExpertRow& of,
+                           const ExpertRow& place,
                            std::int64_t k,
                            std::int64_t column) {
   if (with.product_type != DataType::kFp8Block) return 1;
-  return scales[expert_scales(with.offsets, of.expert, k).at(of.row, column)];
+  return scales[expert_scales(with.offsets, place.expert, k).at(place.row, column)];
 }
 
 __device__ double input_at(const MoeArguments& with, std::int64_t choice, std::int64_t column) {
@@ -337,13 +337,13 @@ __device__ double input_at(const MoeArguments& with, std::int64_t choice, std::i
 __device__ Looked look_at_gathered(const MoeArguments& with,
                                    std::int64_t choice,
                                    std::int64_t column) {
-  const ExpertRow of{with.chosen[choice], with.positions[choice]};
-  if (of.row < 0) return {};
-  const double scale = scale_at(with, with.gathered_scales, of, with.hidden, column);
+  const ExpertRow place{with.chosen[choice], with.positions[choice]};
+  if (place.row < 0) return {};
+  const double scale = scale_at(with, with.gathered_scales, place, with.hidden, column);
   const double exact = input_at(with, choice, column) / scale;
   const bool divided = with.product_type == DataType::kFp8Block;
   const double expected = divided ? cut_to_fp8(exact) : exact;
-  return {.value = load_number(with.product_type, with.gathered, of.row * with.hidden + column),
+  return {.value = load_number(with.product_type, with.gathered, place.row * with.hidden + column),
           .expected = expected,
           .slack = divided ? fabs(expected) * 0x1p-20 : 0,
           .type = with.product_type};
@@ -352,12 +352,12 @@ __device__ Looked look_at_gathered(const MoeArguments& with,
 __device__ Looked look_at_gathered_scale(const MoeArguments& with,
                                          std::int64_t choice,
                                          std::int64_t block) {
-  const ExpertRow of{with.chosen[choice], with.positions[choice]};
-  if (of.row < 0) return {};
+  const ExpertRow place{with.chosen[choice], with.positions[choice]};
+  if (place.row < 0) return {};
   double largest = 0;
   for (std::int64_t i = 0; i < kScaleBlock; ++i)
     largest = fmax(largest, fabs(input_at(with, choice, block * kScaleBlock + i)));
-  return {.value = scale_at(with, with.gathered_scales, of, with.hidden, block * kScaleBlock),
+  return {.value = scale_at(with, with.gathered_scales, place, with.hidden, block * kScaleBlock),
           .expected = scale_for(largest),
           .type = DataType::kFloat32};
 }
@@ -376,27 +376,27 @@ __device__ bool is_cut(DataType type) {
 __device__ Looked look_at_activated(const MoeArguments& with,
                                     std::int64_t pair,
                                     std::int64_t column) {
-  const ExpertRow of = nth_row(with.offsets, with.counts, with.local_experts, pair);
-  const double scale = scale_at(with, with.activated_scales, of, with.intermediate, column);
-  const double exact = activation_at(with, of.row, column) / scale;
+  const ExpertRow place = nth_row(with.offsets, with.counts, with.local_experts, pair);
+  const double scale = scale_at(with, with.activated_scales, place, with.intermediate, column);
+  const double exact = activation_at(with, place.row, column) / scale;
   const double expected = is_cut(with.product_type) ? cut_to_fp8(exact) : exact;
-  return {
-      .value = load_number(with.product_type, with.activated, of.row * with.intermediate + column),
-      .expected = expected,
-      .slack = fabs(expected) * 0x1p-20,
-      .type = with.product_type};
+  return {.value = load_number(with.product_type, with.activated,
+                               place.row * with.intermediate + column),
+          .expected = expected,
+          .slack = fabs(expected) * 0x1p-20,
+          .type = with.product_type};
 }
 
 __device__ Looked look_at_activated_scale(const MoeArguments& with,
                                           std::int64_t pair,
                                           std::int64_t block) {
-  const ExpertRow of = nth_row(with.offsets, with.counts, with.local_experts, pair);
+  const ExpertRow place = nth_row(with.offsets, with.counts, with.local_experts, pair);
   double largest = 0;
   for (std::int64_t i = 0; i < kScaleBlock; ++i)
-    largest = fmax(largest, fabs(activation_at(with, of.row, block * kScaleBlock + i)));
+    largest = fmax(largest, fabs(activation_at(with, place.row, block * kScaleBlock + i)));
   const double expected = scale_for(largest);
   return {
-      .value = scale_at(with, with.activated_scales, of, with.intermediate, block * kScaleBlock),
+      .value = scale_at(with, with.activated_scales, place, with.intermediate, block * kScaleBlock),
       .expected = expected,
       .slack = expected * 0x1p-20,
       .type = DataType::kFloat32};

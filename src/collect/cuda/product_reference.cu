@@ -33,16 +33,16 @@ __device__ ExpertRow row_of(const ProductCheck& check, std::int64_t nth) {
 }
 
 __device__ double scale_at(const ProductCheck& check,
-                           const ExpertRow& of,
+                           const ExpertRow& expert_row,
                            std::int64_t column,
                            std::int64_t i) {
   if (check.type != DataType::kFp8Block) return 1;
   const bool alone = check.row_offsets == nullptr;
   const ExpertScales inputs = alone ? ExpertScales{0, check.rows, check.k}
-                                    : expert_scales(check.row_offsets, of.expert, check.k);
+                                    : expert_scales(check.row_offsets, expert_row.expert, check.k);
   const WeightScales weights{check.n, check.k};
-  const std::int64_t weight_at = of.expert * weights.count() + weights.at(column, i);
-  return static_cast<double>(check.arguments.input_scales[inputs.at(of.row, i)]) *
+  const std::int64_t weight_at = expert_row.expert * weights.count() + weights.at(column, i);
+  return static_cast<double>(check.arguments.input_scales[inputs.at(expert_row.row, i)]) *
          static_cast<double>(check.arguments.weight_scales[weight_at]);
 }
 
@@ -92,21 +92,21 @@ __device__ double bound_of(const ProductCheck& check, const Sums& exact) {
 // A block computes one sample.
 __global__ void product_samples(ProductCheck check, Sample* samples) {
   const std::int64_t at = sampled(blockIdx.x, check.rows * check.n);
-  const ExpertRow of = row_of(check, at / check.n);
+  const ExpertRow expert_row = row_of(check, at / check.n);
   const std::int64_t column = at % check.n;
-  const std::int64_t weight_row = of.expert * check.n + column;
+  const std::int64_t weight_row = expert_row.expert * check.n + column;
   Sums mine;
   for (std::int64_t i = threadIdx.x; i < check.k; i += kThreads) {
     const double product =
-        load_number(check.type, check.arguments.input, of.row * check.k + i) *
+        load_number(check.type, check.arguments.input, expert_row.row * check.k + i) *
         load_number(check.type, check.arguments.weight, weight_row * check.k + i) *
-        scale_at(check, of, column, i);
+        scale_at(check, expert_row, column, i);
     mine.sum += product;
     mine.squares += product * product;
   }
   const Sums exact = block_sums(mine);
   if (threadIdx.x != 0) return;
-  const std::int64_t place = of.row * check.n + column;
+  const std::int64_t place = expert_row.row * check.n + column;
   samples[blockIdx.x] = {.value = load_output(check, place),
                          .expected = exact.sum,
                          .bound = bound_of(check, exact),
