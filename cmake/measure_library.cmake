@@ -2,9 +2,9 @@
 # CUDA's driver when it is needed, so it builds everywhere.
 add_library(
   assay_measure SHARED
-  collect/worker/clock_stopwatch.cc collect/library/driver.cc collect/library/engine.cc collect/library/engine_device.cc
-  collect/library/sensors.cc collect/worker/measure.cc collect/worker/nvml_state.cc core/check.cc
-  core/shared_library.cc core/statistics.cc gpu/nvidia_state.cc gpu/nvml.cc)
+  collect/library/engine.cc collect/library/engine_device.cc collect/worker/conditions.cc
+  collect/worker/measure.cc core/check.cc core/shared_library.cc core/statistics.cc
+  gpu/nvidia_state.cc gpu/nvml.cc)
 target_include_directories(
   assay_measure
   PRIVATE ${CMAKE_SOURCE_DIR}/src

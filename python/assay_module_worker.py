@@ -2,7 +2,7 @@
 
 A module exports get_<phase>_<op>_test_cases() functions, each a list of argument lists, and
 run_<op>(*case, device=...). `--list` prints its operators and cases as JSON; without it this is a
-worker: lines of JSON on standard input and output, as src/collect/worker/protocol.h has them.
+worker: it exchanges lines of JSON on standard input and output (src/collect/worker/protocol.h).
 
   assay_module_worker.py MODULE --list
   assay_module_worker.py MODULE --device cuda:0 | cpu
@@ -25,21 +25,21 @@ import helper  # noqa: E402
 
 GETTER = re.compile(r"get_(?:(context|generation)_)?(.+?)_test_cases$")
 PROTOCOL_VERSION = 1
-# After these the process cannot use its GPU any more.
+# After an error with one of these texts the process cannot use its GPU any more.
 LOST = ("illegal memory access", "unspecified launch failure", "cuda_error_launch_failed",
         "device-side assert", "misaligned address", "cublas_status_execution_failed",
         "cublas_status_internal_error")
 
 
 class ModuleError(Exception):
-    """What a module lacks, in words for its author."""
+    """Something is missing in a module; the message is for its author."""
 
 
 def load(path):
     path = pathlib.Path(path).resolve()
     if not path.is_file():
         raise ModuleError(f"{path}: no such file")
-    # Modules import their neighbours, and helper under its package's name.
+    # Modules import files of their own folder, and helper also as collector.helper.
     sys.path.insert(1, str(path.parent))
     collector = types.ModuleType("collector")
     collector.__path__ = []
@@ -54,7 +54,7 @@ def load(path):
 
 
 def operators_of(module):
-    """{name: (getter, runner)}: "dsa_context" of get_context_dsa_test_cases and run_dsa."""
+    """Returns {name: (getter, runner)}: dsa_context has get_context_dsa_test_cases and run_dsa."""
     found = {}
     for name, getter in vars(module).items():
         match = GETTER.match(name)
@@ -71,7 +71,7 @@ def operators_of(module):
 
 
 def as_json(case):
-    """A case as JSON has it; arguments of other kinds (types, enumerations) by their text."""
+    """The case in JSON's types. Arguments of other types (such as enumerations) become texts."""
     return json.loads(json.dumps(list(case), default=str))
 
 
@@ -101,7 +101,7 @@ class Worker:
         self.device = device
         self.output = output
         self.id = 0
-        self.cases = {}  # of operators asked for: {JSON: the arguments themselves}
+        self.cases = {}  # {operator: {JSON of a case: its arguments}}, for requested operators
         helper.session.emit_row = self.emit_row
 
     def say(self, message):
@@ -115,7 +115,7 @@ class Worker:
             raise ValueError(f"log_perf: no 'latency' among {', '.join(item)}")
         latency_ms = float(item.pop(latency))
         timing = helper.session.timing
-        if timing is None:  # timed by the module itself
+        if timing is None:  # the module timed it itself
             timing = {name: latency_ms for name in ("median_ms", "mean_ms", "p10_ms", "p90_ms",
                                                     "low_ms", "high_ms")}
             timing.update(launches_per_sample=1, launch="eager", l2="hot", samples_ms=[])
@@ -131,7 +131,7 @@ class Worker:
 
     @staticmethod
     def plain(value):
-        if isinstance(value, numbers.Integral):  # those of NumPy, too
+        if isinstance(value, numbers.Integral):  # also those of NumPy
             return int(value)
         return float(value) if isinstance(value, numbers.Real) else str(value)
 
@@ -190,7 +190,7 @@ def main():
     options = parser.parse_args()
     if options.engine:
         os.environ["ASSAY_MEASURE_LIBRARY"] = options.engine
-    # What modules print is talk: it goes to standard error.
+    # Output of modules must not mix with the protocol, so that it goes to standard error.
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     try:

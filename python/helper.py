@@ -1,4 +1,4 @@
-"""What modules of `assay collect --module` import: timing and logging of one case.
+"""The helper that modules of `assay collect --module` import: timing and logging of one case.
 
 Same names, arguments and results as the helper of the public collector, on assay's engine
 (libassay_measure.so, include/assay/measure.h): more samples where the median is not yet certain, and
@@ -44,14 +44,14 @@ class _State(ctypes.Structure):
 
 
 class _Session:
-    """What `assay collect` asks of the case at hand; without it, the defaults."""
+    """The request of `assay collect` for the present case, or the defaults without it."""
 
     def __init__(self):
-        self.emit_row = None  # a function of a row, set by the worker
+        self.emit_row = None  # a function that takes a row; the worker sets it
         self.options = {}
         self.measure_power = False
         self.power_seconds = 1.0
-        self.timing = None  # of the last benchmark
+        self.timing = None  # timing of the last benchmark
         self.conditions = {}
 
 
@@ -81,9 +81,9 @@ def _library():
 
 
 class Sensors:
-    """Clocks, temperature and energy of one GPU, by its PCI bus id or UUID."""
+    """Reads clocks, temperature and energy of one GPU, which a PCI bus id or UUID names."""
 
-    _opened = {}  # by GPU: opening costs far more than reading
+    _opened = {}  # {GPU: sensors}, because opening takes far longer than reading
 
     @classmethod
     def of(cls, gpu):
@@ -99,7 +99,7 @@ class Sensors:
                   file=sys.stderr)
 
     def read(self):
-        """{name: value} of what the driver tells; empty without sensors."""
+        """Returns {name: value} of the driver's readings; empty without sensors."""
         state = _State()
         if not self._handle or _library().assay_measure_read_sensors(
                 ctypes.c_void_p(self._handle), ctypes.byref(state)) != 0:
@@ -108,7 +108,7 @@ class Sensors:
         return {name: value for name, value in told.items() if value >= 0}
 
     def energy_joules(self):
-        """Since the driver was loaded; None where it does not tell."""
+        """Returns the joules since the driver was loaded, or None if it does not count them."""
         if not self._handle:
             return None
         joules = _library().assay_measure_read_energy(ctypes.c_void_p(self._handle))
@@ -116,7 +116,7 @@ class Sensors:
 
 
 def _conditions(before, after):
-    """As a row has them. Throttled: the driver says so, or the SM clock fell by a tenth."""
+    """The conditions of a row. Throttled: the driver says so, or the SM clock fell by a tenth."""
     slower = after.get("sm_mhz", 0) < 0.9 * before.get("sm_mhz", 0)
     conditions = {"throttled": bool(after.get("slowed")) or slower}
     for name in ("sm_mhz", "memory_mhz"):
@@ -136,7 +136,7 @@ def _measure(request):
 
 
 def _timing_of(result, repeat_n):
-    """As a row of the worker's protocol has it, of one call of the kernel function."""
+    """The timing of one call of the kernel function, for a row of the worker's protocol."""
     scale = 1.0 / repeat_n
     timing = {name: getattr(result, name) * scale
               for name in ("median_ms", "mean_ms", "p10_ms", "p90_ms", "low_ms", "high_ms")}
@@ -148,7 +148,7 @@ def _timing_of(result, repeat_n):
 
 
 class _Callback:
-    """A Python function as the engine calls it; keeps what it raised."""
+    """Wraps a Python function for the engine, and keeps the exception that it raises."""
 
     def __init__(self, function):
         self.error = None
@@ -157,7 +157,7 @@ class _Callback:
             try:
                 function()
                 return 0
-            except BaseException as error:  # nothing may pass through C++
+            except BaseException as error:  # no exception may pass through C++
                 self.error = error
                 return 1
 
@@ -165,7 +165,7 @@ class _Callback:
 
 
 class _Gpu:
-    """PyTorch's side of the timing on a GPU."""
+    """The part of timing on a GPU that needs PyTorch."""
 
     def __init__(self, device):
         import torch
@@ -194,7 +194,7 @@ class _Gpu:
 
 
 def _request(num_warmups, num_runs):
-    """The options of the collection, with the caller's number of runs as the fewest."""
+    """The options of the collection, with at least the caller's number of runs."""
     asked = session.options
     request = _Request()
     request.num_warmups = num_warmups
@@ -210,7 +210,7 @@ def _request(num_warmups, num_runs):
 
 
 def _time(gpu, kernel_func, request, repeat_n, use_cuda_graph, allow_graph_fail):
-    """(result, calls of kernel_func in a launch, request to launch it again, what must live)."""
+    """Returns (result, calls in a launch, request for launching again, objects to keep)."""
     callback = _Callback(kernel_func)
     graph = None
     request.launch = callback.pointer
@@ -240,7 +240,7 @@ def _time(gpu, kernel_func, request, repeat_n, use_cuda_graph, allow_graph_fail)
 
 
 def _power(gpu, request, result, seconds):
-    """Mean power by the energy counter, over runs that last `seconds`."""
+    """Returns the mean power of runs that last `seconds`, from the energy counter."""
     if gpu is None:
         return None
     launches = max(int(result.launches_per_sample), 1)
@@ -287,7 +287,7 @@ def benchmark_with_power(device, kernel_func, num_warmups=3, num_runs=6, repeat_
 
 
 def _append_csv(path, header, line):
-    """Under a lock and on disk when it returns; a table keeps the header that it began with."""
+    """Appends under a lock, and to disk. A table keeps its first header."""
     def text(fields):
         out = io.StringIO()
         csv.writer(out, lineterminator="\n").writerow(fields)
@@ -308,7 +308,7 @@ def _append_csv(path, header, line):
 
 def log_perf(item_list, framework, version, device_name, op_name, kernel_source, perf_filename,
              power_stats=None):
-    """Keeps one row for each item, whose last column is its latency in milliseconds."""
+    """Writes a row for each item. Its last column is the latency in milliseconds."""
     for item in item_list:
         if session.emit_row is not None:
             session.emit_row(dict(item), framework, str(version), device_name, op_name,
@@ -324,7 +324,7 @@ def log_perf(item_list, framework, version, device_name, op_name, kernel_source,
 
 
 def get_sm_version():
-    """The compute capability of the current GPU as one number: 90."""
+    """Returns the compute capability of the current GPU as one number: 90."""
     import torch
     major, minor = torch.cuda.get_device_capability()
     return major * 10 + minor

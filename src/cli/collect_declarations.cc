@@ -1,4 +1,4 @@
-// How the options of `assay collect` are declared.
+// The declarations of the options of `assay collect`.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 #include "cli/collect_options.h"
 #include "cli/options.h"
-#include "collect/plan/listing.h"
+#include "collect/plan/operator.h"
 
 namespace assay::cli {
 namespace {
@@ -17,9 +17,9 @@ constexpr const char* kHowGroup = "How it is measured";
 constexpr const char* kRunGroup = "Run options";
 constexpr const char* kOutputGroup = "Output options";
 
-constexpr std::size_t kMostHelps = 2;  // of an axis that several operators have
+constexpr std::size_t kMostHelps = 2;  // help texts of an axis that several operators have
 
-// Both spellings: the public collector's has underscores.
+// The option with dashes, and with the underscores of the public collector.
 std::string both(const std::string& name) {
   std::string other = name;
   std::replace(other.begin(), other.end(), '-', '_');
@@ -31,11 +31,11 @@ std::string help_of(const collect::Axis& axis) {
   return told ? axis.help : fmt::format("{} ({})", axis.help, axis.unit);
 }
 
-// By the name of their option, what axes are: of several operators not always the same.
+// The help texts of axes by the name of their option: operators may describe an axis differently.
 std::map<std::string, std::vector<std::string>> axis_helps() {
   std::map<std::string, std::vector<std::string>> helps;
-  for (const collect::Operator* of : collect::all_operators()) {
-    for (const collect::Axis& axis : of->axes) {
+  for (const collect::Operator* op : collect::all_operators()) {
+    for (const collect::Axis& axis : op->axes) {
       std::vector<std::string>& texts = helps[collect::option_name(axis)];
       const std::string help = help_of(axis);
       if (std::find(texts.begin(), texts.end(), help) == texts.end()) texts.push_back(help);
@@ -123,7 +123,7 @@ void CollectArguments::add_refining(App& app) {
       ->group(kWhatGroup);
 }
 
-// One option for all axes of the same name.
+// Declares one option for all axes of the same name.
 void CollectArguments::add_axes(App& app) {
   for (const auto& [name, texts] : axis_helps()) {
     ASSAY_CHECK(app.find("--" + name) == nullptr, "an axis has the name of an option of collect");

@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "cli/axis_values.h"
-#include "cli/measure_settings.h"
+#include "cli/collecting.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/version.h"
-#include "cli/workers.h"
-#include "collect/plan/listing.h"
 #include "doctor/doctor.h"
 
 namespace assay::cli {
@@ -22,20 +20,20 @@ constexpr std::int64_t kSmokeCases = 4;
 
 std::vector<std::string> known_names() {
   std::vector<std::string> names;
-  for (const collect::Operator* of : collect::all_operators())
-    names.emplace_back(of->name);
+  for (const collect::Operator* op : collect::all_operators())
+    names.emplace_back(op->name);
   return names;
 }
 
-const collect::Axis* find_axis(const collect::Operator& of, const std::string& option) {
-  const auto found = std::find_if(of.axes.begin(), of.axes.end(), [&](const collect::Axis& axis) {
+const collect::Axis* find_axis(const collect::Operator& op, const std::string& option) {
+  const auto found = std::find_if(op.axes.begin(), op.axes.end(), [&](const collect::Axis& axis) {
     return collect::option_name(axis) == option;
   });
-  return found == of.axes.end() ? nullptr : &*found;
+  return found == op.axes.end() ? nullptr : &*found;
 }
 
-// One line for each thing that a run was measured with. A driver that tells nothing is no reason
-// not to measure: the workers say what is wrong, if anything is.
+// The facts of this machine for the run's record. A driver that does not answer is no reason to
+// stop here: the workers report what is wrong, if anything is.
 collect::Settings environment() {
   collect::Settings facts;
   const auto known = doctor::environment_facts();
@@ -45,19 +43,6 @@ collect::Settings environment() {
     facts[fact.item] = model::text(fact.value) + unit;
   }
   return facts;
-}
-
-// An MPI job has a rank on each GPU: it measures what ranks do together.
-core::Status keep_collectives(std::vector<const collect::Operator*>& operators, bool named) {
-  const auto alone = [](const collect::Operator* of) { return of->ranks_axis < 0; };
-  const auto first = std::find_if(operators.begin(), operators.end(), alone);
-  if (named && first != operators.end()) {
-    return core::Error{
-        fmt::format("under mpirun or srun only collectives are measured; start '{}' without them",
-                    (*first)->name)};
-  }
-  operators.erase(std::remove_if(operators.begin(), operators.end(), alone), operators.end());
-  return {};
 }
 
 }  // namespace
@@ -135,9 +120,9 @@ std::vector<const collect::Operator*> CollectArguments::operators() const {
   if (!names_operators()) return collect::all_operators();
   std::vector<const collect::Operator*> operators;
   for (const std::string& name : named()) {
-    const collect::Operator* of = collect::find_operator(name);
-    const bool again = std::find(operators.begin(), operators.end(), of) != operators.end();
-    if (!again) operators.push_back(of);
+    const collect::Operator* op = collect::find_operator(name);
+    const bool again = std::find(operators.begin(), operators.end(), op) != operators.end();
+    if (!again) operators.push_back(op);
   }
   return operators;
 }
@@ -160,11 +145,15 @@ core::Result<collect::Plan> CollectArguments::plan() const {
 core::Result<collect::PlanOptions> CollectArguments::plan_options() const {
   collect::PlanOptions options{.grid = grid_};
   if (module_.empty()) options.operators = operators();
-  if (ASSAY_TRY(own_rank())) ASSAY_TRY(keep_collectives(options.operators, names_operators()));
+  if (ASSAY_TRY(own_rank())) {
+    ASSAY_TRY(collect::keep_collectives(
+        options.operators, names_operators() ? collect::Chosen::kByName : collect::Chosen::kAll));
+  }
   for (const auto& [option, list] : axis_values_) {
     if (list.empty()) continue;
-    const collect::Operator& of = *options.operators.front();
-    options.overrides.push_back(ASSAY_TRY(axis_override(of, *find_axis(of, option), list)));
+    const collect::Operator& op = *options.operators.front();
+    options.overrides.push_back(
+        ASSAY_TRY(collect::parse_override(op, *find_axis(op, option), split(list, ','))));
   }
   options.case_filters = case_filters_;
   options.limit = limit_;
@@ -219,17 +208,17 @@ collect::CaseRequest CollectArguments::request() const {
   return request;
 }
 
-// As a refusal to resume names them.
+// The settings by the names that a refusal to resume gives them.
 collect::Settings CollectArguments::settings() const {
-  collect::Settings settings = settings_of(request());
+  collect::Settings settings = collect::settings_of(request());
   settings["--grid"] = grid_ == collect::Grid::kCommon   ? "common"
                        : grid_ == collect::Grid::kCoarse ? "coarse"
                                                          : "fine";
   std::vector<std::string> names = named();
   if (module_.empty()) {
     names.clear();
-    for (const collect::Operator* of : operators())
-      names.emplace_back(of->name);
+    for (const collect::Operator* op : operators())
+      names.emplace_back(op->name);
   }
   settings["--module"] = module_.string();
   settings["operators"] = core::join(names, " ");
@@ -244,7 +233,7 @@ collect::Settings CollectArguments::settings() const {
   }
   settings["--limit"] = limit_ ? std::to_string(*limit_) : "";
   settings["--smoke"] = smoke_ ? "on" : "off";
-  // Without a limit the order changes neither cases nor results.
+  // Without a limit, the order changes neither the cases nor their results.
   if (limit_ && shuffle_) settings["--shuffle"] = "on";
   settings["--seed"] = std::to_string(seed_);
   settings["--backend"] = backend_;
@@ -259,7 +248,7 @@ collect::CollectOptions CollectArguments::common_options() const {
                       : new_run_    ? collect::Beginning::kFresh
                                     : collect::Beginning::kNew;
   options.settings = settings();
-  options.record = record_of_deadline(deadline_seconds_);
+  options.record = collect::record_of_deadline(deadline_seconds_);
   options.record["command line"] = own_command_line();
   options.record["made by"] = program_version();
   options.record["--lock-clocks"] = lock_clocks_;
@@ -269,6 +258,48 @@ collect::CollectOptions CollectArguments::common_options() const {
       std::chrono::duration<double>(deadline_seconds_));
   options.request = request();
   options.backend = backend_;
+  return options;
+}
+
+core::Status CollectArguments::check_refine() const {
+  if (!refine_) return {};
+  if (list_) return core::Error{"--refine and --list exclude each other"};
+  if (!module_.empty()) return core::Error{"--refine is for assay's own operators, not a --module"};
+  if (given_.contains("--grid")) {
+    return core::Error{"--refine and --grid exclude each other: the store's points are the grid"};
+  }
+  for (const auto& [option, list] : axis_values_) {
+    if (list.empty()) continue;
+    return core::Error{fmt::format(
+        "--refine chooses the values of --{} itself; --case-filter chooses among its cases",
+        option)};
+  }
+  return {};
+}
+
+core::Result<collect::RefinedRun> CollectArguments::find_refined() const {
+  if (resumes()) return collect::find_refined_before(folder_, refine_from_);
+  return collect::find_refined(folder_, refine_from_);
+}
+
+core::Result<collect::Refinement> CollectArguments::refinement() const {
+  const collect::RefinedRun refined = ASSAY_TRY(find_refined());
+  return collect::plan_refinement(
+      refined.store,
+      {.run = refined.id, .limit = refine_limit(), .options = ASSAY_TRY(plan_options())});
+}
+
+core::Result<collect::CollectOptions> CollectArguments::refine_options() const {
+  const collect::RefinedRun refined = ASSAY_TRY(find_refined());
+  collect::CollectOptions options = common_options();
+  ASSAY_TRY(collect::measure_like(refined, given_, options));
+  const std::string clocks = collect::clock_difference(refined.run, options.record);
+  if (!clocks.empty())
+    print_warning("points are measured beside others of other clocks: " + clocks);
+  const DeviceArguments device =
+      collect::was_on_cpu(refined.run) ? device_.with_default(DeviceKind::kCpu) : device_;
+  options.gpus = ASSAY_TRY(device.used_gpus());
+  ASSAY_TRY(choose_worker(device, options));
   return options;
 }
 

@@ -1,4 +1,4 @@
-// The options of `assay collect`, and what they say together.
+// The options of `assay collect`, and the requests that follow from them.
 #pragma once
 
 #include <filesystem>
@@ -8,13 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "cli/collect_refining.h"
-#include "cli/collect_workers.h"
-#include "cli/device_options.h"
 #include "cli/summary_output.h"
+#include "cli/workers.h"
 #include "collect/plan/plan.h"
-#include "collect/plan/refine.h"
+#include "collect/plan/plan_from_store.h"
 #include "collect/run/collection.h"
+#include "collect/run/earlier_run.h"
 #include "core/result.h"
 #include "doctor/clock_lock.h"
 
@@ -24,30 +23,30 @@ class App;
 
 class CollectArguments {
  public:
-  // Declares everything.
+  // Declares all options.
   explicit CollectArguments(App& app);
 
-  // Wrong usage.
+  // Error: wrong usage.
   [[nodiscard]] core::Status check() const;
 
-  // Those named, or all.
+  // The operators that are named, or all.
   [[nodiscard]] std::vector<const collect::Operator*> operators() const;
 
   [[nodiscard]] bool names_operators() const { return !named().empty(); }
 
-  // Of operators or of --module. Errors: a value that its axis does not take, a module that does
-  // not load, no case at all.
+  // The plan of the operators or of --module. Errors: a value that its axis does not take, a module
+  // that does not load, no case at all.
   [[nodiscard]] core::Result<collect::Plan> plan() const;
 
-  // Finds GPUs and the worker. Errors: there is none.
+  // Finds the GPUs and the worker. Errors: there is none.
   [[nodiscard]] core::Result<collect::CollectOptions> collect_options() const;
 
-  // Nothing without --lock-clocks. To be held while the collection runs.
+  // std::nullopt without --lock-clocks. The caller holds the lock while the collection runs.
   [[nodiscard]] core::Result<std::optional<doctor::ClockLock>> lock_clocks(
       const std::vector<int>& gpus) const;
 
-  // Nothing when this process is alone or the first of its MPI job. Otherwise it becomes a worker,
-  // and only an error comes back.
+  // Does nothing when this process is alone or the first of its MPI job. Otherwise the process
+  // becomes a worker, and the call returns only on an error.
   [[nodiscard]] core::Status follow_if_launched() const;
 
   [[nodiscard]] bool lists() const { return list_; }
@@ -58,11 +57,11 @@ class CollectArguments {
 
   [[nodiscard]] bool resumes() const { return resume_ || retry_failed_; }
 
-  // With --refine, which may find nothing to do.
+  // The cases that --refine adds; there may be none.
   [[nodiscard]] core::Result<collect::Refinement> refinement() const;
 
-  // Why a refinement has no case.
-  [[nodiscard]] std::string nothing_to_refine(const collect::Refinement& refinement) const;
+  // An error of a predicted point that is larger calls for points beside it; a part, not percent.
+  [[nodiscard]] double refine_limit() const { return refine_limit_percent_ / 100; }
 
   [[nodiscard]] const Presentation& presentation() const { return presentation_; }
 
@@ -82,12 +81,12 @@ class CollectArguments {
   [[nodiscard]] core::Status choose_worker(const DeviceArguments& device,
                                            collect::CollectOptions& options) const;
   [[nodiscard]] collect::CaseRequest request() const;
-  [[nodiscard]] core::Result<Refined> find_refined() const;
+  [[nodiscard]] core::Result<collect::RefinedRun> find_refined() const;
   [[nodiscard]] core::Result<collect::CollectOptions> refine_options() const;
   [[nodiscard]] collect::CollectOptions common_options() const;
   [[nodiscard]] collect::Settings settings() const;
 
-  std::set<std::string> given_;  // options that were, "--l2"
+  std::set<std::string> given_;  // the options that the user gave, as "--l2"
   std::vector<std::string> positional_;
   std::vector<std::string> ops_;
   std::map<std::string, std::string> axis_values_;  // by option name
@@ -95,7 +94,7 @@ class CollectArguments {
   std::vector<std::string> case_filters_;
   std::optional<std::int64_t> limit_;
   bool refine_ = false;
-  std::filesystem::path refine_from_;  // empty: the folder's own store
+  std::filesystem::path refine_from_;  // empty for the folder's own store
   double refine_limit_percent_ = store::kHeldOutLimit * 100;
   bool smoke_ = false;
   bool shuffle_ = false;

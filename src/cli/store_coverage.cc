@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "cli/collect_refining.h"
 #include "collect/plan/operator.h"
+#include "collect/run/earlier_run.h"
 #include "collect/run/reports.h"
 #include "collect/run/run_state.h"
 
@@ -22,7 +22,7 @@ core::Result<std::vector<Coverage>> read_coverage(const store::Store& store,
       const collect::Operator* known = collect::find_operator(name);
       return table.empty() || (known != nullptr && known->table == table);
     }));
-    const std::optional<std::int64_t> refined = refined_by(run);
+    const std::optional<std::int64_t> refined = collect::refined_by(run);
     if (!tally.operators().empty()) {
       coverages.insert(coverages.begin(), {.started_at = run.started_at,
                                            .is_refinement = refined.has_value(),

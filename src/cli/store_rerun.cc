@@ -2,13 +2,12 @@
 
 #include <fmt/core.h>
 
-#include "cli/collect_workers.h"
 #include "cli/collecting.h"
-#include "cli/measure_settings.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/version.h"
 #include "cli/workers.h"
+#include "collect/run/earlier_run.h"
 #include "collect/run/reports.h"
 #include "core/interrupt.h"
 #include "store/judging/rerun.h"
@@ -97,25 +96,18 @@ core::Result<RerunArguments::Earlier> RerunArguments::find_earlier(const fs::pat
 core::Result<collect::CollectOptions> RerunArguments::collect_options(
     const fs::path& store, const store::Run& earlier) const {
   const collect::Settings settings = collect::recorded_settings(earlier);
-  const collect::Settings then = collect::recorded_device(earlier);
-  const auto fact = [](const collect::Settings& facts, const char* name) {
-    const auto found = facts.find(name);
-    return found == facts.end() ? "" : found->second;
-  };
-  DeviceArguments device = device_;
-  if (device.kind == DeviceKind::kUsual && device.gpus.empty() && fact(then, "kind") == "cpu") {
-    device.kind = DeviceKind::kCpu;
-  }
+  const DeviceArguments device =
+      collect::was_on_cpu(earlier) ? device_.with_default(DeviceKind::kCpu) : device_;
   collect::CollectOptions options;
   options.folder = store.has_parent_path() ? store.parent_path() : fs::path(".");
   options.beginning = collect::Beginning::kFresh;
   options.settings = settings;
   options.record = {{"command line", own_command_line()}, {"made by", program_version()}};
-  options.request = ASSAY_TRY(request_of(settings));
-  options.backend = fact(settings, "--backend");
-  options.deadlines.of_case = ASSAY_TRY(recorded_deadline(earlier));
+  options.request = ASSAY_TRY(collect::request_of(settings));
+  options.backend = collect::fact_of(settings, "--backend");
+  options.deadlines.of_case = ASSAY_TRY(collect::recorded_deadline(earlier));
   options.again = {.store_file = store.filename().string()};
-  options.earlier_device = then;
+  options.earlier_device = collect::recorded_device(earlier);
   options.gpus = ASSAY_TRY(device.used_gpus());
   options.worker = worker_of(ASSAY_TRY(device.worker_program()));
   return options;

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <optional>
 
-#include "cli/device_options.h"
 #include "cli/summary_output.h"
-#include "collect/plan/rerun.h"
+#include "cli/workers.h"
+#include "collect/plan/plan_from_store.h"
 #include "collect/run/collection.h"
 #include "core/result.h"
 #include "model/table.h"

@@ -106,6 +106,14 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
   return joined;
 }
 
+std::string join(std::span<const int> numbers, std::string_view separator) {
+  std::vector<std::string> parts;
+  parts.reserve(numbers.size());
+  for (const int number : numbers)
+    parts.push_back(std::to_string(number));
+  return join(parts, separator);
+}
+
 bool contains_ignoring_case(std::string_view text, std::string_view part) {
   const auto same = [](char a, char b) { return lower(a) == lower(b); };
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();

@@ -10,6 +10,7 @@
 namespace assay::core {
 
 std::string join(std::span<const std::string> parts, std::string_view separator);
+std::string join(std::span<const int> numbers, std::string_view separator);
 
 bool contains_ignoring_case(std::string_view text, std::string_view part);
 

@@ -41,6 +41,11 @@ TEST(Text, JsonEscapesControlCharacters) {
   EXPECT_EQ(json_escaped("a\"b\\c\n\x01µ"), "a\\\"b\\\\c\\u000a\\u0001µ");
 }
 
+TEST(Text, JoinsNumbers) {
+  EXPECT_EQ(join(std::vector<int>{0, 2, 13}, ","), "0,2,13");
+  EXPECT_EQ(join(std::vector<int>{}, ","), "");
+}
+
 TEST(Text, ContainsIgnoresCase) {
   EXPECT_TRUE(contains_ignoring_case("ncclDevKernel", "NCCL"));
   EXPECT_FALSE(contains_ignoring_case("nvjet", "nccl"));

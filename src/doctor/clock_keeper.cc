@@ -13,7 +13,6 @@
 #include <thread>
 
 #include "core/text.h"
-#include "doctor/clock_evidence.h"
 #include "gpu/devices.h"
 
 namespace assay::doctor {
@@ -67,7 +66,7 @@ core::Status check_not_set(const ClockOrder& order, const Devices& devices) {
   return {};
 }
 
-// Clocks that are high only from the work of before fall within seconds.
+// Clocks that are high only from earlier work fall within seconds.
 core::Status wait_until_not_set(const ClockOrder& order, gpu::DeviceReader& reader) {
   const auto end = std::chrono::steady_clock::now() + order.options.patience;
   while (true) {
@@ -115,8 +114,8 @@ void close_range_between(int first, int last) {
   }
 }
 
-// Files that we hold open would stay locked, and pipes unfinished, until we end. Standard error
-// stays: nobody else could tell that unlocking failed.
+// Files that the keeper holds open would stay locked, and pipes unfinished, until it ends. Standard
+// error stays open, because only the keeper can report that unlocking failed.
 void close_others(const ClockKeeperEnds& ends) {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ::dup2(null, STDIN_FILENO);
@@ -130,17 +129,17 @@ void close_others(const ClockKeeperEnds& ends) {
 void ignore_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE})
     ::signal(signal, SIG_IGN);
-  ::alarm(0);  // of a signal that came between fork() and here
+  ::alarm(0);  // a signal that came between fork() and here may have set one
 }
 
-// False when nobody listens any more.
+// Returns false when nobody reads any more.
 bool tell(int report, const core::Status& status) {
   const std::string text = status.ok() ? "" : status.error().message;
   const auto bytes = text.size() + 1;
   return ::write(report, text.c_str(), bytes) == static_cast<ssize_t>(bytes);
 }
 
-// A byte, or nobody to write one any more.
+// Waits for a byte, or until nobody can write one any more.
 void wait_for_end(int control) {
   pollfd watched{control, POLLIN, 0};
   while (::poll(&watched, 1, -1) <= 0) {

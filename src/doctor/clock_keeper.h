@@ -1,4 +1,4 @@
-// The process that locks clocks and unlocks them when nobody holds its pipe any more; see
+// The process that locks clocks, and unlocks them when nobody holds its pipe any more; see
 // clock_lock.h.
 #pragma once
 
@@ -21,11 +21,11 @@ struct ClockKeeperEnds {
   int report = -1;
 };
 
-// Runs in the forked child and does not return. Writes two reports, each a text that ends with a
-// zero byte and is empty for success: of the locking and, if that succeeded, of the unlocking.
+// Runs in the forked child and does not return. Writes a report of the locking and, if that
+// succeeded, one of the unlocking: a text that ends with a zero byte and is empty for success.
 [[noreturn]] void keep_clocks(const ClockOrder& order, const ClockKeeperEnds& ends);
 
-// Tries all GPUs, whatever fails.
+// Tries all GPUs, even if some fail.
 core::Status unlock_all(const ClockOrder& order);
 
 }  // namespace assay::doctor

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -24,7 +25,20 @@
 namespace assay::doctor {
 namespace {
 
-// Each GPU takes NVML some milliseconds; a driver that hangs must not hang us.
+using Locked = ClockEvidence::Locked;
+
+// An idle GPU whose clocks are not locked runs at an eighth to a fifth of its highest SM clock.
+constexpr std::int64_t kIdleShare = 4;
+
+bool limited_by_setting(const gpu::Device& device) {
+  return std::any_of(device.clock_reasons.begin(), device.clock_reasons.end(),
+                     [](const gpu::ClockReason& reason) {
+                       return reason.kind == gpu::ClockReason::Kind::kExpected &&
+                              reason.words == "application clock setting";
+                     });
+}
+
+// NVML takes some milliseconds for each GPU; a driver that hangs must not hang this process.
 constexpr std::chrono::seconds kPatience{60};
 constexpr int kPollMilliseconds = 1000;
 
@@ -38,14 +52,10 @@ std::optional<std::int64_t> megahertz(std::string_view text) {
 
 std::vector<std::string> commands(const std::vector<int>& gpus,
                                   const std::vector<std::string>& options) {
-  std::vector<std::string> numbers;
-  numbers.reserve(gpus.size());
-  for (const int gpu : gpus)
-    numbers.push_back(std::to_string(gpu));
   std::vector<std::string> lines;
   lines.reserve(options.size());
   for (const std::string& option : options)
-    lines.push_back(fmt::format("sudo nvidia-smi -i {} {}", core::join(numbers, ","), option));
+    lines.push_back(fmt::format("sudo nvidia-smi -i {} {}", core::join(gpus, ","), option));
   return lines;
 }
 
@@ -64,7 +74,7 @@ struct Report {
   [[nodiscard]] bool success() const { return kind == Kind::kText && text.empty(); }
 };
 
-// The next report of the keeper, unless it ended without one or hangs.
+// Reads the next report of the keeper, unless the keeper ended without one or hangs.
 Report read_report(int descriptor) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
   Report report;
@@ -90,6 +100,27 @@ core::Error cannot_start() {
 }
 
 }  // namespace
+
+ClockEvidence clock_evidence(const gpu::Device& device) {
+  const gpu::Clock& sm = device.sm;
+  if (limited_by_setting(device)) {
+    return {Locked::kSeems, "the driver says that a setting limits its clocks"};
+  }
+  if (sm.application_mhz && sm.default_application_mhz &&
+      *sm.application_mhz != *sm.default_application_mhz) {
+    return {Locked::kSeems,
+            fmt::format("its application clock was set to {} MHz ({} MHz by default)",
+                        *sm.application_mhz, *sm.default_application_mhz)};
+  }
+  // Even a process that does nothing may keep the clocks high.
+  const bool idle =
+      device.processes.empty() && device.utilization_percent.value_or(100) < kBusyPercent;
+  if (!idle || !sm.now_mhz || !sm.max_mhz) return {};
+  if (*sm.now_mhz * kIdleShare <= *sm.max_mhz) {
+    return {Locked::kNo, fmt::format("{} MHz while idle", *sm.now_mhz)};
+  }
+  return {Locked::kSeems, fmt::format("it holds {} MHz while idle", *sm.now_mhz)};
+}
 
 core::Result<gpu::Clocks> parse_clocks(std::string_view text) {
   const auto comma = text.find(',');
@@ -150,7 +181,7 @@ core::Result<ClockLock> ClockLock::acquire(const std::vector<int>& gpus,
 core::Status ClockLock::start_keeper(const ClockOrder& order) {
   Pipe control{-1, -1};
   Pipe report{-1, -1};
-  // Sockets take bytes for a reader that is gone without a signal.
+  // A write to a socket whose reader is gone raises no signal.
   const bool piped = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control.data()) == 0 &&
                      ::pipe2(report.data(), O_CLOEXEC) == 0;
   keeper_ = piped ? ::fork() : -1;
@@ -184,7 +215,8 @@ std::string ClockLock::summary() const {
 
 core::Status ClockLock::release() {
   if (control_ < 0) return {};
-  // Closing says it, too, but not while a process that we forked since then holds a copy.
+  // The byte ends the keeper even while another process holds a copy of the socket, which closing
+  // alone would not.
   const char any = 0;
   ::send(control_, &any, 1, MSG_NOSIGNAL);
   ::close(std::exchange(control_, -1));
@@ -193,7 +225,7 @@ core::Status ClockLock::release() {
   if (report.kind != Report::Kind::kSilent) ::waitpid(keeper_, nullptr, 0);
   if (gpus_.empty() || report.success()) return {};
   if (report.kind == Report::Kind::kText) return core::Error{report.text};
-  // It was killed, or hangs.
+  // The keeper was killed, or hangs.
   ClockOrder order{.gpus = gpus_, .clocks = clocks_, .options = {}};
   order.options.nvml_library = nvml_library_;
   return unlock_all(order);

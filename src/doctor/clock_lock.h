@@ -1,12 +1,12 @@
 // Locks the clocks of GPUs while work runs, and always unlocks them: at the end, after an error,
-// after Ctrl-C or SIGTERM, and when this process is killed. A small process of our own does both,
-// the clock keeper: it holds the other end of a pipe and unlocks when that closes. Only a kill of
-// the whole container or job at once reaches it too; 'nvidia-smi -rgc' undoes what is then left.
+// after Ctrl-C or SIGTERM, and when this process is killed. A small process, the clock keeper, does
+// both: it holds the other end of a pipe and unlocks when the pipe closes. Only a kill of the whole
+// container or job at once ends the keeper, too; 'nvidia-smi -rgc' then unlocks the clocks.
 //
 //   auto lock = ASSAY_TRY(ClockLock::acquire({0, 1}, clocks));
 //   print_note(lock.summary());
 //   ...
-//   ASSAY_TRY(lock.release());   // tells if it could not; the destructor releases, too
+//   ASSAY_TRY(lock.release());   // fails if clocks stay locked; the destructor releases, too
 #pragma once
 
 #include <sys/types.h>
@@ -19,22 +19,36 @@
 
 #include "core/result.h"
 #include "gpu/clock_control.h"
+#include "gpu/devices.h"
 
 namespace assay::doctor {
 
-// Of "1980,3201": the SM's and the memory's clock in MHz; of "1980" the SM's alone.
+// A GPU counts as idle below this utilization.
+inline constexpr std::int64_t kBusyPercent = 5;
+
+// Whether somebody has locked the clocks of a GPU. NVML does not tell, but the clocks of an idle
+// GPU do.
+struct ClockEvidence {
+  // kUnknown: the GPU is busy, so that its clocks are high either way, or it does not answer.
+  enum class Locked : std::uint8_t { kNo, kSeems, kUnknown } locked = Locked::kUnknown;
+  std::string words = {};  // "it holds 1500 MHz while idle"
+};
+
+ClockEvidence clock_evidence(const gpu::Device& device);
+
+// Reads "1980,3201", the SM's and the memory's clock in MHz, or "1980", the SM's alone.
 core::Result<gpu::Clocks> parse_clocks(std::string_view text);
 
-// Lines for a shell, "sudo nvidia-smi -i 0,1 -lgc 1980,1980".
+// Lines for a shell: "sudo nvidia-smi -i 0,1 -lgc 1980,1980".
 std::vector<std::string> lock_commands(const std::vector<int>& gpus, const gpu::Clocks& clocks);
 std::vector<std::string> unlock_commands(const std::vector<int>& gpus, const gpu::Clocks& clocks);
 
 struct ClockLockOptions {
   std::string nvml_library = "libnvidia-ml.so.1";
-  // Clocks that somebody else has set cannot be read back, and so not be restored: after kReplace
-  // they are unlocked in the end.
+  // Clocks that somebody else has set cannot be read back and therefore not be restored: kReplace
+  // leaves them unlocked in the end.
   enum class Existing : std::uint8_t { kRefuse, kReplace } existing = Existing::kRefuse;
-  // How long clocks may take to fall after the work of before.
+  // How long clocks may take to fall after earlier work on the GPU.
   std::chrono::milliseconds patience{5000};
 };
 
@@ -42,9 +56,10 @@ struct ClockOrder;
 
 class ClockLock {
  public:
-  // `gpus` as nvidia-smi counts them (CUDA does with CUDA_DEVICE_ORDER=PCI_BUS_ID). Errors: no such
-  // GPU or clock, not permitted, clocks that were set before; then nothing is locked. Call it
-  // before threads start, and while nothing in this process has NVML open.
+  // `gpus` are counted as nvidia-smi does (CUDA does so with CUDA_DEVICE_ORDER=PCI_BUS_ID). Errors:
+  // there is no such GPU or clock, the user may not lock, or the clocks were set before; then
+  // nothing is locked. Call it before threads start, and while nothing in this process has NVML
+  // open.
   static core::Result<ClockLock> acquire(const std::vector<int>& gpus,
                                          const gpu::Clocks& clocks,
                                          const ClockLockOptions& options = {});
@@ -58,7 +73,7 @@ class ClockLock {
   // "locked GPUs 0-1 at 1980 MHz (SM) and 3201 MHz (memory) until the end".
   [[nodiscard]] std::string summary() const;
 
-  // Error: clocks that stay locked, with the commands that unlock them.
+  // Error: some clocks stay locked; the message has the commands that unlock them.
   core::Status release();
 
  private:

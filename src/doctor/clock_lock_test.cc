@@ -34,7 +34,7 @@ class ClockLockTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
 
-  // The keeper of a process that is gone works on its own.
+  // After its process is gone, the keeper takes some time to work.
   [[nodiscard]] std::string calls_within_seconds(const std::string& wanted) const {
     for (int i = 0; i < 500 && calls() != wanted; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -130,7 +130,7 @@ TEST_F(ClockLockTest, AKillAtAnyMomentLeavesNothingLocked) {
     }
     std::this_thread::sleep_for(std::chrono::microseconds(i * 250));
     ::kill(holder, SIGKILL);
-    while (::waitpid(-1, nullptr, 0) > 0) {  // the keeper, too, is ours now
+    while (::waitpid(-1, nullptr, 0) > 0) {  // the orphaned keeper is a child of this process now
     }
     if (calls().empty()) continue;
     ++locked;
@@ -150,7 +150,7 @@ TEST_F(ClockLockTest, ReleasesWhileOthersHoldCopiesOfThePipe) {
   }
   EXPECT_TRUE(lock.value().release().ok());
   EXPECT_EQ(calls(), kLockedAndUnlocked);
-  EXPECT_EQ(::waitpid(other, nullptr, WNOHANG), 0);  // it was not its end that released
+  EXPECT_EQ(::waitpid(other, nullptr, WNOHANG), 0);  // the other process still holds its copy
   ::kill(other, SIGKILL);
   ::waitpid(other, nullptr, 0);
 }
@@ -186,7 +186,7 @@ TEST_F(ClockLockTest, TheKeeperIgnoresWhatTerminalsSend) {
   EXPECT_EQ(calls(), kLockedAndUnlocked);
 }
 
-// What acquire() says, which must leave nothing locked and no process behind.
+// The refusal of acquire(), which must leave nothing locked and no process behind.
 std::string refusal(const std::vector<int>& gpus,
                     const gpu::Clocks& clocks,
                     const ClockLockOptions& options) {

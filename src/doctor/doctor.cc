@@ -25,7 +25,7 @@ core::Error no_such_gpu(int index, const gpu::Machine& machine) {
                                  all.size() == 1 ? "is" : "are", gpu::gpu_names(all))};
 }
 
-// Only the chosen ones.
+// Leaves only the chosen GPUs.
 core::Status choose(gpu::Machine& machine, const std::vector<int>& gpus) {
   for (const int index : gpus) {
     const bool there =
@@ -66,7 +66,7 @@ std::vector<Finding> check_gpus(const Diagnosis& diagnosis) {
   return findings.take();
 }
 
-// GPUs whose highest clocks are the same share commands.
+// GPUs with the same highest clocks share commands.
 void add_commands(Diagnosis& diagnosis) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<int>> gpus_of_clocks;
   for (const gpu::Device& device : diagnosis.machine.devices) {

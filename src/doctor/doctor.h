@@ -15,21 +15,21 @@
 namespace assay::doctor {
 
 struct DoctorRequest {
-  std::vector<int> gpus = {};                      // as nvidia-smi counts; none: all
-  std::string nvml_library = "libnvidia-ml.so.1";  // as dlopen finds it
-  std::filesystem::path root = "/";                // of /proc and /sys
+  std::vector<int> gpus = {};  // as nvidia-smi counts; empty for all
+  std::string nvml_library = "libnvidia-ml.so.1";
+  std::filesystem::path root = "/";  // where /proc and /sys are
 };
 
-// kNote: good to know; kWarning: results may differ because of it; kProblem: they will.
+// kNote: good to know; kWarning: results may differ because of it; kProblem: results will differ.
 enum class Level : std::uint8_t { kOk, kNote, kWarning, kProblem };
 
 struct Finding {
   Level level = Level::kOk;
   std::string where = {};                  // "GPUs 0-3", "host"
   std::string seen;                        // "persistence mode is off"
-  std::string why = {};                    // why it matters; none with kOk
+  std::string why = {};                    // why it matters; empty with kOk
   std::string hint = {};                   // what to do, in words
-  std::vector<std::string> commands = {};  // that do it, or show more
+  std::vector<std::string> commands = {};  // commands that do it, or that show more
 };
 
 struct LibraryFound {
@@ -47,7 +47,8 @@ struct Diagnosis {
   std::vector<std::string> unlock_commands = {};
 };
 
-// No GPU is a finding, not an error. Errors: a driver that does not work, a GPU that is not there.
+// A machine without GPUs gives a finding, not an error. Errors: the driver does not work, or a
+// chosen GPU is not there.
 core::Result<Diagnosis> diagnose(const DoctorRequest& request);
 
 Level worst(const Diagnosis& diagnosis);
@@ -58,10 +59,10 @@ model::Book doctor_book(const Diagnosis& diagnosis);
 // The table "findings" alone.
 std::string findings_csv(const Diagnosis& diagnosis);
 
-// For a terminal of `width` columns: commands are never broken.
+// The text for a terminal of `width` columns; commands are never broken.
 std::string doctor_text(const Diagnosis& diagnosis, std::size_t width);
 
-// What a run was measured with: host, GPUs and their settings, libraries.
+// The facts of a run's environment: host, GPUs and their settings, libraries.
 core::Result<model::Facts> environment_facts(const DoctorRequest& request = {});
 
 }  // namespace assay::doctor

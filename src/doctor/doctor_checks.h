@@ -10,10 +10,10 @@
 
 namespace assay::doctor {
 
-// Puts equal findings of several GPUs together.
+// Joins equal findings of several GPUs.
 class GpuFindings {
  public:
-  // "{gpus}" in a command becomes "0,2,3".
+  // "{gpus}" in a command will become "0,2,3".
   void add(int gpu, Finding finding);
 
   [[nodiscard]] std::vector<Finding> take() const;
@@ -30,21 +30,21 @@ class GpuFindings {
 // A finding that says that something is as it should be.
 Finding ok(std::string seen);
 
-// Null when there is none.
+// nullptr if there is none.
 const gpu::Health* health_of(const std::vector<gpu::Health>& health, int index);
 
 void check_settings(GpuFindings& findings, const gpu::Device& device, const gpu::Health* health);
 void check_use(GpuFindings& findings, const gpu::Device& device);
 void check_health(GpuFindings& findings, const gpu::Device& device, const gpu::Health& health);
-// Links between GPUs; `all` are those that were chosen.
+// Checks the links between GPUs; `all` are the chosen ones.
 void check_links(GpuFindings& findings,
                  const gpu::Health& health,
                  const std::vector<gpu::Device>& all);
 
-// What concerns all GPUs together: models, NUMA nodes.
+// Checks what concerns all GPUs together: models and NUMA nodes.
 std::vector<Finding> check_machine(const gpu::Machine& machine, const std::filesystem::path& root);
 
-// A driver without its library, or none at all.
+// The finding where there is no GPU: a driver without its library, or no driver at all.
 Finding no_gpu(const std::filesystem::path& root);
 
 std::vector<Finding> check_host(const std::filesystem::path& root);

@@ -1,11 +1,16 @@
+// The checks of the host, of all GPUs together, and of the libraries.
+#include <dlfcn.h>
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <cstdlib>
+#include <initializer_list>
 #include <map>
 
 #include "core/files.h"
+#include "core/shared_library.h"
 #include "core/text.h"
 #include "doctor/doctor_checks.h"
 #include "gpu/sysfs.h"
@@ -17,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr double kSomeLoadShare = 0.1;
 
-// Entries "<prefix>0", "<prefix>17" of a folder.
+// The entries of a folder that are called "<prefix>0", "<prefix>17" and so on.
 std::vector<fs::path> numbered(const fs::path& folder, const std::string& prefix) {
   std::vector<fs::path> found;
   for (const fs::path& entry : gpu::sysfs_entries(folder)) {
@@ -89,12 +94,88 @@ bool in_container(const fs::path& root) {
 }
 
 std::string node_of(const gpu::Device& device, const fs::path& root) {
-  // NVML writes eight digits of the domain in capitals, the kernel four in small letters.
+  // NVML writes the domain with eight digits and in capitals, the kernel with four and in small
+  // letters.
   if (device.bus_id.size() < 16) return {};
   std::string name = device.bus_id.substr(4);
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return gpu::sysfs_text(root / "sys/bus/pci/devices" / name / "numa_node");
+}
+
+// Versions of NVIDIA's libraries come from the libraries themselves; none of these functions needs
+// a GPU. cudaRuntimeGetVersion and ncclGetVersion write to an int and return 0 for success;
+// cudnnGetVersion and cublasLtGetVersion return a size_t.
+enum class Shape { kWrites, kReturns };
+
+struct Library {
+  const char* name;
+  std::initializer_list<const char*> files;  // newest first
+  const char* function;
+  Shape shape;
+  std::string (*words)(std::size_t number);
+};
+
+// 13000 is 13.0.
+std::string cuda_version(std::size_t number) {
+  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+}
+
+// 130002 is 13.0.2.
+std::string cublas_version(std::size_t number) {
+  return fmt::format("{}.{}.{}", number / 10'000, number % 10'000 / 100, number % 100);
+}
+
+// 91400 is 9.14.0; before 9.0, 8907 was 8.9.7.
+std::string cudnn_version(std::size_t number) {
+  const std::size_t major = number >= 90'000 ? 10'000 : 1000;
+  return fmt::format("{}.{}.{}", number / major, number % major / 100, number % 100);
+}
+
+// 22803 is 2.28.3; before 2.9, 2804 was 2.8.4.
+std::string nccl_version(std::size_t number) {
+  const std::size_t major = number >= 10'000 ? 10'000 : 1000;
+  return fmt::format("{}.{}.{}", number / major, number % major / 100, number % 100);
+}
+
+const Library kLibraries[] = {
+    {"CUDA runtime",
+     {"libcudart.so.13", "libcudart.so.12"},
+     "cudaRuntimeGetVersion",
+     Shape::kWrites,
+     cuda_version},
+    {"cuBLASLt",
+     {"libcublasLt.so.13", "libcublasLt.so.12"},
+     "cublasLtGetVersion",
+     Shape::kReturns,
+     cublas_version},
+    {"cuDNN",
+     {"libcudnn.so.9", "libcudnn.so.8"},
+     "cudnnGetVersion",
+     Shape::kReturns,
+     cudnn_version},
+    {"NCCL", {"libnccl.so.2"}, "ncclGetVersion", Shape::kWrites, nccl_version},
+};
+
+std::size_t ask(void* function, Shape shape) {
+  if (shape == Shape::kReturns) return reinterpret_cast<std::size_t (*)()>(function)();
+  int number = 0;
+  if (reinterpret_cast<int (*)(int*)>(function)(&number) != 0 || number < 0) return 0;
+  return static_cast<std::size_t>(number);
+}
+
+bool find_library(const Library& wanted, const char* file, LibraryFound& found) {
+  // Libraries stay loaded, because some of CUDA's leave memory behind that nobody owns afterwards.
+  const auto library = core::SharedLibrary::open({file}, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+  if (!library.ok()) return false;
+  found = {.name = wanted.name, .version = "unknown", .file = file};
+  if (void* function = library.value().find(wanted.function)) {
+    const std::size_t number = ask(function, wanted.shape);
+    if (number > 0) found.version = wanted.words(number);
+    Dl_info information{};
+    if (::dladdr(function, &information) != 0) found.file = information.dli_fname;
+  }
+  return true;
 }
 
 }  // namespace
@@ -164,6 +245,19 @@ Finding no_gpu(const fs::path& root) {
           .seen = "there is no NVIDIA driver or GPU here",
           .why = "only CPU kernels can be measured",
           .commands = {"assay collect --device cpu"}};
+}
+
+std::vector<LibraryFound> find_libraries() {
+  std::vector<LibraryFound> libraries;
+  for (const Library& wanted : kLibraries) {
+    LibraryFound found;
+    for (const char* file : wanted.files) {
+      if (!find_library(wanted, file, found)) continue;
+      libraries.push_back(found);
+      break;
+    }
+  }
+  return libraries;
 }
 
 }  // namespace assay::doctor

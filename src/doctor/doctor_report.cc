@@ -16,7 +16,7 @@ namespace {
 
 using model::Cell;
 
-constexpr std::size_t kIndent = 9;  // of "warning  "
+constexpr std::size_t kIndent = 9;  // the width of "warning  "
 
 const char* word(Level level) {
   switch (level) {
@@ -65,7 +65,7 @@ std::string of_most(std::optional<Number> now, std::optional<Number> most) {
   return model::text(cell(now)) + "/" + model::text(cell(most));
 }
 
-// The same for 80 columns.
+// The same table for 80 columns.
 model::Table narrow_gpus_table(const Diagnosis& diagnosis) {
   model::Table table{.name = "gpus",
                      .title = "GPUs as nvidia-smi counts them, values of now/at most",

@@ -8,15 +8,14 @@
 #include <cmath>
 #include <string>
 
-#include "model/verdict.h"
 #include "core/text.h"
+#include "model/verdict.h"
 #include "report/colors.h"
 #include "report/xlsx_text.h"
 
 namespace assay::report {
 namespace {
 
-constexpr double kLinePoints = 15;      // Excel's default row height
 constexpr double kRowPixels = 20;       // the same
 constexpr double kCharacterPixels = 7;  // of the default font
 constexpr std::uint32_t kChartRows = 15;

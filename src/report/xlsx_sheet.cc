@@ -16,7 +16,6 @@
 namespace assay::report {
 namespace {
 
-constexpr double kLinePoints = 15;      // Excel's default row height
 constexpr std::size_t kMostLines = 20;  // a row is no taller; Excel's own limit is 27 lines
 constexpr std::uint8_t kPaperA4 = 9;    // a printed sheet is one page wide
 

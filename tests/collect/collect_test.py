@@ -43,6 +43,13 @@ def wait_until(condition):
         time.sleep(0.02)
 
 
+def is_pending(pid, number):
+    """Whether a signal was sent to the process and has not been delivered yet."""
+    fields = dict(line.split(':', 1) for line in
+                  pathlib.Path(f'/proc/{pid}/status').read_text(encoding='utf-8').splitlines())
+    return any(int(fields[name], 16) >> (number - 1) & 1 for name in ('SigPnd', 'ShdPnd'))
+
+
 class CollectTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix='assay-collect-'))
@@ -54,7 +61,7 @@ class CollectTest(unittest.TestCase):
         self.fault_file.touch()
 
     def tearDown(self):
-        """No worker, nor what it started, outlives its collection."""
+        """Neither a worker nor a process that it started outlives its collection."""
         wait_until(lambda: not any(is_alive(pid) for pid in self.lines(self.pids)))
 
     @staticmethod
@@ -407,7 +414,7 @@ class Ending(CollectTest):
         process = self.start('gemm', *SHAPES, FAKE_SECONDS='30')
         self.wait_for_cases(0)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+        wait_until(lambda: not is_pending(process.pid, signal.SIGINT))
         self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
         begin = time.monotonic()

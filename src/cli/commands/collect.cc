@@ -36,7 +36,7 @@ class Collect final : public Command {
   }
 
  private:
-  // Programs get one table as CSV and both as JSON; people what fits on a terminal.
+  // Programs get one table as CSV and both as JSON; people get what fits on a terminal.
   [[nodiscard]] model::Book listing() const {
     const auto operators = arguments_.operators();
     const bool all = !arguments_.names_operators();
@@ -62,7 +62,7 @@ class Collect final : public Command {
     print(summary_text(book, arguments_.presentation().summary));
   }
 
-  // As CSV one table, for other programs.
+  // As CSV it is one table, for other programs.
   void show_plan(const collect::Plan& plan) const {
     model::Book book = collect::plan_book(plan);
     if (arguments_.presentation().summary == Summary::kCsv) book.tables.erase(book.tables.begin());
@@ -71,9 +71,9 @@ class Collect final : public Command {
 
   core::Result<Outcome> refine() const {
     const collect::Refinement refinement = ASSAY_TRY(arguments_.refinement());
-    // Of a run that is there a plan without cases is a wrong one, which resuming tells.
+    // A run to be resumed had cases, so that resuming with none reports what differs.
     const bool nothing = refinement.plan.cases.empty() && !arguments_.resumes();
-    if (nothing) print_note(arguments_.nothing_to_refine(refinement));
+    if (nothing) print_note(collect::why_nothing_to_refine(refinement, arguments_.refine_limit()));
     if (arguments_.only_plans()) show_plan(refinement.plan);
     if (nothing || arguments_.only_plans()) return Outcome::kOk;
     return measure(refinement.plan);
@@ -114,21 +114,12 @@ class Collect final : public Command {
     if (result.end == collect::SupervisorEnd::kNoWorkers) {
       return core::Error{"no worker is left: " + (nothing ? "nothing is measured" : open)};
     }
-    const std::vector<std::string> empty = without_row(result.tally);
+    const std::vector<std::string> empty = collect::operators_without_row(
+        result.tally,
+        arguments_.names_operators() ? collect::Excused::kNone : collect::Excused::kSkipped);
     if (empty.empty()) return Outcome::kOk;
     return core::Error{fmt::format("nothing is measured of {}: see {}", core::join(empty, ", "),
                                    result.files.back().string())};
-  }
-
-  // Where nobody named operators, one that this device has not is no failure.
-  [[nodiscard]] std::vector<std::string> without_row(const collect::Tally& tally) const {
-    const bool nothing = tally.total().measured == 0;
-    std::vector<std::string> names;
-    for (const collect::OperatorTally& one : tally.operators()) {
-      const bool excused = one.skipped == one.expected && !arguments_.names_operators() && !nothing;
-      if (one.measured == 0 && !excused) names.push_back(one.name);
-    }
-    return names;
   }
 
   CollectArguments arguments_;

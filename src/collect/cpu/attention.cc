@@ -1,10 +1,11 @@
-// Attention as oneDNN's products with a softmax between, all heads of a kv head in one product.
+// Attention as two products of oneDNN with a softmax between them; one product serves all heads
+// that share a kv head.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "collect/cpu/cpu_kernels.h"
+#include "collect/cpu/cpu_device.h"
 #include "collect/cpu/onednn.h"
 
 namespace assay::collect {
@@ -12,23 +13,23 @@ namespace {
 
 using dnnl::memory;
 
-constexpr std::int64_t kCompared = 64;
+constexpr std::int64_t kAttentionSamples = 64;
 constexpr std::int64_t kMostScoreBytes = std::int64_t{2} << 30;
 constexpr float kMasked = -1e30F;
 
-// oneDNN's fast products know three dimensions: a batch element and kv head, the queries of all
-// heads that share it, and what is summed or made. So heads lie before tokens here.
-struct Layout {
-  explicit Layout(const AttentionSpec& spec)
-      : Layout(spec,
-               *onednn::type_of(spec.type),
-               spec.batch * spec.kv_heads,
-               spec.heads / spec.kv_heads * spec.query_length) {}
+// oneDNN's fast products have three dimensions: a batch element and kv head, the queries of all
+// heads that share it, and the columns. Therefore heads lie before tokens here.
+struct AttentionShapes {
+  explicit AttentionShapes(const AttentionSpec& spec)
+      : AttentionShapes(spec,
+                        *onednn::type_of(spec.type),
+                        spec.batch * spec.kv_heads,
+                        spec.heads / spec.kv_heads * spec.query_length) {}
 
-  Layout(const AttentionSpec& spec,
-         memory::data_type type,
-         std::int64_t products,
-         std::int64_t queries)
+  AttentionShapes(const AttentionSpec& spec,
+                  memory::data_type type,
+                  std::int64_t products,
+                  std::int64_t queries)
       : query({products, queries, spec.head_dim}, type, memory::format_tag::abc),
         key({products, spec.head_dim, spec.kv_length}, type, memory::format_tag::acb),
         value({products, spec.kv_length, spec.value_dim},
@@ -38,7 +39,7 @@ struct Layout {
         mask({1, queries, spec.kv_length}, memory::data_type::f32, memory::format_tag::abc),
         output({products, queries, spec.value_dim}, type, memory::format_tag::abc) {}
 
-  // From one value to the next: MLA's values are the front of its keys.
+  // The distance from one value to the next: MLA's values are the front of its keys.
   static std::int64_t value_row(const AttentionSpec& spec) {
     return spec.values_in_keys ? spec.head_dim : spec.value_dim;
   }
@@ -51,7 +52,7 @@ struct Layout {
   memory::desc output;
 };
 
-dnnl::matmul matmul(const memory::desc& a, const memory::desc& b, const memory::desc& c) {
+dnnl::matmul make_matmul(const memory::desc& a, const memory::desc& b, const memory::desc& c) {
 #if DNNL_VERSION_MAJOR >= 3
   return dnnl::matmul(dnnl::matmul::primitive_desc(onednn::engine(), a, b, c));
 #else
@@ -59,17 +60,17 @@ dnnl::matmul matmul(const memory::desc& a, const memory::desc& b, const memory::
 #endif
 }
 
-dnnl::binary add(const memory::desc& to, const memory::desc& what) {
+dnnl::binary make_addition(const memory::desc& to, const memory::desc& summand) {
 #if DNNL_VERSION_MAJOR >= 3
   return dnnl::binary(
-      dnnl::binary::primitive_desc(onednn::engine(), dnnl::algorithm::binary_add, to, what, to));
+      dnnl::binary::primitive_desc(onednn::engine(), dnnl::algorithm::binary_add, to, summand, to));
 #else
   return dnnl::binary(dnnl::binary::primitive_desc(
-      dnnl::binary::desc(dnnl::algorithm::binary_add, to, what, to), onednn::engine()));
+      dnnl::binary::desc(dnnl::algorithm::binary_add, to, summand, to), onednn::engine()));
 #endif
 }
 
-dnnl::softmax_forward softmax(const memory::desc& scores) {
+dnnl::softmax_forward make_softmax(const memory::desc& scores) {
   constexpr int kLastAxis = 2;
 #if DNNL_VERSION_MAJOR >= 3
   return dnnl::softmax_forward(dnnl::softmax_forward::primitive_desc(
@@ -82,8 +83,8 @@ dnnl::softmax_forward softmax(const memory::desc& scores) {
 #endif
 }
 
-struct Buffers {
-  explicit Buffers(const AttentionSpec& spec)
+struct AttentionBuffers {
+  explicit AttentionBuffers(const AttentionSpec& spec)
       : query(spec.type, spec.batch * spec.query_length * spec.heads * spec.head_dim),
         key(spec.type, spec.batch * spec.kv_length * spec.kv_heads * spec.head_dim),
         value(spec.type,
@@ -122,7 +123,7 @@ class Attention final : public Work {
   core::Result<Accuracy> check() override {
     ASSAY_TRY(launch());
     Accuracy accuracy;
-    for (const std::int64_t place : sample_places(output_.elements(), kCompared))
+    for (const std::int64_t place : sample_places(output_.elements(), kAttentionSamples))
       compare(place, accuracy);
     return accuracy;
   }
@@ -143,30 +144,30 @@ class Attention final : public Work {
   }
 
   void add_copy(std::uint64_t number) {
-    Buffers& buffers = *buffers_.emplace_back(std::make_unique<Buffers>(spec_));
-    // With 1 / sqrt(head_dim) in it, as engines fold it into the weights.
+    AttentionBuffers& buffers = *buffers_.emplace_back(std::make_unique<AttentionBuffers>(spec_));
+    // The factor 1 / sqrt(head_dim) is part of the query, as engines fold it into the weights.
     buffers.query.fill(3 * number, 1 / std::sqrt(static_cast<float>(spec_.head_dim)));
     buffers.key.fill(3 * number + 1);
     buffers.value.fill(3 * number + 2);
     HostTensor& values = spec_.values_in_keys ? buffers.key : buffers.value;
-    steps_.push_back({{matmul(layout_.query, layout_.key, layout_.scores),
+    steps_.push_back({{make_matmul(layout_.query, layout_.key, layout_.scores),
                        {{DNNL_ARG_SRC, onednn::wrap(buffers.query, layout_.query)},
                         {DNNL_ARG_WEIGHTS, onednn::wrap(buffers.key, layout_.key)},
                         {DNNL_ARG_DST, onednn::wrap(scores_, layout_.scores)}}},
-                      {add(layout_.scores, layout_.mask),
+                      {make_addition(layout_.scores, layout_.mask),
                        {{DNNL_ARG_SRC_0, onednn::wrap(scores_, layout_.scores)},
                         {DNNL_ARG_SRC_1, onednn::wrap(mask_, layout_.mask)},
                         {DNNL_ARG_DST, onednn::wrap(scores_, layout_.scores)}}},
-                      {softmax(layout_.scores),
+                      {make_softmax(layout_.scores),
                        {{DNNL_ARG_SRC, onednn::wrap(scores_, layout_.scores)},
                         {DNNL_ARG_DST, onednn::wrap(scores_, layout_.scores)}}},
-                      {matmul(layout_.scores, layout_.value, layout_.output),
+                      {make_matmul(layout_.scores, layout_.value, layout_.output),
                        {{DNNL_ARG_SRC, onednn::wrap(scores_, layout_.scores)},
                         {DNNL_ARG_WEIGHTS, onednn::wrap(values, layout_.value)},
                         {DNNL_ARG_DST, onednn::wrap(output_, layout_.output)}}}});
   }
 
-  // Of a batch element and head; tokens and columns count within it.
+  // A row of the output. A head counts batch elements too; the query counts within it.
   struct Row {
     std::int64_t query_head;
     std::int64_t kv_head;
@@ -174,7 +175,7 @@ class Attention final : public Work {
   };
 
   [[nodiscard]] double score(const Row& row, std::int64_t key) const {
-    const Buffers& buffers = *buffers_[next_];
+    const AttentionBuffers& buffers = *buffers_[next_];
     const std::int64_t query_row = row.query_head * spec_.query_length + row.query;
     const std::int64_t key_row = row.kv_head * spec_.kv_length + key;
     double sum = 0;
@@ -186,7 +187,7 @@ class Attention final : public Work {
   }
 
   [[nodiscard]] double value(const Row& row, std::int64_t key, std::int64_t column) const {
-    const Buffers& buffers = *buffers_[next_];
+    const AttentionBuffers& buffers = *buffers_[next_];
     const std::int64_t kv_row = row.kv_head * spec_.kv_length + key;
     return spec_.values_in_keys ? buffers.key.at(kv_row * spec_.head_dim + column)
                                 : buffers.value.at(kv_row * spec_.value_dim + column);
@@ -213,8 +214,8 @@ class Attention final : public Work {
     }
     exact /= weights;
     magnitude /= weights;
-    // A score rounded by u changes its weight by u * score, in the sum and in the quotient;
-    // weights are rounded once more, and sums are made in float32.
+    // A score rounded by u changes its weight by u * score, in the sum and in the quotient. Weights
+    // are rounded once more, and sums are made in float32.
     const double unit = rounding(spec_.type, 1);
     const double sums =
         static_cast<double>(spec_.head_dim + 2 * spec_.kv_length) * rounding(DataType::kFloat32, 1);
@@ -230,12 +231,12 @@ class Attention final : public Work {
   }
 
   AttentionSpec spec_;
-  Layout layout_;
+  AttentionShapes layout_;
   std::int64_t group_;
   HostTensor mask_;
   HostTensor scores_;
   HostTensor output_;
-  std::vector<std::unique_ptr<Buffers>> buffers_;
+  std::vector<std::unique_ptr<AttentionBuffers>> buffers_;
   std::vector<std::vector<onednn::Step>> steps_;
   std::size_t next_ = 0;
 };

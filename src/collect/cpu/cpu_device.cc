@@ -9,19 +9,18 @@
 #include <string>
 #include <thread>
 
-#include "collect/cpu/cpu_kernels.h"
 #include "collect/kernels/kernel_cost.h"
-#include "collect/worker/clock_stopwatch.h"
+#include "collect/worker/measure.h"
 
 namespace assay::collect {
 namespace {
 
-// "model name : ..." of the first processor.
+// The name of the first processor, from its line "model name : ...".
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     const std::size_t colon = line.find(": ");
-    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) {
+    if (line.starts_with("model name") && colon != std::string::npos) {
       return line.substr(colon + 2);
     }
   }

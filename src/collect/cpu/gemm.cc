@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "collect/cpu/cpu_kernels.h"
+#include "collect/cpu/cpu_device.h"
 #include "collect/cpu/onednn.h"
 
 namespace assay::collect {
@@ -10,15 +10,15 @@ namespace {
 
 using dnnl::memory;
 
-constexpr std::int64_t kCompared = 256;
+constexpr std::int64_t kGemmSamples = 256;
 
-// int8 products come out as int32 in a library; here as float32, which oneDNN has everywhere.
+// GPU libraries write int8 products as int32; here they are float32, which oneDNN has everywhere.
 DataType output_type(DataType input) {
   return input == DataType::kInt8 ? DataType::kFloat32 : input;
 }
 
-struct Buffers {
-  explicit Buffers(const GemmSpec& spec)
+struct GemmBuffers {
+  explicit GemmBuffers(const GemmSpec& spec)
       : input(spec.type, spec.batch * spec.m * spec.k),
         weight(spec.type, spec.batch * spec.n * spec.k),
         output(output_type(spec.type), spec.batch * spec.m * spec.n) {}
@@ -43,7 +43,7 @@ class Gemm final : public Work {
                                             onednn::engine());
 #endif
     for (Copies i = 0; i < copies; ++i) {
-      Buffers& buffers = *buffers_.emplace_back(std::make_unique<Buffers>(spec));
+      GemmBuffers& buffers = *buffers_.emplace_back(std::make_unique<GemmBuffers>(spec));
       buffers.input.fill(2 * static_cast<std::uint64_t>(i));
       buffers.weight.fill(2 * static_cast<std::uint64_t>(i) + 1);
       steps_.push_back({dnnl::matmul(plan),
@@ -65,15 +65,15 @@ class Gemm final : public Work {
   core::Result<Accuracy> check() override {
     ASSAY_TRY(launch());
     Accuracy accuracy;
-    const Buffers& buffers = *buffers_[next_];
-    for (const std::int64_t place : sample_places(buffers.output.elements(), kCompared))
+    const GemmBuffers& buffers = *buffers_[next_];
+    for (const std::int64_t place : sample_places(buffers.output.elements(), kGemmSamples))
       compare(buffers, place, accuracy);
     return accuracy;
   }
 
  private:
-  // The bound of a sum of k products in float32, and of rounding it once.
-  void compare(const Buffers& buffers, std::int64_t place, Accuracy& accuracy) const {
+  // The deviation allowed is that of a sum of k products in float32 that is rounded once.
+  void compare(const GemmBuffers& buffers, std::int64_t place, Accuracy& accuracy) const {
     const std::int64_t column = place % spec_.n;
     const std::int64_t row = place / spec_.n % spec_.m;
     const std::int64_t batch = place / spec_.n / spec_.m;
@@ -97,7 +97,7 @@ class Gemm final : public Work {
   }
 
   GemmSpec spec_;
-  std::vector<std::unique_ptr<Buffers>> buffers_;
+  std::vector<std::unique_ptr<GemmBuffers>> buffers_;
   std::vector<onednn::Step> steps_;
   std::size_t next_ = 0;
 };

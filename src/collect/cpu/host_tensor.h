@@ -1,4 +1,4 @@
-// Memory of the CPU device, with random numbers that its checks read back exactly.
+// Memory of the CPU device. Its random numbers are those that checks compute again.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,11 @@ namespace assay::collect {
 
 class HostTensor {
  public:
-  // Uninitialised. kFloat32, kBfloat16 or kInt8.
+  // Takes memory and leaves it uninitialised. `type` is kFloat32, kBfloat16 or kInt8.
   HostTensor(DataType type, std::int64_t elements);
 
-  // Uniform in [-scale, scale), of int8 in [-127, 127], the same for the same seed.
+  // Fills it with uniform numbers in [-scale, scale), or in [-127, 127] for int8. The same seed
+  // always produces the same numbers.
   void fill(std::uint64_t seed, float scale = 1);
 
   [[nodiscard]] double at(std::int64_t index) const;
@@ -38,10 +39,10 @@ class HostTensor {
   std::unique_ptr<void, Free> bytes_;
 };
 
-// Half a unit in the last place of a value of this type, at most.
+// The largest error of rounding a value to this type.
 double rounding(DataType type, double value);
 
-// `count` of `elements` places, all if they are few; the same ones every time.
+// Selects `count` of `elements` places, or all if there are fewer. The choice is always the same.
 std::vector<std::int64_t> sample_places(std::int64_t elements, std::int64_t count);
 
 }  // namespace assay::collect

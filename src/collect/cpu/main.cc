@@ -1,14 +1,13 @@
-// assay-cpu-worker: measures on CPUs what `assay collect --device cpu` asks for. The lines that
-// they exchange: collect/worker/protocol.h. With --mpi it is one of the processes of an MPI job and
-// measures collectives: rank 0 takes the requests and leads, the others follow.
+// assay-cpu-worker: measures the cases of `assay collect --device cpu` on CPUs. The protocol is in
+// collect/worker/protocol.h. With --mpi it is one process of an MPI job and measures collectives:
+// rank 0 reads the requests and leads, the others follow.
 #include <cstdio>
 #include <memory>
 #include <string_view>
 #include <utility>
 
 #include "collect/cpu/cpu_device.h"
-#include "collect/cpu/mpi_rank.h"
-#include "collect/worker/worker_loop.h"
+#include "collect/worker/run_case.h"
 
 namespace assay::collect {
 namespace {

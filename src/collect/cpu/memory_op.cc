@@ -2,21 +2,21 @@
 
 #include <cmath>
 
-#include "collect/cpu/cpu_kernels.h"
+#include "collect/cpu/cpu_device.h"
 #include "collect/cpu/onednn.h"
 
 namespace assay::collect {
 namespace {
 
 using dnnl::memory;
-using Kind = MemorySpec::Kind;
+using MemoryKind = MemorySpec::Kind;
 
-constexpr std::int64_t kCompared = 256;
+constexpr std::int64_t kMemoryOpSamples = 256;
 
-struct Buffers {
-  explicit Buffers(const MemorySpec& spec)
+struct MemoryOpBuffers {
+  explicit MemoryOpBuffers(const MemorySpec& spec)
       : first(spec.type, spec.rows * spec.columns),
-        second(spec.type, spec.kind == Kind::kAdd ? spec.rows * spec.columns : 0),
+        second(spec.type, spec.kind == MemoryKind::kAdd ? spec.rows * spec.columns : 0),
         output(spec.type, spec.rows * spec.columns) {}
 
   HostTensor first;
@@ -30,10 +30,10 @@ class MemoryOp final : public Work {
     const memory::desc shape({spec.rows, spec.columns}, *onednn::type_of(spec.type),
                              memory::format_tag::ab);
     for (Copies i = 0; i < copies; ++i) {
-      Buffers& buffers = *buffers_.emplace_back(std::make_unique<Buffers>(spec));
+      MemoryOpBuffers& buffers = *buffers_.emplace_back(std::make_unique<MemoryOpBuffers>(spec));
       buffers.first.fill(2 * static_cast<std::uint64_t>(i));
       buffers.second.fill(2 * static_cast<std::uint64_t>(i) + 1);
-      steps_.push_back(spec.kind == Kind::kAdd ? add(buffers, shape) : copy(buffers, shape));
+      steps_.push_back(spec.kind == MemoryKind::kAdd ? add(buffers, shape) : copy(buffers, shape));
     }
   }
 
@@ -43,16 +43,16 @@ class MemoryOp final : public Work {
   }
 
   [[nodiscard]] std::string kernel_source() const override {
-    return spec_.kind == Kind::kAdd ? "onednn_binary" : "onednn_reorder";
+    return spec_.kind == MemoryKind::kAdd ? "onednn_binary" : "onednn_reorder";
   }
 
   core::Result<Accuracy> check() override {
     ASSAY_TRY(launch());
     Accuracy accuracy;
-    const Buffers& buffers = *buffers_[next_];
-    for (const std::int64_t place : sample_places(buffers.output.elements(), kCompared)) {
+    const MemoryOpBuffers& buffers = *buffers_[next_];
+    for (const std::int64_t place : sample_places(buffers.output.elements(), kMemoryOpSamples)) {
       const double exact =
-          buffers.first.at(place) + (spec_.kind == Kind::kAdd ? buffers.second.at(place) : 0);
+          buffers.first.at(place) + (spec_.kind == MemoryKind::kAdd ? buffers.second.at(place) : 0);
       const double found = buffers.output.at(place);
       const double off = std::fabs(found - exact) / (2 * rounding(spec_.type, exact));
       ++accuracy.compared;
@@ -64,7 +64,7 @@ class MemoryOp final : public Work {
   }
 
  private:
-  static onednn::Step add(Buffers& buffers, const memory::desc& shape) {
+  static onednn::Step add(MemoryOpBuffers& buffers, const memory::desc& shape) {
 #if DNNL_VERSION_MAJOR >= 3
     const dnnl::binary::primitive_desc plan(onednn::engine(), dnnl::algorithm::binary_add, shape,
                                             shape, shape);
@@ -78,14 +78,14 @@ class MemoryOp final : public Work {
              {DNNL_ARG_DST, onednn::wrap(buffers.output, shape)}}};
   }
 
-  static onednn::Step copy(Buffers& buffers, const memory::desc& shape) {
+  static onednn::Step copy(MemoryOpBuffers& buffers, const memory::desc& shape) {
     const memory from = onednn::wrap(buffers.first, shape);
     const memory to = onednn::wrap(buffers.output, shape);
     return {dnnl::reorder(from, to), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}};
   }
 
   MemorySpec spec_;
-  std::vector<std::unique_ptr<Buffers>> buffers_;
+  std::vector<std::unique_ptr<MemoryOpBuffers>> buffers_;
   std::vector<onednn::Step> steps_;
   std::size_t next_ = 0;
 };
@@ -93,7 +93,7 @@ class MemoryOp final : public Work {
 }  // namespace
 
 core::Result<MadeWork> make_memory_op(const MemorySpec& spec, Copies copies) {
-  if (spec.kind != Kind::kAdd && spec.kind != Kind::kCopy) {
+  if (spec.kind != MemoryKind::kAdd && spec.kind != MemoryKind::kCopy) {
     return MadeWork(Unsupported{"oneDNN has no such kernel"});
   }
   if (!onednn::type_of(spec.type)) {

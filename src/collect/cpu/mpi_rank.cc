@@ -1,5 +1,3 @@
-#include "collect/cpu/mpi_rank.h"
-
 #include <fmt/core.h>
 
 #include <chrono>
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "collect/cpu/cpu_device.h"
 #include "collect/kernels/collective_pattern.h"
 
 namespace assay::collect {
@@ -135,7 +134,7 @@ class CpuMpiRank final : public TeamRank {
     }
   }
 
-  // Types that are only moved, not added, hold the number in their first byte.
+  // Types that a collective only moves hold the number in their first byte.
   void store(std::vector<char>& to, std::size_t index, int value) const {
     if (spec_.type == DataType::kFloat32) {
       const auto real = static_cast<float>(value);

@@ -1,4 +1,4 @@
-// oneDNN for the makers of cpu_kernels.h only: its exceptions must not leave them.
+// oneDNN for the makers of cpu_device.h. No exception of oneDNN may leave them.
 #pragma once
 
 #include <dnnl.hpp>
@@ -15,10 +15,10 @@
 namespace assay::collect::onednn {
 
 const dnnl::engine& engine();
-// Of launches; on CPUs it is done when execute() returns.
+// The stream of all launches. On CPUs a primitive is finished when execute() returns.
 dnnl::stream& stream();
 
-// Nothing of the types that oneDNN has not.
+// std::nullopt for types that oneDNN does not have.
 std::optional<dnnl::memory::data_type> type_of(DataType type);
 
 dnnl::memory wrap(HostTensor& tensor, const dnnl::memory::desc& shape);
@@ -31,7 +31,8 @@ struct Step {
   void run() { primitive.execute(stream(), arguments); }
 };
 
-// Runs what makes or launches primitives. oneDNN's "unimplemented" is no error but Unsupported.
+// Calls a function that makes or launches primitives, and turns oneDNN's exceptions into errors.
+// Its "unimplemented" becomes Unsupported.
 core::Result<MadeWork> made(const std::function<std::unique_ptr<Work>()>& make);
 core::Status launched(const std::function<void()>& launch);
 

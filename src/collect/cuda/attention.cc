@@ -1,5 +1,3 @@
-#include "collect/cuda/attention.h"
-
 #include <fmt/core.h>
 
 #include <memory>
@@ -17,8 +15,8 @@ bool is_usual(DataType type) {
   return type == DataType::kBfloat16 || type == DataType::kFloat16 || type == DataType::kFp8;
 }
 
-// What no library can do, before any is asked.
-std::optional<std::string> refusal(const AttentionSpec& spec) {
+// What no library can do, whichever version it is.
+std::optional<std::string> why_no_library(const AttentionSpec& spec) {
   if (auto reason = impossible(spec)) return reason;
   if (!is_usual(spec.type) || !is_usual(spec.kv_type)) {
     return fmt::format("no library has attention of {} over a cache of {}", name_of(spec.type),
@@ -73,7 +71,7 @@ void expect_attention(Gpu& /*gpu*/, const AttentionSpec& /*spec*/) {}
 #endif
 
 core::Result<MadeWork> make_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2) {
-  if (auto reason = refusal(spec)) return MadeWork(Unsupported{*reason});
+  if (auto reason = why_no_library(spec)) return MadeWork(Unsupported{*reason});
   if (spec.type != spec.kv_type) {
     return fills_cache(spec) ? make_cudnn_attention(gpu, spec, l2)
                              : make_decode_attention(gpu, spec, l2);

@@ -1,5 +1,5 @@
-// Plans of attentions that are measured soon, made by threads of their own: compiling one takes
-// cuDNN hundreds of milliseconds of a core, taking it over some milliseconds.
+// Threads that compile the plans of attentions that will soon be measured. cuDNN needs hundreds of
+// milliseconds of a core to compile a plan, and a few milliseconds to restore a compiled one.
 #pragma once
 
 #include <condition_variable>
@@ -24,7 +24,7 @@ struct AttentionPlan {
   AttentionTensors tensors;
 };
 
-// Nothing where the attention has not that form. Error: cuDNN has no plan for it.
+// std::nullopt if the attention does not have that form. Error: cuDNN has no plan for it.
 std::optional<core::Result<AttentionPlan>> plan_attention(const AttentionSpec& spec,
                                                           AttentionForm form,
                                                           const cudnn::Target& target,
@@ -32,18 +32,18 @@ std::optional<core::Result<AttentionPlan>> plan_attention(const AttentionSpec& s
 
 class AttentionPlansAhead {
  public:
-  // Threads touch no GPU: they compile for the device that the JSON describes.
+  // The threads do not use a GPU. They compile for the device that the JSON describes.
   AttentionPlansAhead(std::string device_json, std::int64_t most_workspace_bytes, int threads);
   AttentionPlansAhead(const AttentionPlansAhead&) = delete;
   AttentionPlansAhead& operator=(const AttentionPlansAhead&) = delete;
-  // Waits for what is being compiled.
+  // Waits for compilations under way.
   ~AttentionPlansAhead();
 
-  // Has it compiled soon, unless that was asked before.
+  // Asks for a plan, unless an earlier call did.
   void expect(const AttentionSpec& spec);
 
-  // Waits where a thread is at it. Nothing: nobody asked for it, no thread has begun it, or there
-  // is no plan. Stays known: a shape that comes again is not compiled again.
+  // Returns the plan, and waits if a thread is compiling it. std::nullopt if nobody asked for it,
+  // no thread has begun it, or there is no plan. The plan is kept for further calls.
   std::optional<AttentionPlan> take(const AttentionSpec& spec, const cudnn::Target& target);
 
  private:
@@ -53,7 +53,7 @@ class AttentionPlansAhead {
     AttentionSpec spec;
     State state = State::kWaiting;
     AttentionForm form = AttentionForm::kWhole;
-    std::string json = {};  // empty: there is no plan
+    std::string json = {};  // empty if there is no plan
   };
 
   void work();
@@ -67,7 +67,7 @@ class AttentionPlansAhead {
   bool ends_ = false;
   std::map<std::string, Entry> entries_;
   std::deque<std::string> waiting_;
-  std::deque<std::string> done_;  // oldest first
+  std::deque<std::string> done_;  // keys, the oldest first
   std::vector<std::thread> threads_;
 };
 

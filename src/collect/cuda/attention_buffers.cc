@@ -3,11 +3,13 @@
 #include <utility>
 
 #include "collect/cuda/cuda_status.h"
+#include "collect/kernels/attention_layout.h"
 
 namespace assay::collect {
 namespace {
 
-// Scores then have a deviation of 2: a few hundred keys carry an output, so that a wrong key shows.
+// Scores then have a standard deviation of 2, so that a few hundred keys determine an output and a
+// check notices a wrong key.
 constexpr float kQueryAmplitude = 6;
 
 BufferSpec random_numbers(std::int64_t elements,
@@ -17,6 +19,13 @@ BufferSpec random_numbers(std::int64_t elements,
   return {
       .bytes = static_cast<std::size_t>(elements * bytes_of(type)),
       .fill = {.kind = Fill::Kind::kUniform, .type = type, .amplitude = amplitude, .seed = seed}};
+}
+
+// With keys and values in [-1, 1), most are below 448 times this scale, and some are cut.
+constexpr float kCacheScale = 0.002F;
+
+std::int64_t latents_of(const AttentionSpec& spec) {
+  return spec.latent_dim > 0 ? cached_elements(spec) : 0;
 }
 
 }  // namespace
@@ -72,6 +81,74 @@ core::Result<Accuracy> AttentionBuffers::compare(Gpu& gpu, const CacheScales& sc
   ASSAY_TRY(cuda_status(compare_attention(check, gpu.samples(), gpu.stream()),
                         "launching the reference of an attention"));
   return accuracy_of_samples(gpu, attention_samples(spec_), spec_.value_dim, "output");
+}
+
+AttentionSpec over_new_keys(AttentionSpec spec) {
+  spec.kv_type = spec.type;
+  return spec;
+}
+
+std::vector<BufferSpec> CacheFill::buffers_of(const AttentionSpec& spec) {
+  const AttentionLayout layout = layout_of(spec);
+  const std::int64_t latents = latents_of(spec);
+  const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count); };
+  const Fill random{.kind = Fill::Kind::kUniform, .seed = 4};
+  const Fill scale{.kind = Fill::Kind::kUniform,
+                   .type = DataType::kFloat32,
+                   .amplitude = 0,
+                   .offset = kCacheScale,
+                   .seed = 5};
+  return {{bytes(latents > 0 ? latents : layout.key_elements)},
+          {bytes(latents > 0 ? 0 : layout.value_elements)},
+          {bytes(latents * bytes_of(DataType::kBfloat16)), random},
+          {sizeof(float), scale}};
+}
+
+core::Status CacheFill::enqueue(Gpu& gpu,
+                                const AttentionBuffers& buffers,
+                                std::int64_t copy) const {
+  const auto [first, second] = arguments(buffers, copy);
+  return cuda_status(quantize_both(first, second, gpu.stream()), "quantising into a cache");
+}
+
+core::Status CacheFill::spoil(Gpu& gpu, const AttentionBuffers& buffers) const {
+  ASSAY_TRY(buffers.spoil_more(gpu, first_buffer_ + kKeyCache));
+  return buffers.spoil_more(gpu, first_buffer_ + kValueCache);
+}
+
+core::Result<Accuracy> CacheFill::compare(Gpu& gpu, const AttentionBuffers& buffers) const {
+  const std::int64_t columns = spec_.latent_dim > 0 ? spec_.latent_dim : spec_.head_dim;
+  Accuracy all;
+  for (const QuantizeArguments& part : arguments(buffers, 0)) {
+    if (part.count == 0) continue;
+    ASSAY_TRY(cuda_status(compare_quantized(part, gpu.samples(), gpu.stream()),
+                          "launching the reference of a cache"));
+    const std::int64_t samples = samples_of(part.count) + 1;  // one sample is the scale
+    all = worse(all, ASSAY_TRY(accuracy_of_samples(gpu, samples, columns, "cache")));
+  }
+  return all;
+}
+
+std::array<QuantizeArguments, 2> CacheFill::arguments(const AttentionBuffers& buffers,
+                                                      std::int64_t copy) const {
+  const AttentionLayout layout = layout_of(spec_);
+  const std::int64_t latents = latents_of(spec_);
+  auto* scale = static_cast<float*>(at(buffers, kScale, copy));
+  if (latents > 0) {
+    return {{{.input = at(buffers, kLatents, copy),
+              .output = at(buffers, kKeyCache, copy),
+              .scale = scale,
+              .count = latents},
+             {}}};
+  }
+  return {{{.input = buffers.keys(copy),
+            .output = at(buffers, kKeyCache, copy),
+            .scale = scale,
+            .count = layout.key_elements},
+           {.input = buffers.values(copy),
+            .output = at(buffers, kValueCache, copy),
+            .scale = scale,
+            .count = layout.value_elements}}};
 }
 
 }  // namespace assay::collect

@@ -1,16 +1,16 @@
-// Attention as two products of cuBLASLt with a softmax of our own between, which all heads of one
-// head of keys share: what remains for shapes that cuDNN refuses, MLA's latent cache above all.
+// Attention as two products of cuBLASLt with Assay's softmax between them. One product serves all
+// heads that share a head of keys. It is for shapes that cuDNN refuses, mainly MLA's latent cache.
 #include <fmt/core.h>
 
 #include <array>
 #include <memory>
 #include <utility>
 
-#include "collect/cuda/attention.h"
 #include "collect/cuda/attention_buffers.h"
-#include "collect/cuda/attention_softmax.h"
+#include "collect/cuda/attention_kernels.h"
 #include "collect/cuda/cuda_status.h"
-#include "collect/cuda/lt_strided_product.h"
+#include "collect/cuda/lt_product.h"
+#include "collect/cuda/makers.h"
 #include "collect/cuda/work.h"
 
 namespace assay::collect {
@@ -19,7 +19,7 @@ namespace {
 // Scores in float32 and weights of all copies together.
 constexpr std::int64_t kMostScoreBytes = std::int64_t{16} << 30;
 
-// So that tensor cores can read rows of weights: 16 bytes.
+// Tensor cores read rows of weights in units of 16 bytes.
 constexpr std::int64_t kPitchStep = 8;
 
 struct ComposedShape {
@@ -28,9 +28,9 @@ struct ComposedShape {
         pitch((spec.kv_length + kPitchStep - 1) / kPitchStep * kPitchStep),
         scores(spec.batch * rows * pitch) {}
 
-  std::int64_t rows;    // queries times heads of a sequence
-  std::int64_t pitch;   // from row to row of the scores
-  std::int64_t scores;  // elements
+  std::int64_t rows;    // queries times heads, of one sequence
+  std::int64_t pitch;   // elements from row to row of the scores
+  std::int64_t scores;  // number of scores
 };
 
 cudaDataType_t lt_type(DataType type) {
@@ -60,7 +60,7 @@ StridedProductSpec value_product(const AttentionSpec& spec) {
       .batch = spec.batch};
 }
 
-std::optional<std::string> refusal(const AttentionSpec& spec) {
+std::optional<std::string> why_not_composed(const AttentionSpec& spec) {
   const std::string what = "a composition of products cannot take ";
   if (spec.type == DataType::kFp8) return what + "fp8: cuBLASLt cannot read values by columns";
   if (spec.kv_heads != 1) return what + "several heads of keys";
@@ -80,8 +80,8 @@ class ComposedAttention final : public CudaWork {
 
   core::Status take_memory(model::L2State l2) {
     buffers_ = ASSAY_TRY(AttentionBuffers::take(gpu(), spec_, l2, {}));
-    // Launches come one after the other, and what lies between the kernels is theirs alone: one
-    // place serves all copies.
+    // Launches run one after the other, and only their kernels use this memory, so that all copies
+    // can use the same.
     scores_ = ASSAY_TRY(take(shape_.scores * 4));
     weights_ = ASSAY_TRY(take(shape_.scores * bytes_of(spec_.type)));
     return {};
@@ -131,7 +131,7 @@ core::Result<MadeWork> make_composed_attention(Gpu& gpu,
                                                const AttentionSpec& spec,
                                                model::L2State l2) {
   if (!lt_functions().ok()) return MadeWork(Unsupported{lt_functions().error().message});
-  if (auto reason = refusal(spec)) return MadeWork(Unsupported{*reason});
+  if (auto reason = why_not_composed(spec)) return MadeWork(Unsupported{*reason});
   Blas* blas = ASSAY_TRY(gpu.blas());
   ComposedAttention::Products products;
   const std::array<StridedProductSpec, 2> specs = {score_product(spec), value_product(spec)};

@@ -10,13 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "collect/cuda/attention.h"
 #include "collect/cuda/attention_ahead.h"
 #include "collect/cuda/attention_buffers.h"
-#include "collect/cuda/attention_cache.h"
 #include "collect/cuda/attention_graph.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/cudnn_plan.h"
+#include "collect/cuda/makers.h"
 #include "collect/cuda/work.h"
 #include "collect/kernels/attention_layout.h"
 
@@ -25,7 +24,7 @@ namespace {
 
 constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{4} << 30;
 
-// What follows the tensors that all attentions have.
+// The buffers besides the tensors that all attentions have.
 enum More : std::size_t {
   kQueryLengths,
   kKvLengths,
@@ -36,7 +35,7 @@ enum More : std::size_t {
   kFirstOfCache
 };
 
-// Each at 16 bytes: what the graph says of its tensors' alignment.
+// Each begins at a multiple of 16 bytes, the alignment that the graph declares.
 constexpr std::size_t kSmallBytes = 16;
 
 std::map<cudnn::TensorId, void*> memory_of(const AttentionTensors& tensors,
@@ -99,7 +98,7 @@ class CudnnAttention final : public CudaWork {
     buffers_ = ASSAY_TRY(AttentionBuffers::take(gpu(), over_new_keys(spec), l2, more));
     if (tensors.kv_lengths) ASSAY_TRY(write_lengths(gpu(), spec, buffers_));
     if (tensors.fp8) ASSAY_TRY(write_scales(gpu(), buffers_));
-    // Launches come one after the other: one workspace serves all copies.
+    // Launches run one after the other, so that all copies can use the same workspace.
     const auto workspace_bytes = static_cast<std::size_t>(plan_.workspace_bytes());
     workspace_ = ASSAY_TRY(gpu().arena().take(workspace_bytes));
     gpu().arena().note_written(workspace_.memory(), workspace_bytes);
@@ -142,7 +141,8 @@ class CudnnAttention final : public CudaWork {
   std::vector<cudnn::Descriptor> packs_;
 };
 
-// Making one takes longer than most cases: kept until the process ends, one for each stream.
+// Creating a handle takes longer than most cases, so that each stream keeps one until the process
+// ends.
 core::Result<cudnnHandle_t> shared_handle(cudaStream_t stream) {
   static auto& handles = *new std::map<cudaStream_t, cudnn::Handle>();
   const auto known = handles.find(stream);
@@ -150,20 +150,20 @@ core::Result<cudnnHandle_t> shared_handle(cudaStream_t stream) {
   return handles.emplace(stream, ASSAY_TRY(cudnn::Handle::create(stream))).first->second.get();
 }
 
-// Without the shape: summaries put cases of one reason together.
+// The reason does not name the shape, so that summaries can group equal reasons.
 Unsupported no_plan(const core::Error& error) {
   return {fmt::format("cuDNN {} has no plan: {}", cudnn::version_text(), error.message)};
 }
 
-// Null where nothing is compiled ahead: cuDNN before 9.8 cannot. Made at the first call, after the
-// library is open, so that it ends before the library does.
+// nullptr if nothing is compiled ahead, as with cuDNN before 9.8. It is created at the first call,
+// after the library was opened, so that it is destroyed before the library.
 AttentionPlansAhead* plans_ahead(cudnnHandle_t handle) {
   static const std::unique_ptr<AttentionPlansAhead> shared = [&] {
     constexpr int kMostThreads = 16;
-    // A core is left to the thread that times, one to the process that feeds it.
+    // One core is left to the thread that measures, and one to `assay collect`.
     const auto others = static_cast<int>(std::thread::hardware_concurrency()) - 2;
     const auto device = cudnn::device_json(handle);
-    // For measuring what it is good for.
+    // The variable serves to measure the benefit.
     if (!device.ok() || std::getenv("ASSAY_NO_PLANS_AHEAD") != nullptr)
       return std::unique_ptr<AttentionPlansAhead>();
     return std::make_unique<AttentionPlansAhead>(device.value(), kMostWorkspaceBytes,
@@ -179,13 +179,13 @@ core::Result<MadeWork> work_of(Gpu& gpu,
                                AttentionPlan plan) {
   auto work = std::make_unique<CudnnAttention>(gpu, l2, handle, std::move(plan.plan));
   ASSAY_TRY(work->take_memory(spec, l2, plan.tensors));
-  // Some plans are refused only when they are launched.
+  // cuDNN refuses some plans only when they are launched.
   const core::Status launched = work->launch();
   if (!launched.ok()) return MadeWork(no_plan(launched.error()));
   return MadeWork(std::move(work));
 }
 
-// What cuDNN makes plans for, though NVIDIA's own front end says that they give wrong results.
+// cuDNN makes plans for these, although NVIDIA's own front end says that their results are wrong.
 std::optional<std::string> known_wrong(const AttentionSpec& spec, int gpu_major) {
   if (cudnn::version() == 91000 || cudnn::version() == 91001)
     return "cuDNN 9.10.0 and 9.10.1 compute attention wrongly: install a newer one";

@@ -1,23 +1,23 @@
-// Attention of one new token of each sequence to a cache of fp8 with queries of bfloat16, which no
-// library has: a kernel of our own.
+// Attention of one new token of each sequence to a cache of fp8 with queries of bfloat16. No
+// library has it, so Assay has a kernel for it.
 #include <memory>
 #include <utility>
 
-#include "collect/cuda/attention.h"
 #include "collect/cuda/attention_buffers.h"
-#include "collect/cuda/attention_decode_kernel.h"
 #include "collect/cuda/attention_decode_tile.h"
+#include "collect/cuda/attention_kernels.h"
 #include "collect/cuda/cuda_status.h"
+#include "collect/cuda/makers.h"
 #include "collect/cuda/work.h"
 #include "collect/kernels/attention_layout.h"
 
 namespace assay::collect {
 namespace {
 
-// Not 1, so that a check sees whether they are used.
+// They are not 1, so that a check notices a kernel that does not use them.
 constexpr CacheScales kScales{.keys = 1.25, .values = 0.75};
 
-std::optional<std::string> refusal(const AttentionSpec& spec) {
+std::optional<std::string> why_no_decode_kernel(const AttentionSpec& spec) {
   const std::string what = "no kernel here reads a cache of fp8 with queries of bfloat16 ";
   if (spec.query_length > 1) return what + "for several new tokens after others";
   if (spec.values_in_keys) return what + "where values are in the keys";
@@ -41,7 +41,7 @@ class DecodeAttention final : public CudaWork {
                                        static_cast<float>(kScales.values)};
     ASSAY_TRY(buffers_.write_more(gpu(), kScalesBuffer, scales));
     if (splits_ == 1) return {};
-    // Launches come one after the other: one place serves all copies.
+    // Launches run one after the other, so that all copies can use the same memory.
     const auto bytes =
         static_cast<std::size_t>(parts() * (spec_.head_dim + kStatistics)) * sizeof(float);
     between_ = ASSAY_TRY(gpu().arena().take(bytes));
@@ -77,7 +77,8 @@ class DecodeAttention final : public CudaWork {
 
  private:
   static constexpr std::size_t kScalesBuffer = 0;
-  static constexpr std::int64_t kStatistics = 2;  // of a part: largest score, sum of weights
+  static constexpr std::int64_t kStatistics =
+      2;  // each part has its largest score and its sum of weights
 
   [[nodiscard]] std::int64_t parts() const { return spec_.batch * spec_.heads * splits_; }
 
@@ -104,7 +105,7 @@ class DecodeAttention final : public CudaWork {
 core::Result<MadeWork> make_decode_attention(Gpu& gpu,
                                              const AttentionSpec& spec,
                                              model::L2State l2) {
-  if (auto reason = refusal(spec)) return MadeWork(Unsupported{*reason});
+  if (auto reason = why_no_decode_kernel(spec)) return MadeWork(Unsupported{*reason});
   auto work = std::make_unique<DecodeAttention>(gpu, l2, spec);
   ASSAY_TRY(work->take_memory(l2));
   return MadeWork(std::move(work));

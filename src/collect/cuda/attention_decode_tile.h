@@ -1,11 +1,11 @@
-// How our decoding shares out its work: keys to blocks, and the numbers of a tile of 16 keys to the
-// lanes of a warp. Plain arithmetic, so that it can be tested without a GPU.
+// How the decoding kernel distributes its work: keys to blocks, and the numbers of a tile of 16
+// keys to the lanes of a warp. This is plain arithmetic, which is tested without a GPU.
 //
 // A tile's scores are products m16n8k16 of tensor cores, S [16 heads, 8 keys] = Q [16, 16] K^T, and
-// its output is O [16 heads, 8 columns] += P [16, 16 keys] V. The order in which a product takes
-// what it sums over is free, as long as both factors have the same, and so is the order of its
-// columns. Chosen so that a lane's numbers lie side by side: it takes 16 bytes of a key and as many
-// of a value. Which lane copies them from the cache is another matter.
+// its output is O [16 heads, 8 columns] += P [16, 16 keys] V. The order of the summands of a
+// product is free, as long as both factors have the same order, and so is the order of its columns.
+// The orders here make a lane's numbers lie side by side: it reads 16 bytes of a key, and as many
+// of a value. Another lane may copy them from the cache.
 #pragma once
 
 #include <algorithm>
@@ -16,16 +16,16 @@ namespace assay::collect::decode {
 inline constexpr int kLanes = 32;
 inline constexpr int kTileKeys = 16;
 inline constexpr int kTileRows = 16;     // query heads of one head of keys in a product
-inline constexpr int kWarps = 4;         // of a block, each with tiles of its own
+inline constexpr int kWarps = 4;         // of a block; each has its own tiles
 inline constexpr int kKeyChunk = 64;     // columns of a key that four lanes load at a time
-inline constexpr int kMostSplits = 256;  // of a sequence's keys
+inline constexpr int kMostSplits = 256;  // parts of a sequence's keys
 
-// Tiles of query heads that a block does with the same keys: as many as its registers hold.
+// The number of tiles of query heads for which a block reads its keys once. Registers limit it.
 constexpr int row_tiles_of_block(std::int64_t group, std::int64_t head_dim) {
   return group > kTileRows && head_dim <= 128 ? 2 : 1;
 }
 
-// Bytes of a value that a lane loads at a time; eight lanes load a row's.
+// The bytes of a value that a lane loads at a time. Eight lanes load those of a row.
 constexpr int value_bytes(int head_dim) {
   return head_dim % 128 == 0 ? 16 : 8;
 }
@@ -35,24 +35,24 @@ constexpr int loaded_key_column(int lane, int chunk) {
   return chunk * kKeyChunk + lane % 4 * 16;
 }
 
-// 16 bytes of a row of a tile: what a lane copies from keys, and from values, at a time.
+// The 16 bytes of a row of a tile that a lane copies at a time.
 struct Piece {
   int key = 0;
   int column = 0;
 };
 
-// Number `i` of a lane: eight neighbours copy 128 bytes that lie together, because the L2 cache
-// takes as long for a part of a line.
+// The i-th piece of a lane. Eight neighbours copy 128 bytes that lie together, because the L2 cache
+// needs as long for a part of a line as for a line.
 constexpr Piece copied_piece(int lane, int i, int head_dim) {
-  const int pieces = head_dim / 16;  // of a row
+  const int pieces = head_dim / 16;  // in a row
   const int at = i * kLanes + lane;
   return {.key = at / pieces, .column = at % pieces * 16};
 }
 
-// Where in shared memory a tile's keys and values wait: each lane's bytes of a load in a slot of
-// their own, in an order in which neither copies nor loads meet in a bank.
+// Where in shared memory a tile's keys and values lie. Each lane's bytes of a load have a slot, in
+// an order in which neither copies nor loads have bank conflicts.
 
-// Of the 16 bytes of key lane / 4 + 8 half.
+// The place of the 16 bytes of key lane / 4 + 8 half.
 constexpr int key_place(int lane, int half, int chunk, int head_dim) {
   const int chunks = head_dim / kKeyChunk;
   return ((half * chunks + chunk) * kLanes + (lane ^ (chunk % 2 * 4))) * 16;
@@ -63,7 +63,8 @@ constexpr int key_place_of(const Piece& piece, int head_dim) {
   return key_place(lane, piece.key / 8, piece.column / kKeyChunk, head_dim);
 }
 
-// Of the values of key score_key(lane, i / 2, i % 2): each weight's own lane takes its values.
+// The place of the values of key score_key(lane, i / 2, i % 2). The lane that has a weight also
+// reads the weight's values.
 constexpr int value_place(int lane, int i, int chunk, int head_dim) {
   const int width = value_bytes(head_dim);
   const int chunks = head_dim / (8 * width);
@@ -79,7 +80,8 @@ constexpr int value_place_of(const Piece& piece, int head_dim) {
   return value_place(lane, i, piece.column / (8 * width), head_dim);
 }
 
-// The key of score `i` (0 to 3) of a lane; scores 0 and 1 are of row lane / 4, others 8 rows below.
+// The key of score `i` (0 to 3) of a lane; scores 0 and 1 belong to row lane / 4, the others 8 rows
+// below.
 constexpr int score_key(int lane, int half, int i) {
   return half * 8 + lane % 4 * 2 + i % 2;
 }
@@ -90,8 +92,8 @@ constexpr int output_column(int lane, int tile, int i, int head_dim) {
   return (tile / width * 8 + lane % 4 * 2 + i % 2) * width + tile % width;
 }
 
-// Where a warp's sums of a row lie in shared memory, and how many words a row takes: a word is left
-// out after every 32, so that the lanes of a warp write to banks of their own.
+// Where a warp's sums of a row lie in shared memory, and the number of words of a row. One word is
+// left out after every 32, so that the lanes of a warp write to different banks.
 constexpr int sum_place(int column) {
   return column + column / 32;
 }
@@ -104,9 +106,10 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-// How long `splits` parts take, in sixths of what a step of a block that has a multiprocessor for
-// itself takes: its warps wait for their own products; of several blocks one goes on meanwhile, and
-// the memory takes five sixths for the step of each (H200, heads of 128).
+// The time of `splits` parts. Its unit is a sixth of a step of a block that is alone on its
+// multiprocessor, whose warps wait for their own products. With several blocks on a multiprocessor
+// another one runs meanwhile, and the memory needs five sixths for each block's step (H200, heads
+// of 128).
 constexpr std::int64_t time_of_splits(std::int64_t splits,
                                       std::int64_t groups,
                                       std::int64_t steps,
@@ -117,15 +120,15 @@ constexpr std::int64_t time_of_splits(std::int64_t splits,
          (splits > 1 ? kJoining : 0);
 }
 
-// In how many parts the keys of each of `groups` (heads of keys of all sequences) are done by
-// blocks, of which a multiprocessor runs `blocks` at a time. A step is a tile of each warp of a
-// block.
+// The number of parts into which the keys of each group are split. There are `groups` heads of
+// keys, of all sequences together, and a multiprocessor runs `blocks` blocks at a time. A step is a
+// tile of each warp of a block.
 constexpr std::int64_t splits_for(std::int64_t groups,
                                   std::int64_t steps,
                                   std::int64_t processors,
                                   std::int64_t blocks) {
   constexpr std::int64_t kManySteps = 96;
-  // More blocks than run together: halves of long ones leave less to the last.
+  // If there are more blocks than run together, halving long blocks shortens the last round.
   if (groups > processors * blocks) return steps >= kManySteps ? 2 : 1;
   const std::int64_t most =
       std::min<std::int64_t>({processors * blocks / groups, steps, kMostSplits});
@@ -138,18 +141,19 @@ constexpr std::int64_t splits_for(std::int64_t groups,
   return best;
 }
 
-// The tiles of a part: first <= tile < last.
+// The tiles of a part, from `first` to before `last`.
 struct TileRange {
   int first = 0;
   int last = 0;
 };
 
-// Of keys begin <= key < end. No part is empty as long as there are not more parts than tiles.
+// The tiles of one of `parts` parts of the keys from `begin` to before `end`. No part is empty
+// unless there are more parts than tiles.
 constexpr TileRange tiles_of_part(int begin, int end, int part, int parts) {
   const int first = begin / kTileKeys;
   const int count = (end + kTileKeys - 1) / kTileKeys - first;
   const int of_each = count / parts;
-  const int longer = count % parts;  // parts that have one more
+  const int longer = count % parts;  // the number of parts that have one more tile
   const int begins = first + part * of_each + std::min(part, longer);
   return {.first = begins, .last = begins + of_each + (part < longer ? 1 : 0)};
 }

@@ -1,17 +1,205 @@
-// The attention of a warp of our decoding to its tiles of the cache.
+// The blocks and warps of the decoding kernel: how tiles of the cache reach a warp, and the
+// attention of a warp to its tiles.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
-#include "collect/cuda/attention_decode_stream.cuh"
+#include "collect/cuda/attention_decode_tile.h"
+#include "collect/cuda/attention_kernels.h"
 #include "collect/cuda/vectors.cuh"
 
 namespace assay::collect::decode {
 
-// Numbers of e4m3 as halves, exactly: the lower two bytes, the upper two.
+inline constexpr unsigned kAllLanes = 0xFFFFFFFFU;
+
+// The sizes of a block for this head size. Its shared memory holds the tiles that are being copied,
+// for each warp.
+template <int kHeadDim, int kRowTiles>
+struct Size {
+  static constexpr int kColumns = kHeadDim * kRowTiles;  // columns for which a lane has sums
+  static constexpr int kBlocks = kColumns > 128
+                                     ? 2
+                                     : (kColumns > 64 ? 3 : 4);  // on a multiprocessor at a time
+  static constexpr int kRows = kTileRows * kRowTiles;
+  static constexpr int kStages = kHeadDim > 192 ? 3 : 4;
+  static constexpr int kKeyChunks = kHeadDim / kKeyChunk;
+  static constexpr int kValueBytes = value_bytes(kHeadDim);
+  using Bytes = std::conditional_t<kValueBytes == 16, uint4, uint2>;
+  static constexpr int kValueChunks = kHeadDim / (8 * kValueBytes);
+  static constexpr int kStageBytes = 2 * kTileKeys * kHeadDim;  // first the keys, then the values
+  // At the end the same memory holds the warps' sums and statistics.
+  static constexpr int kSumBytes = kWarps * kRows * (sum_words(kHeadDim) + 2) * 4;
+  static constexpr int kSharedBytes = std::max(kWarps * kStages * kStageBytes, kSumBytes);
+};
+
+// The work of a block: some query heads of one head of keys, and some of the keys.
+struct Part {
+  std::int64_t batch = 0;
+  std::int64_t kv_head = 0;
+  std::int64_t first_head = 0;
+  int rows = 0;  // number of query heads
+  int split = 0;
+  int begin = 0;  // keys begin <= key < end, of all parts
+  int end = 0;
+  TileRange tiles;
+};
+
+// The blocks of a launch: [batch, head of keys, split and tile of rows]. Blocks with the same keys
+// are neighbours, so that the later ones find the keys in the L2 cache.
+template <int kRows>
+dim3 blocks_of(const DecodeArguments& with) {
+  const std::int64_t row_tiles = ceil_div(with.spec.heads / with.spec.kv_heads, kRows);
+  return {static_cast<unsigned>(row_tiles * with.splits), static_cast<unsigned>(with.spec.kv_heads),
+          static_cast<unsigned>(with.spec.batch)};
+}
+
+template <int kRows>
+__device__ Part part_of(const DecodeArguments& with) {
+  const auto group = static_cast<unsigned>(with.spec.heads) / gridDim.y;
+  const auto splits = static_cast<unsigned>(with.splits);
+  const unsigned row_tiles = gridDim.x / splits;
+  const unsigned row_tile = blockIdx.x % row_tiles;
+  const unsigned split = blockIdx.x / row_tiles;
+  const VisibleKeys visible = visible_keys(with.spec, 0);
+  const auto begin = static_cast<int>(visible.begin);
+  const auto end = static_cast<int>(visible.end);
+  return {.batch = blockIdx.z,
+          .kv_head = blockIdx.y,
+          .first_head = blockIdx.y * group + row_tile * kRows,
+          .rows = static_cast<int>(min(group - row_tile * kRows, static_cast<unsigned>(kRows))),
+          .split = static_cast<int>(split),
+          .begin = begin,
+          .end = end,
+          .tiles = tiles_of_part(begin, end, static_cast<int>(split), static_cast<int>(splits))};
+}
+
+__device__ inline void copy_async(char* to, const char* from) {
+  const auto place = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(place), "l"(from)
+               : "memory");
+}
+
+__device__ inline void end_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// Waits until at most the last `kLeft` groups of copies of each lane of the warp are unfinished.
+template <int kLeft>
+__device__ void await_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
+  __syncwarp();
+}
+
+// Copies a warp's tiles from the cache to shared memory.
+template <int kHeadDim, int kRowTiles>
+class Tiles {
+ public:
+  using Its = Size<kHeadDim, kRowTiles>;
+
+  __device__ Tiles(const DecodeArguments& with, const Part& part, char* shared)
+      : with_(with),
+        part_(part),
+        keys_(static_cast<const char*>(with.keys) + part.kv_head * with.layout.keys[1]),
+        values_(static_cast<const char*>(with.values) + part.kv_head * with.layout.keys[1]),
+        shared_(shared),
+        lane_(static_cast<int>(threadIdx.x) % kLanes),
+        first_(part.tiles.first + static_cast<int>(threadIdx.x) / kLanes),
+        count_(max(part.tiles.last - first_ + kWarps - 1, 0) / kWarps) {
+    set_pieces(kTileKeys - 1);
+  }
+
+  [[nodiscard]] __device__ int count() const { return count_; }
+
+  [[nodiscard]] __device__ int first_key(int n) const { return (first_ + n * kWarps) * kTileKeys; }
+
+  // Begins the copies of tile `n` of this warp. It is called for 0, 1, 2, ..., also past the last
+  // tile.
+  __device__ void begin(int n) {
+    if (n % kLanes == 0) find(n);
+    if (n < count_) copy(n);
+    end_copies();
+  }
+
+  // Returns the lane's 16 bytes of a key.
+  [[nodiscard]] __device__ uint4 keys(int n, int half, int chunk) const {
+    return *reinterpret_cast<const uint4*>(stage(n) + key_place(lane_, half, chunk, kHeadDim));
+  }
+
+  // Returns the lane's bytes of a value.
+  [[nodiscard]] __device__ typename Its::Bytes values(int n, int i, int chunk) const {
+    return *reinterpret_cast<const typename Its::Bytes*>(stage(n) + kTileKeys * kHeadDim +
+                                                         value_place(lane_, i, chunk, kHeadDim));
+  }
+
+ private:
+  static constexpr int kPieces = kTileKeys * kHeadDim / 16 / kLanes;  // pieces that a lane copies
+
+  [[nodiscard]] __device__ char* stage(int n) const {
+    return shared_ + n % Its::kStages * Its::kStageBytes;
+  }
+
+  // Finds where the next 32 tiles begin, one for each lane.
+  __device__ void find(int n) {
+    if (n + lane_ >= count_) return;
+    const int key = first_key(n + lane_);
+    std::int64_t block = part_.batch;
+    int row = key;
+    if (with_.pages != nullptr) {
+      const auto page_size = static_cast<int>(with_.spec.page_size);
+      const int page = key / page_size;
+      block = with_.pages[part_.batch * with_.layout.pages_per_sequence + page];
+      row = key - page * page_size;
+    }
+    offset_ = block * with_.layout.keys[0] + row * with_.layout.keys[2];
+  }
+
+  // Finds the lane's pieces in a tile with keys up to `last`. Past the end the last key is read
+  // again and gets weight 0.
+  __device__ void set_pieces(int last) {
+    const auto stride = static_cast<int>(with_.layout.keys[2]);
+#pragma unroll
+    for (int i = 0; i < kPieces; ++i) {
+      const Piece piece = copied_piece(lane_, i, kHeadDim);
+      pieces_[i] = min(piece.key, last) * stride + piece.column;
+    }
+  }
+
+  __device__ void copy(int n) {
+    const int last = part_.end - 1 - first_key(n);
+    if (last < kTileKeys - 1) set_pieces(last);  // it is the last tile
+    const std::int64_t offset = __shfl_sync(kAllLanes, offset_, n % kLanes);
+    const char* keys = keys_ + offset;
+    const char* values = values_ + offset;
+    char* to = stage(n);
+#pragma unroll
+    for (int i = 0; i < kPieces; ++i)
+      copy_async(to + key_place_of(copied_piece(lane_, i, kHeadDim), kHeadDim), keys + pieces_[i]);
+    to += kTileKeys * kHeadDim;
+#pragma unroll
+    for (int i = 0; i < kPieces; ++i) {
+      copy_async(to + value_place_of(copied_piece(lane_, i, kHeadDim), kHeadDim),
+                 values + pieces_[i]);
+    }
+  }
+
+  const DecodeArguments& with_;
+  const Part& part_;
+  const char* keys_;  // of the head
+  const char* values_;
+  char* shared_;
+  int lane_;
+  int first_;
+  int count_;
+  int pieces_[kPieces];
+  std::int64_t offset_ = 0;  // of keys_ and values_: tile 32 i + lane_
+};
+
+// Converts e4m3 to halves without error: the lower two bytes, then the upper two.
 __device__ inline uint2 as_halves(std::uint32_t bytes) {
   uint2 halves;
   asm("{ .reg .b16 low, high;\n"
@@ -28,7 +216,7 @@ __device__ inline std::uint32_t half_pair(float low, float high) {
   return reinterpret_cast<const std::uint32_t&>(pair);
 }
 
-// Beyond what a half holds a query's softmax has one key anyway.
+// Cuts to the range of a half. With larger scores a query's softmax would have only one key anyway.
 __device__ inline std::uint32_t as_halves(__nv_bfloat162 pair) {
   constexpr float kLargest = 65504;
   const float2 of = __bfloat1622float2(pair);
@@ -36,14 +224,14 @@ __device__ inline std::uint32_t as_halves(__nv_bfloat162 pair) {
                    fminf(fmaxf(of.y, -kLargest), kLargest));
 }
 
-// As exp2f(), but 0 for what is denormal.
+// Like exp2f(), but 0 instead of denormal results.
 __device__ inline float power_of_two(float exponent) {
   float power = 0;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
   return power;
 }
 
-// Of two keys' values two bytes side by side: both keys' first, then both keys' second.
+// Interleaves the bytes of two keys' values: both keys' first bytes, then both keys' second.
 template <class Bytes>
 __device__ std::uint32_t two_columns_of(const Bytes& first, const Bytes& second, int byte) {
   const int word = byte / 4;
@@ -52,7 +240,7 @@ __device__ std::uint32_t two_columns_of(const Bytes& first, const Bytes& second,
                      byte % 4 == 0 ? 0x5140U : 0x7362U);
 }
 
-// to [16, 8] += a [16, 16] b [16, 8]
+// Computes to [16, 8] += a [16, 16] b [16, 8].
 __device__ inline void multiply(float (&to)[4],
                                 const std::uint32_t (&a)[4],
                                 std::uint32_t b_low,
@@ -64,15 +252,15 @@ __device__ inline void multiply(float (&to)[4],
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low), "r"(b_high));
 }
 
-// The four lanes that share a row.
+// Combines the values of the four lanes that share a row.
 template <class Combine>
 __device__ float over_row(float value, Combine combine) {
   value = combine(value, __shfl_xor_sync(kAllLanes, value, 1));
   return combine(value, __shfl_xor_sync(kAllLanes, value, 2));
 }
 
-// A lane's part of a warp's attention. Of each tile of 16 rows it has two: row lane / 4, and the
-// one 8 rows below.
+// A lane's part of a warp's attention. It has two rows of each tile of 16 rows: row lane / 4, and
+// the row 8 below.
 template <int kHeadDim, int kRowTiles>
 class WarpAttention {
  public:
@@ -99,7 +287,7 @@ class WarpAttention {
     multiply_values(tiles, n, scores);
   }
 
-  // Sums of the warp's rows [rows, sum_words()] and their statistics [rows, 2].
+  // Writes the sums of the warp's rows [rows, sum_words()] and their statistics [rows, 2].
   __device__ void write(float* sums, float* statistics) const {
 #pragma unroll
     for (int at = 0; at < kRowPairs; ++at) {
@@ -114,21 +302,22 @@ class WarpAttention {
       }
       const float weights = over_row(weights_[at], Plus{});
       if (lane_ % 4 == 0) {
-        statistics[row(at) * 2] = largest_[at] * scale_;  // of powers of 2
+        statistics[row(at) * 2] = largest_[at] * scale_;  // exponent of 2
         statistics[row(at) * 2 + 1] = weights;
       }
     }
   }
 
  private:
-  static constexpr int kRowPairs = 2 * kRowTiles;  // a lane's rows
+  static constexpr int kRowPairs = 2 * kRowTiles;  // rows of a lane
 
-  // Of scores and of outputs of a tile of rows the first two are of its first row.
+  // The first two scores, and the first two outputs, of a tile of rows belong to the lane's first
+  // row.
   [[nodiscard]] __device__ int row(int at) const {
     return at * 8 + lane_ / 4;
   }
 
-  // Rows that there are not are 0.
+  // Rows past the last are 0.
   __device__ void load_query(const DecodeArguments& with, const Part& part, int at) {
     const bool exists = row(at) < part.rows;
     const auto* from = static_cast<const __nv_bfloat16*>(with.query) +
@@ -178,7 +367,7 @@ class WarpAttention {
     }
   }
 
-  // Not -infinity: each tile has a key that is seen.
+  // The result is never -infinity, because each tile has a key that is seen.
   [[nodiscard]] __device__ float larger_score(const float (&scores)[kRowTiles][2][4],
                                               int at) const {
     const float(&of)[2][4] = scores[at / 2];
@@ -188,7 +377,7 @@ class WarpAttention {
     return over_row(fmaxf(largest, largest_[at]), Larger{});
   }
 
-  // What was summed so far, to the new largest scores, if there are any.
+  // Rescales the sums so far if the largest scores have changed.
   __device__ void scale_down(const float (&scores)[kRowTiles][2][4]) {
     float largest[kRowPairs];
     bool is_new = false;

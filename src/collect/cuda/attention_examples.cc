@@ -1,6 +1,6 @@
-#include "collect/cuda/attention_examples.h"
-
 #include <initializer_list>
+
+#include "collect/cuda/self_test_shapes.h"
 
 namespace assay::collect {
 namespace {
@@ -11,14 +11,14 @@ AttentionSpec grouped() {
   return {.heads = 32, .kv_heads = 8};
 }
 
-AttentionSpec context(AttentionSpec spec, std::int64_t batch, std::int64_t length) {
+AttentionSpec new_tokens(AttentionSpec spec, std::int64_t batch, std::int64_t length) {
   spec.batch = batch;
   spec.query_length = length;
   spec.kv_length = length;
   return spec;
 }
 
-AttentionSpec decode(AttentionSpec spec, std::int64_t batch, std::int64_t keys) {
+AttentionSpec decoding(AttentionSpec spec, std::int64_t batch, std::int64_t keys) {
   spec.batch = batch;
   spec.kv_length = keys;
   return spec;
@@ -54,19 +54,19 @@ AttentionSpec mla_decode(std::int64_t heads) {
 
 void add_contexts(std::vector<AttentionSpec>& to) {
   for (const std::int64_t length : {1, 16, 100, 1024, 4096})
-    to.push_back(context(grouped(), 1, length));
-  to.push_back(context(with_heads(16, 16, 128), 2, 1024));
-  to.push_back(context(with_heads(16, 1, 128), 2, 1000));
-  to.push_back(context(with_heads(12, 4, 128), 3, 333));
+    to.push_back(new_tokens(grouped(), 1, length));
+  to.push_back(new_tokens(with_heads(16, 16, 128), 2, 1024));
+  to.push_back(new_tokens(with_heads(16, 1, 128), 2, 1000));
+  to.push_back(new_tokens(with_heads(12, 4, 128), 3, 333));
   for (const std::int64_t head_dim : {64, 96, 192, 256})
-    to.push_back(context(with_heads(16, 4, head_dim), 1, 512));
-  to.push_back(context(windowed(grouped(), 128), 1, 2048));
-  to.push_back(context(windowed(grouped(), 17), 1, 100));
-  to.push_back(context(of_type(grouped(), DataType::kFloat16), 1, 1024));
-  AttentionSpec whole = context(grouped(), 1, 1024);
+    to.push_back(new_tokens(with_heads(16, 4, head_dim), 1, 512));
+  to.push_back(new_tokens(windowed(grouped(), 128), 1, 2048));
+  to.push_back(new_tokens(windowed(grouped(), 17), 1, 100));
+  to.push_back(new_tokens(of_type(grouped(), DataType::kFloat16), 1, 1024));
+  AttentionSpec whole = new_tokens(grouped(), 1, 1024);
   whole.causal = false;
   to.push_back(whole);
-  AttentionSpec chunk = context(grouped(), 1, 128);
+  AttentionSpec chunk = new_tokens(grouped(), 1, 128);
   chunk.kv_length = 1000;
   to.push_back(chunk);
   to.push_back(windowed(chunk, 200));
@@ -76,35 +76,35 @@ void add_contexts(std::vector<AttentionSpec>& to) {
 
 void add_decodes(std::vector<AttentionSpec>& to) {
   for (const std::int64_t keys : {1, 17, 1024, 32768}) {
-    to.push_back(decode(grouped(), 4, keys));
-    to.push_back(paged(decode(grouped(), 4, keys)));
+    to.push_back(decoding(grouped(), 4, keys));
+    to.push_back(paged(decoding(grouped(), 4, keys)));
   }
-  to.push_back(decode(with_heads(16, 16, 128), 64, 1024));
-  to.push_back(paged(decode(with_heads(16, 1, 128), 8, 4000), 16));
-  to.push_back(paged(decode(with_heads(16, 4, 64), 8, 1000)));
-  to.push_back(paged(decode(with_heads(16, 4, 256), 8, 1000)));
-  to.push_back(decode(windowed(grouped(), 128), 4, 1024));
-  to.push_back(paged(decode(windowed(grouped(), 128), 4, 1024)));
+  to.push_back(decoding(with_heads(16, 16, 128), 64, 1024));
+  to.push_back(paged(decoding(with_heads(16, 1, 128), 8, 4000), 16));
+  to.push_back(paged(decoding(with_heads(16, 4, 64), 8, 1000)));
+  to.push_back(paged(decoding(with_heads(16, 4, 256), 8, 1000)));
+  to.push_back(decoding(windowed(grouped(), 128), 4, 1024));
+  to.push_back(paged(decoding(windowed(grouped(), 128), 4, 1024)));
 }
 
 void add_latent(std::vector<AttentionSpec>& to) {
-  to.push_back(context(mla_context(16), 1, 1024));
-  to.push_back(context(mla_context(128), 1, 300));
+  to.push_back(new_tokens(mla_context(16), 1, 1024));
+  to.push_back(new_tokens(mla_context(128), 1, 300));
   for (const std::int64_t keys : {1, 100, 4096})
-    to.push_back(decode(mla_decode(128), 4, keys));
-  to.push_back(decode(mla_decode(16), 32, 1000));
-  to.push_back(paged(decode(mla_decode(128), 4, 1000)));
+    to.push_back(decoding(mla_decode(128), 4, keys));
+  to.push_back(decoding(mla_decode(16), 32, 1000));
+  to.push_back(paged(decoding(mla_decode(128), 4, 1000)));
 }
 
 void add_fp8(std::vector<AttentionSpec>& to) {
   const AttentionSpec spec = of_type(grouped(), DataType::kFp8);
-  to.push_back(context(spec, 1, 100));
-  to.push_back(context(spec, 1, 1024));
-  to.push_back(context(of_type(with_heads(16, 16, 64), DataType::kFp8), 2, 512));
-  to.push_back(context(of_type(with_heads(16, 4, 256), DataType::kFp8), 1, 512));
-  to.push_back(context(of_type(mla_context(16), DataType::kFp8), 1, 512));
-  to.push_back(decode(spec, 4, 1024));
-  to.push_back(paged(decode(spec, 4, 1024)));
+  to.push_back(new_tokens(spec, 1, 100));
+  to.push_back(new_tokens(spec, 1, 1024));
+  to.push_back(new_tokens(of_type(with_heads(16, 16, 64), DataType::kFp8), 2, 512));
+  to.push_back(new_tokens(of_type(with_heads(16, 4, 256), DataType::kFp8), 1, 512));
+  to.push_back(new_tokens(of_type(mla_context(16), DataType::kFp8), 1, 512));
+  to.push_back(decoding(spec, 4, 1024));
+  to.push_back(paged(decoding(spec, 4, 1024)));
 }
 
 AttentionSpec with_fp8_cache(AttentionSpec spec) {
@@ -112,47 +112,48 @@ AttentionSpec with_fp8_cache(AttentionSpec spec) {
   return spec;
 }
 
-// Of new tokens: they are read in bfloat16 and quantised beside that.
+// New tokens with a cache of fp8. Attention reads them in bfloat16, and another kernel quantises
+// them.
 void add_filled_caches(std::vector<AttentionSpec>& to) {
   for (const std::int64_t length : {7, 100, 1024})
-    to.push_back(with_fp8_cache(context(grouped(), 2, length)));
-  to.push_back(with_fp8_cache(context(with_heads(16, 16, 64), 1, 1000)));
-  to.push_back(with_fp8_cache(context(with_heads(12, 1, 256), 1, 333)));
-  to.push_back(with_fp8_cache(context(windowed(grouped(), 128), 1, 2048)));
-  AttentionSpec latent = with_fp8_cache(context(mla_context(16), 2, 1000));
+    to.push_back(with_fp8_cache(new_tokens(grouped(), 2, length)));
+  to.push_back(with_fp8_cache(new_tokens(with_heads(16, 16, 64), 1, 1000)));
+  to.push_back(with_fp8_cache(new_tokens(with_heads(12, 1, 256), 1, 333)));
+  to.push_back(with_fp8_cache(new_tokens(windowed(grouped(), 128), 1, 2048)));
+  AttentionSpec latent = with_fp8_cache(new_tokens(mla_context(16), 2, 1000));
   latent.latent_dim = 576;
   to.push_back(latent);
 }
 
-// Of one new token: our own decoding.
+// One new token with a cache of fp8, by Assay's decoding kernel.
 void add_fp8_decodes(std::vector<AttentionSpec>& to) {
   std::vector<AttentionSpec> decodes;
   for (const std::int64_t keys : {2, 7, 1000, 32768}) {
-    decodes.push_back(decode(grouped(), 1, keys));
-    decodes.push_back(paged(decode(grouped(), 4, keys)));
+    decodes.push_back(decoding(grouped(), 1, keys));
+    decodes.push_back(paged(decoding(grouped(), 4, keys)));
   }
-  decodes.push_back(paged(decode(grouped(), 4, 1)));
+  decodes.push_back(paged(decoding(grouped(), 4, 1)));
   for (const std::int64_t head_dim : {64, 192, 256}) {
-    decodes.push_back(paged(decode(with_heads(16, 4, head_dim), 4, 1000)));
-    decodes.push_back(paged(decode(with_heads(16, 4, head_dim), 64, 4096)));
-    decodes.push_back(decode(with_heads(8, 8, head_dim), 3, 333));
+    decodes.push_back(paged(decoding(with_heads(16, 4, head_dim), 4, 1000)));
+    decodes.push_back(paged(decoding(with_heads(16, 4, head_dim), 64, 4096)));
+    decodes.push_back(decoding(with_heads(8, 8, head_dim), 3, 333));
   }
   for (const std::int64_t kv_heads : {1, 2, 4, 8, 16})
-    decodes.push_back(paged(decode(with_heads(16, kv_heads, 128), 64, 4096), 16));
+    decodes.push_back(paged(decoding(with_heads(16, kv_heads, 128), 64, 4096), 16));
   for (const std::int64_t heads : {3, 12, 24, 64}) {
     for (const std::int64_t head_dim : {64, 128, 192})
-      decodes.push_back(paged(decode(with_heads(heads, 1, head_dim), 2, 1000), 16));
+      decodes.push_back(paged(decoding(with_heads(heads, 1, head_dim), 2, 1000), 16));
   }
-  decodes.push_back(paged(decode(with_heads(128, 4, 128), 64, 4096)));
-  decodes.push_back(paged(decode(with_heads(8, 1, 128), 1, 131072)));
+  decodes.push_back(paged(decoding(with_heads(128, 4, 128), 64, 4096)));
+  decodes.push_back(paged(decoding(with_heads(8, 1, 128), 1, 131072)));
   for (const std::int64_t window : {1, 17, 128}) {
-    decodes.push_back(paged(decode(windowed(with_heads(8, 2, 64), window), 4, 1000)));
-    decodes.push_back(decode(windowed(grouped(), window), 64, 1024));
+    decodes.push_back(paged(decoding(windowed(with_heads(8, 2, 64), window), 4, 1000)));
+    decodes.push_back(decoding(windowed(grouped(), window), 64, 1024));
   }
   for (const AttentionSpec& spec : decodes)
     to.push_back(with_fp8_cache(spec));
-  // Skipped: of these there is no kernel.
-  to.push_back(with_fp8_cache(paged(decode(mla_decode(128), 4, 1000))));
+  // No kernel exists for this one, so that it is skipped.
+  to.push_back(with_fp8_cache(paged(decoding(mla_decode(128), 4, 1000))));
 }
 
 }  // namespace

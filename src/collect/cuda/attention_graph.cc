@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "collect/cuda/attention_mask.h"
 #include "collect/kernels/attention_layout.h"
 
 namespace assay::collect {
@@ -14,15 +13,15 @@ using cudnn::TensorId;
 using cudnn::TensorLayout;
 using Pointwise = Graph::Pointwise;
 
-Dimensions transposed(const Dimensions& of) {
-  return {of[0], of[1], of[3], of[2]};
+Dimensions transposed(const Dimensions& lengths) {
+  return {lengths[0], lengths[1], lengths[3], lengths[2]};
 }
 
 float softmax_scale(const AttentionSpec& spec) {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(spec.head_dim)));
 }
 
-// The cache as it lies in memory: whole sequences, or pages.
+// The layout of the cache in memory: whole sequences, or pages.
 TensorLayout cache_layout(const AttentionSpec& spec,
                           const AttentionStrides& strides,
                           std::int64_t columns) {
@@ -110,7 +109,7 @@ class Composition {
     fp8.largest_output = graph().input("largest output", one);
   }
 
-  // cuDNN wants the keys transposed.
+  // cuDNN takes the keys transposed.
   TensorId transposed_keys() {
     TensorLayout keys = cache_layout(spec_, layout_.keys, spec_.head_dim);
     if (!paged()) {
@@ -187,7 +186,7 @@ class Composition {
         *cudnn_type(spec_.type));
   }
 
-  // Nobody reads them; cuDNN knows an attention by them.
+  // Nobody reads them, but cuDNN recognises an attention by them.
   void add_statistics(TensorId largest, TensorId sums) {
     const TensorId logarithms =
         graph().pointwise("log", {.mode = CUDNN_POINTWISE_LOG, .x = sums}, CUDNN_DATA_FLOAT);

@@ -1,4 +1,4 @@
-// An attention as an operation graph of cuDNN.
+// An attention as an operation graph of cuDNN, and its masks.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace assay::collect {
 
-// The scales of fp8, device floats: what the numbers were divided by, and what they are multiplied
-// with before they are rounded.
+// The scales of fp8, which are floats on the device: numbers were divided by `descale_...`, and are
+// multiplied by `scale_...` before they are rounded.
 struct Fp8Tensors {
   cudnn::TensorId descale_query = 0;
   cudnn::TensorId descale_key = 0;
@@ -23,7 +23,7 @@ struct Fp8Tensors {
   cudnn::TensorId largest_output = 0;  // written
 };
 
-// Weights lie in [0, 1]; e4m3 ends at 448.
+// Weights are in [0, 1], and the largest number of e4m3 is 448.
 inline constexpr float kFp8WeightScale = 256;
 
 struct AttentionTensors {
@@ -31,7 +31,7 @@ struct AttentionTensors {
   cudnn::TensorId key = 0;
   cudnn::TensorId value = 0;
   cudnn::TensorId output = 0;
-  // Of a paged cache.
+  // Only with a paged cache.
   std::optional<cudnn::TensorId> key_pages = {};
   std::optional<cudnn::TensorId> value_pages = {};
   std::optional<cudnn::TensorId> query_lengths = {};
@@ -44,29 +44,46 @@ struct AttentionGraph {
   AttentionTensors tensors;
 };
 
-// Nothing for a type that cuDNN's attention has not.
+// std::nullopt for a type that cuDNN's attention does not have.
 std::optional<cudnnDataType_t> cudnn_type(DataType type);
 
-// One operation for all of it. Nothing where cuDNN of that version has it not: before 9.14, masks,
-// fp8, and, before 9.15, paged caches.
+// One operation for the whole attention. std::nullopt where cuDNN of that version does not have it:
+// before 9.14, with masks or fp8, and with paged caches before 9.15.
 std::optional<AttentionGraph> whole_attention_graph(const AttentionSpec& spec, int cudnn_version);
 
-// Two products, the mask and the softmax between them, which cuDNN fuses into one kernel.
+// Two products with the mask and the softmax between them, which cuDNN fuses into one kernel.
 AttentionGraph composed_attention_graph(const AttentionSpec& spec, int cudnn_version);
 
-// The same for one query, whose heads of a group become rows of one head: kernels that want many
-// queries take it. Nothing where that cannot be: one head of keys for each head, masks, pages.
+// The same for one query, with the heads of a group as rows of one head, which suits kernels for
+// many queries. std::nullopt where that is not possible: with one head of keys for each head, masks
+// or pages.
 std::optional<AttentionGraph> folded_attention_graph(const AttentionSpec& spec, int cudnn_version);
 
 enum class AttentionForm : std::uint8_t { kWhole, kComposed, kFolded };
 
-// In the order in which they are tried.
+// The forms in the order in which they are tried.
 inline constexpr std::array<AttentionForm, 3> kAttentionForms = {
     AttentionForm::kWhole, AttentionForm::kComposed, AttentionForm::kFolded};
 
-// Nothing where the attention has not that form.
+// std::nullopt where the attention does not have that form.
 std::optional<AttentionGraph> attention_graph(AttentionForm form,
                                               const AttentionSpec& spec,
                                               int cudnn_version);
+
+// The masks of an attention as operations of cuDNN, in the order and with the types by which its
+// kernels are recognised.
+struct AttentionMask {
+  AttentionSpec spec;
+  // Only with a paged cache: int32 [batch, 1, 1, 1].
+  std::optional<cudnn::TensorId> query_lengths = {};
+  std::optional<cudnn::TensorId> kv_lengths = {};
+  int cudnn_version = 0;
+};
+
+// Adds the masks to scores [batch, heads, queries, keys]: minus infinity where a query does not see
+// a key.
+cudnn::TensorId masked_scores(cudnn::Graph& graph,
+                              const AttentionMask& mask,
+                              cudnn::TensorId scores);
 
 }  // namespace assay::collect

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "collect/cuda/attention_ahead.h"
-#include "collect/cuda/attention_examples.h"
 #include "collect/cuda/cudnn_plan.h"
+#include "collect/cuda/self_test_shapes.h"
 #include "collect/kernels/attention_layout.h"
 #include "core/shared_library.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{1} << 32;
 
-// As cuDNN 9.19 describes it.
+// The description of the device by cuDNN 9.19.
 constexpr const char* kH200 = R"({
   "maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64],
   "regsPerBlock": 65536, "multiProcessorCount": 132, "warpSize": 32,
@@ -90,14 +90,14 @@ TEST(AttentionGraph, TheWholeOperationIsForUnmaskedAttentionOfNewVersions) {
   EXPECT_FALSE(whole_attention_graph(fp8, 91900));
 }
 
-// Why no plans can be made here; empty if they can.
+// Returns why no plan can be made here, or "" if plans can be made.
 std::string no_plans_here() {
   if (!cudnn::functions().ok()) return cudnn::functions().error().message;
   if (cudnn::version() < 90800) return "cuDNN before 9.8 plans only for GPUs it sees";
   return has_driver() ? "" : "there is no driver to compile kernels";
 }
 
-// Asks until a thread was at it in time.
+// Asks until a thread had begun before take().
 std::optional<AttentionPlan> take_when_begun(AttentionPlansAhead& ahead,
                                              const AttentionSpec& spec,
                                              const cudnn::Target& target) {

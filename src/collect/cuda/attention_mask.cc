@@ -1,9 +1,8 @@
-#include "collect/cuda/attention_mask.h"
-
 #include <cstdint>
 #include <limits>
 #include <string>
 
+#include "collect/cuda/attention_graph.h"
 #include "collect/kernels/attention_layout.h"
 
 namespace assay::collect {
@@ -27,7 +26,7 @@ class Masking {
  private:
   [[nodiscard]] bool paged() const { return mask_.spec.page_size > 0; }
 
-  // Older versions know the lowest number better than infinity.
+  // Older versions recognise the lowest number but not infinity.
   TensorId minus_infinity() {
     const float lowest = mask_.cudnn_version < 91000 ? std::numeric_limits<float>::lowest()
                                                      : -std::numeric_limits<float>::infinity();
@@ -95,7 +94,7 @@ class Masking {
       column =
           shifted("column + window - keys + queries", CUDNN_POINTWISE_ADD, column, query_length());
     } else {
-      // A float, as NVIDIA's own front end gives it: its kernels are recognised by that.
+      // A float, because cuDNN recognises its kernels by what NVIDIA's own front end passes.
       const auto shift =
           static_cast<float>(mask_.spec.window - mask_.spec.kv_length + mask_.spec.query_length);
       column = graph_.pointwise("column + window",

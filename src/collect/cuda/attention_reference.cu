@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "collect/cuda/attention_reference.h"
+#include "collect/cuda/attention_kernels.h"
 #include "collect/cuda/numbers.cuh"
 
 namespace assay::collect {
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kWarps = 8;
 constexpr int kLanes = 32;
-constexpr int kColumns = 16;  // compared of a row
+constexpr int kColumns = 16;  // compared in a row
 constexpr std::int64_t kMostRows = kMostSamples / kColumns;
 
 // A row of the output: one query of one head.
@@ -27,7 +27,7 @@ __host__ __device__ std::int64_t rows_of(const AttentionSpec& spec) {
   return spec.batch * spec.query_length * spec.heads;
 }
 
-// Each row if there are few, else the first, the last and others without an order.
+// Every row if there are few, otherwise the first, the last, and others in no order.
 __device__ Row sampled_row(const AttentionSpec& spec, std::int64_t i) {
   const std::int64_t count = rows_of(spec);
   std::int64_t at = i;
@@ -42,13 +42,13 @@ __device__ Row sampled_row(const AttentionSpec& spec, std::int64_t i) {
           .at = at};
 }
 
-// Sixteen of a row's columns, from row to row others.
+// The i-th of up to 16 columns of a row. They differ from row to row.
 __device__ std::int64_t sampled_column(const AttentionSpec& spec, std::int64_t row, int i) {
   const std::int64_t columns = smaller(spec.value_dim, kColumns);
   return (i * spec.value_dim / columns + row) % spec.value_dim;
 }
 
-// Where a key's or value's row begins.
+// The first element of a key's or value's row.
 __device__ std::int64_t cache_row(const AttentionCheck& check,
                                   const AttentionStrides& strides,
                                   const Row& row,
@@ -68,9 +68,9 @@ __device__ double warp_sum(double value) {
   return value;
 }
 
-// Of sums whose partial sums are of about this size: how many roundings there are, and how large.
-// A tensor core adds 16 products at a time (fp8: 32) to sums of 24 bits, of which it cuts rather
-// than rounds the last; with fp8 of about 14 bits. Twice that, for the alignment within a step.
+// The number and the size of the roundings in sums whose partial sums have about this size. A
+// tensor core adds 16 products at a time (32 for fp8) to a sum of 24 bits (about 14 for fp8), and
+// truncates instead of rounding. The size is doubled for the alignment of summands within a step.
 __device__ double accumulation_bound(DataType type, double terms, double size) {
   if (type == DataType::kFp8) return (terms / 32 + 8) * 0x1p-12 * size;
   return (terms / 16 + 32) * 0x1p-22 * size;
@@ -78,10 +78,10 @@ __device__ double accumulation_bound(DataType type, double terms, double size) {
 
 struct Score {
   double value = 0;
-  double bound = 0;  // of its error
+  double bound = 0;  // of the error
 };
 
-// The whole warp's work, and result.
+// All lanes of a warp call it and get the result.
 __device__ Score score_of(const AttentionCheck& check, const Row& row, std::int64_t key) {
   const AttentionSpec& spec = check.spec;
   const AttentionStrides& strides = check.layout.query;
@@ -97,17 +97,17 @@ __device__ Score score_of(const AttentionCheck& check, const Row& row, std::int6
     squares += product * product;
   }
   sum = warp_sum(sum);
-  // Partial sums of random summands stay below six deviations of the whole.
+  // Partial sums of random summands stay below six standard deviations of the whole sum.
   const double size = fabs(sum) + 6 * sqrt(warp_sum(squares));
   const double scale = rsqrt(static_cast<double>(spec.head_dim));
   const double bound = accumulation_bound(spec.type, static_cast<double>(spec.head_dim), size);
-  // The scaling, the factor log2(e) and the power's own error.
+  // For the scaling, the factor log2(e), and the error of the power itself.
   const double after = 4 * 0x1p-23 * (fabs(sum) * scale + 1);
   return {.value = sum * scale, .bound = bound * scale + after};
 }
 
-// Sums over the keys of exp(score), and of that times a column's values. Scores of our data stay
-// far below 700, where float64 ends.
+// The sums over the keys of exp(score), and of exp(score) times a column's values. The scores of
+// the test data stay far below 700, where exp() overflows in float64.
 struct Sums {
   double weights = 0;
   double largest_weight = 0;
@@ -126,7 +126,7 @@ __device__ void add(Sums& to, const Sums& more) {
   to.squares += more.squares;
 }
 
-// Half the distance between neighbouring weights, as a part of them.
+// Half the distance between neighbouring weights, relative to a weight.
 __device__ double weight_rounding(DataType type) {
   switch (type) {
     case DataType::kFloat32:
@@ -140,9 +140,9 @@ __device__ double weight_rounding(DataType type) {
   }
 }
 
-// Errors of weights and of scores change quotients by as much; those of many keys rarely all have
-// the same sign, so that six deviations of their sum bound it. Then come the sums and the rounding
-// of the result.
+// Relative errors of weights and scores change the quotient by as much. Those of many keys rarely
+// have the same sign, so that six standard deviations of their sum are the bound. The errors of the
+// sums and the rounding of the result are added.
 __device__ double bound_of(const AttentionSpec& spec, const Sums& sums, double keys) {
   const double result = sums.values / sums.weights;
   const double magnitude = sums.magnitudes / sums.weights;
@@ -150,7 +150,8 @@ __device__ double bound_of(const AttentionSpec& spec, const Sums& sums, double k
   double bound = weight_rounding(spec.type) * spread + 2 * sums.score_bound * spread;
   bound += accumulation_bound(spec.type, keys, fabs(result) + spread);
   if (spec.type == DataType::kFp8) {
-    // Small weights lie 2^-9 apart after they were multiplied with 256; in units of the largest.
+    // After the multiplication by 256, small weights are 2^-9 apart, in units of the largest
+    // weight.
     bound += 6 * sqrt(keys) * 0x1p-18 * sums.largest_weight / sums.weights;
     // The same roundings are missing from the sum of the weights.
     bound += weight_rounding(spec.type) * fabs(result);
@@ -158,7 +159,7 @@ __device__ double bound_of(const AttentionSpec& spec, const Sums& sums, double k
   return bound + 0.5 * spacing_of(spec.type, fabs(result) + bound);
 }
 
-// A block for each sampled row; lanes below kColumns have a column each.
+// A block works on one sampled row. Each lane below kColumns has a column.
 __global__ void attention_rows(AttentionCheck check, Sample* samples) {
   __shared__ Sums parts[kWarps][kColumns];
   const AttentionSpec& spec = check.spec;

@@ -1,15 +1,55 @@
-// cuBLASLt and cuBLAS on one GPU.
+// The functions of cuBLASLt and cuBLAS that Assay uses, and the handles of one GPU.
 #pragma once
 
+#include <cublasLt.h>
+#include <cublas_v2.h>
 #include <cuda_runtime.h>
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
-#include "collect/cuda/blas_functions.h"
 #include "core/result.h"
 
 namespace assay::collect {
+
+struct LtFunctions {
+  decltype(cublasLtCreate)* create = nullptr;
+  decltype(cublasLtDestroy)* destroy = nullptr;
+  decltype(cublasLtGetVersion)* version = nullptr;
+  decltype(cublasLtGetStatusString)* status_string = nullptr;
+  decltype(cublasLtMatmul)* matmul = nullptr;
+  decltype(cublasLtMatmulAlgoGetHeuristic)* heuristic = nullptr;
+  decltype(cublasLtMatmulAlgoConfigGetAttribute)* algorithm_attribute = nullptr;
+  decltype(cublasLtMatmulDescCreate)* create_description = nullptr;
+  decltype(cublasLtMatmulDescDestroy)* destroy_description = nullptr;
+  decltype(cublasLtMatmulDescSetAttribute)* set_description = nullptr;
+  decltype(cublasLtMatrixLayoutCreate)* create_layout = nullptr;
+  decltype(cublasLtMatrixLayoutDestroy)* destroy_layout = nullptr;
+  decltype(cublasLtMatrixLayoutSetAttribute)* set_layout = nullptr;
+  decltype(cublasLtMatmulPreferenceCreate)* create_preference = nullptr;
+  decltype(cublasLtMatmulPreferenceDestroy)* destroy_preference = nullptr;
+  decltype(cublasLtMatmulPreferenceSetAttribute)* set_preference = nullptr;
+};
+
+// cuBLAS only serves for products of many shapes in one launch, which cuBLASLt lacks.
+struct CublasFunctions {
+  decltype(cublasCreate_v2)* create = nullptr;
+  decltype(cublasDestroy_v2)* destroy = nullptr;
+  decltype(cublasSetStream_v2)* set_stream = nullptr;
+  decltype(cublasSetWorkspace_v2)* set_workspace = nullptr;
+  decltype(cublasGemmGroupedBatchedEx)* grouped = nullptr;
+};
+
+// A process opens each library once. Error: the library, which the message names, is missing.
+const core::Result<LtFunctions>& lt_functions();
+const core::Result<CublasFunctions>& cublas_functions();
+
+// "13.1.0"; "none" without the library.
+std::string lt_version();
+std::string cudnn_version();
+
+core::Status lt_status(cublasStatus_t status, const char* doing);
 
 class Blas {
  public:
@@ -18,7 +58,7 @@ class Blas {
   Blas& operator=(const Blas&) = delete;
   ~Blas();
 
-  // As PyTorch's on Hopper, so that the same algorithms are chosen.
+  // The size that PyTorch uses on Hopper, so that the heuristic chooses the same algorithms.
   static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20U;
 
   [[nodiscard]] const LtFunctions& lt() const { return lt_functions().value(); }
@@ -27,10 +67,10 @@ class Blas {
 
   [[nodiscard]] void* workspace() const { return workspace_; }
 
-  // A device float that is 1: the scale of a whole tensor.
+  // A float on the device that is 1: the scale of a whole tensor.
   [[nodiscard]] const float* one() const { return one_; }
 
-  // Error: cuBLAS, which is a library of its own, is not there, or fails.
+  // Error: cuBLAS, which is another library than cuBLASLt, is missing or fails.
   core::Result<cublasHandle_t> cublas_handle();
 
  private:

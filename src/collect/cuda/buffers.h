@@ -1,29 +1,100 @@
-// A work's device memory.
+// Device memory: an arena that is kept from case to case, because taking memory from the driver
+// costs milliseconds, and the buffers that works take from it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "collect/cuda/arena.h"
-#include "collect/cuda/fill.h"
+#include "collect/cuda/test_data.h"
 #include "core/result.h"
 #include "model/perf.h"
 
 namespace assay::collect {
 
+class Arena;
+
+// A piece of the arena, which its destructor gives back.
+class ArenaSpace {
+ public:
+  ArenaSpace() = default;
+
+  ArenaSpace(Arena* arena, std::size_t chunk, char* memory)
+      : arena_(arena), chunk_(chunk), memory_(memory) {}
+
+  ArenaSpace(ArenaSpace&& other) noexcept;
+  ArenaSpace& operator=(ArenaSpace&& other) noexcept;
+  ~ArenaSpace();
+
+  [[nodiscard]] char* memory() const { return memory_; }
+
+ private:
+  Arena* arena_ = nullptr;
+  std::size_t chunk_ = 0;
+  char* memory_ = nullptr;
+};
+
+// The arena takes half the free memory at once, so that a case gets the same addresses whatever was
+// measured before it: memory-bound products differed by up to 36 % between runs whose weights lay
+// elsewhere (H200). A case that needs more gets a chunk of its own. A chunk is handed out from its
+// front to its back, and from its front again once nobody uses it; this suffices because there are
+// only one or two works at a time.
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena();
+
+  // Aligned to 256 bytes. Error: out of memory.
+  core::Result<ArenaSpace> take(std::size_t bytes);
+
+  // Returns whether these bytes hold this filling already, so that the next case of the same
+  // weights need not fill them again. If not, the caller fills them, and the arena remembers it.
+  bool note_filled(const char* memory, std::size_t bytes, const Fill& fill);
+  // Forgets the filling of these bytes, because a kernel will write them.
+  void note_written(const char* memory, std::size_t bytes);
+
+ private:
+  friend class ArenaSpace;
+
+  struct Chunk {
+    char* memory = nullptr;
+    std::size_t bytes = 0;
+    std::size_t used = 0;
+    int users = 0;
+  };
+
+  struct Filled {
+    const char* begin = nullptr;
+    const char* end = nullptr;
+    Fill fill;
+  };
+
+  core::Result<std::size_t> chunk_for(std::size_t bytes);
+  core::Status allocate(Chunk& chunk, std::size_t bytes);
+  [[nodiscard]] std::size_t comfortable_bytes() const;
+  void release_unused();
+  void give_back(std::size_t chunk);
+
+  std::vector<Chunk> chunks_;
+  std::vector<Filled> filled_;
+};
+
 class Gpu;
 
 struct BufferSpec {
   std::size_t bytes = 0;
-  Fill fill = {};  // kNothing: an output
+  Fill fill = {};  // kNothing for an output
 };
 
-// All buffers in as many copies as make a launch find none of its data in the L2 cache. Buffers
-// that come first stay at their place from case to case and need not be filled again: weights.
+// The buffers of a work. With a cold cache there are so many copies of all of them that a launch
+// finds none of its data in the L2 cache. The first buffers, which are weights, stay in their place
+// from case to case and need not be filled again.
 class Buffers {
  public:
-  // Fills them. Error: out of memory.
+  // Takes and fills the buffers. Error: out of memory.
   static core::Result<Buffers> take(Gpu& gpu,
                                     const std::vector<BufferSpec>& specs,
                                     model::L2State l2);
@@ -36,7 +107,8 @@ class Buffers {
 
   [[nodiscard]] std::int64_t copies() const { return copies_; }
 
-  // Sets all bytes of all copies of a buffer, so that what was not written is seen.
+  // Sets all bytes of all copies of a buffer, so that a check notices elements that were not
+  // written.
   core::Status spoil(Gpu& gpu, std::size_t buffer) const;
 
  private:

@@ -12,12 +12,10 @@
 
 #include "collect/cuda/device.h"
 #include "collect/cuda/gpu_rank.h"
-#include "collect/cuda/nccl_memory.h"
-#include "collect/cuda/self_checking.h"
+#include "collect/worker/conditions.h"
 #include "collect/worker/mpi_team.h"
-#include "collect/worker/nvml_state.h"
+#include "collect/worker/run_case.h"
 #include "collect/worker/team.h"
-#include "collect/worker/worker_loop.h"
 
 namespace assay::collect {
 namespace {

@@ -1,3 +1,4 @@
+// The command `assay-worker collect`, and what people ask of it by hand.
 #pragma once
 
 #include <string>
@@ -5,8 +6,19 @@
 
 namespace assay::collect {
 
-// `collect [--gpus 0[,1,...]] [--mpi | --self-test | --nccl-memory]`, without that word; what they
-// are: cli/gpu_worker/usage.h. Returns the exit code.
+// Runs `assay-worker collect` with these arguments, which cli/gpu_worker/main.cc describes. Returns
+// the exit code.
 int run_collect_command(const std::vector<std::string>& arguments);
+
+// Checks and times some shapes of each family of kernels on this GPU, without the rest of assay,
+// and prints a line for each. Returns the exit code: 1 if a shape is wrong or fails.
+int run_self_test(const std::vector<int>& gpus);
+
+// Prints, for 2, 4, 8, ... of these GPUs, the bytes that a communicator of NCCL and its first
+// all-reduce take on the first of them: nccl_mem of a system's file, as a file that `assay store
+// system --cite` reads. Each number of GPUs is measured in a process of its own, because what NCCL
+// loads once would count for the first number alone. Returns the exit code. Call it before anything
+// of CUDA.
+int print_nccl_memory(const std::vector<int>& gpus);
 
 }  // namespace assay::collect

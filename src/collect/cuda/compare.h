@@ -1,4 +1,4 @@
-// Comparing outputs with float64 references: a kernel of each family writes samples here.
+// The comparison of outputs with float64 references. Each family has a kernel that writes samples.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,12 +16,12 @@ inline constexpr std::int64_t kMostSamples = 1024;
 struct Sample {
   double value = 0;
   double expected = 0;
-  double bound = 0;  // of their difference
+  double bound = 0;  // the largest allowed difference
   std::int64_t at = 0;
 };
 
-// The element that sample `i` looks at: each if there are few, else the first, the last and others
-// without an order.
+// The element that sample `i` compares. If there are few elements, every one is compared; otherwise
+// the first, the last, and others in no order.
 __host__ __device__ inline std::int64_t sampled(std::int64_t i, std::int64_t count) {
   if (count <= kMostSamples) return i;
   if (i == 0) return 0;
@@ -38,14 +38,14 @@ inline std::int64_t samples_of(std::int64_t count) {
 
 class Gpu;
 
-// Waits for the kernel that wrote the first `count` samples. `columns` of the output's rows, for
-// saying where the worst is.
+// Waits for the kernel that wrote the first `count` samples, and returns the worst. `columns` is
+// the length of the output's rows, with which the result says where the worst is.
 core::Result<Accuracy> accuracy_of_samples(Gpu& gpu,
                                            std::int64_t count,
                                            std::int64_t columns,
                                            const std::string& output);
 
-// The worse of two, with all that was compared.
+// Returns the worse of two, with the number of all comparisons.
 Accuracy worse(const Accuracy& a, const Accuracy& b);
 
 }  // namespace assay::collect

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kByteAlignment = 16;
 
-// What an operation computes, apart from its tensors.
+// The description of an operation without its tensors.
 core::Result<Descriptor> matmul_description(const std::string& name) {
   Descriptor how = ASSAY_TRY(Descriptor::create(CUDNN_BACKEND_MATMUL_DESCRIPTOR, name));
   ASSAY_TRY(how.set_value(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT));
@@ -105,7 +105,7 @@ core::Status Graph::add_operation(cudnnBackendDescriptorType_t type,
                                   const std::string& name,
                                   const Attributes& tensors,
                                   std::optional<Description> description) {
-  if (!failure_.ok()) return {};  // its tensors may be missing
+  if (!failure_.ok()) return {};  // tensors may be missing
   Descriptor operation = ASSAY_TRY(Descriptor::create(type, name));
   if (description) {
     ASSAY_TRY(operation.set_descriptor(description->attribute, description->descriptor));

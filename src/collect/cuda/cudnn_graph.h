@@ -1,4 +1,4 @@
-// An operation graph of cuDNN: tensors, and operations between them.
+// An operation graph of cuDNN, which has tensors and operations between them.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "collect/cuda/cudnn_descriptor.h"
+#include "collect/cuda/cudnn_library.h"
 #include "core/result.h"
 
 namespace assay::collect::cudnn {
@@ -18,7 +18,7 @@ namespace assay::collect::cudnn {
 // All tensors of attention have four dimensions: batch, head, row, column.
 using Dimensions = std::array<std::int64_t, 4>;
 
-// The strides of a tensor without gaps, the last dimension fastest.
+// The strides of a tensor without gaps, whose last dimension has stride 1.
 Dimensions packed_strides(const Dimensions& dimensions);
 
 struct TensorLayout {
@@ -27,24 +27,24 @@ struct TensorLayout {
   Dimensions strides = {1, 1, 1, 1};
 };
 
-// A tensor of the graph that gave it; also its key when the graph is launched.
+// A tensor of the graph that returned it. It is also the tensor's key when the graph is launched.
 using TensorId = std::int64_t;
 
 using Attributes = std::vector<std::pair<cudnnBackendAttributeName_t, TensorId>>;
 
-// The graph and all that it refers to. The first error is kept and given by finish(), so that
-// building a graph reads as a formula; operations after it do nothing.
+// The graph and all that it refers to. The first error is kept, finish() returns it, and further
+// operations do nothing, so that code that builds a graph reads like a formula.
 class Graph {
  public:
-  // In device memory; results that leave the graph too.
+  // A tensor in device memory: an input or a result of the graph.
   TensorId input(const std::string& name, const TensorLayout& layout);
-  // Made and used within the graph.
+  // A tensor that only exists within the graph.
   TensorId between(const std::string& name, const TensorLayout& layout);
-  // One number, read from the host's memory at each launch.
+  // One number, which each launch reads from the host's memory.
   TensorId scalar(const std::string& name, float value);
   TensorId scalar(const std::string& name, std::int32_t value);
 
-  // How much of a product's m, n and k counts: int32 tensors [batch, 1, 1, 1].
+  // The parts of a product's m, n and k that count: int32 tensors [batch, 1, 1, 1].
   struct Lengths {
     std::optional<TensorId> m = {};
     std::optional<TensorId> n = {};
@@ -58,16 +58,16 @@ class Graph {
     cudnnPointwiseMode_t mode = CUDNN_POINTWISE_ADD;
     TensorId x = 0;
     std::optional<TensorId> b = {};
-    std::optional<TensorId> t = {};         // BINARY_SELECT: where true, x is taken, else b
-    std::optional<std::int64_t> axis = {};  // of GEN_INDEX
+    std::optional<TensorId> t = {};         // for BINARY_SELECT: x where t is true, else b
+    std::optional<std::int64_t> axis = {};  // for GEN_INDEX
     cudnnDataType_t compute = CUDNN_DATA_FLOAT;
   };
 
-  // The result has x's dimensions and lives within the graph.
+  // The result has the dimensions of x and only exists within the graph.
   TensorId pointwise(const std::string& name, const Pointwise& operation, cudnnDataType_t type);
   void pointwise_to(const std::string& name, const Pointwise& operation, TensorId y);
 
-  // Over the dimensions that are 1 in y.
+  // Reduces the dimensions that are 1 in y.
   void reduction(const std::string& name, cudnnReduceTensorOp_t how, TensorId x, TensorId y);
 
   struct PagedLoad {
@@ -82,12 +82,12 @@ class Graph {
   // A whole attention as one operation.
   void attention(const Attributes& tensors);
 
-  // Null handle: for a device that the plan's maker describes.
+  // Without a handle the graph is for a device that the plan's maker describes.
   core::Status finish(cudnnHandle_t handle);
 
   [[nodiscard]] const Descriptor& descriptor() const { return graph_; }
 
-  // Valid while the graph lives, moved or not.
+  // Valid until the graph is destroyed, even if the graph is moved.
   [[nodiscard]] std::map<TensorId, const void*> scalar_pointers() const;
 
  private:
@@ -136,7 +136,7 @@ class Graph {
     return tensors_[static_cast<std::size_t>(id - 1)].layout;
   }
 
-  // Deques: their elements keep their places.
+  // Deques, because their elements never move.
   std::deque<Tensor> tensors_;
   std::deque<Scalar> scalars_;
   std::vector<Descriptor> descriptions_;

@@ -1,10 +1,13 @@
-// What is used of cuDNN: its backend interface of operation graphs.
+// The functions and descriptors of cuDNN's backend interface.
 #pragma once
 
 #include <cuda_runtime.h>
 #include <cudnn_graph.h>
 
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/result.h"
 
@@ -25,7 +28,7 @@ struct Functions {
   decltype(cudnnBackendExecute)* execute = nullptr;
 };
 
-// Opened once a process. Error: the library is not there, or is older than 9; says which.
+// A process opens the library once. Error: it is missing, or older than 9.0.
 const core::Result<Functions>& functions();
 
 // 91400 for 9.14.0; 0 without the library.
@@ -34,7 +37,58 @@ int version();
 // "9.14.0"
 std::string version_text();
 
-// An error names what was done, the code and what the library itself says about its cause.
+// The message of an error has the call, the code, and the cause that the library itself reports.
 core::Status status(cudnnStatus_t code, const std::string& doing);
+
+// A descriptor of the backend interface, which its owner destroys.
+class Descriptor {
+ public:
+  // `name` is for messages: "matmul Q K^T".
+  static core::Result<Descriptor> create(cudnnBackendDescriptorType_t type, std::string name);
+
+  Descriptor() = default;
+
+  Descriptor(Descriptor&& other) noexcept { *this = std::move(other); }
+
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    std::swap(name_, other.name_);
+    return *this;
+  }
+
+  ~Descriptor();
+
+  [[nodiscard]] cudnnBackendDescriptor_t get() const { return descriptor_; }
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  // Errors name the descriptor and the attribute.
+  core::Status set(cudnnBackendAttributeName_t attribute,
+                   cudnnBackendAttributeType_t type,
+                   std::int64_t count,
+                   const void* values);
+  core::Status set_integers(cudnnBackendAttributeName_t attribute,
+                            const std::vector<std::int64_t>& values);
+  core::Status set_descriptors(cudnnBackendAttributeName_t attribute,
+                               const std::vector<cudnnBackendDescriptor_t>& values);
+  core::Status set_descriptor(cudnnBackendAttributeName_t attribute, const Descriptor& value);
+
+  // Sets one value of an enumeration, a truth value or a handle.
+  template <class Value>
+  core::Status set_value(cudnnBackendAttributeName_t attribute,
+                         cudnnBackendAttributeType_t type,
+                         const Value& value) {
+    return set(attribute, type, 1, &value);
+  }
+
+  core::Status finalize();
+
+  [[nodiscard]] core::Result<std::int64_t> integer(cudnnBackendAttributeName_t attribute) const;
+  [[nodiscard]] core::Result<std::string> text(cudnnBackendAttributeName_t attribute) const;
+
+ private:
+  cudnnBackendDescriptor_t descriptor_ = nullptr;
+  std::string name_;
+};
 
 }  // namespace assay::collect::cudnn

@@ -7,7 +7,7 @@
 namespace assay::collect::cudnn {
 namespace {
 
-// More than it ever proposes for attention.
+// More than cuDNN ever proposes for an attention.
 constexpr std::int64_t kMostProposals = 32;
 
 core::Result<Descriptor> ask_heuristics(const Graph& graph,
@@ -23,7 +23,7 @@ core::Result<Descriptor> ask_heuristics(const Graph& graph,
   return asked;
 }
 
-// Best first.
+// Returns the proposed engines, the best first.
 core::Result<std::vector<Descriptor>> proposals(const Descriptor& heuristics) {
   std::vector<Descriptor> configs;
   std::vector<cudnnBackendDescriptor_t> places;

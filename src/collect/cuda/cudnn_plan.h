@@ -1,4 +1,4 @@
-// A kernel of cuDNN for an operation graph, ready to launch.
+// A plan: a kernel of cuDNN for an operation graph, ready to launch.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace assay::collect::cudnn {
 
-// cuDNN on the GPU that is current.
+// A handle of cuDNN for the current GPU.
 class Handle {
  public:
   static core::Result<Handle> create(cudaStream_t stream);
@@ -33,13 +33,13 @@ class Handle {
   cudnnHandle_t handle_ = nullptr;
 };
 
-// A device as cuDNN describes it in JSON (cuDNN 9.8 and newer), to make plans for it elsewhere.
+// A device from its description in JSON by cuDNN 9.8 or newer, to make plans without the device.
 core::Result<Descriptor> device_description(const std::string& json);
 
-// That JSON of the handle's device.
+// The description of the handle's device.
 core::Result<std::string> device_json(cudnnHandle_t handle);
 
-// What plans are made for: a handle, or a description of a device that is not here.
+// The target of a plan: a handle, or the description of a device that need not be present.
 struct Target {
   cudnnHandle_t handle = nullptr;
   const Descriptor* device = nullptr;
@@ -47,28 +47,29 @@ struct Target {
 
 class Plan {
  public:
-  // Of the kernels that cuDNN's heuristics propose the first that it can make and that needs at
-  // most that workspace. Error: there is none; says what cuDNN said of the last.
+  // Makes the first kernel of those that cuDNN's heuristics propose that needs no larger workspace.
+  // Error: no kernel can be made; the message has what cuDNN said about the last.
   static core::Result<Plan> create(Graph graph,
                                    const Target& target,
                                    std::int64_t most_workspace_bytes);
 
-  // From json(): nothing is compiled. `graph` is built as that plan's was.
+  // Makes a plan from the json() of another without compiling. `graph` must be built like that of
+  // the other.
   static core::Result<Plan> restore(Graph graph, const Target& target, const std::string& json);
 
-  // The compiled kernel and all else of the plan.
+  // The whole plan, including its compiled kernel.
   [[nodiscard]] core::Result<std::string> json() const;
 
   [[nodiscard]] std::int64_t workspace_bytes() const { return workspace_bytes_; }
 
-  // cuDNN's number of the engine, for reports of errors; -1: restored.
+  // cuDNN's number of the engine, for messages. -1 for a restored plan.
   [[nodiscard]] std::int64_t engine() const { return engine_; }
 
-  // The tensors' memory, for launches. The memory and the plan outlive it.
+  // Binds the tensors to their memory. The memory and the plan must outlive the result.
   [[nodiscard]] core::Result<Descriptor> pack(const std::map<TensorId, void*>& memory,
                                               void* workspace) const;
 
-  // On the handle's stream.
+  // Launches the kernel on the handle's stream.
   [[nodiscard]] core::Status launch(cudnnHandle_t handle, const Descriptor& pack) const;
 
  private:

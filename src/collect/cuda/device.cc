@@ -4,8 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "collect/cuda/attention.h"
-#include "collect/cuda/blas_functions.h"
+#include "collect/cuda/blas.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/makers.h"
 #include "collect/cuda/nccl.h"
@@ -23,7 +22,7 @@ std::string cuda_version(int number) {
 }
 
 core::Status check_gpus(const std::vector<int>& gpus) {
-  // Where there is no driver, CUDA calls its version insufficient.
+  // Without a driver, CUDA would report that its version is insufficient.
   int driver = 0;
   if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
     return core::Error{"no NVIDIA driver was found: is this a machine with GPUs?"};
@@ -61,7 +60,7 @@ DeviceFacts facts_of(const std::vector<std::unique_ptr<Gpu>>& gpus) {
   return facts;
 }
 
-// One line for each family of kernels.
+// It has one function for each family of kernels.
 struct Maker {
   Gpu& gpu;
   model::L2State l2;
@@ -119,13 +118,13 @@ void CudaDevice::expect(const KernelSpec& spec) {
 core::Result<MadeWork> CudaDevice::make(const KernelSpec& spec, model::L2State l2) {
   ASSAY_TRY(choose_first());
   MadeWork made = ASSAY_TRY(std::visit(Maker{*gpus_.front(), l2}, spec));
-  ASSAY_TRY(finish());  // the data are there
+  ASSAY_TRY(finish());  // waits for the data
   return made;
 }
 
 core::Result<std::unique_ptr<Stopwatch>> CudaDevice::stopwatch(Work& work,
                                                                const StopwatchRequest& request) {
-  // All works of this device were made by it.
+  // This device made all its works.
   return static_cast<CudaWork&>(work).stopwatch(request);
 }
 

@@ -1,4 +1,4 @@
-// The GPUs of a worker. Kernels of one GPU run on the first.
+// The GPUs of a worker. Kernels other than collectives run on the first GPU.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace assay::collect {
 
 class CudaDevice : public Device {
  public:
-  // Error: there is no driver, or no such GPU, or they differ.
+  // Error: there is no driver, a GPU does not exist, or the GPUs differ.
   static core::Result<std::unique_ptr<CudaDevice>> open(const std::vector<int>& gpus);
 
   [[nodiscard]] const DeviceFacts& facts() const override { return facts_; }

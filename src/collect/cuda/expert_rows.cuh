@@ -1,5 +1,5 @@
-// Where the rows of a mixture's experts lie: one expert's after another's, perhaps with filling
-// between, so that scales of blocks begin where the library wants them.
+// The places of the rows of a mixture's experts. They follow each other, perhaps with filling
+// between experts, so that block scales begin where the library expects them.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace assay::collect {
 
 struct ExpertRow {
   std::int64_t expert = 0;
-  std::int64_t row = 0;  // among those of all experts, filling included
+  std::int64_t row = 0;  // among the rows of all experts, including filling
 };
 
-// Row `nth` of those that are no filling. `offsets`: of each expert's first row; `counts`: without
-// filling.
+// The nth row that is no filling. `offsets` has each expert's first row, `counts` the number of
+// rows without filling.
 __device__ inline ExpertRow nth_row(const std::int32_t* offsets,
                                     const std::int32_t* counts,
                                     std::int64_t experts,
@@ -25,7 +25,7 @@ __device__ inline ExpertRow nth_row(const std::int32_t* offsets,
   return {expert, offsets[expert] + nth};
 }
 
-// `offsets`: one more than there are experts.
+// `offsets` has one element more than there are experts.
 __device__ inline ExpertScales expert_scales(const std::int32_t* offsets,
                                              std::int64_t expert,
                                              std::int64_t k) {

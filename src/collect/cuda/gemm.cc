@@ -1,4 +1,4 @@
-// Products by cuBLASLt.
+// Matrix products by cuBLASLt.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,15 +13,14 @@
 namespace assay::collect {
 namespace {
 
-enum Buffer : std::size_t { kWeight, kInput, kOutput, kWeightScales, kInputScales };
-
-// Data with which sums stay far from the largest number of the output.
-Fill data_of(DataType type, std::uint32_t seed) {
+// Numbers whose sums stay far below the largest number of the output type.
+Fill operand_fill(DataType type, std::uint32_t seed) {
   const float amplitude = type == DataType::kInt8 ? 127.0F : 1.0F;
   return {.kind = Fill::Kind::kUniform, .type = type, .amplitude = amplitude, .seed = seed};
 }
 
-Fill scales(std::uint32_t seed) {
+// Scales of blocks of fp8, in [0.5, 1.5).
+Fill block_scale_fill(std::uint32_t seed) {
   return {.kind = Fill::Kind::kUniform,
           .type = DataType::kFloat32,
           .amplitude = 0.5F,
@@ -29,21 +28,24 @@ Fill scales(std::uint32_t seed) {
           .seed = seed};
 }
 
+// In the order of GemmWork::Buffer.
 std::vector<BufferSpec> buffers_of(const GemmSpec& spec) {
   const auto bytes = [&](std::int64_t rows, std::int64_t columns, std::int64_t element) {
     return static_cast<std::size_t>(spec.batch * rows * columns * element);
   };
   const std::int64_t element = bytes_of(spec.type);
   std::vector<BufferSpec> buffers = {
-      {bytes(spec.n, spec.k, element), data_of(spec.type, 1)},
-      {bytes(spec.m, spec.k, element), data_of(spec.type, 2)},
+      {bytes(spec.n, spec.k, element), operand_fill(spec.type, 1)},
+      {bytes(spec.m, spec.k, element), operand_fill(spec.type, 2)},
       {bytes(spec.m, spec.n, output_bytes_of(spec.type))},
   };
   if (spec.type == DataType::kFp8Block) {
     const std::int64_t weight_scales = WeightScales{spec.n, spec.k}.count();
     const std::int64_t input_scales = InputScales{spec.m, spec.k}.count();
-    buffers.push_back({static_cast<std::size_t>(weight_scales) * sizeof(float), scales(3)});
-    buffers.push_back({static_cast<std::size_t>(input_scales) * sizeof(float), scales(4)});
+    buffers.push_back(
+        {static_cast<std::size_t>(weight_scales) * sizeof(float), block_scale_fill(3)});
+    buffers.push_back(
+        {static_cast<std::size_t>(input_scales) * sizeof(float), block_scale_fill(4)});
   }
   return buffers;
 }
@@ -84,6 +86,8 @@ class GemmWork : public CudaWork {
   }
 
  private:
+  enum Buffer : std::size_t { kWeight, kInput, kOutput, kWeightScales, kInputScales };
+
   [[nodiscard]] ProductArguments arguments(std::int64_t copy) const {
     ProductArguments arguments{.input = buffers_.at(kInput, copy),
                                .weight = buffers_.at(kWeight, copy),
@@ -107,7 +111,8 @@ core::Result<MadeWork> make_gemm(Gpu& gpu, const GemmSpec& asked, model::L2State
   GemmSpec spec = asked;
   if (spec.type == DataType::kFp8Block) {
     if (spec.batch > 1) return MadeWork(Unsupported{"no batches with scales of blocks"});
-    // Scales of inputs lie in columns of a multiple of 4; tiles are of 64 rows or more.
+    // A column of input scales has a multiple of 4 rows. The time stays the same, because tiles
+    // have 64 rows or more.
     spec.m = round_up_to_4(spec.m);
   }
   Blas* blas = ASSAY_TRY(gpu.blas());

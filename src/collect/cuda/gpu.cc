@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "collect/cuda/cuda_status.h"
-#include "collect/cuda/fill.h"
+#include "collect/cuda/test_data.h"
 
 namespace assay::collect {
 
@@ -48,10 +48,10 @@ core::Result<Blas*> Gpu::blas() {
 }
 
 core::Status Gpu::flush_l2() {
-  // Twice the cache: its replacement is not exactly by age.
+  // Twice the cache, because it does not always replace the oldest lines.
   const auto bytes = static_cast<std::size_t>(l2_bytes()) * 2 / 256 * 256;
   if (flush_memory_ == nullptr) {
-    // The result of the reads goes behind what is read.
+    // The sum of the reads is written behind the memory that is read.
     ASSAY_TRY(cuda_status(cudaMalloc(&flush_memory_, bytes + 256), "taking memory"));
     ASSAY_TRY(cuda_status(cudaMemsetAsync(flush_memory_, 0, bytes + 256, stream_), "clearing"));
   }

@@ -1,4 +1,4 @@
-// One GPU and what all works on it share.
+// One GPU with the resources that all its works share.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "collect/cuda/arena.h"
 #include "collect/cuda/blas.h"
-#include "collect/cuda/clock_probe.h"
+#include "collect/cuda/buffers.h"
 #include "collect/cuda/compare.h"
+#include "collect/cuda/probes.h"
 #include "core/result.h"
 
 namespace assay::collect {
@@ -33,22 +33,23 @@ class Gpu {
 
   Arena& arena() { return arena_; }
 
-  // Error: the library is not there, or fails.
+  // Error: the library is missing or fails.
   core::Result<Blas*> blas();
 
-  // Room for kMostSamples and two more.
+  // Device memory for kMostSamples + 2 samples.
   [[nodiscard]] Sample* samples() const { return samples_; }
 
-  // Enqueued: afterwards the L2 cache holds none of a work's data.
+  // Enqueues reads after which the L2 cache holds none of a work's data.
   core::Status flush_l2();
 
-  // The SM clock now, in MHz. Takes some 100 us, and waits for all that was enqueued.
+  // Measures the clock of the SMs in MHz. This takes about 100 us, after everything that was
+  // enqueued.
   core::Result<double> sm_mhz();
 
-  // Of all that was enqueued.
+  // Waits for everything that was enqueued.
   core::Status wait();
 
-  // An earlier error made all further calls fail.
+  // Whether an earlier error makes all further calls fail.
   [[nodiscard]] bool is_lost() const;
 
  private:
@@ -63,7 +64,7 @@ class Gpu {
   Arena arena_;
   std::unique_ptr<Blas> blas_;
   Sample* samples_ = nullptr;
-  ClockCount* clock_count_ = nullptr;  // in the host's memory
+  ClockCount* clock_count_ = nullptr;  // in memory of the host
   void* flush_memory_ = nullptr;
 };
 

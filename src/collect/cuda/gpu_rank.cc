@@ -12,10 +12,10 @@
 #include <optional>
 #include <utility>
 
-#include "collect/cuda/collective_data.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/nccl.h"
-#include "collect/cuda/stopwatch.h"
+#include "collect/cuda/test_data.h"
+#include "collect/cuda/work.h"
 #include "collect/kernels/collective_pattern.h"
 #include "core/statistics.h"
 
@@ -24,12 +24,12 @@ namespace {
 
 using model::NcclFunction;
 
-constexpr std::int64_t kMostNodes = 64;  // in a graph of several samples
-constexpr std::int64_t kTries = 10;      // launches in a sample of a strategy that is tried out
+constexpr std::int64_t kMostNodesOfSamples = 64;  // in a graph of several samples
+constexpr std::int64_t kTries = 10;               // launches in a sample when strategies are tried
 constexpr std::int64_t kTrySamples = 9;
 constexpr std::array kStrategies = {ASSAY_ALLREDUCE_ONESHOT, ASSAY_ALLREDUCE_TWOSHOT_PUSH,
                                     ASSAY_ALLREDUCE_TWOSHOT};
-constexpr std::int64_t kSamplesAtOnce = 10;  // the fewest that a measurement takes
+constexpr std::int64_t kSamplesAtOnce = 10;  // a measurement takes at least so many
 
 std::optional<ncclDataType_t> nccl_type(DataType type) {
   switch (type) {
@@ -79,7 +79,7 @@ std::string_view name_of(assay_allreduce_strategy strategy) {
   }
 }
 
-// Device memory that only grows: nothing is taken while ranks wait for each other.
+// Device memory that only grows, so that no memory is taken while ranks wait for each other.
 class Memory {
  public:
   Memory() = default;
@@ -110,7 +110,7 @@ class GpuRank final : public TeamRank {
   GpuRank(const GpuRank&) = delete;
   GpuRank& operator=(const GpuRank&) = delete;
 
-  // Communicators are left to the end of the process: ending them needs all ranks.
+  // Communicators stay until the process ends, because destroying them needs all ranks.
   ~GpuRank() override = default;
 
   core::Result<std::optional<Unsupported>> make(const CollectiveSpec& spec) override {
@@ -186,7 +186,8 @@ class GpuRank final : public TeamRank {
     ASSAY_TRY(align());
     ASSAY_TRY(launch());
     ASSAY_TRY(finish());
-    samples_at_once_ = std::clamp<std::int64_t>(kMostNodes / (launches_ + 2), 1, kSamplesAtOnce);
+    samples_at_once_ =
+        std::clamp<std::int64_t>(kMostNodesOfSamples / (launches_ + 2), 1, kSamplesAtOnce);
     ASSAY_TRY(events_.create(2 * samples_at_once_));
     if (request.launch == model::Launch::kEager) return {};
     return capture();
@@ -218,7 +219,7 @@ class GpuRank final : public TeamRank {
   }
 
   [[nodiscard]] bool is_lost() const override {
-    // A poisoned context fails at every call from then on.
+    // A context that has failed once fails at every further call.
     return cudaFree(nullptr) != cudaSuccess;
   }
 
@@ -232,7 +233,7 @@ class GpuRank final : public TeamRank {
     return cuda_status(cudaMemset(align_buffer_, 0, sizeof(float)), "clearing memory");
   }
 
-  // The communicator of this many ranks: made once.
+  // Returns the communicator of so many ranks, which is created at the first call.
   core::Status join() {
     if (comms_.count(spec_.ranks) != 0) return {};
     const ncclUniqueId id = ASSAY_TRY(meeting_.unique_id(spec_.ranks));
@@ -250,7 +251,7 @@ class GpuRank final : public TeamRank {
       return std::optional(Unsupported{"assay's all-reduce joins 8 ranks at most"});
     }
     ASSAY_TRY(join_own());
-    constexpr std::int64_t kRow = 4096;  // elements, as the public collector shapes them
+    constexpr std::int64_t kRow = 4096;  // elements in a row, as in the public collector
     call_ = {};
     call_.size = sizeof(call_);
     call_.data_type = *type;
@@ -262,7 +263,8 @@ class GpuRank final : public TeamRank {
     return choose_strategy();
   }
 
-  // The fastest at this size, tried out: all ranks see all times and choose alike.
+  // Tries all strategies at this size and returns the fastest. All ranks see all times, so that
+  // they choose the same.
   core::Result<std::optional<Unsupported>> choose_strategy() {
     std::optional<double> least_ms;
     for (const assay_allreduce_strategy strategy : kStrategies) {
@@ -278,7 +280,8 @@ class GpuRank final : public TeamRank {
     return std::optional<Unsupported>();
   }
 
-  // As it is measured later: launched one by one the host would be slower than small sizes.
+  // A graph, as in the later measurement. With separate launches the host would be slower than a
+  // small all-reduce.
   core::Result<double> try_out() {
     ASSAY_TRY(watch({.launches_per_sample = kTries}));
     const std::vector<double> times_ms = ASSAY_TRY(sample(kTrySamples));
@@ -333,7 +336,7 @@ class GpuRank final : public TeamRank {
     }
   }
 
-  // A send to every rank and a receive from every rank, as one group.
+  // One group with a send to every rank and a receive from every rank.
   core::Status exchange_parts() {
     const NcclFunctions& nccl = nccl_functions().value();
     const ncclDataType_t type = *nccl_type(spec_.type);
@@ -363,7 +366,7 @@ class GpuRank final : public TeamRank {
     return nccl_status(nccl.group_end(), "a send and a receive");
   }
 
-  // Behind it all ranks go on within a few microseconds.
+  // After it all ranks continue within a few microseconds.
   core::Status align() {
     return nccl_status(nccl_functions().value().all_reduce(align_buffer_, align_buffer_, 1,
                                                            ncclFloat32, ncclSum, comm(), stream_),
@@ -407,7 +410,7 @@ class GpuRank final : public TeamRank {
   RankMeeting meeting_;
   CollectiveSpec spec_;
   cudaStream_t stream_ = nullptr;
-  std::map<int, ncclComm_t> comms_;  // by the number of their ranks
+  std::map<int, ncclComm_t> comms_;  // by number of ranks
   std::map<int, assay_allreduce_comm*> own_;
   assay_allreduce_call call_ = {};
   assay_allreduce_strategy strategy_ = ASSAY_ALLREDUCE_NCCL;

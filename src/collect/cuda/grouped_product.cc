@@ -41,7 +41,7 @@ core::Result<std::optional<Unsupported>> GroupedProduct::make(
 
 core::Result<std::optional<Unsupported>> GroupedProduct::make_products() {
   Blas* blas = ASSAY_TRY(gpu_.blas());
-  // Experts' matrices begin after whole rows of those before.
+  // An expert's matrices begin after the rows of the experts before it.
   const std::int64_t input_row_bytes = shape_.k * bytes_of(shape_.type);
   const std::int64_t output_row_bytes = shape_.n * output_bytes_of(shape_.type);
   const auto alignment =
@@ -103,7 +103,7 @@ core::Status GroupedProduct::enqueue_grouped(const void* addresses) const {
   const void* const* inputs = weights + active;
   auto* const* outputs = static_cast<void* const*>(addresses) + 2 * active;
   const cudaDataType_t type = shape_.type == DataType::kFloat16 ? CUDA_R_16F : CUDA_R_16BF;
-  // cuBLAS counts columns first: its first matrix is the weight, transposed.
+  // cuBLAS is column-major, so that its first matrix is the transposed weight.
   return lt_status(cublas_functions().value().grouped(
                        handle, transposed_.data(), plain_.data(), widths_.data(), counts_.data(),
                        lengths_.data(), ones_.data(), weights, type, lengths_.data(), inputs, type,

@@ -1,4 +1,4 @@
-// The products of a mixture's experts: of each its own rows and its own weight.
+// The products of a mixture's experts. Each expert has its rows and its weight.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,30 +17,31 @@
 namespace assay::collect {
 
 struct GroupedShape {
-  // Of each expert, one expert's after another's; of fp8_block multiples of 4.
+  // The number of rows of each expert, a multiple of 4 for fp8_block. Experts' rows follow each
+  // other.
   std::vector<std::int64_t> rows;
   std::int64_t n = 1;
   std::int64_t k = 1;
   DataType type = DataType::kBfloat16;
 };
 
-// kGrouped: one launch by cuBLAS. kPerExpert: a product by cuBLASLt for each expert that has rows.
+// kGrouped is one launch by cuBLAS, kPerExpert a product by cuBLASLt for each expert that has rows.
 enum class Grouping : std::uint8_t { kGrouped, kPerExpert };
 
 class GroupedProduct {
  public:
-  // Why it cannot be, or nothing.
+  // Sets `made`, or returns why the product is not supported.
   static core::Result<std::optional<Unsupported>> make(Gpu& gpu,
                                                        const GroupedShape& shape,
                                                        Grouping grouping,
                                                        std::unique_ptr<GroupedProduct>& made);
 
-  // Device memory that a set of arguments needs for the addresses of its matrices; 0: none.
+  // The bytes of device memory that hold the addresses of the matrices of one set of arguments.
   [[nodiscard]] std::size_t addresses_bytes() const;
-  // Writes them there and waits.
+  // Writes the addresses to device memory and waits.
   core::Status set_addresses(const ProductArguments& arguments, void* addresses) const;
 
-  // `addresses`: as set for these arguments.
+  // `addresses` must have been set for these arguments.
   core::Status enqueue(const ProductArguments& arguments, const void* addresses) const;
 
  private:
@@ -53,11 +54,11 @@ class GroupedProduct {
   Gpu& gpu_;
   GroupedShape shape_;
   Grouping grouping_;
-  // Of the experts that have rows.
+  // Only for the experts that have rows.
   std::vector<std::int64_t> experts_;
   std::vector<std::int64_t> first_rows_;
   std::vector<int> counts_;
-  // cuBLAS's arguments are kept: a captured graph may refer to them.
+  // The arguments of cuBLAS are kept, because a captured graph may refer to them.
   std::vector<cublasOperation_t> transposed_;
   std::vector<cublasOperation_t> plain_;
   std::vector<int> widths_;
@@ -65,7 +66,7 @@ class GroupedProduct {
   std::vector<int> sizes_;
   std::vector<float> ones_;
   std::vector<float> zeros_;
-  std::map<int, std::unique_ptr<LtProduct>> products_;  // by rows
+  std::map<int, std::unique_ptr<LtProduct>> products_;  // by number of rows
 };
 
 }  // namespace assay::collect

@@ -1,4 +1,4 @@
-// CUDA's libraries are opened when they are needed, so that the worker starts without them.
+// CUDA's libraries are opened at their first use, so that the worker also starts without them.
 #pragma once
 
 #include <string>

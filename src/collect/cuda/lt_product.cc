@@ -1,16 +1,17 @@
 #include "collect/cuda/lt_product.h"
 
 #include <string>
+#include <utility>
 
 namespace assay::collect {
 namespace {
 
-constexpr std::size_t kFirstWithBlockScales = 120900;  // 12.9
+constexpr std::size_t kFirstWithBlockScales = 120900;  // version 12.9
 
 struct LtTypes {
   cudaDataType_t input = CUDA_R_16BF;
   cudaDataType_t output = CUDA_R_16BF;
-  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;  // of float32: without TF32
+  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;  // float32 does not use TF32
   cudaDataType_t scale = CUDA_R_32F;
 };
 
@@ -35,15 +36,15 @@ LtTypes lt_types(DataType type) {
 }
 
 template <class Value>
-core::Status set(const LtFunctions& lt,
-                 cublasLtMatmulDesc_t description,
-                 cublasLtMatmulDescAttributes_t attribute,
-                 Value value) {
+core::Status set_attribute(const LtFunctions& lt,
+                           cublasLtMatmulDesc_t description,
+                           cublasLtMatmulDescAttributes_t attribute,
+                           Value value) {
   return lt_status(lt.set_description(description, attribute, &value, sizeof value),
                    "describing a product");
 }
 
-// cuBLAS counts columns first: our rows are its columns, of `length` elements each.
+// cuBLAS is column-major, so that each row here is a column of `length` elements there.
 core::Status make_layout(const LtFunctions& lt,
                          cublasLtMatrixLayout_t& layout,
                          cudaDataType_t type,
@@ -105,19 +106,21 @@ core::Status LtProduct::describe(const GemmSpec& spec) {
   const LtTypes types = lt_types(spec.type);
   ASSAY_TRY(lt_status(lt.create_description(&description_, types.compute, types.scale),
                       "describing a product"));
-  ASSAY_TRY(set<std::int32_t>(lt, description_, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T));
-  ASSAY_TRY(set<std::int32_t>(lt, description_, CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N));
+  ASSAY_TRY(
+      set_attribute<std::int32_t>(lt, description_, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T));
+  ASSAY_TRY(
+      set_attribute<std::int32_t>(lt, description_, CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N));
   if (spec.type == DataType::kFp8) {
-    // Sums of few bits, as inference takes them on Hopper.
-    ASSAY_TRY(set<std::int8_t>(lt, description_, CUBLASLT_MATMUL_DESC_FAST_ACCUM, 1));
+    // Sums may have fewer bits, as in inference on Hopper.
+    ASSAY_TRY(set_attribute<std::int8_t>(lt, description_, CUBLASLT_MATMUL_DESC_FAST_ACCUM, 1));
   }
   if (spec.type == DataType::kFp8Block) {
-    ASSAY_TRY(set<std::int32_t>(lt, description_, CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
-                                CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F));
-    ASSAY_TRY(set<std::int32_t>(lt, description_, CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
-                                CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F));
+    ASSAY_TRY(set_attribute<std::int32_t>(lt, description_, CUBLASLT_MATMUL_DESC_A_SCALE_MODE,
+                                          CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F));
+    ASSAY_TRY(set_attribute<std::int32_t>(lt, description_, CUBLASLT_MATMUL_DESC_B_SCALE_MODE,
+                                          CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F));
   }
-  // Any address: the heuristic asks whether there are scales.
+  // Any address is right here, because the heuristic only tests whether there are scales.
   ASSAY_TRY(set_scales({.input_scales = blas_.one(), .weight_scales = blas_.one()}));
   ASSAY_TRY(make_layout(lt, weight_layout_, types.input, spec.n, spec.k, spec.batch));
   ASSAY_TRY(make_layout(lt, input_layout_, types.input, spec.m, spec.k, spec.batch));
@@ -129,8 +132,8 @@ core::Status LtProduct::set_scales(const ProductArguments& arguments) {
   const bool whole = type_ == DataType::kFp8;
   const void* weight = whole ? blas_.one() : arguments.weight_scales;
   const void* input = whole ? blas_.one() : arguments.input_scales;
-  ASSAY_TRY(set(blas_.lt(), description_, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, weight));
-  return set(blas_.lt(), description_, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, input);
+  ASSAY_TRY(set_attribute(blas_.lt(), description_, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, weight));
+  return set_attribute(blas_.lt(), description_, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, input);
 }
 
 core::Result<cublasStatus_t> LtProduct::choose(std::uint32_t alignment_bytes) {
@@ -157,7 +160,7 @@ core::Result<cublasStatus_t> LtProduct::choose(std::uint32_t alignment_bytes) {
   if (count == 0) return CUBLAS_STATUS_NOT_SUPPORTED;
   if (found.state != CUBLAS_STATUS_SUCCESS) return found.state;
   algorithm_ = found.algo;
-  // Where the library does not tell, the strictest bound holds.
+  // If the library does not report it, the strictest bound applies.
   std::size_t written = 0;
   lt.algorithm_attribute(&algorithm_, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &about_.split_k,
                          sizeof about_.split_k, &written);
@@ -181,6 +184,90 @@ core::Status LtProduct::enqueue(const ProductArguments& arguments, cudaStream_t 
                         arguments.output, output_layout_, &algorithm_, blas_.workspace(),
                         Blas::kWorkspaceBytes, stream),
       "a product by cuBLASLt");
+}
+
+core::Result<StridedProduct::Made> StridedProduct::make(Blas& blas,
+                                                        const StridedProductSpec& spec) {
+  std::unique_ptr<StridedProduct> product(new StridedProduct(blas));
+  ASSAY_TRY(product->describe(spec));
+  const cublasStatus_t chosen = ASSAY_TRY(product->choose());
+  if (chosen == CUBLAS_STATUS_SUCCESS) return Made(std::move(product));
+  return Made(Unsupported{std::string("cuBLASLt has no algorithm for a product of an attention (") +
+                          blas.lt().status_string(chosen) + ")"});
+}
+
+StridedProduct::~StridedProduct() {
+  const LtFunctions& lt = blas_.lt();
+  if (output_layout_ != nullptr) lt.destroy_layout(output_layout_);
+  if (right_layout_ != nullptr) lt.destroy_layout(right_layout_);
+  if (left_layout_ != nullptr) lt.destroy_layout(left_layout_);
+  if (description_ != nullptr) lt.destroy_description(description_);
+}
+
+// cuBLAS is column-major, so that rows here are columns there and the right matrix comes first.
+core::Status StridedProduct::make_layout(cublasLtMatrixLayout_t& layout,
+                                         const StridedMatrix& matrix,
+                                         std::int64_t batch) {
+  const LtFunctions& lt = blas_.lt();
+  ASSAY_TRY(
+      lt_status(lt.create_layout(&layout, matrix.type, static_cast<std::uint64_t>(matrix.columns),
+                                 static_cast<std::uint64_t>(matrix.rows), matrix.pitch),
+                "describing a matrix of an attention"));
+  const auto count = static_cast<std::int32_t>(batch);
+  ASSAY_TRY(
+      lt_status(lt.set_layout(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
+                "describing a batch of an attention"));
+  return lt_status(lt.set_layout(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                 &matrix.stride, sizeof matrix.stride),
+                   "describing the strides of an attention");
+}
+
+core::Status StridedProduct::describe(const StridedProductSpec& spec) {
+  const LtFunctions& lt = blas_.lt();
+  ASSAY_TRY(lt_status(lt.create_description(&description_, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+                      "describing a product of an attention"));
+  const bool transposed = spec.orientation == StridedProductSpec::Right::kTransposed;
+  const std::int32_t first = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  ASSAY_TRY(
+      lt_status(lt.set_description(description_, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first),
+                "orienting a product of an attention"));
+  ASSAY_TRY(make_layout(left_layout_, spec.left, spec.batch));
+  ASSAY_TRY(make_layout(right_layout_, spec.right, spec.batch));
+  return make_layout(output_layout_, spec.output, spec.batch);
+}
+
+core::Result<cublasStatus_t> StridedProduct::choose() {
+  const LtFunctions& lt = blas_.lt();
+  cublasLtMatmulPreference_t preference = nullptr;
+  ASSAY_TRY(lt_status(lt.create_preference(&preference), "choosing an algorithm"));
+  const std::size_t workspace_bytes = Blas::kWorkspaceBytes;
+  const cublasStatus_t limited =
+      lt.set_preference(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes,
+                        sizeof workspace_bytes);
+  cublasLtMatmulHeuristicResult_t found{};
+  int count = 0;
+  const cublasStatus_t status =
+      lt.heuristic(blas_.lt_handle(), description_, right_layout_, left_layout_, output_layout_,
+                   output_layout_, preference, 1, &found, &count);
+  lt.destroy_preference(preference);
+  ASSAY_TRY(lt_status(limited, "choosing an algorithm"));
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
+  if (count == 0) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (found.state == CUBLAS_STATUS_SUCCESS) algorithm_ = found.algo;
+  return found.state;
+}
+
+core::Status StridedProduct::enqueue(const void* left,
+                                     const void* right,
+                                     void* output,
+                                     cudaStream_t stream) {
+  const float one = 1;
+  const float zero = 0;
+  return lt_status(
+      blas_.lt().matmul(blas_.lt_handle(), description_, &one, right, right_layout_, left,
+                        left_layout_, &zero, output, output_layout_, output, output_layout_,
+                        &algorithm_, blas_.workspace(), Blas::kWorkspaceBytes, stream),
+      "a product of an attention by cuBLASLt");
 }
 
 }  // namespace assay::collect

@@ -1,5 +1,5 @@
-// A product by cuBLASLt, with the algorithm that its heuristic puts first, which is what PyTorch
-// takes. Output [m, n] = input [m, k] x weight [n, k] transposed, all row by row.
+// Products by cuBLASLt. Like PyTorch, they use the algorithm that its heuristic puts first. Sums
+// are float32.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,22 +19,23 @@ struct ProductArguments {
   const void* input = nullptr;
   const void* weight = nullptr;
   void* output = nullptr;
-  // Of fp8_block: see block_scales.h.
+  // Only for fp8_block. block_scales.h describes the layout.
   const float* input_scales = nullptr;
   const float* weight_scales = nullptr;
 };
 
-// What the algorithm may do to the result, for the bound of its error.
+// The properties of the algorithm that determine the bound of its error.
 struct LtAlgorithm {
   std::uint32_t reduction_scheme = 0;  // cublasLtReductionScheme_t
   std::int32_t split_k = 1;
 };
 
+// Output [m, n] = input [m, k] x weight [n, k] transposed. All matrices are row-major.
 class LtProduct {
  public:
   using Made = std::variant<std::unique_ptr<LtProduct>, Unsupported>;
 
-  // `alignment_bytes`: of all addresses it will be given.
+  // All addresses in later calls must be multiples of `alignment_bytes`.
   static core::Result<Made> make(Blas& blas,
                                  const GemmSpec& spec,
                                  std::uint32_t alignment_bytes = 256);
@@ -63,7 +64,55 @@ class LtProduct {
   LtAlgorithm about_;
 };
 
-// Of a product's output: int32 of int8, bfloat16 of fp8, else the type itself.
+// The bytes of an element of a product's output, which is int32 for int8, bfloat16 for fp8, and
+// otherwise the type itself.
 std::int64_t output_bytes_of(DataType type);
+
+// A matrix that lies in a larger tensor: rows are `pitch` elements apart, and the matrices of a
+// batch are `stride` elements apart.
+struct StridedMatrix {
+  cudaDataType_t type = CUDA_R_16BF;
+  std::int64_t rows = 1;
+  std::int64_t columns = 1;
+  std::int64_t pitch = 1;
+  std::int64_t stride = 0;
+};
+
+struct StridedProductSpec {
+  // Output [m, n] = left [m, k] x right, which is either [n, k] and transposed, or [k, n].
+  enum class Right : std::uint8_t { kTransposed, kAsIs } orientation = Right::kTransposed;
+  StridedMatrix left;
+  StridedMatrix right;
+  StridedMatrix output;
+  std::int64_t batch = 1;
+};
+
+class StridedProduct {
+ public:
+  using Made = std::variant<std::unique_ptr<StridedProduct>, Unsupported>;
+
+  static core::Result<Made> make(Blas& blas, const StridedProductSpec& spec);
+  StridedProduct(const StridedProduct&) = delete;
+  StridedProduct& operator=(const StridedProduct&) = delete;
+  ~StridedProduct();
+
+  core::Status enqueue(const void* left, const void* right, void* output, cudaStream_t stream);
+
+ private:
+  explicit StridedProduct(Blas& blas) : blas_(blas) {}
+
+  core::Status describe(const StridedProductSpec& spec);
+  core::Status make_layout(cublasLtMatrixLayout_t& layout,
+                           const StridedMatrix& matrix,
+                           std::int64_t batch);
+  core::Result<cublasStatus_t> choose();
+
+  Blas& blas_;
+  cublasLtMatmulDesc_t description_ = nullptr;
+  cublasLtMatrixLayout_t left_layout_ = nullptr;
+  cublasLtMatrixLayout_t right_layout_ = nullptr;
+  cublasLtMatrixLayout_t output_layout_ = nullptr;
+  cublasLtMatmulAlgo_t algorithm_{};
+};
 
 }  // namespace assay::collect

@@ -1,5 +1,5 @@
-// The families of kernels, each in a file of its own. A new one is a maker here, and a line in
-// device.cc for what it makes.
+// The makers of works. Each family of kernels has a file with its maker. A new family needs a maker
+// here and a function in Maker of device.cc.
 #pragma once
 
 #include "collect/cuda/gpu.h"
@@ -14,9 +14,23 @@ core::Result<MadeWork> make_gemm(Gpu& gpu, const GemmSpec& spec, model::L2State 
 core::Result<MadeWork> make_memory(Gpu& gpu, const MemorySpec& spec, model::L2State l2);
 core::Result<MadeWork> make_quantize(Gpu& gpu, const QuantizeSpec& spec, model::L2State l2);
 core::Result<MadeWork> make_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2);
-// Has its kernel compiled while others run.
+// Begins to compile the kernel of this attention while others run.
 void expect_attention(Gpu& gpu, const AttentionSpec& spec);
 core::Result<MadeWork> make_moe(Gpu& gpu, const MoeSpec& spec, model::L2State l2);
 core::Result<MadeWork> make_transfer(Gpu& gpu, const TransferSpec& spec, model::L2State l2);
+
+// make_attention() takes the first of these ways that works, or the faster one where two are worth
+// trying. This one is a plan of cuDNN.
+core::Result<MadeWork> make_cudnn_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2);
+
+// Two products of cuBLASLt with Assay's softmax between them.
+core::Result<MadeWork> make_composed_attention(Gpu& gpu,
+                                               const AttentionSpec& spec,
+                                               model::L2State l2);
+
+// Assay's kernel for one query and a cache of fp8.
+core::Result<MadeWork> make_decode_attention(Gpu& gpu,
+                                             const AttentionSpec& spec,
+                                             model::L2State l2);
 
 }  // namespace assay::collect

@@ -1,6 +1,8 @@
+// The kernels that the memory bandwidth limits, and float64 references of their outputs.
 #include <algorithm>
 
 #include "collect/cuda/memory_kernels.h"
+#include "collect/cuda/numbers.cuh"
 #include "collect/cuda/vectors.cuh"
 
 namespace assay::collect {
@@ -55,7 +57,7 @@ template <class T>
 struct SiluMul {
   const T* input;
   T* output;
-  std::uint32_t vectors_per_row;  // of the output
+  std::uint32_t vectors_per_row;  // in the output
 
   using Loaded = TwoVectors<T>;
 
@@ -95,7 +97,7 @@ struct Embedding {
   }
 };
 
-// All loads of a thread before its first store: kUnroll of them are under way at a time.
+// A thread does all its kUnroll loads before its first store, so that they overlap.
 template <int kUnroll, class Operation>
 __global__ void __launch_bounds__(kThreads) for_vectors(Operation operation, std::uint32_t count) {
   const std::int64_t first = blockIdx.x * std::int64_t{kThreads * kUnroll} + threadIdx.x;
@@ -126,7 +128,7 @@ cudaError_t run_for_vectors(const Operation& operation, std::int64_t count, cuda
   return cudaGetLastError();
 }
 
-// A block for each row, which stays in registers between the two passes.
+// A block works on one row, which stays in registers between the two passes.
 template <class T, int kMost>
 __global__ void __launch_bounds__(1024)
     rms_norm(const T* input, const T* weight, T* output, int vectors_per_row) {
@@ -219,6 +221,123 @@ cudaError_t run_typed(const MemorySpec& spec, const MemoryArguments& with, cudaS
   return cudaErrorInvalidValue;
 }
 
+// The bound of an output that is rounded once after `roundings` roundings in float32, each of which
+// is at most 2^-24 of the result.
+__device__ double rounding_bound(DataType type, double expected, double roundings) {
+  return 0.5 * spacing_of(type, expected) + fabs(expected) * roundings * 0x1p-24;
+}
+
+__device__ double block_sum(double value) {
+  __shared__ double parts[kThreads];
+  __syncthreads();
+  parts[threadIdx.x] = value;
+  __syncthreads();
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
+    __syncthreads();
+  }
+  return parts[0];
+}
+
+__device__ double rms_norm_at(const MemorySpec& spec,
+                              const MemoryArguments& with,
+                              std::int64_t at) {
+  const std::int64_t row = at / spec.columns;
+  double squares = 0;
+  for (std::int64_t i = threadIdx.x; i < spec.columns; i += kThreads) {
+    const double x = load_number(spec.type, with.input, row * spec.columns + i);
+    squares += x * x;
+  }
+  squares = block_sum(squares);
+  return load_number(spec.type, with.input, at) *
+         load_number(spec.type, with.other, at % spec.columns) /
+         sqrt(squares / static_cast<double>(spec.columns) + static_cast<double>(kRmsEpsilon));
+}
+
+__device__ double silu_mul_at(const MemorySpec& spec,
+                              const MemoryArguments& with,
+                              std::int64_t at) {
+  const std::int64_t gate_at = at + at / spec.columns * spec.columns;
+  const double gate = load_number(spec.type, with.input, gate_at);
+  const double up = load_number(spec.type, with.input, gate_at + spec.columns);
+  return gate / (1 + exp(-gate)) * up;
+}
+
+__device__ double expected_at(const MemorySpec& spec,
+                              const MemoryArguments& with,
+                              std::int64_t at) {
+  switch (spec.kind) {
+    case MemorySpec::Kind::kRmsNorm:
+      return rms_norm_at(spec, with, at);
+    case MemorySpec::Kind::kSiluMul:
+      return silu_mul_at(spec, with, at);
+    case MemorySpec::Kind::kEmbedding:
+      return load_number(spec.type, with.input,
+                         with.indices[at / spec.columns] * spec.columns + at % spec.columns);
+    case MemorySpec::Kind::kAdd:
+      return load_number(spec.type, with.input, at) + load_number(spec.type, with.other, at);
+    default:
+      return load_number(spec.type, with.input, at);
+  }
+}
+
+__device__ double roundings_of(MemorySpec::Kind kind) {
+  switch (kind) {
+    case MemorySpec::Kind::kRmsNorm:
+      return 160;  // in a thread's part of the sum, then in the block's
+    case MemorySpec::Kind::kSiluMul:
+      return 16;
+    default:
+      return 1;
+  }
+}
+
+// A block computes one sample.
+__global__ void memory_samples_of(MemorySpec spec, MemoryArguments with, Sample* samples) {
+  const std::int64_t at = sampled(blockIdx.x, spec.rows * spec.columns);
+  const double expected = expected_at(spec, with, at);
+  if (threadIdx.x == 0)
+    samples[blockIdx.x] = {.value = load_number(spec.type, with.output, at),
+                           .expected = expected,
+                           .bound = rounding_bound(spec.type, expected, roundings_of(spec.kind)),
+                           .at = at};
+}
+
+// Adds the sum of all elements to samples[1].expected, and that of their squares to
+// samples[1].bound.
+__global__ void sum_of_input(MemorySpec spec, MemoryArguments with, Sample* samples) {
+  const std::int64_t count = spec.rows * spec.columns;
+  double sum = 0;
+  double squares = 0;
+  for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < count;
+       i += gridDim.x * std::int64_t{kThreads}) {
+    const double x = load_number(spec.type, with.input, i);
+    sum += x;
+    squares += x * x;
+  }
+  sum = block_sum(sum);
+  squares = block_sum(squares);
+  if (threadIdx.x != 0) return;
+  atomicAdd(&samples[1].expected, sum);
+  atomicAdd(&samples[1].bound, squares);
+}
+
+__global__ void read_sample(MemorySpec spec, MemoryArguments with, int blocks, Sample* samples) {
+  double value = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < blocks; i += kThreads)
+    value += static_cast<double>(static_cast<const float*>(with.output)[i]);
+  value = block_sum(value);
+  if (threadIdx.x != 0) return;
+  // Each thread's float32 sum is a partial sum of random numbers.
+  const double share =
+      static_cast<double>(spec.rows * spec.columns) / (static_cast<double>(blocks) * kThreads);
+  const double size = fabs(samples[1].expected) + 6 * sqrt(samples[1].bound);
+  samples[0] = {.value = value,
+                .expected = samples[1].expected,
+                .bound = (share + 64) * 0x1p-24 * size,
+                .at = 0};
+}
+
 }  // namespace
 
 int read_blocks(const MemorySpec& spec) {
@@ -240,6 +359,26 @@ cudaError_t run_memory_kernel(const MemorySpec& spec,
     default:
       return cudaErrorInvalidValue;
   }
+}
+
+std::int64_t memory_samples(const MemorySpec& spec) {
+  return spec.kind == MemorySpec::Kind::kRead ? 1 : samples_of(spec.rows * spec.columns);
+}
+
+cudaError_t compare_memory(const MemorySpec& spec,
+                           const MemoryArguments& arguments,
+                           Sample* samples,
+                           cudaStream_t stream) {
+  if (spec.kind != MemorySpec::Kind::kRead) {
+    memory_samples_of<<<static_cast<unsigned>(memory_samples(spec)), kThreads, 0, stream>>>(
+        spec, arguments, samples);
+    return cudaGetLastError();
+  }
+  const cudaError_t cleared = cudaMemsetAsync(samples, 0, 2 * sizeof(Sample), stream);
+  if (cleared != cudaSuccess) return cleared;
+  sum_of_input<<<1024, kThreads, 0, stream>>>(spec, arguments, samples);
+  read_sample<<<1, kThreads, 0, stream>>>(spec, arguments, read_blocks(spec), samples);
+  return cudaGetLastError();
 }
 
 }  // namespace assay::collect

@@ -1,4 +1,4 @@
-// Kernels that memory bounds, and their float64 references.
+// The kernels that the memory bandwidth limits, and their float64 references.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,13 +12,14 @@ namespace assay::collect {
 
 struct MemoryArguments {
   const void* input = nullptr;
-  const void* other = nullptr;            // the weight of RMSNorm, the second summand
-  const std::int32_t* indices = nullptr;  // of rows of the table, which is the input
-  void* output = nullptr;                 // of kRead: read_blocks() float32 sums
+  const void* other = nullptr;            // the weight of RMSNorm, or the second summand
+  const std::int32_t* indices = nullptr;  // rows of the table, which is the input
+  void* output = nullptr;                 // for kRead: read_blocks() float32 sums
 };
 
 inline constexpr float kRmsEpsilon = 1e-6F;
-inline constexpr int kReadBlocks = 2048;  // at most; each writes the sum of what it read
+inline constexpr int kReadBlocks =
+    2048;  // the most blocks of kRead; each writes the sum of its elements
 
 int read_blocks(const MemorySpec& spec);
 
@@ -26,7 +27,7 @@ cudaError_t run_memory_kernel(const MemorySpec& spec,
                               const MemoryArguments& arguments,
                               cudaStream_t stream);
 
-// How many samples it writes: 1 of kRead, which is the sum of its output.
+// The number of samples that compare_memory() writes. For kRead it is 1, the sum of the output.
 std::int64_t memory_samples(const MemorySpec& spec);
 cudaError_t compare_memory(const MemorySpec& spec,
                            const MemoryArguments& arguments,

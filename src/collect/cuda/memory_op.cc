@@ -1,4 +1,4 @@
-// Kernels that memory bounds: our own.
+// The kernels that the memory bandwidth limits. All of them are Assay's own.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -11,15 +11,14 @@
 namespace assay::collect {
 namespace {
 
-using Kind = MemorySpec::Kind;
-
-enum Buffer : std::size_t { kInput, kOther, kIndices, kOutput };
-
 constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kMostVectors = (std::int64_t{1} << 32U) - 1;
-constexpr std::int64_t kMostRowVectors = std::int64_t{16} * 1024;  // of RMSNorm, in registers
+constexpr std::int64_t kMostRowVectors =
+    std::int64_t{16} * 1024;  // RMSNorm keeps a row in registers
 
+// In the order of MemoryWork::Buffer.
 std::vector<BufferSpec> buffers_of(const MemorySpec& spec) {
+  using Kind = MemorySpec::Kind;
   const std::int64_t element = bytes_of(spec.type);
   const std::int64_t bytes = spec.rows * spec.columns * element;
   const Fill numbers{.kind = Fill::Kind::kUniform, .type = spec.type, .seed = 1};
@@ -66,6 +65,8 @@ class MemoryWork : public CudaWork {
   }
 
  private:
+  enum Buffer : std::size_t { kInput, kOther, kIndices, kOutput };
+
   [[nodiscard]] MemoryArguments arguments(std::int64_t copy) const {
     return {.input = buffers_.at(kInput, copy),
             .other = buffers_.at(kOther, copy),
@@ -78,6 +79,7 @@ class MemoryWork : public CudaWork {
 };
 
 std::string why_not(const MemorySpec& spec) {
+  using Kind = MemorySpec::Kind;
   if (bytes_of(spec.type) < 2) return "memory kernels are of float32, float16 and bfloat16";
   const std::int64_t row_bytes = spec.columns * bytes_of(spec.type);
   const bool by_rows =

@@ -1,17 +1,22 @@
-// A mixture of experts on the GPU that has most tokens: our own kernels around cuBLAS's products.
+// A mixture of experts on the GPU that has most tokens, with Assay's kernels around cuBLAS's
+// products.
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/grouped_product.h"
 #include "collect/cuda/makers.h"
 #include "collect/cuda/moe_buffers.h"
-#include "collect/cuda/moe_check.h"
 #include "collect/cuda/moe_kernels.h"
-#include "collect/cuda/moe_logits.h"
 #include "collect/cuda/product_reference.h"
+#include "collect/cuda/test_data.h"
 #include "collect/cuda/work.h"
 #include "collect/kernels/block_scales.h"
 #include "collect/kernels/moe_routing.h"
@@ -19,7 +24,157 @@
 namespace assay::collect {
 namespace {
 
-// What a launch writes.
+constexpr double kWrong = 1e9;
+
+template <class T>
+core::Result<std::vector<T>> read_back(Gpu& gpu, const T* from, std::size_t count) {
+  std::vector<T> values(count);
+  ASSAY_TRY(cuda_status(
+      cudaMemcpyAsync(values.data(), from, count * sizeof(T), cudaMemcpyDeviceToHost, gpu.stream()),
+      "reading the routing"));
+  ASSAY_TRY(gpu.wait());
+  return values;
+}
+
+struct Routed {
+  std::vector<std::int32_t> chosen;
+  std::vector<float> shares;
+  std::vector<std::int32_t> positions;
+  std::vector<std::int32_t> offsets;
+  std::vector<std::int32_t> counts;
+};
+
+core::Result<Routed> read_routed(Gpu& gpu, const MoeArguments& with) {
+  const auto choices = static_cast<std::size_t>(with.tokens) * static_cast<std::size_t>(with.top_k);
+  const auto experts = static_cast<std::size_t>(with.local_experts);
+  Routed routed;
+  routed.chosen = ASSAY_TRY(read_back(gpu, with.chosen, choices));
+  routed.shares = ASSAY_TRY(read_back(gpu, with.shares, choices));
+  routed.positions = ASSAY_TRY(read_back(gpu, with.positions, choices));
+  routed.offsets = ASSAY_TRY(read_back(gpu, with.offsets, experts + 1));
+  routed.counts = ASSAY_TRY(read_back(gpu, with.counts, experts));
+  return routed;
+}
+
+Accuracy wrong(std::string where) {
+  Accuracy accuracy;
+  accuracy.worst = kWrong;
+  accuracy.compared = 1;
+  accuracy.where = std::move(where);
+  return accuracy;
+}
+
+// Why, or nothing.
+std::string offsets_wrong(const Routed& routed,
+                          const MoeArguments& with,
+                          const ExpertChoice& choice) {
+  std::int64_t row = 0;
+  for (std::size_t expert = 0; expert < routed.offsets.size(); ++expert) {
+    if (routed.offsets[expert] != row)
+      return fmt::format("expert {} begins at row {}, should at {}", expert, routed.offsets[expert],
+                         row);
+    if (expert == routed.counts.size()) break;
+    const std::int64_t count = choice.tokens_of_expert[expert];
+    if (routed.counts[expert] != count)
+      return fmt::format("expert {} has {} tokens, should have {}", expert, routed.counts[expert],
+                         count);
+    row += (count + with.row_multiple - 1) / with.row_multiple * with.row_multiple;
+  }
+  return "";
+}
+
+std::string experts_wrong(const Routed& routed, const MoeSpec& spec, const ExpertChoice& choice) {
+  for (std::int64_t token = 0; token < spec.tokens; ++token) {
+    const std::ptrdiff_t begin = token * spec.top_k;
+    const std::ptrdiff_t end = begin + spec.top_k;
+    std::vector<std::int32_t> got(routed.chosen.begin() + begin, routed.chosen.begin() + end);
+    std::vector<std::int32_t> should(choice.experts.begin() + begin, choice.experts.begin() + end);
+    std::sort(got.begin(), got.end());
+    std::sort(should.begin(), should.end());
+    if (got != should) return fmt::format("token {} went to other experts", token);
+  }
+  return "";
+}
+
+// Each row of an expert belongs to one token.
+std::string rows_wrong(const Routed& routed, const MoeArguments& with) {
+  std::vector<bool> taken(static_cast<std::size_t>(with.local_rows));
+  for (std::size_t i = 0; i < routed.positions.size(); ++i) {
+    const std::int32_t row = routed.positions[i];
+    const bool local = routed.chosen[i] < with.local_experts;
+    if (!local && row == -1) continue;
+    const auto expert = static_cast<std::size_t>(routed.chosen[i]);
+    if (!local || row < routed.offsets[expert] ||
+        row >= routed.offsets[expert] + routed.counts[expert] ||
+        taken[static_cast<std::size_t>(row)])
+      return fmt::format("choice {} of expert {} has row {}", i, routed.chosen[i], row);
+    taken[static_cast<std::size_t>(row)] = true;
+  }
+  return "";
+}
+
+// The deviation is in units of 16 roundings of float32.
+Accuracy shares_accuracy(const Routed& routed, const MoeSpec& spec) {
+  Accuracy accuracy;
+  for (std::int64_t token = 0; token < spec.tokens; ++token) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < spec.top_k; ++i) {
+      const auto at = static_cast<std::size_t>(token * spec.top_k + i);
+      sum += std::exp(static_cast<double>(router_logit(token, routed.chosen[at], true)));
+    }
+    for (std::int64_t i = 0; i < spec.top_k; ++i) {
+      const auto at = static_cast<std::size_t>(token * spec.top_k + i);
+      const double expected =
+          std::exp(static_cast<double>(router_logit(token, routed.chosen[at], true))) / sum;
+      const double value = static_cast<double>(routed.shares[at]);
+      const double difference = std::fabs(value - expected);
+      const double units = std::isfinite(value) ? difference / (16 * 0x1p-24 * expected) : kWrong;
+      ++accuracy.compared;
+      if (!accuracy.where.empty() && units <= accuracy.worst) continue;
+      accuracy.worst = units;
+      accuracy.where = fmt::format("share[{}, {}] is {}, should be {}", token, i, value, expected);
+    }
+  }
+  return accuracy;
+}
+
+const char* name_of_stage(MoeStage stage) {
+  switch (stage) {
+    case MoeStage::kGather:
+      return "gathered";
+    case MoeStage::kGatherScales:
+      return "scale of gathered";
+    case MoeStage::kActivate:
+      return "activated";
+    case MoeStage::kActivateScales:
+      return "scale of activated";
+    case MoeStage::kCombine:
+      return "output";
+  }
+  return "";
+}
+
+core::Result<Accuracy> check_routing(Gpu& gpu,
+                                     const MoeArguments& with,
+                                     const MoeSpec& spec,
+                                     const ExpertChoice& choice) {
+  const Routed routed = ASSAY_TRY(read_routed(gpu, with));
+  for (const std::string& why :
+       {experts_wrong(routed, spec, choice), offsets_wrong(routed, with, choice)}) {
+    if (!why.empty()) return wrong(why);
+  }
+  const std::string why = rows_wrong(routed, with);
+  if (!why.empty()) return wrong(why);
+  return shares_accuracy(routed, spec);
+}
+
+core::Result<Accuracy> check_stage(Gpu& gpu, const MoeArguments& with, MoeStage stage) {
+  ASSAY_TRY(cuda_status(compare_stage(with, stage, gpu.samples(), gpu.stream()), "checking"));
+  return accuracy_of_samples(gpu, samples_of(stage_elements(with, stage)),
+                             stage_columns(with, stage), name_of_stage(stage));
+}
+
+// The buffers that a launch writes.
 constexpr std::array kWritten = {
     MoeBuffer::kChosen,       MoeBuffer::kShares,         MoeBuffer::kPositions,
     MoeBuffer::kGathered,     MoeBuffer::kGated,          MoeBuffer::kActivated,
@@ -36,8 +191,8 @@ class MoeWork : public CudaWork {
   MoeWork(Gpu& gpu, model::L2State l2, MoeShape shape, ExpertChoice choice)
       : CudaWork(gpu, l2), shape_(std::move(shape)), choice_(std::move(choice)) {}
 
-  // Takes the memory and tries it once. Error: also of products that the library refuses only when
-  // they are run.
+  // Takes the memory and launches the work once. Errors also come from products that the library
+  // refuses only when they run.
   core::Status prepare(Products products, Grouping grouping, model::L2State l2) {
     products_ = std::move(products);
     grouping_ = grouping;
@@ -67,7 +222,7 @@ class MoeWork : public CudaWork {
   core::Result<Accuracy> compare() override {
     const MoeArguments with = arguments(0);
     Accuracy all = ASSAY_TRY(check_routing(gpu(), with, shape_.spec, choice_));
-    // Where experts or rows are wrong, the rest would read outside of its memory.
+    // With wrong experts or rows the other checks would read outside of their memory.
     if (all.worst > 1) return all;
     all = worse(all, ASSAY_TRY(check_stages(with, MoeStage::kGather, MoeStage::kGatherScales)));
     all = worse(all, ASSAY_TRY(check_product(up(0), 2 * shape_.intermediate, shape_.spec.hidden)));
@@ -132,7 +287,7 @@ class MoeWork : public CudaWork {
   core::Result<Accuracy> check_product(const ProductArguments& arguments,
                                        std::int64_t n,
                                        std::int64_t k) {
-    // The library does not say how cuBLAS put parts of sums together: as if in two.
+    // cuBLAS does not report how it adds the parts of a sum. The bound assumes two parts.
     const ProductCheck check{
         .rows = shape_.pairs,
         .n = n,
@@ -184,7 +339,8 @@ class MoeWork : public CudaWork {
   Buffers buffers_;
 };
 
-// Of hidden and intermediate sizes: 8 elements are loaded at a time, fp8 products need 16.
+// Hidden and intermediate sizes are multiples of it: kernels load 8 elements at a time, and fp8
+// products need 16.
 std::int64_t size_multiple(DataType type) {
   return type == DataType::kFp8Block ? kScaleBlock : 16;
 }
@@ -202,12 +358,12 @@ std::string why_not(const MoeSpec& spec) {
   if (spec.hidden % multiple != 0 || spec.intermediate / spec.tp % multiple != 0)
     return "hidden and intermediate sizes of a GPU must be multiples of " +
            std::to_string(multiple) + " in " + std::string(name_of(spec.type));
-  // Rows and their filling are counted in 32 bits.
+  // Kernels count rows, including filling, in 32 bits.
   if (spec.tokens * spec.top_k > INT32_MAX / 2) return "more than 2^30 choices";
   return "";
 }
 
-// Nothing: this grouping cannot do it; `reason` says why.
+// nullptr if this grouping does not support it; then `reason` says why.
 core::Result<std::unique_ptr<Work>> try_grouping(
     Gpu& gpu, const MoeSpec& spec, Grouping grouping, model::L2State l2, std::string& reason) {
   ExpertChoice choice = choose_experts(spec);

@@ -7,7 +7,8 @@
 namespace assay::collect {
 namespace {
 
-// Weights so small that sums neither overflow nor are cut; with scales, the product is.
+// Weights are so small that no sum overflows and no conversion cuts one. Where weights have scales,
+// this holds for the product of both.
 constexpr float kWeightSize = 0.0625F;
 
 Fill weights(DataType type, std::uint32_t seed) {
@@ -15,7 +16,7 @@ Fill weights(DataType type, std::uint32_t seed) {
   return {.kind = Fill::Kind::kUniform, .type = type, .amplitude = amplitude, .seed = seed};
 }
 
-Fill scales(std::uint32_t seed) {
+Fill weight_scales(std::uint32_t seed) {
   return {.kind = Fill::Kind::kUniform,
           .type = DataType::kFloat32,
           .amplitude = kWeightSize / 2,
@@ -81,8 +82,8 @@ class Plan {
     const std::int64_t experts = shape_.local_experts;
     const WeightScales up{2 * shape_.intermediate, hidden};
     const WeightScales down{hidden, shape_.intermediate};
-    set(MoeBuffer::kUpScales, experts * up.count() * 4, scales(4));
-    set(MoeBuffer::kDownScales, experts * down.count() * 4, scales(5));
+    set(MoeBuffer::kUpScales, experts * up.count() * 4, weight_scales(4));
+    set(MoeBuffer::kDownScales, experts * down.count() * 4, weight_scales(5));
     set(MoeBuffer::kGatheredScales, shape_.local_rows * scale_blocks(hidden) * 4);
     set(MoeBuffer::kActivatedScales, shape_.local_rows * scale_blocks(shape_.intermediate) * 4);
   }

@@ -14,23 +14,23 @@ namespace assay::collect {
 
 struct MoeShape {
   MoeSpec spec;
-  DataType type = DataType::kBfloat16;  // of what is no product
+  DataType type = DataType::kBfloat16;  // of everything except the products
   std::int64_t local_experts = 1;
   std::int64_t intermediate = 1;
-  std::int64_t row_multiple = 1;   // an expert's rows are filled up to one of it
+  std::int64_t row_multiple = 1;   // an expert's rows are filled up to a multiple of it
   std::vector<std::int64_t> rows;  // of each local expert, with filling
-  std::int64_t local_rows = 0;     // of all of them
-  std::int64_t pairs = 0;          // rows without filling
+  std::int64_t local_rows = 0;     // sum of `rows`
+  std::int64_t pairs = 0;          // number of rows without filling
 };
 
-// Of GPU 0, which has most tokens.
+// The shape on GPU 0, which has most tokens.
 MoeShape moe_shape_of(const MoeSpec& spec, const ExpertChoice& choice);
 
-// Weights first, so that they stay where they are from case to case.
+// Weights come first, so that they stay in their place from case to case.
 enum class MoeBuffer : std::uint8_t {
-  kUpWeight,  // of gate and up
+  kUpWeight,  // gate and up
   kDownWeight,
-  kUpScales,  // of weights of fp8_block
+  kUpScales,  // scales of weights of fp8_block
   kDownScales,
   kLogits,
   kInput,
@@ -52,7 +52,7 @@ enum class MoeBuffer : std::uint8_t {
   kNumBuffers,
 };
 
-// `addresses_bytes`: of each product.
+// `addresses_bytes` is the size for one product.
 std::vector<BufferSpec> moe_buffers_of(const MoeShape& shape, std::size_t addresses_bytes);
 
 }  // namespace assay::collect

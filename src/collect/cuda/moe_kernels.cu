@@ -1,12 +1,15 @@
+// The kernels of a mixture of experts besides its products, and their float64 references.
 #include <cuda_fp8.h>
 
 #include <algorithm>
 #include <climits>
 
-#include "collect/cuda/moe_block_kernels.h"
+#include "collect/cuda/expert_rows.cuh"
 #include "collect/cuda/moe_kernels.h"
-#include "collect/cuda/moe_rows.cuh"
+#include "collect/cuda/numbers.cuh"
+#include "collect/cuda/quantize_kernels.h"
 #include "collect/cuda/vectors.cuh"
+#include "collect/kernels/block_scales.h"
 
 namespace assay::collect {
 namespace {
@@ -14,7 +17,23 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kLanes = 32;
 
-// A warp for each token; a lane holds every 32nd expert's logit.
+constexpr int kMostChoices = 64;
+
+template <class T>
+struct alignas(8 * sizeof(T)) Eight {
+  T values[8];
+};
+
+// The next row of the expert that was chosen at `at` of [tokens, top_k]; -1 if it is not a local
+// one.
+__device__ int claim_row(const MoeArguments& with, std::int64_t at) {
+  const int expert = with.chosen[at];
+  const int row = expert < with.local_experts ? atomicAdd(&with.cursors[expert], 1) : -1;
+  with.positions[at] = row;
+  return row;
+}
+
+// A warp works on one token; a lane holds the logit of every 32nd expert.
 template <int kPerLane>
 __global__ void __launch_bounds__(kThreads) choose(MoeArguments with) {
   const int token = static_cast<int>(blockIdx.x * (kThreads / kLanes) + threadIdx.x / kLanes);
@@ -66,7 +85,7 @@ __global__ void __launch_bounds__(kThreads) choose(MoeArguments with) {
     with.shares[row + choice] /= sum;
 }
 
-// One block: experts are few.
+// One block suffices, because there are few experts.
 __global__ void __launch_bounds__(kMostExperts) find_offsets(MoeArguments with) {
   __shared__ int sums[kMostExperts];
   const int expert = static_cast<int>(threadIdx.x);
@@ -86,7 +105,7 @@ __global__ void __launch_bounds__(kMostExperts) find_offsets(MoeArguments with) 
   if (expert == with.local_experts - 1) with.offsets[expert + 1] = sums[expert];
 }
 
-// A block for each token, which it writes once for each local expert.
+// A block works on one token, which it writes once for each local expert.
 template <class T, class To>
 __global__ void __launch_bounds__(kThreads) gather(MoeArguments with) {
   __shared__ int rows[kMostChoices];
@@ -168,6 +187,290 @@ bool is_fp8(const MoeArguments& with) {
   return with.product_type == DataType::kFp8;
 }
 
+constexpr int kBlockLanes = 16;  // half a warp works on a block of 128 elements, each lane on 8
+constexpr int kGroups = kThreads / kBlockLanes;
+constexpr int kBlock = kScaleBlock;
+
+struct Quantised {
+  Eight<__nv_fp8_e4m3> values;
+  float scale;
+};
+
+// Quantises the 128 values that 16 lanes pass together.
+__device__ Quantised quantised(const float (&values)[8]) {
+  float largest = 0;
+#pragma unroll
+  for (int j = 0; j < 8; ++j)
+    largest = fmaxf(largest, fabsf(values[j]));
+  const unsigned lanes = 0xFFFFU << (threadIdx.x & kBlockLanes);  // the other half may be done
+#pragma unroll
+  for (int offset = kBlockLanes / 2; offset > 0; offset /= 2)
+    largest = fmaxf(largest, __shfl_xor_sync(lanes, largest, offset));
+  Quantised result;
+  result.scale = fmaxf(largest, kLeastMaximum) / kLargestFp8;
+  const float factor = 1.0F / result.scale;
+#pragma unroll
+  for (int j = 0; j < 8; ++j)
+    result.values.values[j] = __nv_fp8_e4m3(values[j] * factor);
+  return result;
+}
+
+// A thread block works on one token, which it writes once for each local expert.
+__global__ void __launch_bounds__(kThreads) gather_blocks(MoeArguments with) {
+  __shared__ int rows[kMostChoices];
+  __shared__ int experts[kMostChoices];
+  const std::int64_t token = blockIdx.x;
+  const auto choice = static_cast<int>(threadIdx.x);
+  if (choice < with.top_k) {
+    const std::int64_t at = token * with.top_k + choice;
+    rows[choice] = claim_row(with, at);
+    experts[choice] = with.chosen[at];
+  }
+  __syncthreads();
+  const int lane = static_cast<int>(threadIdx.x) % kBlockLanes;
+  const std::int64_t vectors = with.hidden / 8;
+  const auto* input = static_cast<const __nv_bfloat16*>(with.input);
+  auto* gathered = static_cast<Eight<__nv_fp8_e4m3>*>(with.gathered);
+  for (int block = static_cast<int>(threadIdx.x) / kBlockLanes; block < with.hidden / kBlock;
+       block += kGroups) {
+    const int vector = block * kBlockLanes + lane;
+    const Vector<__nv_bfloat16> loaded = load_vector(input, token * vectors + vector);
+    float values[8];
+#pragma unroll
+    for (int j = 0; j < 8; ++j)
+      values[j] = as_float(loaded.values[j]);
+    const Quantised result = quantised(values);
+    for (int j = 0; j < with.top_k; ++j) {
+      if (rows[j] >= 0) gathered[rows[j] * vectors + vector] = result.values;
+    }
+    for (int j = lane; j < with.top_k; j += kBlockLanes) {
+      if (rows[j] < 0) continue;
+      const ExpertScales scales = expert_scales(with.offsets, experts[j], with.hidden);
+      with.gathered_scales[scales.at(rows[j], block * kBlock)] = result.scale;
+    }
+  }
+}
+
+// The last expert that begins at this row or before it; earlier ones that begin there are empty.
+__device__ int expert_of(const MoeArguments& with, std::int64_t row) {
+  int low = 0;
+  int high = with.local_experts;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    if (with.offsets[middle] <= row) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+__global__ void __launch_bounds__(kThreads) activate_blocks(MoeArguments with) {
+  const int blocks = with.intermediate / kBlock;
+  const std::int64_t group = blockIdx.x * std::int64_t{kGroups} + threadIdx.x / kBlockLanes;
+  const std::int64_t row = group / blocks;
+  if (row >= with.local_rows) return;
+  const int expert = expert_of(with, row);
+  if (row - with.offsets[expert] >= with.counts[expert]) return;  // filling
+  const auto block = static_cast<int>(group % blocks);
+  const int vector = block * kBlockLanes + static_cast<int>(threadIdx.x) % kBlockLanes;
+  const std::int64_t vectors = with.intermediate / 8;
+  const auto* gated = static_cast<const __nv_bfloat16*>(with.gated);
+  const Vector<__nv_bfloat16> gate = load_vector(gated, 2 * row * vectors + vector);
+  const Vector<__nv_bfloat16> up = load_vector(gated, (2 * row + 1) * vectors + vector);
+  float values[8];
+#pragma unroll
+  for (int j = 0; j < 8; ++j)
+    values[j] = silu(as_float(gate.values[j])) * as_float(up.values[j]);
+  const Quantised result = quantised(values);
+  static_cast<Eight<__nv_fp8_e4m3>*>(with.activated)[row * vectors + vector] = result.values;
+  if (threadIdx.x % kBlockLanes != 0) return;
+  const ExpertScales scales = expert_scales(with.offsets, expert, with.intermediate);
+  with.activated_scales[scales.at(row, block * kBlock)] = result.scale;
+}
+
+// The kernels for fp8_block, with a scale for each 128 elements of a row. Hidden and intermediate
+// sizes are multiples of 128.
+void gather_in_blocks(const MoeArguments& with, cudaStream_t stream) {
+  gather_blocks<<<static_cast<unsigned>(with.tokens), kThreads, 0, stream>>>(with);
+}
+
+void activate_in_blocks(const MoeArguments& with, cudaStream_t stream) {
+  const std::int64_t groups = std::int64_t{with.local_rows} * (with.intermediate / kBlock);
+  const auto blocks = static_cast<unsigned>((groups + kGroups - 1) / kGroups);
+  activate_blocks<<<blocks, kThreads, 0, stream>>>(with);
+}
+
+// An element and its reference.
+struct Looked {
+  double value = 0;
+  double expected = 0;
+  double slack = 0;  // error of float32 before the last rounding
+  DataType type = DataType::kBfloat16;
+};
+
+__device__ double cut_to_fp8(double value) {
+  const auto most = static_cast<double>(kLargestFp8);
+  return fmin(fmax(value, -most), most);
+}
+
+__device__ double scale_for(double largest) {
+  return fmax(largest, static_cast<double>(kLeastMaximum)) / static_cast<double>(kLargestFp8);
+}
+
+// The scale by which fp8_block's kernel divided an element. Another stage checks the scale itself.
+__device__ double scale_at(const MoeArguments& with,
+                           const float* scales,
+                           const ExpertRow& place,
+                           std::int64_t k,
+                           std::int64_t column) {
+  if (with.product_type != DataType::kFp8Block) return 1;
+  return scales[expert_scales(with.offsets, place.expert, k).at(place.row, column)];
+}
+
+__device__ double input_at(const MoeArguments& with, std::int64_t choice, std::int64_t column) {
+  return load_number(with.type, with.input, choice / with.top_k * with.hidden + column);
+}
+
+// Tokens of other GPUs have no row.
+__device__ Looked look_at_gathered(const MoeArguments& with,
+                                   std::int64_t choice,
+                                   std::int64_t column) {
+  const ExpertRow place{with.chosen[choice], with.positions[choice]};
+  if (place.row < 0) return {};
+  const double scale = scale_at(with, with.gathered_scales, place, with.hidden, column);
+  const double exact = input_at(with, choice, column) / scale;
+  const bool divided = with.product_type == DataType::kFp8Block;
+  const double expected = divided ? cut_to_fp8(exact) : exact;
+  return {.value = load_number(with.product_type, with.gathered, place.row * with.hidden + column),
+          .expected = expected,
+          .slack = divided ? fabs(expected) * 0x1p-20 : 0,
+          .type = with.product_type};
+}
+
+__device__ Looked look_at_gathered_scale(const MoeArguments& with,
+                                         std::int64_t choice,
+                                         std::int64_t block) {
+  const ExpertRow place{with.chosen[choice], with.positions[choice]};
+  if (place.row < 0) return {};
+  double largest = 0;
+  for (std::int64_t i = 0; i < kScaleBlock; ++i)
+    largest = fmax(largest, fabs(input_at(with, choice, block * kScaleBlock + i)));
+  return {.value = scale_at(with, with.gathered_scales, place, with.hidden, block * kScaleBlock),
+          .expected = scale_for(largest),
+          .type = DataType::kFloat32};
+}
+
+__device__ double activation_at(const MoeArguments& with, std::int64_t row, std::int64_t column) {
+  const std::int64_t gate_at = 2 * row * with.intermediate + column;
+  const double gate = load_number(with.type, with.gated, gate_at);
+  const double up = load_number(with.type, with.gated, gate_at + with.intermediate);
+  return gate / (1 + exp(-gate)) * up;
+}
+
+__device__ bool is_cut(DataType type) {
+  return type == DataType::kFp8 || type == DataType::kFp8Block;
+}
+
+__device__ Looked look_at_activated(const MoeArguments& with,
+                                    std::int64_t pair,
+                                    std::int64_t column) {
+  const ExpertRow place = nth_row(with.offsets, with.counts, with.local_experts, pair);
+  const double scale = scale_at(with, with.activated_scales, place, with.intermediate, column);
+  const double exact = activation_at(with, place.row, column) / scale;
+  const double expected = is_cut(with.product_type) ? cut_to_fp8(exact) : exact;
+  return {.value = load_number(with.product_type, with.activated,
+                               place.row * with.intermediate + column),
+          .expected = expected,
+          .slack = fabs(expected) * 0x1p-20,
+          .type = with.product_type};
+}
+
+__device__ Looked look_at_activated_scale(const MoeArguments& with,
+                                          std::int64_t pair,
+                                          std::int64_t block) {
+  const ExpertRow place = nth_row(with.offsets, with.counts, with.local_experts, pair);
+  double largest = 0;
+  for (std::int64_t i = 0; i < kScaleBlock; ++i)
+    largest = fmax(largest, fabs(activation_at(with, place.row, block * kScaleBlock + i)));
+  const double expected = scale_for(largest);
+  return {
+      .value = scale_at(with, with.activated_scales, place, with.intermediate, block * kScaleBlock),
+      .expected = expected,
+      .slack = expected * 0x1p-20,
+      .type = DataType::kFloat32};
+}
+
+__device__ Looked look_at_output(const MoeArguments& with,
+                                 std::int64_t token,
+                                 std::int64_t column) {
+  Looked looked{.value = load_number(with.type, with.output, token * with.hidden + column),
+                .type = with.type};
+  double sizes = 0;
+  for (int choice = 0; choice < with.top_k; ++choice) {
+    const std::int64_t at = token * with.top_k + choice;
+    const std::int64_t row = with.positions[at];
+    if (row < 0) continue;
+    const double summand = static_cast<double>(with.shares[at]) *
+                           load_number(with.type, with.expert_output, row * with.hidden + column);
+    looked.expected += summand;
+    sizes += fabs(summand);
+  }
+  looked.slack = sizes * with.top_k * 0x1p-23;
+  return looked;
+}
+
+__device__ Looked look_at(const MoeArguments& with,
+                          MoeStage stage,
+                          std::int64_t row,
+                          std::int64_t column) {
+  switch (stage) {
+    case MoeStage::kGather:
+      return look_at_gathered(with, row, column);
+    case MoeStage::kGatherScales:
+      return look_at_gathered_scale(with, row, column);
+    case MoeStage::kActivate:
+      return look_at_activated(with, row, column);
+    case MoeStage::kActivateScales:
+      return look_at_activated_scale(with, row, column);
+    case MoeStage::kCombine:
+      return look_at_output(with, row, column);
+  }
+  return {};
+}
+
+struct StageSize {
+  std::int64_t elements = 0;
+  std::int64_t columns = 1;
+};
+
+__global__ void stage_samples(
+    MoeArguments with, MoeStage stage, StageSize size, std::int64_t count, Sample* samples) {
+  const std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x;
+  if (i >= count) return;
+  const std::int64_t at = sampled(i, size.elements);
+  const Looked looked = look_at(with, stage, at / size.columns, at % size.columns);
+  samples[i] = {.value = looked.value,
+                .expected = looked.expected,
+                .bound = 0.5 * spacing_of(looked.type, looked.expected) + looked.slack,
+                .at = at};
+}
+
+std::int64_t stage_rows(const MoeArguments& with, MoeStage stage) {
+  switch (stage) {
+    case MoeStage::kGather:
+    case MoeStage::kGatherScales:
+      return std::int64_t{with.tokens} * with.top_k;
+    case MoeStage::kActivate:
+    case MoeStage::kActivateScales:
+      return with.pairs;
+    case MoeStage::kCombine:
+      return with.tokens;
+  }
+  return 0;
+}
+
 }  // namespace
 
 cudaError_t route_and_gather(const MoeArguments& with, cudaStream_t stream) {
@@ -213,6 +516,34 @@ cudaError_t combine(const MoeArguments& with, cudaStream_t stream) {
   } else {
     weighted_sum<__nv_bfloat16><<<blocks, kThreads, 0, stream>>>(with);
   }
+  return cudaGetLastError();
+}
+
+std::int64_t stage_columns(const MoeArguments& with, MoeStage stage) {
+  switch (stage) {
+    case MoeStage::kGatherScales:
+      return scale_blocks(with.hidden);
+    case MoeStage::kActivate:
+      return with.intermediate;
+    case MoeStage::kActivateScales:
+      return scale_blocks(with.intermediate);
+    default:
+      return with.hidden;
+  }
+}
+
+std::int64_t stage_elements(const MoeArguments& with, MoeStage stage) {
+  return stage_rows(with, stage) * stage_columns(with, stage);
+}
+
+cudaError_t compare_stage(const MoeArguments& with,
+                          MoeStage stage,
+                          Sample* samples,
+                          cudaStream_t stream) {
+  const StageSize size{stage_elements(with, stage), stage_columns(with, stage)};
+  const std::int64_t count = samples_of(size.elements);
+  const auto blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
+  stage_samples<<<blocks, kThreads, 0, stream>>>(with, stage, size, count, samples);
   return cudaGetLastError();
 }
 

@@ -1,5 +1,5 @@
-// What a mixture of experts does besides its products: choosing experts, gathering their tokens,
-// the gated SiLU, and the weighted sum.
+// The kernels of a mixture of experts besides its products: the choice of experts, the gathering of
+// their tokens, the gated SiLU, and the weighted sum.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,25 +13,25 @@ namespace assay::collect {
 
 inline constexpr int kMostExperts = 512;
 
-// `type` of hidden and output; what the products read (`gathered`, `activated`) is of product_type.
-// Rows are those of all local experts, one expert's after another's, each filled up to a multiple
-// of `row_multiple`; nobody reads the filling.
+// Input and output have `type`; the inputs of products (`gathered`, `activated`) have
+// `product_type`. The rows of the local experts follow each other. Each expert's rows are filled up
+// to a multiple of `row_multiple`, and nobody reads the filling.
 struct MoeArguments {
   DataType type = DataType::kBfloat16;
   DataType product_type = DataType::kBfloat16;
   int tokens = 1;
   int hidden = 1;
-  int intermediate = 1;  // of this GPU
+  int intermediate = 1;  // on this GPU
   int top_k = 1;
   int experts = 1;
-  int local_experts = 1;  // the first ones; others' tokens are not ours
+  int local_experts = 1;  // the first ones; other GPUs have the other experts
   int row_multiple = 1;
-  int local_rows = 1;                 // with filling
+  int local_rows = 1;                 // including filling
   int pairs = 1;                      // rows without filling: (token, local expert)
   const void* logits = nullptr;       // bfloat16 [tokens, experts]
   const void* input = nullptr;        // [tokens, hidden]
   std::int32_t* chosen = nullptr;     // [tokens, top_k]
-  float* shares = nullptr;            // [tokens, top_k], of the sum
+  float* shares = nullptr;            // [tokens, top_k], factors of the weighted sum
   std::int32_t* counts = nullptr;     // [local_experts], without filling
   std::int32_t* offsets = nullptr;    // [local_experts + 1]: an expert's first row
   std::int32_t* cursors = nullptr;    // [local_experts]
@@ -41,7 +41,7 @@ struct MoeArguments {
   void* activated = nullptr;          // [local_rows, intermediate]
   void* expert_output = nullptr;      // [local_rows, hidden]
   void* output = nullptr;             // [tokens, hidden]
-  // Of fp8_block: see ExpertScales.
+  // Only for fp8_block. ExpertScales has the layout.
   float* gathered_scales = nullptr;
   float* activated_scales = nullptr;
 };
@@ -52,17 +52,18 @@ cudaError_t combine(const MoeArguments& with, cudaStream_t stream);
 
 enum class MoeStage : std::uint8_t {
   kGather,
-  kGatherScales,  // of fp8_block
+  kGatherScales,  // only for fp8_block
   kActivate,
-  kActivateScales,  // of fp8_block
+  kActivateScales,  // only for fp8_block
   kCombine,
 };
 
-// Columns of the stage's output.
+// The number of columns of the stage's output.
 std::int64_t stage_columns(const MoeArguments& with, MoeStage stage);
-// Elements of it without filling; of kGather and kGatherScales [tokens * top_k, columns].
+// The number of elements of the stage's output without filling. It is tokens * top_k * columns for
+// kGather and kGatherScales.
 std::int64_t stage_elements(const MoeArguments& with, MoeStage stage);
-// Writes samples_of(stage_elements) samples.
+// Writes samples_of(stage_elements()) samples.
 cudaError_t compare_stage(const MoeArguments& with,
                           MoeStage stage,
                           Sample* samples,

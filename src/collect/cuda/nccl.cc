@@ -1,11 +1,16 @@
 #include "collect/cuda/nccl.h"
 
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
 #include "collect/cuda/library_search.h"
 
 namespace assay::collect {
 namespace {
 
-core::Result<NcclFunctions> open() {
+core::Result<NcclFunctions> open_nccl() {
   const core::SharedLibrary library = ASSAY_TRY(open_library({"libnccl.so.2"}));
   NcclFunctions made;
   ASSAY_TRY(library.require("ncclGetVersion", made.version));
@@ -24,10 +29,55 @@ core::Result<NcclFunctions> open() {
   return made;
 }
 
+// A round begins when the first rank comes and ends when the last one leaves.
+class Meeting {
+ public:
+  core::Result<std::vector<unsigned char>> exchange(int rank,
+                                                    int ranks,
+                                                    const std::vector<unsigned char>& own) {
+    std::unique_lock lock(mutex_);
+    free_.wait(lock, [&] { return !leaving_; });
+    parts_.resize(own.size() * static_cast<std::size_t>(ranks));
+    std::copy(own.begin(), own.end(),
+              parts_.begin() + static_cast<std::ptrdiff_t>(own.size()) * rank);
+    if (++present_ == ranks) {
+      leaving_ = true;
+      complete_.notify_all();
+    }
+    complete_.wait(lock, [&] { return leaving_; });
+    std::vector<unsigned char> all = parts_;
+    if (--present_ == 0) {
+      leaving_ = false;
+      parts_.clear();
+      free_.notify_all();
+    }
+    return all;
+  }
+
+  core::Result<ncclUniqueId> unique_id(int ranks) {
+    const std::lock_guard lock(id_mutex_);
+    const auto known = ids_.find(ranks);
+    if (known != ids_.end()) return known->second;
+    ncclUniqueId made;
+    ASSAY_TRY(nccl_status(nccl_functions().value().unique_id(&made), "making an id of ranks"));
+    return ids_[ranks] = made;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable free_;
+  std::condition_variable complete_;
+  std::vector<unsigned char> parts_;
+  int present_ = 0;
+  bool leaving_ = false;
+  std::mutex id_mutex_;
+  std::map<int, ncclUniqueId> ids_;
+};
+
 }  // namespace
 
 const core::Result<NcclFunctions>& nccl_functions() {
-  static const core::Result<NcclFunctions> opened = open();
+  static const core::Result<NcclFunctions> opened = open_nccl();
   return opened;
 }
 
@@ -35,7 +85,7 @@ std::string nccl_version() {
   const core::Result<NcclFunctions>& nccl = nccl_functions();
   int number = 0;
   if (!nccl.ok() || nccl.value().version(&number) != ncclSuccess) return "none";
-  // 22807 since 2.9, with two digits each.
+  // 22807 is 2.28.7; since 2.9 the parts have two digits each.
   return std::to_string(number / 10000) + "." + std::to_string(number % 10000 / 100) + "." +
          std::to_string(number % 100);
 }
@@ -47,6 +97,39 @@ core::Status nccl_status(ncclResult_t result, const char* doing) {
   std::string message = std::string(doing) + ": " + nccl.error_string(result);
   if (details != nullptr && *details != '\0') message += std::string(" (") + details + ")";
   return core::Error{message};
+}
+
+RankMeeting meet_in_process() {
+  auto meeting = std::make_shared<Meeting>();
+  return {.unique_id = [meeting](int ranks) { return meeting->unique_id(ranks); },
+          .exchange =
+              [meeting](int rank, int ranks, const std::vector<unsigned char>& own) {
+                return meeting->exchange(rank, ranks, own);
+              }};
+}
+
+RankMeeting meet_in_job(const MpiRank& job) {
+  const auto exchange =
+      [job](int /*rank*/, int ranks,
+            const std::vector<unsigned char>& own) -> core::Result<std::vector<unsigned char>> {
+    std::vector<unsigned char> all(own.size() * static_cast<std::size_t>(ranks));
+    ASSAY_TRY(mpi_status(job, job.functions->all_gather(own.data(), all.data(), own.size(),
+                                                        mpi::Element::kByte, ranks)));
+    return all;
+  };
+  // All ranks take the id of rank 0.
+  const auto unique_id = [job, exchange](int ranks) -> core::Result<ncclUniqueId> {
+    ncclUniqueId made{};
+    if (job.rank == 0) {
+      ASSAY_TRY(nccl_status(nccl_functions().value().unique_id(&made), "making an id of ranks"));
+    }
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&made);
+    const std::vector<unsigned char> all =
+        ASSAY_TRY(exchange(job.rank, ranks, {bytes, bytes + sizeof(made)}));
+    std::copy_n(all.begin(), sizeof(made), reinterpret_cast<unsigned char*>(&made));
+    return made;
+  };
+  return {.unique_id = unique_id, .exchange = exchange};
 }
 
 }  // namespace assay::collect

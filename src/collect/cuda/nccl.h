@@ -1,10 +1,13 @@
-// NCCL, opened while the program runs.
+// NCCL, opened while the program runs, and how the ranks of its communicators meet.
 #pragma once
 
 #include <nccl.h>
 
+#include <functional>
 #include <string>
+#include <vector>
 
+#include "collect/worker/mpi_team.h"
 #include "core/result.h"
 
 namespace assay::collect {
@@ -25,12 +28,29 @@ struct NcclFunctions {
   decltype(ncclGetLastError)* last_error = nullptr;
 };
 
-// Opened once a process. Error: the library is not there.
+// A process opens the library once. Error: it is missing.
 const core::Result<NcclFunctions>& nccl_functions();
 
-// "2.28.9"; "none" without it.
+// "2.28.9"; "none" without the library.
 std::string nccl_version();
 
 core::Status nccl_status(ncclResult_t result, const char* doing);
+
+// How the ranks of a communicator find each other before there is one. Each of its ranks calls
+// these functions at the same time, and all get the same result.
+struct RankMeeting {
+  std::function<core::Result<ncclUniqueId>(int ranks)> unique_id;
+  // Returns the bytes of all ranks in the order of ranks. Every rank passes the same number of
+  // bytes.
+  std::function<core::Result<std::vector<unsigned char>>(
+      int rank, int ranks, const std::vector<unsigned char>& own)>
+      exchange;
+};
+
+// For the ranks of one process, which all hold a copy of it.
+RankMeeting meet_in_process();
+
+// For the processes of an MPI job.
+RankMeeting meet_in_job(const MpiRank& job);
 
 }  // namespace assay::collect

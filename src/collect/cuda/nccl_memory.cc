@@ -1,5 +1,3 @@
-#include "collect/cuda/nccl_memory.h"
-
 #include <cuda_runtime.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "collect/cuda/command.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/device.h"
 #include "collect/cuda/gpu_rank.h"
@@ -18,7 +17,7 @@
 namespace assay::collect {
 namespace {
 
-// Few: of our own buffers, a few pages of 2 MiB count too.
+// Few elements, because the buffers themselves also count, in pages of 2 MiB.
 constexpr std::int64_t kElementsOfRank = 1024;
 
 core::Result<std::int64_t> free_bytes(int gpu) {
@@ -38,7 +37,7 @@ std::unique_ptr<Team> team_of(const std::vector<int>& gpus) {
 }
 
 core::Result<std::int64_t> communicator_bytes(const std::vector<int>& gpus) {
-  // Leaves the GPUs' contexts behind, which are not NCCL's.
+  // Creates the GPUs' contexts first, whose memory is not NCCL's.
   const DeviceFacts facts = ASSAY_TRY(CudaDevice::open(gpus))->facts();
   const std::int64_t before = ASSAY_TRY(free_bytes(gpus.front()));
   const std::unique_ptr<Device> team = make_team_device(team_of(gpus), facts);
@@ -64,8 +63,8 @@ int print_communicator(const std::vector<int>& gpus) {
   return bytes.ok() && std::fflush(stdout) == 0 ? 0 : 1;
 }
 
-// In a process of its own, which ends without ending NCCL's communicators: that would need all
-// ranks at once.
+// It runs in a child process, which ends without destroying NCCL's communicators, because that
+// would need all ranks at once.
 int print_apart(const std::vector<int>& gpus) {
   const pid_t child = ::fork();
   if (child < 0) {

@@ -1,4 +1,4 @@
-// Numbers of all data types as float64, for making and checking data.
+// Reading and writing numbers of all data types as float64, to make and check data.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -28,7 +28,7 @@ __device__ inline double load_number(DataType type, const void* from, std::int64
   return 0;
 }
 
-// The distance between a number of this type of about this size and the next one.
+// The distance from a number of about this size to the next one of this type.
 __device__ inline double spacing_of(DataType type, double value) {
   int mantissa_bits = 23;
   int smallest_exponent = -149;
@@ -56,7 +56,7 @@ __device__ inline double spacing_of(DataType type, double value) {
   return ldexp(1.0, max(ilogb(size) - mantissa_bits, smallest_exponent));
 }
 
-// Mixes 64 bits well enough for test data (the finaliser of D. Stafford's variant 13).
+// Mixes 64 bits well enough for test data. It is the finaliser of D. Stafford's variant 13.
 __host__ __device__ inline std::uint64_t mixed_bits(std::uint64_t x) {
   x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
   x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;

@@ -9,7 +9,7 @@ constexpr int kThreads = 256;
 
 struct Sums {
   double sum = 0;
-  double squares = 0;  // of the summands
+  double squares = 0;  // sum of the summands' squares
 };
 
 __device__ Sums block_sums(Sums mine) {
@@ -26,23 +26,23 @@ __device__ Sums block_sums(Sums mine) {
   return parts[0];
 }
 
-// Row `nth` of all rows.
+// The nth of all rows.
 __device__ ExpertRow row_of(const ProductCheck& check, std::int64_t nth) {
   if (check.row_offsets == nullptr) return {nth / (check.rows / check.batch), nth};
   return nth_row(check.row_offsets, check.row_counts, check.batch, nth);
 }
 
 __device__ double scale_at(const ProductCheck& check,
-                           const ExpertRow& of,
+                           const ExpertRow& expert_row,
                            std::int64_t column,
                            std::int64_t i) {
   if (check.type != DataType::kFp8Block) return 1;
   const bool alone = check.row_offsets == nullptr;
   const ExpertScales inputs = alone ? ExpertScales{0, check.rows, check.k}
-                                    : expert_scales(check.row_offsets, of.expert, check.k);
+                                    : expert_scales(check.row_offsets, expert_row.expert, check.k);
   const WeightScales weights{check.n, check.k};
-  const std::int64_t weight_at = of.expert * weights.count() + weights.at(column, i);
-  return static_cast<double>(check.arguments.input_scales[inputs.at(of.row, i)]) *
+  const std::int64_t weight_at = expert_row.expert * weights.count() + weights.at(column, i);
+  return static_cast<double>(check.arguments.input_scales[inputs.at(expert_row.row, i)]) *
          static_cast<double>(check.arguments.weight_scales[weight_at]);
 }
 
@@ -56,9 +56,9 @@ __device__ double load_output(const ProductCheck& check, std::int64_t at) {
   return load_number(output_type(check.type), check.arguments.output, at);
 }
 
-// Of sums whose partial sums are of about this size: how many roundings there are, and how large.
-// A tensor core adds 16 products at a time (fp8: 32) to sums of 24 bits, of which it cuts rather
-// than rounds the last; with fp8 of about 14 bits. Twice that, for the alignment within a step.
+// The number and the size of the roundings in sums whose partial sums have about this size. A
+// tensor core adds 16 products at a time (32 for fp8) to a sum of 24 bits (about 14 for fp8), and
+// truncates instead of rounding. The size is doubled for the alignment of summands within a step.
 __device__ double accumulation_bound(const ProductCheck& check, double size) {
   const auto k = static_cast<double>(check.k);
   switch (check.type) {
@@ -66,7 +66,7 @@ __device__ double accumulation_bound(const ProductCheck& check, double size) {
       return k * 0x1p-24 * size;
     case DataType::kFp8:
       return (k / 32 + 8) * 0x1p-12 * size;
-    case DataType::kFp8Block:  // full sums after each block
+    case DataType::kFp8Block:  // each block ends with a full sum
       return (8 * 0x1p-12 + k / 128 * 0x1p-23) * size;
     case DataType::kInt8:
       return 0;
@@ -77,36 +77,36 @@ __device__ double accumulation_bound(const ProductCheck& check, double size) {
 
 __device__ double bound_of(const ProductCheck& check, const Sums& exact) {
   if (check.type == DataType::kInt8) return 0.5;
-  // Partial sums of random summands stay below six deviations of the whole.
+  // Partial sums of random summands stay below six standard deviations of the whole sum.
   const double size = fabs(exact.sum) + 6 * sqrt(exact.squares);
   const double accumulated = accumulation_bound(check, size);
   const double spacing = spacing_of(output_type(check.type), fabs(exact.sum) + accumulated);
   double bound = 0.5 * spacing + accumulated;
-  // Parts of the sum are stored as outputs are before they are added, and perhaps added so.
+  // Parts of the sum are stored in the type of the output, and perhaps added in this type.
   if (check.algorithm.split_k > 1 &&
       check.algorithm.reduction_scheme == CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE)
     bound += check.algorithm.split_k * spacing_of(output_type(check.type), size);
   return bound;
 }
 
-// A block for each sample.
+// A block computes one sample.
 __global__ void product_samples(ProductCheck check, Sample* samples) {
   const std::int64_t at = sampled(blockIdx.x, check.rows * check.n);
-  const ExpertRow of = row_of(check, at / check.n);
+  const ExpertRow expert_row = row_of(check, at / check.n);
   const std::int64_t column = at % check.n;
-  const std::int64_t weight_row = of.expert * check.n + column;
+  const std::int64_t weight_row = expert_row.expert * check.n + column;
   Sums mine;
   for (std::int64_t i = threadIdx.x; i < check.k; i += kThreads) {
     const double product =
-        load_number(check.type, check.arguments.input, of.row * check.k + i) *
+        load_number(check.type, check.arguments.input, expert_row.row * check.k + i) *
         load_number(check.type, check.arguments.weight, weight_row * check.k + i) *
-        scale_at(check, of, column, i);
+        scale_at(check, expert_row, column, i);
     mine.sum += product;
     mine.squares += product * product;
   }
   const Sums exact = block_sums(mine);
   if (threadIdx.x != 0) return;
-  const std::int64_t place = of.row * check.n + column;
+  const std::int64_t place = expert_row.row * check.n + column;
   samples[blockIdx.x] = {.value = load_output(check, place),
                          .expected = exact.sum,
                          .bound = bound_of(check, exact),

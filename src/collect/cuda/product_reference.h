@@ -1,4 +1,4 @@
-// Products in float64, of samples of their elements, with what may be the matter with the others'.
+// Samples of a product's elements in float64, with bounds of the error of the library's product.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,16 +11,16 @@
 
 namespace assay::collect {
 
-// Rows may be those of several experts: an expert has row_counts[expert] of them, from
-// row_offsets[expert] on. Scales of fp8_block lie as block_scales.h says.
+// The rows may be those of several experts. Then an expert has row_counts[expert] rows, from
+// row_offsets[expert] on. block_scales.h describes the layout of fp8_block's scales.
 struct ProductCheck {
-  std::int64_t rows = 1;  // of all experts or batches together, without filling between experts
+  std::int64_t rows = 1;  // of all experts or batches, without the filling between experts
   std::int64_t n = 1;
   std::int64_t k = 1;
-  std::int64_t batch = 1;  // rows of equal shares, unless there are row_offsets
+  std::int64_t batch = 1;  // each has an equal share of the rows, unless there are row_offsets
   DataType type = DataType::kBfloat16;
   ProductArguments arguments = {};
-  // On the device, or null.
+  // In device memory, or nullptr.
   const std::int32_t* row_offsets = nullptr;  // [batch + 1]
   const std::int32_t* row_counts = nullptr;   // [batch]
   LtAlgorithm algorithm = {};

@@ -1,4 +1,4 @@
-// Scaling bfloat16 to fp8: our own kernels.
+// Conversion of bfloat16 to fp8 with a scale, by Assay's own kernels.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -10,8 +10,6 @@
 
 namespace assay::collect {
 namespace {
-
-enum Buffer : std::size_t { kInput, kOutput, kScale, kMaxima };
 
 class QuantizeWork : public CudaWork {
  public:
@@ -41,6 +39,8 @@ class QuantizeWork : public CudaWork {
   }
 
  private:
+  enum Buffer : std::size_t { kInput, kOutput, kScale, kMaxima };
+
   [[nodiscard]] bool is_computed() const { return spec_.scale == QuantizeSpec::Scale::kComputed; }
 
   [[nodiscard]] QuantizeArguments arguments(std::int64_t copy) const {
@@ -59,7 +59,7 @@ class QuantizeWork : public CudaWork {
 
 core::Result<MadeWork> make_quantize(Gpu& gpu, const QuantizeSpec& spec, model::L2State l2) {
   const auto count = static_cast<std::size_t>(spec.m * spec.k);
-  // A given scale at which most numbers fit and some are cut.
+  // With this scale most numbers fit into fp8 and some are cut to its largest.
   const Fill numbers{.kind = Fill::Kind::kUniform, .amplitude = 3.0F, .seed = 1};
   const Fill given{.kind = Fill::Kind::kUniform,
                    .type = DataType::kFloat32,

@@ -10,7 +10,7 @@ namespace assay::collect {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kPerThread = 16;  // elements at a time: an output vector
+constexpr int kPerThread = 16;  // elements of an output vector
 
 __device__ float block_maximum(float value) {
   return block_reduce(value, Larger{});
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kThreads) maxima_of(QuantizeArguments with) {
   if (threadIdx.x == 0) with.maxima[blockIdx.x] = largest;
 }
 
-// Each block puts the maxima together for itself, which saves a launch.
+// Each block combines the maxima itself, which saves a launch.
 __device__ float scale_for(const QuantizeArguments& with, int maxima) {
   if (maxima == 0) return *with.scale;
   float largest = 0;
@@ -52,7 +52,7 @@ __device__ std::uint32_t four_fp8(const __nv_bfloat16* values, float factor) {
   return pair(0) | pair(2) << 16U;
 }
 
-// The part of the blocks with this blockIdx.y.
+// The work of the blocks with this blockIdx.y.
 __device__ void convert(const QuantizeArguments& with, float factor) {
   const auto* input = static_cast<const __nv_bfloat16*>(with.input);
   const std::int64_t vectors = (with.count + kPerThread - 1) / kPerThread;
@@ -96,7 +96,7 @@ __global__ void quantized_samples(QuantizeArguments with, std::int64_t count, Sa
                 .at = at};
 }
 
-// Numbers without a sign are in the order of their bits.
+// The order of positive numbers is that of their bits.
 __global__ void largest_of_input(QuantizeArguments with, Sample* sample) {
   double largest = 0;
   for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < with.count;
@@ -117,7 +117,8 @@ __global__ void scale_sample(QuantizeArguments with, Sample* sample) {
 cudaError_t quantize(const QuantizeArguments& arguments, cudaStream_t stream) {
   int maxima = 0;
   if (arguments.maxima != nullptr) {
-    maxima = blocks_for((arguments.count + 31) / 32, kMaximumBlocks);  // four vectors a thread
+    maxima =
+        blocks_for((arguments.count + 31) / 32, kMaximumBlocks);  // four vectors for each thread
     maxima_of<<<static_cast<unsigned>(maxima), kThreads, 0, stream>>>(arguments);
   }
   const int blocks = blocks_for((arguments.count + kPerThread - 1) / kPerThread, 1 << 20);

@@ -4,7 +4,6 @@
 
 #include <array>
 
-#include "collect/cuda/attention_examples.h"
 #include "collect/kernels/attention_layout.h"
 #include "collect/kernels/kernel_cost.h"
 
@@ -117,7 +116,7 @@ void add_quantize(std::vector<SelfTestShape>& shapes) {
   }
 }
 
-// Bytes and operations as if the GPU had its fair share.
+// Bytes and operations if the GPU had an equal share of the tokens.
 SelfTestShape moe(const MoeSpec& spec, L2State l2 = L2State::kHot) {
   const double rows = count(spec.tokens, spec.top_k) / static_cast<double>(spec.ep);
   const double weights = 3 * count(spec.hidden, spec.intermediate / spec.tp);
@@ -199,7 +198,7 @@ void add_attention(std::vector<SelfTestShape>& shapes) {
   }
 }
 
-// A launch of nothing has no output to look at.
+// An empty kernel has no output.
 void add_transfers(std::vector<SelfTestShape>& shapes) {
   using Kind = TransferSpec::Kind;
   for (const Kind kind : {Kind::kHostToDevice, Kind::kDeviceToHost}) {

@@ -1,4 +1,4 @@
-// Shapes that together reach each path of each family of kernels.
+// The shapes of the self-test, which together reach each path of each family of kernels.
 #pragma once
 
 #include <string>
@@ -13,10 +13,13 @@ struct SelfTestShape {
   std::string name;
   KernelSpec spec;
   model::L2State l2 = model::L2State::kHot;
-  double bytes = 0;  // moved at least
+  double bytes = 0;  // the least that is moved
   double flops = 0;
 };
 
 std::vector<SelfTestShape> self_test_shapes();
+
+// Attentions of all kinds, small enough to check each of them in a moment.
+std::vector<AttentionSpec> attention_examples();
 
 }  // namespace assay::collect

@@ -1,4 +1,4 @@
-// Launches of nothing, and copies between a GPU and pinned memory of the host.
+// Launches of an empty kernel, and copies between a GPU and pinned memory of the host.
 #include <fmt/core.h>
 
 #include <cstring>
@@ -7,19 +7,18 @@
 #include <utility>
 
 #include "collect/cuda/cuda_status.h"
-#include "collect/cuda/launch_nothing.h"
 #include "collect/cuda/makers.h"
+#include "collect/cuda/probes.h"
 #include "collect/cuda/work.h"
 
 namespace assay::collect {
 namespace {
 
-using Kind = TransferSpec::Kind;
 using Word = std::uint64_t;
 
 constexpr auto kWordBytes = static_cast<std::int64_t>(sizeof(Word));
 
-// Of copied data: no two words are alike, none is what a spoiled buffer holds.
+// A word of the copied data. All words differ from each other and from those of a spoiled buffer.
 Word word_at(std::int64_t place) {
   return (static_cast<Word>(place) + 1) * 0x9E3779B97F4A7C15ULL;
 }
@@ -34,7 +33,7 @@ class LaunchWork final : public CudaWork {
 
   core::Status spoil() override { return {}; }
 
-  // It has no output: that it could be launched is all.
+  // An empty kernel has no output to compare.
   core::Result<Accuracy> compare() override { return Accuracy{}; }
 
  protected:
@@ -43,7 +42,7 @@ class LaunchWork final : public CudaWork {
   }
 };
 
-// Memory of the host that the GPU reaches by itself.
+// Page-locked memory of the host, which the GPU reaches by itself.
 class PinnedMemory {
  public:
   static core::Result<PinnedMemory> take(std::size_t bytes) {
@@ -69,7 +68,7 @@ class PinnedMemory {
   void* data_;
 };
 
-// One buffer of the host; of the GPU's as many copies as the L2 state asks for.
+// The host has one buffer; the GPU has as many copies as the L2 state needs.
 class CopyWork final : public CudaWork {
  public:
   CopyWork(
@@ -80,7 +79,7 @@ class CopyWork final : public CudaWork {
 
   [[nodiscard]] std::int64_t copies() const override { return buffers_.copies(); }
 
-  // Makes the data on the side that is read.
+  // Writes the data on the side that the copies read.
   core::Status fill() {
     for (std::int64_t i = 0; i < num_words(); ++i)
       host_.words()[i] = word_at(i);
@@ -117,7 +116,9 @@ class CopyWork final : public CudaWork {
   }
 
  private:
-  [[nodiscard]] bool is_to_device() const { return spec_.kind == Kind::kHostToDevice; }
+  [[nodiscard]] bool is_to_device() const {
+    return spec_.kind == TransferSpec::Kind::kHostToDevice;
+  }
 
   [[nodiscard]] std::size_t num_bytes() const { return static_cast<std::size_t>(spec_.bytes); }
 
@@ -135,7 +136,7 @@ class CopyWork final : public CudaWork {
                        "a copy to the host");
   }
 
-  // On the side that was written, the first copy.
+  // The words of the side that was written, in the first copy.
   core::Result<Word> found_at(std::int64_t place) {
     if (!is_to_device()) return host_.words()[place];
     Word found = 0;
@@ -154,7 +155,8 @@ class CopyWork final : public CudaWork {
 }  // namespace
 
 core::Result<MadeWork> make_transfer(Gpu& gpu, const TransferSpec& spec, model::L2State l2) {
-  if (spec.kind == Kind::kLaunch) return MadeWork(std::make_unique<LaunchWork>(gpu, l2));
+  if (spec.kind == TransferSpec::Kind::kLaunch)
+    return MadeWork(std::make_unique<LaunchWork>(gpu, l2));
   if (spec.bytes < kWordBytes || spec.bytes % kWordBytes != 0) {
     return MadeWork(Unsupported{"copies are of a multiple of 8 bytes"});
   }

@@ -1,4 +1,4 @@
-// Loads and stores of 16 bytes at a time, which is what reaches the memory's bandwidth.
+// Loads and stores of 16 bytes at a time, with which kernels reach the memory bandwidth.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -46,7 +46,8 @@ __device__ inline float silu(float x) {
   return x / (1.0F + expf(-x));
 }
 
-// What all threads of a block pass, put together by `combine`; for all of them.
+// Combines the values of all threads of a block by `combine`, and returns the result to all of
+// them.
 template <class Combine>
 __device__ float block_reduce(float value, Combine combine) {
   __shared__ float parts[32];
@@ -59,7 +60,7 @@ __device__ float block_reduce(float value, Combine combine) {
   value = parts[0];
   for (unsigned i = 1; i < warps; ++i)
     value = combine(value, parts[i]);
-  __syncthreads();  // the next reduction writes there
+  __syncthreads();  // the next reduction writes to the same memory
   return value;
 }
 

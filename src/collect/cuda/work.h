@@ -1,7 +1,12 @@
-// A kernel with its buffers on a GPU: what the families of kernels derive from.
+// A kernel with its buffers on a GPU, from which the families of kernels derive, and how it is
+// timed.
 #pragma once
 
+#include <cuda_runtime.h>
+
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "collect/cuda/buffers.h"
 #include "collect/cuda/gpu.h"
@@ -14,13 +19,13 @@ class CudaWork : public Work {
  public:
   CudaWork(Gpu& gpu, model::L2State l2) : gpu_(gpu), l2_(l2) {}
 
-  // The next copy's turn.
+  // Launches with the next copy of the buffers.
   core::Status launch() final;
 
   core::Result<Accuracy> check() final;
 
-  // The two halves of a check, for looking at what a graph did: all outputs become NaN or the like;
-  // those of the first copy are compared.
+  // The two halves of a check, with which the self-test checks graphs: spoil() makes all outputs
+  // NaN or the like, compare() compares those of the first copy.
   virtual core::Status spoil() = 0;
   virtual core::Result<Accuracy> compare() = 0;
 
@@ -31,16 +36,16 @@ class CudaWork : public Work {
 
   [[nodiscard]] Gpu& gpu() const { return gpu_; }
 
-  // Of its buffers, used in turn.
+  // The number of copies of the buffers, which launches use in turn.
   [[nodiscard]] virtual std::int64_t copies() const = 0;
 
   [[nodiscard]] bool is_cold() const { return l2_ == model::L2State::kCold; }
 
-  // Of several GPUs: its own. The work outlives the watch.
+  // The work outlives the stopwatch.
   virtual core::Result<std::unique_ptr<Stopwatch>> stopwatch(const StopwatchRequest& request);
 
  protected:
-  // Enqueues it on the GPU's stream.
+  // Enqueues the kernel on the GPU's stream.
   virtual core::Status launch_copy(std::int64_t copy) = 0;
 
  private:
@@ -48,6 +53,63 @@ class CudaWork : public Work {
   model::L2State l2_;
   std::int64_t next_copy_ = 0;
   bool was_launched_ = false;
+};
+
+// Events of CUDA, which the destructor destroys.
+class Events {
+ public:
+  Events() = default;
+  Events(const Events&) = delete;
+  Events& operator=(const Events&) = delete;
+  ~Events();
+
+  core::Status create(std::int64_t count);
+  core::Status record(std::int64_t index, cudaStream_t stream, unsigned flags);
+  // The milliseconds between two events that have happened.
+  core::Result<double> between(std::int64_t begin, std::int64_t end);
+
+ private:
+  std::vector<cudaEvent_t> events_;
+};
+
+// Launches a graph of some samples with events between them until there are enough, so that the
+// host launches nothing within a sample.
+class GraphStopwatch : public Stopwatch {
+ public:
+  // Error: the work cannot be captured.
+  static core::Result<std::unique_ptr<Stopwatch>> create(CudaWork& work,
+                                                         const StopwatchRequest& request);
+  ~GraphStopwatch() override;
+
+  core::Result<std::vector<double>> sample(std::int64_t count) override;
+
+ private:
+  GraphStopwatch(CudaWork& work, std::int64_t launches) : work_(work), launches_(launches) {}
+
+  core::Status build(std::int64_t samples);
+  core::Status replay();
+
+  CudaWork& work_;
+  std::int64_t launches_;
+  std::int64_t samples_in_graph_ = 0;
+  cudaGraphExec_t graph_ = nullptr;
+  std::unique_ptr<Events> events_;
+};
+
+// Launches one by one from the host.
+class EagerStopwatch : public Stopwatch {
+ public:
+  static core::Result<std::unique_ptr<Stopwatch>> create(CudaWork& work,
+                                                         const StopwatchRequest& request);
+
+  core::Result<std::vector<double>> sample(std::int64_t count) override;
+
+ private:
+  EagerStopwatch(CudaWork& work, std::int64_t launches) : work_(work), launches_(launches) {}
+
+  CudaWork& work_;
+  std::int64_t launches_;
+  Events events_;
 };
 
 }  // namespace assay::collect

@@ -1,4 +1,4 @@
-// Where the numbers of an attention lie, and which keys a query sees. The same for all devices.
+// Where the elements of an attention's tensors lie, and which keys a query sees, on every device.
 #pragma once
 
 #include <array>
@@ -11,39 +11,39 @@
 
 namespace assay::collect {
 
-// Distances in elements between neighbours of a tensor's dimensions: batch (or page), head, row,
-// column.
+// The distance, in elements, between neighbours along each dimension of a tensor: batch (or page),
+// head, row, column.
 using AttentionStrides = std::array<std::int64_t, 4>;
 
 struct AttentionLayout {
-  std::int64_t pages_per_sequence = 0;  // 0: not paged
+  std::int64_t pages_per_sequence = 0;  // 0 without pages
   std::int64_t pages = 0;               // of all sequences
   // Query and output: [batch, row, head, column].
   AttentionStrides query{};
   AttentionStrides output{};
-  // [batch, row, head, column], or, paged, [page, head, row of the page, column].
+  // [batch, row, head, column]; with pages [page, head, row of the page, column].
   AttentionStrides keys{};
   AttentionStrides values{};
   std::int64_t query_elements = 0;
   std::int64_t output_elements = 0;
   std::int64_t key_elements = 0;
-  std::int64_t value_elements = 0;  // 0: they are in the keys
+  std::int64_t value_elements = 0;  // 0 if values are in the keys
 };
 
 AttentionLayout layout_of(const AttentionSpec& spec);
 
-// The pages of each sequence in turn, in an order without order, each page once.
+// The pages of each sequence in turn. Together they are all pages, each once, in a scattered order.
 std::vector<std::int32_t> page_table(const AttentionSpec& spec);
 
-// Keys begin <= key < end.
+// Keys from `begin` to before `end`.
 struct VisibleKeys {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-// Also for kernels, which have no standard library.
+// Device code calls it too.
 constexpr VisibleKeys visible_keys(const AttentionSpec& spec, std::int64_t query) {
-  // The last query stands at the last key.
+  // The last query belongs to the last key.
   const std::int64_t own = query + spec.kv_length - spec.query_length;
   VisibleKeys keys{.begin = 0, .end = spec.kv_length};
   if (spec.causal || spec.window > 0) keys.end = own + 1;
@@ -54,15 +54,15 @@ constexpr VisibleKeys visible_keys(const AttentionSpec& spec, std::int64_t query
 // Whether some query does not see all keys.
 bool needs_mask(const AttentionSpec& spec);
 
-// Whether attention reads keys and values as they were just made, and another kernel writes them to
-// a cache of another type: new tokens after none, with nothing in pages.
+// Whether attention reads the keys and values of the new tokens directly, and another kernel writes
+// them to a cache of another type. This is so if there are only new tokens and no pages.
 bool fills_cache(const AttentionSpec& spec);
 
-// What new tokens add to the cache: keys and values, or MLA's latents.
+// The number of elements that new tokens add to the cache: keys and values, or MLA's latents.
 std::int64_t cached_elements(const AttentionSpec& spec);
 
-// Why no attention of these shapes exists, without the shapes, by which summaries would not group;
-// nothing if it does.
+// Returns why no attention of these shapes exists, or std::nullopt if one does. The reason does not
+// name the shapes, so that summaries can group equal reasons.
 std::optional<std::string> impossible(const AttentionSpec& spec);
 
 // "32 heads of 128, 8 of keys, 1 x 4096 queries, 4096 keys, causal, bfloat16"

@@ -32,7 +32,7 @@ TEST(AttentionLayout, APageHoldsRowsOfOneHeadAfterTheOther) {
   EXPECT_EQ(layout.pages_per_sequence, 2);
   EXPECT_EQ(layout.pages, 6);
   EXPECT_EQ(layout.keys, (AttentionStrides{2 * 64 * 128, 64 * 128, 128, 1}));
-  // The last page is whole, too.
+  // The last page is also complete.
   EXPECT_EQ(layout.key_elements, 6 * 64 * 2 * 128);
 }
 
@@ -50,7 +50,7 @@ TEST(AttentionLayout, PageTablesHaveEachPageOnceInNoOrder) {
   std::vector<std::int32_t> pages = page_table(spec);
   ASSERT_EQ(pages.size(), 4U * 63U);
   EXPECT_FALSE(std::is_sorted(pages.begin(), pages.end()));
-  EXPECT_EQ(pages, page_table(spec));  // the same each time
+  EXPECT_EQ(pages, page_table(spec));  // the same in each call
   std::sort(pages.begin(), pages.end());
   for (std::size_t i = 0; i < pages.size(); ++i)
     EXPECT_EQ(pages[i], static_cast<std::int32_t>(i));
@@ -60,7 +60,7 @@ TEST(AttentionLayout, WithoutPagesThereIsNoTable) {
   EXPECT_TRUE(page_table({.kv_length = 1000}).empty());
 }
 
-// Against the definition, for all small sizes.
+// Compares all small sizes with the definition.
 TEST(AttentionLayout, AQuerySeesTheKeysUpToItsOwnWithinTheWindow) {
   for (std::int64_t keys = 1; keys <= 6; ++keys) {
     for (std::int64_t queries = 1; queries <= keys; ++queries) {

@@ -15,8 +15,8 @@ constexpr std::int64_t round_up_to_4(std::int64_t count) {
   return (count + 3) / 4 * 4;
 }
 
-// Of an input [rows, k], a scale for each row and 128 elements of it: block after block, in each
-// the rows one beside the other, filled up to a multiple of 4.
+// An input [rows, k] has one scale for each 128 elements of a row. All rows' scales of the first
+// 128 columns come first, filled up to a multiple of 4, then those of the next 128.
 struct InputScales {
   std::int64_t rows = 1;
   std::int64_t k = 1;
@@ -45,8 +45,9 @@ struct WeightScales {
   }
 };
 
-// Inputs of several experts lie one after the other, each filled up to a multiple of 4 rows, and so
-// do their scales. Of the expert whose rows are `begin` to `end`, filling included:
+// The scales of the expert whose rows are `begin` to before `end`, filling included. The inputs of
+// several experts lie one after the other, each filled up to a multiple of 4 rows, and so do their
+// scales.
 struct ExpertScales {
   std::int64_t begin = 0;
   std::int64_t end = 0;

@@ -1,5 +1,5 @@
-// What ranks put into a collective and must find in its output: small whole numbers, whose sums
-// over up to 20 ranks are exact in every data type.
+// The numbers that ranks put into a collective and must find in its output. They are small whole
+// numbers, so that sums of up to 20 ranks are exact in every data type.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ constexpr int pattern_sum(int ranks, std::int64_t index) {
   return sum;
 }
 
-// Elements of one rank's part where ranks have parts.
+// The number of elements in a rank's part of the buffer, for collectives with parts.
 constexpr std::int64_t part_of(const CollectiveSpec& spec) {
   return spec.elements / spec.ranks;
 }
@@ -33,14 +33,14 @@ constexpr std::int64_t elements_out(const CollectiveSpec& spec) {
   return spec.function == model::NcclFunction::kReduceScatter ? part_of(spec) : spec.elements;
 }
 
-// Each rank has a part of the whole buffer.
+// Whether each rank has a part of the whole buffer.
 constexpr bool has_parts(const CollectiveSpec& spec) {
   using enum model::NcclFunction;
   return spec.function == kAllGather || spec.function == kReduceScatter ||
          spec.function == kAllToAll;
 }
 
-// Element `index` of the output of `rank`.
+// The expected element `index` of the output of `rank`.
 constexpr int pattern_expected(const CollectiveSpec& spec, int rank, std::int64_t index) {
   const std::int64_t part = part_of(spec);
   switch (spec.function) {

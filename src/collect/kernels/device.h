@@ -1,4 +1,5 @@
-// What kernels run on. One implementation a kind: oneDNN and MPI on CPUs, CUDA in assay-worker.
+// The device that kernels run on. It is implemented by oneDNN and MPI on CPUs, and by CUDA in
+// assay-worker.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +20,17 @@ struct DeviceFacts {
   std::string kind;  // "cpu", "cuda"
   std::string name;  // "NVIDIA H200"
   std::string framework = "assay";
-  std::string version;            // of our own backend: assay's
+  std::string version;            // of the framework
   int sm_version = 0;             // 90; 0 for a CPU
   int count = 1;                  // devices that a collective may use
   std::int64_t memory_bytes = 0;  // free when the worker started
-  std::int64_t l2_bytes = 0;      // what buffers must exceed to be cold
+  std::int64_t l2_bytes = 0;      // buffers larger than it are cold
   std::map<std::string, std::string> more =
       {};  // "driver", "cuBLASLt", "cuDNN", "NCCL": exact versions
 };
 
-// The largest deviation from a float64 reference over a sample of outputs, in units of what the
-// data type allows (1: just right).
+// The largest deviation of sampled outputs from a float64 reference. Its unit is the deviation that
+// the data type allows, so that 1 is just acceptable.
 struct Accuracy {
   double worst = 0;
   std::int64_t compared = 0;
@@ -44,17 +45,17 @@ class Work {
   Work& operator=(const Work&) = delete;
   virtual ~Work() = default;
 
-  // Enqueues it once. With L2State::kCold each call uses the next of its copies of the buffers.
+  // Enqueues the kernel once. With L2State::kCold each call uses the next copy of the buffers.
   virtual core::Status launch() = 0;
 
-  // "cublaslt", "cudnn_sdpa", "onednn": what really runs.
+  // The library or kernel that really runs: "cublaslt", "cudnn_sdpa", "onednn".
   [[nodiscard]] virtual std::string kernel_source() const = 0;
 
-  // Launches it once and waits.
+  // Launches the kernel once, waits, and compares its output.
   virtual core::Result<Accuracy> check() = 0;
 };
 
-// A kernel that this device has not, or not for this shape.
+// The device does not have this kernel, or not for this shape.
 struct Unsupported {
   std::string reason;  // "cuDNN has no plan for head size 576"
 };
@@ -69,11 +70,12 @@ class Stopwatch {
   Stopwatch& operator=(const Stopwatch&) = delete;
   virtual ~Stopwatch() = default;
 
-  // Milliseconds of a launch, of `count` samples of `launches_per_sample` launches each; of several
-  // ranks those of the slowest.
+  // Takes `count` samples of `launches_per_sample` launches each, and returns for each sample the
+  // milliseconds of one launch. With several ranks these are the times of the slowest.
   virtual core::Result<std::vector<double>> sample(std::int64_t count) = 0;
 
-  // Slowest less fastest rank, median of the samples so far; nothing of a single device.
+  // The median, over the samples so far, of the slowest rank's time less the fastest's.
+  // std::nullopt for a single device.
   [[nodiscard]] virtual std::optional<double> skew_ms() const { return std::nullopt; }
 };
 
@@ -82,10 +84,10 @@ struct StopwatchRequest {
   std::int64_t launches_per_sample = 1;
 };
 
-// Of an SM, in MHz.
+// The clock of an SM.
 struct ClockSeen {
   double now_mhz = 0;
-  double highest_mhz = 0;  // so far
+  double highest_mhz = 0;  // of all calls so far
 };
 
 class Device {
@@ -97,23 +99,24 @@ class Device {
 
   [[nodiscard]] virtual const DeviceFacts& facts() const = 0;
 
-  // make() of it comes soon: what takes long on the CPU may begin now.
+  // Announces that make() will soon be called for it, so that long work of the CPU can begin.
   virtual void expect(const KernelSpec& /*spec*/) {}
 
   // Errors: out of memory, a library that fails.
   virtual core::Result<MadeWork> make(const KernelSpec& spec, model::L2State l2) = 0;
 
-  // Error with kGraph: it cannot be captured; kEager remains. The work outlives the watch.
+  // Error with kGraph: the work cannot be captured into a graph, but kEager is possible. The work
+  // must outlive the stopwatch.
   virtual core::Result<std::unique_ptr<Stopwatch>> stopwatch(Work& work,
                                                              const StopwatchRequest& request) = 0;
 
   // Waits for all launches.
   virtual core::Status finish() = 0;
 
-  // Counted right now. Nothing: the device has no such counter.
+  // Measures the clock now. std::nullopt: the device has no counter for it.
   virtual core::Result<std::optional<ClockSeen>> clock() { return std::optional<ClockSeen>(); }
 
-  // After an error that leaves the device unusable until the process ends.
+  // Whether an error has made the device unusable until the process ends.
   [[nodiscard]] virtual bool is_lost() const { return false; }
 };
 

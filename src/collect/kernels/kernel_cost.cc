@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "collect/kernels/attention_layout.h"
+#include "collect/kernels/block_scales.h"
 
 namespace assay::collect {
 namespace {
 
-constexpr std::int64_t kScaleBlock = 128;  // of kFp8Block
-constexpr double kScaleBytes = 4;          // float32
-constexpr double kIndexBytes = 4;          // int32
+constexpr double kScaleBytes = 4;  // float32
+constexpr double kIndexBytes = 4;  // int32
 
 double real(std::int64_t value) {
   return static_cast<double>(value);
@@ -25,22 +25,23 @@ double output_bytes(DataType type) {
   return real(std::max(bytes_of(type), bytes_of(DataType::kBfloat16)));
 }
 
-// Of rows with a scale for each 128 of their elements.
+// The bytes of an input; in kFp8Block each row has a scale for every 128 elements.
 double input_bytes(std::int64_t rows, std::int64_t columns, DataType type) {
   const double elements = real(rows) * real(columns) * real(bytes_of(type));
   if (type != DataType::kFp8Block) return elements;
-  return elements + kScaleBytes * real(rows) * real(ceil_div(columns, kScaleBlock));
+  return elements + kScaleBytes * real(rows) * real(scale_blocks(columns));
 }
 
-// Of a weight with a scale for each 128 x 128 of its elements.
+// The bytes of a weight; in kFp8Block it has a scale for every 128 x 128 elements.
 double weight_bytes(std::int64_t rows, std::int64_t columns, DataType type) {
   const double elements = real(rows) * real(columns) * real(bytes_of(type));
   if (type != DataType::kFp8Block) return elements;
-  const std::int64_t blocks = ceil_div(rows, kScaleBlock) * ceil_div(columns, kScaleBlock);
+  const std::int64_t blocks = scale_blocks(rows) * scale_blocks(columns);
   return elements + kScaleBytes * real(blocks);
 }
 
-// Both inputs read and the output written once; a fused pair for each m, n and k.
+// Both inputs are read and the output is written once; each m, n and k takes a fused pair of
+// operations.
 Cost cost_of_kernel(const GemmSpec& spec) {
   const double output = real(spec.m) * real(spec.n) * output_bytes(spec.type);
   const double bytes =
@@ -60,7 +61,7 @@ double query_and_output_bytes(const AttentionSpec& spec) {
                     real(spec.value_dim) * output_bytes(spec.type));
 }
 
-// Keys and values that are made just before are read as they are, and written to the cache.
+// Keys and values that were made just before are read in their own type and written to the cache.
 double cache_bytes(const AttentionSpec& spec, std::int64_t keys) {
   const std::int64_t width = spec.head_dim + (spec.values_in_keys ? 0 : spec.value_dim);
   const double elements = real(spec.batch) * real(keys) * real(spec.kv_heads) * real(width);
@@ -70,8 +71,8 @@ double cache_bytes(const AttentionSpec& spec, std::int64_t keys) {
   return elements * real(bytes_of(spec.type)) + latents + cached * real(bytes_of(spec.kv_type));
 }
 
-// Q K^T takes 2 head_dim for a query and a key, P V 2 value_dim; the softmax is not counted. Of
-// the cache, what lies before the first query's window is not read.
+// For a query and a key, Q K^T takes 2 head_dim operations and P V takes 2 value_dim; the softmax
+// is not counted. The part of the cache before the first query's window is not read.
 Cost cost_of_kernel(const AttentionSpec& spec) {
   const std::int64_t reach = spec.window + spec.query_length - 1;
   const std::int64_t keys = spec.window > 0 ? std::min(spec.kv_length, reach) : spec.kv_length;
@@ -89,16 +90,16 @@ std::int64_t local_intermediate(const MoeSpec& spec) {
   return ceil_div(spec.intermediate, spec.tp);
 }
 
-// The gate and the up projection, [2 intermediate, hidden], and the down projection.
+// An expert has the gate and the up projection, [2 intermediate, hidden], and the down projection.
 double expert_bytes(const MoeSpec& spec) {
   const std::int64_t width = local_intermediate(spec);
   return weight_bytes(2 * width, spec.hidden, spec.type) +
          weight_bytes(spec.hidden, width, spec.type);
 }
 
-// Weights of the experts that have a token, and the tokens that come here read and written once as
-// bfloat16 (a token can have at most one pair with each of this GPU's experts). What lies between
-// the two products could stay on the chip.
+// Counts the weights of the experts that have a token, and the tokens of this GPU, which are read
+// and written once as bfloat16 (a token has at most one pair with each of this GPU's experts). Data
+// between the two products could stay on the chip.
 Cost cost_of_kernel(const MoeSpec& spec) {
   const std::int64_t pairs = least_pairs(spec);
   const std::int64_t pairs_of_token = std::min(spec.top_k, ceil_div(spec.experts, spec.ep));
@@ -109,11 +110,12 @@ Cost cost_of_kernel(const MoeSpec& spec) {
           .type = spec.type};
 }
 
-// All local weights; tokens before and after; for each pair its permuted input and output and both
-// sides of the activation. Scales of blocks want an expert's rows filled up to a multiple of 4.
+// Counts all local weights, the tokens before and after, and for each pair its permuted input and
+// output and both sides of the activation. With block scales, the rows of an expert are filled up
+// to a multiple of 4.
 double footprint_of_kernel(const MoeSpec& spec) {
   const std::int64_t local_experts = ceil_div(spec.experts, spec.ep);
-  // Balanced tokens come evenly; a power law may send each token to all that this GPU has.
+  // Balanced routing spreads tokens evenly; a power law may send each token to all local experts.
   const std::int64_t pairs = spec.routing == Routing::kBalanced
                                  ? least_pairs(spec)
                                  : spec.tokens * std::min(spec.top_k, local_experts);
@@ -134,7 +136,7 @@ double footprint_of_kernel(const QuantizeSpec& spec) {
   return cost_of_kernel(spec).bytes;
 }
 
-// Buffers of [rows, columns] that are read or written.
+// The number of buffers of [rows, columns] that are read or written.
 double passes(MemorySpec::Kind kind) {
   switch (kind) {
     case MemorySpec::Kind::kSiluMul:
@@ -150,7 +152,7 @@ double passes(MemorySpec::Kind kind) {
   return 0;
 }
 
-// The norm's weight and the embedding's indices, besides the passes.
+// The bytes of the norm's weight or the embedding's indices, which passes() does not count.
 double side_bytes(const MemorySpec& spec) {
   if (spec.kind == MemorySpec::Kind::kRmsNorm) {
     return real(spec.columns) * real(bytes_of(spec.type));
@@ -158,7 +160,7 @@ double side_bytes(const MemorySpec& spec) {
   return spec.kind == MemorySpec::Kind::kEmbedding ? real(spec.rows) * kIndexBytes : 0;
 }
 
-// Of `rows` rows drawn from a table, this many differ on average.
+// The average number of different rows among `rows` that are drawn from the table.
 double distinct_rows(const MemorySpec& spec) {
   return -real(spec.vocabulary) * std::expm1(-real(spec.rows) / real(spec.vocabulary));
 }
@@ -177,12 +179,13 @@ double footprint_of_kernel(const MemorySpec& spec) {
   return passes(spec.kind) * real(spec.rows) * row + table + side_bytes(spec);
 }
 
-// With S the whole buffer, a rank sends as many S as the bus factor says (Patarasu and Yuan 2009).
+// The bytes that a rank sends, in units of S, the size of the whole buffer: the bus factor (Patarasu
+// and Yuan 2009).
 double sent_share(const CollectiveSpec& spec) {
   return spec.ranks > 1 ? model::bus_factor(spec.function, spec.ranks) : 0;
 }
 
-// What a rank reads and writes of its own buffers, in S.
+// The bytes that a rank reads and writes in its own buffers, in units of S.
 double local_share(const CollectiveSpec& spec) {
   const bool is_partial = spec.function == model::NcclFunction::kAllGather ||
                           spec.function == model::NcclFunction::kReduceScatter;
@@ -199,7 +202,7 @@ double footprint_of_kernel(const CollectiveSpec& spec) {
   return cost_of_kernel(spec).bytes;
 }
 
-// The GPU's side of a copy; the bus has no peak here.
+// Only the GPU's side of a copy counts: no peak is known for the bus.
 Cost cost_of_kernel(const TransferSpec& spec) {
   return {.bytes = real(spec.bytes)};
 }
@@ -218,8 +221,8 @@ double footprint_bytes(const KernelSpec& spec) {
   return std::visit([](const auto& held) { return footprint_of_kernel(held); }, spec);
 }
 
-// Query i of q attends to min(first + i, limit) keys, with `first` keys for query 0: a rising part
-// and a flat one.
+// Query i attends to min(first + i, limit) keys, where `first` is the number of keys of query 0:
+// the numbers rise at first and then stay flat.
 double attended_keys(const AttentionSpec& spec) {
   const std::int64_t limit = spec.window > 0 ? spec.window : spec.kv_length;
   if (!spec.causal) return real(spec.query_length) * real(std::min(spec.kv_length, limit));
@@ -234,7 +237,7 @@ std::int64_t least_pairs(const MoeSpec& spec) {
   return ceil_div(spec.tokens * spec.top_k, spec.ep);
 }
 
-// A power law may put as many tokens on an expert as there are.
+// A power law may send all tokens to one expert.
 std::int64_t least_experts(const MoeSpec& spec) {
   const std::int64_t pairs = least_pairs(spec);
   if (spec.routing == Routing::kPowerLaw) return ceil_div(pairs, spec.tokens);

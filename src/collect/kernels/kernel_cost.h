@@ -1,33 +1,40 @@
-// What a kernel must move and compute at least, whatever its implementation, and the memory that
-// its buffers need. Each byte that is read or written counts once, as if caches were boundless.
+// What a kernel must move and compute at least, whatever its implementation, the memory that its
+// buffers need, and why hardware or memory rules it out. Each byte that is read or written counts
+// once, as if caches were boundless.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
+#include "collect/kernels/device.h"
 #include "collect/kernels/kernels.h"
 
 namespace assay::collect {
 
-// What a launch must move and compute at least.
 struct Cost {
   double bytes = 0;
-  double flops = 0;                     // multiplications and additions, 2 for a fused pair
-  DataType type = DataType::kBfloat16;  // of the products: which peak counts
-  double link_bytes = 0;                // a rank sends them over links and receives as many
+  double flops = 0;                     // a multiplication and an addition count 2
+  DataType type = DataType::kBfloat16;  // the type of the products, which decides the peak
+  double link_bytes = 0;                // that a rank sends over links; it receives as many
 };
 
 Cost cost_of(const KernelSpec& spec);
 
-// Of inputs, outputs and what lies between kernels; one copy.
+// The bytes of inputs, outputs and the data between kernels, for one copy.
 double footprint_bytes(const KernelSpec& spec);
 
-// Keys that the queries of one head attend to, all queries together.
+// The number of keys that the queries of one head attend to, summed over all queries.
 double attended_keys(const AttentionSpec& spec);
 
-// (token, expert) pairs on the GPU that has most of them, at least.
+// The least number of (token, expert) pairs on the GPU that has most of them.
 std::int64_t least_pairs(const MoeSpec& spec);
 
-// Experts of that GPU that have a token, at least.
+// The least number of experts of that GPU that have a token.
 std::int64_t least_experts(const MoeSpec& spec);
+
+// Why this kernel cannot run on the device, as far as that is known before anything is tried;
+// std::nullopt if it may run. The device itself reports what a library refuses.
+std::optional<std::string> limit_of(const KernelSpec& spec, const DeviceFacts& facts);
 
 }  // namespace assay::collect

@@ -1,21 +1,19 @@
-#include "collect/kernels/kernel_limits.h"
-
 #include <fmt/core.h>
 
+#include "collect/kernels/block_scales.h"
 #include "collect/kernels/collective_pattern.h"
 #include "collect/kernels/kernel_cost.h"
 
 namespace assay::collect {
 namespace {
 
-// Says nothing of the case's own sizes: summaries count cases by their reasons.
+// A reason names no sizes of the case, because summaries count cases by their reasons.
 using Reason = std::optional<std::string>;
 
-constexpr std::int64_t kScaleBlock = 128;
 constexpr double kGigabyte = 1e9;
 
-// Of matrix products: the first architecture whose tensor cores have the type. cuBLASLt scales
-// blocks of 128 from Hopper on.
+// The first architecture whose tensor cores multiply this type. cuBLASLt has scales for blocks of
+// 128 from Hopper on.
 int least_sm(DataType type) {
   switch (type) {
     case DataType::kFloat32:

@@ -1,5 +1,5 @@
-// The kernels that operators are made of, as a device is asked for them. Shapes are of one GPU:
-// tensor and expert parallelism are emulated by local sizes.
+// The kernels of which operators consist. A device makes one from its spec. Shapes are those of one
+// GPU: tensor and expert parallelism are emulated by local sizes.
 #pragma once
 
 #include <cstdint>
@@ -15,39 +15,41 @@ using model::data_type_named;
 using model::DataType;
 using model::name_of;
 
-// Output [m, n] = input [m, k] x weight [n, k] transposed; with quantised inputs the output is
-// bfloat16, sums are float32 (int8: int32).
+// Output [m, n] = input [m, k] x weight [n, k] transposed. With quantised inputs the output is
+// bfloat16. Sums are float32, or int32 for int8.
 struct GemmSpec {
   std::int64_t m = 1;
   std::int64_t n = 1;
   std::int64_t k = 1;
   DataType type = DataType::kBfloat16;
-  std::int64_t batch = 1;  // independent products, as many weights
+  std::int64_t batch = 1;  // number of independent products, each with its weight
 };
 
 // Softmax(Q K^T / sqrt(head_dim)) V. Query [batch, query_length, heads, head_dim], keys and values
-// [batch, kv_length, kv_heads, ...]; the last query attends to all keys, causal counts from there.
+// [batch, kv_length, kv_heads, ...]. With `causal` the last query attends to all keys, the query
+// before it to one key less, and so on.
 struct AttentionSpec {
   std::int64_t batch = 1;
   std::int64_t query_length = 1;
-  std::int64_t kv_length = 1;  // the new tokens included
+  std::int64_t kv_length = 1;  // including the new tokens
   std::int64_t heads = 1;
   std::int64_t kv_heads = 1;
   std::int64_t head_dim = 128;
-  std::int64_t value_dim = 128;  // head_dim but for MLA
-  std::int64_t window = 0;       // keys a query attends to; 0: all
+  std::int64_t value_dim = 128;  // equals head_dim except for MLA
+  std::int64_t window = 0;       // number of keys that a query attends to; 0: all
   bool causal = true;
-  bool values_in_keys = false;  // MLA's latent cache: values are the first value_dim of the keys
-  std::int64_t latent_dim = 0;  // of MLA's new tokens: what a cache holds instead of keys, values
-  std::int64_t page_size = 0;   // tokens in a page of the cache; 0: not paged
-  DataType type = DataType::kBfloat16;     // of the products
+  bool values_in_keys =
+      false;  // MLA's latent cache: a value is the first value_dim elements of its key
+  std::int64_t latent_dim = 0;          // of MLA: a cache holds latents instead of keys and values
+  std::int64_t page_size = 0;           // number of tokens in a page of the cache; 0: no pages
+  DataType type = DataType::kBfloat16;  // of the products
   DataType kv_type = DataType::kBfloat16;  // of the cache
 };
 
 enum class Routing : std::uint8_t { kBalanced, kPowerLaw };
 
-// Routing, permutation, two grouped products with a gated SiLU between, and the weighted sum, on
-// the GPU that has most tokens.
+// A mixture of experts on the GPU that has most tokens: routing, permutation, two grouped products
+// with a gated SiLU between them, and the weighted sum.
 struct MoeSpec {
   std::int64_t tokens = 1;
   std::int64_t hidden = 1;
@@ -61,22 +63,22 @@ struct MoeSpec {
   DataType type = DataType::kBfloat16;
 };
 
-// bfloat16 [m, k] to fp8 with one scale.
+// The conversion of bfloat16 [m, k] to fp8 with one scale.
 struct QuantizeSpec {
   enum class Scale : std::uint8_t { kComputed, kGiven } scale = Scale::kGiven;
   std::int64_t m = 1;
   std::int64_t k = 1;
 };
 
-// What memory bounds, over [rows, columns].
+// A kernel over [rows, columns] that the memory bandwidth limits.
 struct MemorySpec {
   enum class Kind : std::uint8_t {
     kRmsNorm,    // with a weight
     kSiluMul,    // [rows, 2 columns] to [rows, columns]
     kEmbedding,  // rows looked up in a table of `vocabulary` rows
-    kAdd,        // of two inputs
+    kAdd,        // the sum of two inputs
     kCopy,
-    kRead,  // a sum of all elements
+    kRead,  // the sum of all elements
   } kind = Kind::kCopy;
 
   std::int64_t rows = 1;
@@ -85,12 +87,12 @@ struct MemorySpec {
   DataType type = DataType::kBfloat16;
 };
 
-// kStrategies: assay's own all-reduce, the fastest of its strategies.
+// kStrategies is assay's own all-reduce, with the fastest of its strategies.
 enum class CollectiveProvider : std::uint8_t { kLibrary, kStrategies };
 
 struct CollectiveSpec {
-  // kSendRecv: each rank sends to the next, as a ring. Of the others only the collectives that
-  // `assay collect nccl` offers can be made.
+  // With kSendRecv each rank sends to the next, as a ring. No function can be made beyond those
+  // that `assay collect nccl` offers.
   model::NcclFunction function = model::NcclFunction::kAllReduce;
   CollectiveProvider provider = CollectiveProvider::kLibrary;
   std::int64_t elements = 1;  // of the whole buffer, as nccl-tests counts sizes
@@ -98,15 +100,15 @@ struct CollectiveSpec {
   DataType type = DataType::kFloat16;
 };
 
-// What a launch costs by itself, and copies between a GPU and the host's pinned memory.
+// The cost of a launch itself, or a copy between a GPU and the host's pinned memory.
 struct TransferSpec {
   enum class Kind : std::uint8_t {
-    kLaunch,  // of a kernel that does nothing
+    kLaunch,  // launches an empty kernel
     kHostToDevice,
     kDeviceToHost,
   } kind = Kind::kLaunch;
 
-  std::int64_t bytes = 0;  // 0 of kLaunch
+  std::int64_t bytes = 0;  // 0 for kLaunch
 };
 
 using KernelSpec = std::variant<GemmSpec,

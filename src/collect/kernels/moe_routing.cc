@@ -19,7 +19,7 @@ std::vector<std::int64_t> counts_of(const std::vector<std::int32_t>& experts, st
   return counts;
 }
 
-// Token t's choice i is expert t + i * stride, so that all get the same share.
+// The i-th expert of token t is t + i * stride, so that all experts get the same share.
 ExpertChoice balanced(const MoeSpec& spec) {
   const std::int64_t stride = (spec.experts + spec.top_k - 1) / spec.top_k;
   ExpertChoice choice;
@@ -29,7 +29,7 @@ ExpertChoice balanced(const MoeSpec& spec) {
     const std::int64_t first = spec.tokens < stride ? token * stride / spec.tokens : token;
     for (std::int64_t i = 0; i < spec.top_k; ++i) {
       std::int64_t expert = (first + i * stride) % spec.experts;
-      // Where top_k does not divide the experts, the last choices may come round to the first.
+      // If top_k does not divide the number of experts, the last choices can reach the first again.
       while (last_token[static_cast<std::size_t>(expert)] == token)
         expert = (expert + 1) % spec.experts;
       last_token[static_cast<std::size_t>(expert)] = token;
@@ -40,12 +40,12 @@ ExpertChoice balanced(const MoeSpec& spec) {
   return choice;
 }
 
-// Uniform in [0, 1), the same with every standard library.
+// Uniform in [0, 1). std::uniform_real_distribution differs between standard libraries.
 double uniform(std::mt19937_64& random) {
   return static_cast<double>(random() >> 11U) * 0x1p-53;
 }
 
-// Inverse of the cumulative distribution of x^-exponent on [low, high].
+// The inverse of the cumulative distribution of x^-exponent on [low, high].
 double power_law_sample(double u, double exponent, double low, double high) {
   if (std::fabs(exponent - 1) < 1e-9) return low * std::pow(high / low, u);
   const double power = 1 - exponent;
@@ -53,7 +53,8 @@ double power_law_sample(double u, double exponent, double low, double high) {
   return std::pow(begin + u * (std::pow(high, power) - begin), 1 / power);
 }
 
-// Rounding and the limit of `tokens` an expert changed the sum: one at a time, GPU by GPU in turn.
+// Restores the sum of all counts, which rounding and the limit of `tokens` for an expert have
+// changed. It changes one count by one, that of the next GPU in turn, until the sum is right.
 void fix_sum(const MoeSpec& spec, std::vector<std::int64_t>& counts) {
   const std::int64_t per_gpu = spec.experts / spec.ep;
   std::int64_t missing =
@@ -89,8 +90,8 @@ std::vector<std::int64_t> power_law_counts(const MoeSpec& spec, std::uint64_t se
   return counts;
 }
 
-// Experts by their counts, each as often as its count, fill the choices column by column: no token
-// gets an expert twice, since none has more than `tokens`.
+// Fills the choices column by column with the experts, sorted by their counts and each as often as
+// its count. No token gets an expert twice, because no count is more than `tokens`.
 ExpertChoice spread(const MoeSpec& spec, std::vector<std::int64_t> counts) {
   std::vector<std::int32_t> order(counts.size());
   std::iota(order.begin(), order.end(), 0);
@@ -134,7 +135,7 @@ std::int64_t busiest_gpu(const Counts& counts, std::int64_t ep) {
 }
 
 Counts median_counts(const MoeSpec& spec) {
-  std::vector<std::pair<std::int64_t, Counts>> draws;  // with the load of the busiest GPU
+  std::vector<std::pair<std::int64_t, Counts>> draws;  // each with the load of its busiest GPU
   for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
     Counts counts = power_law_counts(spec, kSeed + draw);
     const std::int64_t load = tokens_of(counts, busiest_gpu(counts, spec.ep), spec.ep);
@@ -145,7 +146,7 @@ Counts median_counts(const MoeSpec& spec) {
   return std::move(draws[kDraws / 2].second);
 }
 
-// GPU 0 and the busiest one exchange their experts.
+// Exchanges the experts of GPU 0 and of the busiest GPU.
 void put_busiest_first(const MoeSpec& spec, ExpertChoice& choice) {
   const std::int64_t busiest = busiest_gpu(choice.tokens_of_expert, spec.ep);
   if (busiest == 0) return;

@@ -1,4 +1,4 @@
-// Which experts the tokens of a mixture go to, made up as the public collector does.
+// Which experts the tokens of a mixture go to, chosen as the public collector chooses them.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 namespace assay::collect {
 
 struct ExpertChoice {
-  std::vector<std::int32_t> experts;           // [tokens, top_k], different ones for a token
+  std::vector<std::int32_t> experts;           // [tokens, top_k]; the experts of a token differ
   std::vector<std::int64_t> tokens_of_expert;  // how many tokens each expert got
 
-  // Tokens that the experts of a GPU got, of `ep` GPUs with equal shares of the experts.
+  // The number of tokens of one GPU's experts, if `ep` GPUs share the experts equally.
   [[nodiscard]] std::int64_t tokens_of_gpu(std::int64_t gpu, std::int64_t ep) const;
 };
 
-// Experts are numbered so that GPU 0 is the one with most tokens. The same for the same spec ever
-// after. kPowerLaw: shares drawn from x^-exponent; of five draws that whose busiest GPU is the
-// median. Needs top_k <= experts and experts a multiple of ep.
+// Experts are numbered so that GPU 0 has most tokens. The same spec always gets the same choice.
+// With kPowerLaw the shares are drawn from x^-exponent, five times, and the draw whose busiest GPU
+// is the median is used. Precondition: top_k <= experts, and experts is a multiple of ep.
 ExpertChoice choose_experts(const MoeSpec& spec);
 
 }  // namespace assay::collect

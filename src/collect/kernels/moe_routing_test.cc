@@ -97,12 +97,12 @@ TEST(BlockScales, WeightsLieRowAfterRow) {
 }
 
 TEST(BlockScales, ExpertsFollowEachOther) {
-  // Rows 4 to 12 are the second expert's; the first one's 4 have 3 blocks.
+  // Rows 4 to 11 are the second expert's. The first expert has 4 rows of 3 blocks.
   const ExpertScales scales{.begin = 4, .end = 12, .k = 300};
   EXPECT_EQ(scales.first(), 12);
   EXPECT_EQ(scales.at(4, 0), 12);
   EXPECT_EQ(scales.at(9, 128), 12 + 8 + 5);
-  // The last one is before the third expert's first.
+  // The second expert's last scale comes before the third expert's first.
   EXPECT_EQ(scales.at(11, 299) + 1, (ExpertScales{.begin = 12, .end = 16, .k = 300}).first());
 }
 

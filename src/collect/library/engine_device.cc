@@ -1,11 +1,77 @@
 #include "collect/library/engine_device.h"
 
+#include <cstddef>
+#include <string>
 #include <utility>
 
-#include "collect/library/driver.h"
-#include "collect/worker/clock_stopwatch.h"
+#include "collect/worker/measure.h"
+#include "core/shared_library.h"
 
 namespace assay::collect {
+namespace driver {
+namespace {
+
+// The few functions of CUDA's driver that timing needs, opened while the program runs. Names and
+// signatures are those of NVIDIA's "CUDA Driver API" of CUDA 12 and 13; handles are pointers.
+using Handle = void*;
+
+struct Functions {
+  int (*event_create)(Handle*, unsigned flags) = nullptr;
+  int (*event_destroy)(Handle) = nullptr;
+  int (*event_record)(Handle event, Handle stream) = nullptr;
+  int (*event_elapsed_ms)(float*, Handle from, Handle to) = nullptr;
+  int (*graph_create)(Handle*, unsigned flags) = nullptr;
+  int (*graph_destroy)(Handle) = nullptr;
+  int (*add_event)(Handle* node, Handle graph, const Handle*, std::size_t, Handle event) = nullptr;
+  int (*add_child)(Handle* node, Handle graph, const Handle*, std::size_t, Handle child) = nullptr;
+  int (*instantiate)(Handle*, Handle graph, unsigned long long flags) = nullptr;
+  int (*launch)(Handle, Handle stream) = nullptr;
+  int (*executable_destroy)(Handle) = nullptr;
+  int (*stream_synchronize)(Handle) = nullptr;
+  int (*error_name)(int, const char**) = nullptr;
+};
+
+constexpr const char* kLibrary = "libcuda.so.1";
+
+core::Result<Functions> open() {
+  const auto opened = core::SharedLibrary::open({kLibrary}, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (!opened.ok()) return opened.error().context("CUDA's driver cannot be opened");
+  const core::SharedLibrary& library = opened.value();
+  Functions made;
+  const bool complete = library.bind("cuEventCreate", made.event_create) &&
+                        library.bind("cuEventDestroy_v2", made.event_destroy) &&
+                        library.bind("cuEventRecord", made.event_record) &&
+                        library.bind("cuEventElapsedTime", made.event_elapsed_ms) &&
+                        library.bind("cuGraphCreate", made.graph_create) &&
+                        library.bind("cuGraphDestroy", made.graph_destroy) &&
+                        library.bind("cuGraphAddEventRecordNode", made.add_event) &&
+                        library.bind("cuGraphAddChildGraphNode", made.add_child) &&
+                        library.bind("cuGraphInstantiateWithFlags", made.instantiate) &&
+                        library.bind("cuGraphLaunch", made.launch) &&
+                        library.bind("cuGraphExecDestroy", made.executable_destroy) &&
+                        library.bind("cuStreamSynchronize", made.stream_synchronize) &&
+                        library.bind("cuGetErrorName", made.error_name);
+  if (!complete) return core::Error{std::string(kLibrary) + " is older than CUDA 11.4"};
+  return made;
+}
+
+// Error: there is no driver, or it lacks a function.
+core::Result<const Functions*> functions() {
+  static const core::Result<Functions> opened = open();
+  if (!opened.ok()) return opened.error();
+  return &opened.value();
+}
+
+core::Status status(const Functions& cuda, int code, const char* doing) {
+  if (code == 0) return {};
+  const char* name = nullptr;
+  cuda.error_name(code, &name);
+  return core::Error{std::string(doing) + ": " + (name == nullptr ? std::to_string(code) : name)};
+}
+
+}  // namespace
+}  // namespace driver
+
 namespace {
 
 using driver::Functions;
@@ -48,7 +114,7 @@ class EngineWork final : public Work {
   Handle executable_ = nullptr;
 };
 
-// Two events and what lies between them.
+// Two events and the time between them.
 class EventPair {
  public:
   explicit EventPair(const Functions& cuda) : cuda_(cuda) {}
@@ -71,7 +137,7 @@ class EventPair {
 
   [[nodiscard]] Handle end() const { return end_; }
 
-  // After the stream has been waited for.
+  // The caller has waited for the stream.
   [[nodiscard]] core::Result<double> elapsed_ms() const {
     float elapsed = 0;
     ASSAY_TRY(
@@ -85,7 +151,7 @@ class EventPair {
   Handle end_ = nullptr;
 };
 
-// Launches one by one, between events.
+// Launches the work by the host, between two events.
 class EagerStopwatch final : public Stopwatch {
  public:
   EagerStopwatch(Work& work, const Functions& cuda, Handle stream, std::int64_t launches)
@@ -119,7 +185,7 @@ class EagerStopwatch final : public Stopwatch {
   EventPair events_;
 };
 
-// A graph of event, launches, event: nothing of the host lies between.
+// A graph of an event, the launches and an event, so that the host has no part in the time.
 class GraphStopwatch final : public Stopwatch {
  public:
   GraphStopwatch(const Functions& cuda, Handle stream, std::int64_t launches)

@@ -1,4 +1,4 @@
-// The work of a caller of assay/measure.h as a device that collect/worker/measure.h can time.
+// The work of a caller of assay/measure.h, as a device that collect/worker/measure.h can time.
 #pragma once
 
 #include <assay/measure.h>
@@ -9,7 +9,7 @@
 
 namespace assay::collect {
 
-// Borrows the request. Error: no driver.
+// The device keeps a reference to the request. Error: there is no driver.
 core::Result<std::unique_ptr<Device>> make_engine_device(const assay_measure_request& request);
 
 }  // namespace assay::collect

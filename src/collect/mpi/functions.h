@@ -1,6 +1,7 @@
-// What assay needs of MPI, in a library of its own (libassay_mpi.so): programs that open it while
-// they run need no MPI otherwise. Functions return 0 or an error code of MPI, whose text
-// `error_text` gives. A group is the first `ranks` ranks of the job.
+// The functions of MPI that assay uses, in a library of their own (libassay_mpi.so). Programs open
+// it while they run, so that they do not need MPI otherwise. The functions return 0 or an error
+// code of MPI; `error_text` returns its text. A group consists of the first `ranks` ranks of the
+// job.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +14,19 @@ enum class Element : std::int32_t { kByte, kInt8, kFloat32 };
 struct Functions {
   int (*start)(int* rank, int* size);
   void (*stop)();
-  int (*local_rank)(int* rank);  // among the ranks of this host; all ranks call it
+  int (*local_rank)(int* rank);  // the rank among those of this host; all ranks must call it
   void (*error_text)(int error, char* text, std::size_t bytes);
-  // Of all ranks, from and to rank 0.
+  // All ranks must call them. Rank 0 sends the broadcast and receives what is gathered.
   int (*broadcast)(void* data, std::size_t bytes);
   int (*gather)(const void* own, void* all, std::size_t bytes);
-  // Collective over the group; others must not call them.
+  // All ranks of the group must call them, and no others.
   int (*barrier)(int ranks);
   int (*all_reduce)(const void* in, void* out, std::size_t count, Element element, int ranks);
   // Counts are those of one rank's part.
   int (*all_gather)(const void* in, void* out, std::size_t count, Element element, int ranks);
   int (*reduce_scatter)(const void* in, void* out, std::size_t count, Element element, int ranks);
   int (*all_to_all)(const void* in, void* out, std::size_t count, Element element, int ranks);
-  // To the next rank and from the previous one.
+  // Sends to the next rank and receives from the previous one.
   int (*shift)(const void* in, void* out, std::size_t count, Element element, int ranks);
 };
 

@@ -1,4 +1,4 @@
-// libassay_mpi.so: collect/mpi/functions.h over the MPI that it was built with.
+// libassay_mpi.so: implements collect/mpi/functions.h with the MPI that it was built with.
 #include <mpi.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ void error_text(int error, char* text, std::size_t bytes) {
   text[used] = '\0';
 }
 
-// Made by the ranks of the group alone, at its first use.
+// Only the ranks of the group create its communicator, at the first use.
 MPI_Comm group_of(int ranks) {
   const auto known = g_groups.find(ranks);
   if (known != g_groups.end()) return known->second;

@@ -1,31 +1,30 @@
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
-#include "collect/ops/gemm_sizes.h"
 #include "collect/ops/values.h"
 
 namespace assay::collect {
 namespace {
 
-QuantizeSpec spec_of(const Case& of, QuantizeSpec::Scale scale) {
-  return {.scale = scale, .m = of.integer("m"), .k = of.integer("k")};
+QuantizeSpec compute_scale_spec(const Case& point, QuantizeSpec::Scale scale) {
+  return {.scale = scale, .m = point.integer("m"), .k = point.integer("k")};
 }
 
-// Finding the scale is what quantising with a found scale takes longer than with a given one.
-std::vector<Part> parts_of(const Case& of) {
-  const QuantizeSpec given = spec_of(of, QuantizeSpec::Scale::kGiven);
-  const QuantizeSpec computed = spec_of(of, QuantizeSpec::Scale::kComputed);
+// The time of finding the scale is that of quantising with a computed scale less that of quantising
+// with a given one.
+std::vector<Part> compute_scale_parts(const Case& point) {
+  const QuantizeSpec given = compute_scale_spec(point, QuantizeSpec::Scale::kGiven);
+  const QuantizeSpec computed = compute_scale_spec(point, QuantizeSpec::Scale::kComputed);
   return {{.op_name = "compute_scale",
            .table = "computescale_perf",
-           .key = key_of(of),
+           .key = key_of(point),
            .kernel = computed,
            .less = given},
           {.op_name = "scale_matrix",
            .table = "scale_matrix_perf",
-           .key = key_of(of),
+           .key = key_of(point),
            .kernel = given}};
 }
 
-std::vector<Axis> axes() {
+std::vector<Axis> compute_scale_axes() {
   return {{.column = "m",
            .option = "",
            .help = "rows of the input: tokens",
@@ -48,18 +47,21 @@ std::vector<Axis> axes() {
            .accepts = [](std::string_view type) { return type == "fp8"; }}};
 }
 
-// The larger part's cost: that of a given scale.
+// The cost is that of the larger part, which scales by a given scale.
 const Operator kComputeScale{
     .name = "compute_scale",
     .summary = "quantisation to fp8: finding the scale, and scaling",
     .table = "computescale_perf",
-    .axes = axes(),
+    .axes = compute_scale_axes(),
     .skip =
-        [](const Case& of, const DeviceFacts& facts) {
-          return limit_of(spec_of(of, QuantizeSpec::Scale::kComputed), facts);
+        [](const Case& point, const DeviceFacts& facts) {
+          return limit_of(compute_scale_spec(point, QuantizeSpec::Scale::kComputed), facts);
         },
-    .cost = [](const Case& of) { return cost_of(spec_of(of, QuantizeSpec::Scale::kGiven)); },
-    .parts = parts_of,
+    .cost =
+        [](const Case& point) {
+          return cost_of(compute_scale_spec(point, QuantizeSpec::Scale::kGiven));
+        },
+    .parts = compute_scale_parts,
 };
 ASSAY_REGISTER(Operator, kComputeScale);
 

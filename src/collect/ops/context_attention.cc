@@ -1,17 +1,16 @@
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/attention.h"
 
 namespace assay::collect {
 namespace {
 
-// The public collector's bounds of time and of 32-bit indices.
-bool takes(const Case& of) {
+// The public collector bounds the time of a case and keeps to 32-bit indices.
+bool takes_context(const Case& point) {
   constexpr std::int64_t kMultiHeadTokens = 65536;
   constexpr std::int64_t kMultiHeadBatch = 128;
   constexpr std::int64_t kGroupedTokens = 131072;
   constexpr double kKeyBytes = 2147483647;
-  const AttentionSpec spec = attention_spec(of);
+  const AttentionSpec spec = attention_spec(point);
   const std::int64_t tokens = spec.batch * spec.kv_length;
   const double row_bytes = 2 * static_cast<double>(spec.kv_heads * spec.head_dim);
   if (static_cast<double>(tokens) * row_bytes >= kKeyBytes) return false;
@@ -19,7 +18,7 @@ bool takes(const Case& of) {
   return tokens <= kMultiHeadTokens && spec.batch <= kMultiHeadBatch;
 }
 
-AxisGroup::Rows all_heads() {
+AxisGroup::Rows context_heads() {
   AxisGroup::Rows rows = multi_head({1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 64, 96});
   for (auto& row : grouped_query({1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 64, 96})) {
     rows.push_back(std::move(row));
@@ -27,7 +26,7 @@ AxisGroup::Rows all_heads() {
   return rows;
 }
 
-AttentionGrid grid() {
+AttentionGrid context_grid() {
   return {
       .batch_size = {.column = "batch_size",
                      .option = "",
@@ -48,7 +47,7 @@ AttentionGrid grid() {
                .unit = "tokens",
                .common = integers({0}),
                .least = 0},
-      .heads = all_heads(),
+      .heads = context_heads(),
       .heads_coarse = integer_rows({{8, 8}, {32, 32}, {8, 1}, {64, 1}, {8, 4}, {64, 8}}),
       .types = {texts({"bfloat16", "bfloat16"}), texts({"bfloat16", "fp8"}), texts({"fp8", "fp8"})},
   };
@@ -58,17 +57,17 @@ const Operator kContextAttention{
     .name = "context_attention",
     .summary = "causal attention of new requests: MHA, GQA and MQA",
     .table = "context_attention_perf",
-    .axes = attention_axes(grid()),
-    .takes = takes,
-    .skip = [](const Case& of,
-               const DeviceFacts& facts) { return limit_of(attention_spec(of), facts); },
-    .cost = [](const Case& of) { return cost_of(attention_spec(of)); },
+    .axes = attention_axes(context_grid()),
+    .takes = takes_context,
+    .skip = [](const Case& point,
+               const DeviceFacts& facts) { return limit_of(attention_spec(point), facts); },
+    .cost = [](const Case& point) { return cost_of(attention_spec(point)); },
     .parts =
-        [](const Case& of) {
+        [](const Case& point) {
           return std::vector<Part>{{"context_attention", "context_attention_perf",
-                                    attention_key(of), attention_spec(of)}};
+                                    attention_key(point), attention_spec(point)}};
         },
-    .groups = attention_groups(grid()),
+    .groups = attention_groups(context_grid()),
     .alias = "attention_context",
 };
 ASSAY_REGISTER(Operator, kContextAttention);

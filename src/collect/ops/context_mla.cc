@@ -1,30 +1,29 @@
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
-#include "collect/ops/mla.h"
+#include "collect/ops/attention.h"
 
 namespace assay::collect {
 namespace {
 
-// Keys and values of every head, made from the latent before.
-AttentionSpec spec_of(const Case& of) {
-  return {.batch = of.integer("batch_size"),
-          .query_length = of.integer("isl"),
-          .kv_length = of.integer("isl") + of.integer("step"),
-          .heads = of.integer("num_heads"),
-          .kv_heads = of.integer("num_heads"),
+// Every head has keys and values of its own, which were made from the latent before.
+AttentionSpec context_mla_spec(const Case& point) {
+  return {.batch = point.integer("batch_size"),
+          .query_length = point.integer("isl"),
+          .kv_length = point.integer("isl") + point.integer("step"),
+          .heads = point.integer("num_heads"),
+          .kv_heads = point.integer("num_heads"),
           .head_dim = kMlaNopeDim + kMlaRopeDim,
           .value_dim = kMlaValueDim,
           .latent_dim = kMlaLatentDim + kMlaRopeDim,
-          .type = of.type("mla_dtype"),
-          .kv_type = of.type("kv_cache_dtype")};
+          .type = point.type("mla_dtype"),
+          .kv_type = point.type("kv_cache_dtype")};
 }
 
-bool takes(const Case& of) {
+bool takes_context_mla(const Case& point) {
   constexpr std::int64_t kTokens = 65536;
-  return of.integer("batch_size") * (of.integer("isl") + of.integer("step")) <= kTokens;
+  return point.integer("batch_size") * (point.integer("isl") + point.integer("step")) <= kTokens;
 }
 
-std::vector<Axis> axes() {
+std::vector<Axis> context_mla_axes() {
   return mla_axes({.column = "batch_size",
                    .option = "",
                    .help = "requests",
@@ -50,13 +49,15 @@ const Operator kContextMla{
     .name = "context_mla",
     .summary = "causal latent attention of new requests",
     .table = "context_mla_perf",
-    .axes = axes(),
-    .takes = takes,
-    .skip = [](const Case& of, const DeviceFacts& facts) { return limit_of(spec_of(of), facts); },
-    .cost = [](const Case& of) { return cost_of(spec_of(of)); },
+    .axes = context_mla_axes(),
+    .takes = takes_context_mla,
+    .skip = [](const Case& point,
+               const DeviceFacts& facts) { return limit_of(context_mla_spec(point), facts); },
+    .cost = [](const Case& point) { return cost_of(context_mla_spec(point)); },
     .parts =
-        [](const Case& of) {
-          return std::vector<Part>{{"mla_context", "context_mla_perf", key_of(of), spec_of(of)}};
+        [](const Case& point) {
+          return std::vector<Part>{
+              {"mla_context", "context_mla_perf", key_of(point), context_mla_spec(point)}};
         },
     .groups = mla_groups(),
     .alias = "mla_context",

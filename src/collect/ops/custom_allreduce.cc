@@ -1,25 +1,24 @@
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/values.h"
 
 namespace assay::collect {
 namespace {
 
-CollectiveSpec spec_of(const Case& of) {
+CollectiveSpec custom_allreduce_spec(const Case& point) {
   return {.provider = CollectiveProvider::kStrategies,
-          .elements = of.integer("message_size"),
-          .ranks = static_cast<int>(of.integer("num_gpus")),
-          .type = of.type("allreduce_dtype")};
+          .elements = point.integer("message_size"),
+          .ranks = static_cast<int>(point.integer("num_gpus")),
+          .type = point.type("allreduce_dtype")};
 }
 
-// The last column says whose kernels they are; public tables have it after the latency.
-std::vector<Part> parts_of(const Case& of) {
-  std::vector<model::PerfField> key = key_of(of);
+// The last column names the implementation; public tables have it after the latency.
+std::vector<Part> custom_allreduce_parts(const Case& point) {
+  std::vector<model::PerfField> key = key_of(point);
   key.push_back({"implementation", std::string("assay")});
-  return {{"all_reduce", "custom_allreduce_perf", std::move(key), spec_of(of)}};
+  return {{"all_reduce", "custom_allreduce_perf", std::move(key), custom_allreduce_spec(point)}};
 }
 
-std::vector<Axis> axes() {
+std::vector<Axis> custom_allreduce_axes() {
   return {{.column = "allreduce_dtype",
            .option = "dtype",
            .help = "type of an element",
@@ -43,10 +42,11 @@ const Operator kCustomAllReduce{
     .name = "custom_allreduce",
     .summary = "all-reduce by assay's own strategies, the fastest at each size",
     .table = "custom_allreduce_perf",
-    .axes = axes(),
-    .skip = [](const Case& of, const DeviceFacts& facts) { return limit_of(spec_of(of), facts); },
-    .cost = [](const Case& of) { return cost_of(spec_of(of)); },
-    .parts = parts_of,
+    .axes = custom_allreduce_axes(),
+    .skip = [](const Case& point,
+               const DeviceFacts& facts) { return limit_of(custom_allreduce_spec(point), facts); },
+    .cost = [](const Case& point) { return cost_of(custom_allreduce_spec(point)); },
+    .parts = custom_allreduce_parts,
     .ranks_axis = 1,
 };
 ASSAY_REGISTER(Operator, kCustomAllReduce);

@@ -1,23 +1,21 @@
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
-#include "collect/ops/gemm_sizes.h"
 #include "collect/ops/values.h"
 
 namespace assay::collect {
 namespace {
 
-GemmSpec spec_of(const Case& of) {
-  return {.m = of.integer("m"),
-          .n = of.integer("n"),
-          .k = of.integer("k"),
-          .type = of.type("gemm_dtype")};
+GemmSpec gemm_spec(const Case& point) {
+  return {.m = point.integer("m"),
+          .n = point.integer("n"),
+          .k = point.integer("k"),
+          .type = point.type("gemm_dtype")};
 }
 
-// The public collector leaves out what its kernels index with 32 bits.
-bool takes(const Case& of) {
+// The public collector leaves out shapes whose indices exceed 32 bits.
+bool takes_gemm(const Case& point) {
   constexpr std::int64_t kLargestWidth = 65536;
   constexpr std::int64_t kIndexLimit = std::int64_t{1} << 31;
-  const GemmSpec spec = spec_of(of);
+  const GemmSpec spec = gemm_spec(point);
   if (spec.n >= kLargestWidth && spec.k >= kLargestWidth) return false;
   if (spec.m * spec.n >= kIndexLimit || spec.m * spec.k >= kIndexLimit) return false;
   if (spec.type != DataType::kFp8Block) return true;
@@ -57,12 +55,13 @@ const Operator kGemm{
              tokens_axis(),
              width_axis("n", "outputs of a token"),
              width_axis("k", "inputs of a token, summed over")},
-    .takes = takes,
-    .skip = [](const Case& of, const DeviceFacts& facts) { return limit_of(spec_of(of), facts); },
-    .cost = [](const Case& of) { return cost_of(spec_of(of)); },
+    .takes = takes_gemm,
+    .skip = [](const Case& point,
+               const DeviceFacts& facts) { return limit_of(gemm_spec(point), facts); },
+    .cost = [](const Case& point) { return cost_of(gemm_spec(point)); },
     .parts =
-        [](const Case& of) {
-          return std::vector<Part>{{"gemm", "gemm_perf", key_of(of), spec_of(of)}};
+        [](const Case& point) {
+          return std::vector<Part>{{"gemm", "gemm_perf", key_of(point), gemm_spec(point)}};
         },
 };
 ASSAY_REGISTER(Operator, kGemm);

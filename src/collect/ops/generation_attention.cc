@@ -1,5 +1,4 @@
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/attention.h"
 
 namespace assay::collect {
@@ -7,21 +6,21 @@ namespace {
 
 constexpr std::int64_t kPageTokens = 64;
 
-AttentionSpec spec_of(const Case& of) {
-  AttentionSpec spec = attention_spec(of);
+AttentionSpec generation_spec(const Case& point) {
+  AttentionSpec spec = attention_spec(point);
   spec.page_size = kPageTokens;
   return spec;
 }
 
-// The public collector's budget of cached heads. A length is taken when four batch sizes fit it;
-// large batches leave out the longest one that fits them.
-bool takes(const Case& of) {
+// The public collector has a budget of cached tokens times heads. It takes a length when at least
+// four batch sizes fit into the budget; large batches leave out the longest length that fits.
+bool takes_generation(const Case& point) {
   constexpr double kMultiHeadBudget = 8192.0 * 1024;
   constexpr double kGroupedBudget = 2 * kMultiHeadBudget;
   constexpr double kFourthBatch = 8;
   constexpr std::int64_t kLargeBatch = 256;
   constexpr std::int64_t kLongest = 131072;
-  const AttentionSpec spec = spec_of(of);
+  const AttentionSpec spec = generation_spec(point);
   const bool is_multi_head = spec.kv_heads == spec.heads;
   if (is_multi_head && spec.window > 0) return false;
   const double budget = is_multi_head ? kMultiHeadBudget : kGroupedBudget;
@@ -31,14 +30,14 @@ bool takes(const Case& of) {
   return spec.batch < kLargeBatch || (2 * spec.kv_length <= kLongest && 2 * all <= budget);
 }
 
-AxisGroup::Rows all_heads() {
+AxisGroup::Rows generation_heads() {
   AxisGroup::Rows rows = multi_head({1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 64});
   for (auto& row : grouped_query({2, 4, 8, 16, 32, 64, 96, 128}))
     rows.push_back(std::move(row));
   return rows;
 }
 
-AttentionGrid grid() {
+AttentionGrid generation_grid() {
   return {
       .batch_size = {.column = "batch_size",
                      .option = "",
@@ -58,7 +57,7 @@ AttentionGrid grid() {
                .common = decoding_steps(2),
                .coarse = decoding_steps(4),
                .least = 0},
-      .heads = all_heads(),
+      .heads = generation_heads(),
       .heads_coarse = integer_rows({{8, 8}, {32, 32}, {8, 1}, {64, 1}, {8, 4}, {64, 8}}),
       .types = {texts({"bfloat16", "bfloat16"}), texts({"bfloat16", "fp8"})},
   };
@@ -68,16 +67,17 @@ const Operator kGenerationAttention{
     .name = "generation_attention",
     .summary = "attention of one new token a request to a paged cache: MHA, GQA and MQA",
     .table = "generation_attention_perf",
-    .axes = attention_axes(grid()),
-    .takes = takes,
-    .skip = [](const Case& of, const DeviceFacts& facts) { return limit_of(spec_of(of), facts); },
-    .cost = [](const Case& of) { return cost_of(spec_of(of)); },
+    .axes = attention_axes(generation_grid()),
+    .takes = takes_generation,
+    .skip = [](const Case& point,
+               const DeviceFacts& facts) { return limit_of(generation_spec(point), facts); },
+    .cost = [](const Case& point) { return cost_of(generation_spec(point)); },
     .parts =
-        [](const Case& of) {
+        [](const Case& point) {
           return std::vector<Part>{{"generation_attention", "generation_attention_perf",
-                                    attention_key(of), spec_of(of)}};
+                                    attention_key(point), generation_spec(point)}};
         },
-    .groups = attention_groups(grid()),
+    .groups = attention_groups(generation_grid()),
     .alias = "attention_generation",
 };
 ASSAY_REGISTER(Operator, kGenerationAttention);

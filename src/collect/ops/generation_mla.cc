@@ -1,30 +1,30 @@
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
-#include "collect/ops/mla.h"
+#include "collect/ops/attention.h"
 
 namespace assay::collect {
 namespace {
 
-// All heads attend to the one latent, whose first part serves as their values.
-AttentionSpec spec_of(const Case& of) {
-  return {.batch = of.integer("batch_size"),
-          .query_length = of.integer("isl"),
-          .kv_length = of.integer("isl") + of.integer("step"),
-          .heads = of.integer("num_heads"),
+// All heads attend to the same latent, whose first part serves as their values.
+AttentionSpec generation_mla_spec(const Case& point) {
+  return {.batch = point.integer("batch_size"),
+          .query_length = point.integer("isl"),
+          .kv_length = point.integer("isl") + point.integer("step"),
+          .heads = point.integer("num_heads"),
           .kv_heads = 1,
           .head_dim = kMlaLatentDim + kMlaRopeDim,
           .value_dim = kMlaLatentDim,
           .values_in_keys = true,
-          .type = of.type("mla_dtype"),
-          .kv_type = of.type("kv_cache_dtype")};
+          .type = point.type("mla_dtype"),
+          .kv_type = point.type("kv_cache_dtype")};
 }
 
-bool takes(const Case& of) {
+bool takes_generation_mla(const Case& point) {
   constexpr std::int64_t kCachedTokens = 16777216;
-  return of.integer("batch_size") * (of.integer("isl") + of.integer("step")) <= kCachedTokens;
+  return point.integer("batch_size") * (point.integer("isl") + point.integer("step")) <=
+         kCachedTokens;
 }
 
-std::vector<Axis> axes() {
+std::vector<Axis> generation_mla_axes() {
   return mla_axes({.column = "batch_size",
                    .option = "",
                    .help = "requests",
@@ -49,14 +49,15 @@ const Operator kGenerationMla{
     .name = "generation_mla",
     .summary = "latent attention of one new token a request to a cache without pages",
     .table = "generation_mla_perf",
-    .axes = axes(),
-    .takes = takes,
-    .skip = [](const Case& of, const DeviceFacts& facts) { return limit_of(spec_of(of), facts); },
-    .cost = [](const Case& of) { return cost_of(spec_of(of)); },
+    .axes = generation_mla_axes(),
+    .takes = takes_generation_mla,
+    .skip = [](const Case& point,
+               const DeviceFacts& facts) { return limit_of(generation_mla_spec(point), facts); },
+    .cost = [](const Case& point) { return cost_of(generation_mla_spec(point)); },
     .parts =
-        [](const Case& of) {
+        [](const Case& point) {
           return std::vector<Part>{
-              {"mla_generation", "generation_mla_perf", key_of(of), spec_of(of)}};
+              {"mla_generation", "generation_mla_perf", key_of(point), generation_mla_spec(point)}};
         },
     .groups = mla_groups(),
     .alias = "mla_generation",

@@ -1,31 +1,30 @@
-// Operators that memory bounds. The public collector has no table of them: theirs is
-// memory_op_perf, with the kind as op_name, and the columns dtype, rows, columns and vocabulary
-// (0 but for embeddings).
+// Operators that are bound by memory bandwidth. The public collector has no table for them: they
+// write memory_op_perf, with the kind as op_name and the columns dtype, rows, columns and
+// vocabulary (0 except for embeddings).
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/values.h"
 
 namespace assay::collect {
 namespace {
 
-using Kind = MemorySpec::Kind;
+using MemoryKind = MemorySpec::Kind;
 
-MemorySpec spec_of(const Case& of, Kind kind) {
+MemorySpec memory_spec(const Case& point, MemoryKind kind) {
   return {.kind = kind,
-          .rows = of.integer("rows"),
-          .columns = of.integer("columns"),
-          .vocabulary = of.integer("vocabulary"),
-          .type = of.type("dtype")};
+          .rows = point.integer("rows"),
+          .columns = point.integer("columns"),
+          .vocabulary = point.integer("vocabulary"),
+          .type = point.type("dtype")};
 }
 
 bool is_plain(std::string_view type) {
   return type == "float32" || type == "float16" || type == "bfloat16";
 }
 
-// A table of words is as large as those of current models.
-Axis vocabulary_axis(Kind kind) {
+// The embedding table has as many rows as the vocabularies of current models.
+Axis vocabulary_axis(MemoryKind kind) {
   constexpr std::int64_t kVocabulary = 131072;
-  const bool is_embedding = kind == Kind::kEmbedding;
+  const bool is_embedding = kind == MemoryKind::kEmbedding;
   return {.column = "vocabulary",
           .option = "",
           .help = "rows of the table of embeddings; 0 of all operators but embedding",
@@ -35,7 +34,7 @@ Axis vocabulary_axis(Kind kind) {
           .most = is_embedding ? 2147483647 : 0};
 }
 
-std::vector<Axis> axes(Kind kind) {
+std::vector<Axis> memory_axes(MemoryKind kind) {
   return {{.column = "dtype",
            .option = "",
            .help = "type of all tensors",
@@ -60,32 +59,36 @@ std::vector<Axis> axes(Kind kind) {
           vocabulary_axis(kind)};
 }
 
-Operator memory_operator(const char* name, const char* summary, Kind kind) {
+Operator memory_operator(const char* name, const char* summary, MemoryKind kind) {
   return {
       .name = name,
       .summary = summary,
       .table = "memory_op_perf",
-      .axes = axes(kind),
-      .skip = [kind](const Case& of,
-                     const DeviceFacts& facts) { return limit_of(spec_of(of, kind), facts); },
-      .cost = [kind](const Case& of) { return cost_of(spec_of(of, kind)); },
+      .axes = memory_axes(kind),
+      .skip = [kind](
+                  const Case& point,
+                  const DeviceFacts& facts) { return limit_of(memory_spec(point, kind), facts); },
+      .cost = [kind](const Case& point) { return cost_of(memory_spec(point, kind)); },
       .parts =
-          [kind, name](const Case& of) {
-            return std::vector<Part>{{name, "memory_op_perf", key_of(of), spec_of(of, kind)}};
+          [kind, name](const Case& point) {
+            return std::vector<Part>{
+                {name, "memory_op_perf", key_of(point), memory_spec(point, kind)}};
           },
   };
 }
 
 const Operator kRmsNorm =
-    memory_operator("rms_norm", "root mean square norm with a weight", Kind::kRmsNorm);
+    memory_operator("rms_norm", "root mean square norm with a weight", MemoryKind::kRmsNorm);
 const Operator kSiluMul = memory_operator(
-    "silu_mul", "gated activation: SiLU of one half times the other", Kind::kSiluMul);
+    "silu_mul", "gated activation: SiLU of one half times the other", MemoryKind::kSiluMul);
 const Operator kEmbedding =
-    memory_operator("embedding", "rows looked up in a table", Kind::kEmbedding);
-const Operator kAdd = memory_operator("add", "sum of two tensors, element by element", Kind::kAdd);
-const Operator kCopy = memory_operator("copy", "copy of a tensor: memory bandwidth", Kind::kCopy);
-const Operator kRead =
-    memory_operator("read", "sum of all elements of a tensor: reading bandwidth", Kind::kRead);
+    memory_operator("embedding", "rows looked up in a table", MemoryKind::kEmbedding);
+const Operator kAdd =
+    memory_operator("add", "sum of two tensors, element by element", MemoryKind::kAdd);
+const Operator kCopy =
+    memory_operator("copy", "copy of a tensor: memory bandwidth", MemoryKind::kCopy);
+const Operator kRead = memory_operator(
+    "read", "sum of all elements of a tensor: reading bandwidth", MemoryKind::kRead);
 ASSAY_REGISTER(Operator, kRmsNorm);
 ASSAY_REGISTER(Operator, kSiluMul);
 ASSAY_REGISTER(Operator, kEmbedding);

@@ -1,33 +1,32 @@
-// The products that take a query into the latent space before decoding, and its result out of it
-// after: a matrix of its own for each head.
+// The products that take a query into the latent space before decoding and its result out of it
+// afterwards; each head has a matrix of its own.
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
-#include "collect/ops/mla.h"
+#include "collect/ops/attention.h"
 
 namespace assay::collect {
 namespace {
 
-enum class Side : std::uint8_t { kPre, kPost };
+enum class BmmSide : std::uint8_t { kPre, kPost };
 
-GemmSpec spec_of(const Case& of, Side side) {
-  return {.m = of.integer("num_tokens"),
-          .n = side == Side::kPre ? kMlaLatentDim : kMlaValueDim,
-          .k = side == Side::kPre ? kMlaNopeDim : kMlaLatentDim,
-          .type = of.type("bmm_dtype"),
-          .batch = of.integer("num_heads")};
+GemmSpec bmm_spec(const Case& point, BmmSide side) {
+  return {.m = point.integer("num_tokens"),
+          .n = side == BmmSide::kPre ? kMlaLatentDim : kMlaValueDim,
+          .k = side == BmmSide::kPre ? kMlaNopeDim : kMlaLatentDim,
+          .type = point.type("bmm_dtype"),
+          .batch = point.integer("num_heads")};
 }
 
-std::vector<model::PerfValue> pre_tokens() {
+std::vector<model::PerfValue> bmm_pre_tokens() {
   return integers({1,   2,   4,   8,   16,  32,   48,   64,   80,   96,   128,  160, 192,
                    256, 320, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192});
 }
 
-std::vector<model::PerfValue> tokens(Side side) {
-  if (side == Side::kPre) return pre_tokens();
-  return joined(pre_tokens(), integers({12288, 16384, 20480}));
+std::vector<model::PerfValue> bmm_tokens(BmmSide side) {
+  if (side == BmmSide::kPre) return bmm_pre_tokens();
+  return joined(bmm_pre_tokens(), integers({12288, 16384, 20480}));
 }
 
-std::vector<Axis> axes(Side side) {
+std::vector<Axis> bmm_axes(BmmSide side) {
   return {{.column = "bmm_dtype",
            .option = "dtype",
            .help = "type of both inputs",
@@ -37,8 +36,8 @@ std::vector<Axis> axes(Side side) {
            .option = "",
            .help = "tokens",
            .unit = "tokens",
-           .common = tokens(side),
-           .coarse = joined(powers(1, 64), powers(256, side == Side::kPre ? 4096 : 16384, 4)),
+           .common = bmm_tokens(side),
+           .coarse = joined(powers(1, 64), powers(256, side == BmmSide::kPre ? 4096 : 16384, 4)),
            .nesting = Nesting::kInner},
           {.column = "num_heads",
            .option = "",
@@ -49,26 +48,31 @@ std::vector<Axis> axes(Side side) {
            .fine = joined(powers(1, 128), integers({12, 24, 48, 96}))}};
 }
 
-Operator bmm_operator(const char* name, const char* op_name, const char* summary, Side side) {
+Operator bmm_operator(const char* name, const char* op_name, const char* summary, BmmSide side) {
   return {
       .name = name,
       .summary = summary,
       .table = "mla_bmm_perf",
-      .axes = axes(side),
-      .skip = [side](const Case& of,
-                     const DeviceFacts& facts) { return limit_of(spec_of(of, side), facts); },
-      .cost = [side](const Case& of) { return cost_of(spec_of(of, side)); },
+      .axes = bmm_axes(side),
+      .skip = [side](const Case& point,
+                     const DeviceFacts& facts) { return limit_of(bmm_spec(point, side), facts); },
+      .cost = [side](const Case& point) { return cost_of(bmm_spec(point, side)); },
       .parts =
-          [side, op_name](const Case& of) {
-            return std::vector<Part>{{op_name, "mla_bmm_perf", key_of(of), spec_of(of, side)}};
+          [side, op_name](const Case& point) {
+            return std::vector<Part>{
+                {op_name, "mla_bmm_perf", key_of(point), bmm_spec(point, side)}};
           },
   };
 }
 
-const Operator kPreOperator = bmm_operator(
-    "mla_bmm_gen_pre", "mla_gen_pre", "products of each head before latent decoding", Side::kPre);
-const Operator kPostOperator = bmm_operator(
-    "mla_bmm_gen_post", "mla_gen_post", "products of each head after latent decoding", Side::kPost);
+const Operator kPreOperator = bmm_operator("mla_bmm_gen_pre",
+                                           "mla_gen_pre",
+                                           "products of each head before latent decoding",
+                                           BmmSide::kPre);
+const Operator kPostOperator = bmm_operator("mla_bmm_gen_post",
+                                            "mla_gen_post",
+                                            "products of each head after latent decoding",
+                                            BmmSide::kPost);
 ASSAY_REGISTER(Operator, kPreOperator);
 ASSAY_REGISTER(Operator, kPostOperator);
 

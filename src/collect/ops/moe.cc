@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/values.h"
 
 namespace assay::collect {
@@ -12,7 +11,7 @@ namespace {
 constexpr std::string_view kBalanced = "balanced";
 constexpr std::string_view kPowerLaw = "power_law_";
 
-// Of "power_law_1.01"; nothing for another name.
+// 1.01 for "power_law_1.01"; std::nullopt for another name.
 std::optional<double> exponent_of(std::string_view distribution) {
   if (distribution.substr(0, kPowerLaw.size()) != kPowerLaw) return std::nullopt;
   distribution.remove_prefix(kPowerLaw.size());
@@ -25,37 +24,37 @@ std::optional<double> exponent_of(std::string_view distribution) {
   return exponent;
 }
 
-MoeSpec spec_of(const Case& of) {
-  const std::optional<double> exponent = exponent_of(of.text("distribution"));
-  return {.tokens = of.integer("num_tokens"),
-          .hidden = of.integer("hidden_size"),
-          .intermediate = of.integer("inter_size"),
-          .top_k = of.integer("topk"),
-          .experts = of.integer("num_experts"),
-          .tp = of.integer("moe_tp_size"),
-          .ep = of.integer("moe_ep_size"),
+MoeSpec moe_spec(const Case& point) {
+  const std::optional<double> exponent = exponent_of(point.text("distribution"));
+  return {.tokens = point.integer("num_tokens"),
+          .hidden = point.integer("hidden_size"),
+          .intermediate = point.integer("inter_size"),
+          .top_k = point.integer("topk"),
+          .experts = point.integer("num_experts"),
+          .tp = point.integer("moe_tp_size"),
+          .ep = point.integer("moe_ep_size"),
           .routing = exponent ? Routing::kPowerLaw : Routing::kBalanced,
           .exponent = exponent.value_or(0),
-          .type = of.type("moe_dtype")};
+          .type = point.type("moe_dtype")};
 }
 
-// As the public collector, which measures gpt-oss in its own 4-bit format, that Hopper has not:
-// here it is measured in bfloat16.
-bool takes(const Case& of) {
+// Takes the cases of the public collector. It measures gpt-oss in the model's own 4-bit format,
+// which Hopper does not have; here gpt-oss is measured in bfloat16.
+bool takes_moe(const Case& point) {
   constexpr std::int64_t kMostGpus = 256;
   constexpr std::int64_t kGptOssHidden = 2880;
   constexpr std::int64_t kSmallHidden = 2048;  // Qwen3-30B-A3B
   constexpr std::int64_t kSmallMostTp = 4;
-  const MoeSpec spec = spec_of(of);
+  const MoeSpec spec = moe_spec(point);
   if (spec.tp * spec.ep > kMostGpus) return false;
   if (spec.intermediate % spec.tp != 0 || spec.experts % spec.ep != 0) return false;
   if (spec.hidden == kSmallHidden && spec.tp > kSmallMostTp) return false;
   return spec.hidden != kGptOssHidden || spec.type == DataType::kBfloat16;
 }
 
-// hidden_size, inter_size, topk, num_experts of models whose experts have a gate (so not of
-// Nemotron 3, which the public collector has too).
-AxisGroup::Rows models() {
+// hidden_size, inter_size, topk and num_experts of models whose experts have a gate. Nemotron 3,
+// which the public collector has too, has none.
+AxisGroup::Rows moe_models() {
   return integer_rows({
       {4096, 14336, 2, 8},   // Mixtral 8x7B
       {6144, 16384, 2, 8},   // Mixtral 8x22B
@@ -69,7 +68,7 @@ AxisGroup::Rows models() {
   });
 }
 
-AxisGroup::Rows coarse_models() {
+AxisGroup::Rows coarse_moe_models() {
   return integer_rows(
       {{4096, 14336, 2, 8}, {7168, 2048, 8, 256}, {4096, 1536, 8, 128}, {2048, 768, 8, 128}});
 }
@@ -79,8 +78,8 @@ Axis size_axis(const char* column, const char* help, const char* unit, std::size
           .option = "",
           .help = help,
           .unit = unit,
-          .common = column_of(models(), index),
-          .coarse = column_of(coarse_models(), index)};
+          .common = column_of(moe_models(), index),
+          .coarse = column_of(coarse_moe_models(), index)};
 }
 
 Axis gpus_axis(const char* column,
@@ -96,7 +95,7 @@ Axis gpus_axis(const char* column,
           .coarse = std::move(coarse)};
 }
 
-std::vector<Axis> axes() {
+std::vector<Axis> moe_axes() {
   return {
       {.column = "moe_dtype",
        .option = "dtype",
@@ -135,17 +134,18 @@ const Operator kMoe{
     .name = "moe",
     .summary = "mixture of experts: routing, two products with gated SiLU, weighted sum",
     .table = "moe_perf",
-    .axes = axes(),
-    .takes = takes,
-    .skip = [](const Case& of, const DeviceFacts& facts) { return limit_of(spec_of(of), facts); },
-    .cost = [](const Case& of) { return cost_of(spec_of(of)); },
+    .axes = moe_axes(),
+    .takes = takes_moe,
+    .skip = [](const Case& point,
+               const DeviceFacts& facts) { return limit_of(moe_spec(point), facts); },
+    .cost = [](const Case& point) { return cost_of(moe_spec(point)); },
     .parts =
-        [](const Case& of) {
-          return std::vector<Part>{{"moe", "moe_perf", key_of(of), spec_of(of)}};
+        [](const Case& point) {
+          return std::vector<Part>{{"moe", "moe_perf", key_of(point), moe_spec(point)}};
         },
     .groups = {{.columns = {"hidden_size", "inter_size", "topk", "num_experts"},
-                .common = models(),
-                .coarse = coarse_models()}},
+                .common = moe_models(),
+                .coarse = coarse_moe_models()}},
 };
 ASSAY_REGISTER(Operator, kMoe);
 

@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "collect/kernels/kernel_cost.h"
-#include "collect/kernels/kernel_limits.h"
 #include "collect/ops/values.h"
 #include "core/check.h"
 
@@ -26,32 +25,32 @@ std::vector<model::PerfValue> function_names() {
   return names;
 }
 
-CollectiveSpec spec_of(const Case& of) {
-  return {.function = function_named(of.text("op_name")),
-          .elements = of.integer("message_size"),
-          .ranks = static_cast<int>(of.integer("num_gpus")),
-          .type = of.type("nccl_dtype")};
+CollectiveSpec nccl_spec(const Case& point) {
+  return {.function = function_named(point.text("op_name")),
+          .elements = point.integer("message_size"),
+          .ranks = static_cast<int>(point.integer("num_gpus")),
+          .type = point.type("nccl_dtype")};
 }
 
-// 512 B to 512 MiB, in elements of either type.
-bool takes(const Case& of) {
+// Takes buffers of 512 B to 512 MiB, whatever the type of their elements.
+bool takes_nccl(const Case& point) {
   constexpr std::int64_t kLeastBytes = 512;
   constexpr std::int64_t kMostBytes = std::int64_t{512} << 20;
-  const std::int64_t bytes = of.integer("message_size") * bytes_of(of.type("nccl_dtype"));
+  const std::int64_t bytes = point.integer("message_size") * bytes_of(point.type("nccl_dtype"));
   return bytes >= kLeastBytes && bytes <= kMostBytes;
 }
 
-std::vector<Part> parts_of(const Case& of) {
-  std::vector<model::PerfField> key = key_of(of);
-  key.erase(key.begin());  // op_name, which every row has before its key
-  return {{.op_name = of.text("op_name"),
+std::vector<Part> nccl_parts(const Case& point) {
+  std::vector<model::PerfField> key = key_of(point);
+  key.erase(key.begin());  // op_name, which is no column of the key
+  return {{.op_name = point.text("op_name"),
            .table = "nccl_perf",
            .key = std::move(key),
-           .kernel = spec_of(of),
+           .kernel = nccl_spec(point),
            .version_of = "NCCL"}};
 }
 
-std::vector<Axis> axes() {
+std::vector<Axis> nccl_axes() {
   constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
   constexpr std::int64_t kMostRanks = 65536;
   return {{.column = "op_name",
@@ -84,11 +83,12 @@ const Operator kNccl{
     .name = "nccl",
     .summary = "NCCL's collectives, and send and receive around a ring",
     .table = "nccl_perf",
-    .axes = axes(),
-    .takes = takes,
-    .skip = [](const Case& of, const DeviceFacts& facts) { return limit_of(spec_of(of), facts); },
-    .cost = [](const Case& of) { return cost_of(spec_of(of)); },
-    .parts = parts_of,
+    .axes = nccl_axes(),
+    .takes = takes_nccl,
+    .skip = [](const Case& point,
+               const DeviceFacts& facts) { return limit_of(nccl_spec(point), facts); },
+    .cost = [](const Case& point) { return cost_of(nccl_spec(point)); },
+    .parts = nccl_parts,
     .ranks_axis = 2,
 };
 ASSAY_REGISTER(Operator, kNccl);

@@ -1,4 +1,4 @@
-// The declared operators: the sizes of their grids, their rows, and what they ask kernels for.
+// The declared operators: the sizes of their grids, their rows, and the specs of their kernels.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -45,14 +45,14 @@ AxisOverride text(const char* column, const char* value) {
 }
 
 Wanted has_type(const char* column, const char* type) {
-  return [=](const Case& of) { return of.text(column) == type; };
+  return [=](const Case& point) { return point.text(column) == type; };
 }
 
 TEST(Operators, GemmTakesTheCasesOfThePublicCollector) {
   EXPECT_EQ(count("gemm", has_type("gemm_dtype", "bfloat16")), 9240);
   EXPECT_EQ(count("gemm", has_type("gemm_dtype", "fp8")), 9240);
   EXPECT_EQ(count("gemm", has_type("gemm_dtype", "fp8_block")), 7560);
-  // int8 products (not int8 weights alone) are ours.
+  // Only assay has int8 products; the public collector only has int8 weights.
   EXPECT_EQ(count("gemm", has_type("gemm_dtype", "int8")), 9240);
 }
 
@@ -64,27 +64,29 @@ TEST(Operators, GemmTakesBothSidesOfEdgesOnTheFineGrid) {
 
 TEST(Operators, ContextAttentionTakesTheCasesOfThePublicCollector) {
   const auto heads_of = [](std::int64_t head_dim) {
-    return [=](const Case& of) { return of.integer("head_dim") == head_dim; };
+    return [=](const Case& point) { return point.integer("head_dim") == head_dim; };
   };
-  const auto is_oldest = [](const Case& of) {  // of 2025: longer than a token, fewer heads
-    return of.integer("head_dim") == 128 && of.integer("isl") > 1 && of.integer("num_heads") > 2;
-  };
+  const auto is_oldest =
+      [](const Case& point) {  // in the tables of 2025: more than one token, or fewer heads
+        return point.integer("head_dim") == 128 && point.integer("isl") > 1 &&
+               point.integer("num_heads") > 2;
+      };
   EXPECT_EQ(count("context_attention", is_oldest), 14700);
   EXPECT_EQ(count("context_attention", heads_of(64)) + count("context_attention", heads_of(128)),
             50643);
-  // Larger heads are ours; the guard of 2^31 bytes takes a few of their longest cases.
+  // Only assay has larger heads. The guard of 2^31 bytes leaves out a few of their longest cases.
   EXPECT_EQ(count("context_attention", heads_of(192)), 16863);
   EXPECT_EQ(count("context_attention", heads_of(256)), 16833);
 }
 
 TEST(Operators, GenerationAttentionTakesTheCasesOfThePublicCollector) {
-  const auto is_oldest = [](const Case& of) {
-    return of.integer("head_dim") == 128 && of.integer("num_heads") > 2;
+  const auto is_oldest = [](const Case& point) {
+    return point.integer("head_dim") == 128 && point.integer("num_heads") > 2;
   };
-  const auto is_common = [](const Case& of) { return of.integer("head_dim") <= 128; };
+  const auto is_common = [](const Case& point) { return point.integer("head_dim") <= 128; };
   EXPECT_EQ(count("generation_attention", is_oldest), 10052);
   EXPECT_EQ(count("generation_attention", is_common), 30114);
-  // Each of head sizes 192 and 256, which are ours, has as many as 128.
+  // Head sizes 192 and 256, which only assay has, have as many cases as 128.
   EXPECT_EQ(count("generation_attention"), 30114 + 2 * 11150);
 }
 
@@ -97,9 +99,10 @@ TEST(Operators, LatentAttentionTakesTheCasesOfThePublicCollector) {
 
 // A public task is a model, tp, ep, type and distribution with all 30 token counts: 2,877. Of
 // them 693 are of Nemotron 3 (77 settings x 3 types x 3 distributions), whose experts have no gate
-// and so need another kernel. gpt-oss has one type in either: theirs 4-bit, ours bfloat16.
+// and so need another kernel. gpt-oss has one type: 4-bit there and bfloat16 here.
 TEST(Operators, MoeTakesTheCasesOfThePublicCollector) {
-  EXPECT_EQ(count("moe", [](const Case& of) { return of.integer("num_tokens") == 1; }), 2877 - 693);
+  EXPECT_EQ(count("moe", [](const Case& point) { return point.integer("num_tokens") == 1; }),
+            2877 - 693);
   EXPECT_EQ(count("moe"), (2877 - 693) * 30);
 }
 
@@ -109,27 +112,28 @@ TEST(Operators, ComputeScaleTakesTheCasesOfThePublicCollector) {
 }
 
 TEST(Operators, CollectivesTakeTheCasesOfThePublicCollector) {
-  const auto is_ring = [](const Case& of) { return of.text("op_name") == "send_recv"; };
-  EXPECT_EQ(count("nccl", is_ring), 126);  // ours
+  const auto is_ring = [](const Case& point) { return point.text("op_name") == "send_recv"; };
+  EXPECT_EQ(count("nccl", is_ring), 126);  // only in assay
   EXPECT_EQ(count("nccl"), 504 + 126);
   EXPECT_EQ(count("custom_allreduce"), 69);
 }
 
 TEST(Operators, ACoarseSweepOfAllIsShort) {
   std::int64_t all = 0;
-  for (const Operator* of : all_operators())
-    all += count(of->name, Grid::kCoarse);
+  for (const Operator* op : all_operators())
+    all += count(op->name, Grid::kCoarse);
   EXPECT_GT(all, 10000);
   EXPECT_LT(all, 20000);
 }
 
-// So that what lies between coarse points can be tested against measured ones.
+// Coarse points are common points, so that interpolation between them can be compared with
+// measurements.
 TEST(Operators, HaveTheirCoarseCasesInTheCommonGridToo) {
-  for (const Operator* of : all_operators()) {
+  for (const Operator* op : all_operators()) {
     std::set<std::vector<model::PerfValue>> common;
-    for (const Case& one : cases_of(*of, Grid::kCommon, {}))
+    for (const Case& one : cases_of(*op, Grid::kCommon, {}))
       common.insert(one.values());
-    for (const Case& one : cases_of(*of, Grid::kCoarse, {})) {
+    for (const Case& one : cases_of(*op, Grid::kCoarse, {})) {
       EXPECT_EQ(common.count(one.values()), 1U) << one.id();
     }
   }
@@ -150,9 +154,9 @@ std::string columns_of(const Part& part) {
 
 TEST(Operators, HaveTheColumnsOfThePublicTables) {
   std::set<std::string> found;
-  for (const Operator* of : all_operators()) {
-    for (const Case& one : cases_of(*of, Grid::kCoarse, {})) {
-      for (const Part& part : of->parts(one))
+  for (const Operator* op : all_operators()) {
+    for (const Case& one : cases_of(*op, Grid::kCoarse, {})) {
+      for (const Part& part : op->parts(one))
         found.insert(columns_of(part));
     }
   }
@@ -186,43 +190,43 @@ TEST(Operators, HaveTheColumnsOfThePublicTables) {
 }
 
 TEST(Operators, CostSomethingInEveryCase) {
-  for (const Operator* of : all_operators()) {
-    for (const Case& one : cases_of(*of, Grid::kCoarse, {})) {
-      const Cost cost = of->cost(one);
-      const bool moves_nothing = of->name == std::string_view("launch");
+  for (const Operator* op : all_operators()) {
+    for (const Case& one : cases_of(*op, Grid::kCoarse, {})) {
+      const Cost cost = op->cost(one);
+      const bool moves_nothing = op->name == std::string_view("launch");
       ASSERT_TRUE((cost.bytes > 0) != moves_nothing && std::isfinite(cost.bytes)) << one.id();
       ASSERT_TRUE(cost.flops >= 0 && std::isfinite(cost.flops)) << one.id();
-      ASSERT_EQ(cost.link_bytes > 0, of->ranks_axis >= 0) << one.id();
+      ASSERT_EQ(cost.link_bytes > 0, op->ranks_axis >= 0) << one.id();
     }
   }
 }
 
 TEST(Operators, ListTheValuesOfTheirGroups) {
-  for (const Operator* of : all_operators()) {
+  for (const Operator* op : all_operators()) {
     for (const Grid grid : {Grid::kCoarse, Grid::kCommon, Grid::kFine}) {
       std::map<std::string, std::set<model::PerfValue>> used;
-      for (const Case& one : cases_of(*of, grid, {})) {
-        for (std::size_t i = 0; i < of->axes.size(); ++i) {
-          used[of->axes[i].column].insert(one.values()[i]);
+      for (const Case& one : cases_of(*op, grid, {})) {
+        for (std::size_t i = 0; i < op->axes.size(); ++i) {
+          used[op->axes[i].column].insert(one.values()[i]);
         }
       }
-      for (const Axis& axis : of->axes) {
+      for (const Axis& axis : op->axes) {
         const auto& listed = axis.values(grid);
         const std::set<model::PerfValue> values(listed.begin(), listed.end());
         const auto& taken = used[axis.column];
         EXPECT_TRUE(std::includes(values.begin(), values.end(), taken.begin(), taken.end()))
-            << of->name << " " << axis.column;
+            << op->name << " " << axis.column;
       }
     }
   }
 }
 
 TEST(Operators, TakeTheirOwnValuesAsOverrides) {
-  for (const Operator* of : all_operators()) {
-    for (const Axis& axis : of->axes) {
+  for (const Operator* op : all_operators()) {
+    for (const Axis& axis : op->axes) {
       for (const Grid grid : {Grid::kCoarse, Grid::kCommon, Grid::kFine}) {
-        EXPECT_TRUE(check_override(*of, {axis.column, axis.values(grid)}).ok())
-            << of->name << " " << axis.column;
+        EXPECT_TRUE(check_override(*op, {axis.column, axis.values(grid)}).ok())
+            << op->name << " " << axis.column;
       }
     }
   }
@@ -243,8 +247,8 @@ TEST(Operators, TakeSensibleOverridesOnly) {
 }
 
 template <class Spec>
-Spec kernel_of(const Case& of) {
-  return std::get<Spec>(of.of().parts(of).front().kernel);
+Spec kernel_of(const Case& point) {
+  return std::get<Spec>(point.op().parts(point).front().kernel);
 }
 
 TEST(Operators, GenerationCountsTheNewTokenInTheLength) {
@@ -259,7 +263,7 @@ TEST(Operators, GenerationCountsTheNewTokenInTheLength) {
   EXPECT_EQ(spec.kv_type, DataType::kFp8);
   EXPECT_EQ(spec.type, DataType::kBfloat16);
   EXPECT_EQ(spec.page_size, 64);
-  EXPECT_EQ(made.of().parts(made).front().key[6],
+  EXPECT_EQ(made.op().parts(made).front().key[6],
             (model::PerfField{"beam_width", std::int64_t{1}}));
 }
 
@@ -300,7 +304,7 @@ TEST(Operators, MoeReadsTheExponentFromTheDistribution) {
 
 TEST(Operators, ComputeScaleIsATimeLessAnother) {
   const Case made = only_case("compute_scale", {number("m", 128), number("k", 2560)});
-  const std::vector<Part> parts = made.of().parts(made);
+  const std::vector<Part> parts = made.op().parts(made);
   ASSERT_EQ(parts.size(), 2U);
   ASSERT_TRUE(parts[0].less);
   EXPECT_EQ(std::get<QuantizeSpec>(parts[0].kernel).scale, QuantizeSpec::Scale::kComputed);
@@ -333,7 +337,7 @@ TEST(Operators, SkipTransfersOnACpu) {
   cpu.kind = "cpu";
   for (const char* name : {"launch", "host_to_device", "device_to_host"}) {
     const Case one = cases_of(operator_named(name), Grid::kCoarse, {}).front();
-    EXPECT_EQ(one.of().skip(one, cpu), "a CPU has no launches and no bus to copy over");
+    EXPECT_EQ(one.op().skip(one, cpu), "a CPU has no launches and no bus to copy over");
   }
 }
 
@@ -343,14 +347,14 @@ TEST(Operators, SkipWhatTheDeviceHasNot) {
   DeviceFacts ampere;
   ampere.kind = "cuda";
   ampere.sm_version = 80;
-  EXPECT_EQ(made.of().skip(made, ampere), "fp8 needs compute capability 8.9, this device has 8.0");
+  EXPECT_EQ(made.op().skip(made, ampere), "fp8 needs compute capability 8.9, this device has 8.0");
 }
 
 TEST(Operators, EveryCaseHasANameOfItsOwn) {
   std::set<std::string> names;
   std::int64_t cases = 0;
-  for (const Operator* of : all_operators()) {
-    for (const Case& one : cases_of(*of, Grid::kCoarse, {})) {
+  for (const Operator* op : all_operators()) {
+    for (const Case& one : cases_of(*op, Grid::kCoarse, {})) {
       names.insert(one.id());
       ++cases;
     }

@@ -1,4 +1,4 @@
-// The cases of a sweep over an operator's axes.
+// The cases of a sweep over the axes of an operator.
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -11,15 +11,16 @@ namespace {
 
 using Values = std::vector<model::PerfValue>;
 
-// An override or a group of a column that there is not is our own bug.
-std::size_t axis_of(const Operator& of, std::string_view column) {
+// An override or a group that names a missing column is our own bug.
+std::size_t axis_of(const Operator& op, std::string_view column) {
   const auto has_column = [&](const Axis& axis) { return axis.column == column; };
-  const auto found = std::find_if(of.axes.begin(), of.axes.end(), has_column);
-  ASSAY_CHECK(found != of.axes.end(), "the operator has no such axis");
-  return static_cast<std::size_t>(found - of.axes.begin());
+  const auto found = std::find_if(op.axes.begin(), op.axes.end(), has_column);
+  ASSAY_CHECK(found != op.axes.end(), "the operator has no such axis");
+  return static_cast<std::size_t>(found - op.axes.begin());
 }
 
-// Data types as this axis spells them: "bf16" is "bfloat16", "float16" is "half" of NCCL's table.
+// Spells data types as this axis does: "bf16" becomes "bfloat16", and "float16" becomes "half" in
+// NCCL's table.
 model::PerfValue spelled_as(const Axis& axis, const model::PerfValue& value) {
   const auto* name = std::get_if<std::string>(&value);
   if (name == nullptr || !axis.has_types()) return value;
@@ -30,7 +31,7 @@ model::PerfValue spelled_as(const Axis& axis, const model::PerfValue& value) {
   return type ? model::PerfValue(std::string(name_of(*type))) : value;
 }
 
-// Numbers; names have no order of their own.
+// Compares numbers; names have no order of their own.
 bool is_larger(const model::PerfValue& a, const model::PerfValue& b) {
   return a.index() == b.index() && !std::holds_alternative<std::string>(a) && b < a;
 }
@@ -39,7 +40,7 @@ bool is_larger_row(const Values& a, const Values& b) {
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), is_larger);
 }
 
-// Axes that a sweep varies together, and what they take.
+// Axes that a sweep varies together, and the rows of values that they take.
 struct Dimension {
   std::vector<std::size_t> axes;
   std::vector<Values> rows;
@@ -47,13 +48,13 @@ struct Dimension {
 
 class Sweep {
  public:
-  Sweep(const Operator& of, Grid grid, const std::vector<AxisOverride>& overrides)
-      : operator_(of), grid_(grid), overridden_(of.axes.size()) {
+  Sweep(const Operator& op, Grid grid, const std::vector<AxisOverride>& overrides)
+      : operator_(op), grid_(grid), overridden_(op.axes.size()) {
     for (const AxisOverride& given : overrides) {
-      const std::size_t axis = axis_of(of, given.column);
+      const std::size_t axis = axis_of(op, given.column);
       overridden_[axis] = Values();
       for (const model::PerfValue& value : given.values) {
-        overridden_[axis]->push_back(spelled_as(of.axes[axis], value));
+        overridden_[axis]->push_back(spelled_as(op.axes[axis], value));
       }
     }
     add_dimensions();
@@ -102,7 +103,7 @@ class Sweep {
     rows = std::move(changed);
   }
 
-  // Nothing: every axis of the group is overridden, so that its rows say no more.
+  // std::nullopt: every axis of the group is overridden, so that its rows do not matter.
   [[nodiscard]] std::optional<Dimension> dimension_of(const AxisGroup& group) const {
     Dimension made{{}, group.rows(grid_)};
     bool is_open = false;
@@ -116,7 +117,7 @@ class Sweep {
     return made;
   }
 
-  // Ranks, then what names, weights and shapes depend on, then what shares them.
+  // The number of ranks varies most slowly, then names, weights and shapes, then what shares them.
   [[nodiscard]] int level_of(const Dimension& dimension) const {
     const auto is_ranks = [&](std::size_t axis) {
       return static_cast<int>(axis) == operator_.ranks_axis;
@@ -149,7 +150,7 @@ class Sweep {
     });
   }
 
-  // Large ones first, each once.
+  // Sorts large values first and removes duplicates.
   static void tidy(std::vector<Values>& rows) {
     std::vector<Values> once;
     for (Values& row : rows) {
@@ -184,10 +185,10 @@ class Sweep {
 
 }  // namespace
 
-std::vector<Case> cases_of(const Operator& of,
+std::vector<Case> cases_of(const Operator& op,
                            Grid grid,
                            const std::vector<AxisOverride>& overrides) {
-  return Sweep(of, grid, overrides).cases();
+  return Sweep(op, grid, overrides).cases();
 }
 
 }  // namespace assay::collect

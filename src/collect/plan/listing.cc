@@ -11,11 +11,7 @@
 namespace assay::collect {
 namespace {
 
-constexpr std::size_t kMostValues = 6;  // of an axis that are shown
-
-std::string text_of(const model::PerfValue& value) {
-  return std::visit([](const auto& held) { return fmt::format("{}", held); }, value);
-}
+constexpr std::size_t kMostValues = 6;  // values of an axis that are shown
 
 std::string values_text(const std::vector<model::PerfValue>& values) {
   std::vector<std::string> words;
@@ -41,17 +37,11 @@ std::vector<model::Cell> axis_row(const Axis& axis) {
           axis.column};
 }
 
-std::int64_t count_cases(const Operator& of, Grid grid) {
-  return static_cast<std::int64_t>(cases_of(of, grid, {}).size());
+std::int64_t count_cases(const Operator& op, Grid grid) {
+  return static_cast<std::int64_t>(cases_of(op, grid, {}).size());
 }
 
 }  // namespace
-
-std::string option_name(const Axis& axis) {
-  std::string name = axis.option.empty() ? axis.column : axis.option;
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
 
 model::Table operators_table(const std::vector<const Operator*>& operators, Columns columns) {
   model::Table table{.name = "operators",
@@ -62,11 +52,11 @@ model::Table operators_table(const std::vector<const Operator*>& operators, Colu
                                  {.name = "fine"},
                                  {.name = "what it is"}}};
   if (columns == Columns::kAll) table.columns.push_back({.name = "table"});
-  for (const Operator* of : operators) {
-    std::vector<model::Cell> row = {std::string(of->name), count_cases(*of, Grid::kCoarse),
-                                    count_cases(*of, Grid::kCommon), count_cases(*of, Grid::kFine),
-                                    std::string(of->summary)};
-    if (columns == Columns::kAll) row.emplace_back(std::string(of->table));
+  for (const Operator* op : operators) {
+    std::vector<model::Cell> row = {std::string(op->name), count_cases(*op, Grid::kCoarse),
+                                    count_cases(*op, Grid::kCommon), count_cases(*op, Grid::kFine),
+                                    std::string(op->summary)};
+    if (columns == Columns::kAll) row.emplace_back(std::string(op->table));
     table.add_row(std::move(row));
   }
   return table;
@@ -75,10 +65,10 @@ model::Table operators_table(const std::vector<const Operator*>& operators, Colu
 model::Table axes_table(const std::vector<const Operator*>& operators) {
   model::Table table{.name = "axes", .title = "Axes of operators", .columns = axes_columns()};
   table.columns.insert(table.columns.begin(), {.name = "operator"});
-  for (const Operator* of : operators) {
-    for (const Axis& axis : of->axes) {
+  for (const Operator* op : operators) {
+    for (const Axis& axis : op->axes) {
       std::vector<model::Cell> row = axis_row(axis);
-      row.insert(row.begin(), std::string(of->name));
+      row.insert(row.begin(), std::string(op->name));
       table.add_row(std::move(row));
     }
   }
@@ -87,15 +77,15 @@ model::Table axes_table(const std::vector<const Operator*>& operators) {
 
 model::Book axes_book(const std::vector<const Operator*>& operators) {
   model::Book book{.title = "Axes of operators"};
-  for (const Operator* of : operators) {
-    model::Table table{.name = of->name,
-                       .title = fmt::format("{}: {}", of->name, of->summary),
+  for (const Operator* op : operators) {
+    model::Table table{.name = op->name,
+                       .title = fmt::format("{}: {}", op->name, op->summary),
                        .columns = axes_columns()};
     table.notes.push_back(fmt::format(
         "cases: {} on the coarse grid, {} on the common, {} on the fine; rows go to {}.txt",
-        count_cases(*of, Grid::kCoarse), count_cases(*of, Grid::kCommon),
-        count_cases(*of, Grid::kFine), of->table));
-    for (const Axis& axis : of->axes)
+        count_cases(*op, Grid::kCoarse), count_cases(*op, Grid::kCommon),
+        count_cases(*op, Grid::kFine), op->table));
+    for (const Axis& axis : op->axes)
       table.add_row(axis_row(axis));
     book.tables.push_back(std::move(table));
   }
@@ -113,13 +103,13 @@ model::Book plan_book(const Plan& plan) {
   model::Table cases{.name = "cases",
                      .title = "Cases in the order in which they would run",
                      .columns = {{.name = "operator"}, {.name = "case"}, {.name = "checked"}}};
-  for (const PlannedCase& one : plan.cases) {
-    if (counts.empty() || counts.back().name != one.operator_name) {
-      counts.push_back({.name = one.operator_name});
+  for (const PlannedCase& planned : plan.cases) {
+    if (counts.empty() || counts.back().name != planned.operator_name) {
+      counts.push_back({.name = planned.operator_name});
     }
     ++counts.back().cases;
-    counts.back().checked += one.check ? 1 : 0;
-    cases.add_row({one.operator_name, one.id, one.check});
+    counts.back().checked += planned.check ? 1 : 0;
+    cases.add_row({planned.operator_name, planned.id, planned.check});
   }
   model::Table summary{.name = "plan",
                        .title = "What would be measured",

@@ -11,20 +11,18 @@
 
 namespace assay::collect {
 
-// "dtype" of --dtype: the axis's option, or its column with '-' for '_'.
-std::string option_name(const Axis& axis);
-
-// Operators with their cases on each grid; kShort leaves out their tables, to fit on a terminal.
+// The operators with the number of their cases on each grid. kShort leaves out the names of their
+// tables, to fit on a terminal.
 enum class Columns : std::uint8_t { kAll, kShort };
 model::Table operators_table(const std::vector<const Operator*>& operators, Columns columns);
 
-// Axes of all of them.
+// The axes of all these operators.
 model::Table axes_table(const std::vector<const Operator*>& operators);
 
-// Of each a table of its axes, with its cases on each grid, for people.
+// For people: a table of the axes of each operator, with the number of its cases on each grid.
 model::Book axes_book(const std::vector<const Operator*>& operators);
 
-// Counts by operator, then every case.
+// The counts by operator, then every case.
 model::Book plan_book(const Plan& plan);
 
 }  // namespace assay::collect

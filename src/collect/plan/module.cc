@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// What the module prints itself comes before.
+// The last line that is a JSON object: what the module itself prints comes before it.
 json last_answer(const std::string& output) {
   for (std::size_t end = output.size(); end > 0;) {
     const std::size_t before = output.rfind('\n', end - 1);
@@ -25,10 +25,10 @@ json last_answer(const std::string& output) {
   return {};
 }
 
-std::vector<PlannedCase> cases_of(const ModuleOperator& of) {
+std::vector<PlannedCase> planned_cases(const ModuleOperator& op) {
   std::vector<PlannedCase> cases;
-  for (const std::string& arguments : of.cases)
-    cases.push_back({.operator_name = of.name, .id = of.name + " " + arguments, .json = arguments});
+  for (const std::string& arguments : op.cases)
+    cases.push_back({.operator_name = op.name, .id = op.name + " " + arguments, .json = arguments});
   return cases;
 }
 
@@ -66,8 +66,8 @@ core::Result<Plan> make_module_plan(const std::vector<ModuleOperator>& operators
                                     const std::vector<std::string>& names,
                                     const PlanOptions& options) {
   std::vector<std::string> known;
-  for (const ModuleOperator& of : operators)
-    known.push_back(of.name);
+  for (const ModuleOperator& op : operators)
+    known.push_back(op.name);
   for (const std::string& name : names) {
     if (is_named(known, name)) continue;
     return core::Error{
@@ -76,10 +76,10 @@ core::Result<Plan> make_module_plan(const std::vector<ModuleOperator>& operators
   PlanOptions chosen = options;
   chosen.check_every = 0;  // only the module knows what is right
   Plan plan;
-  for (const ModuleOperator& of : operators) {
-    if (!is_named(names, of.name)) continue;
-    for (PlannedCase& one : select_cases(cases_of(of), chosen))
-      plan.cases.push_back(std::move(one));
+  for (const ModuleOperator& op : operators) {
+    if (!is_named(names, op.name)) continue;
+    for (PlannedCase& planned : select_cases(planned_cases(op), chosen))
+      plan.cases.push_back(std::move(planned));
   }
   plan.hash = plan_hash(plan.cases);
   return plan;

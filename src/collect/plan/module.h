@@ -10,14 +10,14 @@
 
 namespace assay::collect {
 
-// How to run a module: python/assay_module_worker.py says what becomes of it.
+// How to run a module by python/assay_module_worker.py.
 struct ModuleProgram {
   std::string python = "python3";
   std::filesystem::path script;  // assay_module_worker.py
   std::filesystem::path engine;  // libassay_measure.so
   std::filesystem::path module;
 
-  // Of a worker on a GPU, or on the CPU where there is none ("cpu", "cuda:0").
+  // The command line of a worker on this device: "cpu" or "cuda:0".
   [[nodiscard]] std::vector<std::string> worker(const std::string& device) const;
 };
 
@@ -26,12 +26,12 @@ struct ModuleOperator {
   std::vector<std::string> cases;  // JSON lists of arguments, as run_dsa() takes them
 };
 
-// Runs the module's get_..._test_cases(). Errors: no Python, a module that does not load or has
-// none of them, in its own words.
+// Runs the module's get_..._test_cases(). Errors: there is no Python, or the module does not load
+// or has no such function, in its own words.
 core::Result<std::vector<ModuleOperator>> list_module(const ModuleProgram& program);
 
-// Its cases, those of `names` alone if there are any; ids are "dsa_context [4096,1,8]". Of the
-// options: filters, limit, order and seed. Error: no such operator.
+// The plan of the operators, or only of those in `names` if there are any; ids are "dsa_context
+// [4096,1,8]". Of the options it uses filters, limit, order and seed. Error: no such operator.
 core::Result<Plan> make_module_plan(const std::vector<ModuleOperator>& operators,
                                     const std::vector<std::string>& names,
                                     const PlanOptions& options);

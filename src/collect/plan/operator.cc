@@ -24,21 +24,17 @@ const List& of_grid(Grid grid, const List& common, const List& coarse, const Lis
   return common;
 }
 
-std::optional<std::size_t> axis_named(const Operator& of, std::string_view column) {
-  for (std::size_t i = 0; i < of.axes.size(); ++i) {
-    if (of.axes[i].column == column) return i;
+std::optional<std::size_t> axis_named(const Operator& op, std::string_view column) {
+  for (std::size_t i = 0; i < op.axes.size(); ++i) {
+    if (op.axes[i].column == column) return i;
   }
   return std::nullopt;
 }
 
-const model::PerfValue& value_of(const Case& of, std::string_view column) {
-  const std::optional<std::size_t> axis = axis_named(of.of(), column);
+const model::PerfValue& value_of(const Case& point, std::string_view column) {
+  const std::optional<std::size_t> axis = axis_named(point.op(), column);
   ASSAY_CHECK(axis, "a case has no such axis");
-  return of.values()[*axis];
-}
-
-std::string text_of(const model::PerfValue& value) {
-  return std::visit([](const auto& held) { return fmt::format("{}", held); }, value);
+  return point.values()[*axis];
 }
 
 bool takes_text(const Axis& axis, const std::string& text) {
@@ -48,7 +44,7 @@ bool takes_text(const Axis& axis, const std::string& text) {
   return axis.takes_all_types() && data_type_named(text);
 }
 
-// What an axis takes, in words.
+// The values that an axis takes, in words.
 std::string taken_by(const Axis& axis) {
   if (!std::holds_alternative<std::string>(axis.common.front())) {
     return fmt::format("an integer from {} to {}", axis.least, axis.most);
@@ -80,17 +76,17 @@ std::optional<model::PerfValue> value_in(const Axis& axis, std::string_view text
   return model::PerfValue(std::string(text));
 }
 
-// Of the axes one after the other: " m=1 n=32".
-std::optional<Values> values_in(const Operator& of, std::string_view text) {
+// Reads the values of all axes from the rest of an id: " m=1 n=32".
+std::optional<Values> values_in(const Operator& op, std::string_view text) {
   Values values;
-  for (std::size_t i = 0; i < of.axes.size(); ++i) {
-    const std::string start = " " + of.axes[i].column + "=";
-    if (text.rfind(start, 0) != 0) return std::nullopt;
+  for (std::size_t i = 0; i < op.axes.size(); ++i) {
+    const std::string start = " " + op.axes[i].column + "=";
+    if (!text.starts_with(start)) return std::nullopt;
     text.remove_prefix(start.size());
-    const bool is_last = i + 1 == of.axes.size();
-    const std::size_t end = is_last ? text.size() : text.find(" " + of.axes[i + 1].column + "=");
-    const auto value = value_in(of.axes[i], text.substr(0, end));
-    if (!value || !takes_value(of.axes[i], *value)) return std::nullopt;
+    const bool is_last = i + 1 == op.axes.size();
+    const std::size_t end = is_last ? text.size() : text.find(" " + op.axes[i + 1].column + "=");
+    const auto value = value_in(op.axes[i], text.substr(0, end));
+    if (!value || !takes_value(op.axes[i], *value)) return std::nullopt;
     values.push_back(*value);
     text.remove_prefix(std::min(end, text.size()));
   }
@@ -98,6 +94,10 @@ std::optional<Values> values_in(const Operator& of, std::string_view text) {
 }
 
 }  // namespace
+
+std::string text_of(const model::PerfValue& value) {
+  return std::visit([](const auto& held) { return fmt::format("{}", held); }, value);
+}
 
 const std::vector<model::PerfValue>& Axis::values(Grid grid) const {
   return of_grid(grid, common, coarse, fine);
@@ -159,9 +159,9 @@ std::string Case::id() const {
 
 core::Result<Case> case_of(std::string_view id) {
   const std::string_view name = id.substr(0, id.find(' '));
-  const Operator* of = find_operator(name);
-  auto values = of == nullptr ? std::nullopt : values_in(*of, id.substr(name.size()));
-  if (values) return Case(*of, std::move(*values));
+  const Operator* op = find_operator(name);
+  auto values = op == nullptr ? std::nullopt : values_in(*op, id.substr(name.size()));
+  if (values) return Case(*op, std::move(*values));
   return core::Error{fmt::format("no operator of this program has the case '{}'", id)};
 }
 
@@ -177,16 +177,41 @@ const Operator* find_operator(std::string_view name) {
   return nullptr;
 }
 
-core::Status check_override(const Operator& of, const AxisOverride& given) {
-  const std::optional<std::size_t> index = axis_named(of, given.column);
-  if (!index) return core::Error{fmt::format("{} has no axis {}", of.name, given.column)};
-  const Axis& axis = of.axes[*index];
+core::Status check_override(const Operator& op, const AxisOverride& given) {
+  const std::optional<std::size_t> index = axis_named(op, given.column);
+  if (!index) return core::Error{fmt::format("{} has no axis {}", op.name, given.column)};
+  const Axis& axis = op.axes[*index];
   for (const model::PerfValue& value : given.values) {
     if (takes_value(axis, value)) continue;
-    return core::Error{fmt::format("{} of {} cannot be '{}': it is {}", axis.column, of.name,
+    return core::Error{fmt::format("{} of {} cannot be '{}': it is {}", axis.column, op.name,
                                    text_of(value), taken_by(axis))};
   }
   return {};
+}
+
+std::string option_name(const Axis& axis) {
+  std::string name = axis.option.empty() ? axis.column : axis.option;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+core::Result<AxisOverride> parse_override(const Operator& op,
+                                          const Axis& axis,
+                                          const std::vector<std::string>& words) {
+  AxisOverride made{.column = axis.column, .values = {}};
+  for (const std::string& word : words) {
+    // A word that is no number stays a text, and an axis of numbers refuses it.
+    model::PerfValue value = value_in(axis, word).value_or(word);
+    const core::Status taken = check_override(op, {.column = axis.column, .values = {value}});
+    if (!taken.ok()) {
+      const std::string near = core::nearest(word, axis.names());
+      return core::Error{
+          fmt::format("--{}: {}{}", option_name(axis), taken.error().message,
+                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near))};
+    }
+    made.values.push_back(std::move(value));
+  }
+  return made;
 }
 
 }  // namespace assay::collect

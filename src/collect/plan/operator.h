@@ -1,11 +1,12 @@
-// What `assay collect` can measure. A new operator is one file, src/collect/ops/<name>.cc:
+// The operators that `assay collect` measures. A new operator is one file,
+// src/collect/ops/<name>.cc:
 //
 //   const Operator kGemm{.name = "gemm", .table = "gemm_perf", .axes = {...}, ...};
 //   ASSAY_REGISTER(Operator, kGemm);
 //
-// It names its axes (columns of its table), which cases a sweep takes, what a case costs at least,
-// and the kernels that it consists of. The table, --list, the options of the command line, resuming
-// and the checks of the store follow from the declaration.
+// It declares its axes (columns of its table), which cases a sweep takes, the least cost of a case,
+// and the kernels of which it consists. The table, --list, the options of the command line,
+// resuming and the checks of the store follow from the declaration.
 #pragma once
 
 #include <cstdint>
@@ -23,24 +24,25 @@
 
 namespace assay::collect {
 
-// kCoarse: few points over the whole range; kCommon: the public collector's; kFine: with the
-// points beside the edges of tiles and waves.
+// kCoarse has few points over the whole range, kCommon those of the public collector, and kFine
+// also points beside the edges of tiles and waves.
 enum class Grid : std::uint8_t { kCoarse, kCommon, kFine };
 
-// kInner: cases that differ only here share their weights, so they follow each other.
+// Cases that differ only in a kInner axis share their weights, so that they are measured in
+// succession.
 enum class Nesting : std::uint8_t { kOuter, kInner };
 
 struct Axis {
   std::string column;  // "gemm_dtype"
-  std::string option;  // "dtype": --dtype; empty: the column, with '-' for '_'
+  std::string option;  // "dtype" for --dtype; empty: the column, with '-' for '_'
   std::string help;    // "type of input and weight"
   std::string unit;    // "tokens"; empty for names
   std::vector<model::PerfValue> common;
   std::vector<model::PerfValue> coarse = {};  // empty: as common
   std::vector<model::PerfValue> fine = {};    // empty: as common
   Nesting nesting = Nesting::kOuter;
-  // What may be asked for besides: integers from `least` to `most`, data types where the values
-  // are such, and names that this takes.
+  // The values that users may also request: integers from `least` to `most`, data types if the
+  // values name data types, and names that `accepts` takes.
   std::int64_t least = 1;
   std::int64_t most = 2147483647;
   std::function<bool(std::string_view)> accepts = nullptr;
@@ -48,14 +50,14 @@ struct Axis {
   [[nodiscard]] const std::vector<model::PerfValue>& values(Grid grid) const;
   // Whether its values name data types.
   [[nodiscard]] bool has_types() const;
-  // Whether every data type may be asked for.
+  // Whether users may request every data type.
   [[nodiscard]] bool takes_all_types() const;
-  // To choose from, for messages; none of numbers.
+  // The names to choose from, for messages. An axis of numbers has none.
   [[nodiscard]] std::vector<std::string> names() const;
 };
 
-// Axes whose values belong together, as the sizes of a model do: a sweep takes these rows instead
-// of every combination of the axes' own values, which list what the rows have.
+// Axes whose values belong together, such as the sizes of a model. A sweep takes these rows instead
+// of every combination of the axes' own values. The axes list all values of the rows.
 struct AxisGroup {
   using Rows = std::vector<std::vector<model::PerfValue>>;
 
@@ -67,24 +69,27 @@ struct AxisGroup {
   [[nodiscard]] const Rows& rows(Grid grid) const;
 };
 
+// Returns the value as ids and messages show it.
+std::string text_of(const model::PerfValue& value);
+
 struct Operator;
 
 // One point of an operator: a value for each of its axes.
 class Case {
  public:
-  Case(const Operator& of, std::vector<model::PerfValue> values)
-      : operator_(&of), values_(std::move(values)) {}
+  Case(const Operator& op, std::vector<model::PerfValue> values)
+      : operator_(&op), values_(std::move(values)) {}
 
-  [[nodiscard]] const Operator& of() const { return *operator_; }
+  [[nodiscard]] const Operator& op() const { return *operator_; }
 
   [[nodiscard]] const std::vector<model::PerfValue>& values() const { return values_; }
 
-  // By column; our own bug if there is none.
+  // The value in a column. Precondition: the operator has this column.
   [[nodiscard]] std::int64_t integer(std::string_view column) const;
   [[nodiscard]] const std::string& text(std::string_view column) const;
   [[nodiscard]] DataType type(std::string_view column) const;
 
-  // The same for the same case ever after: "gemm gemm_dtype=bfloat16 m=1 n=32 k=32".
+  // Names the case, and never changes between versions: "gemm gemm_dtype=bfloat16 m=1 n=32 k=32".
   [[nodiscard]] std::string id() const;
 
  private:
@@ -92,58 +97,70 @@ class Case {
   std::vector<model::PerfValue> values_;
 };
 
-// A row that a case gives, besides what follows from the case itself.
+// A row of a case's results, without the columns that follow from the case itself.
 struct Part {
   std::string op_name;  // "compute_scale"
   std::string table;
   std::vector<model::PerfField> key;
   KernelSpec kernel;
-  // Of a row that is this kernel's time less another's, clamped at 0: that other.
+  // If it has a value, the row's time is that of `kernel` less that of this one, and at least 0.
   std::optional<KernelSpec> less = {};
-  // The library whose version the row has, by its name among the device's facts ("NCCL"); empty:
-  // assay's own.
+  // The row has the version of this library, which is named as in the device's facts: "NCCL".
+  // Empty: the version of assay.
   std::string version_of = {};
 };
 
 struct Operator {
-  const char* name;        // "gemm": as --ops takes it
+  const char* name;        // as --ops takes it: "gemm"
   const char* summary;     // one line, no capital, no full stop
   const char* table;       // "gemm_perf"
   std::vector<Axis> axes;  // the key columns of its table, in their order
-  // Whether a sweep takes this combination: guardrails of memory and time, shapes that exist.
-  std::function<bool(const Case&)> takes = nullptr;  // null: all
-  // Why it cannot run on this device, or nothing.
+  // Whether a sweep takes this combination. It leaves out cases that need too much memory or time,
+  // and shapes that no model has.
+  std::function<bool(const Case&)> takes = nullptr;  // nullptr: all
+  // Returns why the case cannot run on this device, or std::nullopt if it can.
   std::function<std::optional<std::string>(const Case&, const DeviceFacts&)> skip = nullptr;
   std::function<Cost(const Case&)> cost;
   std::function<std::vector<Part>(const Case&)> parts;  // usually one
   int ranks_axis = -1;  // index of the axis that counts GPUs; -1: one GPU
   std::vector<AxisGroup> groups = {};
-  const char* alias = nullptr;  // as the public collector calls it, where that differs
+  const char* alias = nullptr;  // name in the public collector, if it differs
 };
 
-// The case that has this id. Error: none of this program's operators has such a one.
+// Returns the case with this id. Error: no operator of this program has such a case.
 core::Result<Case> case_of(std::string_view id);
 
 std::vector<const Operator*> all_operators();
-// By name or alias. Null: there is none.
+// Returns the operator with this name or alias, or nullptr if there is none.
 const Operator* find_operator(std::string_view name);
 
-// "attention": an axis's values instead of its own.
+// The values that replace those of an axis.
 struct AxisOverride {
   std::string column;
   std::vector<model::PerfValue> values;
 };
 
-// Error: the operator has no such column, or an axis does not take a value. What cases_of is given
-// must have passed.
-core::Status check_override(const Operator& of, const AxisOverride& given);
+// Error: the operator has no such column, or an axis does not accept a value. cases_of() only takes
+// overrides that have passed this check.
+core::Status check_override(const Operator& op, const AxisOverride& given);
 
-// Cases in the order in which they should run: those of as many GPUs together, then those that
-// share weights, large ones first, names in the order of their axis.
+// The name of an axis's option: "dtype" for --dtype.
+std::string option_name(const Axis& axis);
+
+// Reads an axis's values from words of a command line: "1", "4096" or "fp8". Error:
+// check_override() refuses a value. The message names the axis's option.
+core::Result<AxisOverride> parse_override(const Operator& op,
+                                          const Axis& axis,
+                                          const std::vector<std::string>& words);
+
+// Returns the cases of an operator in the order in which they should run: cases with the same
+// number of GPUs together, among these the cases that share weights, large ones first, and names in
+// the order of their axis.
 //
-// Overriding all axes (those with one value need not be) gives just the cases asked for, without
-// `takes`. Of a group, a value that some rows have picks these rows; another replaces theirs.
-std::vector<Case> cases_of(const Operator& of,
+// If the overrides cover all axes that have several values, the result has every requested case,
+// even those that `takes` refuses. If an override of an axis in a group names values that rows
+// have, only these rows stay; other values replace those of the rows.
+std::vector<Case> cases_of(const Operator& op,
                            Grid grid,
                            const std::vector<AxisOverride>& overrides);
 

@@ -14,7 +14,7 @@ Values numbers(std::initializer_list<std::int64_t> values) {
   return {values.begin(), values.end()};
 }
 
-// As gemm, but small: 2 types, 3 tokens, 2 shapes that belong together.
+// Like gemm, but small: 2 types, 3 numbers of tokens, and a group of 2 shapes.
 Operator small_operator() {
   return {
       .name = "small",
@@ -34,18 +34,18 @@ Operator small_operator() {
                 .nesting = Nesting::kInner},
                {.column = "n", .option = "", .help = "", .unit = "", .common = numbers({8, 16})},
                {.column = "k", .option = "", .help = "", .unit = "", .common = numbers({3, 5})}},
-      .takes = [](const Case& of) { return of.integer("m") < 4 || of.integer("n") < 16; },
+      .takes = [](const Case& point) { return point.integer("m") < 4 || point.integer("n") < 16; },
       .cost = nullptr,
       .parts = nullptr,
       .groups = {{.columns = {"n", "k"}, .common = {numbers({8, 5}), numbers({16, 3})}}}};
 }
 
-std::vector<std::string> ids(const Operator& of,
+std::vector<std::string> ids(const Operator& op,
                              const std::vector<AxisOverride>& overrides,
                              Grid grid = Grid::kCommon) {
   std::vector<std::string> made;
-  for (const Case& one : cases_of(of, grid, overrides))
-    made.push_back(one.id());
+  for (const Case& point : cases_of(op, grid, overrides))
+    made.push_back(point.id());
   return made;
 }
 
@@ -54,54 +54,54 @@ using Ids = std::vector<std::string>;
 const AxisOverride kHalf{"dtype", {std::string("half")}};
 
 TEST(Cases, WithEqualWeightsFollowEachOtherLargeOnesFirst) {
-  const Operator of = small_operator();
-  EXPECT_EQ(ids(of, {kHalf}), (Ids{"small dtype=half m=2 n=16 k=3", "small dtype=half m=1 n=16 k=3",
+  const Operator op = small_operator();
+  EXPECT_EQ(ids(op, {kHalf}), (Ids{"small dtype=half m=2 n=16 k=3", "small dtype=half m=1 n=16 k=3",
                                    "small dtype=half m=4 n=8 k=5", "small dtype=half m=2 n=8 k=5",
                                    "small dtype=half m=1 n=8 k=5"}));
-  EXPECT_EQ(ids(of, {}).size(), 10U);
-  EXPECT_EQ(ids(of, {kHalf}, Grid::kCoarse), (Ids{"small dtype=half m=4 n=8 k=5"}));
-  EXPECT_EQ(ids(of, {kHalf}, Grid::kFine).size(), 5U);
+  EXPECT_EQ(ids(op, {}).size(), 10U);
+  EXPECT_EQ(ids(op, {kHalf}, Grid::kCoarse), (Ids{"small dtype=half m=4 n=8 k=5"}));
+  EXPECT_EQ(ids(op, {kHalf}, Grid::kFine).size(), 5U);
 }
 
 TEST(Cases, OfMostGpusComeFirst) {
-  Operator of = small_operator();
-  of.ranks_axis = 1;
-  of.takes = nullptr;
-  const Ids found = ids(of, {});
+  Operator op = small_operator();
+  op.ranks_axis = 1;
+  op.takes = nullptr;
+  const Ids found = ids(op, {});
   EXPECT_EQ(found.front(), "small dtype=bfloat16 m=4 n=16 k=3");
   EXPECT_EQ(found[3], "small dtype=half m=4 n=8 k=5");
   EXPECT_EQ(found.back(), "small dtype=half m=1 n=8 k=5");
 }
 
 TEST(Cases, OverriddenInAllAxesAreJustThose) {
-  const Operator of = small_operator();
-  EXPECT_EQ(ids(of, {kHalf, {"m", numbers({4})}, {"n", numbers({99, 16})}, {"k", numbers({7})}}),
+  const Operator op = small_operator();
+  EXPECT_EQ(ids(op, {kHalf, {"m", numbers({4})}, {"n", numbers({99, 16})}, {"k", numbers({7})}}),
             (Ids{"small dtype=half m=4 n=99 k=7", "small dtype=half m=4 n=16 k=7"}));
 }
 
 TEST(Cases, AnAxisWithOneValueNeedNotBeOverridden) {
-  Operator of = small_operator();
-  of.axes[0].common = {std::string("half")};
-  of.takes = [](const Case&) { return false; };
-  EXPECT_EQ(ids(of, {{"m", numbers({4})}, {"n", numbers({9})}, {"k", numbers({7})}}),
+  Operator op = small_operator();
+  op.axes[0].common = {std::string("half")};
+  op.takes = [](const Case&) { return false; };
+  EXPECT_EQ(ids(op, {{"m", numbers({4})}, {"n", numbers({9})}, {"k", numbers({7})}}),
             (Ids{"small dtype=half m=4 n=9 k=7"}));
-  EXPECT_EQ(ids(of, {{"m", numbers({4})}, {"n", numbers({9})}}), Ids{});
+  EXPECT_EQ(ids(op, {{"m", numbers({4})}, {"n", numbers({9})}}), Ids{});
 }
 
 TEST(Cases, AnOverrideOfAGroupPicksRowsOrReplacesTheirValue) {
-  const Operator of = small_operator();
+  const Operator op = small_operator();
   const AxisOverride one_token{"m", numbers({1})};
-  EXPECT_EQ(ids(of, {kHalf, one_token, {"n", numbers({16})}}),
+  EXPECT_EQ(ids(op, {kHalf, one_token, {"n", numbers({16})}}),
             (Ids{"small dtype=half m=1 n=16 k=3"}));
-  EXPECT_EQ(ids(of, {kHalf, one_token, {"n", numbers({20})}}),
+  EXPECT_EQ(ids(op, {kHalf, one_token, {"n", numbers({20})}}),
             (Ids{"small dtype=half m=1 n=20 k=5", "small dtype=half m=1 n=20 k=3"}));
 }
 
 TEST(Cases, SpellTypesAsTheirAxisDoes) {
-  const Operator of = small_operator();
+  const Operator op = small_operator();
   const AxisOverride types{"dtype",
                            {std::string("bf16"), std::string("float16"), std::string("float")}};
-  EXPECT_EQ(ids(of, {types, {"m", numbers({1})}, {"n", numbers({8})}, {"k", numbers({5})}}),
+  EXPECT_EQ(ids(op, {types, {"m", numbers({1})}, {"n", numbers({8})}, {"k", numbers({5})}}),
             (Ids{"small dtype=bfloat16 m=1 n=8 k=5", "small dtype=half m=1 n=8 k=5",
                  "small dtype=float32 m=1 n=8 k=5"}));
 }
@@ -112,8 +112,8 @@ TEST(Cases, GivenTwiceAreTakenOnce) {
 }
 
 TEST(Cases, TellTheirValuesByColumn) {
-  const Operator of = small_operator();
-  const Case made(of, {std::string("half"), std::int64_t{1}, std::int64_t{2}, std::int64_t{3}});
+  const Operator op = small_operator();
+  const Case made(op, {std::string("half"), std::int64_t{1}, std::int64_t{2}, std::int64_t{3}});
   EXPECT_EQ(made.integer("n"), 2);
   EXPECT_EQ(made.text("dtype"), "half");
   EXPECT_EQ(made.type("dtype"), DataType::kFloat16);
@@ -137,6 +137,27 @@ TEST(Overrides, AreCheckedBeforeTheyAreUsed) {
             "m of small cannot be 'x': it is an integer from 1 to 2147483647");
   EXPECT_EQ(refusal({"m", {1.5}}),
             "m of small cannot be '1.5': it is an integer from 1 to 2147483647");
+}
+
+TEST(Overrides, AreParsedFromTheWordsOfACommandLine) {
+  const Operator small = small_operator();
+  const auto parsed = parse_override(small, small.axes[1], {"4", "99"});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed.value().column, "m");
+  EXPECT_EQ(parsed.value().values, numbers({4, 99}));
+  EXPECT_EQ(parse_override(small, small.axes[1], {"4x"}).error().message,
+            "--m: m of small cannot be '4x': it is an integer from 1 to 2147483647");
+  EXPECT_EQ(parse_override(small, small.axes[0], {"bfloat17"}).error().message,
+            "--dtype: dtype of small cannot be 'bfloat17': it is a data type: float32, float16, "
+            "bfloat16, fp8, fp8_block, int8; did you mean 'bfloat16'?");
+}
+
+TEST(Axes, HaveTheirColumnAsOptionUnlessTheyNameOne) {
+  Axis axis = small_operator().axes[0];
+  axis.column = "gemm_dtype";
+  EXPECT_EQ(option_name(axis), "gemm-dtype");
+  axis.option = "dtype";
+  EXPECT_EQ(option_name(axis), "dtype");
 }
 
 }  // namespace

@@ -24,13 +24,14 @@ std::string json_of(const model::PerfValue& value) {
   return '"' + core::json_escaped(std::get<std::string>(value)) + '"';
 }
 
-std::string json_of(const Case& one) {
-  std::string json = "{";
-  for (std::size_t i = 0; i < one.values().size(); ++i) {
-    if (i > 0) json += ',';
-    json += '"' + core::json_escaped(one.of().axes[i].column) + "\":" + json_of(one.values()[i]);
+std::string json_of(const Case& point) {
+  std::string text = "{";
+  for (std::size_t i = 0; i < point.values().size(); ++i) {
+    if (i > 0) text += ',';
+    text +=
+        '"' + core::json_escaped(point.op().axes[i].column) + "\":" + json_of(point.values()[i]);
   }
-  return json + '}';
+  return text + '}';
 }
 
 bool is_wanted(const std::string& id, const std::vector<std::string>& filters) {
@@ -40,14 +41,7 @@ bool is_wanted(const std::string& id, const std::vector<std::string>& filters) {
   });
 }
 
-// Not std::shuffle, whose order is another one with every standard library.
-void shuffle(std::vector<PlannedCase>& cases, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  for (std::size_t i = cases.size(); i > 1; --i)
-    std::swap(cases[i - 1], cases[random() % i]);
-}
-
-// Every `step`th case, over and over: large cases come first in what is mixed.
+// Takes every `step`th case, over and over, so that large cases, which come first, are spread out.
 void mix(std::vector<PlannedCase>& cases) {
   constexpr double kGoldenSection = 0.618;
   const std::size_t count = cases.size();
@@ -62,10 +56,10 @@ void mix(std::vector<PlannedCase>& cases) {
   cases = std::move(mixed);
 }
 
-std::vector<PlannedCase> all_of(const Operator& of, const PlanOptions& options) {
+std::vector<PlannedCase> all_of(const Operator& op, const PlanOptions& options) {
   std::vector<PlannedCase> cases;
-  for (const Case& one : cases_of(of, options.grid, options.overrides)) {
-    cases.push_back(planned_case(one));
+  for (const Case& point : cases_of(op, options.grid, options.overrides)) {
+    cases.push_back(planned_case(point));
   }
   return cases;
 }
@@ -75,50 +69,65 @@ std::vector<PlannedCase> all_of(const Operator& of, const PlanOptions& options) 
 std::vector<PlannedCase> select_cases(std::vector<PlannedCase> all, const PlanOptions& options) {
   std::vector<PlannedCase> cases;
   std::unordered_set<std::string> ids;
-  for (PlannedCase& one : all) {
-    if (is_wanted(one.id, options.case_filters) && ids.insert(one.id).second) {
-      cases.push_back(std::move(one));
+  for (PlannedCase& planned : all) {
+    if (is_wanted(planned.id, options.case_filters) && ids.insert(planned.id).second) {
+      cases.push_back(std::move(planned));
     }
   }
-  if (options.order == Order::kShuffled) shuffle(cases, options.seed);
+  if (options.order == Order::kShuffled) {
+    std::mt19937_64 random(options.seed);
+    shuffle(cases, random);
+  }
   if (options.limit && *options.limit < static_cast<std::int64_t>(cases.size())) {
     cases.resize(static_cast<std::size_t>(*options.limit));
   }
   if (options.order == Order::kMixed) mix(cases);
   std::int64_t place = 0;
-  for (PlannedCase& one : cases) {
-    one.check =
+  for (PlannedCase& planned : cases) {
+    planned.check =
         options.check_every > 0 && (place < kFirstChecked || place % options.check_every == 0);
     ++place;
   }
   return cases;
 }
 
-PlannedCase planned_case(const Case& one) {
-  return {.operator_name = one.of().name,
-          .id = one.id(),
-          .json = json_of(one),
-          .devices = one.of().ranks_axis >= 0 ? Devices::kAll : Devices::kOne};
+PlannedCase planned_case(const Case& point) {
+  return {.operator_name = point.op().name,
+          .id = point.id(),
+          .json = json_of(point),
+          .devices = point.op().ranks_axis >= 0 ? Devices::kAll : Devices::kOne};
 }
 
 Plan make_plan(const PlanOptions& options) {
   Plan plan;
   std::set<const Operator*> once;
-  for (const Operator* of : options.operators) {
-    if (!once.insert(of).second) continue;
-    for (PlannedCase& one : select_cases(all_of(*of, options), options))
-      plan.cases.push_back(std::move(one));
+  for (const Operator* op : options.operators) {
+    if (!once.insert(op).second) continue;
+    for (PlannedCase& planned : select_cases(all_of(*op, options), options))
+      plan.cases.push_back(std::move(planned));
   }
   plan.hash = plan_hash(plan.cases);
   return plan;
 }
 
-// FNV-1a over the sorted ids, each with an end.
+core::Status keep_collectives(std::vector<const Operator*>& operators, Chosen chosen) {
+  const auto is_alone = [](const Operator* op) { return op->ranks_axis < 0; };
+  const auto first = std::find_if(operators.begin(), operators.end(), is_alone);
+  if (chosen == Chosen::kByName && first != operators.end()) {
+    return core::Error{
+        fmt::format("under mpirun or srun only collectives are measured; start '{}' without them",
+                    (*first)->name)};
+  }
+  std::erase_if(operators, is_alone);
+  return {};
+}
+
+// FNV-1a over the sorted ids, each of which ends with a line feed.
 std::string plan_hash(const std::vector<PlannedCase>& cases) {
   std::vector<std::string_view> ids;
   ids.reserve(cases.size());
-  for (const PlannedCase& one : cases)
-    ids.emplace_back(one.id);
+  for (const PlannedCase& planned : cases)
+    ids.emplace_back(planned.id);
   std::sort(ids.begin(), ids.end());
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&hash](char c) {

@@ -1,52 +1,69 @@
-// Which cases a collection measures, in which order.
+// Which cases a collection measures, and in which order.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collect/plan/operator.h"
 
 namespace assay::collect {
 
-// kMixed: large cases among small ones, so that a GPU does not run into its power limit by many
-// large ones in a row; the same in each run.
+// kMixed: large cases among small ones, in the same order in each run, so that a GPU does not run
+// into its power limit by many large cases in a row.
 enum class Order : std::uint8_t { kMixed, kShuffled };
 
 struct PlanOptions {
   std::vector<const Operator*> operators = {};
   Grid grid = Grid::kCommon;
-  std::vector<AxisOverride> overrides = {};    // when there is one operator
-  std::vector<std::string> case_filters = {};  // texts; a case whose id has any of them stays
-  std::optional<std::int64_t> limit = {};      // cases of each operator: the first, the largest
-  Order order = Order::kMixed;                 // within each operator; shuffled before the limit
+  std::vector<AxisOverride> overrides = {};    // only with one operator
+  std::vector<std::string> case_filters = {};  // a case whose id has any of these texts stays
+  std::optional<std::int64_t> limit = {};      // of cases of each operator; the largest come first
+  Order order = Order::kMixed;  // within each operator; kShuffled applies before the limit
   std::uint64_t seed = 42;
-  std::int64_t check_every = 100;  // compare every Nth case with a reference, and the first few
+  std::int64_t check_every = 100;  // every Nth case and the first few are compared with a reference
 };
 
-// kAll: one worker that owns all GPUs.
+// kAll: the case needs the one worker that owns all GPUs.
 enum class Devices : std::uint8_t { kOne, kAll };
 
 struct PlannedCase {
   std::string operator_name;
   std::string id;    // Case::id()
-  std::string json;  // as a request has it
+  std::string json;  // as a worker's request has it
   bool check = false;
   Devices devices = Devices::kOne;
 };
 
 struct Plan {
   std::vector<PlannedCase> cases;  // no id twice
-  std::string hash;                // of all ids, whatever their order
+  std::string hash;                // of all ids; their order does not matter
 };
 
 Plan make_plan(const PlanOptions& options);
 
-// Of the cases of one operator: those that the filters take, each once, in order, up to the limit;
-// and which of them are checked.
+// kByName: the user asked for these operators; kAll: nobody chose among them.
+enum class Chosen : std::uint8_t { kByName, kAll };
+
+// Leaves the collectives, which are all that an MPI job measures: it has a rank on each GPU. Error:
+// an operator that was chosen by name is no collective.
+core::Status keep_collectives(std::vector<const Operator*>& operators, Chosen chosen);
+
+// Selects among the cases of one operator: those that the filters take, each once, in the order and
+// up to the limit of the options. Sets which of them are checked.
 std::vector<PlannedCase> select_cases(std::vector<PlannedCase> all, const PlanOptions& options);
-PlannedCase planned_case(const Case& one);
+PlannedCase planned_case(const Case& point);
+
+// Puts items into a random order. Unlike std::shuffle, it gives the same order with every standard
+// library.
+template <class Item>
+void shuffle(std::vector<Item>& items, std::mt19937_64& random) {
+  for (std::size_t i = items.size(); i > 1; --i)
+    std::swap(items[i - 1], items[random() % i]);
+}
 
 // 16 hexadecimal digits.
 std::string plan_hash(const std::vector<PlannedCase>& cases);

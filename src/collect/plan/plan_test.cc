@@ -31,9 +31,9 @@ Operator product() {
           .parts = nullptr};
 }
 
-// By ranks, and a type: 3 cases.
+// Numbers of ranks and a type: 3 cases.
 Operator exchange() {
-  Operator of{.name = "exchange",
+  Operator op{.name = "exchange",
               .summary = "",
               .table = "exchange_perf",
               .axes = {{.column = "dtype",
@@ -44,8 +44,8 @@ Operator exchange() {
                        integer_axis("num_gpus", 3)},
               .cost = nullptr,
               .parts = nullptr};
-  of.ranks_axis = 1;
-  return of;
+  op.ranks_axis = 1;
+  return op;
 }
 
 std::vector<std::string> ids(const Plan& plan) {
@@ -61,21 +61,21 @@ std::vector<std::string> sorted(std::vector<std::string> words) {
 }
 
 TEST(CollectPlan, HasEveryCaseOnce) {
-  const Operator of = product();
-  const Plan plan = make_plan({.operators = {&of}});
+  const Operator op = product();
+  const Plan plan = make_plan({.operators = {&op}});
   const auto found = ids(plan);
   EXPECT_THAT(found, SizeIs(200));
   EXPECT_THAT(std::set<std::string>(found.begin(), found.end()), SizeIs(200));
 }
 
 TEST(CollectPlan, AnOperatorNamedTwiceIsMeasuredOnce) {
-  const Operator of = product();
-  EXPECT_THAT(make_plan({.operators = {&of, &of}}).cases, SizeIs(200));
+  const Operator op = product();
+  EXPECT_THAT(make_plan({.operators = {&op, &op}}).cases, SizeIs(200));
 }
 
 TEST(CollectPlan, CasesAreJsonForTheirWorker) {
-  const Operator of = exchange();
-  const Plan plan = make_plan({.operators = {&of}});
+  const Operator op = exchange();
+  const Plan plan = make_plan({.operators = {&op}});
   ASSERT_THAT(plan.cases, SizeIs(3));
   EXPECT_EQ(plan.cases.front().json, R"({"dtype":"half","num_gpus":3})");
   EXPECT_EQ(plan.cases.front().id, "exchange dtype=half num_gpus=3");
@@ -92,10 +92,22 @@ TEST(CollectPlan, CasesWithRanksNeedAllGpus) {
   EXPECT_THAT(ids(plan).back(), HasSubstr("num_gpus="));
 }
 
-// The halves of a list of cases by size have large and small ones alike, and so have its quarters.
+TEST(CollectPlan, AnMpiJobMeasuresCollectivesAlone) {
+  const Operator alone = product();
+  const Operator together = exchange();
+  std::vector<const Operator*> operators = {&alone, &together};
+  const core::Status refused = keep_collectives(operators, Chosen::kByName);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("start 'product' without them"));
+  EXPECT_TRUE(keep_collectives(operators, Chosen::kAll).ok());
+  EXPECT_THAT(operators, ElementsAre(&together));
+  EXPECT_TRUE(keep_collectives(operators, Chosen::kByName).ok());
+}
+
+// Each half of the mixed list has large and small cases, and so has each quarter.
 TEST(CollectPlan, LargeAndSmallCasesTakeTurns) {
-  const Operator of = product();
-  const auto in_order = ids(make_plan({.operators = {&of}}));
+  const Operator op = product();
+  const auto in_order = ids(make_plan({.operators = {&op}}));
   for (std::size_t quarter = 0; quarter < 4; ++quarter) {
     const auto begin = in_order.begin() + static_cast<std::ptrdiff_t>(quarter * 50);
     const auto large = std::count_if(begin, begin + 50, [](const std::string& id) {
@@ -118,25 +130,25 @@ TEST(CollectPlan, ALimitHoldsForEachOperator) {
 }
 
 TEST(CollectPlan, AnyOfTheFiltersKeepsACase) {
-  const Operator of = product();
-  const Plan plan = make_plan({.operators = {&of}, .case_filters = {"m=1 n=2", "n=7"}});
+  const Operator op = product();
+  const Plan plan = make_plan({.operators = {&op}, .case_filters = {"m=1 n=2", "n=7"}});
   const auto found = ids(plan);
-  EXPECT_THAT(found, SizeIs(12));  // n=2 and n=20 of m=1, and n=7 of all 10
-  EXPECT_THAT(make_plan({.operators = {&of}, .case_filters = {"m=11"}}).cases, SizeIs(0));
+  EXPECT_THAT(found, SizeIs(12));  // n=2 and n=20 with m=1, and n=7 with all 10 m
+  EXPECT_THAT(make_plan({.operators = {&op}, .case_filters = {"m=11"}}).cases, SizeIs(0));
 }
 
 TEST(CollectPlan, FiltersComeBeforeTheLimit) {
-  const Operator of = product();
-  const Plan plan = make_plan({.operators = {&of}, .case_filters = {"m=3 "}, .limit = 1});
+  const Operator op = product();
+  const Plan plan = make_plan({.operators = {&op}, .case_filters = {"m=3 "}, .limit = 1});
   EXPECT_THAT(ids(plan), ElementsAre("product m=3 n=20"));
 }
 
 TEST(CollectPlan, AShuffleIsTheSameForTheSameSeed) {
-  const Operator of = product();
+  const Operator op = product();
   const auto shuffled = [&](std::uint64_t seed) {
-    return make_plan({.operators = {&of}, .order = Order::kShuffled, .seed = seed});
+    return make_plan({.operators = {&op}, .order = Order::kShuffled, .seed = seed});
   };
-  const Plan declared = make_plan({.operators = {&of}});
+  const Plan declared = make_plan({.operators = {&op}});
   EXPECT_EQ(ids(shuffled(1)), ids(shuffled(1)));
   EXPECT_NE(ids(shuffled(1)), ids(shuffled(2)));
   EXPECT_NE(ids(shuffled(1)), ids(declared));
@@ -144,21 +156,21 @@ TEST(CollectPlan, AShuffleIsTheSameForTheSameSeed) {
 }
 
 TEST(CollectPlan, ASmokeTestIsASampleNotTheFirstCases) {
-  const Operator of = product();
-  const Plan smoke = make_plan({.operators = {&of}, .limit = 4, .order = Order::kShuffled});
-  const Plan first = make_plan({.operators = {&of}, .limit = 4});
+  const Operator op = product();
+  const Plan smoke = make_plan({.operators = {&op}, .limit = 4, .order = Order::kShuffled});
+  const Plan first = make_plan({.operators = {&op}, .limit = 4});
   EXPECT_THAT(smoke.cases, SizeIs(4));
   EXPECT_NE(sorted(ids(smoke)), sorted(ids(first)));
 }
 
 TEST(CollectPlan, ItsHashIsOfItsCasesWhateverTheirOrder) {
-  const Operator of = product();
-  const Plan declared = make_plan({.operators = {&of}});
-  const Plan shuffled = make_plan({.operators = {&of}, .order = Order::kShuffled});
+  const Operator op = product();
+  const Plan declared = make_plan({.operators = {&op}});
+  const Plan shuffled = make_plan({.operators = {&op}, .order = Order::kShuffled});
   EXPECT_EQ(declared.hash, shuffled.hash);
   EXPECT_THAT(declared.hash, SizeIs(16));
-  EXPECT_NE(make_plan({.operators = {&of}, .limit = 199}).hash, declared.hash);
-  // Where an id ends counts.
+  EXPECT_NE(make_plan({.operators = {&op}, .limit = 199}).hash, declared.hash);
+  // The hash also depends on where an id ends.
   EXPECT_NE(plan_hash({{.operator_name = "a", .id = "ab", .json = ""},
                        {.operator_name = "a", .id = "c", .json = ""}}),
             plan_hash({{.operator_name = "a", .id = "a", .json = ""},
@@ -166,10 +178,10 @@ TEST(CollectPlan, ItsHashIsOfItsCasesWhateverTheirOrder) {
 }
 
 TEST(CollectPlan, TheFirstThreeAndEveryNthAreChecked) {
-  const Operator of = product();
+  const Operator op = product();
   const auto checked = [&](std::int64_t every) {
     std::vector<std::size_t> places;
-    const Plan plan = make_plan({.operators = {&of}, .check_every = every});
+    const Plan plan = make_plan({.operators = {&op}, .check_every = every});
     for (std::size_t i = 0; i < plan.cases.size(); ++i) {
       if (plan.cases[i].check) places.push_back(i);
     }
@@ -181,9 +193,9 @@ TEST(CollectPlan, TheFirstThreeAndEveryNthAreChecked) {
 }
 
 TEST(CollectPlan, OverridesGoToItsCases) {
-  const Operator of = product();
+  const Operator op = product();
   const Plan plan =
-      make_plan({.operators = {&of},
+      make_plan({.operators = {&op},
                  .overrides = {{.column = "m", .values = {std::int64_t{77}}},
                                {.column = "n", .values = {std::int64_t{5}, std::int64_t{5}}}}});
   EXPECT_THAT(ids(plan), ElementsAre(AllOf(HasSubstr("m=77"), HasSubstr("n=5"))));

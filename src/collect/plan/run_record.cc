@@ -23,11 +23,16 @@ Settings with_prefix(const Settings& settings, const std::string& prefix) {
 }
 
 Settings without_prefix(const Settings& settings, const std::string& prefix) {
-  Settings some;
+  Settings kept;
   for (const auto& [name, value] : settings) {
-    if (name.starts_with(prefix)) some[name.substr(prefix.size())] = value;
+    if (name.starts_with(prefix)) kept[name.substr(prefix.size())] = value;
   }
-  return some;
+  return kept;
+}
+
+std::string fact_of(const Settings& facts, const char* name) {
+  const auto found = facts.find(name);
+  return found == facts.end() ? "" : found->second;
 }
 
 Settings facts_of(const DeviceFacts& device) {
@@ -52,8 +57,7 @@ std::string differences(const Settings& then, const Settings& now, const std::st
   std::vector<std::string> parts;
   for (const auto& [name, value] : then) {
     if (!name.starts_with(prefix)) continue;
-    const auto found = now.find(name);
-    const std::string current = found == now.end() ? "" : found->second;
+    const std::string current = fact_of(now, name.c_str());
     if (current == value) continue;
     parts.push_back(fmt::format("{} was {} and is {}", name.substr(prefix.size()), shown(value),
                                 shown(current)));

@@ -20,18 +20,21 @@ inline constexpr const char* kDevicePrefix = "device ";
 
 Settings with_prefix(const Settings& settings, const std::string& prefix);
 
-// The settings that have the prefix, without it.
+// Returns the settings that have the prefix, with the prefix removed.
 Settings without_prefix(const Settings& settings, const std::string& prefix);
+
+// The setting of this name; "" if there is none.
+std::string fact_of(const Settings& facts, const char* name);
 
 // The device as runs keep it: "driver": "580.159", ...
 Settings facts_of(const DeviceFacts& device);
 
-// The settings of a recorded run, and its device as facts_of() gives it.
+// The settings of a recorded run, and its device as facts_of() returns it.
 Settings recorded_settings(const store::Run& run);
 Settings recorded_device(const store::Run& run);
 
-// The settings with this prefix that differ, separated by commas: "--l2 was hot and is cold"; "" if
-// none does. A setting that only `now` has makes no difference.
+// The settings of `then` with this prefix that differ in `now`, separated by commas: "--l2 was hot
+// and is cold"; "" if none differs. A setting that only `now` has makes no difference.
 std::string differences(const Settings& then, const Settings& now, const std::string& prefix);
 
 }  // namespace assay::collect

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include "collect/run/public_tables.h"
 #include "collect/run/reports.h"
 #include "core/interrupt.h"
 #include "core/statistics.h"
@@ -23,14 +22,6 @@ std::vector<std::string> operator_names(const Tally& tally) {
   for (const OperatorTally& one : tally.operators())
     names.push_back(one.name);
   return names;
-}
-
-std::string gpus_text(const std::vector<int>& gpus) {
-  std::vector<std::string> words;
-  words.reserve(gpus.size());
-  for (const int gpu : gpus)
-    words.push_back(std::to_string(gpu));
-  return core::join(words, ",");
 }
 
 class Collection {
@@ -69,7 +60,7 @@ class Collection {
                     error.message, result_.measured_now)};
   }
 
-  // Files are written even when the program was asked to stop.
+  // Files are written even if the program was asked to stop.
   core::Result<CollectResult> finish() && {
     const core::FinishingTouches guard;
     result_.run = state_.run();
@@ -116,7 +107,7 @@ class Collection {
   }
 
   [[nodiscard]] WorkerPlace all_gpus() const {
-    const std::string ids = gpus_text(options_.gpus);
+    const std::string ids = core::join(options_.gpus, ",");
     return place("the worker of GPUs " + ids, ids, options_.gpus, "worker.all_gpus.log");
   }
 
@@ -145,7 +136,7 @@ class Collection {
     return request;
   }
 
-  // Devices of other kinds and versions do not mix in one run.
+  // All workers of a run have the same kind of device and the same versions.
   core::Result<std::optional<std::string>> take_device(const DeviceFacts& device) {
     if (!is_begun_) {
       ASSAY_TRY(compare_with(options_.earlier_device, facts_of(device)));
@@ -163,7 +154,7 @@ class Collection {
     return std::optional<std::string>("it differs from what the run began with: " + others);
   }
 
-  // Another driver is worth knowing; another device cannot repeat anything.
+  // Another driver deserves a notice. Another device cannot repeat the measurements.
   core::Status compare_with(const Settings& then, const Settings& now) const {
     const std::string others = differences(then, now, "");
     if (others.empty()) return {};
@@ -249,7 +240,7 @@ class Collection {
   fs::path reports_;
   Clock::time_point start_ = Clock::now();
   bool is_begun_ = false;
-  Settings device_;  // as facts_of() gives it
+  Settings device_;  // as facts_of() returns it
   ReportHeading heading_;
   CollectStanding standing_;
   CollectResult result_;

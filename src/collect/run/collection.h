@@ -1,4 +1,5 @@
-// `assay collect`: measures the cases of a plan into the store of a folder, and reports.
+// The run of `assay collect`: it measures the cases of a plan, and writes the results into the
+// store of a folder and into reports.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include "collect/plan/plan.h"
-#include "collect/run/case_time.h"
 #include "collect/run/run_state.h"
 #include "collect/run/supervisor.h"
 #include "collect/run/tally.h"
@@ -21,32 +21,33 @@ namespace assay::collect {
 struct CollectOptions {
   std::filesystem::path folder;
   Beginning beginning = Beginning::kNew;
-  Settings settings = {};  // what changes cases or results, as people gave it: "--l2": "cold"
-  Settings record = {};    // what else is noted: how it was called
+  Settings settings = {};  // options that change cases or results, as given: "--l2": "cold"
+  Settings record = {};    // more to note about the run, such as the command line
 
-  // The worker's program and its arguments, for these GPUs; for none, those of `place`.
+  // Returns the program of a worker and its arguments. `gpus` is empty for a worker of `place`.
   std::function<std::vector<std::string>(const std::vector<int>& gpus)> worker;
-  std::vector<int> gpus = {};     // a worker on each; empty: one in all
-  std::string place = "the CPU";  // where that one is, for messages
+  std::vector<int> gpus = {};     // one worker on each; empty: one worker at `place`
+  std::string place = "the CPU";  // for messages
   Deadlines deadlines = {};
   CaseRequest request = {};  // how each case is measured
-  std::string backend = {};  // the framework column; empty: as the worker says, "assay"
+  std::string backend = {};  // the framework column; empty: the framework of the worker
 
-  // The device of the run that the plan comes from, which must be the same; empty: of none.
+  // The device of the earlier run from which the plan comes. The workers must have the same one.
+  // Empty without an earlier run.
   Settings earlier_device = {};
 
-  // Of a plan that measures cases of an earlier run again: a run of its own kind, which changes no
-  // table.
+  // For a plan that measures cases of an earlier run again. Such a run has its own kind and changes
+  // no table.
   struct Again {
-    std::string store_file;  // in the folder
+    std::string store_file;  // name in the folder
   };
 
   std::optional<Again> again = {};
 };
 
 struct CollectStanding {
-  std::string doing;      // the operator measured last
-  std::int64_t done = 0;  // cases, those of an earlier run among them
+  std::string doing;      // the operator that was measured last
+  std::int64_t done = 0;  // number of cases, including those of the run that is resumed
   std::int64_t total = 0;
   std::int64_t failed = 0;
   std::int64_t skipped = 0;
@@ -65,15 +66,15 @@ struct CollectHooks {
 struct CollectResult {
   Tally tally;
   SupervisorEnd end = SupervisorEnd::kAllDone;
-  std::vector<std::filesystem::path> files = {};  // tables, reports
-  std::int64_t measured_now = 0;                  // cases that this call finished
-  std::vector<CaseTime> times = {};               // of those that it measured
+  std::vector<std::filesystem::path> files = {};  // the tables and reports that were written
+  std::int64_t measured_now = 0;                  // number of cases that this call finished
+  std::vector<CaseTime> times = {};               // of the cases that this call measured
   double wall_seconds = 0;
-  std::int64_t run = 0;  // in the store; 0: nothing is in it
+  std::int64_t run = 0;  // number in the store; 0: nothing was measured
 };
 
-// What is finished is in the store whatever happens. Errors: see RunState; a store or a report that
-// cannot be written.
+// Every finished case is in the store, however the run ends. Errors: those of RunState; the store
+// or a report cannot be written.
 core::Result<CollectResult> run_collection(const CollectOptions& options,
                                            const Plan& plan,
                                            const CollectHooks& hooks);

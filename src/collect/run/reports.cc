@@ -4,12 +4,16 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <ctime>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "core/files.h"
 #include "core/text.h"
+#include "store/files/perf_file.h"
 
 namespace assay::collect {
 namespace {
@@ -17,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-constexpr std::size_t kLongestNames = 80;  // of operators in the name of a folder
+constexpr std::size_t kLongestNames = 80;  // letters of operators' names in the name of a folder
 constexpr bool kThrow = false;
 
 std::string timestamp() {
@@ -168,6 +172,22 @@ model::Table skips_table(const Tally& tally) {
   return table;
 }
 
+struct SecondName {
+  std::string_view table;
+  const char* file;
+};
+
+constexpr std::array<SecondName, 2> kSecondNames = {
+    {{"nccl_perf", "comm_perf.txt"}, {"custom_allreduce_perf", "custom_all_reduce.txt"}}};
+
+std::vector<fs::path> files_of(const std::string& table, const fs::path& folder) {
+  std::vector<fs::path> files = {folder / (table + ".txt")};
+  for (const SecondName& second : kSecondNames) {
+    if (second.table == table) files.push_back(folder / second.file);
+  }
+  return files;
+}
+
 }  // namespace
 
 core::Result<fs::path> make_report_folder(const fs::path& folder,
@@ -230,6 +250,23 @@ model::Book tally_book(const Tally& tally) {
   if (!tally.failures().empty()) book.tables.push_back(failures_table(tally));
   if (!tally.skips().empty()) book.tables.push_back(skips_table(tally));
   return book;
+}
+
+core::Result<std::vector<fs::path>> write_public_tables(const store::Store& store,
+                                                        const fs::path& folder) {
+  std::set<std::string> tables;
+  for (const store::Content& content : ASSAY_TRY(store.list()))
+    tables.insert(content.table);
+  std::vector<fs::path> files;
+  for (const std::string& table : tables) {
+    const store::Frame frame =
+        ASSAY_TRY(store.table({.table = table}, store::Store::Columns::kPublic));
+    for (const fs::path& file : files_of(table, folder)) {
+      ASSAY_TRY(store::write_perf_file(table, frame, {}, file));
+      files.push_back(file);
+    }
+  }
+  return files;
 }
 
 }  // namespace assay::collect

@@ -17,10 +17,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLockFile = ".assay_collect.lock";
 constexpr const char* kCases = "cases";
-constexpr const char* kExpected = "expected ";  // with an operator's name: its cases
+constexpr const char* kExpected =
+    "expected ";  // followed by an operator's name: its number of cases
 constexpr const char* kFreeMemory = "free memory bytes";
 
-// A run that was killed may still be ending its workers.
+// A run that was killed may still be ending its workers, so that the folder is in use a moment
+// more.
 constexpr std::chrono::milliseconds kPatience{5'000};
 
 core::Result<core::FileLock> lock_folder(const fs::path& folder) {
@@ -173,7 +175,7 @@ core::Status RunState::begin(const DeviceFacts& device) {
   run.facts.merge(with_prefix(expected_, kExpected));
   run.facts.merge(Settings(request_.record));
   run.facts[kCases] = std::to_string(num_cases_);
-  // Not a fact of the device: it changes from start to start.
+  // Free memory changes from start to start, so that it is no fact of the device.
   run.facts[kFreeMemory] = std::to_string(device.memory_bytes);
   run_ = ASSAY_TRY(store_.begin_run(run));
   return {};

@@ -1,5 +1,5 @@
-// The run that a folder holds: DIR/perf.db with every case that is finished, and what the run is
-// made with. Only one process at a time.
+// The run of a folder: DIR/perf.db contains every finished case, the settings of the run and its
+// device. A lock keeps other processes from the folder.
 #pragma once
 
 #include <cstdint>
@@ -19,45 +19,46 @@
 
 namespace assay::collect {
 
-// kNew: refuses a folder whose last run is not finished; kFresh: begins a new one all the same.
-// kResume: goes on with the last run, past its failures; kRetryFailed: these too.
+// What to do in a folder that has a run:
+// kNew begins a new run, and refuses if the last one is not finished; kFresh does not refuse.
+// kResume continues the last run without its failed cases; kRetryFailed also tries these again.
 enum class Beginning : std::uint8_t { kNew, kFresh, kResume, kRetryFailed };
 
 inline constexpr const char* kStoreFile = "perf.db";
 
 struct RunRequest {
   std::filesystem::path folder;
-  std::string store_file = kStoreFile;  // in the folder
+  std::string store_file = kStoreFile;  // name in the folder
   std::string kind = kCollectRun;
   Beginning beginning = Beginning::kNew;
-  Settings settings = {};  // what changes cases or results; a resumed run must have the same
-  Settings record = {};    // what else is to be known of it
+  Settings settings = {};  // options that change cases or results; a resumed run must have the same
+  Settings record = {};    // more to note about the run
 };
 
 class RunState {
  public:
-  // Locks the folder, opens its store, and finds the run to go on with. Errors: the folder is in
-  // use or cannot be written, an unfinished run without a resumption, none to resume, one that is
-  // not of these settings or this plan (each difference is named).
+  // Locks the folder, opens its store, and finds the run to resume. Errors: the folder is in use or
+  // cannot be written; there is an unfinished run that shall not be resumed; there is no run to
+  // resume; the run to resume has another plan or other settings, which the message lists.
   static core::Result<RunState> open(const RunRequest& request, const Plan& plan);
 
-  // Cases of the plan that need no measuring any more, as they were left.
+  // The cases of the plan that need not be measured any more, as they are in the store.
   [[nodiscard]] const std::vector<store::StoredCase>& finished() const { return finished_; }
 
   [[nodiscard]] bool is_finished(const std::string& id) const { return finished_ids_.contains(id); }
 
-  // Of the run to go on with, as facts_of() gives it; empty for a new one.
+  // The device of the run to resume, as facts_of() returns it; empty for a new run.
   [[nodiscard]] Settings known_device() const;
 
-  // Before the first append: begins the run in the store. Error: the run to go on with was measured
-  // on another device, or with other versions.
+  // Begins the run in the store. It is called before the first append(). Error: the run to resume
+  // was measured on another device, or with other versions.
   core::Status begin(const DeviceFacts& device);
 
   core::Status append(const std::vector<store::CaseRecord>& records);
 
   [[nodiscard]] const store::Store& store() const { return store_; }
 
-  // 0: not begun.
+  // Its number in the store; 0 before begin().
   [[nodiscard]] std::int64_t run() const { return run_; }
 
  private:
@@ -74,15 +75,15 @@ class RunState {
   RunRequest request_;
   std::string plan_hash_;
   std::int64_t num_cases_ = 0;
-  Settings expected_;     // cases by operator
-  std::int64_t run_ = 0;  // 0: not begun
-  Settings known_facts_;  // of the run to go on with
+  Settings expected_;     // number of cases of each operator
+  std::int64_t run_ = 0;  // 0 before begin()
+  Settings known_facts_;  // of the run to resume
   std::vector<store::StoredCase> finished_;
   std::unordered_set<std::string> finished_ids_;
 };
 
-// What became of the cases that a run had planned, of the operators that are wanted, in the order
-// of their names.
+// Counts the outcomes of a run's planned cases, for the wanted operators in the order of their
+// names.
 core::Result<Tally> tally_of(const store::Store& store,
                              std::int64_t run,
                              const std::function<bool(const std::string&)>& wanted);

@@ -27,7 +27,7 @@ DeviceFacts some_device() {
   return device;
 }
 
-Plan plan_of(const std::vector<std::string>& ids) {
+Plan plan_of_cases(const std::vector<std::string>& ids) {
   Plan plan;
   for (const std::string& id : ids)
     plan.cases.push_back({.operator_name = "gemm", .id = id, .json = "{}"});
@@ -51,7 +51,7 @@ class RunStateTest : public testing::Test {
                           plan);
   }
 
-  // A run of a, b and c, of which the last is open, b failed.
+  // A run of a, b and c, in which b failed and c is not finished.
   void leave_unfinished() const {
     auto state = open(Beginning::kNew, plan_);
     ASSERT_TRUE(state.ok()) << state.error().message;
@@ -67,7 +67,7 @@ class RunStateTest : public testing::Test {
     return state.ok() ? "" : state.error().message;
   }
 
-  // Of resuming on this device.
+  // Resumes on this device and returns the error.
   std::string refusal(const DeviceFacts& device) const {
     auto state = open(Beginning::kResume, plan_);
     if (!state.ok()) return state.error().message;
@@ -76,7 +76,7 @@ class RunStateTest : public testing::Test {
   }
 
   report::TemporaryFolder folder_;
-  Plan plan_ = plan_of({"a", "b", "c"});
+  Plan plan_ = plan_of_cases({"a", "b", "c"});
   Settings settings_ = {{"--l2", "hot"}, {"--num-runs", "0"}, {"--limit", ""}};
 };
 
@@ -152,9 +152,9 @@ TEST_F(RunStateTest, ARefusalNamesEverySettingThatDiffers) {
 
 TEST_F(RunStateTest, OtherCasesOfTheSameSettingsAreRefused) {
   leave_unfinished();
-  EXPECT_THAT(refusal(Beginning::kResume, plan_of({"a", "b"})),
+  EXPECT_THAT(refusal(Beginning::kResume, plan_of_cases({"a", "b"})),
               AllOf(HasSubstr("its plan had 3 other cases"), HasSubstr("this one has 2")));
-  EXPECT_EQ(refusal(Beginning::kResume, plan_of({"c", "b", "a"})), "");
+  EXPECT_EQ(refusal(Beginning::kResume, plan_of_cases({"c", "b", "a"})), "");
 }
 
 TEST_F(RunStateTest, ARefusalNamesEveryFactOfTheDeviceThatDiffers) {
@@ -164,7 +164,7 @@ TEST_F(RunStateTest, ARefusalNamesEveryFactOfTheDeviceThatDiffers) {
   other.name = "NVIDIA H100";
   other.more["driver"] = "590";
   other.more.erase("cuDNN");
-  other.more["NCCL"] = "2.28";  // known of no run before, so no difference
+  other.more["NCCL"] = "2.28";  // earlier runs did not record it, so that it is no difference
   EXPECT_THAT(refusal(other), AllOf(HasSubstr("name was NVIDIA H200 and is NVIDIA H100"),
                                     HasSubstr("driver was 580 and is 590"),
                                     HasSubstr("cuDNN was 9.13 and is not given"),

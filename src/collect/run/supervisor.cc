@@ -15,13 +15,13 @@ using std::chrono::milliseconds;
 using State = WorkerSlot::State;
 
 constexpr int kStartsToGiveUp = 3;
-constexpr milliseconds kPauseBeforeStart{500};  // after a start that failed
+constexpr milliseconds kPauseBeforeStart{500};  // after a failed start
 constexpr milliseconds kTimeToEnd{10'000};
 constexpr int kTickMs = 100;
-// As many as a worker's threads can prepare while it measures the first of them. Near the end the
-// others take what is left of them.
+// A worker's threads can prepare so many cases while it measures the first of them. Near the end of
+// a run, other workers take those that are left.
 constexpr std::size_t kSoonCases = 32;
-constexpr int kSoonMs = 10;  // for what cannot be polled: the end of a process
+constexpr int kSoonMs = 10;  // poll() does not notice the end of a process
 
 }  // namespace
 
@@ -49,7 +49,7 @@ core::Result<SupervisorEnd> Supervisor::run(const std::vector<const PlannedCase*
   return end;
 }
 
-// A worker whose last result is not written yet has to wait with the next.
+// A worker whose last result is not written yet does not get its next case.
 core::Status Supervisor::look_at(Seat& seat) {
   while (!seat.unwritten) {
     auto event = seat.slot.next_event();
@@ -115,7 +115,7 @@ void Supervisor::feed(Seat& seat) {
   seat.slot.give(*next, request);
 }
 
-// Cases of one seat alone: what two workers prepare is prepared twice.
+// Reserves cases for one seat, so that no two workers prepare the same.
 void Supervisor::promise(Seat& seat) {
   while (seat.promised.size() < kSoonCases && !queue_.empty()) {
     seat.promised.push_back(queue_.front());
@@ -123,7 +123,7 @@ void Supervisor::promise(Seat& seat) {
   }
 }
 
-// When nothing is left for it, one that was promised to the seat with most.
+// Takes a case that was promised to the seat with most if nothing else is left.
 const PlannedCase* Supervisor::next_case(Seat& seat) {
   promise(seat);
   const PlannedCase* next = nullptr;
@@ -149,7 +149,7 @@ std::size_t Supervisor::waiting() const {
   return count;
 }
 
-// As many as there are cases for.
+// Starts as many workers as there are cases.
 void Supervisor::start_workers() {
   for (Seat& seat : seats_)
     feed(seat);
@@ -168,7 +168,7 @@ void Supervisor::try_start(Seat& seat) {
   if (!started.ok()) take_not_started(seat, started.error().message);
 }
 
-// Together, because each write waits for the disk.
+// Writes all results together, because each write waits for the disk.
 core::Status Supervisor::write() {
   std::vector<FinishedCase> finished;
   for (Seat& seat : seats_) {
@@ -214,7 +214,7 @@ int Supervisor::patience_ms() const {
 void Supervisor::wait_for_news() const {
   std::vector<pollfd> watched;
   for (const Seat& seat : seats_) {
-    // What a dying worker still says is of no interest, and would never be read.
+    // Output of a worker that is ending is never read, and poll() would return for it at once.
     if (seat.slot.state() == State::kEnding) continue;
     watched.push_back({seat.slot.watched(), POLLIN, 0});
   }

@@ -1,5 +1,6 @@
-// Has workers measure cases, whatever becomes of the workers. One thread: each worker is given its
-// next case as soon as it is done with one; results are handed over while the workers measure.
+// Distributes cases to workers, and replaces workers that fail. One thread does all: it sends a
+// worker its next case as soon as the worker has finished one, and hands over results while the
+// workers measure.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,14 @@
 namespace assay::collect {
 
 struct SupervisorHooks {
-  std::function<CaseRequest(const PlannedCase&)> request_of;  // without its id
-  // At each start of a worker. A text: why it is of no use here. An error ends the run.
+  std::function<CaseRequest(const PlannedCase&)> request_of;  // leaves the id out
+  // Called at each start of a worker. It returns why the worker is of no use, if it is not. An
+  // error ends the run.
   std::function<core::Result<std::optional<std::string>>(const DeviceFacts&)> on_ready;
-  // Results of one worker or more, to be written. An error ends the run.
+  // Writes the results of one or more workers. An error ends the run.
   std::function<core::Status(std::vector<FinishedCase>)> on_finished;
   std::function<void(const std::string&)> on_notice;
-  std::function<void()> on_tick;  // now and then
+  std::function<void()> on_tick;  // called in each round of the loop
 };
 
 // kNoWorkers: no worker can be started any more, or none is of use.
@@ -34,7 +36,8 @@ class Supervisor {
              const Deadlines& deadlines,
              SupervisorHooks hooks);
 
-  // Every case is finished exactly once unless the run ends early. `cases` must stay.
+  // Finishes every case exactly once, unless the run ends early. The cases must outlive their
+  // results.
   core::Result<SupervisorEnd> run(const std::vector<const PlannedCase*>& cases);
 
  private:
@@ -43,11 +46,11 @@ class Supervisor {
   struct Seat {
     WorkerSlot slot;
     std::optional<FinishedCase> unwritten = {};    // at most one
-    std::deque<const PlannedCase*> promised = {};  // its next cases, which it may prepare
-    std::size_t told = 0;                          // the first of these, as its worker was told
-    int failed_starts = 0;                         // in a row
+    std::deque<const PlannedCase*> promised = {};  // the next cases, which the worker may prepare
+    std::size_t told = 0;                          // how many of these the worker was told
+    int failed_starts = 0;                         // in succession
     bool given_up = false;
-    Clock::time_point not_before = {};  // of the next start
+    Clock::time_point not_before = {};  // earliest time of the next start
   };
 
   core::Status look_at(Seat& seat);

@@ -20,8 +20,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-// A worker in the shell. Its cases are {"case":{"do":WORD}}: a WORD that it does not know is
-// measured.
+// A worker in the shell. Its cases are {"case":{"do":WORD}}. It measures a WORD that has no branch.
 constexpr const char* kWorker = R"(
 hello() { echo '{"hello":1,"device":{"kind":"cpu","name":"'"$1"'"}}'; }
 row='{"table":"t","framework":"f","version":"1","device":"d","op_name":"o","kernel_source":"k",'
@@ -59,7 +58,7 @@ done
 
 class SupervisorTest : public testing::Test {
  protected:
-  // Each word of `starts` is a place whose worker starts so.
+  // Each word of `starts` is a place, and says how its worker starts.
   core::Result<SupervisorEnd> run(const std::vector<std::string>& starts,
                                   const std::vector<std::string>& words) {
     std::vector<WorkerPlace> places;
@@ -106,7 +105,7 @@ class SupervisorTest : public testing::Test {
     return hooks;
   }
 
-  // What became of the first case, of which there must be one.
+  // The outcome of the first case, which must exist.
   [[nodiscard]] FinishedCase the_case() const {
     EXPECT_THAT(finished_, SizeIs(1));
     return finished_.empty() ? FinishedCase{} : finished_.front();
@@ -214,7 +213,7 @@ TEST_F(SupervisorTest, AFreshWorkerDoesTheNextCase) {
   }
   EXPECT_THAT(outcomes, ElementsAre("WorkerAbnormalExit", "measured", "WorkerSignalCrash",
                                     "DeviceError", "OutOfMemory", "measured"));
-  EXPECT_EQ(starts_of("place 0"), 4U);  // "oom" does not end it
+  EXPECT_EQ(starts_of("place 0"), 4U);  // "oom" does not end the worker
 }
 
 TEST_F(SupervisorTest, ACaseThatTakesTooLongHasFailed) {
@@ -241,7 +240,7 @@ TEST_F(SupervisorTest, WordsBehindTheEndOfACaseDoNotReachTheNext) {
   ASSERT_THAT(finished_, SizeIs(2));
   EXPECT_EQ(finished_[0].outcome, CaseOutcome::kMeasured);
   EXPECT_THAT(finished_[0].rows, SizeIs(1));
-  // It was already given to this worker, or a fresh one does it.
+  // This worker already had the case, or a new worker gets it.
   const bool lost = finished_[1].error_class == "WorkerProtocolError";
   EXPECT_EQ(finished_[1].rows.size(), lost ? 0U : 1U);
 }

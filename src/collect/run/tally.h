@@ -1,4 +1,4 @@
-// What became of the cases of a plan.
+// What a collection came to: the outcomes of its cases, and where its time went.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collect/plan/plan.h"
+#include "model/table.h"
 #include "store/database/store.h"
 
 namespace assay::collect {
@@ -26,18 +27,18 @@ class Tally {
  public:
   explicit Tally(const Plan& plan);
 
-  // Of operators, each once, whose expected cases are known.
+  // The operators, each once, with their numbers of expected cases.
   explicit Tally(std::vector<OperatorTally> operators) : operators_(std::move(operators)) {}
 
-  // Of a case of the plan, once.
+  // Counts a case of the plan; each case is added once.
   void add(const store::StoredCase& one);
 
-  // In the plan's order.
+  // The counts in the order of the plan.
   [[nodiscard]] const std::vector<OperatorTally>& operators() const { return operators_; }
 
   [[nodiscard]] OperatorTally total() const;
 
-  // By operator and reason.
+  // Counts by operator and reason.
   using Reasons = std::map<std::pair<std::string, std::string>, std::int64_t>;
 
   [[nodiscard]] const Reasons& skips() const { return skips_; }
@@ -49,5 +50,37 @@ class Tally {
   Reasons skips_;
   std::vector<store::StoredCase> failures_;
 };
+
+// kSkipped excuses operators whose cases were all skipped, as long as some other case was measured:
+// where nobody named operators, one that this device does not have is no failure.
+enum class Excused : std::uint8_t { kNone, kSkipped };
+
+// The names of the operators that have no measured case and are not excused.
+std::vector<std::string> operators_without_row(const Tally& tally, Excused excused);
+
+// The time of a measured case.
+struct CaseTime {
+  std::string operator_name;
+  double wall_ms = 0;     // from the end of the worker's previous case to the end of this one
+  double kernels_ms = 0;  // the part in which the device ran launches of this case
+
+  [[nodiscard]] double overhead_ms() const { return wall_ms - kernels_ms; }
+};
+
+struct TimeUse {
+  std::string operator_name;  // or "all"
+  std::int64_t cases = 0;
+  double wall_seconds = 0;
+  double kernel_seconds = 0;
+  double overhead_median_ms = 0;  // per case
+  double overhead_p90_ms = 0;
+
+  [[nodiscard]] double share() const;  // kernels' part of the wall time
+};
+
+// The time of each operator, in the order of their first cases, then of "all" if there are several.
+std::vector<TimeUse> time_use(const std::vector<CaseTime>& times);
+
+model::Table time_table(const std::vector<TimeUse>& uses);
 
 }  // namespace assay::collect

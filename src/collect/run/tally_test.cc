@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::Pair;
 using testing::SizeIs;
 
-Plan plan_of(const std::vector<std::string>& operators) {
+Plan plan_of_operators(const std::vector<std::string>& operators) {
   Plan plan;
   for (const std::string& name : operators)
     plan.cases.push_back({.operator_name = name, .id = name, .json = "{}"});
@@ -25,7 +25,7 @@ store::StoredCase outcome(const std::string& name,
 }
 
 TEST(Tally, CountsByOperatorInThePlansOrder) {
-  Tally tally(plan_of({"z", "z", "z", "z", "a"}));
+  Tally tally(plan_of_operators({"z", "z", "z", "z", "a"}));
   tally.add(outcome("z", CaseOutcome::kMeasured));
   tally.add(outcome("z", CaseOutcome::kSkipped, "no plan"));
   tally.add(outcome("z", CaseOutcome::kFailed));
@@ -44,7 +44,7 @@ TEST(Tally, CountsByOperatorInThePlansOrder) {
 }
 
 TEST(Tally, GathersSkipsByOperatorAndReason) {
-  Tally tally(plan_of({"a", "a", "a", "b"}));
+  Tally tally(plan_of_operators({"a", "a", "a", "b"}));
   tally.add(outcome("a", CaseOutcome::kSkipped, "no FP8"));
   tally.add(outcome("a", CaseOutcome::kSkipped, "no FP8"));
   tally.add(outcome("a", CaseOutcome::kSkipped, "no plan"));
@@ -54,5 +54,37 @@ TEST(Tally, GathersSkipsByOperatorAndReason) {
                           Pair(Pair("b", "no FP8"), 1)));
 }
 
+TEST(Tally, OperatorsWithoutARowAreNamedUnlessTheirSkipsAreExcused) {
+  Tally tally(plan_of_operators({"a", "b", "c"}));
+  tally.add(outcome("b", CaseOutcome::kSkipped, "no FP8"));
+  tally.add(outcome("c", CaseOutcome::kFailed));
+  // No operator is measured, so that a missing row is not excused.
+  EXPECT_THAT(operators_without_row(tally, Excused::kSkipped), ElementsAre("a", "b", "c"));
+  tally.add(outcome("a", CaseOutcome::kMeasured));
+  EXPECT_THAT(operators_without_row(tally, Excused::kSkipped), ElementsAre("c"));
+  EXPECT_THAT(operators_without_row(tally, Excused::kNone), ElementsAre("b", "c"));
+}
+
+TEST(TimeUse, IsByOperatorAndOfAll) {
+  const std::vector<TimeUse> uses =
+      time_use({{"gemm", 10, 8}, {"moe", 20, 5}, {"gemm", 30, 22}, {"gemm", 5, 4}});
+  ASSERT_EQ(uses.size(), 3U);
+  EXPECT_EQ(uses[0].operator_name, "gemm");
+  EXPECT_EQ(uses[0].cases, 3);
+  EXPECT_DOUBLE_EQ(uses[0].wall_seconds, 0.045);
+  EXPECT_DOUBLE_EQ(uses[0].kernel_seconds, 0.034);
+  EXPECT_DOUBLE_EQ(uses[0].overhead_median_ms, 2);
+  EXPECT_DOUBLE_EQ(uses[1].share(), 0.25);
+  EXPECT_EQ(uses[2].operator_name, "all");
+  EXPECT_DOUBLE_EQ(uses[2].wall_seconds, 0.065);
+  EXPECT_EQ(uses[2].cases, 4);
+}
+
+TEST(TimeUse, OfOneOperatorHasNoSum) {
+  EXPECT_EQ(time_use({{"gemm", 10, 8}}).size(), 1U);
+  EXPECT_TRUE(time_use({}).empty());
+}
+
 }  // namespace
+
 }  // namespace assay::collect

@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Of one look at a worker, so that one which talks without end does not outlast its deadline.
+// At most so many lines are read at a time, so that endless output does not hide a passed deadline.
 constexpr int kMostLines = 1000;
 
 double seconds(milliseconds duration) {
@@ -25,7 +25,7 @@ std::int64_t id_of(const WorkerMessage& message) {
       message);
 }
 
-// Named as the public collector does.
+// The names are those of the public collector.
 std::string class_of(const core::NoLine& none) {
   if (none.why == core::NoLine::Why::kUnreadable) return "WorkerProtocolError";
   return none.end && none.end->signal != 0 ? "WorkerSignalCrash" : "WorkerAbnormalExit";
@@ -48,7 +48,7 @@ void WorkerSlot::give(const PlannedCase& planned, const CaseRequest& request) {
   id_ = request.id;
   state_ = State::kBusy;
   until_ = Clock::now() + deadlines_.of_case;
-  // To one that has ended nothing can be sent; the next event tells why it did.
+  // Nothing can be sent to a worker that has ended. The next event says why it ended.
   static_cast<void>(process_->send(request_line(request)).ok());
 }
 
@@ -148,7 +148,7 @@ std::optional<SlotEvent> WorkerSlot::lost_its_way(const WorkerMessage& message) 
                    .what = "the worker lost its way: " + message_line(message)});
 }
 
-// The worker is of no use any more.
+// Ends a worker that is of no use any more.
 std::optional<SlotEvent> WorkerSlot::take_end(const core::NoLine& none) {
   const State was = std::exchange(state_, State::kEnding);
   process_->kill();
@@ -192,7 +192,7 @@ SlotEvent WorkerSlot::finished(store::CaseOutcome outcome) {
 SlotEvent WorkerSlot::failed(std::string error_class, std::string message) {
   current_.error_class = std::move(error_class);
   current_.reason = std::move(message);
-  current_.rows.clear();  // a case counts as a whole, and is measured as a whole again
+  current_.rows.clear();  // a case counts only as a whole, and all of it will be measured again
   return finished(store::CaseOutcome::kFailed);
 }
 

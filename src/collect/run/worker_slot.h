@@ -1,5 +1,5 @@
-// A place for a worker: on a GPU, on all of them, or on the CPU. It holds one worker process after
-// the other, and tells what becomes of the case that it was given. Nothing here waits.
+// A place for a worker: a GPU, all GPUs, or the CPU. It holds one worker process after the other,
+// and reports what happens to the case that the worker got. No function here waits.
 #pragma once
 
 #include <chrono>
@@ -22,27 +22,27 @@ struct WorkerPlace {
   std::string name;                    // "GPU 3", for messages
   std::string device_id;               // "3", "0,1,2,3", "cpu"
   std::vector<std::string> arguments;  // the program first
-  std::filesystem::path log;           // its standard error is appended
+  std::filesystem::path log;           // the standard error of the worker is appended
 };
 
 struct Deadlines {
   std::chrono::milliseconds of_case{60'000};
-  // CUDA contexts on 8 GPUs and NCCL's start take up to half a minute on a cold machine.
+  // CUDA contexts on 8 GPUs and NCCL's start take up to 30 s after a reboot.
   std::chrono::milliseconds of_start{120'000};
 };
 
-// What became of a case.
+// The outcome of a case.
 struct FinishedCase {
   const PlannedCase* planned = nullptr;
   store::CaseOutcome outcome = store::CaseOutcome::kMeasured;
-  std::string reason = {};       // of a skip; the message of a failure
-  std::string error_class = {};  // of a failure
+  std::string reason = {};       // why it was skipped, or the message of the failure
+  std::string error_class = {};  // of the failure
   std::string traceback = {};
-  std::string doing = {};  // the last that the worker said of it
+  std::string doing = {};  // the last stage that the worker named
   std::string device_id = {};
-  std::vector<model::PerfMeasurement> rows = {};  // of a measured one
-  double wall_ms = 0;  // since the worker was ready, or was done with the case before
-  std::optional<double> kernels_ms = {};  // of it, as the worker said
+  std::vector<model::PerfMeasurement> rows = {};  // if it was measured
+  double wall_ms = 0;  // since the worker was ready or finished its previous case
+  std::optional<double> kernels_ms = {};  // as the worker reports it
 };
 
 struct WorkerReady {
@@ -53,7 +53,7 @@ struct WorkerNotStarted {
   std::string reason;
 };
 
-// The worker died before it began with the case, which may be none of the case's fault.
+// The worker ended before it began with the case, so that the case need not be the cause.
 struct CaseUntouched {
   FinishedCase as_failure;
 };
@@ -72,28 +72,29 @@ class WorkerSlot {
 
   [[nodiscard]] State state() const { return state_; }
 
-  // From kOff to kStarting.
+  // Goes from kOff to kStarting.
   core::Status start();
 
-  // From kIdle to kBusy.
+  // Goes from kIdle to kBusy.
   void give(const PlannedCase& planned, const CaseRequest& request);
 
-  // What happened since, one event a call; nothing when that is all.
+  // Returns the next event since the last call, or std::nullopt if there is none.
   std::optional<SlotEvent> next_event();
 
-  // Begins to end the worker: kEnding, later kOff.
+  // Begins to end the worker: the state is kEnding, and later kOff.
   void kill();
 
-  // Asks it to end by itself, which it may do for `patience` at most.
+  // Asks the worker to end by itself. end() kills it after `patience`.
   void close_input();
   void end(std::chrono::milliseconds patience);
 
-  // To poll for events; -1: look again soon.
+  // The file descriptor to poll for events. -1 if there is none, so that the caller must look again
+  // soon.
   [[nodiscard]] int watched() const { return process_ ? process_->watched() : -1; }
 
   [[nodiscard]] bool has_news() const { return process_ && process_->has_line(); }
 
-  // When next_event() must be called at the latest.
+  // The time at which next_event() must be called at the latest.
   [[nodiscard]] std::optional<Clock::time_point> deadline() const;
 
  private:
@@ -113,7 +114,7 @@ class WorkerSlot {
   Deadlines deadlines_;
   State state_ = State::kOff;
   std::optional<core::LineProcess> process_ = {};
-  Clock::time_point until_ = {};  // of what it is at
+  Clock::time_point until_ = {};  // deadline of the present state
   Clock::time_point free_since_ = {};
   std::int64_t id_ = 0;
   FinishedCase current_ = {};

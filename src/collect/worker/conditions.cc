@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "core/statistics.h"
+#include "gpu/nvidia_state.h"
 
 namespace assay::collect {
 namespace {
@@ -23,7 +25,7 @@ bool is_drifting(const model::Timing& timing) {
   return change > kDrift * timing.median_ms && change > (timing.p90_ms - timing.p10_ms) / 2;
 }
 
-// False where one of them is not known.
+// Returns false where one of the clocks is not known.
 bool is_below(const std::optional<std::int64_t>& clock,
               double share,
               const std::optional<std::int64_t>& other) {
@@ -33,6 +35,26 @@ bool is_below(const std::optional<std::int64_t>& clock,
 bool is_throttled(const DeviceState& before, const DeviceState& after) {
   return is_slowed(after) || is_below(after.sm_mhz, kSlowClock, before.sm_mhz);
 }
+
+class NvmlStateReader final : public StateReader {
+ public:
+  explicit NvmlStateReader(gpu::NvidiaStateReader reader) : reader_(std::move(reader)) {}
+
+  core::Result<DeviceState> read() override {
+    gpu::DeviceState state = ASSAY_TRY(reader_.read());
+    return DeviceState{.sm_mhz = state.sm_mhz,
+                       .most_sm_mhz = state.most_sm_mhz,
+                       .memory_mhz = state.memory_mhz,
+                       .temperature_celsius = state.temperature_celsius,
+                       .power_limit_watts = state.power_limit_watts,
+                       .slowdowns = std::move(state.slowdowns)};
+  }
+
+  core::Result<std::optional<double>> energy_joules() override { return reader_.energy_joules(); }
+
+ private:
+  gpu::NvidiaStateReader reader_;
+};
 
 }  // namespace
 
@@ -56,6 +78,12 @@ model::Conditions conditions(const DeviceState& before,
   made.throttled = is_throttled(before, after);
   made.drifting = is_drifting(timing);
   return made;
+}
+
+core::Result<std::unique_ptr<StateReader>> nvml_state_reader(const std::string& gpu,
+                                                             const std::string& nvml_library) {
+  auto reader = ASSAY_TRY(gpu::NvidiaStateReader::open(nvml_library, gpu));
+  return std::unique_ptr<StateReader>(std::make_unique<NvmlStateReader>(std::move(reader)));
 }
 
 }  // namespace assay::collect

@@ -1,4 +1,4 @@
-// A device whose works take the times that a test says.
+// A device for tests, whose works take the times that a script says.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,11 @@ namespace assay::collect {
 
 struct FakeDeviceScript {
   std::function<double(std::int64_t sample)> time_ms = [](std::int64_t) { return 1.0; };
-  double around_ms = 0;  // what the events of a sample add to it
+  double around_ms = 0;  // what the events add to a sample
   bool captures = true;
   Accuracy accuracy = {};
-  std::string unsupported = {};  // a reason: make() gives it
-  std::string fails = {};        // a message: sampling ends with it
+  std::string unsupported = {};  // the reason why make() refuses, if not empty
+  std::string fails = {};        // the error of sampling, if not empty
   bool is_lost = false;
 };
 
@@ -52,7 +52,7 @@ class FakeStopwatch final : public Stopwatch {
 
  private:
   const FakeDeviceScript& script_;
-  double around_ms_;  // in one launch of a sample
+  double around_ms_;  // share of one launch
   std::int64_t& sample_;
 };
 

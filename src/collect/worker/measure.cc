@@ -1,6 +1,7 @@
 #include "collect/worker/measure.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -13,9 +14,9 @@ namespace {
 using model::Launch;
 using model::Timing;
 
-constexpr double kTail = 0.025;               // on either side of the interval
-constexpr std::int64_t kMostLaunches = 4096;  // in a sample: a graph has a node for each
-constexpr std::int64_t kProbeLaunches = 16;   // of a short work, before its samples
+constexpr double kTail = 0.025;               // probability on either side of the interval
+constexpr std::int64_t kMostLaunches = 4096;  // in a sample, because a graph has a node for each
+constexpr std::int64_t kProbeLaunches = 16;   // of a short work before its samples
 constexpr std::int64_t kMostAtOnce = 64;      // samples between two looks at the interval
 
 class Measurement {
@@ -41,7 +42,7 @@ class Measurement {
   }
 
  private:
-  // With as many launches in a sample as the work's length asks for.
+  // Makes a stopwatch with as many launches in a sample as the length of the work asks for.
   core::Result<std::unique_ptr<Stopwatch>> make_watch() {
     if (options_.repeat_n > 0) return watch_of(options_.repeat_n);
     std::unique_ptr<Stopwatch> probe = ASSAY_TRY(watch_of(1));
@@ -49,7 +50,7 @@ class Measurement {
     std::int64_t launches = ASSAY_TRY(launches_wanted(*probe));
     if (launches <= 1) return probe;
     probe.reset();
-    // Of one short launch the most is what the events around it take.
+    // Most of the time of one short launch is that of the events around it.
     if (launches > kProbeLaunches) {
       probe = ASSAY_TRY(watch_of(kProbeLaunches));
       launches = ASSAY_TRY(launches_wanted(*probe));
@@ -122,10 +123,37 @@ class Measurement {
   double kernels_ms_ = 0;
 };
 
+class ClockStopwatch final : public Stopwatch {
+ public:
+  ClockStopwatch(Work& work, std::int64_t launches) : work_(work), launches_(launches) {}
+
+  core::Result<std::vector<double>> sample(std::int64_t count) override {
+    std::vector<double> times_ms;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      for (std::int64_t launch = 0; launch < launches_; ++launch) {
+        ASSAY_TRY(work_.launch());
+      }
+      const std::chrono::duration<double, std::milli> took =
+          std::chrono::steady_clock::now() - start;
+      times_ms.push_back(took.count() / static_cast<double>(launches_));
+    }
+    return times_ms;
+  }
+
+ private:
+  Work& work_;
+  std::int64_t launches_;
+};
+
 }  // namespace
 
 core::Result<Measured> measure(Device& device, Work& work, const MeasureOptions& options) {
   return Measurement(device, work, options).run();
+}
+
+std::unique_ptr<Stopwatch> make_clock_stopwatch(Work& work, std::int64_t launches_per_sample) {
+  return std::make_unique<ClockStopwatch>(work, launches_per_sample);
 }
 
 }  // namespace assay::collect

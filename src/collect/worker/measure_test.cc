@@ -4,7 +4,6 @@
 
 #include <random>
 
-#include "collect/worker/conditions.h"
 #include "collect/worker/fake_device_test_util.h"
 
 namespace assay::collect {
@@ -92,29 +91,6 @@ TEST(Measure, AnErrorOfTheDeviceIsTheResult) {
   const auto timing = measure(device, work, {});
   ASSERT_FALSE(timing.ok());
   EXPECT_EQ(timing.error().message, "unspecified launch failure");
-}
-
-model::Timing samples(std::vector<double> of) {
-  model::Timing timing;
-  timing.samples_ms = std::move(of);
-  timing.median_ms = 1;
-  timing.p10_ms = 0.99;
-  timing.p90_ms = 1.01;
-  return timing;
-}
-
-TEST(Conditions, SamplesThatClimbAreDrifting) {
-  EXPECT_FALSE(conditions({}, {}, samples({1, 1, 1, 1, 1, 1, 1, 1, 1})).drifting);
-  EXPECT_TRUE(conditions({}, {}, samples({1, 1, 1, 1, 1, 1, 1.1, 1.1, 1.1})).drifting);
-  EXPECT_FALSE(conditions({}, {}, samples({1, 1, 1, 1.1, 1.1, 1.1})).drifting);  // too few
-}
-
-TEST(Conditions, AReasonOrASlowerClockIsThrottling) {
-  const model::Timing timing = samples({1});
-  EXPECT_FALSE(conditions({.sm_mhz = 1980}, {.sm_mhz = 1900}, timing).throttled);
-  EXPECT_TRUE(conditions({.sm_mhz = 1980}, {.sm_mhz = 1700}, timing).throttled);
-  EXPECT_TRUE(conditions({}, {.slowdowns = {"power cap"}}, timing).throttled);
-  EXPECT_EQ(conditions({.sm_mhz = 1980}, {.sm_mhz = 1700}, timing).sm_mhz_before, 1980);
 }
 
 }  // namespace

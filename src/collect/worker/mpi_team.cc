@@ -9,7 +9,7 @@
 namespace assay::collect {
 namespace {
 
-// RTLD_GLOBAL: Open MPI's own plugins look for its symbols among those of the program.
+// RTLD_GLOBAL, because Open MPI's own plugins look for its symbols among those of the program.
 core::Result<core::SharedLibrary> open_mpi() {
   std::error_code ignored;
   const std::filesystem::path folder =

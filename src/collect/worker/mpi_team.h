@@ -1,4 +1,4 @@
-// A team of the processes that mpirun or srun started.
+// A team whose ranks are the processes that mpirun or srun started.
 #pragma once
 
 #include <functional>
@@ -16,17 +16,17 @@ struct MpiRank {
   int size = 1;
 };
 
-// Opens libassay_mpi.so, beside the program or in its lib folder, and joins the job. At most once
-// in a process. Errors: no such library, no MPI below it; MPI ends the process by itself when it
-// cannot start.
+// Opens libassay_mpi.so, beside the program or in its lib folder, and joins the job. A process
+// calls it at most once. Errors: the library or the MPI that it needs is missing. If MPI cannot
+// start, MPI itself ends the process.
 core::Result<MpiRank> join_mpi();
 
 core::Status mpi_status(const MpiRank& rank, int error);
 
-// Rank 0's side; its end lets the others end.
+// The team, in rank 0. Its destructor makes the other ranks end.
 std::unique_ptr<Team> make_mpi_team(const MpiRank& job, std::unique_ptr<TeamRank> own);
 
-// The side of the others: returns when rank 0 ends.
+// Executes the orders of rank 0, in the other ranks, until rank 0 ends.
 core::Status follow_mpi(const MpiRank& job, TeamRank& own);
 
 }  // namespace assay::collect

@@ -1,24 +1,28 @@
-// How `assay collect` and its workers talk: lines of JSON over the worker's standard input and
-// output; what a worker has to say to people goes to standard error. A worker does one case at a
-// time. Workers are `assay-worker collect` or a Python program for modules of one's own.
+// The protocol between `assay collect` and its workers: lines of JSON over the worker's standard
+// input and output. Messages for people go to standard error. A worker measures one case at a time.
+// Workers are `assay-worker collect`, `assay-cpu-worker`, and Python programs that serve the user's
+// modules.
 //
 //   worker → assay  {"hello":1,"device":{"kind":"cuda","name":"NVIDIA H200","sm_version":90,
 //                    "framework":"assay","version":"0.1.0","count":1,
-//                    "facts":{"driver":"580.159", ...}}}                  first, once ready
+//                    "facts":{"driver":"580.159", ...}}}                  first, when it is ready
 //                   {"fatal":"no NVIDIA driver was found"}                instead of it, and exit 1
 //   assay → worker  {"id":7,"operator":"gemm","case":{"gemm_dtype":"bfloat16","m":1, ...},
-//                    "check":true,"options":{...}}      of a module, "case" is a list of arguments
-//                   "soon":[{"operator":"gemm","case":{...}}, ...]        may be in it: what this
-//                   worker is likely to get next, for it to prepare
-//   worker → assay  {"id":7,"doing":"check"}                              before it may hang
+//                    "check":true,"options":{...}}      for a module, "case" is a list of
+//                   arguments. It may also have the cases that the worker will probably get next,
+//                   so that it can prepare them:
+//                   "soon":[{"operator":"gemm","case":{...}}, ...]
+//   worker → assay  {"id":7,"doing":"check"}                              before a stage that may
+//   hang
 //                   {"id":7,"doing":"time"}
-//                   {"id":7,"row":{...}}                                  a measured row, any
-//                   number then one of
+//                   {"id":7,"row":{...}}                                  a measured row; a case
+//                   has any number of rows, and then one of these:
 //                   {"id":7,"done":true,"kernels_ms":8.5}
 //                   {"id":7,"skip":"cuDNN has no plan for head size 576"}
 //                   {"id":7,"error":{"class":"OutOfMemory","message":"...","traceback":"...",
-//                    "lost":false}}          lost: the worker ends; a fresh one does the next case
-//   assay → worker  end of input: the worker ends
+//                    "lost":false}}          lost: the worker ends, and another one gets
+//                   the next case
+//   assay → worker  closes the input, and the worker ends
 #pragma once
 
 #include <cstdint>
@@ -43,10 +47,10 @@ struct SoonCase {
 struct CaseRequest {
   std::int64_t id = 0;
   std::string operator_name;
-  std::string case_json;  // {"m":1} or, of a module, a list
+  std::string case_json;  // {"m":1}, or a list for a module
   bool check = false;     // compare outputs with a reference before timing
   bool measure_power = false;
-  double power_seconds = 1;  // how long to run for power, at least
+  double power_seconds = 1;  // least duration of a measurement of power
   MeasureOptions options = {};
   std::vector<SoonCase> soon = {};
 };
@@ -71,8 +75,8 @@ struct CaseRow {
 
 struct CaseDone {
   std::int64_t id = 0;
-  // Of the device, with launches of this case: warm-ups, samples kept or not. A module's worker
-  // does not know.
+  // The time for which the device executed launches of this case, including warm-ups and samples
+  // that were not kept. Unknown for a module's worker.
   std::optional<double> kernels_ms = {};
 };
 
@@ -81,7 +85,8 @@ struct CaseSkipped {
   std::string reason;
 };
 
-// Classes of our own: "OutOfMemory", "WrongResult", "DeviceError", "MeasurementError".
+// The classes of Assay's own workers are "OutOfMemory", "WrongResult", "DeviceError",
+// "MeasurementError".
 struct CaseError {
   std::int64_t id = 0;
   std::string error_class;
@@ -93,7 +98,7 @@ struct CaseError {
 using WorkerMessage =
     std::variant<WorkerHello, WorkerFatal, CaseDoing, CaseRow, CaseDone, CaseSkipped, CaseError>;
 
-// One line each, without its end.
+// Each function writes or reads one line, without its end.
 std::string request_line(const CaseRequest& request);
 core::Result<CaseRequest> parse_request(std::string_view line);
 std::string message_line(const WorkerMessage& message);

@@ -1,16 +1,22 @@
 #include "collect/worker/run_case.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
+#include <iostream>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "collect/worker/measure.h"
+#include "collect/worker/protocol.h"
 #include "core/statistics.h"
 
 namespace assay::collect {
@@ -30,10 +36,10 @@ struct Timed {
   std::optional<double> power_limit_watts;
 };
 
-// In units of what the data type allows.
+// In units of the deviation that the data type allows.
 constexpr double kWorstAccuracy = 1;
 
-// A power cap is lifted within 40 ms of the load that it was for, seen on an H200.
+// On an H200, a power cap is lifted within 40 ms after the load that caused it.
 constexpr std::chrono::milliseconds kRestStep{5};
 constexpr int kMostRestSteps = 20;
 
@@ -44,11 +50,11 @@ class Runner {
   Stop operator()() {
     const core::Result<Case> parsed = parse_case(request_.operator_name, request_.case_json);
     if (!parsed.ok()) return error("MeasurementError", parsed.error());
-    const Case& at = parsed.value();
-    if (at.of().skip) {
-      if (const auto reason = at.of().skip(at, run_.device.facts())) return skip(*reason);
+    const Case& point = parsed.value();
+    if (point.op().skip) {
+      if (const auto reason = point.op().skip(point, run_.device.facts())) return skip(*reason);
     }
-    for (const Part& part : at.of().parts(at)) {
+    for (const Part& part : point.op().parts(point)) {
       if (std::optional<Stop> stop = run_part(part)) return *stop;
     }
     return CaseDone{.id = request_.id, .kernels_ms = kernels_ms_};
@@ -119,13 +125,15 @@ class Runner {
 
   core::Result<Timed> time_until_steady(Work& work) {
     Timed timed = ASSAY_TRY(time_once(work));
-    const auto is_off = [](const Timed& of) {
-      return of.conditions.throttled || of.conditions.drifting;
+    const auto is_off = [](const Timed& tried) {
+      return tried.conditions.throttled || tried.conditions.drifting;
     };
     if (is_off(timed)) {
       Timed again = ASSAY_TRY(time_once(work));
-      // Off both times: the one with less spread stands, with its flag.
-      const auto spread = [](const Timed& of) { return of.timing.p90_ms - of.timing.p10_ms; };
+      // If both are off, the one with less spread is kept, with its flag.
+      const auto spread = [](const Timed& tried) {
+        return tried.timing.p90_ms - tried.timing.p10_ms;
+      };
       if (!is_off(again) || spread(again) < spread(timed)) timed = std::move(again);
     }
     if (request_.measure_power) ASSAY_TRY(add_power(work, timed));
@@ -142,7 +150,7 @@ class Runner {
     return timed;
   }
 
-  // After a rest where the kernels before were too much for the device.
+  // The state after a rest, which the device needs if earlier kernels were too much for it.
   core::Result<DeviceState> rested_state() {
     DeviceState now = ASSAY_TRY(state());
     for (int step = 0; step < kMostRestSteps && is_slowed(now); ++step) {
@@ -157,7 +165,7 @@ class Runner {
         work, {.launch = timing.launch, .launches_per_sample = timing.launches_per_sample});
   }
 
-  // The energy counter over a time that its resolution (some 100 ms) does not matter for.
+  // Reads the energy counter over a time so long that its resolution, some 100 ms, does not matter.
   core::Status add_power(Work& work, Timed& timed) {
     if (run_.sensors == nullptr) return {};
     const std::unique_ptr<Stopwatch> watch = ASSAY_TRY(stopwatch_like(work, timed.timing));
@@ -220,37 +228,68 @@ core::Result<model::PerfValue> value_of(const nlohmann::json& value) {
   return core::Error{"neither a number nor a name: " + value.dump()};
 }
 
+// Keeps standard output for the protocol alone: what libraries print goes to standard error.
+int take_standard_output() {
+  const int ours = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  return ours;
+}
+
+class Lines {
+ public:
+  explicit Lines(int descriptor) : descriptor_(descriptor) {}
+
+  void write(const WorkerMessage& message) {
+    const std::string line = message_line(message) + "\n";
+    for (std::size_t done = 0; done < line.size() && is_read_;) {
+      const ssize_t wrote = ::write(descriptor_, line.data() + done, line.size() - done);
+      if (wrote > 0) {
+        done += static_cast<std::size_t>(wrote);
+      } else if (errno != EINTR) {
+        is_read_ = false;
+      }
+    }
+  }
+
+  // Returns false when nobody is left to read.
+  [[nodiscard]] bool is_read() const { return is_read_; }
+
+ private:
+  int descriptor_;
+  bool is_read_ = true;
+};
+
 }  // namespace
 
 core::Result<Case> parse_case(const std::string& operator_name, const std::string& case_json) {
-  const Operator* of = find_operator(operator_name);
-  if (of == nullptr) return core::Error{"no operator is called '" + operator_name + "'"};
+  const Operator* op = find_operator(operator_name);
+  if (op == nullptr) return core::Error{"no operator is called '" + operator_name + "'"};
   const auto columns = nlohmann::json::parse(case_json, nullptr, false);
   if (!columns.is_object()) return core::Error{"a case is an object of columns: " + case_json};
   std::vector<model::PerfValue> values;
-  for (const Axis& axis : of->axes) {
+  for (const Axis& axis : op->axes) {
     const auto found = columns.find(axis.column);
     if (found == columns.end()) {
       return core::Error{fmt::format("{}: column '{}' is missing", operator_name, axis.column)};
     }
     AxisOverride given{.column = axis.column, .values = {ASSAY_TRY(value_of(*found))}};
-    ASSAY_TRY(check_override(*of, given));
+    ASSAY_TRY(check_override(*op, given));
     values.push_back(std::move(given.values.front()));
   }
   if (columns.size() != values.size()) {
     return core::Error{
         fmt::format("{} has {} columns: {}", operator_name, values.size(), case_json)};
   }
-  return Case(*of, std::move(values));
+  return Case(*op, std::move(values));
 }
 
 void expect_soon(Device& device, const CaseRequest& request) {
   for (const SoonCase& soon : request.soon) {
     const core::Result<Case> parsed = parse_case(soon.operator_name, soon.case_json);
     if (!parsed.ok()) continue;
-    const Case& at = parsed.value();
-    if (at.of().skip && at.of().skip(at, device.facts())) continue;
-    for (const Part& part : at.of().parts(at))
+    const Case& point = parsed.value();
+    if (point.op().skip && point.op().skip(point, device.facts())) continue;
+    for (const Part& part : point.op().parts(point))
       device.expect(part.kernel);
   }
 }
@@ -258,6 +297,32 @@ void expect_soon(Device& device, const CaseRequest& request) {
 void run_case(const CaseRun& run, const CaseRequest& request) {
   std::visit([&](auto&& stop) { run.say(std::forward<decltype(stop)>(stop)); },
              Runner(run, request)());
+}
+
+int run_worker(const std::function<core::Result<WorkerDevice>()>& open) {
+  ::signal(SIGPIPE, SIG_IGN);
+  Lines lines(take_standard_output());
+  const core::Result<WorkerDevice> opened = open();
+  if (!opened.ok()) {
+    lines.write(WorkerFatal{opened.error().message});
+    return 1;
+  }
+  Device& device = *opened.value().device;
+  lines.write(WorkerHello{device.facts()});
+  const CaseRun run{.device = device,
+                    .sensors = opened.value().sensors.get(),
+                    .say = [&](const WorkerMessage& message) { lines.write(message); }};
+  for (std::string line; lines.is_read() && std::getline(std::cin, line);) {
+    const core::Result<CaseRequest> request = parse_request(line);
+    if (!request.ok()) {
+      lines.write(WorkerFatal{request.error().message});
+      return 1;
+    }
+    expect_soon(device, request.value());
+    run_case(run, request.value());
+    if (device.is_lost()) return 1;
+  }
+  return lines.is_read() ? 0 : 1;
 }
 
 }  // namespace assay::collect

@@ -1,7 +1,9 @@
-// One case on a device: make its kernels, compare them with a reference, time them.
+// What a worker does: it opens its device, says what the device is, and for each request makes the
+// kernels of a case, compares them with a reference and times them.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <variant>
 
@@ -13,22 +15,33 @@
 
 namespace assay::collect {
 
-// An operator and a case as they come from `assay collect`. Errors: no such operator, a column that
-// it lacks or that is missing, a value of the wrong kind.
+// The case of an operator as a request has it. Errors: there is no such operator, a column is
+// missing or unknown, or a value is of the wrong kind.
 core::Result<Case> parse_case(const std::string& operator_name, const std::string& case_json);
 
 struct CaseRun {
   Device& device;
-  StateReader* sensors = nullptr;  // null: none
+  StateReader* sensors = nullptr;  // nullptr if there are none
   std::function<void(const WorkerMessage&)> say;
 };
 
-// Tells the device of the request's soon cases.
+// Tells the device which cases the worker is likely to get next.
 void expect_soon(Device& device, const CaseRequest& request);
 
-// Says what it does, then its rows, then how it ended: CaseDone, CaseSkipped or CaseError. A case
-// that the device throttled, or whose samples drift, is measured once more after a rest and keeps
-// the flag if it stays so.
+// Says what it is doing, then its rows, then how the case ended: CaseDone, CaseSkipped or
+// CaseError. A case that was throttled, or whose samples drift, is measured once more after a rest,
+// and keeps the flag if that does not help.
 void run_case(const CaseRun& run, const CaseRequest& request);
+
+struct WorkerDevice {
+  std::unique_ptr<Device> device;
+  std::unique_ptr<StateReader> sensors = nullptr;  // nullptr if there are none
+};
+
+// Reads requests from standard input until it ends, and writes messages to standard output, both as
+// collect/worker/protocol.h describes them. What libraries write to standard output goes to
+// standard error. Returns the exit code: 1 when the device cannot be opened or was lost, or when
+// nobody reads any more.
+int run_worker(const std::function<core::Result<WorkerDevice>()>& open);
 
 }  // namespace assay::collect

@@ -111,7 +111,7 @@ TEST(RunCase, ADeviceThatIsLostSaysSo) {
 TEST(RunCase, AThrottledCaseIsMeasuredAgainAndFlaggedIfItStaysSo) {
   const DeviceState cool{.sm_mhz = 1980};
   const DeviceState hot{.sm_mhz = 1400, .slowdowns = {"thermal"}};
-  // Before, after; three looks until it has rested; after.
+  // Readings before and after; three readings during the rest; one after it.
   Sensors once({cool, hot, hot, hot, cool, cool});
   Ran ran = run({}, gemm(), &once);
   EXPECT_FALSE(ran.all<CaseRow>()[0].measurement.conditions.throttled);

@@ -1,6 +1,6 @@
-// Several ranks as one device for collectives: a leader gives an order, every rank carries out its
-// part, the leader reads what all of them have to say. Ranks are threads of a process with a GPU
-// each, or the processes of an MPI job.
+// Several ranks as one device for collectives. A leader sends an order, every rank executes its
+// part, and the leader reads the answers of all ranks. The ranks are threads of one process, each
+// with its GPU, or the processes of an MPI job.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace assay::collect {
 
-// Plain bytes: it crosses processes.
+// It is sent to other processes as plain bytes.
 struct TeamOrder {
   enum class Kind : std::int32_t {
-    kMake,    // buffers for `spec`, filled
-    kLaunch,  // once
+    kMake,    // take and fill the buffers of `spec`
+    kLaunch,  // launch once
     kFinish,  // wait for all launches
-    kCheck,   // launch once and compare: answer.accuracy
-    kWatch,   // make ready for samples of `launches` launches
-    kSample,  // `count` of them: answer.times_ms
-    kForget,  // what kMake and kWatch made
+    kCheck,   // launch once and compare the output
+    kWatch,   // prepare samples of `launches` launches
+    kSample,  // take `count` samples: TeamAnswer::times_ms
+    kForget,  // release what kMake and kWatch made
     kQuit,
   } kind = Kind::kQuit;
 
@@ -37,13 +37,13 @@ inline constexpr std::int64_t kMostTeamSamples = 64;  // in one answer
 struct TeamAnswer {
   enum class Kind : std::int32_t { kOk, kUnsupported, kError } kind = Kind::kOk;
   std::int32_t is_lost = 0;
-  double worst = 0;  // of kCheck
+  double worst = 0;  // for kCheck: Accuracy::worst
   std::int64_t compared = 0;
-  char text[400] = {};  // of kCheck: where; otherwise what is wrong
+  char text[400] = {};  // for kCheck: where the worst is; otherwise the error
   double times_ms[kMostTeamSamples] = {};
 };
 
-// One rank's part of collectives. Ranks that a spec does not count are never asked.
+// One rank's part of collectives. Orders go only to the ranks that CollectiveSpec::ranks counts.
 class TeamRank {
  public:
   TeamRank() = default;
@@ -65,7 +65,7 @@ class TeamRank {
   [[nodiscard]] virtual bool is_lost() const { return false; }
 };
 
-// What a rank answers to an order; never kQuit.
+// Returns the answer of a rank to an order other than kQuit.
 TeamAnswer carry_out(TeamRank& rank, const TeamOrder& order);
 
 class Team {
@@ -76,16 +76,17 @@ class Team {
   virtual ~Team() = default;
 
   [[nodiscard]] virtual int size() const = 0;
-  // Rank 0, for what all ranks would answer alike.
+  // Rank 0, for questions to which all ranks have the same answer.
   [[nodiscard]] virtual const TeamRank& leader() const = 0;
-  // Has the first `order.spec.ranks` ranks carry it out and waits for all. Error: one is gone.
+  // Sends an order to the first `order.spec.ranks` ranks and waits for their answers. Error: a rank
+  // has ended.
   virtual core::Result<std::vector<TeamAnswer>> ask(const TeamOrder& order) = 0;
 };
 
-// Ranks as threads of this process, one each.
+// A team whose ranks are threads of this process.
 std::unique_ptr<Team> make_thread_team(std::vector<std::unique_ptr<TeamRank>> ranks);
 
-// `facts.count` becomes the size of the team. Only CollectiveSpecs can be made.
+// Makes only CollectiveSpecs. `facts.count` becomes the size of the team.
 std::unique_ptr<Device> make_team_device(std::unique_ptr<Team> team, DeviceFacts facts);
 
 }  // namespace assay::collect

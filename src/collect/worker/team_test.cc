@@ -8,7 +8,7 @@
 namespace assay::collect {
 namespace {
 
-// Takes 1 ms more than the rank before; some do not do what they are asked for.
+// A rank takes 1 ms more than the rank before it. Some ranks fail at an order.
 class FakeRank final : public TeamRank {
  public:
   struct Script {

@@ -88,6 +88,14 @@ TEST(Gemm, CountsPackedFourBitOperands) {
   EXPECT_EQ(e.compute_spec, "matrix_fp4");
 }
 
+TEST(Gemm, CountsAScaleForTheLastPartOfAFourBitRow) {
+  // 40 bytes are 80 elements: two whole blocks of 32 and half a block, which has its scale, too.
+  const Estimate e = estimate({.name = "aiter::gemm_a4w4",
+                               .dims = "[[2, 40], [5, 40]]",
+                               .types = R"(["c10::Float4_e2m1fn_x2", "c10::Float4_e2m1fn_x2"])"});
+  EXPECT_EQ(e.work.bytes, 2 * 40 + 5 * 40 + (2 + 5) * 3 + 2 * 2 * 5);
+}
+
 TEST(Gemm, SwapsTheOperandsOfATransposedResult) {
   // The call asks for Cᵀ, so A and B change places and both flags flip.
   const Estimate e =

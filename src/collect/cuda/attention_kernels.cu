@@ -1,0 +1,226 @@
+// The kernels of attention: the decoding over a cache of fp8, and the softmax between two products.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "collect/cuda/attention_decode_warp.cuh"
+#include "collect/cuda/attention_kernels.h"
+#include "collect/cuda/vectors.cuh"
+#include "collect/kernels/attention_layout.h"
+
+namespace assay::collect {
+namespace {
+
+using namespace decode;
+
+constexpr int kThreads = kWarps * kLanes;
+constexpr int kJoiners = 4;  // threads for each column of an output
+
+// Joins the warps' sums.
+template <int kHeadDim, int kRows>
+__device__ void finish(const DecodeArguments& with,
+                       const Part& part,
+                       const float* sums,
+                       const float* statistics) {
+  for (int i = static_cast<int>(threadIdx.x); i < part.rows * kHeadDim; i += kThreads) {
+    const int row = i / kHeadDim;
+    const int column = i % kHeadDim;
+    float largest = -INFINITY;
+    for (int warp = 0; warp < kWarps; ++warp)
+      largest = fmaxf(largest, statistics[(warp * kRows + row) * 2]);
+    float sum = 0;
+    float weights = 0;
+    for (int warp = 0; warp < kWarps; ++warp) {
+      const int at = warp * kRows + row;
+      const float factor = power_of_two(statistics[at * 2] - largest);
+      sum += sums[at * sum_words(kHeadDim) + sum_place(column)] * factor;
+      weights += statistics[at * 2 + 1] * factor;
+    }
+    const std::int64_t head = part.batch * with.spec.heads + part.first_head + row;
+    if (with.splits == 1) {
+      static_cast<__nv_bfloat16*>(with.output)[head * kHeadDim + column] =
+          __float2bfloat16(sum / weights * with.scales[1]);
+      continue;
+    }
+    const std::int64_t at = head * with.splits + part.split;
+    with.sums[at * kHeadDim + column] = sum;
+    if (column != 0) continue;
+    with.statistics[at * 2] = largest;
+    with.statistics[at * 2 + 1] = weights;
+  }
+}
+
+template <int kHeadDim, int kRowTiles>
+__global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
+    decode_part(const __grid_constant__ DecodeArguments with) {
+  using Its = Size<kHeadDim, kRowTiles>;
+  extern __shared__ __align__(16) char shared[];
+  const int warp = static_cast<int>(threadIdx.x) / kLanes;
+  const Part part = part_of<Its::kRows>(with);
+  Tiles<kHeadDim, kRowTiles> tiles(with, part, shared + warp * Its::kStages * Its::kStageBytes);
+  for (int n = 0; n < Its::kStages - 1; ++n)
+    tiles.begin(n);
+  WarpAttention<kHeadDim, kRowTiles> attention(with, part);
+  for (int n = 0; n < tiles.count(); ++n) {
+    await_copies<Its::kStages - 2>();
+    tiles.begin(n + Its::kStages - 1);  // in the place of tile n - 1
+    attention.add(tiles, n);
+  }
+  await_copies<0>();
+  __syncthreads();  // all warps have read their tiles
+  auto* sums = reinterpret_cast<float*>(shared);
+  float* statistics = sums + kWarps * Its::kRows * sum_words(kHeadDim);
+  attention.write(sums + warp * Its::kRows * sum_words(kHeadDim),
+                  statistics + warp * Its::kRows * 2);
+  __syncthreads();
+  finish<kHeadDim, Its::kRows>(with, part, sums, statistics);
+}
+
+// A block computes one output.
+template <int kHeadDim>
+__global__ void __launch_bounds__(kHeadDim* kJoiners)
+    join_parts(const __grid_constant__ DecodeArguments with) {
+  constexpr int kJoinThreads = kHeadDim * kJoiners;
+  __shared__ float factors[kMostSplits];
+  __shared__ float parts[kJoinThreads];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int column = thread % kHeadDim;
+  const int splits = static_cast<int>(with.splits);
+  const std::int64_t output = blockIdx.x;
+  const float* statistics = with.statistics + output * splits * 2;
+  const float* sums = with.sums + output * splits * kHeadDim;
+  float largest = -INFINITY;
+  for (int split = thread; split < splits; split += kJoinThreads)
+    largest = fmaxf(largest, statistics[split * 2]);
+  largest = block_reduce(largest, Larger{});
+  float weights = 0;
+  for (int split = thread; split < splits; split += kJoinThreads) {
+    factors[split] = power_of_two(statistics[split * 2] - largest);
+    weights += statistics[split * 2 + 1] * factors[split];
+  }
+  weights = block_reduce(weights, Plus{});  // also waits for all factors
+  float sum = 0;
+#pragma unroll 8
+  for (int split = thread / kHeadDim; split < splits; split += kJoiners)
+    sum += sums[split * kHeadDim + column] * factors[split];
+  parts[thread] = sum;
+  __syncthreads();
+  if (thread >= kHeadDim) return;
+  for (int other = 1; other < kJoiners; ++other)
+    sum += parts[other * kHeadDim + column];
+  static_cast<__nv_bfloat16*>(with.output)[output * kHeadDim + column] =
+      __float2bfloat16(sum / weights * with.scales[1]);
+}
+
+// The kernels of a head size and a number of tiles of rows.
+template <int kHeadDim, int kRowTiles>
+struct Kernels {
+  using Its = Size<kHeadDim, kRowTiles>;
+
+  static cudaError_t prepare(int* blocks_at_a_time) {
+    const cudaError_t allowed =
+        cudaFuncSetAttribute(decode_part<kHeadDim, kRowTiles>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, Its::kSharedBytes);
+    if (allowed != cudaSuccess) return allowed;
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks_at_a_time, decode_part<kHeadDim, kRowTiles>, kThreads, Its::kSharedBytes);
+  }
+
+  static cudaError_t launch(const DecodeArguments& with, cudaStream_t stream) {
+    const dim3 blocks = blocks_of<Its::kRows>(with);
+    decode_part<kHeadDim, kRowTiles><<<blocks, kThreads, Its::kSharedBytes, stream>>>(with);
+    if (with.splits == 1) return cudaGetLastError();
+    const auto outputs = static_cast<unsigned>(with.spec.batch * with.spec.heads);
+    join_parts<kHeadDim><<<outputs, kHeadDim * kJoiners, 0, stream>>>(with);
+    return cudaGetLastError();
+  }
+};
+
+// Calls `use` with the kernels for these heads, and returns its result.
+template <class Use>
+cudaError_t with_kernels(const AttentionSpec& spec, const Use& use) {
+  const bool are_many = row_tiles_of_block(spec.heads / spec.kv_heads, spec.head_dim) == 2;
+  switch (spec.head_dim) {
+    case 64:
+      return are_many ? use(Kernels<64, 2>{}) : use(Kernels<64, 1>{});
+    case 128:
+      return are_many ? use(Kernels<128, 2>{}) : use(Kernels<128, 1>{});
+    case 192:
+      return use(Kernels<192, 1>{});
+    case 256:
+      return use(Kernels<256, 1>{});
+    default:
+      return cudaErrorInvalidValue;
+  }
+}
+
+constexpr int kSoftmaxThreads = 256;
+
+__device__ float larger(float a, float b) {
+  return fmaxf(a, b);
+}
+
+__device__ float sum_of(float a, float b) {
+  return a + b;
+}
+
+// Combines the values of all threads of a block, for all of them.
+template <class Combine>
+__device__ float over_block(float value, Combine combine) {
+  __shared__ float parts[kSoftmaxThreads / kLanes];
+  for (int half = kLanes / 2; half > 0; half /= 2)
+    value = combine(value, __shfl_xor_sync(0xFFFFFFFFU, value, half));
+  __syncthreads();  // all threads have read the parts of an earlier call
+  if (threadIdx.x % kLanes == 0) parts[threadIdx.x / kLanes] = value;
+  __syncthreads();
+  float all = parts[0];
+  for (int i = 1; i < kSoftmaxThreads / kLanes; ++i)
+    all = combine(all, parts[i]);
+  return all;
+}
+
+// A block works on one row, which it reads three times, the later times from the cache.
+template <class T>
+__global__ void softmax_rows(SoftmaxArguments arguments) {
+  const AttentionSpec& spec = arguments.spec;
+  const std::int64_t row = blockIdx.x;
+  const VisibleKeys visible = visible_keys(spec, row / spec.heads % spec.query_length);
+  const float* scores = arguments.scores + row * arguments.pitch;
+  T* weights = static_cast<T*>(arguments.weights) + row * arguments.pitch;
+  const float scale = 1.4426950408889634F * rsqrtf(static_cast<float>(spec.head_dim));
+  float largest = -INFINITY;
+  for (std::int64_t key = visible.begin + threadIdx.x; key < visible.end; key += kSoftmaxThreads)
+    largest = fmaxf(largest, scores[key]);
+  largest = over_block(largest, larger) * scale;
+  float total = 0;
+  for (std::int64_t key = visible.begin + threadIdx.x; key < visible.end; key += kSoftmaxThreads)
+    total += exp2f(scores[key] * scale - largest);
+  const float factor = 1 / over_block(total, sum_of);
+  for (std::int64_t key = threadIdx.x; key < spec.kv_length; key += kSoftmaxThreads) {
+    const bool seen = key >= visible.begin && key < visible.end;
+    weights[key] = T(seen ? exp2f(scores[key] * scale - largest) * factor : 0.0F);
+  }
+}
+
+}  // namespace
+
+cudaError_t prepare_decode(const AttentionSpec& spec, int* blocks_at_a_time) {
+  return with_kernels(spec, [&](const auto& kernels) { return kernels.prepare(blocks_at_a_time); });
+}
+
+cudaError_t decode_attention(const DecodeArguments& arguments, cudaStream_t stream) {
+  return with_kernels(arguments.spec,
+                      [&](const auto& kernels) { return kernels.launch(arguments, stream); });
+}
+
+cudaError_t attention_softmax(const SoftmaxArguments& arguments, cudaStream_t stream) {
+  const AttentionSpec& spec = arguments.spec;
+  const auto rows = static_cast<unsigned>(spec.batch * spec.query_length * spec.heads);
+  if (spec.type == DataType::kFloat16) {
+    softmax_rows<__half><<<rows, kSoftmaxThreads, 0, stream>>>(arguments);
+  } else {
+    softmax_rows<__nv_bfloat16><<<rows, kSoftmaxThreads, 0, stream>>>(arguments);
+  }
+  return cudaGetLastError();
+}
+
+}  // namespace assay::collect

@@ -1,0 +1,65 @@
+// What a run takes over from an earlier one: how the earlier run measured its cases, and which
+// run's points a refinement goes by.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "collect/plan/run_record.h"
+#include "collect/run/collection.h"
+#include "collect/worker/protocol.h"
+#include "core/result.h"
+#include "store/database/store.h"
+
+namespace assay::collect {
+
+// How cases are measured, as the record of a run keeps it: each setting by the name of its option.
+Settings settings_of(const CaseRequest& request);
+
+// The inverse of settings_of(). A setting that is missing has its usual value; other settings are
+// ignored. Error: a value that its setting cannot have.
+core::Result<CaseRequest> request_of(const Settings& settings);
+
+// How long a case may take, as the record of a run keeps it.
+Settings record_of_deadline(double seconds);
+
+// The recorded deadline, or 60 s where the record has none. Error: the record's value is no number.
+core::Result<std::chrono::milliseconds> recorded_deadline(const store::Run& run);
+
+// Whether the run measured on a CPU.
+bool was_on_cpu(const store::Run& run);
+
+struct RefinedRun {
+  store::Store store;
+  std::int64_t id = 0;
+  store::Run run;
+};
+
+// The newest collection of the folder's store or, unless it is empty, of `from`, which is a file or
+// the name of a shipped store. Errors: there is no store, or no collection in it.
+core::Result<RefinedRun> find_refined(const std::filesystem::path& folder,
+                                      const std::filesystem::path& from);
+
+// The run that the folder's last run refined. Error: the last run refined none.
+core::Result<RefinedRun> find_refined_before(const std::filesystem::path& folder,
+                                             const std::filesystem::path& from);
+
+// The number of the run that this run refines; std::nullopt if it refines none.
+std::optional<std::int64_t> refined_by(const store::Run& run);
+
+// Makes a collection measure as the refined run did, on the same device, and notes that run in its
+// record. `given` has the names of the options that the user gave. Error: one of them asks for
+// another way of measuring, so that the points would not belong together.
+core::Status measure_like(const RefinedRun& refined,
+                          const std::set<std::string>& given,
+                          CollectOptions& options);
+
+// How the locked clocks of a new run, from its record, differ from those of an earlier run; "" if
+// they do not.
+std::string clock_difference(const store::Run& earlier, const Settings& record);
+
+}  // namespace assay::collect
