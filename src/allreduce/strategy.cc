@@ -34,14 +34,6 @@ std::string_view name_of(Fusion fusion) {
   return kFusionNames.at(static_cast<std::size_t>(fusion));
 }
 
-std::string_view name_of(DataType type) {
-  return kDataTypeNames.at(static_cast<std::size_t>(type));
-}
-
-std::string_view name_of(Launch launch) {
-  return kLaunchNames.at(static_cast<std::size_t>(launch));
-}
-
 std::optional<Strategy> strategy_named(std::string_view name) {
   const auto* found = std::find_if(kStrategies.begin(), kStrategies.end(),
                                    [&](const StrategySpec& spec) { return spec.name == name; });
@@ -53,15 +45,10 @@ std::optional<Fusion> fusion_named(std::string_view name) {
   return named<Fusion>(kFusionNames, name);
 }
 
-std::optional<DataType> data_type_named(std::string_view name) {
-  if (name == "bf16") return DataType::kBfloat16;
-  if (name == "fp16" || name == "half") return DataType::kFloat16;
-  if (name == "fp32" || name == "float") return DataType::kFloat32;
-  return named<DataType>(kDataTypeNames, name);
-}
-
-std::optional<Launch> launch_named(std::string_view name) {
-  return named<Launch>(kLaunchNames, name);
+std::optional<DataType> summed_type_named(std::string_view name) {
+  const std::optional<DataType> type = model::data_type_named(name);
+  const bool is_summed = type && static_cast<std::size_t>(*type) < kDataTypeNames.size();
+  return is_summed ? type : std::nullopt;
 }
 
 }  // namespace assay::allreduce

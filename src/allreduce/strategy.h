@@ -9,6 +9,9 @@
 #include <optional>
 #include <string_view>
 
+#include "model/data_type.h"
+#include "model/perf.h"
+
 namespace assay::allreduce {
 
 enum class Strategy : std::uint8_t {
@@ -23,20 +26,22 @@ enum class Strategy : std::uint8_t {
 struct StrategySpec {
   Strategy strategy;
   std::string_view name;
-  bool is_public;       // TensorRT-LLM knows its number
-  int rank;             // in a sensible table, larger messages never go back to a lower rank
-  std::string_view is;  // for help and legends
+  bool is_public;          // TensorRT-LLM knows its number
+  int rank;                // in a sensible table, larger messages never go back to a lower rank
+  bool same_on_all_ranks;  // sums in rank order, so that all ranks' results agree to the bit
+  std::string_view is;     // for help and legends
 };
 
 // In the order in which tables and figures show them.
 inline constexpr std::array kStrategies = {
-    StrategySpec{Strategy::kOneshot, "ONESHOT", true, 0, "push to all, sum everywhere"},
-    StrategySpec{Strategy::kTwoshotPush, "TWOSHOT_PUSH", false, 1,
+    StrategySpec{Strategy::kOneshot, "ONESHOT", true, 0, true, "push to all, sum everywhere"},
+    StrategySpec{Strategy::kTwoshotPush, "TWOSHOT_PUSH", false, 1, true,
                  "push parts, sum, push sums; no barrier"},
-    StrategySpec{Strategy::kTwoshot, "TWOSHOT", true, 2, "reduce-scatter, all-gather; flags"},
-    StrategySpec{Strategy::kNcclSymmetric, "NCCL_SYMMETRIC", true, 3, "NCCL, symmetric windows"},
-    StrategySpec{Strategy::kNccl, "NCCL", true, 4, "NCCL's choice"},
-    StrategySpec{Strategy::kAuto, "AUTO", true, 5, "what the loaded table says"},
+    StrategySpec{Strategy::kTwoshot, "TWOSHOT", true, 2, true, "reduce-scatter, all-gather; flags"},
+    StrategySpec{Strategy::kNcclSymmetric, "NCCL_SYMMETRIC", true, 3, false,
+                 "NCCL, symmetric windows"},
+    StrategySpec{Strategy::kNccl, "NCCL", true, 4, false, "NCCL's choice"},
+    StrategySpec{Strategy::kAuto, "AUTO", true, 5, false, "what the loaded table says"},
 };
 
 // Numbered as the tables' second axis, not as TensorRT-LLM's enum AllReduceFusionOp.
@@ -50,30 +55,24 @@ enum class Fusion : std::uint8_t {
 inline constexpr std::array<std::string_view, 4> kFusionNames = {
     "NONE", "RESIDUAL_RMS_NORM", "RESIDUAL_RMS_NORM_QUANT_FP8", "RESIDUAL_RMS_NORM_QUANT_NVFP4"};
 
-enum class DataType : std::uint8_t { kBfloat16 = 0, kFloat16 = 1, kFloat32 = 2 };
+using model::bytes_of;
+using model::DataType;
+using model::kLaunchNames;
+using model::Launch;
+using model::launch_named;
+using model::name_of;
 
+// The types that can be summed, by their numbers in DataType and in assay/allreduce.h.
 inline constexpr std::array<std::string_view, 3> kDataTypeNames = {"bfloat16", "float16",
                                                                    "float32"};
-
-// How the calls are launched: replayed from a CUDA graph, or one by one from the host.
-enum class Launch : std::uint8_t { kGraph = 0, kEager = 1 };
-
-inline constexpr std::array<std::string_view, 2> kLaunchNames = {"graph", "eager"};
-
-constexpr std::int64_t bytes_per_element(DataType type) {
-  return type == DataType::kFloat32 ? 4 : 2;
-}
 
 const StrategySpec& spec_of(Strategy strategy);
 std::string_view name_of(Strategy strategy);
 std::string_view name_of(Fusion fusion);
-std::string_view name_of(DataType type);
-std::string_view name_of(Launch launch);
 
-// Exact names as above; a data type also by its short name (bf16, fp16, half, fp32, float).
+// Exact names as above; one of the summed data types also by its short name (bf16, half, float).
 std::optional<Strategy> strategy_named(std::string_view name);
 std::optional<Fusion> fusion_named(std::string_view name);
-std::optional<DataType> data_type_named(std::string_view name);
-std::optional<Launch> launch_named(std::string_view name);
+std::optional<DataType> summed_type_named(std::string_view name);
 
 }  // namespace assay::allreduce

@@ -52,7 +52,7 @@ core::Status read_word(const collect::Settings& settings,
 collect::Settings settings_of(const collect::CaseRequest& request) {
   const collect::MeasureOptions& measuring = request.options;
   return {{kL2, measuring.l2 == model::L2State::kHot ? "hot" : "cold"},
-          {kLaunch, measuring.launch == model::Launch::kGraph ? "graph" : "eager"},
+          {kLaunch, std::string(name_of(measuring.launch))},
           {kCertainty, fmt::format("{:.6g}", measuring.certainty * 100)},
           {kNumWarmups, std::to_string(measuring.num_warmups)},
           {kNumRuns, std::to_string(measuring.num_runs)},

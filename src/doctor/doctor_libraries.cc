@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <initializer_list>
 
+#include "core/shared_library.h"
 #include "doctor/doctor_checks.h"
 
 namespace assay::doctor {
@@ -72,16 +73,15 @@ std::size_t ask(void* function, Shape shape) {
 
 bool find(const Library& wanted, const char* file, LibraryFound& found) {
   // Unloading CUDA's libraries again is no use: some leave memory behind that nobody then owns.
-  void* handle = ::dlopen(file, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr) return false;
+  const auto library = core::SharedLibrary::open({file}, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+  if (!library.ok()) return false;
   found = {.name = wanted.name, .version = "unknown", .file = file};
-  if (void* function = ::dlsym(handle, wanted.function)) {
+  if (void* function = library.value().find(wanted.function)) {
     const std::size_t number = ask(function, wanted.shape);
     if (number > 0) found.version = wanted.words(number);
     Dl_info information{};
     if (::dladdr(function, &information) != 0) found.file = information.dli_fname;
   }
-  ::dlclose(handle);
   return true;
 }
 

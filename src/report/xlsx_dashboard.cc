@@ -8,15 +8,15 @@
 #include <cmath>
 #include <string>
 
+#include "core/text.h"
 #include "model/verdict.h"
-#include "report/characters.h"
 #include "report/colors.h"
 #include "report/xlsx_text.h"
 
 namespace assay::report {
 namespace {
 
-constexpr double kLinePoints = 15;      // Excel's default row height
+constexpr double kTextLinePoints = 15;  // Excel's default row height
 constexpr double kRowPixels = 20;       // the same
 constexpr double kCharacterPixels = 7;  // of the default font
 constexpr std::uint32_t kChartRows = 15;
@@ -60,8 +60,8 @@ Span text_span(const std::vector<ColumnLayout>& layout) {
 
 double height_of(const std::string& text, double characters) {
   constexpr double kUsable = 0.9;  // of a line's characters: words end before its edge
-  const double length = static_cast<double>(character_count(text));
-  return kLinePoints * std::max(1.0, std::ceil(length / (kUsable * characters)));
+  const double length = static_cast<double>(core::character_count(text));
+  return kTextLinePoints * std::max(1.0, std::ceil(length / (kUsable * characters)));
 }
 
 lxw_chart* bar_chart(lxw_workbook* workbook, const model::Chart& description) {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "report/xlsx_layout.h"
 #include "report/xlsx_plan.h"
 #include "report/xlsx_sheet.h"
 

@@ -7,21 +7,16 @@
 namespace assay::trace {
 namespace {
 
-TEST(Architectures, AreChosenByDeviceName) {
-  EXPECT_EQ(bundled_architecture("NVIDIA H200")->memory_gbps, 4800);
-  EXPECT_EQ(bundled_architecture("NVIDIA H100 80GB HBM3")->memory_gbps, 3350);
-  EXPECT_EQ(bundled_architecture("NVIDIA H100 PCIe")->memory_gbps, 2000);
-  EXPECT_EQ(bundled_architecture("NVIDIA A100-SXM4-40GB")->memory_gbps, 1555);
-  EXPECT_EQ(bundled_architecture("NVIDIA A100-SXM4-80GB")->memory_gbps, 2039);
-  EXPECT_EQ(bundled_architecture("AMD Instinct MI325X")->peak_tflops.at("matrix_fp8"), 2614.9);
+TEST(Architectures, ComeFromThePublishedPeaks) {
+  const auto h200 = bundled_architecture("NVIDIA H200");
+  ASSERT_TRUE(h200.has_value());
+  EXPECT_EQ(h200->name, "H200");
+  EXPECT_EQ(h200->memory_gbps, 4800);
+  EXPECT_EQ(h200->peak_tflops.at("matrix_bf16"), 989.5);
+  EXPECT_EQ(h200->peak_tflops.at("vector_fp32"), 66.9);
+  EXPECT_EQ(h200->peak_tflops.count("matrix_fp4"), 0U);
   EXPECT_EQ(bundled_architecture("NVIDIA B200")->peak_tflops.at("matrix_fp4"), 9000);
-  EXPECT_EQ(bundled_architecture("NVIDIA H200")->peak_tflops.count("matrix_fp4"), 0U);
-}
-
-TEST(Architectures, AreNotGuessed) {
   EXPECT_FALSE(bundled_architecture("NVIDIA RTX A1000").has_value());
-  EXPECT_FALSE(bundled_architecture("NVIDIA H100 80GB HBM3 MIG 1g.10gb").has_value());
-  EXPECT_FALSE(bundled_architecture("").has_value());
 }
 
 class ArchitectureFile : public ::testing::Test {

@@ -114,7 +114,7 @@ core::Status check_axes(const Axes& axes) {
   }
   const std::int64_t hidden = *std::max_element(axes.hidden_sizes.begin(), axes.hidden_sizes.end());
   const std::int64_t tokens = *std::max_element(axes.num_tokens.begin(), axes.num_tokens.end());
-  if (hidden <= kLargestSize / bytes_per_element(DataType::kFloat32) / tokens) return {};
+  if (hidden <= kLargestSize / bytes_of(DataType::kFloat32) / tokens) return {};
   return core::Error{
       fmt::format("{} tokens of hidden size {} are more than 1 TiB", tokens, hidden)};
 }

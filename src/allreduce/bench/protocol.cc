@@ -59,7 +59,7 @@ core::Result<Cell> cell_field(const json& object) {
   Cell cell;
   cell.world_size = static_cast<int>(ASSAY_TRY(count_field(written, "world_size", 1)));
   const auto type = ASSAY_TRY(field<std::string>(written, "dtype"));
-  cell.data_type = ASSAY_TRY(known(data_type_named(type), "data type", type));
+  cell.data_type = ASSAY_TRY(known(summed_type_named(type), "data type", type));
   const auto fusion = ASSAY_TRY(field<std::string>(written, "fusion"));
   cell.fusion = ASSAY_TRY(known(fusion_named(fusion), "fusion", fusion));
   cell.hidden_size = ASSAY_TRY(count_field(written, "hidden_size", 1));

@@ -87,7 +87,7 @@ std::string pointer_problem(const assay_allreduce_call& call) {
 
 Arguments arguments_of(const Communicator& comm, const assay_allreduce_call& call) {
   const auto type = static_cast<DataType>(call.data_type);
-  const int elements = static_cast<int>(kVectorBytes / bytes_per_element(type));
+  const int elements = static_cast<int>(kVectorBytes / bytes_of(type));
   Arguments a{};
   a.input = static_cast<const uint4*>(call.input);
   a.output = static_cast<uint4*>(call.output);

@@ -166,8 +166,7 @@ core::Status Communicator::load_kernels() const {
         request.purpose = Purpose::kLoad;
         request.data_type = static_cast<DataType>(type);
         request.fusion = static_cast<Fusion>(fusion);
-        a.elements_of_vector =
-            static_cast<int>(kVectorBytes / bytes_per_element(request.data_type));
+        a.elements_of_vector = static_cast<int>(kVectorBytes / bytes_of(request.data_type));
         a.row_vectors = 1;
         ASSAY_TRY(region.kernel->launch(device_for(region), a, request));
       }

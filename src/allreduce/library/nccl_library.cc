@@ -1,9 +1,9 @@
 #include "allreduce/library/nccl_library.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <vector>
+
+#include "core/shared_library.h"
 
 namespace assay::allreduce {
 namespace {
@@ -22,42 +22,30 @@ std::vector<std::string> places() {
   return paths;
 }
 
-void* open_library() {
-  void* loaded = dlopen(kName, RTLD_NOW | RTLD_NOLOAD);
-  if (loaded != nullptr) return loaded;
-  for (const std::string& path : places()) {
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) return library;
-  }
-  return nullptr;
-}
-
-template <class Function>
-bool find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
+core::Result<core::SharedLibrary> open_library() {
+  auto loaded = core::SharedLibrary::open({kName}, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+  if (loaded.ok()) return loaded;
+  return core::SharedLibrary::open(places(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 
 core::Result<NcclLibrary> load() {
-  void* library = open_library();
-  if (library == nullptr) {
-    std::string tried;
-    for (const std::string& path : places())
-      tried += (tried.empty() ? "" : ", ") + path;
-    return core::Error{"NCCL was not found (tried " + tried + "); set LD_LIBRARY_PATH"};
-  }
+  const auto opened = open_library();
+  if (!opened.ok())
+    return core::Error{"NCCL cannot be opened: " + opened.error().message +
+                       "; set LD_LIBRARY_PATH"};
+  const core::SharedLibrary& library = opened.value();
   NcclLibrary nccl;
-  const bool whole = find(library, "ncclGetVersion", nccl.get_version) &&
-                     find(library, "ncclGetUniqueId", nccl.get_unique_id) &&
-                     find(library, "ncclCommInitRank", nccl.comm_init_rank) &&
-                     find(library, "ncclCommDestroy", nccl.comm_destroy) &&
-                     find(library, "ncclAllReduce", nccl.all_reduce) &&
-                     find(library, "ncclGetErrorString", nccl.get_error_string) &&
-                     find(library, "ncclMemAlloc", nccl.mem_alloc) &&
-                     find(library, "ncclMemFree", nccl.mem_free);
+  const bool whole = library.bind("ncclGetVersion", nccl.get_version) &&
+                     library.bind("ncclGetUniqueId", nccl.get_unique_id) &&
+                     library.bind("ncclCommInitRank", nccl.comm_init_rank) &&
+                     library.bind("ncclCommDestroy", nccl.comm_destroy) &&
+                     library.bind("ncclAllReduce", nccl.all_reduce) &&
+                     library.bind("ncclGetErrorString", nccl.get_error_string) &&
+                     library.bind("ncclMemAlloc", nccl.mem_alloc) &&
+                     library.bind("ncclMemFree", nccl.mem_free);
   if (!whole) return core::Error{std::string(kName) + " is too old: 2.19 or newer is needed"};
-  find(library, "ncclCommWindowRegister", nccl.comm_window_register);
-  find(library, "ncclCommWindowDeregister", nccl.comm_window_deregister);
+  library.bind("ncclCommWindowRegister", nccl.comm_window_register);
+  library.bind("ncclCommWindowDeregister", nccl.comm_window_deregister);
   return nccl;
 }
 

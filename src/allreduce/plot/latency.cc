@@ -7,6 +7,7 @@
 
 #include "allreduce/plot/drawings.h"
 #include "core/statistics.h"
+#include "model/collective.h"
 
 namespace assay::allreduce {
 namespace {
@@ -127,7 +128,8 @@ double oneshot_limit_us(int world_size, double size_bytes, double gbps) {
 
 // Each GPU sends a part to each other one, twice.
 double twoshot_limit_us(int world_size, double size_bytes, double gbps) {
-  return 2.0 * (world_size - 1) / world_size * size_bytes / (gbps * 1e3);
+  const double factor = model::bus_factor(model::NcclFunction::kAllReduce, world_size);
+  return factor * size_bytes / (gbps * 1e3);
 }
 
 std::string size_text(double size_bytes) {

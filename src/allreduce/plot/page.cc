@@ -53,7 +53,7 @@ Json grid_json(const Source& source, const Grid& grid, const std::vector<Chooser
                {"tp", grid.world_size},
                {"sm", grid.sm_version},
                {"dtype", name_of(grid.data_type)},
-               {"element_bytes", bytes_per_element(grid.data_type)},
+               {"element_bytes", bytes_of(grid.data_type)},
                {"launch", name_of(grid.launch)},
                {"fusion", name_of(grid.fusion)},
                {"hidden", grid.hidden_sizes},

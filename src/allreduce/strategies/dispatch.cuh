@@ -55,8 +55,9 @@ cudaError_t dispatch(const Request& request, int world_size, Run run) {
       return with_world(TypeTag<__half>{});
     case DataType::kFloat32:
       return with_world(TypeTag<float>{});
+    default:
+      return cudaErrorInvalidValue;
   }
-  return cudaErrorInvalidValue;
 }
 
 }  // namespace assay::allreduce

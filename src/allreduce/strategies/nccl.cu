@@ -12,10 +12,9 @@ ncclDataType_t nccl_type(DataType type) {
       return ncclBfloat16;
     case DataType::kFloat16:
       return ncclFloat16;
-    case DataType::kFloat32:
+    default:
       return ncclFloat32;
   }
-  return ncclFloat32;
 }
 
 core::Status launch(const Device& device, const Arguments& a, const Request& request) {

@@ -381,7 +381,7 @@ void with_type(DataType type, Run run) {
       return run(__nv_bfloat16{});
     case DataType::kFloat16:
       return run(__half{});
-    case DataType::kFloat32:
+    default:
       return run(float{});
   }
 }
@@ -404,7 +404,7 @@ void check_output(const void* output,
 OutputBytes output_bytes(const Cell& cell) {
   OutputBytes bytes;
   bytes.message = static_cast<std::size_t>(cell.size_bytes());
-  bytes.gamma = static_cast<std::size_t>(cell.hidden_size * bytes_per_element(cell.data_type));
+  bytes.gamma = static_cast<std::size_t>(cell.hidden_size * bytes_of(cell.data_type));
   const auto elements = static_cast<std::size_t>(cell.hidden_size * cell.num_tokens);
   if (cell.fusion == Fusion::kResidualRmsNormQuantFp8) bytes.quantized = elements;
   if (cell.fusion == Fusion::kResidualRmsNormQuantNvfp4) {

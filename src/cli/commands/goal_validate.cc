@@ -4,14 +4,14 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "goal/input.h"
-#include "simulate/parameters_file.h"
+#include "simulate/network.h"
 
 namespace assay::cli {
 namespace {
 
 class GoalValidate final : public Command {
  public:
-  explicit GoalValidate(CLI::App& app) {
+  explicit GoalValidate(App& app) {
     app.add_option("-i,--input", inputs_, "the recording, as 'assay goal generate' takes it")
         ->type_name("DIR")
         ->required();

@@ -16,7 +16,7 @@ constexpr double kMegabyte = 1e6;
 
 class Record final : public Command {
  public:
-  explicit Record(CLI::App& app) {
+  explicit Record(App& app) {
     app.add_option("-o,--output", options_.folder, "the recording's folder, without one in it")
         ->type_name("DIR")
         ->default_str("assay-recording");
@@ -56,7 +56,7 @@ class Record final : public Command {
   }
 
  private:
-  // What takes the variables to ranks on other hosts.
+  // Returns the variables that make a launcher forward those of the plan to ranks on other hosts.
   [[nodiscard]] recorder::Environment forwarded(const recorder::RecordPlan& plan) const {
     const char* inherited = std::getenv(sweep::kOpenMpiForwarding);
     const sweep::Forwarding forwarding =

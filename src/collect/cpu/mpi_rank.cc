@@ -14,7 +14,7 @@
 namespace assay::collect {
 namespace {
 
-using Kind = CollectiveSpec::Kind;
+using model::NcclFunction;
 
 class CpuMpiRank final : public TeamRank {
  public:
@@ -83,11 +83,12 @@ class CpuMpiRank final : public TeamRank {
 
  private:
   [[nodiscard]] bool adds() const {
-    return spec_.kind == Kind::kAllReduce || spec_.kind == Kind::kReduceScatter;
+    return spec_.function == NcclFunction::kAllReduce ||
+           spec_.function == NcclFunction::kReduceScatter;
   }
 
   [[nodiscard]] std::optional<Unsupported> unsupported() const {
-    if (spec_.kind == Kind::kCustomAllReduce) {
+    if (spec_.provider == CollectiveProvider::kStrategies) {
       return Unsupported{"assay's own all-reduce is for GPUs"};
     }
     const bool known = spec_.type == DataType::kFloat32 || spec_.type == DataType::kInt8;
@@ -117,15 +118,15 @@ class CpuMpiRank final : public TeamRank {
     const bool is_float = spec_.type == DataType::kFloat32;
     const mpi::Element sum = is_float ? mpi::Element::kFloat32 : mpi::Element::kInt8;
     const auto bytes = static_cast<std::size_t>(bytes_of(spec_.type));
-    switch (spec_.kind) {
-      case Kind::kAllReduce:
+    switch (spec_.function) {
+      case NcclFunction::kAllReduce:
         return mpi.all_reduce(in_.data(), out_.data(), size_in(), sum, spec_.ranks);
-      case Kind::kReduceScatter:
+      case NcclFunction::kReduceScatter:
         return mpi.reduce_scatter(in_.data(), out_.data(), part(), sum, spec_.ranks);
-      case Kind::kAllGather:
+      case NcclFunction::kAllGather:
         return mpi.all_gather(in_.data(), out_.data(), part() * bytes, mpi::Element::kByte,
                               spec_.ranks);
-      case Kind::kAllToAll:
+      case NcclFunction::kAllToAll:
         return mpi.all_to_all(in_.data(), out_.data(), part() * bytes, mpi::Element::kByte,
                               spec_.ranks);
       default:

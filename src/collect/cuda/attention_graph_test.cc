@@ -1,6 +1,5 @@
 #include "collect/cuda/attention_graph.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -12,6 +11,7 @@
 #include "collect/cuda/attention_examples.h"
 #include "collect/cuda/cudnn_plan.h"
 #include "collect/kernels/attention_layout.h"
+#include "core/shared_library.h"
 
 namespace assay::collect {
 namespace {
@@ -39,9 +39,7 @@ std::string reason(const core::Status& status) {
 
 // The driver compiles kernels; a GPU is not needed.
 bool has_driver() {
-  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (driver != nullptr) dlclose(driver);
-  return driver != nullptr;
+  return core::SharedLibrary::open({"libcuda.so.1"}).ok();
 }
 
 TEST(AttentionGraph, CudnnTakesTheOperationsOfAllExamples) {

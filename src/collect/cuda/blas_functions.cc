@@ -7,37 +7,39 @@ namespace assay::collect {
 namespace {
 
 core::Result<LtFunctions> open_lt() {
-  void* library = ASSAY_TRY(open_library({"libcublasLt.so.13", "libcublasLt.so.12"}));
+  const core::SharedLibrary library =
+      ASSAY_TRY(open_library({"libcublasLt.so.13", "libcublasLt.so.12"}));
   LtFunctions f;
-  ASSAY_TRY(find_function(library, "cublasLtCreate", f.create));
-  ASSAY_TRY(find_function(library, "cublasLtDestroy", f.destroy));
-  ASSAY_TRY(find_function(library, "cublasLtGetVersion", f.version));
-  ASSAY_TRY(find_function(library, "cublasLtGetStatusString", f.status_string));
-  ASSAY_TRY(find_function(library, "cublasLtMatmul", f.matmul));
-  ASSAY_TRY(find_function(library, "cublasLtMatmulAlgoGetHeuristic", f.heuristic));
-  ASSAY_TRY(find_function(library, "cublasLtMatmulAlgoConfigGetAttribute", f.algorithm_attribute));
-  ASSAY_TRY(find_function(library, "cublasLtMatmulDescCreate", f.create_description));
-  ASSAY_TRY(find_function(library, "cublasLtMatmulDescDestroy", f.destroy_description));
-  ASSAY_TRY(find_function(library, "cublasLtMatmulDescSetAttribute", f.set_description));
-  ASSAY_TRY(find_function(library, "cublasLtMatrixLayoutCreate", f.create_layout));
-  ASSAY_TRY(find_function(library, "cublasLtMatrixLayoutDestroy", f.destroy_layout));
-  ASSAY_TRY(find_function(library, "cublasLtMatrixLayoutSetAttribute", f.set_layout));
-  ASSAY_TRY(find_function(library, "cublasLtMatmulPreferenceCreate", f.create_preference));
-  ASSAY_TRY(find_function(library, "cublasLtMatmulPreferenceDestroy", f.destroy_preference));
-  ASSAY_TRY(find_function(library, "cublasLtMatmulPreferenceSetAttribute", f.set_preference));
+  ASSAY_TRY(library.require("cublasLtCreate", f.create));
+  ASSAY_TRY(library.require("cublasLtDestroy", f.destroy));
+  ASSAY_TRY(library.require("cublasLtGetVersion", f.version));
+  ASSAY_TRY(library.require("cublasLtGetStatusString", f.status_string));
+  ASSAY_TRY(library.require("cublasLtMatmul", f.matmul));
+  ASSAY_TRY(library.require("cublasLtMatmulAlgoGetHeuristic", f.heuristic));
+  ASSAY_TRY(library.require("cublasLtMatmulAlgoConfigGetAttribute", f.algorithm_attribute));
+  ASSAY_TRY(library.require("cublasLtMatmulDescCreate", f.create_description));
+  ASSAY_TRY(library.require("cublasLtMatmulDescDestroy", f.destroy_description));
+  ASSAY_TRY(library.require("cublasLtMatmulDescSetAttribute", f.set_description));
+  ASSAY_TRY(library.require("cublasLtMatrixLayoutCreate", f.create_layout));
+  ASSAY_TRY(library.require("cublasLtMatrixLayoutDestroy", f.destroy_layout));
+  ASSAY_TRY(library.require("cublasLtMatrixLayoutSetAttribute", f.set_layout));
+  ASSAY_TRY(library.require("cublasLtMatmulPreferenceCreate", f.create_preference));
+  ASSAY_TRY(library.require("cublasLtMatmulPreferenceDestroy", f.destroy_preference));
+  ASSAY_TRY(library.require("cublasLtMatmulPreferenceSetAttribute", f.set_preference));
   return f;
 }
 
 core::Result<CublasFunctions> open_cublas() {
   // It needs cuBLASLt, which may be where only our own search finds it.
   if (!lt_functions().ok()) return lt_functions().error();
-  void* library = ASSAY_TRY(open_library({"libcublas.so.13", "libcublas.so.12"}));
+  const core::SharedLibrary library =
+      ASSAY_TRY(open_library({"libcublas.so.13", "libcublas.so.12"}));
   CublasFunctions f;
-  ASSAY_TRY(find_function(library, "cublasCreate_v2", f.create));
-  ASSAY_TRY(find_function(library, "cublasDestroy_v2", f.destroy));
-  ASSAY_TRY(find_function(library, "cublasSetStream_v2", f.set_stream));
-  ASSAY_TRY(find_function(library, "cublasSetWorkspace_v2", f.set_workspace));
-  ASSAY_TRY(find_function(library, "cublasGemmGroupedBatchedEx", f.grouped));
+  ASSAY_TRY(library.require("cublasCreate_v2", f.create));
+  ASSAY_TRY(library.require("cublasDestroy_v2", f.destroy));
+  ASSAY_TRY(library.require("cublasSetStream_v2", f.set_stream));
+  ASSAY_TRY(library.require("cublasSetWorkspace_v2", f.set_workspace));
+  ASSAY_TRY(library.require("cublasGemmGroupedBatchedEx", f.grouped));
   return f;
 }
 
@@ -64,7 +66,7 @@ std::string cudnn_version() {
   const auto library = open_library({"libcudnn.so.9"});
   if (!library.ok()) return "none";
   std::size_t (*get_version)() = nullptr;
-  if (!find_function(library.value(), "cudnnGetVersion", get_version).ok()) return "none";
+  if (!library.value().bind("cudnnGetVersion", get_version)) return "none";
   const std::size_t version = get_version();
   return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100);

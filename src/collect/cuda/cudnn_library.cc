@@ -12,26 +12,26 @@ namespace {
 
 constexpr std::size_t kOldest = 90000;
 
-core::Status bind(void* library, Functions& to) {
-  ASSAY_TRY(find_function(library, "cudnnGetVersion", to.version));
-  ASSAY_TRY(find_function(library, "cudnnGetErrorString", to.error_string));
-  ASSAY_TRY(find_function(library, "cudnnGetLastErrorString", to.last_error_string));
-  ASSAY_TRY(find_function(library, "cudnnCreate", to.create));
-  ASSAY_TRY(find_function(library, "cudnnDestroy", to.destroy));
-  ASSAY_TRY(find_function(library, "cudnnSetStream", to.set_stream));
-  ASSAY_TRY(find_function(library, "cudnnBackendCreateDescriptor", to.create_descriptor));
-  ASSAY_TRY(find_function(library, "cudnnBackendDestroyDescriptor", to.destroy_descriptor));
-  ASSAY_TRY(find_function(library, "cudnnBackendFinalize", to.finalize));
-  ASSAY_TRY(find_function(library, "cudnnBackendSetAttribute", to.set_attribute));
-  ASSAY_TRY(find_function(library, "cudnnBackendGetAttribute", to.get_attribute));
-  return find_function(library, "cudnnBackendExecute", to.execute);
+core::Status bind(const core::SharedLibrary& library, Functions& to) {
+  ASSAY_TRY(library.require("cudnnGetVersion", to.version));
+  ASSAY_TRY(library.require("cudnnGetErrorString", to.error_string));
+  ASSAY_TRY(library.require("cudnnGetLastErrorString", to.last_error_string));
+  ASSAY_TRY(library.require("cudnnCreate", to.create));
+  ASSAY_TRY(library.require("cudnnDestroy", to.destroy));
+  ASSAY_TRY(library.require("cudnnSetStream", to.set_stream));
+  ASSAY_TRY(library.require("cudnnBackendCreateDescriptor", to.create_descriptor));
+  ASSAY_TRY(library.require("cudnnBackendDestroyDescriptor", to.destroy_descriptor));
+  ASSAY_TRY(library.require("cudnnBackendFinalize", to.finalize));
+  ASSAY_TRY(library.require("cudnnBackendSetAttribute", to.set_attribute));
+  ASSAY_TRY(library.require("cudnnBackendGetAttribute", to.get_attribute));
+  return library.require("cudnnBackendExecute", to.execute);
 }
 
 core::Result<Functions> load() {
   // For trying what is left without it.
   if (std::getenv("ASSAY_NO_CUDNN") != nullptr)
     return core::Error{"cuDNN is switched off by ASSAY_NO_CUDNN"};
-  void* library = ASSAY_TRY(open_library({"libcudnn.so.9"}));
+  const core::SharedLibrary library = ASSAY_TRY(open_library({"libcudnn.so.9"}));
   Functions loaded;
   ASSAY_TRY(bind(library, loaded));
   const std::size_t found = loaded.version();

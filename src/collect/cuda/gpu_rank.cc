@@ -22,7 +22,7 @@
 namespace assay::collect {
 namespace {
 
-using Kind = CollectiveSpec::Kind;
+using model::NcclFunction;
 
 constexpr std::int64_t kMostNodes = 64;  // in a graph of several samples
 constexpr std::int64_t kTries = 10;      // launches in a sample of a strategy that is tried out
@@ -127,7 +127,7 @@ class GpuRank final : public TeamRank {
     }
     ASSAY_TRY(start());
     ASSAY_TRY(join());
-    if (spec.kind == Kind::kCustomAllReduce) {
+    if (spec.provider == CollectiveProvider::kStrategies) {
       if (std::optional<Unsupported> reason = ASSAY_TRY(prepare_own())) return reason;
     }
     const auto bytes = static_cast<std::size_t>(bytes_of(spec.type));
@@ -139,12 +139,13 @@ class GpuRank final : public TeamRank {
   }
 
   core::Status launch() override {
-    switch (spec_.kind) {
-      case Kind::kCustomAllReduce:
-        return own_status(assay_allreduce_run(own_.at(spec_.ranks), &call_, stream_));
-      case Kind::kAllToAll:
+    if (spec_.provider == CollectiveProvider::kStrategies) {
+      return own_status(assay_allreduce_run(own_.at(spec_.ranks), &call_, stream_));
+    }
+    switch (spec_.function) {
+      case NcclFunction::kAllToAll:
         return exchange_parts();
-      case Kind::kSendRecv:
+      case NcclFunction::kSendRecv:
         return shift();
       default:
         return nccl_status(collective(), "a collective of NCCL");
@@ -212,7 +213,8 @@ class GpuRank final : public TeamRank {
   void forget() override { forget_graph(); }
 
   [[nodiscard]] std::string kernel_source(const CollectiveSpec& spec) const override {
-    return spec.kind == Kind::kCustomAllReduce ? std::string(name_of(strategy_)) : "NCCL";
+    return spec.provider == CollectiveProvider::kStrategies ? std::string(name_of(strategy_))
+                                                            : "NCCL";
   }
 
   [[nodiscard]] bool is_lost() const override {
@@ -321,10 +323,10 @@ class GpuRank final : public TeamRank {
     const ncclDataType_t type = *nccl_type(spec_.type);
     const auto whole = static_cast<std::size_t>(spec_.elements);
     const auto part = static_cast<std::size_t>(part_of(spec_));
-    switch (spec_.kind) {
-      case Kind::kAllGather:
+    switch (spec_.function) {
+      case NcclFunction::kAllGather:
         return nccl.all_gather(in_, out_, part, type, comm(), stream_);
-      case Kind::kReduceScatter:
+      case NcclFunction::kReduceScatter:
         return nccl.reduce_scatter(in_, out_, part, type, ncclSum, comm(), stream_);
       default:
         return nccl.all_reduce(in_, out_, whole, type, ncclSum, comm(), stream_);

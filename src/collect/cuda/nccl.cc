@@ -6,21 +6,21 @@ namespace assay::collect {
 namespace {
 
 core::Result<NcclFunctions> open() {
-  void* library = ASSAY_TRY(open_library({"libnccl.so.2"}));
+  const core::SharedLibrary library = ASSAY_TRY(open_library({"libnccl.so.2"}));
   NcclFunctions made;
-  ASSAY_TRY(find_function(library, "ncclGetVersion", made.version));
-  ASSAY_TRY(find_function(library, "ncclGetUniqueId", made.unique_id));
-  ASSAY_TRY(find_function(library, "ncclCommInitRank", made.init_rank));
-  ASSAY_TRY(find_function(library, "ncclCommDestroy", made.destroy));
-  ASSAY_TRY(find_function(library, "ncclAllReduce", made.all_reduce));
-  ASSAY_TRY(find_function(library, "ncclAllGather", made.all_gather));
-  ASSAY_TRY(find_function(library, "ncclReduceScatter", made.reduce_scatter));
-  ASSAY_TRY(find_function(library, "ncclSend", made.send));
-  ASSAY_TRY(find_function(library, "ncclRecv", made.receive));
-  ASSAY_TRY(find_function(library, "ncclGroupStart", made.group_start));
-  ASSAY_TRY(find_function(library, "ncclGroupEnd", made.group_end));
-  ASSAY_TRY(find_function(library, "ncclGetErrorString", made.error_string));
-  ASSAY_TRY(find_function(library, "ncclGetLastError", made.last_error));
+  ASSAY_TRY(library.require("ncclGetVersion", made.version));
+  ASSAY_TRY(library.require("ncclGetUniqueId", made.unique_id));
+  ASSAY_TRY(library.require("ncclCommInitRank", made.init_rank));
+  ASSAY_TRY(library.require("ncclCommDestroy", made.destroy));
+  ASSAY_TRY(library.require("ncclAllReduce", made.all_reduce));
+  ASSAY_TRY(library.require("ncclAllGather", made.all_gather));
+  ASSAY_TRY(library.require("ncclReduceScatter", made.reduce_scatter));
+  ASSAY_TRY(library.require("ncclSend", made.send));
+  ASSAY_TRY(library.require("ncclRecv", made.receive));
+  ASSAY_TRY(library.require("ncclGroupStart", made.group_start));
+  ASSAY_TRY(library.require("ncclGroupEnd", made.group_end));
+  ASSAY_TRY(library.require("ncclGetErrorString", made.error_string));
+  ASSAY_TRY(library.require("ncclGetLastError", made.last_error));
   return made;
 }
 

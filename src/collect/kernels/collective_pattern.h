@@ -26,37 +26,35 @@ constexpr std::int64_t part_of(const CollectiveSpec& spec) {
 }
 
 constexpr std::int64_t elements_in(const CollectiveSpec& spec) {
-  return spec.kind == CollectiveSpec::Kind::kAllGather ? part_of(spec) : spec.elements;
+  return spec.function == model::NcclFunction::kAllGather ? part_of(spec) : spec.elements;
 }
 
 constexpr std::int64_t elements_out(const CollectiveSpec& spec) {
-  return spec.kind == CollectiveSpec::Kind::kReduceScatter ? part_of(spec) : spec.elements;
+  return spec.function == model::NcclFunction::kReduceScatter ? part_of(spec) : spec.elements;
 }
 
+// Each rank has a part of the whole buffer.
 constexpr bool has_parts(const CollectiveSpec& spec) {
-  using Kind = CollectiveSpec::Kind;
-  return spec.kind == Kind::kAllGather || spec.kind == Kind::kReduceScatter ||
-         spec.kind == Kind::kAllToAll;
+  using enum model::NcclFunction;
+  return spec.function == kAllGather || spec.function == kReduceScatter ||
+         spec.function == kAllToAll;
 }
 
 // Element `index` of the output of `rank`.
 constexpr int pattern_expected(const CollectiveSpec& spec, int rank, std::int64_t index) {
-  using Kind = CollectiveSpec::Kind;
   const std::int64_t part = part_of(spec);
-  switch (spec.kind) {
-    case Kind::kAllReduce:
-    case Kind::kCustomAllReduce:
+  switch (spec.function) {
+    case model::NcclFunction::kAllReduce:
       return pattern_sum(spec.ranks, index);
-    case Kind::kReduceScatter:
+    case model::NcclFunction::kReduceScatter:
       return pattern_sum(spec.ranks, rank * part + index);
-    case Kind::kAllGather:
+    case model::NcclFunction::kAllGather:
       return pattern_value(static_cast<int>(index / part), index % part);
-    case Kind::kAllToAll:
+    case model::NcclFunction::kAllToAll:
       return pattern_value(static_cast<int>(index / part), rank * part + index % part);
-    case Kind::kSendRecv:
-      break;
+    default:
+      return pattern_value((rank + spec.ranks - 1) % spec.ranks, index);
   }
-  return pattern_value((rank + spec.ranks - 1) % spec.ranks, index);
 }
 
 }  // namespace assay::collect

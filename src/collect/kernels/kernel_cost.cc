@@ -177,28 +177,15 @@ double footprint_of_kernel(const MemorySpec& spec) {
   return passes(spec.kind) * real(spec.rows) * row + table + side_bytes(spec);
 }
 
-// With S the whole buffer and n ranks, a rank sends (n - 1) / n of S; all-reduce twice as much
-// (Patarasu and Yuan 2009; nccl-tests' factors of bus bandwidth).
+// With S the whole buffer, a rank sends as many S as the bus factor says (Patarasu and Yuan 2009).
 double sent_share(const CollectiveSpec& spec) {
-  const double others = real(spec.ranks - 1) / real(spec.ranks);
-  switch (spec.kind) {
-    case CollectiveSpec::Kind::kAllReduce:
-    case CollectiveSpec::Kind::kCustomAllReduce:
-      return 2 * others;
-    case CollectiveSpec::Kind::kAllGather:
-    case CollectiveSpec::Kind::kReduceScatter:
-    case CollectiveSpec::Kind::kAllToAll:
-      return others;
-    case CollectiveSpec::Kind::kSendRecv:
-      return spec.ranks > 1 ? 1 : 0;
-  }
-  return 0;
+  return spec.ranks > 1 ? model::bus_factor(spec.function, spec.ranks) : 0;
 }
 
 // What a rank reads and writes of its own buffers, in S.
 double local_share(const CollectiveSpec& spec) {
-  const bool is_partial = spec.kind == CollectiveSpec::Kind::kAllGather ||
-                          spec.kind == CollectiveSpec::Kind::kReduceScatter;
+  const bool is_partial = spec.function == model::NcclFunction::kAllGather ||
+                          spec.function == model::NcclFunction::kReduceScatter;
   return is_partial ? 1 + 1 / real(spec.ranks) : 2;
 }
 

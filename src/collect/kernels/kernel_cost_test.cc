@@ -145,19 +145,19 @@ TEST(KernelCost, OfQuantisingIsBfloat16ReadAndFp8Written) {
 }
 
 TEST(KernelCost, OfCollectivesIsWhatARankSends) {
-  using Kind = CollectiveSpec::Kind;
-  const auto cost = [](Kind kind) {
-    return cost_of(CollectiveSpec{.kind = kind, .elements = 1 << 20, .ranks = 8});
+  using model::NcclFunction;
+  const auto cost = [](NcclFunction function) {
+    return cost_of(CollectiveSpec{.function = function, .elements = 1 << 20, .ranks = 8});
   };
   const double size = 2 << 20;
-  EXPECT_EQ(cost(Kind::kAllReduce).link_bytes, 1.75 * size);
-  EXPECT_EQ(cost(Kind::kCustomAllReduce).link_bytes, 1.75 * size);
-  EXPECT_EQ(cost(Kind::kAllGather).link_bytes, 0.875 * size);
-  EXPECT_EQ(cost(Kind::kReduceScatter).link_bytes, 0.875 * size);
-  EXPECT_EQ(cost(Kind::kAllToAll).link_bytes, 0.875 * size);
-  EXPECT_EQ(cost(Kind::kSendRecv).link_bytes, size);
-  EXPECT_EQ(cost(Kind::kAllReduce).bytes, 2 * size);
-  EXPECT_EQ(cost(Kind::kAllGather).bytes, 1.125 * size);
+  EXPECT_EQ(cost(NcclFunction::kAllReduce).link_bytes, 1.75 * size);
+  EXPECT_EQ(cost(NcclFunction::kAllGather).link_bytes, 0.875 * size);
+  EXPECT_EQ(cost(NcclFunction::kReduceScatter).link_bytes, 0.875 * size);
+  EXPECT_EQ(cost(NcclFunction::kAllToAll).link_bytes, 0.875 * size);
+  EXPECT_EQ(cost(NcclFunction::kSendRecv).link_bytes, size);
+  EXPECT_EQ(cost_of(CollectiveSpec{.elements = 1 << 20, .ranks = 1}).link_bytes, 0);
+  EXPECT_EQ(cost(NcclFunction::kAllReduce).bytes, 2 * size);
+  EXPECT_EQ(cost(NcclFunction::kAllGather).bytes, 1.125 * size);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "collect/kernels/collective_pattern.h"
 #include "collect/kernels/kernel_cost.h"
 
 namespace assay::collect {
@@ -95,18 +96,12 @@ Reason kernel_limit(const MemorySpec& /*spec*/, const DeviceFacts& /*facts*/) {
   return std::nullopt;
 }
 
-// Each rank has a part of the whole buffer.
-bool is_shared_out(CollectiveSpec::Kind kind) {
-  return kind == CollectiveSpec::Kind::kAllGather || kind == CollectiveSpec::Kind::kReduceScatter ||
-         kind == CollectiveSpec::Kind::kAllToAll;
-}
-
 Reason kernel_limit(const CollectiveSpec& spec, const DeviceFacts& facts) {
   if (spec.ranks > facts.count) {
     return fmt::format("needs more {} than can be used here ({})",
                        facts.kind == "cpu" ? "ranks" : "GPUs", facts.count);
   }
-  if (!is_shared_out(spec.kind)) return std::nullopt;
+  if (!has_parts(spec)) return std::nullopt;
   return share_limit(spec.elements, "elements", spec.ranks, "ranks");
 }
 

@@ -96,13 +96,13 @@ TEST(KernelLimits, BuffersMustFitTheMemory) {
 }
 
 TEST(KernelLimits, CollectivesNeedTheirGpusAndEqualParts) {
-  CollectiveSpec spec{.kind = CollectiveSpec::Kind::kAllGather, .elements = 1024, .ranks = 8};
+  CollectiveSpec spec{.function = model::NcclFunction::kAllGather, .elements = 1024, .ranks = 8};
   EXPECT_EQ(limit_of(spec, gpu(90)), "needs more GPUs than can be used here (4)");
   spec.ranks = 4;
   EXPECT_EQ(limit_of(spec, gpu(90)), std::nullopt);
   spec.elements = 1023;
   EXPECT_EQ(limit_of(spec, gpu(90)), "elements cannot be shared evenly by ranks");
-  spec.kind = CollectiveSpec::Kind::kAllReduce;
+  spec.function = model::NcclFunction::kAllReduce;
   EXPECT_EQ(limit_of(spec, gpu(90)), std::nullopt);
 }
 

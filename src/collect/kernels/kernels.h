@@ -3,27 +3,17 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
 #include <variant>
+
+#include "model/collective.h"
+#include "model/data_type.h"
 
 namespace assay::collect {
 
-enum class DataType : std::uint8_t {
-  kFloat32,
-  kFloat16,
-  kBfloat16,
-  kFp8,       // e4m3, one scale a tensor
-  kFp8Block,  // e4m3, scales of 1 x 128 of activations and of 128 x 128 of weights
-  kInt8,
-};
-
-// As tables spell them since 2026: "bfloat16", "fp8_block".
-std::string_view name_of(DataType type);
-// Old spellings too ("half"); nothing for an unknown name.
-std::optional<DataType> data_type_named(std::string_view name);
-// Of an element, without scales.
-std::int64_t bytes_of(DataType type);
+using model::bytes_of;
+using model::data_type_named;
+using model::DataType;
+using model::name_of;
 
 // Output [m, n] = input [m, k] x weight [n, k] transposed; with quantised inputs the output is
 // bfloat16, sums are float32 (int8: int32).
@@ -95,16 +85,14 @@ struct MemorySpec {
   DataType type = DataType::kBfloat16;
 };
 
-struct CollectiveSpec {
-  enum class Kind : std::uint8_t {
-    kAllReduce,
-    kAllGather,
-    kReduceScatter,
-    kAllToAll,
-    kSendRecv,         // each rank to the next, as a ring
-    kCustomAllReduce,  // through assay's own strategies, the fastest of them
-  } kind = Kind::kAllReduce;
+// kStrategies: assay's own all-reduce, the fastest of its strategies.
+enum class CollectiveProvider : std::uint8_t { kLibrary, kStrategies };
 
+struct CollectiveSpec {
+  // kSendRecv: each rank sends to the next, as a ring. Of the others only the collectives that
+  // `assay collect nccl` offers can be made.
+  model::NcclFunction function = model::NcclFunction::kAllReduce;
+  CollectiveProvider provider = CollectiveProvider::kLibrary;
   std::int64_t elements = 1;  // of the whole buffer, as nccl-tests counts sizes
   int ranks = 2;
   DataType type = DataType::kFloat16;

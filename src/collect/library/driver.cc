@@ -1,37 +1,32 @@
 #include "collect/library/driver.h"
 
-#include <dlfcn.h>
-
 #include <string>
+
+#include "core/shared_library.h"
 
 namespace assay::collect::driver {
 namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
 
-template <class Function>
-bool find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  return function != nullptr;
-}
-
 core::Result<Functions> open() {
-  void* library = ::dlopen(kLibrary, RTLD_NOW);
-  if (library == nullptr) return core::Error{std::string(kLibrary) + " cannot be opened"};
+  const auto opened = core::SharedLibrary::open({kLibrary}, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (!opened.ok()) return opened.error().context("CUDA's driver cannot be opened");
+  const core::SharedLibrary& library = opened.value();
   Functions made;
-  const bool complete = find(library, "cuEventCreate", made.event_create) &&
-                        find(library, "cuEventDestroy_v2", made.event_destroy) &&
-                        find(library, "cuEventRecord", made.event_record) &&
-                        find(library, "cuEventElapsedTime", made.event_elapsed_ms) &&
-                        find(library, "cuGraphCreate", made.graph_create) &&
-                        find(library, "cuGraphDestroy", made.graph_destroy) &&
-                        find(library, "cuGraphAddEventRecordNode", made.add_event) &&
-                        find(library, "cuGraphAddChildGraphNode", made.add_child) &&
-                        find(library, "cuGraphInstantiateWithFlags", made.instantiate) &&
-                        find(library, "cuGraphLaunch", made.launch) &&
-                        find(library, "cuGraphExecDestroy", made.executable_destroy) &&
-                        find(library, "cuStreamSynchronize", made.stream_synchronize) &&
-                        find(library, "cuGetErrorName", made.error_name);
+  const bool complete = library.bind("cuEventCreate", made.event_create) &&
+                        library.bind("cuEventDestroy_v2", made.event_destroy) &&
+                        library.bind("cuEventRecord", made.event_record) &&
+                        library.bind("cuEventElapsedTime", made.event_elapsed_ms) &&
+                        library.bind("cuGraphCreate", made.graph_create) &&
+                        library.bind("cuGraphDestroy", made.graph_destroy) &&
+                        library.bind("cuGraphAddEventRecordNode", made.add_event) &&
+                        library.bind("cuGraphAddChildGraphNode", made.add_child) &&
+                        library.bind("cuGraphInstantiateWithFlags", made.instantiate) &&
+                        library.bind("cuGraphLaunch", made.launch) &&
+                        library.bind("cuGraphExecDestroy", made.executable_destroy) &&
+                        library.bind("cuStreamSynchronize", made.stream_synchronize) &&
+                        library.bind("cuGetErrorName", made.error_name);
   if (!complete) return core::Error{std::string(kLibrary) + " is older than CUDA 11.4"};
   return made;
 }

@@ -6,7 +6,7 @@ namespace assay::collect {
 namespace {
 
 CollectiveSpec spec_of(const Case& of) {
-  return {.kind = CollectiveSpec::Kind::kCustomAllReduce,
+  return {.provider = CollectiveProvider::kStrategies,
           .elements = of.integer("message_size"),
           .ranks = static_cast<int>(of.integer("num_gpus")),
           .type = of.type("allreduce_dtype")};

@@ -9,29 +9,25 @@
 namespace assay::collect {
 namespace {
 
-using Kind = CollectiveSpec::Kind;
+constexpr std::array kFunctions = {model::NcclFunction::kAllReduce, model::NcclFunction::kAllGather,
+                                   model::NcclFunction::kReduceScatter,
+                                   model::NcclFunction::kAllToAll, model::NcclFunction::kSendRecv};
 
-struct NamedKind {
-  std::string_view name;
-  Kind kind;
-};
+model::NcclFunction function_named(std::string_view name) {
+  const std::optional<model::NcclFunction> function = model::nccl_function_of_table(name);
+  ASSAY_CHECK(function, "check_override lets no other collective in");
+  return *function;
+}
 
-constexpr std::array<NamedKind, 5> kKinds = {{{"all_reduce", Kind::kAllReduce},
-                                              {"all_gather", Kind::kAllGather},
-                                              {"reduce_scatter", Kind::kReduceScatter},
-                                              {"alltoall", Kind::kAllToAll},
-                                              {"send_recv", Kind::kSendRecv}}};
-
-Kind kind_named(std::string_view name) {
-  for (const NamedKind& named : kKinds) {
-    if (named.name == name) return named.kind;
-  }
-  ASSAY_CHECK(false, "check_override lets no other collective in");
-  return Kind::kAllReduce;
+std::vector<model::PerfValue> function_names() {
+  std::vector<model::PerfValue> names;
+  for (const model::NcclFunction function : kFunctions)
+    names.emplace_back(std::string(table_name_of(function)));
+  return names;
 }
 
 CollectiveSpec spec_of(const Case& of) {
-  return {.kind = kind_named(of.text("op_name")),
+  return {.function = function_named(of.text("op_name")),
           .elements = of.integer("message_size"),
           .ranks = static_cast<int>(of.integer("num_gpus")),
           .type = of.type("nccl_dtype")};
@@ -58,31 +54,30 @@ std::vector<Part> parts_of(const Case& of) {
 std::vector<Axis> axes() {
   constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
   constexpr std::int64_t kMostRanks = 65536;
-  return {
-      {.column = "op_name",
-       .option = "op",
-       .help = "collective",
-       .unit = "",
-       .common = texts({"all_reduce", "all_gather", "reduce_scatter", "alltoall", "send_recv"})},
-      {.column = "nccl_dtype",
-       .option = "dtype",
-       .help = "type of an element",
-       .unit = "",
-       .common = texts({"half", "int8"}),
-       .coarse = texts({"half"})},
-      {.column = "num_gpus",
-       .option = "",
-       .help = "GPUs, a rank each",
-       .unit = "GPUs",
-       .common = integers({2, 4, 8}),
-       .least = 2,
-       .most = kMostRanks},
-      {.column = "message_size",
-       .option = "",
-       .help = "elements of the whole buffer, as nccl-tests counts sizes",
-       .unit = "elements",
-       .common = powers(256, std::int64_t{512} << 20),
-       .most = kMostElements}};
+  return {{.column = "op_name",
+           .option = "op",
+           .help = "collective",
+           .unit = "",
+           .common = function_names()},
+          {.column = "nccl_dtype",
+           .option = "dtype",
+           .help = "type of an element",
+           .unit = "",
+           .common = texts({"half", "int8"}),
+           .coarse = texts({"half"})},
+          {.column = "num_gpus",
+           .option = "",
+           .help = "GPUs, a rank each",
+           .unit = "GPUs",
+           .common = integers({2, 4, 8}),
+           .least = 2,
+           .most = kMostRanks},
+          {.column = "message_size",
+           .option = "",
+           .help = "elements of the whole buffer, as nccl-tests counts sizes",
+           .unit = "elements",
+           .common = powers(256, std::int64_t{512} << 20),
+           .most = kMostElements}};
 }
 
 const Operator kNccl{

@@ -316,7 +316,7 @@ TEST(Operators, CollectivesCountElementsOfTheWholeBuffer) {
   const auto spec = kernel_of<CollectiveSpec>(made);
   EXPECT_EQ(spec.elements, 1024);
   EXPECT_EQ(spec.ranks, 4);
-  EXPECT_EQ(spec.kind, CollectiveSpec::Kind::kAllGather);
+  EXPECT_EQ(spec.function, model::NcclFunction::kAllGather);
 }
 
 TEST(Operators, ALaunchMovesNothing) {

@@ -1,24 +1,22 @@
 #include "collect/worker/mpi_team.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <filesystem>
 #include <utility>
+
+#include "core/shared_library.h"
 
 namespace assay::collect {
 namespace {
 
 // RTLD_GLOBAL: Open MPI's own plugins look for its symbols among those of the program.
-void* open_library() {
+core::Result<core::SharedLibrary> open_mpi() {
   std::error_code ignored;
   const std::filesystem::path folder =
       std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const std::filesystem::path& place : {folder, folder.parent_path() / "lib"}) {
-    void* library = ::dlopen((place / mpi::kLibrary).c_str(), RTLD_NOW | RTLD_GLOBAL);
-    if (library != nullptr) return library;
-  }
-  return nullptr;
+  return core::SharedLibrary::open(
+      core::files_in({folder.string(), (folder.parent_path() / "lib").string()}, {mpi::kLibrary}),
+      RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
 }
 
 class MpiTeam final : public Team {
@@ -57,14 +55,11 @@ class MpiTeam final : public Team {
 }  // namespace
 
 core::Result<MpiRank> join_mpi() {
-  void* library = open_library();
-  if (library == nullptr) {
-    const char* why = ::dlerror();
-    return core::Error{std::string("MPI is not available: ") + (why == nullptr ? "" : why)};
-  }
-  using Get = const mpi::Functions* (*)();
-  const auto get = reinterpret_cast<Get>(::dlsym(library, mpi::kSymbol));
-  if (get == nullptr) return core::Error{std::string(mpi::kLibrary) + " is not assay's"};
+  const auto library = open_mpi();
+  if (!library.ok()) return library.error().context("MPI is not available");
+  const mpi::Functions* (*get)() = nullptr;
+  if (!library.value().bind(mpi::kSymbol, get))
+    return core::Error{std::string(mpi::kLibrary) + " is not assay's"};
   MpiRank job{.functions = get()};
   ASSAY_TRY(mpi_status(job, job.functions->start(&job.rank, &job.size)));
   return job;

@@ -38,7 +38,7 @@ using nlohmann::json;
 
 template <class Names, class Enum>
 core::Status read_named(const json& object, const char* name, const Names& names, Enum& target) {
-  std::string word = name_in(names, target);
+  std::string word(name_in(names, target));
   ASSAY_TRY(read(object, name, word));
   for (const auto& named : names) {
     if (word != named.name) continue;

@@ -1,4 +1,4 @@
-// Chooses what each field of a system's file says.
+// Chooses the value of each field of a system's file, and says where it comes from.
 #include <fmt/core.h>
 
 #include <charconv>
@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "store/systems/published_gpu.h"
+#include "model/gpu_specs.h"
 #include "store/systems/system_figures.h"
 #include "store/systems/system_file.h"
 
@@ -15,7 +15,7 @@ namespace assay::store {
 namespace {
 
 constexpr double kKibibyte = 1024;
-// Many times what any GPU's caches hold, so that little can come out of them.
+// Many times what the caches of any GPU hold, so that little can come from them.
 constexpr double kPastCaches = kKibibyte * kKibibyte * kKibibyte;
 constexpr double kSmallMemory = kKibibyte * kKibibyte;
 constexpr double kSmallMessage = 64 * kKibibyte;
@@ -39,13 +39,13 @@ std::string whole_text(double value) {
   return fmt::format("{:.0f}", value);
 }
 
-// No measurement knows more than four digits of a figure.
+// No measurement is exact to more than four digits.
 double rounded(double value) {
   const double digit = std::pow(10, std::floor(std::log10(value)) - 3);
   return std::round(value / digit) * digit;
 }
 
-// No exponents: YAML readers differ in which of them are numbers.
+// Writes no exponents, as YAML readers differ in which of them are numbers.
 std::string seconds_text(double seconds) {
   std::string text = fmt::format("{:.12f}", rounded(seconds));
   while (text.ends_with('0') && !text.ends_with(".0"))
@@ -65,7 +65,7 @@ std::string rows_text(std::size_t count) {
 class FieldList {
  public:
   explicit FieldList(const SystemData& data)
-      : data_(data), published_(find_published_gpu(data.device)) {}
+      : data_(data), published_(model::find_gpu_board(data.device)) {}
 
   std::vector<SystemField> make() && {
     find_rates();
@@ -85,7 +85,7 @@ class FieldList {
     to_host_ = best_rate(transfer_points(data_.transfers, "device_to_host"), 0);
   }
 
-  // The first source that there is, else the reason why there is none.
+  // Adds the first choice that has a value, or the reason why there is none.
   void add(const std::string& section,
            const std::string& name,
            const std::vector<Choice>& choices,
@@ -99,7 +99,7 @@ class FieldList {
     fields_.push_back({section, name, "", otherwise});
   }
 
-  // What only the cited file has, like gpu.fp4_tc_flops.
+  // Adds what only the cited file has, like gpu.fp4_tc_flops.
   void add_others(const std::string& section) {
     for (const auto& [field, value] : data_.cited) {
       const std::size_t dot = field.rfind('.');
@@ -116,17 +116,23 @@ class FieldList {
     return Sourced{found->second, from_file()};
   }
 
-  // A figure of the data sheet; 0: it has none.
-  [[nodiscard]] Choice published(double PublishedGpu::*figure, const char* meaning = "") const {
-    if (published_ == nullptr || published_->*figure <= 0) return std::nullopt;
-    return Sourced{whole_text(published_->*figure),
-                   fmt::format("cited: {}{}", published_->document, meaning)};
+  // A figure of the data sheet in units of `unit`; 0 if the sheet has none.
+  [[nodiscard]] Choice published(double figure, double unit, const char* meaning = "") const {
+    if (figure <= 0) return std::nullopt;
+    return Sourced{whole_text(figure * unit),
+                   fmt::format("cited: {}{}", board().document, meaning)};
   }
 
-  [[nodiscard]] Choice published(int PublishedGpu::*figure, std::string_view document) const {
+  [[nodiscard]] Choice published(int figure, std::string_view document) const {
     if (published_ == nullptr) return std::nullopt;
-    return Sourced{fmt::format("{}", published_->*figure), fmt::format("cited: {}", document)};
+    return Sourced{fmt::format("{}", figure), fmt::format("cited: {}", document)};
   }
+
+  [[nodiscard]] model::GpuSpecs specs() const {
+    return published_ == nullptr ? model::GpuSpecs{} : *published_;
+  }
+
+  [[nodiscard]] model::GpuBoard board() const { return specs().board; }
 
   [[nodiscard]] std::string of_table(const std::string& table) const {
     const auto found = data_.dates.find(table);
@@ -176,7 +182,7 @@ class FieldList {
     const std::string collect_memory = "no rows of 1 GiB and more: assay collect copy read";
     const std::optional<Rate> memory = best_memory();
     add("gpu", "mem_bw",
-        {cited("gpu.mem_bw"), published(&PublishedGpu::memory_bytes_per_s),
+        {cited("gpu.mem_bw"), published(specs().memory_gbps, kGigabytes.size),
          measured(memory, kGigabytes, "memory_op_perf")},
         collect_memory);
     add("gpu", "mem_bw_empirical_scaling_factor",
@@ -187,22 +193,22 @@ class FieldList {
          cited("gpu.mem_empirical_constant_latency")},
         "too few small rows: assay collect copy");
     add("gpu", "mem_capacity",
-        {free_memory(), cited("gpu.mem_capacity"), published(&PublishedGpu::memory_bytes)},
+        {free_memory(), cited("gpu.mem_capacity"), published(board().memory_bytes, 1)},
         "the store has no collection of this device");
-    add_peak("float16", &PublishedGpu::half_flops);
-    add_peak("bfloat16", &PublishedGpu::half_flops);
-    add_peak("int8", &PublishedGpu::int8_flops);
-    add_peak("fp8", &PublishedGpu::fp8_flops);
-    add("gpu", "power", {power_limit(), cited("gpu.power"), published(&PublishedGpu::watts)},
+    add_peak("float16", specs().matrix.fp16);
+    add_peak("bfloat16", specs().matrix.bf16);
+    add_peak("int8", specs().matrix.int8);
+    add_peak("fp8", specs().matrix.fp8);
+    add("gpu", "power", {power_limit(), cited("gpu.power"), published(board().watts, 1)},
         "no row has a power limit: assay collect gemm --measure-power");
     add("gpu", "sm_version",
         {sm_version(), cited("gpu.sm_version"),
-         published(&PublishedGpu::sm_version, kComputeCapabilities)},
+         published(board().sm_version, model::kComputeCapabilities)},
         "the store has no collection of this device");
     add_others("gpu");
   }
 
-  // Against the limit that the file gives, which then is not measured itself.
+  // The best bandwidth over the limit that the file gives as mem_bw.
   [[nodiscard]] Choice scaling(const std::optional<Rate>& memory) const {
     const SystemField& limit = fields_.back();
     double limit_bytes_per_s = 0;
@@ -212,29 +218,29 @@ class FieldList {
                    "measured, over mem_bw: " + source_of(*memory, kGigabytes, "memory_op_perf")};
   }
 
-  // A limit: cited where that is possible.
-  void add_peak(const std::string& type, double PublishedGpu::*figure) {
+  // A limit, which is cited where that is possible.
+  void add_peak(const std::string& type, double peak_tflops) {
     const std::string name = type + "_tc_flops";
     add("gpu", name,
-        {cited("gpu." + name), published(figure, ", without sparsity"),
+        {cited("gpu." + name), published(peak_tflops, kTeraflops.size, ", without sparsity"),
          measured(best_rate(gemm_points(data_.gemms, type), 0), kTeraflops, "gemm_perf")},
         published_ != nullptr ? "the GPU has no such tensor cores"
                               : "no rows: assay collect gemm --dtype " + type);
   }
 
-  // What a fresh process finds free, unless others had some of it.
+  // The memory that a new process finds free, unless others had some of it.
   [[nodiscard]] Choice free_memory() const {
     Choice free = fact("free memory bytes");
     if (!free) return std::nullopt;
     double bytes = 0;
     std::from_chars(free->value.data(), free->value.data() + free->value.size(), bytes);
-    const double least = published_ == nullptr ? 1 : published_->memory_bytes;
+    const double least = published_ == nullptr ? 1 : board().memory_bytes;
     if (bytes < least) return std::nullopt;
     free->source = "measured: free to a process that has just begun";
     return free;
   }
 
-  // 0 of what is no GPU.
+  // Processors that are no GPUs have the version 0.
   [[nodiscard]] Choice sm_version() const {
     const Choice version = fact("device SM version");
     return version && version->value != "0" ? version : std::nullopt;
@@ -251,19 +257,19 @@ class FieldList {
   }
 
   void add_node() {
-    const std::string_view board = published_ == nullptr ? "" : published_->board;
     add("node", "num_gpus_per_node",
-        {cited("node.num_gpus_per_node"), published(&PublishedGpu::gpus_per_node, board),
+        {cited("node.num_gpus_per_node"), published(board().gpus_per_node, board().node_document),
          most_gpus()},
         "no rows of several GPUs: assay collect nccl");
     add("node", "inter_node_bw", {cited("node.inter_node_bw")},
         "it is of the network between hosts, not of the GPU: name it by --cite");
     add("node", "intra_node_bw",
-        {cited("node.intra_node_bw"), published(&PublishedGpu::link_bytes_per_s, ", one direction"),
+        {cited("node.intra_node_bw"),
+         published(board().link_gbps, kGigabytes.size, ", one direction"),
          measured(send_, kGigabytes, "nccl_perf")},
         "no rows of send_recv: assay collect nccl");
     add("node", "pcie_bw",
-        {cited("node.pcie_bw"), published(&PublishedGpu::pcie_bytes_per_s, ", one direction"),
+        {cited("node.pcie_bw"), published(board().pcie_gbps, kGigabytes.size, ", one direction"),
          measured(to_device_, kGigabytes, "transfer_perf")},
         "no rows: assay collect host_to_device");
     add("node", "p2p_latency",
@@ -338,7 +344,7 @@ class FieldList {
   }
 
   const SystemData& data_;
-  const PublishedGpu* published_;
+  const model::GpuSpecs* published_;  // null: not in the table
   std::optional<Rate> read_;
   std::optional<Rate> copy_;
   std::optional<Rate> send_;

@@ -3,56 +3,36 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <limits>
 
 namespace assay::trace::collectives {
 namespace {
 
+using model::NcclFunction;
+
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-struct NamedFamily {
-  std::string_view name;
-  Family family;
+// PyTorch's names of the collectives that the public tool knows. It treats others as unknown.
+constexpr std::array<std::string_view, 12> kTraceLensNames = {
+    "allreduce",
+    "allreduce_coalesced",
+    "reducescatter",
+    "_reduce_scatter_base",
+    "reduce_scatter_tensor_coalesced",
+    "allgather",
+    "all_gather",
+    "_allgather_base",
+    "all_gather_into_tensor_coalesced",
+    "allgather_into_tensor_coalesced",
+    "all_to_all",
+    "all_to_allv",
 };
 
-constexpr std::array kFamilies = {
-    NamedFamily{"allreduce", Family::kAllReduce},
-    NamedFamily{"allreduce_coalesced", Family::kAllReduce},
-    NamedFamily{"reducescatter", Family::kReduceScatter},
-    NamedFamily{"_reduce_scatter_base", Family::kReduceScatter},
-    NamedFamily{"reduce_scatter_tensor_coalesced", Family::kReduceScatter},
-    NamedFamily{"allgather", Family::kAllGather},
-    NamedFamily{"all_gather", Family::kAllGather},
-    NamedFamily{"_allgather_base", Family::kAllGather},
-    NamedFamily{"all_gather_into_tensor_coalesced", Family::kAllGather},
-    NamedFamily{"allgather_into_tensor_coalesced", Family::kAllGather},
-    NamedFamily{"all_to_all", Family::kAllToAll},
-    NamedFamily{"all_to_allv", Family::kAllToAllV},
-};
-
-struct ElementType {
-  std::string_view dtype;
-  int bytes;
-};
-
-constexpr std::array kPublicTypes = {
-    ElementType{"Float", 4}, ElementType{"Int", 4},      ElementType{"Long", 8},
-    ElementType{"Half", 2},  ElementType{"BFloat16", 2}, ElementType{"Double", 8},
-    ElementType{"Short", 2}, ElementType{"Bool", 1},     ElementType{"Byte", 1},
-};
-
-constexpr std::array kFurtherTypes = {
-    ElementType{"Char", 1},           ElementType{"ComplexHalf", 4}, ElementType{"ComplexFloat", 8},
-    ElementType{"ComplexDouble", 16}, ElementType{"UInt16", 2},      ElementType{"UInt32", 4},
-    ElementType{"UInt64", 8},
-};
+constexpr std::array<std::string_view, 9> kTraceLensTypes = {
+    "Float", "Int", "Long", "Half", "BFloat16", "Double", "Short", "Bool", "Byte"};
 
 template <std::size_t N>
-int find_bytes(const std::array<ElementType, N>& types, std::string_view dtype) {
-  const auto found =
-      std::find_if(types.begin(), types.end(), [&](auto& type) { return type.dtype == dtype; });
-  return found == types.end() ? 0 : found->bytes;
+bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 NodeSpan span_of(const std::vector<int>& members, int ranks_per_node) {
@@ -64,28 +44,40 @@ NodeSpan span_of(const std::vector<int>& members, int ranks_per_node) {
 
 }  // namespace
 
-Family family_of(std::string_view collective_name) {
-  const auto found =
-      std::find_if(kFamilies.begin(), kFamilies.end(),
-                   [&](const NamedFamily& entry) { return entry.name == collective_name; });
-  return found == kFamilies.end() ? Family::kOther : found->family;
+std::optional<model::TorchCollective> collective_named(std::string_view name, Compat compat) {
+  if (compat == Compat::kTraceLens && !contains(kTraceLensNames, name)) return std::nullopt;
+  return model::torch_collective(name);
 }
 
-bool synchronises(Family family) {
-  return family != Family::kOther && family != Family::kAllToAllV;
+bool is_matched(const Metadata& metadata) {
+  if (!metadata.collective) return false;
+  switch (metadata.collective->function) {
+    case NcclFunction::kAllReduce:
+    case NcclFunction::kAllGather:
+    case NcclFunction::kReduceScatter:
+    case NcclFunction::kAllToAll:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_uneven(const Metadata& metadata) {
+  return metadata.collective && metadata.collective->may_be_uneven;
+}
+
+bool synchronises(const Metadata& metadata) {
+  return is_matched(metadata) && !is_uneven(metadata);
+}
+
+double bus_factor(const Metadata& metadata, int group_size) {
+  if (!metadata.collective) return kUnknown;
+  return model::bus_factor(metadata.collective->function, group_size);
 }
 
 int element_bytes(std::string_view dtype, Compat compat) {
-  const int bytes = find_bytes(kPublicTypes, dtype);
-  if (bytes > 0 || compat == Compat::kTraceLens) return bytes;
-  if (dtype.substr(0, 6) == "Float8") return 1;
-  return find_bytes(kFurtherTypes, dtype);
-}
-
-double bus_factor(Family family, int group_size) {
-  if (family == Family::kOther || group_size <= 0) return kNaN;
-  const double others = static_cast<double>(group_size - 1) / group_size;
-  return family == Family::kAllReduce ? 2 * others : others;
+  if (compat == Compat::kTraceLens && !contains(kTraceLensTypes, dtype)) return 0;
+  return static_cast<int>(model::torch_element_bytes(dtype));
 }
 
 std::string_view label(NodeSpan span) {
@@ -106,7 +98,7 @@ MetadataId Catalog::intern(Metadata recorded) {
                       recorded.in_elements, recorded.out_elements, recorded.group_size};
   const auto [place, is_new] = ids_.emplace(fields, static_cast<MetadataId>(entries_.size()));
   if (!is_new) return place->second;
-  recorded.family = family_of(texts_.view(recorded.name));
+  recorded.collective = collective_named(texts_.view(recorded.name), compat_);
   recorded.group = group_id(recorded);
   recorded.signature = signature_id(recorded);
   set_sizes(recorded);
@@ -127,9 +119,9 @@ std::uint32_t Catalog::group_id(const Metadata& metadata) {
   return place->second;
 }
 
-// Ranks of an uneven exchange send different amounts, so size is not part of its signature.
+// The ranks of an uneven exchange send different amounts, so the signature leaves the sizes out.
 std::uint32_t Catalog::signature_id(const Metadata& metadata) {
-  const bool sized = metadata.family != Family::kAllToAllV;
+  const bool sized = !is_uneven(metadata);
   const Fields fields{metadata.name,
                       metadata.dtype,
                       metadata.group_name,
@@ -145,12 +137,14 @@ std::uint32_t Catalog::signature_id(const Metadata& metadata) {
 void Catalog::set_sizes(Metadata& metadata) const {
   const int bytes = element_bytes(texts_.view(metadata.dtype), compat_);
   const auto mib = [bytes](std::int64_t elements) {
-    if (bytes == 0 || elements < 0) return kNaN;
+    if (bytes == 0 || elements < 0) return kUnknown;
     return static_cast<double>(elements) * bytes / kBytesPerMib;
   };
   metadata.in_mib = mib(metadata.in_elements);
   metadata.out_mib = mib(metadata.out_elements);
-  metadata.full_mib = metadata.family == Family::kAllGather ? metadata.out_mib : metadata.in_mib;
+  const bool gathers =
+      metadata.collective && metadata.collective->function == NcclFunction::kAllGather;
+  metadata.full_mib = gathers ? metadata.out_mib : metadata.in_mib;
 }
 
 std::vector<std::int64_t> parse_integers(std::string_view list) {

@@ -11,14 +11,29 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(Metadata, FamiliesOfRecordedNames) {
-  EXPECT_EQ(family_of("allreduce_coalesced"), Family::kAllReduce);
-  EXPECT_EQ(family_of("_reduce_scatter_base"), Family::kReduceScatter);
-  EXPECT_EQ(family_of("_allgather_base"), Family::kAllGather);
-  EXPECT_EQ(family_of("all_to_allv"), Family::kAllToAllV);
-  EXPECT_EQ(family_of("broadcast"), Family::kOther);
-  EXPECT_TRUE(synchronises(Family::kAllToAll));
-  EXPECT_FALSE(synchronises(Family::kAllToAllV));
+Metadata named(const char* name, Compat compat = Compat::kNone) {
+  Metadata metadata;
+  metadata.collective = collective_named(name, compat);
+  return metadata;
+}
+
+TEST(Metadata, TellsWhichCollectivesAllRanksLeaveTogether) {
+  EXPECT_TRUE(synchronises(named("allreduce_coalesced")));
+  EXPECT_TRUE(synchronises(named("_reduce_scatter_base")));
+  EXPECT_TRUE(synchronises(named("all_to_all")));
+  EXPECT_FALSE(synchronises(named("all_to_allv")));
+  EXPECT_TRUE(is_matched(named("all_to_allv")));
+  EXPECT_TRUE(is_uneven(named("all_to_allv")));
+  EXPECT_FALSE(is_matched(named("broadcast")));
+  EXPECT_FALSE(is_matched(named("send")));
+  EXPECT_FALSE(is_matched(named("barrier")));
+}
+
+TEST(Metadata, KnowsWhatThePublicToolKnowsInCompatMode) {
+  EXPECT_TRUE(is_matched(named("_allgather_base", Compat::kTraceLens)));
+  EXPECT_TRUE(is_matched(named("reduce_scatter")));
+  EXPECT_FALSE(is_matched(named("reduce_scatter", Compat::kTraceLens)));
+  EXPECT_TRUE(std::isnan(bus_factor(named("broadcast", Compat::kTraceLens), 8)));
 }
 
 TEST(Metadata, ElementSizes) {
@@ -30,10 +45,13 @@ TEST(Metadata, ElementSizes) {
 }
 
 TEST(Metadata, BusFactorsOfNcclTests) {
-  EXPECT_DOUBLE_EQ(bus_factor(Family::kAllReduce, 8), 1.75);
-  EXPECT_DOUBLE_EQ(bus_factor(Family::kAllGather, 8), 0.875);
-  EXPECT_DOUBLE_EQ(bus_factor(Family::kReduceScatter, 2), 0.5);
-  EXPECT_TRUE(std::isnan(bus_factor(Family::kOther, 8)));
+  EXPECT_DOUBLE_EQ(bus_factor(named("allreduce"), 8), 1.75);
+  EXPECT_DOUBLE_EQ(bus_factor(named("_allgather_base"), 8), 0.875);
+  EXPECT_DOUBLE_EQ(bus_factor(named("all_to_allv"), 2), 0.5);
+  EXPECT_DOUBLE_EQ(bus_factor(named("broadcast"), 8), 1);
+  EXPECT_DOUBLE_EQ(bus_factor(named("reduce"), 8), 1);
+  EXPECT_DOUBLE_EQ(bus_factor(named("send"), 2), 1);
+  EXPECT_TRUE(std::isnan(bus_factor(named("barrier"), 8)));
 }
 
 TEST(Metadata, ReadsLists) {
