@@ -13,8 +13,8 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t kColumnGap = 2;  // between two columns
-constexpr std::size_t kMinText = 10;   // a text column is not made narrower than this
+constexpr std::size_t kGap = 2;       // between two columns
+constexpr std::size_t kMinText = 10;  // a text column is not made narrower than this
 constexpr const char* kEllipsis = "…";
 
 enum class Alignment { kLeft, kRight };
@@ -86,7 +86,7 @@ TextColumn make_column(const model::Table& table, std::size_t position, std::siz
 }
 
 std::size_t total_width(const std::vector<TextColumn>& columns) {
-  std::size_t total = columns.empty() ? 0 : kColumnGap * (columns.size() - 1);
+  std::size_t total = columns.empty() ? 0 : kGap * (columns.size() - 1);
   for (const TextColumn& column : columns)
     total += column.width;
   return total;
@@ -109,7 +109,7 @@ void narrow(std::vector<TextColumn>& columns, std::size_t width) {
 // Leaves out last columns until the rest fits at its narrowest; the first and the verdicts stay.
 std::size_t drop_columns(std::vector<TextColumn>& columns, std::size_t width) {
   const auto narrowest = [&] {
-    std::size_t total = kColumnGap * (columns.size() - 1);
+    std::size_t total = kGap * (columns.size() - 1);
     for (const TextColumn& column : columns)
       total += column.min_width;
     return total;
@@ -160,7 +160,7 @@ void append_line(std::string& out,
                  TextOf text_of) {
   std::string line;
   for (const TextColumn& column : columns) {
-    if (!line.empty()) line.append(kColumnGap, ' ');
+    if (!line.empty()) line.append(kGap, ' ');
     line += padded(text_of(column), column, colors);
   }
   line.erase(line.find_last_not_of(' ') + 1);
@@ -170,7 +170,7 @@ void append_line(std::string& out,
 void append_rule(std::string& out, const std::vector<TextColumn>& columns) {
   std::string line;
   for (const TextColumn& column : columns) {
-    if (!line.empty()) line.append(kColumnGap, ' ');
+    if (!line.empty()) line.append(kGap, ' ');
     for (std::size_t i = 0; i < column.width; ++i)
       line += "─";
   }

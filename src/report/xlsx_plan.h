@@ -12,8 +12,6 @@
 
 namespace assay::report {
 
-inline constexpr double kLinePoints = 15;  // Excel's default row height
-
 constexpr std::size_t kMaxSheetRows = 1048576;  // the header included
 constexpr std::size_t kMaxSheetColumns = 16384;
 constexpr std::size_t kMaxSheetNameUnits = 31;

@@ -16,6 +16,7 @@
 namespace assay::report {
 namespace {
 
+constexpr double kLinePoints = 15;      // Excel's default row height
 constexpr std::size_t kMostLines = 20;  // a row is no taller; Excel's own limit is 27 lines
 constexpr std::uint8_t kPaperA4 = 9;    // a printed sheet is one page wide
 
@@ -63,6 +64,7 @@ lxw_format* title_format(lxw_workbook* workbook) {
   lxw_format* format = workbook_add_format(workbook);
   format_set_bold(format);
   format_set_font_size(format, 14);
+  format_set_text_wrap(format);
   format_set_indent(format, 1);
   format_set_align(format, LXW_ALIGN_VERTICAL_CENTER);
   return format;
