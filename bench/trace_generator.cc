@@ -12,7 +12,7 @@
 #include "core/byte_source.h"
 #include "core/files.h"
 #include "trace/reader/event_cutter.h"
-#include "trace/reader/tokens.h"
+#include "trace/reader/raw_event.h"
 
 namespace assay::bench {
 namespace {

@@ -17,5 +17,5 @@ set_target_properties(assay_cpu_worker PROPERTIES OUTPUT_NAME assay-cpu-worker
                                                   INSTALL_RPATH "$ORIGIN/../lib"
                                                   BUILD_WITH_INSTALL_RPATH ON)
 assay_units(assay_cpu_worker)
-add_dependencies(assay assay_cpu_worker)
+add_dependencies(programs assay_cpu_worker)
 install(TARGETS assay_cpu_worker RUNTIME DESTINATION bin)

@@ -15,5 +15,5 @@ target_link_options(assay_mpi PRIVATE -fno-sanitize=all -static-libstdc++ -stati
 target_compile_definitions(assay_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 target_link_libraries(assay_mpi PRIVATE MPI::MPI_CXX)
 set_target_properties(assay_mpi PROPERTIES CXX_VISIBILITY_PRESET hidden)
-add_dependencies(assay assay_mpi)
+add_dependencies(programs assay_mpi)
 install(TARGETS assay_mpi LIBRARY DESTINATION lib)

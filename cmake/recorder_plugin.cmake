@@ -15,7 +15,6 @@ set_target_properties(
   assay_recorder_plugin
   PROPERTIES OUTPUT_NAME assay_recorder CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
              POSITION_INDEPENDENT_CODE ON LINK_DEPENDS ${recorder_exports})
-# `assay record` finds it beside itself.
 assay_units(assay_recorder_plugin)
-add_dependencies(assay assay_recorder_plugin)
+add_dependencies(programs assay_recorder_plugin)
 install(TARGETS assay_recorder_plugin LIBRARY DESTINATION lib)

@@ -31,6 +31,7 @@ expect "an unknown verb is a usage error" "^status 2$" "$said"
 expect "a near verb is suggested" "Did you mean './dev test'" "$said"
 expect "help ends well" "^status 0$" "$(output_and_status ./dev help)"
 expect "an unknown option is a usage error" "^status 2$" "$(output_and_status ./dev format --no)"
+expect "lint knows its options, too" "^status 2$" "$(output_and_status ./dev lint --no)"
 
 said=$(with_tools steps.sh 'begin_steps 2; step "One thing" true; step "Another" false; echo no')
 expect "a step is announced" "^\[1/2\] One thing …$" "$said"
@@ -47,6 +48,12 @@ expect "only what is missing is listed" "^no-such-package$" "$said"
 [[ $said != bash* ]] || expect "an installed package is not listed" "never" "$said"
 said=$(with_tools packages.sh 'packages[x]=bash; as_root() { echo ran "$@"; }; install_packages x')
 expect "nothing is asked of the network when all is there" "^All packages are installed" "$said"
+
+said=$(with_tools steps.sh "source '$source_dir/tools/nightly.sh'; begin_steps 2
+  nightly_step Good echo fine; nightly_step Bad false; print_table; echo \$nightly_failures failures")
+expect "a nightly check has a row with its last line" "^Good +ok +[0-9]+ s; fine$" "$said"
+expect "a nightly check may fail without ending the others" "^Bad +FAILED " "$said"
+expect "failures of nightly checks are counted" "^1 failures$" "$said"
 
 announced=$(sed -n 's/^ *begin_steps //p' tools/quickstart.sh)
 expect "quickstart announces as many steps as it makes" "^$announced$" \

@@ -21,6 +21,8 @@ tick() {
     elapsed=$((SECONDS - start))
     if [[ -t 2 ]]; then
       last_line=$(tail -n 1 "$step_log" | tr -d '\r' | cut -c "1-$((${COLUMNS:-80} / 2))")
+      # A build counts what it has done: [done/all].
+      [[ ! $last_line =~ ^\[[0-9]+/[0-9]+\] ]] || last_line=${BASH_REMATCH[0]}
       printf '\r\033[K%s … %d s  %s' "$label" $elapsed "$last_line" >&2
     elif ((elapsed >= next_report_s)); then
       next_report_s=$((elapsed + 60))

@@ -5,11 +5,6 @@ passed=0
 failed=0
 skipped=0
 
-# attribute NAME < FILE: the number in the first NAME="…" of a JUnit file.
-junit_attribute() {
-  grep -o -m 1 "\b$1=\"[0-9]*\"" | head -n 1 | tr -dc '0-9'
-}
-
 # ctest_preset PRESET ARGS...
 ctest_preset() {
   local preset=$1
@@ -17,27 +12,26 @@ ctest_preset() {
   ctest --preset "$preset" --parallel "$jobs" --output-junit junit.xml "$@"
 }
 
-# Adds the counts of a JUnit file that ctest wrote.
+# Adds the counts of a preset's reports, and tells what was skipped and why.
 count_results() {
-  local total bad absent
-  total=$(junit_attribute tests <"$1")
-  bad=$(junit_attribute failures <"$1")
-  absent=$(($(junit_attribute skipped <"$1") + $(junit_attribute disabled <"$1")))
-  passed=$((passed + total - bad - absent))
+  local counts bad good absent
+  counts=$(tools/count_tests.py "build/$1/junit.xml" "build/$1/reports")
+  read -r good bad absent <<<"$counts"
+  passed=$((passed + good))
   failed=$((failed + bad))
   skipped=$((skipped + absent))
+  tail -n +2 <<<"$counts" >&2
 }
 
 # test_preset PRESET ARGS...: builds a preset, runs its tests and adds to the counts. What fails
 # otherwise than by a failed test counts as one.
 test_preset() {
   local preset=$1 junit=build/$1/junit.xml failed_before=$failed
-  rm -f "$junit"
+  rm -rf "$junit" "build/$1/reports"
   try_step "Building ($preset)" build "$preset"
   if ((step_status == 0)); then
     try_step "Running the tests ($preset)" ctest_preset "$@"
-    [[ ! -s $junit ]] || count_results "$junit"
-    grep -E '^[[:space:]]+[0-9]+ - .*\((Skipped|Disabled)\)' "$step_log" >&2 || true
+    [[ ! -s $junit ]] || count_results "$preset"
   fi
   ((step_status == 0 || failed > failed_before)) || failed=$((failed + 1))
 }

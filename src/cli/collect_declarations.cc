@@ -46,14 +46,8 @@ std::map<std::string, std::vector<std::string>> axis_helps() {
 
 }  // namespace
 
-CollectArguments::CollectArguments(CLI::App& app) {
-  app.parse_complete_callback([this, &app] {
-    for (const CLI::Option* option : app.get_options()) {
-      if (option->count() == 0) continue;
-      for (const std::string& name : option->get_lnames())
-        given_.insert("--" + name);
-    }
-  });
+CollectArguments::CollectArguments(App& app) {
+  app.note_given(given_);
   add_what(app);
   add_refining(app);
   add_how(app);
@@ -66,13 +60,11 @@ CollectArguments::CollectArguments(CLI::App& app) {
   add_presentation_options(app, presentation_);
 }
 
-void CollectArguments::add_what(CLI::App& app) {
+void CollectArguments::add_what(App& app) {
   app.add_option("OPERATOR", positional_, "operators to measure; --list shows them")
-      ->type_name("OPERATOR")
-      ->expected(0, -1);
+      ->type_name("OPERATOR");
   app.add_option("--ops", ops_, "operators, by commas or spaces")
       ->type_name("OPERATOR")
-      ->expected(1, -1)
       ->delimiter(',')
       ->default_str("all")
       ->group(kWhatGroup);
@@ -93,8 +85,7 @@ void CollectArguments::add_what(CLI::App& app) {
                  "only cases whose id (see --plan-only) has this text, such as 'm=1 '; given "
                  "again: or that text")
       ->type_name("TEXT")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->one_value_each()
       ->group(kWhatGroup);
   app.add_option("--limit", limit_,
                  "only the first N cases of each operator; of --refine the worst N")
@@ -111,8 +102,8 @@ void CollectArguments::add_what(CLI::App& app) {
       ->group(kWhatGroup);
 }
 
-void CollectArguments::add_refining(CLI::App& app) {
-  CLI::Option* refine =
+void CollectArguments::add_refining(App& app) {
+  Option* refine =
       app.add_flag("--refine", refine_,
                    "measure points between those that the store in --output has, where predicting "
                    "a point from its neighbours goes wrong; as a run of the same settings")
@@ -133,17 +124,16 @@ void CollectArguments::add_refining(CLI::App& app) {
 }
 
 // One option for all axes of the same name.
-void CollectArguments::add_axes(CLI::App& app) {
+void CollectArguments::add_axes(App& app) {
   for (const auto& [name, texts] : axis_helps()) {
-    ASSAY_CHECK(app.get_option_no_throw("--" + name) == nullptr,
-                "an axis has the name of an option of collect");
+    ASSAY_CHECK(app.find("--" + name) == nullptr, "an axis has the name of an option of collect");
     const std::string help =
         texts.size() > kMostHelps ? "differs: see OPERATOR --list" : core::join(texts, "; or ");
     app.add_option(both(name), axis_values_[name], help)->type_name("V,V")->group(kAxesGroup);
   }
 }
 
-void CollectArguments::add_how(CLI::App& app) {
+void CollectArguments::add_how(App& app) {
   add_choice<model::L2State>(
       app, "--l2", request_.options.l2,
       {{"hot", model::L2State::kHot}, {"cold", model::L2State::kCold}},
@@ -193,7 +183,7 @@ void CollectArguments::add_how(CLI::App& app) {
       ->group(kHowGroup);
 }
 
-void CollectArguments::add_running(CLI::App& app) {
+void CollectArguments::add_running(App& app) {
   add_device_options(app, device_, "cuda", kRunGroup);
   app.add_option("--deadline", deadline_seconds_,
                  "that a case may take; one that takes longer has failed")

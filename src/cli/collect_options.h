@@ -18,16 +18,14 @@
 #include "core/result.h"
 #include "doctor/clock_lock.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
-class App;
-}  // namespace CLI
-
 namespace assay::cli {
+
+class App;
 
 class CollectArguments {
  public:
   // Declares everything.
-  explicit CollectArguments(CLI::App& app);
+  explicit CollectArguments(App& app);
 
   // Wrong usage.
   [[nodiscard]] core::Status check() const;
@@ -69,11 +67,11 @@ class CollectArguments {
   [[nodiscard]] const Presentation& presentation() const { return presentation_; }
 
  private:
-  void add_what(CLI::App& app);
-  void add_axes(CLI::App& app);
-  void add_how(CLI::App& app);
-  void add_running(CLI::App& app);
-  void add_refining(CLI::App& app);
+  void add_what(App& app);
+  void add_axes(App& app);
+  void add_how(App& app);
+  void add_running(App& app);
+  void add_refining(App& app);
 
   [[nodiscard]] std::vector<std::string> named() const;
   [[nodiscard]] core::Result<collect::PlanOptions> plan_options() const;

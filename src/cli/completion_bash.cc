@@ -5,7 +5,7 @@
 
 #include "cli/command_tree.h"
 #include "cli/completion.h"
-#include "cli/option_info.h"
+#include "cli/options.h"
 #include "core/text.h"
 
 namespace assay::cli {
@@ -82,7 +82,7 @@ std::string subcommand_words(const CommandSpec& group) {
   return core::join(words, " ");
 }
 
-// What completes a word that is no option and no option's value.
+// Completes a word that is neither an option nor the value of one.
 std::string argument_completer(const CommandSpec& spec, const std::vector<OptionInfo>& options) {
   if (is_group(spec)) return fmt::format("_assay_words \"{}\"", subcommand_words(spec));
   for (const OptionInfo& option : options) {
@@ -91,7 +91,7 @@ std::string argument_completer(const CommandSpec& spec, const std::vector<Option
   return ":";
 }
 
-// Ends the function where the word before says whose value is being typed.
+// Completes the value of an option where the word before the typed one is that option.
 std::string value_cases(const std::vector<OptionInfo>& options) {
   std::string text;
   for (const OptionInfo& option : options) {
@@ -122,7 +122,7 @@ std::string bash_completion() {
       "{}    case \"$command/$word\" in\n      {})\n"
       "        command=\"${{command:+$command }}$word\" ;;\n      *) ;;\n    esac\n  done\n"
       "  case \"$command\" in\n{}    *) ;;\n  esac\n{}",
-      kHead, step_patterns(" | "), command_case(root_command()), kTail);
+      kHead, core::join(quoted_steps(), " | "), command_case(root_command()), kTail);
 }
 
 }  // namespace assay::cli

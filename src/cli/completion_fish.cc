@@ -5,13 +5,13 @@
 
 #include "cli/command_tree.h"
 #include "cli/completion.h"
-#include "cli/option_info.h"
+#include "cli/options.h"
 #include "core/text.h"
 
 namespace assay::cli {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string fish_quoted(std::string_view text) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'' || c == '\\') result += '\\';
@@ -22,18 +22,19 @@ std::string quoted(std::string_view text) {
 
 std::string at(const CommandSpec& spec) {
   return fmt::format("complete -c assay -n {}",
-                     quoted(fmt::format("__assay_at {}", quoted(spec.name))));
+                     fish_quoted(fmt::format("__assay_at {}", fish_quoted(spec.name))));
 }
 
-std::string value_part(const OptionInfo& option) {
+std::string fish_value(const OptionInfo& option) {
   switch (option.kind) {
     case ValueKind::kNone:
       return "";
     case ValueKind::kChoice:
-      return fmt::format(" -x -a {}", quoted(core::join(choices_of(option), " ")));
+      return fmt::format(" -x -a {}", fish_quoted(core::join(choices_of(option), " ")));
     case ValueKind::kChoiceList:
-      return fmt::format(" -x -a {}", quoted(fmt::format("(__fish_append , {})",
-                                                         core::join(choices_of(option), " "))));
+      return fmt::format(
+          " -x -a {}",
+          fish_quoted(fmt::format("(__fish_append , {})", core::join(choices_of(option), " "))));
     case ValueKind::kFolder:
       return " -x -a '(__fish_complete_directories)'";
     case ValueKind::kFile:
@@ -46,22 +47,23 @@ std::string value_part(const OptionInfo& option) {
 
 std::string option_line(const CommandSpec& spec, const OptionInfo& option) {
   if (option.positional) {
-    // -x and -r are about an option's value; an argument needs the words or files alone.
+    // An argument has no value for -x and -r to be about: only the words or files remain.
     const std::string words =
-        option.kind == ValueKind::kFile ? " -F" : value_part(option).substr(3);
+        option.kind == ValueKind::kFile ? " -F" : fish_value(option).substr(3);
     return option.kind == ValueKind::kText ? "" : at(spec) + words + '\n';
   }
   std::string line = at(spec);
   for (const std::string& name : option.names) {
     line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   }
-  return line + value_part(option) + " -d " + quoted(option.help) + '\n';
+  return line + fish_value(option) + " -d " + fish_quoted(option.help) + '\n';
 }
 
 std::string command_lines(const CommandSpec& spec) {
   std::string text;
   for (const CommandSpec* below : subcommands(spec)) {
-    text += fmt::format("{} -a {} -d {}\n", at(spec), last_word(*below), quoted(below->summary));
+    text +=
+        fmt::format("{} -a {} -d {}\n", at(spec), last_word(*below), fish_quoted(below->summary));
   }
   for (const OptionInfo& option : options_of(spec))
     text += option_line(spec, option);
@@ -89,7 +91,7 @@ std::string fish_completion() {
       "  test \"$command\" = \"$argv[1]\"\n"
       "end\n\n"
       "complete -c assay -f\n{}",
-      step_patterns(" "), command_lines(root_command()));
+      core::join(quoted_steps(), " "), command_lines(root_command()));
 }
 
 }  // namespace assay::cli

@@ -6,14 +6,14 @@
 
 #include "cli/command_tree.h"
 #include "cli/completion.h"
-#include "cli/option_info.h"
+#include "cli/options.h"
 #include "core/text.h"
 
 namespace assay::cli {
 namespace {
 
-// Inside single quotes, where _arguments and _describe give brackets and colons a meaning.
-std::string quoted(std::string_view text) {
+// For use inside single quotes. _arguments and _describe give brackets and colons a meaning.
+std::string zsh_quoted(std::string_view text) {
   std::string result;
   for (const char c : text) {
     if (c == '\'') {
@@ -50,17 +50,17 @@ std::string action(const OptionInfo& option) {
   return " ";
 }
 
-std::string value_part(const OptionInfo& option) {
+std::string zsh_value(const OptionInfo& option) {
   if (option.kind == ValueKind::kNone) return "";
-  return fmt::format(":{}:{}", quoted(option.value), action(option));
+  return fmt::format(":{}:{}", zsh_quoted(option.value), action(option));
 }
 
 // One argument of _arguments.
 std::string argument(const OptionInfo& option) {
   if (option.positional) {
-    return fmt::format("'{}{}'", option.repeatable ? "*" : "1", value_part(option));
+    return fmt::format("'{}{}'", option.repeatable ? "*" : "1", zsh_value(option));
   }
-  const std::string help = fmt::format("[{}]{}", quoted(option.help), value_part(option));
+  const std::string help = fmt::format("[{}]{}", zsh_quoted(option.help), zsh_value(option));
   if (option.names.size() == 1) return fmt::format("'{}{}'", option.names[0], help);
   return fmt::format("'({})'{{{}}}'{}'", core::join(option.names, " "),
                      core::join(option.names, ","), help);
@@ -81,7 +81,7 @@ std::string group_function(const CommandSpec& group) {
   std::string descriptions;
   std::string calls;
   for (const CommandSpec* spec : subcommands(group)) {
-    descriptions += fmt::format("        '{}:{}'\n", last_word(*spec), quoted(spec->summary));
+    descriptions += fmt::format("        '{}:{}'\n", last_word(*spec), zsh_quoted(spec->summary));
     calls += fmt::format("        {}) {} ;;\n", last_word(*spec), function_name(*spec));
   }
   return fmt::format(
@@ -97,7 +97,7 @@ std::string functions(const CommandSpec& spec) {
   std::string text;
   for (const CommandSpec* below : subcommands(spec))
     text += functions(*below);
-  // "help" goes on like the program itself.
+  // After "help", the words of a command follow as they do after the program's name.
   if (std::string_view(spec.name) == "help") return text + "_assay_help() { _assay }\n\n";
   return text + (is_group(spec) ? group_function(spec) : command_function(spec));
 }

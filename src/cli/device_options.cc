@@ -69,7 +69,7 @@ core::Result<std::filesystem::path> DeviceArguments::worker_program() const {
       own.error().message, needed, needed)};
 }
 
-void add_device_options(CLI::App& app,
+void add_device_options(App& app,
                         DeviceArguments& arguments,
                         const char* usual_device,
                         const char* group) {
@@ -78,7 +78,7 @@ void add_device_options(CLI::App& app,
                          "what kernels run on")
       ->default_str(usual_device)
       ->group(group);
-  app.add_option_function<std::string>(
+  app.add_option(
          "--gpus", [&arguments](const std::string& list) { arguments.gpus = *gpus_of(list); },
          "GPUs to use, by number: a worker on each, and one on all of them for collectives")
       ->type_name("N,N")

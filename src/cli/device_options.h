@@ -8,11 +8,9 @@
 
 #include "core/result.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
-class App;
-}  // namespace CLI
-
 namespace assay::cli {
+
+class App;
 
 // kUsual: as the command says, GPUs if it says nothing.
 enum class DeviceKind : std::uint8_t { kUsual, kCpu, kCuda };
@@ -33,7 +31,7 @@ struct DeviceArguments {
 };
 
 // `usual_device` is what help says of --device.
-void add_device_options(CLI::App& app,
+void add_device_options(App& app,
                         DeviceArguments& arguments,
                         const char* usual_device,
                         const char* group);

@@ -2,11 +2,40 @@
 
 #include <fmt/core.h>
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <memory>
+#include <type_traits>
+
+#include "cli/command.h"
 
 namespace assay::cli {
 namespace {
+
+// cli/options.h opens with the convention.
+ValueKind kind_of(const std::string& value) {
+  if (value.empty()) return ValueKind::kNone;
+  if (std::islower(static_cast<unsigned char>(value.front())) != 0) {
+    return value.find(',') == std::string::npos ? ValueKind::kChoice : ValueKind::kChoiceList;
+  }
+  for (const char* word : {"FILE", "TRACE"}) {
+    if (value.find(word) != std::string::npos) return ValueKind::kFile;
+  }
+  return value.ends_with("DIR") ? ValueKind::kFolder : ValueKind::kText;
+}
+
+bool is_vector(const OptionTarget& target) {
+  return std::holds_alternative<std::vector<std::string>*>(target) ||
+         std::holds_alternative<std::vector<std::filesystem::path>*>(target);
+}
+
+OptionInfo plain_switch(std::vector<std::string> names, const char* help) {
+  OptionInfo info;
+  info.names = std::move(names);
+  info.help = help;
+  return info;
+}
 
 template <class Number>
 bool parse_whole(const std::string& text, Number& number) {
@@ -16,6 +45,103 @@ bool parse_whole(const std::string& text, Number& number) {
 }
 
 }  // namespace
+
+Option::Option(const std::string& names, OptionTarget target, std::string help) {
+  info_.names = split(names, ',');
+  // Help and completion show short names first.
+  std::stable_partition(info_.names.begin(), info_.names.end(),
+                        [](const std::string& name) { return !name.starts_with("--"); });
+  info_.help = std::move(help);
+  info_.positional = !names.starts_with('-');
+  info_.repeatable = is_vector(target);
+  rules_.target = std::move(target);
+  if (info_.positional) info_.value = names;
+  info_.kind = kind_of(info_.value);
+}
+
+Option* Option::type_name(std::string name) {
+  if (info_.positional) return this;
+  info_.value = std::move(name);
+  info_.kind = kind_of(info_.value);
+  return this;
+}
+
+Option* Option::default_str(std::string text) {
+  info_.default_text = std::move(text);
+  return this;
+}
+
+Option* Option::group(std::string heading) {
+  info_.group = std::move(heading);
+  return this;
+}
+
+Option* Option::required(bool yes) {
+  info_.required = yes;
+  return this;
+}
+
+Option* Option::check(ValueCheck check) {
+  rules_.checks.push_back(std::move(check));
+  return this;
+}
+
+Option* Option::needs(const Option* other) {
+  rules_.needs.push_back(other);
+  return this;
+}
+
+Option* Option::excludes(const Option* other) {
+  rules_.excludes.push_back(other);
+  return this;
+}
+
+Option* Option::delimiter(char separator) {
+  rules_.delimiter = separator;
+  return this;
+}
+
+Option* Option::one_value_each() {
+  info_.repeatable = false;
+  return this;
+}
+
+Option* App::add_option(const std::string& names, OptionTarget target, std::string help) {
+  return &options_.emplace_back(names, std::move(target), std::move(help));
+}
+
+Option* App::add_flag(const std::string& names, bool& target, std::string help) {
+  return add_option(names, OptionTarget(&target), std::move(help));
+}
+
+Option* App::add_flag(const std::string& names, std::function<void()> call, std::string help) {
+  return add_option(names, OptionTarget(std::move(call)), std::move(help));
+}
+
+Option* App::find(const std::string& name) {
+  for (Option& option : options_) {
+    const std::vector<std::string>& names = option.info().names;
+    if (std::find(names.begin(), names.end(), name) != names.end()) return &option;
+  }
+  return nullptr;
+}
+
+std::vector<OptionInfo> options_of(const CommandSpec& spec) {
+  std::vector<OptionInfo> infos{plain_switch({"-h", "--help"}, "show this help and exit")};
+  if (spec.name[0] == '\0') {
+    infos.push_back(plain_switch({"--version"}, "show the version, the build and the libraries"));
+  }
+  if (spec.make == nullptr) return infos;
+  App app;
+  const std::unique_ptr<Command> command = spec.make(app);
+  for (const Option& option : app.all())
+    infos.push_back(option.info());
+  return infos;
+}
+
+std::vector<std::string> choices_of(const OptionInfo& option) {
+  return split(option.value, option.kind == ValueKind::kChoiceList ? ',' : '|');
+}
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts(1);

@@ -1,4 +1,4 @@
-// What commands need to declare their options.
+// How commands declare their options. Only cli/parse.cc knows the library that parses them.
 //
 // An option's type name says what its value is; help shows it and completion reads it:
 //   "table|json|csv"   one of these words           "xlsx,csv,json"   some of these, by commas
@@ -6,24 +6,159 @@
 //   anything else in capitals                       free text
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "core/result.h"
 #include "core/text.h"
 
 namespace assay::cli {
 
+class Command;
+struct CommandSpec;
+
+// Where an option stores its value, or the function that takes it. A vector takes several values.
+using OptionTarget = std::variant<std::string*,
+                                  std::filesystem::path*,
+                                  int*,
+                                  unsigned*,
+                                  std::int64_t*,
+                                  std::uint64_t*,
+                                  double*,
+                                  std::optional<std::string>*,
+                                  std::optional<int>*,
+                                  std::optional<unsigned>*,
+                                  std::optional<std::int64_t>*,
+                                  std::optional<std::uint64_t>*,
+                                  std::optional<double>*,
+                                  std::vector<std::string>*,
+                                  std::vector<std::filesystem::path>*,
+                                  std::function<void(const std::string&)>,
+                                  std::function<void(double)>,
+                                  bool*,                   // a switch
+                                  std::function<void()>>;  // a switch
+
+// Returns "" or what is wrong with a value.
+using ValueCheck = std::function<std::string(const std::string& value)>;
+
+template <class Value>
+concept OptionValue = std::constructible_from<OptionTarget, Value*>;
+
+enum class ValueKind { kNone, kChoice, kChoiceList, kFolder, kFile, kText };
+
+// An option as help and completion see it.
+struct OptionInfo {
+  std::vector<std::string> names;  // "-o", "--output"; the shown name alone for a positional
+  std::string help;
+  std::string value;  // "DIR"; empty for a switch
+  ValueKind kind = ValueKind::kNone;
+  std::string default_text;
+  std::string group = "Options";  // heading in help
+  bool positional = false;
+  bool required = false;
+  bool repeatable = false;
+};
+
+class Option;
+
+// How the parser treats an option.
+struct OptionRules {
+  OptionTarget target;
+  std::vector<ValueCheck> checks;
+  std::vector<const Option*> needs;
+  std::vector<const Option*> excludes;
+  char delimiter = '\0';  // between values in one word
+};
+
+// A declared option, which further calls describe:
+// app.add_option(...)->type_name("DIR")->required().
+class Option {
+ public:
+  // `names` are separated by commas: "-o,--output". A name without a dash is a positional's.
+  Option(const std::string& names, OptionTarget target, std::string help);
+
+  Option* type_name(std::string name);
+  Option* default_str(std::string text);  // only shown; the target holds the default
+  Option* group(std::string heading);     // "" keeps the option out of the help page
+  Option* required(bool yes = true);
+  Option* check(ValueCheck check);
+  Option* needs(const Option* other);
+  Option* excludes(const Option* other);
+
+  // For vectors: several values in one word.
+  Option* delimiter(char separator);
+
+  // For vectors: one value each time the option is given, not every word that follows.
+  Option* one_value_each();
+
+  [[nodiscard]] const OptionInfo& info() const { return info_; }
+
+  [[nodiscard]] const OptionRules& rules() const { return rules_; }
+
+ private:
+  OptionInfo info_;
+  OptionRules rules_;
+};
+
+// Collects the options that a command declares, in that order. Their addresses stay the same.
+class App {
+ public:
+  Option* add_option(const std::string& names, OptionTarget target, std::string help);
+
+  template <class Value>
+
+  requires std::constructible_from<OptionTarget, Value*> Option* add_option(
+      const std::string& names, Value& target, std::string help) {
+    return add_option(names, OptionTarget(&target), std::move(help));
+  }
+
+  Option* add_flag(const std::string& names, bool& target, std::string help);
+  Option* add_flag(const std::string& names, std::function<void()> call, std::string help);
+
+  // The option of this name, "--output", or nullptr.
+  Option* find(const std::string& name);
+
+  // Parsing puts the names of the options that were given ("--output") into `names`.
+  void note_given(std::set<std::string>& names) { given_ = &names; }
+
+  [[nodiscard]] const std::deque<Option>& all() const { return options_; }
+
+  [[nodiscard]] std::set<std::string>* given() const { return given_; }
+
+ private:
+  std::deque<Option> options_;
+  std::set<std::string>* given_ = nullptr;
+};
+
+// The options of a command in the order of their declaration, after --help. A group has only that.
+std::vector<OptionInfo> options_of(const CommandSpec& spec);
+
+// Returns the command ready to run. The error is one line that says what is wrong with the
+// arguments.
+core::Result<std::unique_ptr<Command>> parse_command(const CommandSpec& spec,
+                                                     const std::vector<std::string>& arguments);
+
+// The words of a kChoice or kChoiceList value.
+std::vector<std::string> choices_of(const OptionInfo& option);
+
 std::vector<std::string> split(const std::string& text, char separator);
 
-// "" when `word` is one of the choices, otherwise what is wrong and which choice is near.
+// Returns "" when `word` is one of the choices, otherwise what is wrong and which choice is near.
 std::string choice_problem(const std::string& word, std::span<const std::string> choices);
 
-// Checks for CLI::Option::check: "" or what is wrong.
+// Checks for Option::check.
 std::string whole_number_problem(const std::string& text);
 std::string count_problem(const std::string& text);  // a whole number of at least 0
 std::string positive_number_problem(const std::string& text);
@@ -46,31 +181,32 @@ Value value_of(const Choices<Value>& choices, const std::string& name) {
   return std::find_if(choices.begin(), choices.end(), is_it)->second;
 }
 
-// An option whose value is one of a few words. The first choice is the default that help shows,
-// unless the caller sets another text by default_str().
+// An option whose value is one of a few words. Help shows the first choice as the default, unless
+// the caller sets another text by default_str().
 template <class Value>
-CLI::Option* add_choice(CLI::App& app,
-                        const std::string& names,
-                        Value& target,
-                        const Choices<Value>& choices,
-                        const std::string& help) {
+Option* add_choice(App& app,
+                   const std::string& names,
+                   Value& target,
+                   const Choices<Value>& choices,
+                   const std::string& help) {
   const std::vector<std::string> words = names_of(choices);
   const auto assign = [&target, choices](const std::string& word) {
     target = value_of(choices, word);
   };
-  return app.add_option_function<std::string>(names, assign, help)
+  return app.add_option(names, assign, help)
       ->type_name(core::join(words, "|"))
       ->default_str(words.front())
       ->check([words](const std::string& word) { return choice_problem(word, words); });
 }
 
-// An option whose value is some of a few words, by commas. All of them are the default.
+// An option whose value is a list of a few words, separated by commas. Help shows all of them as
+// the default.
 template <class Value>
-CLI::Option* add_choice_list(CLI::App& app,
-                             const std::string& names,
-                             std::vector<Value>& target,
-                             const Choices<Value>& choices,
-                             const std::string& help) {
+Option* add_choice_list(App& app,
+                        const std::string& names,
+                        std::vector<Value>& target,
+                        const Choices<Value>& choices,
+                        const std::string& help) {
   const std::vector<std::string> words = names_of(choices);
   const auto assign = [&target, choices](const std::string& list) {
     target.clear();
@@ -83,7 +219,7 @@ CLI::Option* add_choice_list(CLI::App& app,
     }
     return std::string();
   };
-  return app.add_option_function<std::string>(names, assign, help)
+  return app.add_option(names, assign, help)
       ->type_name(core::join(words, ","))
       ->default_str(core::join(words, ","))
       ->check(check);

@@ -1,16 +1,71 @@
-#include "cli/parse.h"
-
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
+#include <type_traits>
 
 #include "cli/command_tree.h"
-#include "cli/option_info.h"
+#include "cli/options.h"
 #include "core/text.h"
 
 namespace assay::cli {
 namespace {
+
+CLI::Option* add_target(CLI::App& app, const OptionInfo& info, const OptionTarget& target) {
+  const std::string names = core::join(info.names, ",");
+  const auto add = [&](const auto& to) -> CLI::Option* {
+    using Target = std::decay_t<decltype(to)>;
+    if constexpr (std::is_same_v<Target, bool*>) {
+      return app.add_flag(names, *to, info.help);
+    } else if constexpr (std::is_same_v<Target, std::function<void()>>) {
+      return app.add_flag_callback(names, to, info.help);
+    } else if constexpr (std::is_same_v<Target, std::function<void(double)>>) {
+      return app.add_option_function<double>(names, to, info.help);
+    } else if constexpr (std::is_same_v<Target, std::function<void(const std::string&)>>) {
+      return app.add_option_function<std::string>(names, to, info.help);
+    } else {
+      return app.add_option(names, *to, info.help);
+    }
+  };
+  CLI::Option* option = std::visit(add, target);
+  const bool takes_one = std::holds_alternative<std::vector<std::string>*>(target) ||
+                         std::holds_alternative<std::vector<std::filesystem::path>*>(target);
+  if (takes_one && !info.repeatable) {
+    option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+  return option;
+}
+
+// Declares the options to CLI11.
+void declare_all(CLI::App& app, const App& declared) {
+  app.set_help_flag("");
+  std::map<const Option*, CLI::Option*> added;
+  for (const Option& option : declared.all()) {
+    CLI::Option* parsed = add_target(app, option.info(), option.rules().target);
+    added[&option] = parsed;
+    if (!option.info().value.empty()) parsed->type_name(option.info().value);
+    parsed->required(option.info().required);
+    if (option.rules().delimiter != '\0') parsed->delimiter(option.rules().delimiter);
+    for (const ValueCheck& check : option.rules().checks)
+      parsed->check(check);
+  }
+  for (const Option& option : declared.all()) {
+    for (const Option* other : option.rules().needs)
+      added.at(&option)->needs(added.at(other));
+    for (const Option* other : option.rules().excludes)
+      added.at(&option)->excludes(added.at(other));
+  }
+}
+
+void note_given(const CLI::App& app, const App& declared) {
+  if (declared.given() == nullptr) return;
+  for (const CLI::Option* option : app.get_options({})) {
+    if (option->count() == 0) continue;
+    for (const std::string& name : option->get_lnames())
+      declared.given()->insert("--" + name);
+  }
+}
 
 bool takes_rest(const CommandSpec& spec) {
   return spec.rest[0] != '\0';
@@ -29,7 +84,8 @@ std::string shown_name(const CLI::Option& option) {
   return option.get_positional() ? option.get_name(true) : option.get_name();
 }
 
-// What the parser could not place: an option that does not exist, or one argument too many.
+// Explains an argument that the parser could not place: an unknown option, or one argument too
+// many.
 std::string unexpected(const CommandSpec& spec, const CLI::App& app, const std::string& argument) {
   if (!argument.starts_with('-') && takes_rest(spec)) {
     return fmt::format("unexpected argument '{}': {} comes after '--'", argument, spec.rest);
@@ -57,7 +113,7 @@ std::string missing(const CLI::App& app) {
   return core::join(names, " and ") + (names.size() == 1 ? " is required" : " are required");
 }
 
-// CLI11 tells the option of a wrong number of values only by the text of its message.
+// Only the text of CLI11's message tells which option has a wrong number of values.
 std::string wrong_count(const CLI::App& app, const std::string& message) {
   for (const CLI::Option* option : app.get_options({})) {
     const std::string name = shown_name(*option);
@@ -69,7 +125,7 @@ std::string wrong_count(const CLI::App& app, const std::string& message) {
   return message;
 }
 
-// A value that is the name of another option was forgotten, whatever CLI11 makes of it.
+// A value that is the name of another option means that the value was forgotten. CLI11 takes it.
 std::string forgotten_value(const CLI::App& app) {
   const std::vector<std::string> names = option_names(app);
   for (const CLI::Option* option : app.get_options({})) {
@@ -96,7 +152,7 @@ std::string parse_problem(const CommandSpec& spec,
                           CLI::App& app,
                           const std::vector<std::string>& arguments) {
   try {
-    // CLI11 takes its arguments last first.
+    // CLI11 takes the arguments in reverse order.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     return forgotten_value(app);
   } catch (const CLI::ParseError& error) {
@@ -108,15 +164,17 @@ std::string parse_problem(const CommandSpec& spec,
 
 core::Result<std::unique_ptr<Command>> parse_command(const CommandSpec& spec,
                                                      const std::vector<std::string>& arguments) {
+  App declared;
+  std::unique_ptr<Command> command = spec.make(declared);
   CLI::App app;
-  app.set_help_flag("");
-  std::unique_ptr<Command> command = spec.make(app);
-  // The parser would read meaning into arguments that are not ours.
+  declare_all(app, declared);
+  // The parser must not see the arguments of the other program.
   const auto cut =
       takes_rest(spec) ? std::find(arguments.begin(), arguments.end(), "--") : arguments.end();
   std::string problem = parse_problem(spec, app, {arguments.begin(), cut});
   if (cut != arguments.end()) command->take_rest({cut + 1, arguments.end()});
   if (problem.empty()) {
+    note_given(app, declared);
     const core::Status checked = command->check();
     if (checked.ok()) return command;
     problem = checked.error().message;

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cli/command_tree.h"
-#include "cli/option_info.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "core/interrupt.h"
@@ -28,7 +27,7 @@ class Probe final : public Command {
  public:
   enum class Ending { kOk, kFailed, kRegression, kInterrupted };
 
-  explicit Probe(CLI::App& app) {
+  explicit Probe(App& app) {
     add_choice<Ending>(app, "ENDING", ending_,
                        {{"ok", Ending::kOk},
                         {"failed", Ending::kFailed},
@@ -128,6 +127,7 @@ TEST(Program, WrongUsageIsOneLineThatHelps) {
       {"trace compare --baseline a --test b -o c --labels x", "'x' is not two labels"},
       {"trace compare --baseline a --test b -o c --labels x,x", "the two labels must differ"},
       {"trace compare --baseline a --test b -o c d", "unexpected argument 'd'"},
+      {"store query gemm --alpha", "query: --alpha needs a value (VALUE)"},
       {"sweep run", "no command to run: write it after '--'"},
       {"sweep run train.py", "unexpected argument 'train.py': COMMAND... comes after '--'"},
       {"sweep run --preset nccl -- true", "'nccl' is not one of nccl-algo, nccl-ctas"},

@@ -14,7 +14,7 @@ std::string store_help(const std::string& what) {
   return names.empty() ? what : what + ", or the name of a shipped one: " + names;
 }
 
-CLI::Option* add_store_option(CLI::App& app, std::filesystem::path& store) {
+Option* add_store_option(App& app, std::filesystem::path& store) {
   return app.add_option("--store", store, store_help("the store to read"))
       ->type_name("FILE")
       ->required();
@@ -28,7 +28,7 @@ core::Status refuse_shipped_output(const std::filesystem::path& store) {
       store.string())};
 }
 
-void add_rows_options(CLI::App& app, store::Selection& rows) {
+void add_rows_options(App& app, store::Selection& rows) {
   const char* group = "Which rows";
   app.add_option("--framework", rows.framework,
                  "only rows of this one: assay, TRTLLM, VLLM, SGLang")

@@ -28,12 +28,12 @@ std::string tables_text(const model::Book& book, Summary summary, std::size_t mo
 
 }  // namespace
 
-void add_presentation_options(CLI::App& app,
+void add_presentation_options(App& app,
                               Presentation& presentation,
                               const std::string& format_name) {
   const char* group = "Output options";
-  CLI::Option* format = add_choice(app, format_name, presentation.summary, kSummaries,
-                                   "how the summary on standard output is written");
+  Option* format = add_choice(app, format_name, presentation.summary, kSummaries,
+                              "how the summary on standard output is written");
   format->group(group);
   app.add_flag("-q,--quiet", presentation.quiet,
                "no summary, no progress, no list of files; only warnings and errors")

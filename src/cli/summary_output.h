@@ -6,15 +6,14 @@
 
 #include "model/table.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's own name
-class App;
-}  // namespace CLI
-
 namespace assay::cli {
+
+class App;
 
 enum class Summary { kTable, kCsv, kJson };
 
 inline constexpr std::size_t kSummaryRows = 40;
+inline constexpr std::size_t kAllRows = 100'000;
 
 struct Presentation {
   Summary summary = Summary::kTable;
@@ -23,7 +22,7 @@ struct Presentation {
 
 // Declares --format and --quiet. A command that writes files in a --format of their own names the
 // summary's otherwise.
-void add_presentation_options(CLI::App& app,
+void add_presentation_options(App& app,
                               Presentation& presentation,
                               const std::string& format_name = "--format");
 

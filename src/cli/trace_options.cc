@@ -54,7 +54,7 @@ void show_warnings(const model::Warnings& warnings) {
   }
 }
 
-void add_output_options(CLI::App& app,
+void add_output_options(App& app,
                         Presentation& presentation,
                         trace::Request& request,
                         const OutputHelp& help) {
@@ -64,7 +64,7 @@ void add_output_options(CLI::App& app,
     if (folder == "-") request.output = {trace::Output::Kind::kBook, {}, {}};
   };
   const char* group = "Output options";
-  CLI::Option* output = app.add_option_function<std::string>(
+  Option* output = app.add_option(
       "-o,--output", set_output,
       dash ? "write files into this folder; '-' writes none, and the whole book as JSON to "
              "standard output"
@@ -81,7 +81,7 @@ void add_output_options(CLI::App& app,
   add_presentation_options(app, presentation);
 }
 
-void add_analysis_options(CLI::App& app, trace::Request& request) {
+void add_analysis_options(App& app, trace::Request& request) {
   const char* group = "Analysis options";
   app.add_option("--arch", request.architecture,
                  "GPU peaks for the roofline: a bundled name (H100, H200, A100, B200, MI300X, "
@@ -93,9 +93,9 @@ void add_analysis_options(CLI::App& app, trace::Request& request) {
                  "kernels below this duration count as short")
       ->type_name("US")
       ->check(positive_number_problem)
-      ->capture_default_str()
+      ->default_str(fmt::format("{}", request.options.short_kernel_us))
       ->group(group);
-  CLI::Option* compat =
+  Option* compat =
       add_choice(app, "--compat", request.options.compat, kCompats,
                  "reproduce the figures of this public tool, its known defects included");
   compat->default_str("")->group(group);
@@ -110,21 +110,21 @@ void add_analysis_options(CLI::App& app, trace::Request& request) {
       ->group(group);
 }
 
-void add_parts_options(CLI::App& app, trace::Parts& parts) {
+void add_parts_options(App& app, trace::Parts& parts) {
   const auto only = [&](const std::string& name, trace::Parts part, const std::string& help) {
     return app
-        .add_flag_callback(
+        .add_flag(
             name, [&parts, part] { parts = part; }, help)
         ->group("Selection options");
   };
-  CLI::Option* individual =
+  Option* individual =
       only("--individual-only", trace::Parts::kIndividual, "only the reports of each rank");
-  CLI::Option* collective = only("--collective-only", trace::Parts::kCollective,
-                                 "only the report of the communication between ranks");
+  Option* collective = only("--collective-only", trace::Parts::kCollective,
+                            "only the report of the communication between ranks");
   individual->excludes(collective);
 }
 
-void add_gpus_per_node(CLI::App& app, std::optional<int>& gpus_per_node) {
+void add_gpus_per_node(App& app, std::optional<int>& gpus_per_node) {
   app.add_option("--gpus-per-node", gpus_per_node, "tells ranks of one host from ranks of several")
       ->type_name("N")
       ->check(whole_number_problem)

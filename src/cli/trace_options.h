@@ -7,10 +7,12 @@
 
 #include "cli/command.h"
 #include "cli/summary_output.h"
-#include "core/progress.h"
+#include "core/terminal.h"
 #include "trace/pipelines.h"
 
 namespace assay::cli {
+
+class App;
 
 // Where a command can write, and what it says of the default.
 struct OutputHelp {
@@ -19,19 +21,19 @@ struct OutputHelp {
 };
 
 // Declares --output, --write, --format, --quiet.
-void add_output_options(CLI::App& app,
+void add_output_options(App& app,
                         Presentation& presentation,
                         trace::Request& request,
                         const OutputHelp& help);
 
 // Declares --arch, --short-kernel-us, --compat, --include-unlinked, --threads.
-void add_analysis_options(CLI::App& app, trace::Request& request);
+void add_analysis_options(App& app, trace::Request& request);
 
 // Declares --individual-only and --collective-only.
-void add_parts_options(CLI::App& app, trace::Parts& parts);
+void add_parts_options(App& app, trace::Parts& parts);
 
 // Declares --gpus-per-node.
-void add_gpus_per_node(CLI::App& app, std::optional<int>& gpus_per_node);
+void add_gpus_per_node(App& app, std::optional<int>& gpus_per_node);
 
 // On standard error, one line each.
 void show_warnings(const model::Warnings& warnings);

@@ -7,8 +7,6 @@
 #include <regex>
 
 #include "core/text.h"
-#include "trace/launchers.h"
-#include "trace/steps.h"
 #include "trace/timeline.h"
 
 namespace assay::trace {
@@ -16,7 +14,7 @@ namespace {
 
 using model::GpuEventKind;
 
-// Copies that ROCm runs, and names, as kernels.
+// ROCm runs some copies as kernels. These are the names of those kernels.
 bool is_copy_kernel(std::string_view name) {
   static const std::regex pattern(
       "MEMORY_COPY_(HOST_TO_DEVICE|DEVICE_TO_HOST|DEVICE_TO_DEVICE)"
@@ -31,7 +29,7 @@ GpuWork classify(std::string_view name, GpuEventKind kind) {
   return is_copy_kernel(name) ? GpuWork::kMemcpy : GpuWork::kComputation;
 }
 
-// Each distinct name is classified once: there are few names and many events.
+// Classifies each distinct name once, since there are few names and many events.
 std::vector<GpuWork> classify_all(const model::Trace& trace) {
   std::vector<std::int8_t> known(trace.texts.size(), -1);
   std::vector<GpuWork> work;
@@ -50,7 +48,7 @@ std::vector<GpuWork> classify_all(const model::Trace& trace) {
   return work;
 }
 
-// Kernels may overlap, so their sum may exceed what a time can hold.
+// Kernels may overlap, so the sum of their durations may exceed 2^63 - 1 ticks.
 void tally(KernelTally& tally, std::int64_t ticks) {
   ++tally.kernels;
   if (__builtin_add_overflow(tally.ticks, ticks, &tally.ticks)) {
@@ -68,7 +66,7 @@ void count_by_link(RankAnalysis& rank) {
   }
 }
 
-// The same kernel recorded twice must not count twice.
+// A kernel that was recorded twice must count once.
 void leave_out_duplicates(RankAnalysis& rank) {
   const auto& events = rank.trace->gpu_events;
   const auto key = [&](std::uint32_t i) {
@@ -117,9 +115,9 @@ void find_window(RankAnalysis& rank) {
   }
 }
 
-// Work on one stream runs in order. A kernel that spans the whole of its successor has a
-// corrupt end (seen on MI355X); it ends where the successor starts. Kernels of graphs share a
-// correlation id and may overlap, so they are left alone.
+// Work on one stream runs in order, so a kernel that spans the whole of its successor has a
+// corrupt end (seen on MI355X). It is cut where the successor starts. Kernels of one graph launch
+// share a correlation id and may overlap, so they are left alone.
 void clip_overrunning_kernels(RankAnalysis& rank) {
   const auto& events = rank.trace->gpu_events;
   std::vector<std::uint32_t> order(events.size());
@@ -176,6 +174,35 @@ void note_findings(RankAnalysis& rank) {
   }
 }
 
+std::vector<Launcher> find_launchers(const RankAnalysis& rank) {
+  struct Launch {
+    NodeId launcher;
+    std::uint32_t position;  // in launch order
+  };
+
+  const CallTree& tree = rank.tree;
+  std::vector<Launch> launches;
+  for (std::uint32_t i = 0; i < tree.gpu_events.size(); ++i) {
+    const std::uint32_t event = tree.gpu_events[i];
+    if (!rank.counted[event] || rank.gpu_work[event] == GpuWork::kCommunication) continue;
+    launches.push_back({launcher_of(*rank.trace, tree, tree.launched_by[event]), i});
+  }
+  std::stable_sort(launches.begin(), launches.end(),
+                   [](const Launch& a, const Launch& b) { return a.launcher < b.launcher; });
+  std::vector<Launcher> launchers;
+  for (const Launch& launch : launches) {
+    if (launchers.empty() || launchers.back().node != launch.launcher) {
+      launchers.push_back({launch.launcher, {}, 0, 0});
+    }
+    launchers.back().kernels.push_back(tree.gpu_events[launch.position]);
+  }
+  for (Launcher& launcher : launchers) {
+    launcher.direct_us = rank.busy_us(launcher.kernels);
+    launcher.subtree_us = rank.busy_us(tree.gpu_events_below(launcher.node));
+  }
+  return launchers;
+}
+
 }  // namespace
 
 bool is_communication_kernel(std::string_view name) {
@@ -207,10 +234,10 @@ RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int
     rank.gpu_intervals.push_back(rank.time.interval(event.start_ns, event.duration_ns));
   }
   rank.counted.resize(trace.gpu_events.size());
-  const bool right = options.compat == Compat::kNone;
-  if (right) clip_overrunning_kernels(rank);
+  const bool corrects = options.compat == Compat::kNone;
+  if (corrects) clip_overrunning_kernels(rank);
   count_by_link(rank);
-  if (right) {
+  if (corrects) {
     leave_out_duplicates(rank);
     count_only_steps(rank);
     find_window(rank);

@@ -13,16 +13,15 @@
 #include "trace/call_tree.h"
 #include "trace/interval.h"
 #include "trace/options.h"
-#include "trace/time_scale.h"
 
 namespace assay::trace {
 
 enum class GpuWork : std::uint8_t { kComputation, kCommunication, kMemcpy };
 
-// A profiled step as it ran on the GPU: from the first GPU work that ProfilerStep#N launched to
-// the first of the next step; the last step ends with its own work, or on the CPU if that is
-// later. So steps are whole, alike, and leave no time out; prefetched work belongs to the step
-// that launched it.
+// A profiled step as it ran on the GPU. It lasts from the first GPU work that ProfilerStep#N
+// launched to the first GPU work of the next step; the last step ends with its own work, or with
+// its CPU annotation if that is later. So steps are complete and comparable and leave no time out;
+// prefetched work belongs to the step that launched it.
 struct Step {
   std::int64_t number = 0;
   Interval window;
@@ -33,20 +32,19 @@ struct KernelTally {
   std::int64_t ticks = 0;  // summed durations
 };
 
-// Work on the GPU that is not, or not wholly, part of the figures.
+// GPU work that the figures leave out, wholly or in part.
 struct Excluded {
-  KernelTally leaked;   // no recorded call launched them: they are from before the profile
+  KernelTally leaked;   // launched before the profile began: no recorded call launched them
   KernelTally outside;  // launched by a recorded call, but not during a profiled step
-  KernelTally clipped;  // of the steps, but running outside their GPU window: the part cut off
+  KernelTally clipped;  // the part of the steps' kernels that runs outside `window`
 };
 
-// An operator that launches GPU work itself: the nearest CPU operator above the launching call,
-// or that call where there is none (graph launches). Communication kernels are left out.
+// An operator that launches GPU work itself (see launcher_of). Communication kernels are left out.
 struct Launcher {
   NodeId node = kNoNode;
   std::vector<std::uint32_t> kernels;  // indices into Trace::gpu_events, in launch order
-  double direct_us = 0;                // union of its own kernels
-  double subtree_us = 0;               // union of all GPU work below it
+  double direct_us = 0;                // length of the union of its own kernels
+  double subtree_us = 0;               // length of the union of all GPU work below it
 };
 
 struct RankAnalysis {
@@ -59,22 +57,24 @@ struct RankAnalysis {
   std::vector<GpuWork> gpu_work;        // for each GPU event
   std::vector<bool> counted;            // for each GPU event: part of the figures
   std::vector<Step> steps;              // by start; empty when the trace names none
-  // What the figures are clipped to: from the start of the first to the end of the last
-  // ProfilerStep#N that the trace annotates on the GPU; without those, the steps.
+  // The figures are clipped to this window: from the start of the first to the end of the last
+  // ProfilerStep#N that the trace annotates on the GPU, or the hull of `steps` where the trace has
+  // no such annotations. std::nullopt: there are no steps, and nothing is clipped.
   std::optional<Interval> window;
   Excluded excluded;
-  model::Warnings warnings;         // of the trace, and of what the analysis found
+  model::Warnings warnings;         // those of the trace, then those of the analysis
   std::vector<Launcher> launchers;  // in node order
   double total_time_us = 0;         // gpu_timeline's total_time
 
-  // Union of the counted GPU events among `events`, in microseconds.
+  // Length of the union of the counted GPU events among `events`, in microseconds.
   [[nodiscard]] double busy_us(std::span<const std::uint32_t> events) const;
 };
 
 // `trace` must outlive the analysis.
 RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int rank);
 
-// "rccl", "nccl" or "cross_device_reduce" in the name, ignoring case.
+// Whether a kernel communicates: its name contains "nccl", "rccl" or "cross_device_reduce",
+// ignoring case.
 bool is_communication_kernel(std::string_view name);
 
 }  // namespace assay::trace

@@ -4,7 +4,6 @@
 
 #include "trace/sheet.h"
 #include "trace/small_trace_test_util.h"
-#include "trace/steps.h"
 #include "trace/timeline.h"
 
 namespace assay::trace {
@@ -13,7 +12,8 @@ namespace {
 using Side = testing::SmallTrace::Side;
 
 // Two steps of 100 us: computation, then communication half hidden behind more computation. A
-// launch at t runs on the GPU at t + 1000. Before them a leaked kernel, after them a stray one.
+// kernel launched at t runs on the GPU at t + 1000. A leaked kernel runs before the steps and a
+// stray one after them.
 testing::SmallTrace two_steps() {
   testing::SmallTrace small;
   small.annotation("ProfilerStep#3", Side::kCpu, 0, 100);
@@ -107,7 +107,7 @@ TEST(Analysis, AnEventRecordedTwiceCountsOnce) {
   EXPECT_EQ(analyze_rank(trace, {.compat = Compat::kTraceLens}, 0).launchers[0].kernels.size(), 2U);
 }
 
-// The CPU needs 100 us a step, the GPU works for 30 of them.
+// The CPU needs 100 us per step; the GPU works for 30 us of them.
 TEST(Analysis, TheLastStepLastsAsLongAsTheCpuNeeds) {
   testing::SmallTrace small;
   small.annotation("ProfilerStep#1", Side::kCpu, 1000, 100);

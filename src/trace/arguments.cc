@@ -32,7 +32,8 @@ Argument from_json(const nlohmann::json& json) {
   }
 }
 
-// Shapes nest two or three deep; nesting beyond this is damage, and would exhaust the stack.
+// Shapes nest two or three deep. Text that nests deeper than this is damaged and could exhaust the
+// stack of the recursive parser.
 bool nests_too_deep(std::string_view json) {
   constexpr int kDeepest = 64;
   int depth = 0;

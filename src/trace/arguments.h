@@ -1,5 +1,5 @@
-// Recorded operator arguments: the JSON arrays of "Input Dims", "Input type", "Input Strides"
-// and "Concrete Inputs".
+// The recorded arguments of an operator: the JSON arrays "Input Dims", "Input type",
+// "Input Strides" and "Concrete Inputs".
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace assay::trace {
 struct Argument;
 using ArgumentList = std::vector<Argument>;
 
-// null, true/false, integer, real, text or a list.
+// One JSON value; a null is std::monostate, and an object is not kept.
 struct Argument {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, ArgumentList> value;
 
@@ -22,12 +22,12 @@ struct Argument {
   [[nodiscard]] const std::string* text() const { return std::get_if<std::string>(&value); }
 };
 
-// The elements of a JSON array; empty for malformed text (the reader has checked it) and "".
+// Returns the elements of a JSON array, or an empty list for "" and for text that is no array.
 ArgumentList parse_arguments(std::string_view json);
 
 enum class Brackets { kTuple, kList };
 
-// The text that Python's repr() prints for the same data: "((2, 3), ())" or "[[2, 3], []]".
+// Return the text that Python's repr() prints for the same data: "((2, 3), ())" or "[[2, 3], []]".
 std::string python_repr(const Argument& argument, Brackets brackets);
 std::string python_repr(const ArgumentList& list, Brackets brackets);
 std::string python_repr(std::string_view text);                          // a quoted string

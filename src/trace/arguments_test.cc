@@ -24,7 +24,7 @@ TEST(Arguments, QuotesLikePython) {
   EXPECT_EQ(python_repr("a\\b\nc"), R"('a\\b\nc')");
 }
 
-// A thousand brackets would be a thousand calls deep.
+// Every bracket costs the recursive parser one call.
 TEST(Arguments, NestedBeyondAnyShapeAreNone) {
   const auto nested = [](std::size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');

@@ -9,7 +9,7 @@
 namespace assay::trace {
 namespace {
 
-// A call may end this much after its caller by the clock's coarseness alone.
+// Because the clock is coarse, a call may seem to end this much after its caller.
 constexpr std::int64_t kToleranceNs = 1000;
 
 struct Call {
@@ -40,7 +40,7 @@ std::vector<Call> sorted_calls(const model::Trace& trace) {
   return calls;
 }
 
-// Nests the calls of one thread after another by their times.
+// Nests the calls by their times, one thread after the other.
 class Nesting {
  public:
   explicit Nesting(CallTree& tree) : tree_(tree) {}
@@ -81,7 +81,7 @@ class Nesting {
     return id;
   }
 
-  // A call that overlaps its caller's end belongs to neither side; its kernels still count.
+  // A call that overlaps its caller's end is no child of anything, but its kernels still count.
   void add_root(const Call& call) { roots_.push_back(call); }
 
   void close_last() {
@@ -100,7 +100,7 @@ class Nesting {
   model::TrackId track_ = 0;
 };
 
-// Recent profilers link by correlation; older ROCm ones by External id.
+// Recent profilers link by correlation id, older ROCm profilers by "External id".
 bool links_by_correlation(const model::Trace& trace) {
   for (const model::RuntimeCall& call : trace.runtime_calls) {
     if (core::contains_ignoring_case(trace.text(call.name), "launch")) {
@@ -131,7 +131,7 @@ std::unordered_map<std::int64_t, NodeId> launching_nodes(const model::Trace& tra
   return nodes;
 }
 
-// Orders the GPU events by the node that launched them: a counting sort over the nodes.
+// Orders the GPU events by the node that launched them, with a counting sort over the nodes.
 void order_gpu_events(CallTree& tree) {
   std::vector<std::uint32_t> next(tree.nodes.size() + 1, 0);
   for (const NodeId node : tree.launched_by) {
@@ -158,6 +158,62 @@ void link_gpu_events(const model::Trace& trace, CallTree& tree) {
   }
   order_gpu_events(tree);
 }
+
+constexpr std::string_view kWrapper = "autograd::engine::evaluate_function";
+
+bool forward_less(const BackwardLink& a, const BackwardLink& b) {
+  return a.forward < b.forward;
+}
+
+bool backward_less(const BackwardLink& a, const BackwardLink& b) {
+  return a.backward < b.backward;
+}
+
+class Linker {
+ public:
+  Linker(const model::Trace& trace, const CallTree& tree) : trace_(trace), tree_(tree) {}
+
+  std::vector<BackwardLink> links() {
+    for_numbered_operators([this](NodeId node) { note_wrapper(node); });
+    for_numbered_operators([this](NodeId node) { note_forward(node); });
+    std::vector<BackwardLink> links;
+    for (const auto& [sequence, link] : links_)
+      if (link.forward != kNoNode) links.push_back(link);
+    return links;
+  }
+
+ private:
+  template <class Visit>
+  void for_numbered_operators(const Visit& visit) {
+    for (NodeId node = 0; node < tree_.node_count(); ++node)
+      if (tree_.is_cpu_op(node) && op(node).sequence >= 0) visit(node);
+  }
+
+  [[nodiscard]] const model::CpuOp& op(NodeId node) const {
+    return trace_.cpu_ops[tree_.nodes[node].index];
+  }
+
+  // Of several wrappers with one sequence number, the first in the file is taken.
+  void note_wrapper(NodeId node) {
+    if (!trace_.text(op(node).name).starts_with(kWrapper)) return;
+    NodeId& backward = links_[op(node).sequence].backward;
+    if (backward == kNoNode || op(node).uid < op(backward).uid) backward = node;
+  }
+
+  // Of the operators on other threads, the one that starts last is the innermost.
+  void note_forward(NodeId node) {
+    const auto found = links_.find(op(node).sequence);
+    if (found == links_.end()) return;
+    BackwardLink& link = found->second;
+    if (op(node).track == op(link.backward).track) return;
+    if (link.forward == kNoNode || op(node).start_ns > op(link.forward).start_ns)
+      link.forward = node;
+  }
+
+  const model::Trace& trace_;
+  const CallTree& tree_;
+  std::unordered_map<std::int64_t, BackwardLink> links_;
+};
 
 }  // namespace
 
@@ -196,6 +252,42 @@ std::int64_t node_start_ns(const model::Trace& trace, const Node& node) {
 std::int64_t node_duration_ns(const model::Trace& trace, const Node& node) {
   return node.kind == Node::Kind::kCpuOp ? trace.cpu_ops[node.index].duration_ns
                                          : trace.runtime_calls[node.index].duration_ns;
+}
+
+NodeId launcher_of(const model::Trace& trace, const CallTree& tree, NodeId call) {
+  for (NodeId node = tree.nodes[call].parent; node != kNoNode; node = tree.nodes[node].parent) {
+    if (tree.is_cpu_op(node) && trace.text(node_name(trace, tree.nodes[node])) != "execute") {
+      return node;
+    }
+  }
+  return call;
+}
+
+BackwardLinks::BackwardLinks(const model::Trace& trace, const CallTree& tree) {
+  by_forward_ = Linker(trace, tree).links();
+  by_backward_ = by_forward_;
+  std::sort(by_forward_.begin(), by_forward_.end(), forward_less);
+  std::sort(by_backward_.begin(), by_backward_.end(), backward_less);
+}
+
+std::span<const BackwardLink> BackwardLinks::below(const CallTree& tree, NodeId forward) const {
+  const auto first =
+      std::lower_bound(by_forward_.begin(), by_forward_.end(), BackwardLink{forward}, forward_less);
+  const auto last = std::lower_bound(first, by_forward_.end(),
+                                     BackwardLink{tree.nodes[forward].subtree_end}, forward_less);
+  return {first, last};
+}
+
+NodeId BackwardLinks::backward_of(NodeId forward) const {
+  const auto found =
+      std::lower_bound(by_forward_.begin(), by_forward_.end(), BackwardLink{forward}, forward_less);
+  return found != by_forward_.end() && found->forward == forward ? found->backward : kNoNode;
+}
+
+NodeId BackwardLinks::forward_of(NodeId backward) const {
+  const auto found = std::lower_bound(by_backward_.begin(), by_backward_.end(),
+                                      BackwardLink{kNoNode, backward}, backward_less);
+  return found != by_backward_.end() && found->backward == backward ? found->forward : kNoNode;
 }
 
 }  // namespace assay::trace

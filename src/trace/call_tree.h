@@ -1,8 +1,9 @@
-// Who called whom, and who launched which GPU work.
+// The tree of calls: who called whom, who launched which GPU work, and which backward operator
+// autograd ran for which forward operator.
 //
-// Nodes are the CPU operators and the runtime and driver calls, in depth-first order, thread
-// after thread. So the subtree of node n is the range [n, subtree_end), and the GPU work below
-// it is one range of `gpu_events` too: no list per ancestor.
+// The nodes are the CPU operators and the runtime and driver calls, in depth-first order, thread
+// after thread. So the subtree of node n is the range [n, subtree_end), and the GPU work below it
+// is one range of `gpu_events`: no ancestor needs a list of its own.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +28,15 @@ struct Node {
 };
 
 struct CallTree {
-  std::vector<Node> nodes;  // with one sentinel at the end, so nodes[subtree_end] always exists
+  std::vector<Node> nodes;  // ends with a sentinel, so that nodes[subtree_end] always exists
   std::vector<std::uint32_t> gpu_events;    // indices into Trace::gpu_events, by launching node
   std::vector<NodeId> launched_by;          // for each GPU event: the runtime call, or kNoNode
-  std::int64_t duplicate_correlations = 0;  // calls that share another call's correlation id
+  std::int64_t duplicate_correlations = 0;  // calls with the correlation id of another call
   std::int64_t bleeding_calls = 0;          // calls that outlast their caller: kept as roots
 
   [[nodiscard]] std::size_t node_count() const { return nodes.empty() ? 0 : nodes.size() - 1; }
 
-  // GPU events that this node and all nodes below it launched.
+  // Returns the GPU events that this node and all nodes below it launched.
   [[nodiscard]] std::span<const std::uint32_t> gpu_events_below(NodeId node) const {
     const std::uint32_t first = nodes[node].first_gpu_event;
     const std::uint32_t last = nodes[nodes[node].subtree_end].first_gpu_event;
@@ -45,14 +46,42 @@ struct CallTree {
   [[nodiscard]] bool is_cpu_op(NodeId node) const { return nodes[node].kind == Node::Kind::kCpuOp; }
 };
 
-// Links calls to GPU work by correlation (by External id in traces whose launches carry none).
+// Nests the calls of each thread by their times and links them to GPU work by their correlation
+// ids, or by "External id" in traces whose launches have no correlation id.
 CallTree build_call_tree(const model::Trace& trace);
 
-// Fields that operators and runtime calls share.
+// The fields that operators and runtime calls share.
 model::TextId node_name(const model::Trace& trace, const Node& node);
 model::TrackId node_track(const model::Trace& trace, const Node& node);
 std::uint32_t node_uid(const model::Trace& trace, const Node& node);
 std::int64_t node_start_ns(const model::Trace& trace, const Node& node);
 std::int64_t node_duration_ns(const model::Trace& trace, const Node& node);
+
+// Returns the node that stands for a launching call in the operator tables: the nearest CPU
+// operator above it other than "execute", or the call itself where there is none (graph launches).
+NodeId launcher_of(const model::Trace& trace, const CallTree& tree, NodeId call);
+
+// Joins the wrapper "autograd::engine::evaluate_function: X" of a backward operator with the
+// innermost forward operator that has the same sequence number.
+struct BackwardLink {
+  NodeId forward = kNoNode;
+  NodeId backward = kNoNode;
+};
+
+class BackwardLinks {
+ public:
+  BackwardLinks(const model::Trace& trace, const CallTree& tree);
+
+  // Returns the links of the forward operators in the subtree of `forward`.
+  [[nodiscard]] std::span<const BackwardLink> below(const CallTree& tree, NodeId forward) const;
+
+  // Both return kNoNode when there is no link.
+  [[nodiscard]] NodeId backward_of(NodeId forward) const;
+  [[nodiscard]] NodeId forward_of(NodeId backward) const;
+
+ private:
+  std::vector<BackwardLink> by_forward_;
+  std::vector<BackwardLink> by_backward_;
+};
 
 }  // namespace assay::trace

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "trace/launchers.h"
 #include "trace/small_trace_test_util.h"
 
 namespace assay::trace {
@@ -56,7 +55,7 @@ TEST(CallTree, ThreadsDoNotNestInEachOther) {
   EXPECT_TRUE(tree.gpu_events_below(node_named(trace, tree, "main")).empty());
 }
 
-// A call that ends after its caller belongs to neither side, but its kernels are not lost.
+// A call that ends after its caller becomes a root, so that its kernels are not lost.
 TEST(CallTree, ACallThatOutlastsItsCallerKeepsItsKernels) {
   testing::SmallTrace small;
   small.op({.name = "caller", .start = 0, .duration = 50});

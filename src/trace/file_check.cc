@@ -10,8 +10,8 @@
 #include "core/byte_source.h"
 #include "core/parallel.h"
 #include "core/text.h"
-#include "trace/reader/document.h"
 #include "trace/reader/event_cutter.h"
+#include "trace/reader/reader.h"
 #include "trace/run.h"
 
 namespace assay::trace {
@@ -22,8 +22,8 @@ using State = TraceFileCheck::State;
 constexpr std::size_t kChunkBytes = std::size_t{1} << 17;
 constexpr std::size_t kRanksNamed = 8;
 
-// 12345 → "12,345".
-std::string grouped(std::uint64_t number) {
+// Returns "12,345" for 12345.
+std::string with_commas(std::uint64_t number) {
   std::string text = std::to_string(number);
   for (std::size_t at = text.size(); at > 3;) {
     at -= 3;
@@ -33,10 +33,10 @@ std::string grouped(std::uint64_t number) {
 }
 
 std::string counted_events(std::uint64_t count) {
-  return grouped(count) + (count == 1 ? " event" : " events");
+  return with_commas(count) + (count == 1 ? " event" : " events");
 }
 
-// What stands between two events: one comma and white space.
+// Two events are separated by one comma and white space.
 bool is_separator(std::string_view text) {
   std::size_t commas = 0;
   for (const char c : text) {
@@ -49,8 +49,8 @@ bool is_separator(std::string_view text) {
   return commas == 1;
 }
 
-// Damage that costs next to nothing to see: a hole of zeros, which a full disk or a lost host
-// leaves in a file, and anything but commas between events.
+// Counts damage that is cheap to find: zero bytes, which a full disk or a lost host leaves in a
+// file, and anything but commas between events.
 class EventCheck {
  public:
   void add(const EventBatch& batch) {
@@ -77,7 +77,7 @@ std::string damage_in_words(const CutDocument& cut, const EventCheck& events, bo
   if (cut.truncated) return "cut off " + after;
   const auto places = static_cast<std::uint64_t>(cut.misplaced_brackets) + events.damaged_places();
   if (places > 0)
-    return fmt::format("not JSON in {} {}", grouped(places), places == 1 ? "place" : "places");
+    return fmt::format("not JSON in {} {}", with_commas(places), places == 1 ? "place" : "places");
   return valid_rest ? "" : "not JSON beside its events";
 }
 
@@ -111,7 +111,7 @@ TraceFileCheck check_file(const RankFile& rank_file) {
   return file;
 }
 
-// A file that says no rank is of any rank: then none is known to be missing.
+// A file whose rank is unknown may belong to any rank, so no rank is then reported as missing.
 void check_ranks(TraceCheck& check) {
   std::map<int, int> files_of_rank;
   int world = 0;
@@ -130,7 +130,7 @@ void check_ranks(TraceCheck& check) {
     if (files_of_rank.count(rank) == 0) check.missing_ranks.push_back(rank);
 }
 
-// "rank 5", "ranks 5 and 7", "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 56 more".
+// Returns "rank 5", "ranks 5 and 7" or "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 56 more".
 std::string ranks_in_words(const std::vector<int>& ranks) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min(ranks.size(), kRanksNamed); ++i)
@@ -163,8 +163,8 @@ std::string TraceCheck::problem() const {
     problems.push_back(name + ": " + file.damage);
   }
   if (!missing_ranks.empty()) {
-    const std::string of = world_size > 0 ? fmt::format(" of {}", world_size) : "";
-    problems.push_back(ranks_in_words(missing_ranks) + of + " missing");
+    const std::string total = world_size > 0 ? fmt::format(" of {}", world_size) : "";
+    problems.push_back(ranks_in_words(missing_ranks) + total + " missing");
   }
   if (!ranks_given_twice.empty())
     problems.push_back(ranks_in_words(ranks_given_twice) + " given twice");

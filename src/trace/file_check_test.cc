@@ -27,7 +27,7 @@ class CheckTraces : public ::testing::Test {
  protected:
   CheckTraces()
       : folder_(fs::temp_directory_path() /
-                fmt::format("assay_whole_test_{}_{}",
+                fmt::format("assay_file_check_test_{}_{}",
                             ::getpid(),
                             ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
     fs::create_directory(folder_);
@@ -102,7 +102,7 @@ TEST_F(CheckTraces, NoTracesIsAnError) {
   EXPECT_THAT(check_traces(folder_, 1).error().message, HasSubstr("no traces in"));
 }
 
-// Events longer than a chunk, and many of them over its edges.
+// One event is longer than a chunk, and many cross the border of two chunks.
 TEST_F(CheckTraces, LargeEvents) {
   std::string events = "{\"name\": \"" + std::string(1 << 20, 'x') + "\"}";
   for (int i = 0; i < 50000; ++i)

@@ -1,4 +1,9 @@
-// For tests: reads the CSV files of ../shared/golden and compares tables with them.
+// Helps tests to compare tables with the figures that the public tool gives for the same traces:
+// those of samples/, and where they are there also those of ../shared.
+//
+//   const GoldenRank& golden = golden_rank({"ctas_default", 0, Unlinked::kCounted});
+//   ASSERT_TRUE(golden.analysis);
+//   expect_golden_sheet(tables, "GEMM", golden.csv_folder);
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +13,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,19 +23,30 @@
 #include "core/files.h"
 #include "core/result.h"
 #include "model/table.h"
+#include "trace/analysis.h"
 
 namespace assay::trace::testing {
 
-// The folder of golden figures; it may be absent.
-inline std::filesystem::path golden_folder() {
-  return std::filesystem::path(ASSAY_SOURCE_DIR) / "../shared/golden/trace";
+// Returns the folder of the public tool's figures, which tests/data/README.md describes.
+inline const std::filesystem::path& golden_folder() {
+  static const std::filesystem::path unpacked = [] {
+    std::filesystem::path folder = ::testing::TempDir() + "/public_trace_figures";
+    std::filesystem::create_directories(folder);
+    const std::string command = "tar --zstd -xf '" ASSAY_SOURCE_DIR
+                                "/tests/data/public_trace_figures.tar.zst' -C '" +
+                                folder.string() + "'";
+    if (std::system(command.c_str()) != 0) ADD_FAILURE() << command << " failed";
+    return folder;
+  }();
+  return unpacked;
 }
 
-#define ASSAY_SKIP_WITHOUT_GOLDEN()                                       \
-  if (!std::filesystem::exists(::assay::trace::testing::golden_folder())) \
-  GTEST_SKIP() << "the golden figures in ../shared/golden/trace are not here"
+// Returns a folder with more traces and figures; it is absent from a clone.
+inline std::filesystem::path shared_folder() {
+  return std::filesystem::path(ASSAY_SOURCE_DIR) / "../shared";
+}
 
-// RFC 4180 records.
+// Splits a CSV text into records (RFC 4180).
 inline std::vector<std::vector<std::string>> csv_records(std::string_view text) {
   std::vector<std::vector<std::string>> records(1, {""});
   bool quoted = false;
@@ -50,7 +68,7 @@ inline std::vector<std::vector<std::string>> csv_records(std::string_view text) 
   return records;
 }
 
-// A number where the text is one, nothing where it is empty, else the text.
+// Returns a number where the text is one, an empty cell for an empty text, else the text.
 inline model::Cell csv_cell(const std::string& text) {
   if (text.empty()) return {};
   char* end = nullptr;
@@ -62,7 +80,7 @@ inline model::Cell csv_cell(const std::string& text) {
   return text;
 }
 
-// The table is called like the file.
+// Reads a CSV file as a table with the name of the file.
 inline core::Result<model::Table> read_csv_table(const std::filesystem::path& path) {
   const std::string text = ASSAY_TRY(core::read_file(path));
   const auto records = csv_records(text);
@@ -79,7 +97,7 @@ inline core::Result<model::Table> read_csv_table(const std::filesystem::path& pa
   return table;
 }
 
-// Every CSV file of a folder, as a book.
+// Reads all CSV files of a folder as a book.
 inline core::Result<model::Book> read_csv_book(const std::filesystem::path& folder) {
   model::Book book;
   for (const auto& path : ASSAY_TRY(core::list_directory(folder))) {
@@ -97,7 +115,7 @@ inline bool same_cell(const model::Cell& actual, const model::Cell& expected, do
   return std::fabs(a - e) <= tolerance * std::fabs(e) + kCancellation;
 }
 
-// Same columns in the same order, same rows in the same order.
+// Fails the test unless both tables have the same columns and the same rows in the same order.
 inline void expect_same_table(const model::Table& actual,
                               const model::Table& expected,
                               double tolerance) {
@@ -112,5 +130,40 @@ inline void expect_same_table(const model::Table& actual,
           << "row " << r << ", " << expected.columns[c].name << ": " << model::text(actual.at(r, c))
           << ", expected " << model::text(expected.at(r, c));
 }
+
+// Whether two texts are equal, except that numbers in them may differ by one part in a million.
+bool nearly_equal(std::string_view actual, std::string_view expected);
+
+// Describes the columns, rows and cells that differ, in at most `limit` lines.
+std::vector<std::string> differences(const model::Table& actual,
+                                     const model::Table& expected,
+                                     std::size_t limit = 8);
+
+// Fails the test unless the table named `name` equals <csv_folder>/<name>.csv.
+void expect_golden_sheet(std::span<const model::Table> tables,
+                         std::string_view name,
+                         const std::filesystem::path& csv_folder);
+
+enum class Unlinked { kCounted, kLeftOut };
+
+struct RankChoice {
+  std::string configuration;
+  int rank = 0;
+  Unlinked unlinked = Unlinked::kCounted;
+
+  auto operator<=>(const RankChoice&) const = default;
+};
+
+// Returns the name of the folder with the figures: "h200_ctas_default_rank0_linked".
+std::string folder_name(const RankChoice& choice);
+
+struct GoldenRank {
+  std::unique_ptr<model::Trace> trace;
+  std::optional<RankAnalysis> analysis;  // in compat mode; empty when the trace cannot be read
+  std::filesystem::path csv_folder;
+};
+
+// Reads and analyses a rank when it is first asked for; later calls return the same object.
+const GoldenRank& golden_rank(const RankChoice& choice);
 
 }  // namespace assay::trace::testing

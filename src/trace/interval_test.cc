@@ -4,15 +4,10 @@
 #include <gtest/gtest.h>
 
 namespace assay::trace {
-
-bool operator==(const Interval& a, const Interval& b) {
-  return a.start == b.start && a.end == b.end;
-}
-
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 TEST(Intervals, MergeSortsJoinsTouchingOnesAndDropsEmptyOnes) {
   EXPECT_THAT(merged({{8, 9}, {1, 3}, {3, 5}, {2, 4}, {7, 7}, {6, 2}}),

@@ -6,19 +6,19 @@
 #include <cctype>
 #include <charconv>
 #include <map>
+#include <optional>
 
 #include "core/files.h"
 #include "core/parallel.h"
 #include "model/facts.h"
-#include "trace/run_folders.h"
 
 namespace assay::trace {
 namespace {
 
 namespace fs = std::filesystem;
 
-// What our own commands may have written beside the traces (`-o` with the folder of the input, or
-// a sweep's record of the run).
+// Our own commands may have written these files beside the traces: reports, when `-o` names the
+// folder of the input, and a sweep's record of the run.
 bool is_own_file(std::string_view name) {
   return name.ends_with("_individual_report.json") || name == "collective_all_ranks.json" ||
          name == model::kRunRecordFile;
@@ -30,7 +30,7 @@ bool is_trace_file(const fs::path& path) {
          core::is_regular_file(path);
 }
 
-// N of the last "rankN", "rank_N", "rank-N" or "rank[N" in a name.
+// Returns N of the last "rankN", "rank_N", "rank-N" or "rank[N" in a name.
 std::optional<int> rank_in_name(std::string_view name) {
   const std::size_t at = name.rfind("rank");
   if (at == std::string_view::npos) return std::nullopt;
@@ -98,7 +98,8 @@ core::Result<std::vector<RankFile>> files_in_folder(const fs::path& folder,
   return found;
 }
 
-// What most record_param_comms events say, if they are of a group of all ranks.
+// Returns the rank that most record_param_comms events state. std::nullopt: they belong to a group
+// that lacks some ranks, in which a rank has another number.
 std::optional<int> recorded_rank(const model::Trace& trace) {
   const bool some_ranks = trace.world_size && trace.recorded_group_size > 0 &&
                           trace.recorded_group_size < *trace.world_size;
@@ -137,6 +138,41 @@ core::Status check_ranks(const Run& run) {
     }
   }
   return {};
+}
+
+// Returns N of "repeatN" as the sweep writes it, but not of "repeat2.failed" or "repeat02".
+std::optional<int> repeat_number(const std::string& name) {
+  constexpr std::string_view kPrefix = "repeat";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  int number = 0;
+  const char* end = name.data() + name.size();
+  const auto read = std::from_chars(name.data() + kPrefix.size(), end, number);
+  if (read.ec != std::errc() || read.ptr != end || number < 1) return std::nullopt;
+  return fmt::format("{}{}", kPrefix, number) == name ? std::optional(number) : std::nullopt;
+}
+
+std::vector<RunFolder> repeats_in(const fs::path& folder) {
+  std::vector<RunFolder> repeats;
+  const auto names = core::list_directory(folder);
+  if (!names.ok()) return repeats;
+  for (const fs::path& name : names.value()) {
+    const std::optional<int> number = repeat_number(name.string());
+    if (number && core::is_folder(folder / name)) repeats.push_back({*number, folder / name});
+  }
+  std::sort(repeats.begin(), repeats.end(),
+            [](const RunFolder& a, const RunFolder& b) { return a.repeat < b.repeat; });
+  return repeats;
+}
+
+// Whether the folder has traces or reports of its own.
+bool is_run_folder(const fs::path& folder) {
+  for (const char* own : {"torch_profiler", kIndividualFolder, kCollectiveFolder})
+    if (core::is_folder(folder / own)) return true;
+  const auto names = core::list_directory(folder);
+  return names.ok() &&
+         std::any_of(names.value().begin(), names.value().end(), [&](const fs::path& name) {
+           return name.string().starts_with("rank") && core::is_folder(folder / name);
+         });
 }
 
 }  // namespace
@@ -196,6 +232,45 @@ core::Result<Run> read_run(std::span<const RankFile> files,
             [](const RankTrace& a, const RankTrace& b) { return a.rank < b.rank; });
   ASSAY_TRY(check_ranks(run));
   return run;
+}
+
+std::vector<RunFolder> find_run_folders(const fs::path& configuration) {
+  if (core::is_folder(configuration) && !is_run_folder(configuration)) {
+    std::vector<RunFolder> repeats = repeats_in(configuration);
+    if (!repeats.empty()) return repeats;
+  }
+  return {{0, configuration}};
+}
+
+core::Result<std::vector<RunFolder>> runs_to_analyze(const fs::path& configuration,
+                                                     Compat compat,
+                                                     model::Warnings& warnings) {
+  std::vector<RunFolder> runs = find_run_folders(configuration);
+  if (runs.front().repeat == 0) {
+    const std::size_t repeats =
+        core::is_folder(configuration) ? repeats_in(configuration).size() : 0;
+    if (repeats > 0)
+      warnings.add("folder with traces of its own beside repeats", "the repeats are not used",
+                   configuration.string(), static_cast<std::int64_t>(repeats));
+    return runs;
+  }
+  if (compat == Compat::kNone) return runs;
+  return core::Error{fmt::format("'{}' holds repeats, which --compat tracelens does not know: {}",
+                                 configuration.string(), repeats_hint(configuration))};
+}
+
+void merge_warnings(const RunFolder& run,
+                    const model::Warnings& run_warnings,
+                    model::Warnings& all) {
+  const std::string prefix = run.repeat == 0 ? "" : fmt::format("repeat {}: ", run.repeat);
+  for (const model::Warning& warning : run_warnings.all())
+    all.add(warning.reason, warning.effect, prefix + warning.example, warning.count);
+}
+
+std::string repeats_hint(const fs::path& folder) {
+  const RunFolder first = find_run_folders(folder).front();
+  return first.repeat == 0 ? ""
+                           : fmt::format("name one of them, such as '{}'", first.path.string());
 }
 
 }  // namespace assay::trace

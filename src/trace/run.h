@@ -1,24 +1,29 @@
-// Finds and reads the traces of a run: one file a rank.
+// Finds and reads the traces of a run, one file per rank, and finds the repeated runs of a
+// configuration.
 #pragma once
 
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/result.h"
 #include "model/trace.h"
+#include "model/warnings.h"
+#include "trace/options.h"
 #include "trace/reader/reader.h"
 
 namespace assay::trace {
 
 struct RankFile {
-  std::optional<int> rank;  // as the folder or the file name says
+  std::optional<int> rank;  // from the name of the folder or the file
   std::filesystem::path path;
 };
 
-// The trace files that `path` stands for: a file; a folder with rank0, rank_0 or rank_00 inside;
-// the parent of such a folder called torch_profiler; or a folder of *.json and *.json.gz files.
+// Returns the trace files that `path` stands for. `path` may be a file, a folder that holds rank0,
+// rank_0 or rank_00, the parent of such a folder named torch_profiler, or a folder of *.json and
+// *.json.gz files.
 core::Result<std::vector<RankFile>> find_rank_files(const std::filesystem::path& path,
                                                     model::Warnings& warnings);
 
@@ -29,20 +34,50 @@ struct RankTrace {
 
 struct Run {
   std::vector<RankTrace> ranks;  // by rank
-  model::Warnings warnings;      // about the run as a whole; a trace keeps its own
+  model::Warnings warnings;      // about the run as a whole; each trace keeps its own
 };
 
-// Bytes of the files, for progress.
+// Returns the total size of the files, for progress.
 std::uint64_t total_bytes(std::span<const RankFile> files);
 
-// Reads the files, at most `threads` at a time (0: one per processor). The rank is what the trace
-// says (distributedInfo), checked against its folder and its record_param_comms; then the
-// folder's; then the position. Two traces of one rank are an error.
+// Reads the files, at most `threads` at a time (0: one per processor). The rank of a trace is the
+// one that it states itself (distributedInfo, then record_param_comms), else that of its folder or
+// file name, else its position; a contradiction is a warning. Two traces of one rank are an error.
 core::Result<Run> read_run(std::span<const RankFile> files,
                            unsigned threads,
                            const OnProgress& on_progress = {});
 
 // Adds a warning for the ranks between 0 and the world size that the run lacks.
 void warn_of_missing_ranks(Run& run);
+
+// The folders in which `assay trace analyze` leaves its reports.
+inline constexpr const char* kIndividualFolder = "individual_reports";
+inline constexpr const char* kCollectiveFolder = "collective_reports";
+
+// A configuration that was run several times is a folder with repeat1, repeat2, …, each with the
+// content that the folder of a configuration that was run once has itself.
+struct RunFolder {
+  int repeat = 0;  // N of repeatN; 0 for a configuration that was run once
+  std::filesystem::path path;
+};
+
+// Returns the repeats of a configuration by number, or the configuration itself when it has no
+// repeats or has traces of its own.
+std::vector<RunFolder> find_run_folders(const std::filesystem::path& configuration);
+
+// Returns the same for an analysis and warns when it ignores repeats. Fails when `compat` is a mode
+// that does not know repeats.
+core::Result<std::vector<RunFolder>> runs_to_analyze(const std::filesystem::path& configuration,
+                                                     Compat compat,
+                                                     model::Warnings& warnings);
+
+// Adds the warnings of one run to `all`; their examples then name the repeat.
+void merge_warnings(const RunFolder& run,
+                    const model::Warnings& run_warnings,
+                    model::Warnings& all);
+
+// Returns advice for commands that need a single run: "name one of them, such as 'a/repeat1'", or
+// "" for a folder without repeats.
+std::string repeats_hint(const std::filesystem::path& folder);
 
 }  // namespace assay::trace

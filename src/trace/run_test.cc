@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <string>
 
 #include "core/files.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class RunTest : public testing::Test {
+class RunTest : public ::testing::Test {
  protected:
   RunTest() : folder_(fs::temp_directory_path() / fmt::format("assay_run_test_{}", ::getpid())) {
     fs::remove_all(folder_);
@@ -55,7 +56,7 @@ TEST_F(RunTest, FindsEverySpellingOfARankFolder) {
   put("torch_profiler/rank_02/trace_step6.json", 2, 3);
   const auto run = read();
   ASSERT_TRUE(run.ok()) << run.error().message;
-  EXPECT_THAT(ranks_of(run.value()), testing::ElementsAre(0, 1, 2));
+  EXPECT_THAT(ranks_of(run.value()), ::testing::ElementsAre(0, 1, 2));
   EXPECT_TRUE(run.value().warnings.empty());
 }
 
@@ -64,10 +65,10 @@ TEST_F(RunTest, TheTraceKnowsItsRankBetterThanTheFolder) {
   put("rank1/t.json", 0);
   const auto run = read();
   ASSERT_TRUE(run.ok());
-  EXPECT_THAT(ranks_of(run.value()), testing::ElementsAre(0, 1));
-  EXPECT_THAT(run.value().ranks[0].trace.path, testing::HasSubstr("rank1"));
+  EXPECT_THAT(ranks_of(run.value()), ::testing::ElementsAre(0, 1));
+  EXPECT_THAT(run.value().ranks[0].trace.path, ::testing::HasSubstr("rank1"));
   EXPECT_THAT(run.value().ranks[0].trace.warnings.all()[0].reason,
-              testing::HasSubstr("the trace says rank 0, its name says rank 1"));
+              ::testing::HasSubstr("the trace says rank 0, its name says rank 1"));
 }
 
 std::string collective(int rank, int group_size, const char* name) {
@@ -98,7 +99,7 @@ TEST_F(RunTest, WithoutARankInTheTraceTheNameTellsIt) {
   put("rank7_trace.json", std::nullopt);
   const auto run = read();
   ASSERT_TRUE(run.ok());
-  EXPECT_THAT(ranks_of(run.value()), testing::ElementsAre(5, 7));
+  EXPECT_THAT(ranks_of(run.value()), ::testing::ElementsAre(5, 7));
 }
 
 TEST_F(RunTest, MissingRanksAreCounted) {
@@ -116,7 +117,7 @@ TEST_F(RunTest, TwoTracesOfOneRankAreAnError) {
   put("rank1/t.json", 0);
   const auto run = read();
   ASSERT_FALSE(run.ok());
-  EXPECT_THAT(run.error().message, testing::HasSubstr("both of rank 0"));
+  EXPECT_THAT(run.error().message, ::testing::HasSubstr("both of rank 0"));
 }
 
 TEST_F(RunTest, OfSeveralTracesTheLastIsUsedAndSaid) {
@@ -124,7 +125,7 @@ TEST_F(RunTest, OfSeveralTracesTheLastIsUsedAndSaid) {
   put("rank0/trace_step6.json", 0, 1);
   const auto run = read();
   ASSERT_TRUE(run.ok());
-  EXPECT_THAT(run.value().ranks[0].trace.path, testing::HasSubstr("step6"));
+  EXPECT_THAT(run.value().ranks[0].trace.path, ::testing::HasSubstr("step6"));
   ASSERT_FALSE(warnings_.empty());
 }
 
@@ -132,8 +133,109 @@ TEST_F(RunTest, AFolderWithoutTracesSaysWhatWasExpected) {
   fs::create_directories(folder_ / "rank0");
   const auto run = read();
   ASSERT_FALSE(run.ok());
-  EXPECT_THAT(run.error().message, testing::HasSubstr("expected folders rank0"));
+  EXPECT_THAT(run.error().message, ::testing::HasSubstr("expected folders rank0"));
+}
+
+class FindRankFiles : public ::testing::Test {
+ protected:
+  FindRankFiles()
+      : folder_(fs::temp_directory_path() /
+                ("assay_run_discovery_test_" + std::to_string(::getpid()))) {
+    fs::create_directory(folder_);
+  }
+
+  ~FindRankFiles() override { fs::remove_all(folder_); }
+
+  void add(const fs::path& file) const {
+    fs::create_directories((folder_ / file).parent_path());
+    ASSERT_TRUE(core::write_file(folder_ / file, R"({"traceEvents":[]})").ok());
+  }
+
+  // "0:rank0/a.json 1:…", or the error.
+  std::string found() {
+    const auto files = find_rank_files(folder_, warnings_);
+    if (!files.ok()) return files.error().message;
+    std::string text;
+    for (const RankFile& file : files.value()) {
+      text += text.empty() ? "" : " ";
+      text += file.rank ? std::to_string(*file.rank) : "?";
+      text += ":" + fs::relative(file.path, folder_).string();
+    }
+    return text;
+  }
+
+  fs::path folder_;
+  model::Warnings warnings_;
+};
+
+TEST_F(FindRankFiles, TakesTheUsualFolderNames) {
+  add("torch_profiler/rank0/a.json");
+  add("torch_profiler/rank_1/b.json.gz");
+  add("torch_profiler/rank_02/c.pt.trace.json");
+  EXPECT_EQ(found(),
+            "0:torch_profiler/rank0/a.json 2:torch_profiler/rank_02/c.pt.trace.json "
+            "1:torch_profiler/rank_1/b.json.gz");
+  EXPECT_TRUE(warnings_.empty());
+}
+
+TEST_F(FindRankFiles, CountsFoldersWithoutATrace) {
+  add("rank0/a.json");
+  fs::create_directories(folder_ / "rank1/b.json");
+  EXPECT_EQ(found(), "0:rank0/a.json");
+  ASSERT_EQ(warnings_.all().size(), 1U);
+  EXPECT_THAT(warnings_.all()[0].example, ::testing::EndsWith("rank1"));
+}
+
+TEST_F(FindRankFiles, LinksThatLeadNowhereAreNoTraces) {
+  add("rank0/a.json");
+  fs::create_symlink("rank7", folder_ / "rank7");
+  fs::create_symlink("b.json", folder_ / "rank0/b.json");
+  fs::create_symlink("nowhere", folder_ / "rank0/c.json");
+  EXPECT_EQ(found(), "0:rank0/a.json");
+  EXPECT_TRUE(warnings_.empty());
+
+  const auto loop = find_rank_files(folder_ / "rank7", warnings_);
+  ASSERT_FALSE(loop.ok());
+  EXPECT_THAT(loop.error().message, ::testing::HasSubstr("symbolic links"));
+}
+
+TEST_F(FindRankFiles, NumbersBeyondAnyRunAreNoRanks) {
+  add("rank2147483647.json");
+  EXPECT_EQ(found(), "?:rank2147483647.json");
+}
+
+// `-o` may name the folder of the input.
+TEST_F(FindRankFiles, OwnReportsAreNoTraces) {
+  add("rank0/a.json");
+  add("rank0/rank0_individual_report.json");
+  add("rank0_individual_report_csvs/gpu_timeline.csv");
+  EXPECT_EQ(found(), "0:rank0/a.json");
+  EXPECT_TRUE(warnings_.empty());
+}
+
+// A sweep writes its record beside torch_profiler, or beside traces without a folder.
+TEST_F(FindRankFiles, RecordsOfRunsAreNoTraces) {
+  add("rank0.json");
+  add("sweep_run.json");
+  EXPECT_EQ(found(), "0:rank0.json");
+}
+
+TEST_F(FindRankFiles, RepeatsAreTold) {
+  for (const char* run : {"repeat10", "repeat2", "repeat1.failed", "repeat03"})
+    add(fs::path(run) / "torch_profiler/rank0/a.json");
+  EXPECT_THAT(found(), ::testing::HasSubstr("holds repeated runs: name one of them"));
+  const std::vector<RunFolder> runs = find_run_folders(folder_);
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].repeat, 2);
+  EXPECT_EQ(runs[1].path.filename(), "repeat10");
+  EXPECT_FALSE(runs_to_analyze(folder_, Compat::kTraceLens, warnings_).ok());
+
+  add("torch_profiler/rank0/a.json");
+  EXPECT_EQ(found(), "0:torch_profiler/rank0/a.json");
+  EXPECT_EQ(runs_to_analyze(folder_, Compat::kNone, warnings_).value().size(), 1U);
+  EXPECT_EQ(warnings_.all().size(), 1U);
 }
 
 }  // namespace
+
 }  // namespace assay::trace

@@ -1,4 +1,4 @@
-// A sheet of the individual report.
+// The sheets of the individual report.
 //
 // To add one: write src/trace/sheets/<name>.cc with a SheetSpec and
 //   ASSAY_REGISTER(SheetSpec, kMySheet);
@@ -16,17 +16,18 @@
 namespace assay::trace {
 
 struct SheetSpec {
-  const char* name;  // unique; the order of files, not of sheets
-  int position;      // sheets stand in this order; those of the public tool keep its order
-  // The tables to show; none when there is nothing to show.
+  const char* name;  // unique, usually that of its file
+  int position;      // sheets are sorted by it; those of the public tool keep its order
+  // Returns the tables to show, none when there is nothing to show.
   std::vector<model::Table> (*build)(const RankAnalysis& rank);
 };
 
-// All sheets of one rank, in order; with names, only what those SheetSpecs build.
+// Returns all sheets of one rank in order or, when `only` names some, those.
 model::Book individual_report(const RankAnalysis& rank,
                               std::span<const std::string_view> only = {});
 
-// What was wrong with the input or left out, with counts: the sheet `warnings` of every report.
+// Returns the sheet `warnings` of every report: what was wrong with the input or left out, with
+// counts.
 model::Table warnings_table(const model::Warnings& warnings);
 
 }  // namespace assay::trace

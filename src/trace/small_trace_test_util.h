@@ -1,4 +1,4 @@
-// For tests: a small trace written call by call. Times are microseconds.
+// Builds small traces for tests, call by call. Times are microseconds.
 #pragma once
 
 #include <fmt/core.h>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/memory_source.h"
+#include "core/byte_source.h"
 #include "trace/reader/reader.h"
 
 namespace assay::trace::testing {
@@ -33,7 +33,7 @@ class SmallTrace {
                     op.name, op.thread, op.start, op.duration, arguments));
   }
 
-  // A call at `start` that launches a kernel.
+  // Adds a call at `start` that launches a kernel, which runs 1000 us later.
   void launch(std::string_view kernel, int thread, int start, int kernel_duration) {
     launch_by("cudaLaunchKernel", kernel, thread, start, kernel_duration);
   }
@@ -49,7 +49,7 @@ class SmallTrace {
                     kernel, start + 1000, kernel_duration, correlation_));
   }
 
-  // GPU work that no recorded call launched.
+  // Adds GPU work that no recorded call launched.
   void leaked_kernel(std::string_view kernel, int start, int duration) {
     add(fmt::format(R"("cat": "kernel", "name": "{}", "tid": 7, "ts": {}, "dur": {},
                        "args": {{"correlation": 999999, "stream": 7, "device": 0}})",

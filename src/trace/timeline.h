@@ -1,17 +1,37 @@
-// How the GPU spent its time: computing, communicating alone, copying alone, idle.
+// The profiled steps, and how the GPU spent its time in them: computing, communicating alone,
+// copying alone, idle.
 #pragma once
 
 #include <array>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "trace/analysis.h"
 
 namespace assay::trace {
 
-// Rows of the public tool's gpu_timeline, in its order.
+// Returns N of "ProfilerStep#N".
+std::optional<std::int64_t> profiler_step_number(std::string_view annotation);
+
+// Returns the CPU time from the first step's start to the last step's end, in nanoseconds. Work
+// launched in it belongs to the steps. std::nullopt: the trace names no step.
+std::optional<Interval> profiled_cpu_window_ns(const model::Trace& trace);
+
+// Counts the steps that begin within the step before or have its number. Their figures are
+// doubtful.
+std::int64_t overlapping_steps(const model::Trace& trace);
+
+// Returns the steps as they ran on the GPU, by start. The analysis must have its tree, time,
+// gpu_intervals and counted.
+std::vector<Step> gpu_steps(const RankAnalysis& rank);
+
+// Returns RankAnalysis::window. The analysis must have its steps too.
+std::optional<Interval> profiled_gpu_window(const RankAnalysis& rank);
+
+// The rows of the public tool's gpu_timeline in its order, in ticks.
 struct Timeline {
-  std::int64_t computation = 0;     // union of computation, ticks; likewise below
+  std::int64_t computation = 0;     // length of the union of computation
   std::int64_t exposed_comm = 0;    // communication while nothing computes
   std::int64_t exposed_memcpy = 0;  // copies while nothing computes or communicates
   std::int64_t busy = 0;
@@ -29,7 +49,7 @@ inline constexpr std::array<std::string_view, 8> kTimelineRows{
     "computation_time", "exposed_comm_time", "exposed_memcpy_time", "busy_time",
     "idle_time",        "total_time",        "total_comm_time",     "total_memcpy_time"};
 
-// The GPU's busy time by kind: merged intervals of the work that counts.
+// The merged intervals of the work that counts, by kind.
 struct BusyIntervals {
   std::vector<Interval> computation;
   std::vector<Interval> communication;
@@ -39,8 +59,8 @@ struct BusyIntervals {
 
 BusyIntervals busy_intervals(const RankAnalysis& rank);
 
-// Timeline of the part inside `window`; of everything from the first to the last event when
-// there is none.
+// Returns the timeline of the part inside `window`, or of everything from the first to the last
+// event when there is no window.
 Timeline timeline(const BusyIntervals& busy, const std::optional<Interval>& window);
 
 }  // namespace assay::trace

@@ -7,12 +7,13 @@
 
 #include "allreduce/bench/benchmark.h"
 #include "allreduce/bench/benchmark_summary.h"
-#include "cli/allreduce_benchmarking.h"
+#include "cli/allreduce_commands.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/version.h"
+#include "cli/workers.h"
 #include "core/files.h"
 #include "core/interrupt.h"
 
@@ -21,27 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kWhatGroup = "What is measured";
-constexpr const char* kHowGroup = "How it is measured";
-constexpr const char* kRunGroup = "Run options";
-constexpr const char* kOutputGroup = "Output options";
-
-template <class Enum, std::size_t kCount>
-Choices<Enum> choices_of(const std::array<std::string_view, kCount>& names) {
-  Choices<Enum> choices;
-  for (std::size_t i = 0; i < kCount; ++i)
-    choices.emplace_back(std::string(names.at(i)), static_cast<Enum>(i));
-  return choices;
-}
-
-Choices<allreduce::Strategy> strategy_choices() {
-  Choices<allreduce::Strategy> choices;
-  for (const allreduce::Strategy strategy : measured_strategies())
-    choices.emplace_back(std::string(name_of(strategy)), strategy);
-  return choices;
-}
-
-// "16K" and "1.5G" are multiples of 1024.
+// "16K" is 16 * 1024, "1.5G" is 1.5 * 1024^3. std::nullopt: it is no such number.
 std::optional<std::int64_t> bytes_of(const std::string& text) {
   static const std::map<char, double> units = {
       {'K', 1024.0}, {'M', 1024.0 * 1024}, {'G', 1024.0 * 1024 * 1024}};
@@ -90,7 +71,7 @@ std::optional<Number> repeated(std::vector<Number> numbers) {
 
 class AllreduceBench final : public Command {
  public:
-  explicit AllreduceBench(CLI::App& app) {
+  explicit AllreduceBench(App& app) {
     add_axes(app);
     add_measuring(app);
     add_running(app);
@@ -126,7 +107,7 @@ class AllreduceBench final : public Command {
         [](const char* name) -> const char* { return std::getenv(name); }));
     const bool follows = rank && rank->rank > 0;
     const auto completed = complete(rank);
-    // Rank 0 finds the same and says it.
+    // Rank 0 meets the same error and reports it.
     if (follows && !completed.ok()) return Outcome::kOk;
     if (!completed.ok()) return completed.error();
     if (plan_only_ && follows) return Outcome::kOk;
@@ -144,44 +125,49 @@ class AllreduceBench final : public Command {
   }
 
  private:
-  void add_axes(CLI::App& app) {
-    app.add_option_function<std::string>(
+  static constexpr const char* kWhatGroup = "What is measured";
+  static constexpr const char* kHowGroup = "How it is measured";
+  static constexpr const char* kRunGroup = "Run options";
+  static constexpr const char* kOutputGroup = "Output options";
+
+  void add_axes(App& app) {
+    app.add_option(
            "--tp", [this](const std::string& l) { options_.world_sizes = *numbers_of<int>(l); },
            "TP sizes: how many GPUs reduce together")
         ->type_name("N,N")
         ->default_str("2,4,8 as far as there are GPUs")
         ->check(numbers_problem<int>)
         ->group(kWhatGroup);
-    add_choice_list(app, "--strategies", options_.strategies, strategy_choices(),
-                    "ways to all-reduce")
+    add_choice_list(app, "--strategies", options_.strategies,
+                    strategy_choices(measured_strategies()), "strategies to measure")
         ->group(kWhatGroup);
-    add_choice_list(app, "--fusion", fusions_,
-                    choices_of<allreduce::Fusion>(allreduce::kFusionNames),
-                    "what is fused behind the all-reduce")
+    add_choice_list(app, "--fusion", fusions_, fusion_choices(),
+                    "operations that are fused behind the all-reduce")
         ->default_str("all")
         ->group(kWhatGroup);
-    add_choice_list(app, "--dtype", data_types_,
-                    choices_of<allreduce::DataType>(allreduce::kDataTypeNames), "data types")
+    add_choice_list(app, "--dtype", data_types_, data_type_choices(), "data types of the elements")
         ->default_str("bfloat16")
         ->group(kWhatGroup);
     add_numbers(app, "--hidden", hidden_sizes_, "hidden sizes: elements of a token")
         ->default_str("128 to 8192 by powers of two, and 2880,5120,7168");
     add_numbers(app, "--tokens", num_tokens_, "token counts")
         ->default_str("1 to 16384 by powers of two");
-    app.add_flag_callback(
+    app.add_flag(
            "--held-out", [this] { options_.shapes = allreduce::Shapes::kHeldOut; },
-           "shapes between those of the grid (hidden 640 to 7168, 3 to 12000 tokens), to judge "
-           "tables by; into data/held_out unless --output says otherwise")
+           "measure shapes between those of the grid (hidden 640 to 7168, 3 to 12000 tokens), to "
+           "judge tables by; they go to data/held_out unless --output names another folder")
         ->group(kWhatGroup);
-    add_bytes(app, "--min-size", options_.filter.min_size_bytes, "no smaller messages");
-    add_bytes(app, "--max-size", options_.filter.max_size_bytes, "no larger messages");
+    add_bytes(app, "--min-size", options_.filter.min_size_bytes,
+              "leave out messages smaller than this");
+    add_bytes(app, "--max-size", options_.filter.max_size_bytes,
+              "leave out messages larger than this");
     app.add_option("--limit", options_.filter.most_cells,
-                   "only the first N cells of each TP size; they span the whole grid")
+                   "measure only the first N cells of each TP size; they span the whole grid")
         ->type_name("N")
         ->check(whole_number_problem)
         ->group(kWhatGroup);
     app.add_flag("--enable_auto,--enable-auto", enable_auto_,
-                 "measure strategy AUTO too: what the table of --table chooses")
+                 "also measure the strategy AUTO, which follows --table")
         ->group(kWhatGroup);
     app.add_option("--table", options_.table, "the JSON table that AUTO follows")
         ->type_name("FILE")
@@ -189,16 +175,16 @@ class AllreduceBench final : public Command {
         ->group(kWhatGroup);
   }
 
-  void add_measuring(CLI::App& app) {
+  void add_measuring(App& app) {
     add_choice<std::vector<allreduce::Launch>>(
         app, "--launch", options_.launches,
         {{"graph", {allreduce::Launch::kGraph}},
          {"eager", {allreduce::Launch::kEager}},
          {"both", {allreduce::Launch::kGraph, allreduce::Launch::kEager}}},
-        "calls replayed from a CUDA graph, launched one by one, or both; eager calls go to files "
-        "of their own")
+        "how calls are launched: replayed from a CUDA graph, one by one, or both; eager calls go "
+        "to files of their own")
         ->group(kHowGroup);
-    app.add_option("--tie", tie_percent_, "a lead below this many percent is none")
+    app.add_option("--tie", tie_percent_, "treat a lead below this many percent as a tie")
         ->type_name("PERCENT")
         ->check(not_negative_problem)
         ->default_str("2")
@@ -209,41 +195,42 @@ class AllreduceBench final : public Command {
         ->default_str("5")
         ->group(kHowGroup);
     app.add_option("--max-samples", options_.max_samples,
-                   "most samples where the fastest is not certain")
+                   "samples at most, where the fastest strategy stays uncertain")
         ->type_name("N")
         ->check(whole_number_problem)
         ->default_str("200")
         ->group(kHowGroup);
-    app.add_option("--seed", options_.seed, "of the order of the samples and of the data")
+    app.add_option("--seed", options_.seed, "seed of the order of the samples and of the data")
         ->type_name("N")
         ->check(whole_number_problem)
         ->default_str("1")
         ->group(kHowGroup);
   }
 
-  void add_running(CLI::App& app) {
-    app.add_option_function<std::string>(
+  void add_running(App& app) {
+    app.add_option(
            "--gpus", [this](const std::string& l) { options_.gpus = *numbers_of<int>(l); },
            "GPUs to use, by number; TP N takes the first N of them")
         ->type_name("N,N")
         ->default_str("all")
         ->check(numbers_problem<int>)
         ->group(kRunGroup);
-    app.add_option_function<double>(
+    app.add_option(
            "--deadline",
            [this](double s) {
              options_.deadline =
                  std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(s));
            },
-           "seconds that a cell may take; what runs longer is recorded as a hang")
+           "record a cell that takes longer as a hang")
         ->type_name("SECONDS")
         ->check(positive_number_problem)
         ->default_str("30")
         ->group(kRunGroup);
-    app.add_option_function<std::string>(
+    app.add_option(
            "--memory-limit",
            [this](const std::string& text) { options_.memory_limit_bytes = *bytes_of(text); },
-           "GPU memory that a cell may take on each GPU; larger ones are unsupported")
+           "GPU memory that a cell may take on each GPU; cells that need more are recorded as "
+           "unsupported")
         ->type_name("BYTES")
         ->check(bytes_problem)
         ->default_str("all there is")
@@ -254,18 +241,19 @@ class AllreduceBench final : public Command {
     app.add_flag("--plan-only", plan_only_, "show what would be measured; start and write nothing")
         ->group(kRunGroup);
     app.add_option("--worker", worker_,
-                   fmt::format("the program that measures; also by {}", kWorkerVariable))
+                   fmt::format("the program that measures; {} in the environment names it, too",
+                               kWorkerVariable))
         ->type_name("FILE")
         ->default_str("assay-worker beside assay")
         ->group(kRunGroup);
     app.add_option("--rendezvous", rendezvous_,
-                   "under mpirun or srun: a file for the meeting of the ranks, which it makes")
+                   "under mpirun or srun: the file through which the ranks meet; assay creates it")
         ->type_name("FILE")
-        ->default_str("in /dev/shm, by the launcher's job")
+        ->default_str("in /dev/shm, named after the launcher's job")
         ->group(kRunGroup);
   }
 
-  void add_outputs(CLI::App& app) {
+  void add_outputs(App& app) {
     app.add_option("-o,--output,--save_csv_dir", options_.folder, "folder of the benchmark files")
         ->type_name("DIR")
         ->default_str("data")
@@ -273,23 +261,23 @@ class AllreduceBench final : public Command {
     add_presentation_options(app, presentation_);
   }
 
-  static CLI::Option* add_numbers(CLI::App& app,
-                                  const std::string& name,
-                                  std::vector<std::int64_t>& target,
-                                  const std::string& help) {
+  static Option* add_numbers(App& app,
+                             const std::string& name,
+                             std::vector<std::int64_t>& target,
+                             const std::string& help) {
     return app
-        .add_option_function<std::string>(
+        .add_option(
             name, [&target](const std::string& l) { target = *numbers_of<std::int64_t>(l); }, help)
         ->type_name("N,N")
         ->check(numbers_problem<std::int64_t>)
         ->group(kWhatGroup);
   }
 
-  static void add_bytes(CLI::App& app,
+  static void add_bytes(App& app,
                         const std::string& name,
                         std::int64_t& target,
                         const std::string& help) {
-    app.add_option_function<std::string>(
+    app.add_option(
            name, [&target](const std::string& text) { target = *bytes_of(text); }, help)
         ->type_name("BYTES")
         ->check(bytes_problem)
@@ -313,7 +301,7 @@ class AllreduceBench final : public Command {
     return core::Error{"nothing to measure: no message is of the sizes that were asked for"};
   }
 
-  // What was not asked for.
+  // Fills in what no option gave.
   core::Status complete(const std::optional<allreduce::LaunchedRank>& rank) {
     options_.axes = axes();
     options_.tie = tie_percent_ / 100;
@@ -381,7 +369,7 @@ class AllreduceBench final : public Command {
     const Talk talk = presentation_.quiet ? Talk::kNever : Talk::kOnTerminal;
     const auto result = benchmark_with_progress(options_, talk, ranks);
     if (!result.ok()) {
-      // The program says no more than that it was interrupted.
+      // The message of an interrupted program does not say that the results are kept.
       if (core::interrupted()) {
         print_note("what is measured is kept: go on by the same command with --resume");
       }
@@ -419,19 +407,21 @@ const CommandSpec kAllreduceBench{
     .name = "allreduce bench",
     .summary = "measure every strategy at every shape on this machine's GPUs",
     .description =
-        "For each TP size, fusion, data type, hidden size and token count (a cell), every strategy "
-        "is first checked against a float64 reference, then timed: all strategies of a cell in "
-        "turn and in random order, until the fastest is certain or what is left is a tie. A time "
-        "is that of one call on the slowest GPU, in microseconds.\n\n"
-        "Each cell goes to DIR/benchmark.tp<N>.sm<V>.csv as soon as it is measured; beside it, "
-        "benchmark.tp<N>.sm<V>.json says what it was measured with. Other data types than bfloat16 "
-        "and eager launches have files of their own (benchmark.tp4.sm90.float16.eager.csv). The "
-        "coarse grid comes first, so that an interrupted run has some of everything; --resume "
-        "measures the rest, and refuses to mix in another machine, version or setting.\n\n"
+        "A cell is a TP size, fusion, data type, hidden size and token count. In each cell, "
+        "every strategy is first checked against a float64 reference. Then all strategies of "
+        "the cell are timed in turn and in random order, until the fastest one is certain or "
+        "those that remain are tied. A time is that of one call on the slowest GPU, in "
+        "microseconds.\n\n"
+        "Each cell is written to DIR/benchmark.tp<N>.sm<V>.csv as soon as it is measured; "
+        "benchmark.tp<N>.sm<V>.json beside it says on what machine and with which versions it "
+        "was measured. Other data types than bfloat16 and eager launches have files of their "
+        "own (benchmark.tp4.sm90.float16.eager.csv). The coarse grid comes first, so that an "
+        "interrupted run has some of everything. --resume measures the rest, and refuses to mix "
+        "in another machine, version or setting.\n\n"
         "A strategy that hangs, crashes or computes wrong sums costs only itself in that cell: "
-        "'outcome' and 'reason' say what happened, and the others are measured without it. One "
-        "that hangs in three cells in a row is left out from then on. What the worker prints goes "
-        "to DIR/worker.log.\n\n"
+        "the columns 'outcome' and 'reason' say what happened, and the other strategies are "
+        "still measured. A strategy that hangs in three cells in a row is left out from then "
+        "on. The output of the worker goes to DIR/worker.log.\n\n"
         "Under mpirun or srun with one rank for each GPU of one host, each GPU has a process of "
         "its own, as in serving engines; rank 0 writes the files.",
     .examples =

@@ -1,49 +1,43 @@
 #include <fmt/core.h>
 
 #include "allreduce/plot/plot.h"
+#include "cli/allreduce_commands.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 
 namespace assay::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kAllRows = 1000;
 constexpr const char* kPageName = "index.html";
 
-Choices<allreduce::Fusion> fusion_choices() {
-  Choices<allreduce::Fusion> choices;
-  for (std::size_t i = 0; i < allreduce::kFusionNames.size(); ++i)
-    choices.emplace_back(allreduce::kFusionNames.at(i), static_cast<allreduce::Fusion>(i));
-  return choices;
-}
-
-enum class Kind { kPng, kSvg, kHtml };
+enum class PlotKind { kPng, kSvg, kHtml };
 
 class AllreducePlot final : public Command {
  public:
-  explicit AllreducePlot(CLI::App& app) {
+  explicit AllreducePlot(App& app) {
     app.add_option("--data_dir,--data-dir", request_.data_dir,
-                   "the folder of benchmark.tp{N}.sm{V}.csv")
+                   "the folder of the benchmark.tp{N}.sm{V}.csv files")
         ->type_name("DIR")
         ->default_str("data");
     app.add_option("--sm_version,--sm-version", request_.sm_version,
                    "the SM version, such as 90, where the folder has several")
         ->type_name("N");
-    add_choice_list(app, "--fusion", request_.fusions, fusion_choices(), "draw these only")
+    add_choice_list(app, "--fusion", request_.fusions, fusion_choices(), "draw only these fusions")
         ->default_str("all that were measured");
-    add_choice_list<Kind>(app, "--format", kinds_,
-                          {{"png", Kind::kPng}, {"svg", Kind::kSvg}, {"html", Kind::kHtml}},
-                          "what to write: pictures, and one page with all of them");
+    add_choice_list<PlotKind>(
+        app, "--format", kinds_,
+        {{"png", PlotKind::kPng}, {"svg", PlotKind::kSvg}, {"html", PlotKind::kHtml}},
+        "what to write: pictures, and one page with all of them");
     app.add_option("-o,--output", request_.output, "where the figures go")
         ->type_name("DIR")
         ->default_str("viz in the folder of the data");
-    app.add_option("--html", page_, "where the page goes; it holds all that it needs")
+    app.add_option("--html", page_, "where the page goes; it needs no other file")
         ->type_name("FILE")
         ->default_str("index.html among the figures");
     app.add_option(
@@ -80,12 +74,12 @@ class AllreducePlot final : public Command {
 
  private:
   void choose_formats() {
-    if (kinds_.empty()) kinds_ = {Kind::kPng, Kind::kSvg, Kind::kHtml};
+    if (kinds_.empty()) kinds_ = {PlotKind::kPng, PlotKind::kSvg, PlotKind::kHtml};
     if (request_.output.empty()) request_.output = request_.data_dir / "viz";
-    for (const Kind kind : kinds_) {
-      if (kind == Kind::kPng) request_.formats.push_back(report::FigureFormat::kPng);
-      if (kind == Kind::kSvg) request_.formats.push_back(report::FigureFormat::kSvg);
-      if (kind == Kind::kHtml) request_.page = request_.output / kPageName;
+    for (const PlotKind kind : kinds_) {
+      if (kind == PlotKind::kPng) request_.formats.push_back(report::FigureFormat::kPng);
+      if (kind == PlotKind::kSvg) request_.formats.push_back(report::FigureFormat::kSvg);
+      if (kind == PlotKind::kHtml) request_.page = request_.output / kPageName;
     }
     if (!page_.empty()) request_.page = page_;
   }
@@ -99,7 +93,7 @@ class AllreducePlot final : public Command {
   }
 
   allreduce::PlotRequest request_;
-  std::vector<Kind> kinds_;
+  std::vector<PlotKind> kinds_;
   fs::path page_;
   std::vector<fs::path> tables_;
   fs::path compare_;
@@ -111,16 +105,16 @@ const CommandSpec kAllreducePlot{
     .summary = "draw what a benchmark of all-reduce strategies found",
     .description =
         "Draws five figures for every benchmark file and fusion, as FUSION/<file>_<kind>. "
-        "'heatmap': times of each strategy, on one logarithmic scale. 'best_strategy': the fastest "
-        "of each cell, and how many cells each one wins. 'strategy_difference_heatmap': how much "
-        "slower than the fastest each one is, in percent. 'latency': time over message size with "
-        "95 % limits and, for SM 90, what NVLink allows. 'regret': what NCCL always, or a --table, "
-        "loses, in percent. With --compare a sixth, 'table_difference': where two tables differ "
-        "and "
-        "what that costs.\n\n"
-        "AUTO is drawn but is never the fastest. Cells without a time are hatched. The page "
-        "index.html shows the same data, to be zoomed and pointed at, without a network.\n\n"
-        "Pictures need gnuplot (apt-get install gnuplot-nox); --format html does without.",
+        "'heatmap' has the times of each strategy, on one logarithmic scale. 'best_strategy' "
+        "has the fastest strategy of each cell, and the number of cells that each strategy "
+        "wins. 'strategy_difference_heatmap' has the percentage by which each strategy is "
+        "slower than the fastest. 'latency' has time over message size with 95 % intervals and, "
+        "for SM 90, what NVLink allows. 'regret' has the percentage that is lost by always "
+        "using NCCL, or by following a --table. With --compare there is a sixth, "
+        "'table_difference': where two tables differ, and what that costs.\n\n"
+        "AUTO is drawn but never counts as the fastest. Cells without a time are hatched. The "
+        "page index.html shows the same data with zoom and tooltips, and needs no network.\n\n"
+        "Pictures need gnuplot (apt-get install gnuplot-nox); --format html does not.",
     .examples =
         "assay allreduce plot\n"
         "assay allreduce plot --data_dir data --fusion NONE --format svg -o figures\n"

@@ -9,14 +9,14 @@
 #include "collect/run/collection.h"
 #include "collect/run/reports.h"
 #include "core/interrupt.h"
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 
 namespace assay::cli {
 namespace {
 
 class Collect final : public Command {
  public:
-  explicit Collect(CLI::App& app) : arguments_(app) {}
+  explicit Collect(App& app) : arguments_(app) {}
 
   [[nodiscard]] core::Status check() const override { return arguments_.check(); }
 

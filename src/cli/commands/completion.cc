@@ -13,7 +13,7 @@ using Script = std::string (*)();
 
 class Completion final : public Command {
  public:
-  explicit Completion(CLI::App& app) {
+  explicit Completion(App& app) {
     const Choices<Script> shells{
         {"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}};
     add_choice(app, "bash|zsh|fish", script_, shells, "the shell")->default_str("")->required();
@@ -32,8 +32,8 @@ const CommandSpec kCompletion{
     .name = "completion",
     .summary = "print a script that completes commands and options in a shell",
     .description =
-        "Completes commands, options, the words that an option accepts, and paths where an option "
-        "or an argument is a path.",
+        "The script completes commands, options, the words that an option accepts, and paths where "
+        "an option or an argument is a path.",
     .examples =
         "source <(assay completion bash)          # in ~/.bashrc\n"
         "source <(assay completion zsh)           # in ~/.zshrc, after compinit\n"

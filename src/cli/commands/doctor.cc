@@ -29,8 +29,8 @@ std::string gpu_list_problem(const std::string& list) {
 
 class Doctor final : public Command {
  public:
-  explicit Doctor(CLI::App& app) {
-    app.add_option_function<std::string>(
+  explicit Doctor(App& app) {
+    app.add_option(
            "--gpus", [this](const std::string& list) { take_gpus(list); },
            "which GPUs, as nvidia-smi counts them: 0,1,3")
         ->type_name("LIST")

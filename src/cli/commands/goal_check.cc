@@ -12,7 +12,7 @@
 #include "cli/summary_output.h"
 #include "core/files.h"
 #include "goal/check.h"
-#include "model/read_schedule.h"
+#include "model/goal_text.h"
 #include "model/schedule_notes.h"
 
 namespace assay::cli {
@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-model::Table files_table() {
+model::Table schedules_table() {
   return {.name = "schedules",
           .title = "Schedules checked",
           .columns = {{.name = "file"},
@@ -34,7 +34,7 @@ model::Table files_table() {
                       {.name = "notes"}}};
 }
 
-model::Table findings_table() {
+model::Table schedule_findings_table() {
   return {.name = "findings",
           .title = "What was found, with the first examples",
           .columns = {{.name = "file"},
@@ -64,7 +64,7 @@ void add_findings(model::Table& table, const std::string& file, const goal::Chec
 
 class GoalCheck final : public Command {
  public:
-  explicit GoalCheck(CLI::App& app) {
+  explicit GoalCheck(App& app) {
     app.add_option("FILE", inputs_, "a schedule, binary or text")->required();
     app.add_option("--notes", notes_, "the notes of the schedule, of one FILE only")
         ->type_name("FILE")
@@ -79,7 +79,7 @@ class GoalCheck final : public Command {
 
   core::Result<Outcome> run() override {
     model::Book book{.title = "Check of GOAL schedules",
-                     .tables = {files_table(), findings_table()}};
+                     .tables = {schedules_table(), schedule_findings_table()}};
     bool passed = true;
     for (const fs::path& input : inputs_)
       passed &= ASSAY_TRY(check_one(input, book));

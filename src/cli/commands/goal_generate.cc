@@ -31,7 +31,7 @@ core::Result<CostChoice> cost_choice(const std::string& text, std::uint64_t seed
 
 class GoalGenerate final : public Command {
  public:
-  explicit GoalGenerate(CLI::App& app) {
+  explicit GoalGenerate(App& app) {
     add_input_options(app);
     add_cost_options(app);
     add_graph_options(app);
@@ -90,7 +90,7 @@ class GoalGenerate final : public Command {
     return {};
   }
 
-  void add_input_options(CLI::App& app) {
+  void add_input_options(App& app) {
     app.add_option("-i,--input,--trace_dir", request_.input,
                    "the recording: a folder with SQLite exports of Nsight Systems, recordings of "
                    "'assay record', or PyTorch profiler traces with NCCL logs; or one such file")
@@ -127,7 +127,7 @@ class GoalGenerate final : public Command {
         ->default_str("those of all ranks or with sharded parameters");
   }
 
-  void add_cost_options(CLI::App& app) {
+  void add_cost_options(App& app) {
     const char* group = "Costs of a slice's copy or reduction";
     app.add_option("-s,--npkit-simple,--npkit_data_simple", npkit_simple_,
                    "NPKit summary of protocol Simple")
@@ -154,7 +154,7 @@ class GoalGenerate final : public Command {
         ->group(group);
   }
 
-  void add_graph_options(CLI::App& app) {
+  void add_graph_options(App& app) {
     const char* group = "Graph";
     app.add_flag("-m,--merged", merged_,
                  "one chain for all streams of a GPU, if on no GPU any two overlap")
@@ -191,7 +191,7 @@ class GoalGenerate final : public Command {
         ->group(group);
   }
 
-  void add_tag_options(CLI::App& app) {
+  void add_tag_options(App& app) {
     const char* group = "Tags";
     app.add_option("--tag-layout", request_.options.tags.layout,
                    "auto: as much of parallelism, communicator, operation and sequence as 31 bits "
@@ -209,7 +209,7 @@ class GoalGenerate final : public Command {
         ->group(group);
   }
 
-  void add_text_options(CLI::App& app) {
+  void add_text_options(App& app) {
     const char* group = "Output options";
     const Choices<goal::ScheduleFormat> formats{{"text", goal::ScheduleFormat::kText},
                                                 {"bin", goal::ScheduleFormat::kBinary}};

@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/input_guard.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "goal/merge.h"
 #include "model/goal_text.h"
-#include "model/read_schedule.h"
 #include "model/schedule_writer.h"
 
 namespace assay::cli {
@@ -55,7 +53,7 @@ std::string ranges(const std::vector<std::uint32_t>& places) {
 
 class GoalMerge final : public Command {
  public:
-  explicit GoalMerge(CLI::App& app) {
+  explicit GoalMerge(App& app) {
     app.add_option("FILE", inputs_, "a job's schedule, binary or text; may be named again")
         ->required();
     app.add_option("-o,--output", output_, "the merged schedule to write")
@@ -65,7 +63,7 @@ class GoalMerge final : public Command {
                    "the ranks that FILE's ranks 0, 1, ... go to, such as job.bin:0-3,8; once for "
                    "each job that is not to go behind all before it")
         ->type_name("FILE:RANKS")
-        ->allow_extra_args(false)
+        ->one_value_each()
         ->check(placement_problem);
     add_choice(app, "--format", form_, kForms, "the form of the merged schedule");
     app.add_flag("-q,--quiet", quiet_, "only warnings and errors");

@@ -5,14 +5,14 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "goal/summary.h"
-#include "model/read_schedule.h"
+#include "model/goal_text.h"
 
 namespace assay::cli {
 namespace {
 
 class GoalStat final : public Command {
  public:
-  explicit GoalStat(CLI::App& app) {
+  explicit GoalStat(App& app) {
     app.add_option("FILE", input_, "a schedule, binary or text")->required();
     add_presentation_options(app, presentation_);
   }

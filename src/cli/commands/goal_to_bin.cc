@@ -1,7 +1,6 @@
 #include <filesystem>
 
 #include "cli/command.h"
-#include "cli/input_guard.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "model/goal_text.h"
@@ -12,7 +11,7 @@ namespace {
 
 class GoalToBin final : public Command {
  public:
-  explicit GoalToBin(CLI::App& app) {
+  explicit GoalToBin(App& app) {
     app.add_option("FILE", input_, "a schedule as text")->required();
     app.add_option("-o,--output", output_, "the binary schedule to write")
         ->type_name("FILE")

@@ -1,18 +1,16 @@
 #include <filesystem>
 
 #include "cli/command.h"
-#include "cli/input_guard.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "model/goal_text.h"
-#include "model/read_schedule.h"
 
 namespace assay::cli {
 namespace {
 
 class GoalToText final : public Command {
  public:
-  explicit GoalToText(CLI::App& app) {
+  explicit GoalToText(App& app) {
     app.add_option("FILE", input_, "a schedule, binary or text")->required();
     app.add_option("-o,--output", output_, "the text to write; '-' for standard output")
         ->type_name("FILE")

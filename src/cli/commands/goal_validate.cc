@@ -11,7 +11,7 @@ namespace {
 
 class GoalValidate final : public Command {
  public:
-  explicit GoalValidate(CLI::App& app) {
+  explicit GoalValidate(App& app) {
     app.add_option("-i,--input", inputs_, "the recording, as 'assay goal generate' takes it")
         ->type_name("DIR")
         ->required();

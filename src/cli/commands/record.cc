@@ -16,7 +16,7 @@ constexpr double kMegabyte = 1e6;
 
 class Record final : public Command {
  public:
-  explicit Record(CLI::App& app) {
+  explicit Record(App& app) {
     app.add_option("-o,--output", options_.folder, "the recording's folder, without one in it")
         ->type_name("DIR")
         ->default_str("assay-recording");

@@ -13,7 +13,7 @@
 #include "cli/summary_output.h"
 #include "core/files.h"
 #include "goal/validate.h"
-#include "model/read_schedule.h"
+#include "model/goal_text.h"
 #include "model/schedule_notes.h"
 #include "report/book.h"
 #include "simulate/network.h"
@@ -45,7 +45,7 @@ std::string rank_list_problem(const std::string& list) {
 // The options for the parameters of one kind of link.
 class LinkOptions {
  public:
-  void declare(CLI::App& app, const std::string& prefix, const std::string& group) {
+  void declare(App& app, const std::string& prefix, const std::string& group) {
     const bool inter = prefix.empty();
     const LogGops defaults;
     add(app, "--" + prefix + "L", &LogGops::latency_ns, "latency of the network, ns", group, inter,
@@ -71,7 +71,7 @@ class LinkOptions {
   }
 
  private:
-  void add(CLI::App& app,
+  void add(App& app,
            const std::string& name,
            double LogGops::*field,
            const std::string& help,
@@ -81,7 +81,7 @@ class LinkOptions {
     const auto assign = [this, name, field](const std::string& text) {
       values_[name] = {field, std::stod(text)};
     };
-    app.add_option_function<std::string>(name, assign, help)
+    app.add_option(name, assign, help)
         ->type_name("NUMBER")
         ->default_str(inter ? fmt::format("{}", defaults.*field) : "as between nodes")
         ->check(not_negative_problem)
@@ -104,7 +104,7 @@ std::vector<std::uint32_t> nodes_of(const model::ScheduleNotes& notes) {
 
 class Simulate final : public Command {
  public:
-  explicit Simulate(CLI::App& app) {
+  explicit Simulate(App& app) {
     app.add_option("FILE", schedule_, "a GOAL schedule, binary or text")->required();
     const std::string group = "Parameters";
     app.add_option("--params", params_,

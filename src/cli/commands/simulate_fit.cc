@@ -15,7 +15,7 @@ namespace {
 
 class SimulateFit final : public Command {
  public:
-  explicit SimulateFit(CLI::App& app) {
+  explicit SimulateFit(App& app) {
     app.add_option("-i,--input", inputs_,
                    "recordings of operations at many sizes, as 'assay goal generate' takes them")
         ->type_name("DIR")

@@ -14,7 +14,7 @@ namespace {
 
 class StoreExport final : public Command {
  public:
-  explicit StoreExport(CLI::App& app) {
+  explicit StoreExport(App& app) {
     add_store_option(app, store_);
     app.add_option("-o,--output", request_.folder, "the folder to write to")
         ->type_name("DIR")

@@ -11,8 +11,6 @@
 namespace assay::cli {
 namespace {
 
-constexpr std::size_t kAllRows = 100'000;
-
 model::Table contents_table(const std::vector<store::Content>& contents) {
   model::Table table{.name = "contents",
                      .title = "Rows by table, framework, version, device and operation",
@@ -54,7 +52,9 @@ model::Table runs_table(const std::vector<store::StoredRun>& runs) {
                                  {.name = "from"}}};
   for (const store::StoredRun& stored : runs) {
     const bool cases = stored.measured + stored.skipped + stored.failed > 0;
-    const auto count = [&](std::int64_t of) { return cases ? model::Cell(of) : model::Cell(); };
+    const auto count = [&](std::int64_t number) {
+      return cases ? model::Cell(number) : model::Cell();
+    };
     table.add_row({stored.id, stored.run.kind, stored.run.device, stored.run.started_at,
                    stored.last_at, stored.rows, count(stored.measured), count(stored.skipped),
                    count(stored.failed), fact(stored.run, cases ? "command line" : "file")});
@@ -97,7 +97,7 @@ core::Result<model::Book> contents_of(const std::filesystem::path& file_or_name)
 
 class StoreList final : public Command {
  public:
-  explicit StoreList(CLI::App& app) {
+  explicit StoreList(App& app) {
     add_store_option(app, store_)->required(false)->default_str("list the shipped ones");
     add_presentation_options(app, presentation_);
   }
@@ -123,7 +123,7 @@ const CommandSpec kStoreList{
     .summary = "show what a store holds",
     .description =
         "Rows of every table by framework, version, device and operation; and every collection "
-        "and import with its rows and, of a collection, how many cases were measured, skipped and "
+        "and import with its rows and, for a collection, how many cases were measured, skipped and "
         "failed. Without --store, the databases that ship with assay.",
     .examples =
         "assay store list\n"

@@ -5,7 +5,7 @@
 #include "cli/output.h"
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
-#include "store/database/place.h"
+#include "store/database/store_export.h"
 #include "store/systems/shipped.h"
 
 namespace assay::cli {
@@ -16,7 +16,7 @@ const Choices<store::PlaceLayout> kLayouts{{"flat", store::PlaceLayout::kFlat},
 
 class StorePlace final : public Command {
  public:
-  explicit StorePlace(CLI::App& app) {
+  explicit StorePlace(App& app) {
     add_store_option(app, store_);
     app.add_option("--systems", request_.systems,
                    "the folder 'systems' of the program that reads the tables")
@@ -36,7 +36,7 @@ class StorePlace final : public Command {
                "collection_meta.yaml in data/SYSTEM/FAMILY/BACKEND/VERSION, as since July 2026");
     add_choice(app, "--labels", request_.labels, kLabelNames,
                "names of types: new says bfloat16, old float16");
-    app.add_flag_callback(
+    app.add_flag(
         "--force", [this] { request_.existing = store::Existing::kReplace; },
         "replace files that are there");
     add_presentation_options(app, presentation_);

@@ -66,7 +66,7 @@ sweep::SettingResult test_result(const GoodSetting& setting, const trace::Headli
 
 class SweepReport final : public Command {
  public:
-  explicit SweepReport(CLI::App& app) {
+  explicit SweepReport(App& app) {
     app.add_option("SWEEP_DIR", sweep_, "a folder that 'assay sweep run' wrote")->required();
     app.add_option("--baseline", baseline_, "the setting to compare with")
         ->type_name("SETTING")

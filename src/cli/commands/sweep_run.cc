@@ -8,7 +8,7 @@
 #include "cli/summary_output.h"
 #include "core/interrupt.h"
 #include "core/registry.h"
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 #include "sweep/preset.h"
 #include "sweep/request.h"
 #include "sweep/summary.h"
@@ -63,7 +63,7 @@ std::string record_text(const sweep::Standing& standing, const sweep::RunRecord&
 
 class SweepRun final : public Command {
  public:
-  explicit SweepRun(CLI::App& app) {
+  explicit SweepRun(App& app) {
     add_settings(app);
     add_runs(app);
     add_outputs(app);
@@ -87,7 +87,7 @@ class SweepRun final : public Command {
   }
 
  private:
-  void add_settings(CLI::App& app) {
+  void add_settings(App& app) {
     app.add_option("-p,--pairs", request_.pairs,
                    "the preset's settings, parted by spaces: \"56,256 37,384\"; 'default' is the "
                    "one that sets nothing")
@@ -103,8 +103,7 @@ class SweepRun final : public Command {
                    "sweep this variable over these values, in combination with all else; an "
                    "empty value leaves it unset; may be repeated; '\\,' is a comma in a value")
         ->type_name("NAME=V1,V2,...")
-        ->take_all()
-        ->expected(1)
+        ->one_value_each()
         ->group(kWhatGroup);
     app.add_option("-c,--config", request_.config,
                    "the workload's configuration file: {config} in the command")
@@ -112,7 +111,7 @@ class SweepRun final : public Command {
         ->group(kWhatGroup);
   }
 
-  void add_runs(CLI::App& app) {
+  void add_runs(App& app) {
     app.add_option("--repeat", request_.repeats, "runs of each setting")
         ->type_name("N")
         ->check(whole_number_problem)
@@ -133,11 +132,11 @@ class SweepRun final : public Command {
                    "warn unless the run's processes load this libnccl or librccl")
         ->type_name("FILE")
         ->group(kHowGroup);
-    app.add_flag_callback(
+    app.add_flag(
            "--resume", [this] { resume(); },
            "go on with the sweep in --output: run what has no record yet")
         ->group(kHowGroup);
-    app.add_flag_callback(
+    app.add_flag(
            "--resume-retry-failed",
            [this] {
              resume();
@@ -149,7 +148,7 @@ class SweepRun final : public Command {
         ->group(kHowGroup);
   }
 
-  void add_outputs(CLI::App& app) {
+  void add_outputs(App& app) {
     app.add_option("-o,--output", request_.folder, "the sweep's folder")
         ->type_name("DIR")
         ->default_str("experiments/<preset>_<date>_<time>")
@@ -158,11 +157,11 @@ class SweepRun final : public Command {
   }
 
   template <class Assign>
-  static CLI::Option* add_seconds(CLI::App& app,
-                                  const std::string& name,
-                                  const std::string& help,
-                                  Assign assign) {
-    return app.add_option_function<double>(name, assign, help)
+  static Option* add_seconds(App& app,
+                             const std::string& name,
+                             const std::string& help,
+                             Assign assign) {
+    return app.add_option(name, assign, help)
         ->type_name("SECONDS")
         ->check(positive_number_problem)
         ->group(kHowGroup);

@@ -6,7 +6,7 @@ namespace {
 
 class TraceCompare final : public Command {
  public:
-  explicit TraceCompare(CLI::App& app) {
+  explicit TraceCompare(App& app) {
     app.add_option("--baseline", request_.baseline, "the configuration to compare with")
         ->type_name("DIR")
         ->group("Input options")
@@ -16,7 +16,7 @@ class TraceCompare final : public Command {
         ->group("Input options")
         ->required();
     add_output_options(app, presentation_, request_, {});
-    app.get_option("--output")->required();
+    app.find("--output")->required();
     add_selection(app);
     add_comparison_options(app);
     add_parts_options(app, request_.parts);
@@ -34,7 +34,7 @@ class TraceCompare final : public Command {
   }
 
  private:
-  void add_selection(CLI::App& app) {
+  void add_selection(App& app) {
     const auto part = [&](const std::string& name, bool& selected, const std::string& help) {
       app.add_flag(name, selected, help)->group("Selection options");
     };
@@ -44,23 +44,22 @@ class TraceCompare final : public Command {
     part("--final-report", final_report_, "final_analysis_report, which opens with the dashboard");
   }
 
-  void add_comparison_options(CLI::App& app) {
+  void add_comparison_options(App& app) {
     const char* group = "Comparison options";
     const auto set_labels = [this](const std::string& text) {
       const std::vector<std::string> labels = split(text, ',');
       request_.baseline_label = labels[0];
       request_.test_label = labels[1];
     };
-    app.add_option_function<std::string>("--labels", set_labels,
-                                         "what to call the two, in this order")
+    app.add_option("--labels", set_labels, "what to call the two, in this order")
         ->type_name("BASELINE,TEST")
         ->check(labels_problem)
         ->default_str("the names of their folders")
         ->group(group);
     const auto use_reports = [this] { request_.source = trace::Source::kReports; };
-    app.add_flag_callback("--skip-tracelens", use_reports,
-                          "read what 'assay trace analyze' left in each configuration instead of "
-                          "the traces")
+    app.add_flag("--skip-tracelens", use_reports,
+                 "read what 'assay trace analyze' left in each configuration instead of "
+                 "the traces")
         ->group(group);
     app.add_flag("--fail-on-regression", fail_on_regression_,
                  "end with exit code 3 when a step takes longer, beyond its noise")

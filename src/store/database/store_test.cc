@@ -11,6 +11,8 @@
 #include <thread>
 
 #include "core/files.h"
+#include "store/database/collection_meta.h"
+#include "store/database/store_export.h"
 #include "store/database/store_test_util.h"
 
 namespace assay::store {
@@ -181,6 +183,38 @@ TEST_F(StoreTest, NamesTheTablesThereAre) {
               HasSubstr("did you mean 'gemm_perf'?"));
 }
 
+TEST(CollectionMeta, SaysWhatIsTrueOfATable) {
+  const auto facts = parse_collection_meta(
+      "runtime: {image: &i x}\ntables:\n  a_perf: {rows: 2, image: *i}\n  b_perf: {rows: 3}\n",
+      "it", "a_perf");
+  ASSERT_TRUE(facts.ok()) << facts.error().message;
+  EXPECT_THAT(facts.value(),
+              testing::UnorderedElementsAre(testing::Pair("runtime.image", "x"),
+                                            testing::Pair("tables.a_perf.rows", "2"),
+                                            testing::Pair("tables.a_perf.image", "x")));
+}
+
+TEST(CollectionMeta, RefusesAliasesThatHoldThemselvesOrTooMuch) {
+  const auto problem = [](const std::string& text) {
+    const auto facts = parse_collection_meta(text, "it", "a_perf");
+    return facts.ok() ? "" : facts.error().message;
+  };
+  EXPECT_EQ(problem("a: &a\n  b: *a\n"), "it: more values than a description of tables has");
+  std::string billions = "a0: &a0 {x: 1, y: 2}\n";
+  for (int i = 1; i < 30; ++i)
+    billions += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " {x: *a" +
+                std::to_string(i - 1) + ", y: *a" + std::to_string(i - 1) + "}\n";
+  EXPECT_EQ(problem(billions), "it: more values than a description of tables has");
+}
+
+TEST(StoreExport, ATableGoesToTheFolderOfItsDeclaration) {
+  EXPECT_EQ(family_of("gemm_perf"), "gemm");
+  EXPECT_EQ(family_of("mla_bmm_perf"), "mla_bmm");
+  EXPECT_EQ(family_of("trtllm_alltoall_perf"), "comm");
+  EXPECT_EQ(family_of("moe_a2a_perf"), "comm");
+  EXPECT_EQ(family_of("memory_op_perf"), "memory_op");
+}
+
 TEST_F(StoreTest, RefusesATableWithTheNameOfItsOwn) {
   Store store = open(Mode::kCreate);
   const auto status = store.append(test_run("import"), "run", gemm_frame({1}, {3}));
@@ -255,7 +289,7 @@ TEST_F(StoreTest, ReadersSeeWhatIsCommittedWhileOneWrites) {
   EXPECT_EQ(reader.table(kGemm, Columns::kPublic).value().num_rows(), 2U);
 }
 
-// The child appends until it is killed and tells through the pipe what is committed.
+// Appends until the process is killed, and tells through the pipe what is committed.
 [[noreturn]] void append_for_ever(const std::filesystem::path& file, int pipe) {
   auto store = Store::open(file, Mode::kCreate);
   const auto run = store.value().begin_run(test_run());

@@ -23,7 +23,8 @@ bool is_evidence(const Recording& recording, const Collective& collective) {
 
 using NodePair = std::pair<int, int>;
 
-// Median end on one node less that on the first node of the same collective, in microseconds.
+// Returns, for each pair of nodes, the median end on the second less that on the first in every
+// collective that both share, in microseconds.
 std::map<NodePair, std::vector<double>> end_differences(const Recording& recording,
                                                         const Matching& matching) {
   std::map<NodePair, std::vector<double>> differences;
@@ -41,7 +42,8 @@ std::map<NodePair, std::vector<double>> end_differences(const Recording& recordi
   return differences;
 }
 
-// Takes over the offset of a node that shares collectives with a node whose offset is known.
+// Finds the offsets of nodes that share collectives with a node whose offset is known. Returns
+// whether it found any.
 bool reach_further(const std::map<NodePair, std::vector<double>>& differences,
                    std::map<int, NodeOffset>& known) {
   bool reached = false;
@@ -88,7 +90,7 @@ void remove_offsets(Recording& recording, const std::vector<NodeOffset>& offsets
       return offset.node == rank.node;
     });
     if (found == offsets.end() || !found->applied) continue;
-    // Whole units, so that differences stay exact.
+    // The shift is a whole number of units, so that differences of times stay exact.
     const double shift = std::round(found->offset_us * recording.time.units_per_us);
     for (Event& event : rank.events) {
       event.start -= shift;

@@ -1,7 +1,8 @@
-// How far the clocks of hosts are apart, seen from the collectives that all ranks leave together.
+// Estimates how far the clocks of hosts are apart, from the collectives that all ranks leave
+// together.
 //
-// Ranks of one node share a clock, so a node has one offset and what differs between its ranks is
-// noise: it is shown but never removed.
+// The ranks of one node share a clock, so a node has one offset. Differences between its ranks are
+// noise, which is shown but never removed.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +12,17 @@
 
 namespace assay::trace::collectives {
 
-// Offsets in microseconds: positive means that the clock is ahead of the first node's.
+// Offsets are in microseconds. A positive one means that the clock is ahead of the first node's.
 struct NodeOffset {
   int node = 0;
   double offset_us = 0;
   double spread_us = 0;  // median absolute deviation over the collectives
   std::int64_t samples = 0;
-  bool applied = false;  // removed: another node, and clearer than its own spread
+  bool applied = false;  // whether it is removed: it exceeds its own spread
 };
 
-// By node. One hop or several: nodes that share no collective with the first are reached through
-// those that do.
+// Returns one offset for each node, by node. A node that shares no collective with the first is
+// reached through nodes that do.
 std::vector<NodeOffset> estimate_node_offsets(const Recording& recording, const Matching& matching);
 
 // Shifts every event to the first node's clock by the offsets that are `applied`.
@@ -30,14 +31,14 @@ void remove_offsets(Recording& recording, const std::vector<NodeOffset>& offsets
 struct RankOffset {
   int rank = 0;
   int node = 0;
-  double offset_us = 0;  // this rank's ends against the median of all ranks' ends
+  double offset_us = 0;  // median of this rank's ends less the median ends of all ranks
   double spread_us = 0;
   std::int64_t samples = 0;
-  double removed_us = 0;  // the node's offset, when applied
+  double removed_us = 0;  // the offset of the node when applied, else 0
   bool applied = false;
 };
 
-// `matching` must be of the corrected recording; the removed offset is added back for display.
+// `matching` must be that of the corrected recording. The result includes the removed offset.
 std::vector<RankOffset> rank_offsets(const Recording& recording,
                                      const Matching& matching,
                                      const std::vector<NodeOffset>& nodes);

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "trace/collectives/run_test_util.h"
 #include "trace/collectives/study.h"
-#include "trace/collectives/test_run.h"
 
 namespace assay::trace::collectives {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 using testing::Call;
 using testing::TestRun;
 
-// Four ranks on nodes of two; each rank 3 us later than the one before, all end together.
+// Four ranks on two nodes. Each rank starts 3 us later than the one before; all end together.
 TestRun two_nodes(double second_clock_ahead_us) {
   TestRun run(4, Compat::kNone, 2);
   for (int c = 0; c < 9; ++c) {
@@ -44,8 +44,8 @@ TEST(ClockOffset, OfASecondNodeIsFoundAndRemoved) {
   EXPECT_TRUE(study.warnings.empty());
 }
 
-// Matching by ends needs the offset, the offset needs a matching: it comes from the ranks that
-// agree on the number of events.
+// Matching by ends needs the offset, and the offset needs a matching. So the offset comes from the
+// ranks that agree on the number of events.
 TEST(ClockOffset, IsFoundWhenARankLacksAnEvent) {
   TestRun run(4, Compat::kNone, 2);
   for (int c = 0; c < 9; ++c) {
@@ -61,7 +61,7 @@ TEST(ClockOffset, IsFoundWhenARankLacksAnEvent) {
   EXPECT_EQ(study.matching.unmatched.size(), 3U);
 }
 
-// Noise between ranks of one node is shown and stays.
+// Noise between the ranks of one node is shown but not removed.
 TEST(ClockOffset, InsideANodeIsOnlyShown) {
   TestRun run(2);
   for (int c = 0; c < 5; ++c)

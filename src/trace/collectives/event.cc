@@ -12,7 +12,7 @@ namespace {
 constexpr MetadataId kNotInterned = std::numeric_limits<MetadataId>::max();
 constexpr double kNanosecondsPerMicrosecond = 1000;
 
-// Reads one rank's rows; remembers which of its metadata are in the catalog already.
+// Extracts the events of one rank. It remembers which of the rank's metadata are in the catalog.
 class Extractor {
  public:
   Extractor(const RankAnalysis& rank, const Timebase& time, Catalog& catalog)
@@ -91,7 +91,7 @@ class Extractor {
     return result;
   }
 
-  // vLLM's own all-reduce kernel records nothing but its name.
+  // vLLM's own all-reduce kernel has no recorded metadata, only its name.
   model::TextId inferred_name(const model::GpuEvent& source) {
     const bool is_custom =
         core::contains_ignoring_case(rank_.trace->text(source.name), "cross_device_reduce");
@@ -107,7 +107,7 @@ class Extractor {
   const Timebase& time_;
   Catalog& catalog_;
   std::vector<MetadataId> interned_;
-  std::vector<model::TextId> texts_;  // this trace's text → the catalog's
+  std::vector<model::TextId> texts_;  // the catalog's id for each text of this trace
 };
 
 Timebase timebase(std::span<const RankAnalysis> ranks, Compat compat) {

@@ -12,29 +12,31 @@
 
 namespace assay::trace::collectives {
 
-// Times are doubles so that both modes share their arithmetic: whole nanoseconds since the first
-// event of all ranks (exact), or in compat mode the public tool's absolute microseconds.
+// The unit of times. Times are doubles so that both modes share their arithmetic: whole nanoseconds
+// since the first event of all ranks (exact) or, in compat mode, the public tool's absolute
+// microseconds.
 struct Timebase {
   std::int64_t origin_ns = 0;
   double units_per_us = 1000;
 
   [[nodiscard]] double microseconds(double units) const { return units / units_per_us; }
 
-  // A sum of whole nanoseconds is one: takes away what adding doubles has left over.
+  // A sum of whole nanoseconds is a whole number of them. This removes the rounding error that
+  // adding doubles leaves.
   [[nodiscard]] double exact(double sum_us) const {
     return units_per_us == 1 ? sum_us : std::round(sum_us * units_per_us) / units_per_us;
   }
 };
 
 struct Event {
-  double start = 0;  // Timebase units
+  double start = 0;  // in units of Timebase
   double end = 0;
   double duration_us = 0;
   std::int64_t start_ns = 0;  // as recorded
   MetadataId metadata = 0;
   std::int32_t stream = -1;
-  std::uint32_t channels = 0;  // thread blocks of the launch: one a channel; 0 unknown
-  std::uint32_t threads = 0;   // threads a block; 0 unknown
+  std::uint32_t channels = 0;  // thread blocks of the launch, one per channel; 0: unknown
+  std::uint32_t threads = 0;   // threads per block; 0: unknown
   std::uint32_t index_in_group = 0;
 };
 
@@ -46,17 +48,17 @@ struct RankEvents {
   std::vector<std::uint32_t> by_start;  // positions in `events`
 };
 
-// What every rank communicated, by rank. `ranks` must outlive the result.
+// What every rank communicated, by rank.
 struct Recording {
   Compat compat = Compat::kNone;
-  int ranks_per_node = 0;  // 0 when the traces name no devices; then all share one node
+  int ranks_per_node = 0;  // 0: the traces name no devices, so all ranks count as one node
   Timebase time;
   Catalog catalog;
   std::vector<RankEvents> ranks;
 };
 
-// Default: the counted communication kernels. Compat: all that the public tool takes.
-// `gpus_per_node` overrides what the traces say.
+// Takes the counted communication kernels or, in compat mode, all that the public tool takes.
+// `gpus_per_node` replaces the number that the traces say. `ranks` must outlive the result.
 Recording extract(std::span<const RankAnalysis> ranks,
                   std::optional<int> gpus_per_node = std::nullopt);
 

@@ -1,4 +1,4 @@
-// The report in compat mode against the public tool's own CSV files, cell by cell.
+// Compares the report in compat mode with the public tool's own CSV files, cell by cell.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,42 +10,21 @@
 #include "core/files.h"
 #include "report/book.h"
 #include "trace/collectives/report.h"
+#include "trace/golden_test_util.h"
 #include "trace/reader/reader.h"
 #include "trace/sheet.h"
 
 namespace assay::trace {
 namespace {
 
-using Records = std::vector<std::vector<std::string>>;
-
 const std::filesystem::path kSource = ASSAY_SOURCE_DIR;
-const std::filesystem::path kShared = kSource / "../shared";
-
-// RFC 4180.
-Records records_of(const std::string& text) {
-  Records records(1, {""});
-  bool quoted = false;
-  for (const char c : text) {
-    if (c == '"') {
-      quoted = !quoted;
-    } else if (!quoted && c == ',') {
-      records.back().emplace_back();
-    } else if (!quoted && c == '\n') {
-      records.push_back({""});
-    } else if (quoted || c != '\r') {
-      records.back().back() += c;
-    }
-  }
-  records.pop_back();
-  return records;
-}
 
 bool is_real(const std::string& field) {
   return field.find_first_of(".e") != std::string::npos;
 }
 
-// Reals to 1e-6 (differences of times of 4e12 us are multiples of 5e-4 us in the public tool),
-// everything else letter by letter: "8" is not "8.0".
+// Compares reals to 1e-6, since differences of times of 4e12 us are multiples of 5e-4 us in the
+// public tool, and everything else letter by letter: "8" is not "8.0".
 bool is_same(const std::string& actual, const std::string& expected) {
   if (actual == expected) return true;
   if (!is_real(actual) || !is_real(expected)) return false;
@@ -60,8 +39,8 @@ void expect_same(const model::Table& table, const std::filesystem::path& file) {
   SCOPED_TRACE(file.string());
   const auto text = core::read_file(file);
   ASSERT_TRUE(text.ok());
-  const Records actual = records_of(report::csv(table));
-  const Records expected = records_of(text.value());
+  const auto actual = testing::csv_records(report::csv(table));
+  const auto expected = testing::csv_records(text.value());
   ASSERT_EQ(actual.front(), expected.front());
   ASSERT_EQ(actual.size(), expected.size());
   for (std::size_t r = 1; r < expected.size(); ++r) {
@@ -116,38 +95,46 @@ TEST(CollectiveGolden, TwoGpusInCompatMode) {
 }
 
 TEST(CollectiveGolden, EightGpusInCompatMode) {
-  if (!std::filesystem::exists(kShared / "samples/traces-8gpu")) {
-    GTEST_SKIP() << "the 8-GPU traces of ../shared/samples are not here";
-  }
+  expect_golden_book(kSource / "samples/sweep-nccl-ctas/default/repeat1", 8,
+                     testing::golden_folder() / "collective/sweep_default/csvs");
+  const auto more = testing::shared_folder() / "samples/traces-8gpu";
+  if (!std::filesystem::exists(more)) return;
   for (const std::string configuration : {"default", "16cta_256threads"}) {
-    expect_golden_book(kShared / "samples/traces-8gpu" / configuration, 8,
-                       kShared / "golden/trace/collective" / configuration / "csvs");
+    expect_golden_book(
+        more / configuration, 8,
+        testing::shared_folder() / "golden/trace/collective" / configuration / "csvs");
   }
 }
 
-void expect_golden_rank(const std::string& configuration, int rank, const std::string& golden) {
-  const auto trace = read_trace(kShared / "samples/traces-8gpu" / configuration / "torch_profiler" /
-                                ("rank" + std::to_string(rank)) / "trace.json.gz");
+void expect_golden_rank(const std::filesystem::path& run,
+                        int rank,
+                        const std::filesystem::path& golden) {
+  const auto trace =
+      read_trace(run / "torch_profiler" / ("rank" + std::to_string(rank)) / "trace.json.gz");
   ASSERT_TRUE(trace.ok()) << trace.error().message;
   Options options;
   options.compat = Compat::kTraceLens;
   const model::Book book = individual_report(analyze_rank(trace.value(), options, rank));
   const model::Table* table = book.find("coll_analysis");
   ASSERT_NE(table, nullptr);
-  expect_same(*table, kShared / "golden/trace/individual" / golden / "csvs/coll_analysis.csv");
+  expect_same(*table, golden / "csvs/coll_analysis.csv");
 }
 
 TEST(CollectiveGolden, IndividualReportsInCompatMode) {
-  if (!std::filesystem::exists(kShared / "samples/traces-8gpu")) {
-    GTEST_SKIP() << "the 8-GPU traces of ../shared/samples are not here";
-  }
-  expect_golden_rank("default", 0, "h200_default_rank0");
-  expect_golden_rank("default", 0, "h200_default_rank0_linked");
-  expect_golden_rank("16cta_256threads", 5, "h200_16cta_256threads_rank5");
-  expect_golden_rank("16cta_256threads", 5, "h200_16cta_256threads_rank5_linked");
+  const auto bundled = testing::golden_folder() / "individual";
+  for (const char* figures : {"h200_ctas_default_rank0", "h200_ctas_default_rank0_linked"})
+    expect_golden_rank(kSource / "samples/traces-2gpu/ctas_default", 0, bundled / figures);
+  const auto more = testing::shared_folder() / "samples/traces-8gpu";
+  if (!std::filesystem::exists(more)) return;
+  const auto golden = testing::shared_folder() / "golden/trace/individual";
+  for (const char* figures : {"h200_default_rank0", "h200_default_rank0_linked"})
+    expect_golden_rank(more / "default", 0, golden / figures);
+  for (const char* figures : {"h200_16cta_256threads_rank5", "h200_16cta_256threads_rank5_linked"})
+    expect_golden_rank(more / "16cta_256threads", 5, golden / figures);
 }
 
-// By default the leaked kernels are gone, and whatever does not depend on them stays.
+// Without compat mode the leaked kernels are left out. Figures that do not depend on them are
+// equal.
 TEST(CollectiveGolden, DefaultModeAgreesWhereItShould) {
   const auto traces = read_ranks(kSource / "samples/traces-2gpu/ctas_default", 2);
   const auto right = analyse(traces, Compat::kNone);

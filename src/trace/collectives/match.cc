@@ -6,12 +6,18 @@
 #include <map>
 #include <tuple>
 
-#include "trace/collectives/align.h"
-
 namespace assay::trace::collectives {
 namespace {
 
-// One rank's events of one signature, by start.
+bool overlap(const Span& a, const Span& b) {
+  return a.start <= b.end && b.start <= a.end;
+}
+
+double distance(const Span& a, const Span& b) {
+  return std::fabs(a.end - b.end);
+}
+
+// The events of one signature on one rank, by start.
 struct Lane {
   std::uint32_t rank = 0;
   std::vector<std::uint32_t> events = {};
@@ -31,7 +37,8 @@ std::vector<std::vector<std::uint32_t>> signatures_by_group(const Catalog& catal
   return result;
 }
 
-// For each signature the lanes of all ranks that use its group, even when they lack it.
+// Returns for each signature the lanes of all ranks that use its group. A rank that lacks the
+// signature has an empty lane.
 std::vector<Lanes> lanes_by_signature(const Recording& recording) {
   const Catalog& catalog = recording.catalog;
   std::vector<Lanes> lanes(catalog.signature_count());
@@ -67,10 +74,10 @@ class Matcher {
     Columns ordered = by_order(lanes);
     const std::size_t plausible = plausible_columns(lanes, ordered);
     if (plausible == ordered.size()) return add_columns(lanes, ordered);
-    // Equal counts can hide a missing event here and another one there.
-    const Columns other = aligned(lanes);
-    const auto whole = std::count_if(other.begin(), other.end(), is_whole);
-    add_columns(lanes, static_cast<std::size_t>(whole) > plausible ? other : ordered);
+    // Equal counts can hide a missing event on one rank and another missing event on another.
+    const Columns by_ends = aligned(lanes);
+    const auto whole = std::count_if(by_ends.begin(), by_ends.end(), is_whole);
+    add_columns(lanes, static_cast<std::size_t>(whole) > plausible ? by_ends : ordered);
   }
 
   void add_by_order(Lanes lanes) {
@@ -95,7 +102,7 @@ class Matcher {
   }
 
  private:
-  // Position in each lane; kAbsent where a lane has no such event.
+  // The position of one collective's event in each lane, kAbsent where a lane lacks it.
   using Column = std::vector<std::uint32_t>;
   using Columns = std::vector<Column>;
 
@@ -114,7 +121,8 @@ class Matcher {
     return recording_.ranks[lane.rank].events[lane.events[position]];
   }
 
-  // Columns in which all ranks were inside at one instant, as they must have been.
+  // Counts the columns in which all ranks were inside at one instant. In a synchronising collective
+  // they must have been.
   [[nodiscard]] std::size_t plausible_columns(const Lanes& lanes, const Columns& columns) const {
     if (columns.empty() || !synchronises(recording_.catalog[event(lanes.front(), 0).metadata])) {
       return columns.size();
@@ -138,7 +146,8 @@ class Matcher {
     return result;
   }
 
-  // Every lane against the longest; events that only shorter lanes have get columns of their own.
+  // Aligns every lane with the longest one. Events that the longest lane lacks get columns of their
+  // own.
   [[nodiscard]] Columns aligned(const Lanes& lanes) const {
     const auto longest =
         static_cast<std::size_t>(std::max_element(lanes.begin(), lanes.end(),
@@ -218,6 +227,28 @@ class Matcher {
 };
 
 }  // namespace
+
+std::vector<std::uint32_t> align_by_ends(std::span<const Span> events,
+                                         std::span<const Span> reference) {
+  std::vector<std::uint32_t> partners(events.size(), kAbsent);
+  std::size_t e = 0;
+  std::size_t r = 0;
+  while (e < events.size() && r < reference.size()) {
+    const double here = distance(events[e], reference[r]);
+    const bool can_skip_event = e + 1 < events.size();
+    const bool can_skip_reference = r + 1 < reference.size();
+    if (!overlap(events[e], reference[r])) {
+      ++(events[e].end < reference[r].end ? e : r);
+    } else if (can_skip_reference && distance(events[e], reference[r + 1]) < here) {
+      ++r;
+    } else if (can_skip_event && distance(events[e + 1], reference[r]) < here) {
+      ++e;
+    } else {
+      partners[e++] = static_cast<std::uint32_t>(r++);
+    }
+  }
+  return partners;
+}
 
 Matching match(const Recording& recording) {
   Matcher matcher(recording);

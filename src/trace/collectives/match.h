@@ -1,12 +1,13 @@
 // Finds the events of different ranks that are one collective.
 //
-// The k-th event of a signature (group, name, type, sizes) on one rank belongs to the k-th of every
-// other rank of the group. Where the counts differ, or where that would join events that share no
-// instant although all ranks must have been inside together, events are paired by their ends,
-// which lie close together. Linear in the number of events.
+// The k-th event of a signature (group, name, type, sizes) on one rank belongs to the k-th event of
+// that signature on every other rank of the group. Where the counts differ, or where that would
+// join events that share no instant although all ranks must have been inside together, events are
+// paired by their ends, which lie close together. The time is linear in the number of events.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,10 +24,10 @@ struct Member {
 };
 
 struct Collective {
-  MetadataId metadata = 0;   // of the first member
+  MetadataId metadata = 0;   // that of the first member
   std::uint32_t first = 0;   // position in Matching::members
-  std::uint32_t size = 0;    // members, by rank
-  std::uint32_t number = 0;  // order within its group
+  std::uint32_t size = 0;    // number of members, which are in rank order
+  std::uint32_t number = 0;  // position in the order of its group
 };
 
 // An event of a matched kind without a counterpart on each rank that uses the group.
@@ -45,14 +46,29 @@ struct Matching {
   }
 };
 
-// All ranks that have events of a group are expected to take part in its collectives.
+// Expects every rank that has events of a group to take part in all its collectives.
 Matching match(const Recording& recording);
 
-// Only pairs ranks that agree on the number of events, by order: needs no common clock.
+// Pairs events by order, and only of ranks that agree on their number. This needs no common clock.
 Matching match_by_order(const Recording& recording);
 
 inline const Event& event_of(const Recording& recording, const Member& member) {
   return recording.ranks[member.rank].events[member.event];
 }
+
+// When an event ran.
+struct Span {
+  double start = 0;
+  double end = 0;
+};
+
+constexpr std::uint32_t kAbsent = std::numeric_limits<std::uint32_t>::max();
+
+// Pairs two ranks' events of one signature when one of the ranks has more of them. Returns for each
+// of `events` the position of its partner in `reference`, or kAbsent. Both are ordered by start and
+// on one clock. Partners overlap in time and keep their order; of several candidates, the one with
+// the nearest end is taken. The time is linear in the number of events.
+std::vector<std::uint32_t> align_by_ends(std::span<const Span> events,
+                                         std::span<const Span> reference);
 
 }  // namespace assay::trace::collectives

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "trace/collectives/test_run.h"
+#include "trace/collectives/run_test_util.h"
 
 namespace assay::trace::collectives {
 namespace {
@@ -22,7 +22,7 @@ Call call(int index) {
   return {.start_us = 100.0 * index, .duration_us = 50};
 }
 
-// Three ranks and five equal all-reduces, of which one rank lacks one.
+// Three ranks with five equal all-reduces, one of which is missing on one rank.
 TestRun run_without(int missing_rank, int missing_call) {
   TestRun run(3);
   for (int c = 0; c < kCalls; ++c) {
@@ -37,7 +37,7 @@ TestRun run_without(int missing_rank, int missing_call) {
   return run;
 }
 
-// The starts, in microseconds, of every matched collective on every rank.
+// Returns the start of every matched collective on every rank, in microseconds.
 std::vector<std::vector<int>> starts(const Recording& recording, const Matching& matching) {
   std::vector<std::vector<int>> result;
   for (const Collective& collective : matching.collectives) {
@@ -91,7 +91,8 @@ TEST(Match, AnExtraEventStandsAlone) {
   EXPECT_THAT(matching.unmatched.front().absent, ElementsAre(0, 2));
 }
 
-// One rank lacks the first call, another the last: the counts are equal but the order lies.
+// One rank lacks the first call and another the last, so the counts are equal but the order is
+// wrong.
 TEST(Match, EqualCountsDoNotHideTwoGaps) {
   TestRun run(2);
   for (int c = 0; c < kCalls; ++c) {
@@ -118,7 +119,7 @@ TEST(Match, OtherMetadataAtOnePlaceIsNoPartner) {
   EXPECT_THAT(matching.unmatched, SizeIs(2));
 }
 
-// Two kinds that start at the same time come in any order on each rank.
+// Two kinds that start at the same time may come in any order on each rank.
 TEST(Match, TiesBetweenKindsDoNotMatter) {
   TestRun run(2);
   const Call reduce{.start_us = 10, .duration_us = 5};
@@ -169,5 +170,48 @@ TEST(Match, OneRankAloneAndNoRankAtAll) {
   EXPECT_THAT(match(empty).collectives, IsEmpty());
 }
 
+const std::vector<Span> kReference = {{0, 10}, {20, 30}, {40, 50}, {60, 70}};
+
+TEST(AlignByEnds, EqualListsPairInOrder) {
+  EXPECT_THAT(align_by_ends(kReference, kReference), ElementsAre(0, 1, 2, 3));
+}
+
+TEST(AlignByEnds, FirstMiddleOrLastIsMissing) {
+  const std::vector<Span> without_first = {{21, 30}, {41, 50}, {61, 70}};
+  const std::vector<Span> without_middle = {{1, 10}, {41, 50}, {61, 70}};
+  const std::vector<Span> without_last = {{1, 10}, {21, 30}, {41, 50}};
+  EXPECT_THAT(align_by_ends(without_first, kReference), ElementsAre(1, 2, 3));
+  EXPECT_THAT(align_by_ends(without_middle, kReference), ElementsAre(0, 2, 3));
+  EXPECT_THAT(align_by_ends(without_last, kReference), ElementsAre(0, 1, 2));
+}
+
+// The rank entered its second collective while the others still ran the missing one. Its event
+// overlaps two others, and the nearest end decides.
+TEST(AlignByEnds, LongWaiterBelongsToTheNearestEnd) {
+  const std::vector<Span> early = {{2, 31}, {41, 50}, {61, 70}};
+  EXPECT_THAT(align_by_ends(early, kReference), ElementsAre(1, 2, 3));
+}
+
+TEST(AlignByEnds, ExtraEventsStayAlone) {
+  const std::vector<Span> extra = {{0, 10}, {12, 14}, {20, 30}, {40, 50}, {52, 53}, {60, 70}};
+  EXPECT_THAT(align_by_ends(extra, kReference), ElementsAre(0, kAbsent, 1, 2, kAbsent, 3));
+}
+
+TEST(AlignByEnds, ExtraHereAndMissingThere) {
+  const std::vector<Span> mixed = {{0, 10}, {12, 14}, {40, 50}, {60, 70}};
+  EXPECT_THAT(align_by_ends(mixed, kReference), ElementsAre(0, kAbsent, 2, 3));
+}
+
+TEST(AlignByEnds, EqualDistancesKeepTheOrder) {
+  const std::vector<Span> same = {{0, 10}, {0, 10}};
+  EXPECT_THAT(align_by_ends(same, same), ElementsAre(0, 1));
+}
+
+TEST(AlignByEnds, NothingToPair) {
+  EXPECT_THAT(align_by_ends({}, kReference), IsEmpty());
+  EXPECT_THAT(align_by_ends(std::vector<Span>{{0, 1}}, {}), ElementsAre(kAbsent));
+}
+
 }  // namespace
+
 }  // namespace assay::trace::collectives

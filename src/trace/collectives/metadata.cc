@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <limits>
 
 namespace assay::trace::collectives {
 namespace {
@@ -11,10 +10,9 @@ namespace {
 using model::NcclFunction;
 
 constexpr double kBytesPerMib = 1024.0 * 1024.0;
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Kinds that the public tool knows by PyTorch's names; it counts others as unknown.
-constexpr std::array<std::string_view, 12> kNamesOfTraceLens = {
+// PyTorch's names of the collectives that the public tool knows. It treats others as unknown.
+constexpr std::array<std::string_view, 12> kTraceLensNames = {
     "allreduce",
     "allreduce_coalesced",
     "reducescatter",
@@ -29,7 +27,7 @@ constexpr std::array<std::string_view, 12> kNamesOfTraceLens = {
     "all_to_allv",
 };
 
-constexpr std::array<std::string_view, 9> kTypesOfTraceLens = {
+constexpr std::array<std::string_view, 9> kTraceLensTypes = {
     "Float", "Int", "Long", "Half", "BFloat16", "Double", "Short", "Bool", "Byte"};
 
 template <std::size_t N>
@@ -47,7 +45,7 @@ NodeSpan span_of(const std::vector<int>& members, int ranks_per_node) {
 }  // namespace
 
 std::optional<model::TorchCollective> collective_named(std::string_view name, Compat compat) {
-  if (compat == Compat::kTraceLens && !contains(kNamesOfTraceLens, name)) return std::nullopt;
+  if (compat == Compat::kTraceLens && !contains(kTraceLensNames, name)) return std::nullopt;
   return model::torch_collective(name);
 }
 
@@ -73,12 +71,12 @@ bool synchronises(const Metadata& metadata) {
 }
 
 double bus_factor(const Metadata& metadata, int group_size) {
-  if (!metadata.collective) return kNaN;
+  if (!metadata.collective) return kUnknown;
   return model::bus_factor(metadata.collective->function, group_size);
 }
 
 int element_bytes(std::string_view dtype, Compat compat) {
-  if (compat == Compat::kTraceLens && !contains(kTypesOfTraceLens, dtype)) return 0;
+  if (compat == Compat::kTraceLens && !contains(kTraceLensTypes, dtype)) return 0;
   return static_cast<int>(model::torch_element_bytes(dtype));
 }
 
@@ -121,7 +119,7 @@ std::uint32_t Catalog::group_id(const Metadata& metadata) {
   return place->second;
 }
 
-// Ranks of an uneven exchange send different amounts, so size is not part of its signature.
+// The ranks of an uneven exchange send different amounts, so the signature leaves the sizes out.
 std::uint32_t Catalog::signature_id(const Metadata& metadata) {
   const bool sized = !is_uneven(metadata);
   const Fields fields{metadata.name,
@@ -139,7 +137,7 @@ std::uint32_t Catalog::signature_id(const Metadata& metadata) {
 void Catalog::set_sizes(Metadata& metadata) const {
   const int bytes = element_bytes(texts_.view(metadata.dtype), compat_);
   const auto mib = [bytes](std::int64_t elements) {
-    if (bytes == 0 || elements < 0) return kNaN;
+    if (bytes == 0 || elements < 0) return kUnknown;
     return static_cast<double>(elements) * bytes / kBytesPerMib;
   };
   metadata.in_mib = mib(metadata.in_elements);

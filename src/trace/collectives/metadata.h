@@ -1,8 +1,9 @@
-// What a collective is: its recorded fields, each distinct combination once for all ranks, with
-// the figures that follow from it.
+// The metadata of collectives: the recorded fields and what follows from them, stored once for each
+// distinct combination over all ranks.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -19,17 +20,20 @@ enum class NodeSpan : std::uint8_t { kUnknown, kIntraNode, kInterNode };
 
 std::string_view label(NodeSpan span);
 
-// A process group: the same name may stand for different ranks, then it is two groups.
+// A process group. Groups of one name but different ranks are different groups.
 struct Group {
   model::TextId name = 0;
   model::TextId ranks = 0;
-  std::vector<int> members = {};  // global ranks as far as recorded; PyTorch shortens long lists
+  std::vector<int> members = {};  // the recorded global ranks; PyTorch shortens long lists
   NodeSpan span = NodeSpan::kUnknown;
 };
 
+// Stands for an unknown figure.
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 using MetadataId = std::uint32_t;
 
-// Texts are ids in Catalog::texts, 0 when missing; missing numbers are -1.
+// Texts are ids in the catalog, 0 when missing. Missing numbers are -1.
 struct Metadata {
   model::TextId name = 0;
   model::TextId dtype = 0;
@@ -41,32 +45,33 @@ struct Metadata {
   std::int64_t out_elements = -1;
   std::int32_t group_size = -1;
 
-  // Derived when interned.
-  std::optional<model::TorchCollective> collective = {};  // none: barrier, unknown
+  // Catalog::intern derives these.
+  std::optional<model::TorchCollective> collective = {};  // none for a barrier or an unknown name
   std::uint32_t group = 0;                                // index into Catalog::groups
   std::uint32_t signature = 0;  // equal for events that can be one collective
   double in_mib = 0;            // 2^20 bytes; NaN when unknown
   double out_mib = 0;
-  double full_mib = 0;  // gathered size for all-gather, input size otherwise
+  double full_mib = 0;  // the gathered size of an all-gather, else the input size
 };
 
-// What PyTorch's name of a collective means. The public tool knows fewer names (kTraceLens).
+// Returns the collective that PyTorch calls `name`. The public tool knows fewer names (kTraceLens).
 std::optional<model::TorchCollective> collective_named(std::string_view name, Compat compat);
 
-// Whether the events of all ranks are put together. A rank may leave a broadcast, a reduce, a send
-// or a receive before another arrives, so those are not.
+// Whether the events of all ranks are matched to each other. A rank may leave a broadcast, a
+// reduce, a send or a receive before another rank arrives, so those are not matched.
 bool is_matched(const Metadata& metadata);
 
-// An all-to-all whose ranks may send different amounts.
+// Whether it is an all-to-all whose ranks may send different amounts.
 bool is_uneven(const Metadata& metadata);
 
-// No rank leaves before the last one has arrived.
+// Whether no rank can leave before the last one has arrived.
 bool synchronises(const Metadata& metadata);
 
-// Bus bandwidth over algorithm bandwidth; NaN for an unknown collective or group.
+// Returns bus bandwidth over algorithm bandwidth, NaN for an unknown collective or group size.
 double bus_factor(const Metadata& metadata, int group_size);
 
-// Bytes of one element; 0 when unknown. The public tool knows fewer types (kTraceLens).
+// Returns the bytes of one element, 0 for an unknown type. The public tool knows fewer types
+// (kTraceLens).
 int element_bytes(std::string_view dtype, Compat compat);
 
 class Catalog {
@@ -75,7 +80,7 @@ class Catalog {
 
   model::TextId text_id(std::string_view text) { return texts_.intern(text); }
 
-  // Takes the recorded fields, fills in the derived ones.
+  // Returns the id of an entry with these recorded fields, after filling in the derived ones.
   MetadataId intern(Metadata recorded);
 
   [[nodiscard]] const Metadata& operator[](MetadataId id) const { return entries_[id]; }
@@ -117,7 +122,7 @@ class Catalog {
   std::map<Fields, std::uint32_t> signatures_;
 };
 
-// The integers of a recorded list: "[0, 1, 2]"; what is not a number is passed over.
+// Returns the integers of a recorded list such as "[0, 1, 2]". It skips all that is no number.
 std::vector<std::int64_t> parse_integers(std::string_view list);
 
 }  // namespace assay::trace::collectives

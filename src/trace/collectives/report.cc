@@ -1,9 +1,148 @@
 #include "trace/collectives/report.h"
 
-#include <algorithm>
+#include <fmt/core.h>
 
-#include "trace/collectives/overview.h"
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "trace/collectives/columns.h"
 #include "trace/collectives/sheet.h"
+
+namespace assay::trace::collectives {
+namespace {
+
+// Sums over the collectives of one kind and size.
+struct OverviewRow {
+  const Metadata* metadata = nullptr;
+  std::int64_t count = 0;
+  double total_latency_us = 0;
+  double total_gibps = 0;  // bus bandwidth, or the throughput of an uneven exchange
+  double total_skew_us = 0;
+  std::vector<std::uint32_t> channels = {};
+  std::vector<std::uint32_t> threads = {};
+  std::map<int, std::int64_t> last_by_rank = {};
+
+  [[nodiscard]] double mean(double total) const { return total / static_cast<double>(count); }
+};
+
+class OverviewRows {
+ public:
+  explicit OverviewRows(const Study& study) : study_(study) {}
+
+  void add(const Synchronised& item) {
+    add(item.collective, item.latency_us, item.bus_gibps, item.start_skew_us);
+  }
+
+  void add(const Exchange& item) {
+    add(item.collective, item.wall_us, item.throughput_gibps, item.start_skew_us);
+  }
+
+  std::vector<OverviewRow> by_total() && {
+    std::stable_sort(rows_.begin(), rows_.end(), [](const OverviewRow& a, const OverviewRow& b) {
+      return a.total_latency_us > b.total_latency_us;
+    });
+    return std::move(rows_);
+  }
+
+ private:
+  void add(std::uint32_t position, double latency_us, double gibps, double skew_us) {
+    const Metadata& m = study_.metadata(position);
+    const auto [place, is_new] = places_.emplace(m.signature, rows_.size());
+    if (is_new) rows_.push_back({&m});
+    OverviewRow& row = rows_[place->second];
+    ++row.count;
+    row.total_latency_us += latency_us;
+    row.total_gibps += gibps;
+    row.total_skew_us += skew_us;
+    collect_launch(study_, study_.collective(position), &Event::channels, row.channels);
+    collect_launch(study_, study_.collective(position), &Event::threads, row.threads);
+    note_last(row, study_.collective(position));
+  }
+
+  void note_last(OverviewRow& row, const Collective& collective) {
+    if (collective.size < 2) return;
+    const auto first = study_.wait_us.begin() + collective.first;
+    const auto shortest = std::min_element(first, first + collective.size);
+    const auto position = static_cast<std::size_t>(shortest - study_.wait_us.begin());
+    ++row.last_by_rank[study_.recording.ranks[study_.matching.members[position].rank].rank];
+  }
+
+  const Study& study_;
+  std::map<std::uint32_t, std::size_t> places_;
+  std::vector<OverviewRow> rows_;
+};
+
+model::Cell usual_last(const OverviewRow& row) {
+  if (row.last_by_rank.empty()) return {};
+  const auto most = std::max_element(row.last_by_rank.begin(), row.last_by_rank.end(),
+                                     [](auto& a, auto& b) { return a.second < b.second; });
+  return fmt::format("rank {} ({:.0f} %)", most->first,
+                     100 * row.mean(static_cast<double>(most->second)));
+}
+
+std::string straggler_sentence(const Study& study) {
+  const std::vector<Straggler> ranks = stragglers(study);
+  if (ranks.size() < 2 || study.synchronised.empty()) return "";
+  const auto most = std::max_element(
+      ranks.begin(), ranks.end(),
+      [](const Straggler& a, const Straggler& b) { return a.last_percent() < b.last_percent(); });
+  double others_us = 0;
+  for (const Straggler& rank : ranks)
+    others_us += rank.rank == most->rank ? 0 : rank.total_wait_us;
+  return fmt::format(
+      "Rank {} arrives last most often: in {} of its {} synchronising collectives ({:.0f} %); it "
+      "waited {:.1f} ms in all, each other rank {:.1f} ms on average.",
+      most->rank->rank, most->arrived_last, most->collectives, most->last_percent(),
+      most->total_wait_us / 1e3, others_us / 1e3 / static_cast<double>(ranks.size() - 1));
+}
+
+// Returns one row for each kind and size of collective, slowest total first. The note names the
+// straggler.
+model::Table overview(const Study& study) {
+  using model::Better;
+  OverviewRows rows(study);
+  for (const Synchronised& item : study.synchronised)
+    rows.add(item);
+  for (const Exchange& item : study.exchanges)
+    rows.add(item);
+  const MetadataFields<OverviewRow> metadata(
+      study, [](const OverviewRow& row) -> const Metadata& { return *row.metadata; });
+  const Fields<OverviewRow> fields = {
+      metadata.name(),
+      metadata.dtype(),
+      metadata.size("MiB", &Metadata::full_mib),
+      {{"ranks"},
+       [](const OverviewRow& row) -> model::Cell {
+         return std::int64_t{row.metadata->group_size};
+       }},
+      {{"count"}, [](const OverviewRow& row) { return row.count; }},
+      {{"mean us", "us", Better::kLower},
+       [](const OverviewRow& row) { return real(row.mean(row.total_latency_us)); }},
+      {{"bus GB/s", "GB/s", Better::kHigher},
+       [](const OverviewRow& row) {
+         return real(row.mean(row.total_gibps) * kGigabytesPerGibibyte);
+       }},
+      {kChannelsColumn, [](const OverviewRow& row) { return launch_cell(row.channels); }},
+      {kThreadsColumn, [](const OverviewRow& row) { return launch_cell(row.threads); }},
+      {{"skew us", "us", Better::kLower},
+       [](const OverviewRow& row) { return real(row.mean(row.total_skew_us)); }},
+      {{"last"}, usual_last},
+  };
+  model::Table table = make_table(
+      "collectives", "Collectives by kind and size: mean latency, bus bandwidth and skew of starts",
+      fields, std::move(rows).by_total());
+  if (table.row_count() == 0) {
+    table.notes.push_back(
+        "None that all ranks of a group share; nccl_summary_long holds the rest.");
+  }
+  const std::string sentence = straggler_sentence(study);
+  if (!sentence.empty()) table.notes.push_back(sentence);
+  return table;
+}
+
+}  // namespace
+}  // namespace assay::trace::collectives
 
 namespace assay::trace {
 

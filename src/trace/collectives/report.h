@@ -1,4 +1,4 @@
-// The multi-rank collective report (`assay trace collectives`).
+// The report on the communication between ranks (`assay trace collectives`).
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 namespace assay::trace {
 
 struct CollectiveReport {
-  model::Book book;          // every sheet that has something to show
-  model::Table overview;     // for a terminal; its note names the straggler
-  model::Warnings warnings;  // events that could not be compared; not those of the traces
+  model::Book book;          // the sheets that have something to show
+  model::Table overview;     // for the terminal; its note names the straggler
+  model::Warnings warnings;  // about events that could not be compared; without those of the traces
 };
 
-// Ranks in any order, all with the same options; the mode is that of the first.
-// `gpus_per_node` tells which ranks share a host; otherwise the traces' device lists tell.
+// The ranks may come in any order but must have the same options. `gpus_per_node` decides which
+// ranks share a host; without it, the device lists of the traces do.
 CollectiveReport collective_report(std::span<const RankAnalysis> ranks,
                                    std::optional<int> gpus_per_node = std::nullopt);
 

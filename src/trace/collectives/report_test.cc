@@ -5,7 +5,7 @@
 
 #include <ctime>
 
-#include "trace/collectives/test_run.h"
+#include "trace/collectives/run_test_util.h"
 
 namespace assay::trace {
 namespace {
@@ -189,8 +189,8 @@ TEST(CollectiveReport, NothingToReport) {
   EXPECT_THAT(names(collective_report(run.ranks()).book), ElementsAre("clock_offsets"));
 }
 
-// The public tool needs 120 s of CPU for this size; the bound leaves room for slow machines and
-// sanitizers, and catches anything that is not linear.
+// The public tool needs 120 CPU-seconds for this size. The bound leaves room for slow machines and
+// sanitizers but catches anything that is not linear.
 TEST(CollectiveReport, IsLinearInTheNumberOfCollectives) {
   constexpr int kRanks = 8;
   constexpr int kCalls = 9000;

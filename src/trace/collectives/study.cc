@@ -9,14 +9,13 @@
 namespace assay::trace::collectives {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMicrosecondsPerSecond = 1e6;
 
 double gibps(double mib, double duration_us) {
-  return duration_us > 0 ? mib / 1024 / (duration_us / kMicrosecondsPerSecond) : kNaN;
+  return duration_us > 0 ? mib / 1024 / (duration_us / kMicrosecondsPerSecond) : kUnknown;
 }
 
-// What all kinds of matched collective have in common, in Timebase units.
+// When the members of a collective start and end, in units of Timebase.
 struct Extent {
   double first_start = std::numeric_limits<double>::infinity();
   double last_start = -std::numeric_limits<double>::infinity();
@@ -120,8 +119,9 @@ Exchange exchange(const Study& study, std::uint32_t position) {
   result.mean_us = total_duration_us / collective.size;
   result.throughput_gibps = gibps(result.total_mib, result.wall_us);
   result.size_imbalance =
-      result.total_mib > 0 ? largest_mib / (result.total_mib / collective.size) : kNaN;
-  if (std::isnan(result.total_mib)) result.fastest_rank_gibps = result.slowest_rank_gibps = kNaN;
+      result.total_mib > 0 ? largest_mib / (result.total_mib / collective.size) : kUnknown;
+  if (std::isnan(result.total_mib))
+    result.fastest_rank_gibps = result.slowest_rank_gibps = kUnknown;
   return result;
 }
 
@@ -158,7 +158,7 @@ void warn_of_missing_metadata(Study& study) {
   }
 }
 
-// Analysed ranks that belong to a group but recorded none of its collectives.
+// Warns of analysed ranks that belong to a group but recorded none of its collectives.
 void warn_of_silent_ranks(Study& study) {
   const auto& groups = study.catalog().groups();
   std::vector<std::set<int>> seen(groups.size());
@@ -189,6 +189,14 @@ void align_clocks(Study& study) {
   remove_offsets(study.recording, study.node_offsets);
 }
 
+std::vector<Interval> counted_intervals(const RankAnalysis& rank, GpuWork work) {
+  std::vector<Interval> result;
+  for (std::size_t i = 0; i < rank.gpu_intervals.size(); ++i) {
+    if (rank.counted[i] && rank.gpu_work[i] == work) result.push_back(rank.gpu_intervals[i]);
+  }
+  return merged(std::move(result));
+}
+
 }  // namespace
 
 Study study_collectives(std::span<const RankAnalysis> ranks, std::optional<int> gpus_per_node) {
@@ -202,6 +210,45 @@ Study study_collectives(std::span<const RankAnalysis> ranks, std::optional<int> 
   warn_of_missing_metadata(study);
   warn_of_silent_ranks(study);
   return study;
+}
+
+std::vector<Straggler> stragglers(const Study& study) {
+  std::vector<Straggler> result;
+  for (const RankEvents& rank : study.recording.ranks) {
+    Straggler row;
+    row.rank = &rank;
+    for (const Event& event : rank.events)
+      row.total_duration_us += event.duration_us;
+    result.push_back(row);
+  }
+  for (const Synchronised& item : study.synchronised) {
+    const Collective& collective = study.collective(item.collective);
+    for (std::uint32_t m = 0; m < collective.size; ++m) {
+      const std::uint32_t position = collective.first + m;
+      Straggler& row = result[study.matching.members[position].rank];
+      row.total_wait_us += study.wait_us[position];
+      ++row.collectives;
+      if (m == item.last_member) ++row.arrived_last;
+      if (row.rank->rank == item.earliest_rank) ++row.arrived_first;
+    }
+  }
+  for (Straggler& row : result) {
+    row.total_wait_us = study.recording.time.exact(row.total_wait_us);
+    row.total_duration_us = study.recording.time.exact(row.total_duration_us);
+  }
+  std::stable_sort(result.begin(), result.end(), [](const Straggler& a, const Straggler& b) {
+    return a.total_wait_us < b.total_wait_us;
+  });
+  return result;
+}
+
+double overlap_percent(const RankAnalysis& rank) {
+  const auto communication = counted_intervals(rank, GpuWork::kCommunication);
+  const auto computation = counted_intervals(rank, GpuWork::kComputation);
+  const auto total = total_length(communication);
+  if (total == 0) return kUnknown;
+  const auto shared = total_length(intersection(communication, computation));
+  return 100 * static_cast<double>(shared) / static_cast<double>(total);
 }
 
 }  // namespace assay::trace::collectives

@@ -1,4 +1,4 @@
-// Everything the sheets of the collective report show, computed once.
+// Everything that the sheets of the collective report show, computed once.
 #pragma once
 
 #include <cstdint>
@@ -6,25 +6,27 @@
 #include <vector>
 
 #include "model/warnings.h"
+#include "trace/analysis.h"
 #include "trace/collectives/clock_offset.h"
 #include "trace/collectives/event.h"
 #include "trace/collectives/match.h"
 
 namespace assay::trace::collectives {
 
-// Durations are microseconds, sizes 2^20 bytes, bandwidths 2^30 bytes a second; NaN is unknown.
+// Durations are microseconds, sizes 2^20 bytes, bandwidths 2^30 bytes per second. NaN means
+// unknown.
 
 // A collective that no rank leaves before all have arrived.
 struct Synchronised {
   std::uint32_t collective = 0;  // position in Matching::collectives
-  double latency_us = 0;         // shortest kernel: that of the last rank to arrive
+  double latency_us = 0;         // the shortest kernel, which is that of the last rank to arrive
   double start_skew_us = 0;
   double end_skew_us = 0;
   double mean_wait_us = 0;
   double algorithm_gibps = 0;
   double bus_gibps = 0;
-  int earliest_rank = 0;          // of equals the largest rank
-  std::uint32_t last_member = 0;  // position among the members; of equals the first
+  int earliest_rank = 0;          // the largest rank if several came first
+  std::uint32_t last_member = 0;  // position among the members; the first if several came last
 };
 
 // An exchange in which ranks may send different amounts.
@@ -32,14 +34,14 @@ struct Exchange {
   std::uint32_t collective = 0;
   double total_mib = 0;
   std::int64_t total_elements = 0;
-  double wall_us = 0;  // first start to last end
+  double wall_us = 0;  // from the first start to the last end
   double longest_us = 0;
   double shortest_us = 0;
   double mean_us = 0;
   double throughput_gibps = 0;
   double fastest_rank_gibps = 0;
   double slowest_rank_gibps = 0;
-  double size_imbalance = 0;  // largest over mean input
+  double size_imbalance = 0;  // largest input over mean input
   double start_skew_us = 0;
   double end_skew_us = 0;
 };
@@ -70,9 +72,36 @@ struct Study {
   }
 };
 
-// `ranks` must outlive the result. Ranks may come in any order.
-// `gpus_per_node` overrides what the traces say.
+// `ranks` may come in any order and must outlive the result. `gpus_per_node` replaces the number
+// that the traces say.
 Study study_collectives(std::span<const RankAnalysis> ranks,
                         std::optional<int> gpus_per_node = std::nullopt);
+
+// How much one rank waits for the others and they for it.
+struct Straggler {
+  const RankEvents* rank = nullptr;
+  double total_wait_us = 0;
+  std::int64_t arrived_last = 0;
+  std::int64_t arrived_first = 0;
+  std::int64_t collectives = 0;  // the synchronising ones in which it took part
+  double total_duration_us = 0;  // sum over all its communication kernels
+
+  [[nodiscard]] double mean_wait_us() const {
+    return collectives == 0 ? 0 : total_wait_us / static_cast<double>(collectives);
+  }
+
+  [[nodiscard]] double last_percent() const {
+    return collectives == 0
+               ? 0
+               : 100 * static_cast<double>(arrived_last) / static_cast<double>(collectives);
+  }
+};
+
+// Returns all ranks, the one that waited least first: that is the one for which the others wait.
+std::vector<Straggler> stragglers(const Study& study);
+
+// Returns the share of a rank's counted communication time during which counted computation also
+// runs, in percent. NaN: the rank does not communicate.
+double overlap_percent(const RankAnalysis& rank);
 
 }  // namespace assay::trace::collectives

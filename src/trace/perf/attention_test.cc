@@ -24,13 +24,13 @@ TEST(Attention, CountsBothProducts) {
             "B=2 N_Q=8 H_Q=4 N_KV=16 H_KV=2 d_h_qk=3 d_h_v=5 dropout=0.5 causal=False "
             "flash_impl=False dtype_A_B=('c10::BFloat16', 'c10::BFloat16')");
   ASSERT_TRUE(e.backward_work.has_value());
-  // dV, dP, dQ, dK; and the two query heads of each key head are added.
+  // dV, dP, dQ and dK, then the sum over the two query heads of each key head.
   EXPECT_EQ(e.backward_work->flops, 2 * kPairs * (2 * 5 + 2 * 3) + 2 * 16 * 1 * (3 + 5));
   EXPECT_EQ(e.backward_work->bytes, 2 * (2 * 8 * 4 * (2 * 3 + 5) + 2 * 16 * 2 * 2 * (3 + 5)));
 }
 
 TEST(Attention, CountsKeptPairsOfUnequalLengths) {
-  // The diagonal starts at the first key: of 8x16 pairs the triangle of 8x8 / 2 stays.
+  // The diagonal starts at the first key, so the mask keeps a triangle of 8x8 / 2 of 8x16 pairs.
   const RecordedCall call = cudnn_call(R"(["", "", "", "", "True", "0.", "True", "False", ""])");
   EXPECT_EQ(estimate(call).work.flops, 2 * (2 * 4 * (8 * 8 / 2)) * (3 + 5));
 
@@ -40,7 +40,8 @@ TEST(Attention, CountsKeptPairsOfUnequalLengths) {
 }
 
 TEST(Attention, AlignsFlashAttentionToTheLastKey) {
-  // flash_attn has batch, length, heads, width; of 8x16 pairs 8x8 are kept whole, 8x8 by half.
+  // flash_attn records batch, length, heads, width. The mask keeps one half of 8x16 pairs whole and
+  // one half of the other 8x8.
   const Estimate e = estimate({.name = "flash_attn::_flash_attn_forward",
                                .dims = "[[1, 8, 4, 3], [1, 16, 4, 3], [1, 16, 4, 3]]",
                                .types = kBf16Three,

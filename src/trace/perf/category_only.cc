@@ -1,11 +1,11 @@
-// Operators whose category is known but whose arguments do not tell what they compute. They show
+// Operators whose category is known but whose arguments do not say what they compute. They appear
 // in the ops sheets and, without figures, in unified_perf_summary.
 #include "trace/perf/operator_family.h"
 
 namespace assay::trace {
 namespace {
 
-const OperatorFamily kGemm{
+const OperatorFamily kUnmodelledGemm{
     "gemm without model",
     "tex_ts::te_gemm_ts vllm::gemm_with_dynamic_quant _Linear_yfwd_mm _LinearBackward_xgrad_mm"
     " _LinearBackward_wgrad_mm _LayerNormLinear_yfwd_mm _LayerNormLinearBackward_xgrad_mm"
@@ -14,13 +14,13 @@ const OperatorFamily kGemm{
     " sglang_profiler::batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant_"
     "batched_gemm_a8w8_a_per_token_group_prequant_w_per_batched_tensor_quant",
     "GEMM"};
-ASSAY_REGISTER(OperatorFamily, kGemm);
+ASSAY_REGISTER(OperatorFamily, kUnmodelledGemm);
 
-const OperatorFamily kFusedExperts{"moe fused without model", "pseudo_op::moe_aiter_fused_1stage",
-                                   "MoE_fused"};
-ASSAY_REGISTER(OperatorFamily, kFusedExperts);
+const OperatorFamily kUnmodelledFusedExperts{"moe fused without model",
+                                             "pseudo_op::moe_aiter_fused_1stage", "MoE_fused"};
+ASSAY_REGISTER(OperatorFamily, kUnmodelledFusedExperts);
 
-const OperatorFamily kUnfusedExperts{
+const OperatorFamily kUnmodelledUnfusedExperts{
     "moe unfused without model",
     "aiter::moe_cktile2stages_gemm1_ck aiter::moe_cktile2stages_gemm2_ck"
     " pseudo_op::moe_triton_unfused_up pseudo_op::moe_triton_unfused_down"
@@ -28,7 +28,7 @@ const OperatorFamily kUnfusedExperts{
     " pseudo_op::moe_flydsl_stage2"
     " sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel",
     "MoE_unfused"};
-ASSAY_REGISTER(OperatorFamily, kUnfusedExperts);
+ASSAY_REGISTER(OperatorFamily, kUnmodelledUnfusedExperts);
 
 const OperatorFamily kExpertRouting{
     "moe routing",

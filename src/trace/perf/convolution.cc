@@ -21,15 +21,15 @@ struct Convolution {
   bool bias = false;
 };
 
-// Where the operator records what: backward has the gradient in front.
+// The argument positions of an operator. A backward operator has the gradient in front.
 struct Positions {
   std::size_t input = 0;
   std::size_t bias = 2;
   std::size_t stride = 3;  // padding, dilation, transposed, output padding, groups follow
 };
 
-constexpr Positions kForward{};
-constexpr Positions kBackward{.input = 1, .bias = 3, .stride = 4};
+constexpr Positions kForwardPositions{};
+constexpr Positions kBackwardPositions{.input = 1, .bias = 3, .stride = 4};
 
 std::int64_t extent_of_output(const Convolution& c, std::size_t axis) {
   const std::int64_t in = c.input[axis + 2];
@@ -48,7 +48,8 @@ Shape output_of(const Convolution& c, bool like_public_tool) {
   return output;
 }
 
-// Each output element (transposed: each input element) meets the whole filter of its group.
+// Each output element (of a transposed convolution, each input element) is multiplied with the
+// whole filter of its group.
 double product_flops(const Convolution& c) {
   const double reach = element_count(c.filter) / static_cast<double>(c.filter[0]);
   return 2 * reach * element_count(c.transposed ? c.input : c.output);
@@ -63,9 +64,9 @@ Work forward_work(const Convolution& c, std::optional<double> element) {
   return work;
 }
 
-// The gradients of the input and of the filter each repeat the multiplications of the forward
-// pass; that of the bias sums the output's gradient. Each of the first two reads the output's
-// gradient and one operand and writes the other's gradient.
+// The gradients of the input and of the filter each cost the multiplications of the forward pass;
+// the gradient of the bias sums the output's gradient. Each of the first two reads the output's
+// gradient and one operand and writes the gradient of the other.
 Work backward_work(const Convolution& c, std::optional<double> element) {
   const double outputs = element_count(c.output);
   Work work{2 * product_flops(c) + (c.bias ? outputs : 0)};
@@ -76,7 +77,8 @@ Work backward_work(const Convolution& c, std::optional<double> element) {
   return work;
 }
 
-// One value stands for all axes; none for the default.
+// Reads one value per axis. A single value stands for all axes, and an absent argument for
+// `otherwise`.
 core::Result<Shape> per_axis(const OperatorCall& call,
                              std::size_t position,
                              std::size_t axes,
@@ -102,7 +104,7 @@ core::Result<Convolution> read_shapes(const OperatorCall& call, std::size_t inpu
   return c;
 }
 
-core::Result<Convolution> checked(const OperatorCall& call, Convolution c) {
+core::Result<Convolution> checked_convolution(const OperatorCall& call, Convolution c) {
   if (std::any_of(c.stride.begin(), c.stride.end(), [](std::int64_t step) { return step <= 0; }))
     return core::Error{fmt::format("{}: a stride is not positive", call.name)};
   if (c.groups < 1 || c.groups > c.filter[0])
@@ -122,10 +124,10 @@ core::Result<Convolution> read_convolution(const OperatorCall& call, const Posit
   c.output_padding = ASSAY_TRY(per_axis(call, at.stride + 4, axes, 0));
   c.groups = static_cast<std::int64_t>(call.number(at.stride + 5).value_or(1));
   c.bias = call.is_tensor(at.bias) || !call.text(at.bias).empty();
-  // The public tool sees a forward bias only in calls of three arguments, which do not exist.
+  // The public tool sees a bias in a forward call only if that has three arguments, which none has.
   if (call.like_public_tool())
     c.bias = at.input == 0 ? call.dims.size() == 3 : call.is_tensor(at.bias);
-  return checked(call, std::move(c));
+  return checked_convolution(call, std::move(c));
 }
 
 std::vector<Parameter> parameters_of(const OperatorCall& call,
@@ -150,25 +152,25 @@ Estimate estimate_of(const OperatorCall& call, const Convolution& c, std::size_t
   return {parameters_of(call, c, input), compute_spec(ComputeUnit::kMatrix, call.type(input)), {}};
 }
 
-core::Result<Estimate> forward(const OperatorCall& call) {
-  const Convolution c = ASSAY_TRY(read_convolution(call, kForward));
-  Estimate estimate = estimate_of(call, c, kForward.input);
+core::Result<Estimate> convolution(const OperatorCall& call) {
+  const Convolution c = ASSAY_TRY(read_convolution(call, kForwardPositions));
+  Estimate estimate = estimate_of(call, c, kForwardPositions.input);
   const std::optional<double> element = element_bytes(call.type(0));
   estimate.work = forward_work(c, element);
   estimate.backward_work = backward_work(c, element);
   return estimate;
 }
 
-core::Result<Estimate> backward(const OperatorCall& call) {
-  const Convolution c = ASSAY_TRY(read_convolution(call, kBackward));
-  Estimate estimate = estimate_of(call, c, kBackward.input);
-  estimate.work = backward_work(c, element_bytes(call.type(kBackward.input)));
+core::Result<Estimate> convolution_backward(const OperatorCall& call) {
+  const Convolution c = ASSAY_TRY(read_convolution(call, kBackwardPositions));
+  Estimate estimate = estimate_of(call, c, kBackwardPositions.input);
+  estimate.work = backward_work(c, element_bytes(call.type(kBackwardPositions.input)));
   return estimate;
 }
 
-// ConvBias_(input, weight, bias, padding, stride) of apex.contrib.conv_bias_relu; the public tool
-// has the last two the other way round.
-core::Result<Estimate> fused_forward(const OperatorCall& call) {
+// ConvBias_(input, weight, bias, padding, stride) of apex.contrib.conv_bias_relu. The public tool
+// swaps the last two.
+core::Result<Estimate> fused_convolution(const OperatorCall& call) {
   Convolution c = ASSAY_TRY(read_shapes(call, 0));
   const std::size_t axes = c.input.size() - 2;
   const bool swapped = call.like_public_tool();
@@ -177,7 +179,7 @@ core::Result<Estimate> fused_forward(const OperatorCall& call) {
   c.dilation = Shape(axes, 1);
   c.output_padding = Shape(axes, 0);
   c.bias = true;
-  c = ASSAY_TRY(checked(call, std::move(c)));
+  c = ASSAY_TRY(checked_convolution(call, std::move(c)));
   Estimate estimate = estimate_of(call, c, 0);
   const std::optional<double> element = element_bytes(call.type(0));
   estimate.work = forward_work(c, element);
@@ -185,24 +187,21 @@ core::Result<Estimate> fused_forward(const OperatorCall& call) {
   return estimate;
 }
 
-const OperatorFamily kConvolution{
-    "convolution", "aten::convolution", "CONV_fwd", "CONV_bwd", "CONV", &forward};
+const OperatorFamily kConvolution{"convolution", "aten::convolution", "CONV_fwd", "CONV_bwd",
+                                  "CONV",        &convolution};
 ASSAY_REGISTER(OperatorFamily, kConvolution);
 
-const OperatorFamily kConvolutionBackward{"convolution backward",
-                                          "aten::convolution_backward",
-                                          "CONV_bwd",
-                                          "CONV_bwd",
-                                          "CONV",
-                                          &backward};
+const OperatorFamily kConvolutionBackward{
+    "convolution backward", "aten::convolution_backward", "CONV_bwd", "CONV_bwd", "CONV",
+    &convolution_backward};
 ASSAY_REGISTER(OperatorFamily, kConvolutionBackward);
 
 const OperatorFamily kFusedConvolution{
     "convolution with bias", "ConvBias_ ConvBiasReLU_", "CONV_fwd", "CONV_bwd", "CONV",
-    &fused_forward};
+    &fused_convolution};
 ASSAY_REGISTER(OperatorFamily, kFusedConvolution);
 
-// Their arguments do not tell the convolution; autograd links them to the forward operator.
+// Their arguments do not describe the convolution, but autograd links them to the forward operator.
 const OperatorFamily kFusedConvolutionBackward{
     "convolution with bias backward", "ConvBias_Backward ConvBiasReLU_Backward", "CONV_bwd"};
 ASSAY_REGISTER(OperatorFamily, kFusedConvolutionBackward);

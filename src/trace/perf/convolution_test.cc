@@ -20,7 +20,7 @@ TEST(Convolution, MeetsEachOutputWithItsFilter) {
   EXPECT_EQ(e.work.bytes, 4 * (kInputs + kFilters + 4 + kOutputs));
   EXPECT_EQ(e.backward_work->flops, 2 * kProducts + kOutputs);
   EXPECT_EQ(e.backward_work->bytes, 4 * (2 * (kOutputs + kFilters + kInputs) + kOutputs + 4));
-  EXPECT_EQ(parameter_text(e).rfind("convNd='conv2d' input_shape=(2, 3, 8, 8)", 0), 0U);
+  EXPECT_TRUE(parameter_text(e).starts_with("convNd='conv2d' input_shape=(2, 3, 8, 8)"));
 }
 
 TEST(Convolution, MeetsEachInputWithATransposedFilter) {

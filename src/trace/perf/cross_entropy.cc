@@ -4,9 +4,9 @@
 namespace assay::trace {
 namespace {
 
-// CrossEntropyFunction(logits[rows, …, vocabulary], targets, …): about five operations a logit
-// (largest, subtract, exponential, sum, normalise); targets are int64, the loss is fp32. The public
-// tool takes the first dimension alone for the rows.
+// CrossEntropyFunction(logits[rows, …, vocabulary], targets, …): about five operations per logit
+// (maximum, subtraction, exponential, sum, division). Targets are int64, the loss is fp32. The
+// public tool counts only the first dimension as rows.
 core::Result<Estimate> cross_entropy(const OperatorCall& call) {
   const Shape logits = ASSAY_TRY(call.shape(0));
   if (logits.empty() || logits.back() <= 0)

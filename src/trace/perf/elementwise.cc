@@ -1,4 +1,4 @@
-// One operation an element: bound by memory on every GPU.
+// Operators with about one operation per element. They are bound by memory on every GPU.
 #include <algorithm>
 
 #include "trace/perf/operator_family.h"
@@ -15,7 +15,7 @@ std::vector<Parameter> unary_parameters(const OperatorCall& call,
           {"stride_output", out_stride}};
 }
 
-// A second tensor is the output (for copies the source: the bytes are the same).
+// A second tensor is the output. In a copy it is the source, which has the same number of bytes.
 core::Result<Estimate> unary(const OperatorCall& call) {
   const double elements = element_count(ASSAY_TRY(call.shape(0)));
   const bool has_output = call.is_tensor(1);
@@ -35,10 +35,10 @@ core::Result<double> broadcast_count(const Shape& a, const Shape& b) {
   Shape result = longer;
   const std::size_t offset = longer.size() - shorter.size();
   for (std::size_t i = 0; i < shorter.size(); ++i) {
-    const std::int64_t one = longer[offset + i];
-    const std::int64_t other = shorter[i];
-    if (one != other && one != 1 && other != 1) return core::Error{"shapes do not broadcast"};
-    result[offset + i] = one == 1 ? other : one;
+    const std::int64_t left = longer[offset + i];
+    const std::int64_t right = shorter[i];
+    if (left != right && left != 1 && right != 1) return core::Error{"shapes do not broadcast"};
+    result[offset + i] = left == 1 ? right : left;
   }
   return element_count(result);
 }
@@ -74,7 +74,7 @@ core::Result<Estimate> binary(const OperatorCall& call) {
   return estimate;
 }
 
-// What padding and upsampling make of the spatial extents, the last `axes` dimensions.
+// Returns the shape after padding the spatial extents, which are the last `axes` dimensions.
 core::Result<Shape> padded(const OperatorCall& call, Shape shape, std::size_t axes) {
   const Shape padding = ASSAY_TRY(call.integers(1));  // last axis first: before, after
   if (padding.size() != 2 * axes || shape.size() < axes) return core::Error{"unexpected padding"};
@@ -85,7 +85,7 @@ core::Result<Shape> padded(const OperatorCall& call, Shape shape, std::size_t ax
 
 constexpr double kLargestScale = 1e6;
 
-// (self, output_size, scales …) or (self, no size, [scale, …])
+// Returns the shape after upsampling: (self, output_size, scales …) or (self, no size, [scale, …]).
 core::Result<Shape> upsampled(const OperatorCall& call, Shape shape, std::size_t axes) {
   if (shape.size() < axes) return core::Error{"unexpected dimensions"};
   const auto spatial = shape.end() - static_cast<std::ptrdiff_t>(axes);
@@ -105,7 +105,7 @@ core::Result<Shape> upsampled(const OperatorCall& call, Shape shape, std::size_t
   return shape;
 }
 
-// Reads the input once and writes a larger output.
+// Padding and upsampling read the input once and write a larger output.
 core::Result<Estimate> resizing(const OperatorCall& call) {
   const Shape in = ASSAY_TRY(call.shape(0));
   const auto axes = static_cast<std::size_t>(call.name[call.name.size() - 2] - '0');  // "…2d"
@@ -120,7 +120,7 @@ core::Result<Estimate> resizing(const OperatorCall& call) {
   return estimate;
 }
 
-// quantize_fp8_tensorwise(tensor, …): writes one byte an element.
+// quantize_fp8_tensorwise(tensor, …) writes one byte per element.
 core::Result<Estimate> quantize_fp8(const OperatorCall& call) {
   const double elements = element_count(ASSAY_TRY(call.shape(0)));
   Estimate estimate{unary_parameters(call, "c10::Float8_e4m3fnuz", Argument{}),
@@ -131,8 +131,8 @@ core::Result<Estimate> quantize_fp8(const OperatorCall& call) {
   return estimate;
 }
 
-// quantize_mxfp4_dual(tensor[M,N], …): writes half a byte an element, by rows and by columns, and
-// one byte of scale for each 32 elements of either.
+// quantize_mxfp4_dual(tensor[M,N], …) writes the tensor twice, in blocks along rows and in blocks
+// along columns: half a byte per element and one byte of scale per block of 32 elements.
 core::Result<Estimate> quantize_mxfp4(const OperatorCall& call) {
   constexpr std::int64_t kBlock = 32;
   const Shape shape = ASSAY_TRY(call.shape(0, 2));
@@ -149,7 +149,8 @@ core::Result<Estimate> quantize_mxfp4(const OperatorCall& call) {
   return estimate;
 }
 
-// silu_and_mul(out[…,d], input[…,2d]): gate and value halves, one activation and one product.
+// silu_and_mul(out[…,d], input[…,2d]): the halves are gate and value; one activation and one
+// product per output element.
 core::Result<Estimate> gated_activation(const OperatorCall& call) {
   const Shape out = ASSAY_TRY(call.shape(0));
   const Shape in = ASSAY_TRY(call.shape(1));

@@ -1,13 +1,49 @@
 // Matrix multiplications: C[M,N] = A[M,K] · B[K,N], `B` of them in a batch.
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
-#include "trace/perf/gemm_kernels.h"
+#include "trace/arguments.h"
 #include "trace/perf/operator_family.h"
 
 namespace assay::trace {
 namespace {
 
-enum class Weights { kAsWritten, kTransposed };  // B is recorded as [K,N] or as [N,K]
+// Returns the three index letters after `operand`: "lik" for "_Alik_".
+std::string_view tensile_indices(std::string_view name, char operand) {
+  for (std::size_t at = name.find('_'); at != std::string_view::npos; at = name.find('_', at + 1)) {
+    if (at + 5 > name.size()) break;
+    const std::string_view indices = name.substr(at + 2, 3);
+    if (name[at + 1] == operand &&
+        std::all_of(indices.begin(), indices.end(), [](char c) { return c >= 'a' && c <= 'z'; }))
+      return indices;
+  }
+  return "";
+}
+
+Argument is_transposed(std::string_view indices,
+                       std::string_view plain,
+                       std::string_view transposed) {
+  if (indices == plain) return Argument{false};
+  if (indices == transposed) return Argument{true};
+  return {};
+}
+
+// Returns which operands a kernel takes transposed, as a pair of flags. The names of Tensile
+// ("Cijk_Alik_Bljk_…") and cuBLAS ("nvjet_…_TNT": the first two letters of the last word) say so. A
+// flag is None where a Tensile name does not say it. std::nullopt: other kernels.
+std::optional<Argument> transposes(std::string_view kernel) {
+  const std::string_view a = tensile_indices(kernel, 'A');
+  const std::string_view b = tensile_indices(kernel, 'B');
+  if (kernel.find("Cijk") != std::string_view::npos && !a.empty() && !b.empty())
+    return Argument{ArgumentList{is_transposed(a, "ilk", "lik"), is_transposed(b, "ljk", "jlk")}};
+  const std::string_view last = kernel.substr(kernel.rfind('_') + 1);
+  if (kernel.starts_with("nvjet") && last.size() >= 2)
+    return Argument{ArgumentList{Argument{last[0] == 'T'}, Argument{last[1] == 'T'}}};
+  return std::nullopt;
+}
+
+enum class Weights { kPlain, kTransposed };  // B is recorded as [K,N] or as [N,K]
 
 struct Gemm {
   std::int64_t batch = 1;
@@ -17,7 +53,7 @@ struct Gemm {
   bool bias = false;
   std::size_t a = 0;  // positions of the operands
   std::size_t b = 1;
-  std::optional<double> a_bytes = std::nullopt;  // of one element
+  std::optional<double> a_bytes = std::nullopt;  // bytes of one element
   std::optional<double> b_bytes = std::nullopt;
   std::optional<double> out_bytes = std::nullopt;
 };
@@ -57,11 +93,11 @@ Estimate estimate_of(const OperatorCall& call, const Gemm& gemm) {
   return estimate;
 }
 
-// Operands at positions a and b, all elements of A's type.
+// Reads a product of the operands at positions a and a + 1, with all elements of A's type.
 core::Result<Gemm> plain_gemm(const OperatorCall& call, std::size_t a, Weights weights) {
   const Shape left = ASSAY_TRY(call.shape(a, 2));
   const Shape right = ASSAY_TRY(call.shape(a + 1, 2));
-  Gemm gemm{.m = left[0], .n = right[weights == Weights::kAsWritten ? 1 : 0], .k = left[1]};
+  Gemm gemm{.m = left[0], .n = right[weights == Weights::kPlain ? 1 : 0], .k = left[1]};
   gemm.a = a;
   gemm.b = a + 1;
   gemm.a_bytes = gemm.b_bytes = gemm.out_bytes = element_bytes(call.type(a));
@@ -69,12 +105,12 @@ core::Result<Gemm> plain_gemm(const OperatorCall& call, std::size_t a, Weights w
 }
 
 core::Result<Estimate> mm(const OperatorCall& call) {
-  return estimate_of(call, ASSAY_TRY(plain_gemm(call, 0, Weights::kAsWritten)));
+  return estimate_of(call, ASSAY_TRY(plain_gemm(call, 0, Weights::kPlain)));
 }
 
-// The first argument of addmm is what is added.
+// The first argument of addmm is the summand.
 core::Result<Estimate> addmm(const OperatorCall& call) {
-  Gemm gemm = ASSAY_TRY(plain_gemm(call, 1, Weights::kAsWritten));
+  Gemm gemm = ASSAY_TRY(plain_gemm(call, 1, Weights::kPlain));
   gemm.bias = true;
   return estimate_of(call, gemm);
 }
@@ -90,21 +126,21 @@ core::Result<Estimate> batched(const OperatorCall& call) {
   gemm.n = right[2];
   gemm.a_bytes = gemm.b_bytes = gemm.out_bytes = element_bytes(call.type(gemm.a));
   Estimate estimate = estimate_of(call, gemm);
-  // The batch stands first for these operators.
+  // The public tool lists the batch first for these operators.
   std::rotate(estimate.parameters.begin(), estimate.parameters.begin() + 7,
               estimate.parameters.begin() + 8);
   return estimate;
 }
 
-// (self, mat2, scale_a, scale_b, bias?, …). One-byte inputs give a 16-bit result.
+// _scaled_mm(self, mat2, scale_a, scale_b, bias?, …). One-byte inputs give a 16-bit result.
 core::Result<Estimate> scaled_mm(const OperatorCall& call) {
-  Gemm gemm = ASSAY_TRY(plain_gemm(call, 0, Weights::kAsWritten));
+  Gemm gemm = ASSAY_TRY(plain_gemm(call, 0, Weights::kPlain));
   gemm.bias = call.like_public_tool() ? call.dims.size() == 3 : call.is_tensor(4);
   if (gemm.a_bytes == 1.0) gemm.out_bytes = 2;
   return estimate_of(call, gemm);
 }
 
-// int8_linear_matmul(A[M,K], B[N,K]) gives int32; the public tool takes B for [K,N].
+// int8_linear_matmul(A[M,K], B[N,K]) gives int32. The public tool reads B as [K,N].
 core::Result<Estimate> int8_linear(const OperatorCall& call) {
   if (call.like_public_tool()) return scaled_mm(call);
   Gemm gemm = ASSAY_TRY(plain_gemm(call, 0, Weights::kTransposed));
@@ -112,7 +148,7 @@ core::Result<Estimate> int8_linear(const OperatorCall& call) {
   return estimate_of(call, gemm);
 }
 
-// (x[M,K], weight[N,K], scales …) with a 16-bit result.
+// Operators (x[M,K], weight[N,K], scales …) with a 16-bit result.
 core::Result<Estimate> linear_gemm(const OperatorCall& call) {
   Gemm gemm = ASSAY_TRY(plain_gemm(call, 0, Weights::kTransposed));
   gemm.b_bytes = element_bytes(call.type(1));
@@ -132,7 +168,7 @@ core::Result<Gemm> hipblaslt_gemm(const OperatorCall& call) {
   Shape b = ASSAY_TRY(call.shape(2, 2));
   bool a_transposed = call.flag(5);
   bool b_transposed = call.flag(6);
-  if (call.flag(7)) {  // the transposed result: Cᵀ = Bᵀ · Aᵀ
+  if (call.flag(7)) {  // the result is transposed: Cᵀ = Bᵀ · Aᵀ
     std::swap(a, b);
     std::swap(a_transposed, b_transposed);
     a_transposed = !a_transposed;
@@ -152,7 +188,7 @@ core::Result<Estimate> hipblaslt_fp8(const OperatorCall& call) {
   return estimate_of(call, ASSAY_TRY(hipblaslt_gemm(call)));
 }
 
-// MXFP4: two elements a byte, and one byte of scale for each 32 elements of K.
+// MXFP4 has two elements per byte and one byte of scale for every 32 elements of K.
 Estimate mxfp4_estimate(const OperatorCall& call, Gemm gemm) {
   constexpr std::int64_t kBlock = 32;
   gemm.k *= 2;
@@ -168,7 +204,7 @@ core::Result<Estimate> hipblaslt_fp4(const OperatorCall& call) {
   return mxfp4_estimate(call, ASSAY_TRY(hipblaslt_gemm(call)));
 }
 
-// (A[M,K/2], B[N,K/2], scale A, scale B, …)
+// Operators (A[M,K/2], B[N,K/2], scale A, scale B, …).
 core::Result<Estimate> linear_fp4(const OperatorCall& call) {
   return mxfp4_estimate(call, ASSAY_TRY(plain_gemm(call, 0, Weights::kTransposed)));
 }
@@ -240,4 +276,5 @@ const OperatorFamily kLinearFp4{
 ASSAY_REGISTER(OperatorFamily, kLinearFp4);
 
 }  // namespace
+
 }  // namespace assay::trace

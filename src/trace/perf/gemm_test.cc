@@ -41,7 +41,7 @@ TEST(Gemm, MultipliesBatches) {
       estimate({.name = "aten::bmm", .dims = "[[7, 2, 3], [7, 3, 5]]", .types = kBf16Pair});
   EXPECT_EQ(plain.work.flops, 7 * 2 * 2 * 3 * 5);
   EXPECT_EQ(plain.work.bytes, 7 * 2 * (2 * 3 + 3 * 5 + 2 * 5));
-  EXPECT_EQ(parameter_text(plain).rfind("B=7 M=2 N=5 K=3 bias=False", 0), 0U);
+  EXPECT_TRUE(parameter_text(plain).starts_with("B=7 M=2 N=5 K=3 bias=False"));
 
   const Estimate added = estimate({.name = "aten::baddbmm",
                                    .dims = "[[7, 2, 5], [7, 2, 3], [7, 3, 5]]",
@@ -79,7 +79,7 @@ TEST(Gemm, TakesTransposedWeights) {
 }
 
 TEST(Gemm, CountsPackedFourBitOperands) {
-  // Recorded K of 32 bytes is 64 elements: two blocks with a scale each.
+  // A recorded K of 32 bytes means 64 elements: two blocks with a scale each.
   const Estimate e = estimate({.name = "aiter::gemm_a4w4",
                                .dims = "[[2, 32], [5, 32]]",
                                .types = R"(["c10::Float4_e2m1fn_x2", "c10::Float4_e2m1fn_x2"])"});
@@ -89,13 +89,13 @@ TEST(Gemm, CountsPackedFourBitOperands) {
 }
 
 TEST(Gemm, SwapsTheOperandsOfATransposedResult) {
-  // C[5,2] = A[3,2]ᵀ… asked as Cᵀ: A and B change places and both flags flip.
+  // The call asks for Cᵀ, so A and B change places and both flags flip.
   const Estimate e =
       estimate({.name = "primus_turbo::hipblaslt_gemm_fp8",
                 .dims = "[[2, 3], [], [5, 3], []]",
                 .types = R"(["c10::Float8_e4m3fnuz", "float", "c10::Float8_e4m3fnuz", "float"])",
                 .concrete = R"(["", "", "", "", "15", "False", "True", "True"])"});
-  EXPECT_EQ(parameter_text(e).rfind("M=5 N=2 K=3", 0), 0U);
+  EXPECT_TRUE(parameter_text(e).starts_with("M=5 N=2 K=3"));
   EXPECT_EQ(e.work.flops, 2 * 2 * 3 * 5);
 }
 

@@ -1,4 +1,5 @@
-// Grouped matrix multiplications: Y[M,N] = X[M,K] · W[g][K,N], each row with its group's matrix.
+// Grouped matrix multiplications: Y[M,N] = X[M,K] · W[g][K,N], where each row is multiplied with
+// the matrix of its group.
 #include <algorithm>
 
 #include "trace/perf/operator_family.h"
@@ -6,13 +7,13 @@
 namespace assay::trace {
 namespace {
 
-struct Group {
+struct MatrixGroup {
   std::int64_t m = 0;
   std::int64_t k = 0;
   std::int64_t n = 0;
 };
 
-// Rows and columns of every matrix in a recorded list of matrices, however nested.
+// Appends the rows and columns of every matrix in a recorded, possibly nested list of matrices.
 void collect_matrices(const Argument& argument, std::vector<Shape>& matrices) {
   const ArgumentList* list = argument.list();
   if (list == nullptr) return;
@@ -27,8 +28,8 @@ void collect_matrices(const Argument& argument, std::vector<Shape>& matrices) {
     collect_matrices(element, matrices);
 }
 
-// [[M1,K1], …] and [[K1,N1], …] recorded as lists of tensors.
-core::Result<std::vector<Group>> zipped_groups(const OperatorCall& call) {
+// Reads [[M1,K1], …] and [[K1,N1], …], recorded as lists of tensors.
+core::Result<std::vector<MatrixGroup>> zipped_groups(const OperatorCall& call) {
   std::vector<Shape> left;
   std::vector<Shape> right;
   if (call.dims.size() >= 2) {
@@ -37,7 +38,7 @@ core::Result<std::vector<Group>> zipped_groups(const OperatorCall& call) {
   }
   if (left.empty() || left.size() != right.size())
     return core::Error{std::string(call.name) + ": the groups are not recorded"};
-  std::vector<Group> groups;
+  std::vector<MatrixGroup> groups;
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (left[i][1] != right[i][0])
       return core::Error{std::string(call.name) + ": matrices of a group do not fit together"};
@@ -51,7 +52,7 @@ struct ElementBytes {
   std::optional<double> out;
 };
 
-// The second type stands for the output's, as the public tool has it: that of the weights.
+// The type of the weights stands for that of the output, as in the public tool.
 ElementBytes element_sizes(const OperatorCall& call) {
   const std::optional<double> in = element_bytes(call.type(0));
   return {in, call.type(1).empty() ? in : element_bytes(call.type(1))};
@@ -61,11 +62,11 @@ Argument size_argument(std::optional<double> bytes) {
   return bytes ? Argument{static_cast<std::int64_t>(*bytes)} : Argument{};
 }
 
-Estimate estimate_of(const OperatorCall& call, const Group& all, std::int64_t groups) {
+Estimate estimate_of(const OperatorCall& call, const MatrixGroup& total, std::int64_t groups) {
   const ElementBytes size = element_sizes(call);
-  return {{{"M", Argument{all.m}},
-           {"K", Argument{all.k}},
-           {"N", Argument{all.n}},
+  return {{{"M", Argument{total.m}},
+           {"K", Argument{total.k}},
+           {"N", Argument{total.n}},
            {"G", Argument{groups}},
            {"bpe_in", size_argument(size.in)},
            {"bpe_out", size_argument(size.out)}},
@@ -73,7 +74,7 @@ Estimate estimate_of(const OperatorCall& call, const Group& all, std::int64_t gr
           {}};
 }
 
-Work work_of(const Group& group, double matrices, const ElementBytes& size) {
+Work work_of(const MatrixGroup& group, double matrices, const ElementBytes& size) {
   const auto m = static_cast<double>(group.m);
   const auto n = static_cast<double>(group.n);
   const auto k = static_cast<double>(group.k);
@@ -82,53 +83,54 @@ Work work_of(const Group& group, double matrices, const ElementBytes& size) {
   return work;
 }
 
-// x[M,K] and w[G,K,N] or w[G,N,K]; or lists of matrices that share K and N.
+// The arguments are x[M,K] and w[G,K,N] or w[G,N,K], or lists of matrices that share K and N.
 core::Result<Estimate> fixed_k(const OperatorCall& call) {
   const core::Result<Shape> x = call.shape(0, 2);
   const core::Result<Shape> w = call.shape(1, 3);
-  Group all;
+  MatrixGroup total;
   std::int64_t groups = 0;
   if (x.ok() && w.ok()) {
-    all = {x.value()[0], x.value()[1], 0};
+    total = {x.value()[0], x.value()[1], 0};
     groups = w.value()[0];
-    if (w.value()[1] != all.k && w.value()[2] != all.k)
+    if (w.value()[1] != total.k && w.value()[2] != total.k)
       return core::Error{std::string(call.name) + ": weights do not fit the input"};
-    all.n = w.value()[1] == all.k ? w.value()[2] : w.value()[1];
+    total.n = w.value()[1] == total.k ? w.value()[2] : w.value()[1];
   } else {
-    const std::vector<Group> parts = ASSAY_TRY(zipped_groups(call));
-    all = {0, parts[0].k, parts[0].n};
+    const std::vector<MatrixGroup> parts = ASSAY_TRY(zipped_groups(call));
+    total = {0, parts[0].k, parts[0].n};
     groups = static_cast<std::int64_t>(parts.size());
-    for (const Group& part : parts) {
-      if (part.k != all.k || part.n != all.n)
+    for (const MatrixGroup& part : parts) {
+      if (part.k != total.k || part.n != total.n)
         return core::Error{std::string(call.name) + ": groups of unequal sizes"};
-      all.m += part.m;
+      total.m += part.m;
     }
   }
-  Estimate estimate = estimate_of(call, all, groups);
-  estimate.work = work_of(all, static_cast<double>(groups), element_sizes(call));
+  Estimate estimate = estimate_of(call, total, groups);
+  estimate.work = work_of(total, static_cast<double>(groups), element_sizes(call));
   return estimate;
 }
 
-// The gradient of the weights, a[M,K]ᵀ · b[M,N] group by group along M: 2·M·K·N operations in all.
-// Or lists of matrices, each group with its own sizes.
+// The gradient of the weights, a[M,K]ᵀ · b[M,N] group by group along M: 2·M·K·N operations in
+// total. The arguments may also be lists of matrices, where each group has its own sizes.
 core::Result<Estimate> variable_k(const OperatorCall& call) {
   const ElementBytes size = element_sizes(call);
   const core::Result<Shape> a = call.shape(0, 2);
   const core::Result<Shape> b = call.shape(1, 2);
-  std::vector<Group> parts;
+  std::vector<MatrixGroup> parts;
   if (a.ok() && b.ok())
     parts.push_back({a.value()[0], a.value()[1], b.value()[1]});
   else
     parts = ASSAY_TRY(zipped_groups(call));
-  Group all{0, parts[0].k, parts[0].n};
+  MatrixGroup total{0, parts[0].k, parts[0].n};
   Work work{0, 0};
-  for (const Group& part : parts) {
-    const Work one = work_of(part, 1, size);
-    all.m += part.m;
-    work.flops += one.flops;
-    work.bytes = one.bytes && work.bytes ? std::optional(*work.bytes + *one.bytes) : std::nullopt;
+  for (const MatrixGroup& part : parts) {
+    const Work part_work = work_of(part, 1, size);
+    total.m += part.m;
+    work.flops += part_work.flops;
+    work.bytes = part_work.bytes && work.bytes ? std::optional(*work.bytes + *part_work.bytes)
+                                               : std::nullopt;
   }
-  Estimate estimate = estimate_of(call, all, static_cast<std::int64_t>(parts.size()));
+  Estimate estimate = estimate_of(call, total, static_cast<std::int64_t>(parts.size()));
   estimate.work = work;
   return estimate;
 }

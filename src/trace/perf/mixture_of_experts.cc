@@ -1,4 +1,4 @@
-// Mixture of experts: the exchange of tokens between ranks, and the experts' products, in one
+// Mixture of experts: the exchange of tokens between ranks, and the products of the experts in one
 // operator or in two.
 #include <cmath>
 
@@ -26,25 +26,27 @@ struct Experts {
   std::int64_t hidden = 0;
   std::int64_t inner = 0;
   std::int64_t count = 0;
-  std::int64_t top = 0;  // experts a token
-  bool gated = false;    // the first product gives a gate beside the value
+  std::int64_t top = 0;  // experts per token
+  bool gated = false;    // whether the first product also gives a gate
   std::string input_type;
   std::string weight_type;
   std::string output_type;
 };
 
-// Experts that at least one token chose, if all choices are equally likely.
+// Returns the expected number of experts that at least one token chose, if all choices are equally
+// likely.
 double active_experts(const Experts& e) {
   const auto count = static_cast<double>(e.count);
   const double others = (count - static_cast<double>(e.top)) / count;
   return count * (1 - std::pow(others, static_cast<double>(e.tokens)));
 }
 
-struct Sizes {
-  double tokens, choices, hidden, inner, gate, weights;  // weights: elements of one product's
+struct ExpertSizes {
+  double tokens, choices, hidden, inner, gate;
+  double weights;  // elements of the active experts' weights in one product
 };
 
-Sizes sizes_of(const Experts& e) {
+ExpertSizes sizes_of(const Experts& e) {
   const auto tokens = static_cast<double>(e.tokens);
   const auto hidden = static_cast<double>(e.hidden);
   const auto inner = static_cast<double>(e.inner);
@@ -75,8 +77,8 @@ core::Error unfit(const OperatorCall& call) {
   return core::Error{std::string(call.name) + ": tokens and weights do not fit together"};
 }
 
-// Weights w1[E, inner·(gated+1), hidden] and w2[E, hidden, inner], both perhaps packed along
-// their last dimension.
+// Reads the weights w1[E, inner·(gated+1), hidden] and w2[E, hidden, inner]. Both may be packed
+// along their last dimension.
 core::Result<Experts> read_weights(const OperatorCall& call, std::size_t w1, std::size_t w2) {
   const Shape up = ASSAY_TRY(call.shape(w1, 3));
   const Shape down = ASSAY_TRY(call.shape(w2, 3));
@@ -99,9 +101,9 @@ core::Result<Experts> with_top(const OperatorCall& call, Experts e, std::size_t 
   return e;
 }
 
-// fmoe_*_g1u1(out[M,K], input, w1, w2, sorted ids, weights, experts, valid, top, …). The results
-// of a token's experts are weighted and added up.
-core::Result<Estimate> fused(const OperatorCall& call) {
+// fmoe_*_g1u1(out[M,K], input, w1, w2, sorted ids, weights, experts, valid, top, …) multiplies the
+// results of a token's experts with weights and sums them.
+core::Result<Estimate> fused_experts(const OperatorCall& call) {
   Experts e = ASSAY_TRY(with_top(call, ASSAY_TRY(read_weights(call, 2, 3)), 8));
   const Shape out = ASSAY_TRY(call.shape(0, 2));
   if (out[1] != e.hidden) return unfit(call);
@@ -110,7 +112,7 @@ core::Result<Estimate> fused(const OperatorCall& call) {
   e.output_type = call.type(0);
   Estimate estimate = estimate_of(e);
   estimate.parameters.push_back({"output_dtype", to_argument(e.output_type)});
-  const Sizes s = sizes_of(e);
+  const ExpertSizes s = sizes_of(e);
   estimate.work.flops =
       2 * s.choices * s.hidden * s.inner * (s.gate + 1) + s.hidden * (2 * s.choices - s.tokens);
   const std::optional<double> in_bytes = element_bytes(e.input_type);
@@ -124,9 +126,9 @@ core::Result<Estimate> fused(const OperatorCall& call) {
 
 enum class Stage { kUp, kDown };
 
-// One product of the two: in elements are read, out elements written.
+// The work of one of the two products: it reads `in` elements and writes `out` elements.
 Estimate stage_estimate(const Experts& e, Stage stage) {
-  const Sizes s = sizes_of(e);
+  const ExpertSizes s = sizes_of(e);
   const bool up = stage == Stage::kUp;
   Estimate estimate = estimate_of(e);
   estimate.work.flops = 2 * s.choices * s.hidden * s.inner * (up ? s.gate : 1);
@@ -181,7 +183,7 @@ ASSAY_REGISTER(OperatorFamily, kExchangeBackward);
 
 const OperatorFamily kFusedExperts{"moe fused", "aiter::fmoe_fp8_blockscale_g1u1 aiter::fmoe_g1u1",
                                    "MoE_fused", "",
-                                   "MoE_fused", &fused};
+                                   "MoE_fused", &fused_experts};
 ASSAY_REGISTER(OperatorFamily, kFusedExperts);
 
 const OperatorFamily kFirstStage{

@@ -1,4 +1,4 @@
-// For tests of performance models: calls written as the trace writes them.
+// Helps tests of performance models: operator calls as a trace records them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ inline core::Result<Estimate> try_estimate(const RecordedCall& recorded) {
                         .compat = recorded.compat});
 }
 
-// Fails the test when there is no estimate.
+// Returns the estimate of a call; fails the test when there is none.
 inline Estimate estimate(const RecordedCall& recorded) {
   const core::Result<Estimate> result = try_estimate(recorded);
   if (result.ok()) return result.value();
@@ -40,7 +40,7 @@ inline Estimate estimate(const RecordedCall& recorded) {
   return {};
 }
 
-// {"M": 2, "N": 3} as "M=2 N=3".
+// Returns "M=2 N=3" for the parameters M and N.
 inline std::string parameter_text(const Estimate& estimate) {
   std::string text;
   for (const Parameter& parameter : estimate.parameters)

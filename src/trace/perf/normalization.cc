@@ -1,4 +1,5 @@
-// Batch, layer, group and instance normalization, forward and backward.
+// Batch, layer, group and instance normalization, forward and backward, and the layer normalization
+// of diffusion transformers, which is fused with a scale and a shift.
 #include <algorithm>
 
 #include "trace/perf/operator_family.h"
@@ -12,8 +13,9 @@ struct Normalization {
   double channels = 1;
   bool has_bias = true;
   bool is_affine = true;
-  bool is_training = true;                                 // statistics are those of the batch
-  std::optional<ArgumentList> output_mask = std::nullopt;  // gradients wanted: input, weight, bias
+  bool is_training = true;  // whether the statistics are those of the batch
+  // Which gradients are wanted: input, weight, bias. Forward operators have no mask.
+  std::optional<ArgumentList> output_mask = std::nullopt;
 };
 
 bool wants_input_gradient(const Normalization& n) {
@@ -22,21 +24,21 @@ bool wants_input_gradient(const Normalization& n) {
   return wanted != nullptr && *wanted;
 }
 
-// Two operations an element to scale and shift, three more to gather mean and variance; six a
-// channel for the inverse deviation and the combined factors.
+// Two operations per element scale and shift, three more gather mean and variance. Six per channel
+// give the inverse deviation and the combined factors.
 double forward_flops(const Normalization& n) {
   return element_count(n.shape) * (n.is_training ? 5 : 2) + 6 * n.channels;
 }
 
-// Mean and variance are read, in training written too.
+// Mean and variance are read and, in training, also written.
 double forward_bytes(const Normalization& n, double element) {
   const int parameters = 2 + (n.is_affine ? (n.has_bias ? 2 : 1) : 0) + (n.is_training ? 2 : 0);
   return element * (2 * element_count(n.shape) + parameters * n.channels);
 }
 
-// Per element: four for the two sums of the parameter gradients; five for the gradient of the
-// input through batch statistics, two through fixed ones. The public tool adds those two when no
-// gradient of the input is wanted, instead of when the statistics are fixed.
+// Operations per element: four for the two sums of the parameter gradients; for the gradient of the
+// input, five through batch statistics or two through fixed ones. The public tool adds those two
+// when no gradient of the input is wanted, instead of when the statistics are fixed.
 double backward_flops(const Normalization& n, bool like_public_tool) {
   const bool wanted = wants_input_gradient(n);
   double per_element = 4;
@@ -72,12 +74,12 @@ Estimate estimate_of(const OperatorCall& call, const Normalization& n) {
   return estimate;
 }
 
-// An absent weight is recorded as an empty list, which the public tool takes for a weight.
+// An absent weight is recorded as an empty list, which the public tool counts as a weight.
 bool has_tensor(const OperatorCall& call, std::size_t position) {
   return call.is_tensor(position) || call.like_public_tool();
 }
 
-// "[True, True, False]"
+// Reads "[True, True, False]".
 ArgumentList parse_mask(std::string_view text) {
   ArgumentList mask;
   for (std::size_t at = text.find_first_of("TF"); at != std::string_view::npos;
@@ -102,8 +104,9 @@ core::Result<Normalization> with_normalized_shape(const OperatorCall& call,
   return n;
 }
 
-// (input, weight, bias, running mean, running variance, training, …); the sixth argument of
-// instance_norm, use_input_stats, means the same. The public tool reads "False" as true.
+// The arguments are (input, weight, bias, running mean, running variance, training, …). The sixth
+// argument of instance_norm, use_input_stats, means the same. The public tool reads "False" as
+// true.
 core::Result<Estimate> batch_norm(const OperatorCall& call) {
   Normalization n = ASSAY_TRY(with_channel_axis(call, {}));
   n.is_affine = has_tensor(call, 1);
@@ -112,8 +115,9 @@ core::Result<Estimate> batch_norm(const OperatorCall& call) {
   return estimate_of(call, n);
 }
 
-// native: (grad, input, weight, mean, variance, saved mean, saved deviation, training, eps, mask);
-// of the vendors' libraries: (input, grad, weight, …), in training only.
+// The native operator has (grad, input, weight, mean, variance, saved mean, saved deviation,
+// training, eps, mask). Those of the vendors' libraries have (input, grad, weight, …) and only
+// exist for training.
 core::Result<Estimate> batch_norm_backward(const OperatorCall& call) {
   const bool vendor = call.name == "aten::cudnn_batch_norm_backward" ||
                       call.name == "aten::miopen_batch_norm_backward";
@@ -130,7 +134,7 @@ core::Result<Estimate> batch_norm_backward(const OperatorCall& call) {
   return estimate_of(call, n);
 }
 
-// (input, normalized shape, weight, bias, eps)
+// The arguments are (input, normalized shape, weight, bias, eps).
 core::Result<Estimate> layer_norm(const OperatorCall& call) {
   Normalization n = ASSAY_TRY(with_normalized_shape(call, {}, 1));
   n.is_affine = has_tensor(call, 2);
@@ -138,7 +142,7 @@ core::Result<Estimate> layer_norm(const OperatorCall& call) {
   return estimate_of(call, n);
 }
 
-// (grad, input, normalized shape, mean, rstd, weight, bias, mask)
+// The arguments are (grad, input, normalized shape, mean, rstd, weight, bias, mask).
 core::Result<Estimate> layer_norm_backward(const OperatorCall& call) {
   Normalization n = ASSAY_TRY(with_normalized_shape(call, {.input = 1}, 2));
   n.output_mask = parse_mask(call.text(7));
@@ -148,7 +152,7 @@ core::Result<Estimate> layer_norm_backward(const OperatorCall& call) {
   return estimate_of(call, n);
 }
 
-// group_norm(input, groups, weight, bias, eps), native_group_norm(input, weight, bias, …)
+// group_norm(input, groups, weight, bias, eps) and native_group_norm(input, weight, bias, …).
 core::Result<Estimate> group_norm(const OperatorCall& call) {
   const bool native = call.name == "aten::native_group_norm";
   Normalization n = ASSAY_TRY(with_channel_axis(call, {}));
@@ -157,8 +161,8 @@ core::Result<Estimate> group_norm(const OperatorCall& call) {
   return estimate_of(call, n);
 }
 
-// (grad, input, mean, rstd, weight, N, C, HxW, groups, mask). The public tool divides the
-// channels by the groups and looks for the weight one argument too far.
+// The arguments are (grad, input, mean, rstd, weight, N, C, HxW, groups, mask). The public tool
+// divides the channels by the groups and looks for the weight one argument too far.
 core::Result<Estimate> group_norm_backward(const OperatorCall& call) {
   Normalization n = ASSAY_TRY(with_channel_axis(call, {.input = 1}));
   n.is_affine = has_tensor(call, 4);
@@ -237,5 +241,69 @@ ASSAY_REGISTER(OperatorFamily, kInstanceNormBackward);
 const OperatorFamily kAiterGroupNorm{"aiter group norm", "aiter::_groupnorm_run", "NORM_fwd"};
 ASSAY_REGISTER(OperatorFamily, kAiterGroupNorm);
 
+struct ModulatedNorm {
+  Shape shape;  // [T, B, H]
+  double elements;
+  double rows;                    // T·B; each row has a mean and a deviation in fp32
+  double modulate;                // B·H
+  std::optional<double> element;  // bytes
+};
+
+core::Result<ModulatedNorm> read_modulated_norm(const OperatorCall& call) {
+  const Shape shape = ASSAY_TRY(call.shape(0, 3));
+  return ModulatedNorm{shape, element_count(shape), static_cast<double>(shape[0] * shape[1]),
+                       static_cast<double>(shape[1] * shape[2]), element_bytes(call.type(0))};
+}
+
+Estimate estimate_of(const OperatorCall& call, const ModulatedNorm& norm) {
+  return {{{"op_shape", to_argument(norm.shape)},
+           {"dtype_in_out", text_tuple({call.type(0), ""})},
+           {"stride_input", call.stride(0)},
+           {"stride_output", Argument{}},
+           {"num_channels", Argument{norm.shape[2]}},
+           {"has_bias", Argument{true}},
+           {"is_affine", Argument{true}},
+           {"is_training", Argument{true}}},
+          compute_spec(ComputeUnit::kVector, call.type(0)),
+          {}};
+}
+
+// fused_ln_modulate(x[T,B,H], scale[B,H], shift[B,H], eps): a layer norm (8 operations per
+// element), a scale and shift (2) and a residual (2).
+core::Result<Estimate> modulated_norm(const OperatorCall& call) {
+  const ModulatedNorm norm = ASSAY_TRY(read_modulated_norm(call));
+  Estimate estimate = estimate_of(call, norm);
+  estimate.work.flops = 12 * norm.elements;
+  if (norm.element)
+    estimate.work.bytes = *norm.element * 2 * (norm.elements + norm.modulate) + 8 * norm.rows;
+  return estimate;
+}
+
+// The arguments are (grad[T,B,H], normalized x, mean, deviation, gradient of the modulation[B,H]).
+core::Result<Estimate> modulated_norm_backward(const OperatorCall& call) {
+  const ModulatedNorm norm = ASSAY_TRY(read_modulated_norm(call));
+  Estimate estimate = estimate_of(call, norm);
+  estimate.parameters.push_back(
+      {"output_mask", Argument{ArgumentList(3, Argument{true})}, Brackets::kList});
+  estimate.work.flops = 15 * norm.elements;
+  if (norm.element)
+    estimate.work.bytes = *norm.element * 3 * (norm.elements + norm.modulate) + 8 * norm.rows;
+  return estimate;
+}
+
+const OperatorFamily kModulatedNorm{
+    "modulated layer norm", "primus::fused_ln_modulate", "NORM_fwd", "NORM_bwd", "Normalization",
+    &modulated_norm};
+ASSAY_REGISTER(OperatorFamily, kModulatedNorm);
+
+const OperatorFamily kModulatedNormBackward{"modulated layer norm backward",
+                                            "primus::fused_ln_modulate_backward",
+                                            "NORM_bwd",
+                                            "NORM_bwd",
+                                            "Normalization",
+                                            &modulated_norm_backward};
+ASSAY_REGISTER(OperatorFamily, kModulatedNormBackward);
+
 }  // namespace
+
 }  // namespace assay::trace

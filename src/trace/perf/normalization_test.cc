@@ -54,7 +54,7 @@ TEST(Normalization, ReadsWhetherABatchNormTrains) {
   EXPECT_EQ(estimate(call).work.flops, 2 * kElements + 6 * 8);
   EXPECT_EQ(estimate(call).work.bytes, 4 * (2 * kElements + 4 * 8));
   RecordedCall compatible = call;
-  compatible.compat = Compat::kTraceLens;  // takes the text "False" for true
+  compatible.compat = Compat::kTraceLens;  // reads the text "False" as true
   EXPECT_EQ(estimate(compatible).work.flops, 5 * kElements + 6 * 8);
 }
 

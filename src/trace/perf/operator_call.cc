@@ -17,7 +17,7 @@ struct DataType {
   std::string_view precision;
 };
 
-// Bytes as the public tool counts them: a Python scalar counts as 4.
+// The bytes are those of the public tool, which counts 4 for a Python scalar.
 constexpr std::array kDataTypes = {
     DataType{"double", 8, "fp64"},
     DataType{"long int", 8, ""},
@@ -34,7 +34,7 @@ constexpr std::array kDataTypes = {
     DataType{"unsigned char", 1, "fp8"},
     DataType{"signed char", 1, ""},
     DataType{"fp8", 1, "fp8"},
-    DataType{"c10::float4_e2m1fn_x2", 1, "fp4"},  // two elements a byte: shapes count bytes
+    DataType{"c10::float4_e2m1fn_x2", 1, "fp4"},  // two elements per byte; shapes count bytes
 };
 
 const DataType* find_type(std::string_view type) {
@@ -50,8 +50,8 @@ const Argument* at(const ArgumentList& list, std::size_t position) {
   return position < list.size() ? &list[position] : nullptr;
 }
 
-// Settings (strides, paddings, normalised extents) are small numbers. Below this, sums and
-// products with an extent fit 63 bits.
+// Settings (strides, paddings, normalised extents) are small numbers. Up to this limit, their sums
+// and products with an extent fit 63 bits.
 constexpr std::int64_t kLargestSetting = std::int64_t{1} << 21;
 
 bool is_setting(std::int64_t value) {
@@ -141,7 +141,7 @@ bool OperatorCall::flag(std::size_t position, bool otherwise) const {
 
 core::Result<Shape> OperatorCall::integers(std::size_t position) const {
   const std::string value = text(position);
-  const ArgumentList parsed = parse_arguments(value.rfind('[', 0) == 0 ? value : "[" + value + "]");
+  const ArgumentList parsed = parse_arguments(value.starts_with('[') ? value : "[" + value + "]");
   std::optional<Shape> integers = flat_integers(Argument{parsed});
   if (!integers || (integers->empty() && value != "[]") ||
       !std::all_of(integers->begin(), integers->end(), is_setting))

@@ -14,6 +14,7 @@
 
 #include "core/registry.h"
 #include "core/result.h"
+#include "trace/options.h"
 #include "trace/perf/operator_call.h"
 
 namespace assay::trace {
@@ -23,7 +24,8 @@ struct Work {
   std::optional<double> bytes = std::nullopt;  // empty when an element's size is unknown
 };
 
-// What distinguishes calls of one family ("M", "N", "K"); a column of the roofline sheet.
+// One of the values that distinguish the calls of a family ("M", "N", "K"): a column of the
+// roofline sheet.
 struct Parameter {
   std::string name;
   Argument value;
@@ -32,9 +34,9 @@ struct Parameter {
 
 struct Estimate {
   std::vector<Parameter> parameters;
-  std::string compute_spec;  // the peak that bounds it: "matrix_bf16"; "" when unknown
+  std::string compute_spec;  // the peak rate that bounds it: "matrix_bf16"; "" when unknown
   Work work;                 // of the call itself
-  // Of the backward operator that autograd runs for it, where that has no model of its own.
+  // The work of the backward operator that autograd runs for it, for when that has no model itself.
   std::optional<Work> backward_work = std::nullopt;
 };
 
@@ -44,14 +46,22 @@ struct OperatorFamily {
   const char* name;                    // unique
   const char* operators;               // their full names, separated by white space
   const char* category;                // "SDPA_fwd"
-  const char* backward_category = "";  // of the backward operators that autograd links to these
-  const char* sheet = "";              // "SDPA": sheets SDPA_fwd and SDPA_bwd; "": none
-  Model model = nullptr;               // none: these operators have a category only
+  const char* backward_category = "";  // of their backward operators
+  const char* sheet = "";              // "SDPA" for SDPA_fwd and SDPA_bwd; "" for none
+  Model model = nullptr;               // null: these operators only have a category
 
-  [[nodiscard]] bool is_backward() const;  // its category ends in "_bwd"
+  [[nodiscard]] bool is_backward() const;  // whether its category ends in "_bwd"
 };
 
-// The family of an operator with this exact name, or none.
+// Returns the family of the operator with this exact name, or nullptr.
 const OperatorFamily* operator_family(std::string_view operator_name);
+
+// Returns the kind of work that an operator launches, by which the ops sheets group it: "GEMM",
+// "SDPA_fwd", "elementwise", …, or "other" when neither name says it. `first_kernel` is the name of
+// the first kernel that the operator launched, "" for none. The public tool does not know the
+// operators that launch PyTorch's attention kernels and calls them "other".
+std::string_view op_category(std::string_view operator_name,
+                             std::string_view first_kernel,
+                             Compat compat);
 
 }  // namespace assay::trace

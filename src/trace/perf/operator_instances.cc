@@ -2,9 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace assay::trace {
 namespace {
+
+void append(std::string& key, model::TextId id) {
+  std::array<char, sizeof id> bytes{};
+  std::memcpy(bytes.data(), &id, sizeof id);
+  key.append(bytes.data(), bytes.size());
+}
 
 // Forward and backward operators of these families share a sheet.
 constexpr std::array<std::string_view, 4> kSingleSheets = {"GEMM", "BinaryElementwise",
@@ -22,7 +29,7 @@ void append_counted(const RankAnalysis& rank, NodeId node, std::vector<std::uint
 class Collector {
  public:
   Collector(const RankAnalysis& rank, Estimates& estimates)
-      : rank_(rank), estimates_(estimates), links_(rank) {}
+      : rank_(rank), estimates_(estimates), links_(*rank.trace, rank.tree) {}
 
   RooflineSheets sheets() {
     for (const NodeId node : modelled_operators())
@@ -31,7 +38,7 @@ class Collector {
   }
 
  private:
-  // In the order of the file.
+  // Returns the nodes in the order of the file.
   std::vector<NodeId> modelled_operators() {
     std::vector<NodeId> nodes;
     for (NodeId node = 0; node < rank_.tree.node_count(); ++node) {
@@ -66,7 +73,7 @@ class Collector {
     return !events.empty() || rank_.options.compat == Compat::kTraceLens;
   }
 
-  // Where backward operators have models of their own, they stand for themselves.
+  // A backward operator with a model of its own has an instance of its own.
   bool has_unmodelled_backward(NodeId node, const OperatorFamily& family) {
     const NodeId backward = links_.backward_of(node);
     if (backward == kNoNode) return false;
@@ -96,6 +103,51 @@ class Collector {
 };
 
 }  // namespace
+
+Estimates::Estimates(const RankAnalysis& rank) : rank_(rank) {}
+
+const OperatorFamily* Estimates::family(NodeId node) {
+  if (!rank_.tree.is_cpu_op(node)) return nullptr;
+  const model::TextId name = node_name(*rank_.trace, rank_.tree.nodes[node]);
+  const auto [found, is_new] = families_.try_emplace(name);
+  if (is_new) found->second = operator_family(rank_.trace->text(name));
+  return found->second;
+}
+
+const Estimate* Estimates::find(NodeId node, std::span<const std::uint32_t> kernels) {
+  const OperatorFamily* known = family(node);
+  if (known == nullptr || known->model == nullptr) return nullptr;
+  const model::CpuOp& op = rank_.trace->cpu_ops[rank_.tree.nodes[node].index];
+  std::string key;
+  for (const model::TextId id :
+       {op.name, op.input_dims, op.input_types, op.input_strides, op.concrete_inputs})
+    append(key, id);
+  for (const std::uint32_t kernel : kernels)
+    append(key, rank_.trace->gpu_events[kernel].name);
+  auto found = estimates_.find(key);
+  if (found == estimates_.end())
+    found = estimates_.emplace(std::move(key), evaluate(op, *known, kernels)).first;
+  const core::Result<Estimate>& estimate = found->second;
+  if (estimate.ok()) return &estimate.value();
+  failures_.add("operator call that its performance model does not fit",
+                "no roofline figures for it", estimate.error().message);
+  return nullptr;
+}
+
+core::Result<Estimate> Estimates::evaluate(const model::CpuOp& op,
+                                           const OperatorFamily& family,
+                                           std::span<const std::uint32_t> kernels) const {
+  const model::Trace& trace = *rank_.trace;
+  OperatorCall call{.name = trace.text(op.name),
+                    .dims = parse_arguments(trace.text(op.input_dims)),
+                    .types = parse_arguments(trace.text(op.input_types)),
+                    .strides = parse_arguments(trace.text(op.input_strides)),
+                    .concrete = parse_arguments(trace.text(op.concrete_inputs)),
+                    .compat = rank_.options.compat};
+  for (const std::uint32_t kernel : kernels)
+    call.kernel_names.push_back(trace.text(trace.gpu_events[kernel].name));
+  return family.model(call);
+}
 
 std::vector<std::uint32_t> counted_below(const RankAnalysis& rank, NodeId node) {
   std::vector<std::uint32_t> events;

@@ -72,8 +72,4 @@ model::Cell intensity_cell(const Achieved& achieved) {
   return known ? model::Cell{achieved.work->flops / *achieved.work->bytes} : model::Cell{};
 }
 
-model::Cell text_cell(std::string_view text) {
-  return text.empty() ? model::Cell{} : model::Cell{std::string(text)};
-}
-
 }  // namespace assay::trace

@@ -7,7 +7,7 @@ namespace assay::trace {
 namespace {
 
 bool is_scan(std::string_view name) {
-  return name.rfind("aten::cum", 0) == 0;
+  return name.starts_with("aten::cum");
 }
 
 std::string_view kind_of(std::string_view name) {
@@ -16,7 +16,8 @@ std::string_view kind_of(std::string_view name) {
   return "sum";
 }
 
-// Elements of the result when the dimensions in `reduced` (all when empty) go.
+// Returns the elements of the result when the dimensions in `reduced` (all when it is empty) are
+// reduced.
 double kept_elements(const Shape& in, const Shape& reduced) {
   if (reduced.empty()) return 1;
   Shape kept = in;
@@ -28,11 +29,11 @@ double kept_elements(const Shape& in, const Shape& reduced) {
   return element_count(kept);
 }
 
-// norm(self, p, dim, …) and linalg_norm(self, ord, dim, …) have the dimensions third, all others
-// second. std(self, unbiased) has a flag there and reduces everything.
+// The dimensions are the third argument of norm(self, p, dim, …) and linalg_norm(self, ord, dim, …)
+// and the second of all others. std(self, unbiased) has a flag there and reduces everything.
 double outputs_of(const OperatorCall& call, const Shape& in) {
   if (is_scan(call.name)) return element_count(in);
-  // The public tool takes recorded values for numbers, but they are texts: it finds none.
+  // The public tool expects numbers where texts are recorded, and so finds no dimensions.
   if (call.like_public_tool()) return 1;
   const std::size_t position = kind_of(call.name) == "norm" ? 2 : 1;
   const core::Result<Shape> dimensions = call.integers(position);
@@ -51,7 +52,7 @@ core::Result<Estimate> reduce(const OperatorCall& call) {
                     {inputs}};
   if (const std::optional<double> bytes = element_bytes(call.type(0)))
     estimate.work.bytes = (inputs + outputs) * *bytes;
-  estimate.backward_work = estimate.work;  // reads one gradient an output, writes one an input
+  estimate.backward_work = estimate.work;  // reads one gradient per output and writes one per input
   return estimate;
 }
 

@@ -14,8 +14,8 @@ struct RmsNorm {
   bool is_affine = true;
 };
 
-// Each row: squares and their sum (2 a channel), mean and inverse root (2); each element: the
-// factor, and the weight where there is one.
+// Operations per row: squares and their sum (2 per channel), mean and inverse root (2). Operations
+// per element: the factor and, where there is one, the weight.
 double forward_flops(const RmsNorm& n) {
   const double elements = element_count(n.shape);
   return elements / n.channels * (2 * n.channels + 2) + elements * (n.is_affine ? 2 : 1);
@@ -32,7 +32,7 @@ std::vector<Parameter> parameters_of(const OperatorCall& call, const RmsNorm& n)
           {"is_training", Argument{false}}};
 }
 
-// Reads the input and the weight, writes the output.
+// The forward pass reads the input and the weight and writes the output.
 Estimate forward_estimate(const OperatorCall& call, const RmsNorm& n) {
   Estimate estimate{parameters_of(call, n),
                     compute_spec(ComputeUnit::kVector, call.type(n.input)),
@@ -48,19 +48,19 @@ core::Result<RmsNorm> read_norm(const OperatorCall& call, std::size_t input, dou
   return RmsNorm{input, shape, channels, true};
 }
 
-// _fused_rms_norm(input, normalized shape, weight, eps)
-core::Result<Estimate> forward(const OperatorCall& call) {
+// The arguments are (input, normalized shape, weight, eps).
+core::Result<Estimate> rms_norm(const OperatorCall& call) {
   RmsNorm n = ASSAY_TRY(read_norm(call, 0, element_count(ASSAY_TRY(call.integers(1)))));
   n.is_affine = call.is_tensor(2) || call.like_public_tool();
   return forward_estimate(call, n);
 }
 
-// (grad, input, normalized shape, rstd, weight, mask)
-core::Result<Estimate> backward(const OperatorCall& call) {
+// The arguments are (grad, input, normalized shape, rstd, weight, mask).
+core::Result<Estimate> rms_norm_backward(const OperatorCall& call) {
   RmsNorm n = ASSAY_TRY(read_norm(call, 1, element_count(ASSAY_TRY(call.integers(2)))));
   n.is_affine = call.is_tensor(4) || call.like_public_tool();
   const std::string mask = call.text(5);
-  const bool input_gradient = mask.rfind("[True", 0) == 0;
+  const bool input_gradient = mask.starts_with("[True");
   const bool weight_gradient = n.is_affine && mask.find(", True") != std::string::npos;
   Estimate estimate{
       parameters_of(call, n), compute_spec(ComputeUnit::kVector, call.type(n.input)), {}};
@@ -69,8 +69,8 @@ core::Result<Estimate> backward(const OperatorCall& call) {
        Argument{ArgumentList{Argument{input_gradient},
                              Argument{mask.find(", True") != std::string::npos}}},
        Brackets::kList});
-  // Normalized input (1), weighted gradient (1); dot product (2) and input gradient (4); weight
-  // gradient (1) and its sum over the rows (1).
+  // Operations per element: normalized input (1), weighted gradient (1), dot product (2), input
+  // gradient (4), weight gradient (1) and its sum over the rows (1).
   const double elements = element_count(n.shape);
   const bool many_rows = elements > n.channels;
   const double per_element = 1 + (n.is_affine ? 1 : 0) + (input_gradient ? 6 : 0) +
@@ -81,12 +81,12 @@ core::Result<Estimate> backward(const OperatorCall& call) {
   return estimate;
 }
 
-// Positions in aiter/ops/rmsnorm.py.
+// Argument positions. Source: aiter/ops/rmsnorm.py.
 struct Layout {
   std::string_view name;
   std::size_t input;
   std::size_t weight;
-  bool adds;  // a residual is added first; the sum is written too
+  bool adds;  // whether a residual is added first; the sum is written too
 };
 
 constexpr std::array kLayouts = {
@@ -98,7 +98,7 @@ constexpr std::array kLayouts = {
     Layout{"aiter::add_rmsnorm", 1, 4, true},
 };
 
-core::Result<Estimate> fused(const OperatorCall& call) {
+core::Result<Estimate> fused_rms_norm(const OperatorCall& call) {
   const auto* const layout =
       std::find_if(kLayouts.begin(), kLayouts.end(),
                    [&](const Layout& candidate) { return candidate.name == call.name; });
@@ -114,9 +114,9 @@ core::Result<Estimate> fused(const OperatorCall& call) {
   return estimate;
 }
 
-// (out, input, scale, weight, eps, …): the output takes one byte an element, the scales are fp32;
-// the quantization finds the largest value (1) and divides (1).
-core::Result<Estimate> quantizing(const OperatorCall& call) {
+// The arguments are (out, input, scale, weight, eps, …). The output takes one byte per element, and
+// the scales are fp32. The quantization finds the largest value (1 operation) and divides (1).
+core::Result<Estimate> quantizing_rms_norm(const OperatorCall& call) {
   const Shape weight = ASSAY_TRY(call.shape(3, 1));
   const Shape scales = ASSAY_TRY(call.shape(2));
   const RmsNorm n = ASSAY_TRY(read_norm(call, 1, element_count(weight)));
@@ -129,7 +129,7 @@ core::Result<Estimate> quantizing(const OperatorCall& call) {
 }
 
 const OperatorFamily kRmsNorm{"rms norm", "aten::_fused_rms_norm", "NORM_fwd",
-                              "NORM_bwd", "Normalization",         &forward};
+                              "NORM_bwd", "Normalization",         &rms_norm};
 ASSAY_REGISTER(OperatorFamily, kRmsNorm);
 
 const OperatorFamily kRmsNormBackward{
@@ -139,7 +139,7 @@ const OperatorFamily kRmsNormBackward{
     "NORM_bwd",
     "NORM_bwd",
     "Normalization",
-    &backward};
+    &rms_norm_backward};
 ASSAY_REGISTER(OperatorFamily, kRmsNormBackward);
 
 const OperatorFamily kFusedRmsNorm{
@@ -149,7 +149,7 @@ const OperatorFamily kFusedRmsNorm{
     "RMSNorm",
     "",
     "RMSNorm",
-    &fused};
+    &fused_rms_norm};
 ASSAY_REGISTER(OperatorFamily, kFusedRmsNorm);
 
 const OperatorFamily kQuantizingRmsNorm{"quantizing rms norm",
@@ -158,7 +158,7 @@ const OperatorFamily kQuantizingRmsNorm{"quantizing rms norm",
                                         "RMSNorm",
                                         "",
                                         "RMSNorm",
-                                        &quantizing};
+                                        &quantizing_rms_norm};
 ASSAY_REGISTER(OperatorFamily, kQuantizingRmsNorm);
 
 const OperatorFamily kUnmodelledRmsNorm{

@@ -1,4 +1,4 @@
-// Rotary position embedding: each pair of elements is rotated by four products and two sums.
+// Rotary position embedding. Four products and two sums rotate each pair of elements.
 #include "trace/perf/operator_family.h"
 
 namespace assay::trace {

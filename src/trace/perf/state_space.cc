@@ -6,8 +6,8 @@
 namespace assay::trace {
 namespace {
 
-// _causal_conv1d_fwd_cpp(x[batch, channels, length], weight[channels, width], bias?, …): each
-// channel with its own filter.
+// _causal_conv1d_fwd_cpp(x[batch, channels, length], weight[channels, width], bias?, …) gives each
+// channel a filter of its own.
 core::Result<Estimate> causal_convolution(const OperatorCall& call) {
   const Shape x = ASSAY_TRY(call.shape(0, 3));
   const Shape weight = ASSAY_TRY(call.shape(1, 2));
@@ -30,8 +30,8 @@ struct Scan {
   double batch, length, heads, head_width, groups, state, chunk, combined, channels, filter;
 };
 
-// Positions of MambaSplitConv1dScanCombinedFn: zxbcdt[B,T,D] 0, convolution weight 1, its bias 2,
-// dt bias[H] 3, A 4, D 5, chunk size 6, head width 15, groups 16.
+// The argument positions of MambaSplitConv1dScanCombinedFn: zxbcdt[B,T,D] 0, convolution weight 1,
+// its bias 2, dt bias[H] 3, A 4, D 5, chunk size 6, head width 15, groups 16.
 core::Result<Scan> read_scan(const OperatorCall& call) {
   const Shape fused = ASSAY_TRY(call.shape(0, 3));
   const Shape filter = ASSAY_TRY(call.shape(1, 2));
@@ -47,7 +47,7 @@ core::Result<Scan> read_scan(const OperatorCall& call) {
             extent(fused[2]),
             extent(filter[0]),
             extent(filter[1])};
-  constexpr double kMost = 1e6;  // heads of more, or more groups, would overflow below
+  constexpr double kMost = 1e6;  // wider heads or more groups would overflow below
   if (!(scan.head_width >= 0 && scan.head_width <= kMost && std::fabs(scan.groups) <= kMost))
     return core::Error{std::string(call.name) + ": the head size is not recorded"};
   const std::int64_t inner = heads[0] * static_cast<std::int64_t>(scan.head_width);
@@ -59,7 +59,8 @@ core::Result<Scan> read_scan(const OperatorCall& call) {
   return scan;
 }
 
-// The four products of the chunked algorithm (Dao and Gu, arXiv 2405.21060) and the convolution.
+// Counts the convolution and the four products of the chunked algorithm (Dao and Gu, arXiv
+// 2405.21060).
 double scan_flops(const Scan& s) {
   const double tokens = s.batch * s.length;
   const double inner = s.heads * s.head_width;

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "trace/backward_links.h"
-#include "trace/launchers.h"
-#include "trace/perf/categories.h"
+#include "trace/call_tree.h"
+#include "trace/perf/operator_family.h"
 #include "trace/perf/operator_instances.h"
 
 namespace assay::trace {
@@ -17,7 +16,7 @@ class Walk {
         trace_(*rank.trace),
         tree_(rank.tree),
         estimates_(estimates),
-        links_(rank),
+        links_(*rank.trace, rank.tree),
         counted_before_(counted_before()),
         modelled_before_(modelled_before()),
         covered_(rank.counted.size(), false) {}
@@ -30,7 +29,7 @@ class Walk {
   }
 
  private:
-  // For each position of the tree's GPU events, how many before it are counted.
+  // For each position in the tree's GPU events, the number of counted events before it.
   [[nodiscard]] std::vector<std::uint32_t> counted_before() const {
     std::vector<std::uint32_t> before{0};
     before.reserve(tree_.gpu_events.size() + 1);
@@ -39,8 +38,8 @@ class Walk {
     return before;
   }
 
-  // For each node, how many nodes before it have a model and launch counted work: the difference
-  // of two tells whether a subtree has one.
+  // For each node, the number of nodes before it that have a model and launch counted work. A
+  // difference of two of these numbers says how many such nodes a subtree has.
   std::vector<std::uint32_t> modelled_before() {
     std::vector<std::uint32_t> before(tree_.node_count() + 1, 0);
     for (NodeId node = 0; node < tree_.node_count(); ++node)
@@ -48,7 +47,8 @@ class Walk {
     return before;
   }
 
-  // Takes a node and returns the next after its subtree, or leaves it and returns its first child.
+  // Takes a node with its subtree and returns the node after that, or leaves the node and returns
+  // its first child.
   NodeId visit(NodeId node) {
     const NodeId after = tree_.nodes[node].subtree_end;
     if (!tree_.is_cpu_op(node) || !has_work(node)) return after;
@@ -99,7 +99,8 @@ class Walk {
     if (row.estimate != nullptr) row.work = &row.estimate->work;
   }
 
-  // The child "X" of "autograd::engine::evaluate_function: X" when nothing else there is called X.
+  // Takes the child "X" of "autograd::engine::evaluate_function: X" if no other operator there is
+  // named X.
   bool take_backward(NodeId node) {
     const NodeId wrapper = tree_.nodes[node].parent;
     const NodeId forward = wrapper == kNoNode ? kNoNode : links_.forward_of(wrapper);
@@ -143,7 +144,7 @@ class Walk {
     add(node, std::move(events)).category = own_category(node);
   }
 
-  // By the first kernel that it launches itself.
+  // Returns the category by the first kernel that the node launches itself.
   [[nodiscard]] std::string_view own_category(NodeId node) const {
     std::string_view kernel;
     for (const std::uint32_t event : tree_.gpu_events_below(node)) {
@@ -155,7 +156,8 @@ class Walk {
     return op_category(name_of(node), kernel, rank_.options.compat);
   }
 
-  // In the order of the file. The public tool numbers them on after the last event.
+  // Adds them in the order of the file. The public tool gives them the numbers after the last
+  // event.
   void add_remaining_kernels() {
     auto next_uid = static_cast<std::uint32_t>(trace_.event_count);
     for (std::uint32_t event = 0; event < covered_.size(); ++event) {

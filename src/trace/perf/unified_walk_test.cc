@@ -1,6 +1,6 @@
 #include "trace/perf/unified_walk.h"
 
-#include "trace/backward_links.h"
+#include "trace/call_tree.h"
 #include "trace/small_trace_test_util.h"
 
 namespace assay::trace {
@@ -111,7 +111,7 @@ TEST(UnifiedWalk, NamesKernelsLaunchedBesideModelledOperators) {
     EXPECT_EQ(walked.rows[0].name, "aten::mm");
     EXPECT_EQ(walked.rows[1].name, "my::both->own (Synthetic Op)");
     EXPECT_EQ(walked.rows[1].kernel_us, 7);
-    // Six events: the public tool numbers the row on, we show the operator to look at.
+    // There are six events. The public tool gives the row the next number, we that of the operator.
     EXPECT_EQ(walked.rows[1].uid, compat == Compat::kNone ? 0U : 6U);
   }
 }
@@ -146,7 +146,7 @@ TEST(BackwardLinks, JoinTheInnermostForwardOperator) {
   small.op({.name = "X", .thread = 2, .start = 210, .duration = 30, .sequence = 9});
   const model::Trace trace = small.read();
   const RankAnalysis rank = analyze_rank(trace, {}, 0);
-  const BackwardLinks links(rank);
+  const BackwardLinks links(trace, rank.tree);
   EXPECT_EQ(links.backward_of(0), kNoNode);
   EXPECT_EQ(links.backward_of(1), 2U);
   EXPECT_EQ(links.forward_of(2), 1U);

@@ -8,7 +8,7 @@
 #include "trace/compare/combine.h"
 #include "trace/compare/timeline_summary.h"
 #include "trace/pipelines/prepare.h"
-#include "trace/run_folders.h"
+#include "trace/run.h"
 #include "trace/sheet.h"
 
 namespace assay::trace {

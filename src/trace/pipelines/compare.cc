@@ -7,7 +7,7 @@
 #include "trace/compare/timeline_comparison.h"
 #include "trace/pipelines/configuration_reader.h"
 #include "trace/pipelines/prepare.h"
-#include "trace/run_folders.h"
+#include "trace/run.h"
 
 namespace assay::trace {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/progress.h"
 #include "core/result.h"
+#include "core/terminal.h"
 #include "trace/analysis.h"
 #include "trace/compare/configuration.h"
 #include "trace/pipelines.h"
@@ -55,8 +55,6 @@ CollectiveBook collective_book(const AnalyzedRun& run,
 std::filesystem::path configuration_folder(const std::filesystem::path& path);
 
 inline constexpr const char* kCollectiveReportName = "collective_all_ranks";
-inline constexpr const char* kIndividualFolder = "individual_reports";
-inline constexpr const char* kCollectiveFolder = "collective_reports";
 
 // Time of each kind on each rank, one line a rank: the terminal's summary of a run.
 model::Table timeline_overview(const AnalyzedRun& run);

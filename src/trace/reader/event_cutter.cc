@@ -5,16 +5,109 @@
 #include <algorithm>
 #include <cstring>
 
-#include "trace/reader/structure_scan.h"
+#if defined(__SSE2__)
+#  include <emmintrin.h>
+#endif
 
 namespace assay::trace {
 namespace {
 
-constexpr std::size_t kPadding = 128;  // more than simdjson asks for; also fills the last block
-constexpr std::size_t kLongestEvent = std::size_t{1} << 28;
-constexpr std::size_t kFront = 1;  // room for the '[' that a consumer may put before a batch
+struct BlockMasks {
+  std::uint64_t quotes = 0;
+  std::uint64_t backslashes = 0;
+  std::uint64_t brackets = 0;
+};
 
-// Is `text`, up to its last character '[', the start of a member "traceEvents"?
+#if defined(__SSE2__)
+
+std::uint64_t equal_mask(__m128i bytes, char wanted) {
+  const int mask = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(wanted)));
+  return static_cast<std::uint32_t>(mask);
+}
+
+BlockMasks classify(const char* block) {
+  BlockMasks masks;
+  for (unsigned part = 0; part < 4; ++part) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 16 * part));
+    // Setting bit 5 maps '[' to '{' and ']' to '}'.
+    const __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+    masks.quotes |= equal_mask(bytes, '"') << (16 * part);
+    masks.backslashes |= equal_mask(bytes, '\\') << (16 * part);
+    masks.brackets |= (equal_mask(folded, '{') | equal_mask(folded, '}')) << (16 * part);
+  }
+  return masks;
+}
+
+#else
+
+BlockMasks classify(const char* block) {
+  BlockMasks masks;
+  for (unsigned i = 0; i < 64; ++i) {
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    const char c = block[i];
+    if (c == '"') masks.quotes |= bit;
+    if (c == '\\') masks.backslashes |= bit;
+    if (c == '{' || c == '}' || c == '[' || c == ']') masks.brackets |= bit;
+  }
+  return masks;
+}
+
+#endif
+
+// Returns a word whose bit i is the parity of the bits 0…i.
+std::uint64_t prefix_xor(std::uint64_t bits) {
+  for (unsigned shift = 1; shift < 64; shift *= 2)
+    bits ^= bits << shift;
+  return bits;
+}
+
+// Returns the bits that follow an odd run of backslashes. A loop is fast enough, since backslashes
+// are rare in traces.
+std::uint64_t escaped_bits(std::uint64_t backslashes, bool& carry) {
+  std::uint64_t escaped = carry ? 1 : 0;
+  carry = false;
+  std::uint64_t pending = backslashes & ~escaped;
+  while (pending != 0) {
+    const int i = __builtin_ctzll(pending);
+    pending &= pending - 1;
+    if (i == 63) {
+      carry = true;
+    } else {
+      escaped |= std::uint64_t{2} << i;
+      pending &= ~(std::uint64_t{2} << i);
+    }
+  }
+  return escaped;
+}
+
+// Finds the brackets and braces outside strings, 64 bytes at a time.
+class StructureScan {
+ public:
+  static constexpr std::size_t kBlockBytes = 64;
+
+  // Returns a word whose bit i is set when block[i] is one of {}[] outside a string. Blocks must be
+  // given in order.
+  std::uint64_t brackets(const char* block);
+
+ private:
+  std::uint64_t inside_string_ = 0;  // all ones when the next block starts inside a string
+  bool escaped_ = false;             // the next byte follows an odd run of backslashes
+};
+
+std::uint64_t StructureScan::brackets(const char* block) {
+  const BlockMasks masks = classify(block);
+  std::uint64_t quotes = masks.quotes;
+  if (masks.backslashes != 0 || escaped_) quotes &= ~escaped_bits(masks.backslashes, escaped_);
+  const std::uint64_t inside = prefix_xor(quotes) ^ inside_string_;
+  inside_string_ = (inside >> 63) != 0 ? ~std::uint64_t{0} : 0;
+  return masks.brackets & ~inside;
+}
+
+constexpr std::size_t kPadding = 128;  // more than simdjson requires; also fills the last block
+constexpr std::size_t kLongestEvent = std::size_t{1} << 28;
+constexpr std::size_t kFront = 1;  // room for the '[' that a consumer may write before a batch
+
+// Whether `text`, which ends in '[', ends with the start of the member "traceEvents".
 bool opens_trace_events(std::string_view text) {
   constexpr std::string_view kKey = "\"traceEvents\"";
   const auto skip_space = [&] {
@@ -29,7 +122,8 @@ bool opens_trace_events(std::string_view text) {
   return text.ends_with(kKey);
 }
 
-// Only white space, perhaps after a byte order mark: then an array is the whole document.
+// Whether there is only white space, perhaps after a byte order mark. An array that follows is the
+// whole document.
 bool is_blank(std::string_view text) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
@@ -58,7 +152,7 @@ class Cutter {
   }
 
  private:
-  // Appends one chunk of text. False at the end.
+  // Appends one chunk of text. Returns false at the end of the text.
   bool fill() {
     if (size_ > kLongestEvent) {
       if (document_.found_events) {
@@ -112,7 +206,7 @@ class Cutter {
 
   void on_open(std::size_t at) {
     if (follows_a_comma_in_an_object(at)) {
-      // The event before was never closed, or the array of events was closed too early.
+      // The previous event was never closed, or the array of events was closed too early.
       ++document_.misplaced_brackets;
       depth_ = events_depth_;
       in_events_ = true;
@@ -122,8 +216,8 @@ class Cutter {
     if (!in_events_ && buffer_[at] == '[' && depth_ <= 2) maybe_enter_events(at);
   }
 
-  // A '{' right after a comma, directly in an event or in the document: it lacks a key, so it is
-  // an event.
+  // Whether the bracket is a '{' right after a comma, directly in an event or in the document. Such
+  // an object lacks a key, so it must be an event.
   [[nodiscard]] bool follows_a_comma_in_an_object(std::size_t at) const {
     if (!document_.found_events || buffer_[at] != '{') return false;
     const bool in_event = in_events_ && depth_ == events_depth_ + 1 && buffer_[event_begin_] == '{';
@@ -157,7 +251,7 @@ class Cutter {
     }
   }
 
-  // The buffer stays far below 4 GB: see kLongestEvent.
+  // The buffer stays far below 4 GB because of kLongestEvent.
   static std::uint32_t to_offset(std::size_t at) { return static_cast<std::uint32_t>(at); }
 
   void maybe_enter_events(std::size_t at) {
@@ -175,7 +269,7 @@ class Cutter {
     rest_begin_ = at;
   }
 
-  // Gives the events found so far to the consumer and drops them from the buffer.
+  // Gives the events found so far to the consumer and removes them from the buffer.
   void hand_over() {
     std::size_t keep_from = in_events_ ? scanned_ : rest_begin_;
     if (in_events_ && depth_ > events_depth_) keep_from = event_begin_;
@@ -186,14 +280,15 @@ class Cutter {
         range.begin -= to_offset(begin);
         range.end -= to_offset(begin);
       }
-      keep_padding_aside(begin, end);
+      consume_and_restore(begin, end);
       events_.clear();
     }
     drop_before(keep_from);
   }
 
-  // The consumer may write a bracket before and after the batch and padding past it.
-  void keep_padding_aside(std::size_t begin, std::size_t end) {
+  // Calls the consumer, which may write one byte before the batch and kPadding bytes after it, and
+  // restores those bytes.
+  void consume_and_restore(std::size_t begin, std::size_t end) {
     char before = buffer_[begin - 1];
     char after[kPadding];
     std::memcpy(after, buffer_.data() + end, kPadding);
@@ -229,7 +324,7 @@ class Cutter {
   std::vector<char> buffer_;
   std::vector<EventBatch::Range> events_;
   std::size_t size_ = kFront;     // end of the text in buffer_
-  std::size_t scanned_ = kFront;  // brackets before this are known
+  std::size_t scanned_ = kFront;  // the brackets before this have been handled
   std::size_t rest_begin_ = kFront;
   std::size_t event_begin_ = kFront;
   std::int64_t depth_ = 0;

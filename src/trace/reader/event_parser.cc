@@ -18,11 +18,12 @@ std::string_view trimmed(std::string_view token) {
   return token;
 }
 
-// The value's own text. Objects are left empty: no field that we read is one.
+// Sets `token` to the value's own text. It stays empty for an object, since no field that we read
+// is one.
 bool read_token(json::value value, std::string_view& token) {
   json::json_type type{};
   if (value.type().get(type) != simdjson::SUCCESS) {
-    // Not JSON (NaN, say): keep the text, the builder says what is wrong with it.
+    // The value is not JSON (for example NaN). Keep its text: the builder reports it.
     token = trimmed(value.raw_json_token());
     return true;
   }
@@ -57,7 +58,7 @@ bool for_each_field(json::object& object, const OnField& on_field) {
 
 bool read_args(json::value value, RawEvent& raw) {
   json::object args;
-  if (value.get_object().get(args) != simdjson::SUCCESS) return true;  // args that is no object
+  if (value.get_object().get(args) != simdjson::SUCCESS) return true;  // "args" is no object
   return for_each_field(args, [&raw](std::string_view key, json::value& field) {
     const RawField wanted = args_field(key);
     return wanted == nullptr || read_token(field, raw.*wanted);
@@ -67,7 +68,7 @@ bool read_args(json::value value, RawEvent& raw) {
 bool read_event(json::object& object, RawEvent& raw) {
   return for_each_field(object, [&raw](std::string_view key, json::value& field) {
     if (key == "args") {
-      // "args" may stand before "cat": then it must be read to be safe.
+      // "args" may stand before "cat". It must be read then, as the event may turn out to need it.
       const bool skip = !raw.category.empty() && !wants_args(raw.phase, raw.category);
       return skip || read_args(field, raw);
     }
@@ -76,8 +77,8 @@ bool read_event(json::object& object, RawEvent& raw) {
   });
 }
 
-// Control characters outside strings are white space, and inside them must not be: blanks do
-// for both.
+// Returns valid UTF-8 without control characters. Those are white space outside strings and
+// forbidden inside them, so a blank can replace both.
 std::string repaired(std::string_view text) {
   std::string result = core::valid_utf8(text);
   for (char& c : result) {

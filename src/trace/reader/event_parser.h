@@ -22,7 +22,7 @@ class EventParser {
  private:
   struct Simdjson;
 
-  // Number of events parsed before the first that is not sound.
+  // Parses a batch as one document. Returns how many events it parsed before the first invalid one.
   std::size_t parse_together(const EventBatch& batch);
   void parse_alone(std::string_view event);
   bool repair_and_parse(std::string_view event);

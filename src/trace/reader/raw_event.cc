@@ -1,6 +1,10 @@
 #include "trace/reader/raw_event.h"
 
+#include <nlohmann/json.hpp>
+
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -45,7 +49,8 @@ constexpr std::array kArgsFields{
 
 constexpr std::size_t kSlots = 64;
 
-// Length and a few characters tell all keys of both tables apart; checked at compile time below.
+// The length and a few characters distinguish all keys of a table. This is checked at compile time
+// below.
 constexpr std::size_t slot_of(std::string_view key) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(key[i % key.size()]); };
   return (key.size() * 5 + at(0) + at(1) * 5U + at(key.size() - 1) + at(6)) % kSlots;
@@ -61,7 +66,7 @@ constexpr std::array<std::uint8_t, kSlots> slots_for(const std::array<Entry, N>&
 }
 
 template <std::size_t N>
-constexpr bool all_apart(const std::array<Entry, N>& entries) {
+constexpr bool all_distinct(const std::array<Entry, N>& entries) {
   const auto slots = slots_for(entries);
   for (std::size_t i = 0; i < N; ++i) {
     if (slots[slot_of(entries[i].first)] != i + 1) return false;
@@ -71,7 +76,7 @@ constexpr bool all_apart(const std::array<Entry, N>& entries) {
 
 constexpr auto kEventSlots = slots_for(kEventFields);
 constexpr auto kArgsSlots = slots_for(kArgsFields);
-static_assert(all_apart(kEventFields) && all_apart(kArgsFields), "change slot_of");
+static_assert(all_distinct(kEventFields) && all_distinct(kArgsFields), "change slot_of");
 
 template <std::size_t N>
 RawField look_up(const std::array<Entry, N>& entries,
@@ -83,6 +88,59 @@ RawField look_up(const std::array<Entry, N>& entries,
   return entries[slot - 1U].second;
 }
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+std::string_view inside_quotes(std::string_view token) {
+  const bool quoted = token.size() >= 2 && token.front() == '"' && token.back() == '"';
+  return quoted ? token.substr(1, token.size() - 2) : token;
+}
+
+std::optional<std::int64_t> scaled_real(std::string_view text, double scale) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  const double scaled = std::round(value * scale);
+  constexpr double kLimit = 9.2e18;  // just below 2^63
+  if (!(std::fabs(scaled) < kLimit)) return std::nullopt;
+  return static_cast<std::int64_t>(scaled);
+}
+
+// Reads digits[.digits] with at most 15 digits before the point, which is what Kineto writes.
+std::optional<std::int64_t> plain_decimal(std::string_view text) {
+  const bool negative = !text.empty() && text.front() == '-';
+  if (negative) text.remove_prefix(1);
+  constexpr std::size_t kMaxDigits = 15;
+  std::int64_t value = 0;
+  std::size_t i = 0;
+  for (; i < text.size() && i <= kMaxDigits && is_digit(text[i]); ++i)
+    value = value * 10 + (text[i] - '0');
+  if (i == 0 || i > kMaxDigits) return std::nullopt;
+  std::size_t decimals = 0;
+  bool round_up = false;
+  if (i < text.size() && text[i] == '.') {
+    for (++i; i < text.size() && is_digit(text[i]); ++i, ++decimals) {
+      if (decimals < 3) value = value * 10 + (text[i] - '0');
+      if (decimals == 3) round_up = text[i] >= '5';
+    }
+  }
+  if (i != text.size()) return std::nullopt;
+  for (; decimals < 3; ++decimals)
+    value *= 10;
+  if (round_up) ++value;
+  return negative ? -value : value;
+}
+
+template <class Read>
+Number read_number(std::string_view token, const Read& read) {
+  if (token.empty() || token == "null") return {};
+  const std::string_view text = inside_quotes(token);
+  const std::optional<std::int64_t> value = read(text);
+  if (!value) return {NumberForm::kNotANumber, 0};
+  return {text.size() == token.size() ? NumberForm::kNumber : NumberForm::kNumberInText, *value};
+}
+
 }  // namespace
 
 RawField event_field(std::string_view key) {
@@ -91,6 +149,31 @@ RawField event_field(std::string_view key) {
 
 RawField args_field(std::string_view key) {
   return look_up(kArgsFields, kArgsSlots, key);
+}
+
+Number nanoseconds(std::string_view token) {
+  return read_number(token, [](std::string_view text) {
+    const auto plain = plain_decimal(text);
+    return plain ? plain : scaled_real(text, 1000);
+  });
+}
+
+Number integer(std::string_view token) {
+  return read_number(token, [](std::string_view text) -> std::optional<std::int64_t> {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size()) return value;
+    return scaled_real(text, 1);
+  });
+}
+
+std::string_view unquoted(std::string_view token, std::string& scratch) {
+  const std::string_view text = inside_quotes(token);
+  if (text.size() == token.size() || text.find('\\') == std::string_view::npos) return text;
+  const auto parsed = nlohmann::json::parse(token, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_string()) return text;
+  scratch = parsed.get<std::string>();
+  return scratch;
 }
 
 }  // namespace assay::trace

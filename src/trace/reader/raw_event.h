@@ -1,11 +1,14 @@
-// One entry of traceEvents as it stands in the file: JSON tokens, not yet interpreted.
+// One entry of traceEvents as JSON tokens, and the interpretation of those tokens.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace assay::trace {
 
-// Tokens are views into the batch, trimmed, strings with their quotes; empty when absent.
+// The tokens are trimmed views into the batch. Strings keep their quotes; an absent field is empty.
 struct RawEvent {
   std::string_view phase;
   std::string_view category;
@@ -42,9 +45,33 @@ struct RawEvent {
   std::string_view args_labels;
 };
 
-// The field that an event's own key or an args key names; nullptr for keys that nobody reads.
+// Return the field that a key of the event or of its "args" names, or nullptr for a key that we do
+// not read.
 using RawField = std::string_view RawEvent::*;
 RawField event_field(std::string_view key);
 RawField args_field(std::string_view key);
+
+enum class NumberForm { kNumber, kNumberInText, kNotANumber, kAbsent };
+
+struct Number {
+  NumberForm form = NumberForm::kAbsent;
+  std::int64_t value = 0;
+
+  [[nodiscard]] bool usable() const {
+    return form == NumberForm::kNumber || form == NumberForm::kNumberInText;
+  }
+};
+
+// Reads decimal microseconds as integer nanoseconds, rounded to the nearest. kNotANumber stands for
+// NaN, infinities, text without a number and numbers that do not fit 63 bits. The number functions
+// also accept a number written as text, since some producers write one.
+Number nanoseconds(std::string_view token);
+
+// Reads an integer. A real number is rounded.
+Number integer(std::string_view token);
+
+// Returns a string token without its quotes and with its escapes resolved, any other token as it
+// is. `scratch` holds the result when there were escapes.
+std::string_view unquoted(std::string_view token, std::string& scratch);
 
 }  // namespace assay::trace

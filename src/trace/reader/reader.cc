@@ -1,15 +1,90 @@
 #include "trace/reader/reader.h"
 
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
+#include <vector>
 
 #include "core/byte_source.h"
-#include "trace/reader/document.h"
+#include "model/trace.h"
 #include "trace/reader/event_cutter.h"
 #include "trace/reader/event_parser.h"
-#include "trace/reader/stray_times.h"
 
 namespace assay::trace {
 namespace {
+
+using Json = nlohmann::json;
+
+std::optional<int> integer_member(const Json& object, const char* name) {
+  if (!object.is_object()) return std::nullopt;
+  const auto member = object.find(name);
+  if (member == object.end() || !member->is_number_integer()) return std::nullopt;
+  const auto value = member->get<std::int64_t>();
+  if (value < 0 || value > model::kHighestRank) return std::nullopt;
+  return static_cast<int>(value);
+}
+
+void read_devices(const Json& devices, DocumentFacts& facts) {
+  if (!devices.is_array() || devices.empty()) return;
+  facts.device_count = static_cast<int>(devices.size());
+  if (!devices[0].is_object()) return;
+  const auto name = devices[0].find("name");
+  if (name != devices[0].end() && name->is_string()) facts.gpu_name = name->get<std::string>();
+}
+
+// No profile lasts longer than a day.
+constexpr std::int64_t kLongestProfileNs = 24LL * 3600 * 1'000'000'000;
+
+template <class Visit>
+void for_each_list(model::Trace& trace, const Visit& visit) {
+  visit(trace.cpu_ops);
+  visit(trace.runtime_calls);
+  visit(trace.gpu_events);
+  visit(trace.annotations);
+}
+
+bool is_plausible(model::Trace& trace) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last = std::numeric_limits<std::int64_t>::min();
+  for_each_list(trace, [&](const auto& records) {
+    for (const auto& record : records) {
+      first = std::min(first, record.start_ns);
+      last = std::max(last, record.start_ns);
+    }
+  });
+  return last < first || last - first <= kLongestProfileNs;
+}
+
+std::int64_t median_start_ns(model::Trace& trace) {
+  std::vector<std::int64_t> starts;
+  for_each_list(trace, [&](const auto& records) {
+    for (const auto& record : records)
+      starts.push_back(record.start_ns);
+  });
+  const auto middle = starts.begin() + static_cast<std::ptrdiff_t>(starts.size() / 2);
+  std::nth_element(starts.begin(), middle, starts.end());
+  return *middle;
+}
+
+// Removes, with a warning, the events that start more than a day from the median start. A single
+// one would stretch a total to years.
+void drop_stray_times(model::Trace& trace) {
+  if (is_plausible(trace)) return;
+  const std::int64_t middle = median_start_ns(trace);
+  for_each_list(trace, [&](auto& records) {
+    std::erase_if(records, [&](const auto& record) {
+      const bool near = record.start_ns >= middle - kLongestProfileNs &&
+                        record.start_ns <= middle + kLongestProfileNs;
+      if (near) return false;
+      trace.warnings.add("start time (ts) more than a day from the others", "event left out",
+                         trace.text(record.name));
+      return true;
+    });
+  });
+}
 
 void take_facts(DocumentFacts facts, model::Trace& trace) {
   if (!facts.valid) {
@@ -42,20 +117,38 @@ void note_damage(const CutDocument& cut, model::Trace& trace) {
 
 }  // namespace
 
+DocumentFacts read_document(const std::string& text) {
+  DocumentFacts facts;
+  const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  facts.valid = !document.is_discarded();
+  if (!document.is_object()) return facts;
+  if (const auto info = document.find("distributedInfo"); info != document.end()) {
+    facts.rank = integer_member(*info, "rank");
+    facts.rank_is_damaged = !facts.rank && info->is_object() && info->contains("rank");
+    facts.world_size = integer_member(*info, "world_size");
+  }
+  if (const auto devices = document.find("deviceProperties"); devices != document.end()) {
+    read_devices(*devices, facts);
+  }
+  return facts;
+}
+
 core::Result<model::Trace> read_trace(core::ByteSource& source,
                                       const std::string& name,
-                                      const OnProgress& on_progress) {
+                                      const OnProgress& on_progress,
+                                      std::size_t chunk_bytes) {
   model::Trace trace;
   trace.path = name;
   TraceBuilder builder(trace);
   EventParser parser(builder, trace.warnings);
   std::uint64_t reported = 0;
-  const CutDocument cut = cut_events(source, [&](const EventBatch& batch) {
+  const auto consume = [&](const EventBatch& batch) {
     parser.parse(batch);
     if (!on_progress) return;
     on_progress(source.file_bytes_read() - reported);
     reported = source.file_bytes_read();
-  });
+  };
+  const CutDocument cut = cut_events(source, consume, chunk_bytes);
   ASSAY_TRY(check_content(cut, name));
   drop_stray_times(trace);
   trace.text_bytes = cut.text_bytes;

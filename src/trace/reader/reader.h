@@ -1,31 +1,46 @@
-// Reads one PyTorch profiler trace in one streaming pass: .json or .json.gz (told by content).
+// Reads one PyTorch profiler trace, JSON or gzipped JSON (detected by content), in one streaming
+// pass.
 //
-// A damaged file gives the part that is sound, with counted warnings in Trace::warnings; an
-// error only where there is nothing to read (no such file, no traceEvents).
+// Of a damaged file the undamaged part is read, with counted warnings in Trace::warnings. Reading
+// fails only when there is nothing to read (no such file, no traceEvents).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "core/result.h"
 #include "model/trace.h"
-
-namespace assay::core {
-class ByteSource;
-}
+#include "trace/reader/event_cutter.h"
 
 namespace assay::trace {
 
-// Called now and then with the number of file bytes read since the last call.
+// Receives the number of file bytes read since the last call.
 using OnProgress = std::function<void(std::uint64_t)>;
 
 core::Result<model::Trace> read_trace(const std::filesystem::path& path,
                                       const OnProgress& on_progress = {});
 
-// The same from any bytes; `name` stands for the path in messages.
+// Reads a trace from any bytes; messages call it `name`.
 core::Result<model::Trace> read_trace(core::ByteSource& source,
                                       const std::string& name,
-                                      const OnProgress& on_progress = {});
+                                      const OnProgress& on_progress = {},
+                                      std::size_t chunk_bytes = kDefaultChunkBytes);
+
+// What a trace says of itself beside its events.
+struct DocumentFacts {
+  bool valid = true;              // whether the text is JSON
+  std::optional<int> rank;        // distributedInfo.rank
+  bool rank_is_damaged = false;   // distributedInfo.rank exists but is not a rank
+  std::optional<int> world_size;  // distributedInfo.world_size
+  int device_count = 0;           // entries of deviceProperties
+  std::string gpu_name;           // name of the first device
+};
+
+// Reads the facts from CutDocument::rest. It takes nothing else, since the document may hold the
+// whole environment of a host.
+DocumentFacts read_document(const std::string& text);
 
 }  // namespace assay::trace

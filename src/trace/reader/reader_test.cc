@@ -6,8 +6,9 @@
 
 #include <filesystem>
 
+#include "core/byte_source.h"
 #include "core/files.h"
-#include "core/memory_source.h"
+#include "trace/analysis.h"
 
 namespace assay::trace {
 namespace {
@@ -54,7 +55,7 @@ TEST(Reader, ReadsTimesToTheNanosecondAndTheArgsThatAreNeeded) {
   EXPECT_TRUE(trace.value().warnings.empty());
 }
 
-// Wherever a read ends, inside a string, an escape or a number, the result is the same.
+// The result does not depend on where a read ends, be it inside a string, an escape or a number.
 TEST(Reader, PieceSizeDoesNotMatter) {
   const std::string text = document(fmt::format(
       R"({0}, {{"ph":"X","cat":"cpu_op","name":"a \"quoted\" [name] \\","pid":"p","tid":1,
@@ -97,7 +98,7 @@ struct BadNumber {
   std::size_t events_kept;
 };
 
-class ReaderBadNumbers : public testing::TestWithParam<BadNumber> {};
+class ReaderBadNumbers : public ::testing::TestWithParam<BadNumber> {};
 
 TEST_P(ReaderBadNumbers, AreCountedAndNeverEnterATotal) {
   const BadNumber& bad = GetParam();
@@ -116,18 +117,18 @@ TEST_P(ReaderBadNumbers, AreCountedAndNeverEnterATotal) {
 INSTANTIATE_TEST_SUITE_P(
     All,
     ReaderBadNumbers,
-    testing::Values(BadNumber{"4339292520000", "NaN", "duration that is not a number", 2},
-                    BadNumber{"4339292520000", "-5.5", "negative duration", 2},
-                    BadNumber{"4339292520000", "1e15", "more than a day", 2},
-                    BadNumber{"4339292520000", "1e300", "duration that is not a number", 2},
-                    BadNumber{"4339292520000", "Infinity", "duration that is not a number", 2},
-                    BadNumber{"4339292520000", "null", "without a duration", 2},
-                    BadNumber{"4339292520000", "\"2\"", "number written as text", 2},
-                    BadNumber{"4339292520000", "\"two\"", "duration that is not a number", 2},
-                    BadNumber{"4339292520000", "[2]", "duration that is not a number", 2},
-                    BadNumber{"NaN", "2", "start time (ts) that is not a number", 1},
-                    BadNumber{"null", "2", "without a start time", 1},
-                    BadNumber{"1e30", "2", "start time (ts) that is not a number", 1}));
+    ::testing::Values(BadNumber{"4339292520000", "NaN", "duration that is not a number", 2},
+                      BadNumber{"4339292520000", "-5.5", "negative duration", 2},
+                      BadNumber{"4339292520000", "1e15", "more than a day", 2},
+                      BadNumber{"4339292520000", "1e300", "duration that is not a number", 2},
+                      BadNumber{"4339292520000", "Infinity", "duration that is not a number", 2},
+                      BadNumber{"4339292520000", "null", "without a duration", 2},
+                      BadNumber{"4339292520000", "\"2\"", "number written as text", 2},
+                      BadNumber{"4339292520000", "\"two\"", "duration that is not a number", 2},
+                      BadNumber{"4339292520000", "[2]", "duration that is not a number", 2},
+                      BadNumber{"NaN", "2", "start time (ts) that is not a number", 1},
+                      BadNumber{"null", "2", "without a start time", 1},
+                      BadNumber{"1e30", "2", "start time (ts) that is not a number", 1}));
 
 TEST(Reader, TruncatedTextGivesTheCompleteEvents) {
   const std::string whole = document(fmt::format("{0},{0},{0}", kKernel));
@@ -183,15 +184,15 @@ TEST(Reader, EmptyTraceIsAnEmptyTrace) {
 }
 
 TEST(Reader, NamesWhatIsNotATrace) {
-  EXPECT_THAT(read_text("").error().message, testing::HasSubstr("is empty"));
-  EXPECT_THAT(read_text("hello").error().message, testing::HasSubstr("traceEvents"));
+  EXPECT_THAT(read_text("").error().message, ::testing::HasSubstr("is empty"));
+  EXPECT_THAT(read_text("hello").error().message, ::testing::HasSubstr("traceEvents"));
   EXPECT_THAT(read_text(R"({"nodes": [1, 2]})").error().message,
-              testing::HasSubstr("not a PyTorch profiler trace"));
+              ::testing::HasSubstr("not a PyTorch profiler trace"));
   EXPECT_THAT(read_trace("/nonexistent/trace.json").error().message,
-              testing::HasSubstr("No such file"));
+              ::testing::HasSubstr("No such file"));
 }
 
-// The bundled traces, whole and with the gzip stream cut in the middle.
+// Reads a bundled trace, then the same with the gzip stream cut in the middle or damaged.
 TEST(Reader, ReadsGzipAndTheSoundPartOfACutOne) {
   const std::filesystem::path path = std::filesystem::path(ASSAY_SOURCE_DIR) /
                                      "samples/traces-2gpu/ctas_default/torch_profiler/rank1/"
@@ -223,5 +224,109 @@ TEST(Reader, ReadsGzipAndTheSoundPartOfACutOne) {
   std::filesystem::remove(cut_path);
 }
 
+std::string kernel(std::string_view name, std::string_view ts = "100") {
+  return fmt::format(R"({{"ph":"X","cat":"kernel","name":"{}","pid":0,"tid":7,"ts":{},"dur":2,)"
+                     R"("args":{{"stream":7}}}})",
+                     name, ts);
+}
+
+struct Damage {
+  const char* name;
+  std::string events;
+  const char* reason;
+  std::size_t events_kept;
+};
+
+class DamagedTrace : public ::testing::TestWithParam<Damage> {};
+
+TEST_P(DamagedTrace, KeepsTheOtherEventsAndCountsTheLoss) {
+  const Damage& damage = GetParam();
+  const auto trace = read_text(document(damage.events));
+  ASSERT_TRUE(trace.ok()) << trace.error().message;
+  EXPECT_EQ(trace.value().gpu_events.size(), damage.events_kept);
+  EXPECT_EQ(count_of(trace.value(), damage.reason), 1);
+}
+
+// Replaces the first `from` in an event.
+std::string broken(std::string event, std::string_view from, std::string_view to) {
+  return event.replace(event.find(from), from.size(), to);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All,
+    DamagedTrace,
+    ::testing::Values(
+        Damage{"SurplusBracket", kernel("a") + "}," + kernel("b"), "brackets", 2},
+        Damage{"MissingBracket",
+               kernel("a") + "," + broken(kernel("b"), "}}", "}") + "," + kernel("c"), "brackets",
+               2},
+        Damage{"ClosedTooEarly", kernel("a") + "]," + kernel("b"), "brackets", 2},
+        Damage{"OtherBracket",
+               kernel("a") + "," + broken(kernel("b"), "}}", "}]") + "," + kernel("c"), "brackets",
+               2},
+        Damage{"NoPhase", kernel("a") + "," + broken(kernel("b"), R"("ph":"X",)", ""),
+               "without a phase", 1},
+        Damage{"PhaseThatIsNoText", kernel("a") + "," + broken(kernel("b"), R"("X")", "5"),
+               "without a phase", 1},
+        Damage{"NoCategory", kernel("a") + "," + broken(kernel("b"), R"("cat":"kernel",)", ""),
+               "without a category", 1},
+        Damage{"NameThatIsNoText", kernel("a") + "," + broken(kernel("b"), R"("b")", "null"),
+               "name that is not a text", 2},
+        Damage{"NoThread", kernel("a") + "," + broken(kernel("b"), R"("tid":7,)", ""),
+               "without a process or thread", 2},
+        Damage{"TimeOfAnotherDay", kernel("a") + "," + kernel("b", "9e10") + "," + kernel("c"),
+               "more than a day from the others", 2},
+        Damage{"EarliestTime", kernel("a") + "," + kernel("b", "-4e15") + "," + kernel("c"),
+               "start time (ts) that is not a number", 2}),
+    [](const auto& damage) { return std::string(damage.param.name); });
+
+TEST(DamagedTrace, ByteOrderMarkIsNoDamage) {
+  for (const std::string& text : {document(kernel("a")), "[" + kernel("a") + "]"}) {
+    const auto trace = read_text("\xEF\xBB\xBF" + text);
+    ASSERT_TRUE(trace.ok()) << trace.error().message;
+    EXPECT_EQ(trace.value().gpu_events.size(), 1U);
+    EXPECT_TRUE(trace.value().warnings.empty());
+  }
+}
+
+TEST(DamagedTrace, SaysWhenTheRankIsNone) {
+  for (const char* rank : {"-1", "1.5", "\"0\"", "2147483647"}) {
+    const auto trace =
+        read_text(fmt::format(R"({{"distributedInfo": {{"rank": {}}}, "traceEvents": []}})", rank));
+    ASSERT_TRUE(trace.ok());
+    EXPECT_EQ(trace.value().rank, std::nullopt);
+    EXPECT_EQ(count_of(trace.value(), "that is no rank"), 1);
+  }
+}
+
+TEST(DamagedTrace, BracketsInOtherFilesMakeNoTrace) {
+  for (const char* text : {"\x89PNG\r\n[\x01\x02{\x03}]", "log [info] {a}", "\x1f\x9d[{}]"}) {
+    const auto trace = read_text(text);
+    ASSERT_FALSE(trace.ok());
+    EXPECT_THAT(trace.error().message, ::testing::HasSubstr("not a PyTorch profiler trace"));
+  }
+}
+
+// Warnings are printed on terminals, so they must hold no line breaks, no escape sequences and no
+// megabytes.
+TEST(DamagedTrace, ExamplesInWarningsAreOneShortLine) {
+  const std::string name = R"(\u001b[31m\n)" + std::string(1'000'000, 'x');
+  const auto trace = read_text(document(broken(kernel(name), R"("dur":2)", R"("dur":-2)")));
+  ASSERT_TRUE(trace.ok());
+  ASSERT_EQ(trace.value().warnings.all().size(), 1U);
+  const std::string& example = trace.value().warnings.all()[0].example;
+  EXPECT_THAT(example, ::testing::StartsWith(" [31m xxx"));
+  EXPECT_LT(example.size(), 300U);
+}
+
+TEST(DamagedTrace, RecordedRanksBeyondAnyRunAreNoRanks) {
+  const auto trace = read_text(
+      R"([{"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":1,"tid":1,"ts":1,"dur":1,
+           "args":{"Rank":2147483647}}])");
+  ASSERT_TRUE(trace.ok());
+  EXPECT_TRUE(trace.value().recorded_ranks.empty());
+}
+
 }  // namespace
+
 }  // namespace assay::trace

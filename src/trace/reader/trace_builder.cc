@@ -9,9 +9,9 @@ namespace {
 
 using model::GpuEventKind;
 
-// No profiled call lasts a day; such durations come from lost end records.
+// No profiled call lasts longer than a day. Such durations come from lost end records.
 constexpr std::int64_t kLongestDurationNs = 24LL * 3600 * 1'000'000'000;
-// Times beyond these would overflow differences and sums with durations (2^62 ns is 146 years).
+// Sums and differences of later or earlier times would overflow (2^62 ns are 146 years).
 constexpr std::int64_t kLatestTimeNs = std::int64_t{1} << 62;
 constexpr std::int64_t kEarliestTimeNs = -(std::int64_t{1} << 61);
 
@@ -86,9 +86,9 @@ void TraceBuilder::add_cpu_op(const RawEvent& event, const Span& span) {
   if (event.name == "\"record_param_comms\"") add_recorded_rank(event);
 }
 
-// Which rank this is, as its collectives say it.
+// Counts the ranks that the collectives state.
 void TraceBuilder::add_recorded_rank(const RawEvent& event) {
-  // Of a message between two ranks, "Rank" is the other one.
+  // In a message between two ranks, "Rank" is the other rank.
   const std::string_view collective = event.collective_name;
   if (event.rank.empty() || collective == "\"send\"" || collective == "\"recv\"") return;
   const std::int64_t group_size = integer(event.group_size).value;
@@ -200,7 +200,7 @@ std::int64_t TraceBuilder::read_integer(std::string_view token,
   return number.usable() ? number.value : absent;
 }
 
-// "[24, 1, 1]"
+// Reads "[24, 1, 1]".
 std::array<std::uint32_t, 3> TraceBuilder::read_dim3(std::string_view token) {
   std::array<std::uint32_t, 3> dims{};
   if (token.size() < 2 || token.front() != '[') return dims;

@@ -1,4 +1,4 @@
-// Turns raw events into the records of model::Trace and counts what is wrong with them.
+// Turns raw events into the records of model::Trace and counts their faults as warnings.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,10 @@
 
 #include "model/trace.h"
 #include "trace/reader/raw_event.h"
-#include "trace/reader/tokens.h"
 
 namespace assay::trace {
 
-// Whether anybody reads the args of an event of this category ("cat" token, with quotes).
+// Whether we read the args of an event with this phase and category (tokens with their quotes).
 bool wants_args(std::string_view phase, std::string_view category);
 
 class TraceBuilder {

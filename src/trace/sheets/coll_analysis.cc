@@ -1,11 +1,11 @@
 // coll_analysis: the collectives of this rank by kind, size and stream.
-#include "trace/collectives/rank_summary.h"
+#include "trace/collectives/sheet.h"
 #include "trace/sheet.h"
 
 namespace assay::trace {
 namespace {
 
-std::vector<model::Table> build(const RankAnalysis& rank) {
+std::vector<model::Table> build_coll_analysis(const RankAnalysis& rank) {
   const collectives::Study study = collectives::study_collectives(std::span(&rank, 1));
   model::Table table = collectives::rank_summary(
       study, "coll_analysis", collectives::NodeColumns::kHide,
@@ -14,8 +14,8 @@ std::vector<model::Table> build(const RankAnalysis& rank) {
   return {std::move(table)};
 }
 
-const SheetSpec kSheet{"coll_analysis", 900, build};
-ASSAY_REGISTER(SheetSpec, kSheet);
+const SheetSpec kCollAnalysis{"coll_analysis", 900, build_coll_analysis};
+ASSAY_REGISTER(SheetSpec, kCollAnalysis);
 
 }  // namespace
 }  // namespace assay::trace

@@ -3,7 +3,7 @@
 namespace assay::trace {
 namespace {
 
-std::vector<model::Table> build(const RankAnalysis& rank) {
+std::vector<model::Table> build_excluded_work(const RankAnalysis& rank) {
   if (rank.options.compat != Compat::kNone) return {};
   model::Table table{"excluded_work",
                      "GPU work that the figures leave out",
@@ -20,8 +20,9 @@ std::vector<model::Table> build(const RankAnalysis& rank) {
   return {std::move(table)};
 }
 
-const SheetSpec kSheet{.name = "excluded_work", .position = 990, .build = build};
-ASSAY_REGISTER(SheetSpec, kSheet);
+const SheetSpec kExcludedWork{
+    .name = "excluded_work", .position = 990, .build = build_excluded_work};
+ASSAY_REGISTER(SheetSpec, kExcludedWork);
 
 }  // namespace
 }  // namespace assay::trace

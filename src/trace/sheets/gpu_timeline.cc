@@ -1,4 +1,5 @@
 #include "trace/sheet.h"
+#include "trace/sheets/operator_table.h"
 #include "trace/timeline.h"
 
 namespace assay::trace {
@@ -13,18 +14,24 @@ std::vector<model::Column> share_columns() {
           {"percent", "%", Better::kNeither, "of total_time"}};
 }
 
-double percent_of(std::int64_t part, std::int64_t total) {
-  return total == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(total);
+// Adds one row for each kind of time, after the cells of `first`.
+void add_rows(const RankAnalysis& rank,
+              const Timeline& times,
+              const std::vector<model::Cell>& first,
+              Table& table) {
+  const auto rows = times.rows();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::vector<model::Cell> row = first;
+    row.emplace_back(std::string(kTimelineRows[i]));
+    row.emplace_back(rank.time.milliseconds(rows[i]));
+    row.emplace_back(percent(static_cast<double>(rows[i]), static_cast<double>(times.total)));
+    table.add_row(std::move(row));
+  }
 }
 
 Table timeline_table(const RankAnalysis& rank, const BusyIntervals& busy) {
   Table table{"gpu_timeline", "How the GPU spent the profiled steps", share_columns()};
-  const Timeline times = timeline(busy, rank.window);
-  const auto rows = times.rows();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    table.add_row({std::string(kTimelineRows[i]), rank.time.milliseconds(rows[i]),
-                   percent_of(rows[i], times.total)});
-  }
+  add_rows(rank, timeline(busy, rank.window), {}, table);
   return table;
 }
 
@@ -34,18 +41,12 @@ Table steps_table(const RankAnalysis& rank, const BusyIntervals& busy) {
   Table table{"gpu_timeline_steps",
               "gpu_timeline of each profiled step, from its first GPU work to that of the next",
               std::move(columns)};
-  for (const Step& step : rank.steps) {
-    const Timeline times = timeline(busy, step.window);
-    const auto rows = times.rows();
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      table.add_row({step.number, std::string(kTimelineRows[i]), rank.time.milliseconds(rows[i]),
-                     percent_of(rows[i], times.total)});
-    }
-  }
+  for (const Step& step : rank.steps)
+    add_rows(rank, timeline(busy, step.window), {step.number}, table);
   return table;
 }
 
-std::vector<Table> build(const RankAnalysis& rank) {
+std::vector<Table> build_gpu_timeline(const RankAnalysis& rank) {
   const BusyIntervals busy = busy_intervals(rank);
   if (busy.all.empty()) return {};
   std::vector<Table> tables;
@@ -54,8 +55,8 @@ std::vector<Table> build(const RankAnalysis& rank) {
   return tables;
 }
 
-const SheetSpec kSheet{.name = "gpu_timeline", .position = 100, .build = build};
-ASSAY_REGISTER(SheetSpec, kSheet);
+const SheetSpec kGpuTimeline{.name = "gpu_timeline", .position = 100, .build = build_gpu_timeline};
+ASSAY_REGISTER(SheetSpec, kGpuTimeline);
 
 }  // namespace
 }  // namespace assay::trace

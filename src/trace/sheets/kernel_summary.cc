@@ -3,10 +3,10 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "trace/launchers.h"
-#include "trace/operator_rows.h"
-#include "trace/perf/categories.h"
+#include "trace/call_tree.h"
+#include "trace/perf/operator_family.h"
 #include "trace/sheet.h"
+#include "trace/sheets/operator_table.h"
 
 namespace assay::trace {
 namespace {
@@ -14,13 +14,13 @@ namespace {
 using model::Better;
 using model::Table;
 
-struct Key {
+struct KernelKey {
   std::string_view category;
-  model::TextId launcher = 0;  // the empty text for kernels that nothing launched
+  model::TextId launcher = 0;  // the empty text for kernels that no recorded call launched
   model::TextId kernel = 0;
   std::int32_t stream = 0;
 
-  auto operator<=>(const Key&) const = default;
+  auto operator<=>(const KernelKey&) const = default;
 };
 
 struct Durations {
@@ -38,13 +38,13 @@ struct Durations {
   }
 };
 
-// The public tool counts every kernel here, whatever else it leaves out.
-bool shown(const RankAnalysis& rank, std::size_t event) {
+// The public tool counts every kernel here, whatever it leaves out elsewhere.
+bool is_shown(const RankAnalysis& rank, std::size_t event) {
   if (rank.trace->gpu_events[event].kind != model::GpuEventKind::kKernel) return false;
   return rank.options.compat == Compat::kTraceLens || rank.counted[event];
 }
 
-// Categories of the launching nodes, as the operator tables give them.
+// The categories of the launching nodes, as in the operator sheets.
 class Categories {
  public:
   explicit Categories(const RankAnalysis& rank) : rank_(rank) {
@@ -53,7 +53,7 @@ class Categories {
     }
   }
 
-  std::string_view of(NodeId launcher, model::TextId kernel) {
+  std::string_view category_of(NodeId launcher, model::TextId kernel) {
     const auto [found, inserted] = categories_.try_emplace(launcher);
     if (inserted || !rank_.tree.is_cpu_op(launcher)) {
       found->second = without_row(launcher, kernel);
@@ -62,7 +62,8 @@ class Categories {
   }
 
  private:
-  // Collectives have no row there; graph launches and bare runtime calls are told apart here.
+  // Collectives have no row in the operator sheets. Graph launches and other runtime calls are
+  // distinguished only here.
   [[nodiscard]] std::string_view without_row(NodeId launcher, model::TextId kernel) const {
     const model::Trace& trace = *rank_.trace;
     const std::string_view name = trace.text(node_name(trace, rank_.tree.nodes[launcher]));
@@ -76,17 +77,17 @@ class Categories {
   std::unordered_map<NodeId, std::string_view> categories_;
 };
 
-Key key_of(const RankAnalysis& rank, Categories& categories, std::size_t event) {
+KernelKey kernel_key(const RankAnalysis& rank, Categories& categories, std::size_t event) {
   const model::Trace& trace = *rank.trace;
   const model::GpuEvent& gpu = trace.gpu_events[event];
   const NodeId call = rank.tree.launched_by[event];
   if (call == kNoNode) return {{}, 0, gpu.name, gpu.stream};
   const NodeId launcher = launcher_of(trace, rank.tree, call);
-  return {categories.of(launcher, gpu.name), node_name(trace, rank.tree.nodes[launcher]), gpu.name,
-          gpu.stream};
+  return {categories.category_of(launcher, gpu.name), node_name(trace, rank.tree.nodes[launcher]),
+          gpu.name, gpu.stream};
 }
 
-std::vector<model::Column> columns() {
+std::vector<model::Column> kernel_columns() {
   std::vector<model::Column> result{
       {"Parent op category"}, {"Parent cpu_op"}, {"Kernel name"}, {"Kernel stream"}};
   for (const char* statistic : {"sum", "count", "mean", "min", "max"}) {
@@ -99,29 +100,30 @@ std::vector<model::Column> columns() {
   return result;
 }
 
-std::vector<std::pair<Key, Durations>> summed(const RankAnalysis& rank, Categories& categories) {
-  std::map<Key, Durations> groups;
+std::vector<std::pair<KernelKey, Durations>> durations_by_key(const RankAnalysis& rank,
+                                                              Categories& categories) {
+  std::map<KernelKey, Durations> groups;
   for (std::size_t event = 0; event < rank.trace->gpu_events.size(); ++event) {
-    if (!shown(rank, event)) continue;
-    const auto [found, inserted] = groups.try_emplace(key_of(rank, categories, event));
+    if (!is_shown(rank, event)) continue;
+    const auto [found, inserted] = groups.try_emplace(kernel_key(rank, categories, event));
     if (inserted) found->second.first = groups.size();
     found->second.add(static_cast<double>(rank.trace->gpu_events[event].duration_ns) / 1000);
   }
-  std::vector<std::pair<Key, Durations>> sorted(groups.begin(), groups.end());
+  std::vector<std::pair<KernelKey, Durations>> sorted(groups.begin(), groups.end());
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return std::tie(b.second.sum_us, a.second.first) < std::tie(a.second.sum_us, b.second.first);
   });
   return sorted;
 }
 
-std::vector<Table> build(const RankAnalysis& rank) {
+std::vector<Table> build_kernel_summary(const RankAnalysis& rank) {
   Categories categories(rank);
-  const auto groups = summed(rank, categories);
+  const auto groups = durations_by_key(rank, categories);
   if (groups.empty()) return {};
   double total = 0;
   for (const auto& [key, durations] : groups)
     total += durations.sum_us;
-  Table table{"kernel_summary", "GPU time by kernel and launching operator", columns()};
+  Table table{"kernel_summary", "GPU time by kernel and launching operator", kernel_columns()};
   for (const auto& [key, durations] : groups) {
     const std::string_view parent = rank.trace->text(key.launcher);
     table.add_row({std::string(key.category), std::string(parent),
@@ -134,8 +136,9 @@ std::vector<Table> build(const RankAnalysis& rank) {
   return {std::move(table)};
 }
 
-const SheetSpec kSheet{.name = "kernel_summary", .position = 700, .build = build};
-ASSAY_REGISTER(SheetSpec, kSheet);
+const SheetSpec kKernelSummary{
+    .name = "kernel_summary", .position = 700, .build = build_kernel_summary};
+ASSAY_REGISTER(SheetSpec, kKernelSummary);
 
 }  // namespace
 }  // namespace assay::trace

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "trace/arguments.h"
-#include "trace/operator_rows.h"
 #include "trace/sheet.h"
+#include "trace/sheets/operator_table.h"
 
 namespace assay::trace {
 namespace {
@@ -13,7 +13,7 @@ using model::Better;
 using model::Column;
 using model::Table;
 
-struct Sum {
+struct OperatorSum {
   std::string name;
   double direct_us = 0;
   double subtree_us = 0;
@@ -21,28 +21,29 @@ struct Sum {
   std::set<std::string_view> categories = {};
 };
 
-// Sums by a text of each row, longest direct time first.
+// Sums the rows by the text that `key` returns, longest direct time first.
 template <class Key>
-std::vector<Sum> sums_by(const std::vector<OperatorRow>& rows, const Key& key) {
+std::vector<OperatorSum> sums_by(const std::vector<OperatorRow>& rows, const Key& key) {
   std::map<std::string, std::size_t, std::less<>> index;
-  std::vector<Sum> sums;
+  std::vector<OperatorSum> sums;
   for (const OperatorRow& row : rows) {
     const auto [found, inserted] = index.try_emplace(std::string(key(row)), sums.size());
     if (inserted) sums.push_back({found->first});
-    Sum& sum = sums[found->second];
+    OperatorSum& sum = sums[found->second];
     sum.direct_us += row.launcher->direct_us;
     sum.subtree_us += row.launcher->subtree_us;
     ++sum.count;
     sum.categories.insert(row.category);
   }
-  std::stable_sort(sums.begin(), sums.end(),
-                   [](const Sum& a, const Sum& b) { return a.direct_us > b.direct_us; });
+  std::stable_sort(sums.begin(), sums.end(), [](const OperatorSum& a, const OperatorSum& b) {
+    return a.direct_us > b.direct_us;
+  });
   return sums;
 }
 
-double total_direct(const std::vector<Sum>& sums) {
+double total_direct(const std::vector<OperatorSum>& sums) {
   double total = 0;
-  for (const Sum& sum : sums)
+  for (const OperatorSum& sum : sums)
     total += sum.direct_us;
   return total;
 }
@@ -65,7 +66,7 @@ Table by_category(const std::vector<OperatorRow>& rows) {
   const auto sums = sums_by(rows, [](const OperatorRow& row) { return row.category; });
   const double total = total_direct(sums);
   double cumulative = 0;
-  for (const Sum& sum : sums) {
+  for (const OperatorSum& sum : sums) {
     cumulative += percent(sum.direct_us, total);
     table.add_row(
         {sum.name, sum.count, sum.direct_us / 1000, percent(sum.direct_us, total), cumulative});
@@ -89,7 +90,7 @@ Table by_name(const RankAnalysis& rank, const std::vector<OperatorRow>& rows) {
       sums_by(rows, [&](const OperatorRow& row) { return rank.trace->text(row.name); });
   const double total = total_direct(sums);
   double cumulative = 0;
-  for (const Sum& sum : sums) {
+  for (const OperatorSum& sum : sums) {
     cumulative += percent(sum.direct_us, total);
     table.add_row({sum.name, sum.direct_us, sum.subtree_us, sum.direct_us / 1000,
                    sum.subtree_us / 1000, sum.count, categories_repr(sum.categories),
@@ -98,14 +99,14 @@ Table by_name(const RankAnalysis& rank, const std::vector<OperatorRow>& rows) {
   return table;
 }
 
-std::vector<Table> build(const RankAnalysis& rank) {
+std::vector<Table> build_ops_summary(const RankAnalysis& rank) {
   const std::vector<OperatorRow> rows = operator_rows(rank);
   if (rows.empty()) return {};
   return {by_category(rows), by_name(rank, rows)};
 }
 
-const SheetSpec kSheet{.name = "ops_summary", .position = 200, .build = build};
-ASSAY_REGISTER(SheetSpec, kSheet);
+const SheetSpec kOpsSummary{.name = "ops_summary", .position = 200, .build = build_ops_summary};
+ASSAY_REGISTER(SheetSpec, kOpsSummary);
 
 }  // namespace
 }  // namespace assay::trace

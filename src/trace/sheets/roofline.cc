@@ -1,16 +1,14 @@
-// The roofline sheets: one for each family of operators, forward and backward apart.
-#include <fmt/core.h>
-
+// The roofline sheets: one for each family of operators, with separate sheets for forward and
+// backward operators.
 #include <algorithm>
 #include <array>
 #include <map>
 
 #include "core/statistics.h"
-#include "trace/kernel_details.h"
-#include "trace/operator_rows.h"
 #include "trace/perf/operator_instances.h"
 #include "trace/perf/performance.h"
 #include "trace/sheet.h"
+#include "trace/sheets/operator_table.h"
 
 namespace assay::trace {
 namespace {
@@ -26,8 +24,8 @@ constexpr std::array<std::string_view, 16> kSheetOrder = {
     "MoE_fused", "MoE_unfused", "RMSNorm", "GroupQuant",        "Normalization",
     "Reduce"};
 
-// Instances with the same name and parameters.
-struct Group {
+// Calls with the same name and parameters.
+struct RooflineGroup {
   std::vector<const OperatorInstance*> instances;
   Achieved achieved;
   double total_us = 0;
@@ -41,24 +39,21 @@ class RooflineTable {
   Table build(const std::string& name, const std::vector<OperatorInstance>& instances) {
     for (const OperatorInstance& instance : instances)
       add(instance);
-    for (Group& group : groups_)
+    for (RooflineGroup& group : groups_)
       group.total_us = core::sum(group.achieved.kernel_us);
-    std::sort(groups_.begin(), groups_.end(), [this](const Group& a, const Group& b) {
-      return a.total_us != b.total_us ? a.total_us > b.total_us : first_uid(a) < first_uid(b);
-    });
+    std::sort(
+        groups_.begin(), groups_.end(), [this](const RooflineGroup& a, const RooflineGroup& b) {
+          return a.total_us != b.total_us ? a.total_us > b.total_us : first_uid(a) < first_uid(b);
+        });
     Table table{name, "Achieved rates against the work of each call", columns()};
-    for (const Group& group : groups_)
+    for (const RooflineGroup& group : groups_)
       table.add_row(row(group));
-    if (left_out_ > 0)
-      table.notes.push_back(fmt::format(
-          "{} calls launched another number of kernels than the first of their row: their kernels "
-          "are not in kernel_details",
-          left_out_));
+    if (left_out_ > 0) table.notes.push_back(left_out_note(left_out_));
     return table;
   }
 
  private:
-  [[nodiscard]] std::uint32_t first_uid(const Group& group) const {
+  [[nodiscard]] std::uint32_t first_uid(const RooflineGroup& group) const {
     return node_uid(*rank_.trace, rank_.tree.nodes[group.instances.front()->node]);
   }
 
@@ -67,13 +62,13 @@ class RooflineTable {
   }
 
   void add(const OperatorInstance& instance) {
-    Group& group = groups_[group_of(instance)];
+    RooflineGroup& group = groups_[group_of(instance)];
     group.instances.push_back(&instance);
     group.achieved.add(instance.kernel_us, instance.work, instance.estimate->compute_spec,
                        architecture_);
   }
 
-  // Estimates are shared, so most instances are found by their address.
+  // Similar calls share an estimate, so the group of most is found by the address of that.
   std::size_t group_of(const OperatorInstance& instance) {
     const auto [known, is_new] = group_of_estimate_.try_emplace(instance.estimate, 0);
     if (!is_new) return known->second;
@@ -133,7 +128,7 @@ class RooflineTable {
       row.emplace_back(value);
   }
 
-  std::vector<Cell> row(const Group& group) {
+  std::vector<Cell> row(const RooflineGroup& group) {
     const Achieved& achieved = group.achieved;
     const OperatorInstance& first = *group.instances.front();
     std::vector<Cell> row{std::string(rank_.trace->text(name_of(first)))};
@@ -143,10 +138,11 @@ class RooflineTable {
     row.push_back(intensity_cell(achieved));
     add_spread(row, achieved.terabytes_per_s);
     add_spread(row, achieved.teraflops_per_s);
-    add_names(first, row);
+    add_track_names(*rank_.trace, node_track(*rank_.trace, rank_.tree.nodes[first.node]), row);
     row.push_back(text_cell(achieved.compute_spec));
     add_kernels(group, row);
-    add_arguments(first, row);
+    add_argument_texts(*rank_.trace, argument_texts(*rank_.trace, rank_.tree.nodes[first.node]),
+                       Brackets::kList, row);
     add_spread(row, achieved.kernel_us);
     row.emplace_back(group.total_us);
     row.emplace_back(static_cast<std::int64_t>(group.instances.size()));
@@ -177,14 +173,7 @@ class RooflineTable {
     return python_repr(parameter.value, parameter.brackets);
   }
 
-  void add_names(const OperatorInstance& instance, std::vector<Cell>& row) const {
-    const TrackNames names =
-        track_names(*rank_.trace, node_track(*rank_.trace, rank_.tree.nodes[instance.node]));
-    for (const std::string_view name : {names.process_name, names.process_label, names.thread_name})
-      row.push_back(text_cell(name));
-  }
-
-  void add_kernels(const Group& group, std::vector<Cell>& row) {
+  void add_kernels(const RooflineGroup& group, std::vector<Cell>& row) {
     std::vector<GpuWorkList> lists;
     for (const OperatorInstance* instance : group.instances)
       if (!instance->gpu_events.empty()) lists.emplace_back(instance->gpu_events);
@@ -194,22 +183,16 @@ class RooflineTable {
     row.push_back(text_cell(details.truncated));
   }
 
-  void add_arguments(const OperatorInstance& instance, std::vector<Cell>& row) const {
-    const ArgumentTexts texts = argument_texts(*rank_.trace, rank_.tree.nodes[instance.node]);
-    for (const model::TextId id : {texts.dims, texts.types, texts.strides, texts.concrete})
-      row.push_back(text_cell(python_repr_json(rank_.trace->text(id), Brackets::kList)));
-  }
-
   const RankAnalysis& rank_;
   const std::optional<GpuArchitecture>& architecture_;
-  std::vector<Group> groups_;
+  std::vector<RooflineGroup> groups_;
   std::map<const Estimate*, std::size_t> group_of_estimate_;
   std::map<std::string, std::size_t> group_of_key_;
   std::vector<std::string> parameters_;  // in order of first appearance
   std::int64_t left_out_ = 0;
 };
 
-std::vector<Table> build(const RankAnalysis& rank) {
+std::vector<Table> build_roofline(const RankAnalysis& rank) {
   Estimates estimates(rank);
   const RooflineSheets sheets = roofline_sheets(rank, estimates);
   const std::optional<GpuArchitecture> architecture = architecture_of(rank);
@@ -224,8 +207,8 @@ std::vector<Table> build(const RankAnalysis& rank) {
   return tables;
 }
 
-const SheetSpec kSheet{.name = "roofline", .position = 600, .build = build};
-ASSAY_REGISTER(SheetSpec, kSheet);
+const SheetSpec kRoofline{.name = "roofline", .position = 600, .build = build_roofline};
+ASSAY_REGISTER(SheetSpec, kRoofline);
 
 }  // namespace
 }  // namespace assay::trace

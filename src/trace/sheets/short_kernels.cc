@@ -3,9 +3,9 @@
 #include <tuple>
 
 #include "trace/arguments.h"
-#include "trace/launchers.h"
-#include "trace/operator_rows.h"
+#include "trace/call_tree.h"
 #include "trace/sheet.h"
+#include "trace/sheets/operator_table.h"
 
 namespace assay::trace {
 namespace {
@@ -30,8 +30,8 @@ std::vector<std::size_t> short_kernels(const RankAnalysis& rank) {
   return events;
 }
 
-// Bins of equal width between the shortest and the longest of these kernels.
-Table histogram(const RankAnalysis& rank, const std::vector<std::size_t>& events) {
+// The bins have equal width between the shortest and the longest of these kernels.
+Table short_kernel_histogram(const RankAnalysis& rank, const std::vector<std::size_t>& events) {
   Table table{"short_kernel_histogram",
               "How many kernels are how short",
               {{"bin_start", "µs"}, {"bin_end", "µs"}, {"count"}}};
@@ -41,7 +41,7 @@ Table histogram(const RankAnalysis& rank, const std::vector<std::size_t>& events
     durations.push_back(duration_us(rank, event));
   const auto [low, high] = std::minmax_element(durations.begin(), durations.end());
   const auto bins = static_cast<std::size_t>(rank.options.short_kernel_bins);
-  // All kernels equally long: one bin's width must not be zero.
+  // The width of a bin must not be zero when all kernels are equally long.
   const double first = *low == *high ? *low - 0.5 : *low;
   const double width = (*low == *high ? 1.0 : *high - *low) / static_cast<double>(bins);
   std::vector<std::int64_t> counts(bins, 0);
@@ -55,23 +55,23 @@ Table histogram(const RankAnalysis& rank, const std::vector<std::size_t>& events
   return table;
 }
 
-struct Key {
+struct ShortKernelKey {
   model::TextId launcher = 0;
   ArgumentTexts arguments;
   model::TextId kernel = 0;
 
-  auto operator<=>(const Key&) const = default;
+  auto operator<=>(const ShortKernelKey&) const = default;
 };
 
-struct Sum {
+struct ShortKernelSum {
   double us = 0;
   std::int64_t count = 0;
   std::size_t first = 0;
 };
 
-Key key_of(const RankAnalysis& rank, std::size_t event) {
+ShortKernelKey short_kernel_key(const RankAnalysis& rank, std::size_t event) {
   const model::Trace& trace = *rank.trace;
-  Key key{0, {}, trace.gpu_events[event].name};
+  ShortKernelKey key{0, {}, trace.gpu_events[event].name};
   const NodeId call = rank.tree.launched_by[event];
   if (call == kNoNode) return key;
   const Node& launcher = rank.tree.nodes[launcher_of(trace, rank.tree, call)];
@@ -80,31 +80,31 @@ Key key_of(const RankAnalysis& rank, std::size_t event) {
   return key;
 }
 
-// The public tool drops rows of which any part of the key is missing.
-bool dropped(const RankAnalysis& rank, const Key& key) {
+// The public tool drops rows whose key lacks a part.
+bool is_dropped(const RankAnalysis& rank, const ShortKernelKey& key) {
   return rank.options.compat == Compat::kTraceLens &&
          (key.arguments.dims == 0 || key.arguments.strides == 0 || key.arguments.concrete == 0);
 }
 
-std::vector<std::pair<Key, Sum>> summed(const RankAnalysis& rank,
-                                        const std::vector<std::size_t>& events) {
-  std::map<Key, Sum> groups;
+std::vector<std::pair<ShortKernelKey, ShortKernelSum>> sums_by_key(
+    const RankAnalysis& rank, const std::vector<std::size_t>& events) {
+  std::map<ShortKernelKey, ShortKernelSum> groups;
   for (const std::size_t event : events) {
-    const Key key = key_of(rank, event);
-    if (dropped(rank, key)) continue;
+    const ShortKernelKey key = short_kernel_key(rank, event);
+    if (is_dropped(rank, key)) continue;
     const auto [found, inserted] = groups.try_emplace(key);
     if (inserted) found->second.first = groups.size();
     found->second.us += duration_us(rank, event);
     ++found->second.count;
   }
-  std::vector<std::pair<Key, Sum>> sorted(groups.begin(), groups.end());
+  std::vector<std::pair<ShortKernelKey, ShortKernelSum>> sorted(groups.begin(), groups.end());
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return std::tie(b.second.us, a.second.first) < std::tie(a.second.us, b.second.first);
   });
   return sorted;
 }
 
-Table summary(const RankAnalysis& rank, const std::vector<std::size_t>& events) {
+Table short_kernel_summary(const RankAnalysis& rank, const std::vector<std::size_t>& events) {
   Table table{"short_kernels_summary",
               "Short kernels by launching operator",
               {{"Parent cpu_op"},
@@ -117,7 +117,7 @@ Table summary(const RankAnalysis& rank, const std::vector<std::size_t>& events) 
                {"Short Kernel duration (µs) mean", "µs", Better::kLower},
                {"Short Kernel duration (µs) percent of total time", "%"}}};
   const model::Trace& trace = *rank.trace;
-  for (const auto& [key, sum] : summed(rank, events)) {
+  for (const auto& [key, sum] : sums_by_key(rank, events)) {
     std::vector<Cell> row{std::string(trace.text(key.launcher))};
     for (const model::TextId id :
          {key.arguments.dims, key.arguments.strides, key.arguments.concrete}) {
@@ -133,14 +133,15 @@ Table summary(const RankAnalysis& rank, const std::vector<std::size_t>& events) 
   return table;
 }
 
-std::vector<Table> build(const RankAnalysis& rank) {
+std::vector<Table> build_short_kernels(const RankAnalysis& rank) {
   if (rank.trace->gpu_events.empty()) return {};
   const std::vector<std::size_t> events = short_kernels(rank);
-  return {histogram(rank, events), summary(rank, events)};
+  return {short_kernel_histogram(rank, events), short_kernel_summary(rank, events)};
 }
 
-const SheetSpec kSheet{.name = "short_kernels", .position = 800, .build = build};
-ASSAY_REGISTER(SheetSpec, kSheet);
+const SheetSpec kShortKernels{
+    .name = "short_kernels", .position = 800, .build = build_short_kernels};
+ASSAY_REGISTER(SheetSpec, kShortKernels);
 
 }  // namespace
 }  // namespace assay::trace

@@ -1,15 +1,13 @@
 // nccl_all2allv: one row for each exchange in which ranks may send different amounts.
-#include "trace/collectives/by_rank.h"
-#include "trace/collectives/launch.h"
+#include "trace/collectives/columns.h"
 #include "trace/collectives/sheet.h"
-#include "trace/collectives/spread.h"
 
 namespace assay::trace::collectives {
 namespace {
 
 using model::Better;
 
-Fields<Exchange> figure_fields(const Study& study) {
+Fields<Exchange> exchange_fields(const Study& study) {
   const bool is_compat = study.is_compat();
   Fields<Exchange> fields =
       metric_fields<Exchange>({{{"total data communicated (MB)", "MiB"}, &Exchange::total_mib}});
@@ -34,7 +32,7 @@ Fields<Exchange> figure_fields(const Study& study) {
   return fields;
 }
 
-// Start, duration, amounts and splits of one rank.
+// The start, duration, amounts and splits of one rank.
 Fields<Exchange> rank_fields(const Study& study, std::uint32_t rank) {
   const auto field = [&study, rank](const char* name, const auto& cell) {
     return rank_field<Exchange>(
@@ -66,49 +64,34 @@ Fields<Exchange> skew_fields(const Study& study, std::uint32_t rank) {
           field("skew in end time", study.early_leave_us)};
 }
 
-Field<Exchange> launch_field(const Study& study,
-                             const model::Column& column,
-                             std::uint32_t Event::*setting) {
-  return {column, [&study, setting](const Exchange& item) {
-            std::vector<std::uint32_t> values;
-            collect_launch(study, study.collective(item.collective), setting, values);
-            return launch_cell(std::move(values));
-          }};
-}
-
-std::vector<model::Table> build(const Study& study) {
+std::vector<model::Table> build_all2allv(const Study& study) {
   if (study.exchanges.empty()) return {};
-  const MetadataFields<Exchange> of(study, [&study](const Exchange& item) -> const Metadata& {
-    return study.metadata(item.collective);
-  });
+  const MetadataFields<Exchange> metadata = item_metadata<Exchange>(study);
   Fields<Exchange> fields = {id_field<Exchange>(study),
-                             of.group_name(),
-                             of.group_ranks(),
-                             of.name(),
-                             of.group_size(),
-                             of.dtype(),
+                             metadata.group_name(),
+                             metadata.group_ranks(),
+                             metadata.name(),
+                             metadata.group_size(),
+                             metadata.dtype(),
                              {{"stream"}, [&study](const Exchange& item) {
                                 const Collective& c = study.collective(item.collective);
                                 const Member& first = study.matching.members[c.first];
                                 return std::int64_t{event_of(study.recording, first).stream};
                               }}};
-  append(fields, figure_fields(study));
-  if (!study.is_compat()) {
-    fields.push_back(launch_field(study, kChannelsColumn, &Event::channels));
-    fields.push_back(launch_field(study, kThreadsColumn, &Event::threads));
-  }
+  append(fields, exchange_fields(study));
+  if (!study.is_compat()) append(fields, launch_fields<Exchange>(study));
   const auto rank_count = static_cast<std::uint32_t>(study.recording.ranks.size());
   for (std::uint32_t r = 0; r < rank_count; ++r)
     append(fields, rank_fields(study, r));
   for (std::uint32_t r = 0; r < rank_count; ++r)
     append(fields, skew_fields(study, r));
-  if (of.cells().knows_nodes()) fields.push_back(of.node_span());
+  if (metadata.cells().knows_nodes()) fields.push_back(metadata.node_span());
   return {make_table("nccl_all2allv", "Each exchange in which ranks may send different amounts",
                      fields, study.exchanges)};
 }
 
-const CollectiveSheet kSheet{"all2allv", 700, build};
-ASSAY_REGISTER(CollectiveSheet, kSheet);
+const CollectiveSheet kAll2AllV{"all2allv", 700, build_all2allv};
+ASSAY_REGISTER(CollectiveSheet, kAll2AllV);
 
 }  // namespace
 }  // namespace assay::trace::collectives

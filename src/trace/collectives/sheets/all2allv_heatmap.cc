@@ -2,7 +2,7 @@
 #include <map>
 #include <numeric>
 
-#include "trace/collectives/fields.h"
+#include "trace/collectives/columns.h"
 #include "trace/collectives/sheet.h"
 
 namespace assay::trace::collectives {
@@ -15,9 +15,9 @@ struct Traffic {
   std::int64_t count = 0;
 };
 
-// Shares of what a rank sends, by position in its group; empty when they cannot be known.
-// Recorded splits count rows or elements of the tensor: only their proportions are used. An empty
-// list stands for equal splits.
+// Returns the share of a rank's data that goes to each position in its group, or nothing when that
+// is unknown. Recorded splits count rows or elements of the tensor, so only their proportions are
+// used. An empty list stands for equal splits.
 std::vector<double> shares(const std::vector<std::int64_t>& splits, std::size_t members) {
   if (splits.empty()) return std::vector<double>(members, 1.0 / static_cast<double>(members));
   const auto total = std::accumulate(splits.begin(), splits.end(), std::int64_t{0});
@@ -29,7 +29,7 @@ std::vector<double> shares(const std::vector<std::int64_t>& splits, std::size_t 
   return result;
 }
 
-// Shares of one metadata entry, or none when its lists are missing or shortened.
+// Returns the shares of one metadata entry, or none when its lists are missing or shortened.
 std::vector<double> shares_of(const Study& study, const Metadata& metadata) {
   const auto& members = study.catalog().group(metadata).members;
   const bool is_whole = static_cast<int>(members.size()) == metadata.group_size;
@@ -63,7 +63,7 @@ std::vector<Traffic> traffic_of(const Study& study) {
   return rows;
 }
 
-std::vector<model::Table> build(const Study& study) {
+std::vector<model::Table> build_all2allv_heatmap(const Study& study) {
   if (study.is_compat()) return {};  // the public tool shows it only on request
   const std::vector<Traffic> rows = traffic_of(study);
   if (rows.empty()) return {};
@@ -78,8 +78,8 @@ std::vector<model::Table> build(const Study& study) {
   return {make_table("nccl_all2allv_heatmap", "Who sent how much to whom", fields, rows)};
 }
 
-const CollectiveSheet kSheet{"all2allv_heatmap", 400, build};
-ASSAY_REGISTER(CollectiveSheet, kSheet);
+const CollectiveSheet kAll2AllVHeatmap{"all2allv_heatmap", 400, build_all2allv_heatmap};
+ASSAY_REGISTER(CollectiveSheet, kAll2AllVHeatmap);
 
 }  // namespace
 }  // namespace assay::trace::collectives

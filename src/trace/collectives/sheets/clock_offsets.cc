@@ -1,14 +1,14 @@
-// clock_offsets: how far the clocks of the ranks seem apart, and what was removed.
+// clock_offsets: how far the clocks of the ranks seem to be apart, and which offset was removed.
 #include <string>
 
-#include "trace/collectives/fields.h"
+#include "trace/collectives/columns.h"
 #include "trace/collectives/sheet.h"
 
 namespace assay::trace::collectives {
 namespace {
 
-std::vector<model::Table> build(const Study& study) {
-  // The public tool compares raw times.
+std::vector<model::Table> build_clock_offsets(const Study& study) {
+  // The public tool does not correct times.
   if (study.is_compat() || study.offsets.empty()) return {};
   const Fields<RankOffset> fields = {
       {{"rank"}, [](const RankOffset& row) { return std::int64_t{row.rank}; }},
@@ -29,8 +29,8 @@ std::vector<model::Table> build(const Study& study) {
                      study.offsets)};
 }
 
-const CollectiveSheet kSheet{"clock_offsets", 950, build};
-ASSAY_REGISTER(CollectiveSheet, kSheet);
+const CollectiveSheet kClockOffsets{"clock_offsets", 950, build_clock_offsets};
+ASSAY_REGISTER(CollectiveSheet, kClockOffsets);
 
 }  // namespace
 }  // namespace assay::trace::collectives

@@ -1,15 +1,13 @@
 // nccl_implicit_sync: one row for each collective that all ranks leave together.
-#include "trace/collectives/by_rank.h"
-#include "trace/collectives/launch.h"
+#include "trace/collectives/columns.h"
 #include "trace/collectives/sheet.h"
-#include "trace/collectives/spread.h"
 
 namespace assay::trace::collectives {
 namespace {
 
 using model::Better;
 
-Fields<Synchronised> figure_fields(bool is_compat) {
+Fields<Synchronised> synchronised_fields(bool is_compat) {
   Fields<Synchronised> fields = metric_fields<Synchronised>({
       {{"comm_latency", "us", Better::kLower, "shortest kernel over the ranks"},
        &Synchronised::latency_us},
@@ -27,37 +25,22 @@ Fields<Synchronised> figure_fields(bool is_compat) {
   return fields;
 }
 
-Fields<Synchronised> launch_fields(const Study& study) {
-  const auto values = [&study](const Synchronised& item, std::uint32_t Event::*setting) {
-    std::vector<std::uint32_t> collected;
-    collect_launch(study, study.collective(item.collective), setting, collected);
-    return launch_cell(std::move(collected));
-  };
-  return {{kChannelsColumn,
-           [values](const Synchronised& item) { return values(item, &Event::channels); }},
-          {kThreadsColumn,
-           [values](const Synchronised& item) { return values(item, &Event::threads); }}};
-}
-
-std::vector<model::Table> build(const Study& study) {
+std::vector<model::Table> build_implicit_sync(const Study& study) {
   if (study.synchronised.empty()) return {};
-  const MetadataFields<Synchronised> of(study,
-                                        [&study](const Synchronised& item) -> const Metadata& {
-                                          return study.metadata(item.collective);
-                                        });
+  const MetadataFields<Synchronised> metadata = item_metadata<Synchronised>(study);
   Fields<Synchronised> fields = {id_field<Synchronised>(study),
-                                 of.group_name(),
-                                 of.group_ranks(),
-                                 of.name(),
-                                 of.group_size(),
-                                 of.dtype(),
-                                 of.in_elements(),
-                                 of.out_elements(),
-                                 of.size("In msg size (MB)", &Metadata::in_mib),
-                                 of.size("Out msg size (MB)", &Metadata::out_mib),
-                                 of.size("Full msg size (MB)", &Metadata::full_mib)};
-  append(fields, figure_fields(study.is_compat()));
-  if (!study.is_compat()) append(fields, launch_fields(study));
+                                 metadata.group_name(),
+                                 metadata.group_ranks(),
+                                 metadata.name(),
+                                 metadata.group_size(),
+                                 metadata.dtype(),
+                                 metadata.in_elements(),
+                                 metadata.out_elements(),
+                                 metadata.size("In msg size (MB)", &Metadata::in_mib),
+                                 metadata.size("Out msg size (MB)", &Metadata::out_mib),
+                                 metadata.size("Full msg size (MB)", &Metadata::full_mib)};
+  append(fields, synchronised_fields(study.is_compat()));
+  if (!study.is_compat()) append(fields, launch_fields<Synchronised>(study));
   const auto rank_count = static_cast<std::uint32_t>(study.recording.ranks.size());
   for (std::uint32_t r = 0; r < rank_count; ++r)
     append(fields, rank_time_fields<Synchronised>(study, r));
@@ -66,13 +49,13 @@ std::vector<model::Table> build(const Study& study) {
         study, r, {"wait_time", "us", Better::kLower},
         [&study](std::uint32_t member) -> model::Cell { return study.wait_us[member]; }));
   }
-  if (of.cells().knows_nodes()) fields.push_back(of.node_span());
+  if (metadata.cells().knows_nodes()) fields.push_back(metadata.node_span());
   return {make_table("nccl_implicit_sync", "Each collective that all ranks leave together", fields,
                      study.synchronised)};
 }
 
-const CollectiveSheet kSheet{"implicit_sync", 600, build};
-ASSAY_REGISTER(CollectiveSheet, kSheet);
+const CollectiveSheet kImplicitSync{"implicit_sync", 600, build_implicit_sync};
+ASSAY_REGISTER(CollectiveSheet, kImplicitSync);
 
 }  // namespace
 }  // namespace assay::trace::collectives

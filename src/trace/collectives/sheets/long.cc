@@ -1,6 +1,5 @@
 // nccl_long: every communication kernel of every rank.
-#include "trace/collectives/cells.h"
-#include "trace/collectives/launch.h"
+#include "trace/collectives/columns.h"
 #include "trace/collectives/sheet.h"
 
 namespace assay::trace::collectives {
@@ -8,14 +7,14 @@ namespace {
 
 constexpr std::uint32_t kNoCollective = 0xFFFFFFFF;
 
-struct Row {
+struct LongRow {
   const RankEvents* rank = nullptr;
   const Event* event = nullptr;
-  std::uint32_t number = kNoCollective;  // of the matched collective, within its group
+  std::uint32_t number = kNoCollective;  // number of the matched collective in its group
 };
 
-std::vector<Row> rows_of(const Study& study) {
-  std::vector<Row> rows;
+std::vector<LongRow> long_rows(const Study& study) {
+  std::vector<LongRow> rows;
   std::vector<std::size_t> first_row;
   for (const RankEvents& rank : study.recording.ranks) {
     first_row.push_back(rows.size());
@@ -35,51 +34,55 @@ model::Cell launch_value(Value value) {
   return value == 0 ? model::Cell{} : model::Cell{std::int64_t{value}};
 }
 
-std::vector<model::Table> build(const Study& study) {
-  const std::vector<Row> rows = rows_of(study);
+std::vector<model::Table> build_long(const Study& study) {
+  const std::vector<LongRow> rows = long_rows(study);
   if (rows.empty()) return {};
-  const auto metadata = [&study](const Row& row) -> const Metadata& {
+  const auto metadata = [&study](const LongRow& row) -> const Metadata& {
     return study.catalog()[row.event->metadata];
   };
-  const MetadataFields<Row> of(study, metadata);
-  Fields<Row> fields = {
+  const MetadataFields<LongRow> columns(study, metadata);
+  Fields<LongRow> fields = {
       {{"collective_id", "", model::Better::kNeither, "empty when not matched across ranks"},
-       [metadata, cells = of.cells()](const Row& row) {
+       [metadata, cells = columns.cells()](const LongRow& row) {
          return row.number == kNoCollective ? model::Cell{}
                                             : model::Cell{cells.id(metadata(row), row.number)};
        }},
-      {{"index_in_group"}, [](const Row& row) { return std::int64_t{row.event->index_in_group}; }},
-      {{"rank"}, [](const Row& row) { return std::int64_t{row.rank->rank}; }},
-      of.group_name(),
-      of.group_ranks(),
-      of.name(),
-      of.group_size(),
-      of.dtype(),
-      of.in_elements(),
-      of.size("In msg size (MB)", &Metadata::in_mib),
-      of.out_elements(),
-      of.size("Out msg size (MB)", &Metadata::out_mib),
-      of.in_split(),
-      of.out_split(),
-      {{"stream"}, [](const Row& row) { return std::int64_t{row.event->stream}; }},
-      {{"ts", "us"}, [](const Row& row) { return static_cast<double>(row.event->start_ns) / 1e3; }},
-      {{"dur", "us", model::Better::kLower}, [](const Row& row) { return row.event->duration_us; }},
+      {{"index_in_group"},
+       [](const LongRow& row) { return std::int64_t{row.event->index_in_group}; }},
+      {{"rank"}, [](const LongRow& row) { return std::int64_t{row.rank->rank}; }},
+      columns.group_name(),
+      columns.group_ranks(),
+      columns.name(),
+      columns.group_size(),
+      columns.dtype(),
+      columns.in_elements(),
+      columns.size("In msg size (MB)", &Metadata::in_mib),
+      columns.out_elements(),
+      columns.size("Out msg size (MB)", &Metadata::out_mib),
+      columns.in_split(),
+      columns.out_split(),
+      {{"stream"}, [](const LongRow& row) { return std::int64_t{row.event->stream}; }},
+      {{"ts", "us"},
+       [](const LongRow& row) { return static_cast<double>(row.event->start_ns) / 1e3; }},
+      {{"dur", "us", model::Better::kLower},
+       [](const LongRow& row) { return row.event->duration_us; }},
   };
   if (!study.is_compat()) {
     fields.push_back(
-        {kChannelsColumn, [](const Row& row) { return launch_value(row.event->channels); }});
+        {kChannelsColumn, [](const LongRow& row) { return launch_value(row.event->channels); }});
     fields.push_back(
-        {kThreadsColumn, [](const Row& row) { return launch_value(row.event->threads); }});
+        {kThreadsColumn, [](const LongRow& row) { return launch_value(row.event->threads); }});
   }
-  if (of.cells().knows_nodes()) {
-    fields.push_back({{"node_id"}, [](const Row& row) { return std::int64_t{row.rank->node}; }});
-    fields.push_back(of.node_span());
+  if (columns.cells().knows_nodes()) {
+    fields.push_back(
+        {{"node_id"}, [](const LongRow& row) { return std::int64_t{row.rank->node}; }});
+    fields.push_back(columns.node_span());
   }
   return {make_table("nccl_long", "Every communication kernel of every rank", fields, rows)};
 }
 
-const CollectiveSheet kSheet{"long", 500, build};
-ASSAY_REGISTER(CollectiveSheet, kSheet);
+const CollectiveSheet kLong{"long", 500, build_long};
+ASSAY_REGISTER(CollectiveSheet, kLong);
 
 }  // namespace
 }  // namespace assay::trace::collectives

@@ -1,25 +1,25 @@
 // straggler_summary: how long each rank waits for the others; the first row is the straggler.
 #include <cmath>
 
-#include "trace/collectives/fields.h"
-#include "trace/collectives/overlap.h"
+#include "trace/collectives/columns.h"
 #include "trace/collectives/sheet.h"
-#include "trace/collectives/straggler.h"
+#include "trace/collectives/study.h"
 
 namespace assay::trace::collectives {
 namespace {
 
 using model::Better;
 
-// The public tool rounds to one decimal, halves to even.
-std::function<model::Cell(double)> figure(bool is_compat) {
+// Returns the function that makes a cell of a figure. The public tool rounds to one decimal, halves
+// to even.
+std::function<model::Cell(double)> figure_cell(bool is_compat) {
   if (is_compat) return [](double value) { return real(std::nearbyint(value * 10) / 10); };
   return real;
 }
 
-std::vector<model::Table> build(const Study& study) {
+std::vector<model::Table> build_straggler_summary(const Study& study) {
   if (study.synchronised.empty()) return {};
-  const auto cell = figure(study.is_compat());
+  const auto cell = figure_cell(study.is_compat());
   Fields<Straggler> fields = {
       {{"rank"}, [](const Straggler& row) { return std::int64_t{row.rank->rank}; }},
       {{"total_wait_time_us", "us"},
@@ -49,8 +49,8 @@ std::vector<model::Table> build(const Study& study) {
                      stragglers(study))};
 }
 
-const CollectiveSheet kSheet{"straggler_summary", 800, build};
-ASSAY_REGISTER(CollectiveSheet, kSheet);
+const CollectiveSheet kStragglerSummary{"straggler_summary", 800, build_straggler_summary};
+ASSAY_REGISTER(CollectiveSheet, kStragglerSummary);
 
 }  // namespace
 }  // namespace assay::trace::collectives

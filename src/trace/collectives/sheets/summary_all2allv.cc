@@ -1,17 +1,15 @@
-// nccl_summary_all2allv: exchanges of uneven amounts, condensed by process group and type.
+// nccl_summary_all2allv: exchanges of uneven amounts, summarised by process group and type.
 #include <tuple>
 
-#include "trace/collectives/cells.h"
-#include "trace/collectives/grouping.h"
+#include "trace/collectives/columns.h"
 #include "trace/collectives/sheet.h"
-#include "trace/collectives/spread.h"
 
 namespace assay::trace::collectives {
 namespace {
 
 using model::Better;
 
-struct Group {
+struct ExchangeGroup {
   std::vector<const Exchange*> items;
 
   [[nodiscard]] double total_us() const {
@@ -22,8 +20,8 @@ struct Group {
   }
 };
 
-std::vector<Group> groups_of(const Study& study) {
-  return group_by<Group>(study.exchanges, [&study](const Exchange& item) {
+std::vector<ExchangeGroup> exchange_groups(const Study& study) {
+  return group_by<ExchangeGroup>(study.exchanges, [&study](const Exchange& item) {
     const Metadata& m = study.metadata(item.collective);
     const bool pooled = study.is_compat();
     return std::tuple(m.group_name, m.dtype, pooled ? 0U : m.group, pooled ? 0 : m.group_size,
@@ -31,20 +29,20 @@ std::vector<Group> groups_of(const Study& study) {
   });
 }
 
-void append_spread(Fields<Group>& fields,
+void append_spread(Fields<ExchangeGroup>& fields,
                    const Metric<Exchange>& metric,
                    const std::vector<Statistic>& statistics) {
-  append(fields, spread_fields<Group>(metric, statistics));
+  append(fields, spread_fields<ExchangeGroup>(metric, statistics));
 }
 
-Fields<Group> figure_fields(bool is_compat) {
-  Fields<Group> fields;
+Fields<ExchangeGroup> exchange_spread_fields(bool is_compat) {
+  Fields<ExchangeGroup> fields;
   append_spread(fields, {{"total data communicated (MB)", "MiB"}, &Exchange::total_mib},
                 kAllStatistics);
   append_spread(fields, {{"wall_time (us)", "us", Better::kLower}, &Exchange::wall_us},
                 kAllStatistics);
   fields.push_back({{"Total wall_time (us)", "us", Better::kLower},
-                    [](const Group& group) { return group.total_us(); }});
+                    [](const ExchangeGroup& group) { return group.total_us(); }});
   for (const auto& metric : bandwidth_metrics("throughput", &Exchange::throughput_gibps, is_compat))
     append_spread(fields, metric, kAllStatistics);
   append_spread(fields, {{"size_imbalance", "", Better::kLower}, &Exchange::size_imbalance},
@@ -54,32 +52,30 @@ Fields<Group> figure_fields(bool is_compat) {
                 kMeanAndMaximum);
   append_spread(fields, {{"skew in end time", "us", Better::kLower}, &Exchange::end_skew_us},
                 kMeanAndMaximum);
-  fields.push_back({{"count"}, [](const Group& group) {
+  fields.push_back({{"count"}, [](const ExchangeGroup& group) {
                       return static_cast<std::int64_t>(group.items.size());
                     }});
   return fields;
 }
 
-std::vector<model::Table> build(const Study& study) {
+std::vector<model::Table> build_summary_all2allv(const Study& study) {
   if (study.exchanges.empty()) return {};
-  const MetadataFields<Group> of(study, [&study](const Group& group) -> const Metadata& {
-    return study.metadata(group.items.front()->collective);
-  });
-  Fields<Group> fields = {of.group_name(), of.dtype()};
-  append(fields, figure_fields(study.is_compat()));
-  append(fields, {of.group_ranks(),
-                  of.name(),
-                  of.group_size(),
+  const MetadataFields<ExchangeGroup> metadata = group_metadata<ExchangeGroup>(study);
+  Fields<ExchangeGroup> fields = {metadata.group_name(), metadata.dtype()};
+  append(fields, exchange_spread_fields(study.is_compat()));
+  append(fields, {metadata.group_ranks(),
+                  metadata.name(),
+                  metadata.group_size(),
                   {{"Total wall_time (ms)", "ms", Better::kLower},
-                   [](const Group& group) { return group.total_us() / 1000; }}});
-  if (of.cells().knows_nodes()) fields.push_back(of.node_span());
+                   [](const ExchangeGroup& group) { return group.total_us() / 1000; }}});
+  if (metadata.cells().knows_nodes()) fields.push_back(metadata.node_span());
   return {make_table("nccl_summary_all2allv",
                      "Exchanges in which ranks may send different amounts, by group and type",
-                     fields, groups_of(study))};
+                     fields, exchange_groups(study))};
 }
 
-const CollectiveSheet kSheet{"summary_all2allv", 300, build};
-ASSAY_REGISTER(CollectiveSheet, kSheet);
+const CollectiveSheet kSummaryAll2AllV{"summary_all2allv", 300, build_summary_all2allv};
+ASSAY_REGISTER(CollectiveSheet, kSummaryAll2AllV);
 
 }  // namespace
 }  // namespace assay::trace::collectives

@@ -4,21 +4,18 @@
 #include <numeric>
 #include <tuple>
 
-#include "trace/collectives/cells.h"
-#include "trace/collectives/grouping.h"
-#include "trace/collectives/launch.h"
+#include "trace/collectives/columns.h"
 #include "trace/collectives/sheet.h"
-#include "trace/collectives/spread.h"
 
 namespace assay::trace::collectives {
 namespace {
 
-struct Group {
+struct SynchronisedGroup {
   std::vector<const Synchronised*> items;
   double total_us = 0;
 };
 
-// The public tool pools equal collectives of different process groups.
+// The public tool puts equal collectives of different process groups into one row.
 auto key_of(const Study& study, const Synchronised& item) {
   const Metadata& m = study.metadata(item.collective);
   const bool pooled = study.is_compat();
@@ -26,25 +23,28 @@ auto key_of(const Study& study, const Synchronised& item) {
                     pooled ? 0 : m.group_size);
 }
 
-bool has_whole_key(const Study& study, const Synchronised& item) {
+bool has_complete_key(const Study& study, const Synchronised& item) {
   const Metadata& m = study.metadata(item.collective);
   return m.name != 0 && m.dtype != 0 && m.in_elements >= 0;
 }
 
-std::vector<Group> groups_by_total(const Study& study) {
-  auto groups = group_by<Group>(study.synchronised,
-                                [&](const Synchronised& item) { return key_of(study, item); });
-  for (Group& group : groups) {
+std::vector<SynchronisedGroup> synchronised_groups(const Study& study) {
+  auto groups = group_by<SynchronisedGroup>(
+      study.synchronised, [&](const Synchronised& item) { return key_of(study, item); });
+  for (SynchronisedGroup& group : groups) {
     for (const Synchronised* item : group.items)
       group.total_us += item->latency_us;
     group.total_us = study.recording.time.exact(group.total_us);
   }
   if (study.is_compat()) {
-    std::erase_if(groups,
-                  [&](const Group& group) { return !has_whole_key(study, *group.items.front()); });
+    std::erase_if(groups, [&](const SynchronisedGroup& group) {
+      return !has_complete_key(study, *group.items.front());
+    });
   }
   std::stable_sort(groups.begin(), groups.end(),
-                   [](const Group& a, const Group& b) { return a.total_us > b.total_us; });
+                   [](const SynchronisedGroup& a, const SynchronisedGroup& b) {
+                     return a.total_us > b.total_us;
+                   });
   return groups;
 }
 
@@ -63,45 +63,46 @@ std::vector<Metric<Synchronised>> metrics(bool is_compat) {
   return result;
 }
 
-Fields<Group> launch_fields(const Study& study) {
-  const auto values = [&study](const Group& group, std::uint32_t Event::*setting) {
+Fields<SynchronisedGroup> group_launch_fields(const Study& study) {
+  const auto values = [&study](const SynchronisedGroup& group, std::uint32_t Event::*setting) {
     std::vector<std::uint32_t> collected;
     for (const Synchronised* item : group.items)
       collect_launch(study, study.collective(item->collective), setting, collected);
     return launch_cell(std::move(collected));
   };
-  return {
-      {kChannelsColumn, [values](const Group& group) { return values(group, &Event::channels); }},
-      {kThreadsColumn, [values](const Group& group) { return values(group, &Event::threads); }}};
+  return {{kChannelsColumn,
+           [values](const SynchronisedGroup& group) { return values(group, &Event::channels); }},
+          {kThreadsColumn,
+           [values](const SynchronisedGroup& group) { return values(group, &Event::threads); }}};
 }
 
-std::vector<model::Table> build(const Study& study) {
+std::vector<model::Table> build_summary_implicit_sync(const Study& study) {
   if (study.synchronised.empty()) return {};
-  const MetadataFields<Group> of(study, [&study](const Group& group) -> const Metadata& {
-    return study.metadata(group.items.front()->collective);
-  });
-  Fields<Group> fields = {of.name(),        of.dtype(),
-                          of.in_elements(), of.group_name(),
-                          of.group_size(),  of.size("Full msg size (MB)", &Metadata::full_mib)};
+  const MetadataFields<SynchronisedGroup> metadata = group_metadata<SynchronisedGroup>(study);
+  Fields<SynchronisedGroup> fields = {
+      metadata.name(),        metadata.dtype(),
+      metadata.in_elements(), metadata.group_name(),
+      metadata.group_size(),  metadata.size("Full msg size (MB)", &Metadata::full_mib)};
   for (const auto& metric : metrics(study.is_compat()))
-    append(fields, spread_fields<Group>(metric, kAllStatistics));
-  fields.push_back({{"count"}, [](const Group& group) {
+    append(fields, spread_fields<SynchronisedGroup>(metric, kAllStatistics));
+  fields.push_back({{"count"}, [](const SynchronisedGroup& group) {
                       return static_cast<std::int64_t>(group.items.size());
                     }});
   fields.push_back({{"Total comm latency (ms)", "ms", model::Better::kLower},
-                    [](const Group& group) { return real(group.total_us / 1000); }});
+                    [](const SynchronisedGroup& group) { return real(group.total_us / 1000); }});
   if (!study.is_compat()) {
-    append(fields, launch_fields(study));
-    fields.push_back(of.group_ranks());
-    if (of.cells().knows_nodes()) fields.push_back(of.node_span());
+    append(fields, group_launch_fields(study));
+    fields.push_back(metadata.group_ranks());
+    if (metadata.cells().knows_nodes()) fields.push_back(metadata.node_span());
   }
   return {make_table("nccl_summary_implicit_sync",
                      "Collectives that all ranks leave together, by kind and size", fields,
-                     groups_by_total(study))};
+                     synchronised_groups(study))};
 }
 
-const CollectiveSheet kSheet{"summary_implicit_sync", 100, build};
-ASSAY_REGISTER(CollectiveSheet, kSheet);
+const CollectiveSheet kSummaryImplicitSync{"summary_implicit_sync", 100,
+                                           build_summary_implicit_sync};
+ASSAY_REGISTER(CollectiveSheet, kSummaryImplicitSync);
 
 }  // namespace
 }  // namespace assay::trace::collectives

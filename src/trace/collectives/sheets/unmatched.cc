@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "trace/collectives/cells.h"
+#include "trace/collectives/columns.h"
 #include "trace/collectives/sheet.h"
 
 namespace assay::trace::collectives {
@@ -10,25 +10,26 @@ namespace {
 
 constexpr std::size_t kMostRanksNamed = 8;
 
-std::string describe(const Study& study, const Metadata& metadata) {
+std::string describe_call(const Study& study, const Metadata& metadata) {
   const Catalog& catalog = study.catalog();
   return std::string(catalog.text(metadata.name)) + " " +
          std::string(catalog.text(metadata.dtype)) + " of " + std::to_string(metadata.in_elements) +
          " elements";
 }
 
-// What an absent rank did in the same group at the same time, when that has no counterpart either:
-// then the two are the same call with different arguments.
+// Returns the event of an absent rank in the same group at the same time, if that has no
+// counterpart either: the two are then the same call with different arguments.
 const Unmatched* other_call(const Study& study, const Unmatched& unmatched, std::uint32_t rank) {
   const Event& event = event_of(study.recording, unmatched.member);
-  const auto& all = study.matching.unmatched;
+  const auto& unmatched_events = study.matching.unmatched;
   const auto group = study.catalog()[event.metadata].group;
-  auto at =
-      std::lower_bound(all.begin(), all.end(), rank, [&](const Unmatched& u, std::uint32_t r) {
+  auto at = std::lower_bound(
+      unmatched_events.begin(), unmatched_events.end(), rank,
+      [&](const Unmatched& u, std::uint32_t r) {
         return u.member.rank < r ||
                (u.member.rank == r && event_of(study.recording, u.member).end < event.start);
       });
-  for (; at != all.end() && at->member.rank == rank; ++at) {
+  for (; at != unmatched_events.end() && at->member.rank == rank; ++at) {
     const Event& other = event_of(study.recording, at->member);
     if (other.start > event.end) break;
     if (study.catalog()[other.metadata].group == group) return &*at;
@@ -36,7 +37,7 @@ const Unmatched* other_call(const Study& study, const Unmatched& unmatched, std:
   return nullptr;
 }
 
-std::string reason(const Study& study, const Unmatched& unmatched) {
+std::string unmatched_reason(const Study& study, const Unmatched& unmatched) {
   std::string ranks;
   for (std::size_t i = 0; i < unmatched.absent.size() && i < kMostRanksNamed; ++i) {
     ranks += (i == 0 ? "" : ", ") + std::to_string(study.recording.ranks[unmatched.absent[i]].rank);
@@ -50,45 +51,46 @@ std::string reason(const Study& study, const Unmatched& unmatched) {
   if (const Unmatched* other = other_call(study, unmatched, first)) {
     const Event& event = event_of(study.recording, other->member);
     text += "; rank " + std::to_string(study.recording.ranks[first].rank) + " ran " +
-            describe(study, study.catalog()[event.metadata]) + " instead";
+            describe_call(study, study.catalog()[event.metadata]) + " instead";
   }
   return text;
 }
 
-std::vector<model::Table> build(const Study& study) {
+std::vector<model::Table> build_unmatched_collectives(const Study& study) {
   if (study.matching.unmatched.empty()) return {};
   const auto event = [&study](const Unmatched& row) -> const Event& {
     return event_of(study.recording, row.member);
   };
-  const MetadataFields<Unmatched> of(study,
-                                     [&study, event](const Unmatched& row) -> const Metadata& {
-                                       return study.catalog()[event(row).metadata];
-                                     });
+  const MetadataFields<Unmatched> columns(study,
+                                          [&study, event](const Unmatched& row) -> const Metadata& {
+                                            return study.catalog()[event(row).metadata];
+                                          });
   const Fields<Unmatched> fields = {
       {{"rank"},
        [&study](const Unmatched& row) {
          return std::int64_t{study.recording.ranks[row.member.rank].rank};
        }},
-      of.group_name(),
-      of.group_ranks(),
-      of.name(),
-      of.dtype(),
-      of.in_elements(),
-      of.size("In msg size (MB)", &Metadata::in_mib),
+      columns.group_name(),
+      columns.group_ranks(),
+      columns.name(),
+      columns.dtype(),
+      columns.in_elements(),
+      columns.size("In msg size (MB)", &Metadata::in_mib),
       {{"index_in_group"},
        [event](const Unmatched& row) { return std::int64_t{event(row).index_in_group}; }},
       {{"ts", "us"},
        [event](const Unmatched& row) { return static_cast<double>(event(row).start_ns) / 1e3; }},
       {{"dur", "us"}, [event](const Unmatched& row) { return event(row).duration_us; }},
-      {{"reason"}, [&study](const Unmatched& row) { return reason(study, row); }},
+      {{"reason"}, [&study](const Unmatched& row) { return unmatched_reason(study, row); }},
   };
   return {make_table("unmatched_collectives",
                      "Collectives without a counterpart on each rank of their group", fields,
                      study.matching.unmatched)};
 }
 
-const CollectiveSheet kSheet{"unmatched_collectives", 900, build};
-ASSAY_REGISTER(CollectiveSheet, kSheet);
+const CollectiveSheet kUnmatchedCollectives{"unmatched_collectives", 900,
+                                            build_unmatched_collectives};
+ASSAY_REGISTER(CollectiveSheet, kUnmatchedCollectives);
 
 }  // namespace
 }  // namespace assay::trace::collectives

@@ -1,0 +1,30 @@
+#include "trace/reader/raw_event.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace assay::trace {
+namespace {
+
+TEST(Tokens, MicrosecondsBecomeNanoseconds) {
+  EXPECT_EQ(nanoseconds("4339292520389.508").value, 4339292520389508);
+  EXPECT_EQ(nanoseconds("-2.5").value, -2500);
+  EXPECT_EQ(nanoseconds("1e3").value, 1'000'000);
+  EXPECT_EQ(nanoseconds("0.0005").value, 1);
+  EXPECT_EQ(nanoseconds("\"7\"").form, NumberForm::kNumberInText);
+  EXPECT_EQ(nanoseconds("null").form, NumberForm::kAbsent);
+}
+
+// No number of digits may overflow on the way.
+TEST(Tokens, MoreDigitsThanATimeHasAreNoTime) {
+  EXPECT_EQ(nanoseconds("999999999999999.999").value, 999'999'999'999'999'999);
+  EXPECT_EQ(nanoseconds("1000000000000000").value, 1'000'000'000'000'000'000);
+  EXPECT_EQ(nanoseconds("43390191039319089439").form, NumberForm::kNotANumber);
+  EXPECT_EQ(nanoseconds("-" + std::string(400, '9')).form, NumberForm::kNotANumber);
+  EXPECT_EQ(nanoseconds("1." + std::string(400, '3')).value, 1333);
+  EXPECT_EQ(integer("9223372036854775808").form, NumberForm::kNotANumber);
+}
+
+}  // namespace
+}  // namespace assay::trace
