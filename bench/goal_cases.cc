@@ -9,9 +9,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// In the public generator's graph 3.53 million operations.
+// The graph of the public generator has 3.53 million operations.
 constexpr RecordedJob kJob{};
-// The same with one layer more: 220 MB of text.
+// The same recording with one more layer: 220 MB of text.
 constexpr RecordedJob kLargerJob{.layers = 17};
 // 554,176 marks of 46,080 collectives.
 constexpr RecordedJob kLongJob{.gpus_per_node = 8, .layers = 88, .steps = 4};

@@ -42,9 +42,10 @@ endif()
 file(GLOB allreduce_library_sources CONFIGURE_DEPENDS allreduce/library/*.cc
      allreduce/strategies/*.cu)
 add_library(assay_allreduce_library SHARED ${allreduce_library_sources} allreduce/strategy.cc
-                                           allreduce/strategy_table.cc allreduce/strategy_table_json.cc
+                                           allreduce/strategy_table.cc allreduce/strategy_table.cc
                                            core/check.cc core/shared_library.cc core/text.cc
                                            model/data_type.cc)
+target_include_directories(assay_allreduce_library INTERFACE $<INSTALL_INTERFACE:include>)
 target_link_libraries(assay_allreduce_library PRIVATE assay_cuda_settings
                                                       nlohmann_json::nlohmann_json fmt::fmt-header-only)
 set(allreduce_exports ${CMAKE_CURRENT_SOURCE_DIR}/allreduce/library/exports.map)
@@ -80,7 +81,7 @@ list(APPEND worker_sources ${collect_worker_sources} collect/plan/operator.cc)
 add_executable(assay_worker cli/gpu_worker/main.cc ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
                             allreduce/bench/sampler.cc core/check.cc core/json_fields.cc core/shared_library.cc core/statistics.cc
                             core/text.cc model/collective.cc model/data_type.cc
-                            gpu/clock_reasons.cc gpu/nvidia_state.cc gpu/nvml_ask.cc gpu/nvml_library.cc)
+                            gpu/nvidia_state.cc gpu/nvml.cc)
 target_compile_definitions(assay_worker PRIVATE ASSAY_VERSION="${PROJECT_VERSION}"
                                                 ASSAY_HAVE_CUDNN=$<BOOL:${ASSAY_HAVE_CUDNN}>)
 target_link_libraries(assay_worker PRIVATE assay_cuda_settings assay_allreduce_library
@@ -94,5 +95,4 @@ assay_units(assay_allreduce_library)
 assay_units(assay_worker)
 add_dependencies(programs assay_worker)
 install(TARGETS assay_worker RUNTIME DESTINATION bin)
-install(TARGETS assay_allreduce_library LIBRARY DESTINATION lib)
-install(FILES ${CMAKE_SOURCE_DIR}/include/assay/allreduce.h DESTINATION include/assay)
+install_c_library(assay_allreduce_library allreduce "All-reduce between the GPUs of one host")

@@ -4,9 +4,11 @@ add_library(
   assay_measure SHARED
   collect/worker/clock_stopwatch.cc collect/library/driver.cc collect/library/engine.cc collect/library/engine_device.cc
   collect/library/sensors.cc collect/worker/measure.cc collect/worker/nvml_state.cc core/check.cc
-  core/shared_library.cc core/statistics.cc gpu/clock_reasons.cc gpu/nvidia_state.cc gpu/nvml_ask.cc gpu/nvml_library.cc)
-target_include_directories(assay_measure PRIVATE ${CMAKE_SOURCE_DIR}/src
-                                                 ${CMAKE_SOURCE_DIR}/include)
+  core/shared_library.cc core/statistics.cc gpu/nvidia_state.cc gpu/nvml.cc)
+target_include_directories(
+  assay_measure
+  PRIVATE ${CMAKE_SOURCE_DIR}/src
+  PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_compile_features(assay_measure PRIVATE cxx_std_20)
 # A sanitizer would have to be in the program that opens it as well.
 target_compile_options(assay_measure PRIVATE -Wall -Wextra -fno-sanitize=all)
@@ -17,8 +19,7 @@ set_target_properties(assay_measure PROPERTIES CXX_VISIBILITY_PRESET hidden
                                                VISIBILITY_INLINES_HIDDEN ON)
 assay_units(assay_measure)
 add_dependencies(programs assay_measure)
-install(TARGETS assay_measure LIBRARY DESTINATION lib)
-install(FILES ${CMAKE_SOURCE_DIR}/include/assay/measure.h DESTINATION include/assay)
+install_c_library(assay_measure measure "How assay times a piece of work")
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/ DESTINATION share/assay/python
         FILES_MATCHING PATTERN "*.py")
 # Where the program looks for it in the build tree as in an installation.

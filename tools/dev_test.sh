@@ -31,6 +31,7 @@ expect "an unknown verb is a usage error" "^status 2$" "$said"
 expect "a near verb is suggested" "Did you mean './dev test'" "$said"
 expect "help ends well" "^status 0$" "$(output_and_status ./dev help)"
 expect "an unknown option is a usage error" "^status 2$" "$(output_and_status ./dev format --no)"
+expect "lint knows its options, too" "^status 2$" "$(output_and_status ./dev lint --no)"
 
 said=$(with_tools steps.sh 'begin_steps 2; step "One thing" true; step "Another" false; echo no')
 expect "a step is announced" "^\[1/2\] One thing …$" "$said"

@@ -36,7 +36,7 @@ class LayersTest(unittest.TestCase):
 
     def test_neighbours_of_one_level_do_not_include_each_other(self):
         self.assertEqual(len(problems({"trace/a.cc": '#include "goal/b.h"', "goal/b.h": ""})), 1)
-        self.assertEqual(len(problems({"report/a.cc": '#include "store/b.h"', "store/b.h": ""})), 1)
+        self.assertEqual(len(problems({"report/a.cc": '#include "gpu/b.h"', "gpu/b.h": ""})), 1)
 
     def test_spelling_does_not_hide_an_include(self):
         hidden = '  #  include   "trace/a.h"  // why\n'
@@ -48,6 +48,36 @@ class LayersTest(unittest.TestCase):
     def test_every_file_has_a_layer(self):
         self.assertEqual(len(problems({"misc/a.cc": ""})), 1)
         self.assertEqual(len(problems({"loose.cc": ""})), 1)
+
+    def test_arrows_along_the_subfolders_are_right(self):
+        files = {
+            "store/files/a.h": "",
+            "store/files/b.cc": '#include "store/files/a.h"\n',
+            "store/database/c.h": '#include "store/files/a.h"\n',
+            "store/judging/d.cc": '#include "store/database/c.h"\n#include "store/files/a.h"\n',
+            "collect/kernels/e.h": "",
+            "collect/cuda/gemm/f.cu": '#include "collect/kernels/e.h"\n',
+            "cli/g.cc": '#include "store/files/a.h"\n',
+        }
+        self.assertEqual(problems(files), [])
+
+    def test_an_arrow_upwards_between_subfolders_is_found(self):
+        files = {"store/files/a.cc": '#include "store/database/b.h"', "store/database/b.h": ""}
+        self.assertEqual(problems(files),
+                         ['store/files/a.cc:1: store/files/ must not include "store/database/b.h"'])
+        files = {"collect/worker/a.cc": '#include "collect/run/b.h"', "collect/run/b.h": ""}
+        self.assertEqual(len(problems(files)), 1)
+
+    def test_neighbours_among_the_subfolders_do_not_include_each_other(self):
+        files = {"store/answers/a.cc": '#include "store/systems/b.h"', "store/systems/b.h": ""}
+        self.assertEqual(len(problems(files)), 1)
+        files = {"collect/ops/a.cc": '#include "collect/worker/b.h"', "collect/worker/b.h": ""}
+        self.assertEqual(len(problems(files)), 1)
+
+    def test_every_file_of_an_ordered_folder_has_a_subfolder(self):
+        self.assertEqual(len(problems({"store/a.cc": ""})), 1)
+        self.assertEqual(len(problems({"store/misc/a.cc": ""})), 1)
+        self.assertEqual(len(problems({"trace/a.cc": ""})), 0)
 
 
 if __name__ == "__main__":

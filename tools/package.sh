@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# package.sh BUILD_DIR OUTPUT_DIR: makes OUTPUT_DIR/assay-VERSION-linux-ARCH.tar.gz of a finished
-# build, then unpacks and tries it where there is nothing but glibc.
+# package.sh BUILD_DIR OUTPUT_DIR: makes OUTPUT_DIR/assay-VERSION-linux-ARCH.tar.gz and
+# OUTPUT_DIR/assay_VERSION_ARCH.deb of a finished build. It unpacks both, checks how the programs
+# were compiled (check_binaries.py), and tries the archive where there is nothing but glibc.
 #
-# Every shared library except glibc's travels along, in lib/. The program finds them through its
-# DT_RPATH, $ORIGIN/../lib, which (unlike DT_RUNPATH) also serves libraries that need each other.
+# Every shared library except glibc's travels along in the archive, in lib/. The program finds them
+# through its DT_RPATH, $ORIGIN/../lib, which (unlike DT_RUNPATH) also serves libraries that need
+# each other. The .deb depends on the distribution's packages instead.
 set -euo pipefail
 source_dir=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
 glibc='^(linux-vdso|ld-linux.*|lib(c|m|dl|pthread|rt|mvec|resolv|util|anl))\.so'
@@ -24,23 +26,13 @@ bundle_libraries() {
     # Known to dpkg by its name in /usr/lib or in /lib, depending on the package.
     package=$(dpkg-query -S "$(readlink -f "$library")" "$library" 2>/dev/null || true)
     package=${package%%:*}
-    install -D -m 644 "/usr/share/doc/$package/copyright" "$1/share/licenses/$package"
+    install -D -m 644 "/usr/share/doc/$package/copyright" "$1/share/licenses/assay/$package"
   done < <(for program in "$1"/bin/*; do libraries "$program"; done | sort -u)
-}
-
-add_completions() {
-  local share=$1/share shell target
-  for target in bash:bash-completion/completions/assay zsh:zsh/site-functions/_assay \
-    fish:fish/vendor_completions.d/assay.fish; do
-    shell=${target%%:*}
-    mkdir -p "$(dirname "$share/${target#*:}")"
-    "$1/bin/assay" completion "$shell" >"$share/${target#*:}"
-  done
 }
 
 # The newest glibc symbol version that anything in the archive needs.
 needed_glibc() {
-  objdump -T "$1"/bin/* "$1"/lib/* | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1
+  find "$1/bin" "$1/lib" -type f \( -perm -u+x -o -name '*.so*' \) -exec objdump -T {} + | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1
 }
 
 # A root folder with only glibc in it.
@@ -78,7 +70,36 @@ try_archive() {
   fi
 }
 
-build_dir=$1
+# Makes the .deb of the same build and prints its path.
+make_deb() {
+  cpack -G DEB --config "$build_dir/CPackConfig.cmake" -B "$work/deb" >"$work/cpack.log" 2>&1 || {
+    tail -n 50 "$work/cpack.log" >&2
+    return 1
+  }
+  echo "$work"/deb/*.deb
+}
+
+# A .deb names what it needs, and its program runs from where it was unpacked.
+try_deb() {
+  dpkg-deb --extract "$1" "$work/unpacked"
+  "$source_dir/tools/check_binaries.py" "$work/unpacked/usr" "${build_paths[@]}"
+  [[ $(dpkg-deb --field "$1" Depends) == *libc6* ]]
+  env -i "$work/unpacked/usr/bin/assay" --version
+}
+
+require_version() {
+  [[ $2 == *"$version"* ]] || { echo "$1 --version said: $2" >&2 && exit 1; }
+}
+
+# deliver FILE NAME: it appears in the output folder only when whole.
+deliver() {
+  cp "$1" "$output_dir/.$2.part"
+  mv "$output_dir/.$2.part" "$output_dir/$2"
+  echo "$output_dir/$2 ($(du -h "$output_dir/$2" | cut -f 1))"
+}
+
+build_dir=$(cd "$1" && pwd)
+build_paths=("$source_dir" "$build_dir")
 mkdir -p "$2"
 output_dir=$(cd "$2" && pwd)
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:[^=]*=//p' "$build_dir/CMakeCache.txt")
@@ -86,16 +107,16 @@ name=assay-$version-linux-$(uname -m)
 tree=$work/$name
 
 cmake --install "$build_dir" --prefix "$tree" --strip
-mkdir -p "$tree/lib" "$tree/share"
+"$source_dir/tools/check_binaries.py" "$tree" "${build_paths[@]}"
 bundle_libraries "$tree"
-add_completions "$tree"
 mkdir "$tree/samples"
 cp -r "$source_dir/samples/traces-2gpu" "$tree/samples/"
 cp "$source_dir"/{README.md,CHANGELOG.md,LICENSE} "$tree/"
 tar -czf "$work/$name.tar.gz" --sort=name --owner=0 --group=0 --numeric-owner -C "$work" "$name"
 said=$(try_archive "$work/$name.tar.gz" "$tree")
-[[ $said == *"$version"* ]] || { echo "assay --version said: $said" >&2 && exit 1; }
-cp "$work/$name.tar.gz" "$output_dir/.$name.part"
-mv "$output_dir/.$name.part" "$output_dir/$name.tar.gz"
+require_version assay "$said"
+deb=$(make_deb)
+require_version "the .deb's assay" "$(try_deb "$deb")"
 echo "Needs $(needed_glibc "$tree") or newer; it said: $said"
-echo "$output_dir/$name.tar.gz ($(du -h "$output_dir/$name.tar.gz" | cut -f 1))"
+deliver "$work/$name.tar.gz" "$name.tar.gz"
+deliver "$deb" "$(basename "$deb")"

@@ -7,11 +7,15 @@ declare -A packages=(
     nlohmann-json3-dev libcli11-dev libxlsxwriter-dev libsqlite3-dev
     libzstd-dev libsnappy-dev libyaml-cpp-dev libdnnl-dev libopenmpi-dev gnuplot-nox"
   # To run every test: the unit tests' library, a reader of our workbooks, the formatter, shells
-  # to complete in, a launcher of ranks, a packer of shipped databases, a fast linker.
+  # to complete in, a launcher of ranks, a packer of shipped databases, a fast linker, the checks of
+  # scripts and words, what makes a .deb.
   [test]="libgtest-dev libgmock-dev libreoffice-calc-nogui python3 clang-format-14 binutils fish zsh
-    openmpi-bin zstd lld"
+    openmpi-bin zstd lld shellcheck codespell dpkg-dev"
   [bench]="libbenchmark-dev"
-  [lint]="clang-tidy-14 shellcheck"
+  [lint]="clang-tidy-14 shellcheck codespell"
+  # To check an installation and to make a .deb of it.
+  [package]="binutils dpkg-dev python3"
+  [nightly]="clang libclang-rt-14-dev clang-tidy-14 shellcheck codespell"
 )
 
 # missing_packages PURPOSE...: prints the packages of these purposes that are not installed.

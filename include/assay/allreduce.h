@@ -1,7 +1,8 @@
 /* All-reduce between the GPUs of one host, for frameworks: every strategy that `assay allreduce
- * bench` measures, and the choice that its tables make. C99; link libassay_allreduce.
+ * bench` measures, and the choice that its tables make. C99; link with
+ * `pkg-config --cflags --libs assay_allreduce`, or in CMake with assay::allreduce.
  *
- *   on every rank, its GPU current:
+ *   on every rank, with its GPU current:
  *     assay_allreduce_create(rank, world_size, NULL, &comm);
  *     assay_allreduce_handle mine;      assay_allreduce_export(comm, &mine);
  *     (exchange the handles: an array in rank order, by MPI, a store, or shared memory)
@@ -12,8 +13,8 @@
  *
  * Ranks may be threads of one process or processes of one host; they need peer access (NVLink or
  * PCIe). One communicator serves one stream at a time, and all ranks must make the same calls in
- * the same order. Sums of our own strategies are made in float32, in rank order: all ranks and all
- * runs agree to the bit. NVLink multicast is not used.
+ * the same order. All strategies but NCCL's add in float32 and in rank order, so that all ranks and
+ * all runs agree to the bit. NVLink multicast is not used.
  *
  * Every function returns 0, or an error whose text assay_allreduce_error() gives.
  */
@@ -35,10 +36,10 @@ extern "C" {
 
 typedef enum {
   ASSAY_ALLREDUCE_NCCL = 0,
-  ASSAY_ALLREDUCE_AUTO = 3, /* what the loaded table says; NCCL or TWOSHOT where that cannot be */
+  ASSAY_ALLREDUCE_AUTO = 3, /* what the loaded table says; NCCL or TWOSHOT where that cannot run */
   ASSAY_ALLREDUCE_ONESHOT = 4,
   ASSAY_ALLREDUCE_TWOSHOT = 5,
-  ASSAY_ALLREDUCE_NCCL_SYMMETRIC = 8, /* buffers registered by assay_allreduce_register */
+  ASSAY_ALLREDUCE_NCCL_SYMMETRIC = 8, /* needs buffers given to assay_allreduce_register */
   ASSAY_ALLREDUCE_TWOSHOT_PUSH = 100
 } assay_allreduce_strategy;
 
@@ -67,9 +68,10 @@ typedef void* assay_allreduce_stream; /* a cudaStream_t */
 
 typedef struct {
   size_t size;            /* sizeof(assay_allreduce_options) */
-  size_t workspace_bytes; /* of a GPU for each of ONESHOT and TWOSHOT_PUSH; 0: 128 MiB. Messages up
-                             to workspace_bytes / (2 * world_size) resp. / 4 can be sent. */
-  int use_nccl;           /* 0: without libnccl, and without the strategies that need it */
+  size_t workspace_bytes; /* memory on each GPU for ONESHOT and as much for TWOSHOT_PUSH; 0: 128
+                             MiB. ONESHOT sends messages of up to workspace_bytes / (2 *
+                             world_size), TWOSHOT_PUSH of up to workspace_bytes / 4. */
+  int use_nccl;           /* 0: leave out libnccl and the strategies that need it */
 } assay_allreduce_options;
 
 typedef struct {
@@ -82,13 +84,16 @@ typedef struct {
  *   NONE                output = s = rnd(sum over ranks of input)
  *   RESIDUAL_RMS_NORM   residual_out = h = rnd(s + residual_in)
  *                       output = y = rnd(h / sqrt(mean(h^2) + epsilon) * gamma), mean over a row
- *   ..._QUANT_FP8       residual_out; quantized = e4m3(y / *scale), saturated; a byte an element
- *   ..._QUANT_NVFP4     residual_out; for 16 elements each: scale_out = e4m3(*scale * max|y| / 6),
- *                       quantized = e2m1(y * *scale / scale_out), two a byte, the first one low
+ *   ..._QUANT_FP8       residual_out as above; quantized = e4m3(y / *scale), saturated, one byte
+ *                       per element
+ *   ..._QUANT_NVFP4     residual_out as above; for every 16 elements
+ *                       scale_out = e4m3(*scale * max|y| / 6) and
+ *                       quantized = e2m1(y * *scale / scale_out), two elements per byte, the first
+ *                       in the low half
  *
- * With the quantising fusions `output` may be null; when given, it gets y. residual_out may be
- * residual_in, except with NCCL and TWOSHOT where output is null. scale_out is laid out in
- * blocks of 128 rows by 4 scales, as cuBLASLt wants it, padded to whole blocks. */
+ * With the quantising fusions `output` may be null; otherwise it receives y. residual_out may be
+ * residual_in, except with NCCL and TWOSHOT when output is null. scale_out is laid out in blocks of
+ * 128 rows by 4 scales, as cuBLASLt expects it, and padded to whole blocks. */
 typedef struct {
   size_t size; /* sizeof(assay_allreduce_call) */
   assay_allreduce_strategy strategy;
@@ -102,11 +107,11 @@ typedef struct {
   void* residual_out;
   const void* gamma;  /* hidden_size elements of the data type */
   float epsilon;      /* of the norm */
-  const float* scale; /* device memory: FP8: what a quantised 1 stands for; NVFP4: global scale */
+  const float* scale; /* in device memory; FP8: the value of a quantised 1; NVFP4: global scale */
   void* quantized;
   void* scale_out;
-  int blocks;  /* launch shape, to experiment with; 0: chosen by the size of the message */
-  int threads; /* of a block; a multiple of 32 */
+  int blocks;  /* the launch shape, for experiments; 0: chosen by the size of the message */
+  int threads; /* per block, a multiple of 32 */
 } assay_allreduce_call;
 
 assay_allreduce_status assay_allreduce_create(int rank,
@@ -117,7 +122,7 @@ assay_allreduce_status assay_allreduce_export(const assay_allreduce_comm* comm,
                                               assay_allreduce_handle* handle);
 assay_allreduce_status assay_allreduce_connect(assay_allreduce_comm* comm,
                                                const assay_allreduce_handle* handles);
-/* Collective: makes a buffer from assay_allreduce_allocate known to NCCL_SYMMETRIC. */
+/* Lets NCCL_SYMMETRIC use a buffer from assay_allreduce_allocate; all ranks must call it. */
 assay_allreduce_status assay_allreduce_register(assay_allreduce_comm* comm,
                                                 void* buffer,
                                                 size_t bytes);
@@ -125,25 +130,26 @@ assay_allreduce_status assay_allreduce_allocate(assay_allreduce_comm* comm,
                                                 size_t bytes,
                                                 void** buffer);
 assay_allreduce_status assay_allreduce_load_table(assay_allreduce_comm* comm, const char* path);
-/* What AUTO would use, as far as numbers tell; NCCL before a table is loaded. Connected only. */
+/* Tells which strategy AUTO would use for a message of this size: NCCL before a table is loaded.
+ * The communicator must be connected. */
 assay_allreduce_status assay_allreduce_choose(const assay_allreduce_comm* comm,
                                               assay_allreduce_fusion fusion,
                                               assay_allreduce_data_type data_type,
                                               int64_t num_tokens,
                                               int64_t hidden_size,
                                               assay_allreduce_strategy* strategy);
-/* Whether run() would accept the call; pointers are not looked at. */
+/* Tells whether assay_allreduce_run would accept the call, without looking at its pointers. */
 assay_allreduce_status assay_allreduce_supports(const assay_allreduce_comm* comm,
                                                 const assay_allreduce_call* call);
 assay_allreduce_status assay_allreduce_run(assay_allreduce_comm* comm,
                                            const assay_allreduce_call* call,
                                            assay_allreduce_stream stream);
-/* Waits for the device. All ranks must have ended their calls. */
+/* Waits for the device. All ranks must have finished their calls. */
 assay_allreduce_status assay_allreduce_destroy(assay_allreduce_comm* comm);
 
-/* The last failure of this thread, one line; "" before any. */
+/* Returns the last failure of this thread in one line; "" if there was none. */
 const char* assay_allreduce_error(void);
-/* NCCL's version as 22807; 0 without NCCL. */
+/* Returns NCCL's version, 2.28.7 as 22807; 0 without NCCL. */
 int assay_allreduce_nccl_version(const assay_allreduce_comm* comm);
 
 #if defined(__GNUC__)

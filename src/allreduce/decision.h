@@ -10,7 +10,10 @@
 // the data contradict that order by more than they scatter.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -88,5 +91,29 @@ std::vector<DecidedSlice> decide_by_smallest_time(const Timings& timings,
 // ONESHOT, TWOSHOT).
 std::vector<Strategy> all_strategies();
 std::vector<Strategy> public_strategies();
+
+// The names with the separator between them.
+std::string names_of(const std::vector<Strategy>& strategies, std::string_view separator);
+
+// The choices of one row: the rule that decision.h states.
+
+// `row.choices` have their cells and the timings of what may be chosen; the rest is filled in.
+void decide_row(DecidedRow& row, const DecisionOptions& options);
+
+// The cheapest way through a row of cells: one state a cell, with a price for changing it.
+
+inline constexpr std::int64_t kImpossible = std::numeric_limits<std::int64_t>::max() / 4;
+
+struct RowPrices {
+  std::int64_t change = 0;  // for any change of state
+  std::int64_t back = 0;    // besides, when the new state's rank is lower
+};
+
+// `costs[cell][state]` is what a state costs in a cell, kImpossible where it cannot be; every cell
+// must have a possible state. Exact, by dynamic programming. Of equally cheap ways the one that
+// changes latest, then to the state that comes first: whole numbers, so that "equally" is exact.
+std::vector<std::size_t> cheapest_path(const std::vector<std::vector<std::int64_t>>& costs,
+                                       const std::vector<int>& ranks,
+                                       const RowPrices& prices);
 
 }  // namespace assay::allreduce

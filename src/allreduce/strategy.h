@@ -26,20 +26,22 @@ enum class Strategy : std::uint8_t {
 struct StrategySpec {
   Strategy strategy;
   std::string_view name;
-  bool is_public;       // TensorRT-LLM knows its number
-  int rank;             // in a sensible table, larger messages never go back to a lower rank
-  std::string_view is;  // for help and legends
+  bool is_public;          // TensorRT-LLM knows its number
+  int rank;                // in a sensible table, larger messages never go back to a lower rank
+  bool same_on_all_ranks;  // sums in rank order, so that all ranks' results agree to the bit
+  std::string_view is;     // for help and legends
 };
 
 // In the order in which tables and figures show them.
 inline constexpr std::array kStrategies = {
-    StrategySpec{Strategy::kOneshot, "ONESHOT", true, 0, "push to all, sum everywhere"},
-    StrategySpec{Strategy::kTwoshotPush, "TWOSHOT_PUSH", false, 1,
+    StrategySpec{Strategy::kOneshot, "ONESHOT", true, 0, true, "push to all, sum everywhere"},
+    StrategySpec{Strategy::kTwoshotPush, "TWOSHOT_PUSH", false, 1, true,
                  "push parts, sum, push sums; no barrier"},
-    StrategySpec{Strategy::kTwoshot, "TWOSHOT", true, 2, "reduce-scatter, all-gather; flags"},
-    StrategySpec{Strategy::kNcclSymmetric, "NCCL_SYMMETRIC", true, 3, "NCCL, symmetric windows"},
-    StrategySpec{Strategy::kNccl, "NCCL", true, 4, "NCCL's choice"},
-    StrategySpec{Strategy::kAuto, "AUTO", true, 5, "what the loaded table says"},
+    StrategySpec{Strategy::kTwoshot, "TWOSHOT", true, 2, true, "reduce-scatter, all-gather; flags"},
+    StrategySpec{Strategy::kNcclSymmetric, "NCCL_SYMMETRIC", true, 3, false,
+                 "NCCL, symmetric windows"},
+    StrategySpec{Strategy::kNccl, "NCCL", true, 4, false, "NCCL's choice"},
+    StrategySpec{Strategy::kAuto, "AUTO", true, 5, false, "what the loaded table says"},
 };
 
 // Numbered as the tables' second axis, not as TensorRT-LLM's enum AllReduceFusionOp.

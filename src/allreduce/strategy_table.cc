@@ -1,10 +1,23 @@
 #include "allreduce/strategy_table.h"
 
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
+#include <optional>
+
+#include "core/text.h"
 
 namespace assay::allreduce {
 namespace {
+
+// A table is asked for any number, so a type that cannot be summed counts 2 bytes, as in the
+// generated header.
+std::int64_t element_bytes(DataType type) {
+  return type == DataType::kFloat32 ? 4 : 2;
+}
 
 // Which of two is nearer to `wanted` by ratio; of two equally near, the larger. Both are at most
 // 2^28, so products fit.
@@ -62,8 +75,8 @@ std::int64_t message_bytes(std::int64_t num_tokens, std::int64_t hidden_size, Da
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const std::int64_t tokens = std::max<std::int64_t>(num_tokens, 1);
   const std::int64_t hidden = std::max<std::int64_t>(hidden_size, 1);
-  const std::int64_t most_tokens = kMost / bytes_of(data_type) / hidden;
-  return tokens > most_tokens ? kMost : tokens * hidden * bytes_of(data_type);
+  const std::int64_t most_tokens = kMost / element_bytes(data_type) / hidden;
+  return tokens > most_tokens ? kMost : tokens * hidden * element_bytes(data_type);
 }
 
 TableMatch StrategyTable::find(int world_size,
@@ -79,6 +92,222 @@ TableMatch StrategyTable::find(int world_size,
   match.segment = segment_of(match.row->segments, match.size_bytes);
   if (match.segment != nullptr) match.strategy = match.segment->strategy;
   return match;
+}
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kFormat = "assay allreduce table";
+constexpr std::int64_t kVersion = 1;
+
+// A JSON object and where it is in the file: "slices[2].rows[0]", "" for the whole.
+class Object {
+ public:
+  static core::Result<Object> open(const Json& json,
+                                   const std::string& place,
+                                   std::initializer_list<std::string_view> fields) {
+    if (!json.is_object()) return problem(place, "is no JSON object");
+    const std::vector<std::string> known(fields.begin(), fields.end());
+    for (const auto& item : json.items()) {
+      if (std::find(known.begin(), known.end(), item.key()) != known.end()) continue;
+      return problem(place, fmt::format("has an unknown field \"{}\"; there are {}",
+                                        core::valid_utf8(item.key()), core::join(known, ", ")));
+    }
+    for (const std::string& field : known) {
+      if (!json.contains(field)) return problem(place, fmt::format("has no field \"{}\"", field));
+    }
+    return Object(json, place);
+  }
+
+  [[nodiscard]] core::Result<std::int64_t> number(const char* field,
+                                                  std::int64_t least,
+                                                  std::int64_t most) const {
+    const Json& value = json_.at(field);
+    const bool fits = value.is_number_unsigned()
+                          ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most)
+                          : value.is_number_integer();
+    if (fits && value.get<std::int64_t>() >= least && value.get<std::int64_t>() <= most) {
+      return value.get<std::int64_t>();
+    }
+    return problem(place_of(field),
+                   fmt::format("must be a whole number from {} to {}", least, most));
+  }
+
+  [[nodiscard]] core::Result<std::string> text(const char* field) const {
+    const Json& value = json_.at(field);
+    if (value.is_string()) return value.get<std::string>();
+    return problem(place_of(field), "must be a text");
+  }
+
+  template <class Value>
+  [[nodiscard]] core::Result<Value> named(const char* field,
+                                          std::optional<Value> (*meaning)(std::string_view)) const {
+    const std::string name = ASSAY_TRY(text(field));
+    if (const auto value = meaning(name)) return *value;
+    return problem(place_of(field),
+                   fmt::format("is '{}', which is not known", core::valid_utf8(name)));
+  }
+
+  // Error: not a list, or an empty one where there must be something.
+  [[nodiscard]] core::Result<const Json*> list(const char* field, std::size_t least) const {
+    const Json& value = json_.at(field);
+    if (!value.is_array()) return problem(place_of(field), "must be a list");
+    if (value.size() < least) return problem(place_of(field), "is empty");
+    return &value;
+  }
+
+  [[nodiscard]] std::string place_of(const char* field) const {
+    return place_.empty() ? field : place_ + "." + field;
+  }
+
+  static core::Error problem(const std::string& place, const std::string& what) {
+    return core::Error{place.empty() ? what : place + " " + what};
+  }
+
+ private:
+  Object(const Json& json, std::string place) : json_(json), place_(std::move(place)) {}
+
+  const Json& json_;
+  std::string place_;
+};
+
+std::string element_of(const std::string& place, std::size_t index) {
+  return fmt::format("{}[{}]", place, index);
+}
+
+core::Result<TableSegment> segment_from(const Json& json, const std::string& place) {
+  const Object object = ASSAY_TRY(Object::open(json, place, {"from_bytes", "strategy"}));
+  TableSegment segment;
+  segment.from_bytes = ASSAY_TRY(object.number("from_bytes", 0, kMostTableBytes));
+  segment.strategy = ASSAY_TRY(object.named("strategy", strategy_named));
+  if (segment.strategy == Strategy::kAuto) {
+    return Object::problem(object.place_of("strategy"), "is AUTO, which means to look here");
+  }
+  return segment;
+}
+
+core::Result<TableRow> row_from(const Json& json, const std::string& place) {
+  const Object object = ASSAY_TRY(Object::open(json, place, {"hidden_size", "segments"}));
+  TableRow row;
+  row.hidden_size = ASSAY_TRY(object.number("hidden_size", 1, kMostTableHidden));
+  const Json& list = *ASSAY_TRY(object.list("segments", 1));
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string here = element_of(object.place_of("segments"), i);
+    const TableSegment segment = ASSAY_TRY(segment_from(list[i], here));
+    if (i == 0 && segment.from_bytes != 0) return Object::problem(here, "must be from 0 bytes");
+    if (i > 0 && segment.from_bytes <= row.segments.back().from_bytes) {
+      return Object::problem(here, "must be from more bytes than the one before it");
+    }
+    row.segments.push_back(segment);
+  }
+  return row;
+}
+
+core::Result<TableSlice> slice_from(const Json& json, const std::string& place) {
+  const Object object =
+      ASSAY_TRY(Object::open(json, place, {"world_size", "fusion", "data_type", "rows"}));
+  TableSlice slice;
+  slice.world_size = static_cast<int>(ASSAY_TRY(object.number("world_size", 1, kMostTableRanks)));
+  slice.fusion = ASSAY_TRY(object.named("fusion", fusion_named));
+  slice.data_type = ASSAY_TRY(object.named("data_type", summed_type_named));
+  const Json& list = *ASSAY_TRY(object.list("rows", 1));
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string here = element_of(object.place_of("rows"), i);
+    TableRow row = ASSAY_TRY(row_from(list[i], here));
+    if (i > 0 && row.hidden_size <= slice.rows.back().hidden_size) {
+      return Object::problem(here, "must have a larger hidden_size than the one before it");
+    }
+    slice.rows.push_back(std::move(row));
+  }
+  return slice;
+}
+
+bool same_key(const TableSlice& a, const TableSlice& b) {
+  return a.world_size == b.world_size && a.fusion == b.fusion && a.data_type == b.data_type;
+}
+
+core::Status check_format(const Object& object) {
+  if (ASSAY_TRY(object.text("format")) != kFormat) {
+    return Object::problem("format", fmt::format("is not \"{}\"", kFormat));
+  }
+  if (object.number("version", kVersion, kVersion).ok()) return {};
+  return Object::problem("version",
+                         fmt::format("is not {}, the one that this assay reads", kVersion));
+}
+
+core::Result<std::vector<TableSlice>> slices_from(const Json& list) {
+  std::vector<TableSlice> slices;
+  slices.reserve(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string here = element_of("slices", i);
+    TableSlice slice = ASSAY_TRY(slice_from(list[i], here));
+    const auto same = [&](const TableSlice& other) { return same_key(slice, other); };
+    if (std::any_of(slices.begin(), slices.end(), same)) {
+      return Object::problem(here, "has world_size, fusion and data_type of one before it");
+    }
+    slices.push_back(std::move(slice));
+  }
+  return slices;
+}
+
+core::Result<StrategyTable> table_from(const Json& json) {
+  const Object object = ASSAY_TRY(Object::open(
+      json, "", {"format", "version", "sm_version", "launch", "fallback", "provenance", "slices"}));
+  if (const auto status = check_format(object); !status.ok()) return status.error();
+  StrategyTable table;
+  table.sm_version = static_cast<int>(ASSAY_TRY(object.number("sm_version", 1, 100000)));
+  table.launch = ASSAY_TRY(object.named("launch", launch_named));
+  table.fallback = ASSAY_TRY(object.named("fallback", strategy_named));
+  if (table.fallback == Strategy::kAuto) return Object::problem("fallback", "is AUTO");
+  table.provenance = ASSAY_TRY(object.text("provenance"));
+  table.slices = ASSAY_TRY(slices_from(*ASSAY_TRY(object.list("slices", 0))));
+  return table;
+}
+
+std::string row_json(const TableRow& row) {
+  std::string segments;
+  for (const TableSegment& segment : row.segments) {
+    segments +=
+        fmt::format("{}{{\"from_bytes\": {}, \"strategy\": \"{}\"}}", segments.empty() ? "" : ", ",
+                    segment.from_bytes, name_of(segment.strategy));
+  }
+  return fmt::format("        {{\"hidden_size\": {}, \"segments\": [{}]}}", row.hidden_size,
+                     segments);
+}
+
+std::string slice_json(const TableSlice& slice) {
+  std::vector<std::string> rows;
+  for (const TableRow& row : slice.rows)
+    rows.push_back(row_json(row));
+  return fmt::format(
+      "    {{\"world_size\": {}, \"fusion\": \"{}\", \"data_type\": \"{}\", \"rows\": [\n{}\n    "
+      "]}}",
+      slice.world_size, name_of(slice.fusion), name_of(slice.data_type), core::join(rows, ",\n"));
+}
+
+}  // namespace
+
+// One row a line, so that two tables can be compared by eye and by diff.
+std::string table_json(const StrategyTable& table) {
+  std::vector<std::string> slices;
+  for (const TableSlice& slice : table.slices)
+    slices.push_back(slice_json(slice));
+  return fmt::format(
+      "{{\n  \"format\": \"{}\",\n  \"version\": {},\n  \"sm_version\": {},\n  \"launch\": "
+      "\"{}\",\n"
+      "  \"fallback\": \"{}\",\n  \"provenance\": \"{}\",\n  \"slices\": [{}{}\n  ]\n}}\n",
+      kFormat, kVersion, table.sm_version, name_of(table.launch), name_of(table.fallback),
+      core::json_escaped(core::valid_utf8(table.provenance)), slices.empty() ? "" : "\n",
+      core::join(slices, ",\n"));
+}
+
+core::Result<StrategyTable> table_from_json(std::string_view json, std::string_view name) {
+  const Json parsed = Json::parse(json, nullptr, false);
+  if (parsed.is_discarded()) return core::Error{fmt::format("'{}' is no JSON", name)};
+  auto table = table_from(parsed);
+  if (!table.ok()) return core::Error{fmt::format("'{}': {}", name, table.error().message)};
+  return table;
 }
 
 }  // namespace assay::allreduce

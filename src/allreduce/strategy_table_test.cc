@@ -127,7 +127,7 @@ TEST(StrategyTable, SurvivesJson) {
   EXPECT_TRUE(table_from_json(table_json({.sm_version = 90}), "none").value().slices.empty());
 }
 
-std::string error_of(const std::string& json) {
+std::string table_error(const std::string& json) {
   const auto table = table_from_json(json, "t.json");
   return table.ok() ? "read without an error" : table.error().message;
 }
@@ -137,14 +137,14 @@ std::string damaged(const std::string& from, const std::string& to) {
   std::string json = table_json(sample_table());
   const std::size_t at = json.find(from);
   EXPECT_NE(at, std::string::npos) << from;
-  return error_of(json.replace(at, from.size(), to));
+  return table_error(json.replace(at, from.size(), to));
 }
 
 TEST(StrategyTable, BadJsonIsAnErrorWithItsPlace) {
-  EXPECT_EQ(error_of("{"), "'t.json' is no JSON");
-  EXPECT_EQ(error_of(""), "'t.json' is no JSON");
-  EXPECT_EQ(error_of("[]"), "'t.json': is no JSON object");
-  EXPECT_EQ(error_of("{}"), "'t.json': has no field \"format\"");
+  EXPECT_EQ(table_error("{"), "'t.json' is no JSON");
+  EXPECT_EQ(table_error(""), "'t.json' is no JSON");
+  EXPECT_EQ(table_error("[]"), "'t.json': is no JSON object");
+  EXPECT_EQ(table_error("{}"), "'t.json': has no field \"format\"");
   EXPECT_THAT(damaged("allreduce table", "trace"), HasSubstr("format is not"));
   EXPECT_THAT(damaged("\"version\": 1", "\"version\": 2"), HasSubstr("version is not 1"));
   EXPECT_EQ(damaged("\"strategy\": \"TWOSHOT\"", "\"strategy\": \"THREESHOT\""),

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "allreduce/measurement.h"
+#include "allreduce/timings.h"
 
 namespace assay::allreduce {
 

@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
 #include <utility>
 
-#include "allreduce/borders.h"
+#include "core/text.h"
 
 namespace assay::allreduce {
 namespace {
@@ -71,6 +74,264 @@ std::vector<int> missing_world_sizes(const LookupTable& table) {
     if (!measured) missing.push_back(table.world_sizes[i]);
   }
   return missing;
+}
+
+namespace {
+
+// ln(time of one / time of the other) in this cell; NaN when one was not timed.
+double lead(const Choice& cell, Strategy one, Strategy other) {
+  const Timing* first = find_timing(cell.timings, one);
+  const Timing* second = find_timing(cell.timings, other);
+  return first && second ? std::log(first->time_us / second->time_us) : kUnknown;
+}
+
+// How far from the smaller cell (0) to the larger (1) the times cross.
+double crossing(const Choice& smaller, const Choice& larger) {
+  const double before = lead(smaller, smaller.strategy, larger.strategy);
+  const double after = lead(larger, smaller.strategy, larger.strategy);
+  if (std::isnan(before) || std::isnan(after)) return 0.5;
+  if (before >= 0) return 0;
+  if (after <= 0) return 1;
+  return before / (before - after);
+}
+
+bool has_time(const Choice& cell, Strategy strategy) {
+  return find_timing(cell.timings, strategy) != nullptr;
+}
+
+// Measured ones, and those between them where all that was timed below was timed above, ascending.
+std::vector<const Choice*> cells_with_times(const DecidedRow& row) {
+  std::vector<const Choice*> cells;
+  for (const Choice& choice : row.choices) {
+    if (choice.why != Why::kNoData) cells.push_back(&choice);
+  }
+  const std::vector<const Choice*> measured = cells;
+  for (const Choice& choice : row.between) {
+    const auto above = std::find_if(measured.begin(), measured.end(),
+                                    [&](const Choice* cell) { return choice.cell < cell->cell; });
+    if (above != measured.begin() && has_time(choice, (*(above - 1))->strategy)) {
+      cells.push_back(&choice);
+    }
+  }
+  std::sort(cells.begin(), cells.end(),
+            [](const Choice* a, const Choice* b) { return a->cell < b->cell; });
+  return cells;
+}
+
+std::int64_t largest_timed_bytes(const DecidedSlice& slice, Strategy strategy) {
+  std::int64_t largest = 0;
+  for (const DecidedRow& row : slice.rows) {
+    for (const Choice& choice : row.choices) {
+      if (has_time(choice, strategy)) largest = std::max(largest, choice.cell.size_bytes());
+    }
+  }
+  return largest;
+}
+
+TableRow table_row(const DecidedSlice& slice, const DecidedRow& row) {
+  TableRow result{.hidden_size = row.hidden_size, .segments = {}};
+  const Choice* last = nullptr;
+  for (const Choice* choice : cells_with_times(row)) {
+    if (!last) {
+      result.segments.push_back({.from_bytes = 0, .strategy = choice->strategy});
+    } else if (last->strategy != choice->strategy) {
+      const std::int64_t largest = largest_timed_bytes(slice, last->strategy);
+      result.segments.push_back(
+          {.from_bytes = border_bytes(*last, *choice, largest), .strategy = choice->strategy});
+    }
+    last = choice;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::int64_t border_bytes(const Choice& smaller, const Choice& larger, std::int64_t largest_bytes) {
+  const std::int64_t from = smaller.cell.size_bytes();
+  const std::int64_t to = larger.cell.size_bytes();
+  if (!has_time(larger, smaller.strategy)) {
+    return std::clamp<std::int64_t>(largest_bytes + 1, from + 1, to);
+  }
+  const double ratio = static_cast<double>(to) / static_cast<double>(from);
+  const double bytes = static_cast<double>(from) * std::pow(ratio, crossing(smaller, larger));
+  return std::clamp<std::int64_t>(std::llround(bytes), from + 1, to);
+}
+
+std::vector<TableSlice> table_slices(const std::vector<DecidedSlice>& slices) {
+  std::vector<TableSlice> result;
+  for (const DecidedSlice& slice : slices) {
+    TableSlice table{.world_size = slice.world_size,
+                     .fusion = slice.fusion,
+                     .data_type = slice.data_type,
+                     .rows = {}};
+    for (const DecidedRow& row : slice.rows) {
+      if (row.has_data()) table.rows.push_back(table_row(slice, row));
+    }
+    if (!table.rows.empty()) result.push_back(std::move(table));
+  }
+  return result;
+}
+
+namespace {
+
+std::size_t count(const std::vector<DecidedSlice>& slices, Why why) {
+  std::size_t found = 0;
+  for (const DecidedSlice& slice : slices) {
+    for (const DecidedRow& row : slice.rows) {
+      found += static_cast<std::size_t>(
+          std::count_if(row.choices.begin(), row.choices.end(),
+                        [&](const Choice& choice) { return choice.why == why; }));
+    }
+  }
+  return found;
+}
+
+void add_counts(model::Table& table,
+                const std::string& name,
+                const std::vector<Strategy>& strategies,
+                const std::vector<DecidedSlice>& slices) {
+  const auto cells = [&](Why why) { return static_cast<std::int64_t>(count(slices, why)); };
+  table.add_row({name, names_of(strategies, " "), cells(Why::kFaster), cells(Why::kTie),
+                 cells(Why::kKeepsOrder), cells(Why::kAgainstOrder), cells(Why::kOnly),
+                 cells(Why::kNoData)});
+}
+
+model::Table counts_table(const TunedTables& tables) {
+  const LookupTable& lookup = tables.lookup;
+  model::Table table{
+      .name = "tables",
+      .title = "How many cells were decided how",
+      .columns = {{.name = "table"}, {.name = "may choose"}},
+      .notes = {fmt::format("The lookup table is [{}][{}][{}][{}]: {} of {} cells measured, {}.",
+                            lookup.world_sizes.size(), lookup.fusions.size(),
+                            lookup.hidden_sizes.size(), lookup.num_tokens.size(),
+                            lookup.measured_count(), lookup.cells.size(),
+                            name_of(tables.options.data_type))}};
+  for (const Why why :
+       {Why::kFaster, Why::kTie, Why::kKeepsOrder, Why::kAgainstOrder, Why::kOnly, Why::kNoData}) {
+    table.columns.push_back(
+        {.name = std::string(name_of(why)), .description = std::string(meaning_of(why))});
+  }
+  add_counts(table, "strategy table", tables.strategies, tables.choices);
+  add_counts(table, "lookup table", tables.public_strategies, tables.public_choices);
+  return table;
+}
+
+std::string digits_of(std::span<const LookupCell> cells) {
+  std::string text;
+  for (const LookupCell& cell : cells)
+    text += cell.is_measured ? std::to_string(static_cast<int>(cell.strategy)) : "-";
+  return text;
+}
+
+const TableRow* find_row(const TunedTables& tables, const Cell& cell) {
+  for (const TableSlice& slice : tables.table.slices) {
+    if (slice.world_size != cell.world_size || slice.fusion != cell.fusion ||
+        slice.data_type != cell.data_type) {
+      continue;
+    }
+    for (const TableRow& row : slice.rows) {
+      if (row.hidden_size == cell.hidden_size) return &row;
+    }
+  }
+  return nullptr;
+}
+
+model::Table rows_table(const TunedTables& tables) {
+  model::Table table{
+      .name = "rows",
+      .title = "The rows of both tables",
+      .columns = {{.name = "TP"},
+                  {.name = "fusion"},
+                  {.name = "hidden size"},
+                  {.name = "lookup table",
+                   .description = "a strategy's number for each of 1, 2, 4 ... 16384 tokens"},
+                  {.name = "strategy table", .description = "by the bytes of a message"}},
+      .notes = {"Numbers: 0 NCCL, 4 ONESHOT, 5 TWOSHOT, 8 NCCL_SYMMETRIC, - not measured."}};
+  const LookupTable& lookup = tables.lookup;
+  const std::size_t width = lookup.num_tokens.size();
+  std::size_t at = 0;
+  for (const int world_size : lookup.world_sizes) {
+    for (const Fusion fusion : lookup.fusions) {
+      for (const std::int64_t hidden_size : lookup.hidden_sizes) {
+        const std::string digits = digits_of(std::span(lookup.cells).subspan(at, width));
+        at += width;
+        const TableRow* row = find_row(tables, {.world_size = world_size,
+                                                .data_type = tables.options.data_type,
+                                                .fusion = fusion,
+                                                .hidden_size = hidden_size});
+        if (!row && digits.find_first_not_of('-') == std::string::npos) continue;
+        table.add_row({static_cast<std::int64_t>(world_size), std::string(name_of(fusion)),
+                       hidden_size, digits, row ? segments_text(*row) : ""});
+      }
+    }
+  }
+  return table;
+}
+
+void add_against_order(model::Table& table,
+                       const std::string& name,
+                       const std::vector<DecidedSlice>& slices) {
+  for (const DecidedSlice& slice : slices) {
+    for (const DecidedRow& row : slice.rows) {
+      for (const Choice& choice : row.choices) {
+        if (choice.why != Why::kAgainstOrder) continue;
+        const Timing& second = *choice.runner_up();
+        table.add_row({name, static_cast<std::int64_t>(slice.world_size),
+                       std::string(name_of(slice.fusion)), row.hidden_size, choice.cell.num_tokens,
+                       std::string(name_of(choice.strategy)), choice.chosen()->time_us,
+                       std::string(name_of(second.strategy)), second.time_us});
+      }
+    }
+  }
+}
+
+model::Table against_order_table(const TunedTables& tables) {
+  model::Table table{.name = "against_order",
+                     .title = "Where a larger message goes back to an earlier strategy",
+                     .columns = {{.name = "table"},
+                                 {.name = "TP"},
+                                 {.name = "fusion"},
+                                 {.name = "hidden size"},
+                                 {.name = "tokens"},
+                                 {.name = "choice"},
+                                 {.name = "time", .unit = "us"},
+                                 {.name = "next best"},
+                                 {.name = "its time", .unit = "us"}}};
+  add_against_order(table, "strategy table", tables.choices);
+  add_against_order(table, "lookup table", tables.public_choices);
+  return table;
+}
+
+}  // namespace
+
+std::string bytes_text(std::int64_t bytes) {
+  constexpr std::array<std::string_view, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return fmt::format("{:.3g} {}", value, kUnits[unit]);
+}
+
+std::string segments_text(const TableRow& row) {
+  std::vector<std::string> parts;
+  for (const TableSegment& segment : row.segments) {
+    std::string part(name_of(segment.strategy));
+    if (!parts.empty()) part = fmt::format("from {} {}", bytes_text(segment.from_bytes), part);
+    parts.push_back(part);
+  }
+  return core::join(parts, ", ");
+}
+
+model::Book tuning_summary(const TunedTables& tables) {
+  model::Book book{.title = "All-reduce tables",
+                   .tables = {counts_table(tables), rows_table(tables)}};
+  model::Table against_order = against_order_table(tables);
+  if (!against_order.cells.empty()) book.tables.push_back(std::move(against_order));
+  return book;
 }
 
 }  // namespace assay::allreduce

@@ -51,9 +51,11 @@ class Command {
 };
 
 struct CommandSpec {
-  const char* name;                   // words, outermost first: "trace report"
-  const char* summary;                // one line, no capital, no full stop
-  const char* description = "";       // paragraphs, parted by empty lines
+  const char* name;              // words, outermost first: "trace report"
+  const char* summary;           // one line, no capital, no full stop
+  const char* description = "";  // paragraphs, parted by empty lines
+  // Makes one more paragraph of what other declarations say, once all of them are registered.
+  std::string (*more_description)() = nullptr;
   const char* regression_means = "";  // when exit code 3 is possible: what it says
   const char* examples = "";          // one a line
   // What "--" and all arguments after it are, if the command takes them: "COMMAND...".

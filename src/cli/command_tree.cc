@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "core/text.h"
 
 namespace assay::cli {
@@ -24,8 +26,8 @@ std::string joined(std::string_view group, std::string_view word) {
   return group.empty() ? std::string(word) : fmt::format("{} {}", group, word);
 }
 
-// The names of the commands that a wrong word in `group` may have been meant to be, as much of
-// them as has to be typed there, quoted; "" if nothing is near.
+// The commands that a wrong word in `group` may have been meant to be, each quoted as it is typed
+// there; "" if nothing is near.
 std::string suggestion(const CommandSpec& group, const std::string& word) {
   std::vector<std::string> here;
   for (const CommandSpec* spec : subcommands(group))
@@ -88,6 +90,18 @@ std::string_view last_word(const CommandSpec& spec) {
 
 std::string typed_name(const CommandSpec& spec) {
   return spec.name[0] == '\0' ? "assay" : fmt::format("assay {}", spec.name);
+}
+
+std::vector<std::string> quoted_steps() {
+  std::vector<std::string> steps;
+  for (const CommandSpec* spec : Commands::all()) {
+    const std::string_view name = spec->name;
+    const std::string_view word = last_word(*spec);
+    const std::string_view group =
+        name.substr(0, name.size() - std::min(name.size(), word.size() + 1));
+    steps.push_back(fmt::format("'{}/{}'", group, word));
+  }
+  return steps;
 }
 
 core::Result<Found> follow_words(std::span<const std::string> words) {

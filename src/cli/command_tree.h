@@ -37,4 +37,8 @@ struct Found {
 
 core::Result<Found> follow_words(std::span<const std::string> words);
 
+// Every step from a command to one below it, as 'trace/report', quoted for a shell: completion
+// scripts follow the words typed so far by them.
+std::vector<std::string> quoted_steps();
+
 }  // namespace assay::cli

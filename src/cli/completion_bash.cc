@@ -122,7 +122,7 @@ std::string bash_completion() {
       "{}    case \"$command/$word\" in\n      {})\n"
       "        command=\"${{command:+$command }}$word\" ;;\n      *) ;;\n    esac\n  done\n"
       "  case \"$command\" in\n{}    *) ;;\n  esac\n{}",
-      kHead, step_patterns(" | "), command_case(root_command()), kTail);
+      kHead, core::join(quoted_steps(), " | "), command_case(root_command()), kTail);
 }
 
 }  // namespace assay::cli

@@ -25,7 +25,7 @@ std::string at(const CommandSpec& spec) {
                      fish_quoted(fmt::format("__assay_at {}", fish_quoted(spec.name))));
 }
 
-std::string value_part(const OptionInfo& option) {
+std::string fish_value(const OptionInfo& option) {
   switch (option.kind) {
     case ValueKind::kNone:
       return "";
@@ -49,14 +49,14 @@ std::string option_line(const CommandSpec& spec, const OptionInfo& option) {
   if (option.positional) {
     // -x and -r are about an option's value; an argument needs the words or files alone.
     const std::string words =
-        option.kind == ValueKind::kFile ? " -F" : value_part(option).substr(3);
+        option.kind == ValueKind::kFile ? " -F" : fish_value(option).substr(3);
     return option.kind == ValueKind::kText ? "" : at(spec) + words + '\n';
   }
   std::string line = at(spec);
   for (const std::string& name : option.names) {
     line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   }
-  return line + value_part(option) + " -d " + fish_quoted(option.help) + '\n';
+  return line + fish_value(option) + " -d " + fish_quoted(option.help) + '\n';
 }
 
 std::string command_lines(const CommandSpec& spec) {
@@ -91,7 +91,7 @@ std::string fish_completion() {
       "  test \"$command\" = \"$argv[1]\"\n"
       "end\n\n"
       "complete -c assay -f\n{}",
-      step_patterns(" "), command_lines(root_command()));
+      core::join(quoted_steps(), " "), command_lines(root_command()));
 }
 
 }  // namespace assay::cli

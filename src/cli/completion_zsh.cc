@@ -50,7 +50,7 @@ std::string action(const OptionInfo& option) {
   return " ";
 }
 
-std::string value_part(const OptionInfo& option) {
+std::string zsh_value(const OptionInfo& option) {
   if (option.kind == ValueKind::kNone) return "";
   return fmt::format(":{}:{}", zsh_quoted(option.value), action(option));
 }
@@ -58,9 +58,9 @@ std::string value_part(const OptionInfo& option) {
 // One argument of _arguments.
 std::string argument(const OptionInfo& option) {
   if (option.positional) {
-    return fmt::format("'{}{}'", option.repeatable ? "*" : "1", value_part(option));
+    return fmt::format("'{}{}'", option.repeatable ? "*" : "1", zsh_value(option));
   }
-  const std::string help = fmt::format("[{}]{}", zsh_quoted(option.help), value_part(option));
+  const std::string help = fmt::format("[{}]{}", zsh_quoted(option.help), zsh_value(option));
   if (option.names.size() == 1) return fmt::format("'{}{}'", option.names[0], help);
   return fmt::format("'({})'{{{}}}'{}'", core::join(option.names, " "),
                      core::join(option.names, ","), help);

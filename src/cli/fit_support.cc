@@ -1,10 +1,6 @@
 #include "cli/fit_support.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "cli/trace_options.h"
-#include "goal/input.h"
 #include "simulate/simulate.h"
 #include "simulate/stuck.h"
 
@@ -25,20 +21,11 @@ core::Result<std::vector<goal::UnitModel>> measured_units(
     const std::vector<std::filesystem::path>& recordings,
     const goal::InputOptions& options,
     std::size_t skip) {
-  std::vector<goal::Unit> units;
-  for (const std::filesystem::path& recording : recordings) {
-    const model::Job job = ASSAY_TRY(goal::read_job(recording, options));
-    const goal::Resolved resolved = ASSAY_TRY(goal::resolve(job, goal::Misfits::kLeaveOut));
-    show_warnings(job.warnings);
-    show_warnings(resolved.warnings);
-    for (goal::Unit& unit : goal::find_units(resolved)) {
-      const std::size_t first = std::min(skip, unit.occurrences.size() - 1);
-      unit.occurrences.erase(unit.occurrences.begin(),
-                             unit.occurrences.begin() + static_cast<std::ptrdiff_t>(first));
-      units.push_back(std::move(unit));
-    }
-  }
-  return goal::unit_models(std::move(units));
+  std::vector<model::Warnings> warnings;
+  auto units = goal::measured_units(recordings, options, skip, warnings);
+  for (const model::Warnings& part : warnings)
+    show_warnings(part);
+  return units;
 }
 
 }  // namespace assay::cli

@@ -1,4 +1,4 @@
-// What `goal validate` and `simulate fit` have in common.
+// The parts that `goal validate` and `simulate fit` share.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +10,10 @@
 
 namespace assay::cli {
 
-// The simulator as the goal library calls it.
+// Returns `assay simulate` as a function for the goal library.
 goal::Simulate simulator();
 
-// The operations of recordings, each kind and size with the times that were measured. Of each, the
-// first `skip` times are left out when there are more: they are slow because all is new.
+// Returns goal::measured_units and prints its warnings.
 core::Result<std::vector<goal::UnitModel>> measured_units(
     const std::vector<std::filesystem::path>& recordings,
     const goal::InputOptions& options,

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "goal/fit.h"
-#include "goal/test_job_test_util.h"
+#include "goal/goal_test_util.h"
+#include "goal/validate.h"
 
 namespace assay::cli {
 namespace {
@@ -15,7 +15,7 @@ using goal::Links;
 using goal::UnitModel;
 using model::Job;
 
-// AllReduces of 4 KB to 4 MB, 50 us each, on GPUs of one node or of two.
+// Makes AllReduces of 4 KB to 4 MB, 50 us each, on GPUs of one node or of two.
 Job sizes_job(std::uint32_t gpus_per_node) {
   Job job = goal::make_test_job({4, gpus_per_node});
   for (std::uint64_t bytes = 4096; bytes <= 4 << 20; bytes *= 4) {
@@ -40,7 +40,7 @@ std::int64_t simulated_ns(const UnitModel& unit, const LineCosts& costs, const L
   return time.value();
 }
 
-// The job with the times that it would have had.
+// Returns the job with the times that it has under these costs and links.
 Job with_times_of(Job job, const LineCosts& costs, const Links& links) {
   const std::vector<UnitModel> units = models_of(job);
   for (std::size_t i = 0; i < units.size(); ++i) {
@@ -75,7 +75,7 @@ TEST(Fit, RecoversTheTimesOfKnownCostsAndLinks) {
   ASSERT_TRUE(fitted.ok()) << fitted.error().message;
   EXPECT_GT(fitted.value().error_before, 0.5);
   EXPECT_LT(fitted.value().error, 0.03);
-  // Nothing depends on links between nodes, nor on LL.
+  // No operation depends on links between nodes, nor on LL.
   EXPECT_EQ(fitted.value().links.inter.latency_ns, goal::default_links().inter.latency_ns);
   EXPECT_EQ(fitted.value().costs.lines[0][0].latency_ns,
             goal::default_costs().lines[0][0].latency_ns);
@@ -103,8 +103,8 @@ TEST(Validate, IsExactWhereTimesAreSimulated) {
   EXPECT_EQ(rows->row_count(), 6U);
 }
 
-// A GPU that comes 1 ms late finds everybody waiting: counted from its start, the operation takes
-// no longer than when all start together, and not 1 ms more.
+// A GPU that is 1 ms late finds all others waiting. Counted from its start, the operation takes no
+// longer than when all start together, and not 1 ms more.
 TEST(UnitModel, SkewIsNotPartOfTheTime) {
   Job job = sizes_job(4);
   const std::int64_t together =

@@ -12,6 +12,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -20,10 +21,12 @@
 #include <variant>
 #include <vector>
 
+#include "core/result.h"
 #include "core/text.h"
 
 namespace assay::cli {
 
+class Command;
 struct CommandSpec;
 
 // What an option's value is stored in or handed to. A vector takes several values.
@@ -140,6 +143,10 @@ class App {
 
 // All options of a command (none of a group), in the order of their declaration, --help first.
 std::vector<OptionInfo> options_of(const CommandSpec& spec);
+
+// The command ready to run, or one line that says what is wrong with the arguments.
+core::Result<std::unique_ptr<Command>> parse_command(const CommandSpec& spec,
+                                                     const std::vector<std::string>& arguments);
 
 // The words of a kChoice or kChoiceList value.
 std::vector<std::string> choices_of(const OptionInfo& option);

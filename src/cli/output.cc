@@ -6,8 +6,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <system_error>
 
-#include "cli/help.h"
+#include "cli/manual.h"
 #include "core/terminal.h"
 
 namespace assay::cli {
@@ -44,7 +45,8 @@ void print(std::string_view text) {
 void print_help(const CommandSpec& spec) {
   const std::size_t columns = core::terminal_columns(stdout, kHelpColumns);
   const Headings headings = core::shows_colors(stdout) ? Headings::kBold : Headings::kPlain;
-  print(help_text(spec, std::clamp(columns, kFewestColumns, kHelpColumns), headings));
+  print(
+      manual_text(manual_page(spec), std::clamp(columns, kFewestColumns, kHelpColumns), headings));
 }
 
 void print_error(std::string_view message) {
@@ -64,6 +66,17 @@ core::Status flush_output() {
   if (g_output_error == 0 || g_output_error == EPIPE) return {};
   return core::Error{
       fmt::format("cannot write to standard output: {}", std::strerror(g_output_error))};
+}
+
+core::Status refuse_to_replace(std::span<const std::filesystem::path> inputs,
+                               const std::filesystem::path& output) {
+  for (const std::filesystem::path& input : inputs) {
+    std::error_code code;
+    if (!std::filesystem::equivalent(input, output, code) || code) continue;
+    return core::Error{
+        fmt::format("'{}' is an input; name another output with -o", output.string())};
+  }
+  return {};
 }
 
 }  // namespace assay::cli

@@ -1,6 +1,9 @@
-// What the program says: data on standard output, talk on standard error.
+// What the program says and writes: data on standard output, talk on standard error, and never an
+// output in the place of an input.
 #pragma once
 
+#include <filesystem>
+#include <span>
 #include <string_view>
 
 #include "core/result.h"
@@ -23,5 +26,9 @@ void print_note(std::string_view message);
 // Everything printed has reached standard output. A reader that went away (`assay … | head`) is
 // no failure: it has what it wanted.
 core::Status flush_output();
+
+// Fails when the output is one of the inputs, under whatever name.
+core::Status refuse_to_replace(std::span<const std::filesystem::path> inputs,
+                               const std::filesystem::path& output);
 
 }  // namespace assay::cli

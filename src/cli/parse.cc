@@ -1,5 +1,3 @@
-#include "cli/parse.h"
-
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
@@ -40,7 +38,7 @@ CLI::Option* add_target(CLI::App& app, const OptionInfo& info, const OptionTarge
 }
 
 // Declares the options as CLI11's.
-void add_options(CLI::App& app, const App& declared) {
+void declare_all(CLI::App& app, const App& declared) {
   app.set_help_flag("");
   std::map<const Option*, CLI::Option*> added;
   for (const Option& option : declared.all()) {
@@ -168,7 +166,7 @@ core::Result<std::unique_ptr<Command>> parse_command(const CommandSpec& spec,
   App declared;
   std::unique_ptr<Command> command = spec.make(declared);
   CLI::App app;
-  add_options(app, declared);
+  declare_all(app, declared);
   // The parser would read meaning into arguments that are not ours.
   const auto cut =
       takes_rest(spec) ? std::find(arguments.begin(), arguments.end(), "--") : arguments.end();

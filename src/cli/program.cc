@@ -12,7 +12,6 @@
 #include "cli/command_tree.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/parse.h"
 #include "cli/version.h"
 #include "core/interrupt.h"
 #include "core/text.h"

@@ -127,6 +127,7 @@ TEST(Program, WrongUsageIsOneLineThatHelps) {
       {"trace compare --baseline a --test b -o c --labels x", "'x' is not two labels"},
       {"trace compare --baseline a --test b -o c --labels x,x", "the two labels must differ"},
       {"trace compare --baseline a --test b -o c d", "unexpected argument 'd'"},
+      {"store query gemm --alpha", "query: --alpha needs a value (VALUE)"},
       {"sweep run", "no command to run: write it after '--'"},
       {"sweep run train.py", "unexpected argument 'train.py': COMMAND... comes after '--'"},
       {"sweep run --preset nccl -- true", "'nccl' is not one of nccl-algo, nccl-ctas"},

@@ -20,45 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kGroup = "Rerun options";
-constexpr double kLimit = 0.10;  // of the first time
-constexpr std::size_t kWorst = 10;
-
-model::Cell percent_cell(const std::optional<double>& part) {
-  return part ? model::Cell(*part * 100) : model::Cell();
-}
-
-model::Table shares_table(const std::string& started_at) {
-  return {.name = "rerun",
-          .title = fmt::format("Points of the collection of {}, measured again", started_at),
-          .columns = {{.name = "table"},
-                      {.name = "points"},
-                      {.name = "beyond"},
-                      {.name = "lost"},
-                      {.name = "share", .unit = "%", .better = model::Better::kLower},
-                      {.name = "median", .unit = "%", .better = model::Better::kLower},
-                      {.name = "p90", .unit = "%", .better = model::Better::kLower},
-                      {.name = "worst", .unit = "%", .better = model::Better::kLower},
-                      {.name = "result", .description = "against --max-share"}},
-          .notes = {"median, p90, worst: difference of the two times, as a part of the first",
-                    fmt::format("beyond: differ by more than {:g} %, or lost: could not be "
-                                "measured again",
-                                kLimit * 100)}};
-}
-
-model::Table worst_table(const std::vector<store::Rerun>& worst) {
-  model::Table table{.name = "rerun_worst",
-                     .title = "Points beyond the limit, the worst first",
-                     .columns = {{.name = "differs", .unit = "%"},
-                                 {.name = "then", .unit = "ms"},
-                                 {.name = "now", .unit = "ms"},
-                                 {.name = "case"},
-                                 {.name = "remark"}}};
-  for (const store::Rerun& one : worst) {
-    const model::Cell now = one.second_ms ? model::Cell(*one.second_ms) : model::Cell();
-    table.add_row({percent_cell(store::deviation(one)), one.first_ms, now, one.where, one.remark});
-  }
-  return table;
-}
 
 }  // namespace
 
@@ -167,30 +128,21 @@ core::Result<bool> RerunArguments::add_tables(const fs::path& store,
                                               model::Book& book) const {
   const store::Store opened = ASSAY_TRY(store::Store::open(store, store::Store::Mode::kRead));
   const auto reruns = ASSAY_TRY(store::reruns_of(opened, earlier.id, measured.run));
-  model::Table shares = shares_table(earlier.run.started_at);
-  bool passed = true;
-  for (const store::RerunResult& one : store::compare_reruns(reruns, kLimit)) {
-    const bool within = !max_share_ || one.share() <= *max_share_;
-    passed = passed && within;
-    const std::string verdict = !max_share_ ? "" : within ? "passed" : "failed";
-    shares.add_row({one.table, one.points, one.beyond, one.lost, one.share() * 100,
-                    percent_cell(one.median), percent_cell(one.p90), percent_cell(one.worst),
-                    verdict});
-    if (within || !presentation.quiet) continue;
-    print_warning(fmt::format("{}: {} of {} points measured again differ by more than {:g} %",
-                              one.table, one.beyond, one.points, kLimit * 100));
+  store::RerunReport report = store::rerun_report(earlier.run.started_at, reruns, max_share_);
+  if (presentation.quiet) {
+    for (const std::string& failure : report.failures)
+      print_warning(failure);
   }
-  shares.notes.push_back("reports: " + measured.files.back().string());
-  book.tables.push_back(std::move(shares));
-  const auto worst = store::worst_reruns(reruns, kLimit, kWorst);
-  if (!worst.empty()) book.tables.push_back(worst_table(worst));
+  report.tables.front().notes.push_back("reports: " + measured.files.back().string());
+  for (model::Table& table : report.tables)
+    book.tables.push_back(std::move(table));
   for (model::Table& table : collect::tally_book(measured.tally).tables) {
     if (table.name == "collection") continue;
     table.name = "rerun_" + table.name;
     table.title += ", when measured again";
     book.tables.push_back(std::move(table));
   }
-  return passed;
+  return report.failures.empty();
 }
 
 }  // namespace assay::cli

@@ -13,6 +13,7 @@ class App;
 enum class Summary { kTable, kCsv, kJson };
 
 inline constexpr std::size_t kSummaryRows = 40;
+inline constexpr std::size_t kAllRows = 100'000;
 
 struct Presentation {
   Summary summary = Summary::kTable;

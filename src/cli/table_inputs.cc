@@ -7,10 +7,12 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/store_options.h"
+#include "collect/plan/operator.h"
 #include "core/text.h"
 #include "model/warnings.h"
 #include "store/database/store.h"
 #include "store/files/perf_file.h"
+#include "store/systems/system_yaml.h"
 
 namespace assay::cli {
 namespace {
@@ -61,6 +63,35 @@ core::Result<std::vector<NamedFrame>> read_shipped(const store::ShippedSystem& s
   return read_store(opened, called, only);
 }
 
+std::string peak_problem(const std::string& text) {
+  const std::size_t sign = text.find('=');
+  if (sign != 0 && sign != std::string::npos &&
+      positive_number_problem(text.substr(sign + 1)).empty())
+    return "";
+  return "takes TYPE=TFLOPS as in bfloat16=989, not '" + text + "'";
+}
+
+store::ColumnKind kind_of(const collect::Axis& axis) {
+  if (axis.column.ends_with("dtype")) return store::ColumnKind::kDataType;
+  if (axis.common.empty() || std::holds_alternative<std::string>(axis.common.front())) {
+    return store::ColumnKind::kText;
+  }
+  return std::holds_alternative<double>(axis.common.front()) ? store::ColumnKind::kReal
+                                                             : store::ColumnKind::kWhole;
+}
+
+store::CostedOperator costed(const collect::Operator& measured) {
+  store::CostedOperator costed{.name = measured.name, .columns = {}, .cost = {}};
+  for (const collect::Axis& axis : measured.axes)
+    costed.columns.push_back({.name = axis.column, .kind = kind_of(axis)});
+  costed.cost = [&measured](const std::vector<model::PerfValue>& values) {
+    const collect::Cost cost = measured.cost(collect::Case(measured, values));
+    return store::RowCost{
+        .bytes = cost.bytes, .flops = cost.flops, .type = cost.type, .link_bytes = cost.link_bytes};
+  };
+  return costed;
+}
+
 }  // namespace
 
 core::Status TableInputs::check() const {
@@ -103,6 +134,47 @@ core::Result<std::vector<NamedFrame>> read_tables(const TableInputs& inputs,
     tables.push_back(std::move(named));
   }
   return tables;
+}
+
+void add_roofline_options(App& app, RooflineInputs& inputs) {
+  const char* group = "Roofline options";
+  app.add_option("--system", inputs.system,
+                 store::shipped_names().empty()
+                     ? "peaks of the device: systems/NAME.yaml"
+                     : "peaks of the device: systems/NAME.yaml, or a shipped system: " +
+                           store::shipped_names())
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--mem-bw", inputs.memory_gb_per_s, "memory bandwidth in GB/s (1e9)")
+      ->type_name("GB/S")
+      ->check(positive_number_problem)
+      ->group(group);
+  app.add_option("--peak", inputs.peaks, "TFLOPS (1e12) of a data type; may be repeated")
+      ->type_name("TYPE=TFLOPS")
+      ->check(peak_problem)
+      ->group(group);
+}
+
+core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
+                                              const TableInputs& rows,
+                                              const std::string& table) {
+  const store::ShippedSystem* shipped = inputs.system.empty() ? rows.shipped() : nullptr;
+  const bool given = shipped != nullptr || !inputs.system.empty() || inputs.memory_gb_per_s > 0 ||
+                     !inputs.peaks.empty();
+  if (!given) return store::Rooflines();
+  store::Peaks peaks;
+  if (!inputs.system.empty()) peaks = ASSAY_TRY(store::peaks_of_system(inputs.system));
+  if (shipped != nullptr) peaks = ASSAY_TRY(store::peaks_of(*shipped));
+  if (inputs.memory_gb_per_s > 0) peaks.memory_bytes_per_s = inputs.memory_gb_per_s * 1e9;
+  for (const std::string& peak : inputs.peaks) {
+    const std::size_t sign = peak.find('=');
+    peaks.flops_per_s[peak.substr(0, sign)] = std::stod(peak.substr(sign + 1)) * 1e12;
+  }
+  std::vector<store::CostedOperator> operators;
+  for (const collect::Operator* measured : collect::all_operators()) {
+    if (measured->table == table) operators.push_back(costed(*measured));
+  }
+  return store::table_rooflines(table, operators, peaks);
 }
 
 }  // namespace assay::cli

@@ -15,7 +15,7 @@ namespace assay::cli {
 
 class App;
 
-// What is read when neither a store nor files are given.
+// What a command reads when neither a store nor files are given.
 enum class WithoutInput { kRefuse, kShipped };
 
 struct TableInputs {
@@ -23,10 +23,10 @@ struct TableInputs {
   std::vector<std::filesystem::path> files;
   WithoutInput without = WithoutInput::kRefuse;
 
-  // Not both may be there; nor none, but where the only shipped database is then read.
+  // Fails if both are given, or neither where the command does not read the only shipped database.
   [[nodiscard]] core::Status check() const;
 
-  // The shipped database that is read; null: none.
+  // The shipped database that is read; null if none is.
   [[nodiscard]] const store::ShippedSystem* shipped() const;
 };
 
@@ -35,18 +35,18 @@ void add_table_inputs(App& app, TableInputs& inputs, const char* file_help);
 
 struct NamedFrame {
   std::string table;   // "gemm_perf"
-  std::string source;  // the file; "" of a store
+  std::string source;  // the file; "" for a store
   store::Frame frame;
 };
 
-// All tables; with a name, that one alone: files that are of another table are an error, a store
-// without it as well. Says what was wrong with a file that could be read all the same and, unless
-// quiet, whose figures a shipped database holds.
+// Reads all tables, or the one of this name alone; then files of another table and a store without
+// it are errors. Says on standard error what was wrong with a file that could be read all the same
+// and, unless quiet, where the figures of a shipped database come from.
 core::Result<std::vector<NamedFrame>> read_tables(const TableInputs& inputs,
                                                   const std::string& table,
                                                   const Presentation& presentation);
 
-// What limits a kernel: --system, --mem-bw, --peak.
+// The options that tell what limits a kernel: --system, --mem-bw, --peak.
 struct RooflineInputs {
   std::filesystem::path system;  // a file, or the name of a shipped system
   double memory_gb_per_s = 0;
@@ -55,8 +55,8 @@ struct RooflineInputs {
 
 void add_roofline_options(App& app, RooflineInputs& inputs);
 
-// Null where nothing is known of the device's peaks or of what the table's operator costs. Without
-// --system the rows of a shipped database have the peaks of its own device.
+// Null where the device's peaks or the cost of the table's operator are unknown. Without --system
+// the rows of a shipped database have the peaks of its own device.
 core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
                                               const TableInputs& rows,
                                               const std::string& table);

@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "goal/cycle_check.h"
-#include "goal/goal_text_for_test.h"
-#include "model/schedule_builder.h"
-#include "model/schedule_layout.h"
+#include "goal/goal_test_util.h"
+#include "goal/proof.h"
+#include "model/schedule_writer.h"
 
 namespace assay::goal {
 namespace {
@@ -20,7 +19,7 @@ using model::ScheduleNotes;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// "name xCOUNT: example" for each example.
+// Returns "name xCOUNT: example" for each example.
 std::vector<std::string> lines(const CheckResult& result) {
   std::vector<std::string> lines;
   for (const Finding& finding : result.findings) {
@@ -30,7 +29,7 @@ std::vector<std::string> lines(const CheckResult& result) {
   return lines;
 }
 
-// Two ranks with these statements.
+// Makes a schedule of two ranks with these statements.
 CheckResult check_two(const std::string& first, const std::string& second) {
   return check(schedule_of("num_ranks 2\nrank 0 {\n" + first + "}\nrank 1 {\n" + second + "}\n"));
 }
@@ -68,7 +67,7 @@ TEST(Check, TellsSizesFromTags) {
           "size mismatch x1: rank 0: operation 0 sends 8 B, rank 1: operation 0 takes 9 B"));
 }
 
-// A receive takes the message of its own size, wherever that stands among those of the same tag.
+// A receive takes the message of its own size, even if messages with the same tag come before it.
 TEST(Check, MatchesRepeatedTagsBySize) {
   const CheckResult result = check_two("send 8b to 1\nsend 9b to 1\nsend 8b to 1\n",
                                        "recv 9b from 0\nrecv 8b from 0\nrecv 8b from 0\n");
@@ -174,7 +173,7 @@ TEST(Check, ComparesTheHeaderWithTheOperations) {
                   "and 0"));
 }
 
-// Many sources, so that the table of the waiting messages is full of neighbours.
+// Many sources, so that entries of the table of waiting messages collide.
 TEST(Check, MatchesManyToMany) {
   constexpr unsigned kRanks = 40;
   std::string text = "num_ranks " + std::to_string(kRanks) + "\n";
@@ -200,7 +199,7 @@ class CheckNotes : public testing::Test {
       "rank 1 {\nrecv 8b from 0 tag 16\nrecv 8b from 0 tag 33\n}\n");
   ScheduleNotes notes_;
 
-  // Labels 1 and 2 above 4 bits: tags 16 to 31 and 32 to 47.
+  // Labels 1 and 2 above 4 bits give tags 16 to 31 and 32 to 47.
   void SetUp() override {
     notes_.ranks.resize(2);
     notes_.tags = {.name = "bits", .id_width = 4, .label_width = 2};

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "goal/p2p_chunking.h"
-
 namespace assay::goal {
 namespace {
 
@@ -13,7 +11,8 @@ using model::NcclFunction;
 using model::NcclProtocol;
 using model::Operation;
 
-// Buffers of a channel and connection, NCCL's defaults, and the steps that they are cut into.
+// The buffers of a connection in one channel (NCCL's defaults), and the steps that each is divided
+// into.
 constexpr std::uint64_t kSteps = 8;
 constexpr std::uint64_t kSimpleBuffer = 4ULL << 20;
 constexpr std::uint64_t kLlBuffer = 512ULL * 8 * 8 * 16;
@@ -66,12 +65,12 @@ std::uint64_t grain_bytes(NcclProtocol protocol) {
   return protocol == NcclProtocol::kLl128 ? 1920 : 512;
 }
 
-// Deep trees with few bytes are cut finer so that their levels overlap.
+// Deep trees with few bytes are cut into smaller chunks so that their levels overlap.
 std::uint64_t shrink_ll128_tree(std::uint64_t chunk, std::uint64_t bytes, const CutRequest& from) {
   const double ranks_per_node = static_cast<double>(from.num_ranks) / from.num_nodes;
   const double steps = 1 + std::floor(std::log2(from.num_nodes)) + 0.1 * ranks_per_node;
   const auto too_few = [&](double factor) {
-    const std::uint64_t chunks = bytes / chunk;  // whole ones, as NCCL counts
+    const std::uint64_t chunks = bytes / chunk;  // rounded down, as NCCL does
     return static_cast<double>(chunks) < steps * factor / ranks_per_node;
   };
   while (too_few(64) && chunk > 131072)
@@ -81,7 +80,7 @@ std::uint64_t shrink_ll128_tree(std::uint64_t chunk, std::uint64_t bytes, const 
   return chunk;
 }
 
-// PAT joins the parts of several ranks into one message, if these are small. NCCL compares with the
+// PAT joins the parts of several ranks into one message when they are small. NCCL compares with the
 // bytes of all ranks.
 std::uint64_t shrink_pat(std::uint64_t chunk, std::uint64_t bytes, const CutRequest& from) {
   const std::uint64_t factor = from.operation.function == NcclFunction::kAllGather ? 32 : 16;
@@ -104,7 +103,7 @@ std::uint64_t chunk_bytes(const CutRequest& request, std::uint64_t channel_bytes
   return std::max(chunk / grain * grain, grain);
 }
 
-// Bytes on the wire for a byte of the call's count.
+// Returns the bytes on the wire per byte of the call's count.
 std::uint64_t traffic_per_byte(const CutRequest& request) {
   std::uint64_t traffic = 1;
   const NcclFunction function = request.operation.function;
@@ -115,7 +114,7 @@ std::uint64_t traffic_per_byte(const CutRequest& request) {
   return protocol_of(request) == NcclProtocol::kLl ? 4 * traffic : traffic;
 }
 
-// Whole cells for each channel; the last takes what is left.
+// Each channel gets whole cells; the last channel takes the rest.
 std::vector<model::ChannelPart> cut_collective(const CutRequest& request,
                                                std::uint64_t element_bytes) {
   const Operation& operation = request.operation;
@@ -136,7 +135,7 @@ std::vector<model::ChannelPart> cut_collective(const CutRequest& request,
   return parts;
 }
 
-// NCCL moves bytes where it does not calculate. Recorded parts count the call's elements.
+// NCCL counts in bytes where it only moves data. Recorded parts count elements of the call.
 std::uint32_t element_bytes(const CutRequest& request) {
   const NcclFunction function = request.operation.function;
   const bool moves = function == NcclFunction::kAllGather || function == NcclFunction::kBroadcast;
@@ -183,6 +182,83 @@ std::uint64_t wire_bytes(NcclProtocol protocol, std::uint64_t bytes) {
   if (protocol == NcclProtocol::kLl) return divide_up(bytes, 8) * 16;
   if (protocol == NcclProtocol::kLl128) return divide_up(bytes, 120) * 128;
   return bytes;
+}
+
+namespace {
+
+using model::NcclProtocol;
+
+constexpr std::uint64_t kLlThreshold = 16ULL << 10;   // NCCL_P2P_LL_THRESHOLD
+constexpr std::uint64_t kP2pLlStep = 64ULL << 10;     // with as many bytes of flags as of data
+constexpr std::uint64_t kNvlinkStep = 512ULL << 10;   // NCCL_P2P_NVL_CHUNKSIZE
+constexpr std::uint64_t kNetworkStep = 128ULL << 10;  // NCCL_P2P_NET_CHUNKSIZE
+constexpr std::uint64_t kPartGrain = 4ULL << 10;
+
+// Channels between two ranks, as NCCL logs them for nodes with NVLink.
+constexpr std::uint32_t kChannelsPerPeerInNode = 32;
+constexpr std::uint32_t kChannelsPerPeerOverNodes = 2;
+
+bool over_nodes(const CutRequest& request) {
+  return request.num_nodes > 1 || request.distance == Distance::kOtherNode;
+}
+
+std::uint32_t most_channels(const CutRequest& request) {
+  return over_nodes(request) ? kChannelsPerPeerOverNodes : kChannelsPerPeerInNode;
+}
+
+std::uint64_t p2p_step_bytes(const CutRequest& request) {
+  if (protocol_of(request) == NcclProtocol::kLl) return kP2pLlStep;
+  return over_nodes(request) ? kNetworkStep : kNvlinkStep;
+}
+
+std::uint64_t p2p_chunk_bytes(const CutRequest& request) {
+  const std::uint64_t step = p2p_step_bytes(request);
+  if (protocol_of(request) == NcclProtocol::kLl) return step / 2;
+  if (request.distance == Distance::kSameNode) return step;
+  if (request.operation.bytes < step) return step / 4;
+  return request.operation.bytes < 8 * step ? step / 2 : step;
+}
+
+}  // namespace
+
+NcclProtocol p2p_protocol(const CutRequest& request) {
+  const std::uint64_t channels = std::max(
+      {request.operation.num_channels, request.operation.num_parts, most_channels(request)});
+  const bool small = request.operation.bytes <= kLlThreshold * channels;
+  return small && request.distance == Distance::kSameNode ? NcclProtocol::kLl
+                                                          : NcclProtocol::kSimple;
+}
+
+std::uint32_t p2p_channels(const CutRequest& request) {
+  if (request.operation.num_channels > 0) return request.operation.num_channels;
+  const std::uint64_t bytes = request.operation.bytes;
+  const std::uint64_t step = p2p_step_bytes(request);
+  const std::uint64_t least_part = over_nodes(request) ? step / 2 : step / 8;
+  const std::uint64_t most_part = over_nodes(request) ? step : step * 32;
+  // Reduces the channels until a rank can talk to all others at once.
+  std::uint32_t channels = most_channels(request);
+  while (channels > 1 && channels * request.num_ranks > kP2pChannels)
+    channels /= 2;
+  channels = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(divide_up(bytes, least_part), 1, channels));
+  while (divide_up(bytes, channels) > most_part && channels <= most_channels(request) / 2)
+    channels *= 2;
+  return channels;
+}
+
+std::vector<model::ChannelPart> cut_point_to_point(const CutRequest& request) {
+  const std::uint64_t bytes = request.operation.bytes;
+  const std::uint64_t per_channel = divide_up(bytes, p2p_channels(request));
+  const std::uint64_t per_part =
+      std::max<std::uint64_t>(divide_up(per_channel, kPartGrain), 1) * kPartGrain;
+  std::vector<model::ChannelPart> parts;
+  for (std::uint64_t offset = 0; offset < bytes; offset += per_part) {
+    model::ChannelPart& part = parts.emplace_back();
+    part.channel = request.first_channel + static_cast<std::uint32_t>(parts.size() - 1);
+    part.count = std::min(per_part, bytes - offset);
+    part.chunk_count = p2p_chunk_bytes(request);
+  }
+  return parts;
 }
 
 }  // namespace assay::goal

@@ -1,4 +1,4 @@
-// How NCCL cuts an operation: into parts for its channels, chunks, slices, and bytes on the wire.
+// How NCCL cuts an operation into parts for its channels, chunks, slices, and bytes on the wire.
 // Sources: NCCL 2.20.5 and 2.28.9, src/enqueue.cc and src/device/prims_*.h.
 #pragma once
 
@@ -10,14 +10,15 @@
 
 namespace assay::goal {
 
-// An operation as all its ranks see it.
+// The cut of an operation, which all its ranks share.
 struct Cut {
   std::vector<model::ChannelPart> parts;
   std::uint32_t element_bytes = 1;
   std::uint32_t slices_per_chunk = 1;
-  // Elements that a slice has at least, so that small chunks are not cut.
+  // The fewest elements of a slice, so that small chunks are not cut.
   std::uint64_t least_slice_count = 1;
-  // Slices that a receiver has buffers for: slice i may come when slice i - slots was taken out.
+  // The number of slices that a receiver has buffers for: slice i may arrive once slice i - slots
+  // was taken out.
   std::uint32_t slots = 8;
 };
 
@@ -25,15 +26,16 @@ enum class Distance { kSameNode, kOtherNode };
 
 struct CutRequest {
   const model::Operation& operation;
-  const std::vector<model::ChannelPart>& parts;  // those recorded of its GPU; may be none
+  const std::vector<model::ChannelPart>& parts;  // recorded for its GPU; may be empty
   std::uint32_t num_ranks = 1;
   std::uint32_t num_nodes = 1;
-  std::uint32_t first_channel = 0;          // where the operation's channels begin; without `parts`
-  Distance distance = Distance::kSameNode;  // to the peer of a send or receive
+  // First channel of the operation; ignored where `parts` are recorded.
+  std::uint32_t first_channel = 0;
+  Distance distance = Distance::kSameNode;  // distance to the peer of a send or receive
 };
 
-// Recorded parts are kept as they are; others are made by NCCL's rules from the operation's bytes
-// and number of channels (1 if unknown).
+// Keeps recorded parts. Otherwise makes parts by NCCL's rules from the bytes and the number of
+// channels (1 if unknown) of the operation.
 Cut cut_operation(const CutRequest& request);
 
 // Calls body(count) for the slices of a chunk, one after another.
@@ -48,11 +50,30 @@ void for_each_slice(const Cut& cut, std::uint64_t chunk_count, Body body) {
   }
 }
 
-// The recorded protocol, or where none was Simple for collectives and NCCL's choice for sends and
-// receives (goal/p2p_chunking.h).
+// Returns the recorded protocol. Where none was recorded, this is Simple for collectives and the
+// choice of p2p_protocol for sends and receives.
 model::NcclProtocol protocol_of(const CutRequest& request);
 
-// What `bytes` of data are on a link: LL sends 8 bytes of flags with 8 of data, LL128 8 with 120.
+// Returns the bytes that `bytes` of data take on a link: LL sends 8 bytes of flags with every 8 of
+// data, LL128 sends 8 with every 120.
 std::uint64_t wire_bytes(model::NcclProtocol protocol, std::uint64_t bytes);
+
+// How NCCL cuts a Send and its Recv where the recording does not say. The protocol, channels and
+// chunks follow from the communicator as a whole: one that spans nodes has smaller chunks and fewer
+// channels between any two ranks, even between ranks of one node.
+
+// The number of channels that all sends and receives of a communicator share; a power of two.
+inline constexpr std::uint32_t kP2pChannels = 32;
+
+// Returns LL within a node up to NCCL_P2P_LL_THRESHOLD bytes for each channel that the two ranks
+// may use, otherwise Simple: NCCL has no LL buffers for sends over the network unless
+// NCCL_ALLOC_P2P_NET_LL_BUFFERS is set.
+model::NcclProtocol p2p_protocol(const CutRequest& request);
+
+// Returns the recorded number of channels, or else NCCL's choice for the bytes; at least 1.
+std::uint32_t p2p_channels(const CutRequest& request);
+
+// Returns parts whose counts are bytes; no parts for 0 bytes.
+std::vector<model::ChannelPart> cut_point_to_point(const CutRequest& request);
 
 }  // namespace assay::goal

@@ -21,7 +21,7 @@ constexpr std::size_t kSimpleRow = static_cast<std::size_t>(NcclProtocol::kSimpl
 constexpr std::size_t kLlRow = static_cast<std::size_t>(NcclProtocol::kLl);
 constexpr std::size_t kLl128Row = static_cast<std::size_t>(NcclProtocol::kLl128);
 
-// A duration that a schedule can hold, of any number that a file can.
+// Returns a duration that a schedule can hold for any number that a file can.
 std::uint64_t whole_ns(double ns) {
   constexpr double kLongest = 1e15;  // 11 days
   return static_cast<std::uint64_t>(std::llround(std::clamp(ns, 0.0, kLongest)));
@@ -45,16 +45,15 @@ double draw_quantile(std::uint64_t seed, std::uint64_t draw) {
   return static_cast<double>(x >> 11) * 0x1p-53;
 }
 
-core::Result<Json> read_json(const fs::path& file) {
-  const std::string text = ASSAY_TRY(core::read_file(file));
+core::Result<Json> parse_json(std::string_view text, const std::string& name) {
   Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) return core::Error{file.string() + ": not JSON"};
+  if (json.is_discarded()) return core::Error{name + ": not JSON"};
   return json;
 }
 
-core::Result<CostCurve> read_event(const Json& json, const fs::path& file, const char* event) {
+core::Result<CostCurve> read_event(const Json& json, const std::string& name, const char* event) {
   const auto failed = [&](const std::string& what) {
-    return core::Error{fmt::format("{}: {}: {}", file.string(), event, what)};
+    return core::Error{fmt::format("{}: {}: {}", name, event, what)};
   };
   if (!json.is_object() || !json.contains(event)) return failed("missing");
   if (!json[event].is_object()) return failed("no object of sizes");
@@ -89,21 +88,8 @@ core::Result<CostCurve> read_event(const Json& json, const fs::path& file, const
   return curve;
 }
 
-using Row = std::array<CostCurve, 3>;
-
-core::Result<Row> read_npkit_row(const fs::path& file) {
-  const Json json = ASSAY_TRY(read_json(file));
-  Row row;
-  row[static_cast<std::size_t>(Work::kCopy)] =
-      ASSAY_TRY(read_event(json, file, "NPKIT_EVENT_GPU_DIRECT_RECV_COPY_SEND"));
-  row[static_cast<std::size_t>(Work::kReduce)] =
-      ASSAY_TRY(read_event(json, file, "NPKIT_EVENT_GPU_RECV_REDUCE_SEND"));
-  // One pass over the data writes both results.
-  const char* both = "NPKIT_EVENT_GPU_DIRECT_RECV_REDUCE_COPY_SEND";
-  row[static_cast<std::size_t>(Work::kReduceCopy)] =
-      json.contains(both) ? ASSAY_TRY(read_event(json, file, both))
-                          : row[static_cast<std::size_t>(Work::kReduce)];
-  return row;
+core::Result<CostRow> read_npkit_file(const fs::path& file) {
+  return parse_npkit(ASSAY_TRY(core::read_file(file)), file.string());
 }
 
 }  // namespace
@@ -140,6 +126,19 @@ std::uint64_t CostCurve::duration_ns(std::uint64_t bytes,
   return whole_ns(value(high) + slope * (size - high.bytes));
 }
 
+// Fitted by `assay simulate fit` to 255 kinds and sizes of operations on 4 H200 with NVLink (NCCL
+// 2.28.9, 2026-11-21): docs/case-study-goal.md.
+const LineCosts& default_costs() {
+  static const LineCosts costs = {
+      4026,
+      {{
+          {{{300, 0.031}, {9.2, 0.032}, {9.2, 0.032}}},          // LL
+          {{{1791, 0.0019}, {2200, 0.00002}, {2200, 0.00002}}},  // LL128
+          {{{3529, 0.018}, {2469, 0.042}, {2469, 0.042}}},       // SIMPLE
+      }}};
+  return costs;
+}
+
 Costs costs_from_lines(const LineCosts& lines, std::string source) {
   Costs costs;
   costs.source = std::move(source);
@@ -153,15 +152,30 @@ Costs costs_from_lines(const LineCosts& lines, std::string source) {
   return costs;
 }
 
+core::Result<CostRow> parse_npkit(std::string_view text, const std::string& name) {
+  const Json json = ASSAY_TRY(parse_json(text, name));
+  CostRow row;
+  row[static_cast<std::size_t>(Work::kCopy)] =
+      ASSAY_TRY(read_event(json, name, "NPKIT_EVENT_GPU_DIRECT_RECV_COPY_SEND"));
+  row[static_cast<std::size_t>(Work::kReduce)] =
+      ASSAY_TRY(read_event(json, name, "NPKIT_EVENT_GPU_RECV_REDUCE_SEND"));
+  // NCCL writes both results in one pass over the data.
+  const char* both = "NPKIT_EVENT_GPU_DIRECT_RECV_REDUCE_COPY_SEND";
+  row[static_cast<std::size_t>(Work::kReduceCopy)] =
+      json.contains(both) ? ASSAY_TRY(read_event(json, name, both))
+                          : row[static_cast<std::size_t>(Work::kReduce)];
+  return row;
+}
+
 core::Result<Costs> read_npkit(const std::optional<fs::path>& simple,
                                const std::optional<fs::path>& ll) {
   Costs costs = costs_from_lines(default_costs(), "");
   if (simple) {
-    costs.curves[kSimpleRow] = ASSAY_TRY(read_npkit_row(*simple));
+    costs.curves[kSimpleRow] = ASSAY_TRY(read_npkit_file(*simple));
     costs.source += simple->filename().string();
   }
   if (ll) {
-    costs.curves[kLlRow] = ASSAY_TRY(read_npkit_row(*ll));
+    costs.curves[kLlRow] = ASSAY_TRY(read_npkit_file(*ll));
     costs.curves[kLl128Row] = costs.curves[kLlRow];
     costs.source += (costs.source.empty() ? "" : ", ") + ll->filename().string();
   }
@@ -169,9 +183,13 @@ core::Result<Costs> read_npkit(const std::optional<fs::path>& simple,
 }
 
 core::Result<LineCosts> read_line_costs(const fs::path& file) {
-  const Json json = ASSAY_TRY(read_json(file));
+  return parse_line_costs(ASSAY_TRY(core::read_file(file)), file.string());
+}
+
+core::Result<LineCosts> parse_line_costs(std::string_view text, const std::string& file) {
+  const Json json = ASSAY_TRY(parse_json(text, file));
   const auto failed = [&](const std::string& what) {
-    return core::Error{fmt::format("{}: {}", file.string(), what)};
+    return core::Error{fmt::format("{}: {}", file, what)};
   };
   const auto number = [](const Json& object, const char* field) {
     const bool known = object.is_object() && object.contains(field) && object[field].is_number();

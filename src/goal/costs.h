@@ -1,5 +1,6 @@
-// What a thread block of NCCL needs to work on the data of a slice: from NPKit's summaries, from a
-// file that `assay simulate fit` wrote, or the figures fitted on 8 H200 that come with assay.
+// The time that a thread block of NCCL needs to work on the data of a slice. The figures come from
+// NPKit's summaries, from a file that `assay simulate fit` wrote, or from the fit on H200 that is
+// part of assay.
 #pragma once
 
 #include <array>
@@ -15,15 +16,16 @@
 
 namespace assay::goal {
 
-// Which of several measurements of a size counts.
+// Selects one of several measurements of a size.
 struct CostChoice {
   enum class Kind { kMean, kQuantile, kSample };
   Kind kind = Kind::kMean;
-  double quantile = 0.5;   // kQuantile
-  std::uint64_t seed = 0;  // kSample: each slice draws its own quantile, the same in every run
+  double quantile = 0.5;  // kQuantile
+  // For kSample, where each slice draws a quantile of its own, the same in every run.
+  std::uint64_t seed = 0;
 };
 
-// Duration by size; straight lines between the sizes and past the largest.
+// A duration as a function of the size: linear between the measured sizes and beyond the largest.
 class CostCurve {
  public:
   struct Point {
@@ -33,31 +35,34 @@ class CostCurve {
   };
 
   CostCurve() = default;
-  // By size, at least one.
+  // Needs at least one point. Sorts them by size.
   explicit CostCurve(std::vector<Point> points);
   static CostCurve line(double latency_ns, double ns_per_byte);
 
-  // `draw` identifies the slice for kSample.
+  // For kSample, `draw` identifies the slice.
   [[nodiscard]] std::uint64_t duration_ns(std::uint64_t bytes,
                                           const CostChoice& choice,
                                           std::uint64_t draw) const;
 
   [[nodiscard]] bool empty() const { return points_.empty(); }
 
-  // By size.
+  // Sorted by size.
   [[nodiscard]] const std::vector<Point>& points() const { return points_; }
 
  private:
   std::vector<Point> points_;
 };
 
+using CostRow = std::array<CostCurve, 3>;  // the curves of one protocol, by Work
+
 struct Costs {
-  std::string source;  // for people
-  // From the start of a kernel to its first step and from its last to its end.
+  std::string source;  // describes the origin of the costs to the user
+  // The time from the start of a kernel to its first step plus the time from its last step to its
+  // end.
   std::uint64_t launch_ns = 0;
   CostChoice choice;
   // By protocol (LL, LL128, SIMPLE), then by Work.
-  std::array<std::array<CostCurve, 3>, 3> curves;
+  std::array<CostRow, 3> curves;
 
   [[nodiscard]] std::uint64_t duration_ns(model::NcclProtocol protocol,
                                           Work work,
@@ -68,34 +73,41 @@ struct Costs {
   }
 };
 
-// A straight line for one kind of work with one protocol.
+// A linear cost for one kind of work and one protocol.
 struct LineCost {
   double latency_ns = 0;
   double ns_per_byte = 0;
 };
 
-// What `assay simulate fit` finds.
+// The result of `assay simulate fit`.
 struct LineCosts {
   double launch_ns = 0;
   // By protocol, then by Work.
   std::array<std::array<LineCost, 3>, 3> lines;
 };
 
-// Fitted on 8 H200 with NVLink, NCCL 2.28.
+// Fitted on H200 with NVLink and NCCL 2.28.
 const LineCosts& default_costs();
 Costs costs_from_lines(const LineCosts& lines, std::string source);
 
-// NPKit's npkit_data_summary_{Simple,LL}.json: {event: {bytes: [ns, …]}}. Either may be missing;
-// LL128 takes LL's figures. Errors name the file and what it lacks.
+// Reads NPKit's npkit_data_summary_Simple.json and npkit_data_summary_LL.json: {event: {bytes: [ns,
+// …]}}. Either file may be absent; LL128 takes the figures of LL. Errors name the file and what it
+// lacks.
 core::Result<Costs> read_npkit(const std::optional<std::filesystem::path>& simple,
                                const std::optional<std::filesystem::path>& ll);
+
+// Reads one such file from its text; errors call it `name`.
+core::Result<CostRow> parse_npkit(std::string_view text, const std::string& name);
 
 // The "costs" of a parameter file:
 //   {"launch_ns": …, "SIMPLE": {"copy": {"latency_ns": …, "ns_per_byte": …}, "reduce": …,
 //    "reduce_copy": …}, "LL": …, "LL128": …}
 core::Result<LineCosts> read_line_costs(const std::filesystem::path& file);
 
-// That object as JSON, indented by two for a file of several.
+// The same for the text of a file, which errors call `name`.
+core::Result<LineCosts> parse_line_costs(std::string_view text, const std::string& name);
+
+// Returns that object as JSON, indented by two because it is a member of a larger file.
 std::string line_costs_json(const LineCosts& costs);
 
 }  // namespace assay::goal

@@ -89,7 +89,7 @@ TEST(CostCurve, SamplesDependOnSeedAndSliceAlone) {
     sum += ns;
   }
   EXPECT_GT(drawn.size(), 40U);
-  // Half of the draws lie between 10 and 20, half between 20 and 60.
+  // Half of the draws are between 10 and 20, the other half between 20 and 60.
   EXPECT_NEAR(static_cast<double>(sum) / kDraws, 27.5, 1);
   std::size_t same = 0;
   for (std::uint64_t draw = 0; draw < 100; ++draw) {

@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "goal/clocks.h"
+#include "goal/reshape_job.h"
 
 namespace assay::goal {
 namespace {
 
-// Lanes of a channel, as many as any lowering uses.
+// The most lanes of a channel that any lowering uses.
 constexpr std::size_t kLanes = 2;
 constexpr std::size_t kMostSlots = 8;
 
-// NICs, when data within a node are messages.
+// The NICs for messages between nodes and within a node.
 constexpr std::uint8_t kNetworkNic = 0;
 constexpr std::uint8_t kNodeNic = 1;
 
@@ -38,7 +38,7 @@ class GpuExpansion {
 
   std::vector<model::OperationSpan> run(const StreamPlan& plan, std::int64_t start_ns) {
     const GpuTimeline timeline = make_timeline(resolved_, gpu_, plan, start_ns, warnings_);
-    // The link of the GPU is the CPU behind those of the channels.
+    // The CPU of the GPU's link comes after those of the channels.
     num_cpus_ = std::clamp(timeline.num_cpus, 1U, model::kMostCpu);
     if (timeline.num_cpus > num_cpus_) {
       warnings_.add("more channels of streams than a schedule has CPUs",
@@ -58,7 +58,7 @@ class GpuExpansion {
 
  private:
   struct Lane {
-    std::uint32_t last = 0;  // the work before
+    std::uint32_t last = 0;  // the work that was added last
     std::uint32_t slices = 0;
     std::uint32_t received = 0;
     std::array<std::uint32_t, kMostSlots> buffers = {};
@@ -70,7 +70,7 @@ class GpuExpansion {
     return static_cast<std::uint8_t>(index % num_cpus_);
   }
 
-  // Returns the operation with which the launch ends.
+  // Returns the operation that ends the launch.
   std::uint32_t expand_launch(const TimedLaunch& timed, const std::vector<std::uint32_t>& done) {
     message_cpu_ = cpu(timed.message_cpu);
     const model::Place place{cpu(timed.first_cpu), 0};
@@ -115,7 +115,7 @@ class GpuExpansion {
     }
     for (std::size_t i = 0; i < kLanes; ++i) {
       if (lanes[i].slices == 0) continue;
-      // Its last sends were added right after its last work.
+      // The last sends of the lane were added right after its last work.
       for (std::uint32_t k = 0; k <= last_sends[i]; ++k)
         ends_.push_back(lanes[i].last + k);
     }

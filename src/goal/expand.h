@@ -14,20 +14,21 @@
 #include "goal/costs.h"
 #include "goal/tags.h"
 #include "goal/timeline.h"
-#include "model/schedule_builder.h"
+#include "model/schedule_writer.h"
 
 namespace assay::goal {
 
-// How data go between GPUs of one node.
+// How data travel between GPUs of one node.
 enum class IntraNode {
-  kMessages,  // as any message, from NIC 1: for simulators that know nodes
-  kCalc,      // an empty message, then the transfer as a calculation of the receiving GPU's link
+  kMessages,  // as messages from NIC 1, for simulators that know nodes
+  kCalc,  // as empty messages followed by a calculation on the receiving GPU's link, for those that
+          // do not
 };
 
 struct ExpandOptions {
   IntraNode intra_node = IntraNode::kMessages;
-  double intra_latency_ns = 0;      // kCalc: of each transfer
-  double intra_bytes_per_ns = 150;  // kCalc
+  double intra_latency_ns = 0;      // for kCalc: the latency of a transfer
+  double intra_bytes_per_ns = 150;  // for kCalc: the bandwidth into a GPU
 };
 
 class Expander {
@@ -38,9 +39,9 @@ class Expander {
            const ExpandOptions& options,
            StreamPlan plan);
 
-  // Adds the graph of a GPU to an empty builder and returns which operations an exchange became.
-  // Gaps that a clock or an overlap made negative are counted as 0 in `warnings`. May be called
-  // for several GPUs at once.
+  // Adds the graph of a GPU to an empty builder and returns the part of the graph that each
+  // exchange became. A gap that a clock or an overlap made negative becomes 0 and is counted in
+  // `warnings`. May be called for several GPUs at once.
   std::vector<model::OperationSpan> expand(std::uint32_t gpu,
                                            model::RankBuilder& builder,
                                            model::Warnings& warnings) const;
@@ -51,7 +52,7 @@ class Expander {
   const Costs& costs_;
   ExpandOptions options_;
   StreamPlan plan_;
-  std::vector<std::int64_t> clock_start_ns_;  // by clock: when its first GPU began
+  std::vector<std::int64_t> clock_start_ns_;  // by clock: the time at which its first GPU began
 };
 
 }  // namespace assay::goal

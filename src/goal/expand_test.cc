@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "goal/stream_plan.h"
-#include "goal/test_job_test_util.h"
+#include "goal/goal_test_util.h"
+#include "goal/timeline.h"
 #include "model/schedule_writer.h"
 
 namespace assay::goal {
@@ -28,7 +28,7 @@ Operation ring_ll(std::uint64_t bytes, std::uint32_t channels = 1) {
 }
 
 struct Expanded {
-  std::unique_ptr<const Job> job;  // which `resolved` refers to
+  std::unique_ptr<const Job> job;  // referred to by `resolved`
   std::vector<model::RankImage> images;
   std::vector<std::vector<ScheduleOp>> ops;
   model::Warnings warnings;
@@ -44,7 +44,7 @@ Expanded expand(const Job& of,
   auto resolved = resolve(job, Misfits::kFail);
   EXPECT_TRUE(resolved.ok()) << resolved.error().message;
   made.resolved = std::move(resolved).value();
-  const auto tags = plan_tags(made.resolved, find_parallelism(made.resolved), {});
+  const auto tags = plan_tags(made.resolved, {});
   EXPECT_TRUE(tags.ok()) << tags.error().message;
   Costs costs = costs_from_lines(default_costs(), "");
   costs.launch_ns = 0;
@@ -61,7 +61,7 @@ Expanded expand(const Job& of,
   return made;
 }
 
-// Everything at once, so that the counts have something to get wrong.
+// A mix of operations, so that wrong counts show.
 Job busy_job() {
   Job job = make_test_job({4, 2});
   for (const NcclProtocol protocol :
@@ -119,7 +119,7 @@ TEST(Expand, SharesCpusWhenStreamsHaveMoreChannelsThanThereAre) {
     ASSERT_EQ(made.warnings.all().size(), 1U);
     EXPECT_EQ(made.warnings.all()[0].reason, "more channels of streams than a schedule has CPUs");
     EXPECT_EQ(made.warnings.all()[0].count, 2);
-    // The link's CPU is behind those of the channels.
+    // The CPU of the link comes after those of the channels.
     EXPECT_EQ(made.images[0].max_cpu, mode == IntraNode::kCalc ? 254U : 253U);
   }
 }
@@ -172,7 +172,7 @@ TEST(Expand, MessagesWithinNodesHaveTheirOwnNic) {
   }
 }
 
-// Two streams, the second right behind the first, on every GPU.
+// On every GPU, a second stream starts right after the first.
 Job two_streams() {
   Job job = make_test_job({2, 2});
   add_collective(job, ring_ll(64));
@@ -221,7 +221,7 @@ TEST(Expand, CountsGapsThatAreNegative) {
   EXPECT_EQ(made.warnings.all()[0].count, 1);
 }
 
-// Clocks count from 1970 or so: a GPU without operations must not make them start there.
+// Clocks count from 1970 or so: a GPU without operations must not move their start there.
 TEST(Expand, IdleGpusSayNothingAboutTheClock) {
   constexpr std::int64_t kLate = 1'700'000'000'000'000'000;
   Job job = make_test_job({3, 3});

@@ -1,22 +1,21 @@
-#include "goal/fit.h"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <optional>
 
 #include "core/parallel.h"
+#include "goal/validate.h"
 
 namespace assay::goal {
 namespace {
 
 using model::NcclProtocol;
 
-// Steps of the search: factors on a parameter.
+// The search multiplies parameters by a factor that shrinks from the first to the last.
 constexpr double kFirstFactor = 2.0;
 constexpr double kLastFactor = 1.01;
 constexpr int kMostRounds = 60;
-// Large steps once more from where small ones ended lead out of some local minima.
+// Starting again with large steps where small ones ended leads out of some local minima.
 constexpr int kSearches = 4;
 
 struct Point {
@@ -25,7 +24,7 @@ struct Point {
 };
 
 struct Parameter {
-  std::function<std::vector<double*>(Point&)> values;  // that move together
+  std::function<std::vector<double*>(Point&)> values;  // these change together
   std::function<bool(const Unit&)> concerns;
 };
 
@@ -44,7 +43,7 @@ std::vector<Parameter> parameters() {
       all.push_back(
           {[row, field](Point& p) { return std::vector<double*>{&(p.costs.lines[row][0].*field)}; },
            uses});
-      // A reduction that keeps its result writes it in the same pass.
+      // A reduction that keeps its result writes it in the same pass over the data.
       all.push_back({[row, field](Point& p) {
                        auto& works = p.costs.lines[row];
                        return std::vector<double*>{&(works[1].*field), &(works[2].*field)};
@@ -98,7 +97,7 @@ class Search {
     return {};
   }
 
-  // What was seen often counts more, as its median is known better.
+  // Units that were seen often count more because their median is known better.
   double weight(std::size_t unit) const {
     return std::log2(1.0 + static_cast<double>(units_[unit].unit().occurrences.size()));
   }
@@ -120,7 +119,7 @@ class Search {
     return all;
   }
 
-  // |log(simulated / measured)| of the units asked for, in their order.
+  // Returns |log(simulated / measured)| of the given units, in their order.
   core::Result<std::vector<double>> evaluate(const Point& point,
                                              const std::vector<std::size_t>& which) {
     const Costs costs = costs_from_lines(point.costs, "");
@@ -138,7 +137,7 @@ class Search {
     return errors;
   }
 
-  // Tries the parameter larger and smaller, and keeps what is better for the units it concerns.
+  // Tries a larger and a smaller value and keeps it if the units that depend on it come closer.
   core::Status step(const Parameter& parameter,
                     double factor,
                     Point& point,

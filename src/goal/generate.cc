@@ -1,16 +1,20 @@
 #include "goal/generate.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
-#include "core/interrupt.h"
-#include "core/parallel.h"
-#include "goal/proof.h"
+#include "core/files.h"
+#include "goal/compat_v2/compat_v2.h"
+#include "goal/summary.h"
 
 namespace assay::goal {
 namespace {
+
+using model::Table;
 
 std::vector<model::ScheduleRank> ranks_of(const model::Job& job) {
   std::vector<model::ScheduleRank> ranks;
@@ -20,10 +24,10 @@ std::vector<model::ScheduleRank> ranks_of(const model::Job& job) {
   return ranks;
 }
 
-model::ScheduleOperation describe(const Resolved& resolved,
-                                  const Exchange& exchange,
-                                  Parallelism parallelism,
-                                  std::uint32_t label) {
+model::ScheduleOperation describe_exchange(const Resolved& resolved,
+                                           const TagPlan& tags,
+                                           std::size_t i) {
+  const Exchange& exchange = resolved.exchanges[i];
   const model::Operation& operation =
       resolved.job->gpus[exchange.gpu].operations[exchange.operation];
   const model::Communicator& communicator = resolved.job->communicators[exchange.communicator];
@@ -32,83 +36,124 @@ model::ScheduleOperation describe(const Resolved& resolved,
       .function = exchange.function,
       .algorithm = operation.algorithm,
       .protocol = operation.protocol,
-      .parallelism = std::string(name_of(parallelism)),
+      .parallelism = std::string(name_of(tags.parallelism[i])),
       .communicator = communicator.name,
       .sequence = exchange.sequence,
       .bytes = operation.bytes,
       .num_ranks = pair ? 2 : static_cast<std::uint32_t>(communicator.gpus.size()),
       .num_channels = static_cast<std::uint32_t>(resolved.shapes[exchange.shape].cut.parts.size()),
-      .label = label};
+      .label = tags.labels[i]};
 }
 
-std::uint32_t num_ops(const model::RankImage& rank) {
-  model::PackedIndex first;
-  std::copy_n(rank.bytes.data(), sizeof(first), reinterpret_cast<char*>(&first));
-  return first.value;
+model::ScheduleNotes make_notes(const Resolved& resolved, const TagPlan& tags) {
+  model::ScheduleNotes notes;
+  notes.nccl_version = resolved.job->nccl_version;
+  notes.ranks = ranks_of(*resolved.job);
+  notes.tags = tags.layout;
+  for (std::size_t i = 0; i < resolved.exchanges.size(); ++i)
+    notes.operations.push_back(describe_exchange(resolved, tags, i));
+  return notes;
 }
 
-// One GPU's result; a batch of them is made at once.
-struct Expanded {
-  model::RankBuilder builder;
-  model::RankImage image;
-  std::vector<model::OperationSpan> spans;
-  model::Warnings warnings;
-};
-
-core::Status expand_all(const Expander& expander,
-                        std::size_t num_gpus,
-                        unsigned threads,
-                        Generated& generated,
-                        model::RankSink& sink) {
-  const unsigned wanted = threads > 0 ? threads : std::max(std::thread::hardware_concurrency(), 1U);
-  std::vector<Expanded> batch(std::min<std::size_t>(wanted, num_gpus));
-  for (std::size_t first = 0; first < num_gpus; first += batch.size()) {
-    ASSAY_TRY(core::check_interrupt());
-    const std::size_t count = std::min(batch.size(), num_gpus - first);
-    core::parallel_for(count, wanted, [&](std::size_t i) {
-      batch[i].spans = expander.expand(static_cast<std::uint32_t>(first + i), batch[i].builder,
-                                       batch[i].warnings);
-      batch[i].image = batch[i].builder.finish(std::move(batch[i].image));
-    });
-    for (std::size_t i = 0; i < count; ++i) {
-      ASSAY_TRY(sink.append(batch[i].image));
-      generated.num_ops += num_ops(batch[i].image);
-      generated.notes.spans.push_back(std::move(batch[i].spans));
+core::Result<SchedulePlan> plan_v2(const model::Job& job, const GenerateRequest& request) {
+  CompatOptions options;
+  options.streams = request.options.streams.streams;
+  options.threads = request.options.threads;
+  const std::string& layout = request.options.tags.layout;
+  if (layout != "auto") {
+    const TagWidths widths = ASSAY_TRY(read_tag_widths(layout));
+    if (widths.unit != TagWidths::Unit::kDigits) {
+      return core::Error{"the public generator's tags are decimal: --tag-layout decimal:4/5"};
     }
+    options.number_digits = widths.id;
+    options.name_digits = widths.label;
   }
-  for (const Expanded& expanded : batch)
-    generated.warnings.merge(expanded.warnings);
-  return {};
+  SchedulePlan plan = ASSAY_TRY(plan_compat_v2(job, request.costs, options));
+  plan.notes.ranks = ranks_of(job);
+  return plan;
+}
+
+Table schedule_table(const Generated& generated, const Costs& costs) {
+  const model::TagLayout& tags = generated.notes.tags;
+  const bool labelled = tags.label_width > 0;
+  std::string layout = fmt::format("{} {} for the number", tags.id_width,
+                                   tags.name == "decimal" ? "digits" : "bits");
+  layout += labelled ? fmt::format(", {} for the label", tags.label_width) : ", no label";
+  Table table{.name = "schedule",
+              .title = "What was made",
+              .columns = {{.name = "what"}, {.name = "value"}}};
+  const auto add = [&](const char* what, const std::string& value) {
+    table.add_row({std::string(what), value});
+  };
+  add("ranks", fmt::format("{}", generated.notes.ranks.size()));
+  add("operations of the graph", fmt::format("{}", generated.num_ops));
+  if (generated.num_messages > 0) {
+    add("messages, each with its receive", fmt::format("{}", generated.num_messages));
+  }
+  add("tags", layout);
+  if (labelled) add("label", fmt::format("{}", fmt::join(tags.label_fields, ", ")));
+  add("costs", costs.source);
+  return table;
+}
+
+model::Book summarize(const GenerateRequest& request,
+                      const model::Job& recorded,
+                      const Generated& generated) {
+  model::Book book{.title = "Schedule of " + request.input.string()};
+  book.tables.push_back(schedule_table(generated, request.costs));
+  for (Table& table : summarize_job(recorded).tables) {
+    if (table.name != "warnings" && table.name != "gpus") book.tables.push_back(std::move(table));
+  }
+  return book;
 }
 
 }  // namespace
 
-core::Result<Generated> generate(const model::Job& job,
-                                 const Costs& costs,
-                                 const GenerateOptions& options,
-                                 model::RankSink& sink) {
-  const Resolved resolved = ASSAY_TRY(resolve(job, options.misfits));
-  const std::vector<Parallelism> parallelism = find_parallelism(resolved);
+core::Result<GenerateResult> generate(const GenerateRequest& request) {
+  const model::Job recorded = ASSAY_TRY(
+      cut_window(ASSAY_TRY(read_job(request.input, request.input_options)), request.window));
+  const model::Job job = ASSAY_TRY(scale(recorded, request.scale));
+  ASSAY_TRY(core::make_directories(request.target.folder));
+  const SchedulePlan plan = request.compat == Compat::kV2
+                                ? ASSAY_TRY(plan_v2(job, request))
+                                : ASSAY_TRY(plan_schedule(job, request.costs, request.options));
+  WrittenSchedule written = ASSAY_TRY(write_schedule(plan, request.target, request.input));
+  GenerateResult result;
+  result.summary = summarize(request, recorded, written.schedule);
+  result.warnings = job.warnings;
+  result.warnings.merge(written.schedule.warnings);
+  result.written = std::move(written.files);
+  return result;
+}
+
+core::Result<SchedulePlan> plan_schedule(const model::Job& job,
+                                         const Costs& costs,
+                                         const GenerateOptions& options) {
+  // The expander refers to the exchanges and the tags; all of them live as long as the plan.
+  struct Stages {
+    Resolved resolved;
+    TagPlan tags;
+    std::unique_ptr<const Expander> expander;
+  };
+
+  const auto stages = std::make_shared<Stages>();
+  stages->resolved = ASSAY_TRY(resolve(job, options.misfits));
   TagOptions tag_options = options.tags;
   tag_options.threads = options.threads;
-  const TagPlan tags = ASSAY_TRY(plan_tags(resolved, parallelism, tag_options));
-
-  Generated generated;
-  generated.warnings = resolved.warnings;
-  generated.notes.nccl_version = job.nccl_version;
-  generated.notes.ranks = ranks_of(job);
-  generated.notes.tags = tags.layout;
-  for (std::size_t i = 0; i < resolved.exchanges.size(); ++i) {
-    generated.notes.operations.push_back(
-        describe(resolved, resolved.exchanges[i], parallelism[i], tags.labels[i]));
-  }
-  StreamPlan plan = plan_streams(resolved, options.streams, generated.warnings);
-  const Expander expander(resolved, tags, costs, options.expand, std::move(plan));
-  Proof proof(sink);
-  ASSAY_TRY(expand_all(expander, job.gpus.size(), options.threads, generated, proof));
-  ASSAY_TRY(proof.finish());
-  generated.num_messages = proof.messages();
-  return generated;
+  stages->tags = ASSAY_TRY(plan_tags(stages->resolved, tag_options));
+  SchedulePlan plan;
+  plan.notes = make_notes(stages->resolved, stages->tags);
+  plan.warnings = stages->resolved.warnings;
+  plan.num_ranks = static_cast<std::uint32_t>(job.gpus.size());
+  plan.threads = options.threads;
+  StreamPlan streams = plan_streams(stages->resolved, options.streams, plan.warnings);
+  stages->expander = std::make_unique<const Expander>(stages->resolved, stages->tags, costs,
+                                                      options.expand, std::move(streams));
+  plan.make_rank = [stages](std::uint32_t rank, RankWork& work) -> core::Status {
+    work.spans = stages->expander->expand(rank, work.graph, work.warnings);
+    return {};
+  };
+  return plan;
 }
 
 }  // namespace assay::goal

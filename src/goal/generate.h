@@ -1,14 +1,26 @@
-// A job's communication as a GOAL schedule: resolve, plan tags, expand every GPU, in this order.
+// What `assay goal generate` does: it turns a recording into a schedule with its notes.
+//
+// The stages, each of which takes the value of the one before:
+//
+//   recording ─ read_job ─▶ job ─ cut_window, scale ─▶ job ─ resolve ─▶ exchanges
+//   ─ plan_tags, plan_streams ─▶ SchedulePlan ─ Expander ─▶ ranks ─ Proof, write_schedule ─▶ files
+//
+// --compat v2 plans and expands a job by other rules (compat_v2/compat_v2.h).
 #pragma once
+
+#include <filesystem>
+#include <vector>
 
 #include "core/result.h"
 #include "goal/costs.h"
 #include "goal/expand.h"
-#include "goal/stream_plan.h"
+#include "goal/input.h"
+#include "goal/reshape_job.h"
+#include "goal/schedule_files.h"
 #include "goal/tags.h"
+#include "goal/timeline.h"
 #include "model/job.h"
-#include "model/schedule_notes.h"
-#include "model/schedule_writer.h"
+#include "model/table.h"
 
 namespace assay::goal {
 
@@ -20,19 +32,31 @@ struct GenerateOptions {
   unsigned threads = 0;  // 0: one per processor
 };
 
-struct Generated {
-  model::ScheduleNotes notes;
-  model::Warnings warnings;
-  std::uint64_t num_ops = 0;
-  std::uint64_t num_messages = 0;  // each a send with its receive
+// kV2: the graph of the public generator (compat_v2/compat_v2.h).
+enum class Compat { kNone, kV2 };
+
+struct GenerateRequest {
+  std::filesystem::path input;
+  InputOptions input_options;
+  Window window;
+  ScaleOptions scale;
+  Costs costs;
+  GenerateOptions options;
+  Compat compat = Compat::kNone;  // kV2 heeds streams, threads and "decimal:I/C" of `options`
+  ScheduleTarget target;          // its folder is made when missing
 };
 
-// Appends one rank a GPU to the sink. At most `threads` ranks are in memory at once. Notes lack
-// the generator and the source, which the caller knows. Fails rather than write a schedule whose
-// sends and receives do not match.
-core::Result<Generated> generate(const model::Job& job,
-                                 const Costs& costs,
-                                 const GenerateOptions& options,
-                                 model::RankSink& sink);
+struct GenerateResult {
+  model::Book summary;
+  model::Warnings warnings;
+  std::vector<std::filesystem::path> written;
+};
+
+core::Result<GenerateResult> generate(const GenerateRequest& request);
+
+// The stages from a job to a plan. The plan refers to the job and the costs.
+core::Result<SchedulePlan> plan_schedule(const model::Job& job,
+                                         const Costs& costs,
+                                         const GenerateOptions& options);
 
 }  // namespace assay::goal

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "goal/check.h"
-#include "goal/scale.h"
-#include "goal/test_job_test_util.h"
+#include "goal/goal_test_util.h"
+#include "goal/reshape_job.h"
 
 namespace assay::goal {
 namespace {
@@ -41,13 +41,13 @@ core::Result<Made> make(const Job& job, const GenerateOptions& options = {}) {
   Kept kept;
   Costs costs = costs_from_lines(default_costs(), "defaults");
   costs.launch_ns = 0;
-  Generated generated = ASSAY_TRY(generate(job, costs, options, kept));
+  Generated generated = ASSAY_TRY(make_ranks(ASSAY_TRY(plan_schedule(job, costs, options)), kept));
   auto schedule =
       ASSAY_TRY(model::Schedule::from_bytes(model::binary_schedule(kept.ranks()), "test"));
   return Made{std::move(schedule), std::move(generated)};
 }
 
-// Everything at once: all collectives, a pipeline, an all-to-all with parts to itself, a group.
+// A mix: all collectives, a pipeline, an all-to-all with parts to itself, a group.
 Job mixed_job(std::uint32_t num_gpus) {
   Job job = make_test_job({num_gpus, 4});
   const auto add = [&](NcclFunction function, NcclAlgorithm algorithm, NcclProtocol protocol,
@@ -137,7 +137,7 @@ TEST(Generate, KeepsGapsSkewAndTail) {
     gpu.window_start_ns = 1000;
     gpu.window_end_ns = 999'000;
   }
-  job.gpus[1].operations[0].start_ns += 30'000;  // GPU 1 comes later
+  job.gpus[1].operations[0].start_ns += 30'000;  // GPU 1 is late
   const auto made = make(job);
   ASSERT_TRUE(made.ok()) << made.error().message;
   std::vector<std::vector<std::uint64_t>> calcs(2);
@@ -146,7 +146,7 @@ TEST(Generate, KeepsGapsSkewAndTail) {
       if (op.kind == model::OpKind::kCalc && op.size > 20'000) calcs[rank].push_back(+op.size);
     }
   }
-  // Operations begin at 100 us and 250 us and last 50 us; recorded were 1 to 999 us.
+  // Operations begin at 100 us and 250 us and last 50 us; the recording lasts from 1 to 999 us.
   EXPECT_EQ(calcs[0], (std::vector<std::uint64_t>{99'000, 100'000, 699'000}));
   EXPECT_EQ(calcs[1], (std::vector<std::uint64_t>{129'000, 100'000, 699'000}));
 }
@@ -154,7 +154,7 @@ TEST(Generate, KeepsGapsSkewAndTail) {
 TEST(Generate, LeavesOutWhatARankLacksAndCountsIt) {
   Job job = mixed_job(4);
   job.gpus[2].operations.erase(job.gpus[2].operations.begin());  // the first AllReduce
-  // Its later AllReduces keep their numbers, as NCCL counts them.
+  // Its later AllReduces keep their numbers, because NCCL numbers them so.
   const auto made = make(job);
   ASSERT_TRUE(made.ok()) << made.error().message;
   const CheckResult result = check(made.value().schedule, &made.value().generated.notes);
@@ -192,7 +192,7 @@ TEST(Generate, ARankThatWasNotRecordedIsAnError) {
 }
 
 TEST(Generate, ManySendsOfAPairNeverRunOutOfTags) {
-  // The public generator's assertion: 200 sends of 8 MiB in 64 slices between one pair.
+  // The public generator fails here: 200 sends of 8 MiB in 64 slices between one pair of ranks.
   Job job = make_test_job({2, 1});
   for (int i = 0; i < 200; ++i) {
     Operation send = test_collective(NcclFunction::kSend, NcclAlgorithm::kNone,
@@ -237,7 +237,7 @@ TEST(Generate, TagsCarryTheLabelAskedFor) {
   std::size_t sends = 0;
   for (const model::ScheduleOp& op : ops) {
     if (op.kind != model::OpKind::kSend) continue;
-    EXPECT_EQ(op.tag / 100'000, 402U);  // AllReduce is 4, the third of them
+    EXPECT_EQ(op.tag / 100'000, 402U);  // AllReduce is function 4; this is the third
     ++sends;
   }
   EXPECT_GT(sends, 0U);
@@ -245,8 +245,8 @@ TEST(Generate, TagsCarryTheLabelAskedFor) {
 
 TEST(Generate, AutomaticTagsDropFieldsBeforeTheyOverflow) {
   Job job = make_test_job({2, 1});
-  // One send of very many slices, and many operations: together too many bits for each to have a
-  // label, so that the sequence is left out.
+  // One send of very many slices and many operations need too many bits together, so that the label
+  // cannot hold the sequence.
   Operation send = test_collective(NcclFunction::kSend, NcclAlgorithm::kNone, NcclProtocol::kSimple,
                                    1ULL << 40, 1);
   send.peer = 1;
@@ -267,7 +267,7 @@ TEST(Generate, AutomaticTagsDropFieldsBeforeTheyOverflow) {
   }
   const auto resolved = resolve(job, Misfits::kFail);
   ASSERT_TRUE(resolved.ok()) << resolved.error().message;
-  const auto plan = plan_tags(resolved.value(), find_parallelism(resolved.value()), {});
+  const auto plan = plan_tags(resolved.value(), {});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan.value().layout.label_fields,
             (std::vector<std::string>{"parallelism", "communicator", "operation"}));
@@ -300,7 +300,8 @@ TEST(Generate, ReceivesWaitForTheirBuffers) {
   add_operation(job.gpus[1], send);
   const auto made = make(job);
   ASSERT_TRUE(made.ok());
-  // 2.5 MiB between nodes go in chunks of 128 KiB: 20 receives, each behind the work 8 before.
+  // 2.5 MiB between nodes travel in chunks of 128 KiB: 20 receives, each of which waits for the
+  // work 8 slices earlier.
   const model::RankView& rank = made.value().schedule.ranks()[1];
   std::vector<std::uint32_t> receives;
   for (std::uint32_t i = 0; i < rank.ops.size(); ++i) {
@@ -321,7 +322,7 @@ TEST(Scale, ReplicasMatchAndKeepTheWhole) {
   ASSERT_TRUE(scaled.ok()) << scaled.error().message;
   EXPECT_EQ(scaled.value().gpus.size(), 64U);
   EXPECT_EQ(scaled.value().communicators[0].gpus.size(), 64U);
-  EXPECT_EQ(scaled.value().gpus[63].operations[5].bytes, 62'500U);  // AllGather of 1 MB a rank
+  EXPECT_EQ(scaled.value().gpus[63].operations[5].bytes, 62'500U);  // AllGather of 1 MB per rank
   EXPECT_EQ(scaled.value().gpus[63].operations[0].bytes, 10'000'000U);
   const auto made = make(scaled.value());
   ASSERT_TRUE(made.ok()) << made.error().message;

@@ -1,6 +1,6 @@
-// A kind of recording that a job's communication can be read from.
+// A kind of recording from which a job's communication can be read.
 //
-// To add one: write src/goal/inputs/<name>.cc with a spec,
+// To add a kind, write src/goal/inputs/<name>.cc with a spec,
 //
 //   const InputSpec kNsys{.name = "nsys", .description = "SQLite exports of Nsight Systems",
 //                         .accepts = is_nsys, .read = read_nsys};
@@ -19,24 +19,24 @@
 namespace assay::goal {
 
 struct InputOptions {
-  std::vector<std::filesystem::path> nccl_logs = {};  // empty: those found beside the recording
+  std::vector<std::filesystem::path> nccl_logs = {};  // empty: the logs beside the recording
   unsigned threads = 0;                               // 0: one per processor
 };
 
 struct InputSpec {
   const char* name;
   const char* description;
-  // Whether this kind reads the file; looks at its name first and then at its first bytes.
+  // Returns whether this kind reads the file; looks at its name first and then at its first bytes.
   bool (*accepts)(const std::filesystem::path& file);
-  // Reads all files of a job together: sorted paths, at least one, each accepted. What is wrong
-  // but can be mended is counted in Job::warnings; what cannot is an error that names the file.
+  // Reads all files of a job together: sorted paths, at least one, all of them accepted. A fault
+  // that can be mended is counted in Job::warnings; any other is an error that names the file.
   core::Result<model::Job> (*read)(const std::vector<std::filesystem::path>& files,
                                    const InputOptions& options);
 };
 
-// Reads the recording below `folder` (searched through all its folders; a file is a recording of
-// itself). Fails when there is none, or when there are several kinds; "several kinds" leaves out
-// NCCL logs, which accompany the others.
+// Reads the recording in `folder` and its subfolders, or in the file of that name. Fails when there
+// is no recording and when there are several kinds, not counting the NCCL logs that accompany
+// others.
 core::Result<model::Job> read_job(const std::filesystem::path& folder, const InputOptions& options);
 
 }  // namespace assay::goal

@@ -1,5 +1,3 @@
-#include "goal/join.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <unordered_map>
 
 #include "goal/lowering.h"
+#include "goal/resolve.h"
 
 namespace assay::goal {
 namespace {
@@ -18,7 +17,7 @@ using model::kNoGpu;
 using model::NcclFunction;
 using model::Operation;
 
-// 4 TiB in the chunks of a small buffer; far beyond what was ever seen of one operation.
+// That many chunks of a small buffer hold 4 TiB, far more than any operation ever moved.
 constexpr std::uint64_t kMostChunks = 1ULL << 28;
 constexpr std::uint64_t kSmallChunkBytes = 16ULL << 10;
 
@@ -64,7 +63,7 @@ class Joiner {
   struct Members {
     std::uint32_t seen = 0;
     std::uint32_t last_gpu = kNoGpu;
-    std::string problem;  // empty: fits together
+    std::string problem;  // empty when its operations fit together
   };
 
   void find_ranks() {
@@ -87,7 +86,7 @@ class Joiner {
     return fmt::format("process {} of node {}", who.process_id, who.node);
   }
 
-  // A communicator whose ranks were not all recorded has no whole exchange.
+  // A communicator of which not all ranks were recorded has no complete exchange.
   core::Status check_members() {
     std::size_t usable = 0;
     std::string missing;
@@ -203,7 +202,7 @@ class Joiner {
                     joined_.exchanges.size(), warnings_.all().back().example)};
   }
 
-  // What runs in the copy engines or as kernels on symmetric memory has no algorithm of NCCL's.
+  // Operations in the copy engines and kernels on symmetric memory have none of NCCL's algorithms.
   static std::string unsupported(const Operation& operation) {
     const auto function = name_of(operation.function);
     if (operation.algorithm == model::NcclAlgorithm::kNone) {
@@ -213,7 +212,8 @@ class Joiner {
                        name_of(operation.algorithm));
   }
 
-  // At least as many as its channels will move; damaged recordings claim enormous ones.
+  // Returns a lower bound of the chunks that its channels move; damaged recordings claim enormous
+  // numbers.
   std::uint64_t num_chunks(const Exchange& exchange) const {
     const JobGpu& gpu = job_.gpus[exchange.gpu];
     const Operation& operation = gpu.operations[exchange.operation];

@@ -5,23 +5,86 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 namespace assay::goal {
 namespace {
 
+using model::NcclFunction;
+
+struct Uses {
+  bool gathers = false;
+  bool scatters = false;
+};
+
+// Marks the sends and receives of launches in which a GPU talks with all others of a communicator.
+void find_all_to_alls(const Resolved& resolved,
+                      const GpuCalls& gpu,
+                      std::vector<Parallelism>& found) {
+  for (const Launch& launch : gpu.launches) {
+    const std::size_t end = launch.first_call + launch.num_calls;
+    // Pairs of source and destination by communicator: several messages of a pair count once.
+    std::map<std::uint32_t, std::set<std::pair<std::int32_t, std::int32_t>>> pairs;
+    for (std::size_t i = launch.first_call; i < end; ++i) {
+      const Exchange& exchange = resolved.exchanges[gpu.calls[i].exchange];
+      if (exchange.source == exchange.destination) continue;  // a collective, or a copy to itself
+      pairs[exchange.communicator].emplace(exchange.source, exchange.destination);
+    }
+    for (std::size_t i = launch.first_call; i < end; ++i) {
+      const Exchange& exchange = resolved.exchanges[gpu.calls[i].exchange];
+      if (exchange.function != NcclFunction::kSendRecv) continue;
+      const std::size_t ranks = resolved.job->communicators[exchange.communicator].gpus.size();
+      // There is a send and a receive for each other rank.
+      if (ranks > 2 && pairs[exchange.communicator].size() == 2 * (ranks - 1)) {
+        found[gpu.calls[i].exchange] = Parallelism::kExpert;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Parallelism parallelism) {
+  static constexpr std::array<std::string_view, 4> kNames = {"Other", "PP", "DP", "EP"};
+  return kNames.at(static_cast<std::size_t>(parallelism));
+}
+
+std::vector<Parallelism> find_parallelism(const Resolved& resolved) {
+  std::vector<Uses> uses(resolved.job->communicators.size());
+  for (const Exchange& exchange : resolved.exchanges) {
+    uses[exchange.communicator].gathers |= exchange.function == NcclFunction::kAllGather;
+    uses[exchange.communicator].scatters |= exchange.function == NcclFunction::kReduceScatter;
+  }
+  std::vector<Parallelism> found;
+  for (const Exchange& exchange : resolved.exchanges) {
+    const Uses& use = uses[exchange.communicator];
+    const bool shards = use.gathers && use.scatters;
+    const bool sends = exchange.function == NcclFunction::kSendRecv;
+    found.push_back(sends    ? Parallelism::kPipeline
+                    : shards ? Parallelism::kData
+                             : Parallelism::kOther);
+  }
+  for (const GpuCalls& gpu : resolved.gpus)
+    find_all_to_alls(resolved, gpu, found);
+  return found;
+}
+
+namespace {
+
 using Field = std::pair<std::string_view, std::uint64_t LabelInput::*>;
 
-constexpr std::array<Field, 9> kFields = {{{"parallelism", &LabelInput::parallelism},
-                                           {"communicator", &LabelInput::communicator},
-                                           {"operation", &LabelInput::operation},
-                                           {"sequence", &LabelInput::sequence},
-                                           {"bytes", &LabelInput::bytes},
-                                           {"root", &LabelInput::root},
-                                           {"source", &LabelInput::source},
-                                           {"destination", &LabelInput::destination},
-                                           {"ranks", &LabelInput::ranks}}};
+constexpr std::array<Field, 9> kExpressionNames = {{{"parallelism", &LabelInput::parallelism},
+                                                    {"communicator", &LabelInput::communicator},
+                                                    {"operation", &LabelInput::operation},
+                                                    {"sequence", &LabelInput::sequence},
+                                                    {"bytes", &LabelInput::bytes},
+                                                    {"root", &LabelInput::root},
+                                                    {"source", &LabelInput::source},
+                                                    {"destination", &LabelInput::destination},
+                                                    {"ranks", &LabelInput::ranks}}};
 
 LabelFunction combine(char sign, LabelFunction a, LabelFunction b) {
   return [sign, a = std::move(a), b = std::move(b)](const LabelInput& input) -> std::uint64_t {
@@ -59,7 +122,7 @@ class Parser {
 
   using Part = core::Result<LabelFunction> (Parser::*)();
 
-  // What no label needs, and the stack bears: each is a call within a call.
+  // The limits of recursion: no label needs as much, and the stack bears it.
   static constexpr int kDeepest = 100;
   static constexpr int kMostOperators = 1000;
 
@@ -95,7 +158,7 @@ class Parser {
     if (next == '(') return parenthesis();
     if (std::isdigit(static_cast<unsigned char>(next)) != 0) return number();
     const std::string_view word = this->word();
-    for (const auto& [name, member] : kFields) {
+    for (const auto& [name, member] : kExpressionNames) {
       if (name != word) continue;
       at_ += word.size();
       return LabelFunction([field = member](const LabelInput& input) { return input.*field; });
@@ -118,7 +181,7 @@ class Parser {
 
   core::Error no_factor() {
     std::string names;
-    for (const Field& field : kFields)
+    for (const Field& field : kExpressionNames)
       names += fmt::format(" {}", field.first);
     for (const LabelSpec* spec : core::Registry<LabelSpec>::all()) {
       names += fmt::format(" {}", spec->name);

@@ -1,16 +1,16 @@
-// The number that a message's tag carries beside its own: by default one for each operation, or
-// one of your own.
+// The label of a message: the number that its tag carries besides the message's own number. By
+// default there is one for each operation; users may define others.
 //
-// A label may depend on the operation alone, never on who sends: both sides must come to the same.
-// To add one in C++: write src/goal/labels/<name>.cc with a spec,
+// A label may depend on the operation but not on who sends, because both sides must compute the
+// same. To add one in C++: write src/goal/labels/<name>.cc with a spec,
 //
 //   std::uint64_t by_size(const LabelInput& input) { return input.bytes >> 20; }
 //   const LabelSpec kBySize{.name = "megabytes", .description = "…", .label = by_size};
 //   ASSAY_REGISTER(LabelSpec, kBySize);
 //
-// and name it with `assay goal generate --label megabytes`; src/goal/labels/pair.cc is one. Without
-// C++, --label takes an expression such as "parallelism + 100 * (sequence % 1000)": whole numbers,
-// the names below and those of labels in C++, + - * / % and parentheses.
+// and name it with `assay goal generate --label megabytes`; src/goal/labels/pair.cc is an example.
+// Without C++, --label takes an expression such as "parallelism + 100 * (sequence % 1000)": whole
+// numbers, the names below and those of labels in C++, + - * / % and parentheses.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,20 @@
 
 #include "core/registry.h"
 #include "core/result.h"
+#include "goal/resolve.h"
 
 namespace assay::goal {
 
 struct LabelInput {
   std::uint64_t parallelism = 0;   // Other 0, PP 1, DP 2, EP 3
-  std::uint64_t communicator = 0;  // its number in the recording, from 0
+  std::uint64_t communicator = 0;  // number in the recording, from 0
   std::uint64_t operation = 0;     // NCCL's number of the function: Broadcast 0 … SendRecv 5
-  std::uint64_t sequence = 0;      // of this operation on the communicator (and pair), from 0
+  std::uint64_t sequence = 0;  // number of this operation on the communicator (and pair), from 0
   std::uint64_t bytes = 0;
   std::uint64_t root = 0;
-  std::uint64_t source = 0;  // of a send: ranks of the communicator
+  std::uint64_t source = 0;  // rank in the communicator of the one who sends; 0 for collectives
   std::uint64_t destination = 0;
-  std::uint64_t ranks = 0;  // of the communicator
+  std::uint64_t ranks = 0;  // size of the communicator
 };
 
 using LabelFunction = std::function<std::uint64_t(const LabelInput&)>;
@@ -44,8 +45,21 @@ struct LabelSpec {
   std::uint64_t (*label)(const LabelInput& input);
 };
 
-// An expression. Numbers are of 64 bits and wrap around; dividing by 0 gives 0. The error points at
-// what is wrong.
+// Reads an expression. Numbers have 64 bits and wrap around; dividing by 0 gives 0. The error
+// points at the fault.
 core::Result<LabelFunction> label_function(std::string_view text);
+
+// The kind of parallelism that a communicator serves, seen from what runs on it. The first three
+// have the numbers of the public generator.
+enum class Parallelism : std::uint8_t { kOther = 0, kPipeline = 1, kData = 2, kExpert = 3 };
+
+// Returns "Other", "PP", "DP" or "EP".
+std::string_view name_of(Parallelism parallelism);
+
+// Returns the kind of each exchange. A send with its receive is EP when a GPU exchanges with all
+// others of the communicator in one launch (an all-to-all of more than two), otherwise PP. A
+// collective is DP where AllGather and ReduceScatter shard parameters, otherwise Other, because
+// tensor parallelism and plain data parallelism look alike.
+std::vector<Parallelism> find_parallelism(const Resolved& resolved);
 
 }  // namespace assay::goal

@@ -1,6 +1,6 @@
-// How an algorithm of NCCL becomes steps of one rank in one channel.
+// Lowers an algorithm of NCCL to the steps of one rank in one channel.
 //
-// To add one: write src/goal/lowering/<algorithm>.cc in the words of NCCL's device code,
+// To add an algorithm, write src/goal/lowering/<algorithm>.cc in the words of NCCL's device code,
 //
 //   void lower(const ChannelTask& task, Primitives& primitives) {
 //     for_each_chunk(task, [&](std::uint64_t count) {
@@ -13,9 +13,9 @@
 //                                     .algorithm = NcclAlgorithm::kRing, .lower = lower};
 //   ASSAY_REGISTER(LoweringSpec, kRingBroadcast);
 //
-// Slices, protocols, costs, tags and dependencies are made from the steps by goal/expand.h.
-// What one rank sends to another in a channel, the other must receive in the same order with the
-// same counts; a test runs every registered lowering on all ranks to see that.
+// goal/expand.h makes slices, protocols, costs, tags and dependencies from the steps. A rank must
+// receive what another one sends to it in a channel in the same order and with the same counts; a
+// test runs every registered lowering on all ranks to check that.
 #pragma once
 
 #include <algorithm>
@@ -30,16 +30,16 @@
 
 namespace assay::goal {
 
-// What a thread block does with the data of a step.
+// The work of a thread block on the data of a step.
 enum class Work : std::uint8_t { kCopy, kReduce, kReduceCopy };
 
 inline constexpr std::size_t kMostPeers = 3;
 
-// Receives from all of `from`, works on the data, sends the result to all of `to`.
+// A step receives from all of `from`, works on the data, and sends the result to all of `to`.
 struct Step {
   std::uint64_t count = 0;  // elements
   Work work = Work::kCopy;
-  // Steps of a lane follow one another; lanes of a channel run side by side.
+  // The steps of a lane follow one another; the lanes of a channel run side by side.
   std::uint8_t lane = 0;
   std::uint8_t num_from = 0;
   std::uint8_t num_to = 0;
@@ -49,8 +49,8 @@ struct Step {
 
 using Peers = std::span<const std::int32_t>;
 
-// The primitives of NCCL's device code, noted as steps. A count of 0 is no step. Peers of -1 are
-// nobody.
+// Records the primitives of NCCL's device code as steps. Ignores calls with a count of 0 and peers
+// of -1.
 class Primitives {
  public:
   void lane(std::uint8_t lane) { lane_ = lane; }
@@ -77,7 +77,7 @@ class Primitives {
     add({&from, 1}, {&to, 1}, Work::kReduceCopy, count);
   }
 
-  // With several peers, as in trees.
+  // For several peers, as in trees.
   void add(Peers from, Peers to, Work work, std::uint64_t count);
 
   void clear() {
@@ -92,32 +92,33 @@ class Primitives {
   std::uint8_t lane_ = 0;
 };
 
-// One rank's part of an operation in one channel.
+// The part of an operation that one rank has in one channel.
 struct ChannelTask {
   model::NcclProtocol protocol = model::NcclProtocol::kSimple;
   std::int32_t rank = 0;
   std::int32_t num_ranks = 1;
   std::int32_t root = 0;
-  std::int32_t peer = 0;  // of a send or receive
+  std::int32_t peer = 0;  // the other rank of a send or receive
   std::int32_t ring_index = 0;
   std::int32_t ring_previous = 0;
   std::int32_t ring_next = 0;
   std::int32_t tree_up = -1;
   std::array<std::int32_t, 3> tree_down = {-1, -1, -1};
   std::uint32_t element_bytes = 1;
-  std::uint64_t count = 0;             // elements in this channel
-  std::uint64_t chunk_count = 0;       // elements of a chunk
-  std::uint64_t last_chunk_count = 0;  // in the last, incomplete loop of a ring; 0: NCCL's rule
+  std::uint64_t count = 0;        // elements in this channel
+  std::uint64_t chunk_count = 0;  // elements of a chunk
+  // Chunk of the last, incomplete loop of a ring; 0 to apply NCCL's rule.
+  std::uint64_t last_chunk_count = 0;
 };
 
 struct LoweringSpec {
   const char* name;
   model::NcclFunction function;
-  model::NcclAlgorithm algorithm;  // kNone: whatever the algorithm
+  model::NcclAlgorithm algorithm;  // kNone for any algorithm
   void (*lower)(const ChannelTask& task, Primitives& primitives);
 };
 
-// Null when there is none.
+// Returns null when there is none.
 const LoweringSpec* find_lowering(model::NcclFunction function, model::NcclAlgorithm algorithm);
 
 // Calls body(count) for the chunks of a channel's part, one after another.

@@ -18,7 +18,7 @@ using model::NcclFunction;
 using model::NcclProtocol;
 
 struct Moved {
-  std::vector<std::uint64_t> counts;  // of the messages of a pair, in their order
+  std::vector<std::uint64_t> counts;  // counts of the messages of a pair, in their order
 
   std::uint64_t sum() const {
     std::uint64_t total = 0;
@@ -75,7 +75,7 @@ Traffic run(const LoweringSpec& spec,
     task.count = count;
     task.chunk_count = chunk;
     task.root = root;
-    // Sends and receives: everybody to the next rank.
+    // Every rank sends to the next and receives from the one before it.
     task.peer = spec.function == NcclFunction::kRecv ? (rank + num_ranks - 1) % num_ranks
                                                      : (rank + 1) % num_ranks;
     Primitives primitives;
@@ -134,7 +134,7 @@ TEST(Lowering, EveryPairAgreesForEveryAlgorithm) {
   }
 }
 
-// What each algorithm must move in all, whatever its chunks: the textbook volumes.
+// The bytes that each algorithm must move in all, whatever its chunks: the textbook volumes.
 TEST(Lowering, MovesTheRightVolume) {
   for (const std::uint64_t n : {2, 3, 5, 8, 13}) {
     for (const Case& c : kCases) {
@@ -155,8 +155,8 @@ TEST(Lowering, MovesTheRightVolume) {
 }
 
 TEST(Lowering, RingAllReduceTakesNcclsSteps) {
-  // Four ranks, one loop: 2 (n - 1) = 6 messages a rank; 100 elements in chunks of 25 rounded up
-  // to 16 bytes, so 28, 28, 28 and 16.
+  // Four ranks and one loop make 2 (n - 1) = 6 messages per rank; 100 elements in chunks of 25,
+  // rounded up to 16 bytes, are 28, 28, 28 and 16.
   ChannelTask task = task_of(topology_of(4), 0, 1);
   task.count = 100;
   task.chunk_count = 1024;
@@ -173,45 +173,16 @@ TEST(Lowering, RingAllReduceTakesNcclsSteps) {
   EXPECT_EQ(steps, expected);
 }
 
-TEST(Chunking, SlicesAsNccl) {
-  // 4 chunk steps, 2 slice steps of 512 KiB: two slices of a chunk, at least 32 KiB each.
-  Cut cut;
-  cut.slices_per_chunk = 2;
-  cut.least_slice_count = 8192;
-  const auto slices = [&](std::uint64_t count) {
-    std::vector<std::uint64_t> counts;
-    for_each_slice(cut, count, [&](std::uint64_t slice) { counts.push_back(slice); });
-    return counts;
-  };
-  EXPECT_EQ(slices(524288), (std::vector<std::uint64_t>{262144, 262144}));
-  EXPECT_EQ(slices(100), (std::vector<std::uint64_t>{100}));
-  EXPECT_EQ(slices(20000), (std::vector<std::uint64_t>{10000, 10000}));
-  EXPECT_EQ(slices(20001), (std::vector<std::uint64_t>{10016, 9985}));
-  EXPECT_TRUE(slices(0).empty());
-}
-
-TEST(Chunking, WireBytes) {
-  EXPECT_EQ(wire_bytes(NcclProtocol::kSimple, 1000), 1000U);
-  EXPECT_EQ(wire_bytes(NcclProtocol::kLl, 1000), 2000U);
-  EXPECT_EQ(wire_bytes(NcclProtocol::kLl, 4), 16U);
-  EXPECT_EQ(wire_bytes(NcclProtocol::kLl128, 1200), 1280U);
-  EXPECT_EQ(wire_bytes(NcclProtocol::kLl128, 1), 128U);
-}
-
-model::Operation all_gather(std::uint64_t bytes, std::uint32_t channels) {
+TEST(Lowering, TransfersAsObservedOnHardware) {
+  // 64 MB gathered by 4 ranks over 2 channels were seen to take 24 transfers of 1 MiB per channel:
+  // 16 MiB per rank, 8 MiB per channel, chunks of 2 MiB in two slices, and 3 of the 4 ranks' parts
+  // pass.
   model::Operation operation;
   operation.function = NcclFunction::kAllGather;
   operation.algorithm = NcclAlgorithm::kRing;
   operation.protocol = NcclProtocol::kSimple;
-  operation.bytes = bytes;
-  operation.num_channels = channels;
-  return operation;
-}
-
-TEST(Chunking, TransfersAsObservedOnHardware) {
-  // 64 MB gathered by 4 ranks over 2 channels were seen to take 24 transfers of 1 MiB a channel:
-  // 16 MiB a rank, 8 MiB a channel, chunks of 2 MiB in two slices, 3 of 4 ranks' parts pass.
-  const model::Operation operation = all_gather(16 << 20, 2);
+  operation.bytes = 16 << 20;
+  operation.num_channels = 2;
   const Cut cut = cut_operation({.operation = operation, .parts = {}, .num_ranks = 4});
   ASSERT_EQ(cut.parts.size(), 2U);
   EXPECT_EQ(cut.parts[0].count, 8U << 20);
@@ -230,83 +201,6 @@ TEST(Chunking, TransfersAsObservedOnHardware) {
     });
   }
   EXPECT_EQ(transfers, 24U);
-}
-
-struct Parts {
-  NcclProtocol protocol = NcclProtocol::kSimple;
-  std::vector<std::uint64_t> counts;
-  std::uint64_t chunk = 0;
-
-  bool operator==(const Parts&) const = default;
-};
-
-// A send in a communicator of 4 ranks of which nothing but the bytes was recorded.
-Parts send_parts(std::uint64_t bytes, std::uint32_t num_nodes, Distance distance) {
-  model::Operation operation;
-  operation.function = NcclFunction::kSend;
-  operation.bytes = bytes;
-  const CutRequest request{.operation = operation,
-                           .parts = {},
-                           .num_ranks = 4,
-                           .num_nodes = num_nodes,
-                           .distance = distance};
-  Parts made;
-  made.protocol = protocol_of(request);
-  for (const model::ChannelPart& part : cut_operation(request).parts) {
-    made.counts.push_back(part.count);
-    made.chunk = part.chunk_count;
-  }
-  return made;
-}
-
-std::vector<std::uint64_t> repeated(std::size_t times, std::uint64_t value) {
-  return std::vector<std::uint64_t>(times, value);
-}
-
-TEST(Chunking, SendsWithinTheOnlyNode) {
-  // LL up to 32 x 16 KiB, over 32 / 4 channels: steps of 64 KiB, half of them flags.
-  EXPECT_EQ(send_parts(524288, 1, Distance::kSameNode),
-            (Parts{NcclProtocol::kLl, repeated(8, 65536), 32768}));
-  // 524289 / 8 rounded up to 4 KiB is 69632; 524289 - 7 x 69632 = 36865.
-  std::vector<std::uint64_t> counts = repeated(7, 69632);
-  counts.push_back(36865);
-  EXPECT_EQ(send_parts(524289, 1, Distance::kSameNode),
-            (Parts{NcclProtocol::kSimple, counts, 524288}));
-  // Parts of more than 32 x 512 KiB double the channels.
-  EXPECT_EQ(send_parts(256 << 20, 1, Distance::kSameNode),
-            (Parts{NcclProtocol::kSimple, repeated(16, 16 << 20), 524288}));
-  // Parts have at least an eighth of a step.
-  EXPECT_EQ(send_parts(8192, 1, Distance::kSameNode),
-            (Parts{NcclProtocol::kLl, repeated(1, 8192), 32768}));
-}
-
-TEST(Chunking, SendsOfACommunicatorOverNodes) {
-  // Steps of 128 KiB, a quarter of it below that and half of it below 8 of them; never LL.
-  EXPECT_EQ(send_parts(1024, 2, Distance::kOtherNode),
-            (Parts{NcclProtocol::kSimple, repeated(1, 1024), 32768}));
-  EXPECT_EQ(send_parts(131072, 2, Distance::kOtherNode),
-            (Parts{NcclProtocol::kSimple, repeated(2, 65536), 65536}));
-  EXPECT_EQ(send_parts(1 << 20, 2, Distance::kOtherNode),
-            (Parts{NcclProtocol::kSimple, repeated(2, 524288), 131072}));
-  // Within a node LL up to 2 x 16 KiB, above it the network's steps.
-  EXPECT_EQ(send_parts(32768, 2, Distance::kSameNode).protocol, NcclProtocol::kLl);
-  EXPECT_EQ(send_parts(131072, 2, Distance::kSameNode),
-            (Parts{NcclProtocol::kSimple, repeated(2, 65536), 131072}));
-}
-
-TEST(Chunking, PatComparesWithTheBytesOfAllRanks) {
-  // 1 MiB of each of 8 ranks. AllGather: 32 x 512 KiB > 8 MiB, 32 x 256 KiB is not; ReduceScatter:
-  // 16 x 512 KiB is not.
-  model::Operation operation = all_gather(1 << 20, 1);
-  operation.algorithm = NcclAlgorithm::kPat;
-  const auto chunk = [&] {
-    return cut_operation({.operation = operation, .parts = {}, .num_ranks = 8})
-        .parts.front()
-        .chunk_count;
-  };
-  EXPECT_EQ(chunk(), 262144U);
-  operation.function = NcclFunction::kReduceScatter;
-  EXPECT_EQ(chunk(), 524288U);
 }
 
 std::vector<std::pair<std::int32_t, std::uint64_t>> pat_steps(std::int32_t num_ranks,
@@ -328,31 +222,11 @@ std::vector<std::pair<std::int32_t, std::uint64_t>> pat_steps(std::int32_t num_r
 TEST(Lowering, PatGoesFarFirst) {
   using Steps = std::vector<std::pair<std::int32_t, std::uint64_t>>;
   EXPECT_EQ(pat_steps(8, 1000, 65536, 4), (Steps{{4, 1}, {2, 2}, {1, 4}}));
-  // At most 5 / 2 trees together: 4 is the other root; then 2, 3 behind it, and 1.
+  // At most 5 / 2 trees go together: 4 is the other root; 2 and 3 are behind it, then 1.
   EXPECT_EQ(pat_steps(5, 1000, 65536, 2), (Steps{{4, 1}, {2, 1}, {1, 1}, {1, 1}}));
-  // Full chunks are not joined, and 8 buffers hold 8 trees, with roots 4 apart: what is 2, 3 and 1
-  // behind them follows.
+  // Full chunks are not joined, and 8 buffers hold 8 trees whose roots are 4 apart; 2, 3 and 1
+  // behind them follow.
   EXPECT_EQ(pat_steps(32, 1000, 1000, 1), (Steps{{16, 1}, {8, 2}, {4, 4}, {2, 8}, {1, 8}, {1, 8}}));
-}
-
-TEST(Chunking, PartsCoverTheWhole) {
-  for (const std::uint64_t bytes : {1ULL, 15ULL, 4096ULL, 1000003ULL, 1ULL << 30}) {
-    for (const std::uint32_t channels : {1U, 3U, 24U, 64U}) {
-      model::Operation operation = all_gather(bytes, channels);
-      for (const NcclFunction function : {NcclFunction::kAllGather, NcclFunction::kAllReduce,
-                                          NcclFunction::kBroadcast, NcclFunction::kSend}) {
-        operation.function = function;
-        const Cut cut = cut_operation({.operation = operation, .parts = {}, .num_ranks = 8});
-        std::uint64_t sum = 0;
-        for (const model::ChannelPart& part : cut.parts) {
-          sum += part.count;
-          EXPECT_GT(part.chunk_count, 0U);
-        }
-        EXPECT_EQ(sum, bytes);
-        EXPECT_LE(cut.parts.size(), channels);
-      }
-    }
-  }
 }
 
 TEST(Topology, DoubleBinaryTreesAreTrees) {

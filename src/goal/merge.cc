@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "model/schedule_builder.h"
+#include "model/schedule_writer.h"
 
 namespace assay::goal {
 namespace {
@@ -18,7 +18,7 @@ using model::RankBuilder;
 using model::RankView;
 using model::ScheduleOp;
 
-// Far beyond any machine; every rank up to the last one takes room in the file.
+// Larger than any machine. Every rank up to the last one takes space in the file.
 constexpr std::uint32_t kMostPlace = (1U << 24U) - 1;
 
 std::uint32_t most_tag(const model::Schedule& schedule) {
@@ -144,7 +144,7 @@ core::Status Merge::separate_tags() {
   std::vector<std::uint64_t> tags(jobs_.size());
   for (std::size_t job = 0; job < jobs_.size(); ++job)
     tags[job] = std::uint64_t{most_tag(jobs_[job].schedule)} + 1;
-  // Earlier jobs have their offset when a later one asks for it.
+  // The offsets of earlier jobs are known when a later one needs them.
   for (std::uint32_t job = 0; job < jobs_.size(); ++job) {
     for (const std::uint32_t place : placed_[job].places) {
       for (const Part& other : parts_[place]) {

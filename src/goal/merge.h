@@ -1,4 +1,4 @@
-// Several schedules as one: jobs that run at the same time on one machine.
+// Merges several schedules into one: jobs that run at the same time on one machine.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 namespace assay::goal {
 
 struct MergeJob {
-  std::string name;  // in messages
+  std::string name;  // for messages
   model::Schedule schedule;
-  // Where each of its ranks goes. Empty: behind the last rank used so far, in order.
+  // The place of each of its ranks. Empty: after the last rank used so far, in order.
   std::vector<std::uint32_t> places = {};
 };
 
 struct PlacedJob {
   std::vector<std::uint32_t> places;
   std::uint32_t tag_offset = 0;  // added to its tags
-  std::uint64_t ambiguous = 0;   // receives with any tag where another job runs, too
+  std::uint64_t ambiguous = 0;   // receives that take any tag on a rank that another job uses, too
 };
 
-// Jobs that share a rank run there side by side: each keeps its own cpus and its own tags, the
-// nics are common. A rank that no job was placed on has no operations.
+// Jobs that share a rank run there side by side: each has its own cpus and its own tags, while the
+// nics are shared. A rank without any job has no operations.
 class Merge {
  public:
-  // Fails when a job names another number of places than it has ranks, or one twice, and when cpus
-  // or tags of jobs that share a rank leave the limits of the format.
+  // Fails when a job names too few or too many places or one place twice, and when the cpus or tags
+  // of jobs that share a rank exceed the limits of the format.
   static core::Result<Merge> plan(std::vector<MergeJob> jobs);
 
   [[nodiscard]] std::uint32_t num_ranks() const {
@@ -42,7 +42,7 @@ class Merge {
   core::Status write(model::RankSink& ranks) const;
 
  private:
-  // A rank of a job at its place.
+  // A rank of a job at the place where it goes.
   struct Part {
     std::uint32_t job = 0;
     std::uint32_t rank = 0;
@@ -61,7 +61,7 @@ class Merge {
   std::vector<std::vector<Part>> parts_;  // by rank of the merged schedule
 };
 
-// "0-3,8,10" as 0, 1, 2, 3, 8, 10.
+// Reads "0-3,8,10" as 0, 1, 2, 3, 8, 10.
 core::Result<std::vector<std::uint32_t>> parse_places(const std::string& text);
 
 }  // namespace assay::goal

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "goal/check.h"
-#include "goal/goal_text_for_test.h"
+#include "goal/goal_test_util.h"
 #include "model/schedule_writer.h"
 
 namespace assay::goal {

@@ -1,10 +1,13 @@
-// Proves a schedule while it is written, rank by rank, without keeping it: what `assay goal check`
-// proves of a file, at a few nanoseconds an operation.
+// Proves a schedule rank by rank while it is written, without keeping it. This proves what `assay
+// goal check` proves of a file, at a few nanoseconds per operation.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/result.h"
+#include "goal/check.h"
+#include "model/schedule.h"
 #include "model/schedule_writer.h"
 
 namespace assay::goal {
@@ -16,10 +19,11 @@ class Proof final : public model::RankSink {
  public:
   explicit Proof(model::RankSink& next) : next_(next) {}
 
-  // Fails on a circle of dependencies or a broken limit of the binary form.
+  // Fails when operations wait for each other in a circle or a limit of the binary form is
+  // exceeded.
   core::Status append(const model::RankImage& rank) override;
 
-  // After the last rank: whether each send has its receive.
+  // Call it after the last rank. Fails unless each send has its receive.
   [[nodiscard]] core::Status finish() const;
 
   [[nodiscard]] std::uint64_t messages() const { return sends_; }
@@ -35,5 +39,11 @@ class Proof final : public model::RankSink {
   std::uint64_t sum_ = 0;
   std::uint64_t other_sum_ = 0;
 };
+
+// Returns one circle, in which each operation waits for the one before it and the first for the
+// last; empty when there is none.
+std::vector<std::uint32_t> find_cycle(const model::RankView& rank);
+
+void check_cycles(const model::Schedule& schedule, Findings& findings);
 
 }  // namespace assay::goal

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/schedule_builder.h"
+#include "model/schedule_writer.h"
 
 namespace assay::goal {
 namespace {
@@ -26,7 +26,7 @@ class Counted final : public model::RankSink {
 
 using Fill = std::function<void(RankBuilder&)>;
 
-// The first error of appending the ranks and finishing; empty when all is proven.
+// Returns the first error of appending the ranks and finishing; empty when all is proven.
 std::string problem(const std::vector<Fill>& ranks) {
   Counted sink;
   Proof proof(sink);
@@ -75,7 +75,8 @@ TEST(Proof, RefusesAMessageAlone) {
             "0 sends and 1 receives do not match one to one");
 }
 
-// Sums of hashes must not cancel out: twice the same send is not a send with another's receive.
+// Sums of hashes must not cancel out: sending the same message twice does not match two different
+// receives.
 TEST(Proof, CountsEachMessageOfAPair) {
   const auto two = [](std::uint32_t a, std::uint32_t b, bool send) {
     return [=](RankBuilder& rank) {

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "goal/p2p_chunking.h"
+#include "goal/chunking.h"
 
 namespace assay::goal {
 namespace {
@@ -92,7 +92,7 @@ class Resolver {
     return request;
   }
 
-  // Collectives of one group take one range of channels after another.
+  // The collectives of one group take one range of channels after the other.
   std::uint32_t channels_before(const Exchange& exchange) const {
     const auto& operations = job_.gpus[exchange.gpu].operations;
     const Operation& operation = operations[exchange.operation];

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "goal/expand.h"
-#include "goal/messages.h"
-#include "goal/parallelism.h"
-#include "goal/test_job_test_util.h"
+#include "goal/goal_test_util.h"
+#include "goal/label.h"
+#include "goal/steps.h"
 
 namespace assay::goal {
 namespace {
@@ -81,7 +81,7 @@ TEST(Resolve, APeerOutsideTheCommunicatorIsAMisfit) {
             "an operation was not recorded once on each of its ranks");
 }
 
-// Every rank would wait for the one before it.
+// Every rank would wait for the rank before it.
 TEST(Resolve, ARootOutsideTheCommunicatorIsAMisfit) {
   Job job = make_test_job({2, 2});
   Operation broadcast = ring(NcclFunction::kBroadcast, 4096);
@@ -223,7 +223,7 @@ TEST(FindParallelism, ShardedParametersAreDataParallel) {
   EXPECT_EQ(parallelism_of(tensor), std::vector<Parallelism>{Parallelism::kOther});
 }
 
-// One launch of each GPU: a send and a receive for each of `peers`, `times` times.
+// Makes one launch on each GPU: a send and a receive for each of `peers`, `times` times.
 Job exchange_job(std::uint32_t gpus, const std::vector<int>& distances, int times) {
   Job job = make_test_job({gpus, gpus});
   const auto ranks = static_cast<int>(gpus);

@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes are a schedule, text or binary. None may crash, hang or leak, and
-// what a text says must survive both ways.
+// libFuzzer target: any bytes are a schedule, text or binary. None may crash, hang or leak, and the
+// content of a text must survive a round trip.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -7,9 +7,8 @@
 
 #include "core/check.h"
 #include "goal/check.h"
-#include "goal/schedule_statistics.h"
+#include "goal/summary.h"
 #include "model/goal_text.h"
-#include "model/read_schedule.h"
 
 namespace {
 
@@ -29,7 +28,7 @@ core::Result<model::Schedule> schedule_of(std::string text) {
   return model::convert(goal, "fuzz.goal");
 }
 
-// Only a binary schedule may hold what text cannot say or what a reader of text refuses.
+// Only a binary schedule may contain what text cannot express or what the reader of text refuses.
 enum class Survival { kMust, kMay };
 
 void examine(const model::Schedule& schedule, Survival survival) {

@@ -22,9 +22,10 @@ namespace {
 constexpr unsigned kTagBits = 31;
 constexpr unsigned kTagDigits = 9;
 
-const std::vector<std::string> kFields = {"parallelism", "communicator", "operation", "sequence"};
+const std::vector<std::string> kDenseFields = {"parallelism", "communicator", "operation",
+                                               "sequence"};
 
-// The most messages that one rank sends to another under one label.
+// The largest number of messages that one rank sends to another under one label.
 struct Most {
   std::uint64_t count = 0;
   std::uint32_t source = 0;
@@ -32,7 +33,7 @@ struct Most {
   std::uint32_t label = 0;
 };
 
-// The calls of a GPU in the order of their exchanges, which all GPUs agree on.
+// Returns the calls of a GPU in the order of their exchanges, on which all GPUs agree.
 std::vector<std::uint32_t> canonical_order(const GpuCalls& gpu) {
   std::vector<std::uint32_t> order(gpu.calls.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -110,10 +111,10 @@ LabelInput input_of(const Resolved& resolved, std::size_t exchange, Parallelism 
 
 class Planner {
  public:
-  Planner(const Resolved& resolved,
-          const std::vector<Parallelism>& parallelism,
-          const TagOptions& options)
-      : resolved_(resolved), parallelism_(parallelism), options_(options) {}
+  Planner(const Resolved& resolved, const TagOptions& options)
+      : resolved_(resolved), options_(options) {
+    plan_.parallelism = find_parallelism(resolved);
+  }
 
   core::Result<TagPlan> run() {
     if (options_.layout == "none") return with_fields(0);
@@ -122,7 +123,7 @@ class Planner {
       ASSAY_TRY(own_labels());
       return automatic_widths(true);
     }
-    for (std::size_t fields = kFields.size(); fields > 0; --fields) {
+    for (std::size_t fields = kDenseFields.size(); fields > 0; --fields) {
       dense_labels(fields);
       core::Result<TagPlan> plan = automatic_widths(false);
       if (plan.ok()) return plan;
@@ -131,28 +132,28 @@ class Planner {
   }
 
  private:
-  // The exchanges numbered by the first `fields` of kFields.
+  // Numbers the exchanges by the first `fields` of kDenseFields.
   void dense_labels(std::size_t fields) {
     std::map<std::vector<std::uint64_t>, std::uint32_t> numbers;
     plan_.labels.clear();
     for (std::size_t i = 0; i < resolved_.exchanges.size(); ++i) {
-      const LabelInput input = input_of(resolved_, i, parallelism_[i]);
-      // A send is numbered for each pair of ranks: its own are told apart by the pair itself.
+      const LabelInput input = input_of(resolved_, i, plan_.parallelism[i]);
+      // Sends are numbered per pair of ranks; the pair itself tells those of different pairs apart.
       std::vector<std::uint64_t> key = {input.parallelism, input.communicator, input.operation,
                                         input.sequence};
       key.resize(fields);
       const auto next = static_cast<std::uint32_t>(numbers.size());
       plan_.labels.push_back(numbers.emplace(std::move(key), next).first->second);
     }
-    plan_.layout.label_fields.assign(kFields.begin(),
-                                     kFields.begin() + static_cast<std::ptrdiff_t>(fields));
+    plan_.layout.label_fields.assign(kDenseFields.begin(),
+                                     kDenseFields.begin() + static_cast<std::ptrdiff_t>(fields));
   }
 
   core::Status own_labels() {
     const LabelFunction label = ASSAY_TRY(label_function(options_.label));
     plan_.labels.clear();
     for (std::size_t i = 0; i < resolved_.exchanges.size(); ++i) {
-      const std::uint64_t value = label(input_of(resolved_, i, parallelism_[i]));
+      const std::uint64_t value = label(input_of(resolved_, i, plan_.parallelism[i]));
       if (value > model::kMostTag) {
         return core::Error{
             fmt::format("label '{}' is {} for operation {}: more than the {} bits "
@@ -194,7 +195,7 @@ class Planner {
     return std::move(plan_);
   }
 
-  // Without labels numbers may come again after 2^31: matching is first in, first out.
+  // Without labels the numbers repeat after 2^31 messages; matching is first in, first out.
   TagPlan with_fields(std::size_t fields) {
     dense_labels(fields);
     return widths("none", kTagBits, 0);
@@ -203,7 +204,7 @@ class Planner {
   core::Result<TagPlan> fixed() {
     const TagWidths widths = ASSAY_TRY(read_tag_widths(options_.layout));
     if (options_.label.empty()) {
-      dense_labels(kFields.size());
+      dense_labels(kDenseFields.size());
     } else {
       ASSAY_TRY(own_labels());
     }
@@ -237,7 +238,6 @@ class Planner {
   }
 
   const Resolved& resolved_;
-  const std::vector<Parallelism>& parallelism_;
   const TagOptions& options_;
   TagPlan plan_;
 };
@@ -245,7 +245,7 @@ class Planner {
 }  // namespace
 
 core::Result<TagWidths> read_tag_widths(const std::string& layout) {
-  // The public generator's MESSAGE_ID_WIDTH and MESSAGE_TAG_WIDTH.
+  // The MESSAGE_ID_WIDTH and MESSAGE_TAG_WIDTH of the public generator.
   if (layout == "legacy") return TagWidths{TagWidths::Unit::kDigits, 4, 5};
   const bool decimal = layout.starts_with("decimal:");
   const std::size_t colon = layout.find(':');
@@ -274,10 +274,8 @@ core::Result<TagWidths> read_tag_widths(const std::string& layout) {
   return widths;
 }
 
-core::Result<TagPlan> plan_tags(const Resolved& resolved,
-                                const std::vector<Parallelism>& parallelism,
-                                const TagOptions& options) {
-  return Planner(resolved, parallelism, options).run();
+core::Result<TagPlan> plan_tags(const Resolved& resolved, const TagOptions& options) {
+  return Planner(resolved, options).run();
 }
 
 TagBook::TagBook(const Resolved& resolved, std::uint32_t gpu, const TagPlan& plan)

@@ -1,9 +1,9 @@
-// The tags of a schedule's messages: unique for every ordered pair of ranks, the same on both
-// sides, and carrying a label of the operation.
+// Plans the tags of a schedule's messages. A tag is unique for an ordered pair of ranks, the same
+// on both sides, and carries a label of the operation.
 //
-// A tag is a label and a number. The numbers of a pair and label count its messages, in the order
-// of the exchanges and, within one, of channels and steps; each side computes them from the counts
-// of goal/messages.h alone. Widths are checked before anything is written.
+// A tag consists of a label and a number. The numbers count the messages of a pair and label in the
+// order of the exchanges and, within an exchange, of channels and steps; each side computes them
+// from the counts of MessageCounter alone. Widths are checked before anything is written.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/result.h"
-#include "goal/messages.h"
-#include "goal/parallelism.h"
+#include "goal/label.h"
+#include "goal/steps.h"
 #include "model/schedule_notes.h"
 
 namespace assay::goal {
@@ -23,12 +23,12 @@ struct TagOptions {
   // "legacy": decimal:4/5, the widths of the public generator.
   // "none": no label.
   std::string layout = "auto";
-  // What --label says: a registered label or an expression; empty: dense numbers of the fields.
+  // The value of --label: a registered label or an expression. Empty: dense numbers of the fields.
   std::string label = {};
   unsigned threads = 0;
 };
 
-// Of "bits:I/C", "decimal:I/C" and "legacy".
+// The widths in "bits:I/C", "decimal:I/C" and "legacy".
 struct TagWidths {
   enum class Unit { kBits, kDigits };
   Unit unit = Unit::kBits;
@@ -40,7 +40,8 @@ core::Result<TagWidths> read_tag_widths(const std::string& layout);
 
 struct TagPlan {
   model::TagLayout layout;
-  std::vector<std::uint32_t> labels;  // by exchange
+  std::vector<std::uint32_t> labels;     // by exchange
+  std::vector<Parallelism> parallelism;  // by exchange
 
   [[nodiscard]] std::uint32_t tag(std::uint32_t exchange, std::uint64_t number) const {
     return static_cast<std::uint32_t>(labels[exchange] * label_unit + number % number_limit);
@@ -50,13 +51,11 @@ struct TagPlan {
   std::uint64_t number_limit = 1ULL << 31;
 };
 
-// The error of a layout that is too narrow names the pair of ranks, its count, and widths that
-// would do.
-core::Result<TagPlan> plan_tags(const Resolved& resolved,
-                                const std::vector<Parallelism>& parallelism,
-                                const TagOptions& options);
+// Fails when the layout is too narrow. The error names the pair of ranks, its number of messages,
+// and widths that would suffice.
+core::Result<TagPlan> plan_tags(const Resolved& resolved, const TagOptions& options);
 
-// Where the numbers of one GPU's messages begin.
+// The first numbers of the messages of one GPU.
 class TagBook {
  public:
   struct Entry {
@@ -67,7 +66,7 @@ class TagBook {
 
   TagBook(const Resolved& resolved, std::uint32_t gpu, const TagPlan& plan);
 
-  // The entries of a call, one for each peer; whoever makes its messages counts them on.
+  // Returns the entries of a call, one for each peer. Whoever makes the messages counts them on.
   [[nodiscard]] std::vector<Entry>& entries(std::size_t call) { return entries_[call]; }
 
  private:

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "goal/test_job_test_util.h"
+#include "goal/goal_test_util.h"
 
 namespace assay::goal {
 namespace {
@@ -16,7 +16,7 @@ using model::NcclAlgorithm;
 using model::NcclFunction;
 using model::NcclProtocol;
 
-// Three AllReduces of two GPUs; each sends 2 messages to the other.
+// Three AllReduces of two GPUs, in each of which they send 2 messages to each other.
 Job small_job() {
   Job job = make_test_job({2, 2});
   for (int i = 0; i < 3; ++i) {
@@ -34,7 +34,7 @@ struct Planned {
 Planned plan(const Job& job, const TagOptions& options) {
   const auto resolved = resolve(job, Misfits::kFail);
   EXPECT_TRUE(resolved.ok()) << resolved.error().message;
-  auto made = plan_tags(resolved.value(), find_parallelism(resolved.value()), options);
+  auto made = plan_tags(resolved.value(), options);
   if (!made.ok()) return {made.error().message, {}};
   return {"", std::move(made).value()};
 }
@@ -86,13 +86,30 @@ TEST(Tags, LabelsThatAreTooLargeAreRefused) {
             std::string::npos);
 }
 
+// The last of n messages has the number n - 1.
+TEST(Tags, AsManyMessagesFitAsTheNumberHasValues) {
+  // 2 messages need 1 bit, 10 need 1 digit.
+  EXPECT_EQ(plan(small_job(), {.label = "sequence + 1073741820"}).error, "");
+  EXPECT_EQ(plan(small_job(), {.layout = "bits:1/2"}).error, "");
+  Job job = make_test_job({2, 2});
+  for (int i = 0; i < 5; ++i) {
+    add_collective(job, test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kRing,
+                                        NcclProtocol::kLl, 64, 1));
+  }
+  EXPECT_EQ(plan(job, {.layout = "decimal:1/1", .label = "7"}).error, "");
+  add_collective(job, test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kRing,
+                                      NcclProtocol::kLl, 64, 1));
+  EXPECT_NE(plan(job, {.layout = "decimal:1/1", .label = "7"})
+                .error.find("sends 12 messages to rank 1 with label 7, which takes 2 digits"),
+            std::string::npos);
+}
+
 TEST(Tags, NoTwoMessagesOfAPairShareATag) {
   const Job job = small_job();
   const auto resolved = resolve(job, Misfits::kFail);
   ASSERT_TRUE(resolved.ok());
   for (const char* label : {"", "sequence % 2", "7"}) {
-    const auto made =
-        plan_tags(resolved.value(), find_parallelism(resolved.value()), {.label = label});
+    const auto made = plan_tags(resolved.value(), {.label = label});
     ASSERT_TRUE(made.ok()) << made.error().message;
     std::set<std::uint32_t> sent;
     std::size_t messages = 0;

@@ -1,5 +1,5 @@
-// When a GPU's launches start: what each waits for and how long after it, and which CPUs of the
-// schedule it runs on.
+// Decides when the launches of a GPU start (what each waits for and how long after it), on which
+// CPUs of the schedule they run, and which order among streams keeps a schedule that can end.
 #pragma once
 
 #include <cstdint>
@@ -9,48 +9,66 @@
 
 namespace assay::goal {
 
-// What a launch follows, besides the one before it in its stream.
+// What a launch waits for besides the one before it in its stream.
 enum class StreamOrder {
-  // The last launch of any stream that had ended when it started. Programs wait for one stream
-  // with another, so a schedule in which operations take longer than recorded delays all.
+  // It waits for the last launch of any stream that had ended when it started. Programs make one
+  // stream wait for another, so an operation that takes longer than recorded delays all that
+  // follow.
   kObserved,
-  // Nothing: streams know nothing of each other, as in the public generator.
+  // It waits for nothing else: streams are independent, as in the public generator.
   kIndependent,
 };
 
-// What is decided about streams once for all GPUs.
+// The decisions about streams that hold for all GPUs.
 struct StreamPlan {
   bool merged = false;  // one chain for all streams of a GPU
   StreamOrder order = StreamOrder::kObserved;
-  // By GPU, launch in order of start: those that follow their own stream only. Those it does not
-  // reach are ordered.
+  // By GPU and launch in the order of start: true for launches that wait for their own stream only.
+  // Launches beyond the end are false.
   std::vector<std::vector<bool>> unordered = {};
 };
 
 struct TimedLaunch {
   Launch launch;
-  std::uint64_t gap_ns = 0;          // after the last of those that it follows, or the job's start
+  // After the last of the launches that it waits for, or after the job's start.
+  std::uint64_t gap_ns = 0;
   std::vector<std::uint32_t> after;  // indices into GpuTimeline::launches, lower than its own
-  unsigned first_cpu = 0;            // of its channels
+  unsigned first_cpu = 0;            // the first CPU of its channels
   unsigned message_cpu = 0;
 };
 
 struct GpuTimeline {
-  std::vector<TimedLaunch> launches;  // by start
-  // From the end of the last launch to the end of the recording; follows all streams.
+  std::vector<TimedLaunch> launches;  // sorted by start
+  // The time from the end of the last launch to the end of the recording, after all streams.
   std::uint64_t tail_ns = 0;
   std::vector<std::uint32_t> last;  // launches that no other one follows
   unsigned num_cpus = 0;
 };
 
-// `start_ns` is the job's start in the GPU's clock. Each stream has a CPU for each channel and one
-// for messages, as NCCL has a proxy thread for them: on the CPU of a channel, a message that waits
-// for a NIC would find the next slice's work before it. A launch that began before the one before
-// it in its stream had ended is counted in `warnings`.
+// `start_ns` is the job's start in the GPU's clock. Each stream has one CPU per channel and one for
+// messages, because NCCL has proxy threads for them: on the CPU of a channel, a message that waits
+// for a NIC would delay the work of the next slice. A launch that began before the end of the
+// launch before it in its stream is counted in `warnings`.
 GpuTimeline make_timeline(const Resolved& resolved,
                           std::uint32_t gpu,
                           const StreamPlan& plan,
                           std::int64_t start_ns,
                           model::Warnings& warnings);
+
+// Whether streams that overlap on no GPU become one chain.
+enum class Streams { kApart, kMergedWhenDisjoint };
+
+struct StreamOptions {
+  Streams streams = Streams::kApart;
+  StreamOrder order = StreamOrder::kObserved;
+};
+
+// NCCL's buffers let a send end before its receive starts. A schedule in which other launches wait
+// for the end of that send may then wait in a circle over several GPUs. Streams are merged only
+// when no circle arises. Otherwise, launches that would close a circle wait for their own stream
+// only and are counted in `warnings`.
+StreamPlan plan_streams(const Resolved& resolved,
+                        const StreamOptions& options,
+                        model::Warnings& warnings);
 
 }  // namespace assay::goal

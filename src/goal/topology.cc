@@ -15,7 +15,8 @@ bool is_rank(std::int32_t rank, std::size_t num_ranks) {
   return rank >= 0 && static_cast<std::size_t>(rank) < num_ranks;
 }
 
-// Each rank's place when the ring is followed from rank 0; empty if that does not visit all.
+// Returns the place of each rank when the ring is followed from rank 0; empty if that does not
+// visit all ranks.
 std::vector<std::int32_t> follow_ring(const std::vector<ChannelLinks>& links) {
   std::vector<std::int32_t> index(links.size(), -1);
   std::int32_t rank = 0;
@@ -37,7 +38,7 @@ bool has_child(const ChannelLinks& parent, std::int32_t child) {
          parent.tree_down.end();
 }
 
-// Every rank but one has a parent that knows it, and all lead to that one.
+// Returns whether every rank but one has a parent that knows it, and all paths lead to that one.
 bool is_tree(const std::vector<ChannelLinks>& links) {
   std::size_t roots = 0;
   for (std::size_t rank = 0; rank < links.size(); ++rank) {
@@ -74,7 +75,8 @@ struct TreePlace {
   std::array<std::int32_t, 2> down = {-1, -1};
 };
 
-// A binary tree in which the lowest set bit of a rank is its height.
+// Returns the neighbours of a rank in a binary tree in which the lowest set bit of a rank is its
+// height.
 TreePlace binary_tree(std::int32_t rank, std::int32_t size) {
   std::int32_t bit = 1;
   while (bit < size && (rank & bit) == 0)
@@ -111,7 +113,7 @@ TreePlace moved_tree(std::int32_t rank, std::int32_t size, BinaryTree tree) {
   return place;
 }
 
-// The ranks of each node, nodes in the order of their first rank.
+// Returns the ranks of each node, with the nodes in the order of their first rank.
 std::vector<std::vector<std::int32_t>> by_node(const std::vector<std::string>& nodes) {
   std::vector<std::vector<std::int32_t>> groups;
   std::map<std::string, std::size_t> index;

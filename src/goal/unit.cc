@@ -1,10 +1,10 @@
-#include "goal/unit.h"
-
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <set>
+
+#include "goal/validate.h"
 
 namespace assay::goal {
 namespace {
@@ -16,10 +16,10 @@ struct LaunchId {
   std::uint32_t launch = 0;
 };
 
-// Launches that share an exchange belong together.
-class Groups {
+// Sets of launches that share exchanges.
+class LaunchGroups {
  public:
-  explicit Groups(const Resolved& resolved) {
+  explicit LaunchGroups(const Resolved& resolved) {
     for (std::uint32_t gpu = 0; gpu < resolved.gpus.size(); ++gpu) {
       for (std::uint32_t i = 0; i < resolved.gpus[gpu].launches.size(); ++i)
         launches_.push_back({gpu, i});
@@ -29,7 +29,7 @@ class Groups {
     join_exchanges(resolved);
   }
 
-  // In the order of their first launch.
+  // Returns the sets in the order of their first launch.
   [[nodiscard]] std::vector<std::vector<LaunchId>> all() {
     std::map<std::size_t, std::vector<LaunchId>> found;
     for (std::size_t i = 0; i < launches_.size(); ++i)
@@ -93,7 +93,8 @@ Occurrence occurrence_of(const Resolved& resolved, const std::vector<LaunchId>& 
   return occurrence;
 }
 
-// What tells units apart: for each GPU the shapes, functions and peers of its operations.
+// Returns the properties that distinguish units: for each GPU the shapes, functions and peers of
+// its operations.
 std::vector<std::uint64_t> signature(const Resolved& resolved,
                                      const std::vector<LaunchId>& launches) {
   std::vector<std::uint64_t> key;
@@ -113,7 +114,7 @@ std::vector<std::uint64_t> signature(const Resolved& resolved,
   return key;
 }
 
-void describe(const Resolved& resolved, const std::vector<LaunchId>& launches, Unit& unit) {
+void describe_unit(const Resolved& resolved, const std::vector<LaunchId>& launches, Unit& unit) {
   std::set<std::string> functions;
   std::set<std::string> nodes;
   std::set<std::uint32_t> gpus;
@@ -175,11 +176,11 @@ model::Job job_of(const Resolved& resolved, const std::vector<LaunchId>& launche
 std::vector<Unit> find_units(const Resolved& resolved) {
   std::vector<Unit> units;
   std::map<std::vector<std::uint64_t>, std::size_t> known;
-  for (const std::vector<LaunchId>& launches : Groups(resolved).all()) {
+  for (const std::vector<LaunchId>& launches : LaunchGroups(resolved).all()) {
     const auto [found, is_new] = known.emplace(signature(resolved, launches), units.size());
     if (is_new) {
       Unit& unit = units.emplace_back();
-      describe(resolved, launches, unit);
+      describe_unit(resolved, launches, unit);
       unit.job = job_of(resolved, launches);
     }
     units[found->second].occurrences.push_back(occurrence_of(resolved, launches));

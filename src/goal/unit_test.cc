@@ -1,10 +1,9 @@
-#include "goal/unit.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "goal/test_job_test_util.h"
+#include "goal/goal_test_util.h"
+#include "goal/validate.h"
 
 namespace assay::goal {
 namespace {
@@ -70,7 +69,7 @@ TEST(Units, WithoutACommonClockTheShortestKernelCounts) {
   EXPECT_EQ(units[0].num_nodes, 2U);
 }
 
-// Rank 0 sends to 1 while 1 sends to 2: the launch of 1 ties all three together.
+// Rank 0 sends to 1 while 1 sends to 2: the launch of rank 1 connects all three.
 TEST(Units, ChainsOfSendsAreOne) {
   Job job = make_test_job({4, 4});
   const auto add = [&](std::size_t gpu, NcclFunction function, std::int32_t peer) {

@@ -141,6 +141,24 @@ Table errors_table(const std::vector<Compared>& compared) {
 
 }  // namespace
 
+const Links& default_links() {
+  static const Links links = {
+      .intra = {.latency_ns = 439,
+                .overhead_ns = 1,
+                .gap_ns = 10,
+                .gap_ns_per_byte = 0.002973,
+                .overhead_ns_per_byte = 0,
+                .rendezvous_bytes = 1e12},
+      .inter = {.latency_ns = 3700,
+                .overhead_ns = 200,
+                .gap_ns = 5,
+                .gap_ns_per_byte = 0.04,
+                .overhead_ns_per_byte = 0,
+                .rendezvous_bytes = 1e12},
+  };
+  return links;
+}
+
 core::Result<UnitModel> UnitModel::make(Unit unit) {
   UnitModel made;
   const Occurrence typical = median_occurrence(unit);
@@ -155,8 +173,7 @@ core::Result<UnitModel> UnitModel::make(Unit unit) {
   made.measured_median_ns_ = static_cast<double>(typical.measured_ns);
   made.unit_ = std::make_unique<const Unit>(std::move(unit));
   made.resolved_ = ASSAY_TRY(resolve(made.unit_->job, Misfits::kLeaveOut));
-  const std::vector<Parallelism> parallelism = find_parallelism(made.resolved_);
-  made.tags_ = ASSAY_TRY(plan_tags(made.resolved_, parallelism, {.layout = "none", .threads = 1}));
+  made.tags_ = ASSAY_TRY(plan_tags(made.resolved_, {.layout = "none", .threads = 1}));
   made.node_of_rank_ = number_nodes(made.unit_->job);
   return made;
 }
@@ -180,13 +197,34 @@ core::Result<std::int64_t> UnitModel::simulated_ns(const Costs& costs,
 core::Result<std::vector<UnitModel>> unit_models(std::vector<Unit> units) {
   std::vector<UnitModel> models;
   for (Unit& unit : units) {
-    // Without a time there is nothing to compare.
+    // A unit without a time cannot be compared.
     if (median_occurrence(unit).measured_ns > 0) {
       models.push_back(ASSAY_TRY(UnitModel::make(std::move(unit))));
     }
   }
   if (!models.empty()) return models;
   return core::Error{"no operation of the recording has a measured time"};
+}
+
+core::Result<std::vector<UnitModel>> measured_units(
+    const std::vector<std::filesystem::path>& recordings,
+    const InputOptions& options,
+    std::size_t skip,
+    std::vector<model::Warnings>& warnings) {
+  std::vector<Unit> units;
+  for (const std::filesystem::path& recording : recordings) {
+    const model::Job job = ASSAY_TRY(read_job(recording, options));
+    const Resolved resolved = ASSAY_TRY(resolve(job, Misfits::kLeaveOut));
+    warnings.push_back(job.warnings);
+    warnings.push_back(resolved.warnings);
+    for (Unit& unit : find_units(resolved)) {
+      const std::size_t first = std::min(skip, unit.occurrences.size() - 1);
+      unit.occurrences.erase(unit.occurrences.begin(),
+                             unit.occurrences.begin() + static_cast<std::ptrdiff_t>(first));
+      units.push_back(std::move(unit));
+    }
+  }
+  return unit_models(std::move(units));
 }
 
 core::Result<model::Book> validate(const std::vector<UnitModel>& units,

@@ -16,7 +16,7 @@ struct RecordOptions {
   std::vector<std::string> command;
   std::filesystem::path folder = "assay-recording";
   std::string events = {};           // ASSAY_RECORDER_EVENTS; "" for the default
-  std::optional<unsigned> limit_mb;  // of a process's file
+  std::optional<unsigned> limit_mb;  // for the file of a process
   enum class NcclLog { kKeep, kOff } nccl_log = NcclLog::kKeep;
 };
 
@@ -24,16 +24,16 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 
 struct RecordPlan {
   std::filesystem::path folder;  // absolute
-  Environment variables;         // to set for the command
+  Environment variables;         // set for the command
   std::vector<std::string> notes;
 };
 
-// Finds the recorder and says what to set. Fails when the folder holds a recording already, when
+// Finds the recorder and decides what to set. Fails when the folder holds a recording already, when
 // there is no recorder beside this program, or when the environment names another plugin.
 core::Result<RecordPlan> plan_recording(const RecordOptions& options);
 
 struct Recorded {
-  int exit_code = 0;  // the command's, as a shell has it
+  int exit_code = 0;  // exit code of the command, as a shell sees it
   std::uint64_t processes = 0;
   std::uint64_t operations = 0;
   std::uint64_t kernels = 0;
@@ -41,10 +41,17 @@ struct Recorded {
   std::vector<std::string> warnings;
 };
 
-// Runs the command with our standard streams and waits for its end. `more` are variables besides
-// the plan's. Fails when the command cannot be started.
+// Runs the command with our standard streams and waits for its end. `more` are variables in
+// addition to the plan's. Fails when the command cannot be started.
 core::Result<Recorded> record(const RecordOptions& options,
                               const RecordPlan& plan,
                               const Environment& more);
+
+// Fails when the folder is a file, or holds recordings of an earlier command.
+core::Status check_unused(const std::filesystem::path& folder);
+
+// Counts the content of the files (everything but `exit_code`), and truncates the space that killed
+// processes had reserved.
+core::Result<Recorded> count_recorded(const std::filesystem::path& folder);
 
 }  // namespace assay::recorder

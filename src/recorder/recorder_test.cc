@@ -1,4 +1,5 @@
-// The recorder as NCCL loads it: a program calls it as NCCL does, and its files are read back.
+// Tests the recorder as NCCL loads it: a program calls it as NCCL does, and its files are read
+// back.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -22,6 +23,43 @@ using model::FakeJob;
 std::string said(const FakeJob& job) {
   return core::read_file(job.folder() / "said").value();
 }
+
+// A job that hangs when it is done, in a process that is killed with this object.
+class HangingJob {
+ public:
+  HangingJob(const FakeJob& job, const std::string& arguments) : job_(job), process_(::fork()) {
+    if (process_ != 0) return;
+    const std::string command = "exec " + job.shell(arguments);
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(127);
+  }
+
+  HangingJob(const HangingJob&) = delete;
+  HangingJob& operator=(const HangingJob&) = delete;
+
+  ~HangingJob() {
+    if (process_ <= 0) return;
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+
+  // Returns false when the job has not said the words after a minute.
+  [[nodiscard]] bool waits_until_said(const std::string& words) const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (std::chrono::steady_clock::now() < end) {
+      if (core::is_regular_file(job_.folder() / "said") &&
+          said(job_).find(words) != std::string::npos) {
+        return true;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+ private:
+  const FakeJob& job_;
+  pid_t process_;
+};
 
 std::map<rec::Kind, int> kinds(const rec::File& file) {
   std::map<rec::Kind, int> counts;
@@ -128,21 +166,10 @@ TEST(Recorder, SpeaksVersion4) {
 
 TEST(Recorder, KilledProcessLeavesAllItHadRecorded) {
   FakeJob job;
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    ::setpgid(0, 0);
-    const std::string command = "exec " + job.shell("0 2 50 hang");
-    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-    ::_exit(127);
+  {
+    const HangingJob child(job, "0 2 50 hang");
+    ASSERT_TRUE(child.waits_until_said("ready"));
   }
-  for (int i = 0; i < 200 && (!core::is_regular_file(job.folder() / "said") ||
-                              said(job).find("ready") == std::string::npos);
-       ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
   const rec::File file = only_file(job);
   expect_steps(file, 50);
   EXPECT_EQ(file.header().stopped, 0U);
@@ -198,7 +225,11 @@ TEST(Recorder, UnwritableFolderIsSaidOnceAndNoFailure) {
 TEST(Recorder, StopsAtItsLimitAndSaysSo) {
   FakeJob job;
   job.set("ASSAY_RECORDER_LIMIT_MB", "1");
-  ASSERT_EQ(job.run("0 2 3000 hang & sleep 3; kill -9 $!; true"), 0);
+  {
+    const HangingJob child(job, "0 2 3000 hang");
+    ASSERT_TRUE(child.waits_until_said("ready"));
+    ASSERT_TRUE(child.waits_until_said("recording ends"));
+  }
   const auto files = job.files();
   ASSERT_EQ(files.size(), 1U);
   EXPECT_LE(std::filesystem::file_size(files[0]), 1U << 20U);

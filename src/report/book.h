@@ -24,8 +24,8 @@ core::Status write_json(const model::Book& book, const std::filesystem::path& pa
 std::string json(const model::Book& book);
 core::Result<model::Book> read_json(const std::filesystem::path& path);
 core::Result<model::Book> parse_json(std::string document);
-// Only the tables with these names, in the document's order; others are skipped, which costs
-// little. A name that is not there is no error.
+// Reads only the tables with these names, in the document's order. Skipping the others takes little
+// time. A name that is not there is no error.
 core::Result<model::Book> read_json(const std::filesystem::path& path,
                                     const std::vector<std::string>& names);
 

@@ -7,14 +7,14 @@ namespace {
 
 using model::OpKind;
 
-// Which moment of an operation explains what came after it.
+// The moment of an operation that explains what came after it.
 enum class Moment : std::uint8_t { kStart, kCpuFree, kNicFree, kArrival };
 
 class Walk {
  public:
   Walk(const Record& record, CriticalPath& path) : record_(record), path_(path) {}
 
-  // Backwards from the moment `until_ns` of an operation.
+  // Walks backwards from the moment `until_ns` of an operation.
   void run(OpId id, std::int64_t until_ns) {
     id_ = id;
     until_ns_ = until_ns;
@@ -75,7 +75,7 @@ class Walk {
     add(Spent::kCpu, start);
   }
 
-  // False at the beginning.
+  // Returns false at the beginning.
   bool step_to_cause() {
     const OpState& state = record_.state(id_);
     switch (state.reason()) {

@@ -1,5 +1,5 @@
-// What the end of a schedule hangs on: the chain of work and messages without a gap that leads
-// from the beginning to the end of the rank that ends last.
+// The critical path of a schedule: the chain of work and messages without a gap that leads from the
+// beginning to the end of the rank that ends last.
 #pragma once
 
 #include <array>
@@ -20,27 +20,27 @@ enum class Spent : std::uint8_t {
 
 inline constexpr std::size_t kNumSpent = 5;
 
-// "calc", "cpu o", …
+// Returns a name such as "calculation" or "latency (L)".
 const char* name_of(Spent spent);
 
 struct Segment {
-  OpId id;  // of a message's time in the network: the send
+  OpId id;  // for the time of a message in the network: the send
   Spent spent = Spent::kCalc;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
 };
 
 struct CriticalPath {
-  std::vector<Segment> segments = {};  // in the order of time
+  std::vector<Segment> segments = {};  // sorted by time
   std::array<std::int64_t, kNumSpent> total_ns = {};
   std::uint64_t messages = 0;
   std::vector<std::uint32_t> ranks = {};  // sorted
 
-  // The longest ones, longest first.
+  // Returns the longest segments, longest first.
   [[nodiscard]] std::vector<Segment> longest(std::size_t count) const;
 };
 
-// Of an outcome that has finished. The segments add up to its longest_ns().
+// Returns the path of an outcome that has finished. The segments add up to its longest_ns().
 CriticalPath critical_path(const Outcome& outcome);
 
 }  // namespace assay::simulate

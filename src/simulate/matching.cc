@@ -5,7 +5,8 @@
 namespace assay::simulate {
 
 std::size_t ExactMatching::home(std::uint32_t source, std::uint32_t tag) const {
-  // Fibonacci hashing: the golden ratio of 2^64; tags and sources are dense small numbers.
+  // Fibonacci hashing multiplies by 2^64 divided by the golden ratio, because tags and sources are
+  // dense small numbers.
   const std::uint64_t mixed =
       (std::uint64_t{source} << 32U | tag) * std::uint64_t{0x9E3779B97F4A7C15};
   return (mixed >> 32U) & (slots_.size() - 1);
@@ -46,7 +47,7 @@ void ExactMatching::append(Slot& slot, std::uint32_t op) {
   slot.tail = node;
 }
 
-// Moves back those that probing had pushed past this slot.
+// Moves back the entries that probing had pushed past this slot.
 void ExactMatching::erase(std::size_t index) {
   const std::size_t mask = slots_.size() - 1;
   std::size_t hole = index;

@@ -1,5 +1,4 @@
-// Brings messages and receives of one rank together: first come, first served for each source and
-// tag.
+// Matches messages and receives of one rank: first come, first served for each source and tag.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +11,16 @@
 
 namespace assay::simulate {
 
-// Open addressing with linear probing; a pair that has nothing waiting has no slot, so memory goes
-// with what waits, not with the number of tags.
+// A hash table with open addressing and linear probing. A pair of source and tag without waiters
+// has no slot, so that memory grows with what waits and not with the number of tags.
 class ExactMatching {
  public:
-  // The message's send for a receive, or kNone: then the receive waits here.
+  // Returns the send of the message for a receive, or kNone: then the receive waits here.
   std::uint32_t post(std::uint32_t source, std::uint32_t tag, std::uint32_t receive) {
     return meet(source, tag, receive, Side::kReceive);
   }
 
-  // The receive for a message, or kNone: then the message waits here.
+  // Returns the receive for a message, or kNone: then the message waits here.
   std::uint32_t arrive(std::uint32_t source, std::uint32_t tag, std::uint32_t send) {
     return meet(source, tag, send, Side::kMessage);
   }
@@ -29,8 +28,8 @@ class ExactMatching {
  private:
   enum class Side : std::uint8_t { kReceive, kMessage };
 
-  // Those who wait with one source and tag are all of one side. The first is in the slot, the
-  // others are a list in nodes_.
+  // All waiters of one source and tag are on the same side. The first is in the slot, the others
+  // are a list in nodes_.
   struct Slot {
     std::uint32_t source;
     std::uint32_t tag;
@@ -59,11 +58,11 @@ class ExactMatching {
   std::uint32_t free_nodes_ = kNone;
 };
 
-// For ranks where a source or a tag may be anything: walks over what waits, in order.
+// For ranks where a source or a tag may be anything: searches the waiters in order.
 class AnyMatching {
  public:
-  // The send that a receive takes, or the receive that takes a message; op is kNone if it has to
-  // wait.
+  // Returns the send that a receive takes, or the receive that takes a message; op is kNone if it
+  // has to wait.
   OpId post(std::uint32_t source, std::uint32_t tag, std::uint32_t receive);
   OpId arrive(std::uint32_t source, std::uint32_t tag, std::uint32_t send);
 
@@ -89,7 +88,7 @@ class Matching {
 
  private:
   std::vector<ExactMatching> exact_;
-  std::vector<std::unique_ptr<AnyMatching>> any_;  // by rank; null: the exact one
+  std::vector<std::unique_ptr<AnyMatching>> any_;  // by rank; null for ranks that use the exact one
 };
 
 }  // namespace assay::simulate

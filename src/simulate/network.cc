@@ -1,27 +1,38 @@
 #include "simulate/network.h"
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/files.h"
+#include "core/text.h"
 
 namespace assay::simulate {
 namespace {
 
-// A link slower than this is a mistake in units.
+struct Field {
+  const char* name;
+  double LogGops::*value;
+};
+
+constexpr std::array<Field, 6> kFields{{{"L", &LogGops::latency_ns},
+                                        {"o", &LogGops::overhead_ns},
+                                        {"g", &LogGops::gap_ns},
+                                        {"G", &LogGops::gap_ns_per_byte},
+                                        {"O", &LogGops::overhead_ns_per_byte},
+                                        {"S", &LogGops::rendezvous_bytes}}};
+
+// A larger value is a mistake in the units.
 constexpr double kMostNs = 1e15;
 
 core::Status check(const LogGops& parameters) {
-  const struct {
-    const char* name;
-    double value;
-  } all[] = {{"L", parameters.latency_ns},
-             {"o", parameters.overhead_ns},
-             {"g", parameters.gap_ns},
-             {"G", parameters.gap_ns_per_byte},
-             {"O", parameters.overhead_ns_per_byte},
-             {"S", parameters.rendezvous_bytes}};
-
-  for (const auto& [name, value] : all) {
+  for (const Field& field : kFields) {
+    const double value = parameters.*field.value;
     if (std::isfinite(value) && value >= 0 && value <= kMostNs) continue;
-    return core::Error{fmt::format("{} is {}: it must be 0 to {:g}", name, value, kMostNs)};
+    return core::Error{fmt::format("{} is {}: it must be 0 to {:g}", field.name, value, kMostNs)};
   }
   return {};
 }
@@ -40,6 +51,131 @@ core::Result<Network> Network::make(const LogGops& inter,
                                    node_of_rank.size(), num_ranks)};
   }
   return Network(Link(inter), Link(*intra), node_of_rank);
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+core::Result<LogGops> parse_link(const Json& json, const std::string& name, LogGops link) {
+  if (!json.is_object()) return core::Error{fmt::format("\"{}\" is no object", name)};
+  for (const auto& [key, value] : json.items()) {
+    const auto field = std::find_if(kFields.begin(), kFields.end(),
+                                    [&key = key](const Field& f) { return key == f.name; });
+    if (field == kFields.end()) {
+      return core::Error{
+          fmt::format("\"{}\" has an unknown field \"{}\"; there are L, o, g, G, O, S", name, key)};
+    }
+    if (!value.is_number() || !(value.get<double>() >= 0)) {
+      return core::Error{fmt::format("{} of \"{}\" is {}: it must be a number of at least 0", key,
+                                     name, value.dump())};
+    }
+    link.*field->value = value.get<double>();
+  }
+  return link;
+}
+
+core::Error bad_rank(const Json& rank, std::size_t num_ranks) {
+  return core::Error{fmt::format("\"nodes\" names {}, which is no rank: the schedule has 0 to {}",
+                                 rank.dump(), num_ranks == 0 ? 0 : num_ranks - 1)};
+}
+
+core::Result<std::vector<std::uint32_t>> parse_nodes(const Json& nodes, std::size_t num_ranks) {
+  constexpr std::uint32_t kNowhere = UINT32_MAX;
+  std::vector<std::uint32_t> node_of_rank(num_ranks, kNowhere);
+  if (!nodes.is_array()) return core::Error{"\"nodes\" is no list"};
+  for (std::uint32_t node = 0; node < nodes.size(); ++node) {
+    if (!nodes[node].is_array()) return core::Error{"\"nodes\" is no list of lists of ranks"};
+    for (const Json& rank : nodes[node]) {
+      if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= num_ranks) {
+        return bad_rank(rank, num_ranks);
+      }
+      std::uint32_t& place = node_of_rank[rank.get<std::size_t>()];
+      if (place != kNowhere) {
+        return core::Error{fmt::format("\"nodes\" names rank {} twice", rank.dump())};
+      }
+      place = node;
+    }
+  }
+  const auto missing = std::find(node_of_rank.begin(), node_of_rank.end(), kNowhere);
+  if (missing != node_of_rank.end()) {
+    return core::Error{fmt::format("\"nodes\" leaves out rank {}", missing - node_of_rank.begin())};
+  }
+  return node_of_rank;
+}
+
+core::Result<std::vector<std::uint32_t>> parse_ranks_per_node(const Json& json,
+                                                              std::size_t num_ranks) {
+  if (!json.is_number_unsigned() || json.get<std::uint64_t>() == 0) {
+    return core::Error{"\"ranks_per_node\" is no whole number of at least 1"};
+  }
+  std::vector<std::uint32_t> node_of_rank(num_ranks);
+  for (std::size_t rank = 0; rank < num_ranks; ++rank)
+    node_of_rank[rank] = static_cast<std::uint32_t>(rank / json.get<std::uint64_t>());
+  return node_of_rank;
+}
+
+core::Status check_fields(const Json& json) {
+  const std::vector<std::string> known{"costs", "inter", "intra", "nodes", "ranks_per_node"};
+  if (!json.is_object()) return core::Error{"is no JSON object"};
+  for (const auto& item : json.items()) {
+    const std::string& key = item.key();
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    return core::Error{
+        fmt::format("has an unknown field \"{}\"; there are {}", key, core::join(known, ", "))};
+  }
+  if (json.contains("nodes") && json.contains("ranks_per_node")) {
+    return core::Error{"has both \"nodes\" and \"ranks_per_node\""};
+  }
+  return {};
+}
+
+core::Result<ParametersFile> parse(const Json& json, std::size_t num_ranks) {
+  ASSAY_TRY(check_fields(json));
+  ParametersFile file;
+  if (json.contains("inter")) file.inter = ASSAY_TRY(parse_link(json["inter"], "inter", {}));
+  if (json.contains("intra")) {
+    file.intra = ASSAY_TRY(parse_link(json["intra"], "intra", file.inter.value_or(LogGops{})));
+  }
+  if (json.contains("nodes")) file.node_of_rank = ASSAY_TRY(parse_nodes(json["nodes"], num_ranks));
+  if (json.contains("ranks_per_node")) {
+    file.node_of_rank = ASSAY_TRY(parse_ranks_per_node(json["ranks_per_node"], num_ranks));
+  }
+  return file;
+}
+
+Json json_of(const LogGops& link) {
+  Json json;
+  for (const Field& field : kFields)
+    json[field.name] = link.*field.value;
+  return json;
+}
+
+}  // namespace
+
+core::Result<ParametersFile> read_parameters(const std::filesystem::path& path,
+                                             std::size_t num_ranks) {
+  return parse_parameters(ASSAY_TRY(core::read_file(path)), path.string(), num_ranks);
+}
+
+core::Result<ParametersFile> parse_parameters(std::string_view text,
+                                              const std::string& name,
+                                              std::size_t num_ranks) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded()) return core::Error{fmt::format("'{}' is no JSON", name)};
+  auto file = parse(json, num_ranks);
+  if (!file.ok()) return file.error().context(fmt::format("'{}'", name));
+  return file;
+}
+
+core::Status write_parameters(const std::filesystem::path& path,
+                              const ParametersFile& parameters,
+                              const std::string& costs) {
+  Json json = Json::object();
+  if (parameters.inter) json["inter"] = json_of(*parameters.inter);
+  if (parameters.intra) json["intra"] = json_of(*parameters.intra);
+  if (!costs.empty()) json["costs"] = Json::parse(costs);
+  return core::write_file(path, json.dump(2) + "\n");
 }
 
 }  // namespace assay::simulate

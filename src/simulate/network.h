@@ -1,22 +1,26 @@
-// What messages cost between two ranks, in whole nanoseconds.
+// The costs of messages between two ranks in whole nanoseconds, and the files that set them.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/result.h"
-#include "simulate/parameters.h"
+#include "model/schedule.h"
 
 namespace assay::simulate {
 
-// Longer than any schedule may take: 2^57 ns are four and a half years. Sums of a few such times
-// stay within 64 bits.
+using model::LogGops;
+
+// No schedule may take longer: 2^57 ns are four and a half years. Sums of a few such times fit into
+// 64 bits.
 inline constexpr std::int64_t kForeverNs = std::int64_t{1} << 57;
 
-// One set of parameters. L, o and g count in whole nanoseconds, costs of bytes are rounded down,
-// as LogGOPSim does; a message of 0 bytes costs as much as one of 1.
+// One set of parameters. L, o and g are rounded to whole nanoseconds; costs per byte are rounded
+// down, as LogGOPSim does. A message of 0 bytes costs as much as one of 1 byte.
 class Link {
  public:
   explicit Link(const LogGops& parameters)
@@ -27,12 +31,12 @@ class Link {
         overhead_ns_per_byte_(parameters.overhead_ns_per_byte),
         rendezvous_bytes_(parameters.rendezvous_bytes) {}
 
-  // The CPU's time for a message, on either side: o + (s-1) O.
+  // Returns the CPU's time for a message, on either side: o + (s-1) O.
   [[nodiscard]] std::int64_t cpu_ns(std::uint64_t bytes) const {
     return overhead_ns + per_byte(bytes, overhead_ns_per_byte_);
   }
 
-  // (s-1) G
+  // Returns (s-1) G.
   [[nodiscard]] std::int64_t bandwidth_ns(std::uint64_t bytes) const {
     return per_byte(bytes, gap_ns_per_byte_);
   }
@@ -58,11 +62,11 @@ class Link {
   double rendezvous_bytes_;
 };
 
-// Which of two links lies between two ranks.
+// Selects the link between two ranks.
 class Network {
  public:
-  // Without `intra` or without `node_of_rank` all ranks are `inter` apart. Fails on parameters
-  // that are no times, and when the nodes are not those of num_ranks ranks.
+  // Without `intra` or without `node_of_rank`, all ranks are `inter` apart. Fails when a parameter
+  // is negative, infinite or too large, and when the nodes are not those of num_ranks ranks.
   static core::Result<Network> make(const LogGops& inter,
                                     const std::optional<LogGops>& intra,
                                     const std::vector<std::uint32_t>& node_of_rank,
@@ -78,7 +82,39 @@ class Network {
 
   Link inter_;
   Link intra_;
-  std::vector<std::uint32_t> node_of_rank_;  // empty: each rank is a node
+  std::vector<std::uint32_t> node_of_rank_;  // empty: each rank is a node of its own
 };
+
+// The parameters and nodes in a JSON file:
+//
+//   {"inter": {"L": 3700, "o": 200, "g": 5, "G": 0.04, "O": 0, "S": 0}, "intra": {…},
+//    "ranks_per_node": 8}
+//
+// L, o and g are in ns, G and O in ns per byte, S in bytes. A field that "inter" lacks has the
+// default; a field that "intra" lacks has the value of "inter". "costs" are for `assay goal
+// generate`. Instead of "ranks_per_node" there may be "nodes": [[0, 1, 2, 3], [4, 5, 6, 7]], which
+// names every rank once.
+
+struct ParametersFile {
+  std::optional<LogGops> inter = std::nullopt;
+  std::optional<LogGops> intra = std::nullopt;
+  // Empty if the file names no nodes.
+  std::vector<std::uint32_t> node_of_rank = {};
+};
+
+// `num_ranks` is the number of ranks of the schedule. Errors name the file and the field.
+core::Result<ParametersFile> read_parameters(const std::filesystem::path& path,
+                                             std::size_t num_ranks);
+
+// The same for the text of a file, which errors call `name`.
+core::Result<ParametersFile> parse_parameters(std::string_view text,
+                                              const std::string& name,
+                                              std::size_t num_ranks);
+
+// Writes the links, not the nodes. `costs` is a JSON object for `assay goal generate --costs`,
+// which the reader above ignores; "" for none.
+core::Status write_parameters(const std::filesystem::path& path,
+                              const ParametersFile& parameters,
+                              const std::string& costs = "");
 
 }  // namespace assay::simulate

@@ -1,5 +1,5 @@
-// What a simulation knows of every operation, in 16 bytes each: while it runs what is left to wait
-// for, afterwards when and why it started.
+// The state of every operation of a simulation, in 16 bytes each: while it runs, what the operation
+// still waits for; afterwards, when and why it started.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ enum class Phase : std::uint8_t {
   kDone,
 };
 
-// Why an operation started no earlier.
+// The reason why an operation started no earlier.
 enum class Reason : std::uint8_t {
   kBeginning,    // it started at 0
   kAfterFinish,  // another operation of the rank ended
@@ -40,7 +40,8 @@ enum class Reason : std::uint8_t {
 
 class OpState {
  public:
-  // Since when nothing is left to wait for; when it has started, its start. Below 2^58.
+  // The time since which nothing is left to wait for; for an operation that has started, its start.
+  // Below 2^58.
   [[nodiscard]] std::int64_t time_ns() const { return static_cast<std::int64_t>(bits_ >> 6U); }
 
   [[nodiscard]] Phase phase() const { return static_cast<Phase>(bits_ & 7U); }
@@ -58,9 +59,9 @@ class OpState {
     cause = of;
   }
 
-  std::uint32_t cause = kNone;  // the operation that the reason tells of
-  // kBlocked: how many operations it waits for. Otherwise the send of a receive or the receive of a
-  // send, kNone until they have met.
+  std::uint32_t cause = kNone;  // the operation to which the reason refers
+  // kBlocked: the number of operations that it waits for. Otherwise the send of a receive or the
+  // receive of a send; kNone until they have met.
   std::uint32_t link = 0;
 
  private:
@@ -72,13 +73,13 @@ static_assert(sizeof(OpState) == 16);
 // The times of one operation. A receive starts when its message is taken from the NIC.
 struct OpTimes {
   std::int64_t start_ns = 0;
-  std::int64_t cpu_end_ns = 0;  // when it leaves its CPU
-  std::int64_t end_ns = 0;      // later for a send by rendezvous: the end of its receive
+  std::int64_t cpu_end_ns = 0;  // when the operation leaves its CPU
+  std::int64_t end_ns = 0;      // later for a rendezvous send: the end of its receive
 };
 
 class Record {
  public:
-  // Keeps a reference to the network.
+  // Refers to the network.
   Record(const model::Schedule& schedule, const Network& network);
 
   [[nodiscard]] OpState& state(OpId id) { return states_[first_of_rank_[id.rank] + id.op]; }
@@ -95,21 +96,21 @@ class Record {
 
   [[nodiscard]] std::uint64_t num_ops() const { return states_.size(); }
 
-  // A send's receive, a receive's send; op is kNone when there is none.
+  // Returns the receive of a send or the send of a receive; op is kNone when there is none.
   [[nodiscard]] OpId partner(OpId id) const;
 
-  // Remembers where the message of a receive from anybody came from.
+  // Stores the source of the message of a receive from any rank.
   void set_source(OpId receive, std::uint32_t rank);
 
-  // The link of a send, or of a receive that has its message.
+  // Returns the link of a send, or of a receive that has its message.
   [[nodiscard]] const Link& link(OpId id) const {
     return network_->between(id.rank, partner_rank(id));
   }
 
-  // Of an operation that is done.
+  // Returns the times of an operation that is done.
   [[nodiscard]] OpTimes times(OpId id) const;
 
-  // The bytes of a send or of a receive's message.
+  // Returns the bytes of a send or of a receive's message.
   [[nodiscard]] std::uint64_t message_bytes(OpId id) const;
 
  private:
@@ -119,7 +120,7 @@ class Record {
   const Network* network_;
   std::vector<std::uint64_t> first_of_rank_;
   std::vector<OpState> states_;
-  std::unordered_map<std::uint64_t, std::uint32_t> sources_;  // of receives from anybody
+  std::unordered_map<std::uint64_t, std::uint32_t> sources_;  // sources of receives from any rank
 };
 
 }  // namespace assay::simulate

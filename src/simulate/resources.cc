@@ -10,8 +10,8 @@ Resources::Resources(const model::Schedule& schedule) {
     add_rank(view);
 }
 
-// Resources of a rank: CPUs, sending sides, receiving sides. Queues: for each CPU the calculations,
-// then the sends of each NIC, then the receptions of each NIC.
+// The resources of a rank are its CPUs, sending sides and receiving sides. The queues are, for each
+// CPU, the calculations, then the sends of each NIC, then the receptions of each NIC.
 void Resources::add_rank(const model::RankView& view) {
   RankPart part;
   for (const model::ScheduleOp& op : view.ops) {

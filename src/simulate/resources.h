@@ -1,26 +1,103 @@
-// CPUs and NICs of the ranks, and who waits for them.
-//
-// A calculation needs a CPU; a send a CPU and the sending side of a NIC; the reception of a message
-// a CPU and the receiving side of a NIC. Operations of a rank that need the same ones form a queue:
-// only its head can start next. A queue is parked at the one of its two resources that becomes free
-// last, and looked at again when that happens. So a waiting operation costs nothing until its turn,
-// however many wait.
-//
-// Of the operations that could start at the same time, the one that began to wait first goes first.
-// Nothing is reserved: an operation that needs a CPU
-// alone may start on it while the head of another queue still waits for its NIC.
+// The next events of a simulation. Events at the same time have a fixed order, so that a simulation
+// has one result: first by rank; then waiters for a resource, in the order in which they began to
+// wait; then operations that have just become ready, by number; then messages, by source and
+// number.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "model/schedule.h"
-#include "simulate/event_queue.h"
 #include "simulate/record.h"
 
 namespace assay::simulate {
 
-// What an operation needs: numbers of resources and of the queue for just these.
+enum class EventKind : std::uint32_t {
+  kWake,     // resource `second` may be free for the operation that began to wait as number `first`
+  kReady,    // operation `first` has nothing left to wait for
+  kArrival,  // operation `second` of rank `first` sent a message that is here now
+};
+
+struct Event {
+  std::int64_t time_ns = 0;
+  std::uint32_t rank = 0;
+  EventKind kind = EventKind::kReady;
+  std::uint32_t first = 0;
+  std::uint32_t second = 0;
+};
+
+inline bool before(const Event& a, const Event& b) {
+  if (a.time_ns != b.time_ns) return a.time_ns < b.time_ns;
+  if (a.rank != b.rank) return a.rank < b.rank;
+  if (a.kind != b.kind) return a.kind < b.kind;
+  if (a.first != b.first) return a.first < b.first;
+  return a.second < b.second;
+}
+
+// A heap with four children per node: it is half as deep as a binary heap, and the four are
+// adjacent.
+class EventQueue {
+ public:
+  [[nodiscard]] bool empty() const { return events_.empty(); }
+
+  [[nodiscard]] const Event& top() const { return events_.front(); }
+
+  void push(const Event& event) {
+    std::size_t at = events_.size();
+    events_.push_back(event);
+    while (at > 0) {
+      const std::size_t parent = (at - 1) / kChildren;
+      if (!before(event, events_[parent])) break;
+      events_[at] = events_[parent];
+      at = parent;
+    }
+    events_[at] = event;
+  }
+
+  void pop() {
+    const Event last = events_.back();
+    events_.pop_back();
+    if (!events_.empty()) sink(last);
+  }
+
+ private:
+  static constexpr std::size_t kChildren = 4;
+
+  void sink(const Event& event) {
+    const std::size_t size = events_.size();
+    std::size_t at = 0;
+    for (;;) {
+      const std::size_t first = at * kChildren + 1;
+      if (first >= size) break;
+      const std::size_t end = first + kChildren < size ? first + kChildren : size;
+      std::size_t least = first;
+      for (std::size_t child = first + 1; child < end; ++child) {
+        if (before(events_[child], events_[least])) least = child;
+      }
+      if (!before(events_[least], event)) break;
+      events_[at] = events_[least];
+      at = least;
+    }
+    events_[at] = event;
+  }
+
+  std::vector<Event> events_;
+};
+
+// The CPUs and NICs of the ranks, and the operations that wait for them.
+//
+// A calculation needs a CPU; a send needs a CPU and the sending side of a NIC; the reception of a
+// message needs a CPU and the receiving side of a NIC. Operations of a rank with the same needs
+// form a queue, of which only the head can start next. A queue is parked at the one of its two
+// resources that becomes free last, and is looked at again when that happens. So a waiting
+// operation costs nothing until its turn, however many wait.
+//
+// Of several operations that could start at the same time, the one that began to wait first goes
+// first. Nothing is reserved: an operation that needs only a CPU may start on it while the head of
+// another queue still waits for its NIC.
+
+// The needs of an operation: the numbers of its resources, and of the queue for just these.
 struct Needs {
   std::uint32_t rank = 0;
   std::uint32_t cpu = 0;
@@ -34,20 +111,20 @@ class Resources {
 
   [[nodiscard]] Needs needs(std::uint32_t rank, const model::ScheduleOp& op) const;
 
-  // True when the operation may start at once: nobody of its queue is before it.
+  // Returns whether the operation may start at once: none of its queue is before it.
   [[nodiscard]] bool ready(const Needs& needs, std::int64_t now_ns) const {
     return queues_[needs.queue].head == kNone && free_ns(needs) <= now_ns;
   }
 
-  // Otherwise it lines up. May add a wake event to `events`.
+  // Puts the operation into its queue. May add a wake event to `events`.
   void wait(const Needs& needs, std::uint32_t op, EventQueue& events);
 
-  // A wake event has come. Returns the operation that may start now, which has left its queue, or
+  // Handles a wake event. Returns the operation that may start now, which has left its queue, or
   // kNone. After it has started, call settle() with the same event.
   std::uint32_t wake(const Event& event, EventQueue& events);
   void settle(const Event& event, EventQueue& events);
 
-  // `op` keeps the resource until then.
+  // Lets `op` keep the resource until then.
   void take(std::uint32_t resource, std::uint32_t op, std::int64_t until_ns) {
     if (resources_[resource].free_ns <= until_ns) {
       resources_[resource].free_ns = until_ns;
@@ -59,7 +136,7 @@ class Resources {
     return resources_[resource].free_ns;
   }
 
-  // Who took it last.
+  // Returns the operation that took the resource last.
   [[nodiscard]] std::uint32_t holder(std::uint32_t resource) const {
     return resources_[resource].holder;
   }
@@ -68,15 +145,15 @@ class Resources {
   struct Resource {
     std::int64_t free_ns = 0;
     std::uint32_t holder = kNone;
-    // The wake event that counts; others for this resource are out of date.
+    // The wake event that is valid; others for this resource are out of date.
     std::uint32_t planned_order = kNone;
     std::int64_t planned_ns = 0;
-    std::vector<std::uint32_t> parked = {};  // queues; a heap, first come first
+    std::vector<std::uint32_t> parked = {};  // a heap of queues, first come first
   };
 
   struct Queue {
-    std::uint32_t order = 0;     // of the operation at its head
-    std::uint32_t head = kNone;  // nodes of waiters_
+    std::uint32_t order = 0;     // order of the operation at its head
+    std::uint32_t head = kNone;  // indices into waiters_
     std::uint32_t tail = kNone;
     std::uint32_t cpu = 0;
     std::uint32_t nic = kNone;
@@ -84,7 +161,7 @@ class Resources {
 
   struct Waiter {
     std::uint32_t op;
-    std::uint32_t order;  // counts those of the rank that had to wait
+    std::uint32_t order;  // its number among the operations of the rank that had to wait
     std::uint32_t next;
   };
 

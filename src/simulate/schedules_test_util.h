@@ -1,4 +1,4 @@
-// Schedules of known shape, made in memory, for tests and benchmarks.
+// Makes schedules of known shape in memory, for tests and benchmarks.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "model/schedule.h"
-#include "model/schedule_builder.h"
 #include "model/schedule_writer.h"
 
 namespace assay::simulate::testing {
 
-// The bytes of a schedule whose ranks `fill` makes, one after another.
+// Returns the bytes of a schedule whose ranks `fill` makes, one after another.
 inline std::vector<char> schedule_bytes(
     std::uint32_t num_ranks,
     const std::function<void(std::uint32_t rank, model::RankBuilder&)>& fill) {
@@ -32,14 +31,14 @@ inline model::Schedule make_schedule(
 
 struct Ring {
   std::uint32_t num_ranks = 2;
-  std::uint32_t steps = 1;  // messages of each rank; 2 (num_ranks - 1) for an all-reduce
+  std::uint32_t steps = 1;  // messages per rank; 2 (num_ranks - 1) for an all-reduce
   std::uint64_t bytes = 1;
   std::uint32_t channels = 1;  // each on a CPU of its own; all on NIC 0
-  std::uint64_t calc_ns = 0;   // between a receive and the next send; 0: no such operation
-  std::uint32_t rounds = 1;    // one after another in each channel
+  std::uint64_t calc_ns = 0;   // work between a receive and the next send; 0: no such operation
+  std::uint32_t rounds = 1;    // messages of a channel, one after another
 };
 
-// In every step each rank sends to the next one what it has received before. All messages of a
+// In every step each rank sends to the next rank what it has received before. All messages of a
 // channel have the same tag.
 inline void fill_ring(const Ring& ring, std::uint32_t rank, model::RankBuilder& builder) {
   const std::uint32_t next = (rank + 1) % ring.num_ranks;
@@ -62,7 +61,7 @@ inline void fill_ring(const Ring& ring, std::uint32_t rank, model::RankBuilder& 
   }
 }
 
-// A binomial tree from rank 0: in round k every rank below 2^k sends to the one 2^k above it.
+// A binomial tree from rank 0: in round k every rank below 2^k sends to the rank 2^k above it.
 inline void fill_tree(std::uint32_t num_ranks,
                       std::uint64_t bytes,
                       std::uint32_t rank,
@@ -81,7 +80,7 @@ inline void fill_tree(std::uint32_t num_ranks,
   }
 }
 
-// In round k every rank sends to the one 2^k after it; the next round waits for both.
+// In round k every rank sends to the rank 2^k after it; the next round waits for both.
 inline void fill_dissemination(std::uint32_t num_ranks,
                                std::uint64_t bytes,
                                std::uint32_t rank,

@@ -1,6 +1,6 @@
 // Runs a GOAL schedule under the LogGOPS model.
 //
-// The model is that of the LogGOPSim of ATLAHS. Of a message of s bytes (0 counts as 1)
+// The model is that of the LogGOPSim in ATLAHS. For a message of s bytes (0 counts as 1)
 //
 //   the sender's CPU is busy for       o + (s-1) O
 //   the sending side of its NIC for    g + (s-1) G      from the same moment
@@ -8,15 +8,15 @@
 //   the receiver's CPU is busy for     g + o + (s-1) O  once it has arrived and is wanted
 //   the receiving side of its NIC for  g                from the same moment
 //
-// An eager send (s <= S) ends when its CPU is done. Others end with their receive, and keep the
+// An eager send (s <= S) ends when its CPU is done. Other sends end with their receive and keep the
 // sender's CPU and NIC from the moment the receive begins until they are free at the receiver.
-// Products are rounded down. A receive that is posted keeps nothing; a calculation keeps its CPU.
+// Products are rounded down. A posted receive occupies nothing; a calculation occupies its CPU.
 // Messages and receives meet by source and tag, first come, first served.
 //
-// That simulator leaves open what happens first at equal times; event_queue.h and resources.h say
-// what happens here. And where a message is there before its receive, it lets the reception run
-// beside other work of the same CPU and wait for the sending side of the NIC; here a reception is
-// the same whichever came first.
+// That simulator does not define the order of events at the same time; resources.h says what
+// happens here. Where a message arrives before its receive, that simulator lets the reception run
+// along with other work on the same CPU and wait for the sending side of the NIC; here a reception
+// is the same whichever came first.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,13 @@
 #include "core/result.h"
 #include "model/schedule.h"
 #include "simulate/network.h"
-#include "simulate/parameters.h"
 #include "simulate/record.h"
 
 namespace assay::simulate {
 
 struct Options {
   LogGops inter = {};
-  // Between ranks of one node; needs node_of_rank.
+  // For ranks of one node; needs node_of_rank.
   std::optional<LogGops> intra = std::nullopt;
   std::vector<std::uint32_t> node_of_rank = {};
 };
@@ -46,10 +45,10 @@ class Outcome {
   Outcome(Outcome&&) = default;
 
   std::vector<std::int64_t> finish_ns;  // by rank: the end of its last operation
-  std::vector<OpId> last_op;            // by rank: that operation; op is kNone without any
+  std::vector<OpId> last_op;            // by rank: its last operation; op is kNone without any
   std::uint64_t operations_done = 0;
   std::uint64_t messages = 0;  // sends that have started
-  std::uint64_t events = 0;    // as LogGOPSim counts: operations and messages
+  std::uint64_t events = 0;    // operations and messages, as LogGOPSim counts
   bool finished = false;       // all operations are done and all messages received
 
   [[nodiscard]] const Record& record() const { return *record_; }

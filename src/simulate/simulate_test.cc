@@ -50,7 +50,7 @@ std::vector<std::int64_t> finish(const model::Schedule& schedule, const LogGops&
   return outcome.finish_ns;
 }
 
-// Sender's CPU, network, receiver's NIC and CPU.
+// The sender's CPU, the network, the receiver's NIC and CPU.
 constexpr std::int64_t kMessage = ko + kL + kBandwidth + kg + ko;
 
 TEST(Simulate, AMessageCostsItsParts) {
@@ -92,7 +92,7 @@ TEST(Simulate, CalculationsOfARingCount) {
   EXPECT_THAT(finish(ring(shape), parameters(kEager)), Each(6 * (kMessage + 1000)));
 }
 
-// A round takes a message, and the next one waits for it.
+// A round takes one message, and the next round waits for it.
 TEST(Simulate, DisseminationTakesAMessageARound) {
   for (const double threshold : {kEager, kRendezvous}) {
     EXPECT_THAT(finish(dissemination(16, kBytes), parameters(threshold)), Each(4 * kMessage));
@@ -101,7 +101,7 @@ TEST(Simulate, DisseminationTakesAMessageARound) {
 }
 
 // Rank 0 sends to 1, 2, 4, … one after another. CPU and NIC of a sender are free for the next send
-// after max(o, g + bandwidth); a rank's subtree begins when it has its message.
+// after max(o, g + bandwidth); the subtree of a rank begins when the rank has its message.
 std::int64_t tree_finish(std::uint32_t num_ranks, std::uint32_t rank, std::int64_t spacing) {
   if (rank == 0) return 0;
   std::uint32_t parent_round = 1;
@@ -123,7 +123,7 @@ TEST(Simulate, TreeSendsOneAfterAnother) {
     link.gap_ns_per_byte = static_cast<double>(bandwidth) / 100;
     const std::int64_t spacing = std::max(ko, kg + bandwidth);
     const Outcome outcome = run(tree(16, kBytes), {.inter = link});
-    for (std::uint32_t rank = 9; rank < 16; ++rank) {  // those without children
+    for (std::uint32_t rank = 9; rank < 16; ++rank) {  // ranks without children
       std::uint32_t depth = 0;
       for (std::uint32_t bits = rank; bits != 0; bits &= bits - 1)
         ++depth;
@@ -134,8 +134,8 @@ TEST(Simulate, TreeSendsOneAfterAnother) {
   }
 }
 
-// All sends of a rank come before its first reception (its CPU is busy with them when the first
-// message arrives), then its receptions follow each other.
+// All sends of a rank come before its first reception, because its CPU is busy with them when the
+// first message arrives. Then its receptions follow each other.
 TEST(Simulate, AllToAllKeepsTheCpuBusy) {
   const std::int64_t others = 63;
   ASSERT_GT(others * ko, ko + kL + kBandwidth);
@@ -143,8 +143,8 @@ TEST(Simulate, AllToAllKeepsTheCpuBusy) {
               Each(others * ko + others * (kg + ko)));
 }
 
-// With long messages the sending NIC is what everybody waits for: the last send starts after
-// (P-2) (g + bandwidth).
+// With long messages all wait for the sending NIC: the last send starts after (P-2) (g +
+// bandwidth).
 TEST(Simulate, AllToAllOfLongMessagesWaitsForTheNic) {
   const std::int64_t others = 15;
   const std::int64_t bandwidth = 40000;
@@ -152,7 +152,7 @@ TEST(Simulate, AllToAllOfLongMessagesWaitsForTheNic) {
               Each((others - 1) * (kg + bandwidth) + ko + kL + bandwidth + kg + ko));
 }
 
-// The second message meets a CPU that is busy with the first.
+// The second message finds a CPU that is busy with the first.
 TEST(Simulate, IncastWaitsForTheCpu) {
   const auto schedule = make_schedule(9, [](std::uint32_t rank, model::RankBuilder& builder) {
     if (rank > 0) builder.send(kBytes, 0, 0, {});
@@ -200,7 +200,8 @@ TEST(Simulate, ARendezvousKeepsItsSenderUntilItsEnd) {
       return;
     }
     builder.send(kBytes, 1, 0, {});
-    const auto before = builder.calc(ko + kL + kBandwidth - ko + 1, {});  // ends 1 ns after arrival
+    const auto before =
+        builder.calc(ko + kL + kBandwidth - ko + 1, {});  // it ends 1 ns after the arrival
     builder.require_finish(builder.calc(10, {}), before);
   });
   EXPECT_THAT(finish(schedule, parameters(kRendezvous)), ElementsAre(kMessage + 10, kMessage));

@@ -20,12 +20,12 @@ bool waits_for_partner(const Record& record, OpId id) {
          state.link == kNone;
 }
 
-// The operation's rank can go on no further until the partner has come.
+// The rank of the operation cannot go on until the partner has come.
 bool holds_up(const Record& record, OpId id) {
   return waits_for_partner(record, id) && record.state(id).phase() != Phase::kDone;
 }
 
-// Follows `next` from every start; the first circle found, or empty.
+// Follows `next` from every start. Returns the first circle; empty when there is none.
 class CircleSearch {
  public:
   explicit CircleSearch(const std::vector<std::vector<std::uint32_t>>& next)
@@ -88,7 +88,8 @@ void for_each_dependent(const RankView& view, std::uint32_t op, Body body) {
   }
 }
 
-// By operation: how many of its dependencies would be left even if all partners of the rank came.
+// Returns for each operation how many of its dependencies would remain even if all partners of the
+// rank came.
 std::vector<std::uint32_t> dependencies_left(const RankView& view) {
   std::vector<std::uint32_t> left(view.ops.size());
   std::vector<std::uint32_t> ready;
@@ -106,7 +107,7 @@ std::vector<std::uint32_t> dependencies_left(const RankView& view) {
   return left;
 }
 
-// Operations of a rank that wait for each other. Empty for most ranks.
+// Returns operations of a rank that wait for each other; empty for most ranks.
 std::vector<OpId> dependency_circle(const Record& record, std::uint32_t rank) {
   const RankView& view = record.schedule().ranks()[rank];
   const std::vector<std::uint32_t> left = dependencies_left(view);
@@ -123,8 +124,8 @@ std::vector<OpId> dependency_circle(const Record& record, std::uint32_t rank) {
   return circle;
 }
 
-// The send that a receive waits for, or the receive that a send waits for, if its rank has one that
-// has not found its partner; op is kNone otherwise.
+// Returns the send that a receive waits for, or the receive that a send waits for, if its rank has
+// one that has not found its partner; otherwise op is kNone.
 OpId missing_partner(const Record& record, OpId id) {
   const ScheduleOp& self = record.op(id);
   if (self.peer == model::kAnyPeer) return {0, kNone};
@@ -194,7 +195,7 @@ Stuck find_stuck(const Outcome& outcome, std::size_t most_examples) {
   Stuck stuck;
   std::vector<std::vector<std::uint32_t>> waits_for(ranks.size());
   std::vector<OpId> messages;
-  // Those that hold up their rank tell more than messages that lie about.
+  // Operations that hold up their rank tell more than messages that nobody receives.
   const auto note_partner = [&](OpId id) {
     const ScheduleOp& op = record.op(id);
     ++(op.kind == OpKind::kSend ? stuck.sends_without_receive : stuck.receives_without_message);

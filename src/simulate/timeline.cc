@@ -87,7 +87,7 @@ class Writer {
         start.thousandths, length.whole, length.thousandths, id.op, record_.message_bytes(id),
         std::uint32_t{op.tag}, unsigned{op.nic});
     if (!std::binary_search(shown_.begin(), shown_.end(), partner.rank)) return;
-    // A send has one receive, so that the send's place names the message.
+    // A send has exactly one receive, so that the place of the send identifies the message.
     const OpId send = sends ? id : partner;
     add("{{\"ph\":\"{}\",\"name\":\"message\",\"cat\":\"message\",\"id\":\"{}.{}\",\"pid\":{},"
         "\"tid\":{},\"ts\":{}.{:03}}}",

@@ -1,5 +1,5 @@
-// A simulation as a Chrome trace, for Perfetto and chrome://tracing: a process for each rank, a
-// thread for each CPU, an arrow for each message.
+// Writes a simulation as a Chrome trace for Perfetto and chrome://tracing: a process per rank, a
+// thread per CPU, an arrow per message.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct TimelineSize {
   std::uint64_t bytes = 0;
 };
 
-// Of the given ranks, or of all if there are none given. Messages have arrows where both of their
-// ranks are shown. About 230 bytes an operation, written as they are made. `outcome` must have
-// finished.
+// Writes the given ranks, or all if none are given. A message has an arrow when both of its ranks
+// are shown. A trace has about 230 bytes per operation and is written piece by piece. `outcome`
+// must have finished.
 core::Result<TimelineSize> write_timeline(const Outcome& outcome,
                                           const std::vector<std::uint32_t>& ranks,
                                           const std::filesystem::path& path);

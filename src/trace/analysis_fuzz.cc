@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/memory_source.h"
+#include "core/byte_source.h"
 #include "trace/collectives/report.h"
 #include "trace/reader/reader.h"
 #include "trace/sheet.h"

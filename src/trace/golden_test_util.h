@@ -1,14 +1,13 @@
 // Helps tests to compare tables with the figures that the public tool gives for the same traces:
-// reads the CSV files of ../shared/golden, and analyses ranks of ../shared/samples/traces-8gpu.
+// those of samples/, and where they are there also those of ../shared.
 //
-//   const GoldenRank& golden = golden_rank({"default", 0, Unlinked::kCounted});
-//   if (!golden.analysis) GTEST_SKIP() << golden.reason;
+//   const GoldenRank& golden = golden_rank({"ctas_default", 0, Unlinked::kCounted});
+//   ASSERT_TRUE(golden.analysis);
 //   expect_golden_sheet(tables, "GEMM", golden.csv_folder);
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
@@ -28,14 +27,24 @@
 
 namespace assay::trace::testing {
 
-// Returns the folder of golden figures, which may be absent.
-inline std::filesystem::path golden_folder() {
-  return std::filesystem::path(ASSAY_SOURCE_DIR) / "../shared/golden/trace";
+// Returns the folder of the public tool's figures, which tests/data/README.md describes.
+inline const std::filesystem::path& golden_folder() {
+  static const std::filesystem::path kFolder = [] {
+    std::filesystem::path folder = ::testing::TempDir() + "/public_trace_figures";
+    std::filesystem::create_directories(folder);
+    const std::string command = "tar --zstd -xf '" ASSAY_SOURCE_DIR
+                                "/tests/data/public_trace_figures.tar.zst' -C '" +
+                                folder.string() + "'";
+    if (std::system(command.c_str()) != 0) ADD_FAILURE() << command << " failed";
+    return folder;
+  }();
+  return kFolder;
 }
 
-#define ASSAY_SKIP_WITHOUT_GOLDEN()                                       \
-  if (!std::filesystem::exists(::assay::trace::testing::golden_folder())) \
-  GTEST_SKIP() << "the golden figures in ../shared/golden/trace are not here"
+// Returns a folder with more traces and figures; it is absent from a clone.
+inline std::filesystem::path shared_folder() {
+  return std::filesystem::path(ASSAY_SOURCE_DIR) / "../shared";
+}
 
 // Splits a CSV text into records (RFC 4180).
 inline std::vector<std::vector<std::string>> csv_records(std::string_view text) {
@@ -145,20 +154,13 @@ struct RankChoice {
   auto operator<=>(const RankChoice&) const = default;
 };
 
-// The ranks for which the public tool's figures exist.
-inline const std::array kGoldenRanks = {RankChoice{"default", 0, Unlinked::kCounted},
-                                        RankChoice{"default", 0, Unlinked::kLeftOut},
-                                        RankChoice{"16cta_256threads", 5, Unlinked::kCounted},
-                                        RankChoice{"16cta_256threads", 5, Unlinked::kLeftOut}};
-
-// Returns the name of the folder with the figures: "h200_default_rank0_linked".
+// Returns the name of the folder with the figures: "h200_ctas_default_rank0_linked".
 std::string folder_name(const RankChoice& choice);
 
 struct GoldenRank {
   std::unique_ptr<model::Trace> trace;
-  std::optional<RankAnalysis> analysis;  // in compat mode; empty when the sample is not there
+  std::optional<RankAnalysis> analysis;  // in compat mode; empty when the trace cannot be read
   std::filesystem::path csv_folder;
-  std::string reason;  // why there is no analysis
 };
 
 // Reads and analyses a rank when it is first asked for; later calls return the same object.

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/progress.h"
 #include "core/result.h"
+#include "core/terminal.h"
 #include "model/table.h"
 #include "model/warnings.h"
 #include "trace/options.h"

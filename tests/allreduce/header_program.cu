@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "grid.h"
-#include "strategy_table.h"
 
 namespace table = TABLE;
 

@@ -1,6 +1,8 @@
 // Stands in for libFuzzer where there is none: feeds a fuzz target every file of the corpus, then
 // mutations of them. Packed files are fed both as they are and unpacked. The same corpus gives the
 // same inputs on every machine.
+//
+// usage: LAYER_fuzz_replay TARGET MUTATIONS CORPUS_FOLDER
 #include <zlib.h>
 
 #include <algorithm>
@@ -12,11 +14,11 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer gives the name.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#include "targets.h"
 
 namespace {
 
@@ -49,14 +51,12 @@ std::string read_unpacked(const std::filesystem::path& path) {
   return text;
 }
 
-std::vector<std::string> read_corpus(int folder_count, char** folders) {
+std::vector<std::string> read_corpus(const std::filesystem::path& folder) {
   std::vector<std::string> corpus;
-  for (int i = 0; i < folder_count; ++i) {
-    for (const auto& path : files_below(folders[i])) {
-      corpus.push_back(read_unpacked(path));
-      std::string raw = read_raw(path);
-      if (raw != corpus.back()) corpus.push_back(std::move(raw));
-    }
+  for (const auto& path : files_below(folder)) {
+    corpus.push_back(read_unpacked(path));
+    std::string raw = read_raw(path);
+    if (raw != corpus.back()) corpus.push_back(std::move(raw));
   }
   return corpus;
 }
@@ -102,25 +102,36 @@ class Mutator {
   std::mt19937_64 random_{1};  // fixed, so that a failure can be repeated
 };
 
-void feed(const std::string& input) {
-  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+FuzzTarget* find_target(std::string_view name) {
+  for (const NamedFuzzTarget& target : fuzz_targets())
+    if (target.name == name) return target.run;
+  return nullptr;
+}
+
+void feed(FuzzTarget* target, const std::string& input) {
+  target(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> corpus = read_corpus(argc - 2, argv + 2);
-  if (argc < 3 || corpus.empty()) {
-    std::cerr << "usage: " << argv[0] << " RUNS CORPUS_FOLDER...\n";
+  FuzzTarget* const target = argc == 4 ? find_target(argv[1]) : nullptr;
+  if (target == nullptr) {
+    std::cerr << "usage: " << argv[0] << " TARGET MUTATIONS CORPUS_FOLDER\n";
+    return 2;
+  }
+  const std::vector<std::string> corpus = read_corpus(argv[3]);
+  if (corpus.empty()) {
+    std::cerr << argv[3] << " holds no file\n";
     return 2;
   }
   for (const std::string& input : corpus)
-    feed(input);
+    feed(target, input);
   Mutator mutator;
-  const long runs = std::strtol(argv[1], nullptr, 10);
+  const long runs = std::strtol(argv[2], nullptr, 10);
   for (long run = 0; run < runs; ++run) {
     const std::string& seed = corpus[mutator.below(corpus.size())];
-    feed(mutator.mutate(seed.substr(0, kMutatedBytes)));
+    feed(target, mutator.mutate(seed.substr(0, kMutatedBytes)));
   }
   std::cout << corpus.size() << " files and " << runs << " mutations fed\n";
   return 0;

@@ -88,7 +88,9 @@ class Record(unittest.TestCase):
         self.assertIn("NCCL_PROFILER_PLUGIN;ASSAY_RECORDER_OUTPUT;NCCL_DEBUG", done.stdout)
 
     def test_killed_processes_files_are_cut_to_size(self):
-        done = self.record("sh", "-c", f"{JOB} 0 1 3 hang & sleep 2; kill -9 $!; wait; true")
+        # The job says "ready" when its records are in the file.
+        done = self.record("sh", "-c", f"mkfifo said; {JOB} 0 1 3 hang > said & "
+                                       "read -r word < said; kill -9 $!; wait; test $word = ready")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("21 operations, 12 kernels", done.stderr)
         self.assertLess(self.recordings()[0].stat().st_size, 150_000)

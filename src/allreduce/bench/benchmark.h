@@ -14,7 +14,7 @@
 #include "allreduce/bench/benchmark_file.h"
 #include "allreduce/bench/launched_rank.h"
 #include "allreduce/bench/plan.h"
-#include "allreduce/measurement.h"
+#include "allreduce/timings.h"
 #include "core/result.h"
 
 namespace assay::allreduce {

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr mode_t kMode = 0666;
+constexpr mode_t kBenchmarkFileMode = 0666;
 constexpr const char* kAbsent = "(nothing)";
 
 core::Error system_error(const char* doing, const fs::path& path, int error) {
@@ -173,7 +173,7 @@ core::Result<BenchmarkFile> BenchmarkFile::open(const fs::path& path,
     ASSAY_TRY(write_provenance(provenance_path(path), written));
     ASSAY_TRY(core::write_file(path, std::string(benchmark_csv_header()) + "\n"));
   }
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC, kMode);
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC, kBenchmarkFileMode);
   if (descriptor < 0) return system_error("write", path, errno);
   BenchmarkFile file(path, descriptor);
   file.cut_bytes_ = earlier.cut_bytes;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "allreduce/measurement.h"
+#include "allreduce/timings.h"
 #include "core/result.h"
 
 namespace assay::allreduce {

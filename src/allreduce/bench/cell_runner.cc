@@ -8,6 +8,12 @@
 #include "core/interrupt.h"
 
 namespace assay::allreduce {
+
+struct StrategyFailure {
+  Outcome outcome = Outcome::kError;
+  std::string reason;
+};
+
 namespace {
 
 using Clock = Worker::Clock;
@@ -16,15 +22,10 @@ using std::chrono::milliseconds;
 // CUDA contexts on 8 GPUs and NCCL's start take up to half a minute on a cold machine.
 constexpr milliseconds kTimeToStart{120'000};
 constexpr milliseconds kTimeToEnd{10'000};
-constexpr milliseconds kTick{100};
+constexpr milliseconds kWorkerPollInterval{100};
 
 constexpr int kHangsToBeDropped = 3;
 constexpr int kDeathsToGiveUp = 2;  // of workers that died before they did anything
-
-struct Failure {
-  Outcome outcome = Outcome::kError;
-  std::string reason;
-};
 
 double seconds(milliseconds duration) {
   return std::chrono::duration<double>(duration).count();
@@ -48,7 +49,7 @@ std::vector<Strategy> without_results(const std::vector<Strategy>& strategies,
   return left;
 }
 
-Measurement failed(const CellRequest& request, Strategy strategy, const Failure& failure) {
+Measurement failed(const CellRequest& request, Strategy strategy, const StrategyFailure& failure) {
   Measurement measurement;
   measurement.cell = request.cell;
   measurement.strategy = strategy;
@@ -66,16 +67,16 @@ class Conversation {
       : request_(request), results_(results) {}
 
   // Says what is wrong with the message.
-  std::optional<Failure> take(const WorkerMessage& message) {
+  std::optional<StrategyFailure> take(const WorkerMessage& message) {
     const bool in_place = std::visit([&](const auto& kind) { return accept(kind); }, message);
     if (const auto* fatal = std::get_if<WorkerFatal>(&message)) {
-      return Failure{Outcome::kError, fatal->message};
+      return StrategyFailure{Outcome::kError, fatal->message};
     }
     if (!in_place) {
-      return Failure{Outcome::kError, "the worker lost its way: " + message_line(message)};
+      return StrategyFailure{Outcome::kError, "the worker lost its way: " + message_line(message)};
     }
     if (is_over_ && !without_results(request_.strategies, results_).empty()) {
-      return Failure{Outcome::kError, "the worker was done without a result for this"};
+      return StrategyFailure{Outcome::kError, "the worker was done without a result for this"};
     }
     return std::nullopt;
   }
@@ -122,10 +123,10 @@ class Conversation {
 
 }  // namespace
 
-// What became of one request.
+// The outcome of one request.
 struct CellRunner::Attempt {
   std::optional<WorkerDoing> doing = {};  // the last thing it did, when it failed
-  std::optional<Failure> failure = {};
+  std::optional<StrategyFailure> failure = {};
 };
 
 CellRunner::CellRunner(CellRunnerHooks hooks, milliseconds deadline)
@@ -144,7 +145,7 @@ core::Status CellRunner::ensure_worker() {
   while (Clock::now() < until) {
     ASSAY_TRY(core::check_interrupt());
     if (const auto problem = hooks_.elsewhere()) return core::Error{*problem};
-    const auto got = worker.receive(Clock::now() + kTick);
+    const auto got = worker.receive(Clock::now() + kWorkerPollInterval);
     if (const auto* none = std::get_if<NoMessage>(&got)) {
       if (none->why == NoMessage::Why::kNotYet) continue;
       return core::Error{"the worker does not start: " + none->what};
@@ -206,20 +207,21 @@ core::Result<CellRunner::Attempt> CellRunner::listen(const CellRequest& request,
                                                      std::vector<Measurement>& results) {
   Conversation conversation(request, results);
   const Clock::time_point deadline = Clock::now() + deadline_;
-  std::optional<Failure> failure;
+  std::optional<StrategyFailure> failure;
   while (!conversation.is_over() && !failure) {
     const auto interrupted = core::check_interrupt();
     if (!interrupted.ok()) return interrupted.error();
-    const auto got = worker_->receive(std::min(deadline, Clock::now() + kTick));
+    const auto got = worker_->receive(std::min(deadline, Clock::now() + kWorkerPollInterval));
     if (const auto* message = std::get_if<WorkerMessage>(&got)) {
       failure = conversation.take(*message);
     } else if (const auto& none = std::get<NoMessage>(got); none.why != NoMessage::Why::kNotYet) {
-      failure = Failure{Outcome::kError, none.what};
+      failure = StrategyFailure{Outcome::kError, none.what};
     } else if (const auto problem = hooks_.elsewhere()) {
-      failure = Failure{Outcome::kError, *problem};
+      failure = StrategyFailure{Outcome::kError, *problem};
     }
     if (!conversation.is_over() && !failure && Clock::now() >= deadline) {
-      failure = Failure{Outcome::kHang, fmt::format("no end within {:g} s", seconds(deadline_))};
+      failure =
+          StrategyFailure{Outcome::kHang, fmt::format("no end within {:g} s", seconds(deadline_))};
     }
   }
   if (!failure) return Attempt{};

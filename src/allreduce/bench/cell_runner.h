@@ -34,10 +34,8 @@ class CellRunner {
   // and launch. Errors: no worker can be started any more; interrupted.
   core::Result<std::vector<Measurement>> measure(CellRequest request);
 
-  // Strategies that hung in so many cells in a row that they are left out from then on.
-  [[nodiscard]] std::vector<Strategy> dropped() const;
-
-  // Results that are missing for that.
+  // The number of results that are missing because their strategy hung in so many cells in a row
+  // that it is left out from then on.
   [[nodiscard]] std::int64_t left_out() const { return left_out_; }
 
   // Lets the worker end by itself.

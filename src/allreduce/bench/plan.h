@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "allreduce/measurement.h"
+#include "allreduce/timings.h"
 #include "core/result.h"
 
 namespace assay::allreduce {

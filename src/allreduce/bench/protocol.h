@@ -31,7 +31,7 @@
 #include <variant>
 #include <vector>
 
-#include "allreduce/measurement.h"
+#include "allreduce/timings.h"
 #include "core/result.h"
 
 namespace assay::allreduce {

@@ -1,8 +1,17 @@
 #include "allreduce/codegen/generated_files.h"
 
-#include "allreduce/codegen/header.h"
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <vector>
+
+#include "allreduce/codegen/header_text.h"
 #include "allreduce/codegen/nccl_tuner.h"
 #include "core/files.h"
+#include "core/text.h"
 
 namespace assay::allreduce {
 
@@ -31,6 +40,157 @@ core::Result<std::vector<std::filesystem::path>> write_generated(
     if (!written.ok()) return written.error();
   }
   return paths;
+}
+
+namespace {
+
+// TWOSHOT_PUSH: kTwoshotPush. RESIDUAL_RMS_NORM_QUANT_FP8: kResidualRmsNormQuantFp8.
+std::string constant_name(std::string_view name) {
+  std::string result = "k";
+  bool begins = true;
+  for (const char c : name) {
+    if (c == '_') {
+      begins = true;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    result += static_cast<char>(begins ? std::toupper(byte) : std::tolower(byte));
+    begins = false;
+  }
+  return result;
+}
+
+template <class Names>
+std::string enum_text(std::string_view type, const Names& names) {
+  std::string text = fmt::format("enum class {} : std::uint8_t {{\n", type);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += fmt::format("  {} = {},\n", constant_name(names.at(i)), i);
+  return text + "};\n";
+}
+
+std::string strategies_text() {
+  std::string constants;
+  std::string names;
+  for (const StrategySpec& spec : kStrategies) {
+    if (spec.strategy == Strategy::kAuto) continue;
+    const std::string name = constant_name(spec.name);
+    constants += fmt::format("  {} = {},\n", name, static_cast<int>(spec.strategy));
+    names += fmt::format("    case Strategy::{}:\n      return \"{}\";\n", name, spec.name);
+  }
+  return "// Below 100 the numbers are TensorRT-LLM's.\nenum class Strategy : std::uint8_t {\n" +
+         constants +
+         "};\n\nGUARD_FUNCTION const char* name_of(Strategy strategy) {\n  switch (strategy) {\n" +
+         names + "  }\n  return \"unknown\";\n}\n";
+}
+
+// The three arrays as macros, because two copies of each are needed.
+class Arrays {
+ public:
+  explicit Arrays(const StrategyTable& table) {
+    for (const TableSlice& slice : table.slices) {
+      const std::size_t first_row = rows_.size();
+      for (const TableRow& row : slice.rows)
+        add_row(row);
+      slices_.push_back(fmt::format("{{{}, Fusion::{}, DataType::{}, {}, {}}}", slice.world_size,
+                                    constant_name(name_of(slice.fusion)),
+                                    constant_name(name_of(slice.data_type)), first_row,
+                                    rows_.size()));
+    }
+  }
+
+  [[nodiscard]] std::string text() const {
+    return macro("GUARD_SLICES", slices_) + macro("GUARD_ROWS", rows_) +
+           macro("GUARD_SEGMENTS", segments_);
+  }
+
+ private:
+  void add_row(const TableRow& row) {
+    const std::size_t first_segment = segments_.size();
+    for (const TableSegment& segment : row.segments) {
+      segments_.push_back(fmt::format("{{{}, Strategy::{}}}", segment.from_bytes,
+                                      constant_name(name_of(segment.strategy))));
+    }
+    rows_.push_back(
+        fmt::format("{{{}, {}, {}}}", row.hidden_size, first_segment, segments_.size()));
+  }
+
+  static std::string macro(std::string_view name, const std::vector<std::string>& elements) {
+    return fmt::format("#define {} \\\n  {}\n", name, core::join(elements, ", \\\n  "));
+  }
+
+  std::vector<std::string> slices_;
+  std::vector<std::string> rows_;
+  std::vector<std::string> segments_;
+};
+
+// A point behind it, so that nothing in it can join the next line to the comment.
+std::string comment_text(std::string_view text) {
+  std::string line = core::valid_utf8(text);
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7F') c = ' ';
+  }
+  return line.empty() ? "nothing is said." : line + ".";
+}
+
+bool is_word(std::string_view text) {
+  const auto fits = [](unsigned char c) { return c < 0x80 && (std::isalnum(c) != 0 || c == '_'); };
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
+         std::all_of(text.begin(), text.end(), fits);
+}
+
+bool is_namespace(std::string_view name) {
+  for (;;) {
+    const std::size_t end = name.find("::");
+    if (!is_word(name.substr(0, end))) return false;
+    if (end == std::string_view::npos) return true;
+    name.remove_prefix(end + 2);
+  }
+}
+
+// "my::table", 90: MY_TABLE_SM90_H
+std::string guard_of(std::string_view name_space, int sm_version) {
+  std::string guard;
+  for (const char c : name_space) {
+    if (c == ':' && guard.back() == '_') continue;
+    guard += c == ':' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return fmt::format("{}_SM{}_H", guard, sm_version);
+}
+
+std::string replaced(std::string text, std::string_view word, std::string_view by) {
+  for (std::size_t at = text.find(word); at != std::string::npos;
+       at = text.find(word, at + by.size())) {
+    text.replace(at, word.size(), by);
+  }
+  return text;
+}
+
+}  // namespace
+
+core::Result<std::string> strategy_header(const StrategyTable& table,
+                                          const HeaderOptions& options) {
+  if (!is_namespace(options.name_space)) {
+    return core::Error{
+        fmt::format("'{}' is no name of a C++ namespace, such as my::table", options.name_space)};
+  }
+  if (table.slices.empty()) return core::Error{"the table has no slice, so there is no header"};
+  const std::string comment = fmt::format(
+      "// All-reduce strategies for SM {}, for calls launched by {}.\n"
+      "// Made by assay allreduce codegen; do not edit. Measured on:\n// {}\n",
+      table.sm_version, table.launch == Launch::kGraph ? "CUDA graphs" : "the host",
+      comment_text(table.provenance));
+  std::string code(kHeaderBegin);
+  code += strategies_text();
+  code += "\n" + enum_text("Fusion", kFusionNames) + "\n" + enum_text("DataType", kDataTypeNames);
+  code += fmt::format(
+      "\ninline constexpr int kSmVersion = {};\ninline constexpr int kSliceCount = {};\n"
+      "inline constexpr Strategy kFallback = Strategy::{};\n",
+      table.sm_version, table.slices.size(), constant_name(name_of(table.fallback)));
+  code += kHeaderStructs;
+  code += Arrays(table).text();
+  code += kHeaderLookup;
+  code = replaced(std::move(code), "GUARD", guard_of(options.name_space, table.sm_version));
+  return comment + replaced(std::move(code), "NAMESPACE", options.name_space);
 }
 
 }  // namespace assay::allreduce

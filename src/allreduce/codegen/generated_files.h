@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "allreduce/strategy_table.h"
 #include "allreduce/tuning.h"
+#include "core/result.h"
 
 namespace assay::allreduce {
 
@@ -23,5 +25,16 @@ core::Result<std::vector<GeneratedFile>> generated_files(const TunedTables& tabl
 // Makes the folder; gives the paths written.
 core::Result<std::vector<std::filesystem::path>> write_generated(
     const std::vector<GeneratedFile>& files, const std::filesystem::path& folder);
+
+// A strategy table as a C++17 header that needs nothing else: flat constexpr arrays and a lookup
+// that gives StrategyTable::lookup's answer for any input, on the host and in CUDA kernels.
+
+struct HeaderOptions {
+  std::string name_space = "allreduce_table";  // may be nested: "my::table"
+};
+
+// The text of the header. Error: the name of the namespace is none, or the table has no slice.
+core::Result<std::string> strategy_header(const StrategyTable& table,
+                                          const HeaderOptions& options = {});
 
 }  // namespace assay::allreduce

@@ -1,7 +1,5 @@
 // Generated headers are compiled, by themselves and with a program that compares their lookup with
 // the table's over a grid that reaches far beyond it.
-#include "allreduce/codegen/header.h"
-
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "allreduce/codegen/generated_files.h"
 #include "core/files.h"
 
 namespace assay::allreduce {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -177,7 +178,7 @@ TEST(LookupTable, ReadsAFileOrSaysThatItCannot) {
 // Compiles the text with the including project's part and runs it: prints every cell.
 std::string compiled_and_run(const std::string& table_text) {
   const std::string folder = testing::TempDir() + "/lookup_table_test";
-  std::system(("mkdir -p " + folder).c_str());
+  std::filesystem::create_directories(folder);
   std::ofstream(folder + "/main.cpp") << R"(#include <cstdio>
 #include <vector>
 using AllReduceBestStrategyTableType = std::vector<std::vector<std::vector<std::vector<int>>>>;

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "allreduce/measurement.h"
+#include "allreduce/timings.h"
 
 namespace assay::allreduce {
 

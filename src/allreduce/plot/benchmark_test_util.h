@@ -1,7 +1,7 @@
 // Small benchmarks for the tests of this folder.
 #pragma once
 
-#include "allreduce/measurement.h"
+#include "allreduce/timings.h"
 
 namespace assay::allreduce {
 

@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "allreduce/measurement.h"
 #include "allreduce/plot/chooser.h"
+#include "allreduce/timings.h"
 #include "core/result.h"
 
 namespace assay::allreduce {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "allreduce/plot/chooser.h"
-#include "allreduce/plot/source.h"
+#include "allreduce/plot/plot.h"
 
 namespace assay::allreduce {
 

@@ -2,16 +2,22 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <limits>
 #include <mutex>
+#include <set>
 
+#include "allreduce/benchmark_csv.h"
 #include "allreduce/plot/drawings.h"
+#include "allreduce/plot/grid.h"
 #include "allreduce/plot/page.h"
-#include "allreduce/plot/source.h"
-#include "allreduce/plot/statistics.h"
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "core/parallel.h"
+#include "core/statistics.h"
+#include "core/text.h"
 
 namespace assay::allreduce {
 namespace {
@@ -134,6 +140,228 @@ core::Result<PlotResult> plot(const PlotRequest& request, const FigureDone& done
   }
   warn_of_single_strategies(sources, result.warnings);
   return result;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+core::Result<std::set<Launch>> launches_in(const fs::path& folder, std::optional<int> sm_version) {
+  std::set<Launch> launches;
+  for (const fs::path& entry : ASSAY_TRY(core::list_directory(folder))) {
+    const auto name = benchmark_file_name(entry.filename().string());
+    if (name && (!sm_version || name->sm_version == *sm_version)) launches.insert(name->launch);
+  }
+  return launches;
+}
+
+struct Files {
+  int sm_version = 0;
+  std::vector<fs::path> paths;
+};
+
+core::Result<Files> files_of(const PlotRequest& request) {
+  std::set<Launch> launches = ASSAY_TRY(launches_in(request.data_dir, request.sm_version));
+  if (launches.empty()) launches.insert(Launch::kGraph);  // for the message
+  Files files;
+  for (const Launch launch : launches) {
+    const auto found = ASSAY_TRY(find_benchmarks(request.data_dir, request.sm_version, launch));
+    if (files.sm_version != 0 && files.sm_version != found.sm_version) {
+      return core::Error{fmt::format("'{}' mixes benchmark files of SM {} and {}; name one of them",
+                                     request.data_dir.string(), files.sm_version,
+                                     found.sm_version)};
+    }
+    files.sm_version = found.sm_version;
+    files.paths.insert(files.paths.end(), found.files.begin(), found.files.end());
+  }
+  return files;
+}
+
+bool is_wanted(const PlotRequest& request, Fusion fusion) {
+  const auto& wanted = request.fusions;
+  return wanted.empty() || std::find(wanted.begin(), wanted.end(), fusion) != wanted.end();
+}
+
+core::Status check_fusions(const PlotRequest& request, const std::set<Fusion>& measured) {
+  for (const Fusion fusion : request.fusions) {
+    if (measured.count(fusion) > 0) continue;
+    std::vector<std::string> names;
+    names.reserve(measured.size());
+    for (const Fusion one : measured)
+      names.emplace_back(name_of(one));
+    return core::Error{fmt::format("no times of the fusion {} in '{}'; there are times of {}",
+                                   name_of(fusion), request.data_dir.string(),
+                                   core::join(names, ", "))};
+  }
+  return {};
+}
+
+}  // namespace
+
+core::Result<std::vector<Source>> read_sources(const PlotRequest& request,
+                                               model::Warnings& warnings) {
+  const Files files = ASSAY_TRY(files_of(request));
+  std::vector<Source> sources;
+  std::set<Fusion> measured;
+  for (const fs::path& path : files.paths) {
+    Benchmark benchmark{.sm_version = files.sm_version, .measurements = {}, .warnings = {}};
+    benchmark.measurements = ASSAY_TRY(read_benchmark_csv(path, &warnings));
+    Source source{.name = path.stem().string(), .grids = {}};
+    for (const Fusion fusion : fusions_of(benchmark)) {
+      measured.insert(fusion);
+      if (!is_wanted(request, fusion)) continue;
+      auto grid = grid_of(benchmark, fusion);
+      if (!grid.ok()) return grid.error().context(path.string());
+      source.grids.push_back(std::move(grid).value());
+    }
+    if (fusions_of(benchmark).empty()) {
+      warnings.add("benchmark file without any time", "no figures", path.string());
+    }
+    if (!source.grids.empty()) sources.push_back(std::move(source));
+  }
+  if (measured.empty()) {
+    return core::Error{
+        fmt::format("no times in the benchmark files of '{}'", request.data_dir.string())};
+  }
+  if (auto checked = check_fusions(request, measured); !checked.ok()) return checked.error();
+  return sources;
+}
+
+namespace {
+
+std::vector<model::Cell> subject_cells(const Grid& grid) {
+  return {std::int64_t{grid.world_size}, std::string(name_of(grid.data_type)),
+          std::string(name_of(grid.launch)), std::string(name_of(grid.fusion))};
+}
+
+std::vector<model::Column> subject_columns() {
+  return {{.name = "TP"}, {.name = "dtype"}, {.name = "launch"}, {.name = "fusion"}};
+}
+
+template <class Body>
+void each_grid(const std::vector<Source>& sources, const Body& body) {
+  for (const Source& source : sources) {
+    for (const Grid& grid : source.grids)
+      body(source, grid);
+  }
+}
+
+std::vector<double> times_of(const Grid& grid) {
+  std::vector<double> times;
+  for (const Measurement& one : grid.measurements) {
+    if (one.outcome == Outcome::kOk && one.time_us > 0) times.push_back(one.time_us);
+  }
+  return times;
+}
+
+std::vector<double> differences_of(const Grid& grid, Strategy strategy) {
+  std::vector<double> found;
+  for (std::size_t row = 0; row < grid.hidden_sizes.size(); ++row) {
+    for (std::size_t column = 0; column < grid.token_counts.size(); ++column) {
+      const auto percent = grid.difference_percent(strategy, row, column);
+      if (percent) found.push_back(*percent);
+    }
+  }
+  return found;
+}
+
+void add_strategy_rows(model::Table& table, const Grid& grid) {
+  const std::vector<Share> shares = shares_of(grid);
+  for (const Strategy strategy : grid.strategies) {
+    const std::vector<double> percent = differences_of(grid, strategy);
+    std::vector<model::Cell> row = subject_cells(grid);
+    row.emplace_back(std::string(name_of(strategy)));
+    row.emplace_back(static_cast<std::int64_t>(percent.size()));
+    const auto share = std::find_if(shares.begin(), shares.end(),
+                                    [&](const Share& one) { return one.strategy == strategy; });
+    if (share == shares.end()) {
+      row.insert(row.end(), {model::Cell(), model::Cell()});
+    } else {
+      row.insert(row.end(), {static_cast<std::int64_t>(share->cells), share->percent});
+    }
+    row.push_back(model::cell_of(core::mean(percent)));
+    row.push_back(model::cell_of(core::maximum(percent)));
+    table.add_row(std::move(row));
+  }
+}
+
+}  // namespace
+
+model::Table benchmarks_table(const std::vector<Source>& sources) {
+  model::Table table{
+      .name = "benchmarks", .title = "What was measured", .columns = subject_columns()};
+  table.columns.insert(table.columns.end(), {{.name = "strategies"},
+                                             {.name = "tokens"},
+                                             {.name = "hidden sizes"},
+                                             {.name = "points"},
+                                             {.name = "min", .unit = "us"},
+                                             {.name = "max", .unit = "us"}});
+  each_grid(sources, [&](const Source& /*source*/, const Grid& grid) {
+    const std::vector<double> times = times_of(grid);
+    std::vector<model::Cell> row = subject_cells(grid);
+    row.insert(row.end(), {static_cast<std::int64_t>(grid.strategies.size()),
+                           static_cast<std::int64_t>(grid.token_counts.size()),
+                           static_cast<std::int64_t>(grid.hidden_sizes.size()),
+                           static_cast<std::int64_t>(times.size()), core::minimum(times),
+                           core::maximum(times)});
+    table.add_row(std::move(row));
+  });
+  return table;
+}
+
+model::Table strategies_table(const std::vector<Source>& sources) {
+  model::Table table{.name = "strategies",
+                     .title =
+                         "Where each strategy is the fastest, and how much slower than the "
+                         "fastest it is elsewhere",
+                     .columns = subject_columns()};
+  table.columns.insert(table.columns.end(), {{.name = "strategy"},
+                                             {.name = "cells"},
+                                             {.name = "best in"},
+                                             {.name = "share", .unit = "%"},
+                                             {.name = "average", .unit = "%"},
+                                             {.name = "worst", .unit = "%"}});
+  each_grid(sources,
+            [&](const Source& /*source*/, const Grid& grid) { add_strategy_rows(table, grid); });
+  return table;
+}
+
+model::Table differences_table(const std::vector<Source>& sources,
+                               const Chooser& first,
+                               const Chooser& second) {
+  model::Table table{.name = "difference",
+                     .title = "Where " + second.name + " chooses differently from " + first.name +
+                              ", and what that costs",
+                     .columns = subject_columns()};
+  table.columns.insert(table.columns.end(), {{.name = "hidden_size"},
+                                             {.name = "num_tokens"},
+                                             {.name = "first"},
+                                             {.name = "second"},
+                                             {.name = "cost", .unit = "%"}});
+  each_grid(sources, [&](const Source& /*source*/, const Grid& grid) {
+    std::vector<TableDifference> found = differences(grid, first, second);
+    std::stable_sort(found.begin(), found.end(),
+                     [](const TableDifference& a, const TableDifference& b) {
+                       constexpr double kLast = -std::numeric_limits<double>::infinity();
+                       return a.cost_percent.value_or(kLast) > b.cost_percent.value_or(kLast);
+                     });
+    for (const TableDifference& one : found) {
+      std::vector<model::Cell> row = subject_cells(grid);
+      row.insert(row.end(), {one.cell.hidden_size, one.cell.num_tokens,
+                             std::string(name_of(one.first)), std::string(name_of(one.second)),
+                             model::cell_of(one.cost_percent.value_or(kUnknown))});
+      table.add_row(std::move(row));
+    }
+  });
+  return table;
+}
+
+void warn_of_single_strategies(const std::vector<Source>& sources, model::Warnings& warnings) {
+  each_grid(sources, [&](const Source& source, const Grid& grid) {
+    if (grid.strategies.size() > 1) return;
+    warnings.add("only one strategy measured", "it is the best everywhere",
+                 source.name + ", " + std::string(name_of(grid.fusion)));
+  });
 }
 
 }  // namespace assay::allreduce

@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "allreduce/plot/chooser.h"
+#include "allreduce/plot/grid.h"
 #include "allreduce/strategy.h"
 #include "core/result.h"
 #include "model/table.h"
@@ -41,5 +43,32 @@ using FigureDone = std::function<void(std::size_t done, std::size_t all)>;
 // file that fits, a file that cannot be read, a named fusion that no file has, gnuplot is not
 // installed, a file that cannot be written.
 core::Result<PlotResult> plot(const PlotRequest& request, const FigureDone& done);
+
+// What is plotted: each benchmark file of a folder, a grid a fusion.
+
+struct Source {
+  std::string name;  // of the file, without ".csv"
+  std::vector<Grid> grids;
+};
+
+// Files without any time are left out with a warning, if others have some.
+core::Result<std::vector<Source>> read_sources(const PlotRequest& request,
+                                               model::Warnings& warnings);
+
+// The figures in numbers, for standard output.
+
+// One row a fusion of a file: its strategies, token counts, hidden sizes, times.
+model::Table benchmarks_table(const std::vector<Source>& sources);
+
+// One row a strategy of each: where it is the fastest and how far it is from that elsewhere.
+model::Table strategies_table(const std::vector<Source>& sources);
+
+// One row a cell in which two choices differ, the costliest first.
+model::Table differences_table(const std::vector<Source>& sources,
+                               const Chooser& first,
+                               const Chooser& second);
+
+// Grids with a single strategy: nothing can be slower than it.
+void warn_of_single_strategies(const std::vector<Source>& sources, model::Warnings& warnings);
 
 }  // namespace assay::allreduce

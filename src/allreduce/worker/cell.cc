@@ -29,12 +29,6 @@ Outcome outcome_of(Answer::Kind kind) {
   return Outcome::kError;
 }
 
-// Sums in rank order come out alike everywhere; NCCL's need not.
-bool agrees_to_the_bit(Strategy strategy) {
-  return strategy == Strategy::kOneshot || strategy == Strategy::kTwoshot ||
-         strategy == Strategy::kTwoshotPush;
-}
-
 // Events tell half a microsecond, spread over the calls of a sample: picoseconds are noise.
 double to_nanoseconds(double microseconds) {
   return std::round(microseconds * 1e3) / 1e3;
@@ -140,7 +134,8 @@ void Leader::run(const CellRequest& request) {
 core::Result<Leader::Arm> Leader::check(const CellRequest& request, Strategy strategy) {
   const std::vector<Answer> answers = all(order_for(request, Order::Kind::kCheck, strategy));
   Answer answer = worst(answers);
-  if (answer.kind == Answer::Kind::kOk && agrees_to_the_bit(strategy) && !all_alike(answers))
+  if (answer.kind == Answer::Kind::kOk && spec_of(strategy).same_on_all_ranks &&
+      !all_alike(answers))
     answer.say(Answer::Kind::kIncorrect, "the ranks' results differ");
   if (answer.kind != Answer::Kind::kOk) {
     fail(request, strategy, outcome_of(answer.kind), answer.message);
@@ -222,7 +217,7 @@ core::Status Leader::time(const CellRequest& request, const std::vector<Arm>& ar
 void Leader::finish(const CellRequest& request, const Arm& arm, Measurement measurement) {
   const std::vector<Answer> answers = all(order_for(request, Order::Kind::kVerify, arm.strategy));
   const Answer answer = worst(answers);
-  const bool same = !agrees_to_the_bit(arm.strategy) ||
+  const bool same = !spec_of(arm.strategy).same_on_all_ranks ||
                     (all_alike(answers) && answers.front().checksum == arm.checksum);
   if (answer.kind != Answer::Kind::kOk)
     return fail(request, arm.strategy, outcome_of(answer.kind), answer.message);

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "allreduce/measurement.h"
+#include "allreduce/timings.h"
 
 namespace assay::allreduce {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "allreduce/measurement.h"
 #include "allreduce/strategies/arguments.h"
+#include "allreduce/timings.h"
 #include "core/result.h"
 
 namespace assay::allreduce {

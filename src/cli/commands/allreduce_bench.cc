@@ -7,12 +7,13 @@
 
 #include "allreduce/bench/benchmark.h"
 #include "allreduce/bench/benchmark_summary.h"
-#include "cli/allreduce_benchmarking.h"
+#include "cli/allreduce_commands.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/version.h"
+#include "cli/workers.h"
 #include "core/files.h"
 #include "core/interrupt.h"
 
@@ -20,26 +21,6 @@ namespace assay::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kWhatGroup = "What is measured";
-constexpr const char* kHowGroup = "How it is measured";
-constexpr const char* kRunGroup = "Run options";
-constexpr const char* kOutputGroup = "Output options";
-
-template <class Enum, std::size_t kCount>
-Choices<Enum> choices_of(const std::array<std::string_view, kCount>& names) {
-  Choices<Enum> choices;
-  for (std::size_t i = 0; i < kCount; ++i)
-    choices.emplace_back(std::string(names.at(i)), static_cast<Enum>(i));
-  return choices;
-}
-
-Choices<allreduce::Strategy> strategy_choices() {
-  Choices<allreduce::Strategy> choices;
-  for (const allreduce::Strategy strategy : measured_strategies())
-    choices.emplace_back(std::string(name_of(strategy)), strategy);
-  return choices;
-}
 
 // "16K" and "1.5G" are multiples of 1024.
 std::optional<std::int64_t> bytes_of(const std::string& text) {
@@ -144,6 +125,11 @@ class AllreduceBench final : public Command {
   }
 
  private:
+  static constexpr const char* kWhatGroup = "What is measured";
+  static constexpr const char* kHowGroup = "How it is measured";
+  static constexpr const char* kRunGroup = "Run options";
+  static constexpr const char* kOutputGroup = "Output options";
+
   void add_axes(App& app) {
     app.add_option(
            "--tp", [this](const std::string& l) { options_.world_sizes = *numbers_of<int>(l); },
@@ -152,16 +138,14 @@ class AllreduceBench final : public Command {
         ->default_str("2,4,8 as far as there are GPUs")
         ->check(numbers_problem<int>)
         ->group(kWhatGroup);
-    add_choice_list(app, "--strategies", options_.strategies, strategy_choices(),
-                    "ways to all-reduce")
+    add_choice_list(app, "--strategies", options_.strategies,
+                    strategy_choices(measured_strategies()), "ways to all-reduce")
         ->group(kWhatGroup);
-    add_choice_list(app, "--fusion", fusions_,
-                    choices_of<allreduce::Fusion>(allreduce::kFusionNames),
+    add_choice_list(app, "--fusion", fusions_, fusion_choices(),
                     "what is fused behind the all-reduce")
         ->default_str("all")
         ->group(kWhatGroup);
-    add_choice_list(app, "--dtype", data_types_,
-                    choices_of<allreduce::DataType>(allreduce::kDataTypeNames), "data types")
+    add_choice_list(app, "--dtype", data_types_, data_type_choices(), "data types")
         ->default_str("bfloat16")
         ->group(kWhatGroup);
     add_numbers(app, "--hidden", hidden_sizes_, "hidden sizes: elements of a token")

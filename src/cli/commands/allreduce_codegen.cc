@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "allreduce/codegen/generated_files.h"
-#include "allreduce/tuning_summary.h"
+#include "allreduce/tuning.h"
 #include "allreduce/validate.h"
-#include "cli/allreduce_benchmarking.h"
-#include "cli/allreduce_options.h"
+#include "cli/allreduce_commands.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -20,11 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kAllRows = 1000;
 constexpr double kPercent = 100;
 
-const Choices<allreduce::LookupLayout> kLayouts{{"readme", allreduce::LookupLayout::kReadme},
-                                                {"upstream", allreduce::LookupLayout::kUpstream}};
+const Choices<allreduce::LookupLayout> kLookupLayouts{
+    {"readme", allreduce::LookupLayout::kReadme}, {"upstream", allreduce::LookupLayout::kUpstream}};
 
 class AllreduceCodegen final : public Command {
  public:
@@ -36,7 +34,7 @@ class AllreduceCodegen final : public Command {
         ->default_str("data");
     app.add_flag("--enable_auto,--enable-auto", measure_auto_,
                  "measure AUTO too, to see it beside the others; it is never chosen");
-    add_choice(app, "--format", layout_, kLayouts, "layout of generated_lookup_table.cpp");
+    add_choice(app, "--format", layout_, kLookupLayouts, "layout of generated_lookup_table.cpp");
     app.add_option("-o,--output", output_, "the folder to write to")
         ->type_name("DIR")
         ->default_str("gen_heuristic_code in the folder of the files");

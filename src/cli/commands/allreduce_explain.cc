@@ -1,5 +1,5 @@
 #include "allreduce/explain.h"
-#include "cli/allreduce_options.h"
+#include "cli/allreduce_commands.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -7,12 +7,6 @@
 
 namespace assay::cli {
 namespace {
-
-const Choices<allreduce::Fusion> kFusions{
-    {"NONE", allreduce::Fusion::kNone},
-    {"RESIDUAL_RMS_NORM", allreduce::Fusion::kResidualRmsNorm},
-    {"RESIDUAL_RMS_NORM_QUANT_FP8", allreduce::Fusion::kResidualRmsNormQuantFp8},
-    {"RESIDUAL_RMS_NORM_QUANT_NVFP4", allreduce::Fusion::kResidualRmsNormQuantNvfp4}};
 
 // Sizes as large as a table's; their product then fits into 64 bits.
 std::string size_problem(const std::string& text) {
@@ -35,7 +29,7 @@ class AllreduceExplain final : public Command {
     app.add_option("TOKENS", cell_.num_tokens, "tokens of the message")
         ->required()
         ->check(size_problem);
-    add_choice(app, "FUSION", cell_.fusion, kFusions, "what is fused behind the sum");
+    add_choice(app, "FUSION", cell_.fusion, fusion_choices(), "what is fused behind the sum");
     add_tuning_options(app, arguments_)->required();
     add_presentation_options(app, presentation_);
   }

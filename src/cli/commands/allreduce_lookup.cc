@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "allreduce/strategy_table.h"
+#include "cli/allreduce_commands.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -15,20 +16,6 @@ namespace assay::cli {
 namespace {
 
 using allreduce::TableMatch;
-
-Choices<allreduce::Fusion> fusion_choices() {
-  Choices<allreduce::Fusion> choices;
-  for (std::size_t i = 0; i < allreduce::kFusionNames.size(); ++i)
-    choices.emplace_back(allreduce::kFusionNames.at(i), static_cast<allreduce::Fusion>(i));
-  return choices;
-}
-
-Choices<allreduce::DataType> data_type_choices() {
-  Choices<allreduce::DataType> choices;
-  for (std::size_t i = 0; i < allreduce::kDataTypeNames.size(); ++i)
-    choices.emplace_back(allreduce::kDataTypeNames.at(i), static_cast<allreduce::DataType>(i));
-  return choices;
-}
 
 model::Table match_table() {
   return {.name = "lookup",

@@ -1,29 +1,22 @@
 #include <fmt/core.h>
 
 #include "allreduce/plot/plot.h"
+#include "cli/allreduce_commands.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 
 namespace assay::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kAllRows = 1000;
 constexpr const char* kPageName = "index.html";
 
-Choices<allreduce::Fusion> fusion_choices() {
-  Choices<allreduce::Fusion> choices;
-  for (std::size_t i = 0; i < allreduce::kFusionNames.size(); ++i)
-    choices.emplace_back(allreduce::kFusionNames.at(i), static_cast<allreduce::Fusion>(i));
-  return choices;
-}
-
-enum class Kind { kPng, kSvg, kHtml };
+enum class PlotKind { kPng, kSvg, kHtml };
 
 class AllreducePlot final : public Command {
  public:
@@ -37,9 +30,10 @@ class AllreducePlot final : public Command {
         ->type_name("N");
     add_choice_list(app, "--fusion", request_.fusions, fusion_choices(), "draw these only")
         ->default_str("all that were measured");
-    add_choice_list<Kind>(app, "--format", kinds_,
-                          {{"png", Kind::kPng}, {"svg", Kind::kSvg}, {"html", Kind::kHtml}},
-                          "what to write: pictures, and one page with all of them");
+    add_choice_list<PlotKind>(
+        app, "--format", kinds_,
+        {{"png", PlotKind::kPng}, {"svg", PlotKind::kSvg}, {"html", PlotKind::kHtml}},
+        "what to write: pictures, and one page with all of them");
     app.add_option("-o,--output", request_.output, "where the figures go")
         ->type_name("DIR")
         ->default_str("viz in the folder of the data");
@@ -80,12 +74,12 @@ class AllreducePlot final : public Command {
 
  private:
   void choose_formats() {
-    if (kinds_.empty()) kinds_ = {Kind::kPng, Kind::kSvg, Kind::kHtml};
+    if (kinds_.empty()) kinds_ = {PlotKind::kPng, PlotKind::kSvg, PlotKind::kHtml};
     if (request_.output.empty()) request_.output = request_.data_dir / "viz";
-    for (const Kind kind : kinds_) {
-      if (kind == Kind::kPng) request_.formats.push_back(report::FigureFormat::kPng);
-      if (kind == Kind::kSvg) request_.formats.push_back(report::FigureFormat::kSvg);
-      if (kind == Kind::kHtml) request_.page = request_.output / kPageName;
+    for (const PlotKind kind : kinds_) {
+      if (kind == PlotKind::kPng) request_.formats.push_back(report::FigureFormat::kPng);
+      if (kind == PlotKind::kSvg) request_.formats.push_back(report::FigureFormat::kSvg);
+      if (kind == PlotKind::kHtml) request_.page = request_.output / kPageName;
     }
     if (!page_.empty()) request_.page = page_;
   }
@@ -99,7 +93,7 @@ class AllreducePlot final : public Command {
   }
 
   allreduce::PlotRequest request_;
-  std::vector<Kind> kinds_;
+  std::vector<PlotKind> kinds_;
   fs::path page_;
   std::vector<fs::path> tables_;
   fs::path compare_;

@@ -12,7 +12,7 @@
 #include "cli/summary_output.h"
 #include "core/files.h"
 #include "goal/check.h"
-#include "model/read_schedule.h"
+#include "model/goal_text.h"
 #include "model/schedule_notes.h"
 
 namespace assay::cli {
@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-model::Table files_table() {
+model::Table schedules_table() {
   return {.name = "schedules",
           .title = "Schedules checked",
           .columns = {{.name = "file"},
@@ -34,7 +34,7 @@ model::Table files_table() {
                       {.name = "notes"}}};
 }
 
-model::Table findings_table() {
+model::Table schedule_findings_table() {
   return {.name = "findings",
           .title = "What was found, with the first examples",
           .columns = {{.name = "file"},
@@ -79,7 +79,7 @@ class GoalCheck final : public Command {
 
   core::Result<Outcome> run() override {
     model::Book book{.title = "Check of GOAL schedules",
-                     .tables = {files_table(), findings_table()}};
+                     .tables = {schedules_table(), schedule_findings_table()}};
     bool passed = true;
     for (const fs::path& input : inputs_)
       passed &= ASSAY_TRY(check_one(input, book));
@@ -103,7 +103,7 @@ class GoalCheck final : public Command {
     return result.passed();
   }
 
-  // Stands in for the table.
+  // Prints warnings instead of the table.
   static void warn(const fs::path& input, const goal::CheckResult& result) {
     for (const goal::Finding& finding : result.findings) {
       if (finding.weight != goal::Weight::kProblem) continue;

@@ -5,7 +5,7 @@
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
 #include "cli/version.h"
-#include "goal/generate_files.h"
+#include "goal/generate.h"
 #include "goal/label.h"
 
 namespace assay::cli {
@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using goal::CostChoice;
 
-// "mean", "median", "p90", "sample": which of several measurements of a size counts.
+// Reads "mean", "median", "p90" or "sample": which of several measurements of a size counts.
 core::Result<CostChoice> cost_choice(const std::string& text, std::uint64_t seed) {
   if (text == "mean") return CostChoice{};
   if (text == "median") return CostChoice{CostChoice::Kind::kQuantile, 0.5, seed};
@@ -55,14 +55,14 @@ class GoalGenerate final : public Command {
   core::Result<Outcome> run() override {
     request_.costs = ASSAY_TRY(read_costs());
     request_.costs.choice = ASSAY_TRY(cost_choice(cost_choice_, seed_));
-    request_.generator = program_version();
-    request_.generate.threads = threads();
+    request_.target.generator = program_version();
+    request_.options.threads = threads();
     request_.input_options.threads = threads();
-    request_.text_files = text_files();
-    if (merged_) request_.generate.streams.streams = goal::Streams::kMergedWhenDisjoint;
-    if (strict_) request_.generate.misfits = goal::Misfits::kFail;
-    request_.generate.expand.intra_bytes_per_ns = intra_gbps_;
-    const goal::FilesResult result = ASSAY_TRY(goal::generate_files(request_));
+    request_.target.text_files = text_files();
+    if (merged_) request_.options.streams.streams = goal::Streams::kMergedWhenDisjoint;
+    if (strict_) request_.options.misfits = goal::Misfits::kFail;
+    request_.options.expand.intra_bytes_per_ns = intra_gbps_;
+    const goal::GenerateResult result = ASSAY_TRY(goal::generate(request_));
     show_warnings(result.warnings);
     if (presentation_.quiet) return Outcome::kOk;
     print(summary_text(result.summary, presentation_.summary));
@@ -77,7 +77,7 @@ class GoalGenerate final : public Command {
 
  private:
   core::Status check_tags() const {
-    const goal::TagOptions& tags = request_.generate.tags;
+    const goal::TagOptions& tags = request_.options.tags;
     if (tags.layout != "auto" && tags.layout != "none") {
       ASSAY_TRY(goal::read_tag_widths(tags.layout));
     }
@@ -96,7 +96,7 @@ class GoalGenerate final : public Command {
                    "'assay record', or PyTorch profiler traces with NCCL logs; or one such file")
         ->type_name("DIR")
         ->required();
-    app.add_option("-o,--output,--output_dir", request_.output,
+    app.add_option("-o,--output,--output_dir", request_.target.folder,
                    "the folder to write the schedule into; made when missing")
         ->type_name("DIR")
         ->required();
@@ -161,7 +161,7 @@ class GoalGenerate final : public Command {
         ->group(group);
     const Choices<goal::StreamOrder> orders{{"observed", goal::StreamOrder::kObserved},
                                             {"independent", goal::StreamOrder::kIndependent}};
-    add_choice(app, "--stream-order", request_.generate.streams.order, orders,
+    add_choice(app, "--stream-order", request_.options.streams.order, orders,
                "what an operation follows besides its stream: the last one of any stream that had "
                "ended when it started, so that a slower network delays them all; or nothing")
         ->group(group);
@@ -173,7 +173,7 @@ class GoalGenerate final : public Command {
                "gaps, to compare with or to reproduce old results; needs -s and -l")
         ->default_str("")
         ->group(group);
-    add_choice(app, "--intra-node", request_.generate.expand.intra_node, modes,
+    add_choice(app, "--intra-node", request_.options.expand.intra_node, modes,
                "data between GPUs of a node: messages from NIC 1, for 'assay simulate', which "
                "knows nodes; or empty messages and a calculation, for simulators that do not")
         ->group(group);
@@ -183,7 +183,7 @@ class GoalGenerate final : public Command {
         ->default_str("150")
         ->check(positive_number_problem)
         ->group(group);
-    app.add_option("--intra-latency", request_.generate.expand.intra_latency_ns,
+    app.add_option("--intra-latency", request_.options.expand.intra_latency_ns,
                    "of --intra-node calc, in ns a transfer")
         ->type_name("NS")
         ->default_str("0")
@@ -193,14 +193,14 @@ class GoalGenerate final : public Command {
 
   void add_tag_options(App& app) {
     const char* group = "Tags";
-    app.add_option("--tag-layout", request_.generate.tags.layout,
+    app.add_option("--tag-layout", request_.options.tags.layout,
                    "auto: as much of parallelism, communicator, operation and sequence as 31 bits "
                    "hold; bits:I/C or decimal:I/C: I bits or digits for the number of a message "
                    "between two ranks, C for its label; legacy: decimal:4/5; none: no label")
         ->type_name("LAYOUT")
         ->default_str("auto")
         ->group(group);
-    app.add_option("--label", request_.generate.tags.label,
+    app.add_option("--label", request_.options.tags.label,
                    "what the tags carry: an expression of parallelism (Other 0, PP 1, DP 2, EP 3), "
                    "communicator, operation, sequence, bytes, root, source, destination, ranks and "
                    "whole numbers with + - * / % ( ); the label 'pair', or others written in C++")
@@ -213,7 +213,7 @@ class GoalGenerate final : public Command {
     const char* group = "Output options";
     const Choices<goal::ScheduleFormat> formats{{"text", goal::ScheduleFormat::kText},
                                                 {"bin", goal::ScheduleFormat::kBinary}};
-    add_choice(app, "--format", request_.format, formats,
+    add_choice(app, "--format", request_.target.format, formats,
                "text, or the binary form that simulators read")
         ->group(group);
     app.add_flag("-p,--parallel,--parallel_generation", parallel_,
@@ -259,7 +259,7 @@ class GoalGenerate final : public Command {
     return concatenate_ ? goal::TextFiles::kOneAndParts : goal::TextFiles::kParts;
   }
 
-  goal::FilesRequest request_;
+  goal::GenerateRequest request_;
   Presentation presentation_;
   std::string npkit_simple_;
   std::string npkit_ll_;

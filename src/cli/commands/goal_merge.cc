@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/input_guard.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "goal/merge.h"
 #include "model/goal_text.h"
-#include "model/read_schedule.h"
 #include "model/schedule_writer.h"
 
 namespace assay::cli {
@@ -24,7 +22,7 @@ enum class Form { kBinary, kText };
 
 const Choices<Form> kForms{{"bin", Form::kBinary}, {"text", Form::kText}};
 
-// "FILE:PLACES"; a file's name may hold colons, places do not.
+// Splits "FILE:PLACES" at the last colon, because the name of a file may contain colons.
 std::pair<std::string, std::string> parts_of(const std::string& placement) {
   const std::size_t colon = placement.rfind(':');
   if (colon == std::string::npos) return {placement, ""};
@@ -38,7 +36,7 @@ std::string placement_problem(const std::string& placement) {
   return places.ok() ? "" : places.error().message;
 }
 
-// "0-3, 8" of 0, 1, 2, 3, 8.
+// Returns "0-3, 8" for 0, 1, 2, 3, 8.
 std::string ranges(const std::vector<std::uint32_t>& places) {
   std::string text;
   for (std::size_t i = 0; i < places.size();) {

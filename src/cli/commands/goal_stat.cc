@@ -4,8 +4,8 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
-#include "goal/schedule_statistics.h"
-#include "model/read_schedule.h"
+#include "goal/summary.h"
+#include "model/goal_text.h"
 
 namespace assay::cli {
 namespace {

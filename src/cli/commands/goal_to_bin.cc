@@ -1,7 +1,6 @@
 #include <filesystem>
 
 #include "cli/command.h"
-#include "cli/input_guard.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "model/goal_text.h"

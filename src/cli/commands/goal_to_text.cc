@@ -1,11 +1,9 @@
 #include <filesystem>
 
 #include "cli/command.h"
-#include "cli/input_guard.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "model/goal_text.h"
-#include "model/read_schedule.h"
 
 namespace assay::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "goal/input.h"
-#include "simulate/parameters_file.h"
+#include "simulate/network.h"
 
 namespace assay::cli {
 namespace {

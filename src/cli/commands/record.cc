@@ -56,7 +56,7 @@ class Record final : public Command {
   }
 
  private:
-  // What takes the variables to ranks on other hosts.
+  // Returns the variables that make a launcher forward those of the plan to ranks on other hosts.
   [[nodiscard]] recorder::Environment forwarded(const recorder::RecordPlan& plan) const {
     const char* inherited = std::getenv(sweep::kOpenMpiForwarding);
     const sweep::Forwarding forwarding =

@@ -13,10 +13,10 @@
 #include "cli/summary_output.h"
 #include "core/files.h"
 #include "goal/validate.h"
-#include "model/read_schedule.h"
+#include "model/goal_text.h"
 #include "model/schedule_notes.h"
 #include "report/book.h"
-#include "simulate/parameters_file.h"
+#include "simulate/network.h"
 #include "simulate/stuck.h"
 #include "simulate/summary.h"
 #include "simulate/timeline.h"
@@ -42,7 +42,7 @@ std::string rank_list_problem(const std::string& list) {
   return "";
 }
 
-// The parameters of one kind of link that stand on the command line.
+// The options for the parameters of one kind of link.
 class LinkOptions {
  public:
   void declare(App& app, const std::string& prefix, const std::string& group) {
@@ -91,7 +91,7 @@ class LinkOptions {
   std::map<std::string, std::pair<double LogGops::*, double>> values_;
 };
 
-// A number for each node name, in the order of the ranks.
+// Returns the node of each rank; nodes are numbered in the order of their first rank.
 std::vector<std::uint32_t> nodes_of(const model::ScheduleNotes& notes) {
   std::map<std::string, std::uint32_t> numbers;
   std::vector<std::uint32_t> node_of_rank;

@@ -6,9 +6,9 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "core/files.h"
-#include "goal/fit.h"
 #include "goal/input.h"
-#include "simulate/parameters_file.h"
+#include "goal/validate.h"
+#include "simulate/network.h"
 
 namespace assay::cli {
 namespace {
@@ -67,7 +67,7 @@ class SimulateFit final : public Command {
   }
 
  private:
-  // Before the minutes that a fit can take.
+  // Checks the output before a fit that can take minutes.
   [[nodiscard]] core::Status check_output() const {
     const std::filesystem::path folder = output_.has_parent_path() ? output_.parent_path() : ".";
     if (!core::is_folder(folder)) {

@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -12,14 +11,13 @@
 #include "cli/store_rerun.h"
 #include "cli/summary_output.h"
 #include "cli/table_inputs.h"
-#include "store/judging/held_out.h"
 #include "store/judging/table_check.h"
 #include "store/systems/shipped.h"
 
 namespace assay::cli {
 namespace {
 
-constexpr std::size_t kIntervals = 10;  // shown of each table
+constexpr std::size_t kIntervals = 10;  // shown for each table
 
 model::Table tables_table() {
   return {.name = "tables",
@@ -77,29 +75,9 @@ model::Table intervals_table() {
           .notes = {"'held_out' lies between 'from' and 'to' and was predicted from them"}};
 }
 
-struct Kind {
-  const char* name;
-  const char* weight;
-  const char* meaning;
-  store::Found store::TableCheck::*found;
-  bool has_worst;
-};
-
-const Kind kKinds[] = {
-    {"faster than the roofline", "problem", "a wrong row, or one whose data stayed in the cache",
-     &store::TableCheck::faster, true},
-    {"faster, from L2", "remark", "excused: all data of the row fit in the L2 cache",
-     &store::TableCheck::cached, true},
-    {"zero or negative", "problem", "no latency", &store::TableCheck::not_positive, false},
-    {"unusable rows", "problem", "without a finite latency, or a size is missing",
-     &store::TableCheck::unused, false},
-    {"holes", "remark", "missing points whose two neighbours along a size exist",
-     &store::TableCheck::holes, false},
-    {"duplicates", "remark", "rows whose key an earlier row has; worst: how far apart",
-     &store::TableCheck::duplicates, true},
-    {"drops", "remark", "a latency lower than that of the next smaller size",
-     &store::TableCheck::drops, true},
-};
+const char* name_of(store::Weight weight) {
+  return weight == store::Weight::kProblem ? "problem" : "remark";
+}
 
 double percent(std::int64_t count, std::int64_t of) {
   return of == 0 ? 0 : 100.0 * static_cast<double>(count) / static_cast<double>(of);
@@ -188,16 +166,16 @@ class StoreCheck final : public Command {
     return !result.impossible();
   }
 
-  // Cases of the newest collection that are not there. Failures are told, but do not fail the
-  // check: every large collection has cases that the device cannot do.
+  // Adds the cases of the newest collection that are missing. Cases that failed are shown, but do
+  // not fail the check: every large collection has cases that the device cannot run.
   core::Result<bool> check_coverage(const std::string& only, model::Book& book) const {
     const auto opened = ASSAY_TRY(store::open_to_read(inputs_.store));
     bool is_whole = true;
     for (const Coverage& coverage : ASSAY_TRY(read_coverage(opened, only))) {
       const std::string weight = coverage.is_refinement ? "remark" : "problem";
-      for (const collect::OperatorTally& one : coverage.tally.operators()) {
-        add_cases(one, weight, "missing cases", one.missing(), book.tables[1]);
-        add_cases(one, "remark", "failed cases", one.failed, book.tables[1]);
+      for (const collect::OperatorTally& tally : coverage.tally.operators()) {
+        add_cases(tally, weight, "missing cases", tally.missing(), book.tables[1]);
+        add_cases(tally, "remark", "failed cases", tally.failed, book.tables[1]);
       }
       for (model::Table& table : coverage_tables(coverage))
         book.tables.push_back(std::move(table));
@@ -223,19 +201,18 @@ class StoreCheck final : public Command {
   void add_findings(const std::string& name,
                     const store::TableCheck& result,
                     model::Table& table) const {
-    for (const Kind& kind : kKinds) {
-      const store::Found& found = result.*kind.found;
-      if (found.count == 0) continue;
-      const bool allowed = kind.found == &store::TableCheck::not_positive && result.zeros_allowed;
-      const std::string weight = allowed ? "remark" : kind.weight;
-      table.add_row({name, weight, kind.name, found.count, found.of, percent(found.count, found.of),
-                     kind.has_worst ? model::Cell(found.worst * 100) : model::Cell(), found.where});
-      const std::string note = std::string(kind.name) + ": " + kind.meaning;
+    for (const store::Finding& finding : store::findings_of(result)) {
+      const store::Found& found = finding.found;
+      table.add_row({name, name_of(finding.weight), std::string(finding.name), found.count,
+                     found.of, percent(found.count, found.of),
+                     finding.has_worst ? model::Cell(found.worst * 100) : model::Cell(),
+                     found.where});
+      const std::string note = fmt::format("{}: {}", finding.name, finding.meaning);
       if (std::find(table.notes.begin(), table.notes.end(), note) == table.notes.end())
         table.notes.push_back(note);
-      if (presentation_.quiet && weight == "problem") {
-        print_warning(fmt::format("{}: {}: {} of {} ({}), {}", name, kind.name, found.count,
-                                  found.of, kind.meaning, found.where));
+      if (presentation_.quiet && finding.weight == store::Weight::kProblem) {
+        print_warning(fmt::format("{}: {}: {} of {} ({}), {}", name, finding.name, found.count,
+                                  found.of, finding.meaning, found.where));
       }
     }
   }

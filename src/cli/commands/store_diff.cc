@@ -1,5 +1,8 @@
 #include <fmt/core.h>
 
+#include <optional>
+#include <vector>
+
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -12,9 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kAllRows = 100'000;
-
-model::Table tables_table(const std::vector<store::TableDiff>& diffs, double threshold) {
+model::Table compared_tables(const std::vector<store::TableDiff>& diffs, double threshold) {
   model::Table table{
       .name = "tables",
       .title = "Rows of A and B, compared",
@@ -111,7 +112,7 @@ class StoreDiff final : public Command {
  private:
   void show(const store::DiffResult& result) const {
     model::Book book{.title = fmt::format("A: {}, B: {}", a_.string(), b_.string()),
-                     .tables = {tables_table(result.tables, request_.threshold)}};
+                     .tables = {compared_tables(result.tables, request_.threshold)}};
     if (!result.worst.empty()) book.tables.push_back(worst_table(result.worst));
     model::Table single = single_table(result.tables);
     if (!single.cells.empty()) book.tables.push_back(std::move(single));
@@ -119,17 +120,15 @@ class StoreDiff final : public Command {
   }
 
   [[nodiscard]] Outcome judge(const store::DiffResult& result) const {
+    static const std::vector<const store::TableDiff*> kNone;
     Outcome outcome = Outcome::kOk;
-    std::int64_t compared = 0;
-    for (const store::TableDiff& diff : result.tables) {
-      compared += diff.compared;
-      if (max_share_ < 0 || diff.share_beyond() <= max_share_) continue;
+    for (const store::TableDiff* diff : max_share_ ? result.beyond(*max_share_) : kNone) {
       outcome = Outcome::kRegressionFound;
       print_warning(fmt::format("{}: {:.2f} % of {} rows differ by more than {:g} %; {:g} % may",
-                                diff.table, 100 * diff.share_beyond(), diff.compared,
-                                100 * request_.threshold, 100 * max_share_));
+                                diff->table, 100 * diff->share_beyond(), diff->compared,
+                                100 * request_.threshold, 100 * *max_share_));
     }
-    if (compared == 0) {
+    if (result.compared() == 0) {
       print_warning(
           "A and B have no row in common; --ignore version, --ignore framework or --ignore "
           "kernel_source let rows match that differ there");
@@ -140,7 +139,7 @@ class StoreDiff final : public Command {
   fs::path a_;
   fs::path b_;
   store::DiffRequest request_;
-  double max_share_ = -1;  // below 0: any
+  std::optional<double> max_share_;  // std::nullopt: any share passes
   Presentation presentation_;
 };
 

@@ -11,8 +11,6 @@
 namespace assay::cli {
 namespace {
 
-constexpr std::size_t kAllRows = 100'000;
-
 model::Table contents_table(const std::vector<store::Content>& contents) {
   model::Table table{.name = "contents",
                      .title = "Rows by table, framework, version, device and operation",

@@ -5,7 +5,7 @@
 #include "cli/output.h"
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
-#include "store/database/place.h"
+#include "store/database/store_export.h"
 #include "store/systems/shipped.h"
 
 namespace assay::cli {

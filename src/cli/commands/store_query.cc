@@ -9,73 +9,46 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/table_inputs.h"
-#include "store/answers/join_frames.h"
+#include "collect/plan/operator.h"
+#include "core/text.h"
 #include "store/answers/query.h"
-#include "store/files/columns.h"
+#include "store/files/frame.h"
+#include "store/files/table_spec.h"
 
 namespace assay::cli {
 namespace {
 
-// Columns of the public tables and of ours. Others are named by --where.
-const std::vector<std::string> kColumns = {
-    "dtype",
-    "m",
-    "n",
-    "k",
-    "framework",
-    "version",
-    "device",
-    "op_name",
-    "kernel_source",
-    "batch_size",
-    "isl",
-    "step",
-    "num_heads",
-    "head_dim",
-    "num_key_value_heads",
-    "window_size",
-    "beam_width",
-    "kv_cache_dtype",
-    "attn_dtype",
-    "gemm_dtype",
-    "mla_dtype",
-    "bmm_dtype",
-    "moe_dtype",
-    "quant_dtype",
-    "nccl_dtype",
-    "comm_dtype",
-    "allreduce_dtype",
-    "num_tokens",
-    "hidden_size",
-    "inter_size",
-    "topk",
-    "num_experts",
-    "moe_tp_size",
-    "moe_ep_size",
-    "distribution",
-    "alpha",
-    "tp_size",
-    "num_gpus",
-    "message_size",
-    "rows",
-    "columns",
-    "seq_len",
-    "phase",
-    "model",
-    "model_name",
-    "architecture",
-    "gemm_type",
-    "compress_ratio",
-    "backend",
-    "implementation",
-    "vocabulary",
-    "bytes",
-};
+// The columns that have an option: "dtype", which stands for a table's own column of types, those
+// of the public tables, and those of the tables that only assay measures. --where takes others.
+std::vector<std::string> columns_with_option() {
+  std::vector<std::string> columns = store::known_key_columns();
+  columns.insert(columns.begin(), "dtype");
+  for (const collect::Operator* measured : collect::all_operators()) {
+    for (const collect::Axis& axis : measured->axes) {
+      if (std::find(columns.begin(), columns.end(), axis.column) == columns.end())
+        columns.push_back(axis.column);
+    }
+  }
+  return columns;
+}
 
-std::string option_names_of(std::string column) {
-  const std::string plain = "--" + column;
+std::string dashed(std::string column) {
   std::replace(column.begin(), column.end(), '_', '-');
-  return "--" + column == plain ? plain : plain + ",--" + column;
+  return "--" + column;
+}
+
+std::string columns_help() {
+  std::vector<std::string> names;
+  for (const std::string& column : columns_with_option())
+    names.push_back(dashed(column));
+  return fmt::format(
+      "Columns with an option (others: --where): {}. They may be spelt with _ as well.",
+      core::join(names, ", "));
+}
+
+std::string option_names_of(const std::string& column) {
+  const std::string plain = "--" + column;
+  return dashed(column) == plain ? plain : plain + "," + dashed(column);
 }
 
 class StoreQuery final : public Command {
@@ -84,7 +57,7 @@ class StoreQuery final : public Command {
     app.add_option("TABLE", table_, "gemm, context_attention, moe, nccl, ...")->required();
     inputs_.without = WithoutInput::kShipped;
     add_table_inputs(app, inputs_, "that table as a file, CSV or Parquet; several are joined");
-    for (const std::string& column : kColumns)
+    for (const std::string& column : columns_with_option())
       add_column(app, column);
     app.add_option("--where", where_, "a column by name, for those that have no option")
         ->type_name("COLUMN=VALUE");
@@ -125,7 +98,7 @@ class StoreQuery final : public Command {
     const auto take = [this, column](const std::string& value) {
       columns_.push_back({column, value});
     };
-    // Out of the help page, which names the rule instead of all columns.
+    // They are left out of the list of options, as the description names them all.
     app.add_option(option_names_of(column), take, "a column")->type_name("VALUE")->group("");
   }
 
@@ -186,17 +159,8 @@ const CommandSpec kStoreQuery{
         "the roofline that does, so that no answer is faster than the roofline. 'low' and 'high' "
         "are the ends of the bracket. Where no bracket exists, a plane through the nearest points "
         "answers. 'uncertainty' is the typical error of predicting the bracket's points from "
-        "their neighbours without themselves.\n\n"
-        "Columns with an option (others: --where): --dtype, --m, --n, --k, --framework, "
-        "--version, --device, --op-name, --kernel-source, --batch-size, --isl, --step, "
-        "--num-heads, --head-dim, --num-key-value-heads, --window-size, --beam-width, "
-        "--kv-cache-dtype, --attn-dtype, --gemm-dtype, --mla-dtype, --bmm-dtype, "
-        "--moe-dtype, --quant-dtype, --nccl-dtype, --comm-dtype, --allreduce-dtype, "
-        "--num-tokens, --hidden-size, --inter-size, --topk, --num-experts, --moe-tp-size, "
-        "--moe-ep-size, --distribution, --alpha, --tp-size, --num-gpus, --message-size, "
-        "--rows, --columns, --seq-len, --phase, --model, --model-name, --architecture, "
-        "--gemm-type, --compress-ratio, --backend, --implementation, --vocabulary, --bytes. They "
-        "may be spelt with _ as well.",
+        "their neighbours without themselves.",
+    .more_description = columns_help,
     .examples =
         "assay store query gemm --m 300 --n 4096 --k 4096 --dtype fp8\n"
         "assay store query gemm --m 300 --n 4096 --k 4096 --store mine.db\n"

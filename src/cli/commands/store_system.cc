@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/input_guard.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/store_options.h"

@@ -1,7 +1,7 @@
 // Which points to measure besides those of a store: where its tables' interpolation is worst.
 //
 // Every point is predicted from its neighbours along a size without itself
-// (store/judging/held_out.h). Where that is further off than the limit, the middles between the
+// (store/judging/table_check.h). Where that is further off than the limit, the middles between the
 // point and both neighbours are cases, as long as a sweep takes such a case and none of the store's
 // runs had it.
 #pragma once
@@ -12,7 +12,7 @@
 #include "collect/plan/plan.h"
 #include "core/result.h"
 #include "store/database/store.h"
-#include "store/judging/held_out.h"
+#include "store/judging/table_check.h"
 
 namespace assay::collect {
 

@@ -61,14 +61,14 @@ class ChannelWriter {
       body(std::min(chunk, work_.part.count - offset));
   }
 
-  // Elements of a chunk in a loop with `rest` elements left.
+  // Returns the elements of a chunk in a loop with `rest` elements left.
   static std::uint64_t chunk_size(std::uint64_t chunk, std::uint64_t count, std::uint64_t rest) {
     const std::uint64_t offset = chunk * count;
     return std::min(count, rest > offset ? rest - offset : 0);
   }
 
-  // From the second step on, the generator takes a slice's bounds from the elements of the step
-  // before, and goes on with them in all later loops.
+  // From the second step on, the generator takes the bounds of a slice from the elements of the
+  // step before, and keeps them in all later loops.
   void narrow_slices(std::uint64_t count) {
     constexpr std::uint64_t kGrain = 16;
     constexpr std::uint64_t kLeastPart = 32;

@@ -1,6 +1,6 @@
-// NCCL's operations as the public generator lowers them to primitives, one channel of one rank at
-// a time. A channel is a fork: its chunks and steps run side by side, and only the messages keep
-// the order of a ring.
+// Lowers NCCL's operations to primitives as the public generator does, one channel of one rank at a
+// time. A channel is a fork: its chunks and steps run side by side, and only the messages keep the
+// order of a ring.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace assay::goal::compat_v2 {
 
-// Neighbours of the rank in one channel; -1 for none. Ranks of the communicator.
+// The neighbours of a rank in one channel, as ranks of the communicator; -1 for none.
 struct Neighbours {
   std::int32_t previous = -1;
   std::int32_t next = -1;
@@ -28,7 +28,7 @@ struct ChannelWork {
   Slicing slicing = {};
 };
 
-// Where ranks of a communicator are to be found.
+// Finds the GPUs of ranks, and the links to and from them.
 class Peers {
  public:
   Peers(const model::Job& job, std::uint32_t gpu) : job_(&job), gpu_(gpu) {}
@@ -56,13 +56,13 @@ class Peers {
   std::uint32_t gpu_;
 };
 
-// Whether the generator knows how to lower the operation.
+// Returns whether the generator can lower the operation.
 bool is_known(const model::Operation& operation);
 
-// What the operation needs of its communicator must be there.
+// Writes one channel of a collective. All that it needs of the communicator must be recorded.
 Ends write_channel(const ChannelWork& work, const Peers& peers, GraphWriter& writer);
 
-// One channel's part of a send or receive.
+// Writes one channel's part of a send or receive.
 Ends write_transfer(const ChannelWork& work, const Peers& peers, GraphWriter& writer);
 
 }  // namespace assay::goal::compat_v2

@@ -3,8 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,8 +14,6 @@ namespace {
 
 using compat_v2::GpuPlan;
 
-constexpr unsigned kMostDigits = 9;
-
 std::vector<GpuPlan> plan_gpus(const model::Job& job, const CompatOptions& options) {
   std::vector<GpuPlan> plans(job.gpus.size());
   core::parallel_for(plans.size(), options.threads,
@@ -28,73 +24,34 @@ std::vector<GpuPlan> plan_gpus(const model::Job& job, const CompatOptions& optio
   return plans;
 }
 
-// One GPU's result; a batch of them is made at once.
-struct Written {
-  model::RankBuilder graph;
-  model::RankImage image;
-  std::uint32_t num_ops = 0;
-  model::Warnings warnings;
-  core::Status status;
-};
+}  // namespace
 
-void write_gpu(const model::Job& job,
-               std::uint32_t gpu,
-               const GpuPlan& plan,
-               const Costs& costs,
-               const CompatOptions& options,
-               Written& written) {
-  compat_v2::RankWriter writer(job, gpu, costs, options, written.graph);
-  written.status = writer.write(plan, written.warnings);
-  written.num_ops = written.graph.size();
-  written.image = written.graph.finish(std::move(written.image));
-}
-
-Generated describe(const model::Job& job, const CompatOptions& options) {
-  Generated generated;
-  generated.notes.nccl_version = job.nccl_version;
-  generated.notes.tags = {
+core::Result<SchedulePlan> plan_compat_v2(const model::Job& job,
+                                          const Costs& costs,
+                                          const CompatOptions& options) {
+  using compat_v2::kMostTagDigits;
+  if (options.number_digits == 0 || options.number_digits + options.name_digits > kMostTagDigits) {
+    return core::Error{
+        fmt::format("--compat v2: tags of {} and {} digits: a tag has {} at most, "
+                    "of which at least one numbers the messages",
+                    options.number_digits, options.name_digits, kMostTagDigits)};
+  }
+  SchedulePlan plan;
+  plan.notes.nccl_version = job.nccl_version;
+  plan.notes.tags = {
       .name = "decimal",
       .id_width = options.number_digits,
       .label_width = options.name_digits,
       .label_fields = {"hash of communicator, operation and sequence", "parallelism"}};
-  for (const model::JobGpu& gpu : job.gpus)
-    generated.notes.ranks.push_back({gpu.node, gpu.process_id, gpu.device, gpu.clock});
-  generated.notes.spans.resize(job.gpus.size());
-  return generated;
-}
-
-}  // namespace
-
-core::Result<Generated> generate_compat_v2(const model::Job& job,
-                                           const Costs& costs,
-                                           const CompatOptions& options,
-                                           model::RankSink& sink) {
-  if (options.number_digits == 0 || options.number_digits + options.name_digits > kMostDigits) {
-    return core::Error{
-        fmt::format("--compat v2: tags of {} and {} digits: a tag has {} at most, "
-                    "of which at least one numbers the messages",
-                    options.number_digits, options.name_digits, kMostDigits)};
-  }
-  const std::vector<GpuPlan> plans = plan_gpus(job, options);
-  Generated generated = describe(job, options);
-  const unsigned threads =
-      options.threads > 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1U);
-  std::vector<Written> batch(std::min<std::size_t>(threads, plans.size()));
-  for (std::size_t first = 0; first < plans.size(); first += batch.size()) {
-    const std::size_t count = std::min(batch.size(), plans.size() - first);
-    core::parallel_for(count, threads, [&](std::size_t i) {
-      const auto gpu = static_cast<std::uint32_t>(first + i);
-      write_gpu(job, gpu, plans[gpu], costs, options, batch[i]);
-    });
-    for (std::size_t i = 0; i < count; ++i) {
-      ASSAY_TRY(batch[i].status);
-      ASSAY_TRY(sink.append(batch[i].image));
-      generated.num_ops += batch[i].num_ops;
-    }
-  }
-  for (const Written& written : batch)
-    generated.warnings.merge(written.warnings);
-  return generated;
+  plan.num_ranks = static_cast<std::uint32_t>(job.gpus.size());
+  plan.threads = options.threads;
+  plan.must_match = false;  // GPUs name messages by themselves and may disagree
+  plan.make_rank = [&job, &costs, options, gpus = plan_gpus(job, options)](std::uint32_t rank,
+                                                                           RankWork& work) {
+    compat_v2::RankWriter writer(job, rank, costs, options, work.graph);
+    return writer.write(gpus[rank], work.warnings);
+  };
+  return plan;
 }
 
 }  // namespace assay::goal

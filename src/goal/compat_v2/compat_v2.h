@@ -1,6 +1,6 @@
-// `--compat v2`: the graph that the public generator of schedules makes of a recording
-// (nccl_generator_v2, as of February 2026), operation by operation, so that the two can be compared
-// and old results reproduced. What it does differently from goal/generate.h, and what that costs:
+// Makes the graph that the public generator of schedules makes of a recording (nccl_generator_v2,
+// as of February 2026), operation by operation, so that the two can be compared and old results
+// reproduced: `--compat v2`. It differs from goal/generate.h in these points:
 //
 //   - Every GPU names its messages by itself: by the parallelism of a stream as that GPU sees it,
 //     and a hash of three digits. GPUs may disagree, and names may collide.
@@ -9,33 +9,31 @@
 //   - GPUs of one node exchange empty messages, and both sides calculate bytes / 300 ns.
 //   - LL and LL128 send their data without flags.
 //
-// Its costs are drawn at random anew in every run; here they are means, or drawn from a seed.
+// The generator draws its costs at random in every run; here they are means, or drawn from a seed.
 #pragma once
 
 #include "core/result.h"
 #include "goal/costs.h"
-#include "goal/expand.h"
-#include "goal/generate.h"
+#include "goal/schedule_files.h"
+#include "goal/timeline.h"
 #include "model/job.h"
-#include "model/schedule_writer.h"
 
 namespace assay::goal {
 
 struct CompatOptions {
-  // Decimal digits of a tag. The name of a message has 5; together at most 9.
+  // Decimal digits of the two parts of a tag; together at most 9. The generator's names have 5.
   unsigned number_digits = 4;
   unsigned name_digits = 5;
   Streams streams = Streams::kApart;
   unsigned threads = 0;  // 0: one per processor
 };
 
-// Appends one rank a GPU to the sink, at most `threads` of them in memory. Fails where the public
-// generator cannot do it either: more messages than the digits can number, an algorithm that it
-// does not know, more than 255 cpus. Gaps that overlaps made negative, where it stops, count as 0.
-// The notes hold ranks and the layout of the tags.
-core::Result<Generated> generate_compat_v2(const model::Job& job,
-                                           const Costs& costs,
-                                           const CompatOptions& options,
-                                           model::RankSink& sink);
+// A rank fails where the public generator cannot make it either: more messages than the digits can
+// number, an algorithm that it does not know, more than 255 cpus. Gaps that overlaps made negative,
+// where it stops, count as 0. The notes hold the layout of the tags. The plan refers to the job and
+// the costs.
+core::Result<SchedulePlan> plan_compat_v2(const model::Job& job,
+                                          const Costs& costs,
+                                          const CompatOptions& options);
 
 }  // namespace assay::goal

@@ -31,7 +31,7 @@ class Collect final : public model::RankSink {
   std::vector<model::RankImage> ranks;
 };
 
-// The measurements that the expected texts were made with: lines between powers of two.
+// The measurements with which the expected texts were made: lines between powers of two.
 Costs costs() {
   const auto curve = [](double base, double step) {
     std::vector<CostCurve::Point> points;
@@ -62,15 +62,23 @@ std::string text_of(const std::vector<model::RankImage>& ranks) {
   return text;
 }
 
+core::Result<Generated> make_with_warnings(const model::Job& job,
+                                           model::RankSink& sink,
+                                           const CompatOptions& options = {}) {
+  const Costs measured = costs();
+  return make_ranks(ASSAY_TRY(plan_compat_v2(job, measured, options)), sink);
+}
+
 core::Result<std::vector<model::RankImage>> generate(const model::Job& job,
                                                      const CompatOptions& options = {}) {
   Collect collect;
-  const auto made = generate_compat_v2(job, costs(), options, collect);
+  const Costs measured = costs();
+  const auto made = make_ranks(ASSAY_TRY(plan_compat_v2(job, measured, options)), collect);
   if (!made.ok()) return made.error();
   return std::move(collect.ranks);
 }
 
-// `expected`: what the public generator's rules make of the same calls, as text.
+// `expected` is the text that the public generator's rules make of the same calls.
 void expect_graph(const model::Job& job, std::string expected, const CompatOptions& options = {}) {
   const auto made = generate(job, options);
   ASSERT_TRUE(made.ok()) << made.error().message;
@@ -152,7 +160,7 @@ TEST(CompatV2, AgreesOnTreesAndGroupsWithinANode) {
   expect_graph(script.job(), golden("one_node.goal"));
 }
 
-// Rank 0 sends twice and rank 1 receives twice, each on two streams in turn.
+// Rank 0 sends twice and rank 1 receives twice, each on both of its streams in turn.
 Script two_streams() {
   Script script({"a", "b"}, {{0, 1}});
   script.launch(1000).alone();
@@ -200,7 +208,7 @@ TEST(CompatV2, CountsNegativeGapsAsNone) {
     gpu.operations[0].end_ns += 5500;
   }
   Collect collect;
-  const auto made = generate_compat_v2(script.job(), costs(), {}, collect);
+  const auto made = make_with_warnings(script.job(), collect);
   ASSERT_TRUE(made.ok());
   ASSERT_EQ(made.value().warnings.all().size(), 1U);
   EXPECT_EQ(made.value().warnings.all()[0].count, 2);
@@ -253,7 +261,7 @@ TEST(CompatV2, LeavesOutCollectivesWithoutAPlan) {
   script.launch(1000).alone().all(
       collective(NcclFunction::kAllReduce, NcclAlgorithm::kNone, NcclProtocol::kNone), {});
   Collect collect;
-  const auto made = generate_compat_v2(script.job(), costs(), {}, collect);
+  const auto made = make_with_warnings(script.job(), collect);
   ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_EQ(made.value().warnings.all()[0].count, 2);
 }

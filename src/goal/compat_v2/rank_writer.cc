@@ -1,6 +1,7 @@
 #include "goal/compat_v2/rank_writer.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
@@ -19,7 +20,7 @@ std::uint32_t power_of_ten(unsigned digits) {
   return power;
 }
 
-// A mark that told what NCCL made of the call is missing: the generator leaves the call out.
+// The mark is missing that tells what NCCL made of the call; the generator leaves such a call out.
 bool is_unplanned(const model::Operation& operation) {
   return !model::is_point_to_point(operation.function) &&
          operation.algorithm == NcclAlgorithm::kNone;
@@ -137,7 +138,7 @@ Ends RankWriter::operation(const GpuPlan& plan, std::uint32_t index) {
   return fork.join();
 }
 
-// A channel that moves nothing leaves its cpu to the next one.
+// A channel that moves nothing leaves its cpu to the next channel.
 Ends RankWriter::channel(const ChannelWork& work) {
   const std::uint64_t before = writer_.num_atoms();
   const Ends ends = model::is_point_to_point(work.operation.function)
@@ -181,8 +182,8 @@ std::int32_t RankWriter::rank_in(const model::Communicator& communicator) const 
              : static_cast<std::int32_t>(found - communicator.gpus.begin());
 }
 
-// What was not recorded the generator makes up: rings by rank, and trees in which the children of
-// rank r are 2 r + 1 and 2 r + 2.
+// The generator makes up what was not recorded: rings in the order of the ranks, and trees in which
+// the children of rank r are 2 r + 1 and 2 r + 2.
 Neighbours RankWriter::neighbours(const model::Communicator& communicator,
                                   std::size_t channel,
                                   std::int32_t rank) const {
@@ -204,6 +205,100 @@ Neighbours RankWriter::neighbours(const model::Communicator& communicator,
   std::copy_if(links.tree_down.begin(), links.tree_down.end(), std::back_inserter(result.down),
                [](std::int32_t child) { return child >= 0; });
   return result;
+}
+
+namespace {
+
+using model::NcclAlgorithm;
+
+unsigned digits_of(std::uint64_t number) {
+  return static_cast<unsigned>(fmt::formatted_size("{}", number));
+}
+
+}  // namespace
+
+core::Status RankWriter::check(const model::Operation& operation) const {
+  const model::Communicator& communicator = job_.communicators[operation.communicator];
+  if (!is_known(operation)) {
+    return core::Error{fmt::format(
+        "--compat v2: {} calls {} with algorithm {} and protocol {}, which the public generator "
+        "cannot lower; leave out --compat",
+        place(), name_of(operation.function), name_of(operation.algorithm),
+        name_of(operation.protocol))};
+  }
+  if (rank_in(communicator) < 0) {
+    return core::Error{
+        fmt::format("--compat v2: {} is no rank of communicator {} that it calls {} on", place(),
+                    communicator.name, name_of(operation.function))};
+  }
+  if (model::is_point_to_point(operation.function)) {
+    const auto peer = static_cast<std::size_t>(operation.peer);
+    if (operation.peer >= 0 && peer < communicator.gpus.size() &&
+        communicator.gpus[peer] != model::kNoGpu) {
+      return {};
+    }
+    return core::Error{
+        fmt::format("--compat v2: {} calls {} with rank {} of communicator {}, "
+                    "which is not among the recordings",
+                    place(), name_of(operation.function), operation.peer, communicator.name)};
+  }
+  return check_links(operation);
+}
+
+core::Status RankWriter::check_links(const model::Operation& operation) const {
+  const model::Communicator& communicator = job_.communicators[operation.communicator];
+  const std::size_t channels =
+      communicator.channels.empty() ? operation.num_parts : communicator.channels.size();
+  const auto failed = [&](std::size_t channel, const char* what) {
+    return core::Error{fmt::format("--compat v2: {}: {} on channel {} of communicator {}: {}",
+                                   place(), name_of(operation.function), channel, communicator.name,
+                                   what)};
+  };
+  if (operation.num_parts > channels) {
+    return failed(channels, "its rings and trees are not in the recording");
+  }
+  const auto there = [&](std::int32_t rank) {
+    return rank >= 0 && static_cast<std::size_t>(rank) < communicator.gpus.size() &&
+           communicator.gpus[static_cast<std::size_t>(rank)] != model::kNoGpu;
+  };
+  for (std::size_t i = 0; i < std::max<std::size_t>(operation.num_parts, 1); ++i) {
+    const Neighbours links = neighbours(communicator, i, rank_in(communicator));
+    if (operation.algorithm == NcclAlgorithm::kTree) {
+      if (links.up < 0 && links.down.empty()) return failed(i, "the rank is in no tree");
+      if ((links.up >= 0 && !there(links.up)) ||
+          !std::all_of(links.down.begin(), links.down.end(), there)) {
+        return failed(i, "a neighbour in the tree is not among the recordings");
+      }
+    } else if (!there(links.previous) || !there(links.next)) {
+      return failed(i, "a neighbour in the ring is not among the recordings");
+    }
+  }
+  return {};
+}
+
+core::Status RankWriter::check_tags(const GpuPlan& plan) const {
+  const MostMessages most = writer_.most_messages();
+  const std::uint32_t largest_name =
+      plan.contexts.empty() ? 0 : *std::max_element(plan.contexts.begin(), plan.contexts.end());
+  const unsigned number_digits = digits_of(most.count > 0 ? most.count - 1 : 0);
+  const unsigned name_digits = digits_of(largest_name);
+  if (number_digits <= options_.number_digits && name_digits <= options_.name_digits) return {};
+  const bool would_fit = number_digits + name_digits <= kMostTagDigits;
+  return core::Error{fmt::format(
+      "--compat v2: {} {} {} messages {} rank {} under the name {:0{}}, and a tag has {} digits to "
+      "number them and {} for names; {}",
+      place(), most.sends ? "sends" : "receives", most.count, most.sends ? "to" : "from", most.peer,
+      most.context, options_.name_digits, options_.number_digits, options_.name_digits,
+      would_fit
+          ? fmt::format("--tag-layout decimal:{}/{} would do", number_digits, name_digits)
+          : fmt::format(
+                "{} and {} digits are more than the {} of a tag; leave out --compat: assay's own "
+                "tags are as wide as a job needs",
+                number_digits, name_digits, kMostTagDigits))};
+}
+
+std::string RankWriter::place() const {
+  return fmt::format("rank {} (process {} of {})", gpu_index_, gpu_.process_id, gpu_.node);
 }
 
 }  // namespace assay::goal::compat_v2

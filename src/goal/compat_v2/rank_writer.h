@@ -1,4 +1,4 @@
-// The graph of one GPU: its streams, their launches, the operations of these.
+// Writes the graph of one GPU: its streams, their launches, and the operations of these.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,12 @@
 #include "core/result.h"
 #include "goal/compat_v2/collectives.h"
 #include "goal/compat_v2/compat_v2.h"
-#include "goal/compat_v2/streams.h"
+#include "goal/compat_v2/gpu_plan.h"
 #include "model/warnings.h"
 
 namespace assay::goal::compat_v2 {
+
+inline constexpr unsigned kMostTagDigits = 9;  // 31 bits
 
 class RankWriter {
  public:
@@ -23,7 +25,7 @@ class RankWriter {
   core::Status write(const GpuPlan& plan, model::Warnings& warnings);
 
  private:
-  // Each writes from cpu next_cpu_ on, and sets that to the first that it does not use.
+  // These write from cpu next_cpu_ on, and set it to the first cpu that they do not use.
   Ends launch(const GpuPlan& plan, const Launch& launch);
   Ends operation(const GpuPlan& plan, std::uint32_t index);
   Ends channel(const ChannelWork& work);

@@ -1,4 +1,3 @@
-// Jobs for tests: a communicator whose ranks make the same calls.
 #pragma once
 
 #include <cstddef>

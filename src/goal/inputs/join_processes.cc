@@ -1,3 +1,5 @@
+#include "goal/inputs/join_processes.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,15 +10,14 @@
 #include <tuple>
 #include <utility>
 
-#include "goal/inputs/process_recording.h"
-#include "goal/inputs/topology.h"
+#include "goal/inputs/links.h"
 
 namespace assay::goal {
 namespace {
 
 using Processes = std::vector<ProcessRecording>;
 
-constexpr std::uint32_t kMostRanks = 1U << 17U;  // more only in a damaged recording
+constexpr std::uint32_t kMostRanks = 1U << 17U;  // only a damaged recording has more
 
 std::string_view digits_at(std::string_view text, std::size_t position) {
   std::size_t end = position;
@@ -39,8 +40,8 @@ std::string place_of(const ProcessRecording& process) {
                      process.file);
 }
 
-// What makes two recordings the same process: containers number their processes alike, so
-// node and process id do not suffice.
+// Identifies a process. Node and process id do not suffice, because containers number their
+// processes alike.
 std::string identity(const ProcessRecording& process) {
   std::string text = fmt::format("{}/{}", process.gpu.node, process.gpu.process_id);
   for (const CommunicatorView& view : process.communicators) {
@@ -59,7 +60,7 @@ void drop_repeated(Processes& processes, model::Warnings& warnings) {
   processes.erase(std::remove_if(processes.begin(), processes.end(), repeated), processes.end());
 }
 
-// The communicator with most ranks; of several, the one with the least name.
+// Returns the communicator with most ranks; of several, the one whose name comes first.
 std::string largest_communicator(const Processes& processes) {
   std::map<std::string, std::uint32_t> sizes;
   for (const ProcessRecording& process : processes) {
@@ -73,7 +74,7 @@ std::string largest_communicator(const Processes& processes) {
   return largest == sizes.end() ? "" : largest->first;
 }
 
-// -1 when the process has none or does not know it.
+// Returns -1 when the process is not in the communicator or does not know its rank.
 std::int32_t rank_in(const ProcessRecording& process, const std::string& communicator) {
   for (const CommunicatorView& view : process.communicators) {
     if (view.name == communicator && view.rank >= 0) return view.rank;
@@ -81,7 +82,7 @@ std::int32_t rank_in(const ProcessRecording& process, const std::string& communi
   return -1;
 }
 
-// The nodes all of whose processes have a rank in the communicator.
+// Returns the nodes on which all processes have a rank in the communicator.
 std::set<std::string> covered_nodes(const Processes& processes, const std::string& communicator) {
   std::set<std::string> covered;
   for (const ProcessRecording& process : processes)
@@ -107,7 +108,7 @@ void sort_processes(Processes& processes) {
                    });
 }
 
-// One communicator while its ranks are gathered.
+// A communicator while its ranks are collected.
 struct Gathered {
   struct Member {
     std::uint32_t gpu;
@@ -115,8 +116,8 @@ struct Gathered {
   };
 
   std::vector<Member> members = {};
-  std::uint32_t num_ranks = 0;           // as said by the members
-  std::uint32_t highest_named = 0;       // by roots and peers: rank + 1
+  std::uint32_t num_ranks = 0;           // as the members say
+  std::uint32_t highest_named = 0;       // the highest rank that is named as a root or peer, plus 1
   std::vector<std::uint32_t> gpus = {};  // by rank
 };
 
@@ -202,7 +203,7 @@ class Joiner {
     }
   }
 
-  // Later stages rely on it that every peer and root is a rank of the communicator.
+  // Later stages rely on every peer and root being a rank of the communicator.
   void drop_impossible(ProcessRecording& process) {
     auto& operations = process.gpu.operations;
     const auto impossible = [&](const model::Operation& operation) {
@@ -260,7 +261,7 @@ class Joiner {
 
   Processes processes_;
   model::Job job_;
-  std::vector<Gathered> gathered_;  // beside job_.communicators
+  std::vector<Gathered> gathered_;  // parallel to job_.communicators
   std::map<std::string, std::uint32_t> index_of_name_;
 };
 

@@ -1,9 +1,9 @@
+#include "goal/inputs/join_processes.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
-
-#include "goal/inputs/process_recording.h"
 
 namespace assay::goal {
 namespace {

@@ -1,5 +1,7 @@
-// PyTorch profiler traces, one per rank, and the NCCL logs beside them: the traces tell what ran
-// when, the logs how NCCL did it.
+// The input of PyTorch profiler traces, one per rank, with the NCCL logs beside them: the traces
+// tell what ran when, the logs how NCCL did it.
+#include "goal/inputs/kineto.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -13,12 +15,9 @@
 #include "core/files.h"
 #include "core/parallel.h"
 #include "goal/input.h"
-#include "goal/inputs/kineto_calls.h"
-#include "goal/inputs/kineto_trace.h"
-#include "goal/inputs/lines.h"
-#include "goal/inputs/logged_choices.h"
+#include "goal/inputs/input_files.h"
 #include "goal/inputs/nccl_log.h"
-#include "goal/inputs/nccl_log_files.h"
+#include "goal/inputs/nccl_log_facts.h"
 #include "goal/inputs/profiler_events.h"
 
 namespace assay::goal {
@@ -26,15 +25,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool ends_with(const std::string& text, std::string_view end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 bool is_kineto(const fs::path& file) {
   constexpr std::size_t kLookedAtBytes = std::size_t{1} << 16U;
   const std::string name = file.filename().string();
-  if (!ends_with(name, ".json") && !ends_with(name, ".json.gz")) return false;
-  if (has_profiler_events(file.parent_path())) return false;  // they tell more
+  if (!name.ends_with(".json") && !name.ends_with(".json.gz")) return false;
+  if (has_profiler_events(file.parent_path())) return false;  // the events tell more
   const std::string beginning = first_bytes(file, kLookedAtBytes);
   return beginning.find("\"traceEvents\"") != std::string::npos ||
          (beginning.find("\"schemaVersion\"") != std::string::npos &&
@@ -43,19 +38,7 @@ bool is_kineto(const fs::path& file) {
 
 using Traces = std::vector<KinetoTrace>;
 
-core::Result<Traces> read_traces(const std::vector<fs::path>& files, unsigned threads) {
-  std::vector<std::optional<core::Result<KinetoTrace>>> results(files.size());
-  core::parallel_for(files.size(), threads,
-                     [&](std::size_t i) { results[i].emplace(read_kineto_trace(files[i])); });
-  Traces traces;
-  for (auto& result : results) {
-    if (!result->ok()) return result->error();
-    traces.push_back(std::move(*result).value());
-  }
-  return traces;
-}
-
-// What the logs say about the processes of the traces.
+// The facts that the logs have about the processes of the traces.
 class LoggedProcesses {
  public:
   LoggedProcesses(const NcclLog& log, const Traces& traces) : log_(log) {
@@ -76,7 +59,7 @@ class LoggedProcesses {
     return {};
   }
 
-  // The communicator's name in the log for each group; each is given once.
+  // Returns the name that the log has for the communicator of a group; gives each name once.
   std::string name_of(const KinetoGroup& group) {
     for (const LoggedCommunicator& communicator : log_.communicators) {
       if (given_.count(communicator.name) > 0 || !same_members(group, communicator)) continue;
@@ -108,7 +91,7 @@ class LoggedProcesses {
   std::set<std::string> given_;
 };
 
-// "host_1097.1700000000.pt.trace.json", as PyTorch's handler names its files.
+// PyTorch's handler names its files "host_1097.1700000000.pt.trace.json".
 std::string host_of_file_name(const KinetoTrace& trace) {
   const std::string name = fs::path(trace.file).filename().string();
   const std::size_t at = name.find(fmt::format("_{}.", trace.process_id));
@@ -151,7 +134,7 @@ void number_ranks(Traces& traces) {
 
 core::Result<model::Job> read_kineto(const std::vector<fs::path>& files,
                                      const InputOptions& options) {
-  Traces traces = ASSAY_TRY(read_traces(files, options.threads));
+  Traces traces = ASSAY_TRY(read_all(files, options.threads, read_kineto_trace));
   number_ranks(traces);
   model::Warnings warnings;
   const NcclLog log = ASSAY_TRY(read_nccl_logs(nccl_logs_beside(files, options), warnings));

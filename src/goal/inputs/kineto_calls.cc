@@ -1,5 +1,3 @@
-#include "goal/inputs/kineto_calls.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,6 +7,8 @@
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+
+#include "goal/inputs/kineto.h"
 
 namespace assay::goal {
 namespace {
@@ -23,17 +23,17 @@ bool is_sent(NcclFunction function) {
 
 bool fits(const KinetoCall& call, const KinetoKernel& kernel) {
   const auto function = model::nccl_function(kernel.function);
-  if (!function) return true;  // a kernel for several functions
+  if (!function) return true;  // the kernel serves several functions
   return is_sent(call.function) ? *function == NcclFunction::kSendRecv : *function == call.function;
 }
 
-// Finds each call's kernel. Calls that share one went into one plan.
+// Finds the kernel of each call. Calls that share a kernel belong to one plan.
 class CallMatcher {
  public:
   explicit CallMatcher(const KinetoTrace& trace)
       : trace_(trace), kernel_of_(trace.calls.size(), kNone), used_(trace.kernels.size()) {}
 
-  // By call: an index of trace.kernels or kNone.
+  // Returns for each call an index of trace.kernels or kNone.
   std::vector<std::uint32_t> match(model::KernelMatches& matches) {
     by_external_id();
     by_launch();
@@ -62,8 +62,8 @@ class CallMatcher {
     }
   }
 
-  // The kernel of a group is launched when the group ends, outside all of its calls: it is that
-  // of the calls on its thread since the launch before.
+  // The kernel of a group is launched when the group ends, outside all of its calls. It belongs to
+  // the calls on its thread since the launch before.
   void by_launch() {
     std::vector<std::pair<const KinetoLaunch*, std::uint32_t>> launches;
     for (std::uint32_t k = 0; k < trace_.kernels.size(); ++k) {
@@ -105,7 +105,7 @@ class CallMatcher {
   }
 
   void by_time() {
-    // By function, the first kernel that a later call may still take.
+    // The first kernel that a later call may still take, by function.
     std::map<NcclFunction, std::uint32_t> first_of;
     for (std::uint32_t i = 0; i < trace_.calls.size(); ++i) {
       if (kernel_of_[i] != kNone) continue;
@@ -127,7 +127,7 @@ class CallMatcher {
   std::vector<bool> used_;
 };
 
-// What one rank contributes, in elements: the size of its own share.
+// Returns the elements that one rank contributes: the size of its own share.
 std::uint64_t own_elements(const KinetoCall& call) {
   switch (call.function) {
     case NcclFunction::kReduceScatter:
@@ -191,7 +191,7 @@ class RecordingMaker {
     push(operation);
   }
 
-  // NCCL makes a send and a receive for each peer.
+  // NCCL turns an all-to-all into a send and a receive for each peer.
   void add_all_to_all(const KinetoCall& call, model::Operation operation) {
     const std::size_t num_ranks = std::max<std::size_t>(call.group_ranks.size(), 1);
     for (std::size_t peer = 0; peer < num_ranks; ++peer) {
@@ -207,7 +207,7 @@ class RecordingMaker {
     }
   }
 
-  // Splits count rows of equal size.
+  // PyTorch's splits count rows of equal size.
   static std::uint64_t share(std::uint64_t elements,
                              const std::vector<std::uint64_t>& split,
                              std::size_t peer,
@@ -250,7 +250,7 @@ class RecordingMaker {
     return index;
   }
 
-  // Calls without a kernel are plans of their own.
+  // A call without a kernel is a plan of its own.
   std::uint32_t plan_of(std::uint32_t kernel) {
     if (kernel == kNone) return num_plans_++;
     const auto [found, added] = plans_.emplace(kernel, num_plans_);

@@ -1,5 +1,3 @@
-#include "goal/inputs/kineto_trace.h"
-
 #include <fmt/core.h>
 #include <simdjson.h>
 
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "core/byte_source.h"
+#include "goal/inputs/kineto.h"
 #include "model/collective.h"
 
 namespace assay::goal {
@@ -17,7 +16,7 @@ namespace {
 namespace json = simdjson::ondemand;
 
 core::Result<simdjson::padded_string> read_whole(const std::filesystem::path& path) {
-  constexpr std::size_t kMostBytes = 0xFFFFFFFF;  // what simdjson takes
+  constexpr std::size_t kMostBytes = 0xFFFFFFFF;  // the limit of simdjson
   constexpr std::size_t kBlockBytes = std::size_t{1} << 22U;
   const auto source = ASSAY_TRY(core::open_bytes(path));
   std::string text;
@@ -31,7 +30,7 @@ core::Result<simdjson::padded_string> read_whole(const std::filesystem::path& pa
   }
 }
 
-// "4341490536743.899" microseconds as nanoseconds, exactly: a double would round them.
+// Reads "4341490536743.899" microseconds as nanoseconds without rounding, which a double would do.
 std::int64_t ns_of(std::string_view token) {
   std::int64_t microseconds = 0;
   const auto [end, error] =
@@ -48,7 +47,7 @@ std::int64_t ns_of(std::string_view token) {
   return ns;
 }
 
-// A value that may be a number or text with a number in it.
+// Reads a number, or text that begins with one.
 std::int64_t integer_of(json::value value) {
   std::int64_t number = 0;
   if (value.get_int64().get(number) == simdjson::SUCCESS) return number;
@@ -64,7 +63,7 @@ std::string_view text_of(json::value value) {
   return value.get_string().get(text) == simdjson::SUCCESS ? text : std::string_view();
 }
 
-// "[0, 1, 2, 3]"; PyTorch shortens long lists with "...", which gives nothing.
+// Reads "[0, 1, 2, 3]". PyTorch shortens long lists with "...": such a list is returned as empty.
 template <class Integer>
 std::vector<Integer> list_of(std::string_view text) {
   std::vector<Integer> numbers;
@@ -80,8 +79,8 @@ std::vector<Integer> list_of(std::string_view text) {
   return numbers;
 }
 
-// The fields of an event that matter, whatever its kind.
-struct Event {
+// The fields of an event that are the same for every kind.
+struct TraceEvent {
   std::string_view category;
   std::string_view name;
   std::int64_t process = 0;
@@ -89,10 +88,6 @@ struct Event {
   std::int64_t start_ns = 0;
   std::int64_t duration_ns = 0;
 };
-
-bool starts_with(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
 
 class TraceReader {
  public:
@@ -177,9 +172,9 @@ class TraceReader {
     return simdjson::SUCCESS;
   }
 
-  // Kineto writes "args" last, so that its kind is known when it comes.
+  // Kineto writes "args" last, so that the kind of the event is known by then.
   simdjson::error_code read_event(json::object object) {
-    Event event;
+    TraceEvent event;
     for (auto field : object) {
       std::string_view key;
       if (const auto error = field.unescaped_key().get(key)) return error;
@@ -194,7 +189,7 @@ class TraceReader {
     return simdjson::SUCCESS;
   }
 
-  static void read_field(std::string_view key, json::value value, Event& event) {
+  static void read_field(std::string_view key, json::value value, TraceEvent& event) {
     if (key == "cat") event.category = text_of(value);
     if (key == "name") event.name = text_of(value);
     if (key == "pid") event.process = integer_of(value);
@@ -203,8 +198,8 @@ class TraceReader {
     if (key == "dur") event.duration_ns = ns_of(value.raw_json_token());
   }
 
-  simdjson::error_code read_arguments(const Event& event, json::value value) {
-    const bool kernel = event.category == "kernel" && starts_with(event.name, "nccl");
+  simdjson::error_code read_arguments(const TraceEvent& event, json::value value) {
+    const bool kernel = event.category == "kernel" && event.name.starts_with("nccl");
     const bool call = event.category == "cpu_op" && event.name == "record_param_comms";
     const bool launch = (event.category == "cuda_runtime" || event.category == "cuda_driver") &&
                         event.name.find("LaunchKernel") != std::string_view::npos;
@@ -227,7 +222,7 @@ class TraceReader {
     return simdjson::SUCCESS;
   }
 
-  simdjson::error_code read_kernel(const Event& event, json::object arguments) {
+  simdjson::error_code read_kernel(const TraceEvent& event, json::object arguments) {
     constexpr std::string_view kMark = "Kernel_";
     KinetoKernel kernel;
     const std::size_t mark = event.name.find(kMark);
@@ -258,7 +253,7 @@ class TraceReader {
     return 0;
   }
 
-  simdjson::error_code read_launch(const Event& event, json::object arguments) {
+  simdjson::error_code read_launch(const TraceEvent& event, json::object arguments) {
     KinetoLaunch launch{.thread = event.thread, .start_ns = event.start_ns};
     const auto error = each(arguments, [&](std::string_view key, json::value value) {
       if (key == "correlation") launch.correlation = integer_of(value);
@@ -267,7 +262,7 @@ class TraceReader {
     return error;
   }
 
-  simdjson::error_code read_call(const Event& event, json::object arguments) {
+  simdjson::error_code read_call(const TraceEvent& event, json::object arguments) {
     KinetoCall call;
     call.thread = event.thread;
     call.start_ns = event.start_ns;
@@ -299,7 +294,7 @@ class TraceReader {
     return error;
   }
 
-  // PyTorch shortens the list of a large group, and tells these instead.
+  // PyTorch shortens the list of ranks of a large group and logs these numbers as well.
   struct RankList {
     std::int64_t size = 0;
     std::int64_t start = 0;
@@ -307,8 +302,8 @@ class TraceReader {
   };
 
   static void complete_ranks(const RankList& list, KinetoCall& call) {
-    constexpr std::int64_t kMostRanks = 1 << 17;
-    if (!call.group_ranks.empty() || list.stride <= 0 || list.size > kMostRanks) return;
+    constexpr std::int64_t kMostListedRanks = 1 << 17;
+    if (!call.group_ranks.empty() || list.stride <= 0 || list.size > kMostListedRanks) return;
     for (std::int64_t i = 0; i < list.size; ++i) {
       call.group_ranks.push_back(static_cast<std::int32_t>(list.start + i * list.stride));
     }
@@ -359,6 +354,10 @@ class TraceReader {
 core::Result<KinetoTrace> read_kineto_trace(const std::filesystem::path& path) {
   const simdjson::padded_string text = ASSAY_TRY(read_whole(path));
   return TraceReader(path.string()).read(text);
+}
+
+core::Result<KinetoTrace> parse_kineto_trace(std::string_view text, const std::string& name) {
+  return TraceReader(name).read(simdjson::padded_string(text));
 }
 
 }  // namespace assay::goal

@@ -8,13 +8,13 @@
 #include <optional>
 #include <string_view>
 
-#include "goal/inputs/lines.h"
+#include "goal/inputs/input_files.h"
 #include "goal/inputs/nccl_log_line.h"
 
 namespace assay::goal {
 namespace {
 
-// Enumerators by name, or by number as NCCL before 2.24 logs them.
+// Reads an enumerator by its name, or by its number as NCCL before 2.24 logs it.
 std::optional<model::NcclAlgorithm> algorithm_of(std::string_view word) {
   int number = 0;
   if (take_number(word, number)) {
@@ -33,7 +33,8 @@ std::optional<model::NcclProtocol> protocol_of(std::string_view word) {
   return model::nccl_protocol(word);
 }
 
-// A communicator as one process logged it: NCCL names it by a pointer of that process.
+// A communicator as one process logged it. NCCL identifies it by a pointer, which is valid in that
+// process only.
 struct ProcessCommunicator {
   std::string name = {};  // commId; empty until it was logged
   std::int32_t rank = -1;
@@ -73,7 +74,7 @@ class LogReader {
   }
 
  private:
-  // A call that was logged and whose choice comes at the end of its group.
+  // A logged call. The choice for it is logged at the end of its group.
   struct Call {
     model::NcclFunction function;
     std::uint64_t bytes;
@@ -95,7 +96,7 @@ class LogReader {
 
   bool take_version(std::string_view message) {
     constexpr std::string_view kKey = "NCCL version ";
-    if (message.substr(0, kKey.size()) != kKey) return false;
+    if (!message.starts_with(kKey)) return false;
     const std::string_view version = word_after(message, kKey);
     log_.nccl_version = version.substr(0, version.find('+'));
     return true;
@@ -113,7 +114,7 @@ class LogReader {
     if (!number_after(message, " rank ", rank) || contains(message, "Destroy")) return;
     if (!number_after(message, " nranks ", num_ranks)) number_after(message, " nRanks ", num_ranks);
     ProcessCommunicator* communicator = by_pointer(message, line);
-    // A pointer is used again for a new communicator after the old one's end.
+    // NCCL reuses a pointer for a new communicator after the end of the old one.
     if (communicator == nullptr || contains(message, "Init START")) {
       communicator = &communicators_.emplace_back();
       by_pointer_[{process_key(line), std::string(word_after(message, "comm "))}] = communicator;
@@ -132,8 +133,8 @@ class LogReader {
     thread.current = communicator;
   }
 
-  // A part of a communicator has no id in the log. All its ranks tell the same parent, count and
-  // color.
+  // NCCL logs no id for the parts of a split communicator, but all ranks of a part log the same
+  // parent, count and color.
   void name_split(std::string_view message,
                   const NcclLine& line,
                   ProcessCommunicator& communicator) {
@@ -145,11 +146,11 @@ class LogReader {
                     word_after(message, " splitCount "), word_after(message, " color "));
   }
 
-  // Lines without a pointer belong to the communicator that their thread is making.
+  // A line without a pointer belongs to the communicator that its thread is making.
   static void add_fact(std::string_view message, ProcessCommunicator& communicator) {
     number_after(message, "P2P Chunksize set to ", communicator.p2p_chunk_bytes);
-    if (message.substr(0, 5) == "Ring ") add_ring(message.substr(5), communicator);
-    if (message.substr(0, 6) == "Trees ") add_trees(message.substr(6), communicator);
+    if (message.starts_with("Ring ")) add_ring(message.substr(5), communicator);
+    if (message.starts_with("Trees ")) add_trees(message.substr(6), communicator);
   }
 
   static model::ChannelLinks* links_of(std::uint32_t channel, ProcessCommunicator& communicator) {
@@ -160,7 +161,7 @@ class LogReader {
     return &channels[channel];
   }
 
-  // "05 : 3 -> 0 -> 1"
+  // Reads "05 : 3 -> 0 -> 1".
   static void add_ring(std::string_view text, ProcessCommunicator& communicator) {
     std::uint32_t channel = 0;
     std::int32_t previous = -1;
@@ -177,7 +178,7 @@ class LogReader {
     links->ring_next = next;
   }
 
-  // "[0] 3/-1/-1->2->0 [1] 3/0/-1->2->-1"
+  // Reads "[0] 3/-1/-1->2->0 [1] 3/0/-1->2->-1".
   static void add_trees(std::string_view text, ProcessCommunicator& communicator) {
     while (take_text(text, "[")) {
       std::uint32_t channel = 0;
@@ -198,7 +199,7 @@ class LogReader {
     }
   }
 
-  // "AllReduce: opCount 4 sendbuff .. count 1024 datatype 7 op 0 root 0 comm 0x.. .."
+  // Reads "AllReduce: opCount 4 sendbuff .. count 1024 datatype 7 op 0 root 0 comm 0x.. ..".
   void add_call(std::string_view message, const NcclLine& line, Thread& thread) {
     constexpr std::size_t kMostWaiting = 4096;  // far above the calls of a group
     std::uint64_t count = 0;
@@ -209,7 +210,7 @@ class LogReader {
     ProcessCommunicator* communicator = by_pointer(message, line);
     if (communicator == nullptr) return;
     const auto function = model::nccl_function(message.substr(0, message.find(':')));
-    // NCCL logs no choice for sends, receives and what it makes of them.
+    // NCCL logs no choice for sends, receives and the functions that it makes of them.
     if (!function || model::is_point_to_point(*function) ||
         *function == model::NcclFunction::kAllToAll) {
       return;
@@ -218,8 +219,8 @@ class LogReader {
     if (thread.calls.size() > kMostWaiting) thread.calls.pop_front();
   }
 
-  // "AllReduce: 1024 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..23}"; before NCCL 2.24
-  // "1024 Bytes -> Algo 1 proto 0 time 12.3", without the function's name.
+  // Reads "AllReduce: 1024 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..23}" or, before NCCL
+  // 2.24, "1024 Bytes -> Algo 1 proto 0 time 12.3", without the function's name.
   void add_choice(std::string_view message, const NcclLine& line, Thread& thread) {
     LoggedChoice choice;
     const std::size_t colon = message.find(": ");
@@ -247,7 +248,7 @@ class LogReader {
     communicator->choices.push_back(choice);
   }
 
-  // "1024 Bytes -> Algo RING proto LL .."; false when the line is not whole.
+  // Reads "1024 Bytes -> Algo RING proto LL .."; returns false when the line is incomplete.
   static bool read_choice(std::string_view text, LoggedChoice& choice) {
     const auto algorithm = algorithm_of(word_after(text, " Algo "));
     const auto protocol = protocol_of(word_after(text, " proto "));
@@ -263,7 +264,8 @@ class LogReader {
     return true;
   }
 
-  // The communicator in which this process is rank 0, if there is just one: only rank 0 logs.
+  // Returns the only communicator in which this process is rank 0, because only rank 0 logs; null
+  // when there are several.
   ProcessCommunicator* only_rank_0_of(const NcclLine& line) {
     ProcessCommunicator* only = nullptr;
     for (ProcessCommunicator& communicator : communicators_) {
@@ -314,6 +316,14 @@ core::Result<NcclLog> read_nccl_logs(const std::vector<std::filesystem::path>& f
     const std::string name = file.string();
     ASSAY_TRY(for_each_line(file, [&](std::string_view line) { reader.add(line, name); }));
   }
+  return reader.finish();
+}
+
+core::Result<NcclLog> read_nccl_log(core::ByteSource& log,
+                                    const std::string& name,
+                                    model::Warnings& warnings) {
+  LogReader reader(warnings);
+  ASSAY_TRY(for_each_line(log, name, [&](std::string_view line) { reader.add(line, name); }));
   return reader.finish();
 }
 

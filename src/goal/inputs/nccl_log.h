@@ -1,5 +1,5 @@
-// What NCCL's own log (NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING,COLL) says about the
-// communicators: the only place where a stock NCCL tells its rings and trees.
+// Reads NCCL's own log (NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING,COLL), the only place
+// where a stock NCCL tells its rings and trees.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/byte_source.h"
 #include "core/result.h"
 #include "model/job.h"
 #include "model/warnings.h"
@@ -19,12 +20,13 @@ struct LoggedRank {
   std::string host;
   std::int64_t process_id = 0;
   std::int32_t device = -1;
-  std::int32_t local_rank = -1;                    // on its node; -1 if not logged
-  std::vector<model::ChannelLinks> channels = {};  // this rank's own links, by channel
+  std::int32_t local_rank = -1;                    // rank on its node; -1 if not logged
+  std::vector<model::ChannelLinks> channels = {};  // links of this rank, by channel
 };
 
-// "AllReduce: 67108864 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..23}", in the order of
-// the log of the communicator's rank 0, which alone writes it.
+// NCCL's choice for a call: "AllReduce: 67108864 Bytes -> Algo RING proto SIMPLE
+// channel{Lo..Hi}={0..23}". Only rank 0 of the communicator logs choices; they are in the order of
+// its log.
 struct LoggedChoice {
   model::NcclFunction function = model::NcclFunction::kAllReduce;
   model::NcclAlgorithm algorithm = model::NcclAlgorithm::kNone;
@@ -48,21 +50,27 @@ struct NcclLog {
   std::string nccl_version;
 };
 
-// Logs of any number of processes, mixed or one a file; lines of others are passed over.
+// Reads the logs of any number of processes, mixed or one per file. Ignores lines of other
+// programs.
 core::Result<NcclLog> read_nccl_logs(const std::vector<std::filesystem::path>& files,
                                      model::Warnings& warnings);
 
-// The node of each rank of a communicator: the host's name; where NCCL saw more nodes than hosts
-// (NCCL_HOSTID), "host/0", "host/1", … by NCCL's numbering of the ranks of a node.
+// The same for one log, which warnings call `name`.
+core::Result<NcclLog> read_nccl_log(core::ByteSource& log,
+                                    const std::string& name,
+                                    model::Warnings& warnings);
+
+// Returns the node of each rank of a communicator: the name of its host or, where NCCL saw more
+// nodes than hosts (NCCL_HOSTID), "host/0", "host/1", … by NCCL's numbering of the ranks of a node.
 std::map<std::int32_t, std::string> logged_nodes(const LoggedCommunicator& communicator);
 
-// The host of such a node, which is what has a clock.
+// Returns the host of such a node. A host has one clock.
 std::string host_of_node(const std::string& node);
 
 bool is_nccl_log(const std::filesystem::path& file);
 
-// Gives every communicator of the job that has no channels those that the log knows by its name.
-// Ranks that the log lacks are taken from a ring's other members, or counted in the warnings.
+// Sets the channels of communicators that have none, where the log knows their name. Ranks that the
+// log lacks are taken from the other members of a ring, or counted in the warnings.
 void add_topology(const NcclLog& log, model::Job& job);
 
 }  // namespace assay::goal

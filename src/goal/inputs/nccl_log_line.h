@@ -1,4 +1,4 @@
-// The pieces of a line that NCCL logs.
+// Reads the parts of a line that NCCL logs.
 #pragma once
 
 #include <charconv>
@@ -13,10 +13,10 @@ inline bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Reads the number right at the front and removes it: decimal, or hexadecimal after 0x.
+// Reads the number at the front, decimal or hexadecimal after 0x, and removes it.
 template <class Integer>
 bool take_number(std::string_view& text, Integer& value) {
-  const int base = text.substr(0, 2) == "0x" ? 16 : 10;
+  const int base = text.starts_with("0x") ? 16 : 10;
   if (base == 16) text.remove_prefix(2);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (error != std::errc()) return false;
@@ -25,12 +25,12 @@ bool take_number(std::string_view& text, Integer& value) {
 }
 
 inline bool take_text(std::string_view& text, std::string_view expected) {
-  if (text.substr(0, expected.size()) != expected) return false;
+  if (!text.starts_with(expected)) return false;
   text.remove_prefix(expected.size());
   return true;
 }
 
-// The number after the first occurrence of `key`.
+// Reads the number after the first occurrence of `key`.
 template <class Integer>
 bool number_after(std::string_view text, std::string_view key, Integer& value) {
   const std::size_t found = text.find(key);
@@ -46,7 +46,7 @@ inline std::string_view word_after(std::string_view text, std::string_view key) 
   return text.substr(0, text.find(' '));
 }
 
-// "[launcher's prefix] host:1097:1130 [0] NCCL INFO message"
+// A line such as "[launcher's prefix] host:1097:1130 [0] NCCL INFO message".
 struct NcclLine {
   std::string_view host;
   std::int64_t process_id = 0;
@@ -55,7 +55,30 @@ struct NcclLine {
   std::string_view message;
 };
 
-// Nothing for a line that is not NCCL's.
-std::optional<NcclLine> split_nccl_line(std::string_view text);
+// Returns std::nullopt for a line that is not NCCL's.
+inline std::optional<NcclLine> split_nccl_line(std::string_view text) {
+  constexpr std::string_view kMark = " NCCL INFO ";
+  const std::size_t mark = text.find(kMark);
+  if (mark == std::string_view::npos) return std::nullopt;
+  NcclLine line;
+  line.message = text.substr(mark + kMark.size());
+  if (!line.message.empty() && line.message.back() == '\r') line.message.remove_suffix(1);
+  std::string_view prefix = text.substr(0, mark);
+  const std::size_t bracket = prefix.rfind(" [");
+  if (bracket == std::string_view::npos) return std::nullopt;
+  std::string_view device = prefix.substr(bracket + 2);
+  take_number(device, line.device);
+  prefix = prefix.substr(0, bracket);
+  prefix.remove_prefix(prefix.rfind(' ') + 1);  // npos + 1 is 0
+  const std::size_t first = prefix.find(':');
+  if (first == std::string_view::npos) return std::nullopt;
+  line.host = prefix.substr(0, first);
+  prefix.remove_prefix(first + 1);
+  if (!take_number(prefix, line.process_id) || !take_text(prefix, ":") ||
+      !take_number(prefix, line.thread_id)) {
+    return std::nullopt;
+  }
+  return line;
+}
 
 }  // namespace assay::goal

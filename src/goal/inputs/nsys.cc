@@ -1,5 +1,5 @@
-// Exports of Nsight Systems (nsys export --type=sqlite) of programs whose NCCL writes NVTX marks
-// about its plans: one file a node or one a process.
+// The input of exports of Nsight Systems (nsys export --type=sqlite) of programs whose NCCL writes
+// NVTX marks about its plans: one file per node or one per process.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,10 +12,11 @@
 
 #include "core/parallel.h"
 #include "goal/input.h"
+#include "goal/inputs/input_files.h"
+#include "goal/inputs/join_processes.h"
 #include "goal/inputs/nccl_log.h"
-#include "goal/inputs/nccl_log_files.h"
+#include "goal/inputs/nccl_log_facts.h"
 #include "goal/inputs/nsys_report.h"
-#include "goal/inputs/process_recording.h"
 
 namespace assay::goal {
 namespace {
@@ -29,21 +30,9 @@ bool is_nsys(const fs::path& file) {
 
 using Reports = std::vector<NsysReport>;
 
-core::Result<Reports> read_reports(const std::vector<fs::path>& files, unsigned threads) {
-  std::vector<std::optional<core::Result<NsysReport>>> results(files.size());
-  core::parallel_for(files.size(), threads,
-                     [&](std::size_t i) { results[i].emplace(read_nsys_report(files[i])); });
-  Reports reports;
-  for (auto& result : results) {
-    if (!result->ok()) return result->error();
-    reports.push_back(std::move(*result).value());
-  }
-  return reports;
-}
-
-// A communicator's hash can differ from host to host while its id is the same; but those split
-// from a parent may share the parent's id. So the id names a communicator unless one process knows
-// several communicators by it.
+// The hash of a communicator can differ from host to host while its id is the same, but
+// communicators that were split from a parent may share the parent's id. So the id names a
+// communicator unless one process knows several communicators by it.
 class Names {
  public:
   explicit Names(const Reports& reports) {
@@ -101,8 +90,8 @@ void move_clock(model::JobGpu& gpu, std::int64_t epoch_ns) {
   }
 }
 
-// Times count from each report's own start. Reports of one node share a clock when all of them
-// tell when that was.
+// The times of a report count from its own start. Reports of one node share a clock when all of
+// them tell when they started.
 void set_clocks(Reports& reports) {
   std::map<std::string, bool> comparable;
   for (const NsysReport& report : reports) {
@@ -123,7 +112,7 @@ void set_clocks(Reports& reports) {
 
 core::Result<model::Job> read_nsys(const std::vector<fs::path>& files,
                                    const InputOptions& options) {
-  Reports reports = ASSAY_TRY(read_reports(files, options.threads));
+  Reports reports = ASSAY_TRY(read_all<NsysReport>(files, options.threads, read_nsys_report));
   name_communicators(reports);
   set_clocks(reports);
   std::vector<ProcessRecording> processes;

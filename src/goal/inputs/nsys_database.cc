@@ -7,7 +7,8 @@
 namespace assay::goal {
 namespace {
 
-// The path as a URI: SQLite takes `immutable` (no locks, no journal) only this way.
+// Returns the path as a URI, because SQLite accepts `immutable` (no locks, no journal) only in a
+// URI.
 std::string immutable_uri(const std::filesystem::path& path) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-";
@@ -46,18 +47,37 @@ core::Result<SqliteFile> SqliteFile::open(const std::filesystem::path& path) {
                       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   file.database_.reset(database);
   if (code != SQLITE_OK) return file.error();
-  ASSAY_TRY(file.check_size(path));
+  std::error_code unknown;
+  const std::uint64_t size_bytes = std::filesystem::file_size(path, unknown);
+  if (!unknown) ASSAY_TRY(file.check_size(size_bytes));
   return file;
 }
 
-core::Status SqliteFile::check_size(const std::filesystem::path& path) const {
-  std::error_code unknown;
-  const auto size = std::filesystem::file_size(path, unknown);
+core::Result<SqliteFile> SqliteFile::from_bytes(std::span<const std::uint8_t> bytes,
+                                                std::string name) {
+  SqliteFile file;
+  file.name_ = std::move(name);
+  sqlite3* database = nullptr;
+  int code =
+      sqlite3_open_v2(":memory:", &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  file.database_.reset(database);
+  // SQLite takes the bytes as its own but never writes to a read-only database.
+  auto* data = const_cast<unsigned char*>(bytes.data());
+  const auto size = static_cast<sqlite3_int64>(bytes.size());
+  if (code == SQLITE_OK) {
+    code = sqlite3_deserialize(database, "main", data, size, size, SQLITE_DESERIALIZE_READONLY);
+  }
+  if (code != SQLITE_OK) return file.error();
+  ASSAY_TRY(file.check_size(bytes.size()));
+  return file;
+}
+
+core::Status SqliteFile::check_size(std::uint64_t size_bytes) const {
   const std::int64_t pages = ASSAY_TRY(number("PRAGMA page_count"));
   const std::int64_t page_bytes = ASSAY_TRY(number("PRAGMA page_size"));
-  if (unknown || size >= static_cast<std::uint64_t>(pages * page_bytes)) return {};
+  if (size_bytes >= static_cast<std::uint64_t>(pages * page_bytes)) return {};
   return core::Error{fmt::format("{}: {} (it has {} bytes of {})", name_, advice(SQLITE_CORRUPT),
-                                 size, pages * page_bytes)};
+                                 size_bytes, pages * page_bytes)};
 }
 
 core::Result<std::int64_t> SqliteFile::number(const std::string& sql) const {

@@ -1,4 +1,4 @@
-// A SQLite file, opened so that nothing beside it is made and nothing in it can change.
+// An SQLite file, opened so that no file is made beside it and its content cannot change.
 #pragma once
 
 #include <sqlite3.h>
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,7 @@
 
 namespace assay::goal {
 
-// The row that a query stands at; text is valid until the next row.
+// The current row of a query. Its text is valid until the next row.
 class SqliteRow {
  public:
   explicit SqliteRow(sqlite3_stmt* statement) : statement_(statement) {}
@@ -41,7 +42,10 @@ class SqliteFile {
  public:
   static core::Result<SqliteFile> open(const std::filesystem::path& path);
 
-  // Names of the table's columns; none when there is no such table.
+  // A file in memory, for tests and fuzzing. The bytes must outlive it.
+  static core::Result<SqliteFile> from_bytes(std::span<const std::uint8_t> bytes, std::string name);
+
+  // Returns the names of the table's columns; none when there is no such table.
   [[nodiscard]] core::Result<std::vector<std::string>> columns(const std::string& table) const;
 
   // Calls visit(SqliteRow) for each row of the query.
@@ -70,15 +74,16 @@ class SqliteFile {
 
   [[nodiscard]] core::Result<Statement> prepare(const std::string& sql) const;
   [[nodiscard]] core::Error error() const;
-  // SQLite takes what is missing of the last page for zeros.
-  [[nodiscard]] core::Status check_size(const std::filesystem::path& path) const;
+  // Fails for a truncated file. SQLite itself would read zeros for what the last page lacks.
+  [[nodiscard]] core::Status check_size(std::uint64_t size_bytes) const;
   [[nodiscard]] core::Result<std::int64_t> number(const std::string& sql) const;
 
   std::string name_;
   std::unique_ptr<sqlite3, Close> database_;
 };
 
-// "a, b, NULL" for the first present of each column's alternatives ("demangledName|shortName").
+// Returns "a, b, NULL": for each column the first of its alternatives ("demangledName|shortName")
+// that is present.
 std::string select_list(const std::vector<std::string>& present,
                         const std::vector<std::string>& wanted);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "goal/inputs/nsys_match.h"
+#include "goal/inputs/nsys_process.h"
 #include "goal/inputs/nsys_report.h"
 
 namespace assay::goal {
@@ -16,7 +16,7 @@ bool in_window(const NsysProcess& process, std::uint32_t operation) {
   return start_ns >= process.window_start_ns && start_ns < process.window_stop_ns;
 }
 
-// NCCL's definition, by function: where a rank's own share lies in the other buffer.
+// By NCCL's definition, a rank's own share lies in the other buffer; where depends on the function.
 bool is_in_place(const model::Operation& operation, const NsysCall& call, std::int32_t rank) {
   if (call.send_buffer == 0 && call.receive_buffer == 0) return false;
   const std::uint64_t share = static_cast<std::uint64_t>(std::max(rank, 0)) * operation.bytes;
@@ -30,7 +30,8 @@ bool is_in_place(const model::Operation& operation, const NsysCall& call, std::i
   }
 }
 
-// The channels of a communicator; where no ring was recorded, the most that one operation used.
+// Returns the channels of each communicator; where no ring was recorded, the most that one
+// operation used.
 std::vector<std::uint32_t> channels_by_communicator(const NsysProcess& process) {
   std::vector<std::uint32_t> channels(process.communicators.size());
   for (const model::Operation& operation : process.operations) {
@@ -45,8 +46,8 @@ std::vector<std::uint32_t> channels_by_communicator(const NsysProcess& process) 
 }
 
 // NCCL spreads the collectives of a plan over the channels, one after the other, in the order of
-// the marks. When they need more channels than there are, the marks do not tell which are shared:
-// every operation then starts at channel 0.
+// the marks. When they need more channels than there are, the marks do not tell which are shared;
+// then every operation starts at channel 0.
 std::vector<std::uint32_t> first_channels(const NsysProcess& process) {
   const std::vector<std::uint32_t> channels = channels_by_communicator(process);
   std::vector<std::uint32_t> needed(process.plans.size());

@@ -1,11 +1,11 @@
-#include "goal/inputs/nsys_match.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "goal/inputs/nsys_process.h"
 
 namespace assay::goal {
 namespace {
@@ -20,7 +20,7 @@ bool has_kernel(const NsysPlan& plan) {
   return plan.found_by != FoundBy::kNothing;
 }
 
-// A plan with several kernels lasts from the first one's start to the last one's end.
+// A plan with several kernels lasts from the start of the first to the end of the last.
 void assign(NsysPlan& plan, NsysKernel& kernel, FoundBy found_by) {
   kernel.used = true;
   if (has_kernel(plan)) {
@@ -33,9 +33,9 @@ void assign(NsysPlan& plan, NsysKernel& kernel, FoundBy found_by) {
   plan.end_ns = kernel.end_ns;
 }
 
-class Matcher {
+class NsysKernelMatcher {
  public:
-  explicit Matcher(NsysProcess& process) : process_(process) {}
+  explicit NsysKernelMatcher(NsysProcess& process) : process_(process) {}
 
   void match() {
     by_correlation();
@@ -129,7 +129,7 @@ class Matcher {
     return true;
   }
 
-  // Streams in the order of their first call, each with its plans that have no kernel.
+  // Returns the streams in the order of their first call, each with its plans that have no kernel.
   std::vector<Indices> plans_by_stream() {
     std::vector<Indices> streams(process_.streams.size());
     for (const std::uint32_t i : unmatched_plans())
@@ -142,7 +142,7 @@ class Matcher {
     return streams;
   }
 
-  // In the order of their first kernel.
+  // Returns the unused kernels of each stream, with the streams in the order of their first kernel.
   std::vector<Indices> kernels_by_stream() {
     std::vector<Indices> streams;
     std::map<std::pair<std::int32_t, std::int64_t>, std::size_t> index_of;
@@ -157,7 +157,7 @@ class Matcher {
 
   void by_time() {
     const Indices kernels = unused_kernels();
-    // For each set of functions, the first kernel that a later call may still take.
+    // The first kernel that a later call may still take, by set of functions.
     std::map<FunctionSet, std::size_t> first_of;
     for (const std::uint32_t p : unmatched_plans()) {
       std::size_t& i = first_of[plan(p).functions];
@@ -198,7 +198,7 @@ class Matcher {
 }  // namespace
 
 void match_kernels(NsysProcess& process) {
-  return Matcher(process).match();
+  NsysKernelMatcher(process).match();
 }
 
 }  // namespace assay::goal

@@ -128,8 +128,8 @@ std::uint32_t NsysProcess::plan_of(Thread& thread,
   return *found;
 }
 
-// The group's first call without a mark that fits best: by communicator, function and size; else
-// without the size, which some versions log for all ranks together.
+// Returns the first call of the group without a mark that fits by communicator, function and size,
+// or else without the size, because some versions log the size of all ranks together.
 std::uint32_t NsysProcess::find_unplanned(const NvtxText& text, const Thread& thread) const {
   const auto hash_of = [&](const model::Operation& operation) {
     return communicators[operation.communicator].hash;

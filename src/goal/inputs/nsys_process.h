@@ -1,10 +1,10 @@
-// One process of an nsys report while it is read: its NVTX texts, in the order of their start on
-// each thread, become operations that are grouped into plans.
+// Gathers one process of an nsys report: its NVTX texts, in the order of their start on each
+// thread, become operations that are grouped into plans.
 //
-// A plan is what one communicator does in one group: NCCL launches a kernel for it. A call outside
-// a group is a group of its own. The marks that tell what a plan does come while the group ends,
-// after all its calls, and NCCL orders the collectives of a group by size; so marks are given to
-// the group's calls by function, size and peer.
+// A plan is the work of one communicator in one group; NCCL launches a kernel for it. A call
+// outside of a group is a group of its own. The marks that describe a plan come when the group
+// ends, after all of its calls, and NCCL orders the collectives of a group by size. Therefore marks
+// are assigned to the calls of the group by function, size and peer.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@
 
 namespace assay::goal {
 
-// Kernels are named after functions: bit n is function n; all are set for a generic kernel.
+// A set of functions: bit n is function n. A kernel is named after a function; a generic kernel has
+// all bits.
 using FunctionSet = std::uint16_t;
 FunctionSet kernel_functions(model::NcclFunction function);
 
@@ -30,15 +31,15 @@ struct NsysCommunicator {
   std::vector<model::ChannelLinks> channels = {};
 };
 
-// What is known of an operation beside the operation itself.
+// Facts about an operation that model::Operation does not hold.
 struct NsysCall {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::uint64_t count = 0;    // elements, by its plan's mark
-  std::uint64_t covered = 0;  // by parts: elements, or bytes of sends and receives
+  std::uint64_t count = 0;    // elements according to the mark of its plan
+  std::uint64_t covered = 0;  // the sum of its parts: elements, or bytes of sends and receives
   std::uint64_t send_buffer = 0;
   std::uint64_t receive_buffer = 0;
-  bool planned = false;  // a mark told algorithm and protocol
+  bool planned = false;  // a mark has told algorithm and protocol
 };
 
 struct NsysPart {
@@ -53,7 +54,7 @@ struct NsysGroup {
   std::int64_t end_ns = 0;
 };
 
-// How a plan's kernel was found, in the order of trust.
+// The way in which the kernel of a plan was found; earlier ways are more trustworthy.
 enum class FoundBy : std::uint8_t { kNothing, kCorrelation, kOrder, kTime };
 
 struct NsysPlan {
@@ -62,7 +63,7 @@ struct NsysPlan {
   std::uint32_t stream = 0;
   FunctionSet functions = 0;
   FoundBy found_by = FoundBy::kNothing;
-  std::int64_t call_ns = 0;  // the first call
+  std::int64_t call_ns = 0;  // start of the first call
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
 };
@@ -71,7 +72,7 @@ struct NsysKernel {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t stream = 0;
-  std::int64_t launch_ns = 0;  // of the runtime call that launched it
+  std::int64_t launch_ns = 0;  // start of the runtime call that launched it
   std::uint32_t launch_thread = 0;
   std::uint32_t correlation = 0;  // 0: not told
   std::int32_t device = -1;
@@ -80,7 +81,7 @@ struct NsysKernel {
   bool used = false;
 };
 
-// Counts of what was mended; the reader of the file turns them into warnings.
+// Counts of faults that were mended. The reader of the file turns them into warnings.
 struct NsysOddities {
   std::int64_t marks_without_call = 0;
   std::int64_t parts_without_call = 0;
@@ -92,37 +93,38 @@ class NsysProcess {
  public:
   explicit NsysProcess(std::int64_t process_id) : process_id_(process_id) {}
 
-  // Texts of one thread must come in the order of their start.
+  // The texts of one thread must come in the order of their start.
   void add(const NvtxText& text, std::int64_t start_ns, std::int64_t end_ns, std::uint32_t thread);
 
   [[nodiscard]] std::int64_t process_id() const { return process_id_; }
 
   // In the order of the calls.
   std::vector<model::Operation> operations;
-  std::vector<NsysCall> calls;  // beside operations
+  std::vector<NsysCall> calls;  // parallel to operations
   std::vector<NsysPart> parts;
   std::vector<NsysGroup> groups;
   std::vector<NsysPlan> plans;  // Operation::group indexes them
   std::vector<NsysKernel> kernels;
   std::vector<NsysCommunicator> communicators;
   std::vector<std::uint64_t> streams;
-  std::int64_t system_process_id = -1;  // as the profiler numbers it; -1: as the process does
+  // The profiler's number of the process; -1 when it is the process id.
+  std::int64_t system_process_id = -1;
   std::int64_t window_start_ns = std::numeric_limits<std::int64_t>::min();
   std::int64_t window_stop_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
   NsysOddities oddities;
-  // Two ranks of one communicator in this process: it drives several GPUs.
+  // Describes two ranks of one communicator in this process, which then drives several GPUs.
   std::string several_gpus;
 
  private:
   struct Thread {
     std::uint32_t depth = 0;
-    bool group_open = false;  // groups.back() of this thread takes calls and marks
+    bool group_open = false;  // the last group of this thread still takes calls and marks
     std::uint32_t group = 0;
-    std::vector<std::uint32_t> operations = {};  // of the group
+    std::vector<std::uint32_t> operations = {};  // operations of the group
     std::vector<std::uint32_t> plans = {};
-    std::uint32_t marked = kNone;  // the operation of the last collective's mark
+    std::uint32_t marked = kNone;  // the operation that the last mark of a collective describes
   };
 
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -147,5 +149,12 @@ class NsysProcess {
   std::unordered_map<std::uint64_t, std::uint32_t> stream_of_;
   std::unordered_map<std::uint64_t, std::uint64_t> sequences_;  // by communicator, function, peer
 };
+
+// Sets start_ns, end_ns and found_by of the process's plans and `used` of its kernels. Three ways
+// are tried, each on what the one before left over:
+//  1. the runtime call that launched the kernel lies inside the plan's group on the same thread;
+//  2. the plans of a stream and the kernels of a stream are the same sequence of functions;
+//  3. the first kernel of a fitting function that starts after the call.
+void match_kernels(NsysProcess& process);
 
 }  // namespace assay::goal

@@ -15,7 +15,8 @@
 namespace assay::goal {
 namespace {
 
-constexpr std::uint64_t kIdMask = 0xFFFFFF;  // of process and thread in nsys's globalTid
+constexpr std::uint64_t kIdMask =
+    0xFFFFFF;  // mask of the process and thread numbers in nsys's globalTid
 
 std::int64_t process_of(std::int64_t global_id) {
   return static_cast<std::int64_t>((static_cast<std::uint64_t>(global_id) >> 24U) & kIdMask);
@@ -25,11 +26,12 @@ std::uint32_t thread_of(std::int64_t global_id) {
   return static_cast<std::uint32_t>(static_cast<std::uint64_t>(global_id) & kIdMask);
 }
 
-// "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)", "ncclKernel_AllReduce_RING_LL_Sum_float": the
-// function of a kernel; every function for a kernel that serves several, 0 for none of NCCL's.
+// Returns the functions that a kernel of NCCL runs, from a name such as
+// "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)" or "ncclKernel_AllReduce_RING_LL_Sum_float": all
+// functions for a generic kernel, 0 for a kernel of others.
 FunctionSet functions_of_kernel(std::string_view name) {
   constexpr std::string_view kMark = "Kernel_";
-  if (name.substr(0, 4) != "nccl") return 0;
+  if (!name.starts_with("nccl")) return 0;
   const std::size_t mark = name.find(kMark);
   if (mark == std::string_view::npos) return 0;
   std::string_view function = name.substr(mark + kMark.size());
@@ -58,7 +60,7 @@ class ReportReader {
   }
 
  private:
-  // Keeps the strings that can matter: names of NCCL's kernels and texts of its marks.
+  // Keeps the strings that are needed: the names of NCCL's kernels and the texts of its marks.
   core::Status read_strings() {
     const auto columns = ASSAY_TRY(file_.columns("StringIds"));
     if (columns.empty()) return {};
@@ -118,9 +120,9 @@ class ReportReader {
   }
 
   void unreadable(std::string_view text) {
-    // NCCL's own ranges ("ncclAllReduce") and functions that move nothing begin alike.
-    if (text.find("(): ") == std::string_view::npos && text.substr(0, 4) == "nccl") return;
-    if (text.find("comm") == std::string_view::npos && text.substr(0, 4) == "nccl") return;
+    // NCCL's own ranges ("ncclAllReduce") and functions that move nothing begin in the same way.
+    if (text.find("(): ") == std::string_view::npos && text.starts_with("nccl")) return;
+    if (text.find("comm") == std::string_view::npos && text.starts_with("nccl")) return;
     report_.warnings.add("NVTX texts that begin like NCCL's but are not understood", "left out",
                          fmt::format("{}: {}", file_.name(), text));
   }
@@ -180,7 +182,7 @@ class ReportReader {
     process.last_ns = std::max(process.last_ns, process.kernels.back().end_ns);
   }
 
-  // The table has a row for every CUDA call: only those that launched our kernels are kept.
+  // The table has a row for every CUDA call; only those that launched kernels of NCCL are kept.
   core::Status read_launches() {
     std::unordered_map<std::uint64_t, NsysKernel*> kernel_of;
     const auto key = [](std::int64_t process, std::uint32_t correlation) {
@@ -274,7 +276,7 @@ std::string node_of_file_name(const std::string& stem) {
     if (!digits.empty()) return "nid" + digits;
   }
   constexpr std::string_view kPrefix = "profile_";
-  if (stem.rfind(kPrefix, 0) != 0) return {};
+  if (!stem.starts_with(kPrefix)) return {};
   const std::string job = digits_from(stem, kPrefix.size());
   const std::size_t node_at = kPrefix.size() + job.size() + 1;
   if (job.empty() || node_at >= stem.size() || stem[node_at - 1] != '_') return {};
@@ -286,7 +288,11 @@ std::string node_of_file_name(const std::string& stem) {
 
 core::Result<NsysReport> read_nsys_report(const std::filesystem::path& path) {
   const SqliteFile file = ASSAY_TRY(SqliteFile::open(path));
-  return ReportReader(file).read(path.stem().string());
+  return read_nsys_report(file, path.stem().string());
+}
+
+core::Result<NsysReport> read_nsys_report(const SqliteFile& file, const std::string& stem) {
+  return ReportReader(file).read(stem);
 }
 
 }  // namespace assay::goal

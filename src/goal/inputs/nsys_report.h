@@ -1,4 +1,4 @@
-// One nsys report (an SQLite export): of a node or of a process.
+// Reads one nsys report (an SQLite export), which is that of a node or of a process.
 #pragma once
 
 #include <cstdint>
@@ -8,28 +8,34 @@
 #include <vector>
 
 #include "core/result.h"
+#include "goal/inputs/join_processes.h"
+#include "goal/inputs/nsys_database.h"
 #include "goal/inputs/nsys_process.h"
-#include "goal/inputs/process_recording.h"
 #include "model/warnings.h"
 
 namespace assay::goal {
 
 struct NsysReport {
   std::string node;
-  std::optional<std::int64_t> epoch_ns;  // what its times count from; nothing: not told
+  std::optional<std::int64_t>
+      epoch_ns;  // the time from which its times count; std::nullopt: unknown
   std::vector<ProcessRecording> processes = {};
-  // Beside `processes`: each one's communicators, whose names all reports decide together.
+  // Parallel to `processes`: the communicators of each, whose names all reports decide together.
   std::vector<std::vector<NsysCommunicator>> communicators = {};
   model::Warnings warnings = {};
 };
 
-// Fails for a file that is no SQLite file, is damaged, or has no NVTX rows; the message names it.
+// Fails for a file that is not SQLite, is damaged, or has no NVTX rows; the error names the file.
 core::Result<NsysReport> read_nsys_report(const std::filesystem::path& path);
 
-// "nid000017" for "report_nid000017", "3" for "profile_991_3_7"; empty for a name of another form.
+// The same for an open file. `stem` is the file's name without its ending.
+core::Result<NsysReport> read_nsys_report(const SqliteFile& file, const std::string& stem);
+
+// Returns "nid000017" for "report_nid000017", "3" for "profile_991_3_7", and "" for a name of
+// another form.
 std::string node_of_file_name(const std::string& stem);
 
-// Matches kernels and lays out what was gathered about a process.
+// Finds the kernels of the plans and makes a recording of what was gathered about a process.
 ProcessRecording finish_process(NsysProcess process, const std::string& file);
 
 }  // namespace assay::goal

@@ -79,7 +79,7 @@ TEST_F(Nsys, ACollectiveGetsItsPlanItsChannelsAndItsKernel) {
   EXPECT_TRUE(job.warnings.empty());
 }
 
-// NCCL orders the collectives of a group by size, so their marks come in another order.
+// NCCL orders the collectives of a group by size, so that their marks come in another order.
 TEST_F(Nsys, CoalescedCollectivesKeepTheirOwnSizes) {
   {
     NsysFile file(path("a_nid1.sqlite"));
@@ -137,7 +137,7 @@ TEST_F(Nsys, SendsAndReceivesGetTheirPartsByPeer) {
   EXPECT_EQ(operations[0].protocol, model::NcclProtocol::kSimple);
 }
 
-// Two kernels swapped places on the device: only the launches tell.
+// Two kernels ran in the other order; only the launches tell which is which.
 TEST_F(Nsys, LaunchesTellKernelsApart) {
   {
     NsysFile file(path("a_nid1.sqlite"));
@@ -160,7 +160,7 @@ TEST_F(Nsys, LaunchesTellKernelsApart) {
   EXPECT_EQ(count_of(job, "without a plan's mark"), 2);
 }
 
-// One kernel more than calls on the stream: the sequences differ, so time decides.
+// The stream has one kernel more than calls: the sequences differ, so that the times decide.
 TEST_F(Nsys, TimeDecidesWhereTheSequencesDiffer) {
   {
     NsysFile file(path("a_nid1.sqlite"));

@@ -1,4 +1,4 @@
-// Builds small nsys reports for tests.
+// Makes small nsys reports for tests.
 #pragma once
 
 #include <fmt/core.h>
@@ -36,7 +36,7 @@ class NsysFile {
     ASSAY_CHECK(code == SQLITE_OK, message == nullptr ? "a query failed" : message);
   }
 
-  // A text of process kProcess and thread kThread; the pid is appended as NCCL does.
+  // Adds a text of process kProcess and thread kThread. The pid is appended as NCCL does it.
   void mark(std::int64_t start_ns, const std::string& text) { range(start_ns, start_ns, text); }
 
   void range(std::int64_t start_ns, std::int64_t end_ns, const std::string& text) {
@@ -45,7 +45,7 @@ class NsysFile {
   }
 
   static std::string with_process(const std::string& text) {
-    const bool window = text.rfind("nsys", 0) == 0;
+    const bool window = text.starts_with("nsys");
     return fmt::format("{} pid{} {}", text, window ? ":" : "", kProcess);
   }
 
@@ -83,7 +83,7 @@ class NsysFile {
     return found->second;
   }
 
-  // Rank `rank` of two in communicator 0xaa, which all hosts know as 0xbb, with one channel.
+  // Adds rank `rank` of two in communicator 0xaa, which all hosts know as 0xbb, with one channel.
   void communicator(int rank) {
     const int other = 1 - rank;
     mark(1, fmt::format("commHash 0xaa commId 0xbb rank {} nranks 2", rank));

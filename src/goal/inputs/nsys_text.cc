@@ -10,16 +10,12 @@ namespace {
 
 using model::NcclFunction;
 
-bool starts_with(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
-
-// Walks forward through a text; a field that is not there leaves it where it is.
+// Walks forward through the fields of a text. A field that is absent does not move it.
 class Fields {
  public:
   explicit Fields(std::string_view rest) : rest_(rest) {}
 
-  // The number after the next occurrence of the key: decimal, 0x hexadecimal or "(nil)".
+  // Reads the number after the next occurrence of the key: decimal, 0x hexadecimal or "(nil)".
   template <class Integer>
   bool take(std::string_view key, Integer& value) {
     const std::size_t found = rest_.find(key);
@@ -30,7 +26,7 @@ class Fields {
     return true;
   }
 
-  // An enumerator by its number; false for a number above the last one's.
+  // Reads an enumerator by its number; returns false for a number above the last one.
   template <class Enum>
   bool take_enum(std::string_view key, Enum last, Enum& value) {
     int number = 0;
@@ -44,12 +40,12 @@ class Fields {
  private:
   template <class Integer>
   static bool number_at_front(std::string_view& text, Integer& value) {
-    if (starts_with(text, "(nil)")) {
+    if (text.starts_with("(nil)")) {
       value = 0;
       text.remove_prefix(5);
       return true;
     }
-    const int base = starts_with(text, "0x") ? 16 : 10;
+    const int base = text.starts_with("0x") ? 16 : 10;
     if (base == 16) text.remove_prefix(2);
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
     if (error != std::errc()) return false;
@@ -90,8 +86,8 @@ NvtxText read_communicator(std::string_view whole) {
   NvtxText text;
   Fields fields(whole);
   if (!fields.take("commHash ", text.communicator_hash)) return text;
-  if (starts_with(fields.rest(), " Rings")) return read_ring(fields, text);
-  if (starts_with(fields.rest(), " Trees")) return read_tree(fields, text);
+  if (fields.rest().starts_with(" Rings")) return read_ring(fields, text);
+  if (fields.rest().starts_with(" Trees")) return read_tree(fields, text);
   fields.take(" commId ", text.communicator_id);
   const bool ranks = fields.take(" rank ", text.rank) && fields.take(" nranks ", text.num_ranks);
   if (text.communicator_id == 0) fields.take(" ncclUniqueIdHash ", text.communicator_id);
@@ -181,7 +177,7 @@ NvtxText read_point_to_point_part(std::string_view whole) {
 NvtxText read_window(std::string_view whole) {
   NvtxText text;
   Fields fields(whole);
-  const bool start = starts_with(whole, "nsys profiling start");
+  const bool start = whole.starts_with("nsys profiling start");
   return when(fields.take("pid: ", text.process_id), text,
               start ? NvtxKind::kWindowStart : NvtxKind::kWindowStop);
 }
@@ -207,14 +203,14 @@ constexpr std::array<Beginning, 7> kBeginnings = {{
 
 bool may_be_nccl_text(std::string_view text) {
   for (const Beginning& beginning : kBeginnings) {
-    if (starts_with(text, beginning.text)) return true;
+    if (text.starts_with(beginning.text)) return true;
   }
   return false;
 }
 
 NvtxText read_nvtx_text(std::string_view text) {
   for (const Beginning& beginning : kBeginnings) {
-    if (starts_with(text, beginning.text)) return beginning.read(text);
+    if (text.starts_with(beginning.text)) return beginning.read(text);
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// The NVTX texts of an instrumented NCCL (2.20 and 2.28), read in place.
+// Reads the NVTX texts of an instrumented NCCL (2.20 and 2.28) in place.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ enum class NvtxKind : std::uint8_t {
   kWindowStop,        // "nsys profiling stopped, pid: P"
 };
 
-// Which members a text sets follows from its kind; the others keep these values.
+// The kind determines which members a text sets; the others keep these values.
 struct NvtxText {
   NvtxKind kind = NvtxKind::kOther;
   model::NcclFunction function = model::NcclFunction::kAllReduce;
@@ -32,12 +32,12 @@ struct NvtxText {
   model::NcclProtocol protocol = model::NcclProtocol::kNone;
   std::int64_t process_id = 0;
   std::uint64_t communicator_hash = 0;
-  std::uint64_t communicator_id = 0;  // 0: not told
+  std::uint64_t communicator_id = 0;  // 0: the text does not say
   std::uint64_t stream = 0;
   std::int32_t rank = -1;
   std::uint32_t num_ranks = 0;
   std::uint32_t channel = 0;
-  model::ChannelLinks links = {};  // kRing sets the ring, kTree the tree
+  model::ChannelLinks links = {};  // kRing sets the ring, kTree sets the tree
   std::int32_t root = -1;
   std::int32_t peer = -1;
   std::uint64_t bytes = 0;
@@ -54,10 +54,10 @@ struct NvtxText {
   std::uint64_t receive_buffer = 0;
 };
 
-// A cheap test by the first bytes: whether the text can be one of the kinds.
+// Returns whether the first bytes of a text fit one of the kinds. This is a cheap test.
 bool may_be_nccl_text(std::string_view text);
 
-// kOther also for a text that begins like NCCL's but lacks what its kind must tell.
+// Returns kOther also for a text that begins like one of NCCL's but lacks a field of its kind.
 NvtxText read_nvtx_text(std::string_view text);
 
 }  // namespace assay::goal

@@ -1,46 +1,48 @@
-#include "goal/inputs/recorded_kernels.h"
-
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+
+#include "goal/inputs/recording.h"
 
 namespace assay::goal {
 namespace {
 
 namespace rec = model::recording;
 
-// NCCL 2.27 tells of a plan after its kernel was launched, so the kernel may have begun before;
-// but it has not ended long before.
+// NCCL 2.27 reports a plan after it launched the kernel. The kernel may have begun before that, but
+// it cannot have ended long before.
 constexpr std::int64_t kLateNs = 100'000'000;
 
-// Kernels that may lie between two of the recorded plans.
+// The most kernels that may lie between two recorded plans.
 constexpr std::size_t kLookAhead = 256;
 
-// Kernels that several threads may have launched while another one told of its plan.
+// The most kernels that other threads may have launched before a thread reported its plan.
 constexpr std::size_t kLookBack = 8;
 
-// "ncclDevKernel_AllReduce_Sum_f32_RING_LL" runs AllReduce, "ncclDevKernel_SendRecv" both; ""
-// where the name does not say.
+// Returns the function of a kernel: AllReduce for "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+// SendRecv for "ncclDevKernel_SendRecv", which runs Send and Recv, and "" where the name does not
+// say.
 std::string_view function_of_kernel(std::string_view name) {
   constexpr std::string_view kPrefix = "ncclDevKernel_";
-  if (name.substr(0, kPrefix.size()) != kPrefix) return "";
+  if (!name.starts_with(kPrefix)) return "";
   name.remove_prefix(kPrefix.size());
   name = name.substr(0, name.find('_'));
   return name == "Generic" ? "" : name;
 }
 
-// Damaged times, too, must not overflow.
+// Differences of damaged times must not overflow.
 std::int64_t later(std::int64_t time_ns, std::uint64_t duration_ns) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) + duration_ns);
 }
 
-class Matcher {
+class RecordedKernelMatcher {
  public:
-  explicit Matcher(const RecordedProcess& process) : process_(process) {}
+  explicit RecordedKernelMatcher(const RecordedProcess& process) : process_(process) {}
 
   KernelMatch match() {
     for (const auto& [number, kernel] : process_.kernels) {
-      // The clocks' relation is known to some tens of ns: too coarse to stretch a duration by it.
+      // The relation of the clocks is known to some tens of ns, which is too coarse to stretch a
+      // duration by it.
       const std::int64_t start_ns = process_.realtime_ns(kernel.start_ns);
       match_.kernels.push_back({start_ns, later(start_ns, kernel.end_ns - kernel.start_ns),
                                 kernel.stream, kernel.device});
@@ -89,7 +91,7 @@ class Matcher {
     if (group != 0) group_of_plan_[plan] = group;
   }
 
-  // A plan that another thread told of has no launch before it; but both know the group call.
+  // A plan that another thread reported has no launch before it, but both know the group call.
   void find_launches_by_call() {
     std::map<std::pair<std::uint32_t, std::uint32_t>,
              std::vector<const Numbered<rec::KernelLaunch>*>>
@@ -128,7 +130,7 @@ class Matcher {
     }
   }
 
-  // Plans in the order of their calls, kernels in the order of their launches.
+  // Pairs plans in the order of their calls with kernels in the order of their launches.
   void match_by_order() {
     std::vector<PlanRun*> plans;
     for (PlanRun& run : match_.plans)
@@ -159,9 +161,9 @@ class Matcher {
     return device < 0 && kernels.size() == 1 ? kernels.begin()->first : device;
   }
 
-  // A kernel that fits no waiting plan belongs to none: a CUDA graph ran it. But threads that
-  // launch at the same time may tell of their plans in another order than their kernels were
-  // launched in.
+  // A kernel that fits no waiting plan belongs to none, because a CUDA graph ran it. But threads
+  // that launch at the same time may report their plans in another order than they launched the
+  // kernels.
   void pair_in_order(const std::vector<PlanRun*>& plans, const std::vector<std::size_t>& kernels) {
     std::size_t next = 0;
     for (PlanRun* run : plans) {
@@ -196,7 +198,7 @@ class Matcher {
 
   const RecordedProcess& process_;
   KernelMatch match_;
-  std::vector<bool> claimed_;  // beside match_.kernels
+  std::vector<bool> claimed_;  // parallel to match_.kernels
   std::unordered_map<std::uint32_t, std::size_t> plan_of_launch_;
   std::unordered_map<std::uint32_t, std::vector<std::string>> functions_;  // by plan
   std::unordered_map<std::uint32_t, std::uint32_t> group_of_plan_;
@@ -212,7 +214,7 @@ const PlanRun* KernelMatch::find(std::uint32_t plan) const {
 }
 
 KernelMatch match_kernels(const RecordedProcess& process) {
-  return Matcher(process).match();
+  return RecordedKernelMatcher(process).match();
 }
 
 }  // namespace assay::goal

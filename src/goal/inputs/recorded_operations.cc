@@ -1,5 +1,3 @@
-#include "goal/inputs/recorded_operations.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "goal/inputs/recorded_kernels.h"
+#include "goal/inputs/recording.h"
 
 namespace assay::goal {
 namespace {
@@ -18,8 +16,8 @@ namespace {
 namespace rec = model::recording;
 using model::NcclFunction;
 
-// A GPU of the process: by CUDA's number or, where that is unknown, by how often the process
-// joined the same communicator before.
+// A GPU of the process: CUDA's number or, where that is unknown, the number of earlier joins of the
+// process to the same communicator.
 struct GpuKey {
   std::int32_t device = -1;
   std::uint32_t turn = 0;
@@ -29,13 +27,13 @@ struct GpuKey {
   }
 };
 
-struct Call {
+struct ApiCall {
   std::uint64_t stream = 0;
   std::uint64_t count = 0;
   std::string data_type;
 };
 
-bool is_in_place(const model::Operation& operation, const rec::Coll& coll, std::int32_t rank) {
+bool coll_is_in_place(const model::Operation& operation, const rec::Coll& coll, std::int32_t rank) {
   const std::uint64_t share = static_cast<std::uint64_t>(std::max(rank, 0)) * operation.bytes;
   if (operation.function == NcclFunction::kAllGather) {
     return coll.send_buffer == coll.receive_buffer + share;
@@ -46,9 +44,9 @@ bool is_in_place(const model::Operation& operation, const rec::Coll& coll, std::
   return coll.send_buffer == coll.receive_buffer;
 }
 
-class Builder {
+class RecordedGpuBuilder {
  public:
-  explicit Builder(const RecordedProcess& process)
+  explicit RecordedGpuBuilder(const RecordedProcess& process)
       : process_(process), kernels_(match_kernels(process)) {}
 
   std::vector<ProcessRecording> build() {
@@ -85,11 +83,12 @@ class Builder {
 
   struct Place {
     Gpu* gpu = nullptr;
-    std::uint32_t communicator = 0;  // in the GPU's list
+    std::uint32_t communicator = 0;  // index in the GPU's list
     std::int32_t rank = 0;
   };
 
-  // The devices that kernels of plans ran on, where NCCL's thread did not tell.
+  // Finds the device of a communicator, which NCCL's thread may not have told, from the kernels of
+  // its plans.
   [[nodiscard]] std::int32_t device_of(const Numbered<rec::Communicator>& communicator) const {
     if (communicator.record.device >= 0) return communicator.record.device;
     for (const PlanRun& plan : kernels_.plans) {
@@ -141,12 +140,13 @@ class Builder {
     return gpu;
   }
 
-  [[nodiscard]] std::optional<Call> call_of(std::uint32_t number) const {
+  [[nodiscard]] std::optional<ApiCall> call_of(std::uint32_t number) const {
     if (const auto* coll = find_record(process_.coll_apis, number)) {
-      return Call{coll->record.stream, coll->record.count, process_.text(coll->record.data_type)};
+      return ApiCall{coll->record.stream, coll->record.count,
+                     process_.text(coll->record.data_type)};
     }
     if (const auto* p2p = find_record(process_.p2p_apis, number)) {
-      return Call{p2p->record.stream, p2p->record.count, process_.text(p2p->record.data_type)};
+      return ApiCall{p2p->record.stream, p2p->record.count, process_.text(p2p->record.data_type)};
     }
     return std::nullopt;
   }
@@ -172,7 +172,7 @@ class Builder {
     operation.protocol =
         model::nccl_protocol(process_.text(coll.protocol)).value_or(model::NcclProtocol::kNone);
     set_size(*gpu, operation, coll);
-    operation.in_place = is_in_place(operation, coll, rank);
+    operation.in_place = coll_is_in_place(operation, coll, rank);
     const bool rooted = operation.function == NcclFunction::kBroadcast ||
                         operation.function == NcclFunction::kReduce;
     if (rooted) operation.root = coll.root;
@@ -181,8 +181,8 @@ class Builder {
     add(*gpu, operation, coll.plan, coll.event, number);
   }
 
-  // NCCL gives the size of AllGather and Broadcast in bytes, of others in elements; the call of
-  // the API, where recorded, always in elements.
+  // NCCL gives the size of AllGather and Broadcast in bytes, that of others in elements. The call
+  // of the API, where it was recorded, always has elements.
   void set_size(Gpu& gpu, model::Operation& operation, const rec::Coll& coll) {
     const bool in_bytes = operation.function == NcclFunction::kAllGather ||
                           operation.function == NcclFunction::kBroadcast;
@@ -238,7 +238,9 @@ class Builder {
     gpu.pending.push_back(pending);
   }
 
-  static std::uint32_t stream_of(Gpu& gpu, const PlanRun* plan, const std::optional<Call>& call) {
+  static std::uint32_t stream_of(Gpu& gpu,
+                                 const PlanRun* plan,
+                                 const std::optional<ApiCall>& call) {
     std::string name = "unknown";
     if (plan != nullptr && plan->launch != nullptr) {
       name = fmt::format("{:#x}", plan->launch->stream);
@@ -281,7 +283,8 @@ class Builder {
     }
   }
 
-  // When it was called, but not before the end of what its stream had to do first.
+  // Places operations without a kernel at the time of their call, but not before the end of what
+  // their stream had to do first.
   static void place_without_kernel(std::vector<Pending>& pending) {
     std::map<std::uint32_t, std::int64_t> ends;  // by stream
     for (Pending& entry : pending) {
@@ -339,14 +342,14 @@ class Builder {
   const RecordedProcess& process_;
   KernelMatch kernels_;
   std::map<GpuKey, Gpu> gpus_;
-  std::map<std::uint32_t, Place> places_;  // by number of the communicator's record
+  std::map<std::uint32_t, Place> places_;  // by the number of the communicator's record
   std::uint64_t homeless_ = 0;
 };
 
 }  // namespace
 
 std::vector<ProcessRecording> recordings_of(const RecordedProcess& process) {
-  return Builder(process).build();
+  return RecordedGpuBuilder(process).build();
 }
 
 }  // namespace assay::goal

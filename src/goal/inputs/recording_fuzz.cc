@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "goal/inputs/process_recording.h"
-#include "goal/inputs/recorded_operations.h"
+#include "goal/inputs/join_processes.h"
+#include "goal/inputs/recording.h"
 #include "model/recording_file.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer gives the name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace assay;  // NOLINT(google-build-using-namespace)
-  // Without block 0, which is mostly zeros: inputs are a header and the blocks behind it.
+  // The inputs lack most of block 0, which is zeros: they are a header and the blocks behind it.
   namespace rec = model::recording;
   std::string bytes(reinterpret_cast<const char*>(data), size);
   if (bytes.size() > sizeof(rec::Header)) {

@@ -1,6 +1,6 @@
-// Which ordered pair of the communicator's ranks a send connects, so that a simulator's statistics
-// by tag show who talks with whom: source * ranks + destination + 1. Collectives, whose messages go
-// between many pairs, have 0.
+// The label "pair" tells which ordered pair of the communicator's ranks a send connects, so that a
+// simulator's statistics by tag show who talks to whom: source * ranks + destination + 1.
+// Collectives have 0 because their messages connect many pairs.
 #include "goal/label.h"
 #include "model/collective.h"
 

@@ -4,7 +4,7 @@
 namespace assay::goal {
 namespace {
 
-void lower(const ChannelTask& task, Primitives& primitives) {
+void lower_ring_all_gather(const ChannelTask& task, Primitives& primitives) {
   for_each_chunk(task, [&](std::uint64_t count) {
     primitives.send(task.ring_next, count);
     for (std::int32_t j = 1; j + 1 < task.num_ranks; ++j) {
@@ -17,7 +17,7 @@ void lower(const ChannelTask& task, Primitives& primitives) {
 const LoweringSpec kRingAllGather{.name = "ring_all_gather",
                                   .function = model::NcclFunction::kAllGather,
                                   .algorithm = model::NcclAlgorithm::kRing,
-                                  .lower = lower};
+                                  .lower = lower_ring_all_gather};
 ASSAY_REGISTER(LoweringSpec, kRingAllGather);
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Ring AllReduce: each loop moves one chunk a rank around the ring twice, first summing, then
-// spreading the sums.
+// Ring AllReduce: each loop moves one chunk per rank around the ring twice, first to sum, then to
+// spread the sums.
 #include "goal/lowering.h"
 
 namespace assay::goal {
@@ -9,8 +9,8 @@ std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
   return (a + b - 1) / b;
 }
 
-// The chunks of the last loop are equal parts of what is left. NCCL 2.28 computes them on the
-// device, aligned to 16 bytes; older versions log them.
+// The chunks of the last loop are equal parts of the rest. NCCL 2.28 computes them on the device,
+// aligned to 16 bytes; older versions log them.
 std::uint64_t last_chunk(const ChannelTask& task, std::uint64_t rest) {
   if (task.last_chunk_count > 0) return task.last_chunk_count;
   const std::uint64_t grain = std::max<std::uint64_t>(16 / task.element_bytes, 1);
@@ -18,14 +18,14 @@ std::uint64_t last_chunk(const ChannelTask& task, std::uint64_t rest) {
   return divide_up(divide_up(rest, num_ranks), grain) * grain;
 }
 
-void lower(const ChannelTask& task, Primitives& primitives) {
+void lower_ring_all_reduce(const ChannelTask& task, Primitives& primitives) {
   const auto n = static_cast<std::uint64_t>(task.num_ranks);
   const auto index = static_cast<std::uint64_t>(task.ring_index);
   std::uint64_t chunk = task.chunk_count;
   for (std::uint64_t offset = 0; offset < task.count; offset += n * chunk) {
     const std::uint64_t rest = task.count - offset;
     if (rest < n * chunk) chunk = last_chunk(task, rest);
-    // Of the chunk that belongs to the rank `back` places before this one.
+    // Elements of the chunk that belongs to the rank `back` places before this one.
     const auto count = [&](std::uint64_t back) {
       const std::uint64_t begin = (index + 2 * n - back) % n * chunk;
       return begin < rest ? std::min(chunk, rest - begin) : 0;
@@ -45,7 +45,7 @@ void lower(const ChannelTask& task, Primitives& primitives) {
 const LoweringSpec kRingAllReduce{.name = "ring_all_reduce",
                                   .function = model::NcclFunction::kAllReduce,
                                   .algorithm = model::NcclAlgorithm::kRing,
-                                  .lower = lower};
+                                  .lower = lower_ring_all_reduce};
 ASSAY_REGISTER(LoweringSpec, kRingAllReduce);
 
 }  // namespace

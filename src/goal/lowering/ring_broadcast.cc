@@ -4,7 +4,7 @@
 namespace assay::goal {
 namespace {
 
-void lower(const ChannelTask& task, Primitives& primitives) {
+void lower_ring_broadcast(const ChannelTask& task, Primitives& primitives) {
   for_each_chunk(task, [&](std::uint64_t count) {
     if (task.rank == task.root) {
       primitives.send(task.ring_next, count);
@@ -19,7 +19,7 @@ void lower(const ChannelTask& task, Primitives& primitives) {
 const LoweringSpec kRingBroadcast{.name = "ring_broadcast",
                                   .function = model::NcclFunction::kBroadcast,
                                   .algorithm = model::NcclAlgorithm::kRing,
-                                  .lower = lower};
+                                  .lower = lower_ring_broadcast};
 ASSAY_REGISTER(LoweringSpec, kRingBroadcast);
 
 }  // namespace

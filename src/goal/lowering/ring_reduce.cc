@@ -4,7 +4,7 @@
 namespace assay::goal {
 namespace {
 
-void lower(const ChannelTask& task, Primitives& primitives) {
+void lower_ring_reduce(const ChannelTask& task, Primitives& primitives) {
   for_each_chunk(task, [&](std::uint64_t count) {
     if (task.ring_previous == task.root) {
       primitives.send(task.ring_next, count);
@@ -19,7 +19,7 @@ void lower(const ChannelTask& task, Primitives& primitives) {
 const LoweringSpec kRingReduce{.name = "ring_reduce",
                                .function = model::NcclFunction::kReduce,
                                .algorithm = model::NcclAlgorithm::kRing,
-                               .lower = lower};
+                               .lower = lower_ring_reduce};
 ASSAY_REGISTER(LoweringSpec, kRingReduce);
 
 }  // namespace

@@ -4,7 +4,7 @@
 namespace assay::goal {
 namespace {
 
-void lower(const ChannelTask& task, Primitives& primitives) {
+void lower_ring_reduce_scatter(const ChannelTask& task, Primitives& primitives) {
   for_each_chunk(task, [&](std::uint64_t count) {
     primitives.send(task.ring_next, count);
     for (std::int32_t j = 1; j + 1 < task.num_ranks; ++j) {
@@ -17,7 +17,7 @@ void lower(const ChannelTask& task, Primitives& primitives) {
 const LoweringSpec kRingReduceScatter{.name = "ring_reduce_scatter",
                                       .function = model::NcclFunction::kReduceScatter,
                                       .algorithm = model::NcclAlgorithm::kRing,
-                                      .lower = lower};
+                                      .lower = lower_ring_reduce_scatter};
 ASSAY_REGISTER(LoweringSpec, kRingReduceScatter);
 
 }  // namespace

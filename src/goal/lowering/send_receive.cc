@@ -1,5 +1,5 @@
-// Send and Recv: a channel's part goes to its peer chunk by chunk. What a rank sends to itself is
-// copied.
+// Send and Recv: a channel's part goes to its peer chunk by chunk. Data that a rank sends to itself
+// are copied.
 #include "goal/lowering.h"
 
 namespace assay::goal {

@@ -1,6 +1,6 @@
 // Tree AllReduce: sums go up the tree and come down again. NCCL gives half of the threads to each
-// direction, so a rank's chunks going up do not wait for those coming down; the root does both in
-// one step.
+// direction, so that the chunks that a rank sends up do not wait for those that come down. The root
+// does both in one step.
 #include "goal/lowering.h"
 
 namespace assay::goal {
@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint8_t kUp = 0;
 constexpr std::uint8_t kDown = 1;
 
-void lower(const ChannelTask& task, Primitives& primitives) {
+void lower_tree_all_reduce(const ChannelTask& task, Primitives& primitives) {
   const Peers down = task.tree_down;
   const Peers up(&task.tree_up, 1);
   const bool is_leaf = std::all_of(down.begin(), down.end(), [](auto rank) { return rank < 0; });
@@ -29,7 +29,7 @@ void lower(const ChannelTask& task, Primitives& primitives) {
 const LoweringSpec kTreeAllReduce{.name = "tree_all_reduce",
                                   .function = model::NcclFunction::kAllReduce,
                                   .algorithm = model::NcclAlgorithm::kTree,
-                                  .lower = lower};
+                                  .lower = lower_tree_all_reduce};
 ASSAY_REGISTER(LoweringSpec, kTreeAllReduce);
 
 }  // namespace

@@ -35,7 +35,7 @@ bool make_folder(const std::string& folder) {
   }
 }
 
-// A process number comes again after a while: then _1, _2 and so on.
+// The system reuses process numbers: then the file gets _1, _2 and so on.
 int create_file(const std::string& folder, std::string& path) {
   const std::string stem = folder + "/assay_" + host_name() + "_" + std::to_string(::getpid());
   int descriptor = -1;
@@ -62,9 +62,10 @@ std::unique_ptr<BlockFile> BlockFile::create(const std::string& folder,
     reason = failure("cannot make file", path);
     return nullptr;
   }
-  // Held as long as the process lives: tells that the file may still grow.
+  // The lock is held as long as the process lives and tells that the file may still grow.
   ::flock(descriptor, LOCK_EX | LOCK_NB);
-  // All that may ever be needed, so that nothing moves later; a page costs nothing until used.
+  // Maps all that may ever be needed, so that nothing moves later; a page costs nothing until it is
+  // used.
   void* base = ::mmap(nullptr, limit_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                       descriptor, 0);
   if (base == MAP_FAILED) {
@@ -87,7 +88,7 @@ std::unique_ptr<BlockFile> BlockFile::create(const std::string& folder,
 BlockFile::BlockFile(std::string path, int descriptor, std::byte* base, std::uint64_t max_blocks)
     : path_(std::move(path)), descriptor_(descriptor), base_(base), max_blocks_(max_blocks) {}
 
-// Only of a file that never came into use: others live as long as the process.
+// Destroys only a file that never came into use; others live as long as the process.
 BlockFile::~BlockFile() {
   ::munmap(base_, max_blocks_ * kBlockBytes);
   ::close(descriptor_);
@@ -96,7 +97,7 @@ BlockFile::~BlockFile() {
 bool BlockFile::reserve_chunk() {
   const std::uint64_t ready = ready_.load(std::memory_order_relaxed);
   const std::uint64_t blocks = std::min(kChunkBlocks, max_blocks_ - ready);
-  // Real space: a write to a page that the disk has no room for would be SIGBUS.
+  // Reserves disk space, because a write to a page that the disk has no room for raises SIGBUS.
   const int error = blocks == 0
                         ? EFBIG
                         : ::posix_fallocate(descriptor_, static_cast<off_t>(ready * kBlockBytes),

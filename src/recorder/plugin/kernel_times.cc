@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "model/recording.h"
-#include "recorder/plugin/cupti_library.h"
+#include "recorder/plugin/cupti.h"
 #include "recorder/plugin/kernel_name.h"
 #include "recorder/plugin/recorder.h"
 
@@ -16,11 +16,12 @@ namespace {
 
 namespace rec = model::recording;
 
-// Small: only whole buffers come back while kernels run, and a killed process loses the rest.
+// Buffers are small because only full ones come back while kernels run, and a killed process loses
+// the rest.
 constexpr std::size_t kBufferBytes = 32 * 1024;
 constexpr std::size_t kBufferAlignment = 8;
 
-constexpr int kSilentRounds = 50;  // of look_after(): about 10 s
+constexpr int kSilentRounds = 50;  // calls of look_after(), about 10 s
 
 void add(std::uint64_t& counter, std::uint64_t count) {
   __atomic_fetch_add(&counter, count, __ATOMIC_RELAXED);
@@ -45,8 +46,8 @@ std::string KernelTimes::enable() {
   for (const std::uint32_t kind : {cupti::kExternalCorrelationKind, cupti::kConcurrentKernelKind}) {
     if (result == cupti::kSuccess) result = functions_.enable(kind);
   }
-  // External ids come with records of API calls, and NCCL launches by the driver's. To ask for its
-  // launch calls alone (cuptiActivityEnableDriverApi) brings no ids: seen with CUDA 13.0.
+  // External ids come with records of API calls, and NCCL launches by the driver API. Asking for
+  // its launch calls alone (cuptiActivityEnableDriverApi) yields no ids with CUDA 13.0.
   if (result == cupti::kSuccess) result = functions_.enable(cupti::kDriverKind);
   if (result == cupti::kSuccess) return "";
   if (result == cupti::kMultipleSubscribers) return "another profiler uses CUPTI";
@@ -119,7 +120,7 @@ void KernelTimes::complete(void* context,
     self->functions_.dropped_records(context, stream, &dropped);
     if (dropped > 0) add(recorder->header().dropped_kernels, dropped);
   }
-  // Others are another profiler's, who took over or was taken over.
+  // Buffers of another size belong to another profiler, before or after a takeover.
   if (bytes == kBufferBytes) std::free(buffer);
 }
 
@@ -142,12 +143,12 @@ void KernelTimes::take(Recorder& recorder, const std::uint32_t* record) {
 
 void KernelTimes::take_kernel(Recorder& recorder, const cupti::KernelRecord& record) {
   const std::string_view name = kernel_name(record.name);
-  if (name.substr(0, 4) != "nccl") {
+  if (!name.starts_with("nccl")) {
     add(recorder.header().other_kernels, 1);
     return;
   }
   add(recorder.header().nccl_kernels, 1);
-  if (record.start_ns == 0 || record.end_ns < record.start_ns) return;  // never ran to its end
+  if (record.start_ns == 0 || record.end_ns < record.start_ns) return;  // it did not finish
   rec::Kernel to;
   to.head.flags = record.graph_node != 0 ? rec::kGraphFlag : std::uint8_t{0};
   to.head.duration_ns = record.correlation;

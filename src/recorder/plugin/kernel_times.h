@@ -1,4 +1,4 @@
-// CUPTI's records of NCCL's kernels, and which launch each belongs to.
+// Records the times of NCCL's kernels by CUPTI, and the launch to which each kernel belongs.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "recorder/plugin/cupti_abi.h"
+#include "recorder/plugin/cupti.h"
 
 namespace assay::recorder {
 
@@ -14,17 +14,17 @@ class Recorder;
 
 class KernelTimes {
  public:
-  // `library` as for cupti::open, or "off". Null with a reason when kernel times cannot be had.
+  // `library` is as for cupti::open, or "off". Returns null and a reason when CUPTI cannot be used.
   static std::unique_ptr<KernelTimes> start(const std::string& library, std::string& reason);
 
-  // Around a launch of NCCL, on the launching thread.
+  // Call these before and after a launch of NCCL, on the launching thread.
   void begin_launch(std::uint64_t id) const;
   void end_launch() const;
 
-  // Brings what is complete into the recording.
+  // Moves completed records into the recording.
   void flush() const;
 
-  // Notices when the records stay away.
+  // Warns when no records arrive although kernels were launched.
   void look_after(Recorder& recorder);
 
   void record_clock(Recorder& recorder) const;
@@ -44,7 +44,7 @@ class KernelTimes {
   void take_kernel(Recorder& recorder, const cupti::KernelRecord& record);
 
   cupti::Functions functions_;
-  std::atomic<std::uint64_t> buffers_{0};  // that came back
+  std::atomic<std::uint64_t> buffers_{0};  // number of buffers that came back
   std::uint64_t buffers_then_ = 0;
   std::uint64_t launches_then_ = 0;
   int silent_rounds_ = 0;

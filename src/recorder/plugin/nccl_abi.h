@@ -1,6 +1,6 @@
-// What NCCL calls in a profiler plugin, declared by ourselves, so that no NCCL is needed to build.
-// Names and layouts are those of its documented plugin interface: version 4 (NCCL 2.27) and
-// version 5 (2.28); a symbol with a version in its name never changes its layout.
+// NCCL's profiler plugin interface. It is declared here so that no NCCL is needed to build. Names
+// and layouts are those of the documented interface, version 4 (NCCL 2.27) and version 5 (2.28); a
+// symbol with a version in its name never changes its layout.
 #pragma once
 
 #include <sys/types.h>
@@ -43,7 +43,7 @@ struct Coll {
   std::uint8_t warps;
   const char* algorithm;
   const char* protocol;
-  void* plan;  // version 5; version 4 has it as the event's parent
+  void* plan;  // version 5 only; version 4 has it as the event's parent
 };
 
 struct P2p {
@@ -53,7 +53,7 @@ struct P2p {
   std::size_t count;
   int peer;
   std::uint8_t channels;
-  void* plan;  // the same
+  void* plan;  // version 5 only
 };
 
 struct GroupApi {
@@ -78,7 +78,7 @@ struct P2pApi {
   bool graph_captured;
 };
 
-// The member that `type`, one of model::recording::EventBit, says.
+// The valid member depends on `type`, which is one of model::recording::EventBit.
 union Details {
   GroupApi group_api;
   CollApi coll_api;
@@ -98,7 +98,7 @@ struct DescriptorV5 {
   Details details;
 };
 
-// Its union lacks the calls of the API and both `plan` members, which are the last of theirs.
+// Version 4 lacks the calls of the API and both `plan` members, which are the last of theirs.
 struct DescriptorV4 {
   std::uint8_t type;
   void* parent;
@@ -111,8 +111,8 @@ static_assert(offsetof(Coll, algorithm) == 64 && offsetof(Coll, plan) == 80);
 static_assert(offsetof(P2p, peer) == 32 && offsetof(P2p, plan) == 40);
 
 union StateArguments {
-  std::size_t transferred_bytes;  // of a proxy step
-  std::uint64_t timer;            // of a kernel's channel
+  std::size_t transferred_bytes;  // for a proxy step
+  std::uint64_t timer;            // for a channel of a kernel
 };
 
 template <class Descriptor, class Init>

@@ -1,6 +1,6 @@
-// The functions that NCCL calls. Each takes well under a microsecond: an event's record goes into
-// the mapped file when it starts, its duration when it stops, and the handle that NCCL keeps is
-// the record's address.
+// The functions that NCCL calls. Each takes well under a microsecond: the record of an event goes
+// into the mapped file when it starts and gets its duration when it stops, and the handle that NCCL
+// keeps is the address of the record.
 #include <algorithm>
 #include <cstdint>
 #include <new>
@@ -8,19 +8,18 @@
 #include "model/recording.h"
 #include "recorder/plugin/kernel_times.h"
 #include "recorder/plugin/nccl_abi.h"
-#include "recorder/plugin/process_facts.h"
 #include "recorder/plugin/recorder.h"
-#include "recorder/plugin/thread_state.h"
+#include "recorder/plugin/settings.h"
 
 namespace assay::recorder {
 namespace {
 
 namespace rec = model::recording;
 
-// Both versions of the interface, made alike.
+// Converts the events of both versions to one form.
 struct Incoming {
   std::uint64_t type;
-  void* parent;  // of operations: the call of the API
+  void* parent;  // for operations: the call of the API
   void* plan;
   const nccl::Details& details;
 };
@@ -43,7 +42,7 @@ class EventWriter {
   EventWriter(const CommunicatorContext& context, const Incoming& event)
       : recorder_(*context.recorder), context_(context), event_(event) {}
 
-  // The event's record; null when it is not recorded.
+  // Returns the record of the event; null when it is not recorded.
   void* write() {
     switch (event_.type) {
       case rec::kGroupApiBit:
@@ -180,7 +179,7 @@ class EventWriter {
   void* proxy_op() {
     const nccl::ProxyOp& from = event_.details.proxy_op;
     auto record = begin<rec::ProxyOp>();
-    // A parent in another process is an address there.
+    // The address of a parent in another process means nothing here.
     if (from.process_id != recorder_.header().process_id) record.event.parent = 0;
     record.process_id = from.process_id;
     record.peer = from.peer;
@@ -207,7 +206,7 @@ std::uint32_t duration_since(std::int64_t start_ns) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(now_ns() - start_ns, 1, kLongest));
 }
 
-// The record behind a handle; null when it is not of this process's recording.
+// Returns the record behind a handle; null when it is not of this process's recording.
 rec::Event* event_of(const Recorder* recorder, void* handle) {
   return recorder != nullptr && recorder->owns(handle) ? static_cast<rec::Event*>(handle) : nullptr;
 }
@@ -223,7 +222,7 @@ nccl::Result start_event(void* context, void** event, Descriptor* descriptor) {
   try {
     *event = EventWriter(*communicator, started).write();
   } catch (const std::bad_alloc&) {
-    *event = nullptr;  // a new string did not fit into memory
+    *event = nullptr;  // there was no memory for a new string
   }
   return nccl::kSuccess;
 }

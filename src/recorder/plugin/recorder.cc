@@ -15,8 +15,7 @@
 #include <new>
 
 #include "recorder/plugin/kernel_times.h"
-#include "recorder/plugin/process_facts.h"
-#include "recorder/plugin/thread_state.h"
+#include "recorder/plugin/settings.h"
 
 namespace assay::recorder {
 namespace {
@@ -120,7 +119,7 @@ Recorder* Recorder::create(nccl::Logger logger, std::uint32_t plugin_interface) 
     ::pthread_atfork(nullptr, nullptr, forked_child);
     std::atexit(at_exit);
   }
-  // Lives as long as the process: NCCL's threads may call until the very end.
+  // The recorder lives as long as the process, because NCCL's threads may call until the very end.
   Recorder* self = recorder.release();
   active_recorder.store(self, std::memory_order_release);
   if (!self->settings_.problems.empty()) self->note(self->settings_.problems);
@@ -150,7 +149,7 @@ void Recorder::start_kernel_times() {
 }
 
 void Recorder::start_thread() {
-  // The program's signals are none of this thread's business.
+  // This thread must not handle the program's signals.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
@@ -184,7 +183,7 @@ void Recorder::tend() {
   }
 }
 
-// Once; the file itself has no room for words any more.
+// It is printed once; the file itself has no room for a note any more.
 void Recorder::note_end() {
   if (end_noted_) return;
   end_noted_ = true;
@@ -210,7 +209,7 @@ void Recorder::at_exit() {
   self->file_->close();
 }
 
-// The mapping is not there, and the other threads are not either.
+// A forked child has neither the mapping nor the other threads.
 void Recorder::forked_child() {
   Recorder* parents = active_recorder.exchange(nullptr);
   if (parents != nullptr) parents->file_->forget();

@@ -1,9 +1,11 @@
-// The recording of this process: one file, many threads.
+// The recording of this process: one file that many threads fill.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,32 +17,78 @@
 #include "recorder/plugin/block_file.h"
 #include "recorder/plugin/nccl_abi.h"
 #include "recorder/plugin/settings.h"
-#include "recorder/plugin/texts.h"
 
 namespace assay::recorder {
+
+class Recorder;
+
+struct ThreadState {
+  Recorder* recorder = nullptr;  // owner of the room
+  std::byte* room = nullptr;
+  std::byte* room_end = nullptr;
+  // The last kernel launch that was not followed by a plan.
+  std::uint32_t launch = 0;
+  std::uint32_t launch_communicator = 0;
+
+  ThreadState() = default;
+  ThreadState(const ThreadState&) = delete;
+  ThreadState& operator=(const ThreadState&) = delete;
+  ~ThreadState();
+};
+
+// Returns the state of the calling thread; clears it when the room belongs to another recorder.
+ThreadState& thread_state(Recorder* recorder);
+
+// Gives each string a number.
+class Texts {
+ public:
+  // `write` adds a new string to the recording.
+  explicit Texts(std::function<void(std::uint16_t id, std::string_view text)> write)
+      : write_(std::move(write)) {}
+
+  // Returns the number of a string that keeps its address as long as the process runs. Takes a lock
+  // only for the first call. Returns 0 for null, and when there are too many strings.
+  std::uint16_t number_of_constant(const char* text);
+
+  // Returns the number of any string.
+  std::uint16_t number_of(std::string_view text);
+
+ private:
+  struct Slot {
+    std::atomic<const char*> text{nullptr};
+    std::atomic<std::uint16_t> number{0};
+  };
+
+  std::function<void(std::uint16_t, std::string_view)> write_;
+  std::array<Slot, 256> slots_;  // by address
+  std::mutex adding_;
+  std::vector<std::string> texts_;
+};
 
 class KernelTimes;
 class Recorder;
 
-// Behind NCCL's context pointer.
+// The object behind NCCL's context pointer.
 struct CommunicatorContext {
   Recorder* recorder = nullptr;
-  std::uint32_t number = 0;  // of its record
+  std::uint32_t number = 0;  // number of the communicator's record
 };
 
 class Recorder {
  public:
-  // Null before start(), after it failed, and in a forked child of the process that started.
+  // Returns null before start(), after it failed, and in a forked child of the process that
+  // started.
   static Recorder* current() { return active_recorder.load(std::memory_order_acquire); }
 
-  // The recorder, begun if need be. Null when that failed, which is said once.
+  // Returns the recorder and starts it if necessary. Returns null when that failed, which is
+  // printed once.
   static Recorder* start(nccl::Logger logger, std::uint32_t plugin_interface);
 
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
   ~Recorder();
 
-  // Copies the record into the file. Null when there is no more room.
+  // Copies the record into the file. Returns null when there is no more room.
   template <class Record>
   Record* append(Record record, model::recording::Kind kind) {
     static_assert(std::is_trivially_copyable_v<Record>);
@@ -50,7 +98,7 @@ class Recorder {
     return static_cast<Record*>(append_bytes(&record, sizeof(Record)));
   }
 
-  // Something that the reader of the recording should know, for standard error, too.
+  // Tells the reader of the recording something, and prints it to standard error, too.
   void note(std::string_view words);
 
   const CommunicatorContext* add_communicator(const model::recording::Communicator& record,
@@ -70,14 +118,14 @@ class Recorder {
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
 
-  // Null when CUPTI tells no kernel times.
+  // Returns null when CUPTI gives no kernel times.
   [[nodiscard]] KernelTimes* kernel_times() const { return kernel_times_.get(); }
 
   [[nodiscard]] std::uint64_t launches() const { return launches_.load(std::memory_order_relaxed); }
 
   void count_launch() { launches_.fetch_add(1, std::memory_order_relaxed); }
 
-  // The room that an ending thread leaves.
+  // Takes back the room that an ending thread leaves.
   void give_back(std::byte* begin, std::byte* end);
 
  private:
@@ -105,7 +153,7 @@ class Recorder {
   std::atomic<bool> ending_{false};
   std::atomic<int> num_spare_{0};
   bool end_noted_ = false;
-  std::mutex slow_;  // of what follows
+  std::mutex slow_;  // protects the members below
   std::vector<std::pair<std::byte*, std::byte*>> spare_;
   std::vector<std::unique_ptr<CommunicatorContext>> communicators_;
 };

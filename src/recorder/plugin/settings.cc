@@ -1,5 +1,6 @@
 #include "recorder/plugin/settings.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,7 +20,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// False unless all of the text is a number.
+// Returns false unless the whole text is a number.
 bool read_number(const std::string& text, std::uint64_t& number) {
   char* end = nullptr;
   number = std::strtoull(text.c_str(), &end, 0);
@@ -101,6 +102,28 @@ Settings read_settings() {
   settings.limit_bytes = read_limit(settings.problems);
   settings.cupti = variable("ASSAY_RECORDER_CUPTI");
   return settings;
+}
+
+int nccl_version(const void* function) {
+  Dl_info library{};
+  if (function == nullptr || ::dladdr(function, &library) == 0) return 0;
+  void* handle = ::dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) return 0;
+  const auto get = reinterpret_cast<int (*)(int*)>(::dlsym(handle, "ncclGetVersion"));
+  int version = 0;
+  if (get != nullptr && get(&version) != 0) version = 0;
+  ::dlclose(handle);
+  return version;
+}
+
+int current_device() {
+  void* driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (driver == nullptr) return -1;
+  const auto get = reinterpret_cast<int (*)(int*)>(::dlsym(driver, "cuCtxGetDevice"));
+  int device = -1;
+  if (get != nullptr && get(&device) != 0) device = -1;
+  ::dlclose(driver);
+  return device;
 }
 
 }  // namespace assay::recorder

@@ -1,8 +1,10 @@
-// What the user asks of the recorder: environment variables, because a plugin has no other way.
+// The settings of the recorder, which are environment variables because a plugin has no other way,
+// and facts about the process that NCCL runs in.
 //
-//   ASSAY_RECORDER_OUTPUT    folder of the recordings (./assay-recording); %h host, %p process
-//   ASSAY_RECORDER_EVENTS    more than the default: kernel-channels, proxy, by commas; or a number,
-//                            NCCL's whole event mask
+//   ASSAY_RECORDER_OUTPUT    folder of the recordings (./assay-recording); %h is the host, %p the
+//   process ASSAY_RECORDER_EVENTS    events besides the default ones: kernel-channels, proxy,
+//   separated by
+//                            commas; or a number, which is NCCL's whole event mask
 //   ASSAY_RECORDER_LIMIT_MB  largest size of a file (1024)
 //   ASSAY_RECORDER_CUPTI     the CUPTI library to load, or "off"
 #pragma once
@@ -22,7 +24,13 @@ struct Settings {
 
 Settings read_settings();
 
-// As NCCL names it: up to the first point.
+// Returns the host name up to the first point, as NCCL does.
 std::string host_name();
+
+// Returns the version of the NCCL that contains this function, such as 22809; 0 if unknown.
+int nccl_version(const void* function);
+
+// Returns the calling thread's current CUDA device; -1 if there is none.
+int current_device();
 
 }  // namespace assay::recorder

@@ -1,6 +1,6 @@
-#include "recorder/plugin/texts.h"
-
 #include <algorithm>
+
+#include "recorder/plugin/recorder.h"
 
 namespace assay::recorder {
 namespace {
@@ -17,7 +17,7 @@ std::uint16_t Texts::number_of_constant(const char* text) {
     Slot& slot = slots_[(hash + i) % slots_.size()];
     const char* known = slot.text.load(std::memory_order_acquire);
     if (known == text) {
-      // 0 while another thread is adding the same.
+      // The number is 0 while another thread is adding the same string.
       const std::uint16_t number = slot.number.load(std::memory_order_acquire);
       return number != 0 ? number : number_of(text);
     }

@@ -1,9 +1,12 @@
-// Measured points over one to six sizes: a grid that may have holes.
+// Measured points over one to six sizes, a grid that may have holes; and values between points
+// along one size.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -21,16 +24,16 @@ struct GridPoint {
 
 class Grid {
  public:
-  // `sizes` holds num_axes values a point, point after point. The first of several points at one
-  // place counts, as it does for the public consumer.
+  // `sizes` holds num_axes values for each point, point after point. Of several points at one place
+  // the first counts, as it does for the public consumer.
   Grid(std::size_t num_axes, std::span<const double> sizes, std::span<const double> latencies);
 
   [[nodiscard]] std::size_t num_axes() const { return axes_.size(); }
 
-  // Measured values of an axis, ascending.
+  // The measured values of an axis, ascending.
   [[nodiscard]] const std::vector<double>& values(std::size_t axis) const { return axes_[axis]; }
 
-  // Null: a hole.
+  // The latency at a position; null for a hole.
   [[nodiscard]] const double* find(const Position& position) const;
 
   [[nodiscard]] const std::vector<GridPoint>& points() const { return points_; }
@@ -45,8 +48,28 @@ class Grid {
   std::unordered_map<std::uint64_t, std::uint32_t> by_number_;
 };
 
-// The place of the nearest point from `position` along `axis`, `position` left out, in the
-// direction of `step` (-1 or 1) and at most `reach` values away.
+// Moves `position` to the nearest other point along `axis`, in the direction of `step` (-1 or 1)
+// and at most `reach` values away. False if there is none.
 bool find_along(const Grid& grid, Position& position, std::size_t axis, int step, int reach);
+
+// How latencies run between two values of a size: a straight line, or a cubic without overshoot
+// where they grow faster than the size (attention over its sequence).
+enum class Curve : std::uint8_t { kLine, kCubic };
+
+// The curve along a column of any table.
+Curve curve_of(std::string_view column);
+
+// The bracket (points 1 and 2) and, where they exist, the points outside of it (0 and 3).
+struct Along {
+  std::array<double, 4> x = {};
+  std::array<double, 4> y = {};
+  bool has_before = false;
+  bool has_after = false;
+};
+
+// The value at `x`, which lies within the bracket. kCubic is the method of F. N. Fritsch and
+// J. Butland, "A method for constructing local monotone piecewise cubic interpolants", 1984;
+// without a point outside the bracket it is a straight line.
+double value_along(const Along& along, Curve curve, double x);
 
 }  // namespace assay::store

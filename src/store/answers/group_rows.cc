@@ -1,19 +1,156 @@
+// Cuts the rows of a table into groups with equal exact values.
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 
 #include "core/text.h"
-#include "store/answers/merge_kernels.h"
 #include "store/answers/table_index.h"
 
 namespace assay::store {
 namespace {
+
+// kExact: a query's value must be one that was measured ("head_dim"); kSize: a query's value may
+// lie between measured ones ("m"); kMeasured: a result ("power"), which is no part of the key.
+enum class Role : std::uint8_t { kExact, kSize, kMeasured };
+
+constexpr std::array<std::string_view, 16> kSizes = {
+    "m",     "n",       "k",         "batch_size", "isl",
+    "step",  "seq_len", "num_heads", "num_tokens", "num_token",
+    "rows",  "columns", "elements",  "s",          "message_size",
+    "bytes",
+};
+
+// The results besides those whose names end in a unit.
+constexpr std::array<std::string_view, 16> kResults = {
+    "latency", "power", "power_limit", "median",    "mean",     "p10", "p90",    "n_samples",
+    "samples", "low",   "high",        "throttled", "drifting", "l2",  "launch", "slowdowns",
+};
+
+constexpr std::array<std::string_view, 9> kResultUnits = {
+    "_ms", "_us", "_gbps", "_mhz", "_celsius", "_joules", "_watts", "_per_sample", "_at",
+};
+
+template <class List>
+bool holds(const List& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+// The role of a column of numbers in any table; texts are exact whatever their name.
+Role role_of(std::string_view column) {
+  if (holds(kResults, column)) return Role::kMeasured;
+  const bool has_unit = std::any_of(kResultUnits.begin(), kResultUnits.end(),
+                                    [&](std::string_view unit) { return column.ends_with(unit); });
+  if (has_unit) return Role::kMeasured;
+  return holds(kSizes, column) ? Role::kSize : Role::kExact;
+}
+
+using Codes = std::vector<std::uint32_t>;
+
+std::vector<double> sizes_of(const GroupedRows& grouped, std::uint32_t row) {
+  const std::size_t count = grouped.sizes.size();
+  const auto first = grouped.size_values.begin() + static_cast<std::ptrdiff_t>(row * count);
+  return {first, first + static_cast<std::ptrdiff_t>(count)};
+}
+
+bool share_a_place(const GroupedRows& grouped, const std::vector<std::size_t>& groups) {
+  std::set<std::vector<double>> places;
+  for (const std::size_t group : groups) {
+    std::set<std::vector<double>> own;
+    for (const std::uint32_t row : grouped.rows_of_group[group])
+      own.insert(sizes_of(grouped, row));
+    for (const auto& place : own) {
+      if (!places.insert(place).second) return true;
+    }
+  }
+  return false;
+}
+
+// The code of "A or B" in the column of kernels, where it is added if it is new.
+std::uint32_t joint_code(ExactColumn& kernels,
+                         const GroupedRows& grouped,
+                         const std::vector<std::size_t>& groups,
+                         std::size_t column) {
+  std::vector<std::string> names;
+  for (const std::size_t group : groups)
+    names.push_back(kernels.values[grouped.exact_of_group[group][column]]);
+  std::sort(names.begin(), names.end());
+  const std::string name = core::join(names, " or ");
+  const auto found = std::find(kernels.values.begin(), kernels.values.end(), name);
+  if (found == kernels.values.end()) {
+    kernels.values.push_back(name);
+    return static_cast<std::uint32_t>(kernels.values.size() - 1);
+  }
+  return static_cast<std::uint32_t>(found - kernels.values.begin());
+}
+
+void remove_emptied(GroupedRows& grouped) {
+  std::size_t kept = 0;
+  for (std::size_t group = 0; group < grouped.rows_of_group.size(); ++group) {
+    if (grouped.rows_of_group[group].empty()) continue;
+    if (kept != group) {
+      grouped.rows_of_group[kept] = std::move(grouped.rows_of_group[group]);
+      grouped.exact_of_group[kept] = std::move(grouped.exact_of_group[group]);
+    }
+    ++kept;
+  }
+  grouped.rows_of_group.resize(kept);
+  grouped.exact_of_group.resize(kept);
+}
+
+// Removes the values of a column that no group has.
+void remove_unused_values(GroupedRows& grouped, std::size_t column) {
+  std::set<std::uint32_t> used;
+  for (const Codes& codes : grouped.exact_of_group)
+    used.insert(codes[column]);
+  std::map<std::uint32_t, std::uint32_t> number_of;
+  std::vector<std::string> values;
+  for (const std::uint32_t code : used) {
+    number_of[code] = static_cast<std::uint32_t>(values.size());
+    values.push_back(grouped.exact[column].values[code]);
+  }
+  grouped.exact[column].values = std::move(values);
+  for (Codes& codes : grouped.exact_of_group)
+    codes[column] = number_of[codes[column]];
+}
+
+// Where a framework takes one kernel for some sizes and another for others, so that no place was
+// measured with both, makes their rows one group, whose kernel_source is "A or B". Kernels that
+// share a place (parts of an operator, graph and eager) stay apart.
+void merge_kernels(GroupedRows& grouped) {
+  const auto kernels =
+      std::find_if(grouped.exact.begin(), grouped.exact.end(),
+                   [](const ExactColumn& column) { return column.name == "kernel_source"; });
+  if (kernels == grouped.exact.end() || kernels->values.size() < 2) return;
+  const auto column = static_cast<std::size_t>(kernels - grouped.exact.begin());
+  std::map<Codes, std::vector<std::size_t>> alike;
+  for (std::size_t group = 0; group < grouped.exact_of_group.size(); ++group) {
+    Codes others = grouped.exact_of_group[group];
+    others[column] = 0;
+    alike[others].push_back(group);
+  }
+  for (const auto& [others, groups] : alike) {
+    if (groups.size() < 2 || share_a_place(grouped, groups)) continue;
+    const std::uint32_t code = joint_code(*kernels, grouped, groups, column);
+    auto& rows = grouped.rows_of_group[groups.front()];
+    for (std::size_t i = 1; i < groups.size(); ++i) {
+      auto& more = grouped.rows_of_group[groups[i]];
+      rows.insert(rows.end(), more.begin(), more.end());
+      more.clear();
+    }
+    std::sort(rows.begin(), rows.end());
+    grouped.exact_of_group[groups.front()][column] = code;
+  }
+  remove_emptied(grouped);
+  remove_unused_values(grouped, column);
+}
 
 bool is_text(const FrameColumn& column) {
   return std::holds_alternative<TextColumn>(column.values);
@@ -39,7 +176,7 @@ bool has_several(const std::vector<double>& numbers) {
                      [&](double number) { return number != numbers.front(); });
 }
 
-// Numbers by their value, then texts.
+// Orders numbers by their value, and texts after them.
 bool comes_before(const std::string& a, const std::string& b) {
   double left = 0;
   double right = 0;
@@ -56,7 +193,7 @@ struct Coded {
   std::vector<std::uint32_t> codes;  // by row
 };
 
-// Renumbers words given in any order by their order.
+// Sorts the words, which come in any order, and renumbers the codes.
 Coded sorted(std::string name, std::vector<std::string> words, std::vector<std::uint32_t> codes) {
   std::vector<std::uint32_t> order(words.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -89,11 +226,7 @@ Coded coded_texts(const FrameColumn& column) {
   return sorted(column.name, std::move(words), std::move(codes));
 }
 
-std::string number_text(double number) {
-  return std::isnan(number) ? std::string() : fmt::format("{}", number);
-}
-
-// `heads`: null, or the numbers of num_heads, for which kAsHeads stands.
+// Numbers that are equal to those of `heads` (num_heads, or null) become kAsHeads.
 Coded coded_numbers(const FrameColumn& column, const FrameColumn* heads) {
   std::vector<std::string> words;
   std::vector<std::uint32_t> codes(column.size());
@@ -103,7 +236,7 @@ Coded coded_numbers(const FrameColumn& column, const FrameColumn* heads) {
     const bool as_heads = heads != nullptr && number == number_at(*heads, row);
     const std::pair key{as_heads, as_heads || std::isnan(number) ? -1 : number};
     const auto [at, is_new] = known.emplace(key, static_cast<std::uint32_t>(words.size()));
-    if (is_new) words.push_back(as_heads ? kAsHeads : number_text(number));
+    if (is_new) words.push_back(as_heads ? kAsHeads : value_text(number));
     codes[row] = at->second;
   }
   Coded coded = sorted(column.name, std::move(words), std::move(codes));
@@ -182,12 +315,6 @@ void fill_groups(const Columns& columns, GroupedRows& grouped) {
 }
 
 }  // namespace
-
-std::string value_text(const model::PerfValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
-  return number_text(std::get<double>(value));
-}
 
 core::Result<GroupedRows> group_rows(const std::string& table, const Frame& frame) {
   const FrameColumn* latency = frame.find("latency");

@@ -1,13 +1,13 @@
-#include "store/answers/nearest.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "store/answers/surface.h"
+
 namespace assay::store {
 namespace {
 
-// Sizes may be 0 (`step`).
+// The logarithm of a size, which may be 0 (`step`).
 double scaled(double size) {
   return std::log2(size + 1);
 }
@@ -41,7 +41,7 @@ constexpr std::size_t kMostTerms = kMostAxes + 1;
 using Row = std::array<double, kMostTerms + 1>;
 using Matrix = std::array<Row, kMostTerms>;
 
-// The first unknown, by elimination; the matrix is positive definite.
+// Solves for the first unknown by elimination; the matrix is positive definite.
 double first_unknown(Matrix& matrix, std::size_t terms) {
   for (std::size_t pivot = terms - 1; pivot > 0; --pivot) {
     for (std::size_t row = 0; row < pivot; ++row) {
@@ -54,7 +54,7 @@ double first_unknown(Matrix& matrix, std::size_t terms) {
   return matrix[0][kMostTerms] / matrix[0][0];
 }
 
-// Keeps slopes near 0 that the points do not tell.
+// Keeps the slopes near 0 that the points do not determine.
 constexpr double kRidge = 1e-2;
 
 }  // namespace
@@ -68,18 +68,18 @@ Nearest nearest_plane(const Surface& surface, std::span<const double> sizes) {
   Matrix matrix{};
   for (std::size_t axis = 1; axis < terms; ++axis)
     matrix[axis][axis] = kRidge;
-  for (const Near& one : near) {
-    const auto there = grid.sizes_of(one.point->position);
+  for (const Near& neighbour : near) {
+    const auto there = grid.sizes_of(neighbour.point->position);
     std::array<double, kMostTerms> term{1};
     for (std::size_t axis = 0; axis < sizes.size(); ++axis)
       term[axis + 1] = scaled(there[axis]) - scaled(sizes[axis]);
     const double roof_there = surface.roofline(std::span(there.data(), sizes.size()));
     const double unit = roof > 0 && roof_there > 0 ? roof_there : 1;
-    const double weight = 1 / (one.distance + 1e-3);
+    const double weight = 1 / (neighbour.distance + 1e-3);
     for (std::size_t i = 0; i < terms; ++i) {
       for (std::size_t j = 0; j < terms; ++j)
         matrix[i][j] += weight * term[i] * term[j];
-      matrix[i][kMostTerms] += weight * term[i] * std::log(one.point->latency / unit);
+      matrix[i][kMostTerms] += weight * term[i] * std::log(neighbour.point->latency / unit);
     }
   }
   Nearest result{.latency = std::exp(first_unknown(matrix, terms)) * (roof > 0 ? roof : 1),

@@ -36,7 +36,7 @@ core::Error no_column(const TableIndex& index, const std::string& name) {
                                  near.empty() ? "." : hint, core::join(names, ", "))};
 }
 
-// "dtype" becomes "gemm_dtype", "attn_dtype".
+// "dtype" stands for "gemm_dtype", "attn_dtype" and the like.
 std::string resolved(const TableIndex& index, const std::string& name) {
   if (name != "dtype") return name;
   for (const ExactColumn& column : index.exact_columns()) {
@@ -85,7 +85,7 @@ class Matcher {
     return take_exact(static_cast<std::size_t>(column - columns.begin()), condition.value);
   }
 
-  // As many key-value heads as heads are an exact value of their own.
+  // Where there are as many key-value heads as heads, kAsHeads is one of the values to match.
   void settle_heads() {
     const auto heads = position_of(index_.size_columns(), "num_heads");
     if (!heads || !sizes_[*heads] || !kv_heads_) return;
@@ -139,7 +139,7 @@ class Matcher {
   }
 
   [[nodiscard]] core::Error no_value(const ExactColumn& column, const std::string& value) const {
-    // Another number is no misspelling.
+    // A number that does not exist is no misspelling of another.
     const bool is_number = value.find_first_not_of("0123456789.") == std::string::npos;
     const std::string near = is_number ? "" : core::nearest(value, column.values);
     const std::string hint = near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
@@ -164,7 +164,7 @@ class Matcher {
 
   const TableIndex& index_;
   std::vector<std::optional<double>> sizes_;
-  std::vector<std::vector<std::uint32_t>> exact_;  // allowed; empty: all
+  std::vector<std::vector<std::uint32_t>> exact_;  // the allowed values; empty for all
   std::optional<std::size_t> kv_heads_;            // the column, where the query names it
   std::string kv_text_;
 };
@@ -177,6 +177,98 @@ core::Error no_group(const TableIndex& index, const std::vector<Condition>& cond
   }
   return core::Error{fmt::format("{}: no row has {} together, though each of them exists",
                                  index.table(), core::join(wanted, " and "))};
+}
+
+bool varies(const QueryResult& result, std::size_t column) {
+  const std::vector<Answer>& answers = result.answers;
+  return std::any_of(answers.begin(), answers.end(), [&](const Answer& answer) {
+    return answer.group->exact[column] != answers.front().group->exact[column];
+  });
+}
+
+// Shows 4096 rather than 4096.0.
+model::Cell size_cell(double size) {
+  if (size == std::floor(size) && size < 1e15) return static_cast<std::int64_t>(size);
+  return size;
+}
+
+// Makes the number 128 of "128", and 1.2 of "1.2".
+model::Cell number_cell(const std::string& text) {
+  double number = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
+  return end.ec == std::errc() ? size_cell(number) : model::Cell(text);
+}
+
+// The number of heads of the answer, in place of kAsHeads.
+model::Cell heads_cell(const TableIndex& index, const Group& group, const QueryResult& result) {
+  for (std::size_t i = 0; i < result.sizes.size(); ++i) {
+    if (index.size_columns()[i] == "num_heads") return size_cell(result.sizes[i]);
+  }
+  for (std::size_t i = 0; i < index.exact_columns().size(); ++i) {
+    if (index.exact_columns()[i].name == "num_heads")
+      return number_cell(index.exact_value(group, i));
+  }
+  return std::string(kAsHeads);
+}
+
+model::Cell exact_cell(const TableIndex& index,
+                       const Group& group,
+                       std::size_t column,
+                       const QueryResult& result) {
+  const std::string& value = index.exact_value(group, column);
+  if (index.exact_columns()[column].kind == ValueKind::kText) return value;
+  if (value.empty()) return {};
+  return value == kAsHeads ? heads_cell(index, group, result) : number_cell(value);
+}
+
+// Names a point of the bracket by the sizes in which it differs from the query.
+std::string point_text(const Surface& surface, const GridPoint& point, const QueryResult& result) {
+  const auto sizes = surface.grid().sizes_of(point.position);
+  std::vector<std::string> parts;
+  for (std::size_t axis = 0; axis < result.sizes.size(); ++axis) {
+    if (sizes[axis] != result.sizes[axis])
+      parts.push_back(fmt::format("{}={}", surface.axes()[axis].column, sizes[axis]));
+  }
+  return core::join(parts, " ");
+}
+
+// The ends of the bracket, or the two nearest points.
+std::vector<GridPoint> ends_of(const Estimate& estimate) {
+  if (estimate.is_exact()) return {};
+  if (estimate.low.position == estimate.high.position) return {estimate.low};
+  return {estimate.low, estimate.high};
+}
+
+// "m=256: 0.0201, m=512: 0.0241"
+std::string bracket_text(const Answer& answer, const QueryResult& result) {
+  std::vector<std::string> parts;
+  for (const GridPoint& point : ends_of(answer.estimate)) {
+    parts.push_back(
+        fmt::format("{}: {:.4g}", point_text(answer.group->surface, point, result), point.latency));
+  }
+  return core::join(parts, ", ");
+}
+
+void add_bracket_cells(std::vector<model::Cell>& row,
+                       const Answer& answer,
+                       const QueryResult& result) {
+  const std::vector<GridPoint> ends = ends_of(answer.estimate);
+  for (const GridPoint& point : ends) {
+    row.emplace_back(point_text(answer.group->surface, point, result));
+    row.emplace_back(point.latency);
+  }
+  row.resize(row.size() + 2 * (2 - ends.size()));
+}
+
+void add_bracket_columns(model::Table& table, KeyColumns keys) {
+  if (keys == KeyColumns::kVarying) {
+    table.columns.push_back({.name = "bracket", .unit = "ms"});
+    return;
+  }
+  for (const char* end : {"low", "high"}) {
+    table.columns.push_back({.name = end, .description = "end of the bracket"});
+    table.columns.push_back({.name = std::string(end) + "_latency", .unit = "ms"});
+  }
 }
 
 }  // namespace
@@ -207,6 +299,67 @@ core::Result<QueryResult> query(const TableIndex& index,
       result.answers.begin(), result.answers.end(),
       [](const Answer& a, const Answer& b) { return a.group->exact < b.group->exact; });
   return result;
+}
+
+model::Table answers_table(const TableIndex& index, const QueryResult& result, KeyColumns keys) {
+  model::Table table{.name = index.table().substr(0, 31), .title = "", .columns = {}};
+  std::vector<std::size_t> shown;
+  std::vector<std::string> same;
+  for (std::size_t i = 0; i < index.exact_columns().size(); ++i) {
+    const std::string& name = index.exact_columns()[i].name;
+    if (keys == KeyColumns::kAll || varies(result, i)) {
+      shown.push_back(i);
+      table.columns.push_back({.name = name});
+    } else if (const std::string& value = index.exact_value(*result.answers.front().group, i);
+               !value.empty()) {
+      same.push_back(name + " " + value);
+    }
+  }
+  std::vector<std::string> asked;
+  for (std::size_t i = 0; i < result.sizes.size(); ++i) {
+    asked.push_back(fmt::format("{}={}", index.size_columns()[i], result.sizes[i]));
+    if (keys == KeyColumns::kAll) table.columns.push_back({.name = index.size_columns()[i]});
+  }
+  table.title = index.table() + (asked.empty() ? "" : " at " + core::join(asked, " "));
+  if (!same.empty()) table.notes.push_back("of all rows: " + core::join(same, ", "));
+  table.columns.push_back({.name = "latency", .unit = "ms", .better = model::Better::kLower});
+  table.columns.push_back(
+      {.name = "uncertainty",
+       .unit = "%",
+       .better = model::Better::kLower,
+       .description = "typical error of the bracket's points predicted from their neighbours"});
+  table.columns.push_back({.name = "method"});
+  add_bracket_columns(table, keys);
+  const bool has_roofline =
+      std::any_of(result.answers.begin(), result.answers.end(),
+                  [](const Answer& answer) { return answer.estimate.roofline > 0; });
+  if (has_roofline) {
+    table.columns.push_back({.name = "roofline",
+                             .unit = "ms",
+                             .description = "the least time that bytes and operations take"});
+  }
+  for (const Answer& answer : result.answers) {
+    std::vector<model::Cell> row;
+    for (const std::size_t column : shown)
+      row.push_back(exact_cell(index, *answer.group, column, result));
+    for (std::size_t i = 0; keys == KeyColumns::kAll && i < result.sizes.size(); ++i)
+      row.push_back(size_cell(result.sizes[i]));
+    const Estimate& estimate = answer.estimate;
+    row.emplace_back(estimate.latency);
+    row.emplace_back(estimate.uncertainty ? model::Cell(*estimate.uncertainty * 100)
+                                          : model::Cell());
+    row.emplace_back(answer.group->surface.method(estimate, result.sizes));
+    if (keys == KeyColumns::kVarying) {
+      row.emplace_back(bracket_text(answer, result));
+    } else {
+      add_bracket_cells(row, answer, result);
+    }
+    if (has_roofline) {
+      row.emplace_back(estimate.roofline > 0 ? model::Cell(estimate.roofline) : model::Cell());
+    }
+    table.add_row(std::move(row));
+  }
+  return table;
 }
 
 }  // namespace assay::store

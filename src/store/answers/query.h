@@ -26,20 +26,20 @@ struct Refusal {
   std::string reason;
 };
 
-// One answer for each combination of the exact values that the conditions leave open.
+// There is one answer for each combination of the exact values that the conditions leave open.
 struct QueryResult {
   std::vector<double> sizes;  // as asked, in the order of the table's sizes
   std::vector<Answer> answers;
   std::vector<Refusal> refused;
 };
 
-// Errors: a column or an exact value that the table has not, a size without a value, a combination
-// that was not measured. The index outlives the result.
+// Errors: the table does not have a column or an exact value, a size has no value, or a combination
+// was not measured. The index must outlive the result.
 core::Result<QueryResult> query(const TableIndex& index,
                                 const std::vector<Condition>& conditions,
                                 Beyond beyond);
 
-// kVarying: columns whose value is the same in all rows stand in a note instead.
+// kVarying puts columns whose value is the same in all rows into a note.
 enum class KeyColumns { kVarying, kAll };
 
 model::Table answers_table(const TableIndex& index, const QueryResult& result, KeyColumns keys);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/files/frame_test_util.h"
+#include "store/database/store_test_util.h"
 
 namespace assay::store {
 namespace {

@@ -8,8 +8,6 @@
 
 #include "core/check.h"
 #include "core/text.h"
-#include "store/answers/curve.h"
-#include "store/answers/nearest.h"
 
 namespace assay::store {
 namespace {
@@ -17,7 +15,7 @@ namespace {
 // A size and an end of its bracket may differ by this factor.
 constexpr double kMostApart = 64;
 
-// As a logarithm. 0 is a size, too: of a cache.
+// The distance of two sizes as a logarithm. A size may be 0: that of a cache.
 double apart(double a, double b) {
   return std::abs(std::log((1 + a) / (1 + b)));
 }
@@ -31,12 +29,12 @@ bool Estimate::is_exact() const {
 
 struct Surface::Blend {
   double excess = 0;
-  double least = 0;  // of the latencies of its corners
+  double least = 0;  // of the latencies of its corners, as `most`
   double most = 0;
   GridPoint low;
   GridPoint high;
   std::array<Met, kMostAxes> met = {};
-  double width = 0;  // of the brackets, see apart()
+  double width = 0;  // of the brackets, as apart() measures it
 
   [[nodiscard]] bool is_over_hole() const {
     return std::any_of(met.begin(), met.end(), [](Met how) { return how == Met::kOverHole; });
@@ -46,7 +44,7 @@ struct Surface::Blend {
 struct Surface::Neighbour {
   Blend blend;
   std::uint32_t index = 0;
-  bool is_next = true;  // no hole before it
+  bool is_next = true;  // there is no hole before it
 };
 
 Surface::Surface(std::vector<SurfaceAxis> axes, Grid grid, Roofline roofline)
@@ -78,8 +76,9 @@ std::optional<Surface::Blend> Surface::blend_at(const Asked& asked,
   return blend(asked, level + 1, position);
 }
 
-// The point from index `from` on, in the direction of `step`, that makes the tightest brackets: a
-// near one that few of the inner axes' values share may be worse than one further away.
+// Finds the point from index `from` on, in the direction of `step`, that makes the tightest
+// brackets: a near point that shares few values of the inner axes may be worse than one further
+// away.
 std::optional<Surface::Neighbour> Surface::neighbour(
     const Asked& asked, std::size_t level, Position& position, std::int64_t from, int step) const {
   const std::size_t axis = asked.order[level];
@@ -142,7 +141,7 @@ std::optional<Surface::Blend> Surface::blend_between(const Asked& asked,
   return result;
 }
 
-// `sizes` lie within the grid's ranges. Nothing where an axis has no bracket.
+// `sizes` must lie within the grid's ranges. std::nullopt where an axis has no bracket.
 std::optional<Surface::Blend> Surface::blend(const Asked& asked,
                                              std::size_t level,
                                              Position& position) const {
@@ -168,7 +167,8 @@ std::optional<Surface::Blend> Surface::blend(const Asked& asked,
   return blend_between(asked, level, position, index - 1, measured ? index + 1 : index);
 }
 
-// The order of the axes makes no difference where all corners of the bracket were measured.
+// Tries the orders of the axes, which make no difference where all corners of the bracket were
+// measured.
 std::optional<Surface::Blend> Surface::tightest(std::span<const double> sizes) const {
   Position position{};
   std::optional<Blend> best = blend({sizes, order_}, 0, position);
@@ -229,8 +229,8 @@ void Surface::estimate_within(std::span<const double> sizes, Estimate& estimate)
   estimate.latency = std::max(std::clamp(above + found->excess, found->least, found->most), above);
 }
 
-// By how much the latency grows from the last measured value of `axis` to `size`: on in a straight
-// line, or as the same power where it grows faster than the size.
+// The factor by which the latency grows from the last measured value of `axis` to `size`: it
+// continues in a straight line, or as the same power where it grows faster than the size.
 double Surface::growth_past_end(std::span<const double> inside,
                                 std::size_t axis,
                                 double size,
@@ -280,7 +280,7 @@ core::Result<Estimate> Surface::at(std::span<const double> sizes, Beyond beyond)
   return estimate;
 }
 
-// The next point of the row of `position`, unless it is too far away.
+// Moves `position` to the next point of its row, unless that is too far away.
 bool Surface::find_end(Position& position, std::size_t axis, int step) const {
   const auto& values = grid_.values(axis);
   const double size = values[position[axis]];

@@ -50,6 +50,24 @@ std::string method(const Surface& surface, double m, double n) {
   return surface.method(answer(surface, m, n), sizes);
 }
 
+// Slopes of 1 over a width of 1, and of 4 over a width of 3. Fritsch and Butland weigh the slope
+// before the point with 2 x 3 + 1 and that after it with 3 + 2 x 1: (7 + 5) / (7 / 1 + 5 / 4).
+TEST(Curve, WeighsTheSlopeOfTheShorterIntervalMore) {
+  const Along along{.x = {0, 1, 4, 0}, .y = {0, 1, 13, 0}, .has_before = true, .has_after = false};
+  const double slope_low = 12 / (7 + 5.0 / 4);
+  const double slope_high = 4;  // of the straight line, where there is no point after
+  const double t = 0.5;
+  const double expected = 0.5 * 1 + 0.5 * 13 + 3 * t * t * t * (slope_low - slope_high);
+  EXPECT_DOUBLE_EQ(value_along(along, Curve::kCubic, 2.5), expected);
+  EXPECT_DOUBLE_EQ(value_along(along, Curve::kLine, 2.5), 7);
+}
+
+TEST(Curve, WeighsTheSlopeAfterTheBracketToo) {
+  const Along along{.x = {0, 0, 1, 4}, .y = {0, 0, 1, 13}, .has_before = false, .has_after = true};
+  const double slope_high = 12 / (7 + 5.0 / 4);
+  EXPECT_DOUBLE_EQ(value_along(along, Curve::kCubic, 0.5), 0.5 + 0.125 * (1 - slope_high));
+}
+
 TEST(Surface, GivesMeasuredPointsAsTheyAre) {
   const Points points = grid_without(0, 0);
   // Too high on purpose: a measured point is not raised to the roofline.
@@ -105,6 +123,30 @@ TEST(Surface, RefusesWhatIsFarBeyondAndAnswersOnRequest) {
   EXPECT_EQ(refused.error().message, "m was measured from 1 to 16; 160 is 10 times beyond that");
   EXPECT_NEAR(answer(surface, 160, 64, Beyond::kExtrapolate).latency, plain(160, 64), 1e-9);
   EXPECT_EQ(method(surface, 48, 64), "extrapolated above m=16 (x3)");
+}
+
+TEST(Surface, AnswersExactlyAtTheLimitAndNotBeyondIt) {
+  const Surface surface = surface_of(grid_without(0, 0));
+  EXPECT_TRUE(surface.at(std::vector<double>{16 * kMostBeyond, 64}, Beyond::kRefuse).ok());
+  EXPECT_FALSE(surface.at(std::vector<double>{16 * kMostBeyond + 0.01, 64}, Beyond::kRefuse).ok());
+  EXPECT_TRUE(surface.at(std::vector<double>{1 / kMostBeyond, 64}, Beyond::kRefuse).ok());
+  EXPECT_FALSE(surface.at(std::vector<double>{1 / kMostBeyond - 0.01, 64}, Beyond::kRefuse).ok());
+}
+
+// The only two points make no bracket, so that the nearest one answers.
+TEST(Surface, RefusesAHoleWhoseNearestPointIsBeyondTheLimit) {
+  Points points;
+  points.add(0, 7, 1);
+  points.add(7, 0, 1);
+  const Surface surface = surface_of(points);
+  // One is added to sizes, since they may be 0: (3, 3) is 4 times away from both points.
+  EXPECT_TRUE(surface.at(std::vector<double>{3, 3}, Beyond::kRefuse).ok());
+  points = {};
+  points.add(0, 7.5, 1);
+  points.add(7.5, 0, 1);
+  const auto refused = surface_of(points).at(std::vector<double>{3.3, 3.3}, Beyond::kRefuse);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("the nearest measured point"), std::string::npos);
 }
 
 TEST(Surface, HoldsTheLatencyBelowTheSmallestSize) {

@@ -1,4 +1,5 @@
-// A performance table made ready for queries: a surface for every combination of exact values.
+// A performance table that is ready for queries: it has a surface for every combination of exact
+// values.
 #pragma once
 
 #include <functional>
@@ -12,35 +13,37 @@
 
 namespace assay::store {
 
-// The least time in ms that a row's key (all its columns but results) can take; 0: unknown.
+// The least time in ms that a row's key (all its columns but the results) can take; 0 if it is
+// unknown.
 using KeyRoofline = std::function<double(const std::vector<model::PerfField>& key)>;
 
 enum class ValueKind { kText, kNumber };
 
 struct ExactColumn {
   std::string name;
-  ValueKind kind = ValueKind::kText;  // kNumber: kAsHeads and "" (missing) are there all the same
-  std::vector<std::string> values;    // distinct, as text, in the order of their numbers or texts
+  ValueKind kind =
+      ValueKind::kText;             // kNumber: there may be kAsHeads and "" (missing) all the same
+  std::vector<std::string> values;  // distinct, as text, in the order of their numbers or texts
 };
 
 struct Group {
-  std::vector<std::uint32_t> exact;  // by column: index of its value
+  std::vector<std::uint32_t> exact;  // by column: the index of its value
   Surface surface;
 };
 
-// What a table cannot tell of a row: no latency, a size that is missing or no number.
+// Rows without a latency, or with a size that is missing or no number.
 struct UnusedRows {
   std::int64_t count = 0;
   std::size_t first_row = 0;
 };
 
-// num_key_value_heads equal to num_heads is one exact value of its own, kAsHeads: then both grow
-// together, and a query may name any number of heads.
+// num_key_value_heads that is equal to num_heads is an exact value of its own, kAsHeads: both then
+// grow together, and a query may name any number of heads.
 inline constexpr const char* kAsHeads = "as num_heads";
 
 class TableIndex {
  public:
-  // Null roofline: none. Errors: a column of latencies, or every row, is missing.
+  // `roofline` may be null. Errors: the column of latencies, or every row, is missing.
   static core::Result<TableIndex> make(const std::string& table,
                                        const Frame& frame,
                                        const KeyRoofline& roofline);
@@ -49,7 +52,7 @@ class TableIndex {
 
   [[nodiscard]] const std::vector<ExactColumn>& exact_columns() const { return exact_; }
 
-  // Those with more than one value; each surface has all of them, in this order.
+  // The sizes with more than one value; each surface has all of them, in this order.
   [[nodiscard]] const std::vector<std::string>& size_columns() const { return sizes_; }
 
   [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
@@ -60,7 +63,7 @@ class TableIndex {
 
   [[nodiscard]] const UnusedRows& unused() const { return unused_; }
 
-  // "dtype=bfloat16 window_size=0", of columns that have several values.
+  // "dtype=bfloat16 window_size=0", with the columns that have several values.
   [[nodiscard]] std::string group_name(const Group& group) const;
 
  private:
@@ -71,26 +74,23 @@ class TableIndex {
   UnusedRows unused_;
 };
 
-// Rows by group, as make() cuts a table; for checks that need each row, duplicates as well.
+// The rows by group, as make() cuts a table, for checks that need each row and its duplicates.
 struct GroupedRows {
   std::vector<ExactColumn> exact;
   std::vector<std::string> sizes;
   std::vector<std::vector<std::uint32_t>> exact_of_group;
   std::vector<std::vector<std::uint32_t>> rows_of_group;
-  std::vector<double> latencies;    // of each row; NaN: missing
-  std::vector<double> size_values;  // sizes.size() a row
+  std::vector<double> latencies;    // of each row; NaN if it is missing
+  std::vector<double> size_values;  // sizes.size() for each row
   UnusedRows unused;
 };
 
 core::Result<GroupedRows> group_rows(const std::string& table, const Frame& frame);
 
-// The value as text: "bfloat16", "128".
-std::string value_text(const model::PerfValue& value);
-
-// A group's key for rooflines, with the sizes at the end, to be filled in.
+// The key of a group for rooflines, with the sizes at the end, which are to be filled in.
 std::vector<model::PerfField> group_key(const GroupedRows& rows, std::size_t group);
 
-// A group's roofline: that of its key with the sizes filled in. Null for null.
+// The roofline of a group: that of its key with the sizes filled in. Null if `roofline` is null.
 Roofline group_roofline(const KeyRoofline& roofline, const GroupedRows& rows, std::size_t group);
 
 }  // namespace assay::store

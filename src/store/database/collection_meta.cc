@@ -10,7 +10,7 @@
 namespace assay::store {
 namespace {
 
-// The library reports damage by exceptions.
+// yaml-cpp reports damage by exceptions.
 core::Result<YAML::Node> load(const std::filesystem::path& path) {
   const std::string text = ASSAY_TRY(core::read_file(path));
   try {
@@ -22,15 +22,15 @@ core::Result<YAML::Node> load(const std::filesystem::path& path) {
   }
 }
 
-void flatten(const YAML::Node& node,
-             const std::string& name,
-             std::map<std::string, std::string>& facts) {
+void add_facts(const YAML::Node& node,
+               const std::string& name,
+               std::map<std::string, std::string>& facts) {
   if (node.IsScalar()) facts[name] = node.Scalar();
   if (!node.IsMap()) return;
   for (const auto& item : node) {
     if (!item.first.IsScalar()) continue;
-    flatten(item.second, name.empty() ? item.first.Scalar() : name + '.' + item.first.Scalar(),
-            facts);
+    add_facts(item.second, name.empty() ? item.first.Scalar() : name + '.' + item.first.Scalar(),
+              facts);
   }
 }
 
@@ -51,10 +51,10 @@ core::Result<std::map<std::string, std::string>> read_collection_meta(
   try {
     const YAML::Node tables = root["tables"];
     if (tables.IsDefined() && tables.IsMap()) {
-      flatten(tables[table], "tables." + table, facts);
+      add_facts(tables[table], "tables." + table, facts);
       root.remove("tables");
     }
-    flatten(root, "", facts);
+    add_facts(root, "", facts);
   } catch (const std::exception& error) {
     return core::Error{fmt::format("{}: {}", path.string(), error.what())};
   }

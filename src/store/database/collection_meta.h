@@ -1,4 +1,4 @@
-// collection_meta.yaml: says of the tables beside it which runtime they were measured with.
+// collection_meta.yaml, which says with which runtime the tables beside it were measured.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace assay::store {
 
 inline constexpr const char* kCollectionMetaName = "collection_meta.yaml";
 
-// What it says of everything and of this table: "runtime.image", "tables.gemm_perf.status".
+// What the file says about all tables and about this one: "runtime.image",
+// "tables.gemm_perf.status".
 core::Result<std::map<std::string, std::string>> read_collection_meta(
     const std::filesystem::path& path, const std::string& table);
 
@@ -23,7 +24,8 @@ struct PlacedTable {
   std::string collected_at;
 };
 
-// What the file `path` should hold once these tables lie beside it; what it says of others stays.
+// The text that the file `path` should have once these tables lie beside it; what it says about
+// others stays.
 core::Result<std::string> collection_meta_text(const std::filesystem::path& path,
                                                const std::string& framework,
                                                const std::string& version,

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/text.h"
-#include "store/database/store_state.h"
+#include "store/database/store_schema.h"
 
 namespace assay::store {
 namespace {
@@ -35,12 +35,7 @@ void add_once(std::vector<std::string>& words, const std::string& word) {
   words.push_back(word);
 }
 
-// A day of "2026-01-02T03:04:05Z".
-std::string day_of(const std::string& time) {
-  return time.substr(0, time.find('T'));
-}
-
-// Of a statement whose columns from `first` on are those of Run.
+// Reads a Run from the columns of a row from `first` on.
 Run run_at(const Statement& row, int first) {
   return {.kind = std::string(row.text(first)),
           .started_at = std::string(row.text(first + 1)),
@@ -50,6 +45,10 @@ Run run_at(const Statement& row, int first) {
 }
 
 }  // namespace
+
+std::string day_of(const std::string& time) {
+  return time.substr(0, time.find('T'));
+}
 
 std::string utc_now() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -74,6 +73,18 @@ core::Result<Store> Store::open(const std::filesystem::path& path, Mode mode) {
 
 core::Result<Store> Store::in_memory() {
   return open(":memory:", Mode::kCreate);
+}
+
+core::Result<Store> Store::from_bytes(const std::string& name, std::string_view bytes) {
+  Database database = ASSAY_TRY(Database::from_bytes(name, bytes));
+  ASSAY_TRY(prepare_schema(database, Mode::kRead));
+  return Store(std::make_unique<State>(std::move(database)));
+}
+
+core::Result<Store> Store::unpack(const std::string& name, std::string_view packed) {
+  Database database = ASSAY_TRY(Database::unpack(name, packed));
+  ASSAY_TRY(prepare_schema(database, Mode::kRead));
+  return Store(std::make_unique<State>(std::move(database)));
 }
 
 core::Result<std::int64_t> insert_run(const Database& database, const Run& run) {
@@ -152,22 +163,6 @@ core::Result<Origin> Store::origin() const {
     origin.last_day = std::max(origin.last_day, day_of(std::string(select.text(5))));
   }
   return origin;
-}
-
-core::Status Store::append(std::int64_t run, const std::string& table, const Frame& rows) {
-  Transaction transaction = ASSAY_TRY(Transaction::begin(state_->database));
-  ASSAY_TRY(insert_rows(state_->database, run, table, rows));
-  return transaction.commit();
-}
-
-core::Result<std::int64_t> Store::append(const Run& run,
-                                         const std::string& table,
-                                         const Frame& rows) {
-  Transaction transaction = ASSAY_TRY(Transaction::begin(state_->database));
-  const std::int64_t id = ASSAY_TRY(insert_run(state_->database, run));
-  ASSAY_TRY(insert_rows(state_->database, id, table, rows));
-  ASSAY_TRY(transaction.commit());
-  return id;
 }
 
 }  // namespace assay::store

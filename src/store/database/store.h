@@ -1,8 +1,8 @@
-// The store: one SQLite file with every measurement, its samples and where it comes from. The
-// public tables are views of it ("SELECT * FROM gemm_perf" works in any SQLite shell).
+// The store is one SQLite file with every measurement, its samples and its origin. The public
+// tables are views of it ("SELECT * FROM gemm_perf" works in any SQLite shell).
 //
-// Every append is one transaction on disk (WAL, synchronous = FULL): a kill loses at most what was
-// not yet handed over. Several processes may read while one writes.
+// Every append is one transaction on disk (WAL, synchronous = FULL), so a kill loses at most what
+// was not yet handed over. Several processes may read while one writes.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,19 @@
 
 namespace assay::store {
 
-// Where measurements come from: a collection, or an imported file.
+// A collection or an imported file, from which measurements come.
 struct Run {
-  // "collect", "import"; "rerun": points of a collection measured again, which no table shows.
+  // "collect" or "import"; "rerun" for points of a collection that were measured again, which no
+  // table shows.
   std::string kind;
-  std::string started_at;  // ISO 8601, UTC
-  std::string device;      // name
-  std::string plan_hash;   // of all its case ids, so that a resumed run is the same one
+  std::string started_at;                    // ISO 8601, UTC
+  std::string device;                        // its name
+  std::string plan_hash;                     // of all case ids, so that a resumed run is recognised
   std::map<std::string, std::string> facts;  // versions, clocks, command, file, hash of the file
 };
+
+// The day of a time: "2026-01-02" of "2026-01-02T03:04:05Z".
+std::string day_of(const std::string& time);
 
 enum class CaseOutcome : std::uint8_t { kMeasured, kSkipped, kFailed };
 
@@ -36,9 +40,9 @@ struct CaseRecord {
   std::string operator_name;
   std::string id;  // collect::Case::id()
   CaseOutcome outcome = CaseOutcome::kMeasured;
-  std::string reason;       // of a skip; the message of a failure
+  std::string reason;       // why it was skipped, or the message of a failure
   std::string error_class;  // of a failure
-  std::string detail;       // JSON: everything known of a failure
+  std::string detail;       // everything that is known about a failure, as JSON
   std::vector<model::PerfMeasurement> rows = {};
 };
 
@@ -52,7 +56,7 @@ struct StoredCase {
   std::string detail = {};
 };
 
-// A row of a case, as far as it takes to find it again in another run.
+// A row of a case, with what is needed to find it again in another run.
 struct StoredRow {
   std::string case_id;
   std::string table;
@@ -63,34 +67,34 @@ struct StoredRow {
   bool is_unsteady = false;  // throttled or drifting
 };
 
-// The fact of a run that measured points between those of the run whose number it is.
+// A run that measured points between those of another run has this fact: the number of that run.
 inline constexpr const char* kRefinesFact = "refines run";
 
-// kGrid: without what such runs measured.
+// kGrid leaves out what such runs measured.
 enum class Points { kAll, kGrid };
 
 struct Selection {
-  std::string table;           // "gemm_perf"
-  std::string op_name = {};    // empty: all
-  std::string framework = {};  // empty: all
+  std::string table;         // "gemm_perf"
+  std::string op_name = {};  // empty for all; so are the next three
+  std::string framework = {};
   std::string version = {};
   std::string device = {};
-  std::int64_t last_run = 0;  // later runs are left out; 0: none is
+  std::int64_t last_run = 0;  // later runs are left out; 0 for all runs
   Points points = Points::kAll;
 };
 
-// What a run has left in the store.
+// A run with what it has left in the store.
 struct StoredRun {
   std::int64_t id = 0;
   Run run;
   std::string last_at;  // of its last append
   std::int64_t rows = 0;
-  std::int64_t measured = 0;  // cases
+  std::int64_t measured = 0;  // cases, as the next two
   std::int64_t skipped = 0;
   std::int64_t failed = 0;
 };
 
-// What a store holds of one table, framework, version, device and op.
+// What a store holds for one table, framework, version, device and operation.
 struct Content {
   std::string table;
   std::string framework;
@@ -102,22 +106,25 @@ struct Content {
   std::string last_at = {};
 };
 
-// Whose figures a store's collections and imports are.
+// Where the figures of a store's collections and imports come from.
 struct Origin {
   std::vector<std::string> devices = {};  // "NVIDIA H200"
-  std::vector<std::string> makers = {};   // "assay 0.1.0"; an import has none
+  std::vector<std::string> makers = {};   // "assay 0.1.0"; an import names none
   std::string first_day = {};             // "2026-01-02", UTC
   std::string last_day = {};
 };
 
 class Store {
  public:
-  // kCreate makes it if it is not there. Errors: no store, a newer version's, a damaged one.
+  // kCreate makes the file if it does not exist. Errors: the file is no store, is damaged, or was
+  // written by a newer version.
   enum class Mode { kRead, kWrite, kCreate };
   static core::Result<Store> open(const std::filesystem::path& path, Mode mode);
-  // For files that are read but not kept.
+  // An empty store for files that are read but not kept.
   static core::Result<Store> in_memory();
-  // A store's file as zstd packed it, in memory; every write fails. `name`: for messages.
+  // Opens the bytes of a store's file in memory; every write fails. Messages call it `name`.
+  static core::Result<Store> from_bytes(const std::string& name, std::string_view bytes);
+  // Does the same with a file that zstd has packed.
   static core::Result<Store> unpack(const std::string& name, std::string_view packed);
 
   Store(Store&& other) noexcept;
@@ -129,34 +136,34 @@ class Store {
   core::Result<std::int64_t> begin_run(const Run& run);
   core::Result<std::optional<std::int64_t>> last_run(const std::string& kind) const;
   [[nodiscard]] core::Result<Run> run(std::int64_t id) const;
-  // The oldest first.
+  // All runs, the oldest first.
   [[nodiscard]] core::Result<std::vector<StoredRun>> runs() const;
-  // Of all runs but reruns. Looks at no row, unlike runs().
+  // The origin of all runs but reruns. Unlike runs(), it looks at no row.
   [[nodiscard]] core::Result<Origin> origin() const;
 
-  // Replaces what the run has of this case.
+  // Replaces what the run holds of this case.
   core::Status append(std::int64_t run, const CaseRecord& record);
-  // All or none of them, with one wait for the disk.
+  // Appends all or none of them, and waits only once for the disk.
   core::Status append(std::int64_t run, const std::vector<CaseRecord>& records);
   [[nodiscard]] core::Result<std::vector<StoredCase>> cases(std::int64_t run) const;
-  // Of its cases, in the order in which they were appended.
+  // The rows of the run's cases, in the order in which they were appended.
   [[nodiscard]] core::Result<std::vector<StoredRow>> rows(std::int64_t run) const;
 
-  // All rows of an imported table at once. The frame has the five common columns; all others but
+  // Appends all rows of an imported table. The frame has the five common columns; all others but
   // latency, power and power_limit are its key.
   core::Status append(std::int64_t run, const std::string& table, const Frame& rows);
-  // The same with a new run, all or nothing; gives the run.
+  // Does the same with a new run, all or nothing, and returns the run.
   core::Result<std::int64_t> append(const Run& run, const std::string& table, const Frame& rows);
 
-  // Names of its tables, sorted.
+  // The names of its tables, sorted.
   [[nodiscard]] core::Result<std::vector<std::string>> tables() const;
-  // Looks at every row: about a second for 3 million.
+  // Looks at every row, which takes about a second for 3 million.
   [[nodiscard]] core::Result<std::vector<Content>> list(Points points = Points::kAll) const;
 
-  // The public table: common columns, key, latency and, where any row has them, power columns.
-  // Of rows with the same key those of the latest run (but no rerun's); a file's own duplicates all
-  // stay, so that an imported table comes out as it went in. kWithStatistics adds median_ms to
-  // drifting.
+  // The public table: the common columns, the key, the latency and, where any row has them, the
+  // power columns. Of rows with the same key those of the latest run count (reruns do not); a
+  // file's own duplicates all stay, so that an imported table comes out as it went in.
+  // kWithStatistics adds the columns from median_ms to drifting.
   enum class Columns { kPublic, kWithStatistics };
   [[nodiscard]] core::Result<Frame> table(const Selection& selection, Columns columns) const;
 

@@ -1,8 +1,11 @@
 #include "store/database/store_database.h"
 
 #include <fmt/core.h>
+#include <zstd.h>
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "core/check.h"
@@ -13,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Writers wait for each other this long; an import of a large file takes seconds.
+// Writers wait this long for each other; an import of a large file takes seconds.
 constexpr int kBusyMs = 30'000;
 
 const char* advice(int code) {
@@ -44,7 +47,8 @@ core::Error error_of(const std::string& file, sqlite3* handle) {
       fmt::format("{}: {} ({})", file, advice(sqlite3_errcode(handle)), sqlite3_errmsg(handle))};
 }
 
-// As a URI: SQLite takes `immutable` (no locks, nothing beside the file) only this way.
+// Names the file by a URI, the only way to tell SQLite that it is `immutable` (no locks, no other
+// files beside it).
 std::string immutable_uri(const std::string& path) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-";
@@ -74,6 +78,29 @@ core::Status check_path(const fs::path& path, Store::Mode mode) {
   const bool missing = status.type() == fs::file_type::not_found;
   return core::Error{fmt::format("{}: {}", path.string(),
                                  missing ? "no such store" : "cannot be read: " + code.message())};
+}
+
+core::Result<SqliteImage> image_of_size(std::size_t size) {
+  SqliteImage image;
+  image.bytes.reset(static_cast<unsigned char*>(sqlite3_malloc64(size)));
+  image.size = size;
+  if (!image.bytes) return core::Error{fmt::format("{} bytes of memory cannot be had", size)};
+  return image;
+}
+
+core::Result<SqliteImage> unpacked(std::string_view packed) {
+  const auto size = ZSTD_getFrameContentSize(packed.data(), packed.size());
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size == 0) {
+    return core::Error{"not a store packed by zstd"};
+  }
+  SqliteImage image = ASSAY_TRY(image_of_size(static_cast<std::size_t>(size)));
+  const std::size_t length =
+      ZSTD_decompress(image.bytes.get(), image.size, packed.data(), packed.size());
+  if (ZSTD_isError(length) != 0) {
+    return core::Error{fmt::format("damaged (zstd: {})", ZSTD_getErrorName(length))};
+  }
+  if (length != image.size) return core::Error{"it unpacks to another size than it says"};
+  return image;
 }
 
 }  // namespace
@@ -166,14 +193,14 @@ core::Status Database::connect(const std::string& file, int flags) {
   handle_.reset(handle);
   if (code != SQLITE_OK) return error_of(*name_, handle);
   sqlite3_busy_timeout(handle, kBusyMs);
-  // Opening reads nothing yet: only now a file that is none of SQLite's shows.
+  // Opening reads nothing yet; the first query shows whether the file is one of SQLite's.
   const auto version = number("PRAGMA schema_version");
   if (!version.ok()) return version.error();
   return {};
 }
 
-// With the right to write, SQLite tidies its files beside the store away when it is done. On a
-// read-only disk it can use what lies there; when nothing does, the file alone is all.
+// Where SQLite may write, it removes its own files beside the store when it is done. On a read-only
+// disk it can use those that lie there; if there are none, the file holds everything.
 core::Status Database::connect_to_read(const fs::path& path) {
   const core::Status tidy = connect(path.string(), SQLITE_OPEN_READWRITE);
   if (tidy.ok() && sqlite3_db_readonly(handle_.get(), "main") == 0) {
@@ -201,10 +228,10 @@ core::Result<Database> Database::open(const fs::path& path, Store::Mode mode) {
   return database;
 }
 
-// SQLite takes what is missing of a file that was cut off for zeros.
+// Refuses a file that was cut off, whose missing part SQLite would take for zeros.
 core::Status Database::check_size(const fs::path& path) const {
   if (has_log(path)) return {};
-  // In this order: another process may be making the file longer.
+  // The order matters, as another process may be making the file longer.
   const std::int64_t pages = ASSAY_TRY(number("PRAGMA page_count"));
   const std::int64_t page_bytes = ASSAY_TRY(number("PRAGMA page_size"));
   std::error_code unknown;
@@ -219,8 +246,8 @@ core::Status Database::execute(const std::string& sql) const {
   return error_of(*name_, handle_.get());
 }
 
-// Two that make the same store at once would each wait for the other's lock: SQLite sees it and
-// fails at once, without the patience of sqlite3_busy_timeout().
+// Two processes that make the same store at once would each wait for the other's lock. SQLite sees
+// that and fails immediately, whatever sqlite3_busy_timeout() says, so this waits by itself.
 core::Status Database::use_log() const {
   constexpr int kPauseMs = 10;
   int code = SQLITE_BUSY;
@@ -248,7 +275,7 @@ core::Result<std::int64_t> Database::number(std::string_view sql) const {
 }
 
 core::Result<Transaction> Transaction::begin(const Database& database) {
-  // IMMEDIATE: waits for its turn now, rather than failing at the first write.
+  // IMMEDIATE waits for its turn now, rather than failing at the first write.
   ASSAY_TRY(database.execute("BEGIN IMMEDIATE"));
   return Transaction(database);
 }
@@ -258,7 +285,7 @@ Transaction::Transaction(Transaction&& other) noexcept
 
 Transaction::~Transaction() {
   if (database_ == nullptr) return;
-  // After a full disk SQLite may have rolled back by itself; then this fails, and that is fine.
+  // This fails harmlessly where SQLite has rolled back by itself, as after a full disk.
   const core::Status undone = database_->execute("ROLLBACK");
   static_cast<void>(undone);
 }
@@ -267,6 +294,35 @@ core::Status Transaction::commit() {
   ASSAY_TRY(database_->execute("COMMIT"));
   database_ = nullptr;
   return {};
+}
+
+core::Result<Database> Database::from_bytes(const std::string& name, std::string_view bytes) {
+  auto image = image_of_size(bytes.size());
+  if (!image.ok()) return image.error().context(name);
+  std::copy(bytes.begin(), bytes.end(), image.value().bytes.get());
+  return from_image(name, std::move(image).value());
+}
+
+core::Result<Database> Database::unpack(const std::string& name, std::string_view packed) {
+  auto image = unpacked(packed);
+  if (!image.ok()) return image.error().context(name);
+  return from_image(name, std::move(image).value());
+}
+
+core::Result<Database> Database::from_image(const std::string& name, SqliteImage image) {
+  Database database;
+  database.name_ = std::make_unique<std::string>(name);
+  ASSAY_TRY(database.connect(":memory:", SQLITE_OPEN_READWRITE));
+  const auto size = static_cast<sqlite3_int64>(image.size);
+  // SQLite frees the bytes, also when this fails.
+  const int code =
+      sqlite3_deserialize(database.handle_.get(), "main", image.bytes.release(), size, size,
+                          SQLITE_DESERIALIZE_READONLY | SQLITE_DESERIALIZE_FREEONCLOSE);
+  if (code != SQLITE_OK) {
+    return core::Error{fmt::format("{}: cannot be opened in memory ({})", name,
+                                   sqlite3_errmsg(database.handle_.get()))};
+  }
+  return database;
 }
 
 }  // namespace assay::store

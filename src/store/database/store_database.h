@@ -1,5 +1,5 @@
-// The SQLite file below a store: opening it safely, statements, transactions, and what SQLite's
-// errors mean for a user.
+// The SQLite file that holds a store: how to open it safely, statements, transactions, and what
+// SQLite's errors mean for a user.
 #pragma once
 
 #include <sqlite3.h>
@@ -17,14 +17,15 @@
 
 namespace assay::store {
 
-// Columns and parameters count from 0. A step's texts and blobs are valid until the next step.
+// Columns and parameters are counted from 0. The texts and blobs of a step are valid until the
+// next.
 class Statement {
  public:
   Statement(sqlite3_stmt* statement, const std::string& file)
       : statement_(statement), file_(&file) {}
 
   void bind(int parameter, std::int64_t value);
-  void bind(int parameter, double value);  // NaN: null
+  void bind(int parameter, double value);  // NaN becomes null
   // The text must live until the step.
   void bind(int parameter, std::string_view value);
   void bind_blob(int parameter, std::string_view value);
@@ -39,13 +40,13 @@ class Statement {
     }
   }
 
-  // Whether there is a row; after the last one the statement is ready for new parameters.
+  // Returns whether there is a row; after the last one the statement is ready for new parameters.
   core::Result<bool> step();
 
-  // Before new parameters, when not all rows were taken.
+  // Must be called before new parameters are bound when not all rows were taken.
   void reset() { sqlite3_reset(statement_.get()); }
 
-  // A statement that gives no rows.
+  // Runs a statement that gives no rows.
   core::Status run();
 
   [[nodiscard]] std::vector<std::string> column_names(int first) const;
@@ -53,7 +54,7 @@ class Statement {
   enum class Type { kNull, kInteger, kReal, kText };
   [[nodiscard]] Type type(int column) const;
   [[nodiscard]] std::int64_t integer(int column) const;
-  [[nodiscard]] double real(int column) const;  // null: NaN
+  [[nodiscard]] double real(int column) const;  // null becomes NaN
   [[nodiscard]] std::string_view text(int column) const;
 
  private:
@@ -65,25 +66,34 @@ class Statement {
   const std::string* file_;
 };
 
+// The bytes of a file in memory that SQLite frees.
+struct SqliteImage {
+  struct Free {
+    void operator()(unsigned char* bytes) const { sqlite3_free(bytes); }
+  };
+
+  std::unique_ptr<unsigned char, Free> bytes = {};
+  std::size_t size = 0;
+};
+
 class Database {
  public:
   static core::Result<Database> open(const std::filesystem::path& path, Store::Mode mode);
-  // Out of the zstd frame of a file, in memory, to read only.
+  // Opens the bytes of a file in memory, to read only.
+  static core::Result<Database> from_bytes(const std::string& name, std::string_view bytes);
+  // Does the same with the zstd frame of a file.
   static core::Result<Database> unpack(const std::string& name, std::string_view packed);
 
   [[nodiscard]] core::Status execute(const std::string& sql) const;
-  // Writes ahead to a log from now on (SQLite's WAL), which the file remembers.
+  // Makes SQLite write ahead to a log (WAL) from now on, which the file remembers.
   [[nodiscard]] core::Status use_log() const;
   [[nodiscard]] core::Result<Statement> prepare(std::string_view sql) const;
-  // The first column of the first row; 0 when there is none.
+  // The first column of the first row; 0 if there is no row.
   [[nodiscard]] core::Result<std::int64_t> number(std::string_view sql) const;
 
   [[nodiscard]] std::int64_t last_row_id() const {
     return sqlite3_last_insert_rowid(handle_.get());
   }
-
-  // Of the last insert, update or delete.
-  [[nodiscard]] std::int64_t changed_rows() const { return sqlite3_changes(handle_.get()); }
 
   [[nodiscard]] const std::string& name() const { return *name_; }
 
@@ -92,6 +102,7 @@ class Database {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };
 
+  static core::Result<Database> from_image(const std::string& name, SqliteImage image);
   core::Status connect(const std::string& file, int flags);
   core::Status connect_to_read(const std::filesystem::path& path);
   [[nodiscard]] core::Status check_size(const std::filesystem::path& path) const;
@@ -100,7 +111,7 @@ class Database {
   std::unique_ptr<sqlite3, Close> handle_;
 };
 
-// All or nothing: what is not committed is undone.
+// Undoes what has not been committed when it ends.
 class Transaction {
  public:
   static core::Result<Transaction> begin(const Database& database);
@@ -116,7 +127,7 @@ class Transaction {
  private:
   explicit Transaction(const Database& database) : database_(&database) {}
 
-  const Database* database_;  // null: committed
+  const Database* database_;  // null once it is committed
 };
 
 }  // namespace assay::store

@@ -10,7 +10,7 @@
 #include "core/interrupt.h"
 #include "store/database/collection_meta.h"
 #include "store/database/store_key.h"
-#include "store/database/store_state.h"
+#include "store/database/store_schema.h"
 #include "store/files/perf_file.h"
 
 namespace assay::store {
@@ -20,10 +20,10 @@ namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 3> kEndings{".parquet", ".txt", ".csv"};
 
-// "gemm_perf.txt", and what requirement 1 calls the all-reduce table.
+// Recognises "gemm_perf.txt", and the all-reduce table of the public collector's introduction.
 bool looks_like_table(const fs::path& path) {
   const std::string stem = path.stem().string();
-  const bool perf = stem.size() > 5 && stem.compare(stem.size() - 5, 5, "_perf") == 0;
+  const bool perf = stem.size() > 5 && stem.ends_with("_perf");
   const bool ending =
       std::find(kEndings.begin(), kEndings.end(), path.extension().string()) != kEndings.end();
   return ending && (perf || stem == "custom_all_reduce");
@@ -35,7 +35,7 @@ core::Status collect_files(const fs::path& folder, std::vector<fs::path>& files)
   for (const fs::path& name : names) {
     const fs::path path = folder / name;
     if (core::is_folder(path)) {
-      // A link may lead in a circle.
+      // Links are not followed, as they may lead in a circle.
       std::error_code code;
       if (!fs::is_symlink(path, code)) ASSAY_TRY(collect_files(path, files));
     } else if (looks_like_table(name)) {
@@ -49,7 +49,7 @@ std::string hash_of(std::string_view content) {
   return fmt::format("fnv1a64:{:016x}:{}", stable_hash(content), content.size());
 }
 
-// The device of all rows, or "" when they differ.
+// The device of all rows, or "" if they differ.
 std::string device_of(const Frame& frame) {
   const FrameColumn* column = frame.find("device");
   if (column == nullptr || column->size() == 0) return "";

@@ -1,4 +1,4 @@
-// Perf files into a store.
+// Takes perf files into a store.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace assay::store {
 
-// A file as it is; of a folder and those below it all files that look like perf tables, in the
-// order of their paths. An error when there is none.
+// Gives a file as it is, and for a folder all files in it and below it that look like perf tables,
+// in the order of their paths. A folder without any is an error.
 core::Result<std::vector<std::filesystem::path>> find_perf_files(
     const std::filesystem::path& file_or_folder);
 
@@ -26,14 +26,14 @@ struct ImportedFile {
   std::string table = {};
   std::int64_t rows = 0;
   model::Warnings repairs = {};
-  std::string note = {};  // why it failed, or as which file it is known
+  std::string note = {};  // why it failed, or the file that had the same content
 };
 
 class Importer {
  public:
   static core::Result<Importer> into(Store& store);
 
-  // A bad file is an outcome; an error is one of the store, after which nothing more will fit in.
+  // A bad file is an outcome. An error is one of the store, into which nothing more can be written.
   core::Result<ImportedFile> import(const std::filesystem::path& path);
 
  private:

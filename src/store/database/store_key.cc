@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -19,6 +20,10 @@ std::string json_text(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_value_column(std::string_view column) {
+  return std::find(kValueColumns.begin(), kValueColumns.end(), column) != kValueColumns.end();
+}
 
 std::uint64_t stable_hash(std::string_view text) {
   std::uint64_t hash = kOffsetBasis;

@@ -1,6 +1,7 @@
-// Keys of rows as the store keeps them: a JSON list of the key columns' values.
+// The keys of rows as the store keeps them: a JSON list of the key columns' values.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,7 +12,14 @@
 
 namespace assay::store {
 
-// 64 bits that stay the same for the same text ever after (FNV-1a). Not for hostile texts.
+// The columns of a table that are neither its key nor common columns.
+inline constexpr std::array<std::string_view, 3> kValueColumns = {"latency", "power",
+                                                                  "power_limit"};
+
+bool is_value_column(std::string_view column);
+
+// 64 bits that are the same for the same text in every version of assay (FNV-1a). Hostile texts can
+// make them collide.
 std::uint64_t stable_hash(std::string_view text);
 
 std::string json_value(const model::PerfValue& value);
@@ -27,16 +35,16 @@ class KeyWriter {
  public:
   explicit KeyWriter(std::vector<const FrameColumn*> columns);
 
-  // Valid until the next call.
+  // The text is valid until the next call.
   std::string_view write(std::size_t row);
-  // The same as an object without missing values: {"gemm_dtype":"bfloat16","m":1}
+  // Writes an object without missing values instead: {"gemm_dtype":"bfloat16","m":1}
   std::string_view write_named(std::size_t row);
 
  private:
   void append(std::size_t column, std::size_t row);
 
   std::vector<const FrameColumn*> columns_;
-  std::vector<std::vector<std::string>> words_;  // by column: a text column's words as JSON
+  std::vector<std::vector<std::string>> words_;  // by column: the words of a text column as JSON
   std::string json_;
 };
 

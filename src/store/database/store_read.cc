@@ -1,4 +1,4 @@
-// What comes out of a store: its contents, and the public tables.
+// What comes out of a store: the list of its contents, and the public tables.
 #include <fmt/core.h>
 #include <simdjson.h>
 
@@ -7,14 +7,13 @@
 #include <tuple>
 
 #include "core/text.h"
-#include "store/database/store_frame.h"
-#include "store/database/store_state.h"
+#include "store/database/store_schema.h"
+#include "store/files/frame.h"
+#include "store/files/table_spec.h"
 
 namespace assay::store {
 namespace {
 
-constexpr std::array<const char*, 5> kCommon{"framework", "version", "device", "op_name",
-                                             "kernel_source"};
 constexpr const char* kRowColumns =
     "SELECT m.key, m.latency_ms AS latency, m.power_watts AS power, m.power_limit_watts AS "
     "power_limit";
@@ -27,12 +26,12 @@ constexpr const char* kTimingColumns =
 struct SourceRow {
   std::int64_t id = 0;
   std::size_t layout = 0;  // index into the table's layouts
-  std::array<std::string, kCommon.size()> common;
+  std::array<std::string, kCommonColumns.size()> common;
 };
 
 struct RowId {
   std::int64_t id = 0;
-  std::size_t source = 0;  // index
+  std::size_t source = 0;  // index into the sources
 };
 
 core::Error no_table(const Database& database,
@@ -61,7 +60,7 @@ core::Result<std::vector<SourceRow>> sources_of(const Database& database,
     select.bind(0, layouts[layout].id);
     while (ASSAY_TRY(select.step())) {
       SourceRow source{.id = select.integer(0), .layout = layout, .common = {}};
-      for (std::size_t i = 0; i < kCommon.size(); ++i)
+      for (std::size_t i = 0; i < kCommonColumns.size(); ++i)
         source.common[i] = select.text(static_cast<int>(i) + 1);
       sources.push_back(std::move(source));
     }
@@ -69,10 +68,10 @@ core::Result<std::vector<SourceRow>> sources_of(const Database& database,
   return sources;
 }
 
-// Calls visit(id, run) for those rows of a source that no later run hides.
+// Calls visit(id, run) for the rows of a source that no later run hides.
 template <class Visit>
 core::Status newest_rows(Statement& select, std::int64_t source, Visit visit) {
-  // Rows come with equal keys together, the latest run first.
+  // Rows with equal keys come together, those of the latest run first.
   select.bind(0, source);
   std::int64_t key_hash = 0;
   std::int64_t run = -1;
@@ -84,7 +83,7 @@ core::Status newest_rows(Statement& select, std::int64_t source, Visit visit) {
   return {};
 }
 
-// Its second parameter, where it is bound, is the last run that counts.
+// The second parameter, where it is bound, is the last run that counts.
 core::Result<Statement> select_newest(const Database& database, Points points) {
   const std::string hidden =
       points == Points::kAll ? kReruns : fmt::format("{} UNION {}", kReruns, refinements());
@@ -94,7 +93,7 @@ core::Result<Statement> select_newest(const Database& database, Points points) {
                   hidden));
 }
 
-// In the order in which they were appended.
+// The ids of the selected rows, in the order in which they were appended.
 core::Result<std::vector<RowId>> row_ids(const Database& database,
                                          const std::vector<SourceRow>& sources,
                                          const Selection& selection) {
@@ -140,21 +139,21 @@ void add_element(ColumnBuilder& column, const simdjson::dom::element& value) {
 class FrameBuilder {
  public:
   FrameBuilder(const std::vector<Layout>& layouts, const std::vector<std::string>& values) {
-    for (const char* name : kCommon)
-      columns_.emplace_back(name);
+    for (const std::string_view name : kCommonColumns)
+      columns_.emplace_back(std::string(name));
     const std::vector<std::string> key = joined_columns(layouts);
     for (const std::string& name : key)
       columns_.emplace_back(name);
     for (const std::string& name : values)
       columns_.emplace_back(name);
-    first_value_ = kCommon.size() + key.size();
+    first_value_ = kCommonColumns.size() + key.size();
     for (const Layout& layout : layouts)
       places_.push_back(places_of(layout, key));
   }
 
   core::Status add(const SourceRow& source, const Statement& row) {
     ++rows_;
-    for (std::size_t i = 0; i < kCommon.size(); ++i)
+    for (std::size_t i = 0; i < kCommonColumns.size(); ++i)
       columns_[i].add(std::string_view(source.common[i]));
     ASSAY_TRY(add_key(places_[source.layout], row.text(0)));
     for (std::size_t i = first_value_; i < columns_.size(); ++i)
@@ -162,8 +161,8 @@ class FrameBuilder {
     return {};
   }
 
-  // Without the columns of latency (some tables have several times instead) and power that no row
-  // has.
+  // Leaves out the columns of latency (some tables have several times instead) and power that no
+  // row has.
   Frame finish() && {
     Frame frame;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -175,7 +174,7 @@ class FrameBuilder {
   }
 
  private:
-  // For each joined key column its place in the layout; -1: it has none.
+  // For each joined key column its place in the layout, or -1.
   static std::vector<std::ptrdiff_t> places_of(const Layout& layout,
                                                const std::vector<std::string>& key) {
     std::vector<std::ptrdiff_t> places;
@@ -193,7 +192,7 @@ class FrameBuilder {
     }
     elements_.assign(list.begin(), list.end());
     for (std::size_t i = 0; i < places.size(); ++i) {
-      ColumnBuilder& column = columns_[kCommon.size() + i];
+      ColumnBuilder& column = columns_[kCommonColumns.size() + i];
       const bool has = places[i] >= 0 && static_cast<std::size_t>(places[i]) < elements_.size();
       if (has) {
         add_element(column, elements_[static_cast<std::size_t>(places[i])]);
@@ -212,7 +211,7 @@ class FrameBuilder {
   std::size_t rows_ = 0;
 };
 
-// Layouts that the sources use, and the sources' numbers for them.
+// The layouts that the sources use; renumbers the sources' layouts accordingly.
 std::vector<Layout> used_layouts(const std::vector<Layout>& layouts,
                                  std::vector<SourceRow>& sources) {
   std::vector<Layout> used;
@@ -228,7 +227,7 @@ std::vector<Layout> used_layouts(const std::vector<Layout>& layouts,
   return used.empty() ? layouts : used;
 }
 
-// The key, then the columns that the public table has after it.
+// Selects the key, then the columns that the public table has after it.
 core::Result<Statement> select_row(const Database& database, Store::Columns columns) {
   const bool all = columns == Store::Columns::kWithStatistics;
   return database.prepare(fmt::format("{}{} FROM measurement m {} WHERE m.id = ?1", kRowColumns,
@@ -249,11 +248,11 @@ core::Status add_dates(Statement& dates, const std::vector<std::int64_t>& runs, 
   return {};
 }
 
-// Sources that differ in no more than their kernels are one content.
+// Adds to the last content where the sources differ only in their kernels.
 void add_content(std::vector<Content>& contents, Content content) {
   if (content.rows == 0) return;
-  const auto name = [](const Content& of) {
-    return std::tie(of.table, of.framework, of.version, of.device, of.op_name);
+  const auto name = [](const Content& named) {
+    return std::tie(named.table, named.framework, named.version, named.device, named.op_name);
   };
   if (contents.empty() || name(contents.back()) != name(content)) {
     contents.push_back(std::move(content));

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "store/database/store_key.h"
+
 namespace assay::store {
 namespace {
 
@@ -13,8 +15,8 @@ constexpr int kApplicationId = 0x41535359;  // "ASSY"
 // measurement.key holds the values of the layout's columns as a JSON list: ["bfloat16",1,32,32];
 // key_hash is a 64-bit hash of that text. A row is hidden when a later run has the same source and
 // key, unless that run is a rerun, whose rows are all hidden. timing has what only our own
-// measurements know; samples are 32-bit floats, little endian, in milliseconds: seven digits, when
-// timers resolve half a microsecond.
+// measurements know. Samples are 32-bit floats, little endian, in milliseconds: they hold seven
+// digits, and timers resolve half a microsecond.
 constexpr const char* kSchema = R"sql(
 CREATE TABLE run(
   id INTEGER PRIMARY KEY,
@@ -82,7 +84,7 @@ CREATE TABLE timing(
 core::Status make_schema(const Database& database) {
   ASSAY_TRY(database.use_log());
   Transaction transaction = ASSAY_TRY(Transaction::begin(database));
-  // Another process may have been first.
+  // Another process may have made it meanwhile.
   if (ASSAY_TRY(database.number("PRAGMA user_version")) != 0) return {};
   ASSAY_TRY(database.execute(kSchema));
   ASSAY_TRY(database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
@@ -131,6 +133,29 @@ std::string view_part(const Layout& layout, const std::vector<std::string>& colu
   return sql;
 }
 
+// Makes the public view of a table anew: "SELECT * FROM gemm_perf".
+core::Status make_view(const Database& database,
+                       const std::string& table,
+                       const std::vector<Layout>& layouts) {
+  const std::vector<std::string> columns = joined_columns(layouts);
+  std::string sql;
+  for (const Layout& layout : layouts)
+    sql += (sql.empty() ? "" : " UNION ALL ") + view_part(layout, columns);
+  ASSAY_TRY(database.execute("DROP VIEW IF EXISTS " + quoted(table)));
+  return database.execute(fmt::format("CREATE VIEW {} AS {}", quoted(table), sql));
+}
+
+// The views share a name space with the store's own tables.
+core::Status check_table_name(const Database& database, const std::string& table) {
+  Statement taken = ASSAY_TRY(
+      database.prepare("SELECT 1 FROM sqlite_master WHERE type <> 'view' AND name = ?1 COLLATE "
+                       "NOCASE"));
+  taken.bind(0, std::string_view(table));
+  const bool found = ASSAY_TRY(taken.step());
+  if (!found && !table.empty() && !table.starts_with("sqlite_")) return {};
+  return core::Error{fmt::format("a table cannot have the name '{}'", table)};
+}
+
 }  // namespace
 
 core::Status prepare_schema(const Database& database, Store::Mode mode) {
@@ -140,7 +165,7 @@ core::Status prepare_schema(const Database& database, Store::Mode mode) {
   }
   if (empty) ASSAY_TRY(make_schema(database));
   ASSAY_TRY(check_version(database));
-  // 64 MiB of pages: sorting into the index stays in memory.
+  // With 64 MiB of pages, sorting into the index stays in memory.
   return database.execute(
       "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA "
       "temp_store = MEMORY");
@@ -163,15 +188,55 @@ std::vector<std::string> joined_columns(const std::vector<Layout>& layouts) {
   return columns;
 }
 
-core::Status make_view(const Database& database,
-                       const std::string& table,
-                       const std::vector<Layout>& layouts) {
-  const std::vector<std::string> columns = joined_columns(layouts);
-  std::string sql;
-  for (const Layout& layout : layouts)
-    sql += (sql.empty() ? "" : " UNION ALL ") + view_part(layout, columns);
-  ASSAY_TRY(database.execute("DROP VIEW IF EXISTS " + quoted(table)));
-  return database.execute(fmt::format("CREATE VIEW {} AS {}", quoted(table), sql));
+core::Result<std::vector<Layout>> layouts_of(const Database& database, const std::string& table) {
+  Statement select = ASSAY_TRY(
+      database.prepare("SELECT id, columns FROM layout WHERE table_name = ?1 ORDER BY id"));
+  select.bind(0, std::string_view(table));
+  std::vector<Layout> layouts;
+  while (ASSAY_TRY(select.step()))
+    layouts.push_back({.id = select.integer(0), .columns = parse_columns(select.text(1))});
+  return layouts;
+}
+
+core::Result<std::int64_t> Sources::layout(const std::string& table,
+                                           const std::vector<std::string>& columns) {
+  const std::string json = columns_json(columns);
+  Statement select =
+      ASSAY_TRY(database_->prepare("SELECT id FROM layout WHERE table_name = ?1 AND columns = ?2"));
+  select.bind(0, std::string_view(table));
+  select.bind(1, std::string_view(json));
+  if (ASSAY_TRY(select.step())) return select.integer(0);
+  ASSAY_TRY(check_table_name(*database_, table));
+  Statement insert =
+      ASSAY_TRY(database_->prepare("INSERT INTO layout(table_name, columns) VALUES(?1, ?2)"));
+  insert.bind(0, std::string_view(table));
+  insert.bind(1, std::string_view(json));
+  ASSAY_TRY(insert.run());
+  const std::int64_t id = database_->last_row_id();
+  const std::vector<Layout> layouts = ASSAY_TRY(layouts_of(*database_, table));
+  ASSAY_TRY(make_view(*database_, table, layouts));
+  return id;
+}
+
+core::Result<std::int64_t> Sources::source(std::int64_t layout, const Common& common) {
+  const auto bind_all = [&](Statement& statement) {
+    statement.bind(0, layout);
+    int parameter = 1;
+    for (const std::string* text : {&common.framework, &common.version, &common.device,
+                                    &common.op_name, &common.kernel_source})
+      statement.bind(parameter++, std::string_view(*text));
+  };
+  Statement select = ASSAY_TRY(database_->prepare(
+      "SELECT id FROM source WHERE layout = ?1 AND framework = ?2 AND version = ?3 AND device = ?4 "
+      "AND op_name = ?5 AND kernel_source = ?6"));
+  bind_all(select);
+  if (ASSAY_TRY(select.step())) return select.integer(0);
+  Statement insert = ASSAY_TRY(database_->prepare(
+      "INSERT INTO source(layout, framework, version, device, op_name, kernel_source) VALUES(?1, "
+      "?2, ?3, ?4, ?5, ?6)"));
+  bind_all(insert);
+  ASSAY_TRY(insert.run());
+  return database_->last_row_id();
 }
 
 }  // namespace assay::store

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/files.h"
+#include "store/database/store_export.h"
 #include "store/database/store_test_util.h"
 
 namespace assay::store {
@@ -181,6 +182,14 @@ TEST_F(StoreTest, NamesTheTablesThereAre) {
               HasSubstr("did you mean 'gemm_perf'?"));
 }
 
+TEST(StoreExport, ATableGoesToTheFolderOfItsDeclaration) {
+  EXPECT_EQ(family_of("gemm_perf"), "gemm");
+  EXPECT_EQ(family_of("mla_bmm_perf"), "mla_bmm");
+  EXPECT_EQ(family_of("trtllm_alltoall_perf"), "comm");
+  EXPECT_EQ(family_of("moe_a2a_perf"), "comm");
+  EXPECT_EQ(family_of("memory_op_perf"), "memory_op");
+}
+
 TEST_F(StoreTest, RefusesATableWithTheNameOfItsOwn) {
   Store store = open(Mode::kCreate);
   const auto status = store.append(test_run("import"), "run", gemm_frame({1}, {3}));
@@ -255,7 +264,7 @@ TEST_F(StoreTest, ReadersSeeWhatIsCommittedWhileOneWrites) {
   EXPECT_EQ(reader.table(kGemm, Columns::kPublic).value().num_rows(), 2U);
 }
 
-// The child appends until it is killed and tells through the pipe what is committed.
+// Appends until the process is killed, and tells through the pipe what is committed.
 [[noreturn]] void append_for_ever(const std::filesystem::path& file, int pipe) {
   auto store = Store::open(file, Mode::kCreate);
   const auto run = store.value().begin_run(test_run());

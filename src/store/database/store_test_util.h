@@ -1,4 +1,4 @@
-// Small stores for tests.
+// Small stores and frames for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "store/database/store.h"
+#include "store/files/csv_frame.h"
 
 namespace assay::store {
 
-// A new folder that goes away with the test.
+// Each test has a new folder, which is removed with it.
 class StoreTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -78,7 +79,7 @@ inline TextColumn same_text(const std::string& word, std::size_t rows) {
   return {.codes = std::vector<std::uint32_t>(rows, 0), .words = {word}};
 }
 
-// gemm_perf rows with the given m.
+// Rows of gemm_perf with the given m.
 inline Frame gemm_frame(const std::vector<std::int64_t>& m,
                         const std::vector<double>& latency_ms,
                         const std::string& version = "1.0") {
@@ -96,6 +97,16 @@ inline Frame gemm_frame(const std::vector<std::int64_t>& m,
 inline std::vector<double> latencies(const Frame& frame) {
   const FrameColumn* column = frame.find("latency");
   return column == nullptr ? std::vector<double>() : std::get<std::vector<double>>(column->values);
+}
+
+// The rows of a table in CSV.
+inline Frame frame_of(const std::string& csv) {
+  model::Warnings warnings;
+  auto frame = read_csv_frame(
+      csv, warnings,
+      {.text_columns = {"framework", "version", "device", "op_name", "kernel_source"}});
+  EXPECT_TRUE(frame.ok()) << (frame.ok() ? "" : frame.error().message);
+  return frame.ok() ? std::move(frame).value() : Frame{};
 }
 
 }  // namespace assay::store

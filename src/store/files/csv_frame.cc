@@ -11,10 +11,11 @@
 #include "core/csv.h"
 #include "core/text.h"
 #include "model/string_pool.h"
-#include "store/files/csv_lines.h"
 
 namespace assay::store {
 namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 template <class T>
 std::optional<T> parse(std::string_view field) {
@@ -25,17 +26,17 @@ std::optional<T> parse(std::string_view field) {
   return value;
 }
 
-enum class Kind : std::uint8_t { kWhole, kReal, kText };
+enum class FieldKind : std::uint8_t { kWhole, kReal, kText };
 
-Kind kind_of(std::string_view field, Kind at_least) {
-  if (field.empty() || at_least == Kind::kText) return at_least;
-  if (at_least == Kind::kWhole && parse<std::int64_t>(field)) return Kind::kWhole;
-  return parse<double>(field) ? Kind::kReal : Kind::kText;
+FieldKind kind_of(std::string_view field, FieldKind at_least) {
+  if (field.empty() || at_least == FieldKind::kText) return at_least;
+  if (at_least == FieldKind::kWhole && parse<std::int64_t>(field)) return FieldKind::kWhole;
+  return parse<double>(field) ? FieldKind::kReal : FieldKind::kText;
 }
 
-struct Column {
+struct ParsedColumn {
   std::string name;
-  Kind kind = Kind::kWhole;
+  FieldKind kind = FieldKind::kWhole;
   bool has_values = false;
   std::vector<std::int64_t> whole;
   std::vector<double> real;
@@ -56,8 +57,8 @@ class FrameReader {
   core::Result<Frame> read() {
     core::Status done = each_row(&FrameReader::learn_kinds);
     if (!done.ok()) return done.error();
-    for (Column& column : columns_) {
-      if (!column.has_values) column.kind = Kind::kText;
+    for (ParsedColumn& column : columns_) {
+      if (!column.has_values) column.kind = FieldKind::kText;
     }
     const std::int64_t rows = num_rows_;
     done = each_row(&FrameReader::append);
@@ -111,10 +112,11 @@ class FrameReader {
         return core::Error{fmt::format("line 1: two columns are named \"{}\"", name)};
       }
       const auto& texts = options_.text_columns;
-      Column& column = columns_.emplace_back();
+      ParsedColumn& column = columns_.emplace_back();
       column.name = name;
       has_plain_names_ = has_plain_names_ && !parse<double>(name);
-      if (std::find(texts.begin(), texts.end(), name) != texts.end()) column.kind = Kind::kText;
+      if (std::find(texts.begin(), texts.end(), name) != texts.end())
+        column.kind = FieldKind::kText;
     }
     return {};
   }
@@ -134,16 +136,16 @@ class FrameReader {
 
   void learn_kinds(const std::vector<std::string_view>& fields) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      Column& column = columns_[i];
+      ParsedColumn& column = columns_[i];
       if (fields[i].empty()) continue;
       column.has_values = true;
-      if (column.kind != Kind::kText) column.kind = kind_of(fields[i], column.kind);
+      if (column.kind != FieldKind::kText) column.kind = kind_of(fields[i], column.kind);
     }
   }
 
   void append(const std::vector<std::string_view>& fields) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      Column& column = columns_[i];
+      ParsedColumn& column = columns_[i];
       if (fields[i].empty() && column.missing.empty()) {
         column.missing.resize(static_cast<std::size_t>(num_rows_), false);
       }
@@ -152,10 +154,10 @@ class FrameReader {
     }
   }
 
-  static void append_value(Column& column, std::string_view field) {
-    if (column.kind == Kind::kWhole) {
+  static void append_value(ParsedColumn& column, std::string_view field) {
+    if (column.kind == FieldKind::kWhole) {
       column.whole.push_back(parse<std::int64_t>(field).value_or(0));
-    } else if (column.kind == Kind::kReal) {
+    } else if (column.kind == FieldKind::kReal) {
       column.real.push_back(parse<double>(field).value_or(0));
     } else {
       if (field != column.last_field) {
@@ -182,13 +184,13 @@ class FrameReader {
 
   Frame take() {
     Frame frame;
-    for (Column& column : columns_) {
+    for (ParsedColumn& column : columns_) {
       FrameColumn& taken = frame.columns.emplace_back();
       taken.name = std::move(column.name);
       taken.missing = std::move(column.missing);
-      if (column.kind == Kind::kWhole) {
+      if (column.kind == FieldKind::kWhole) {
         taken.values = std::move(column.whole);
-      } else if (column.kind == Kind::kReal) {
+      } else if (column.kind == FieldKind::kReal) {
         taken.values = std::move(column.real);
       } else {
         taken.values = TextColumn{std::move(column.codes), words_of(column.pool)};
@@ -200,11 +202,11 @@ class FrameReader {
   std::string_view text_;
   model::Warnings& warnings_;
   const CsvFrameOptions& options_;
-  std::vector<Column> columns_;
-  bool has_plain_names_ = true;  // none reads as a number, as a row's fields may
+  std::vector<ParsedColumn> columns_;
+  bool has_plain_names_ = true;  // no name reads as a number, as a row's fields may
   std::int64_t num_rows_ = 0;
   std::int64_t repeated_headers_ = 0;
-  std::int64_t torn_line_ = 0;     // 0: none is
+  std::int64_t torn_line_ = 0;     // 0: no line breaks off
   std::int64_t unended_line_ = 0;  // 0: the last line has its end
 };
 
@@ -218,7 +220,7 @@ void append_number(std::string& text, double value) {
   text += core::shortest(value);
 }
 
-// The fields of a column, made once where they repeat.
+// Writes the fields of a column; those of texts are quoted once, as they repeat.
 class FieldWriter {
  public:
   explicit FieldWriter(const FrameColumn& column) : column_(column) {
@@ -245,6 +247,78 @@ class FieldWriter {
 };
 
 }  // namespace
+
+LineCutter::LineCutter(std::string_view text) : text_(text) {
+  while (text_.substr(at_).starts_with(kByteOrderMark))
+    at_ += kByteOrderMark.size();
+}
+
+core::Result<bool> LineCutter::next(std::vector<std::string_view>& fields) {
+  fields.clear();
+  while (at_ < text_.size() && at_line_end())
+    pass_line_end();
+  if (at_ >= text_.size()) return false;
+  line_ = next_line_;
+  begin_ = at_;
+  if (plain_line(fields)) return true;
+  const core::Status cut = quoted_line(fields);
+  if (!cut.ok()) return cut.error();
+  return true;
+}
+
+bool LineCutter::is_unended() const {
+  return at_ >= text_.size() && text_.find('\n', begin_) == std::string_view::npos;
+}
+
+// Reads a line without quotes, the usual case. False, with nothing consumed, if it has a quote.
+bool LineCutter::plain_line(std::vector<std::string_view>& fields) {
+  const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+  std::string_view line = text_.substr(at_, end - at_);
+  if (line.find('"') != std::string_view::npos) return false;
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  for (;;) {
+    const std::size_t comma = line.find(',');
+    fields.push_back(line.substr(0, comma));
+    if (comma == std::string_view::npos) break;
+    line.remove_prefix(comma + 1);
+  }
+  at_ = std::min(end + 1, text_.size());
+  ++next_line_;
+  return true;
+}
+
+// Gives core/csv.h, which knows the rules, the lines up to the one where all quotes are closed.
+core::Status LineCutter::quoted_line(std::vector<std::string_view>& fields) {
+  std::size_t end = at_;
+  std::int64_t quotes = 0;
+  do {
+    const std::size_t begin = end;
+    end = std::min(std::min(text_.find('\n', begin), text_.size() - 1) + 1, text_.size());
+    const std::string_view line = text_.substr(begin, end - begin);
+    quotes += std::count(line.begin(), line.end(), '"');
+    ++next_line_;
+  } while (quotes % 2 != 0 && end < text_.size());
+  const std::string_view record = text_.substr(std::exchange(at_, end), end - begin_);
+  if (quotes % 2 != 0) {
+    return core::Error{fmt::format("line {}: a quote that is never closed", line_)};
+  }
+  auto records = core::parse_csv(record);
+  if (!records.ok() || records.value().size() != 1) {
+    return core::Error{fmt::format("line {}: text stands beside a quoted field", line_)};
+  }
+  unquoted_ = std::move(records.value().front().fields);
+  fields.assign(unquoted_.begin(), unquoted_.end());
+  return {};
+}
+
+bool LineCutter::at_line_end() const {
+  return text_[at_] == '\n' || text_.substr(at_, 2) == "\r\n";
+}
+
+void LineCutter::pass_line_end() {
+  at_ += text_[at_] == '\n' ? 1 : 2;
+  ++next_line_;
+}
 
 core::Result<Frame> read_csv_frame(std::string_view text,
                                    model::Warnings& warnings,

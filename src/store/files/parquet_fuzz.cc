@@ -5,8 +5,7 @@
 #include <string_view>
 
 #include "core/check.h"
-#include "store/files/parquet_reader.h"
-#include "store/files/parquet_writer.h"
+#include "store/files/parquet.h"
 
 namespace {
 

@@ -1,9 +1,8 @@
+#include "store/files/parquet.h"
+
 #include <gtest/gtest.h>
 
-#include "store/files/parquet_metadata.h"
-#include "store/files/parquet_reader.h"
-#include "store/files/parquet_runs.h"
-#include "store/files/parquet_writer.h"
+#include "store/files/parquet_format.h"
 #include "store/files/thrift_compact.h"
 
 namespace assay::store {

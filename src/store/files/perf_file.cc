@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <functional>
+#include <unordered_set>
 #include <utility>
 
 #include "core/files.h"
-#include "core/mapped_file.h"
 #include "core/text.h"
 #include "store/files/csv_frame.h"
-#include "store/files/csv_lines.h"
-#include "store/files/parquet_reader.h"
-#include "store/files/parquet_writer.h"
+#include "store/files/parquet.h"
 #include "store/files/perf_repair.h"
 #include "store/files/table_spec.h"
 
@@ -41,7 +41,7 @@ bool is_number(std::string_view field) {
   return problem == std::errc() && end == field.data() + field.size();
 }
 
-// bfloat16-like label, GPUs, elements, strategy, layer, time
+// Its fields are a type's label, GPUs, elements, strategy, layer and time.
 bool is_first_allreduce(const std::vector<std::string_view>& fields) {
   return fields.size() == first_allreduce_header().size() && !is_number(fields[0]) &&
          is_number(fields[1]) && is_number(fields[2]) && !is_number(fields[3]) &&
@@ -49,8 +49,8 @@ bool is_first_allreduce(const std::vector<std::string_view>& fields) {
 }
 
 std::vector<std::string> text_columns() {
-  std::vector<std::string> names(common_columns().begin(), common_columns().end());
-  names.insert(names.end(), {"alpha", "strategy", "layer_name", "implementation"});
+  std::vector<std::string> names(kCommonColumns.begin(), kCommonColumns.end());
+  names.insert(names.end(), kFormerColumns.begin(), kFormerColumns.end());
   for (const TableSpec& spec : table_specs()) {
     for (const TableColumn& column : spec.columns) {
       const bool is_text = column.kind == ColumnKind::kText || column.kind == ColumnKind::kDataType;
@@ -92,11 +92,8 @@ std::vector<std::string> missing_columns(const TableSpec& spec, const Frame& row
 
 bool has_no_other_columns(const TableSpec& spec, const Frame& rows) {
   const auto is_known = [&](const FrameColumn& column) {
-    const auto names = {common_columns(), power_columns()};
-    return spec.find(column.name) != nullptr ||
-           std::any_of(names.begin(), names.end(), [&](std::span<const std::string> some) {
-             return std::find(some.begin(), some.end(), column.name) != some.end();
-           });
+    return spec.find(column.name) != nullptr || is_common_column(column.name) ||
+           is_power_column(column.name);
   };
   return std::all_of(rows.columns.begin(), rows.columns.end(), is_known);
 }
@@ -153,6 +150,110 @@ void warn_of_other_columns(const TableSpec& spec, const Frame& rows, model::Warn
     if (has_no_other_columns(spec, Frame{{{.name = column.name, .values = {}}}})) continue;
     warnings.add("a column that the table does not have", "read as it is", column.name);
   }
+}
+
+template <class T>
+void keep(const std::vector<bool>& kept, std::vector<T>& values) {
+  std::size_t to = 0;
+  for (std::size_t row = 0; row < kept.size(); ++row) {
+    if (kept[row]) values[to++] = values[row];
+  }
+  values.resize(to);
+}
+
+void keep(const std::vector<bool>& kept, FrameColumn& column) {
+  if (auto* text = std::get_if<TextColumn>(&column.values)) {
+    keep(kept, text->codes);
+  } else if (auto* whole = std::get_if<std::vector<std::int64_t>>(&column.values)) {
+    keep(kept, *whole);
+  } else {
+    keep(kept, std::get<std::vector<double>>(column.values));
+  }
+  if (!column.missing.empty()) keep(kept, column.missing);
+}
+
+// What is wrong with a row's time; empty if it is good.
+std::string_view fault_of(const FrameColumn& latency, std::size_t row) {
+  if (latency.is_missing(row)) return "no time";
+  const double value = std::get<std::vector<double>>(latency.values)[row];
+  if (!std::isfinite(value)) return "a time that is no finite number";
+  return value < 0 ? "a negative time" : "";
+}
+
+void drop_rows_without_time(Frame& rows, const FrameColumn& latency, model::Warnings& warnings) {
+  std::vector<bool> kept(rows.num_rows(), true);
+  for (std::size_t row = 0; row < kept.size(); ++row) {
+    const std::string_view fault = fault_of(latency, row);
+    if (fault.empty()) continue;
+    kept[row] = false;
+    warnings.add(fault, "row not read", fmt::format("row {}", row + 1));
+  }
+  if (std::find(kept.begin(), kept.end(), false) == kept.end()) return;
+  for (FrameColumn& column : rows.columns)
+    keep(kept, column);
+}
+
+void count_zeros(const FrameColumn& latency, model::Warnings& warnings) {
+  const auto& values = std::get<std::vector<double>>(latency.values);
+  for (std::size_t row = 0; row < values.size(); ++row) {
+    if (values[row] == 0)
+      warnings.add("a time of 0", "read as it is", fmt::format("row {}", row + 1));
+  }
+}
+
+// The finaliser of splitmix64: a change of one bit changes half of all bits.
+std::uint64_t mixed(std::uint64_t bits) {
+  bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBULL;
+  return bits ^ (bits >> 31);
+}
+
+void add_to_hashes(const FrameColumn& column, std::vector<std::uint64_t>& hashes) {
+  const auto add = [&](const auto& values) {
+    using Value = typename std::decay_t<decltype(values)>::value_type;
+    for (std::size_t row = 0; row < hashes.size(); ++row) {
+      const std::uint64_t hash =
+          column.is_missing(row) ? 0 : mixed(std::hash<Value>{}(values[row]) + 1);
+      hashes[row] = mixed(hashes[row] * 31 + hash);
+    }
+  };
+  if (const auto* text = std::get_if<TextColumn>(&column.values)) {
+    add(text->codes);
+  } else if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&column.values)) {
+    add(*whole);
+  } else {
+    add(std::get<std::vector<double>>(column.values));
+  }
+}
+
+// Keys are compared by hashes of 64 bits: among a million rows the count is wrong with a
+// probability of 1 in 30 million.
+void count_repeated_keys(const Frame& rows, const TableSpec& spec, model::Warnings& warnings) {
+  std::vector<std::uint64_t> hashes(rows.num_rows(), 0);
+  for (const FrameColumn& column : rows.columns) {
+    const TableColumn* declared = spec.find(column.name);
+    if (is_common_column(column.name) ||
+        (declared != nullptr && declared->role == ColumnRole::kKey)) {
+      add_to_hashes(column, hashes);
+    }
+  }
+  std::unordered_set<std::uint64_t> seen;
+  seen.reserve(hashes.size());
+  for (std::size_t row = 0; row < hashes.size(); ++row) {
+    if (seen.insert(hashes[row]).second) continue;
+    warnings.add("a row with the key of an earlier one", "read as it is",
+                 fmt::format("row {}", row + 1));
+  }
+}
+
+// Drops rows without a usable time; only counts times of 0 and repeated keys.
+void check_rows(Frame& rows, const TableSpec& spec, model::Warnings& warnings) {
+  const FrameColumn* latency = spec.latency() == nullptr ? nullptr : rows.find("latency");
+  if (latency != nullptr) {
+    drop_rows_without_time(rows, *latency, warnings);
+    count_zeros(*latency, warnings);
+  }
+  count_repeated_keys(rows, spec, warnings);
 }
 
 core::Result<PerfFile> repaired(Frame rows,
@@ -212,8 +313,8 @@ core::Result<std::string> format_perf_file(const std::string& table,
   if (!converted.ok()) return converted.error();
   if (style.labels == Labels::kOld) relabel_types(written, spec, "bfloat16", "float16");
   std::vector<std::string> missing = missing_columns(spec, written);
-  for (const std::string& name : common_columns()) {
-    if (written.find(name) == nullptr) missing.push_back(name);
+  for (const std::string_view name : kCommonColumns) {
+    if (written.find(name) == nullptr) missing.emplace_back(name);
   }
   if (!missing.empty()) {
     return core::Error{fmt::format("rows of {} must have the column {}", table,

@@ -7,15 +7,15 @@
 //      and alpha in two columns
 //   B  CSV that labels bfloat16 as float16
 //   C  Parquet, or CSV that labels it bfloat16
-// The era is told from the content alone: what is said of A is looked for first; then Parquet is C,
-// and CSV is C unless a type column holds "float16". A table in which no 16-bit type occurs reads
-// the same either way. The table is told from the name of the file where the columns fit it, else
-// from the columns and op_name.
+// The content alone tells the era: the marks of A are looked for first; then Parquet is C, and CSV
+// is C unless a type column holds "float16". A table without any 16-bit type reads the same either
+// way. The name of the file tells the table where the columns fit it; else the columns and op_name
+// do.
 //
-// Whatever the era, what comes out has the names, labels and order of era C with these additions:
-// the time is `latency` in ms (also where a table calls it avg_ms or counts in us), the two names
-// of the last column of custom_allreduce_perf are `backend`, and window_size stands behind
-// head_dim.
+// Whatever the era, the rows come out with the names, labels and order of era C with these
+// additions: the time is `latency` in ms (also where a table calls it avg_ms or counts in us), the
+// last column of custom_allreduce_perf, which has two names, is `backend`, and window_size stands
+// behind head_dim.
 #pragma once
 
 #include <cstdint>
@@ -36,20 +36,20 @@ struct PerfFile {
   Frame rows;  // framework, version, device, op_name, kernel_source, key, latency, power
 };
 
-// Repairs and doubts are counted in `warnings`: labels and columns renamed, rows without a usable
-// time (not read), times of 0 and rows with the key of another (read). The error names the file:
-// not there, no table, a Git LFS pointer, a damaged file, a column that is missing or of another
-// kind, a line with too few fields.
+// `warnings` counts repairs and doubts: labels and columns that were renamed, rows without a usable
+// time (not read), times of 0 and rows with the key of another (read). The error names the file,
+// which may not exist, hold no table, be a Git LFS pointer or damaged, lack a column, or have a
+// column of another kind or a line with too few fields.
 core::Result<PerfFile> read_perf_file(const std::filesystem::path& path, model::Warnings& warnings);
 
-// The same of the content of a file called `path`.
+// Does the same with the content of a file called `path`.
 core::Result<PerfFile> parse_perf_file(std::string_view bytes,
                                        const std::filesystem::path& path,
                                        model::Warnings& warnings);
 
 enum class FileFormat : std::uint8_t { kCsv, kParquet };
 
-// kOld: float16 for bfloat16, as eras A and B read it.
+// kOld writes float16 for bfloat16, as programs of eras A and B expect it.
 enum class Labels : std::uint8_t { kNew, kOld };
 
 struct PerfFileStyle {
@@ -57,13 +57,13 @@ struct PerfFileStyle {
   Labels labels = Labels::kNew;
 };
 
-// The table in the public names, units and order; columns that the table does not have come last.
-// Errors: a column that the table must have is not in `rows`.
+// Gives the table in the public names, units and order; columns that the public table does not have
+// come last. A column that the table must have and `rows` lacks is an error.
 core::Result<std::string> format_perf_file(const std::string& table,
                                            const Frame& rows,
                                            PerfFileStyle style);
 
-// Whole or not at all.
+// The file is written whole or not at all.
 core::Status write_perf_file(const std::string& table,
                              const Frame& rows,
                              PerfFileStyle style,

@@ -220,6 +220,27 @@ TEST(TableSpec, EachTableIsDeclaredOnce) {
   EXPECT_EQ(find_table_spec("no_perf"), nullptr);
 }
 
+TEST(TableSpec, KnowsTheKeyColumnsOfAllTables) {
+  const std::vector<std::string> columns = known_key_columns();
+  const auto knows = [&](std::string_view name) {
+    return std::count(columns.begin(), columns.end(), name);
+  };
+  EXPECT_EQ(columns.front(), "framework");
+  // In one table, in many, in none that is declared, and a result.
+  EXPECT_EQ(knows("sinkhorn_iters"), 1);
+  EXPECT_EQ(knows("num_tokens"), 1);
+  EXPECT_EQ(knows("implementation"), 1);
+  EXPECT_EQ(knows("transmit_us"), 0);
+  EXPECT_EQ(knows("latency"), 0);
+}
+
+TEST(TableSpec, TakesATablesNameOrItsFile) {
+  EXPECT_EQ(table_name("gemm"), "gemm_perf");
+  EXPECT_EQ(table_name("gemm_perf"), "gemm_perf");
+  EXPECT_EQ(table_name("dir.d/gemm_perf.parquet"), "gemm_perf");
+  EXPECT_EQ(table_name(""), "");
+}
+
 TEST(PerfFile, ReadsEveryPublicTable) {
   const std::filesystem::path folder =
       std::filesystem::path(ASSAY_SOURCE_DIR) / "../shared/data/peer-db";

@@ -7,9 +7,6 @@
 #include <functional>
 #include <utility>
 
-#include "core/text.h"
-#include "model/string_pool.h"
-
 namespace assay::store {
 namespace {
 
@@ -33,30 +30,20 @@ FrameColumn constant_text(std::string name, const std::string& text, std::size_t
   return column;
 }
 
-std::string as_text(const model::PerfValue& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
-  if (const auto* real = std::get_if<double>(&value)) return core::shortest(*real);
-  return std::get<std::string>(value);
-}
-
 // Builds a text column row by row; "" is a missing text.
 FrameColumn text_column(std::string name,
                         std::size_t num_rows,
                         const std::function<std::string(std::size_t)>& text_of) {
-  model::StringPool pool;
-  TextColumn texts;
-  FrameColumn column{.name = std::move(name), .values = {}};
-  std::vector<bool> missing(num_rows, false);
+  ColumnBuilder column(std::move(name), TextColumn());
   for (std::size_t row = 0; row < num_rows; ++row) {
-    texts.codes.push_back(pool.intern(text_of(row)));
-    missing[row] = texts.codes.back() == 0;
+    const std::string text = text_of(row);
+    if (text.empty()) {
+      column.add_missing();
+    } else {
+      column.add(std::string_view(text));
+    }
   }
-  texts.words = words_of(pool);
-  column.values = std::move(texts);
-  if (std::find(missing.begin(), missing.end(), true) != missing.end()) {
-    column.missing = std::move(missing);
-  }
-  return column;
+  return std::move(column).finish();
 }
 
 std::string text_at(const FrameColumn& column, std::size_t row) {
@@ -86,7 +73,7 @@ core::Error wrong_kind(const FrameColumn& column, std::size_t row, std::string_v
                                  row + 1, text_at(column, row), wanted)};
 }
 
-// Whole numbers and doubles, from any numbers.
+// Converts whole numbers to doubles, and doubles to whole numbers.
 template <class To, class From>
 core::Result<std::vector<To>> numbers(const FrameColumn& column, const std::vector<From>& from) {
   std::vector<To> to(from.size());
@@ -161,13 +148,13 @@ void scale(FrameColumn& column, double factor) {
     value *= factor;
 }
 
-struct Origin {
+struct Runtime {
   std::string framework;
   std::string version;
 };
 
-// <backend>/<version>/<file>
-Origin origin_of(const std::filesystem::path& path) {
+// The folders of "<backend>/<version>/<file>" tell it.
+Runtime runtime_of(const std::filesystem::path& path) {
   static constexpr std::pair<std::string_view, const char*> kFrameworks[] = {
       {"trtllm", "TRTLLM"}, {"vllm", "VLLM"},     {"sglang", "SGLang"},
       {"nccl", "TRTLLM"},   {"oneccl", "TRTLLM"},  // as the public tables of collectives say
@@ -215,33 +202,29 @@ bool add_common_columns(Frame& rows,
                         const TableSpec& spec,
                         const std::filesystem::path& path,
                         model::Warnings& warnings) {
-  const Origin origin = origin_of(path);
+  const Runtime runtime = runtime_of(path);
   bool some_missing = false;
-  for (const std::string& name : common_columns()) {
+  for (const std::string_view name : kCommonColumns) {
     if (rows.find(name) != nullptr) continue;
     some_missing = true;
     std::string text;
-    if (name == "framework") text = origin.framework;
-    if (name == "version") text = origin.version;
+    if (name == "framework") text = runtime.framework;
+    if (name == "version") text = runtime.version;
     if (name == "op_name" && spec.op_names.size() == 1) text = spec.op_names.front();
     warnings.add(fmt::format("no column {}", name),
                  text.empty() ? "left empty" : fmt::format("read as {}", text), spec.table);
-    rows.columns.push_back(constant_text(name, text, rows.num_rows()));
+    rows.columns.push_back(constant_text(std::string(name), text, rows.num_rows()));
   }
   return some_missing;
 }
 
 core::Status convert_kinds(Frame& rows, const TableSpec& spec) {
   for (FrameColumn& column : rows.columns) {
-    const bool is_common = std::find(common_columns().begin(), common_columns().end(),
-                                     column.name) != common_columns().end();
-    const bool is_power = std::find(power_columns().begin(), power_columns().end(), column.name) !=
-                          power_columns().end();
     const TableColumn* declared = spec.find(column.name);
     core::Status converted;
-    if (is_common) {
+    if (is_common_column(column.name)) {
       converted = convert(column, ColumnKind::kText);
-    } else if (is_power) {
+    } else if (is_power_column(column.name)) {
       converted = convert(column, ColumnKind::kReal);
     } else if (declared != nullptr) {
       converted = convert(column, declared->kind);
@@ -281,12 +264,12 @@ void from_latency_ms(Frame& rows, const TableSpec& spec) {
 }
 
 void order_columns(Frame& rows, const TableSpec& spec) {
-  std::vector<std::string> order(common_columns().begin(), common_columns().end());
+  std::vector<std::string> order(kCommonColumns.begin(), kCommonColumns.end());
   for (const TableColumn& column : spec.columns) {
     order.push_back(column.name);
     if (column.role == ColumnRole::kLatency) order.emplace_back(kLatency);
   }
-  order.insert(order.end(), power_columns().begin(), power_columns().end());
+  order.insert(order.end(), kPowerColumns.begin(), kPowerColumns.end());
   const auto rank = [&](const FrameColumn& column) {
     return std::find(order.begin(), order.end(), column.name) - order.begin();
   };

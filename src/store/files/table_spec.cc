@@ -86,7 +86,7 @@ Columns module_columns() {
           latency()};
 }
 
-// The same of sparse attention, and parts of it.
+// Blocks of sparse attention and parts of them.
 Columns compressed_module_columns() {
   return {text("model"),
           text("architecture"),
@@ -104,7 +104,7 @@ Columns compressed_module_columns() {
           sometimes(text("score_mode"))};
 }
 
-// Of two versions: like mla_columns() or like module_columns().
+// There are two versions of these tables: one like mla_columns(), one like module_columns().
 Columns wideep_mla_columns() {
   Columns columns = module_columns();
   for (TableColumn& column : columns) {
@@ -169,7 +169,7 @@ Columns quantize_columns() {
   return {whole("m", "rows"), whole("k", "columns"), type("quant_dtype"), latency()};
 }
 
-// `half` is the name that nccl-tests gives; it is never float16.
+// Types are named as nccl-tests names them: `half` is never a wrong label of bfloat16.
 Columns nccl_columns() {
   return {text("nccl_dtype"), whole("num_gpus", "GPUs"), whole("message_size", "elements"),
           latency()};
@@ -360,6 +360,29 @@ std::vector<TableSpec> all_specs() {
   return specs;
 }
 
+ColumnRole column_role(std::string_view name, std::string_view latency) {
+  if (name == latency) return ColumnRole::kLatency;
+  for (const std::string_view unit : {"_us", "_ms", "_gbps"}) {
+    if (name.ends_with(unit)) return ColumnRole::kResult;
+  }
+  return ColumnRole::kKey;
+}
+
+std::string_view latency_name(const Frame& frame) {
+  for (const std::string_view name : {"latency", "avg_ms", "latency_ms"}) {
+    if (frame.find(name) != nullptr) return name;
+  }
+  return {};
+}
+
+ColumnKind column_kind(const FrameColumn& column, ColumnRole role) {
+  if (role != ColumnRole::kKey) return ColumnKind::kReal;
+  if (column.name.ends_with("dtype")) return ColumnKind::kDataType;
+  if (std::holds_alternative<TextColumn>(column.values)) return ColumnKind::kText;
+  return std::holds_alternative<std::vector<double>>(column.values) ? ColumnKind::kReal
+                                                                    : ColumnKind::kWhole;
+}
+
 }  // namespace
 
 const TableColumn* TableSpec::find(std::string_view column) const {
@@ -375,15 +398,12 @@ const TableColumn* TableSpec::latency() const {
   return found == columns.end() ? nullptr : &*found;
 }
 
-std::span<const std::string> common_columns() {
-  static const std::array<std::string, 5> kColumns = {"framework", "version", "device", "op_name",
-                                                      "kernel_source"};
-  return kColumns;
+bool is_common_column(std::string_view column) {
+  return std::find(kCommonColumns.begin(), kCommonColumns.end(), column) != kCommonColumns.end();
 }
 
-std::span<const std::string> power_columns() {
-  static const std::array<std::string, 2> kColumns = {"power", "power_limit"};
-  return kColumns;
+bool is_power_column(std::string_view column) {
+  return std::find(kPowerColumns.begin(), kPowerColumns.end(), column) != kPowerColumns.end();
 }
 
 const std::vector<TableSpec>& table_specs() {
@@ -392,7 +412,7 @@ const std::vector<TableSpec>& table_specs() {
 }
 
 const TableSpec* find_table_spec(std::string_view table) {
-  // As the public collector's introduction calls them; its programs never did.
+  // The public collector's introduction calls them so; its programs never did.
   if (table == "comm_perf") table = "nccl_perf";
   if (table == "custom_all_reduce") table = "custom_allreduce_perf";
   const auto& specs = table_specs();
@@ -401,51 +421,40 @@ const TableSpec* find_table_spec(std::string_view table) {
   return found == specs.end() ? nullptr : &*found;
 }
 
-namespace {
-
-bool is_one_of(std::string_view name, std::span<const std::string> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-ColumnRole role_of(std::string_view name, std::string_view latency) {
-  if (name == latency) return ColumnRole::kLatency;
-  for (const std::string_view unit : {"_us", "_ms", "_gbps"}) {
-    if (name.ends_with(unit)) return ColumnRole::kResult;
+std::vector<std::string> known_key_columns() {
+  std::vector<std::string> names(kCommonColumns.begin(), kCommonColumns.end());
+  const auto add = [&](std::string_view name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+  };
+  for (const TableSpec& spec : table_specs()) {
+    for (const TableColumn& column : spec.columns) {
+      if (column.role == ColumnRole::kKey) add(column.name);
+    }
   }
-  return ColumnRole::kKey;
+  for (const std::string_view name : kFormerColumns)
+    add(name);
+  return names;
 }
-
-std::string_view latency_of(const Frame& frame) {
-  for (const std::string_view name : {"latency", "avg_ms", "latency_ms"}) {
-    if (frame.find(name) != nullptr) return name;
-  }
-  return {};
-}
-
-ColumnKind kind_of(const FrameColumn& column, ColumnRole role) {
-  if (role != ColumnRole::kKey) return ColumnKind::kReal;
-  if (column.name.ends_with("dtype")) return ColumnKind::kDataType;
-  if (std::holds_alternative<TextColumn>(column.values)) return ColumnKind::kText;
-  return std::holds_alternative<std::vector<double>>(column.values) ? ColumnKind::kReal
-                                                                    : ColumnKind::kWhole;
-}
-
-}  // namespace
 
 TableSpec generic_table_spec(std::string table, const Frame& frame) {
-  const std::string_view latency = latency_of(frame);
+  const std::string_view latency = latency_name(frame);
   TableSpec spec{.table = std::move(table), .family = "", .op_names = {}, .columns = {}};
   for (const FrameColumn& column : frame.columns) {
-    if (is_one_of(column.name, common_columns()) || is_one_of(column.name, power_columns())) {
-      continue;
-    }
-    const ColumnRole role = role_of(column.name, latency);
+    if (is_common_column(column.name) || is_power_column(column.name)) continue;
+    const ColumnRole role = column_role(column.name, latency);
     spec.columns.push_back({.name = column.name,
-                            .kind = kind_of(column, role),
+                            .kind = column_kind(column, role),
                             .unit = role == ColumnRole::kLatency ? "ms" : "",
                             .role = role});
   }
   return spec;
+}
+
+std::string table_name(std::string_view text) {
+  text = text.substr(text.rfind('/') + 1);
+  text = text.substr(0, text.find('.'));
+  const std::string name(text);
+  return name.empty() || name.ends_with("_perf") ? name : name + "_perf";
 }
 
 }  // namespace assay::store

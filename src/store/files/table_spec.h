@@ -1,12 +1,12 @@
 // The public tables, each declared once: names, columns in the public order, units.
 //
 // Every table starts with the five common columns and may end with `power,power_limit` (watts).
-// A table that is not declared is read all the same; generic_table_spec() derives what it is from
-// its columns.
+// A table that is not declared can be read all the same: generic_table_spec() derives its
+// declaration from its columns.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,14 +18,14 @@ namespace assay::store {
 enum class ColumnRole : std::uint8_t {
   kKey,      // says what was measured
   kLatency,  // the time
-  kResult,   // measured too
+  kResult,   // another measured value
 };
 
 enum class ColumnKind : std::uint8_t {
   kWhole,
   kReal,
   kText,
-  kDataType,  // a text whose label of bfloat16 was float16 in earlier versions
+  kDataType,  // a text; earlier versions label bfloat16 as float16
 };
 
 enum class Presence : std::uint8_t { kAlways, kSometimes };
@@ -41,27 +41,43 @@ struct TableColumn {
 struct TableSpec {
   std::string table;                  // stem of the file: "gemm_perf"
   std::string family;                 // its folder: "gemm"
-  std::vector<std::string> op_names;  // that its rows have; empty: any
-  std::vector<TableColumn> columns;   // behind the common ones, in the public order
+  std::vector<std::string> op_names;  // the op_names of its rows; empty for any
+  std::vector<TableColumn> columns;   // those after the common ones, in the public order
 
-  // Null: there is none.
+  // Null if the table has no such column.
   [[nodiscard]] const TableColumn* find(std::string_view column) const;
 
-  // Null for tables of several times (DeepEP).
+  // The column of times; null for tables with several of them (DeepEP).
   [[nodiscard]] const TableColumn* latency() const;
 };
 
-// framework, version, device, op_name, kernel_source: all texts.
-std::span<const std::string> common_columns();
-// power and power_limit, in watts.
-std::span<const std::string> power_columns();
+// The columns that every table has, all texts.
+inline constexpr std::array<std::string_view, 5> kCommonColumns = {"framework", "version", "device",
+                                                                   "op_name", "kernel_source"};
+// The columns that any table may have, in watts.
+inline constexpr std::array<std::string_view, 2> kPowerColumns = {"power", "power_limit"};
+
+bool is_common_column(std::string_view column);
+bool is_power_column(std::string_view column);
 
 const std::vector<TableSpec>& table_specs();
-// Null: not declared. Takes other names of a file too ("comm_perf", "custom_all_reduce").
+// Null if the table is not declared. Other names of files are known too ("comm_perf",
+// "custom_all_reduce").
 const TableSpec* find_table_spec(std::string_view table);
 
-// Key columns, then the time: `latency`, `avg_ms` or `latency_ms`. Columns with a unit at the end
-// of their name (_us, _ms, _gbps) are results.
+// Columns that only tables of earlier eras have (perf_file.h); some stores keep them.
+inline constexpr std::array<std::string_view, 4> kFormerColumns = {"alpha", "strategy",
+                                                                   "layer_name", "implementation"};
+
+// Every column that a row's key can have: the common ones, those of all declared tables, and those
+// of earlier eras, each once.
+std::vector<std::string> known_key_columns();
+
+// The declaration that a table's columns suggest: the time is `latency`, `avg_ms` or `latency_ms`;
+// columns whose names end in a unit (_us, _ms, _gbps) are results; all others are its key.
 TableSpec generic_table_spec(std::string table, const Frame& frame);
+
+// The table that a user means: "gemm", "gemm_perf" and "dir/gemm_perf.parquet" are "gemm_perf".
+std::string table_name(std::string_view text);
 
 }  // namespace assay::store

@@ -14,8 +14,8 @@ void ThriftReader::fail(std::string problem) {
 }
 
 std::uint8_t ThriftReader::byte() {
-  const std::string_view one = take(1);
-  return one.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(one[0]);
+  const std::string_view taken = take(1);
+  return taken.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(taken[0]);
 }
 
 std::string_view ThriftReader::take(std::uint64_t count) {
@@ -102,7 +102,7 @@ ThriftReader::ListHeader ThriftReader::list_header() {
   const std::uint8_t head = byte();
   std::uint64_t count = head >> 4;
   if (count == 15) count = varint();
-  // Every element takes a byte at least.
+  // Every element takes at least one byte.
   if (count > bytes_.size() - at_) fail("its metadata holds a list longer than the file");
   if (!ok()) return {};
   return {static_cast<ThriftType>(head & 0x0F), static_cast<std::size_t>(count)};
@@ -119,7 +119,7 @@ std::size_t ThriftReader::list(const ThriftField& field, ThriftType type) {
 }
 
 void ThriftReader::skip_elements(ThriftType type) {
-  // A boolean is its field's type, but a byte of its own in a list.
+  // A boolean field is told by its type alone, but a boolean in a list is a byte of its own.
   if (type == ThriftType::kTrue || type == ThriftType::kFalse) {
     byte();
   } else {
@@ -200,7 +200,7 @@ void ThriftWriter::end() {
 }
 
 void ThriftWriter::field(int id, ThriftType type) {
-  const int step = id - last_ids_.back();  // 1 to 15: Parquet has no wider gaps where we write
+  const int step = id - last_ids_.back();  // 1 to 15: the fields that we write have no wider gaps
   bytes_ += static_cast<char>((step << 4) | static_cast<int>(type));
   last_ids_.back() = static_cast<char>(id);
 }

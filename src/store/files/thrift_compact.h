@@ -1,8 +1,9 @@
-// Thrift's compact protocol, as far as Parquet's metadata needs it. Written by hand because no
-// maintained small reader is packaged; specification: thrift-compact-protocol.md of Apache Thrift.
+// Thrift's compact protocol, as far as Parquet's metadata needs it. It is written by hand because
+// no maintained small reader is packaged; the specification is thrift-compact-protocol.md of Apache
+// Thrift.
 //
-// A reader fails once and then gives zeros and ends, so that callers check ok() where they finish
-// a structure instead of after every number.
+// After a failure a reader gives zeros and ends, so that callers check ok() where they finish a
+// structure instead of after every number.
 #pragma once
 
 #include <cstdint>
@@ -42,24 +43,20 @@ class ThriftReader {
 
   [[nodiscard]] std::size_t consumed() const { return at_; }
 
-  // The fields of a structure: for (auto field = enter(); field.type != kStop; field = next(field))
+  // They give the fields of a structure:
+  //   for (auto field = enter(); field.type != kStop; field = next(field))
   // Every field must be read or skipped before the next.
   ThriftField enter();
   ThriftField next(const ThriftField& previous);
 
-  // These fail when the field has another type.
+  // These read a field, and fail when it has another type.
   std::int64_t integer(const ThriftField& field);
   bool boolean(const ThriftField& field);
   std::string_view binary(const ThriftField& field);
-  // The number of structures, or of elements of `type`, that follow.
+  // Gives the number of elements of `type` that follow.
   std::size_t list(const ThriftField& field, ThriftType type);
-  // True where a structure follows, to be read with enter().
+  // True if a structure follows, to be read with enter().
   bool structure(const ThriftField& field);
-
-  // An element of a list of numbers or texts.
-  std::int64_t integer_element() { return zigzag(); }
-
-  std::string_view binary_element() { return counted_bytes(); }
 
   void skip(const ThriftField& field) { skip(field.type); }
 
@@ -91,14 +88,14 @@ class ThriftReader {
 
 class ThriftWriter {
  public:
-  void begin();  // a structure: the message, or an element of a list
+  void begin();  // begins a structure: the message, or an element of a list
   void end();
 
   void integer(int id, std::int32_t value);
   void integer(int id, std::int64_t value);
   void boolean(int id, bool value);
   void binary(int id, std::string_view value);
-  void begin(int id);  // a structure in a field
+  void begin(int id);  // begins a structure in a field
   void list(int id, ThriftType type, std::size_t count);
 
   void integer_element(std::int32_t value);
@@ -112,7 +109,7 @@ class ThriftWriter {
   void zigzag(std::int64_t value);
 
   std::string bytes_;
-  std::string last_ids_;  // of the open structures, innermost last; ids are below 128
+  std::string last_ids_;  // of the open structures, the innermost last; ids are below 128
 };
 
 }  // namespace assay::store

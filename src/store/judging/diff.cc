@@ -1,7 +1,6 @@
 #include "store/judging/diff.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fstream>
 #include <set>
@@ -11,6 +10,7 @@
 #include "core/statistics.h"
 #include "store/database/store_import.h"
 #include "store/database/store_key.h"
+#include "store/files/table_spec.h"
 #include "store/systems/shipped.h"
 
 namespace assay::store {
@@ -18,9 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<const char*, 5> kCommon{"framework", "version", "device", "op_name",
-                                             "kernel_source"};
-constexpr std::array<const char*, 3> kValues{"latency", "power", "power_limit"};
 constexpr std::size_t kExamples = 3;
 
 bool is_store(const fs::path& path) {
@@ -31,7 +28,7 @@ bool is_store(const fs::path& path) {
   return file.good() && head == kMagic;
 }
 
-// One side's rows, those with equal keys together.
+// The rows of one side; those with equal keys stand together.
 class Side {
  public:
   Side(Frame frame, const std::vector<std::string>& ignored)
@@ -48,7 +45,7 @@ class Side {
 
   std::string key(std::size_t at) { return std::string(writer_.write_named(rows_[at].second)); }
 
-  // NaN: it has none.
+  // NaN if the row has none.
   [[nodiscard]] double latency(std::size_t at) const {
     const FrameColumn* column = frame_.find("latency");
     if (column == nullptr || column->is_missing(rows_[at].second)) return std::nan("");
@@ -59,21 +56,18 @@ class Side {
   }
 
  private:
-  // By name: two sides may have them in different orders. Those that all tables have come last:
-  // a reader of the keys looks for the others.
+  // Sorted by name, as two sides may have them in different orders. The common columns come last:
+  // who reads a key looks for the others.
   static std::vector<const FrameColumn*> key_columns(const Frame& frame,
                                                      const std::vector<std::string>& ignored) {
     std::vector<const FrameColumn*> columns;
     for (const FrameColumn& column : frame.columns) {
-      const bool value = std::find(kValues.begin(), kValues.end(), column.name) != kValues.end();
       const bool skip = std::find(ignored.begin(), ignored.end(), column.name) != ignored.end();
-      if (!value && !skip) columns.push_back(&column);
+      if (!is_value_column(column.name) && !skip) columns.push_back(&column);
     }
     std::sort(columns.begin(), columns.end(), [](const FrameColumn* a, const FrameColumn* b) {
       const auto place = [](const FrameColumn* column) {
-        const bool common =
-            std::find(kCommon.begin(), kCommon.end(), column->name) != kCommon.end();
-        return std::make_pair(common, std::string_view(column->name));
+        return std::pair(is_common_column(column->name), std::string_view(column->name));
       };
       return place(a) < place(b);
     });
@@ -137,7 +131,7 @@ class Comparison {
 
   static double distance(double ratio) { return std::abs(std::log(ratio)); }
 
-  // Keeps them sorted.
+  // Keeps the rows sorted.
   void add_worst(RowDiff row, std::size_t at, std::vector<RowDiff>& worst) {
     const auto farther = [](const RowDiff& x, const RowDiff& y) {
       return distance(x.ratio) > distance(y.ratio);
@@ -179,6 +173,21 @@ core::Result<Frame> rows_of(const Store& store, const std::string& table) {
 }
 
 }  // namespace
+
+std::int64_t DiffResult::compared() const {
+  std::int64_t rows = 0;
+  for (const TableDiff& table : tables)
+    rows += table.compared;
+  return rows;
+}
+
+std::vector<const TableDiff*> DiffResult::beyond(double max_share) const {
+  std::vector<const TableDiff*> found;
+  for (const TableDiff& table : tables) {
+    if (table.share_beyond() > max_share) found.push_back(&table);
+  }
+  return found;
+}
 
 core::Result<Store> open_tables(const fs::path& path, model::Warnings& repairs) {
   const ShippedSystem* shipped = core::is_folder(path) ? nullptr : shipped_at(path);

@@ -1,4 +1,4 @@
-// Two sets of performance tables compared: rows that only one has, and how latencies differ.
+// Compares two sets of performance tables: rows that only one has, and how latencies differ.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 namespace assay::store {
 
 struct DiffRequest {
-  std::vector<std::string> tables = {};   // empty: all
+  std::vector<std::string> tables = {};   // empty for all
   std::vector<std::string> ignored = {};  // columns that need not be equal: "version"
-  double threshold = 0.1;                 // a share: beyond it a latency counts as different
+  double threshold = 0.1;                 // a latency that differs by a larger share counts
   std::size_t most_worst = 10;
 };
 
@@ -36,7 +36,7 @@ struct TableDiff {
   std::int64_t compared = 0;   // rows that both have, with a latency in both
   std::int64_t different = 0;  // of these: not the same number
   std::int64_t beyond = 0;     // of these: by more than the threshold
-  double p10_ratio = 0;        // of b to a; NaN: nothing compared
+  double p10_ratio = 0;        // of b to a; NaN if nothing was compared
   double median_ratio = 0;
   double p90_ratio = 0;
   std::vector<std::string> example_only_a = {};  // keys, JSON
@@ -49,15 +49,20 @@ struct TableDiff {
 
 struct DiffResult {
   std::vector<TableDiff> tables;
-  std::vector<RowDiff> worst;  // farthest from 1 first
+  std::vector<RowDiff> worst;  // those whose ratio is farthest from 1 first
+
+  // Rows that were compared in all tables.
+  [[nodiscard]] std::int64_t compared() const;
+  // The tables in which a larger share of rows is beyond the threshold.
+  [[nodiscard]] std::vector<const TableDiff*> beyond(double max_share) const;
 };
 
-// A store, or the name of a shipped one; or a file or folder of perf tables, read into memory. An
-// error names a bad file.
+// Opens a store, or a shipped one by its name; a file or folder of perf tables is read into memory.
+// The error names a bad file.
 core::Result<Store> open_tables(const std::filesystem::path& path, model::Warnings& repairs);
 
-// Rows with the same values in all columns but latency and power belong together; of several such
-// rows the first with the first.
+// Rows with the same values in all columns but latency and power are compared; of several such rows
+// the first of one side with the first of the other.
 core::Result<DiffResult> diff(const Store& a, const Store& b, const DiffRequest& request);
 
 }  // namespace assay::store

@@ -15,7 +15,9 @@
 namespace assay::store {
 namespace {
 
-// What has no deviation is worse than anything that has one.
+constexpr std::size_t kWorst = 10;  // points that a report shows
+
+// A point without a deviation is worse than any point that has one.
 double severity(const Rerun& rerun) {
   return deviation(rerun).value_or(std::numeric_limits<double>::infinity());
 }
@@ -75,6 +77,43 @@ Rerun pair_of(const StoredRow& first, const StoredRow* second) {
   return pair;
 }
 
+model::Cell percent_cell(const std::optional<double>& part) {
+  return part ? model::Cell(*part * 100) : model::Cell();
+}
+
+model::Table shares_table(const std::string& started_at) {
+  return {.name = "rerun",
+          .title = fmt::format("Points of the collection of {}, measured again", started_at),
+          .columns = {{.name = "table"},
+                      {.name = "points"},
+                      {.name = "beyond"},
+                      {.name = "lost"},
+                      {.name = "share", .unit = "%", .better = model::Better::kLower},
+                      {.name = "median", .unit = "%", .better = model::Better::kLower},
+                      {.name = "p90", .unit = "%", .better = model::Better::kLower},
+                      {.name = "worst", .unit = "%", .better = model::Better::kLower},
+                      {.name = "result", .description = "against --max-share"}},
+          .notes = {"median, p90, worst: difference of the two times, as a part of the first",
+                    fmt::format("beyond: differ by more than {:g} %, or lost: could not be "
+                                "measured again",
+                                kRerunLimit * 100)}};
+}
+
+model::Table worst_table(const std::vector<Rerun>& worst) {
+  model::Table table{.name = "rerun_worst",
+                     .title = "Points beyond the limit, the worst first",
+                     .columns = {{.name = "differs", .unit = "%"},
+                                 {.name = "then", .unit = "ms"},
+                                 {.name = "now", .unit = "ms"},
+                                 {.name = "case"},
+                                 {.name = "remark"}}};
+  for (const Rerun& point : worst) {
+    const model::Cell now = point.second_ms ? model::Cell(*point.second_ms) : model::Cell();
+    table.add_row({percent_cell(deviation(point)), point.first_ms, now, point.where, point.remark});
+  }
+  return table;
+}
+
 }  // namespace
 
 std::optional<double> deviation(const Rerun& rerun) {
@@ -89,8 +128,8 @@ std::vector<RerunResult> compare_reruns(const std::vector<Rerun>& reruns, double
   for (const Rerun& rerun : reruns)
     by_table[rerun.table].push_back(&rerun);
   std::vector<RerunResult> results;
-  for (const auto& [table, some] : by_table)
-    results.push_back(compare(table, some, limit));
+  for (const auto& [table, points] : by_table)
+    results.push_back(compare(table, points, limit));
   return results;
 }
 
@@ -109,16 +148,36 @@ core::Result<std::vector<Rerun>> reruns_of(const Store& store,
   const RowsOfCases rows_then = by_case(ASSAY_TRY(store.rows(first)));
   const RowsOfCases rows_now = by_case(ASSAY_TRY(store.rows(again)));
   std::vector<Rerun> pairs;
-  for (const StoredCase& one : ASSAY_TRY(store.cases(again))) {
-    const auto then = rows_then.find(one.id);
+  for (const StoredCase& record : ASSAY_TRY(store.cases(again))) {
+    const auto then = rows_then.find(record.id);
     if (then == rows_then.end()) continue;
-    const auto now = rows_now.find(one.id);
+    const auto now = rows_now.find(record.id);
     for (const StoredRow& row : then->second) {
       pairs.push_back(pair_of(row, now == rows_now.end() ? nullptr : find_same(now->second, row)));
       if (then->second.size() > 1) pairs.back().where += ": " + row.op_name;
     }
   }
   return pairs;
+}
+
+RerunReport rerun_report(const std::string& started_at,
+                         const std::vector<Rerun>& reruns,
+                         std::optional<double> max_share) {
+  RerunReport report{.tables = {shares_table(started_at)}};
+  for (const RerunResult& result : compare_reruns(reruns, kRerunLimit)) {
+    const bool within = !max_share || result.share() <= *max_share;
+    const std::string verdict = !max_share ? "" : within ? "passed" : "failed";
+    report.tables.front().add_row({result.table, result.points, result.beyond, result.lost,
+                                   result.share() * 100, percent_cell(result.median),
+                                   percent_cell(result.p90), percent_cell(result.worst), verdict});
+    if (within) continue;
+    report.failures.push_back(
+        fmt::format("{}: {} of {} points measured again differ by more than {:g} %", result.table,
+                    result.beyond, result.points, kRerunLimit * 100));
+  }
+  const std::vector<Rerun> worst = worst_reruns(reruns, kRerunLimit, kWorst);
+  if (!worst.empty()) report.tables.push_back(worst_table(worst));
+  return report;
 }
 
 }  // namespace assay::store

@@ -54,6 +54,31 @@ TEST(Rerun, ShowsTheWorstFirst) {
   EXPECT_EQ(worst[1].where, "a");
 }
 
+TEST(Rerun, FailsATableWhoseShareIsTooLarge) {
+  const std::vector<Rerun> reruns = {rerun("gemm_perf", 1, 1.11, "a"), rerun("gemm_perf", 1, 1.09),
+                                     rerun("moe_perf", 1, 1.05)};
+  const auto judged = rerun_report("monday", reruns, 0.4);
+  ASSERT_EQ(judged.failures.size(), 1U);
+  EXPECT_EQ(judged.failures[0], "gemm_perf: 1 of 2 points measured again differ by more than 10 %");
+  ASSERT_EQ(judged.tables.size(), 2U);
+  const model::Table& shares = judged.tables[0];
+  EXPECT_EQ(shares.title, "Points of the collection of monday, measured again");
+  EXPECT_EQ(shares.at(0, *shares.column("result")), model::Cell(std::string("failed")));
+  EXPECT_EQ(shares.at(0, *shares.column("share")), model::Cell(50.0));
+  EXPECT_EQ(shares.at(1, *shares.column("result")), model::Cell(std::string("passed")));
+  const model::Table& worst = judged.tables[1];
+  ASSERT_EQ(worst.row_count(), 1U);
+  EXPECT_EQ(worst.at(0, *worst.column("case")), model::Cell(std::string("a")));
+  EXPECT_TRUE(rerun_report("monday", reruns, 0.5).failures.empty());
+}
+
+TEST(Rerun, WithoutALimitOfSharesNoTableFails) {
+  const auto judged = rerun_report("monday", {rerun("t", 1, 5)}, std::nullopt);
+  EXPECT_TRUE(judged.failures.empty());
+  EXPECT_EQ(judged.tables[0].at(0, *judged.tables[0].column("result")), model::Cell(std::string()));
+  EXPECT_EQ(rerun_report("monday", {rerun("t", 1, 1)}, std::nullopt).tables.size(), 1U);
+}
+
 class RerunStoreTest : public StoreTest {};
 
 TEST_F(RerunStoreTest, PairsTheRowsOfCasesMeasuredAgain) {

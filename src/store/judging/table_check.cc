@@ -4,10 +4,38 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
+
+#include "core/statistics.h"
 
 namespace assay::store {
 namespace {
+
+struct FindingKind {
+  std::string_view name;
+  Weight weight;
+  std::string_view meaning;
+  Found TableCheck::*found;
+  bool has_worst;
+};
+
+constexpr FindingKind kFindingKinds[] = {
+    {"faster than the roofline", Weight::kProblem,
+     "a wrong row, or one whose data stayed in the cache", &TableCheck::faster, true},
+    {"faster, from L2", Weight::kRemark, "excused: all data of the row fit in the L2 cache",
+     &TableCheck::cached, true},
+    {"zero or negative", Weight::kProblem, "no latency", &TableCheck::not_positive, false},
+    {"unusable rows", Weight::kProblem, "without a finite latency, or a size is missing",
+     &TableCheck::unused, false},
+    {"holes", Weight::kRemark, "missing points whose two neighbours along a size exist",
+     &TableCheck::holes, false},
+    {"duplicates", Weight::kRemark, "rows whose key an earlier row has; worst: how far apart",
+     &TableCheck::duplicates, true},
+    {"drops", Weight::kRemark, "a latency lower than that of the next smaller size",
+     &TableCheck::drops, true},
+};
 
 void note(Found& found, double how_much, const auto& where) {
   ++found.count;
@@ -30,7 +58,7 @@ class Checker {
   Checker(const TableIndex& index, const CheckLimits& limits, TableCheck& result)
       : index_(index), limits_(limits), result_(result) {}
 
-  // Null: nothing is known of caches.
+  // `cached` may be null.
   void check_group(const Group& group, const Roofline& cached) {
     const Grid& grid = group.surface.grid();
     holes_.clear();
@@ -63,7 +91,7 @@ class Checker {
          [&] { return place(index_, group, point.position); });
   }
 
-  // To the next larger value of a size.
+  // Compares a point with the next larger value of a size.
   void check_step(const Group& group, const GridPoint& point, std::size_t axis) {
     const Grid& grid = group.surface.grid();
     Position next = point.position;
@@ -92,7 +120,7 @@ class Checker {
   std::set<Position> holes_;
 };
 
-// Rows of one group by their sizes.
+// Compares the rows of one group that have equal sizes.
 void check_duplicates(const GroupedRows& rows,
                       const std::vector<std::uint32_t>& group,
                       const CheckLimits& limits,
@@ -123,7 +151,85 @@ void check_duplicates(const GroupedRows& rows,
   }
 }
 
+using Ends = std::tuple<double, double, double>;  // low, held out, high
+
+struct Errors {
+  std::vector<double> all;
+  std::map<Ends, std::vector<double>> by_interval;
+  double worst = 0;
+  std::string worst_at;
+};
+
+HeldOutPoint point_at(const Grid& grid, const Position& position, std::size_t axis) {
+  const auto& values = grid.values(axis);
+  Position low = position;
+  Position high = position;
+  const int any = static_cast<int>(values.size());
+  find_along(grid, low, axis, -1, any);
+  find_along(grid, high, axis, 1, any);
+  return {.position = position,
+          .axis = axis,
+          .low = values[low[axis]],
+          .size = values[position[axis]],
+          .high = values[high[axis]]};
+}
+
+std::string place_of(const TableIndex& index, const HeldOutPoint& point) {
+  const Group& group = index.groups()[point.group];
+  const auto sizes = group.surface.grid().sizes_of(point.position);
+  const std::string place =
+      group.surface.place(std::span(sizes.data(), group.surface.grid().num_axes()));
+  const std::string name = index.group_name(group);
+  return name.empty() ? place : place + " " + name;
+}
+
+Errors errors_along(const TableIndex& index, std::size_t axis) {
+  Errors errors;
+  const HeldOutPoint* worst = nullptr;
+  const std::vector<HeldOutPoint> points = held_out_points(index, axis);
+  for (const HeldOutPoint& point : points) {
+    errors.all.push_back(point.error);
+    errors.by_interval[{point.low, point.size, point.high}].push_back(point.error);
+    if (worst == nullptr || point.error > worst->error) worst = &point;
+  }
+  if (worst == nullptr) return errors;
+  errors.worst = worst->error;
+  errors.worst_at = place_of(index, *worst);
+  return errors;
+}
+
+std::int64_t count_beyond(const std::vector<double>& errors, double limit) {
+  return std::count_if(errors.begin(), errors.end(), [&](double e) { return e > limit; });
+}
+
+HeldOutErrors summary_of(const std::string& column, const Errors& errors, double limit) {
+  const auto points = static_cast<std::int64_t>(errors.all.size());
+  return {.column = column,
+          .points = points,
+          .median = core::median(errors.all),
+          .p95 = core::quantile(errors.all, 0.95),
+          .worst = errors.worst,
+          .share_beyond =
+              static_cast<double>(count_beyond(errors.all, limit)) / static_cast<double>(points),
+          .worst_at = errors.worst_at};
+}
+
 }  // namespace
+
+std::vector<Finding> findings_of(const TableCheck& check) {
+  std::vector<Finding> findings;
+  for (const FindingKind& kind : kFindingKinds) {
+    const Found& found = check.*kind.found;
+    if (found.count == 0) continue;
+    const bool is_allowed = kind.found == &TableCheck::not_positive && check.zeros_allowed;
+    findings.push_back({.name = kind.name,
+                        .meaning = kind.meaning,
+                        .weight = is_allowed ? Weight::kRemark : kind.weight,
+                        .found = found,
+                        .has_worst = kind.has_worst});
+  }
+  return findings;
+}
 
 core::Result<TableCheck> check_table(const std::string& table,
                                      const Frame& frame,
@@ -135,7 +241,7 @@ core::Result<TableCheck> check_table(const std::string& table,
   result.table = table;
   result.rows = static_cast<std::int64_t>(frame.num_rows());
   result.groups = static_cast<std::int64_t>(index.groups().size());
-  result.zeros_allowed = table == "computescale_perf";
+  result.zeros_allowed = holds_differences(table);
   result.unused = {.count = rows.unused.count, .of = result.rows, .worst = 0, .where = {}};
   if (rows.unused.count > 0) result.unused.where = fmt::format("row {}", rows.unused.first_row + 1);
   result.duplicates.of = result.rows;
@@ -146,6 +252,46 @@ core::Result<TableCheck> check_table(const std::string& table,
     checker.check_group(index.groups()[group], group_roofline(rooflines.cached, rows, group));
   result.not_positive.of = result.rows;
   result.cached.of = result.faster.of;
+  return result;
+}
+
+std::vector<HeldOutPoint> held_out_points(const TableIndex& index, std::size_t axis) {
+  std::vector<HeldOutPoint> points;
+  for (std::size_t group = 0; group < index.groups().size(); ++group) {
+    const Surface& surface = index.groups()[group].surface;
+    for (const GridPoint& measured : surface.grid().points()) {
+      if (measured.latency <= 0) continue;
+      const auto predicted = surface.held_out(measured.position, axis);
+      if (!predicted) continue;
+      points.push_back(point_at(surface.grid(), measured.position, axis));
+      points.back().group = group;
+      points.back().error = std::abs(*predicted / measured.latency - 1);
+    }
+  }
+  return points;
+}
+
+HeldOut held_out_errors(const TableIndex& index, double limit) {
+  HeldOut result;
+  for (std::size_t axis = 0; axis < index.size_columns().size(); ++axis) {
+    const std::string& column = index.size_columns()[axis];
+    const Errors errors = errors_along(index, axis);
+    if (errors.all.empty()) continue;
+    result.by_column.push_back(summary_of(column, errors, limit));
+    for (const auto& [ends, of_interval] : errors.by_interval) {
+      const std::int64_t beyond = count_beyond(of_interval, limit);
+      if (beyond == 0) continue;
+      result.intervals.push_back({.column = column,
+                                  .low = std::get<0>(ends),
+                                  .held_out = std::get<1>(ends),
+                                  .high = std::get<2>(ends),
+                                  .points = static_cast<std::int64_t>(of_interval.size()),
+                                  .beyond = beyond,
+                                  .median = core::median(of_interval)});
+    }
+  }
+  std::stable_sort(result.intervals.begin(), result.intervals.end(),
+                   [](const Interval& a, const Interval& b) { return a.beyond > b.beyond; });
   return result;
 }
 

@@ -5,10 +5,9 @@
 #include <filesystem>
 
 #include "core/files.h"
-#include "store/files/frame_test_util.h"
-#include "store/files/parquet_reader.h"
-#include "store/judging/held_out.h"
-#include "store/systems/peaks.h"
+#include "store/database/store_test_util.h"
+#include "store/files/parquet.h"
+#include "store/systems/system_yaml.h"
 
 namespace assay::store {
 namespace {
@@ -81,6 +80,25 @@ TEST(TableCheck, ExcusesRowsWhoseDataFitInTheCache) {
   EXPECT_EQ(result.faster.where, "m=2");
   EXPECT_EQ(result.cached.count, 1);
   EXPECT_EQ(result.cached.where, "m=1");
+}
+
+TEST(TableCheck, WeighsWhatItFinds) {
+  TableCheck found;
+  found.drops.count = 2;
+  found.faster.count = 1;
+  found.not_positive.count = 1;
+  auto findings = findings_of(found);
+  ASSERT_EQ(findings.size(), 3U);
+  EXPECT_EQ(findings[0].name, "faster than the roofline");
+  EXPECT_EQ(findings[0].weight, Weight::kProblem);
+  EXPECT_EQ(findings[1].name, "zero or negative");
+  EXPECT_EQ(findings[1].weight, Weight::kProblem);
+  EXPECT_EQ(findings[2].name, "drops");
+  EXPECT_EQ(findings[2].weight, Weight::kRemark);
+  EXPECT_EQ(findings[2].found.count, 2);
+  found.zeros_allowed = true;
+  EXPECT_EQ(findings_of(found)[1].weight, Weight::kRemark);
+  EXPECT_TRUE(findings_of(TableCheck()).empty());
 }
 
 TEST(HeldOut, NamesTheIntervalToRefine) {

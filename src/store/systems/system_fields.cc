@@ -1,4 +1,4 @@
-// Chooses what each field of a system's file says.
+// Chooses the value of each field of a system's file, and says where it comes from.
 #include <fmt/core.h>
 
 #include <charconv>
@@ -15,7 +15,7 @@ namespace assay::store {
 namespace {
 
 constexpr double kKibibyte = 1024;
-// Many times what any GPU's caches hold, so that little can come out of them.
+// Many times what the caches of any GPU hold, so that little can come from them.
 constexpr double kPastCaches = kKibibyte * kKibibyte * kKibibyte;
 constexpr double kSmallMemory = kKibibyte * kKibibyte;
 constexpr double kSmallMessage = 64 * kKibibyte;
@@ -39,13 +39,13 @@ std::string whole_text(double value) {
   return fmt::format("{:.0f}", value);
 }
 
-// No measurement knows more than four digits of a figure.
+// No measurement is exact to more than four digits.
 double rounded(double value) {
   const double digit = std::pow(10, std::floor(std::log10(value)) - 3);
   return std::round(value / digit) * digit;
 }
 
-// No exponents: YAML readers differ in which of them are numbers.
+// Writes no exponents, as YAML readers differ in which of them are numbers.
 std::string seconds_text(double seconds) {
   std::string text = fmt::format("{:.12f}", rounded(seconds));
   while (text.ends_with('0') && !text.ends_with(".0"))
@@ -85,7 +85,7 @@ class FieldList {
     to_host_ = best_rate(transfer_points(data_.transfers, "device_to_host"), 0);
   }
 
-  // The first source that there is, else the reason why there is none.
+  // Adds the first choice that has a value, or the reason why there is none.
   void add(const std::string& section,
            const std::string& name,
            const std::vector<Choice>& choices,
@@ -99,7 +99,7 @@ class FieldList {
     fields_.push_back({section, name, "", otherwise});
   }
 
-  // What only the cited file has, like gpu.fp4_tc_flops.
+  // Adds what only the cited file has, like gpu.fp4_tc_flops.
   void add_others(const std::string& section) {
     for (const auto& [field, value] : data_.cited) {
       const std::size_t dot = field.rfind('.');
@@ -116,7 +116,7 @@ class FieldList {
     return Sourced{found->second, from_file()};
   }
 
-  // A figure of the data sheet in units of `unit`; none where it is 0.
+  // A figure of the data sheet in units of `unit`; 0 if the sheet has none.
   [[nodiscard]] Choice published(double figure, double unit, const char* meaning = "") const {
     if (figure <= 0) return std::nullopt;
     return Sourced{whole_text(figure * unit),
@@ -208,7 +208,7 @@ class FieldList {
     add_others("gpu");
   }
 
-  // Against the limit that the file gives, which then is not measured itself.
+  // The best bandwidth over the limit that the file gives as mem_bw.
   [[nodiscard]] Choice scaling(const std::optional<Rate>& memory) const {
     const SystemField& limit = fields_.back();
     double limit_bytes_per_s = 0;
@@ -218,7 +218,7 @@ class FieldList {
                    "measured, over mem_bw: " + source_of(*memory, kGigabytes, "memory_op_perf")};
   }
 
-  // A limit: cited where that is possible.
+  // A limit, which is cited where that is possible.
   void add_peak(const std::string& type, double peak_tflops) {
     const std::string name = type + "_tc_flops";
     add("gpu", name,
@@ -228,7 +228,7 @@ class FieldList {
                               : "no rows: assay collect gemm --dtype " + type);
   }
 
-  // What a fresh process finds free, unless others had some of it.
+  // The memory that a new process finds free, unless others had some of it.
   [[nodiscard]] Choice free_memory() const {
     Choice free = fact("free memory bytes");
     if (!free) return std::nullopt;
@@ -240,7 +240,7 @@ class FieldList {
     return free;
   }
 
-  // 0 of what is no GPU.
+  // Processors that are no GPUs have the version 0.
   [[nodiscard]] Choice sm_version() const {
     const Choice version = fact("device SM version");
     return version && version->value != "0" ? version : std::nullopt;

@@ -1,22 +1,88 @@
 #include "store/systems/system_figures.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "core/statistics.h"
+#include "model/data_type.h"
 
 namespace assay::store {
 namespace {
 
-constexpr std::size_t kFewestPoints = 3;  // two lie on a line whatever they are
+constexpr double kMillisecondsInSecond = 1e3;
+
+// Gives the values of a row by the names of its columns.
+class Row {
+ public:
+  Row(const Frame& frame, std::size_t index) : frame_(frame), index_(index) {}
+
+  // NaN if the value is missing or a text.
+  [[nodiscard]] double number(std::string_view name) const {
+    const std::optional<model::PerfValue> value = find(name);
+    if (!value) return std::nan("");
+    if (const auto* whole = std::get_if<std::int64_t>(&*value)) return static_cast<double>(*whole);
+    const auto* real = std::get_if<double>(&*value);
+    return real == nullptr ? std::nan("") : *real;
+  }
+
+  [[nodiscard]] std::string text(std::string_view name) const {
+    const std::optional<model::PerfValue> value = find(name);
+    const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
+    return text == nullptr ? "" : *text;
+  }
+
+ private:
+  [[nodiscard]] std::optional<model::PerfValue> find(std::string_view name) const {
+    const FrameColumn* column = frame_.find(name);
+    if (column == nullptr || column->is_missing(index_)) return std::nullopt;
+    return column->value(index_);
+  }
+
+  const Frame& frame_;
+  std::size_t index_;
+};
+
+std::optional<double> spread_of(const Row& row) {
+  const double spread = (row.number("p90_ms") - row.number("p10_ms")) / row.number("median_ms");
+  if (!std::isfinite(spread)) return std::nullopt;
+  return spread;
+}
+
+// Makes points of the rows of an op_name; `describe` gives the amount of a row and its words.
+template <class Describe>
+std::vector<Point> points_of(const Frame& frame, std::string_view op_name, Describe describe) {
+  std::vector<Point> points;
+  for (std::size_t i = 0; i < frame.num_rows(); ++i) {
+    const Row row(frame, i);
+    if (row.text("op_name") != op_name) continue;
+    Point point = describe(row);
+    point.seconds = row.number("latency") / kMillisecondsInSecond;
+    point.spread = spread_of(row);
+    if (std::isfinite(point.amount) && point.amount >= 0 && std::isfinite(point.seconds) &&
+        point.seconds > 0) {
+      points.push_back(std::move(point));
+    }
+  }
+  return points;
+}
+
+// NaN for an unknown type, so that such a row gives no point.
+double element_bytes(const std::string& type) {
+  const std::optional<model::DataType> known = model::data_type_named(type);
+  return known ? static_cast<double>(model::bytes_of(*known)) : std::nan("");
+}
+
+constexpr std::size_t kFewestPoints = 3;  // any two points lie on a line
 
 struct Line {
   double intercept = 0;
   double slope = 0;
 };
 
-// Nothing where all x are alike.
+// std::nullopt where all x are equal.
 std::optional<Line> fitted_line(std::span<const double> x, std::span<const double> y) {
   const double mean_x = core::mean(x);
   const double mean_y = core::mean(y);
@@ -32,6 +98,63 @@ std::optional<Line> fitted_line(std::span<const double> x, std::span<const doubl
 }
 
 }  // namespace
+
+std::vector<Point> memory_points(const Frame& rows, std::string_view op_name) {
+  const double passes = op_name == "copy" ? 2 : op_name == "read" ? 1 : 0;
+  if (passes == 0) return {};
+  return points_of(rows, op_name, [&](const Row& row) {
+    const std::string type = row.text("dtype");
+    const double height = row.number("rows");
+    const double width = row.number("columns");
+    return Point{.amount = passes * height * width * element_bytes(type),
+                 .what = fmt::format("{} {} x {} {}", op_name, height, width, type)};
+  });
+}
+
+std::vector<Point> gemm_points(const Frame& rows, std::string_view type) {
+  return points_of(rows, "gemm", [&](const Row& row) {
+    const double m = row.number("m");
+    const double n = row.number("n");
+    const double k = row.number("k");
+    const double known = row.text("gemm_dtype") == type ? 1 : std::nan("");
+    return Point{.amount = known * 2 * m * n * k,
+                 .what = fmt::format("gemm {} m {} n {} k {}", type, m, n, k)};
+  });
+}
+
+std::vector<Point> transfer_points(const Frame& rows, std::string_view op_name) {
+  return points_of(rows, op_name, [&](const Row& row) {
+    const double bytes = row.number("bytes");
+    return Point{.amount = bytes, .what = fmt::format("{} of {} bytes", op_name, bytes)};
+  });
+}
+
+std::vector<Point> send_points(const Frame& rows, std::int64_t num_gpus) {
+  return points_of(rows, "send_recv", [&](const Row& row) {
+    const double gpus = row.number("num_gpus");
+    const bool wanted = num_gpus == 0 || gpus == static_cast<double>(num_gpus);
+    const double bytes = row.number("message_size") * element_bytes(row.text("nccl_dtype"));
+    return Point{.amount = wanted ? bytes : std::nan(""),
+                 .what = fmt::format("send_recv of {} bytes, {} GPUs", bytes, gpus)};
+  });
+}
+
+std::string launch_mode(const Frame& rows) {
+  for (std::size_t i = 0; i < rows.num_rows(); ++i) {
+    const Row row(rows, i);
+    if (row.text("op_name") == "launch") return row.text("launch");
+  }
+  return "";
+}
+
+std::optional<double> largest(const Frame& rows, std::string_view column) {
+  std::optional<double> most;
+  for (std::size_t i = 0; i < rows.num_rows(); ++i) {
+    const double value = Row(rows, i).number(column);
+    if (std::isfinite(value) && (!most || value > *most)) most = value;
+  }
+  return most;
+}
 
 std::optional<Rate> best_rate(std::span<const Point> points, double least_amount) {
   std::optional<Rate> best;

@@ -12,15 +12,10 @@ namespace {
 
 constexpr const char* kTables[] = {"memory_op_perf", "gemm_perf", "transfer_perf", "nccl_perf"};
 
-// A day of "2026-01-02T03:04:05Z".
-std::string day_of(const std::string& time) {
-  return time.substr(0, time.find('T'));
-}
-
 bool is_used(const Content& content, const SystemRequest& request) {
-  const bool of_table =
+  const bool is_of_table =
       std::find(std::begin(kTables), std::end(kTables), content.table) != std::end(kTables);
-  return of_table && content.framework == request.framework &&
+  return is_of_table && content.framework == request.framework &&
          (request.device.empty() || content.device == request.device);
 }
 
@@ -64,7 +59,7 @@ core::Result<std::map<std::string, std::string>> facts_of(const Store& store,
   return facts;
 }
 
-// Of a section within a section, two deeper.
+// A section within a section is indented by two more spaces.
 std::string indent_of(const std::string& section) {
   if (section.empty()) return "";
   const auto depth = 1 + std::count(section.begin(), section.end(), '.');

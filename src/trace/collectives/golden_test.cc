@@ -18,7 +18,6 @@ namespace assay::trace {
 namespace {
 
 const std::filesystem::path kSource = ASSAY_SOURCE_DIR;
-const std::filesystem::path kShared = kSource / "../shared";
 
 bool is_real(const std::string& field) {
   return field.find_first_of(".e") != std::string::npos;
@@ -96,35 +95,42 @@ TEST(CollectiveGolden, TwoGpusInCompatMode) {
 }
 
 TEST(CollectiveGolden, EightGpusInCompatMode) {
-  if (!std::filesystem::exists(kShared / "samples/traces-8gpu")) {
-    GTEST_SKIP() << "the 8-GPU traces of ../shared/samples are not here";
-  }
+  expect_golden_book(kSource / "samples/sweep-nccl-ctas/default/repeat1", 8,
+                     testing::golden_folder() / "collective/sweep_default/csvs");
+  const auto more = testing::shared_folder() / "samples/traces-8gpu";
+  if (!std::filesystem::exists(more)) return;
   for (const std::string configuration : {"default", "16cta_256threads"}) {
-    expect_golden_book(kShared / "samples/traces-8gpu" / configuration, 8,
-                       kShared / "golden/trace/collective" / configuration / "csvs");
+    expect_golden_book(
+        more / configuration, 8,
+        testing::shared_folder() / "golden/trace/collective" / configuration / "csvs");
   }
 }
 
-void expect_golden_rank(const std::string& configuration, int rank, const std::string& golden) {
-  const auto trace = read_trace(kShared / "samples/traces-8gpu" / configuration / "torch_profiler" /
-                                ("rank" + std::to_string(rank)) / "trace.json.gz");
+void expect_golden_rank(const std::filesystem::path& run,
+                        int rank,
+                        const std::filesystem::path& golden) {
+  const auto trace =
+      read_trace(run / "torch_profiler" / ("rank" + std::to_string(rank)) / "trace.json.gz");
   ASSERT_TRUE(trace.ok()) << trace.error().message;
   Options options;
   options.compat = Compat::kTraceLens;
   const model::Book book = individual_report(analyze_rank(trace.value(), options, rank));
   const model::Table* table = book.find("coll_analysis");
   ASSERT_NE(table, nullptr);
-  expect_same(*table, kShared / "golden/trace/individual" / golden / "csvs/coll_analysis.csv");
+  expect_same(*table, golden / "csvs/coll_analysis.csv");
 }
 
 TEST(CollectiveGolden, IndividualReportsInCompatMode) {
-  if (!std::filesystem::exists(kShared / "samples/traces-8gpu")) {
-    GTEST_SKIP() << "the 8-GPU traces of ../shared/samples are not here";
-  }
-  expect_golden_rank("default", 0, "h200_default_rank0");
-  expect_golden_rank("default", 0, "h200_default_rank0_linked");
-  expect_golden_rank("16cta_256threads", 5, "h200_16cta_256threads_rank5");
-  expect_golden_rank("16cta_256threads", 5, "h200_16cta_256threads_rank5_linked");
+  const auto bundled = testing::golden_folder() / "individual";
+  for (const char* figures : {"h200_ctas_default_rank0", "h200_ctas_default_rank0_linked"})
+    expect_golden_rank(kSource / "samples/traces-2gpu/ctas_default", 0, bundled / figures);
+  const auto more = testing::shared_folder() / "samples/traces-8gpu";
+  if (!std::filesystem::exists(more)) return;
+  const auto golden = testing::shared_folder() / "golden/trace/individual";
+  for (const char* figures : {"h200_default_rank0", "h200_default_rank0_linked"})
+    expect_golden_rank(more / "default", 0, golden / figures);
+  for (const char* figures : {"h200_16cta_256threads_rank5", "h200_16cta_256threads_rank5_linked"})
+    expect_golden_rank(more / "16cta_256threads", 5, golden / figures);
 }
 
 // Without compat mode the leaked kernels are left out. Figures that do not depend on them are

@@ -113,12 +113,10 @@ void expect_golden(const model::Book& book, const std::string& name, Order order
 }
 
 TEST(CompareGolden, GpuTimelineCombined) {
-  ASSAY_SKIP_WITHOUT_GOLDEN();
   expect_golden(golden_comparison().timeline_combined, "gpu_timeline_combined", Order::kExact);
 }
 
 TEST(CompareGolden, GpuTimelineComparison) {
-  ASSAY_SKIP_WITHOUT_GOLDEN();
   const model::Book& book = golden_comparison().timeline_comparison;
   expect_golden(book, "gpu_timeline_comparison", Order::kExact);
   EXPECT_EQ(
@@ -128,12 +126,10 @@ TEST(CompareGolden, GpuTimelineComparison) {
 }
 
 TEST(CompareGolden, CollectiveCombined) {
-  ASSAY_SKIP_WITHOUT_GOLDEN();
   expect_golden(golden_comparison().collective_combined, "collective_combined", Order::kAny);
 }
 
 TEST(CompareGolden, CollectiveComparison) {
-  ASSAY_SKIP_WITHOUT_GOLDEN();
   const model::Book& book = golden_comparison().collective_comparison;
   expect_golden(book, "collective_comparison", Order::kExact);
   EXPECT_EQ(sheet_names(book),
@@ -143,7 +139,6 @@ TEST(CompareGolden, CollectiveComparison) {
 }
 
 TEST(CompareGolden, FinalReport) {
-  ASSAY_SKIP_WITHOUT_GOLDEN();
   const model::Book& book = golden_comparison().final_report;
   expect_golden(book, "final_analysis_report", Order::kExact);
   EXPECT_EQ(sheet_names(book),
@@ -164,7 +159,6 @@ TEST(CompareGolden, FinalReport) {
 
 // The workbook has 100 where the figures before it have 100.0.
 TEST(CompareGolden, WholeNumbersAreIntegers) {
-  ASSAY_SKIP_WITHOUT_GOLDEN();
   const model::Table& summary = *golden_comparison().timeline_combined.find("Summary");
   EXPECT_EQ(model::text(summary.at(7, 0)), "total_time");
   EXPECT_EQ(summary.at(7, 2), model::Cell{std::int64_t{100}});
@@ -172,7 +166,6 @@ TEST(CompareGolden, WholeNumbersAreIntegers) {
 
 // The whole traces name no steps here, so the default mode must not claim to know.
 TEST(CompareGolden, DefaultModeClaimsNothingWithoutSteps) {
-  ASSAY_SKIP_WITHOUT_GOLDEN();
   const Configuration baseline = configuration("baseline", "default");
   const Configuration test = configuration("saleelk", "16cta_256threads");
   const Comparison comparison = compare({baseline, test}).value();

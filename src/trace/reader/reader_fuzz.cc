@@ -5,8 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "core/inflate.h"
-#include "core/memory_source.h"
+#include "core/byte_source.h"
 #include "trace/reader/reader.h"
 
 namespace {

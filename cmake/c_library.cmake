@@ -1,0 +1,17 @@
+# install_c_library(TARGET NAME DESCRIPTION): installs libassay_NAME with its header, a pkg-config
+# file assay_NAME.pc and the CMake target assay::NAME. The interfaces may change until version 1.0:
+# the number in the library's SONAME then goes up. All of it is the component "development":
+# `cmake --install BUILD --component development` leaves the programs out.
+set(c_library_interface 0)
+function(install_c_library target name description)
+  set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${c_library_interface}
+                                             EXPORT_NAME ${name})
+  install(TARGETS ${target} EXPORT assay LIBRARY DESTINATION lib COMPONENT development
+          NAMELINK_COMPONENT development)
+  install(FILES ${CMAKE_SOURCE_DIR}/include/assay/${name}.h DESTINATION include/assay
+          COMPONENT development)
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/c_library.pc.in
+                 ${CMAKE_CURRENT_BINARY_DIR}/assay_${name}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/assay_${name}.pc DESTINATION lib/pkgconfig
+          COMPONENT development)
+endfunction()

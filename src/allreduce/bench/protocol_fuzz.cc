@@ -1,0 +1,23 @@
+// Both sides of the protocol: whatever is understood is understood again after it was written.
+#include <cstdint>
+#include <string_view>
+
+#include "allreduce/bench/protocol.h"
+#include "core/check.h"
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer gives the name.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace assay;
+  const std::string_view line(reinterpret_cast<const char*>(data), size);
+  if (const auto request = allreduce::parse_request(line); request.ok()) {
+    const std::string written = allreduce::request_line(request.value());
+    const auto again = allreduce::parse_request(written);
+    ASSAY_CHECK(again.ok(), "a request that was written cannot be read");
+    ASSAY_CHECK(allreduce::request_line(again.value()) == written, "a request changed");
+  }
+  if (const auto message = allreduce::parse_message(line); message.ok()) {
+    const auto again = allreduce::parse_message(allreduce::message_line(message.value()));
+    ASSAY_CHECK(again.ok(), "a message that was written cannot be read");
+  }
+  return 0;
+}

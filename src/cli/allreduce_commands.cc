@@ -1,0 +1,201 @@
+#include "cli/allreduce_commands.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "allreduce/bench/benchmark_file.h"
+#include "allreduce/bench/benchmark_summary.h"
+#include "allreduce/benchmark_csv.h"
+#include "cli/output.h"
+#include "cli/trace_options.h"
+#include "cli/version.h"
+#include "cli/workers.h"
+#include "core/files.h"
+#include "core/interrupt.h"
+#include "core/terminal.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr double kPercent = 100;
+
+// Ctrl-C ends the worker within a second; one that is stuck in the driver takes longer.
+constexpr unsigned kSecondsToStop = 15;
+
+template <class Enum, std::size_t kCount>
+Choices<Enum> numbered_choices(const std::array<std::string_view, kCount>& names) {
+  Choices<Enum> choices;
+  for (std::size_t i = 0; i < kCount; ++i)
+    choices.emplace_back(names.at(i), static_cast<Enum>(i));
+  return choices;
+}
+
+// NCCL comes first, because it can do everything.
+Choices<allreduce::Strategy> fallback_choices() {
+  Choices<allreduce::Strategy> choices = strategy_choices(allreduce::all_strategies());
+  std::rotate(choices.begin(), choices.end() - 1, choices.end());
+  return choices;
+}
+
+const Choices<allreduce::Launch> kLaunches{{"graph", allreduce::Launch::kGraph},
+                                           {"eager", allreduce::Launch::kEager}};
+
+// "2%" and "2" are 0.02.
+double part_of_percent(std::string_view text) {
+  if (!text.empty() && text.back() == '%') text.remove_suffix(1);
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value / kPercent;
+}
+
+std::string percent_problem(const std::string& text) {
+  const bool has_sign = !text.empty() && text.back() == '%';
+  const std::string number = has_sign ? text.substr(0, text.size() - 1) : text;
+  if (!not_negative_problem(number).empty() || part_of_percent(number) > 1) {
+    return fmt::format("'{}' is not a percentage from 0 to 100, such as 2%", text);
+  }
+  return "";
+}
+
+Option* add_percent(App& app, const std::string& name, double& part, const std::string& help) {
+  return app
+      .add_option(
+          name, [&part](const std::string& text) { part = part_of_percent(text); }, help)
+      ->type_name("PERCENT")
+      ->default_str(fmt::format("{:g}", part * kPercent))
+      ->check(percent_problem);
+}
+
+// What the file beside a benchmark says: "NVIDIA H200, CUDA 13.0, NCCL 2.28.9, 2026-11-21, of ", or
+// "" without such a file, which other people's benchmarks do not have.
+std::string measured_on(const std::filesystem::path& benchmark) {
+  const auto text = core::read_file(allreduce::provenance_path(benchmark));
+  if (!text.ok()) return "";
+  const auto kept = nlohmann::json::parse(text.value(), nullptr, false);
+  const auto settings = kept.is_object() ? kept.find("settings") : kept.end();
+  if (!kept.is_object() || settings == kept.end() || !settings->is_object()) return "";
+  const auto word = [](const nlohmann::json& object, const char* name) {
+    const auto found = object.find(name);
+    return found != object.end() && found->is_string() ? found->get<std::string>()
+                                                       : std::string("?");
+  };
+  const auto runs = kept.find("runs");
+  const bool has_run = runs != kept.end() && runs->is_array() && !runs->empty();
+  const std::string date = has_run && runs->front().is_object() ? word(runs->front(), "date") : "?";
+  return fmt::format("{}, CUDA {}, NCCL {}, {}, of ", word(*settings, "GPU"),
+                     word(*settings, "CUDA runtime"), word(*settings, "NCCL"), date.substr(0, 10));
+}
+
+std::string provenance(const allreduce::BenchmarkFolder& folder,
+                       const allreduce::Benchmark& benchmark) {
+  std::string names;
+  for (const std::filesystem::path& file : folder.files)
+    names += (names.empty() ? "" : " ") + file.filename().string();
+  const auto times = std::count_if(
+      benchmark.measurements.begin(), benchmark.measurements.end(),
+      [](const allreduce::Measurement& measurement) { return !std::isnan(measurement.time_us); });
+  return fmt::format("{}{} times in {}", measured_on(folder.files.front()), times, names);
+}
+
+}  // namespace
+
+Choices<allreduce::Fusion> fusion_choices() {
+  return numbered_choices<allreduce::Fusion>(allreduce::kFusionNames);
+}
+
+Choices<allreduce::DataType> data_type_choices() {
+  return numbered_choices<allreduce::DataType>(allreduce::kDataTypeNames);
+}
+
+std::vector<allreduce::Strategy> measured_strategies() {
+  std::vector<allreduce::Strategy> strategies;
+  for (const allreduce::StrategySpec& spec : allreduce::kStrategies) {
+    if (spec.strategy != allreduce::Strategy::kAuto) strategies.push_back(spec.strategy);
+  }
+  return strategies;
+}
+
+Choices<allreduce::Strategy> strategy_choices(const std::vector<allreduce::Strategy>& strategies) {
+  Choices<allreduce::Strategy> choices;
+  for (const allreduce::Strategy strategy : strategies)
+    choices.emplace_back(name_of(strategy), strategy);
+  return choices;
+}
+
+core::Result<std::filesystem::path> benchmark_worker(const std::filesystem::path& named) {
+  auto worker = ASSAY_TRY(named_worker(named));
+  if (worker.empty()) return allreduce::find_worker();
+  return worker;
+}
+
+core::Result<allreduce::BenchmarkOptions> default_benchmark(const std::filesystem::path& folder) {
+  allreduce::BenchmarkOptions options;
+  options.folder = folder;
+  options.strategies = measured_strategies();
+  options.program = program_version();
+  options.command_line = own_command_line();
+  const int gpus = ASSAY_TRY(count_gpus());
+  options.world_sizes = ASSAY_TRY(allreduce::default_world_sizes(gpus));
+  options.worker = ASSAY_TRY(benchmark_worker(""));
+  return options;
+}
+
+core::Result<allreduce::BenchmarkResult> benchmark_with_progress(
+    const allreduce::BenchmarkOptions& options, Talk talk, allreduce::RankLeader* ranks) {
+  core::allow_seconds_to_stop(kSecondsToStop);
+  core::TerminalLine line(talk == Talk::kNever ? core::TerminalLine::Show::kNever
+                                               : core::TerminalLine::Show::kOnTerminal);
+  allreduce::BenchmarkHooks hooks;
+  hooks.on_notice = [&](const std::string& text) {
+    line.clear();
+    print_warning(text);
+  };
+  hooks.on_progress = [&](const allreduce::BenchmarkStanding& standing) {
+    if (line.shown()) line.draw(allreduce::progress_text(standing));
+  };
+  auto result = allreduce::run_benchmark(options, hooks, ranks);
+  line.clear();
+  return result;
+}
+
+Option* add_tuning_options(App& app, TuningArguments& arguments) {
+  Option* folder = app.add_option("--data_dir,--data-dir", arguments.data_folder,
+                                  "the folder of the benchmark.tp{N}.sm{V}.csv files");
+  folder->type_name("DIR");
+  app.add_option("--sm_version,--sm-version", arguments.sm_version,
+                 "of the files to read: 90 for compute capability 9.0")
+      ->type_name("N")
+      ->default_str("the one that the folder has");
+  add_choice(app, "--dtype", arguments.tuning.data_type, data_type_choices(),
+             "type of the elements");
+  add_choice(app, "--launch", arguments.tuning.launch, kLaunches,
+             "how the measured calls were launched: from a CUDA graph or one by one");
+  add_choice_list(app, "--strategies", arguments.tuning.strategies,
+                  strategy_choices(allreduce::all_strategies()),
+                  "what may be chosen; NCCL_SYMMETRIC enters the lookup table only when it is "
+                  "named here");
+  add_percent(app, "--tie", arguments.tuning.tie, "a gain below this part of the time is none");
+  add_percent(app, "--noise", arguments.tuning.noise,
+              "half of the 95 % interval of times whose file gives none");
+  add_choice(app, "--fallback", arguments.tuning.fallback, fallback_choices(),
+             "the strategy where nothing was measured");
+  return folder;
+}
+
+core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,
+                                        const TuningArguments& arguments) {
+  const allreduce::BenchmarkFolder files =
+      ASSAY_TRY(allreduce::find_benchmarks(folder, arguments.sm_version, arguments.tuning.launch));
+  allreduce::Benchmark benchmark = ASSAY_TRY(allreduce::read_benchmarks(files));
+  show_warnings(benchmark.warnings);
+  auto tables = allreduce::tune(benchmark, arguments.tuning, provenance(files, benchmark));
+  if (!tables.ok()) return tables.error().context("'" + folder.string() + "'");
+  return TunedBenchmark{std::move(benchmark), std::move(tables).value()};
+}
+
+}  // namespace assay::cli

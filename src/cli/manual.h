@@ -1,0 +1,60 @@
+// The manual page of a command, made from its declaration, and the forms that it is shown in.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command.h"
+
+namespace assay::cli {
+
+// One option, argument, command or exit code.
+struct ManualEntry {
+  std::string term;   // "-o, --output"
+  std::string value;  // "DIR", or empty
+  std::string explanation;
+};
+
+// A section has paragraphs, entries or lines.
+struct ManualSection {
+  std::string title;
+  std::string paragraphs = {};  // separated by empty lines
+  std::vector<ManualEntry> entries = {};
+  std::string lines = {};  // are never broken
+
+  // The widest entry of the sections that share columns with this one.
+  std::size_t entry_width = 0;
+};
+
+struct ManualPage {
+  const CommandSpec* spec = nullptr;
+  std::string synopsis;
+  std::vector<ManualSection> sections = {};
+};
+
+ManualPage manual_page(const CommandSpec& spec);
+
+// The command and all below it, each before those below it.
+std::vector<const CommandSpec*> with_all_below(const CommandSpec& spec);
+
+// The parts of a text that empty lines separate.
+std::vector<std::string> paragraphs_of(std::string_view text);
+
+std::string upper(std::string text);
+
+enum class Headings { kPlain, kBold };
+
+// For a terminal, in lines of at most `width` characters (lines of examples and the words of the
+// synopsis are not broken).
+std::string manual_text(const ManualPage& page, std::size_t width, Headings headings);
+
+// For man(1): "assay-trace-compare.1" has the result for "trace compare".
+std::string manual_file_name(const CommandSpec& spec);
+std::string manual_roff(const ManualPage& page);
+
+// The command and all below it, as one document.
+std::string manual_markdown(const CommandSpec& spec);
+
+}  // namespace assay::cli

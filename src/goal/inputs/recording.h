@@ -1,0 +1,97 @@
+// Reads the recordings of libassay_recorder.so, one file per process. The records of a process are
+// sorted by kind; its kernels are matched with its plans; then each of its GPUs becomes a
+// recording.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "goal/inputs/join_processes.h"
+#include "model/job.h"
+#include "model/recording_file.h"
+#include "model/warnings.h"
+
+namespace assay::goal {
+
+template <class Record>
+struct Numbered {
+  std::uint32_t number = 0;
+  Record record;
+};
+
+// Sorted by number.
+template <class Record>
+using Records = std::vector<Numbered<Record>>;
+
+template <class Record>
+const Numbered<Record>* find_record(const Records<Record>& records, std::uint32_t number) {
+  const auto found =
+      std::lower_bound(records.begin(), records.end(), number,
+                       [](const auto& entry, std::uint32_t n) { return entry.number < n; });
+  return found != records.end() && found->number == number ? &*found : nullptr;
+}
+
+struct RecordedProcess {
+  std::string file;
+  model::recording::Header header;
+  std::map<std::uint32_t, std::string> texts;
+  std::vector<std::string> notes;
+  Records<model::recording::Communicator> communicators;
+  Records<model::recording::CollApi> coll_apis;
+  Records<model::recording::P2pApi> p2p_apis;
+  Records<model::recording::KernelLaunch> launches;
+  Records<model::recording::Plan> plans;
+  Records<model::recording::Coll> colls;
+  Records<model::recording::P2p> p2ps;
+  Records<model::recording::Kernel> kernels;
+  Records<model::recording::Correlation> correlations;
+  std::vector<model::recording::Clock> clocks;
+  std::uint64_t damaged_blocks = 0;
+
+  [[nodiscard]] const std::string& text(std::uint32_t id) const;
+
+  // Converts a time of CUPTI's clock to CLOCK_REALTIME.
+  [[nodiscard]] std::int64_t realtime_ns(std::uint64_t cupti_ns) const;
+
+  // Returns the time of the last event that was recorded.
+  [[nodiscard]] std::int64_t end_ns() const;
+};
+
+RecordedProcess sort_records(const model::recording::File& file, const std::string& name);
+
+struct KernelRun {
+  std::int64_t start_ns = 0;  // CLOCK_REALTIME
+  std::int64_t end_ns = 0;
+  std::uint32_t stream = 0;  // CUPTI's number
+  std::int32_t device = -1;
+};
+
+struct PlanRun {
+  std::uint32_t number = 0;  // number of the plan's record; 0 for operations outside of any plan
+  std::uint32_t communicator = 0;
+  const model::recording::KernelLaunch* launch = nullptr;
+  const KernelRun* kernel = nullptr;
+  std::int64_t call_ns = 0;  // time of the launch or, if that is unknown, of the enqueuing
+};
+
+struct KernelMatch {
+  std::vector<KernelRun> kernels;    // kernels of NCCL, in the order of the file
+  std::vector<PlanRun> plans;        // by number
+  std::uint64_t by_correlation = 0;  // number of plans that found their kernel by a launch
+  std::uint64_t by_order = 0;
+  std::uint64_t unused_kernels = 0;  // kernels that no plan claimed
+
+  [[nodiscard]] const PlanRun* find(std::uint32_t plan) const;
+};
+
+// Finds the kernel of each plan by the launch that encloses it. Plans without such a launch, among
+// them all of NCCL 2.27, find it by the order in which plans were made and kernels launched.
+KernelMatch match_kernels(const RecordedProcess& process);
+
+// Returns one recording for each GPU that the process used.
+std::vector<ProcessRecording> recordings_of(const RecordedProcess& process);
+
+}  // namespace assay::goal

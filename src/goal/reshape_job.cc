@@ -1,0 +1,271 @@
+#include "goal/reshape_job.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "goal/topology.h"
+
+namespace assay::goal {
+
+std::vector<std::int64_t> clock_starts(const model::Job& job) {
+  std::vector<std::int64_t> starts;
+  for (const model::JobGpu& gpu : job.gpus) {
+    if (gpu.clock >= starts.size()) {
+      starts.resize(gpu.clock + 1, std::numeric_limits<std::int64_t>::max());
+    }
+    std::int64_t start = gpu.window_start_ns;
+    if (start == 0) {
+      if (gpu.operations.empty()) continue;  // this GPU tells nothing about the clock
+      start = gpu.operations.front().start_ns;
+    }
+    starts[gpu.clock] = std::min(starts[gpu.clock], start);
+  }
+  return starts;
+}
+
+namespace {
+
+using model::Operation;
+
+// Communicator, function (Send for both sides of a pair), source, destination, sequence.
+using ExchangeKey =
+    std::tuple<std::uint32_t, model::NcclFunction, std::int64_t, std::int64_t, std::uint64_t>;
+
+ExchangeKey exchange_key(const model::Job& job, std::uint32_t gpu, const Operation& operation) {
+  if (!is_point_to_point(operation.function)) {
+    return {operation.communicator, operation.function, -1, -1, operation.sequence};
+  }
+  const auto& gpus = job.communicators[operation.communicator].gpus;
+  const std::int64_t rank = std::find(gpus.begin(), gpus.end(), gpu) - gpus.begin();
+  const bool sends = operation.function == model::NcclFunction::kSend;
+  return {operation.communicator, model::NcclFunction::kSend, sends ? rank : operation.peer,
+          sends ? operation.peer : rank, operation.sequence};
+}
+
+std::int64_t nanoseconds(const std::optional<double>& seconds, std::int64_t otherwise) {
+  return seconds ? static_cast<std::int64_t>(*seconds * 1e9) : otherwise;
+}
+
+}  // namespace
+
+core::Result<model::Job> cut_window(model::Job job, const Window& window) {
+  if (!window.given()) return job;
+  const std::int64_t from_ns = nanoseconds(window.from_s, 0);
+  const std::int64_t to_ns = nanoseconds(window.to_s, std::numeric_limits<std::int64_t>::max());
+  const std::vector<std::int64_t> zero = clock_starts(job);
+  std::map<ExchangeKey, std::int64_t> first_start;
+  for (std::uint32_t gpu = 0; gpu < job.gpus.size(); ++gpu) {
+    for (const Operation& operation : job.gpus[gpu].operations) {
+      const std::int64_t start = operation.start_ns - zero[job.gpus[gpu].clock];
+      const auto [at, is_new] = first_start.emplace(exchange_key(job, gpu, operation), start);
+      if (!is_new) at->second = std::min(at->second, start);
+    }
+  }
+  std::size_t kept = 0;
+  for (std::uint32_t gpu = 0; gpu < job.gpus.size(); ++gpu) {
+    model::JobGpu& from = job.gpus[gpu];
+    const auto outside = [&](const Operation& operation) {
+      const std::int64_t start = first_start.at(exchange_key(job, gpu, operation));
+      return start < from_ns || start >= to_ns;
+    };
+    const auto end = std::remove_if(from.operations.begin(), from.operations.end(), outside);
+    from.operations.erase(end, from.operations.end());
+    kept += from.operations.size();
+    const std::int64_t start = zero[from.clock];
+    from.window_start_ns = std::max(from.window_start_ns, start + from_ns);
+    if (window.to_s) from.window_end_ns = std::min(from.window_end_ns, start + to_ns);
+  }
+  if (kept > 0) return job;
+  return core::Error{fmt::format("no operation began between {} s and {} s of the recording",
+                                 window.from_s.value_or(0),
+                                 window.to_s ? fmt::format("{}", *window.to_s) : "the end")};
+}
+
+namespace {
+
+using model::ChannelLinks;
+using model::Communicator;
+using model::Job;
+using model::NcclFunction;
+using model::Operation;
+
+struct Use {
+  bool collectives = false;
+  bool gathers = false;
+  bool scatters = false;
+};
+
+std::vector<Use> find_uses(const Job& job) {
+  std::vector<Use> uses(job.communicators.size());
+  for (const model::JobGpu& gpu : job.gpus) {
+    for (const Operation& operation : gpu.operations) {
+      Use& use = uses[operation.communicator];
+      use.collectives |= !is_point_to_point(operation.function);
+      use.gathers |= operation.function == NcclFunction::kAllGather;
+      use.scatters |= operation.function == NcclFunction::kReduceScatter;
+    }
+  }
+  return uses;
+}
+
+core::Result<std::vector<bool>> which_grow(const Job& job, const std::string& named) {
+  const std::vector<Use> uses = find_uses(job);
+  std::vector<bool> grow;
+  std::string known;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    const Communicator& communicator = job.communicators[i];
+    const bool spans_all = communicator.gpus.size() == job.gpus.size();
+    const bool shards = uses[i].gathers && uses[i].scatters;
+    grow.push_back(named.empty() ? uses[i].collectives && (spans_all || shards)
+                                 : communicator.name == named);
+    known += fmt::format(" {} ({} ranks)", communicator.name, communicator.gpus.size());
+  }
+  if (std::find(grow.begin(), grow.end(), true) != grow.end()) return grow;
+  return core::Error{fmt::format("{}; name the communicator that synchronises replicas, one of:{}",
+                                 named.empty()
+                                     ? "no communicator with all ranks or with sharded parameters"
+                                     : "no communicator " + named,
+                                 known)};
+}
+
+class Scaler {
+ public:
+  Scaler(const Job& job, unsigned replicas, std::vector<bool> grow)
+      : job_(job), replicas_(replicas), grow_(std::move(grow)) {
+    scaled_.nccl_version = job.nccl_version;
+    scaled_.matches = job.matches;
+    scaled_.warnings = job.warnings;
+  }
+
+  Job run() {
+    number_communicators();
+    for (unsigned replica = 0; replica < replicas_; ++replica) {
+      for (const model::JobGpu& gpu : job_.gpus)
+        add_gpu(gpu, replica);
+    }
+    for (std::size_t i = 0; i < grow_.size(); ++i) {
+      if (grow_[i]) {
+        add_grown(job_.communicators[i]);
+      } else {
+        add_copies(job_.communicators[i]);
+      }
+    }
+    return std::move(scaled_);
+  }
+
+ private:
+  void number_communicators() {
+    std::uint32_t next = 0;
+    for (const bool grows : grow_) {
+      first_number_.push_back(next);
+      next += grows ? 1 : replicas_;
+    }
+  }
+
+  std::uint32_t gpu(std::uint32_t recorded, unsigned replica) const {
+    if (recorded == model::kNoGpu) return recorded;
+    return recorded + replica * static_cast<std::uint32_t>(job_.gpus.size());
+  }
+
+  void add_gpu(const model::JobGpu& recorded, unsigned replica) {
+    model::JobGpu& made = scaled_.gpus.emplace_back(recorded);
+    if (replica > 0) made.node += fmt::format(".{}", replica);
+    made.clock += replica * num_clocks();
+    for (Operation& operation : made.operations) {
+      const std::uint32_t communicator = operation.communicator;
+      operation.communicator = first_number_[communicator] + (grow_[communicator] ? 0 : replica);
+      if (grow_[communicator]) grow(operation, communicator, replica);
+    }
+  }
+
+  std::uint32_t num_clocks() const {
+    std::uint32_t clocks = 0;
+    for (const model::JobGpu& gpu : job_.gpus)
+      clocks = std::max(clocks, gpu.clock + 1);
+    return clocks;
+  }
+
+  void grow(Operation& operation, std::uint32_t communicator, unsigned replica) const {
+    const std::size_t ranks = job_.communicators[communicator].gpus.size();
+    if (is_point_to_point(operation.function)) {
+      operation.peer += static_cast<std::int32_t>(replica * ranks);
+      return;
+    }
+    const bool shares = operation.function == NcclFunction::kAllGather ||
+                        operation.function == NcclFunction::kReduceScatter;
+    if (shares) {
+      const std::uint64_t elements = operation.bytes / operation.element_bytes;
+      operation.bytes = (elements + replicas_ - 1) / replicas_ * operation.element_bytes;
+    }
+    // The recorded cut was made for the recorded ranks; NCCL's rules make the new one.
+    operation.num_channels = std::max(operation.num_channels, operation.num_parts);
+    operation.num_parts = 0;
+  }
+
+  void add_copies(const Communicator& recorded) {
+    for (unsigned replica = 0; replica < replicas_; ++replica) {
+      Communicator& made = scaled_.communicators.emplace_back(recorded);
+      if (replica > 0) made.name += fmt::format(".{}", replica);
+      for (std::uint32_t& member : made.gpus)
+        member = gpu(member, replica);
+    }
+  }
+
+  void add_grown(const Communicator& recorded) {
+    Communicator made{.name = recorded.name, .gpus = {}, .channels = {}};
+    std::vector<std::string> nodes;
+    for (unsigned replica = 0; replica < replicas_; ++replica) {
+      for (const std::uint32_t member : recorded.gpus) {
+        made.gpus.push_back(gpu(member, replica));
+        nodes.push_back(member == model::kNoGpu ? "" : scaled_.gpus[made.gpus.back()].node);
+      }
+    }
+    for (std::uint32_t channel = 0; channel < recorded.channels.size(); ++channel) {
+      std::vector<ChannelLinks>& links =
+          made.channels.emplace_back(made.gpus.size(), ChannelLinks{});
+      link_rings(recorded.channels[channel], links);
+      link_trees(links, nodes, tree_of_channel(channel, recorded.channels.size()));
+    }
+    scaled_.communicators.push_back(std::move(made));
+  }
+
+  // Links the rings of the replicas: each is entered at rank 0 and left before it returns there.
+  void link_rings(const std::vector<ChannelLinks>& recorded,
+                  std::vector<ChannelLinks>& links) const {
+    const std::size_t ranks = recorded.size();
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      const std::size_t base = i / ranks * ranks;
+      const auto at = [&](std::size_t first, std::int32_t rank) {
+        return static_cast<std::int32_t>((first + static_cast<std::size_t>(rank)) % links.size());
+      };
+      const ChannelLinks& from = recorded[i % ranks];
+      const std::size_t next_base = from.ring_next == 0 ? base + ranks : base;
+      const std::size_t previous_base = i % ranks == 0 ? base + links.size() - ranks : base;
+      links[i].ring_next = from.ring_next < 0 ? -1 : at(next_base, from.ring_next);
+      links[i].ring_previous = from.ring_previous < 0 ? -1 : at(previous_base, from.ring_previous);
+    }
+  }
+
+  const Job& job_;
+  unsigned replicas_;
+  std::vector<bool> grow_;                   // by recorded communicator
+  std::vector<std::uint32_t> first_number_;  // by recorded communicator
+  Job scaled_;
+};
+
+}  // namespace
+
+core::Result<Job> scale(const Job& job, const ScaleOptions& options) {
+  if (options.replicas <= 1) return job;
+  const std::size_t gpus = job.gpus.size() * options.replicas;
+  if (gpus > std::numeric_limits<std::int32_t>::max()) {
+    return core::Error{fmt::format("{} GPUs are more than a schedule can number", gpus)};
+  }
+  return Scaler(job, options.replicas, ASSAY_TRY(which_grow(job, options.communicator))).run();
+}
+
+}  // namespace assay::goal

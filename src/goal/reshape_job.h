@@ -1,0 +1,50 @@
+// What `assay goal generate` may change about a recorded job: it can keep a window of time and add
+// replicas.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/job.h"
+
+namespace assay::goal {
+
+// A span of time in seconds since the first GPU of the same clock began to be recorded.
+struct Window {
+  std::optional<double> from_s;
+  std::optional<double> to_s;
+
+  [[nodiscard]] bool given() const { return from_s.has_value() || to_s.has_value(); }
+};
+
+// Keeps the exchanges that began within the window. An operation is kept or dropped on all its
+// ranks alike, by the first of them to start, so that no exchange is cut. Fails when nothing is
+// left.
+core::Result<model::Job> cut_window(model::Job job, const Window& window);
+
+struct ScaleOptions {
+  unsigned replicas = 1;
+  // The name of the communicator that grows. Empty: those with all recorded ranks, and those that
+  // shard parameters by AllGather and ReduceScatter.
+  std::string communicator = {};
+};
+
+// Enlarges a job by data parallelism: the recorded GPUs become one replica of several, each on
+// nodes of its own.
+//
+// Communicators that synchronise replicas grow: their rings run through one replica after the
+// other, and their trees are those that NCCL builds for the new nodes. Other communicators exist
+// once per replica. What every rank gives to AllGather or gets from ReduceScatter shrinks with the
+// number of replicas, because in sharded training the whole keeps its size. Times stay as recorded,
+// so that only the communication changes.
+core::Result<model::Job> scale(const model::Job& job, const ScaleOptions& options);
+
+// Returns for each clock when the first of its GPUs began to be recorded or, where that is unknown,
+// to work.
+std::vector<std::int64_t> clock_starts(const model::Job& job);
+
+}  // namespace assay::goal

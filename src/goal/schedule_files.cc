@@ -1,0 +1,159 @@
+#include "goal/schedule_files.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "core/files.h"
+#include "core/interrupt.h"
+#include "core/parallel.h"
+#include "goal/proof.h"
+#include "model/goal_text.h"
+
+namespace assay::goal {
+namespace {
+
+namespace fs = std::filesystem;
+
+using MakeRanks = std::function<core::Status(model::RankSink&)>;
+
+void make_rank(const SchedulePlan& plan, std::uint32_t rank, RankWork& work) {
+  work.spans.clear();
+  work.status = plan.make_rank(rank, work);
+}
+
+// Makes the ranks in batches; each batch is appended in the order of the ranks.
+core::Status append_ranks(const SchedulePlan& plan, Generated& generated, model::RankSink& sink) {
+  const unsigned threads =
+      plan.threads > 0 ? plan.threads : std::max(std::thread::hardware_concurrency(), 1U);
+  std::vector<RankWork> batch(std::min<std::size_t>(threads, plan.num_ranks));
+  std::vector<std::uint32_t> num_ops(batch.size());
+  for (std::size_t first = 0; first < plan.num_ranks; first += batch.size()) {
+    ASSAY_TRY(core::check_interrupt());
+    const std::size_t count = std::min(batch.size(), plan.num_ranks - first);
+    core::parallel_for(count, threads, [&](std::size_t i) {
+      RankWork& work = batch[i];
+      make_rank(plan, static_cast<std::uint32_t>(first + i), work);
+      num_ops[i] = work.graph.size();
+      work.image = work.graph.finish(std::move(work.image));
+    });
+    for (std::size_t i = 0; i < count; ++i) {
+      ASSAY_TRY(batch[i].status);
+      ASSAY_TRY(sink.append(batch[i].image));
+      generated.num_ops += num_ops[i];
+      generated.notes.spans.push_back(std::move(batch[i].spans));
+    }
+  }
+  for (const RankWork& work : batch)
+    generated.warnings.merge(work.warnings);
+  return {};
+}
+
+// Writes each rank to a file of its own and passes it on to the whole, if there is one. The files
+// have temporary names until all ranks are written and proven.
+class PartsSink final : public model::RankSink {
+ public:
+  PartsSink(const fs::path& folder, model::RankSink* whole) : folder_(folder), whole_(whole) {}
+
+  core::Status append(const model::RankImage& rank) override {
+    ASSAY_TRY(core::check_interrupt());
+    const auto number = static_cast<std::uint32_t>(parts_.size());
+    // The constructor is private: make_unique cannot call it.
+    parts_.emplace_back(new core::TemporaryFile(core::TemporaryFile::beside(path_of(number))));
+    ASSAY_TRY(model::write_goal_text_part(parts_.back()->path(), number, rank));
+    return whole_ == nullptr ? core::Status{} : whole_->append(rank);
+  }
+
+  core::Status finish(std::vector<fs::path>& written) const {
+    for (std::uint32_t rank = 0; rank < parts_.size(); ++rank) {
+      const fs::path path = path_of(rank);
+      std::error_code error;
+      fs::rename(parts_[rank]->path(), path, error);
+      if (error) {
+        return core::Error{fmt::format("cannot write '{}': {}", path.string(), error.message())};
+      }
+      written.push_back(path);
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] fs::path path_of(std::uint32_t rank) const {
+    return folder_ / fmt::format("rank_{}.goal", rank);
+  }
+
+  const fs::path& folder_;
+  model::RankSink* whole_;
+  std::vector<std::unique_ptr<core::TemporaryFile>> parts_;  // by rank
+};
+
+core::Status write_ranks(const ScheduleTarget& target,
+                         const fs::path& path,
+                         std::uint32_t num_ranks,
+                         const MakeRanks& ranks,
+                         std::vector<fs::path>& written) {
+  if (target.format == ScheduleFormat::kBinary) {
+    ASSAY_TRY(model::write_binary_schedule(path, num_ranks, ranks));
+    written.push_back(path);
+    return {};
+  }
+  if (target.text_files == TextFiles::kOne) {
+    ASSAY_TRY(model::write_goal_text_file(path, num_ranks, ranks));
+    written.push_back(path);
+    return {};
+  }
+  const auto with_parts = [&](model::RankSink* whole) -> core::Status {
+    PartsSink parts(target.folder, whole);
+    ASSAY_TRY(ranks(parts));
+    return parts.finish(written);
+  };
+  if (target.text_files == TextFiles::kParts) return with_parts(nullptr);
+  ASSAY_TRY(model::write_goal_text_file(
+      path, num_ranks, [&](model::RankSink& whole) { return with_parts(&whole); }));
+  written.push_back(path);
+  return {};
+}
+
+}  // namespace
+
+core::Result<Generated> make_ranks(const SchedulePlan& plan, model::RankSink& sink) {
+  Generated generated{.notes = plan.notes, .warnings = plan.warnings};
+  if (!plan.must_match) {
+    ASSAY_TRY(append_ranks(plan, generated, sink));
+    return generated;
+  }
+  Proof proof(sink);
+  ASSAY_TRY(append_ranks(plan, generated, proof));
+  ASSAY_TRY(proof.finish());
+  generated.num_messages = proof.messages();
+  return generated;
+}
+
+core::Result<WrittenSchedule> write_schedule(const SchedulePlan& plan,
+                                             const ScheduleTarget& target,
+                                             const fs::path& source) {
+  WrittenSchedule written;
+  const char* name = target.format == ScheduleFormat::kBinary ? "output.bin" : "output.goal";
+  const fs::path path = target.folder / name;
+  const fs::path notes_path = model::notes_path(path);
+  const MakeRanks ranks = [&](model::RankSink& sink) -> core::Status {
+    written.schedule = ASSAY_TRY(make_ranks(plan, sink));
+    // The new schedule must never lie beside the notes of an old one, even if we are killed now.
+    std::error_code error;
+    fs::remove(notes_path, error);
+    return {};
+  };
+  ASSAY_TRY(write_ranks(target, path, plan.num_ranks, ranks, written.files));
+  model::ScheduleNotes& notes = written.schedule.notes;
+  notes.generator = target.generator;
+  notes.source = source.string();
+  ASSAY_TRY(model::write_notes(notes_path, notes));
+  written.files.push_back(notes_path);
+  return written;
+}
+
+}  // namespace assay::goal

@@ -1,0 +1,89 @@
+#include "goal/timeline.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "goal/goal_test_util.h"
+
+namespace assay::goal {
+namespace {
+
+using model::Job;
+using model::NcclAlgorithm;
+using model::NcclFunction;
+using model::NcclProtocol;
+using model::Operation;
+
+void add(Job& job, std::uint32_t gpu, NcclFunction function, std::uint32_t stream) {
+  const bool pair = function == NcclFunction::kSend || function == NcclFunction::kRecv;
+  Operation operation =
+      test_collective(function, pair ? NcclAlgorithm::kNone : NcclAlgorithm::kRing,
+                      pair ? NcclProtocol::kSimple : NcclProtocol::kLl, 64, 1);
+  operation.stream = stream;
+  if (pair) operation.peer = 1 - static_cast<std::int32_t>(gpu);
+  add_operation(job.gpus[gpu], operation);
+}
+
+// The send ends in NCCL's buffers before the other GPU starts to receive.
+Job buffered_send() {
+  Job job = make_test_job({2, 2});
+  add(job, 0, NcclFunction::kSend, 0);
+  add(job, 0, NcclFunction::kAllReduce, 1);
+  add(job, 1, NcclFunction::kAllReduce, 1);
+  add(job, 1, NcclFunction::kRecv, 0);
+  return job;
+}
+
+StreamPlan plan(const Job& job, const StreamOptions& options, model::Warnings& warnings) {
+  const auto resolved = resolve(job, Misfits::kFail);
+  EXPECT_TRUE(resolved.ok());
+  return plan_streams(resolved.value(), options, warnings);
+}
+
+long num_unordered(const StreamPlan& plan) {
+  long number = 0;
+  for (const std::vector<bool>& launches : plan.unordered)
+    number += std::count(launches.begin(), launches.end(), true);
+  return number;
+}
+
+TEST(StreamPlan, KeepsTheOrderThatCanEnd) {
+  Job job = make_test_job({2, 2});
+  for (const std::uint32_t gpu : {0U, 1U}) {
+    add(job, gpu, NcclFunction::kAllReduce, 1);
+    add(job, gpu, gpu == 0 ? NcclFunction::kSend : NcclFunction::kRecv, 0);
+  }
+  model::Warnings warnings;
+  EXPECT_EQ(num_unordered(plan(job, {}, warnings)), 0);
+  EXPECT_TRUE(plan(job, {.streams = Streams::kMergedWhenDisjoint}, warnings).merged);
+  EXPECT_TRUE(warnings.empty());
+}
+
+TEST(StreamPlan, FreesWhatWouldWaitInACircle) {
+  model::Warnings warnings;
+  const StreamPlan made = plan(buffered_send(), {}, warnings);
+  EXPECT_EQ(num_unordered(made), 2);  // the launches of one exchange on both GPUs
+  EXPECT_FALSE(warnings.empty());
+}
+
+TEST(StreamPlan, DoesNotMergeStreamsIntoACircle) {
+  model::Warnings warnings;
+  const Job job = buffered_send();
+  EXPECT_FALSE(plan(job,
+                    {.streams = Streams::kMergedWhenDisjoint, .order = StreamOrder::kIndependent},
+                    warnings)
+                   .merged);
+  EXPECT_TRUE(warnings.empty());
+}
+
+TEST(StreamPlan, FreesNothingWithoutAnOrder) {
+  model::Warnings warnings;
+  const StreamPlan made = plan(buffered_send(), {.order = StreamOrder::kIndependent}, warnings);
+  EXPECT_EQ(num_unordered(made), 0);
+  EXPECT_TRUE(warnings.empty());
+}
+
+}  // namespace
+}  // namespace assay::goal

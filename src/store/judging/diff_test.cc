@@ -1,0 +1,37 @@
+#include "store/judging/diff.h"
+
+#include <gtest/gtest.h>
+
+#include "store/database/store_test_util.h"
+
+namespace assay::store {
+namespace {
+
+Store store_with(const std::vector<std::int64_t>& m, const std::vector<double>& latency_ms) {
+  auto store = Store::in_memory();
+  EXPECT_TRUE(store.ok());
+  EXPECT_TRUE(
+      store.value().append(test_run("import"), "gemm_perf", gemm_frame(m, latency_ms)).ok());
+  return std::move(store).value();
+}
+
+TEST(Diff, CountsTheRowsBeyondTheThreshold) {
+  const Store a = store_with({1, 2, 3, 4, 5}, {1, 1, 1, 1, 1});
+  const Store b = store_with({1, 2, 3, 4, 6}, {1, 1.05, 1.2, 0.5, 1});
+  const auto result = diff(a, b, {.threshold = 0.1});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  ASSERT_EQ(result.value().tables.size(), 1U);
+  const TableDiff& table = result.value().tables.front();
+  EXPECT_EQ(table.only_a, 1);
+  EXPECT_EQ(table.only_b, 1);
+  EXPECT_EQ(table.different, 3);
+  EXPECT_EQ(table.beyond, 2);
+  EXPECT_EQ(result.value().compared(), 4);
+  EXPECT_EQ(result.value().worst.front().ratio, 0.5);
+  ASSERT_EQ(result.value().beyond(0.49).size(), 1U);
+  EXPECT_EQ(result.value().beyond(0.49).front()->table, "gemm_perf");
+  EXPECT_TRUE(result.value().beyond(0.5).empty());
+}
+
+}  // namespace
+}  // namespace assay::store

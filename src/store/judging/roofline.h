@@ -1,0 +1,56 @@
+// The least time that a row of a performance table can take: what its operator moves and computes,
+// over what the device can do at most.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "model/data_type.h"
+#include "model/perf.h"
+#include "store/answers/table_index.h"
+#include "store/files/table_spec.h"
+#include "store/systems/system_yaml.h"
+
+namespace assay::store {
+
+// What bounds a row's time; null if that is unknown. `cached` is the same with the speed of the L2
+// cache in place of the memory's where all data of the row fit into the cache, because the launch
+// before may have left them there.
+struct Rooflines {
+  KeyRoofline all;
+  KeyRoofline cached;
+};
+
+struct RowCost {
+  double bytes = 0;
+  double flops = 0;
+  model::DataType type = model::DataType::kBfloat16;  // of the products
+  double link_bytes = 0;
+};
+
+// An operator whose rows a table holds. Callers know operators, this layer does not.
+struct CostedOperator {
+  struct Column {
+    std::string name;
+    ColumnKind kind = ColumnKind::kWhole;
+  };
+
+  std::string name;             // the op_name of its rows
+  std::vector<Column> columns;  // that its cost depends on
+  // The cost of the row with these values of the columns.
+  std::function<RowCost(const std::vector<model::PerfValue>& values)> cost;
+};
+
+// Whether the table's times are differences of the times of two kernels: they may be 0, and no
+// roofline bounds them.
+bool holds_differences(const std::string& table);
+
+// The rooflines of a table whose rows these operators measure; null where there is none. A row is
+// unbounded (0) if none of several operators has its op_name, if it lacks a column of its operator
+// or has another kind of value there, and if its kernel does less than the operator's cost.
+Rooflines table_rooflines(const std::string& table,
+                          const std::vector<CostedOperator>& operators,
+                          const Peaks& peaks);
+
+}  // namespace assay::store

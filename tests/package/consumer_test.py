@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Installs the C libraries, moves the installation, and builds and runs programs outside the tree
+with it: by pkg-config, and by find_package of CMake.
+
+usage: consumer_test.py BUILD_FOLDER
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = {"measure": SOURCE / "tests/package/use_measure.c",
+            "allreduce": SOURCE / "tests/allreduce/c_program.c"}
+
+
+def run(*command, **environment):
+    done = subprocess.run([str(part) for part in command], text=True, capture_output=True,
+                          check=False, env=os.environ | environment)
+    if done.returncode:
+        sys.exit(f"{command} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def expect(is_so, what):
+    if not is_so:
+        sys.exit(f"not so: {what}")
+
+
+def install(build, folder):
+    """Under another prefix than where it is used: nothing may remember the first."""
+    run("cmake", "--install", build, "--prefix", folder / "first", "--component", "development")
+    (folder / "first").rename(folder / "prefix")
+    return folder / "prefix"
+
+
+def by_pkg_config(name, prefix, folder):
+    flags = run("pkg-config", "--cflags", "--libs", f"assay_{name}",
+                PKG_CONFIG_PATH=str(prefix / "lib/pkgconfig")).split()
+    program = folder / f"by_pkg_config_{name}"
+    run("cc", "-std=gnu99", "-Wall", "-Wextra", "-Werror", "-pedantic", folder / f"use_{name}.c",
+        *flags, "-o", program)
+    return program
+
+
+def by_cmake(names, prefix, folder):
+    run("cmake", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}",
+        "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror")
+    run("cmake", "--build", folder / "build")
+    return {name: folder / "build" / f"use_{name}" for name in names}
+
+
+def check(name, program, prefix):
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "--dynamic", "--wide", program))
+    expect(f"libassay_{name}.so.0" in needed, f"{program.name} needs {needed}")
+    said = run(program, LD_LIBRARY_PATH=str(prefix / "lib"))
+    expect(name != "measure" or said == "5 samples, 1 ms or more\n", f"{program.name} says {said}")
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="assay-consumer-") as scratch:
+        folder = pathlib.Path(scratch)
+        prefix = install(pathlib.Path(sys.argv[1]), folder)
+        names = [name for name in PROGRAMS if (prefix / f"include/assay/{name}.h").exists()]
+        expect("measure" in names, "libassay_measure is always installed")
+        shutil.copy(SOURCE / "tests/package/CMakeLists.txt", folder)
+        for name in names:
+            shutil.copy(PROGRAMS[name], folder / f"use_{name}.c")
+        built = by_cmake(names, prefix, folder)
+        for name in names:
+            check(name, built[name], prefix)
+            check(name, by_pkg_config(name, prefix, folder), prefix)
+    print(f"used from outside the tree: {', '.join(names)}")
+
+
+if __name__ == "__main__":
+    main()
