@@ -23,14 +23,21 @@ std::string csv(const model::Table& table);
 core::Status write_json(const model::Book& book, const std::filesystem::path& path);
 std::string json(const model::Book& book);
 core::Result<model::Book> read_json(const std::filesystem::path& path);
-// Only the tables with these names, in the document's order; others are skipped, which costs
-// little. A name that is not there is no error.
+core::Result<model::Book> parse_json(std::string document);
+// Reads only the tables with these names, in the document's order. Skipping the others takes little
+// time. A name that is not there is no error.
 core::Result<model::Book> read_json(const std::filesystem::path& path,
                                     const std::vector<std::string>& names);
 
+enum class TextColors { kNone, kTerminal };
+
 // Title, notes and aligned columns for a terminal, cut to `width` characters. Numbers are
 // rounded for reading; the widest text columns are shortened first, then the last columns left
-// out; both and the rows past `max_rows` are marked.
-std::string text_table(const model::Table& table, std::size_t width, std::size_t max_rows);
+// out, but never the first one and that of the verdicts; both and the rows past `max_rows` are
+// marked. With kTerminal the words of Style::verdict_column are coloured by escape sequences.
+std::string text_table(const model::Table& table,
+                       std::size_t width,
+                       std::size_t max_rows,
+                       TextColors colors = TextColors::kNone);
 
 }  // namespace assay::report

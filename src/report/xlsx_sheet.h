@@ -1,10 +1,11 @@
-// One worksheet by libxlsxwriter, which only xlsx.cc and xlsx_sheet.cc know.
+// Writes one worksheet with libxlsxwriter, which only xlsx.cc, xlsx_sheet.cc and xlsx_dashboard.cc
+// use.
 #pragma once
 
 #include <array>
 
 #include "core/result.h"
-#include "report/xlsx_layout.h"
+#include "model/verdict.h"
 #include "report/xlsx_plan.h"
 
 struct lxw_format;
@@ -18,21 +19,34 @@ class CellFormats {
  public:
   explicit CellFormats(lxw_workbook* workbook);
 
+  [[nodiscard]] lxw_workbook* workbook() const { return workbook_; }
+
+  [[nodiscard]] lxw_format* title() const { return title_; }
+
+  // For conditional formats; kBetter, kWorse, kSame and kUnclear have one.
+  [[nodiscard]] lxw_format* verdict(model::Verdict verdict) const;
+
   [[nodiscard]] lxw_format* header() const { return header_; }
 
   [[nodiscard]] lxw_format* number_header() const { return number_header_; }
 
   [[nodiscard]] lxw_format* text() const { return text_; }
 
-  // Broken into lines: for the short tables that people read.
+  // Text that is broken into lines, for the short tables that people read.
   [[nodiscard]] lxw_format* wrapped_text() const { return wrapped_text_; }
 
-  // `decimals` as shown_decimals() gives them.
+  // `decimals` is what shown_decimals() returns.
   [[nodiscard]] lxw_format* number(int decimals) const {
     return numbers_[static_cast<std::size_t>(decimals - kScientific)];
   }
 
  private:
+  lxw_workbook* workbook_;
+  lxw_format* title_;
+  lxw_format* better_;
+  lxw_format* worse_;
+  lxw_format* same_;
+  lxw_format* unclear_;
   lxw_format* header_;
   lxw_format* number_header_;
   lxw_format* text_;

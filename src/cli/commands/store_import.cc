@@ -12,7 +12,7 @@
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
 #include "core/interrupt.h"
-#include "core/progress.h"
+#include "core/terminal.h"
 
 namespace assay::cli {
 namespace {

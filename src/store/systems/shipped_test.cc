@@ -6,6 +6,8 @@
 #include "core/files.h"
 #include "store/database/store_database.h"
 #include "store/database/store_test_util.h"
+#include "store/files/perf_file.h"
+#include "store/files/table_spec.h"
 
 namespace assay::store {
 namespace {
@@ -46,6 +48,33 @@ TEST(ShippedTest, EverySystemHasTablesOfOneDeviceAndItsPeaks) {
     // The description is of the same device and name.
     EXPECT_THAT(std::string(system.yaml.substr(0, system.yaml.find('\n'))),
                 HasSubstr(std::string(system.name) + ": " + origin.value().devices.front()));
+  }
+}
+
+// Every measured table is written as CSV and as Parquet and read again without a warning.
+TEST(ShippedTest, TablesSurviveTheirFiles) {
+  for (const ShippedSystem& system : shipped_systems()) {
+    const Store store = opened(system);
+    const auto tables = store.tables();
+    ASSERT_TRUE(tables.ok()) << tables.error().message;
+    EXPECT_GT(tables.value().size(), 5U);
+    for (const std::string& table : tables.value()) {
+      SCOPED_TRACE(table);
+      EXPECT_NE(find_table_spec(table), nullptr);
+      const auto rows = store.table({.table = table}, Store::Columns::kPublic);
+      ASSERT_TRUE(rows.ok()) << rows.error().message;
+      for (const FileFormat format : {FileFormat::kCsv, FileFormat::kParquet}) {
+        const auto bytes = format_perf_file(table, rows.value(), {.format = format});
+        ASSERT_TRUE(bytes.ok()) << bytes.error().message;
+        model::Warnings warnings;
+        const auto file = parse_perf_file(bytes.value(), table + ".txt", warnings);
+        ASSERT_TRUE(file.ok()) << file.error().message;
+        EXPECT_EQ(file.value().table, table);
+        EXPECT_EQ(file.value().rows.num_rows(), rows.value().num_rows());
+        for (const model::Warning& warning : warnings.all())
+          ADD_FAILURE() << warning.reason;
+      }
+    }
   }
 }
 
