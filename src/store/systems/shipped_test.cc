@@ -199,6 +199,27 @@ TEST_F(PackedStoreTest, GivesWhatTheFileHolds) {
   EXPECT_THAT(cut.error().message, HasSubstr("it: damaged (zstd"));
 }
 
+// The frame of a few bytes says in its header that it holds 2^40.
+TEST_F(PackedStoreTest, RefusesAFrameThatClaimsTooMuch) {
+  std::string frame = "\x28\xB5\x2F\xFD\xC0\x58";
+  frame += std::string("\0\0\0\0\0\1\0\0", 8);
+  const auto claims = Store::unpack("it", frame);
+  ASSERT_FALSE(claims.ok());
+  EXPECT_EQ(claims.error().message, "it: 14 bytes claim to unpack to 1099511627776");
+}
+
+TEST_F(PackedStoreTest, OpensTheBytesOfAFile) {
+  { open(Store::Mode::kCreate); }
+  const auto database = Database::open(file_, Store::Mode::kWrite);
+  ASSERT_TRUE(database.ok() && database.value().execute("PRAGMA journal_mode = DELETE").ok());
+  const std::string bytes = core::read_file(file_).value();
+  const auto store = Store::from_bytes("it", bytes);
+  ASSERT_TRUE(store.ok()) << store.error().message;
+  EXPECT_TRUE(store.value().runs().value().empty());
+  EXPECT_FALSE(Store::from_bytes("it", "").ok());
+  EXPECT_FALSE(Store::from_bytes("it", bytes.substr(0, 100)).ok());
+}
+
 TEST_F(PackedStoreTest, RefusesWhatIsNoStore) {
   const auto plain = Store::unpack("it", "SQLite format 3");
   ASSERT_FALSE(plain.ok());
