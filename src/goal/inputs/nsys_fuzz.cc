@@ -18,11 +18,25 @@ namespace {
 
 using namespace assay;  // NOLINT(google-build-using-namespace)
 
+// As name_communicators() of nsys.cc does for the reports of a job.
+void name_communicators(goal::ProcessRecording& process,
+                        const std::vector<goal::NsysCommunicator>& communicators) {
+  for (const goal::NsysCommunicator& communicator : communicators) {
+    process.communicators.push_back({.name = std::to_string(communicator.hash),
+                                     .rank = communicator.rank,
+                                     .num_ranks = communicator.num_ranks,
+                                     .channels = communicator.channels});
+  }
+}
+
 void read_database(std::span<const std::uint8_t> bytes) {
   const auto file = goal::SqliteFile::from_bytes(bytes, "fuzz.sqlite");
   if (!file.ok()) return;
   auto report = goal::read_nsys_report(file.value(), "report_nid1");
-  if (report.ok()) goal::join_processes(std::move(report.value().processes));
+  if (!report.ok()) return;
+  for (std::size_t i = 0; i < report.value().processes.size(); ++i)
+    name_communicators(report.value().processes[i], report.value().communicators[i]);
+  goal::join_processes(std::move(report.value().processes));
 }
 
 void read_texts(std::string_view lines) {
@@ -32,15 +46,10 @@ void read_texts(std::string_view lines) {
     lines.remove_prefix(std::min(line.size() + 1, lines.size()));
     process.add(goal::read_nvtx_text(line), time_ns, time_ns + 5, 1);
   }
-  std::vector<goal::NsysCommunicator> communicators = process.communicators;
+  const std::vector<goal::NsysCommunicator> communicators = process.communicators;
   std::vector<goal::ProcessRecording> processes;
   processes.push_back(goal::finish_process(std::move(process), "fuzz.sqlite"));
-  for (const goal::NsysCommunicator& communicator : communicators) {
-    processes.back().communicators.push_back({.name = std::to_string(communicator.hash),
-                                              .rank = communicator.rank,
-                                              .num_ranks = communicator.num_ranks,
-                                              .channels = communicator.channels});
-  }
+  name_communicators(processes.back(), communicators);
   goal::join_processes(std::move(processes));
 }
 
