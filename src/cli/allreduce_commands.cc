@@ -17,7 +17,7 @@
 #include "cli/workers.h"
 #include "core/files.h"
 #include "core/interrupt.h"
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 
 namespace assay::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "cli/output.h"
 #include "core/interrupt.h"
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 
 namespace assay::cli {
 namespace {

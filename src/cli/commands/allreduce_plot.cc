@@ -7,7 +7,7 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 
 namespace assay::cli {
 namespace {
