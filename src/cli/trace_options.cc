@@ -138,7 +138,7 @@ void add_tolerance(App& app, double& tolerance_percent) {
                  "confidence interval lies within it is called Same")
       ->type_name("PERCENT")
       ->check(not_negative_problem)
-      ->capture_default_str()
+      ->default_str(fmt::format("{}", tolerance_percent))
       ->group("Comparison options");
 }
 
