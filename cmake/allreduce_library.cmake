@@ -81,7 +81,7 @@ list(APPEND worker_sources ${collect_worker_sources} collect/plan/operator.cc)
 add_executable(assay_worker cli/gpu_worker/main.cc ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
                             allreduce/bench/sampler.cc core/check.cc core/json_fields.cc core/shared_library.cc core/statistics.cc
                             core/text.cc model/collective.cc model/data_type.cc
-                            gpu/clock_reasons.cc gpu/nvidia_state.cc gpu/nvml_ask.cc gpu/nvml_library.cc)
+                            gpu/nvidia_state.cc gpu/nvml.cc)
 target_compile_definitions(assay_worker PRIVATE ASSAY_VERSION="${PROJECT_VERSION}"
                                                 ASSAY_HAVE_CUDNN=$<BOOL:${ASSAY_HAVE_CUDNN}>)
 target_link_libraries(assay_worker PRIVATE assay_cuda_settings assay_allreduce_library

@@ -4,7 +4,7 @@ add_library(
   assay_measure SHARED
   collect/library/engine.cc collect/library/engine_device.cc collect/worker/conditions.cc
   collect/worker/measure.cc core/check.cc core/shared_library.cc core/statistics.cc
-  gpu/clock_reasons.cc gpu/nvidia_state.cc gpu/nvml_ask.cc gpu/nvml_library.cc)
+  gpu/nvidia_state.cc gpu/nvml.cc)
 target_include_directories(
   assay_measure
   PRIVATE ${CMAKE_SOURCE_DIR}/src

@@ -5,7 +5,7 @@ set(ASSAY_UNIT_KIB 1000 CACHE STRING "KiB of source in one compile unit; 0 compi
 
 # Folders whose files still have equal names: each file is a unit there.
 set(ASSAY_SINGLE_FOLDERS
-    core model report sweep sweep/presets trace/compare)
+    sweep sweep/presets trace/compare)
 
 # assay_units(TARGET): call it once the target has all its sources.
 function(assay_units target)

@@ -49,6 +49,12 @@ expect "only what is missing is listed" "^no-such-package$" "$said"
 said=$(with_tools packages.sh 'packages[x]=bash; as_root() { echo ran "$@"; }; install_packages x')
 expect "nothing is asked of the network when all is there" "^All packages are installed" "$said"
 
+said=$(with_tools steps.sh "source '$source_dir/tools/nightly.sh'; begin_steps 2
+  nightly_step Good echo fine; nightly_step Bad false; print_table; echo \$nightly_failures failures")
+expect "a nightly check has a row with its last line" "^Good +ok +[0-9]+ s; fine$" "$said"
+expect "a nightly check may fail without ending the others" "^Bad +FAILED " "$said"
+expect "failures of nightly checks are counted" "^1 failures$" "$said"
+
 announced=$(sed -n 's/^ *begin_steps //p' tools/quickstart.sh)
 expect "quickstart announces as many steps as it makes" "^$announced$" \
   "$(grep -cE '^ *(shown_)?step "' tools/quickstart.sh)"

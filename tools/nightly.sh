@@ -5,8 +5,8 @@
 fuzz_seconds=${ASSAY_FUZZ_SECONDS:-60}
 # A target that is slower sees too little in a minute to say anything.
 least_executions_per_second=1000
-# The layers whose unit tests start threads.
-threaded_layers="core trace sweep allreduce collect simulate"
+# The layers that start threads, by themselves or by core/parallel.h.
+threaded_layers="core trace goal allreduce collect doctor"
 nightly_rows=()
 nightly_failures=0
 
@@ -85,13 +85,14 @@ run_nightly() {
   source tools/lint.sh
   ask_for_root build test lint nightly
   lock_build
-  begin_steps 0
+  begin_steps 7
   step "Installing system packages" install_packages build test lint nightly
   nightly_step "Shell scripts" check_scripts
   nightly_step "Words" check_words
   nightly_step "Links" tools/links.py
   nightly_step "Building the fuzz targets" build_fuzz_targets
   mapfile -t targets <build/fuzz/fuzz_targets.txt
+  step_count=$((step_count + ${#targets[@]}))
   for target in "${targets[@]}"; do
     read -r name corpus <<<"$target"
     nightly_step "Fuzzing $name for $fuzz_seconds s" fuzz "$name" "$corpus"

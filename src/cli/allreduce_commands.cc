@@ -17,14 +17,14 @@
 #include "cli/workers.h"
 #include "core/files.h"
 #include "core/interrupt.h"
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 
 namespace assay::cli {
 namespace {
 
 constexpr double kPercent = 100;
 
-// Ctrl-C ends the worker within a second; one that is stuck in the driver takes longer.
+// Ctrl-C ends a worker within a second, but one that is stuck in the driver takes longer.
 constexpr unsigned kSecondsToStop = 15;
 
 template <class Enum, std::size_t kCount>
@@ -168,20 +168,22 @@ Option* add_tuning_options(App& app, TuningArguments& arguments) {
                                   "the folder of the benchmark.tp{N}.sm{V}.csv files");
   folder->type_name("DIR");
   app.add_option("--sm_version,--sm-version", arguments.sm_version,
-                 "of the files to read: 90 for compute capability 9.0")
+                 "read the files of this SM version: 90 for compute capability 9.0")
       ->type_name("N")
       ->default_str("the one that the folder has");
   add_choice(app, "--dtype", arguments.tuning.data_type, data_type_choices(),
-             "type of the elements");
+             "the data type of an element");
   add_choice(app, "--launch", arguments.tuning.launch, kLaunches,
              "how the measured calls were launched: from a CUDA graph or one by one");
-  add_choice_list(app, "--strategies", arguments.tuning.strategies,
-                  strategy_choices(allreduce::all_strategies()),
-                  "what may be chosen; NCCL_SYMMETRIC enters the lookup table only when it is "
-                  "named here");
-  add_percent(app, "--tie", arguments.tuning.tie, "a gain below this part of the time is none");
+  add_choice_list(
+      app, "--strategies", arguments.tuning.strategies,
+      strategy_choices(allreduce::all_strategies()),
+      "the strategies that may be chosen; NCCL_SYMMETRIC enters the lookup table only when it is "
+      "named here");
+  add_percent(app, "--tie", arguments.tuning.tie,
+              "treat a gain below this part of the time as a tie");
   add_percent(app, "--noise", arguments.tuning.noise,
-              "half of the 95 % interval of times whose file gives none");
+              "half of the 95 % interval, for times whose file gives none");
   add_choice(app, "--fallback", arguments.tuning.fallback, fallback_choices(),
              "the strategy where nothing was measured");
   return folder;

@@ -13,7 +13,7 @@
 #include "cli/output.h"
 #include "core/files.h"
 #include "core/interrupt.h"
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 #include "core/text.h"
 
 namespace assay::cli {

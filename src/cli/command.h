@@ -31,7 +31,7 @@ namespace assay::cli {
 
 class App;
 
-// A command that runs another program returns that one's exit code.
+// A command that runs another program returns the exit code of that program instead.
 enum class Outcome : int { kOk = 0, kRegressionFound = 3 };
 
 class Command {
@@ -41,10 +41,10 @@ class Command {
   Command& operator=(const Command&) = delete;
   virtual ~Command() = default;
 
-  // What single options cannot say about their combination; failure is wrong usage.
+  // Checks what single options cannot say about their combination. A failure is wrong usage.
   [[nodiscard]] virtual core::Status check() const { return {}; }
 
-  // What stands after "--", untouched, for a command whose spec has `rest`.
+  // Receives the arguments after "--", untouched, if the command's spec has `rest`.
   virtual void take_rest(const std::vector<std::string>& /*rest*/) {}
 
   virtual core::Result<Outcome> run() = 0;
@@ -53,12 +53,12 @@ class Command {
 struct CommandSpec {
   const char* name;              // words, outermost first: "trace report"
   const char* summary;           // one line, no capital, no full stop
-  const char* description = "";  // paragraphs, parted by empty lines
+  const char* description = "";  // paragraphs, separated by empty lines
   // Makes one more paragraph of what other declarations say, once all of them are registered.
   std::string (*more_description)() = nullptr;
-  const char* regression_means = "";  // when exit code 3 is possible: what it says
-  const char* examples = "";          // one a line
-  // What "--" and all arguments after it are, if the command takes them: "COMMAND...".
+  const char* regression_means = "";  // what exit code 3 says; "" where it cannot happen
+  const char* examples = "";          // one on each line
+  // How help names the arguments after "--", if the command takes them: "COMMAND...".
   const char* rest = "";
   const char* rest_help = "";
   // Declares the options, bound to the new command's members. A spec without it is a group: its

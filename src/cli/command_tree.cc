@@ -13,7 +13,7 @@ using Commands = core::Registry<CommandSpec>;
 
 const CommandSpec kRoot{
     .name = "",
-    .summary = "what GPUs and their links really do under large-model work",
+    .summary = "measure what GPUs and their links really do under large-model work",
     .description =
         "Measures, explains and compares. Results go to standard output or to files; progress, "
         "notes and errors go to standard error. Inputs are never changed.",
@@ -35,7 +35,7 @@ std::string suggestion(const CommandSpec& group, const std::string& word) {
   std::vector<std::string> anywhere;
   for (const CommandSpec* spec : Commands::all())
     anywhere.emplace_back(last_word(*spec));
-  // A word that is right elsewhere is more likely than one that is only near to one here.
+  // A word that is right in another group is more likely meant than one that is only near here.
   const bool exact = std::find(anywhere.begin(), anywhere.end(), word) != anywhere.end();
   std::string best = exact ? word : core::nearest(word, here);
   if (!exact && !best.empty()) return "'" + best + "'";

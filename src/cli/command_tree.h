@@ -24,21 +24,21 @@ std::vector<const CommandSpec*> subcommands(const CommandSpec& group);
 // "report" of "trace report".
 std::string_view last_word(const CommandSpec& spec);
 
-// As typed: "assay trace report".
+// The command as it is typed: "assay trace report".
 std::string typed_name(const CommandSpec& spec);
 
-// The command that the words lead to. `used` words belong to its name; what follows are its
-// arguments. A command may have further commands below it: their names come before arguments.
-// Fails, with a suggestion, where a group does not know the next word.
+// The command that words lead to. The first `used` words are its name, the others its arguments.
+// A command may have further commands below it, whose names come before arguments.
 struct Found {
   const CommandSpec* spec;
   std::size_t used;
 };
 
+// Fails, with a suggestion, where a group does not know the next word.
 core::Result<Found> follow_words(std::span<const std::string> words);
 
-// Every step from a command to one below it, as 'trace/report', quoted for a shell: completion
-// scripts follow the words typed so far by them.
+// Every step from a command to one below it, as 'trace/report', quoted for a shell. Completion
+// scripts follow the typed words by these steps.
 std::vector<std::string> quoted_steps();
 
 }  // namespace assay::cli

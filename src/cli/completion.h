@@ -1,4 +1,4 @@
-// Completion scripts for shells, made by walking the commands and their options.
+// Completion scripts for shells, made from the commands and their options.
 #pragma once
 
 #include <string>

@@ -82,7 +82,7 @@ std::string subcommand_words(const CommandSpec& group) {
   return core::join(words, " ");
 }
 
-// What completes a word that is no option and no option's value.
+// Completes a word that is neither an option nor the value of one.
 std::string argument_completer(const CommandSpec& spec, const std::vector<OptionInfo>& options) {
   if (is_group(spec)) return fmt::format("_assay_words \"{}\"", subcommand_words(spec));
   for (const OptionInfo& option : options) {
@@ -91,7 +91,7 @@ std::string argument_completer(const CommandSpec& spec, const std::vector<Option
   return ":";
 }
 
-// Ends the function where the word before says whose value is being typed.
+// Completes the value of an option where the word before the typed one is that option.
 std::string value_cases(const std::vector<OptionInfo>& options) {
   std::string text;
   for (const OptionInfo& option : options) {

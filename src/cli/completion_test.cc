@@ -32,7 +32,7 @@ bool installed(const std::string& shell) {
   return !output_of("command -v " + shell).empty();
 }
 
-// A folder with the script of a shell, a trace, a note and a folder with a space in its name.
+// A folder with the script of a shell, a trace, and a folder with a space in its name.
 class Completion : public testing::Test {
  public:
   Completion() {
@@ -52,7 +52,7 @@ class Completion : public testing::Test {
     return path.string();
   }
 
-  // Replies for the words after "assay", each quoted for the shell; the last one is completed.
+  // Returns the replies that complete the last of the words after "assay".
   [[nodiscard]] std::string bash(const std::string& words) const {
     const std::string path = script(bash_completion());
     const std::string body = "source " + path + "; cd " + (folder_ / "in").string() +

@@ -12,7 +12,7 @@
 namespace assay::cli {
 namespace {
 
-// Inside single quotes, where _arguments and _describe give brackets and colons a meaning.
+// For use inside single quotes. _arguments and _describe give brackets and colons a meaning.
 std::string zsh_quoted(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -97,7 +97,7 @@ std::string functions(const CommandSpec& spec) {
   std::string text;
   for (const CommandSpec* below : subcommands(spec))
     text += functions(*below);
-  // "help" goes on like the program itself.
+  // After "help", the words of a command follow as they do after the program's name.
   if (std::string_view(spec.name) == "help") return text + "_assay_help() { _assay }\n\n";
   return text + (is_group(spec) ? group_function(spec) : command_function(spec));
 }

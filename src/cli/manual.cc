@@ -57,9 +57,9 @@ ManualEntry option_entry(const OptionInfo& option) {
   return {core::join(option.names, ", "), option.value, option_explanation(option)};
 }
 
-// What stands in the first of the two columns.
+// The text of the first of the two columns.
 std::string entry_text(const ManualEntry& entry) {
-  // Long names stand in one column whether or not a short one comes before.
+  // Long names stand below each other, with or without a short name before them.
   const std::string gap = entry.term.starts_with("--") ? "    " : "";
   return gap + entry.term + (entry.value.empty() ? "" : " " + entry.value);
 }
@@ -95,7 +95,7 @@ std::vector<std::string> groups_of(const std::vector<OptionInfo>& options) {
     const bool known = std::find(groups.begin(), groups.end(), option.group) != groups.end();
     if (!option.positional && !known) groups.push_back(option.group);
   }
-  // The plain "Options", which every command has, come last.
+  // The group "Options", which every command has, comes last.
   if (!groups.empty()) std::rotate(groups.begin(), groups.begin() + 1, groups.end());
   return groups;
 }
@@ -128,7 +128,7 @@ ManualSection option_section(const std::string& title,
 
 std::vector<ManualSection> option_sections(const CommandSpec& spec,
                                            std::vector<OptionInfo> options) {
-  // Options without a group are completed, but the page's text tells of them.
+  // Options without a group are not listed; the description tells about them.
   std::erase_if(
       options, [](const OptionInfo& option) { return !option.positional && option.group.empty(); });
   std::vector<ManualSection> sections{option_section(
@@ -160,7 +160,7 @@ ManualSection exit_section(const CommandSpec& spec) {
   return section;
 }
 
-// Breaks at spaces; every line after the first starts with `indent` spaces.
+// Breaks the text at spaces. Every line after the first starts with `indent` spaces.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
   std::istringstream words{std::string(text)};
   std::string result;

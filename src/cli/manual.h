@@ -17,12 +17,12 @@ struct ManualEntry {
   std::string explanation;
 };
 
-// A section has paragraphs, entries or lines.
+// A section has paragraphs, entries or lines of text.
 struct ManualSection {
   std::string title;
   std::string paragraphs = {};  // separated by empty lines
   std::vector<ManualEntry> entries = {};
-  std::string lines = {};  // are never broken
+  std::string lines = {};  // are printed as they are
 
   // The widest entry of the sections that share columns with this one.
   std::size_t entry_width = 0;
@@ -36,25 +36,25 @@ struct ManualPage {
 
 ManualPage manual_page(const CommandSpec& spec);
 
-// The command and all below it, each before those below it.
+// Returns the command and all commands below it, each before those below it.
 std::vector<const CommandSpec*> with_all_below(const CommandSpec& spec);
 
-// The parts of a text that empty lines separate.
+// Splits a text at its empty lines.
 std::vector<std::string> paragraphs_of(std::string_view text);
 
 std::string upper(std::string text);
 
 enum class Headings { kPlain, kBold };
 
-// For a terminal, in lines of at most `width` characters (lines of examples and the words of the
-// synopsis are not broken).
+// The page for a terminal, in lines of at most `width` characters; examples and the words of the
+// synopsis are not broken.
 std::string manual_text(const ManualPage& page, std::size_t width, Headings headings);
 
-// For man(1): "assay-trace-compare.1" has the result for "trace compare".
+// The page for man(1), and the file that it belongs in: "assay-trace-compare.1".
 std::string manual_file_name(const CommandSpec& spec);
 std::string manual_roff(const ManualPage& page);
 
-// The command and all below it, as one document.
+// One document of the command and all commands below it.
 std::string manual_markdown(const CommandSpec& spec);
 
 }  // namespace assay::cli

@@ -1,4 +1,4 @@
-// Manual pages for man(1), and all of them as one Markdown document.
+// Writes manual pages for man(1), and all of them as one Markdown document.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ enum class Dashes { kAsTyped, kHyphens };
 // Text as roff reads it back. What people copy into a shell keeps its dashes and quotes.
 std::string roff(std::string_view text, Dashes dashes) {
   std::string result;
-  // An option in the middle of a sentence is typed, too; a hyphen is between two words.
+  // Also within a sentence, a dash that begins a word belongs to an option; others are hyphens.
   bool typed = dashes == Dashes::kAsTyped;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char before = i == 0 ? ' ' : text[i - 1];
@@ -47,6 +47,12 @@ std::string roff(std::string_view text, Dashes dashes) {
         break;
       case '~':
         result += "\\(ti";
+        break;
+      case ',':
+      case '|':
+        // Long lists of words may break within; roff breaks only at spaces by itself.
+        result += text[i];
+        if (i + 1 < text.size() && text[i + 1] != ' ') result += "\\:";
         break;
       default:
         result += text[i];
@@ -128,9 +134,11 @@ std::string code_block(std::string_view lines) {
 }
 
 std::string markdown_section(const ManualSection& section) {
-  std::string text = fmt::format("\n### {}\n\n", section.title);
+  // The description follows the synopsis without a heading.
+  const bool has_heading = section.paragraphs.empty();
+  std::string text = has_heading ? fmt::format("\n### {}\n\n", section.title) : "";
   for (const std::string& paragraph : paragraphs_of(section.paragraphs))
-    text += markdown(paragraph) + "\n\n";
+    text += "\n" + markdown(paragraph) + "\n";
   for (const ManualEntry& entry : section.entries) {
     const std::string value = entry.value.empty() ? "" : " " + entry.value;
     text += fmt::format("- `{}{}`: {}\n", entry.term, value, markdown(entry.explanation));
@@ -138,7 +146,14 @@ std::string markdown_section(const ManualSection& section) {
   return section.lines.empty() ? text : text + code_block(section.lines);
 }
 
-// The head of the document tells what every command has in common.
+// A summary stands without a capital and a full stop.
+std::string sentence(std::string_view summary) {
+  std::string text = markdown(summary) + ".";
+  text.front() = upper(text.substr(0, 1)).front();
+  return text;
+}
+
+// Removes what all commands have in common, which the head of the document tells.
 void remove_common(ManualPage& page) {
   const bool has_own_code = page.spec->regression_means[0] != '\0';
   for (ManualSection& section : page.sections) {
@@ -155,14 +170,10 @@ void remove_common(ManualPage& page) {
 std::string markdown_page(const CommandSpec& spec) {
   ManualPage page = manual_page(spec);
   remove_common(page);
-  std::string text = fmt::format("\n## {}\n\n{}\n\n{}", typed_name(spec), markdown(spec.summary),
+  std::string text = fmt::format("\n## {}\n\n{}\n\n{}", typed_name(spec), sentence(spec.summary),
                                  code_block(page.synopsis + '\n'));
-  for (const ManualSection& section : page.sections) {
-    std::string written = markdown_section(section);
-    // What the command does follows its synopsis without a heading.
-    if (section.title == "Description") written.erase(1, written.find("\n\n") + 1);
-    text += written;
-  }
+  for (const ManualSection& section : page.sections)
+    text += markdown_section(section);
   return text;
 }
 
@@ -189,14 +200,14 @@ std::string manual_markdown(const CommandSpec& spec) {
   const std::vector<const CommandSpec*> commands = with_all_below(spec);
   std::string text =
       "# Commands of assay\n\n"
-      "`assay help --format markdown` writes this document. Every command has `-h` and `--help`, "
-      "which show its\nmanual page. Exit codes: 0 success, 1 failed (the reason is on standard "
-      "error), 2 wrong usage, 130 interrupted;\nsome commands have 3 besides, which they "
-      "describe.\n\n";
+      "`assay help --format markdown` writes this document. Every command shows its page with `-h` "
+      "or `--help`.\n\n"
+      "The exit code is 0 for success, 1 for a failure (the reason is on standard error), 2 for "
+      "wrong usage and 130 after an interrupt. Where a command has exit code 3, its page says "
+      "what it means.\n\n";
   for (const CommandSpec* command : commands) {
-    const std::string name = typed_name(*command);
-    std::string anchor = page_name(*command);
-    text += fmt::format("- [{}](#{}): {}\n", name, anchor, markdown(command->summary));
+    text += fmt::format("- [{}](#{}): {}\n", typed_name(*command), page_name(*command),
+                        markdown(command->summary));
   }
   for (const CommandSpec* command : commands)
     text += markdown_page(*command);

@@ -19,7 +19,8 @@ class Sample final : public Command {
  public:
   explicit Sample(App& app) {
     app.add_option("FILE", file_, "what to read")->required();
-    app.add_option("-n,--num-runs", runs_, "how many runs; --all-runs takes all")->type_name("N");
+    app.add_option("-n,--num-runs", runs_, "how many runs; --all-runs takes all")
+        ->type_name("N,N|M");
   }
 
   core::Result<Outcome> run() override { return Outcome::kOk; }
@@ -44,7 +45,7 @@ TEST(Manual, RoffReadsBackAsWritten) {
   EXPECT_THAT(page, HasSubstr(".SH SYNOPSIS\n\\fBassay sample\\fR [options] \\fIFILE\\fR\n"));
   // No request at the beginning of a line, no quote or backslash that roff would change.
   EXPECT_THAT(page, HasSubstr("Reads it\\(aqs \\e file.\n.PP\n\\&.Then writes"));
-  EXPECT_THAT(page, HasSubstr(".TP\n\\fB\\-n, \\-\\-num\\-runs\\fR \\fIN\\fR\n"
+  EXPECT_THAT(page, HasSubstr(".TP\n\\fB\\-n, \\-\\-num\\-runs\\fR \\fIN,\\:N|\\:M\\fR\n"
                               "how many runs; \\-\\-all\\-runs takes all\n"));
   EXPECT_THAT(page, HasSubstr(".TP\n\\fB3\\fR\nit is slower\n"));
   EXPECT_THAT(page,
@@ -56,9 +57,11 @@ TEST(Manual, MarkdownShowsNamesAsTheyAre) {
   const std::string document = manual_markdown(kSample);
   EXPECT_THAT(document, StartsWith("# Commands of assay\n"));
   EXPECT_THAT(document, HasSubstr("\n- [assay sample](#assay-sample): take a well-known sample\n"));
-  EXPECT_THAT(document, HasSubstr("\n```\nassay sample [options] FILE\n```\n"));
+  EXPECT_THAT(document, HasSubstr("\n## assay sample\n\nTake a well-known sample.\n\n"
+                                  "```\nassay sample [options] FILE\n```\n\nReads it's"));
   EXPECT_THAT(document, HasSubstr("rank\\<N>\\_\\*.csv"));
-  EXPECT_THAT(document, HasSubstr("- `-n, --num-runs N`: how many runs; --all-runs takes all\n"));
+  EXPECT_THAT(document,
+              HasSubstr("- `-n, --num-runs N,N|M`: how many runs; --all-runs takes all\n"));
   EXPECT_THAT(document, HasSubstr("- `3`: it is slower\n"));
   EXPECT_THAT(document, Not(HasSubstr("--help`: show")));
 }

@@ -13,7 +13,7 @@
 namespace assay::cli {
 namespace {
 
-// The head of cli/options.h tells the convention.
+// cli/options.h opens with the convention.
 ValueKind kind_of(const std::string& value) {
   if (value.empty()) return ValueKind::kNone;
   if (std::islower(static_cast<unsigned char>(value.front())) != 0) {

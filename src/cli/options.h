@@ -1,4 +1,4 @@
-// What commands need to declare their options. Only cli/parse.cc knows the library that parses.
+// How commands declare their options. Only cli/parse.cc knows the library that parses them.
 //
 // An option's type name says what its value is; help shows it and completion reads it:
 //   "table|json|csv"   one of these words           "xlsx,csv,json"   some of these, by commas
@@ -29,7 +29,7 @@ namespace assay::cli {
 class Command;
 struct CommandSpec;
 
-// What an option's value is stored in or handed to. A vector takes several values.
+// Where an option stores its value, or the function that takes it. A vector takes several values.
 using OptionTarget = std::variant<std::string*,
                                   std::filesystem::path*,
                                   int*,
@@ -73,7 +73,7 @@ struct OptionInfo {
 
 class Option;
 
-// What the parser has to know besides.
+// How the parser treats an option.
 struct OptionRules {
   OptionTarget target;
   std::vector<ValueCheck> checks;
@@ -82,7 +82,8 @@ struct OptionRules {
   char delimiter = '\0';  // between values in one word
 };
 
-// A declared option, to be described further: app.add_option(...)->type_name("DIR")->required().
+// A declared option, which further calls describe:
+// app.add_option(...)->type_name("DIR")->required().
 class Option {
  public:
   // `names` are separated by commas: "-o,--output". A name without a dash is a positional's.
@@ -111,7 +112,7 @@ class Option {
   OptionRules rules_;
 };
 
-// What a command declares its options on. It keeps them in that order, at stable addresses.
+// Collects the options that a command declares, in that order. Their addresses stay the same.
 class App {
  public:
   Option* add_option(const std::string& names, OptionTarget target, std::string help);
@@ -141,10 +142,11 @@ class App {
   std::set<std::string>* given_ = nullptr;
 };
 
-// All options of a command (none of a group), in the order of their declaration, --help first.
+// The options of a command in the order of their declaration, after --help. A group has only that.
 std::vector<OptionInfo> options_of(const CommandSpec& spec);
 
-// The command ready to run, or one line that says what is wrong with the arguments.
+// Returns the command ready to run. The error is one line that says what is wrong with the
+// arguments.
 core::Result<std::unique_ptr<Command>> parse_command(const CommandSpec& spec,
                                                      const std::vector<std::string>& arguments);
 
@@ -153,10 +155,10 @@ std::vector<std::string> choices_of(const OptionInfo& option);
 
 std::vector<std::string> split(const std::string& text, char separator);
 
-// "" when `word` is one of the choices, otherwise what is wrong and which choice is near.
+// Returns "" when `word` is one of the choices, otherwise what is wrong and which choice is near.
 std::string choice_problem(const std::string& word, std::span<const std::string> choices);
 
-// For Option::check.
+// Checks for Option::check.
 std::string whole_number_problem(const std::string& text);
 std::string count_problem(const std::string& text);  // a whole number of at least 0
 std::string positive_number_problem(const std::string& text);
@@ -179,8 +181,8 @@ Value value_of(const Choices<Value>& choices, const std::string& name) {
   return std::find_if(choices.begin(), choices.end(), is_it)->second;
 }
 
-// An option whose value is one of a few words. The first choice is the default that help shows,
-// unless the caller sets another text by default_str().
+// An option whose value is one of a few words. Help shows the first choice as the default, unless
+// the caller sets another text by default_str().
 template <class Value>
 Option* add_choice(App& app,
                    const std::string& names,
@@ -197,7 +199,8 @@ Option* add_choice(App& app,
       ->check([words](const std::string& word) { return choice_problem(word, words); });
 }
 
-// An option whose value is some of a few words, by commas. All of them are the default.
+// An option whose value is a list of a few words, separated by commas. Help shows all of them as
+// the default.
 template <class Value>
 Option* add_choice_list(App& app,
                         const std::string& names,

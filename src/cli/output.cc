@@ -19,7 +19,7 @@ constexpr std::size_t kFewestColumns = 60;
 constexpr const char* kRed = "\033[31m";
 constexpr const char* kYellow = "\033[33m";
 
-// errno of the first failed write to standard output; 0 while all went well.
+// The errno of the first failed write to standard output, or 0.
 int g_output_error = 0;
 
 void flush_stdout() {
@@ -27,7 +27,7 @@ void flush_stdout() {
 }
 
 void say(const char* color, std::string_view kind, std::string_view message) {
-  // After the data printed so far, where both streams are one terminal.
+  // Where both streams are one terminal, the message must follow the data printed before it.
   flush_stdout();
   const bool colored = core::shows_colors(stderr);
   const std::string line = fmt::format("{}assay: {}{}{}\n", colored ? color : "", kind,

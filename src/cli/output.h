@@ -1,5 +1,5 @@
-// What the program says and writes: data on standard output, talk on standard error, and never an
-// output in the place of an input.
+// How the program talks: data goes to standard output, everything else to standard error; an output
+// never replaces an input.
 #pragma once
 
 #include <filesystem>
@@ -12,22 +12,22 @@ namespace assay::cli {
 
 struct CommandSpec;
 
-// Data. Failures to write show at the end, in flush_output().
+// Prints data. flush_output() reports a failure to write.
 void print(std::string_view text);
 
-// A manual page: as wide as the terminal, at most 100 columns.
+// Prints a manual page as wide as the terminal, but at most 100 columns wide.
 void print_help(const CommandSpec& spec);
 
-// Talk: "assay: <message>" with the word before it in colour on a terminal.
+// Print "assay: <message>" on standard error, with its first words in colour on a terminal.
 void print_error(std::string_view message);
 void print_warning(std::string_view message);
 void print_note(std::string_view message);
 
-// Everything printed has reached standard output. A reader that went away (`assay … | head`) is
-// no failure: it has what it wanted.
+// Fails unless all printed data has reached standard output. A reader that closed the pipe
+// (`assay … | head`) is no failure: it has what it wanted.
 core::Status flush_output();
 
-// Fails when the output is one of the inputs, under whatever name.
+// Fails when the output is the same file as one of the inputs, under any name.
 core::Status refuse_to_replace(std::span<const std::filesystem::path> inputs,
                                const std::filesystem::path& output);
 

@@ -37,7 +37,7 @@ CLI::Option* add_target(CLI::App& app, const OptionInfo& info, const OptionTarge
   return option;
 }
 
-// Declares the options as CLI11's.
+// Declares the options to CLI11.
 void declare_all(CLI::App& app, const App& declared) {
   app.set_help_flag("");
   std::map<const Option*, CLI::Option*> added;
@@ -84,7 +84,8 @@ std::string shown_name(const CLI::Option& option) {
   return option.get_positional() ? option.get_name(true) : option.get_name();
 }
 
-// What the parser could not place: an option that does not exist, or one argument too many.
+// Explains an argument that the parser could not place: an unknown option, or one argument too
+// many.
 std::string unexpected(const CommandSpec& spec, const CLI::App& app, const std::string& argument) {
   if (!argument.starts_with('-') && takes_rest(spec)) {
     return fmt::format("unexpected argument '{}': {} comes after '--'", argument, spec.rest);
@@ -112,7 +113,7 @@ std::string missing(const CLI::App& app) {
   return core::join(names, " and ") + (names.size() == 1 ? " is required" : " are required");
 }
 
-// CLI11 tells the option of a wrong number of values only by the text of its message.
+// Only the text of CLI11's message tells which option has a wrong number of values.
 std::string wrong_count(const CLI::App& app, const std::string& message) {
   for (const CLI::Option* option : app.get_options({})) {
     const std::string name = shown_name(*option);
@@ -124,7 +125,7 @@ std::string wrong_count(const CLI::App& app, const std::string& message) {
   return message;
 }
 
-// A value that is the name of another option was forgotten, whatever CLI11 makes of it.
+// A value that is the name of another option means that the value was forgotten. CLI11 takes it.
 std::string forgotten_value(const CLI::App& app) {
   const std::vector<std::string> names = option_names(app);
   for (const CLI::Option* option : app.get_options({})) {
@@ -151,7 +152,7 @@ std::string parse_problem(const CommandSpec& spec,
                           CLI::App& app,
                           const std::vector<std::string>& arguments) {
   try {
-    // CLI11 takes its arguments last first.
+    // CLI11 takes the arguments in reverse order.
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     return forgotten_value(app);
   } catch (const CLI::ParseError& error) {
@@ -167,7 +168,7 @@ core::Result<std::unique_ptr<Command>> parse_command(const CommandSpec& spec,
   std::unique_ptr<Command> command = spec.make(declared);
   CLI::App app;
   declare_all(app, declared);
-  // The parser would read meaning into arguments that are not ours.
+  // The parser must not see the arguments of the other program.
   const auto cut =
       takes_rest(spec) ? std::find(arguments.begin(), arguments.end(), "--") : arguments.end();
   std::string problem = parse_problem(spec, app, {arguments.begin(), cut});

@@ -61,7 +61,7 @@ core::Error unknown_option(const CommandSpec& group, const std::string& option) 
       fmt::format("unknown option '{}'; {} (see '{} --help')", option, hint, typed_name(group))};
 }
 
-// A group by itself, or a command that is asked for help, shows its page.
+// A group without arguments, or a command that is asked for help, shows its page.
 core::Result<std::unique_ptr<Command>> parse_group(const CommandSpec& group,
                                                    const Arguments& rest) {
   if (rest.empty()) return std::unique_ptr<Command>(std::make_unique<ShowHelp>(group));
@@ -79,8 +79,8 @@ core::Result<std::unique_ptr<Command>> parse_arguments(const Arguments& argument
   return is_group(*found.spec) ? parse_group(*found.spec, rest) : parse_command(*found.spec, rest);
 }
 
-// Started with a standard stream closed (`assay >&-`), the first file that we open would take its
-// place and receive what we print.
+// If a standard stream is closed at the start (`assay >&-`), the first file that we open would take
+// its place and receive what we print.
 void keep_standard_streams_open() {
   int descriptor = 0;
   do {

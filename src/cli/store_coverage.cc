@@ -19,8 +19,8 @@ core::Result<std::vector<Coverage>> read_coverage(const store::Store& store,
   while (id) {
     const store::Run run = ASSAY_TRY(store.run(*id));
     collect::Tally tally = ASSAY_TRY(collect::tally_of(store, *id, [&](const std::string& name) {
-      const collect::Operator* of = collect::find_operator(name);
-      return table.empty() || (of != nullptr && of->table == table);
+      const collect::Operator* known = collect::find_operator(name);
+      return table.empty() || (known != nullptr && known->table == table);
     }));
     const std::optional<std::int64_t> refined = collect::refined_by(run);
     if (!tally.operators().empty()) {
@@ -28,7 +28,7 @@ core::Result<std::vector<Coverage>> read_coverage(const store::Store& store,
                                            .is_refinement = refined.has_value(),
                                            .tally = std::move(tally)});
     }
-    // What refines the points of another store has a number of that one.
+    // A run that refines points of another store notes a number of that store.
     id = refined && *refined < *id ? refined : std::nullopt;
   }
   return coverages;

@@ -1,5 +1,5 @@
-// `store check`: what the plans of the newest collection and of those that it refines expected,
-// against what is there.
+// `store check`: compares what the plans of the newest collection and of those that it refines
+// expected with what the store holds.
 #pragma once
 
 #include <string>
@@ -14,17 +14,18 @@ namespace assay::cli {
 
 struct Coverage {
   std::string started_at;  // of the collection
-  // Its cases are points between others: where they are missing, the tables have no gap.
+  // The cases of a refinement are points between others: without them the tables have no gap.
   bool is_refinement = false;
   collect::Tally tally;
 };
 
-// Of the operators of one table, or all (an empty name): a grid, then its refinements. None of
-// those that an assay made that did not record what it expected.
+// The collections with their operators of one table, or all (an empty name): a grid, then its
+// refinements. Collections by versions of assay that did not record what they expected are left
+// out.
 core::Result<std::vector<Coverage>> read_coverage(const store::Store& store,
                                                   const std::string& table);
 
-// Counts by operator, failures by class, skips by reason.
+// Tables of counts by operator, failures by class and skips by reason.
 std::vector<model::Table> coverage_tables(const Coverage& coverage);
 
 }  // namespace assay::cli

@@ -21,14 +21,14 @@ inline const Choices<store::FileNames> kFileNames{{"public", store::FileNames::k
 // "the store to read, or the name of a shipped database: h200_sxm"
 std::string store_help(const std::string& what);
 
-// --store, for store::open_to_read(). Required.
+// Declares --store, for store::open_to_read(), as a required option.
 Option* add_store_option(App& app, std::filesystem::path& store);
 
-// Nothing may write into a shipped database, nor a file take the name of one unless it is said
-// to be a file.
+// Fails for the name of a shipped database: nothing may be written into it, and a file of that name
+// must be given as a path.
 core::Status refuse_shipped_output(const std::filesystem::path& store);
 
-// --framework, --version, --device.
+// Declares --framework, --version, --device and --points.
 void add_rows_options(App& app, store::Selection& rows);
 
 model::Table written_table(const std::vector<store::WrittenFile>& written);

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "cli/command_tree.h"
-#include "cli/help.h"
+#include "cli/manual.h"
 #include "cli/options.h"
 #include "collect/plan/operator.h"
 #include "store/files/table_spec.h"
@@ -42,7 +42,8 @@ TEST(StoreQuery, EveryKeyColumnOfEveryTableIsAnOption) {
 }
 
 TEST(StoreQuery, HelpNamesTheColumns) {
-  const std::string text = help_text(*find_command("store query"), 80, Headings::kPlain);
+  const std::string text =
+      manual_text(manual_page(*find_command("store query")), 80, Headings::kPlain);
   for (const char* name : {"--dtype,", "--ep-size,", "--num-slots,", "--vocabulary,"})
     EXPECT_NE(text.find(name), std::string::npos) << name;
 }

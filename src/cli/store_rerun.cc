@@ -30,7 +30,7 @@ RerunArguments::RerunArguments(App& app) {
                        ->check(whole_number_problem)
                        ->group(kGroup);
   app.add_option("--seed", seed_,
-                 "of the choice of points, which takes as many of each operator as it can")
+                 "the seed of the choice of points, which takes as many of each operator as it can")
       ->type_name("N")
       ->check(count_problem)
       ->default_str("42")

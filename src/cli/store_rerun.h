@@ -1,4 +1,4 @@
-// `store check --rerun`: points of the newest collection measured again.
+// `store check --rerun`: measures points of the newest collection again.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ class RerunArguments {
 
   [[nodiscard]] bool asked_for() const { return points_ > 0; }
 
-  // Wrong usage. `store`: empty if there is none.
+  // Fails for wrong usage. `store` is empty if none was given.
   [[nodiscard]] core::Status check(const std::filesystem::path& store) const;
 
-  // Measures, keeps what it measured in the store, and adds its tables to the book. Gives whether
+  // Measures, keeps the measurements in the store, and adds its tables to the book. Returns whether
   // the shares are within --max-share.
   core::Result<bool> run(const std::filesystem::path& store,
                          const Presentation& presentation,

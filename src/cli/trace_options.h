@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/summary_output.h"
-#include "core/progress.h"
+#include "core/terminal.h"
 #include "trace/pipelines.h"
 
 namespace assay::cli {

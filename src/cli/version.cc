@@ -5,7 +5,7 @@
 namespace assay::cli {
 
 std::string version_text() {
-  // CMake fills these in: src/CMakeLists.txt.
+  // cmake/build_info.cmake fills these in.
   return fmt::format("assay {}{}\nbuilt with {}, {}\nlibraries: {}\n", ASSAY_VERSION, ASSAY_COMMIT,
                      ASSAY_COMPILER, ASSAY_BUILD, ASSAY_LIBRARIES);
 }

@@ -5,10 +5,10 @@
 
 namespace assay::cli {
 
-// Version, commit and kind of build, then the libraries with the versions built against.
+// Lines with the version and commit, the compiler and kind of build, and the libraries.
 std::string version_text();
 
-// "assay 0.1.0", as files name their maker.
+// "assay 0.2.0", the maker that written files name.
 std::string program_version();
 
 }  // namespace assay::cli

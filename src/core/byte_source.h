@@ -1,9 +1,13 @@
-// A file as a stream of bytes, inflated on the way when it is gzip (by content, not by name).
+// Streams of bytes: a file, inflated on the way when it is gzip (by content, not by name), or
+// memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "core/result.h"
 
@@ -21,6 +25,28 @@ class ByteSource {
   [[nodiscard]] virtual std::uint64_t file_bytes_read() const = 0;
 };
 
+// Opens a file, whose gzip data are inflated.
 Result<std::unique_ptr<ByteSource>> open_bytes(const std::filesystem::path& path);
+
+// Bytes in memory in pieces of at most `piece_bytes`, for tests and fuzzing.
+class MemorySource : public ByteSource {
+ public:
+  explicit MemorySource(std::string_view bytes, std::size_t piece_bytes = 1 << 16)
+      : bytes_(bytes), piece_bytes_(piece_bytes) {}
+
+  Result<std::size_t> read(char* destination, std::size_t capacity) override {
+    const std::size_t n = std::min({capacity, piece_bytes_, bytes_.size() - at_});
+    std::memcpy(destination, bytes_.data() + at_, n);
+    at_ += n;
+    return n;
+  }
+
+  [[nodiscard]] std::uint64_t file_bytes_read() const override { return at_; }
+
+ private:
+  std::string_view bytes_;
+  std::size_t piece_bytes_;
+  std::size_t at_ = 0;
+};
 
 }  // namespace assay::core

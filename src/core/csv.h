@@ -12,12 +12,12 @@
 namespace assay::core {
 
 struct CsvRecord {
-  std::int64_t line = 0;  // on which it begins; the first is 1
+  std::int64_t line = 0;  // the line on which it begins, counted from 1
   std::vector<std::string> fields;
 };
 
-// Lines end with LF or CRLF; a byte order mark and empty lines are passed over. The error names the
-// line of a quote that is never closed or that text stands around.
+// Lines end with LF or CRLF; a byte order mark and empty lines are skipped. The error names the
+// line of a quote that is never closed or has text around it.
 Result<std::vector<CsvRecord>> parse_csv(std::string_view text);
 
 // The field, quoted if it must be.

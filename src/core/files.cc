@@ -2,15 +2,22 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <memory>
+#include <thread>
+#include <utility>
 
 #include "core/interrupt.h"
-#include "core/temporary_file.h"
 
 namespace assay::core {
 namespace {
@@ -27,17 +34,6 @@ struct CloseFile {
 
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-// Errors name `path`, which the user knows, not the temporary file.
-Status write_plain(const fs::path& temporary, const fs::path& path, std::string_view content) {
-  File file(std::fopen(temporary.c_str(), "wb"));
-  if (!file) return system_error(path, "write");
-  if (std::fwrite(content.data(), 1, content.size(), file.get()) != content.size() ||
-      std::fflush(file.get()) != 0) {
-    return system_error(path, "write");
-  }
-  return {};
-}
-
 Status sync_file(const fs::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return system_error(path, "open");
@@ -46,6 +42,56 @@ Status sync_file(const fs::path& path) {
   if (!synced) return system_error(path, "sync");
   return {};
 }
+
+std::size_t page_bytes() {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+// Room for the zero byte, even where the file fills its last page.
+std::size_t reserved_bytes(std::size_t size) {
+  return (size / page_bytes() + 1) * page_bytes();
+}
+
+void* map(int file, std::size_t size) {
+  void* room = mmap(nullptr, reserved_bytes(size), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) return nullptr;
+  void* data = mmap(room, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0);
+  if (data != MAP_FAILED) return data;
+  munmap(room, reserved_bytes(size));
+  return nullptr;
+}
+
+// A signal handler may neither allocate nor lock, so the names stand in fixed slots. When more
+// files are being written at once than there are slots, the rest are removed by their guards only.
+struct Slot {
+  enum class State { kFree, kFilling, kInUse };
+  std::atomic<State> state{State::kFree};
+  char path[PATH_MAX] = {};
+};
+
+constexpr std::size_t kSlots = 64;
+constexpr std::size_t kNoSlot = kSlots;
+
+constinit std::array<Slot, kSlots> g_slots;
+
+std::size_t claim_slot(const char* path) {
+  if (std::strlen(path) >= PATH_MAX) return kNoSlot;
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    Slot& slot = g_slots[i];
+    Slot::State expected = Slot::State::kFree;
+    if (!slot.state.compare_exchange_strong(expected, Slot::State::kFilling)) continue;
+    std::strncpy(slot.path, path, PATH_MAX - 1);
+    slot.state = Slot::State::kInUse;
+    return i;
+  }
+  return kNoSlot;
+}
+
+using Clock = std::chrono::steady_clock;
+
+constexpr mode_t kLockFileMode = 0666;
+constexpr std::chrono::milliseconds kPause{50};
 
 }  // namespace
 
@@ -85,10 +131,26 @@ Status write_file_with(const fs::path& path,
   return {};
 }
 
+// Errors name `path`, which the user knows, not the temporary file.
+Status write_file_in_pieces(const fs::path& path,
+                            const std::function<Status(const WritePiece&)>& content,
+                            Durability durability) {
+  const auto write = [&](const fs::path& temporary) -> Status {
+    const File file(std::fopen(temporary.c_str(), "wb"));
+    if (!file) return system_error(path, "write");
+    ASSAY_TRY(content([&](std::string_view piece) -> Status {
+      if (std::fwrite(piece.data(), 1, piece.size(), file.get()) == piece.size()) return {};
+      return system_error(path, "write");
+    }));
+    if (std::fflush(file.get()) != 0) return system_error(path, "write");
+    return {};
+  };
+  return write_file_with(path, write, durability);
+}
+
 Status write_file(const fs::path& path, std::string_view content, Durability durability) {
-  return write_file_with(
-      path, [&](const fs::path& temporary) { return write_plain(temporary, path, content); },
-      durability);
+  return write_file_in_pieces(
+      path, [&](const WritePiece& write) { return write(content); }, durability);
 }
 
 Status make_directories(const fs::path& path) {
@@ -111,6 +173,94 @@ Result<std::vector<fs::path>> list_directory(const fs::path& path) {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status = {};
+  const bool known = file >= 0 && fstat(file, &status) == 0;
+  MappedFile mapped;
+  int error = known ? 0 : errno;
+  if (known && S_ISREG(status.st_mode) && status.st_size > 0) {
+    mapped.size_ = static_cast<std::size_t>(status.st_size);
+    mapped.data_ = map(file, mapped.size_);
+    if (mapped.data_ == nullptr) error = errno;
+  } else if (known && S_ISDIR(status.st_mode)) {
+    error = EISDIR;
+  }
+  if (file >= 0) ::close(file);
+  if (error != 0) {
+    return Error{fmt::format("cannot read '{}': {}", path.string(), std::strerror(error))};
+  }
+  if (known && !S_ISREG(status.st_mode)) mapped.content_ = ASSAY_TRY(read_file(path));
+  if (mapped.bytes().empty()) return Error{fmt::format("'{}' is empty", path.string())};
+  return mapped;
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(other.size_),
+      forgotten_(other.forgotten_),
+      content_(std::move(other.content_)) {}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) munmap(data_, reserved_bytes(size_));
+}
+
+std::string_view MappedFile::bytes() const {
+  return data_ != nullptr ? std::string_view(static_cast<const char*>(data_), size_) : content_;
+}
+
+void MappedFile::forget(std::size_t end) {
+  const std::size_t whole_pages = end / page_bytes() * page_bytes();
+  if (data_ == nullptr || whole_pages <= forgotten_) return;
+  madvise(static_cast<char*>(data_) + forgotten_, whole_pages - forgotten_, MADV_DONTNEED);
+  forgotten_ = whole_pages;
+}
+
+TemporaryFile TemporaryFile::beside(const std::filesystem::path& path) {
+  static std::atomic<unsigned> counter{0};
+  const std::string name =
+      fmt::format(".{}.{}.{}.tmp", path.filename().string(), ::getpid(), counter++);
+  return TemporaryFile(path.parent_path() / name);
+}
+
+TemporaryFile::TemporaryFile(std::filesystem::path path)
+    : path_(std::move(path)), slot_(claim_slot(path_.c_str())) {}
+
+TemporaryFile::~TemporaryFile() {
+  ::unlink(path_.c_str());
+  if (slot_ != kNoSlot) g_slots[slot_].state = Slot::State::kFree;
+}
+
+void remove_temporary_files() {
+  for (const Slot& slot : g_slots) {
+    if (slot.state == Slot::State::kInUse) ::unlink(slot.path);
+  }
+}
+
+Result<FileLock> FileLock::acquire(const std::filesystem::path& path,
+                                   std::chrono::milliseconds patience) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kLockFileMode);
+  if (descriptor < 0) {
+    return Error{fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno))};
+  }
+  FileLock lock(descriptor);
+  const Clock::time_point give_up_at = Clock::now() + patience;
+  while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    ASSAY_TRY(check_interrupt());
+    if (Clock::now() >= give_up_at) {
+      return Error{fmt::format("'{}' is locked by another process", path.string())};
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return lock;
+}
+
+FileLock::FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+FileLock::~FileLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 }  // namespace assay::core

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <string_view>
 
-#include "core/temporary_file.h"
+#include "core/files.h"
 
 namespace assay::core {
 namespace {
@@ -48,7 +48,7 @@ void handle(int signal, void (*handler)(int)) {
   ::sigaction(signal, &action, nullptr);
 }
 
-// nohup and `command &` in scripts start programs with signals ignored; that wish stands.
+// nohup and `command &` in scripts start programs with signals ignored; we respect that.
 void handle_unless_ignored(int signal, void (*handler)(int)) {
   struct sigaction current = {};
   ::sigaction(signal, nullptr, &current);

@@ -15,14 +15,14 @@ void handle_interrupts();
 // Work that has to end other programs needs longer than the usual second to stop.
 void allow_seconds_to_stop(unsigned seconds);
 
-// Cheap, for any thread: loops that can run for a second or more look at it.
+// Cheap, and safe in any thread: loops that can run for a second or more should check it.
 bool interrupted();
 
 // The same for functions that return a Result: ASSAY_TRY(core::check_interrupt()).
 Status check_interrupt();
 
-// While one lives, check_interrupt() finds nothing: for what is still to be written, in a moment,
-// when the program was asked to stop. A second signal ends the program as ever.
+// While one exists, check_interrupt() reports nothing, so that work can write its last results
+// after the program was asked to stop. A second signal still ends the program at once.
 class FinishingTouches {
  public:
   FinishingTouches();

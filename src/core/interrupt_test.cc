@@ -7,14 +7,13 @@
 #include <filesystem>
 
 #include "core/files.h"
-#include "core/temporary_file.h"
 
 namespace assay::core {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of its own; the tests signal child processes, never the test program.
+// Each test has a folder of its own and signals child processes, never the test program.
 class Interrupt : public testing::Test {
  public:
   Interrupt() {

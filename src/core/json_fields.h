@@ -1,5 +1,5 @@
-// JSON that other processes wrote: a line is an object, its fields are read by name and type;
-// errors name the field. A field that is null counts as absent.
+// Reads JSON that other processes wrote, one object on each line. Fields are read by name and type,
+// and errors name them. A null field counts as absent.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -37,7 +37,7 @@ Result<std::vector<double>> value_as(const json& value);
 template <>
 Result<std::vector<std::string>> value_as(const json& value);
 
-// Null: it is absent.
+// Null when the field is absent.
 const json* find(const json& object, const char* name);
 Result<const json*> member(const json& object, const char* name);
 Result<const json*> object_member(const json& object, const char* name);
@@ -52,7 +52,7 @@ Result<Value> field(const json& object, const char* name) {
   return read;
 }
 
-// What is absent keeps its value.
+// An absent field leaves `target` as it is.
 template <class Value>
 Status read(const json& object, const char* name, Value& target) {
   if (find(object, name) == nullptr) return {};
@@ -67,17 +67,17 @@ Status read(const json& object, const char* name, std::optional<Value>& target) 
   return {};
 }
 
-// At least 0.
+// Reads a count, which must be at least 0.
 Status read_count(const json& object, const char* name, std::int64_t& target);
 Status read_int(const json& object, const char* name, int& target);
 
-// The object that a line is.
+// Parses a line, which must be one object.
 Result<json> object_of_line(std::string_view line);
 
-// Quotes the line, or its beginning.
+// An error that quotes the line, or the beginning of a long one.
 Error in_line(std::string_view line, const std::string& problem);
 
-// What `read_object` makes of a line.
+// Parses a line and gives its object to `read_object`; errors quote the line.
 template <class Value>
 Result<Value> parse_line(std::string_view line, Result<Value> (*read_object)(const json&)) {
   const json object = ASSAY_TRY(object_of_line(line));
@@ -86,14 +86,14 @@ Result<Value> parse_line(std::string_view line, Result<Value> (*read_object)(con
   return value;
 }
 
-// One of the messages that a protocol has.
+// A kind of message that a protocol has.
 template <class Message>
 struct MessageKind {
-  const char* name;  // the field that tells a message of this kind
+  const char* name;  // the field that only messages of this kind have
   Result<Message> (*read)(const json& object);
 };
 
-// Names the fields of an object that is a message of no kind.
+// The error of an object that is no known message; it names the fields.
 Error unknown_kind(const json& object);
 
 template <class Message, std::size_t kCount>

@@ -14,20 +14,21 @@
 
 #include "core/process_family.h"
 #include "core/result.h"
+#include "core/run_program.h"
 
 namespace assay::core {
 
 struct Launch {
   std::vector<std::string> arguments;  // the program, found in PATH, and its arguments
-  // Changes to our own environment; no value removes the variable.
-  std::vector<std::pair<std::string, std::optional<std::string>>> environment = {};
+  EnvironmentChanges environment = {};
   std::filesystem::path log = {};  // standard output and error, in the order of their writing
 
   // kPipes: we write its standard input and read its standard output; only standard error goes to
   // the log. Otherwise its standard input is empty.
   enum class Streams { kLog, kPipes } streams = Streams::kLog;
 
-  // A variable that no other process has: finds the family whatever becomes of its parents.
+  // A variable that no other process has. It identifies the family, whatever happens to the
+  // parents.
   struct Mark {
     std::string name;
     std::string value;
@@ -38,8 +39,8 @@ struct Launch {
 
 struct ProcessEnd {
   int exit_code = 0;  // of the program itself; 0 when a signal ended it
-  int signal = 0;     // that ended it, or 0
-  EndedFamily rest;   // what was ended with it or after it
+  int signal = 0;     // the signal that ended it, or 0
+  EndedFamily rest;   // the processes that were ended with it or after it
 };
 
 class KeptProcess {
@@ -55,11 +56,11 @@ class KeptProcess {
   // Ends what still runs and waits for it.
   ~KeptProcess();
 
-  // Waits at most `patience` and less when a signal arrives. The end comes once: when the program
-  // ended by itself, or after end(), and nothing of its family is left.
+  // Waits at most `patience`, and less when a signal arrives. Returns the end once, when the
+  // program has ended by itself or after end(), and none of its family is left.
   std::optional<ProcessEnd> wait(std::chrono::milliseconds patience);
 
-  // Has the family ended; wait() tells when that is done.
+  // Begins to end the family; wait() tells when that is done.
   void end();
 
   // Our ends of its standard streams, for Streams::kPipes; otherwise -1. A write fails with EPIPE,
@@ -70,13 +71,13 @@ class KeptProcess {
 
   void close_input();
 
-  // The program and its descendants, as of now; cheap enough to ask now and then.
+  // The current processes of the program and its descendants; cheap enough for now and then.
   [[nodiscard]] std::vector<pid_t> processes() const;
 
  private:
   struct Ends {
-    int control = -1;  // closing it has the family ended
-    int report = -1;   // what the keeper tells
+    int control = -1;  // closing it makes the keeper end the family
+    int report = -1;   // the keeper's messages
     int input = -1;
     int output = -1;
   };
@@ -91,7 +92,7 @@ class KeptProcess {
   int output_;
   ProcessFamily family_;
   std::chrono::milliseconds grace_;
-  std::vector<pid_t> others_;  // from before the program
+  std::vector<pid_t> others_;  // processes that ran before the program was started
 };
 
 }  // namespace assay::core

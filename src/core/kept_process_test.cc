@@ -41,7 +41,7 @@ class KeptProcessTest : public ::testing::Test {
 
   ProcessFamily marked() { return {-1, "ASSAY_TEST_MARK=" + mark_}; }
 
-  // Once `file` is there and not empty: its number.
+  // Waits until `file` exists and is not empty, and returns the number in it.
   pid_t pid_in(const fs::path& file) {
     for (int i = 0; i < 1000; ++i) {
       std::ifstream stream(folder_ / file);
@@ -83,7 +83,7 @@ TEST_F(KeptProcessTest, TalksThroughPipes) {
   std::array<char, 9> answer{};
   ASSERT_EQ(::read(process.value().output(), answer.data(), answer.size()), 9);
   EXPECT_EQ(std::string(answer.data(), answer.size()), "got word\n");
-  // The end of its input is what makes it end: nobody else holds the pipe open.
+  // The program ends at the end of its input, so nobody else holds the pipe open.
   process.value().close_input();
   const auto end = process.value().wait(kPatience);
   ASSERT_TRUE(end.has_value());

@@ -12,12 +12,12 @@
 namespace assay::core {
 namespace {
 
-// How a launcher names things. Slurm's are those of a step (srun), not of a batch script, which
-// runs once whatever the job's size.
+// A launcher's variables. Slurm's are those of a step (srun), not of a batch script, which runs
+// once whatever the size of the job.
 struct Launcher {
   const char* rank;
   const char* size;
-  const char* local_size;  // ranks on this host; "": it does not say
+  const char* local_size;  // ranks on this host; "": it has none
   std::array<const char*, 2> job;
 };
 
@@ -38,7 +38,8 @@ Result<int> number_of(const char* name, const char* value) {
   return Error{fmt::format("environment variable {}: '{}' is not a number", name, text)};
 }
 
-// Ranks of one launch and host are children of one process, where nothing better tells them.
+// Where a launcher does not name the job, the parent process stands for it: ranks of one launch and
+// host are children of one process.
 std::string job_of(const Launcher& launcher, const Variables& variables) {
   std::string job;
   for (const char* name : launcher.job) {

@@ -1,7 +1,7 @@
-// A worker: a program that is asked by lines on its standard input and answers by lines on its
-// standard output. What it says to people, on standard error, goes to a log. It never outlives us:
-// core/kept_process.h stands between, which also ends what a hung worker leaves behind; a signal at
-// our death alone (PR_SET_PDEATHSIG) would miss its children.
+// A worker: a program that gets requests as lines on its standard input and answers with lines on
+// its standard output. What it writes to standard error, for people, goes to a log. It never
+// outlives us: the keeper of core/kept_process.h also ends what a hung worker leaves behind. A
+// signal at our death alone (PR_SET_PDEATHSIG) would miss its children.
 #pragma once
 
 #include <chrono>
@@ -35,24 +35,25 @@ class LineProcess {
   // The line without its end. Fails when nobody reads any more; receive() then tells why.
   Status send(const std::string& line);
 
-  // The next line without its end, waiting for it until `until` and at most until a signal
-  // arrives: kNotYet then. After any NoLine but kNotYet the process is of no use any more.
+  // The next line without its end. Waits until `until` or until a signal arrives, and then returns
+  // kNotYet. After any other NoLine the process cannot be used any more.
   std::variant<std::string, NoLine> receive(Clock::time_point until);
 
-  // To poll for what receive() would return; -1 when the output is closed and only the end of the
-  // process is waited for.
+  // The descriptor to poll for what receive() would return; -1 when the output is closed, so that
+  // only the end of the process remains to wait for.
   [[nodiscard]] int watched() const { return closed_at_ ? -1 : process_.output(); }
 
-  // receive() has a line already.
+  // Whether receive() would return a line at once.
   [[nodiscard]] bool has_line() const { return unread_.find('\n') != std::string::npos; }
 
-  // Asks it to end, by the end of its input.
+  // Asks the process to end by closing its input.
   void close_input() { process_.close_input(); }
 
-  // The same, and sees to it after `patience`.
+  // The same, and ends it by force after `patience`.
   void end(std::chrono::milliseconds patience);
 
-  // Begins to end it and all that it started, without waiting; is_gone() tells when that is done.
+  // Begins to end the process and all that it started, without waiting; is_gone() tells when that
+  // is done.
   void kill() { process_.end(); }
 
   [[nodiscard]] bool is_gone();
@@ -69,12 +70,12 @@ class LineProcess {
   std::filesystem::path log_;
   std::uintmax_t log_start_ = 0;  // where this worker's part of the log begins
   std::optional<ProcessEnd> end_ = {};
-  std::optional<Clock::time_point> closed_at_ = {};  // its output
-  std::string unread_;                               // of its output, behind the last line
+  std::optional<Clock::time_point> closed_at_ = {};  // when its output closed
+  std::string unread_;                               // its output behind the last line
 };
 
-// A program of our own, beside the running one or in libexec/assay/ of its installation. Error: it
-// is not there.
+// Finds a program of our own, which lies beside the running one or in libexec/assay/ of its
+// installation.
 Result<std::filesystem::path> find_own_program(const std::string& name);
 
 }  // namespace assay::core

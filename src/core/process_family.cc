@@ -35,8 +35,8 @@ struct Process {
   pid_t parent = 0;
 };
 
-// Field `number` of /proc/<pid>/stat, counted as in proc(5), of the text after the name, which is
-// the only field that may hold spaces and starts at field 3.
+// Returns field `number`, counted as in proc(5), of /proc/<pid>/stat. `after_name` is the text
+// behind the name, the only field that may hold spaces; it begins with field 3.
 std::string_view stat_field(std::string_view after_name, int number) {
   for (int field = 3; field < number; ++field) {
     const std::size_t space = after_name.find(' ');
@@ -54,7 +54,8 @@ std::optional<Number> parse(std::string_view text) {
   return number;
 }
 
-// What fits the buffer of a small file; "" when it cannot be read. There may be thousands to read.
+// The beginning of a file, as much as the buffer holds; "" when it cannot be read. There
+// may be thousands of files to read.
 std::string_view read_start(const std::string& path, std::array<char, kStatBytes>& buffer) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return {};
@@ -63,7 +64,7 @@ std::string_view read_start(const std::string& path, std::array<char, kStatBytes
   return {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
 }
 
-// Nothing for zombies and for processes that are gone.
+// std::nullopt for zombies and for processes that are gone.
 std::optional<Process> read_process(pid_t pid) {
   std::array<char, kStatBytes> buffer;
   const std::string_view text = read_start(fmt::format("/proc/{}/stat", pid), buffer);
@@ -85,8 +86,8 @@ std::vector<Process> read_processes(const std::vector<pid_t>& pids) {
   return processes;
 }
 
-// Adds the descendants of `root` and of those that are in already. A child may come before its
-// parent in the list.
+// Adds the descendants of `root` and of the processes that are in `family` already. A child may
+// come before its parent in the list.
 void add_descendants(pid_t root, const std::vector<Process>& processes, std::set<pid_t>& family) {
   for (std::size_t before = family.size() + 1; before != family.size();) {
     before = family.size();
@@ -105,7 +106,7 @@ bool is_marked(pid_t pid, const std::string& mark) {
   return ('\0' + environment.value() + '\0').find(entry) != std::string::npos;
 }
 
-// Signals the process that was listed, not one that has its number since.
+// Signals the listed process, but not another one that got its number since.
 bool send_signal(const ProcessId& process, int signal) {
   const auto descriptor = static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0));
   const auto now = read_process(process.pid);
@@ -123,7 +124,7 @@ bool send_signal(const ProcessId& process, int signal) {
 void send_to_all(const std::vector<ProcessId>& processes, int signal, std::set<pid_t>& reached) {
   for (const ProcessId& process : processes) {
     if (send_signal(process, signal)) reached.insert(process.pid);
-    // One that is stopped would handle SIGTERM only when continued.
+    // A stopped process handles SIGTERM only when it is continued.
     if (signal == SIGTERM) send_signal(process, SIGCONT);
   }
 }
@@ -190,7 +191,7 @@ EndedFamily end_family(const ProcessFamily& family, std::chrono::milliseconds gr
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, kLongestPause);
     alive = members(family);
-    // One that forks and exits while the list is made can hide its child once.
+    // A process that forks and exits while the list is made can hide its child once.
     if (alive.empty()) alive = members(family);
   }
   return {static_cast<int>(asked.size()), static_cast<int>(forced.size()),

@@ -4,21 +4,21 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/text.h"
-
 namespace assay::core {
 
 Result<SharedLibrary> SharedLibrary::open(const std::vector<std::string>& files, int flags) {
+  std::string tried;
   std::string reason = "no such file";
   for (const std::string& file : files) {
     if (void* handle = ::dlopen(file.c_str(), flags)) return SharedLibrary(handle);
+    tried += (tried.empty() ? "" : ", ") + file;
     const char* said = ::dlerror();
     // A file that exists and does not load says more than the others, which do not exist.
     const std::string_view why = said == nullptr ? "" : said;
     const bool is_absent = why.find("No such file") != std::string_view::npos;
     if (!is_absent && !why.empty()) reason = why;
   }
-  return Error{"tried " + join(files, ", ") + ": " + reason};
+  return Error{"tried " + tried + ": " + reason};
 }
 
 SharedLibrary::~SharedLibrary() {

@@ -9,7 +9,7 @@ namespace assay::core {
 double sum(std::span<const double> values);
 double mean(std::span<const double> values);
 double median(std::span<const double> values);
-// Between the two nearest values, by their distance (R's type 7); `part` is in [0, 1].
+// Interpolates linearly between the two nearest values (R's type 7); `part` is in [0, 1].
 double quantile(std::span<const double> values, double part);
 double minimum(std::span<const double> values);
 double maximum(std::span<const double> values);
@@ -19,8 +19,8 @@ struct Interval {
   double high = 0;
 };
 
-// Holds the median with a probability of at least 1 - 2 tail, by order statistics (binomial); all
-// values where they are too few for the tail: 5 give 93.75 %.
+// An interval that holds the median with a probability of at least 1 - 2 tail, by order statistics
+// (binomial). It spans all values where they are too few for `tail`: five values reach 93.75 %.
 Interval median_interval(std::vector<double> values, double tail);
 
 // Standard deviation of a sample (divides by n-1); NaN for fewer than two values.

@@ -37,5 +37,29 @@ TEST(Statistics, WelchIntervalHoldsZeroForTheSamePopulation) {
   EXPECT_FALSE(welch_difference(std::span(a).first(1), c, 0.95).valid);
 }
 
+// Both means have the same variance, so the degrees of freedom are
+// 4 / (1 / (3 - 1) + 1 / (7 - 1)) = 6.
+TEST(Statistics, WelchIntervalHasTheDegreesOfFreedomOfUnequalSamples) {
+  const double few[] = {-1, 0, 1};                   // the variance of the mean is 1/3
+  const double many[] = {8, 8, 10, 10, 11, 11, 12};  // the same
+  const double half = 2.44691 * std::sqrt(2.0 / 3);
+  for (const bool swapped : {false, true}) {
+    const Difference found =
+        swapped ? welch_difference(many, few, 0.95) : welch_difference(few, many, 0.95);
+    EXPECT_NEAR(found.difference, swapped ? -10 : 10, 1e-12);
+    EXPECT_NEAR(found.high - found.difference, half, 1e-5);
+    EXPECT_NEAR(found.difference - found.low, half, 1e-5);
+  }
+}
+
+// A side without spread adds no degrees of freedom: 3 - 1 remain.
+TEST(Statistics, WelchIntervalOfASideWithoutSpreadIsThatOfTheOther) {
+  const double still[] = {5, 5, 5, 5, 5, 5};
+  const double spread[] = {1, 2, 3};
+  const Difference found = welch_difference(still, spread, 0.95);
+  EXPECT_NEAR(found.high - found.difference, 4.30265 / std::sqrt(3.0), 1e-4);
+  EXPECT_NEAR(found.difference - found.low, 4.30265 / std::sqrt(3.0), 1e-4);
+}
+
 }  // namespace
 }  // namespace assay::core

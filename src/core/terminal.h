@@ -1,18 +1,93 @@
-// What the stream behind stdout or stderr can show.
+// What a terminal shows: colours, and a line that tells how far long work has come. Package
+// managers offer a C++ library of its own size for such a line; this is all that is needed.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <mutex>
+#include <string>
+#include <string_view>
 
 namespace assay::core {
 
 bool is_terminal(std::FILE* stream);
 
-// A terminal that understands escape sequences, and no wish against colours
-// (https://no-color.org: NO_COLOR set to anything but nothing).
+// Whether the stream is a terminal that understands escape sequences, and the user did not refuse
+// colours (https://no-color.org: NO_COLOR is set and not empty).
 bool shows_colors(std::FILE* stream);
 
 // Columns of the terminal; `otherwise` for pipes, files and terminals that do not tell.
 std::size_t terminal_columns(std::FILE* stream, std::size_t otherwise);
+
+// One line at the bottom of a terminal, drawn anew as work goes on. Other streams show nothing.
+class TerminalLine {
+ public:
+  enum class Show { kOnTerminal, kNever };
+
+  explicit TerminalLine(Show show, std::FILE* stream = stderr);
+  TerminalLine(const TerminalLine&) = delete;
+  TerminalLine& operator=(const TerminalLine&) = delete;
+  ~TerminalLine();
+
+  // Whether draw() does anything.
+  [[nodiscard]] bool shown() const { return shown_; }
+
+  // Replaces the line, which is cut to fit the terminal.
+  void draw(std::string text);
+
+  // Wipes the line. Call before writing anything else to the terminal.
+  void clear();
+
+ private:
+  std::FILE* stream_;
+  bool shown_;
+  bool on_screen_ = false;
+};
+
+// "42 s", "3 min 05 s", "2 h 07 min"; seconds are rounded up.
+std::string duration_text(double seconds);
+
+// The line of work whose bytes are known:
+//
+//   core::Progress progress("reading", core::Progress::Show::kOnTerminal);
+//   progress.add_total(file_bytes);   // before or while the work goes on
+//   progress.advance(chunk_bytes);    // from any thread
+class Progress {
+ public:
+  using Show = TerminalLine::Show;
+
+  // `doing` opens the line: "reading". `stream` is for tests.
+  Progress(std::string doing, Show show, std::FILE* stream = stderr);
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void add_total(std::uint64_t bytes);
+  void advance(std::uint64_t bytes);
+
+  // Wipes the line; later calls draw it again. Call before writing to the terminal.
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void draw(Clock::time_point now);
+
+  std::string doing_;
+  Clock::time_point start_ = Clock::now();
+  std::atomic<std::uint64_t> total_bytes_{0};
+  std::atomic<std::uint64_t> done_bytes_{0};
+  std::mutex mutex_;  // guards what follows
+  TerminalLine line_;
+  Clock::time_point drawn_ = start_;
+};
+
+// The line's text: "reading 120.0 of 480.0 MB, 240 MB/s, 2 s left" (1e6 bytes to a MB).
+std::string progress_text(std::string_view doing,
+                          std::uint64_t done_bytes,
+                          std::uint64_t total_bytes,
+                          double elapsed_seconds);
 
 }  // namespace assay::core

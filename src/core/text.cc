@@ -58,6 +58,43 @@ std::size_t utf8_length(std::string_view text) {
   return length > 1 && !second_byte_fits(byte(0), byte(1)) ? 0 : length;
 }
 
+bool starts_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+}
+
+// Characters past U+FFFF take four bytes in UTF-8 and two units in UTF-16.
+bool starts_surrogate_pair(char c) {
+  return static_cast<unsigned char>(c) >= 0xF0;
+}
+
+std::size_t utf16_units(char first_byte) {
+  return starts_surrogate_pair(first_byte) ? 2 : 1;
+}
+
+std::size_t one_character(char) {
+  return 1;
+}
+
+template <class Cost>
+std::size_t total(std::string_view text, Cost cost) {
+  std::size_t sum = 0;
+  for (const char c : text) {
+    if (starts_character(c)) sum += cost(c);
+  }
+  return sum;
+}
+
+template <class Cost>
+std::string_view prefix(std::string_view text, std::size_t budget, Cost cost) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!starts_character(text[i])) continue;
+    const std::size_t units = cost(text[i]);
+    if (units > budget) return text.substr(0, i);
+    budget -= units;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string join(std::span<const std::string> parts, std::string_view separator) {
@@ -98,7 +135,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 std::string shortest(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  // The ranges in which Python's repr() and pandas' CSV writer leave the exponent away.
+  // In these ranges Python's repr() and pandas' CSV writer leave out the exponent.
   const double magnitude = std::fabs(value);
   const bool fixed = value == 0 || (magnitude >= 1e-4 && magnitude < 1e16);
   char buffer[64];
@@ -141,6 +178,22 @@ std::string valid_utf8(std::string_view text) {
     }
   }
   return valid;
+}
+
+std::size_t character_count(std::string_view text) {
+  return total(text, one_character);
+}
+
+std::string_view first_characters(std::string_view text, std::size_t count) {
+  return prefix(text, count, one_character);
+}
+
+std::size_t utf16_length(std::string_view text) {
+  return total(text, utf16_units);
+}
+
+std::string_view first_utf16_units(std::string_view text, std::size_t units) {
+  return prefix(text, units, utf16_units);
 }
 
 }  // namespace assay::core

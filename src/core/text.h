@@ -1,6 +1,7 @@
 // Text helpers without a domain word.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,5 +26,18 @@ std::string json_escaped(std::string_view text);
 
 // Replaces bytes that are not valid UTF-8 by U+FFFD.
 std::string valid_utf8(std::string_view text);
+
+// The functions below count and cut UTF-8 by characters (code points). Input must be valid UTF-8.
+
+std::size_t character_count(std::string_view text);
+
+// The longest start of `text` with at most `count` characters.
+std::string_view first_characters(std::string_view text, std::size_t count);
+
+// Length in UTF-16 code units, in which Excel states its limits.
+std::size_t utf16_length(std::string_view text);
+
+// The longest start of `text` of at most `units` UTF-16 code units.
+std::string_view first_utf16_units(std::string_view text, std::size_t units);
 
 }  // namespace assay::core

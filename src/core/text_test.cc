@@ -7,7 +7,7 @@
 namespace assay::core {
 namespace {
 
-// As Python's repr() of a float, which the public tool's CSV files hold.
+// Python's repr() of a float writes the same, and the public tool's CSV files hold it.
 TEST(Text, ShortestIsPythonsRepr) {
   EXPECT_EQ(shortest(0.1), "0.1");
   EXPECT_EQ(shortest(2048), "2048.0");
@@ -49,6 +49,23 @@ TEST(Text, JoinsNumbers) {
 TEST(Text, ContainsIgnoresCase) {
   EXPECT_TRUE(contains_ignoring_case("ncclDevKernel", "NCCL"));
   EXPECT_FALSE(contains_ignoring_case("nvjet", "nccl"));
+}
+
+TEST(Characters, CountsCodePointsAndUtf16Units) {
+  EXPECT_EQ(character_count(""), 0U);
+  EXPECT_EQ(character_count("25 µs"), 5U);
+  EXPECT_EQ(character_count("🚀x"), 2U);
+  EXPECT_EQ(utf16_length("25 µs"), 5U);
+  EXPECT_EQ(utf16_length("🚀x"), 3U);
+}
+
+TEST(Characters, CutsBetweenCharactersOnly) {
+  EXPECT_EQ(first_characters("µµµ", 2), "µµ");
+  EXPECT_EQ(first_characters("µµ", 5), "µµ");
+  EXPECT_EQ(first_characters("🚀x", 1), "🚀");
+  EXPECT_EQ(first_utf16_units("a🚀x", 2), "a");
+  EXPECT_EQ(first_utf16_units("a🚀x", 3), "a🚀");
+  EXPECT_EQ(first_utf16_units("abc", 0), "");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@
 #include "core/text.h"
 #include "doctor/clock_keeper.h"
 #include "gpu/devices.h"
-#include "gpu/nvml_library.h"
+#include "gpu/nvml.h"
 
 namespace assay::doctor {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "doctor/clock_lock.h"
 #include "doctor/doctor_checks.h"
-#include "gpu/machine_facts.h"
+#include "gpu/devices.h"
 
 namespace assay::doctor {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "core/result.h"
 #include "gpu/devices.h"
-#include "gpu/nvidia_health.h"
+#include "gpu/nvidia_state.h"
 #include "model/facts.h"
 #include "model/table.h"
 

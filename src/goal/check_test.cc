@@ -9,8 +9,7 @@
 
 #include "goal/goal_test_util.h"
 #include "goal/proof.h"
-#include "model/schedule_builder.h"
-#include "model/schedule_layout.h"
+#include "model/schedule_writer.h"
 
 namespace assay::goal {
 namespace {

@@ -14,7 +14,7 @@
 #include "goal/costs.h"
 #include "goal/tags.h"
 #include "goal/timeline.h"
-#include "model/schedule_builder.h"
+#include "model/schedule_writer.h"
 
 namespace assay::goal {
 

@@ -8,7 +8,6 @@
 
 #include "model/goal_text.h"
 #include "model/job.h"
-#include "model/read_schedule.h"
 
 namespace assay::goal {
 

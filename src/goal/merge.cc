@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "model/schedule_builder.h"
+#include "model/schedule_writer.h"
 
 namespace assay::goal {
 namespace {

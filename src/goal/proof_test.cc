@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/schedule_builder.h"
+#include "model/schedule_writer.h"
 
 namespace assay::goal {
 namespace {

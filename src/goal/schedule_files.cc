@@ -8,9 +8,9 @@
 #include <thread>
 #include <utility>
 
+#include "core/files.h"
 #include "core/interrupt.h"
 #include "core/parallel.h"
-#include "core/temporary_file.h"
 #include "goal/proof.h"
 #include "model/goal_text.h"
 

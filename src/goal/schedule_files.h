@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/result.h"
-#include "model/schedule_builder.h"
 #include "model/schedule_notes.h"
 #include "model/schedule_writer.h"
 #include "model/warnings.h"

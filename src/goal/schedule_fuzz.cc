@@ -9,7 +9,6 @@
 #include "goal/check.h"
 #include "goal/summary.h"
 #include "model/goal_text.h"
-#include "model/read_schedule.h"
 
 namespace {
 

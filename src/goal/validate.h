@@ -23,7 +23,6 @@
 #include "goal/resolve.h"
 #include "goal/tags.h"
 #include "model/job.h"
-#include "model/loggops.h"
 #include "model/schedule.h"
 #include "model/table.h"
 

@@ -1,9 +1,13 @@
-// Files of the amdgpu driver: kernel.org, "Documentation/gpu/amdgpu" and hwmon's "sysfs-interface".
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "gpu/amd_processes.h"
 #include "gpu/devices.h"
 #include "gpu/sysfs.h"
 
@@ -20,7 +24,7 @@ bool is_card(const std::string& name) {
          name.find_first_not_of("0123456789", 4) == std::string::npos;
 }
 
-// Lines such as "1: 2100Mhz *"; the star is on the step of now.
+// Reads lines such as "1: 2100Mhz *"; the star is on the current step.
 Clock read_clock(const fs::path& file) {
   Clock clock;
   for (const std::string& line : sysfs_lines(file)) {
@@ -41,7 +45,7 @@ std::optional<double> scaled(std::optional<std::int64_t> value, double per_unit)
 }
 
 void read_sensors(const fs::path& hwmon, Device& device) {
-  // The junction (hot spot) is what slows the GPU down; the edge is what old cards have.
+  // The junction (hot spot) makes the GPU slow down; old cards have the edge only.
   auto temperature = sysfs_number(hwmon / "temp2_input");
   if (!temperature) temperature = sysfs_number(hwmon / "temp1_input");
   auto power = sysfs_number(hwmon / "power1_average");
@@ -69,11 +73,68 @@ Device read_device(const fs::path& folder) {
   return device;
 }
 
+constexpr const char* kMemoryFile = "vram_";  // followed by the GPU's id
+
+std::optional<std::int64_t> whole_number(const std::string& text) {
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec != std::errc() || read.ptr != end) return {};
+  return value;
+}
+
+// A node's location_id is the PCI bus, device and function in 16 bits.
+std::string address_of(const fs::path& properties) {
+  const auto location = whole_number(sysfs_value(properties, "location_id"));
+  if (!location) return {};
+  const auto domain = whole_number(sysfs_value(properties, "domain")).value_or(0);
+  return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", domain, *location >> 8 & 0xff,
+                     *location >> 3 & 0x1f, *location & 7);
+}
+
+std::map<std::string, std::string> addresses_of_ids(const fs::path& kfd) {
+  std::map<std::string, std::string> addresses;
+  for (const fs::path& node : sysfs_entries(kfd / "topology/nodes")) {
+    const std::string id = sysfs_text(node / "gpu_id");
+    if (id.empty() || id == "0") continue;  // a CPU
+    addresses[id] = address_of(node / "properties");
+  }
+  return addresses;
+}
+
+// The processes by PCI address ("0000:c1:00.0").
+using ProcessesByAddress = std::map<std::string, std::vector<Process>>;
+
+// Which processes compute on AMD GPUs, by the kernel's list of ROCm processes (KFD).
+ProcessesByAddress amd_processes(const fs::path& root) {
+  const fs::path kfd = root / "sys/class/kfd/kfd";
+  const std::vector<fs::path> folders = sysfs_entries(kfd / "proc");
+  ProcessesByAddress found;
+  if (folders.empty()) return found;
+  const auto addresses = addresses_of_ids(kfd);
+  for (const fs::path& folder : folders) {
+    const auto pid = whole_number(folder.filename().string());
+    if (!pid) continue;
+    const std::string name = sysfs_text(root / "proc" / folder.filename() / "comm");
+    for (const fs::path& file : sysfs_entries(folder)) {
+      const std::string file_name = file.filename().string();
+      if (!file_name.starts_with(kMemoryFile)) continue;
+      const auto address = addresses.find(file_name.substr(std::string(kMemoryFile).size()));
+      const auto bytes = sysfs_number(file);
+      // A process has a file for every GPU that it may use, and memory on those that it uses.
+      if (address == addresses.end() || bytes.value_or(0) <= 0) continue;
+      found[address->second].push_back(
+          {.pid = *pid, .name = name, .used_bytes = static_cast<std::uint64_t>(*bytes)});
+    }
+  }
+  return found;
+}
+
 class AmdReader : public DeviceReader {
  public:
   explicit AmdReader(fs::path root) : root_(std::move(root)) {}
 
-  // Files cost next to nothing: all is read.
+  // Reading files takes next to no time, so all is read.
   core::Result<Machine> read(Detail /*detail*/) override {
     Machine machine;
     for (const fs::path& card : sysfs_entries(root_ / "sys/class/drm")) {

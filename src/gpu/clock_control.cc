@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "gpu/nvml_library.h"
+#include "gpu/nvml.h"
 
 namespace assay::gpu {
 namespace {

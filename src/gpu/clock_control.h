@@ -1,5 +1,5 @@
 // Locks the clocks of NVIDIA GPUs. This changes them for everybody on the machine, outlives the
-// process that asked for it, and needs the right to; doctor/clock_lock.h sees to the undoing.
+// process that asked for it, and needs permission; doctor/clock_lock.h undoes it.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ class Library;
 
 struct Clocks {
   std::int64_t sm_mhz = 0;
-  std::optional<std::int64_t> memory_mhz = {};  // nothing: as it is
+  std::optional<std::int64_t> memory_mhz = {};  // std::nullopt: left as it is
 };
 
 class ClockControl {
  public:
-  // Error: no driver.
+  // Error: there is no driver.
   static core::Result<ClockControl> open(const std::string& library);
 
   ClockControl(ClockControl&& other) noexcept;
   ClockControl& operator=(ClockControl&& other) noexcept;
   ~ClockControl();
 
-  // `gpu` as Device::index. After an error nothing of this GPU is locked.
+  // `gpu` is a Device::index. After an error neither clock of this GPU is locked.
   [[nodiscard]] core::Status lock(int gpu, const Clocks& clocks) const;
 
-  // Of what lock() locks.
+  // Unlocks what lock() locked for the same arguments.
   [[nodiscard]] core::Status unlock(int gpu, const Clocks& clocks) const;
 
  private:

@@ -1,6 +1,6 @@
 // The GPUs of this machine as their drivers describe them. No CUDA or ROCm is needed to build this
 // or to run it: the vendor's library is opened when it is there, and no GPU is a normal state.
-// Reads only; what changes a GPU is in clock_control.h alone.
+// All of this only reads; clock_control.h alone changes a GPU.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "core/result.h"
+#include "model/facts.h"
 
 namespace assay::gpu {
 
-// What the driver does not tell is empty in all of these.
+// In all of these, values that the driver does not tell are empty.
 
 struct Process {
-  // As the driver sees it: inside a container this may be a number of the host.
+  // The number that the driver knows: for a process in a container it may be that of the host.
   std::int64_t pid = 0;
   std::string name = {};
   std::optional<std::uint64_t> used_bytes = {};
@@ -26,15 +27,15 @@ struct Process {
 
 struct Clock {
   std::optional<std::int64_t> now_mhz = {};
-  std::optional<std::int64_t> max_mhz = {};          // of the hardware, or the last of its steps
-  std::optional<std::int64_t> application_mhz = {};  // asked for by the administrator
+  std::optional<std::int64_t> max_mhz = {};  // the limit of the hardware, or the last of its steps
+  std::optional<std::int64_t> application_mhz = {};  // set by the administrator
   std::optional<std::int64_t> default_application_mhz = {};
 };
 
 // Why the clocks are not higher right now.
 struct ClockReason {
   // kExpected: idle, or set so by the administrator; kSlowdown: the GPU protects itself or saves
-  // power, so that what is measured now differs from what it can do.
+  // power, so that a measurement now differs from what it can do.
   enum class Kind { kExpected, kSlowdown };
 
   std::string words;
@@ -47,17 +48,17 @@ struct Device {
   std::string uuid = {};
   std::string bus_id = {};   // "00000000:19:00.0"
   std::string problem = {};  // why nothing below is known: "GPU is lost"
-  Clock sm = {};             // AMD: of the compute units
+  Clock sm = {};             // AMD: the clock of the compute units
   Clock memory = {};
   std::optional<double> temperature_celsius = {};
   std::optional<double> power_watts = {};
   std::optional<double> power_limit_watts = {};
-  std::optional<std::int64_t> utilization_percent = {};  // over up to the last second
+  std::optional<std::int64_t> utilization_percent = {};  // over a time of up to one second
   std::vector<ClockReason> clock_reasons = {};
   std::optional<bool> persistence_mode = {};
   std::optional<bool> ecc = {};
   std::optional<bool> mig = {};
-  std::vector<Process> processes = {};  // that compute, not those that draw
+  std::vector<Process> processes = {};  // processes that compute, not those that draw
 };
 
 struct Machine {
@@ -74,23 +75,34 @@ class DeviceReader {
   DeviceReader& operator=(const DeviceReader&) = delete;
   virtual ~DeviceReader() = default;
 
-  // kState: only what changes while work runs (clocks of now, temperature, power, utilization,
-  // clock reasons, processes without their names); the rest is empty. Limits and modes cost NVML
-  // some 5 ms a GPU, the state next to nothing.
+  // kState: only values that change while work runs (current clocks, temperature, power,
+  // utilization, clock reasons, processes without their names); the rest is empty. NVML takes some
+  // 5 ms for the limits and modes of a GPU, and next to nothing for its state.
   enum class Detail { kAll, kState };
 
-  // No driver: no devices. An error: a driver is there and does not work.
+  // Without a driver there are no devices. Error: a driver is there and does not work.
   virtual core::Result<Machine> read(Detail detail) = 0;
 };
 
 // "GPU 3", "GPUs 0-7", "GPUs 0, 2-3".
 std::string gpu_names(const std::set<int>& gpus);
 
-// NVIDIA through NVML. `library` is what dlopen is given, "libnvidia-ml.so.1". It is opened and
-// initialised at the first read, which takes up to a second, and stays so for the reader's life.
+// Reads NVIDIA's GPUs through NVML. `library` is what dlopen gets: "libnvidia-ml.so.1". It is
+// opened and initialised at the first read, which takes up to a second, and stays open as long as
+// the reader lives.
 std::unique_ptr<DeviceReader> nvidia_reader(std::string library);
 
-// AMD through the amdgpu driver's files in <root>/sys and <root>/proc.
+// Reads AMD's GPUs through the amdgpu driver's files in <root>/sys and <root>/proc.
 std::unique_ptr<DeviceReader> amd_reader(std::filesystem::path root);
+
+// The facts about a machine that are kept beside results. Their names do not depend on what was
+// found (there is one fact for all GPUs), so that runs can be compared.
+
+// Driver, GPUs and their settings; none without GPUs. `machine` must have been read with
+// DeviceReader::Detail::kAll.
+model::Facts machine_facts(const Machine& machine);
+
+// Host, kernel and CPU governor. `root` is the folder that has /proc and /sys.
+model::Facts host_facts(const std::filesystem::path& root);
 
 }  // namespace assay::gpu

@@ -5,10 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "gpu/clock_reasons.h"
 #include "gpu/devices.h"
-#include "gpu/nvml_ask.h"
-#include "gpu/nvml_library.h"
+#include "gpu/nvml.h"
 
 namespace assay::gpu {
 namespace {
@@ -19,7 +17,7 @@ using nvml::Functions;
 using nvml::Handle;
 using nvml::thousandths;
 
-// The state of now of a mode that also has one after the next boot.
+// The current state of a mode, which may have another one after the next boot.
 template <class Function>
 std::optional<bool> ask_mode(Function function, Handle handle) {
   unsigned current = 0;
@@ -28,7 +26,7 @@ std::optional<bool> ask_mode(Function function, Handle handle) {
   return current != 0;
 }
 
-// Of the hardware, so they are asked for once: that takes 2 ms each.
+// The limits of the hardware. They are asked for once, as that takes 2 ms each.
 struct MaximumClocks {
   std::optional<std::int64_t> sm_mhz;
   std::optional<std::int64_t> memory_mhz;
@@ -46,7 +44,7 @@ std::string process_name(const Functions& nvml, unsigned pid) {
     return {};
   }
   text.back() = '\0';
-  // Some drivers add the arguments.
+  // Some drivers add the arguments of the program.
   const std::string path(text.data(), std::strcspn(text.data(), " "));
   return path.substr(path.rfind('/') + 1);
 }
@@ -81,11 +79,11 @@ void read_state(const Functions& nvml, Handle handle, Device& device) {
     device.utilization_percent = utilization->gpu_percent;
   }
   const auto reasons = ask<unsigned long long>(nvml.clock_reasons, handle);
-  device.clock_reasons = clock_reasons(reasons.value_or(0));
+  device.clock_reasons = nvml::clock_reasons(reasons.value_or(0));
   device.processes = read_processes(nvml, handle);
 }
 
-// What stays as it is while work runs.
+// Reads the values that do not change while work runs.
 void read_settings(const Functions& nvml, Handle handle, Device& device) {
   device.name = ask_text(nvml.name, handle);
   device.uuid = ask_text(nvml.uuid, handle);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "gpu/clock_reasons.h"
 #include "gpu/devices.h"
 #include "gpu/fake_nvml_test_util.h"
+#include "gpu/nvml.h"
 
 namespace assay::gpu {
 namespace {
@@ -101,14 +101,14 @@ TEST(NvidiaReader, ManyProcessesNeedASecondCall) {
 }
 
 TEST(ClockReasons, NewBitsAreNotLost) {
-  const auto reasons = clock_reasons(0x1001);
+  const auto reasons = nvml::clock_reasons(0x1001);
   ASSERT_EQ(reasons.size(), 2U);
   EXPECT_EQ(reasons[0].kind, ClockReason::Kind::kExpected);
   EXPECT_EQ(reasons[1].words, "unknown reason 0x1000");
   EXPECT_EQ(reasons[1].kind, ClockReason::Kind::kSlowdown);
 }
 
-// The layouts of nvml_abi.h against the real library, where there is one.
+// Checks the layouts of nvml.h against the real library, where there is one.
 TEST(NvidiaReader, RealDriver) {
   const auto machine = nvidia_reader("libnvidia-ml.so.1")->read(DeviceReader::Detail::kAll);
   ASSERT_TRUE(machine.ok()) << machine.error().message;

@@ -1,4 +1,4 @@
-// The small files in which Linux and its drivers describe devices.
+// Reads the small files in which Linux and its drivers describe devices.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace assay::gpu {
 // The first line, without spaces at its ends; "" when it cannot be read.
 std::string sysfs_text(const std::filesystem::path& file);
 
-// Decimal, or hexadecimal after "0x".
+// A number that is decimal, or hexadecimal after "0x".
 std::optional<std::int64_t> sysfs_number(const std::filesystem::path& file);
 
 // All lines; none when it cannot be read.

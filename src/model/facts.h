@@ -1,5 +1,6 @@
-// What a run was measured with: driver, GPUs, libraries, clocks. Stored beside the run's traces
-// and compared between runs, so that a difference between settings is not one between machines.
+// The conditions of a run: driver, GPUs, libraries, clocks. They are stored beside the run's traces
+// and compared between runs, so that a difference between machines is not taken for one between
+// settings.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,7 @@ namespace assay::model {
 
 struct Fact {
   enum class Compare {
-    kExactly,  // another value is another measurement: a library's version
+    kExactly,  // another value makes another measurement: a library's version
     kWithin,   // numbers that may differ by `tolerance_percent`: a clock under load
     kNot,      // worth knowing, expected to vary: a temperature
   };
@@ -33,7 +34,8 @@ inline constexpr const char* kRunRecordFile = "sweep_run.json";
 // item, value, unit, compare ("exactly", "within 3 %", "not").
 Table facts_table(const Facts& facts);
 
-// Rows that do not say how they compare are not compared. `table` may be null: no facts.
+// Reads such a table. Rows that do not say how they compare are not compared. A null `table` has no
+// facts.
 Facts facts_of(const Table* table);
 
 struct FactDifference {
@@ -42,7 +44,7 @@ struct FactDifference {
   std::string second;
 };
 
-// The items that should agree and do not. Nothing when either side knows nothing at all.
+// The items that should agree and do not. None when either side has no facts at all.
 std::vector<FactDifference> differences(const Facts& first, const Facts& second);
 
 }  // namespace assay::model

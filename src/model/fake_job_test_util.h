@@ -26,12 +26,12 @@ class FakeJob {
 
   ~FakeJob() { std::filesystem::remove_all(folder_); }
 
-  // A variable for the ranks to come.
+  // Sets an environment variable of the ranks that are run from now on.
   void set(const std::string& name, const std::string& value) {
     variables_ += name + "='" + value + "' ";
   }
 
-  // The exit code of `fake_nccl_job <arguments>`; what it and the recorder say is in said().
+  // Returns the exit code of `fake_nccl_job <arguments>`.
   int run(const std::string& arguments) { return std::system((shell(arguments)).c_str()); }
 
   [[nodiscard]] std::string shell(const std::string& arguments) const {

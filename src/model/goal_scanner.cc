@@ -9,6 +9,10 @@
 namespace assay::model {
 namespace {
 
+// A label is found by its number when the number is at most this far beyond twice the numbers so
+// far.
+constexpr std::size_t kLeap = 1024;
+
 enum CharacterClass : std::uint8_t { kOther, kLetter, kDigit };
 
 // '_' counts as a letter; a label cannot begin with it, which take_label() sees to.
@@ -30,13 +34,43 @@ CharacterClass class_of(char c) {
   return kClasses[static_cast<unsigned char>(c)];
 }
 
-// So many digits fit without overflow.
+// Numbers with at most this many digits fit without overflow.
 constexpr std::ptrdiff_t kSafeDigits = 19;
 constexpr std::ptrdiff_t kSafeLabelDigits = 9;
 
 constexpr std::size_t kShownCharacters = 20;
 
 }  // namespace
+
+std::uint32_t GoalLabels::find_other(const GoalLabel& label) const {
+  const auto found = others_.find(label.text);
+  return found == others_.end() ? kUndefined : found->second;
+}
+
+void GoalLabels::make_room(const GoalLabel& label) {
+  if (!label.numbered) return;
+  if (prefix_.empty()) prefix_ = label.prefix;
+  const std::size_t reach = 2 * used_ + kLeap;
+  if (label.number >= dense_.size() && label.number < reach && has_prefix(label)) {
+    dense_.resize(reach, kUndefined);
+  }
+}
+
+bool GoalLabels::define(const GoalLabel& label, std::uint32_t op) {
+  if (find(label) != kUndefined) return false;
+  if (!is_dense(label)) make_room(label);
+  if (!is_dense(label)) return others_.emplace(label.text, op).second;
+  dense_[label.number] = op;
+  used_ = std::max<std::size_t>(used_, label.number + std::size_t{1});
+  return true;
+}
+
+void GoalLabels::clear() {
+  std::fill_n(dense_.begin(), used_, kUndefined);
+  used_ = 0;
+  prefix_ = {};
+  others_.clear();
+}
 
 bool GoalScanner::skip_comment() {
   if (at_[1] == '/') {

@@ -1,16 +1,61 @@
-// Reads GOAL text character by character, where it lies in memory. A zero byte must follow the
-// text. What fails leaves a message behind and returns false, so that the caller can return too.
+// Reads the words and the labels of GOAL text where it lies in memory.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "core/result.h"
-#include "model/goal_label.h"
 
 namespace assay::model {
 
+struct GoalLabel {
+  std::string_view text;
+  std::string_view prefix;   // "l" of "l12"
+  std::uint32_t number = 0;  // 12 of "l12"
+  bool numbered = false;     // text is the prefix and the number, written the one usual way
+};
+
+// The labels of one rank. Nearly every file numbers them (l0, l1, …): those are found by their
+// number, all others by hash.
+class GoalLabels {
+ public:
+  static constexpr std::uint32_t kUndefined = 0xFFFFFFFF;
+
+  // The number of the label's operation, or kUndefined.
+  [[nodiscard]] std::uint32_t find(const GoalLabel& label) const {
+    if (is_dense(label) && dense_[label.number] != kUndefined) return dense_[label.number];
+    return others_.empty() ? kUndefined : find_other(label);
+  }
+
+  // False when the label is defined already. The label's text must stay until clear().
+  bool define(const GoalLabel& label, std::uint32_t op);
+
+  void clear();
+
+ private:
+  [[nodiscard]] bool has_prefix(const GoalLabel& label) const {
+    return label.numbered && label.prefix == prefix_;
+  }
+
+  [[nodiscard]] bool is_dense(const GoalLabel& label) const {
+    return label.number < dense_.size() && has_prefix(label);
+  }
+
+  [[nodiscard]] std::uint32_t find_other(const GoalLabel& label) const;
+  void make_room(const GoalLabel& label);
+
+  std::string_view
+      prefix_;  // the prefix of the labels in dense_, which is that of the first numbered label
+  std::vector<std::uint32_t> dense_;
+  std::size_t used_ = 0;  // dense_ is undefined from here on
+  std::unordered_map<std::string_view, std::uint32_t> others_;
+};
+
+// Reads GOAL text character by character. A zero byte must follow the text. A function that fails
+// leaves a message behind and returns false, so that the caller can return, too.
 class GoalScanner {
  public:
   explicit GoalScanner(std::string_view text) : text_(text), at_(text.data()) {}
@@ -28,10 +73,11 @@ class GoalScanner {
       ++at_;
   }
 
-  // Blanks, line ends and comments.
+  // Skips blanks, line ends and comments.
   bool skip_to_statement();
 
-  // After blanks. The language parts words only where it must: "10b" and "tag7" are two each.
+  // Skips blanks, and takes `c` or `word` if it is next. The language separates words only where it
+  // must: "10b" and "tag7" are two words each.
   bool take(char c) {
     skip_blanks();
     if (*at_ != c) return false;
@@ -55,16 +101,16 @@ class GoalScanner {
     return take('\n');
   }
 
-  // A letter and what follows of letters, digits and '_'.
+  // Takes a letter and the letters, digits and '_' that follow it.
   bool take_label(GoalLabel& label);
 
   // `what` names the number in messages: "the size".
   bool take_number(std::uint64_t& number, const char* what);
 
-  // At most `most`; `why` ends the message for a number above it.
+  // The same for a number of at most `most`; `why` ends the message for a larger one.
   bool take_number_to(std::uint64_t most, std::uint64_t& number, const char* what, const char* why);
 
-  // Always false; for the place where the scanner stands, or another one.
+  // These note what is wrong where the scanner stands, or at `where`, and return false.
   bool expected(std::string_view what) const;
 
   bool failed(std::string_view what) const { return failed(what, at_); }
@@ -73,7 +119,7 @@ class GoalScanner {
 
   [[nodiscard]] const char* position() const { return at_; }
 
-  // What went wrong: "<name>:<line>: <what>".
+  // The error that was noted: "<name>:<line>: <what>".
   [[nodiscard]] core::Error error(std::string_view name) const;
 
  private:

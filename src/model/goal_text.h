@@ -22,16 +22,16 @@
 #include <string>
 #include <string_view>
 
-#include "core/mapped_file.h"
+#include "core/files.h"
 #include "core/result.h"
 #include "model/schedule.h"
 #include "model/schedule_writer.h"
 
 namespace assay::model {
 
-// A schedule to be read, of which num_ranks is known. Errors name file and line, and say what was
-// expected: also for what the public converter would take and misread, such as a label defined
-// twice, a tag of more than 32 bits or a cpu above 254.
+// A schedule whose head was read, so that num_ranks is known. Errors name file and line and say
+// what was expected. They also concern text that the public converter would accept and misread,
+// such as a label defined twice, a tag of more than 32 bits or a cpu above 254.
 class GoalText {
  public:
   static core::Result<GoalText> open(const std::filesystem::path& path);
@@ -42,7 +42,8 @@ class GoalText {
 
   [[nodiscard]] std::uint32_t num_ranks() const { return num_ranks_; }
 
-  // Hands over rank after rank; needs the memory of one rank, besides what the sink keeps.
+  // Gives the sink one rank after another. Needs the memory of one rank besides what the sink
+  // keeps.
   core::Status read(RankSink& ranks);
 
  private:
@@ -54,12 +55,12 @@ class GoalText {
 
   std::string name_;
   std::optional<core::MappedFile> file_;
-  std::string text_;  // instead of a file
+  std::string text_;  // used instead of a file
   std::uint32_t num_ranks_ = 0;
   std::size_t head_bytes_ = 0;
 };
 
-// Takes a piece of text after the other; an error ends the writing.
+// Takes one piece of text after another; an error ends the writing.
 using WriteText = std::function<core::Status(std::string_view)>;
 
 // Writes labels l0, l1, … and each dependency as soon as both labels are defined. Reading the text
@@ -75,9 +76,16 @@ core::Status write_goal_text_file(const std::filesystem::path& path,
                                   const std::function<core::Status(RankSink&)>& ranks);
 core::Status write_goal_text_file(const std::filesystem::path& path, const Schedule& schedule);
 
-// One rank alone, without num_ranks: parts that put together behind it make a schedule.
+// Writes one rank alone, without num_ranks. Such parts, put together behind it, make a schedule.
 core::Status write_goal_text_part(const std::filesystem::path& path,
                                   std::uint32_t rank,
                                   const RankImage& image);
+
+// Reads a schedule in either form: maps a binary file, or converts a text in memory. The first
+// bytes tell which it is.
+core::Result<Schedule> read_schedule(const std::filesystem::path& path);
+
+// Converts the text to binary bytes in memory; `name` stands for the file in messages.
+core::Result<Schedule> convert(GoalText& text, std::string_view name);
 
 }  // namespace assay::model

@@ -1,16 +1,18 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
-#include "model/goal_label.h"
+#include "core/files.h"
 #include "model/goal_scanner.h"
 #include "model/goal_text.h"
-#include "model/schedule_builder.h"
+#include "model/schedule_writer.h"
 
 namespace assay::model {
 namespace {
 
-// "rank 0{}": no rank is shorter.
+// The length of "rank 0{}".
 constexpr std::size_t kShortestRank = 8;
 
 // Reads the ranks of a schedule, one after another.
@@ -48,7 +50,7 @@ class RankParser {
   GoalLabels labels_;
 };
 
-// The words of the language are no labels.
+// A word of the language, which cannot be a label.
 bool is_keyword(const GoalLabel& label, std::string_view word) {
   return !label.numbered && label.text == word;
 }
@@ -205,6 +207,27 @@ bool RankParser::find(const GoalLabel& label, std::uint32_t& op) {
       "no operation above this line has the label '{}' (labels belong to their rank)", label.text));
 }
 
+class MemorySink final : public RankSink {
+ public:
+  explicit MemorySink(std::uint32_t num_ranks) : header_(num_ranks), bytes_(header_.bytes()) {}
+
+  core::Status append(const RankImage& rank) override {
+    header_.add(rank);
+    bytes_.insert(bytes_.end(), rank.bytes.begin(), rank.bytes.end());
+    return {};
+  }
+
+  std::vector<char> take() {
+    const std::vector<char> header = header_.bytes();
+    std::copy(header.begin(), header.end(), bytes_.begin());
+    return std::move(bytes_);
+  }
+
+ private:
+  ScheduleHeader header_;
+  std::vector<char> bytes_;
+};
+
 }  // namespace
 
 core::Result<GoalText> GoalText::from_file(core::MappedFile file, std::string name) {
@@ -259,6 +282,19 @@ core::Status GoalText::read(RankSink& ranks) {
        scanner.expected(fmt::format("nothing after the last of the {} ranks", num_ranks_)));
   if (!good) return scanner.error(name_);
   return {};
+}
+
+core::Result<Schedule> convert(GoalText& text, std::string_view name) {
+  MemorySink sink(text.num_ranks());
+  ASSAY_TRY(text.read(sink));
+  return Schedule::from_bytes(sink.take(), name);
+}
+
+core::Result<Schedule> read_schedule(const std::filesystem::path& path) {
+  core::MappedFile file = ASSAY_TRY(core::MappedFile::open(path));
+  if (is_binary_schedule(file.bytes())) return Schedule::from_file(std::move(file), path.string());
+  GoalText text = ASSAY_TRY(GoalText::from_file(std::move(file), path.string()));
+  return convert(text, path.string());
 }
 
 }  // namespace assay::model

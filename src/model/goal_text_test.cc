@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "model/read_schedule.h"
-#include "model/schedule_builder.h"
+#include "model/goal_text.h"
+#include "model/schedule_writer.h"
 
 namespace assay::model {
 namespace {

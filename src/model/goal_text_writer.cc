@@ -1,11 +1,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
-#include <memory>
 #include <vector>
 
 #include "core/files.h"
@@ -14,17 +11,17 @@
 namespace assay::model {
 namespace {
 
-constexpr std::size_t kPieceBytes = 256 << 10;
-// More than any line takes: seven words and five numbers of at most 20 digits.
+constexpr std::size_t kTextPieceBytes = 256 << 10;
+// No line is longer: it has seven words and five numbers of at most 20 digits.
 constexpr std::size_t kLongestLine = 160;
 
 // Collects lines and hands them on in pieces.
 class Lines {
  public:
-  explicit Lines(const WriteText& write) : write_(write), buffer_(kPieceBytes + kLongestLine) {}
+  explicit Lines(const WriteText& write) : write_(write), buffer_(kTextPieceBytes + kLongestLine) {}
 
-  // Before every line.
-  core::Status begin() { return length_ < kPieceBytes ? core::Status{} : flush(); }
+  // To be called before every line.
+  core::Status begin() { return length_ < kTextPieceBytes ? core::Status{} : flush(); }
 
   void add(std::string_view text) {
     std::memcpy(buffer_.data() + length_, text.data(), text.size());
@@ -53,8 +50,9 @@ struct Edge {
   std::string_view word;
 };
 
-// The dependencies of a rank by the operation behind which they are written: the first place where
-// both labels are defined, and behind those that precede them in their list of dependents.
+// The dependencies of a rank by the operation behind which they are written. That is the first
+// place where both labels are defined and that is not before those that precede them in their list
+// of dependents.
 class EdgeOrder {
  public:
   explicit EdgeOrder(const RankView& rank) : first_(rank.ops.size() + 1) {
@@ -186,29 +184,6 @@ class TextSink final : public RankSink {
   std::uint32_t next_rank_;
 };
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
-core::Status write_file(const std::filesystem::path& path,
-                        const std::function<core::Status(const WriteText&)>& content) {
-  const auto failure = [&] {
-    return core::Error{fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno))};
-  };
-  return core::write_file_with(
-      path,
-      [&](const std::filesystem::path& temporary) -> core::Status {
-        const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(temporary.c_str(), "wb"));
-        if (!file) return failure();
-        ASSAY_TRY(content([&](std::string_view piece) -> core::Status {
-          if (std::fwrite(piece.data(), 1, piece.size(), file.get()) == piece.size()) return {};
-          return failure();
-        }));
-        return std::fflush(file.get()) == 0 ? core::Status{} : failure();
-      },
-      core::Durability::kUnsynced);
-}
-
 }  // namespace
 
 core::Status write_goal_text(std::uint32_t num_ranks,
@@ -231,22 +206,28 @@ core::Status write_goal_text(const Schedule& schedule, const WriteText& write) {
 core::Status write_goal_text_file(const std::filesystem::path& path,
                                   std::uint32_t num_ranks,
                                   const std::function<core::Status(RankSink&)>& ranks) {
-  return write_file(
-      path, [&](const WriteText& write) { return write_goal_text(num_ranks, ranks, write); });
+  return core::write_file_in_pieces(
+      path, [&](const WriteText& write) { return write_goal_text(num_ranks, ranks, write); },
+      core::Durability::kUnsynced);
 }
 
 core::Status write_goal_text_file(const std::filesystem::path& path, const Schedule& schedule) {
-  return write_file(path, [&](const WriteText& write) { return write_goal_text(schedule, write); });
+  return core::write_file_in_pieces(
+      path, [&](const WriteText& write) { return write_goal_text(schedule, write); },
+      core::Durability::kUnsynced);
 }
 
 core::Status write_goal_text_part(const std::filesystem::path& path,
                                   std::uint32_t rank,
                                   const RankImage& image) {
-  return write_file(path, [&](const WriteText& write) -> core::Status {
-    TextSink sink(write, rank);
-    ASSAY_TRY(sink.append(image));
-    return sink.finish();
-  });
+  return core::write_file_in_pieces(
+      path,
+      [&](const WriteText& write) -> core::Status {
+        TextSink sink(write, rank);
+        ASSAY_TRY(sink.append(image));
+        return sink.finish();
+      },
+      core::Durability::kUnsynced);
 }
 
 }  // namespace assay::model

@@ -1,4 +1,4 @@
-// What a recording of a distributed job says about its communication, whatever recorded it: the
+// The communication of a recorded distributed job, whatever recorded it: the
 // GPUs, the communicators with their rings and trees, and every NCCL operation of every GPU with
 // the time that its kernel ran.
 #pragma once
@@ -31,11 +31,11 @@ struct Communicator {
   std::vector<std::vector<ChannelLinks>> channels;  // [channel][rank]; empty when nothing said so
 };
 
-// What one channel moves of an operation. Counts are elements of Operation::element_bytes; for
-// sends and receives they are bytes.
+// The part of an operation that one channel moves. Counts are elements of Operation::element_bytes;
+// for sends and receives they are bytes.
 struct ChannelPart {
   std::uint32_t channel = 0;
-  std::uint64_t count = 0;             // of this channel (NCCL 2.20 logs it as workCount)
+  std::uint64_t count = 0;             // elements of this channel (NCCL 2.20 logs it as workCount)
   std::uint64_t chunk_count = 0;       // elements that one step of the algorithm moves
   std::uint64_t last_chunk_count = 0;  // the same in the last, incomplete loop
 };
@@ -48,13 +48,13 @@ struct Operation {
   bool in_place = false;
   std::uint32_t communicator = 0;  // index into Job::communicators
   std::uint32_t stream = 0;        // index into JobGpu::streams
-  // Operations of a GPU with the same number went into one plan: they start together.
+  // Operations of a GPU with the same number were in one plan and start together.
   std::uint32_t group = 0;
   // The outermost ncclGroupStart() … ncclGroupEnd() of the program that the call was made in, a
   // number within the GPU; -1 for a call outside, or where a recording does not say.
   std::int32_t call_group = -1;
-  std::int32_t root = -1;  // of Broadcast and Reduce, a rank of the communicator
-  std::int32_t peer = -1;  // of Send and Recv
+  std::int32_t root = -1;  // the root of Broadcast and Reduce, a rank of the communicator
+  std::int32_t peer = -1;  // the peer of Send and Recv
   // How many operations with this function (and peer) the communicator saw on this GPU before.
   // The first recorded one has 0 where a recording cannot know.
   std::uint64_t sequence = 0;
@@ -68,25 +68,26 @@ struct Operation {
   std::uint32_t num_channels = 0;  // 0 when neither this nor `parts` was recorded
   std::uint32_t first_part = 0;    // JobGpu::parts[first_part … +num_parts)
   std::uint32_t num_parts = 0;     // 0: how the channels share the work follows from NCCL's rules
-  std::int64_t start_ns = 0;       // of the kernel, in the clock of the GPU's node
+  std::int64_t start_ns = 0;       // start of the kernel, in the clock of the GPU's node
   std::int64_t end_ns = 0;
 };
 
-// One GPU of the job: by its process, since NCCL programs use one GPU a process or thread.
+// One GPU of the job, told by its process, since NCCL programs use one GPU in each process or
+// thread.
 struct JobGpu {
   std::string node;  // host name or number
   std::int64_t process_id = 0;
   std::int32_t device = -1;  // as the process numbers it; -1 if unknown
   // Timestamps of two GPUs may be compared only when this number is the same.
   std::uint32_t clock = 0;
-  std::int64_t window_start_ns = 0;  // what was recorded
+  std::int64_t window_start_ns = 0;  // the recorded time
   std::int64_t window_end_ns = 0;
   std::vector<std::string> streams = {};
   std::vector<Operation> operations = {};  // in the order of their start; equal starts as called
   std::vector<ChannelPart> parts = {};
 };
 
-// What the times of the operations rest on, in the order of trust.
+// How many times of operations rest on which evidence, the most trustworthy first.
 struct KernelMatches {
   std::uint64_t by_correlation = 0;  // the profiler linked call and kernel
   std::uint64_t by_order = 0;        // the n-th operation and the n-th kernel of a stream

@@ -27,13 +27,13 @@ struct PerfField {
 struct PerfRow {
   std::string table;
   std::string framework;       // "assay"; "TRTLLM", "VLLM", "SGLang" of imported rows
-  std::string version;         // of what ran the kernels
+  std::string version;         // the version of the framework or library that ran the kernels
   std::string device;          // "NVIDIA H200"
   std::string op_name;         // "gemm"
-  std::string kernel_source;   // "cublaslt": what really ran
+  std::string kernel_source;   // "cublaslt": the kernels that really ran
   std::vector<PerfField> key;  // the columns that say what was measured, in the file's order
   double latency_ms = 0;
-  std::optional<double> power_watts = {};  // mean while it ran
+  std::optional<double> power_watts = {};  // the mean while the kernels ran
   std::optional<double> power_limit_watts = {};
 };
 
@@ -53,11 +53,11 @@ constexpr std::optional<Launch> launch_named(std::string_view name) {
   return std::nullopt;
 }
 
-// Whether what a launch reads may still be in the L2 cache from the launch before.
+// Whether the data that a launch reads may still be in the L2 cache from the launch before.
 enum class L2State : std::uint8_t { kHot, kCold };
 
 struct Timing {
-  double median_ms = 0;  // of a launch
+  double median_ms = 0;  // the time of one launch
   double mean_ms = 0;
   double p10_ms = 0;
   double p90_ms = 0;
@@ -66,12 +66,13 @@ struct Timing {
   std::int64_t launches_per_sample = 1;
   Launch launch = Launch::kGraph;
   L2State l2 = L2State::kHot;
-  std::vector<double> samples_ms = {};  // in the order of their measuring
-  // Of several GPUs: the slowest and the fastest rank, medians; the times above are the slowest.
+  std::vector<double> samples_ms = {};  // in the order in which they were measured
+  // With several GPUs: the median of the slowest rank minus that of the fastest. The times above
+  // are those of the slowest rank.
   std::optional<double> skew_ms = {};
 };
 
-// The GPU while a row was measured. What the driver does not tell is empty.
+// The state of the GPU while a row was measured. Values that the driver does not tell are empty.
 struct Conditions {
   std::optional<std::int64_t> sm_mhz_before = {};
   std::optional<std::int64_t> sm_mhz_after = {};
@@ -80,8 +81,9 @@ struct Conditions {
   std::optional<double> temperature_celsius = {};
   std::vector<std::string> slowdowns = {};  // reasons of lowered clocks, in words
   std::optional<double> energy_joules = {};
-  bool throttled = false;  // it stayed so when measured again
-  bool drifting = false;   // the same: first and last samples differ by more than their spread
+  bool throttled = false;  // clocks were lowered, and again when the row was measured again
+  bool drifting =
+      false;  // first and last samples differ by more than their spread, also when measured again
 };
 
 struct PerfMeasurement {

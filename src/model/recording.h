@@ -1,13 +1,13 @@
-// The file that libassay_recorder.so writes, one a process: its layout in memory and on disk
+// The file that each process with libassay_recorder.so writes: its layout in memory and on disk
 // (little endian, natural alignment).
 //
 //   block 0        the header
-//   blocks 1 ...   records, one after the other; a block's first zero byte ends it
+//   blocks 1 ...   records, one after another; a zero byte in place of a record ends the block
 //
 // Several threads write, each into a block of its own, so that a process that is killed loses at
 // most the record that each thread was just writing. A record never crosses a block; its first
 // word is written last. Its number is its place in the file in units of 8 bytes; records refer to
-// each other by it, 0 for none. Nothing is closed or finished at the end: what is there counts.
+// each other by it, 0 for none. Nothing is closed or finished at the end: all whole records count.
 #pragma once
 
 #include <array>
@@ -52,7 +52,7 @@ struct Header {
   std::array<char, 64> node = {};  // NCCL_HOSTID where it is set: a node as NCCL sees it
   std::array<char, 40> boot = {};  // the kernel's boot id: equal ones share a clock
   // Kept up to date while recording.
-  std::uint32_t kernel_times = 0;     // 1: CUPTI tells the times of kernels
+  std::uint32_t kernel_times = 0;     // 1: CUPTI told the times of kernels
   std::uint32_t stopped = 0;          // 1: ended in order, 2: the size limit was reached
   std::uint64_t nccl_kernels = 0;     // seen, recorded or not
   std::uint64_t other_kernels = 0;    // not recorded
@@ -101,7 +101,7 @@ struct Text {
   std::uint32_t length = 0;
 };
 
-// Something that went otherwise than asked, in words; the characters follow.
+// A deviation from what was asked, in words; the characters follow.
 struct Note {
   Head head;
   std::int64_t time_ns = 0;
@@ -135,7 +135,7 @@ struct Clock {
   std::uint64_t cupti_ns = 0;
 };
 
-// What all events begin with.
+// The beginning of all events.
 struct Event {
   Head head;
   std::int64_t start_ns = 0;

@@ -15,7 +15,7 @@
 
 namespace assay::model::recording {
 
-// One record, good for as long as its file.
+// One record, which is valid as long as its file.
 class RecordView {
  public:
   RecordView(std::uint32_t number, std::span<const std::byte> bytes)
@@ -25,7 +25,7 @@ class RecordView {
 
   [[nodiscard]] Kind kind() const { return as<Head>().kind; }
 
-  // Never reads past the record: what it lacks has its default.
+  // Never reads past the record: fields that a shorter record lacks have their defaults.
   template <class Record>
   [[nodiscard]] Record as() const {
     Record record;
@@ -49,8 +49,8 @@ class RecordView {
 
 class File {
  public:
-  // Fails for a file that is none of ours, or of another version. One that was cut before its
-  // header was written is empty: no records, and `header().magic` is zero.
+  // Fails for a file that is not a recording, or of another version. A file that was cut before its
+  // header was written has no records, and its `header().magic` is zero.
   static core::Result<File> read(const std::filesystem::path& path);
   static core::Result<File> parse(std::string bytes, const std::string& name);
 
@@ -61,7 +61,7 @@ class File {
   // In the order of the file, which is the order of time in each thread, but not among threads.
   [[nodiscard]] const std::vector<RecordView>& records() const { return records_; }
 
-  // Blocks whose rest makes no sense and was passed over.
+  // The number of blocks whose rest makes no sense and was skipped.
   [[nodiscard]] std::uint64_t damaged_blocks() const { return damaged_blocks_; }
 
  private:
@@ -73,7 +73,8 @@ class File {
   std::uint64_t damaged_blocks_ = 0;
 };
 
-// By its name and, unless it is empty or was cut at once, its first bytes.
+// Whether a file is a recording, by its name and, unless it is empty or was cut at once, its first
+// bytes.
 bool is_recording(const std::filesystem::path& path);
 
 // The text of a fixed field.

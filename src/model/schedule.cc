@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "model/schedule_layout.h"
+#include "model/schedule_writer.h"
 
 namespace assay::model {
 namespace {

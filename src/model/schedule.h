@@ -19,14 +19,14 @@
 #include <string_view>
 #include <vector>
 
-#include "core/mapped_file.h"
+#include "core/files.h"
 #include "core/result.h"
 
 namespace assay::model {
 
 enum class OpKind : std::uint8_t { kSend = 1, kReceive = 2, kCalc = 3 };
 
-// A receive from anybody, or with any tag.
+// A receive from any rank, or with any tag.
 inline constexpr std::uint32_t kAnyPeer = 0xFFFFFFFF;
 inline constexpr std::uint32_t kAnyTag = 0xFFFFFFFF;
 
@@ -52,7 +52,8 @@ struct ScheduleOp {
   std::uint32_t tag = 0;
   std::uint8_t cpu = 0;
   std::uint8_t nic = 0;
-  // Those that wait for its end, then those that wait for its start, in RankView::dependents.
+  // The operations that wait for its end, then those that wait for its start, in
+  // RankView::dependents.
   std::uint32_t finish_dependents = 0;
   std::uint32_t first_finish_dependent = 0;
   std::uint32_t start_dependents = 0;
@@ -86,7 +87,7 @@ struct RankImage {
 };
 
 // Reads the graph that the bytes hold. Fails when a count or an index leads out of them, so that
-// whoever walks the view needs no checks; `rank` names it in messages. Peers are not checked.
+// code that walks the view needs no checks; `rank` is for messages. Peers are not checked.
 core::Result<RankView> view_rank(std::span<const char> bytes, std::uint32_t rank);
 
 class Schedule {
@@ -117,7 +118,18 @@ class Schedule {
   unsigned max_nic_ = 0;
 };
 
-// True when the file begins as a binary schedule does.
+// Whether a file with these first bytes is a binary schedule.
 bool is_binary_schedule(std::string_view first_bytes);
+
+// The LogGOPS parameters of one kind of link, in the units of the public simulators
+// (A. Alexandrov et al., "LogGP" (1995); T. Hoefler et al., "LogGOPSim" (2010)).
+struct LogGops {
+  double latency_ns = 3700;         // L: the network, for a message
+  double overhead_ns = 200;         // o: the CPU, for a message and side
+  double gap_ns = 5;                // g: the NIC, between messages
+  double gap_ns_per_byte = 0.04;    // G: the NIC and the network
+  double overhead_ns_per_byte = 0;  // O: the CPU
+  double rendezvous_bytes = 0;      // S: larger messages wait for their receive
+};
 
 }  // namespace assay::model

@@ -1,12 +1,18 @@
 #include "model/schedule_notes.h"
 
 #include <fmt/core.h>
+#include <simdjson.h>
 
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
 
 #include "core/files.h"
 #include "core/text.h"
@@ -16,18 +22,14 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 256 << 10;
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
-// JSON by hand: a schedule has millions of spans, and a document in memory would be larger than
-// the schedule.
+// JSON is written by hand, because a schedule has millions of spans, and a document in memory would
+// be larger than the schedule.
 class Json {
  public:
-  explicit Json(std::FILE* file) : file_(file) {}
+  explicit Json(const core::WritePiece& write) : write_(write) {}
 
   Json& text(std::string_view raw) {
-    if (buffer_.size() + raw.size() > kPieceBytes) flush();
+    if (buffer_.size() + raw.size() > kPieceBytes) status_ = flush();
     buffer_ += raw;
     return *this;
   }
@@ -43,7 +45,7 @@ class Json {
     return text({digits, static_cast<std::size_t>(end - digits)});
   }
 
-  // "key": value, after what stands before it on the line.
+  // Writes `key`, which is the raw text up to the value, and the value.
   Json& field(std::string_view key, std::string_view value) { return text(key).string(value); }
 
   template <class Items, class Write>
@@ -57,16 +59,17 @@ class Json {
     return *this;
   }
 
-  bool flush() {
-    good_ = good_ && std::fwrite(buffer_.data(), 1, buffer_.size(), file_) == buffer_.size();
+  // The first failure of all pieces so far.
+  core::Status flush() {
+    if (status_.ok()) status_ = write_(buffer_);
     buffer_.clear();
-    return good_;
+    return status_;
   }
 
  private:
-  std::FILE* file_;
+  const core::WritePiece& write_;
   std::string buffer_;
-  bool good_ = true;
+  core::Status status_ = {};
 };
 
 void write_head(Json& json, const ScheduleNotes& notes) {
@@ -124,6 +127,168 @@ void write_spans(Json& json, const ScheduleNotes& notes) {
   json.text("]\n}\n");
 }
 
+namespace ondemand = simdjson::ondemand;
+
+// Reads the document in the order in which it was written; remembers the first field that is not
+// what it should be.
+class NotesReader {
+ public:
+  bool read(ondemand::document& document, ScheduleNotes& notes) {
+    ondemand::object object;
+    if (document.get_object().get(object)) return wrong("the document");
+    return text(object["generator"], "generator", notes.generator) &&
+           text(object["source"], "source", notes.source) &&
+           text(object["nccl_version"], "nccl_version", notes.nccl_version) &&
+           read_tags(object, notes.tags) && read_ranks(object, notes) &&
+           read_operations(object, notes) && read_spans(object, notes);
+  }
+
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+ private:
+  using Value = simdjson::simdjson_result<ondemand::value>;
+
+  bool wrong(std::string_view field) {
+    if (problem_.empty()) problem_ = fmt::format("'{}' is missing or not as it should be", field);
+    return false;
+  }
+
+  bool text(Value value, std::string_view field, std::string& target) {
+    std::string_view view;
+    if (value.get_string().get(view)) return wrong(field);
+    target = view;
+    return true;
+  }
+
+  template <class Number>
+  bool number(Value value, std::string_view field, Number& target) {
+    std::conditional_t<std::is_signed_v<Number>, std::int64_t, std::uint64_t> wide = 0;
+    if (value.get(wide)) return wrong(field);
+    target = static_cast<Number>(wide);
+    return static_cast<decltype(wide)>(target) == wide || wrong(field);
+  }
+
+  // Calls read(element) for each element.
+  template <class Read>
+  bool each(Value value, std::string_view field, const Read& read) {
+    ondemand::array array;
+    if (value.get_array().get(array)) return wrong(field);
+    for (auto element : array) {
+      if (element.error() || !read(element)) return wrong(field);
+    }
+    return true;
+  }
+
+  bool read_tags(ondemand::object& object, TagLayout& tags) {
+    ondemand::object layout;
+    if (object["tags"].get_object().get(layout)) return wrong("tags");
+    return text(layout["name"], "tags.name", tags.name) &&
+           number(layout["id_width"], "tags.id_width", tags.id_width) &&
+           number(layout["label_width"], "tags.label_width", tags.label_width) &&
+           each(layout["label_fields"], "tags.label_fields", [&](Value value) {
+             return text(value, "tags.label_fields", tags.label_fields.emplace_back());
+           });
+  }
+
+  bool read_ranks(ondemand::object& object, ScheduleNotes& notes) {
+    return each(object["ranks"], "ranks", [&](Value value) {
+      ScheduleRank& rank = notes.ranks.emplace_back();
+      return text(value["node"], "ranks.node", rank.node) &&
+             number(value["process_id"], "ranks.process_id", rank.process_id) &&
+             number(value["device"], "ranks.device", rank.device) &&
+             number(value["clock"], "ranks.clock", rank.clock);
+    });
+  }
+
+  // Reads a name of NCCL's vocabulary.
+  template <class Enum>
+  bool name(Value value,
+            std::string_view field,
+            std::optional<Enum> (*find)(std::string_view),
+            Enum& target) {
+    std::string_view view;
+    if (value.get_string().get(view)) return wrong(field);
+    const std::optional<Enum> found = find(view);
+    if (!found) return wrong(field);
+    target = *found;
+    return true;
+  }
+
+  bool operation_field(std::size_t column, Value value, ScheduleOperation& operation) {
+    switch (column) {
+      case 0:
+        return name(value, "operations.function", &nccl_function, operation.function);
+      case 1:
+        return name(value, "operations.algorithm", &nccl_algorithm, operation.algorithm);
+      case 2:
+        return name(value, "operations.protocol", &nccl_protocol, operation.protocol);
+      case 3:
+        return text(value, "operations.parallelism", operation.parallelism);
+      case 4:
+        return text(value, "operations.communicator", operation.communicator);
+      case 5:
+        return number(value, "operations.sequence", operation.sequence);
+      case 6:
+        return number(value, "operations.bytes", operation.bytes);
+      case 7:
+        return number(value, "operations.num_ranks", operation.num_ranks);
+      case 8:
+        return number(value, "operations.num_channels", operation.num_channels);
+      case 9:
+        return number(value, "operations.label", operation.label);
+      default:
+        return wrong("operations: a row is too long");
+    }
+  }
+
+  bool span_field(std::size_t column, Value value, OperationSpan& span) {
+    switch (column) {
+      case 0:
+        return number(value, "spans_by_rank.operation", span.operation);
+      case 1:
+        return number(value, "spans_by_rank.first_op", span.first_op);
+      case 2:
+        return number(value, "spans_by_rank.num_ops", span.num_ops);
+      case 3:
+        return number(value, "spans_by_rank.measured_start_ns", span.measured_start_ns);
+      case 4:
+        return number(value, "spans_by_rank.measured_end_ns", span.measured_end_ns);
+      default:
+        return wrong("spans_by_rank: a row is too long");
+    }
+  }
+
+  // Reads a row, which must have exactly `columns` values.
+  template <class Field>
+  bool row(Value value, std::string_view field, std::size_t columns, const Field& read) {
+    std::size_t column = 0;
+    return each(value, field, [&](Value cell) { return read(column++, cell); }) &&
+           (column == columns || wrong(field));
+  }
+
+  bool read_operations(ondemand::object& object, ScheduleNotes& notes) {
+    return each(object["operations"], "operations", [&](Value value) {
+      ScheduleOperation& operation = notes.operations.emplace_back();
+      return row(value, "operations", 10, [&](std::size_t column, Value cell) {
+        return operation_field(column, cell, operation);
+      });
+    });
+  }
+
+  bool read_spans(ondemand::object& object, ScheduleNotes& notes) {
+    return each(object["spans_by_rank"], "spans_by_rank", [&](Value spans) {
+      std::vector<OperationSpan>& rank = notes.spans.emplace_back();
+      return each(spans, "spans_by_rank", [&](Value value) {
+        OperationSpan& span = rank.emplace_back();
+        return row(value, "spans_by_rank", 5,
+                   [&](std::size_t column, Value cell) { return span_field(column, cell, span); });
+      });
+    });
+  }
+
+  std::string problem_;
+};
+
 }  // namespace
 
 std::filesystem::path notes_path(const std::filesystem::path& schedule) {
@@ -131,22 +296,39 @@ std::filesystem::path notes_path(const std::filesystem::path& schedule) {
 }
 
 core::Status write_notes(const std::filesystem::path& path, const ScheduleNotes& notes) {
-  const auto failure = [&] {
-    return core::Error{fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno))};
-  };
-  return core::write_file_with(
+  return core::write_file_in_pieces(
       path,
-      [&](const std::filesystem::path& temporary) -> core::Status {
-        const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(temporary.c_str(), "wb"));
-        if (!file) return failure();
-        Json json(file.get());
+      [&](const core::WritePiece& write) {
+        Json json(write);
         write_head(json, notes);
         write_ranks(json, notes);
         write_operations(json, notes);
         write_spans(json, notes);
-        return json.flush() && std::fflush(file.get()) == 0 ? core::Status{} : failure();
+        return json.flush();
       },
       core::Durability::kUnsynced);
+}
+
+core::Result<ScheduleNotes> read_notes(const std::filesystem::path& path) {
+  return parse_notes(ASSAY_TRY(core::read_file(path)), path.string());
+}
+
+core::Result<ScheduleNotes> parse_notes(std::string content, const std::string& name) {
+  const auto failed = [&](std::string_view what) {
+    return core::Error{fmt::format("{}: {}", name, what)};
+  };
+  content.reserve(content.size() + simdjson::SIMDJSON_PADDING);
+  ondemand::parser parser;
+  ondemand::document document;
+  const simdjson::error_code code = parser.iterate(content).get(document);
+  if (code)
+    return failed(fmt::format("not the notes of a schedule: {}", simdjson::error_message(code)));
+  ScheduleNotes notes;
+  NotesReader reader;
+  if (!reader.read(document, notes)) {
+    return failed(fmt::format("not the notes of a schedule: {}", reader.problem()));
+  }
+  return notes;
 }
 
 }  // namespace assay::model

@@ -1,6 +1,6 @@
-// What a GOAL schedule cannot hold itself, in a JSON file beside it: which GPU a rank is, which
-// operation of NCCL each part of the graph belongs to, what the tags mean, and the times that
-// were measured.
+// A JSON file beside a GOAL schedule, with what the schedule cannot hold itself: which GPU a rank
+// is, which operation of NCCL each part of the graph belongs to, what the tags mean, and the
+// measured times.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +31,15 @@ struct ScheduleOperation {
   std::uint64_t bytes = 0;  // Operation::bytes
   std::uint32_t num_ranks = 0;
   std::uint32_t num_channels = 0;
-  std::uint32_t label = 0;  // what the tags of its messages carry
+  std::uint32_t label = 0;  // the label in the tags of its messages
 };
 
-// The part of one rank's graph that one operation became. Consecutive in the file.
+// The part of one rank's graph that stands for one operation. Its operations are consecutive.
 struct OperationSpan {
   std::uint32_t operation = 0;  // index into ScheduleNotes::operations
   std::uint32_t first_op = 0;   // index into the rank's graph
   std::uint32_t num_ops = 0;
-  std::int64_t measured_start_ns = 0;  // of the kernel; comparable where ranks share a clock
+  std::int64_t measured_start_ns = 0;  // start of the kernel; comparable where ranks share a clock
   std::int64_t measured_end_ns = 0;
 };
 

@@ -1,4 +1,5 @@
-// Writes a binary schedule rank by rank; the memory it needs is the jump table.
+// Makes binary schedules: one rank's graph operation by operation, and the file rank by rank.
+// schedule.h shows the layout.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,96 @@
 
 namespace assay::model {
 
-// What takes the ranks of a schedule, one after another from rank 0.
+inline constexpr std::uint64_t kScheduleMagic = 4223;
+// LogGOPSim leaves this number after a run that worked on the file itself.
+inline constexpr std::uint64_t kSpoiltScheduleMagic = 2342;
+
+#pragma pack(push, 1)
+
+struct ScheduleStart {
+  std::uint64_t magic = kScheduleMagic;
+  std::uint32_t num_ranks = 0;
+  std::uint8_t max_cpu = 0;
+  std::uint8_t max_nic = 0;
+};
+
+struct RankExtent {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+};
+
+#pragma pack(pop)
+
+// Offsets in the file count from behind the magic number.
+inline constexpr std::uint64_t kOffsetOrigin = sizeof(std::uint64_t);
+
+// The head of the file: the numbers of all ranks and where each one lies.
+class ScheduleHeader {
+ public:
+  explicit ScheduleHeader(std::uint32_t num_ranks);
+
+  // Ranks follow each other without gaps, in order.
+  void add(const RankImage& rank);
+
+  [[nodiscard]] bool complete() const { return extents_.size() == start_.num_ranks; }
+
+  // These have their full size from the beginning, so that the ranks can be written behind them
+  // first.
+  [[nodiscard]] std::vector<char> bytes() const;
+
+ private:
+  ScheduleStart start_;
+  std::uint64_t next_;
+  std::vector<RankExtent> extents_;
+};
+
+// Where an operation runs.
+struct Place {
+  std::uint8_t cpu = 0;
+  std::uint8_t nic = 0;
+};
+
+class RankBuilder {
+ public:
+  // Each adds an operation and returns its number, from 0.
+  std::uint32_t send(std::uint64_t size_bytes, std::uint32_t peer, std::uint32_t tag, Place place);
+  std::uint32_t receive(std::uint64_t size_bytes,
+                        std::uint32_t peer,
+                        std::uint32_t tag,
+                        Place place);
+  std::uint32_t calc(std::uint64_t duration_ns, Place place);
+
+  // `op` starts after `before` has ended, or has started.
+  void require_finish(std::uint32_t op, std::uint32_t before) { finish_.push_back({before, op}); }
+
+  void require_start(std::uint32_t op, std::uint32_t before) { start_.push_back({before, op}); }
+
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(ops_.size()); }
+
+  // The rank's bytes; the builder is empty afterwards and keeps its memory for the next rank.
+  // The memory of `spent`, an image that is not needed any more, is used again, because fresh
+  // memory for each rank would cost more than filling it.
+  RankImage finish(RankImage spent = {});
+
+ private:
+  struct Edge {
+    std::uint32_t before;
+    std::uint32_t after;
+  };
+
+  std::uint32_t add(const ScheduleOp& op);
+  void count_edges();
+  void number_dependents();
+  void place_dependents(PackedIndex* dependents);
+
+  std::vector<ScheduleOp> ops_;
+  std::vector<Edge> finish_;
+  std::vector<Edge> start_;
+  std::vector<std::uint32_t> next_;
+  RankImage image_;
+};
+
+// Takes the ranks of a schedule, one after another from rank 0.
 class RankSink {
  public:
   RankSink() = default;
@@ -23,8 +113,8 @@ class RankSink {
   virtual core::Status append(const RankImage& rank) = 0;
 };
 
-// Creates the file whole: `ranks` must append num_ranks ranks. Nothing appears under the name
-// unless all is well.
+// Writes the file rank by rank: `ranks` must append num_ranks ranks. The memory it needs is the
+// table of ranks. Nothing appears under the name unless all succeeds.
 core::Status write_binary_schedule(const std::filesystem::path& path,
                                    std::uint32_t num_ranks,
                                    const std::function<core::Status(RankSink&)>& ranks);

@@ -1,4 +1,4 @@
-// Each distinct text once; everybody else holds a 4-byte id.
+// Holds each distinct text once; users hold 4-byte ids.
 #pragma once
 
 #include <cstdint>

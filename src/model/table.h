@@ -29,7 +29,7 @@ enum class Visibility { kVisible, kHidden };
 // How a workbook presents a sheet.
 struct Style {
   Visibility visibility = Visibility::kVisible;
-  // Names of columns with a red-white-green scale around 0 (positive is green).
+  // The names of columns with a red-white-green scale around 0 (positive is green).
   std::vector<std::string> color_scales = {};
   // An Excel table with filters and row stripes.
   bool excel_table = false;
@@ -58,7 +58,7 @@ struct Table {
   // The row's size must be the number of columns.
   void add_row(std::vector<Cell> row);
 
-  // Position of the column with this name.
+  // The position of the column with this name.
   [[nodiscard]] std::optional<std::size_t> column(std::string_view column_name) const;
 };
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/files.h"
-#include "core/foreground_process.h"
+#include "core/run_program.h"
 #include "model/recording_file.h"
 
 namespace assay::recorder {

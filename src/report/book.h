@@ -23,8 +23,9 @@ std::string csv(const model::Table& table);
 core::Status write_json(const model::Book& book, const std::filesystem::path& path);
 std::string json(const model::Book& book);
 core::Result<model::Book> read_json(const std::filesystem::path& path);
-// Only the tables with these names, in the document's order; others are skipped, which costs
-// little. A name that is not there is no error.
+core::Result<model::Book> parse_json(std::string document);
+// Reads only the tables with these names, in the document's order. Skipping the others takes little
+// time. A name that is not there is no error.
 core::Result<model::Book> read_json(const std::filesystem::path& path,
                                     const std::vector<std::string>& names);
 

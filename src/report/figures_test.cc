@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/files.h"
-#include "core/tool.h"
+#include "core/run_program.h"
 #include "report/curves.h"
 #include "report/heatmap.h"
 #include "report/page.h"

@@ -7,7 +7,7 @@
 
 #include "core/files.h"
 #include "core/interrupt.h"
-#include "core/tool.h"
+#include "core/run_program.h"
 
 namespace assay::report {
 namespace {

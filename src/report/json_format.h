@@ -1,4 +1,4 @@
-// What the JSON writer and its reader agree on:
+// The format that the JSON writer and its reader share:
 //
 //   {"format":"assay-book","version":1,"title":"…","tables":[
 //     {"name":"…","title":"…","notes":["…"],

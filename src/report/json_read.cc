@@ -21,7 +21,7 @@ std::string what(simdjson::error_code code) {
   return simdjson::error_message(code);
 }
 
-// Returns to our caller what went wrong: for functions that return simdjson::error_code.
+// Returns an error to our caller, in functions that return simdjson::error_code.
 #define ASSAY_JSON_TRY(expr)                                                           \
   do {                                                                                 \
     if (const simdjson::error_code json_code_ = (expr); json_code_) return json_code_; \
@@ -35,7 +35,7 @@ simdjson::error_code read_text(simdjson::simdjson_result<std::string_view> value
   return simdjson::SUCCESS;
 }
 
-// A key that need not be there: older and foreign writers may leave it out.
+// Reads an optional key, which older and foreign writers may leave out.
 simdjson::error_code read_optional_text(ondemand::object& object,
                                         std::string_view key,
                                         std::string& text) {
@@ -92,7 +92,7 @@ simdjson::error_code read_number(ondemand::value& value, model::Cell& cell) {
   return simdjson::SUCCESS;
 }
 
-// A value that starts with 'n'. Asking a simdjson_result for its bool throws on "nil".
+// Reads a value that starts with 'n'. Asking a simdjson_result for its bool throws on "nil".
 simdjson::error_code read_null(ondemand::value& value) {
   bool null = false;
   ASSAY_JSON_TRY(simdjson::simdjson_result<bool>(value.is_null()).get(null));
@@ -235,6 +235,10 @@ core::Result<model::Book> read(const std::filesystem::path& path,
 
 core::Result<model::Book> read_json(const std::filesystem::path& path) {
   return read(path, std::nullopt);
+}
+
+core::Result<model::Book> parse_json(std::string document) {
+  return parse(std::move(document), std::nullopt);
 }
 
 core::Result<model::Book> read_json(const std::filesystem::path& path,

@@ -50,7 +50,7 @@ auto fields(const model::Column& column) {
   return std::tuple(column.name, column.unit, column.better, column.description);
 }
 
-// All of a table but its columns.
+// A table without its columns.
 auto fields(const model::Table& table) {
   const model::Style& style = table.style;
   return std::tuple(table.name, table.title, table.notes, table.cells, style.visibility,

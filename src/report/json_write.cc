@@ -38,7 +38,7 @@ struct CellAppender {
     out.append(digits, std::to_chars(std::begin(digits), std::end(digits), value).ptr);
   }
 
-  // JSON has no NaN and no infinity. The point or exponent tells a double from an integer.
+  // JSON has no NaN and no infinity. A point or an exponent distinguishes a double from an integer.
   void operator()(double value) const {
     if (!std::isfinite(value)) {
       out += "null";

@@ -8,7 +8,6 @@
 #include "core/text.h"
 #include "model/table.h"
 #include "report/book.h"
-#include "report/characters.h"
 
 namespace assay::report {
 namespace {
@@ -54,9 +53,9 @@ bool is_number(const model::Cell& cell) {
 }
 
 std::string cut(const std::string& text, std::size_t width) {
-  if (character_count(text) <= width) return text;
+  if (core::character_count(text) <= width) return text;
   if (width == 0) return "";
-  return std::string(first_characters(text, width - 1)) + kEllipsis;
+  return std::string(core::first_characters(text, width - 1)) + kEllipsis;
 }
 
 // Numbers have units: that of the column stands behind its name unless it is in it.
@@ -74,11 +73,11 @@ TextColumn make_column(const model::Table& table, std::size_t position, std::siz
   for (std::size_t row = 0; row < rows; ++row) {
     const model::Cell& cell = table.at(row, position);
     column.cells.push_back(displayed(cell));
-    content = std::max(content, character_count(column.cells.back()));
+    content = std::max(content, core::character_count(column.cells.back()));
     if (is_number(cell)) column.alignment = Alignment::kRight;
     has_text = has_text || std::holds_alternative<std::string>(cell);
   }
-  column.width = std::max(content, character_count(column.header));
+  column.width = std::max(content, core::character_count(column.header));
   const std::size_t shortest = has_text ? std::min(content, kMinText) : content;
   column.min_width = std::min(column.width, std::max(shortest, kMinText));
   return column;
@@ -122,7 +121,7 @@ std::size_t drop_columns(std::vector<TextColumn>& columns, std::size_t width) {
 
 std::string padded(const std::string& text, const TextColumn& column) {
   const std::string shown = cut(text, column.width);
-  const std::string space(column.width - character_count(shown), ' ');
+  const std::string space(column.width - core::character_count(shown), ' ');
   return column.alignment == Alignment::kRight ? space + shown : shown + space;
 }
 
@@ -161,7 +160,7 @@ void append_wrapped(std::string& out, std::string_view text, std::size_t width) 
     const std::string_view whole_word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(text.size(), whole_word.size() + 1));
     const std::string word = cut(std::string(whole_word), width - indent.size());
-    if (!empty && character_count(line) + 1 + character_count(word) > width) {
+    if (!empty && core::character_count(line) + 1 + core::character_count(word) > width) {
       out += line + '\n';
       line = indent;
       empty = true;

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "core/text.h"
 #include "report/book.h"
-#include "report/characters.h"
 
 namespace assay::report {
 namespace {
@@ -16,7 +16,7 @@ std::size_t widest_line(const std::string& text) {
   std::istringstream lines(text);
   std::size_t widest = 0;
   for (std::string line; std::getline(lines, line);) {
-    widest = std::max(widest, character_count(line));
+    widest = std::max(widest, core::character_count(line));
   }
   return widest;
 }

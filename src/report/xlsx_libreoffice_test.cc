@@ -54,7 +54,7 @@ model::Table texts() {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// RFC 4180; fields here hold no line breaks.
+// Reads RFC 4180; fields here hold no line breaks.
 std::vector<std::string> csv_fields(const std::string& line) {
   std::vector<std::string> fields(1);
   bool quoted = false;

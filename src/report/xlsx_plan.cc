@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <set>
 #include <string_view>
 
 #include "core/text.h"
-#include "report/characters.h"
 
 namespace assay::report {
 namespace {
@@ -46,7 +46,7 @@ core::Status check_sheet_name(const std::string& name) {
         "allowed; rename the table",
         name)};
   }
-  if (utf16_length(name) > kMaxSheetNameUnits) {
+  if (core::utf16_length(name) > kMaxSheetNameUnits) {
     return core::Error{
         fmt::format("worksheet name '{}' is longer than {} characters", name, kMaxSheetNameUnits)};
   }
@@ -55,7 +55,7 @@ core::Status check_sheet_name(const std::string& name) {
 
 std::string continuation_name(const std::string& name, std::size_t part) {
   const std::string suffix = fmt::format(" ({})", part);
-  return std::string(first_utf16_units(name, kMaxSheetNameUnits - suffix.size())) + suffix;
+  return std::string(core::first_utf16_units(name, kMaxSheetNameUnits - suffix.size())) + suffix;
 }
 
 // Excel repairs a workbook whose table has an empty, repeated, broken or too long header.
@@ -66,7 +66,7 @@ bool can_be_excel_table(const model::Table& table) {
     const std::string& name = column.name;
     return !name.empty() && std::none_of(name.begin(), name.end(), is_control) &&
            seen.insert(lower(name)).second &&
-           utf16_length(core::valid_utf8(name)) <= kMaxTableHeaderUnits;
+           core::utf16_length(core::valid_utf8(name)) <= kMaxTableHeaderUnits;
   });
 }
 
@@ -139,6 +139,97 @@ class Planner {
   std::set<std::string> table_names_;
 };
 
+constexpr double kMinWidth = 8;
+constexpr double kMaxWidth = 80;
+// Bold is wider than plain text, and a table's filter button covers three characters.
+constexpr double kBoldFactor = 1.1;
+constexpr double kFilterButtonWidth = 3;
+constexpr double kPadding = 2;           // with the indent of numbers
+constexpr double kScientificWidth = 10;  // "-1.23E+100"
+constexpr double kLargestPlain = 1e12;
+
+// Gathers in one pass over a column what its layout depends on.
+class ColumnScan {
+ public:
+  void operator()(std::monostate) {}
+
+  void operator()(bool) { text_width_ = std::max<std::size_t>(text_width_, 5); }
+
+  void operator()(std::int64_t value) {
+    const auto number = static_cast<double>(value);
+    note_range(number);
+    largest_integer_ = std::max(largest_integer_, std::fabs(number));
+  }
+
+  void operator()(double value) {
+    if (!std::isfinite(value)) return;
+    note_range(value);
+    largest_double_ = std::max(largest_double_, std::fabs(value));
+    whole_ = whole_ && std::trunc(value) == value;
+  }
+
+  void operator()(const std::string& value) {
+    // Four bytes hold at least one character, so text past the maximum width need not be counted.
+    constexpr std::size_t kEnoughBytes = static_cast<std::size_t>(kMaxWidth) * 4;
+    const std::string_view start = std::string_view(value).substr(0, kEnoughBytes);
+    text_width_ = std::max(text_width_, core::character_count(start.substr(0, start.find('\n'))));
+  }
+
+  [[nodiscard]] ColumnLayout layout(double header_width) const {
+    ColumnLayout column;
+    const bool numbers = has_numbers_ && text_width_ == 0;
+    column.content = numbers ? ColumnContent::kNumbers : ColumnContent::kOther;
+    column.decimals = whole_ ? 0 : decimals();
+    column.smallest_shown = whole_ ? 0 : 9.5 * std::pow(10, -column.decimals);
+    column.least = least_;
+    column.greatest = greatest_;
+    const double content = std::max(static_cast<double>(text_width_), number_width(column));
+    column.width = std::clamp(std::max(header_width, content + kPadding), kMinWidth, kMaxWidth);
+    return column;
+  }
+
+ private:
+  void note_range(double value) {
+    least_ = has_numbers_ ? std::min(least_, value) : value;
+    greatest_ = has_numbers_ ? std::max(greatest_, value) : value;
+    has_numbers_ = true;
+  }
+
+  // Figures from 1 on get three decimals; figures below 1 get three significant digits.
+  [[nodiscard]] int decimals() const {
+    if (largest_double_ >= 1 || largest_double_ == 0) return 3;
+    const int leading_zeros = static_cast<int>(std::floor(-std::log10(largest_double_)));
+    return std::min(3 + leading_zeros, kMaxDecimals);
+  }
+
+  static double integer_digits(double magnitude) {
+    return magnitude < 10 ? 1 : std::floor(std::log10(magnitude)) + 1;
+  }
+
+  [[nodiscard]] double number_width(const ColumnLayout& column) const {
+    if (!has_numbers_) return 0;
+    const double sign = least_ < 0 ? 1 : 0;
+    const double plain = std::min(largest_double_, kLargestPlain);
+    const double point = column.decimals > 0 ? column.decimals + 1 : 0;
+    const bool scientific = largest_double_ >= kLargestPlain || !whole_;
+    return sign + std::max({integer_digits(largest_integer_), integer_digits(plain) + point,
+                            scientific ? kScientificWidth : 0});
+  }
+
+  bool has_numbers_ = false;
+  bool whole_ = true;
+  double least_ = 0;
+  double greatest_ = 0;
+  double largest_double_ = 0;
+  double largest_integer_ = 0;
+  std::size_t text_width_ = 0;
+};
+
+double header_width(const SheetPlan& sheet, const model::Column& column) {
+  return static_cast<double>(core::character_count(column.name)) * kBoldFactor + kPadding +
+         (sheet.table_name.empty() ? 0 : kFilterButtonWidth);
+}
+
 }  // namespace
 
 core::Result<std::vector<SheetPlan>> plan_sheets(const model::Book& book) {
@@ -146,6 +237,28 @@ core::Result<std::vector<SheetPlan>> plan_sheets(const model::Book& book) {
   for (const model::Table& table : book.tables)
     ASSAY_TRY(planner.add(table));
   return planner.take();
+}
+
+std::vector<ColumnLayout> lay_out(const SheetPlan& sheet) {
+  const model::Table& table = *sheet.table;
+  std::vector<ColumnScan> scans(table.columns.size());
+  for (std::size_t row = sheet.first_row; row < sheet.first_row + sheet.row_count; ++row) {
+    for (std::size_t c = 0; c < scans.size(); ++c) {
+      std::visit(scans[c], table.at(row, c));
+    }
+  }
+  std::vector<ColumnLayout> columns;
+  columns.reserve(scans.size());
+  for (std::size_t c = 0; c < scans.size(); ++c) {
+    columns.push_back(scans[c].layout(header_width(sheet, table.columns[c])));
+  }
+  return columns;
+}
+
+int shown_decimals(const ColumnLayout& column, double value) {
+  const double magnitude = std::fabs(value);
+  const bool too_small = magnitude > 0 && magnitude < column.smallest_shown;
+  return too_small || magnitude >= kLargestPlain ? kScientific : column.decimals;
 }
 
 }  // namespace assay::report

@@ -10,7 +10,6 @@
 
 #include "core/text.h"
 #include "model/table.h"
-#include "report/characters.h"
 #include "report/xlsx_text.h"
 
 namespace assay::report {
@@ -26,7 +25,7 @@ constexpr lxw_color_t kGreen = 0x63BE7B;
 
 constexpr std::uint16_t kNoteWidthPixels = 320;
 
-// Enough for the note's lines at about 45 characters each.
+// The height fits the note's lines of about 45 characters each.
 std::uint16_t note_height_pixels(const std::string& note) {
   constexpr std::size_t kCharactersPerLine = 45;
   constexpr std::size_t kLinePixels = 18;
@@ -47,7 +46,7 @@ lxw_format* header_format(lxw_workbook* workbook) {
   return format;
 }
 
-// A little away from the numbers of the column before.
+// An indent separates text from the numbers of the column before.
 lxw_format* text_format_of(lxw_workbook* workbook) {
   lxw_format* format = workbook_add_format(workbook);
   format_set_indent(format, 1);
@@ -169,7 +168,7 @@ class SheetWriter {
     }
   }
 
-  // What a header means, shown when the pointer rests on it; the first also tells what the
+  // The meaning of a header, shown when the pointer rests on it; the first also tells what the
   // sheet is about, so that row 1 stays the header row.
   [[nodiscard]] std::string header_note(std::size_t position) const {
     const model::Column& column = table_.columns[position];
@@ -222,7 +221,7 @@ class SheetWriter {
     return code == LXW_NO_ERROR ? core::Status() : failure("cannot make a table", code);
   }
 
-  // Lines that the row's wrapped texts need. Spreadsheets that open the file need not fit the
+  // The lines that the row's wrapped texts need. Spreadsheets that open the file need not fit the
   // height by themselves.
   [[nodiscard]] std::size_t lines_in_row(std::size_t row) const {
     constexpr double kUsable = 0.9;  // of a line's characters: words end before its edge
@@ -230,7 +229,7 @@ class SheetWriter {
     for (std::size_t c = 0; c < table_.columns.size(); ++c) {
       const auto* text = std::get_if<std::string>(&table_.at(plan_.first_row + row, c));
       if (text == nullptr) continue;
-      const double length = static_cast<double>(character_count(core::valid_utf8(*text)));
+      const double length = static_cast<double>(core::character_count(core::valid_utf8(*text)));
       if (length < layout_[c].width) continue;
       const double fitting = kUsable * layout_[c].width;
       lines = std::max(lines, static_cast<std::size_t>(std::ceil(length / fitting)));

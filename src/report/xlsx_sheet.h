@@ -1,10 +1,9 @@
-// One worksheet by libxlsxwriter, which only xlsx.cc and xlsx_sheet.cc know.
+// Writes one worksheet with libxlsxwriter, which only xlsx.cc and xlsx_sheet.cc use.
 #pragma once
 
 #include <array>
 
 #include "core/result.h"
-#include "report/xlsx_layout.h"
 #include "report/xlsx_plan.h"
 
 struct lxw_format;
@@ -24,10 +23,10 @@ class CellFormats {
 
   [[nodiscard]] lxw_format* text() const { return text_; }
 
-  // Broken into lines: for the short tables that people read.
+  // Text that is broken into lines, for the short tables that people read.
   [[nodiscard]] lxw_format* wrapped_text() const { return wrapped_text_; }
 
-  // `decimals` as shown_decimals() gives them.
+  // `decimals` is what shown_decimals() returns.
   [[nodiscard]] lxw_format* number(int decimals) const {
     return numbers_[static_cast<std::size_t>(decimals - kScientific)];
   }

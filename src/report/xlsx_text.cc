@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "core/text.h"
-#include "report/characters.h"
 
 namespace assay::report {
 namespace {
@@ -16,7 +15,7 @@ bool is_plain(char c) {
   return (c >= ' ' && c <= '~') || c == '\t' || c == '\n';
 }
 
-bool is_control(char c) {
+bool is_forbidden_in_xml(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte < 0x20 && c != '\t' && c != '\n') || byte == 0x7F;
 }
@@ -37,7 +36,7 @@ std::string without_forbidden_characters(std::string_view text) {
   result.reserve(text.size());
   while (!text.empty()) {
     const std::size_t taken = is_noncharacter(text) ? 3 : 1;
-    if (taken == 3 || is_control(text[0])) {
+    if (taken == 3 || is_forbidden_in_xml(text[0])) {
       result += kReplacement;
     } else {
       result += text[0];
@@ -48,9 +47,9 @@ std::string without_forbidden_characters(std::string_view text) {
 }
 
 std::string cut_to_limit(std::string text) {
-  if (utf16_length(text) <= kMaxCellUnits) return text;
-  const std::size_t kept = kMaxCellUnits - utf16_length(kCutMark);
-  return std::string(first_utf16_units(text, kept)) + kCutMark;
+  if (core::utf16_length(text) <= kMaxCellUnits) return text;
+  const std::size_t kept = kMaxCellUnits - core::utf16_length(kCutMark);
+  return std::string(core::first_utf16_units(text, kept)) + kCutMark;
 }
 
 std::string with_escapes_escaped(std::string_view text) {

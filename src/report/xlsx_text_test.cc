@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "report/characters.h"
+#include "core/text.h"
 
 namespace assay::report {
 namespace {
@@ -36,12 +36,12 @@ TEST(WorksheetText, CutsLongTextWithAMark) {
   const std::string fits(kMaxCellUnits, 'x');
   EXPECT_EQ(made(fits), fits);
   const std::string cut = made(fits + "y");
-  EXPECT_EQ(utf16_length(cut), kMaxCellUnits);
+  EXPECT_EQ(core::utf16_length(cut), kMaxCellUnits);
   EXPECT_TRUE(cut.ends_with(kCutMark));
   std::string rockets;
   for (std::size_t i = 0; i < kMaxCellUnits; ++i)
     rockets += "🚀";
-  EXPECT_LE(utf16_length(made(rockets)), kMaxCellUnits);
+  EXPECT_LE(core::utf16_length(made(rockets)), kMaxCellUnits);
   EXPECT_TRUE(made(rockets).ends_with(kCutMark));
 }
 

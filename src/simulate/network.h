@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "model/loggops.h"
+#include "model/schedule.h"
 
 namespace assay::simulate {
 

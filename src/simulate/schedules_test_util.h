@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "model/schedule.h"
-#include "model/schedule_builder.h"
 #include "model/schedule_writer.h"
 
 namespace assay::simulate::testing {

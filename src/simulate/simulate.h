@@ -25,7 +25,6 @@
 #include <vector>
 
 #include "core/result.h"
-#include "model/loggops.h"
 #include "model/schedule.h"
 #include "simulate/network.h"
 #include "simulate/record.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/statistics.h"
-#include "gpu/machine_facts.h"
+#include "gpu/devices.h"
 #include "sweep/gpu_watch.h"
 
 namespace assay::sweep {

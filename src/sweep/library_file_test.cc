@@ -69,7 +69,10 @@ TEST_F(LibraryFile, GarbageDoesNoHarm) {
       const std::size_t at = byte % 4 < 2 ? random() % end : damaged.size() - 1 - random() % end;
       damaged[at] = static_cast<char>(random());
     }
-    read(damaged);
+    const LibraryText text = read(damaged);
+    EXPECT_EQ(text.build_id.find_first_not_of("0123456789abcdef"), std::string::npos);
+    EXPECT_TRUE(text.version.empty() || (text.version[0] >= '0' && text.version[0] <= '9'))
+        << text.version;
   }
 }
 

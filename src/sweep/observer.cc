@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "gpu/machine_facts.h"
+#include "gpu/devices.h"
 #include "sweep/environment_check.h"
 #include "sweep/foreign_processes.h"
 #include "sweep/gpu_watch.h"

@@ -11,7 +11,7 @@
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "core/kept_process.h"
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 #include "sweep/command_line.h"
 #include "sweep/launcher.h"
 

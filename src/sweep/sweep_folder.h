@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "core/file_lock.h"
+#include "core/files.h"
 #include "core/result.h"
 #include "sweep/plan.h"
 #include "sweep/run_record.h"

@@ -107,7 +107,7 @@ TEST(Analysis, AnEventRecordedTwiceCountsOnce) {
   EXPECT_EQ(analyze_rank(trace, {.compat = Compat::kTraceLens}, 0).launchers[0].kernels.size(), 2U);
 }
 
-// The CPU needs 100 us a step, the GPU works for 30 of them.
+// The CPU needs 100 us per step; the GPU works for 30 us of them.
 TEST(Analysis, TheLastStepLastsAsLongAsTheCpuNeeds) {
   testing::SmallTrace small;
   small.annotation("ProfilerStep#1", Side::kCpu, 1000, 100);

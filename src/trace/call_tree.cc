@@ -40,7 +40,7 @@ std::vector<Call> sorted_calls(const model::Trace& trace) {
   return calls;
 }
 
-// Nests the calls of one thread after another by their times.
+// Nests the calls by their times, one thread after the other.
 class Nesting {
  public:
   explicit Nesting(CallTree& tree) : tree_(tree) {}

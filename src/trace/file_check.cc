@@ -130,7 +130,7 @@ void check_ranks(TraceCheck& check) {
     if (files_of_rank.count(rank) == 0) check.missing_ranks.push_back(rank);
 }
 
-// "rank 5", "ranks 5 and 7", "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 56 more".
+// Returns "rank 5", "ranks 5 and 7" or "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 56 more".
 std::string ranks_in_words(const std::vector<int>& ranks) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min(ranks.size(), kRanksNamed); ++i)

@@ -39,7 +39,7 @@ std::string shortened(const std::string& text) {
   return text.size() <= kShown ? text : text.substr(0, kShown) + "…";
 }
 
-// The CSV files say "nan" where they mean that text.
+// The CSV files hold the text "nan" for NaN.
 std::string golden_text(const model::Cell& cell) {
   const auto* real = std::get_if<double>(&cell);
   return real != nullptr && std::isnan(*real) ? "nan" : model::text(cell);

@@ -29,7 +29,7 @@ namespace assay::trace::testing {
 
 // Returns the folder of the public tool's figures, which tests/data/README.md describes.
 inline const std::filesystem::path& golden_folder() {
-  static const std::filesystem::path kFolder = [] {
+  static const std::filesystem::path unpacked = [] {
     std::filesystem::path folder = ::testing::TempDir() + "/public_trace_figures";
     std::filesystem::create_directories(folder);
     const std::string command = "tar --zstd -xf '" ASSAY_SOURCE_DIR
@@ -38,7 +38,7 @@ inline const std::filesystem::path& golden_folder() {
     if (std::system(command.c_str()) != 0) ADD_FAILURE() << command << " failed";
     return folder;
   }();
-  return kFolder;
+  return unpacked;
 }
 
 // Returns a folder with more traces and figures; it is absent from a clone.

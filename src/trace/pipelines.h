@@ -1,5 +1,5 @@
-// What each `assay trace` command asks of the library, and what it gets back. The command line
-// fills a request and prints a CommandResult; nothing here writes to stdout or stderr.
+// The requests that the `assay trace` commands make to the library, and their results. The command
+// line fills a request and prints a CommandResult; nothing here writes to stdout or stderr.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/progress.h"
 #include "core/result.h"
+#include "core/terminal.h"
 #include "model/table.h"
 #include "model/warnings.h"
 #include "trace/options.h"
@@ -17,21 +17,21 @@ namespace assay::trace {
 
 enum class FileFormat { kXlsx, kCsv, kJson };
 
-// Where a command's books go.
+// Where a command writes its books.
 struct Output {
   enum class Kind {
     kFiles,  // into `folder`, in each of `formats`
-    kBook,   // no file: the one book that results comes back in CommandResult::book (`-o -`)
+    kBook,   // no file: the only resulting book is returned in CommandResult::book (`-o -`)
   };
   Kind kind = Kind::kFiles;
-  std::filesystem::path folder = {};  // empty: the command's own place, named beside it below
+  std::filesystem::path folder = {};  // empty: the default of the command, named below
   std::vector<FileFormat> formats = {FileFormat::kXlsx, FileFormat::kCsv, FileFormat::kJson};
 };
 
-// What every command has in common.
+// What the requests of all commands have in common.
 struct Request {
   Options options = {};
-  std::string architecture = {};  // bundled name or a JSON file; empty: what the trace says
+  std::string architecture = {};  // GPU name or JSON file; empty: the GPU that the trace names
   unsigned threads = 0;           // 0: one per processor
   Output output = {};
 };
@@ -63,11 +63,12 @@ struct CommandResult {
   std::optional<Headline> headline = std::nullopt;  // compare only, where a side has a timeline
 };
 
-// Which parts of a configuration's analysis to make.
+// The parts of a configuration's analysis.
 enum class Parts { kAll, kIndividual, kCollective };
 
-// Individual report of each trace. Inputs are files, or folders that hold ranks. Output folder:
-// kReportFolder in the working directory. kBook needs inputs that lead to a single trace.
+// Writes an individual report of each trace. Inputs are files, or folders that hold ranks. The
+// default folder is kReportFolder in the working directory. kBook needs inputs that lead to a
+// single trace.
 inline constexpr const char* kReportFolder = "trace_report";
 
 struct ReportRequest : Request {
@@ -76,21 +77,23 @@ struct ReportRequest : Request {
 
 core::Result<CommandResult> run_report(const ReportRequest& request, core::Progress& progress);
 
-// Report of the communication between the ranks under one folder. Output folder: kReportFolder.
+// Writes a report on the communication between the ranks under one folder. The default folder is
+// kReportFolder.
 struct CollectivesRequest : Request {
   std::filesystem::path folder = {};
-  std::optional<int> gpus_per_node = std::nullopt;  // otherwise what the trace says
+  std::optional<int> gpus_per_node = std::nullopt;  // std::nullopt: the traces decide
 };
 
 core::Result<CommandResult> run_collectives(const CollectivesRequest& request,
                                             core::Progress& progress);
 
-// Both for a configuration (a folder with torch_profiler/rank*, or that folder itself). Output
-// folder: kAnalysisFolder in the configuration. Of one with repeats (run_folders.h), for each:
-// kAnalysisFolder in the repeat, or repeatN in the output folder.
+// Writes both reports for a configuration (a folder with torch_profiler/rank*, or that folder
+// itself). The default folder is kAnalysisFolder in the configuration. A configuration with repeats
+// (RunFolder in run.h) gets reports for each repeat: in kAnalysisFolder in the repeat, or in
+// repeatN in the output folder.
 inline constexpr const char* kAnalysisFolder = "tracelens_analysis";
 
-enum class FileNames { kDocumented, kAlsoLegacy };  // legacy: perf_rank<N>.xlsx besides
+enum class FileNames { kDocumented, kAlsoLegacy };  // legacy: also writes perf_rank<N>.xlsx
 
 struct AnalyzeRequest : Request {
   std::filesystem::path configuration = {};
@@ -101,10 +104,10 @@ struct AnalyzeRequest : Request {
 
 core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Progress& progress);
 
-// Comparison of two configurations, with or without repeats.
+// Compares two configurations, with or without repeats.
 enum class Source {
-  kTraces,   // analyse again
-  kReports,  // read what `analyze` left in kAnalysisFolder
+  kTraces,   // analyse the traces again
+  kReports,  // read the reports that `analyze` left in kAnalysisFolder
 };
 
 struct CompareRequest : Request {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/memory_source.h"
+#include "core/byte_source.h"
 #include "trace/reader/reader.h"
 
 namespace assay::trace::testing {

@@ -15,7 +15,6 @@
 #include "allreduce/bench/benchmark_file.h"
 #include "allreduce/bench/cell_runner.h"
 #include "allreduce/benchmark_csv.h"
-#include "core/file_lock.h"
 #include "core/files.h"
 #include "core/text.h"
 

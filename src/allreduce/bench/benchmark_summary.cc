@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 
 namespace assay::allreduce {
 namespace {

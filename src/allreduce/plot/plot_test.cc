@@ -8,7 +8,7 @@
 #include "allreduce/plot/figures.h"
 #include "allreduce/plot/page.h"
 #include "core/files.h"
-#include "core/tool.h"
+#include "core/run_program.h"
 #include "report/test_support.h"
 
 namespace assay::allreduce {

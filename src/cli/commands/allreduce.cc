@@ -5,16 +5,15 @@ namespace {
 
 const CommandSpec kAllreduce{
     .name = "allreduce",
-    .summary = "measure all-reduce strategies, make tables and figures of them",
+    .summary = "measure all-reduce strategies, and make tables and figures of the measurements",
     .description =
-        "Measures every way to all-reduce a message between the GPUs of a host, with what may be "
-        "fused behind it, and turns the measurements into a table that says which to use.\n\n"
-        "'bench' measures on this machine's GPUs; all else needs none. 'codegen' makes the tables, "
-        "as C++ for TensorRT-LLM, as a header of their own and as JSON, and validates them on "
-        "other "
-        "shapes; 'explain' and 'lookup' say what a message gets and why; 'plot' draws figures and "
-        "a "
-        "page.",
+        "Measures every strategy to all-reduce a message between the GPUs of a host, alone and "
+        "with the operations that may be fused behind it, and turns the measurements into a "
+        "table that says which strategy to use.\n\n"
+        "'bench' measures on this machine's GPUs; the other commands need no GPU. 'codegen' "
+        "makes the tables, as C++ for TensorRT-LLM, as a stand-alone header and as JSON, and "
+        "validates them on other shapes; 'explain' and 'lookup' say which strategy a message "
+        "gets and why; 'plot' draws figures and an HTML page.",
     .examples =
         "assay allreduce bench -o data\n"
         "assay allreduce codegen --data_dir data\n"

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "16K" and "1.5G" are multiples of 1024.
+// "16K" is 16 * 1024, "1.5G" is 1.5 * 1024^3. std::nullopt: it is no such number.
 std::optional<std::int64_t> bytes_of(const std::string& text) {
   static const std::map<char, double> units = {
       {'K', 1024.0}, {'M', 1024.0 * 1024}, {'G', 1024.0 * 1024 * 1024}};
@@ -107,7 +107,7 @@ class AllreduceBench final : public Command {
         [](const char* name) -> const char* { return std::getenv(name); }));
     const bool follows = rank && rank->rank > 0;
     const auto completed = complete(rank);
-    // Rank 0 finds the same and says it.
+    // Rank 0 meets the same error and reports it.
     if (follows && !completed.ok()) return Outcome::kOk;
     if (!completed.ok()) return completed.error();
     if (plan_only_ && follows) return Outcome::kOk;
@@ -139,13 +139,13 @@ class AllreduceBench final : public Command {
         ->check(numbers_problem<int>)
         ->group(kWhatGroup);
     add_choice_list(app, "--strategies", options_.strategies,
-                    strategy_choices(measured_strategies()), "ways to all-reduce")
+                    strategy_choices(measured_strategies()), "strategies to measure")
         ->group(kWhatGroup);
     add_choice_list(app, "--fusion", fusions_, fusion_choices(),
-                    "what is fused behind the all-reduce")
+                    "operations that are fused behind the all-reduce")
         ->default_str("all")
         ->group(kWhatGroup);
-    add_choice_list(app, "--dtype", data_types_, data_type_choices(), "data types")
+    add_choice_list(app, "--dtype", data_types_, data_type_choices(), "data types of the elements")
         ->default_str("bfloat16")
         ->group(kWhatGroup);
     add_numbers(app, "--hidden", hidden_sizes_, "hidden sizes: elements of a token")
@@ -154,18 +154,20 @@ class AllreduceBench final : public Command {
         ->default_str("1 to 16384 by powers of two");
     app.add_flag(
            "--held-out", [this] { options_.shapes = allreduce::Shapes::kHeldOut; },
-           "shapes between those of the grid (hidden 640 to 7168, 3 to 12000 tokens), to judge "
-           "tables by; into data/held_out unless --output says otherwise")
+           "measure shapes between those of the grid (hidden 640 to 7168, 3 to 12000 tokens), to "
+           "judge tables by; they go to data/held_out unless --output names another folder")
         ->group(kWhatGroup);
-    add_bytes(app, "--min-size", options_.filter.min_size_bytes, "no smaller messages");
-    add_bytes(app, "--max-size", options_.filter.max_size_bytes, "no larger messages");
+    add_bytes(app, "--min-size", options_.filter.min_size_bytes,
+              "leave out messages smaller than this");
+    add_bytes(app, "--max-size", options_.filter.max_size_bytes,
+              "leave out messages larger than this");
     app.add_option("--limit", options_.filter.most_cells,
-                   "only the first N cells of each TP size; they span the whole grid")
+                   "measure only the first N cells of each TP size; they span the whole grid")
         ->type_name("N")
         ->check(whole_number_problem)
         ->group(kWhatGroup);
     app.add_flag("--enable_auto,--enable-auto", enable_auto_,
-                 "measure strategy AUTO too: what the table of --table chooses")
+                 "also measure the strategy AUTO, which follows --table")
         ->group(kWhatGroup);
     app.add_option("--table", options_.table, "the JSON table that AUTO follows")
         ->type_name("FILE")
@@ -179,10 +181,10 @@ class AllreduceBench final : public Command {
         {{"graph", {allreduce::Launch::kGraph}},
          {"eager", {allreduce::Launch::kEager}},
          {"both", {allreduce::Launch::kGraph, allreduce::Launch::kEager}}},
-        "calls replayed from a CUDA graph, launched one by one, or both; eager calls go to files "
-        "of their own")
+        "how calls are launched: replayed from a CUDA graph, one by one, or both; eager calls go "
+        "to files of their own")
         ->group(kHowGroup);
-    app.add_option("--tie", tie_percent_, "a lead below this many percent is none")
+    app.add_option("--tie", tie_percent_, "treat a lead below this many percent as a tie")
         ->type_name("PERCENT")
         ->check(not_negative_problem)
         ->default_str("2")
@@ -193,12 +195,12 @@ class AllreduceBench final : public Command {
         ->default_str("5")
         ->group(kHowGroup);
     app.add_option("--max-samples", options_.max_samples,
-                   "most samples where the fastest is not certain")
+                   "samples at most, where the fastest strategy stays uncertain")
         ->type_name("N")
         ->check(whole_number_problem)
         ->default_str("200")
         ->group(kHowGroup);
-    app.add_option("--seed", options_.seed, "of the order of the samples and of the data")
+    app.add_option("--seed", options_.seed, "seed of the order of the samples and of the data")
         ->type_name("N")
         ->check(whole_number_problem)
         ->default_str("1")
@@ -219,7 +221,7 @@ class AllreduceBench final : public Command {
              options_.deadline =
                  std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(s));
            },
-           "seconds that a cell may take; what runs longer is recorded as a hang")
+           "record a cell that takes longer as a hang")
         ->type_name("SECONDS")
         ->check(positive_number_problem)
         ->default_str("30")
@@ -227,7 +229,8 @@ class AllreduceBench final : public Command {
     app.add_option(
            "--memory-limit",
            [this](const std::string& text) { options_.memory_limit_bytes = *bytes_of(text); },
-           "GPU memory that a cell may take on each GPU; larger ones are unsupported")
+           "GPU memory that a cell may take on each GPU; cells that need more are recorded as "
+           "unsupported")
         ->type_name("BYTES")
         ->check(bytes_problem)
         ->default_str("all there is")
@@ -238,14 +241,15 @@ class AllreduceBench final : public Command {
     app.add_flag("--plan-only", plan_only_, "show what would be measured; start and write nothing")
         ->group(kRunGroup);
     app.add_option("--worker", worker_,
-                   fmt::format("the program that measures; also by {}", kWorkerVariable))
+                   fmt::format("the program that measures; {} in the environment names it, too",
+                               kWorkerVariable))
         ->type_name("FILE")
         ->default_str("assay-worker beside assay")
         ->group(kRunGroup);
     app.add_option("--rendezvous", rendezvous_,
-                   "under mpirun or srun: a file for the meeting of the ranks, which it makes")
+                   "under mpirun or srun: the file through which the ranks meet; assay creates it")
         ->type_name("FILE")
-        ->default_str("in /dev/shm, by the launcher's job")
+        ->default_str("in /dev/shm, named after the launcher's job")
         ->group(kRunGroup);
   }
 
@@ -297,7 +301,7 @@ class AllreduceBench final : public Command {
     return core::Error{"nothing to measure: no message is of the sizes that were asked for"};
   }
 
-  // What was not asked for.
+  // Fills in what no option gave.
   core::Status complete(const std::optional<allreduce::LaunchedRank>& rank) {
     options_.axes = axes();
     options_.tie = tie_percent_ / 100;
@@ -365,7 +369,7 @@ class AllreduceBench final : public Command {
     const Talk talk = presentation_.quiet ? Talk::kNever : Talk::kOnTerminal;
     const auto result = benchmark_with_progress(options_, talk, ranks);
     if (!result.ok()) {
-      // The program says no more than that it was interrupted.
+      // The message of an interrupted program does not say that the results are kept.
       if (core::interrupted()) {
         print_note("what is measured is kept: go on by the same command with --resume");
       }
@@ -403,19 +407,21 @@ const CommandSpec kAllreduceBench{
     .name = "allreduce bench",
     .summary = "measure every strategy at every shape on this machine's GPUs",
     .description =
-        "For each TP size, fusion, data type, hidden size and token count (a cell), every strategy "
-        "is first checked against a float64 reference, then timed: all strategies of a cell in "
-        "turn and in random order, until the fastest is certain or what is left is a tie. A time "
-        "is that of one call on the slowest GPU, in microseconds.\n\n"
-        "Each cell goes to DIR/benchmark.tp<N>.sm<V>.csv as soon as it is measured; beside it, "
-        "benchmark.tp<N>.sm<V>.json says what it was measured with. Other data types than bfloat16 "
-        "and eager launches have files of their own (benchmark.tp4.sm90.float16.eager.csv). The "
-        "coarse grid comes first, so that an interrupted run has some of everything; --resume "
-        "measures the rest, and refuses to mix in another machine, version or setting.\n\n"
+        "A cell is a TP size, fusion, data type, hidden size and token count. In each cell, "
+        "every strategy is first checked against a float64 reference. Then all strategies of "
+        "the cell are timed in turn and in random order, until the fastest one is certain or "
+        "those that remain are tied. A time is that of one call on the slowest GPU, in "
+        "microseconds.\n\n"
+        "Each cell is written to DIR/benchmark.tp<N>.sm<V>.csv as soon as it is measured; "
+        "benchmark.tp<N>.sm<V>.json beside it says on what machine and with which versions it "
+        "was measured. Other data types than bfloat16 and eager launches have files of their "
+        "own (benchmark.tp4.sm90.float16.eager.csv). The coarse grid comes first, so that an "
+        "interrupted run has some of everything. --resume measures the rest, and refuses to mix "
+        "in another machine, version or setting.\n\n"
         "A strategy that hangs, crashes or computes wrong sums costs only itself in that cell: "
-        "'outcome' and 'reason' say what happened, and the others are measured without it. One "
-        "that hangs in three cells in a row is left out from then on. What the worker prints goes "
-        "to DIR/worker.log.\n\n"
+        "the columns 'outcome' and 'reason' say what happened, and the other strategies are "
+        "still measured. A strategy that hangs in three cells in a row is left out from then "
+        "on. The output of the worker goes to DIR/worker.log.\n\n"
         "Under mpirun or srun with one rank for each GPU of one host, each GPU has a process of "
         "its own, as in serving engines; rank 0 writes the files.",
     .examples =

@@ -29,11 +29,11 @@ class AllreduceCodegen final : public Command {
   explicit AllreduceCodegen(App& app) {
     add_tuning_options(app, arguments_)->default_str("measure first");
     app.add_option("--save_csv_dir,--save-csv-dir", csv_folder_,
-                   "where the files of a measurement go; of no use with --data_dir")
+                   "where the files of a measurement go; has no effect with --data_dir")
         ->type_name("DIR")
         ->default_str("data");
     app.add_flag("--enable_auto,--enable-auto", measure_auto_,
-                 "measure AUTO too, to see it beside the others; it is never chosen");
+                 "also measure AUTO, to see it beside the others; it is never chosen");
     add_choice(app, "--format", layout_, kLookupLayouts, "layout of generated_lookup_table.cpp");
     app.add_option("-o,--output", output_, "the folder to write to")
         ->type_name("DIR")
@@ -141,21 +141,23 @@ class AllreduceCodegen final : public Command {
 
 const CommandSpec kAllreduceCodegen{
     .name = "allreduce codegen",
-    .summary = "make strategy tables of measurements, as C++, JSON and for NCCL",
+    .summary = "make strategy tables from measurements, as C++, as JSON and for NCCL",
     .description =
-        "Decides for every TP size, fusion, hidden size and message which strategy to use, and "
-        "writes generated_lookup_table.cpp (TensorRT-LLM's table: NCCL, ONESHOT and TWOSHOT), "
-        "allreduce_table.h (constexpr, stands alone, all strategies, looked up by bytes), "
-        "allreduce_table.json (the same for 'assay allreduce lookup' and the C library) and "
-        "nccl_tuner.conf (for NCCL's example tuner plugin).\n\n"
-        "A row of cells is decided as a whole. A gain below the tie, or one whose 95 % intervals "
-        "overlap, is none: such a cell takes the strategy of the next smaller message. So a row "
-        "reads ONESHOT, then TWOSHOT, then NCCL, unless the data contradict that by more than "
-        "their noise; where they do, the summary says so. A cell without data takes the choice of "
-        "the nearest message of its row, a row without any the fallback, and both say so. A TP "
-        "size without a file leaves the others usable.\n\n"
-        "The regret of --validate is the time of the choice over the least time measured for the "
-        "same shape, less 1. A table is compared only with the strategies that it knows.",
+        "Decides for every TP size, fusion, hidden size and message size which strategy to use, "
+        "and writes four files: generated_lookup_table.cpp (TensorRT-LLM's table, with NCCL, "
+        "ONESHOT and TWOSHOT), allreduce_table.h (a stand-alone constexpr header with all "
+        "strategies, looked up by bytes), allreduce_table.json (the same for 'assay allreduce "
+        "lookup' and the C library) and nccl_tuner.conf (for NCCL's example tuner plugin).\n\n"
+        "The cells of a row are decided together. A gain that is below the tie, or whose 95 % "
+        "intervals overlap, does not count: such a cell takes the strategy of the next smaller "
+        "message. A row therefore reads ONESHOT, then TWOSHOT, then NCCL, unless the data "
+        "contradict that by more than their noise; where they do, the summary says so. A cell "
+        "without data takes the choice of the nearest message of its row, a row without any "
+        "data takes the fallback, and the summary reports both. A missing file of one TP size "
+        "leaves the other sizes usable.\n\n"
+        "The regret of --validate is the time of the chosen strategy divided by the least time "
+        "measured for the same shape, minus 1. A table is compared only with the strategies "
+        "that it knows.",
     .regression_means = "the regret is larger than --max-regret",
     .examples =
         "assay allreduce codegen\n"

@@ -8,7 +8,7 @@
 namespace assay::cli {
 namespace {
 
-// Sizes as large as a table's; their product then fits into 64 bits.
+// Sizes up to those of a table, so that their product fits into 64 bits.
 std::string size_problem(const std::string& text) {
   constexpr std::int64_t kMost = std::int64_t{1} << 28;
   std::string problem = count_problem(text);
@@ -29,7 +29,8 @@ class AllreduceExplain final : public Command {
     app.add_option("TOKENS", cell_.num_tokens, "tokens of the message")
         ->required()
         ->check(size_problem);
-    add_choice(app, "FUSION", cell_.fusion, fusion_choices(), "what is fused behind the sum");
+    add_choice(app, "FUSION", cell_.fusion, fusion_choices(),
+               "the operation that is fused behind the sum");
     add_tuning_options(app, arguments_)->required();
     add_presentation_options(app, presentation_);
   }
@@ -52,13 +53,13 @@ class AllreduceExplain final : public Command {
 
 const CommandSpec kAllreduceExplain{
     .name = "allreduce explain",
-    .summary = "tell which strategy a message gets, and why",
+    .summary = "say which strategy a message gets, and why",
     .description =
-        "Makes the table of 'assay allreduce codegen' from a folder of benchmark files, looks one "
-        "message up in it, and shows what stands behind the choice: every strategy's time at this "
-        "size with its 95 % interval, measured there or read off the line between the next "
-        "measured sizes, where the choice begins and ends in bytes, whether a tie decided, and "
-        "the least that the links need.",
+        "Makes the table of 'assay allreduce codegen' from a folder of benchmark files, looks "
+        "one message up in it, and shows the evidence behind the choice: every strategy's time "
+        "at this size with its 95 % interval (measured at this size, or interpolated between "
+        "the next measured sizes), the message sizes at which the choice begins and ends, "
+        "whether a tie decided, and the least time that the links need.",
     .examples =
         "assay allreduce explain 8 7168 64 NONE --data_dir data\n"
         "assay allreduce explain 4 4096 200 RESIDUAL_RMS_NORM --data_dir data --format json\n",

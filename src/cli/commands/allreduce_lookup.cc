@@ -31,7 +31,7 @@ model::Table match_table() {
                        .description = "where the next one begins; empty: there is none"}}};
 }
 
-// The size at which the segment ends, or nothing for the last.
+// The size at which the segment ends, or an empty cell for the last segment.
 model::Cell end_of(const TableMatch& match) {
   const std::size_t next = static_cast<std::size_t>(match.segment - match.row->segments.data()) + 1;
   if (next == match.row->segments.size()) return {};
@@ -52,17 +52,18 @@ void add_match(model::Table& table, const TableMatch& match) {
 class AllreduceLookup final : public Command {
  public:
   explicit AllreduceLookup(App& app) {
-    app.add_option("TP", world_size_, "GPUs: the tensor-parallel size")
+    app.add_option("TP", world_size_, "number of GPUs: the tensor-parallel size")
         ->required()
         ->check(count_problem);
-    app.add_option("HIDDEN", hidden_size_, "hidden size, elements")
+    app.add_option("HIDDEN", hidden_size_, "hidden size: elements of a token")
         ->required()
         ->check(count_problem);
     app.add_option("TOKENS", num_tokens_, "number of tokens")->required()->check(count_problem);
     app.add_option("-t,--table", table_, "the table, JSON as 'assay allreduce codegen' writes it")
         ->type_name("FILE")
         ->required();
-    add_choice(app, "--fusion", fusion_, fusion_choices(), "what is fused behind the all-reduce");
+    add_choice(app, "--fusion", fusion_, fusion_choices(),
+               "the operation that is fused behind the all-reduce");
     add_choice(app, "--dtype", data_type_, data_type_choices(), "data type of an element");
     add_presentation_options(app, presentation_);
   }
@@ -105,11 +106,12 @@ const CommandSpec kAllreduceLookup{
     .name = "allreduce lookup",
     .summary = "look up a message's strategy in a table",
     .description =
-        "Answers as the generated header and the C library do. Of the table's slices for this "
-        "fusion the one with the nearest number of GPUs counts, by ratio, of this data type if "
-        "there is one; in it the row of the nearest hidden size; in it the segment that the "
-        "message's bytes (TOKENS x HIDDEN x bytes of an element) fall into. Any numbers have an "
-        "answer: where the table has nothing for a fusion, its fallback.",
+        "Gives the same answer as the generated header and the C library. The lookup has three "
+        "steps: among the table's slices for this fusion it takes the one with the nearest "
+        "number of GPUs, by ratio, and of this data type if there is one; in that slice the row "
+        "with the nearest hidden size; in that row the segment that the message's bytes (TOKENS "
+        "x HIDDEN x bytes of an element) fall into. All numbers have an answer: where the table "
+        "has nothing for a fusion, the answer is its fallback.",
     .examples =
         "assay allreduce lookup --table table.json 8 7168 128\n"
         "assay allreduce lookup --table table.json 4 4096 1 --fusion RESIDUAL_RMS_NORM "

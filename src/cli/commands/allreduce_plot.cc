@@ -7,7 +7,7 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 
 namespace assay::cli {
 namespace {
@@ -22,13 +22,13 @@ class AllreducePlot final : public Command {
  public:
   explicit AllreducePlot(App& app) {
     app.add_option("--data_dir,--data-dir", request_.data_dir,
-                   "the folder of benchmark.tp{N}.sm{V}.csv")
+                   "the folder of the benchmark.tp{N}.sm{V}.csv files")
         ->type_name("DIR")
         ->default_str("data");
     app.add_option("--sm_version,--sm-version", request_.sm_version,
                    "the SM version, such as 90, where the folder has several")
         ->type_name("N");
-    add_choice_list(app, "--fusion", request_.fusions, fusion_choices(), "draw these only")
+    add_choice_list(app, "--fusion", request_.fusions, fusion_choices(), "draw only these fusions")
         ->default_str("all that were measured");
     add_choice_list<PlotKind>(
         app, "--format", kinds_,
@@ -37,7 +37,7 @@ class AllreducePlot final : public Command {
     app.add_option("-o,--output", request_.output, "where the figures go")
         ->type_name("DIR")
         ->default_str("viz in the folder of the data");
-    app.add_option("--html", page_, "where the page goes; it holds all that it needs")
+    app.add_option("--html", page_, "where the page goes; it needs no other file")
         ->type_name("FILE")
         ->default_str("index.html among the figures");
     app.add_option(
@@ -105,16 +105,16 @@ const CommandSpec kAllreducePlot{
     .summary = "draw what a benchmark of all-reduce strategies found",
     .description =
         "Draws five figures for every benchmark file and fusion, as FUSION/<file>_<kind>. "
-        "'heatmap': times of each strategy, on one logarithmic scale. 'best_strategy': the fastest "
-        "of each cell, and how many cells each one wins. 'strategy_difference_heatmap': how much "
-        "slower than the fastest each one is, in percent. 'latency': time over message size with "
-        "95 % limits and, for SM 90, what NVLink allows. 'regret': what NCCL always, or a --table, "
-        "loses, in percent. With --compare a sixth, 'table_difference': where two tables differ "
-        "and "
-        "what that costs.\n\n"
-        "AUTO is drawn but is never the fastest. Cells without a time are hatched. The page "
-        "index.html shows the same data, to be zoomed and pointed at, without a network.\n\n"
-        "Pictures need gnuplot (apt-get install gnuplot-nox); --format html does without.",
+        "'heatmap' has the times of each strategy, on one logarithmic scale. 'best_strategy' "
+        "has the fastest strategy of each cell, and the number of cells that each strategy "
+        "wins. 'strategy_difference_heatmap' has the percentage by which each strategy is "
+        "slower than the fastest. 'latency' has time over message size with 95 % intervals and, "
+        "for SM 90, what NVLink allows. 'regret' has the percentage that is lost by always "
+        "using NCCL, or by following a --table. With --compare there is a sixth, "
+        "'table_difference': where two tables differ, and what that costs.\n\n"
+        "AUTO is drawn but never counts as the fastest. Cells without a time are hatched. The "
+        "page index.html shows the same data with zoom and tooltips, and needs no network.\n\n"
+        "Pictures need gnuplot (apt-get install gnuplot-nox); --format html does not.",
     .examples =
         "assay allreduce plot\n"
         "assay allreduce plot --data_dir data --fusion NONE --format svg -o figures\n"

@@ -9,7 +9,7 @@
 #include "collect/run/collection.h"
 #include "collect/run/reports.h"
 #include "core/interrupt.h"
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 
 namespace assay::cli {
 namespace {

@@ -32,8 +32,8 @@ const CommandSpec kCompletion{
     .name = "completion",
     .summary = "print a script that completes commands and options in a shell",
     .description =
-        "Completes commands, options, the words that an option accepts, and paths where an option "
-        "or an argument is a path.",
+        "The script completes commands, options, the words that an option accepts, and paths where "
+        "an option or an argument is a path.",
     .examples =
         "source <(assay completion bash)          # in ~/.bashrc\n"
         "source <(assay completion zsh)           # in ~/.zshrc, after compinit\n"

@@ -12,7 +12,7 @@
 #include "cli/summary_output.h"
 #include "core/files.h"
 #include "goal/check.h"
-#include "model/read_schedule.h"
+#include "model/goal_text.h"
 #include "model/schedule_notes.h"
 
 namespace assay::cli {

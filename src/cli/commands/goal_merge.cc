@@ -11,7 +11,6 @@
 #include "cli/output.h"
 #include "goal/merge.h"
 #include "model/goal_text.h"
-#include "model/read_schedule.h"
 #include "model/schedule_writer.h"
 
 namespace assay::cli {

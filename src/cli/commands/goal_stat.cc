@@ -5,7 +5,7 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "goal/summary.h"
-#include "model/read_schedule.h"
+#include "model/goal_text.h"
 
 namespace assay::cli {
 namespace {

@@ -4,7 +4,6 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "model/goal_text.h"
-#include "model/read_schedule.h"
 
 namespace assay::cli {
 namespace {

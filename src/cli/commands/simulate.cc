@@ -13,7 +13,7 @@
 #include "cli/summary_output.h"
 #include "core/files.h"
 #include "goal/validate.h"
-#include "model/read_schedule.h"
+#include "model/goal_text.h"
 #include "model/schedule_notes.h"
 #include "report/book.h"
 #include "simulate/network.h"

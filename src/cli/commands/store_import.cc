@@ -12,7 +12,7 @@
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
 #include "core/interrupt.h"
-#include "core/progress.h"
+#include "core/terminal.h"
 
 namespace assay::cli {
 namespace {
@@ -133,7 +133,7 @@ const CommandSpec kStoreImport{
     .summary = "take public performance tables into a store",
     .description =
         "Reads tables as the public collector writes them: CSV since 2025 (with or without a "
-        "header, old names of types) and Parquet. Of a folder, all files NAME_perf.txt, .csv and "
+        "header, old names of types) and Parquet; for a folder, all files NAME_perf.txt, .csv and "
         ".parquet in it and below it. Each file is imported whole or not at all, with its path and "
         "what the collection_meta.yaml beside it says; a file whose content the store has already "
         "is passed over.\n\n"

@@ -52,7 +52,9 @@ model::Table runs_table(const std::vector<store::StoredRun>& runs) {
                                  {.name = "from"}}};
   for (const store::StoredRun& stored : runs) {
     const bool cases = stored.measured + stored.skipped + stored.failed > 0;
-    const auto count = [&](std::int64_t of) { return cases ? model::Cell(of) : model::Cell(); };
+    const auto count = [&](std::int64_t number) {
+      return cases ? model::Cell(number) : model::Cell();
+    };
     table.add_row({stored.id, stored.run.kind, stored.run.device, stored.run.started_at,
                    stored.last_at, stored.rows, count(stored.measured), count(stored.skipped),
                    count(stored.failed), fact(stored.run, cases ? "command line" : "file")});
@@ -121,7 +123,7 @@ const CommandSpec kStoreList{
     .summary = "show what a store holds",
     .description =
         "Rows of every table by framework, version, device and operation; and every collection "
-        "and import with its rows and, of a collection, how many cases were measured, skipped and "
+        "and import with its rows and, for a collection, how many cases were measured, skipped and "
         "failed. Without --store, the databases that ship with assay.",
     .examples =
         "assay store list\n"

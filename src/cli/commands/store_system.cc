@@ -18,7 +18,7 @@ class StoreSystem final : public Command {
  public:
   explicit StoreSystem(App& app) {
     add_store_option(app, store_);
-    app.add_option("--name", request_.name, "of the system: h200_sxm")
+    app.add_option("--name", request_.name, "the name of the system: h200_sxm")
         ->type_name("NAME")
         ->required()
         ->check(name_problem);
@@ -30,7 +30,7 @@ class StoreSystem final : public Command {
            "a file of the same shape, whole or in part, with what neither rows nor NVIDIA's "
            "data sheet tell")
         ->type_name("FILE");
-    app.add_option("--device", request_.device, "the GPU that it is of: \"NVIDIA H200\"")
+    app.add_option("--device", request_.device, "the GPU to describe: \"NVIDIA H200\"")
         ->type_name("NAME")
         ->default_str("the only one that the store has");
     app.add_option("--framework", request_.framework, "only rows of this one")

@@ -8,7 +8,7 @@
 #include "cli/summary_output.h"
 #include "core/interrupt.h"
 #include "core/registry.h"
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 #include "sweep/preset.h"
 #include "sweep/request.h"
 #include "sweep/summary.h"

@@ -7,11 +7,11 @@ const CommandSpec kTrace{
     .name = "trace",
     .summary = "report on PyTorch profiler traces of many ranks, and compare runs",
     .description =
-        "Reads Kineto traces (.json, .json.gz) of one or many ranks. A configuration folder holds "
-        "torch_profiler/rank0, rank1, ..., each with a trace.\n\n"
-        "'report' explains each rank by itself, 'collectives' explains the communication between "
-        "ranks, 'analyze' writes both for a configuration, and 'compare' sets two configurations "
-        "side by side and says which differences are real.",
+        "Reads Kineto traces (.json, .json.gz) of one or many ranks. A configuration folder "
+        "holds torch_profiler/rank0, rank1, ..., each with a trace.\n\n"
+        "'report' explains each rank by itself, 'collectives' explains the communication "
+        "between ranks, 'analyze' writes both for a configuration, and 'compare' compares two "
+        "configurations and says which differences are real.",
     .examples =
         "assay trace analyze runs/ctas_16\n"
         "assay trace compare --baseline runs/ctas_default --test runs/ctas_16 "

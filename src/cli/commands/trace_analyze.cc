@@ -7,16 +7,18 @@ namespace {
 class TraceAnalyze final : public Command {
  public:
   explicit TraceAnalyze(App& app) {
-    app.add_option("CONFIG_DIR", request_.configuration,
-                   "a configuration: a folder with torch_profiler/rank0, rank1, ..., or that "
-                   "torch_profiler folder, or a folder with repeat1, repeat2, ... of such")
+    app.add_option(
+           "CONFIG_DIR", request_.configuration,
+           "a configuration: a folder with torch_profiler/rank0, rank1, ..., the "
+           "torch_profiler folder itself, or a folder with one of these in each of repeat1, "
+           "repeat2, ...")
         ->required();
     add_parts_options(app, request_.parts);
     add_output_options(app, presentation_, request_,
                        {std::string("CONFIG_DIR/") + trace::kAnalysisFolder});
     const auto also_legacy = [this] { request_.names = trace::FileNames::kAlsoLegacy; };
     app.add_flag("--also-legacy-names", also_legacy,
-                 "besides, perf_rank<N>.xlsx for scripts that expect those names")
+                 "also write perf_rank<N>.xlsx, for scripts that expect those names")
         ->group("Output options");
     add_gpus_per_node(app, request_.gpus_per_node);
     add_analysis_options(app, request_);
@@ -42,10 +44,10 @@ const CommandSpec kTraceAnalyze{
         "Writes individual_reports/rank<N>_individual_report and "
         "collective_reports/collective_all_ranks into the output folder, each with a JSON twin "
         "that 'assay trace compare --skip-tracelens' reads.\n\n"
-        "Each repeat of a configuration gets reports of its own, in repeat<N>/tracelens_analysis "
-        "or "
-        "under -o in repeat<N>.\n\n"
-        "The traces are not touched; for a configuration that is read-only, -o writes elsewhere.",
+        "Each repeat of a configuration gets its own reports, in repeat<N>/tracelens_analysis "
+        "or, with -o, in repeat<N> below that folder.\n\n"
+        "The traces are not changed. For a configuration that is read-only, name another output "
+        "folder with -o.",
     .examples =
         "assay trace analyze runs/ctas_16\n"
         "assay trace analyze /data/runs/ctas_16 --collective-only -o analysis\n",

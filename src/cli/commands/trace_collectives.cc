@@ -32,12 +32,12 @@ const CommandSpec kTraceCollectives{
     .name = "trace collectives",
     .summary = "write the report of the communication between ranks",
     .description =
-        "Finds each collective on every rank that took part, and tells its latency, bandwidth, "
-        "skew and stragglers, by message size, type and process group, with the channels and "
-        "threads of its launch.\n\n"
-        "Offsets between the clocks of hosts are estimated from the ends of synchronising "
-        "collectives, shown, and removed before skew is computed. Collectives that other ranks "
-        "lack are listed.",
+        "Finds each collective on every rank that took part, and reports its latency, "
+        "bandwidth, skew and stragglers, by message size, type and process group, with the "
+        "channels and threads of its launch.\n\n"
+        "The offsets between the clocks of hosts are estimated from the ends of synchronising "
+        "collectives. They are shown, and removed before skew is computed. Collectives that "
+        "other ranks lack are listed.",
     .examples =
         "assay trace collectives run/torch_profiler -o reports\n"
         "assay trace collectives run/torch_profiler --gpus-per-node 8 --format json\n",

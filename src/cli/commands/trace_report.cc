@@ -8,7 +8,8 @@ class TraceReport final : public Command {
  public:
   explicit TraceReport(App& app) {
     app.add_option("TRACE", request_.inputs,
-                   "a trace (.json, .json.gz), or a folder with rank0, rank1, ...: every rank's")
+                   "a trace (.json, .json.gz), or a folder with rank0, rank1, ..., whose traces "
+                   "are all taken")
         ->required();
     add_output_options(app, presentation_, request_,
                        {trace::kReportFolder, OutputHelp::Dash::kAllowed});
@@ -32,11 +33,11 @@ const CommandSpec kTraceReport{
     .name = "trace report",
     .summary = "write the individual report of each trace",
     .description =
-        "One book a rank: where GPU time goes, per step and in all; operators by category, name "
-        "and arguments; rooflines; kernels; collectives.\n\n"
-        "Figures cover the profiled steps. Kernels that leaked in from before the profile are "
-        "counted and shown apart. What was wrong with a trace is counted in the sheet 'warnings' "
-        "and told on standard error.",
+        "Writes one workbook for each rank: where GPU time goes, for each step and in all; "
+        "operators by category, name and arguments; rooflines; kernels; collectives.\n\n"
+        "Figures cover the profiled steps. Kernels that were launched before the profile began "
+        "are counted and shown apart. Problems of a trace are counted in the sheet 'warnings' "
+        "and reported on standard error.",
     .examples =
         "assay trace report rank0/trace.json.gz\n"
         "assay trace report run/torch_profiler -o reports --write xlsx\n"

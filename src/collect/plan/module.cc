@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "core/run_program.h"
 #include "core/text.h"
-#include "core/tool.h"
 
 namespace assay::collect {
 namespace {

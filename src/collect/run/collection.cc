@@ -8,7 +8,7 @@
 #include "collect/run/reports.h"
 #include "core/interrupt.h"
 #include "core/statistics.h"
-#include "core/terminal_line.h"
+#include "core/terminal.h"
 #include "core/text.h"
 
 namespace assay::collect {

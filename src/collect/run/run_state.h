@@ -13,7 +13,7 @@
 #include "collect/plan/plan.h"
 #include "collect/plan/run_record.h"
 #include "collect/run/tally.h"
-#include "core/file_lock.h"
+#include "core/files.h"
 #include "core/result.h"
 #include "store/database/store.h"
 

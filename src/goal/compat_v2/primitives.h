@@ -11,7 +11,7 @@
 
 #include "goal/costs.h"
 #include "model/collective.h"
-#include "model/schedule_builder.h"
+#include "model/schedule_writer.h"
 
 namespace assay::goal::compat_v2 {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/memory_source.h"
+#include "core/byte_source.h"
 #include "goal/inputs/nccl_log.h"
 #include "goal/inputs/nccl_log_facts.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/memory_source.h"
+#include "core/byte_source.h"
 #include "goal/inputs/profiler_events.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer gives the name.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -17,6 +18,11 @@ inline constexpr const char* kCollectionMetaName = "collection_meta.yaml";
 // "tables.gemm_perf.status".
 core::Result<std::map<std::string, std::string>> read_collection_meta(
     const std::filesystem::path& path, const std::string& table);
+
+// Does the same with the text of a file, which errors call `name`.
+core::Result<std::map<std::string, std::string>> parse_collection_meta(std::string_view text,
+                                                                       const std::string& name,
+                                                                       const std::string& table);
 
 struct PlacedTable {
   std::string table;

@@ -80,6 +80,11 @@ core::Status check_path(const fs::path& path, Store::Mode mode) {
                                  missing ? "no such store" : "cannot be read: " + code.message())};
 }
 
+// Bounds of what a packed store may claim, before memory is taken for it. Stores that ship shrink
+// to a tenth; one of empty pages shrinks to a thousandth.
+constexpr std::uint64_t kMostUnpackedBytes = 1ULL << 30;
+constexpr std::uint64_t kMostRatio = 10'000;
+
 core::Result<SqliteImage> image_of_size(std::size_t size) {
   SqliteImage image;
   image.bytes.reset(static_cast<unsigned char*>(sqlite3_malloc64(size)));
@@ -92,6 +97,9 @@ core::Result<SqliteImage> unpacked(std::string_view packed) {
   const auto size = ZSTD_getFrameContentSize(packed.data(), packed.size());
   if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size == 0) {
     return core::Error{"not a store packed by zstd"};
+  }
+  if (size > kMostUnpackedBytes || size / kMostRatio > packed.size()) {
+    return core::Error{fmt::format("{} bytes claim to unpack to {}", packed.size(), size)};
   }
   SqliteImage image = ASSAY_TRY(image_of_size(static_cast<std::size_t>(size)));
   const std::size_t length =

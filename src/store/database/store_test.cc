@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/files.h"
+#include "store/database/collection_meta.h"
 #include "store/database/store_export.h"
 #include "store/database/store_test_util.h"
 
@@ -180,6 +181,30 @@ TEST_F(StoreTest, NamesTheTablesThereAre) {
   ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", gemm_frame({1}, {3})).ok());
   EXPECT_THAT(store.table({.table = "gem_perf"}, Columns::kPublic).error().message,
               HasSubstr("did you mean 'gemm_perf'?"));
+}
+
+TEST(CollectionMeta, SaysWhatIsTrueOfATable) {
+  const auto facts = parse_collection_meta(
+      "runtime: {image: &i x}\ntables:\n  a_perf: {rows: 2, image: *i}\n  b_perf: {rows: 3}\n",
+      "it", "a_perf");
+  ASSERT_TRUE(facts.ok()) << facts.error().message;
+  EXPECT_THAT(facts.value(),
+              testing::UnorderedElementsAre(testing::Pair("runtime.image", "x"),
+                                            testing::Pair("tables.a_perf.rows", "2"),
+                                            testing::Pair("tables.a_perf.image", "x")));
+}
+
+TEST(CollectionMeta, RefusesAliasesThatHoldThemselvesOrTooMuch) {
+  const auto problem = [](const std::string& text) {
+    const auto facts = parse_collection_meta(text, "it", "a_perf");
+    return facts.ok() ? "" : facts.error().message;
+  };
+  EXPECT_EQ(problem("a: &a\n  b: *a\n"), "it: more values than a description of tables has");
+  std::string billions = "a0: &a0 {x: 1, y: 2}\n";
+  for (int i = 1; i < 30; ++i)
+    billions += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " {x: *a" +
+                std::to_string(i - 1) + ", y: *a" + std::to_string(i - 1) + "}\n";
+  EXPECT_EQ(problem(billions), "it: more values than a description of tables has");
 }
 
 TEST(StoreExport, ATableGoesToTheFolderOfItsDeclaration) {

@@ -43,6 +43,16 @@ void append_rows(const Frame& frame, const std::string& name, ColumnBuilder& bui
   }
 }
 
+bool same_value(const FrameColumn& a, const FrameColumn& b, std::size_t row) {
+  if (a.is_missing(row) || b.is_missing(row)) return a.is_missing(row) == b.is_missing(row);
+  const auto is_nan = [](const model::PerfValue& value) {
+    return std::holds_alternative<double>(value) && std::isnan(std::get<double>(value));
+  };
+  const model::PerfValue left = a.value(row);
+  const model::PerfValue right = b.value(row);
+  return left == right || (is_nan(left) && is_nan(right));
+}
+
 }  // namespace
 
 std::vector<std::string> words_of(const model::StringPool& pool) {
@@ -69,6 +79,19 @@ const FrameColumn* Frame::find(std::string_view name) const {
   const auto found = std::find_if(columns.begin(), columns.end(),
                                   [&](const FrameColumn& column) { return column.name == name; });
   return found == columns.end() ? nullptr : &*found;
+}
+
+bool same_values(const Frame& a, const Frame& b) {
+  if (a.columns.size() != b.columns.size() || a.num_rows() != b.num_rows()) return false;
+  for (std::size_t i = 0; i < a.columns.size(); ++i) {
+    if (a.columns[i].name != b.columns[i].name || a.columns[i].size() != b.columns[i].size()) {
+      return false;
+    }
+    for (std::size_t row = 0; row < a.columns[i].size(); ++row) {
+      if (!same_value(a.columns[i], b.columns[i], row)) return false;
+    }
+  }
+  return true;
 }
 
 std::string as_text(const model::PerfValue& value) {

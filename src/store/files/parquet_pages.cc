@@ -4,6 +4,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "core/check.h"
@@ -13,6 +14,13 @@ namespace assay::store::parquet {
 namespace {
 
 constexpr int kZstdLevel = 3;
+
+// zstd's contexts take a megabyte; they are kept, because tables have many small pages.
+struct FreeContext {
+  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+
+  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
 
 core::Error wrong_size() {
   return core::Error{"a page unpacks to another size than it says"};
@@ -37,8 +45,9 @@ core::Status unpack_zstd(std::string_view packed, std::size_t size_bytes, std::s
   if (known == ZSTD_CONTENTSIZE_ERROR) return core::Error{"a page is damaged (zstd)"};
   if (known != ZSTD_CONTENTSIZE_UNKNOWN && known > size_bytes) return wrong_size();
   buffer.resize(size_bytes);
-  const std::size_t length =
-      ZSTD_decompress(buffer.data(), buffer.size(), packed.data(), packed.size());
+  thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
+  const std::size_t length = ZSTD_decompressDCtx(context.get(), buffer.data(), buffer.size(),
+                                                 packed.data(), packed.size());
   if (ZSTD_isError(length) != 0) {
     return core::Error{fmt::format("a page is damaged (zstd: {})", ZSTD_getErrorName(length))};
   }
@@ -204,8 +213,9 @@ core::Result<std::string_view> unpack(std::int64_t codec,
 
 std::string pack_zstd(std::string_view bytes) {
   std::string packed(ZSTD_compressBound(bytes.size()), '\0');
-  const std::size_t length =
-      ZSTD_compress(packed.data(), packed.size(), bytes.data(), bytes.size(), kZstdLevel);
+  thread_local const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
+  const std::size_t length = ZSTD_compressCCtx(context.get(), packed.data(), packed.size(),
+                                               bytes.data(), bytes.size(), kZstdLevel);
   ASSAY_CHECK(ZSTD_isError(length) == 0, "the buffer is large enough for any page");
   packed.resize(length);
   return packed;

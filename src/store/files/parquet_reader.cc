@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/mapped_file.h"
+#include "core/files.h"
 #include "store/files/parquet.h"
 #include "store/files/parquet_format.h"
 #include "store/files/thrift_compact.h"

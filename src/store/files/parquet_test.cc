@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "store/files/parquet_format.h"
 #include "store/files/thrift_compact.h"
 
@@ -28,19 +30,6 @@ Frame sample(std::size_t num_rows) {
            {.name = "op_name", .values = names, .missing = missing}}};
 }
 
-void expect_same(const Frame& a, const Frame& b) {
-  ASSERT_EQ(a.columns.size(), b.columns.size());
-  ASSERT_EQ(a.num_rows(), b.num_rows());
-  for (std::size_t i = 0; i < a.columns.size(); ++i) {
-    EXPECT_EQ(a.columns[i].name, b.columns[i].name);
-    for (std::size_t row = 0; row < a.num_rows(); ++row) {
-      ASSERT_EQ(a.columns[i].is_missing(row), b.columns[i].is_missing(row)) << row;
-      if (a.columns[i].is_missing(row)) continue;
-      ASSERT_EQ(a.columns[i].value(row), b.columns[i].value(row)) << row;
-    }
-  }
-}
-
 std::string written(const Frame& frame) {
   return write_parquet(frame).value();
 }
@@ -50,8 +39,24 @@ TEST(Parquet, WhatIsWrittenReadsBack) {
     const Frame frame = sample(num_rows);
     const auto again = read_parquet(written(frame));
     ASSERT_TRUE(again.ok()) << again.error().message;
-    expect_same(frame, again.value());
+    EXPECT_TRUE(same_values(frame, again.value()));
   }
+}
+
+TEST(Frame, IsTheSameWithEqualValuesAlone) {
+  const Frame frame = sample(3);
+  Frame other = frame;
+  EXPECT_TRUE(same_values(frame, other));
+  std::get<std::vector<double>>(other.columns[2].values)[0] = 2;
+  EXPECT_FALSE(same_values(frame, other));
+  other = frame;
+  other.columns[0].missing[0] = true;
+  EXPECT_FALSE(same_values(frame, other));
+  other = frame;
+  other.columns[1].name = "m";
+  EXPECT_FALSE(same_values(frame, other));
+  const Frame nan{{{.name = "x", .values = std::vector<double>{std::nan("")}}}};
+  EXPECT_TRUE(same_values(nan, nan));
 }
 
 TEST(Parquet, RefusesToWriteColumnsOfDifferentLengths) {

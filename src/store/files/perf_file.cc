@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/files.h"
-#include "core/mapped_file.h"
 #include "core/text.h"
 #include "store/files/csv_frame.h"
 #include "store/files/parquet.h"

@@ -6,6 +6,8 @@
 #include "core/files.h"
 #include "store/database/store_database.h"
 #include "store/database/store_test_util.h"
+#include "store/files/perf_file.h"
+#include "store/files/table_spec.h"
 
 namespace assay::store {
 namespace {
@@ -46,6 +48,33 @@ TEST(ShippedTest, EverySystemHasTablesOfOneDeviceAndItsPeaks) {
     // The description is of the same device and name.
     EXPECT_THAT(std::string(system.yaml.substr(0, system.yaml.find('\n'))),
                 HasSubstr(std::string(system.name) + ": " + origin.value().devices.front()));
+  }
+}
+
+// Every measured table is written as CSV and as Parquet and read again without a warning.
+TEST(ShippedTest, TablesSurviveTheirFiles) {
+  for (const ShippedSystem& system : shipped_systems()) {
+    const Store store = opened(system);
+    const auto tables = store.tables();
+    ASSERT_TRUE(tables.ok()) << tables.error().message;
+    EXPECT_GT(tables.value().size(), 5U);
+    for (const std::string& table : tables.value()) {
+      SCOPED_TRACE(table);
+      EXPECT_NE(find_table_spec(table), nullptr);
+      const auto rows = store.table({.table = table}, Store::Columns::kPublic);
+      ASSERT_TRUE(rows.ok()) << rows.error().message;
+      for (const FileFormat format : {FileFormat::kCsv, FileFormat::kParquet}) {
+        const auto bytes = format_perf_file(table, rows.value(), {.format = format});
+        ASSERT_TRUE(bytes.ok()) << bytes.error().message;
+        model::Warnings warnings;
+        const auto file = parse_perf_file(bytes.value(), table + ".txt", warnings);
+        ASSERT_TRUE(file.ok()) << file.error().message;
+        EXPECT_EQ(file.value().table, table);
+        EXPECT_EQ(file.value().rows.num_rows(), rows.value().num_rows());
+        for (const model::Warning& warning : warnings.all())
+          ADD_FAILURE() << warning.reason;
+      }
+    }
   }
 }
 
@@ -170,6 +199,27 @@ TEST_F(PackedStoreTest, GivesWhatTheFileHolds) {
   const auto cut = Store::unpack("it", std::string_view(frame).substr(0, frame.size() / 2));
   ASSERT_FALSE(cut.ok());
   EXPECT_THAT(cut.error().message, HasSubstr("it: damaged (zstd"));
+}
+
+// The frame of a few bytes says in its header that it holds 2^40.
+TEST_F(PackedStoreTest, RefusesAFrameThatClaimsTooMuch) {
+  std::string frame = "\x28\xB5\x2F\xFD\xC0\x58";
+  frame += std::string("\0\0\0\0\0\1\0\0", 8);
+  const auto claims = Store::unpack("it", frame);
+  ASSERT_FALSE(claims.ok());
+  EXPECT_EQ(claims.error().message, "it: 14 bytes claim to unpack to 1099511627776");
+}
+
+TEST_F(PackedStoreTest, OpensTheBytesOfAFile) {
+  { open(Store::Mode::kCreate); }
+  const auto database = Database::open(file_, Store::Mode::kWrite);
+  ASSERT_TRUE(database.ok() && database.value().execute("PRAGMA journal_mode = DELETE").ok());
+  const std::string bytes = core::read_file(file_).value();
+  const auto store = Store::from_bytes("it", bytes);
+  ASSERT_TRUE(store.ok()) << store.error().message;
+  EXPECT_TRUE(store.value().runs().value().empty());
+  EXPECT_FALSE(Store::from_bytes("it", "").ok());
+  EXPECT_FALSE(Store::from_bytes("it", bytes.substr(0, 100)).ok());
 }
 
 TEST_F(PackedStoreTest, RefusesWhatIsNoStore) {

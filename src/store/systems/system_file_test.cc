@@ -204,6 +204,8 @@ TEST_F(SystemFile, CitedFieldsMustExistAndBeNumbers) {
   EXPECT_THAT(problem("gpus:\n  mem_bw: 1\n"), HasSubstr("'gpus' is none of gpu, node and misc"));
   EXPECT_THAT(problem("gpu: {"), HasSubstr("line 1"));
   EXPECT_THAT(problem("5\n"), HasSubstr("no mapping"));
+  EXPECT_THAT(problem("gpu:\n  a:\n    b:\n      c: 1\n"), HasSubstr("no system has parts within"));
+  EXPECT_THAT(problem("gpu: &a\n  power: *a\n"), HasSubstr("no system has parts within"));
 }
 
 Point point(double amount, double seconds) {

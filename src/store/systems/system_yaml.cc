@@ -38,6 +38,7 @@ const std::vector<std::string> kFields = {"gpu.mem_bw",
                                           "misc.other_mem",
                                           "misc.nccl_version",
                                           "misc.oneccl_version"};
+constexpr int kMostLevels = 2;  // of names within a section: "nccl_mem.2"
 const std::string kNcclMemory = "misc.nccl_mem.";
 
 core::Error at_line(const YAML::Node& node, const std::string& what) {
@@ -66,16 +67,21 @@ core::Status check_field(const YAML::Node& node, const std::string& field) {
   return at_line(node, field + " is no number of at least 0");
 }
 
-core::Status flatten(const YAML::Node& node, const std::string& name, CitedValues& values) {
+// `levels_left` bounds the depth, which an alias within its own anchor would make infinite.
+core::Status add_values(const YAML::Node& node,
+                        const std::string& name,
+                        int levels_left,
+                        CitedValues& values) {
   if (node.IsScalar()) {
     ASSAY_TRY(check_field(node, name));
     values[name] = node.Scalar();
     return {};
   }
   if (!node.IsMap()) return at_line(node, name + " is neither a value nor a mapping");
+  if (levels_left == 0) return at_line(node, "no system has parts within " + name);
   for (const auto& item : node) {
     if (!item.first.IsScalar()) return at_line(item.first, "a name must be a word");
-    ASSAY_TRY(flatten(item.second, name + '.' + item.first.Scalar(), values));
+    ASSAY_TRY(add_values(item.second, name + '.' + item.first.Scalar(), levels_left - 1, values));
   }
   return {};
 }
@@ -89,7 +95,7 @@ core::Result<CitedValues> cited_values_in(const YAML::Node& root) {
     if (name != "gpu" && name != "node" && name != "misc") {
       return at_line(section.first, fmt::format("'{}' is none of gpu, node and misc", name));
     }
-    ASSAY_TRY(flatten(section.second, name, values));
+    ASSAY_TRY(add_values(section.second, name, kMostLevels, values));
   }
   return values;
 }

@@ -86,8 +86,8 @@ class Cells {
   bool real_out_elements_ = false;
 };
 
-// Shows one launch setting as a number, several as "16|24", more than four as "8..32", and none
-// that is known as an empty cell.
+// Shows one launch setting as a number, several as "16|24", more than four as "8..32", and an
+// unknown one as an empty cell.
 model::Cell launch_cell(std::vector<std::uint32_t> values);
 
 // The metadata columns of any kind of row for which `metadata_of` returns the metadata.
@@ -160,7 +160,7 @@ inline const model::Column kChannelsColumn{"channels", "", model::Better::kNeith
 inline const model::Column kThreadsColumn{"threads", "", model::Better::kNeither,
                                           "threads a block of the launch"};
 
-// Appends the setting of each member, of a run of equal values only the first.
+// Appends the setting of each member, but only the first of a run of equal values.
 inline void collect_launch(const Study& study,
                            const Collective& collective,
                            std::uint32_t Event::*setting,

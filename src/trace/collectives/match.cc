@@ -75,9 +75,9 @@ class Matcher {
     const std::size_t plausible = plausible_columns(lanes, ordered);
     if (plausible == ordered.size()) return add_columns(lanes, ordered);
     // Equal counts can hide a missing event on one rank and another missing event on another.
-    const Columns other = aligned(lanes);
-    const auto whole = std::count_if(other.begin(), other.end(), is_whole);
-    add_columns(lanes, static_cast<std::size_t>(whole) > plausible ? other : ordered);
+    const Columns by_ends = aligned(lanes);
+    const auto whole = std::count_if(by_ends.begin(), by_ends.end(), is_whole);
+    add_columns(lanes, static_cast<std::size_t>(whole) > plausible ? by_ends : ordered);
   }
 
   void add_by_order(Lanes lanes) {

@@ -100,8 +100,8 @@ struct Straggler {
 // Returns all ranks, the one that waited least first: that is the one for which the others wait.
 std::vector<Straggler> stragglers(const Study& study);
 
-// Returns how much of a rank's counted communication time counted computation runs too, in percent.
-// NaN: the rank does not communicate.
+// Returns the share of a rank's counted communication time during which counted computation also
+// runs, in percent. NaN: the rank does not communicate.
 double overlap_percent(const RankAnalysis& rank);
 
 }  // namespace assay::trace::collectives

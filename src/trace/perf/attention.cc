@@ -226,8 +226,8 @@ core::Result<Estimate> attention(const OperatorCall& call) {
 // runs over the residues.
 core::Result<Estimate> evoformer(const OperatorCall& call) {
   const Shape q = ASSAY_TRY(call.shape(0, 5));
-  const Shape all = {q[0] * q[1], q[3], q[2], q[4]};
-  const AttentionShapes shapes = ASSAY_TRY(checked_shapes(call, {all, all, all}));
+  const Shape folded = {q[0] * q[1], q[3], q[2], q[4]};
+  const AttentionShapes shapes = ASSAY_TRY(checked_shapes(call, {folded, folded, folded}));
   const Attention attention = attention_of(shapes);
   Estimate estimate{
       attention_parameters(shapes), compute_spec(ComputeUnit::kMatrix, call.type(0)), {}};
@@ -254,21 +254,21 @@ constexpr PackedSignature kPackedBackward{AttentionPass::kBackward, 1, 9, 11};
 
 // The lengths are not recorded. So one sequence is taken to have the longest length, and the others
 // to share the remaining tokens equally.
-Work packed_work(Attention all,
+Work packed_work(const Attention& packed,
                  const PackedSignature& signature,
                  const std::array<std::int64_t, 2>& sequences,
                  const std::array<double, 2>& longest) {
   const auto flops = [&](const Attention& attention) {
     return attention_work(attention, signature.pass, std::nullopt).flops;
   };
-  Attention part = all;
+  Attention part = packed;
   part.queries = longest[0];
   part.keys = longest[1];
   Work work{flops(part)};
   if (sequences[0] > 1 && sequences[1] > 1) {
     const auto others = static_cast<double>(sequences[0] - 1);
-    part.queries = std::floor((all.queries - longest[0]) / others);
-    part.keys = std::floor((all.keys - longest[1]) / static_cast<double>(sequences[1] - 1));
+    part.queries = std::floor((packed.queries - longest[0]) / others);
+    part.keys = std::floor((packed.keys - longest[1]) / static_cast<double>(sequences[1] - 1));
     if (part.queries > 0 && part.keys > 0) work.flops += others * flops(part);
   }
   return work;

@@ -62,11 +62,11 @@ Argument size_argument(std::optional<double> bytes) {
   return bytes ? Argument{static_cast<std::int64_t>(*bytes)} : Argument{};
 }
 
-Estimate estimate_of(const OperatorCall& call, const MatrixGroup& all, std::int64_t groups) {
+Estimate estimate_of(const OperatorCall& call, const MatrixGroup& total, std::int64_t groups) {
   const ElementBytes size = element_sizes(call);
-  return {{{"M", Argument{all.m}},
-           {"K", Argument{all.k}},
-           {"N", Argument{all.n}},
+  return {{{"M", Argument{total.m}},
+           {"K", Argument{total.k}},
+           {"N", Argument{total.n}},
            {"G", Argument{groups}},
            {"bpe_in", size_argument(size.in)},
            {"bpe_out", size_argument(size.out)}},
@@ -87,31 +87,31 @@ Work work_of(const MatrixGroup& group, double matrices, const ElementBytes& size
 core::Result<Estimate> fixed_k(const OperatorCall& call) {
   const core::Result<Shape> x = call.shape(0, 2);
   const core::Result<Shape> w = call.shape(1, 3);
-  MatrixGroup all;
+  MatrixGroup total;
   std::int64_t groups = 0;
   if (x.ok() && w.ok()) {
-    all = {x.value()[0], x.value()[1], 0};
+    total = {x.value()[0], x.value()[1], 0};
     groups = w.value()[0];
-    if (w.value()[1] != all.k && w.value()[2] != all.k)
+    if (w.value()[1] != total.k && w.value()[2] != total.k)
       return core::Error{std::string(call.name) + ": weights do not fit the input"};
-    all.n = w.value()[1] == all.k ? w.value()[2] : w.value()[1];
+    total.n = w.value()[1] == total.k ? w.value()[2] : w.value()[1];
   } else {
     const std::vector<MatrixGroup> parts = ASSAY_TRY(zipped_groups(call));
-    all = {0, parts[0].k, parts[0].n};
+    total = {0, parts[0].k, parts[0].n};
     groups = static_cast<std::int64_t>(parts.size());
     for (const MatrixGroup& part : parts) {
-      if (part.k != all.k || part.n != all.n)
+      if (part.k != total.k || part.n != total.n)
         return core::Error{std::string(call.name) + ": groups of unequal sizes"};
-      all.m += part.m;
+      total.m += part.m;
     }
   }
-  Estimate estimate = estimate_of(call, all, groups);
-  estimate.work = work_of(all, static_cast<double>(groups), element_sizes(call));
+  Estimate estimate = estimate_of(call, total, groups);
+  estimate.work = work_of(total, static_cast<double>(groups), element_sizes(call));
   return estimate;
 }
 
-// The gradient of the weights, a[M,K]ᵀ · b[M,N] group by group along M: 2·M·K·N operations in all.
-// The arguments may also be lists of matrices, where each group has its own sizes.
+// The gradient of the weights, a[M,K]ᵀ · b[M,N] group by group along M: 2·M·K·N operations in
+// total. The arguments may also be lists of matrices, where each group has its own sizes.
 core::Result<Estimate> variable_k(const OperatorCall& call) {
   const ElementBytes size = element_sizes(call);
   const core::Result<Shape> a = call.shape(0, 2);
@@ -121,16 +121,16 @@ core::Result<Estimate> variable_k(const OperatorCall& call) {
     parts.push_back({a.value()[0], a.value()[1], b.value()[1]});
   else
     parts = ASSAY_TRY(zipped_groups(call));
-  MatrixGroup all{0, parts[0].k, parts[0].n};
+  MatrixGroup total{0, parts[0].k, parts[0].n};
   Work work{0, 0};
   for (const MatrixGroup& part : parts) {
     const Work part_work = work_of(part, 1, size);
-    all.m += part.m;
+    total.m += part.m;
     work.flops += part_work.flops;
     work.bytes = part_work.bytes && work.bytes ? std::optional(*work.bytes + *part_work.bytes)
                                                : std::nullopt;
   }
-  Estimate estimate = estimate_of(call, all, static_cast<std::int64_t>(parts.size()));
+  Estimate estimate = estimate_of(call, total, static_cast<std::int64_t>(parts.size()));
   estimate.work = work;
   return estimate;
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/progress.h"
 #include "core/result.h"
+#include "core/terminal.h"
 #include "trace/analysis.h"
 #include "trace/compare/configuration.h"
 #include "trace/pipelines.h"

@@ -29,6 +29,9 @@ struct EventBatch {
   std::span<const Range> events;  // offsets in `text`
 };
 
+// How much of a document is read at a time. Tests use less, so that events cross the border.
+inline constexpr std::size_t kDefaultChunkBytes = std::size_t{1} << 20;
+
 struct CutDocument {
   std::string rest;  // the document without its events; closed where it was cut off
   std::uint64_t text_bytes = 0;
@@ -44,7 +47,7 @@ struct CutDocument {
 // event is longer). Gives every complete event to `consume` once, in order, in batches.
 CutDocument cut_events(core::ByteSource& source,
                        const std::function<void(const EventBatch&)>& consume,
-                       std::size_t chunk_bytes = std::size_t{1} << 20);
+                       std::size_t chunk_bytes = kDefaultChunkBytes);
 
 // Fails when the document has no array of events.
 core::Status check_content(const CutDocument& cut, const std::string& name);

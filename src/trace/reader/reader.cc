@@ -135,18 +135,20 @@ DocumentFacts read_document(const std::string& text) {
 
 core::Result<model::Trace> read_trace(core::ByteSource& source,
                                       const std::string& name,
-                                      const OnProgress& on_progress) {
+                                      const OnProgress& on_progress,
+                                      std::size_t chunk_bytes) {
   model::Trace trace;
   trace.path = name;
   TraceBuilder builder(trace);
   EventParser parser(builder, trace.warnings);
   std::uint64_t reported = 0;
-  const CutDocument cut = cut_events(source, [&](const EventBatch& batch) {
+  const auto consume = [&](const EventBatch& batch) {
     parser.parse(batch);
     if (!on_progress) return;
     on_progress(source.file_bytes_read() - reported);
     reported = source.file_bytes_read();
-  });
+  };
+  const CutDocument cut = cut_events(source, consume, chunk_bytes);
   ASSAY_TRY(check_content(cut, name));
   drop_stray_times(trace);
   trace.text_bytes = cut.text_bytes;

@@ -13,10 +13,7 @@
 
 #include "core/result.h"
 #include "model/trace.h"
-
-namespace assay::core {
-class ByteSource;
-}
+#include "trace/reader/event_cutter.h"
 
 namespace assay::trace {
 
@@ -29,7 +26,8 @@ core::Result<model::Trace> read_trace(const std::filesystem::path& path,
 // Reads a trace from any bytes; messages call it `name`.
 core::Result<model::Trace> read_trace(core::ByteSource& source,
                                       const std::string& name,
-                                      const OnProgress& on_progress = {});
+                                      const OnProgress& on_progress = {},
+                                      std::size_t chunk_bytes = kDefaultChunkBytes);
 
 // What a trace says of itself beside its events.
 struct DocumentFacts {

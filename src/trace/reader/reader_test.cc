@@ -6,8 +6,8 @@
 
 #include <filesystem>
 
+#include "core/byte_source.h"
 #include "core/files.h"
-#include "core/memory_source.h"
 #include "trace/analysis.h"
 
 namespace assay::trace {

@@ -53,7 +53,7 @@ class Categories {
     }
   }
 
-  std::string_view of(NodeId launcher, model::TextId kernel) {
+  std::string_view category_of(NodeId launcher, model::TextId kernel) {
     const auto [found, inserted] = categories_.try_emplace(launcher);
     if (inserted || !rank_.tree.is_cpu_op(launcher)) {
       found->second = without_row(launcher, kernel);
@@ -83,8 +83,8 @@ KernelKey kernel_key(const RankAnalysis& rank, Categories& categories, std::size
   const NodeId call = rank.tree.launched_by[event];
   if (call == kNoNode) return {{}, 0, gpu.name, gpu.stream};
   const NodeId launcher = launcher_of(trace, rank.tree, call);
-  return {categories.of(launcher, gpu.name), node_name(trace, rank.tree.nodes[launcher]), gpu.name,
-          gpu.stream};
+  return {categories.category_of(launcher, gpu.name), node_name(trace, rank.tree.nodes[launcher]),
+          gpu.name, gpu.stream};
 }
 
 std::vector<model::Column> kernel_columns() {

@@ -21,14 +21,15 @@ std::string describe_call(const Study& study, const Metadata& metadata) {
 // counterpart either: the two are then the same call with different arguments.
 const Unmatched* other_call(const Study& study, const Unmatched& unmatched, std::uint32_t rank) {
   const Event& event = event_of(study.recording, unmatched.member);
-  const auto& all = study.matching.unmatched;
+  const auto& unmatched_events = study.matching.unmatched;
   const auto group = study.catalog()[event.metadata].group;
-  auto at =
-      std::lower_bound(all.begin(), all.end(), rank, [&](const Unmatched& u, std::uint32_t r) {
+  auto at = std::lower_bound(
+      unmatched_events.begin(), unmatched_events.end(), rank,
+      [&](const Unmatched& u, std::uint32_t r) {
         return u.member.rank < r ||
                (u.member.rank == r && event_of(study.recording, u.member).end < event.start);
       });
-  for (; at != all.end() && at->member.rank == rank; ++at) {
+  for (; at != unmatched_events.end() && at->member.rank == rank; ++at) {
     const Event& other = event_of(study.recording, at->member);
     if (other.start > event.end) break;
     if (study.catalog()[other.metadata].group == group) return &*at;

@@ -1,0 +1,51 @@
+#include "core/files.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+namespace assay::core {
+namespace {
+
+class MappedFileTest : public testing::Test {
+ protected:
+  std::string path_ = testing::TempDir() + "mapped_file_" + std::to_string(getpid());
+
+  void write(const std::string& content) const { std::ofstream(path_) << content; }
+
+  void TearDown() override { std::filesystem::remove(path_); }
+};
+
+TEST_F(MappedFileTest, EndsWithAZeroByteAlsoWhereThePageIsFull) {
+  for (const std::size_t size : {std::size_t{1}, std::size_t{4095}, std::size_t{4096},
+                                 std::size_t{4097}, std::size_t{65536}}) {
+    write(std::string(size, 'x'));
+    const auto file = MappedFile::open(path_);
+    ASSERT_TRUE(file.ok());
+    const std::string_view bytes = file.value().bytes();
+    EXPECT_EQ(bytes, std::string(size, 'x'));
+    EXPECT_EQ(bytes.data()[size], '\0');
+  }
+}
+
+TEST_F(MappedFileTest, ForgottenBytesCanBeReadAgain) {
+  write(std::string(20000, 'x'));
+  auto file = MappedFile::open(path_);
+  ASSERT_TRUE(file.ok());
+  file.value().forget(15000);
+  file.value().forget(100);
+  EXPECT_EQ(file.value().bytes(), std::string(20000, 'x'));
+}
+
+TEST_F(MappedFileTest, TellsWhyAFileCannotBeRead) {
+  write("");
+  EXPECT_EQ(MappedFile::open(path_).error().message, "'" + path_ + "' is empty");
+  EXPECT_EQ(MappedFile::open("/no/such").error().message,
+            "cannot read '/no/such': No such file or directory");
+  EXPECT_EQ(MappedFile::open("/").error().message, "cannot read '/': Is a directory");
+}
+
+}  // namespace
+}  // namespace assay::core

@@ -1,0 +1,210 @@
+#include "core/run_program.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/interrupt.h"
+
+namespace assay::core {
+namespace {
+
+// The exit code as a shell tells it: 128 + N when signal N ended the program.
+int shell_code(int status) {
+  constexpr int kSignalBase = 128;
+  return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// The arguments as exec takes them, which does not write to them.
+std::vector<char*> words_of(const std::vector<std::string>& arguments) {
+  std::vector<char*> words;
+  for (const std::string& argument : arguments)
+    words.push_back(const_cast<char*>(argument.c_str()));
+  words.push_back(nullptr);
+  return words;
+}
+
+// Text in memory that a program can have as a stream. Unlike a pipe it never fills up, so nobody
+// has to read while another writes.
+class MemoryStream {
+ public:
+  MemoryStream() : descriptor_(::memfd_create("assay", MFD_CLOEXEC)) {}
+
+  MemoryStream(const MemoryStream&) = delete;
+  MemoryStream& operator=(const MemoryStream&) = delete;
+
+  ~MemoryStream() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+  [[nodiscard]] bool fill(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t written = ::write(descriptor_, text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return false;
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return ::lseek(descriptor_, 0, SEEK_SET) == 0;
+  }
+
+  [[nodiscard]] std::string text() const {
+    std::string text;
+    std::array<char, 4096> piece{};
+    off_t at = 0;
+    for (ssize_t got = 1; got > 0; at += got) {
+      got = ::pread(descriptor_, piece.data(), piece.size(), at);
+      if (got > 0) text.append(piece.data(), static_cast<std::size_t>(got));
+    }
+    return text;
+  }
+
+ private:
+  int descriptor_;
+};
+
+class SpawnActions {
+ public:
+  SpawnActions() { ::posix_spawn_file_actions_init(&actions_); }
+
+  SpawnActions(const SpawnActions&) = delete;
+  SpawnActions& operator=(const SpawnActions&) = delete;
+
+  ~SpawnActions() { ::posix_spawn_file_actions_destroy(&actions_); }
+
+  void connect(int ours, int theirs) {
+    ::posix_spawn_file_actions_adddup2(&actions_, ours, theirs);
+  }
+
+  [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+};
+
+int wait_for_tool(pid_t program) {
+  int status = 0;
+  while (::waitpid(program, &status, 0) < 0 && errno == EINTR) {
+    if (interrupted()) ::kill(program, SIGTERM);
+  }
+  return shell_code(status);
+}
+
+constexpr std::array<int, 4> kPassedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+std::atomic<pid_t> g_program{0};
+
+// A terminal sends its signals to the whole process group; the program has got them already.
+void pass_on(int signal, siginfo_t* information, void* /*context*/) {
+  const pid_t program = g_program.load();
+  if (information->si_code != SI_KERNEL && program > 0) ::kill(program, signal);
+}
+
+class PassingSignals {
+ public:
+  PassingSignals() {
+    struct sigaction action = {};
+    action.sa_sigaction = pass_on;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    ::sigemptyset(&action.sa_mask);
+    for (std::size_t i = 0; i < kPassedOn.size(); ++i) {
+      ::sigaction(kPassedOn[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler != SIG_IGN) ::sigaction(kPassedOn[i], &action, nullptr);
+    }
+  }
+
+  PassingSignals(const PassingSignals&) = delete;
+  PassingSignals& operator=(const PassingSignals&) = delete;
+
+  ~PassingSignals() {
+    g_program = 0;
+    for (std::size_t i = 0; i < kPassedOn.size(); ++i)
+      ::sigaction(kPassedOn[i], &before_[i], nullptr);
+  }
+
+ private:
+  std::array<struct sigaction, kPassedOn.size()> before_{};
+};
+
+[[noreturn]] void become(const ForegroundLaunch& launch, int exec_error) {
+  const int error = become_program(launch.arguments, launch.environment);
+  if (::write(exec_error, &error, sizeof error) < 0) ::_exit(EXIT_FAILURE);
+  ::_exit(EXIT_FAILURE);
+}
+
+int wait_for(pid_t program) {
+  int status = 0;
+  while (::waitpid(program, &status, 0) < 0 && errno == EINTR) {
+  }
+  return shell_code(status);
+}
+
+}  // namespace
+
+int become_program(const std::vector<std::string>& arguments, const EnvironmentChanges& changes) {
+  for (const auto& [name, value] : changes) {
+    if (value) {
+      ::setenv(name.c_str(), value->c_str(), 1);
+    } else {
+      ::unsetenv(name.c_str());
+    }
+  }
+  std::vector<char*> words = words_of(arguments);
+  ::execvp(words[0], words.data());
+  return errno;
+}
+
+Error cannot_start(const std::string& program, int error) {
+  return Error{fmt::format("cannot start '{}': {}", program, std::strerror(error))};
+}
+
+Result<ToolEnd> run_tool(const std::vector<std::string>& arguments, std::string_view input) {
+  ASSAY_CHECK(!arguments.empty(), "a program to start");
+  const MemoryStream in;
+  const MemoryStream out;
+  if (in.descriptor() < 0 || out.descriptor() < 0) return cannot_start(arguments[0], errno);
+  if (!in.fill(input)) {
+    return Error{fmt::format("cannot hand '{}' its input: {}", arguments[0], std::strerror(errno))};
+  }
+  SpawnActions actions;
+  actions.connect(in.descriptor(), STDIN_FILENO);
+  actions.connect(out.descriptor(), STDOUT_FILENO);
+  actions.connect(out.descriptor(), STDERR_FILENO);
+  std::vector<char*> words = words_of(arguments);
+  pid_t program = 0;
+  const int error =
+      ::posix_spawnp(&program, words[0], actions.get(), nullptr, words.data(), environ);
+  if (error != 0) return cannot_start(arguments[0], error);
+  const int exit_code = wait_for_tool(program);
+  return ToolEnd{exit_code, out.text()};
+}
+
+Result<int> run_in_foreground(const ForegroundLaunch& launch) {
+  ASSAY_CHECK(!launch.arguments.empty(), "a program to start");
+  std::array<int, 2> exec_error{};
+  if (::pipe2(exec_error.data(), O_CLOEXEC) != 0) return cannot_start(launch.arguments[0], errno);
+  const PassingSignals passing;
+  const pid_t program = ::fork();
+  if (program == 0) become(launch, exec_error[1]);  // exec gives back the default handlers
+  int error = program < 0 ? errno : 0;
+  g_program = program;
+  ::close(exec_error[1]);
+  if (program > 0 && ::read(exec_error[0], &error, sizeof error) != sizeof error) error = 0;
+  ::close(exec_error[0]);
+  const int code = program < 0 ? 0 : wait_for(program);
+  if (error != 0) return cannot_start(launch.arguments[0], error);
+  return code;
+}
+
+}  // namespace assay::core

@@ -1,0 +1,43 @@
+// Runs a program to its end: as a tool with text as input and output, or in our place with our
+// terminal.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay::core {
+
+// Changes to our own environment; no value removes the variable.
+using EnvironmentChanges = std::vector<std::pair<std::string, std::optional<std::string>>>;
+
+// Turns this process, a forked child, into the program. Returns errno, and only when that fails.
+int become_program(const std::vector<std::string>& arguments, const EnvironmentChanges& changes);
+
+// The error of a program that did not start; `error` is an errno.
+Error cannot_start(const std::string& program, int error);
+
+struct ToolEnd {
+  int exit_code = 0;   // as a shell would say it: 128 + N when signal N ended it
+  std::string output;  // standard output and error, in the order of their writing
+};
+
+// Gives `input` to the program's standard input and waits for its end. `arguments` begin with the
+// program, found in PATH. Fails when it cannot be started; safe to call from several threads.
+Result<ToolEnd> run_tool(const std::vector<std::string>& arguments, std::string_view input);
+
+struct ForegroundLaunch {
+  std::vector<std::string> arguments;  // the program, found in PATH, and its arguments
+  EnvironmentChanges environment = {};
+};
+
+// Waits for its end and returns its exit code, as a shell would: 128 + N when signal N ended it.
+// Meanwhile Ctrl-C is the program's business; other signals that end programs are passed on to it.
+// Fails when it cannot be started.
+Result<int> run_in_foreground(const ForegroundLaunch& launch);
+
+}  // namespace assay::core

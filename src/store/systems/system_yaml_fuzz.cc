@@ -1,0 +1,18 @@
+// libFuzzer target: any bytes are a system's YAML file or a collection_meta.yaml. None may crash or
+// hang.
+#include <cstdint>
+#include <string_view>
+
+#include "store/database/collection_meta.h"
+#include "store/systems/system_yaml.h"
+
+using namespace assay;  // NOLINT(google-build-using-namespace)
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer gives the name.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  static_cast<void>(store::parse_peaks(text, "it"));
+  static_cast<void>(store::parse_cited_values(text, "it"));
+  static_cast<void>(store::parse_collection_meta(text, "it", "gemm_perf"));
+  return 0;
+}
