@@ -38,8 +38,18 @@ def same(ours, read):
     return math.isclose(a, b, rel_tol=SIGNIFICANT, abs_tol=SMALLEST)
 
 
+def below_opening(expected, read):
+    """Some sheets open with text and a chart: the table begins at its header."""
+    width = len(expected[0])
+    for number, row in enumerate(read):
+        if row[:width] == expected[0]:
+            return read[number:]
+    return read
+
+
 def compare_sheet(expected, read, name):
     """Differences of one sheet as texts."""
+    read = below_opening(expected, read)
     if len(expected) != len(read):
         return [f'{name}: {len(read)} rows instead of {len(expected)}']
     found = []

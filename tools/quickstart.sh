@@ -1,8 +1,15 @@
 # shellcheck shell=bash
-# ./dev quickstart: from a fresh machine to finished reports, simulations and tables of the bundled
-# measurements.
+# ./dev quickstart: from a fresh machine to an answer, then to finished reports, simulations and
+# tables of the bundled measurements.
 
 quickstart_output=quickstart-output
+
+# The first answer: which of six NCCL settings to use on 8 GPUs.
+rank_settings() {
+  printf '\nOne training step on 8 H200 under six NCCL settings, three runs each:\n\n'
+  build/release/src/assay sweep report samples/sweep-nccl-ctas -o "$quickstart_output/sweep" \
+    --write xlsx
+}
 
 analyze_samples() {
   local config
@@ -39,7 +46,7 @@ tune_allreduce() {
   mkdir -p "$tables"
   build/release/src/assay allreduce codegen --data_dir "$samples" -o "$tables" \
     --validate "$samples/held_out" --stability "$samples/again" >"$tables/summary.txt"
-  # Of its paragraphs, what the tables lose and how firm they are.
+  # The summary's paragraphs on what the tables lose and how firm they are.
   awk -v RS= '/^Time of the choice|^Choices from two/ { print "\n" $0 }' "$tables/summary.txt"
 }
 
@@ -54,8 +61,8 @@ build_programs() {
 }
 
 measure_products() {
-  local size=(--m 300 --n 4096 --k 4096)
-  printf '\nA product of 300 tokens on an H200, from the database that ships with assay:\n\n'
+  local size=(--m 256 --n 4096 --k 4096)
+  printf '\nA product of 256 tokens on an H200, measured, from the database that ships with assay:\n\n'
   build/release/src/assay store query gemm "${size[@]}"
   printf '\nOn the CPU of this machine, measured now:\n\n'
   build/release/src/assay collect gemm --device cpu --dtype float32 "${size[@]}" --new-run \
@@ -66,10 +73,11 @@ measure_products() {
 run_quickstart() {
   ask_for_root build
   lock_build
-  begin_steps 9
+  begin_steps 10
   step "Installing system packages" install_packages build
   step "Building assay" build_programs
   mkdir -p "$quickstart_output"
+  shown_step "Ranking six settings on 8 GPUs" rank_settings
   step "Analysing two runs on 2 GPUs each" analyze_samples
   shown_step "Comparing them" compare_samples
   step "Making schedules of a run on 4 GPUs" make_schedules
@@ -77,8 +85,7 @@ run_quickstart() {
   shown_step "Making all-reduce tables of measurements on 2 and 4 GPUs" tune_allreduce
   step "Drawing the measurements" plot_allreduce
   shown_step "Measuring a matrix product" measure_products
-  printf '\nWorkbooks in %s/, each with its CSV and JSON twins:\n' "$quickstart_output"
-  (cd "$quickstart_output" && find . -name '*.xlsx' -printf '  %P\n' | sort)
-  printf 'Open %s/comparison/final_analysis_report.xlsx first,\n' "$quickstart_output"
-  printf 'and %s/allreduce/figures/index.html in a browser.\n' "$quickstart_output"
+  printf '\nAll results are in %s/. Open first:\n' "$quickstart_output"
+  printf "  $quickstart_output/%s\n" sweep/sweep_ranking.png sweep/sweep_report.xlsx \
+    comparison/final_analysis_report.xlsx allreduce/figures/index.html
 }

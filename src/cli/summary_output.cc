@@ -14,13 +14,15 @@ const Choices<Summary> kSummaries{
 
 std::string tables_text(const model::Book& book, Summary summary, std::size_t most_rows) {
   const std::size_t columns = core::terminal_columns(stdout, kPipeColumns);
+  const auto colors =
+      core::shows_colors(stdout) ? report::TextColors::kTerminal : report::TextColors::kNone;
   std::string text;
   for (const model::Table& table : book.tables) {
     if (!text.empty()) text += '\n';
     if (summary == Summary::kCsv) {
       text += report::csv(table);
     } else {
-      text += report::text_table(table, columns, most_rows);
+      text += report::text_table(table, columns, most_rows, colors);
     }
   }
   return text;

@@ -132,6 +132,16 @@ void add_gpus_per_node(App& app, std::optional<int>& gpus_per_node) {
       ->group("Analysis options");
 }
 
+void add_tolerance(CLI::App& app, double& tolerance_percent) {
+  app.add_option("--tolerance", tolerance_percent,
+                 "differences of less than this are of no interest: a figure whose whole "
+                 "confidence interval lies within it is called Same")
+      ->type_name("PERCENT")
+      ->check(not_negative_problem)
+      ->capture_default_str()
+      ->group("Comparison options");
+}
+
 core::Result<trace::CommandResult> run_and_show(
     const Presentation& presentation,
     const std::function<core::Result<trace::CommandResult>(core::Progress&)>& call) {

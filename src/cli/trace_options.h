@@ -35,6 +35,9 @@ void add_parts_options(App& app, trace::Parts& parts);
 // Declares --gpus-per-node.
 void add_gpus_per_node(App& app, std::optional<int>& gpus_per_node);
 
+// Declares --tolerance.
+void add_tolerance(CLI::App& app, double& tolerance_percent);
+
 // On standard error, one line each.
 void show_warnings(const model::Warnings& warnings);
 

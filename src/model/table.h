@@ -26,13 +26,31 @@ struct Column {
 
 enum class Visibility { kVisible, kHidden };
 
-// How a workbook presents a sheet.
+// A chart that a workbook draws above the table.
+struct Chart {
+  std::string title;  // says what is seen
+  std::string axis;   // of the values, with the unit
+  // kColumns: a bar for each of `columns`, named by its header, of the parts `rows` one behind the
+  // other. kRows: a bar for each row, named by the first column, as long as the first of `columns`.
+  enum class Bars { kColumns, kRows } bars = Bars::kColumns;
+  std::vector<std::string> columns;
+  std::vector<std::size_t> rows = {};
+};
+
+// How a workbook or a terminal presents a table.
 struct Style {
   Visibility visibility = Visibility::kVisible;
   // The names of columns with a red-white-green scale around 0 (positive is green).
   std::vector<std::string> color_scales = {};
   // An Excel table with filters and row stripes.
   bool excel_table = false;
+  // The column that holds a verdict (verdict.h) for each row. It and `judged_columns` take the
+  // verdict's colour.
+  std::string verdict_column = {};
+  std::vector<std::string> judged_columns = {};
+  // The title and the notes stand in rows above the header rather than in its pop-up note.
+  bool opens_with_text = false;
+  std::optional<Chart> chart = std::nullopt;
 };
 
 struct Table {

@@ -29,9 +29,15 @@ core::Result<model::Book> parse_json(std::string document);
 core::Result<model::Book> read_json(const std::filesystem::path& path,
                                     const std::vector<std::string>& names);
 
+enum class TextColors { kNone, kTerminal };
+
 // Title, notes and aligned columns for a terminal, cut to `width` characters. Numbers are
 // rounded for reading; the widest text columns are shortened first, then the last columns left
-// out; both and the rows past `max_rows` are marked.
-std::string text_table(const model::Table& table, std::size_t width, std::size_t max_rows);
+// out, but never the first one and that of the verdicts; both and the rows past `max_rows` are
+// marked. With kTerminal the words of Style::verdict_column are coloured by escape sequences.
+std::string text_table(const model::Table& table,
+                       std::size_t width,
+                       std::size_t max_rows,
+                       TextColors colors = TextColors::kNone);
 
 }  // namespace assay::report

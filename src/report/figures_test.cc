@@ -8,6 +8,7 @@
 #include "report/curves.h"
 #include "report/heatmap.h"
 #include "report/page.h"
+#include "report/ranking.h"
 #include "report/test_support.h"
 
 namespace assay::report {
@@ -100,6 +101,43 @@ TEST(CurveDrawing, FeedsPointsWithTheirBand) {
   EXPECT_THAT(commands, HasSubstr("$curve0 using 1:3:4 with filledcurves"));
   EXPECT_THAT(commands, Not(HasSubstr("$curve1 using 1:3:4")));
   EXPECT_THAT(commands, HasSubstr("('one' 1)"));
+}
+
+RankingFigure ranking() {
+  const double nan = std::nan("");
+  return {.title = "No setting is faster",
+          .subtitle = "Dot: mean",
+          .axis = "percent",
+          .tolerance = 1,
+          .headings = {"ms", "verdict"},
+          .items = {{.name = "default", .value = 0, .low = nan, .high = nan, .texts = {"1", "-"}},
+                    {.name = "16",
+                     .value = -21,
+                     .low = -45,
+                     .high = 3,
+                     .verdict = model::Verdict::kUnclear,
+                     .texts = {"2", "Unclear"}},
+                    {.name = "4",
+                     .value = -93,
+                     .low = -94,
+                     .high = -92,
+                     .verdict = model::Verdict::kWorse,
+                     .texts = {"3", "Worse"}}}};
+}
+
+TEST(RankingDrawing, HasADotWithItsIntervalForEachItemInTheColorOfItsVerdict) {
+  const std::string commands = drawing_of(ranking()).commands;
+  EXPECT_THAT(commands, HasSubstr("-93 2 -94 -92\n"));
+  EXPECT_THAT(commands, HasSubstr("-21 1 -45 3\n"));
+  EXPECT_THAT(commands, HasSubstr("0 0 0 0\n"));
+  EXPECT_THAT(commands, HasSubstr("xerrorbars lc rgb '#d55e00' lw 2 pt 7"));
+  EXPECT_THAT(commands, HasSubstr("xerrorbars lc rgb '#6b6b6b' lw 2 pt 6"));  // open: unclear
+}
+
+TEST(RankingDrawing, ShowsTheToleranceAsABandAndTheReferenceAsALine) {
+  const std::string commands = drawing_of(ranking()).commands;
+  EXPECT_THAT(commands, HasSubstr("rectangle from -1,graph 0 to 1,graph 1"));
+  EXPECT_THAT(commands, HasSubstr("arrow from 0,graph 0 to 0,graph 1"));
 }
 
 class Drawn : public testing::Test {

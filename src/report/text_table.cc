@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "model/table.h"
+#include "model/verdict.h"
 #include "report/book.h"
 
 namespace assay::report {
@@ -24,6 +25,7 @@ struct TextColumn {
   Alignment alignment = Alignment::kLeft;
   std::size_t width = 0;
   std::size_t min_width = 0;  // numbers are never cut, text down to kMinText
+  bool has_verdicts = false;
 };
 
 // Four significant digits; from 1000 on the whole part, which is never rounded away.
@@ -104,7 +106,7 @@ void narrow(std::vector<TextColumn>& columns, std::size_t width) {
   }
 }
 
-// Leaves out last columns until the rest fits at its narrowest; the first always stays.
+// Leaves out last columns until the rest fits at its narrowest; the first and the verdicts stay.
 std::size_t drop_columns(std::vector<TextColumn>& columns, std::size_t width) {
   const auto narrowest = [&] {
     std::size_t total = kGap * (columns.size() - 1);
@@ -113,24 +115,53 @@ std::size_t drop_columns(std::vector<TextColumn>& columns, std::size_t width) {
     return total;
   };
   std::size_t dropped = 0;
-  for (; columns.size() > 1 && narrowest() > width; ++dropped)
-    columns.pop_back();
+  for (; columns.size() > 1 && narrowest() > width; ++dropped) {
+    const bool keep_last = columns.back().has_verdicts && columns.size() > 2;
+    columns.erase(columns.end() - (keep_last ? 2 : 1));
+  }
   if (columns.size() == 1) columns[0].min_width = std::min(columns[0].min_width, width);
   return dropped;
 }
 
-std::string padded(const std::string& text, const TextColumn& column) {
+// Of the 256 colours that terminals have: near the blue and the orange of colors.h, and legible on
+// black and on white. Unclear is underlined, so that it differs from Same without its colour.
+std::string_view escape_of(model::Verdict verdict) {
+  switch (verdict) {
+    case model::Verdict::kBetter:
+      return "\x1b[38;5;32m";
+    case model::Verdict::kWorse:
+      return "\x1b[38;5;166m";
+    case model::Verdict::kSame:
+      return "\x1b[38;5;244m";
+    case model::Verdict::kUnclear:
+      return "\x1b[4;38;5;244m";
+    default:
+      return "";
+  }
+}
+
+std::string colored(const std::string& shown, const std::string& text) {
+  const std::string_view escape = escape_of(model::verdict_of(model::Cell(text)));
+  return escape.empty() ? shown : std::string(escape) + shown + "\x1b[0m";
+}
+
+std::string padded(const std::string& text, const TextColumn& column, TextColors colors) {
   const std::string shown = cut(text, column.width);
   const std::string space(column.width - core::character_count(shown), ' ');
-  return column.alignment == Alignment::kRight ? space + shown : shown + space;
+  const bool in_color = column.has_verdicts && colors == TextColors::kTerminal;
+  const std::string word = in_color ? colored(shown, text) : shown;
+  return column.alignment == Alignment::kRight ? space + word : word + space;
 }
 
 template <class TextOf>
-void append_line(std::string& out, const std::vector<TextColumn>& columns, TextOf text_of) {
+void append_line(std::string& out,
+                 const std::vector<TextColumn>& columns,
+                 TextColors colors,
+                 TextOf text_of) {
   std::string line;
   for (const TextColumn& column : columns) {
     if (!line.empty()) line.append(kGap, ' ');
-    line += padded(text_of(column), column);
+    line += padded(text_of(column), column, colors);
   }
   line.erase(line.find_last_not_of(' ') + 1);
   out += line + '\n';
@@ -174,7 +205,10 @@ void append_wrapped(std::string& out, std::string_view text, std::size_t width) 
 
 }  // namespace
 
-std::string text_table(const model::Table& table, std::size_t width, std::size_t max_rows) {
+std::string text_table(const model::Table& table,
+                       std::size_t width,
+                       std::size_t max_rows,
+                       TextColors colors) {
   std::string out;
   if (!table.title.empty()) append_wrapped(out, one_line(table.title), width);
   for (const std::string& note : table.notes)
@@ -185,14 +219,16 @@ std::string text_table(const model::Table& table, std::size_t width, std::size_t
   std::vector<TextColumn> columns;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     columns.push_back(make_column(table, c, rows));
+    columns.back().has_verdicts =
+        !table.style.verdict_column.empty() && table.columns[c].name == table.style.verdict_column;
   }
   const std::size_t dropped = drop_columns(columns, width);
   narrow(columns, width);
 
-  append_line(out, columns, [](const TextColumn& column) { return column.header; });
+  append_line(out, columns, colors, [](const TextColumn& column) { return column.header; });
   append_rule(out, columns);
   for (std::size_t row = 0; row < rows; ++row) {
-    append_line(out, columns, [&](const TextColumn& column) { return column.cells[row]; });
+    append_line(out, columns, colors, [&](const TextColumn& column) { return column.cells[row]; });
   }
   append_left_out(out, table.row_count() - rows, "row", width);
   append_left_out(out, dropped, "column", width);

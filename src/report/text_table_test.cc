@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -77,6 +78,35 @@ TEST(TextTable, NeverWiderThanAsked) {
 TEST(TextTable, ATableWithoutRowsShowsItsHeader) {
   EXPECT_EQ(text_table({"t", "", {{"a"}, {"b"}}}, 80, 10), "a  b\n─  ─\n");
   EXPECT_EQ(text_table({"t", "", {}}, 80, 10), "");
+}
+
+model::Table judged_table() {
+  model::Table table{.name = "t",
+                     .title = "",
+                     .columns = {{"setting"}, {"faster by (%)"}, {"low (%)"}, {"verdict"}}};
+  table.style.verdict_column = "verdict";
+  table.add_row({std::string("a"), 1.5, 1.0, std::string("Better")});
+  table.add_row({std::string("b"), -1.5, -2.0, std::string("Worse")});
+  table.add_row({std::string("c"), -1.5, -20.0, std::string("Unclear")});
+  table.add_row({std::string("d"), 0.1, -0.2, std::string("Same")});
+  return table;
+}
+
+TEST(TextTable, VerdictsHaveColorsOnlyWhereAsked) {
+  const std::string plain = text_table(judged_table(), 100, 10);
+  EXPECT_EQ(plain.find('\x1b'), std::string::npos);
+  const std::string colored = text_table(judged_table(), 100, 10, TextColors::kTerminal);
+  for (const char* word : {"\x1b[38;5;32mBetter\x1b[0m", "\x1b[38;5;166mWorse\x1b[0m",
+                           "\x1b[4;38;5;244mUnclear\x1b[0m", "\x1b[38;5;244mSame\x1b[0m"})
+    EXPECT_NE(colored.find(word), std::string::npos) << colored;
+  EXPECT_EQ(std::count(colored.begin(), colored.end(), '\x1b'), 8);
+}
+
+TEST(TextTable, TheVerdictIsTheLastColumnToGo) {
+  const std::string narrow = text_table(judged_table(), 30, 10);
+  EXPECT_NE(narrow.find("Better"), std::string::npos) << narrow;
+  EXPECT_EQ(narrow.find("low (%)"), std::string::npos) << narrow;
+  EXPECT_NE(narrow.find("more column"), std::string::npos) << narrow;
 }
 
 }  // namespace

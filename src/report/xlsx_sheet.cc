@@ -10,6 +10,7 @@
 
 #include "core/text.h"
 #include "model/table.h"
+#include "report/xlsx_dashboard.h"
 #include "report/xlsx_text.h"
 
 namespace assay::report {
@@ -22,6 +23,11 @@ constexpr std::uint8_t kPaperA4 = 9;    // a printed sheet is one page wide
 constexpr lxw_color_t kRed = 0xF8696B;
 constexpr lxw_color_t kWhite = 0xFFFFFF;
 constexpr lxw_color_t kGreen = 0x63BE7B;
+
+constexpr lxw_color_t kBetterFill = 0xB3D9EF;  // of 0x0072B2
+constexpr lxw_color_t kWorseFill = 0xF8CDB0;   // of 0xD55E00
+constexpr lxw_color_t kSameFill = 0xE3E3E3;
+constexpr lxw_color_t kOutline = 0x808080;
 
 constexpr std::uint16_t kNoteWidthPixels = 320;
 
@@ -51,6 +57,30 @@ lxw_format* text_format_of(lxw_workbook* workbook) {
   lxw_format* format = workbook_add_format(workbook);
   format_set_indent(format, 1);
   format_set_align(format, LXW_ALIGN_VERTICAL_CENTER);
+  return format;
+}
+
+lxw_format* title_format(lxw_workbook* workbook) {
+  lxw_format* format = workbook_add_format(workbook);
+  format_set_bold(format);
+  format_set_font_size(format, 14);
+  format_set_indent(format, 1);
+  format_set_align(format, LXW_ALIGN_VERTICAL_CENTER);
+  return format;
+}
+
+// Light fills under black text. The hues are those of colors.h for good and bad.
+lxw_format* filled_format(lxw_workbook* workbook, lxw_color_t fill) {
+  lxw_format* format = workbook_add_format(workbook);
+  format_set_bg_color(format, fill);
+  return format;
+}
+
+// Outlined and not filled, since nothing is settled.
+lxw_format* unclear_format(lxw_workbook* workbook) {
+  lxw_format* format = workbook_add_format(workbook);
+  format_set_border(format, LXW_BORDER_DASHED);
+  format_set_border_color(format, kOutline);
   return format;
 }
 
@@ -127,17 +157,20 @@ class SheetWriter {
         plan_(plan),
         table_(*plan.table),
         formats_(formats),
-        layout_(lay_out(plan)) {}
+        layout_(lay_out(plan)),
+        place_(place_of_table(plan)) {}
 
   core::Status write() {
-    worksheet_freeze_panes(sheet_, 1, 0);
+    // With a chart above it a frozen header would leave no room for rows.
+    if (place_.header_row == 0) worksheet_freeze_panes(sheet_, 1, 0);
     worksheet_set_landscape(sheet_);
     worksheet_set_paper(sheet_, kPaperA4);
     worksheet_fit_to_pages(sheet_, 1, 0);
-    worksheet_repeat_rows(sheet_, 0, 0);
+    worksheet_repeat_rows(sheet_, place_.header_row, place_.header_row);
     for (std::size_t c = 0; c < layout_.size(); ++c) {
       worksheet_set_column(sheet_, column(c), column(c), layout_[c].width, nullptr);
     }
+    ASSAY_TRY(write_opening(sheet_, plan_, layout_, formats_));
     if (plan_.table_name.empty()) {
       write_header();
     } else {
@@ -147,13 +180,16 @@ class SheetWriter {
     write_rows();
     for (const std::string& name : table_.style.color_scales)
       add_color_scale(name);
+    color_verdicts(sheet_, plan_, formats_);
     return {};
   }
 
  private:
   static lxw_col_t column(std::size_t position) { return static_cast<lxw_col_t>(position); }
 
-  [[nodiscard]] lxw_row_t last_row() const { return static_cast<lxw_row_t>(plan_.row_count); }
+  [[nodiscard]] lxw_row_t sheet_row(std::size_t row) const {
+    return static_cast<lxw_row_t>(place_.header_row + 1 + row);
+  }
 
   [[nodiscard]] core::Error failure(const char* what, lxw_error code) const {
     return core::Error{fmt::format("worksheet '{}': {}: {}", plan_.name, what, lxw_strerror(code))};
@@ -162,7 +198,7 @@ class SheetWriter {
   void write_header() {
     for (std::size_t c = 0; c < table_.columns.size(); ++c) {
       const bool numeric = layout_[c].content == ColumnContent::kNumbers;
-      worksheet_write_string(sheet_, 0, column(c),
+      worksheet_write_string(sheet_, place_.header_row, column(c),
                              worksheet_text(table_.columns[c].name, buffer_).c_str(),
                              numeric ? formats_.number_header() : formats_.header());
     }
@@ -173,7 +209,7 @@ class SheetWriter {
   [[nodiscard]] std::string header_note(std::size_t position) const {
     const model::Column& column = table_.columns[position];
     std::vector<std::string> lines;
-    if (position == 0) {
+    if (position == 0 && !table_.style.opens_with_text) {
       if (!table_.title.empty()) lines.push_back(table_.title);
       lines.insert(lines.end(), table_.notes.begin(), table_.notes.end());
     }
@@ -190,7 +226,7 @@ class SheetWriter {
       options.width = kNoteWidthPixels;
       options.height = note_height_pixels(note);
       const lxw_error code = worksheet_write_comment_opt(
-          sheet_, 0, column(c), worksheet_text(note, buffer_).c_str(), &options);
+          sheet_, place_.header_row, column(c), worksheet_text(note, buffer_).c_str(), &options);
       if (code != LXW_NO_ERROR) return failure("cannot write a note", code);
     }
     return {};
@@ -216,8 +252,8 @@ class SheetWriter {
     options.style_type = LXW_TABLE_STYLE_TYPE_MEDIUM;
     options.style_type_number = 2;
     options.columns = pointers.data();
-    const lxw_error code =
-        worksheet_add_table(sheet_, 0, 0, last_row(), column(headers.size() - 1), &options);
+    const lxw_error code = worksheet_add_table(sheet_, place_.header_row, 0, place_.last_row,
+                                               column(headers.size() - 1), &options);
     return code == LXW_NO_ERROR ? core::Status() : failure("cannot make a table", code);
   }
 
@@ -240,8 +276,7 @@ class SheetWriter {
   void fit_height(std::size_t row) {
     const std::size_t lines = lines_in_row(row);
     if (lines == 1) return;
-    worksheet_set_row(sheet_, static_cast<lxw_row_t>(row + 1),
-                      kLinePoints * static_cast<double>(lines), nullptr);
+    worksheet_set_row(sheet_, sheet_row(row), kLinePoints * static_cast<double>(lines), nullptr);
   }
 
   void write_rows() {
@@ -250,9 +285,8 @@ class SheetWriter {
     for (std::size_t r = 0; r < plan_.row_count; ++r) {
       if (wrapped) fit_height(r);
       for (std::size_t c = 0; c < table_.columns.size(); ++c) {
-        const CellWriter writer{sheet_,      formats_, layout_[c],
-                                text_format, buffer_,  static_cast<lxw_row_t>(r + 1),
-                                column(c)};
+        const CellWriter writer{sheet_,  formats_,     layout_[c], text_format,
+                                buffer_, sheet_row(r), column(c)};
         std::visit(writer, table_.at(plan_.first_row + r, c));
       }
     }
@@ -262,8 +296,8 @@ class SheetWriter {
     const auto position = table_.column(name);
     if (!position || plan_.row_count == 0) return;
     lxw_conditional_format scale = color_scale(layout_[*position]);
-    worksheet_conditional_format_range(sheet_, 1, column(*position), last_row(), column(*position),
-                                       &scale);
+    worksheet_conditional_format_range(sheet_, sheet_row(0), column(*position), place_.last_row,
+                                       column(*position), &scale);
   }
 
   lxw_worksheet* sheet_;
@@ -271,13 +305,20 @@ class SheetWriter {
   const model::Table& table_;
   const CellFormats& formats_;
   std::vector<ColumnLayout> layout_;
+  TablePlace place_;
   std::string buffer_;
 };
 
 }  // namespace
 
 CellFormats::CellFormats(lxw_workbook* workbook)
-    : header_(header_format(workbook)),
+    : workbook_(workbook),
+      title_(title_format(workbook)),
+      better_(filled_format(workbook, kBetterFill)),
+      worse_(filled_format(workbook, kWorseFill)),
+      same_(filled_format(workbook, kSameFill)),
+      unclear_(unclear_format(workbook)),
+      header_(header_format(workbook)),
       number_header_(header_format(workbook)),
       text_(text_format_of(workbook)),
       wrapped_text_(text_format_of(workbook)) {
@@ -289,6 +330,21 @@ CellFormats::CellFormats(lxw_workbook* workbook)
     format = workbook_add_format(workbook);
     format_set_num_format(format, number_pattern(decimals++).c_str());
     format_set_align(format, LXW_ALIGN_VERTICAL_CENTER);
+  }
+}
+
+lxw_format* CellFormats::verdict(model::Verdict verdict) const {
+  switch (verdict) {
+    case model::Verdict::kBetter:
+      return better_;
+    case model::Verdict::kWorse:
+      return worse_;
+    case model::Verdict::kSame:
+      return same_;
+    case model::Verdict::kUnclear:
+      return unclear_;
+    default:
+      return nullptr;
   }
 }
 

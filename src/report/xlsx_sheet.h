@@ -1,9 +1,11 @@
-// Writes one worksheet with libxlsxwriter, which only xlsx.cc and xlsx_sheet.cc use.
+// Writes one worksheet with libxlsxwriter, which only xlsx.cc, xlsx_sheet.cc and xlsx_dashboard.cc
+// use.
 #pragma once
 
 #include <array>
 
 #include "core/result.h"
+#include "model/verdict.h"
 #include "report/xlsx_plan.h"
 
 struct lxw_format;
@@ -16,6 +18,13 @@ namespace assay::report {
 class CellFormats {
  public:
   explicit CellFormats(lxw_workbook* workbook);
+
+  [[nodiscard]] lxw_workbook* workbook() const { return workbook_; }
+
+  [[nodiscard]] lxw_format* title() const { return title_; }
+
+  // For conditional formats; kBetter, kWorse, kSame and kUnclear have one.
+  [[nodiscard]] lxw_format* verdict(model::Verdict verdict) const;
 
   [[nodiscard]] lxw_format* header() const { return header_; }
 
@@ -32,6 +41,12 @@ class CellFormats {
   }
 
  private:
+  lxw_workbook* workbook_;
+  lxw_format* title_;
+  lxw_format* better_;
+  lxw_format* worse_;
+  lxw_format* same_;
+  lxw_format* unclear_;
   lxw_format* header_;
   lxw_format* number_header_;
   lxw_format* text_;

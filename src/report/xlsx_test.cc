@@ -188,5 +188,57 @@ TEST(Xlsx, FullDiskForTemporaryFilesIsAnError) {
   }
 }
 
+model::Book dashboard() {
+  model::Table table{.name = "Dashboard",
+                     .title = "b against a",
+                     .columns = {{"Metric"}, {"a (ms)"}, {"b (ms)"}, {"Less by (%)"}, {"Verdict"}},
+                     .notes = {"a: 2 ranks; b: 2 ranks.", "b is 10 % slower than a."}};
+  table.add_row({std::string("total"), 10.0, 11.0, -10.0, std::string("Worse")});
+  table.add_row({std::string("computation"), 7.0, 7.0, 0.0, std::string("Same")});
+  table.add_row({std::string("idle"), 3.0, 4.0, -33.3, std::string("Unclear")});
+  table.style.excel_table = true;
+  table.style.opens_with_text = true;
+  table.style.verdict_column = "Verdict";
+  table.style.judged_columns = {"Less by (%)"};
+  table.style.chart = {.title = "A step takes 11 ms with b and 10 ms with a",
+                       .axis = "ms per step",
+                       .columns = {"a (ms)", "b (ms)"},
+                       .rows = {1, 2}};
+  model::Book book{"dashboard"};
+  book.tables.push_back(std::move(table));
+  return book;
+}
+
+TEST(Xlsx, ADashboardOpensWithItsTextAndAChart) {
+  auto members = written(dashboard());
+  const std::string sheet = members["xl/worksheets/sheet1.xml"];
+  // Three rows of text and sixteen for the chart; then the table.
+  EXPECT_THAT(sheet, HasSubstr("<mergeCell ref=\"A1:E1\"/><mergeCell ref=\"A2:E2\"/>"
+                               "<mergeCell ref=\"A3:E3\"/>"));
+  EXPECT_THAT(members["xl/tables/table1.xml"], HasSubstr("ref=\"A20:E23\""));
+  EXPECT_THAT(members["xl/sharedStrings.xml"], HasSubstr("<t>b is 10 % slower than a.</t>"));
+  EXPECT_EQ(sheet.find("<pane"), std::string::npos);
+  const std::string chart = members["xl/charts/chart1.xml"];
+  EXPECT_THAT(chart, HasSubstr("A step takes 11 ms with b and 10 ms with a"));
+  EXPECT_THAT(chart, HasSubstr("ms per step"));
+  EXPECT_THAT(chart, HasSubstr("<c:f>Dashboard!$B$20:$C$20</c:f>"));  // the bars
+  EXPECT_THAT(chart, HasSubstr("<c:f>Dashboard!$B$22:$C$22</c:f>"));  // their first part
+  EXPECT_THAT(chart, HasSubstr("<c:f>Dashboard!$B$23:$C$23</c:f>"));
+}
+
+TEST(Xlsx, VerdictsColorTheirRowsWhateverTheSizeOfTheChange) {
+  auto members = written(dashboard());
+  const std::string sheet = members["xl/worksheets/sheet1.xml"];
+  for (const char* range : {"D21:D23", "E21:E23"})
+    EXPECT_THAT(sheet, HasSubstr(std::string("<conditionalFormatting sqref=\"") + range));
+  for (const char* word : {"Better", "Worse", "Same", "Unclear"})
+    EXPECT_THAT(sheet, HasSubstr(std::string("<formula>$E21=\"") + word + "\"</formula>"));
+  EXPECT_EQ(sheet.find("colorScale"), std::string::npos);
+  const std::string styles = members["xl/styles.xml"];
+  EXPECT_THAT(styles, HasSubstr("<bgColor rgb=\"FFB3D9EF\"/>"));  // better
+  EXPECT_THAT(styles, HasSubstr("<bgColor rgb=\"FFF8CDB0\"/>"));  // worse
+  EXPECT_THAT(styles, HasSubstr("<left style=\"dashed\">"));      // unclear
+}
+
 }  // namespace
 }  // namespace assay::report

@@ -3,14 +3,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
 #include "core/statistics.h"
 #include "core/text.h"
+#include "gpu/machine_facts.h"
 
 namespace assay::sweep {
 namespace {
+
+using model::Cell;
+using model::Fact;
 
 // Below, a GPU waits for the CPU or has not begun: its clocks say nothing about the work.
 constexpr std::int64_t kBusyPercent = 50;
@@ -23,7 +28,7 @@ std::optional<double> as_double(std::optional<std::int64_t> value) {
   return static_cast<double>(*value);
 }
 
-void append(gpu::Machine& to, gpu::Machine from) {
+void append_devices(gpu::Machine& to, gpu::Machine from) {
   const auto first = static_cast<int>(to.devices.size());
   for (gpu::Device& device : from.devices)
     device.index += first;
@@ -31,6 +36,27 @@ void append(gpu::Machine& to, gpu::Machine from) {
   if (to.cuda_driver_version.empty()) to.cuda_driver_version = from.cuda_driver_version;
   if (to.nvml_version.empty()) to.nvml_version = from.nvml_version;
   std::move(from.devices.begin(), from.devices.end(), std::back_inserter(to.devices));
+}
+
+constexpr double kClockTolerancePercent = 3;
+
+Cell whole(double value) {
+  return std::int64_t{std::llround(value)};
+}
+
+void add_text(model::Facts& facts,
+              const char* item,
+              const std::string& text,
+              Fact::Compare compare) {
+  if (!text.empty()) facts.push_back({.item = item, .value = text, .compare = compare});
+}
+
+Fact clock_fact(const char* item, double mhz, Fact::Compare compare) {
+  return {.item = item,
+          .value = whole(mhz),
+          .unit = "MHz",
+          .compare = compare,
+          .tolerance_percent = kClockTolerancePercent};
 }
 
 }  // namespace
@@ -45,7 +71,7 @@ gpu::Machine GpuWatch::read(gpu::DeviceReader::Detail detail) {
   for (const auto& reader : readers_) {
     auto read = reader->read(detail);
     if (read.ok()) {
-      append(machine, std::move(read).value());
+      append_devices(machine, std::move(read).value());
     } else {
       problems_.insert("the GPUs were not watched: " + read.error().message);
     }
@@ -132,6 +158,44 @@ std::vector<std::string> GpuWatch::warnings() const {
   for (const auto& [reason, looks_of_gpu] : slow_looks_)
     warnings.push_back("GPU clocks were held down by " + reason);
   return warnings;
+}
+
+// The names of the facts do not depend on what was seen: one fact for all GPUs, so that runs can
+// be compared.
+void GpuWatch::add_load(model::Facts& facts) const {
+  const Fact::Compare compare = seen_enough() ? Fact::Compare::kWithin : Fact::Compare::kNot;
+  const std::vector<double> sm_mhz = medians(&Sample::sm_mhz);
+  if (!sm_mhz.empty()) {
+    facts.push_back(clock_fact("GPU SM clock under load (median)", core::median(sm_mhz), compare));
+    facts.push_back(
+        clock_fact("GPU SM clock under load (slowest GPU)", core::minimum(sm_mhz), compare));
+  }
+  const std::vector<double> memory_mhz = medians(&Sample::memory_mhz);
+  if (!memory_mhz.empty()) {
+    facts.push_back(
+        clock_fact("GPU memory clock under load (median)", core::median(memory_mhz), compare));
+  }
+  const std::vector<double> temperatures = medians(&Sample::temperature_celsius);
+  if (!temperatures.empty()) {
+    facts.push_back({.item = "GPU temperature under load (hottest GPU)",
+                     .value = whole(core::maximum(temperatures)),
+                     .unit = "C",
+                     .compare = Fact::Compare::kNot});
+  }
+  const std::vector<double> watts = medians(&Sample::power_watts);
+  if (!watts.empty()) {
+    facts.push_back({.item = "GPU power under load (median)",
+                     .value = whole(core::median(watts)),
+                     .unit = "W",
+                     .compare = Fact::Compare::kNot});
+  }
+  add_text(facts, "GPU clocks held down by", held_down(), Fact::Compare::kNot);
+}
+
+model::Facts GpuWatch::facts() const {
+  model::Facts facts = gpu::machine_facts(machine_);
+  if (!facts.empty()) add_load(facts);
+  return facts;
 }
 
 }  // namespace assay::sweep

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sweep/variables.h"
+#include "sweep/setting.h"
 
 namespace assay::sweep {
 

@@ -12,12 +12,12 @@ constexpr std::string_view kVersion = "CCL version ";
 constexpr std::size_t kLeastHashDigits = 7;
 constexpr std::size_t kMostHashDigits = 40;
 
-bool is_digit(char c) {
+bool is_version_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
 bool is_hex(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f');
+  return is_version_digit(c) || (c >= 'a' && c <= 'f');
 }
 
 bool is_branch(char c) {
@@ -67,7 +67,8 @@ void VersionSearch::add_version(std::string_view piece, std::size_t at) {
   std::string_view rest = piece.substr(at + kVersion.size());
   if (rest.starts_with(": ")) rest.remove_prefix(2);
   const std::string_view version = leading(rest, is_version);
-  if (version.empty() || !is_digit(version[0]) || version.find('.') == std::string_view::npos) {
+  if (version.empty() || !is_version_digit(version[0]) ||
+      version.find('.') == std::string_view::npos) {
     return;
   }
   if (version.size() > version_.size()) version_ = version;
@@ -92,9 +93,9 @@ std::string version_in_name(std::string_view name) {
   const auto suffix = name.find(".so.");
   if (suffix == std::string_view::npos) return {};
   const std::string_view version = name.substr(suffix + 4);
-  const bool full =
-      version.find('.') != std::string_view::npos &&
-      std::all_of(version.begin(), version.end(), [](char c) { return is_digit(c) || c == '.'; });
+  const bool full = version.find('.') != std::string_view::npos &&
+                    std::all_of(version.begin(), version.end(),
+                                [](char c) { return is_version_digit(c) || c == '.'; });
   return full ? std::string(version) : std::string();
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/files.h"
+#include "core/text.h"
 #include "sweep/library_version.h"
 #include "sweep/process_table.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string file_name(const std::string& path) {
+std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
@@ -34,7 +35,79 @@ fs::path reachable(const fs::path& folder, const MappedFile& file) {
   return file_identity(named) ? named : mapping;
 }
 
+constexpr std::string_view kDeleted = " (deleted)";
+
+bool starts_with_any(std::string_view name, std::initializer_list<std::string_view> starts) {
+  return std::any_of(starts.begin(), starts.end(),
+                     [&](std::string_view start) { return name.starts_with(start); });
+}
+
+void add_mapping(std::string_view line,
+                 std::string_view path,
+                 const ExtraNames& extra,
+                 CommunicationLibraries& found) {
+  const bool deleted = path.ends_with(kDeleted);
+  if (deleted) path.remove_suffix(kDeleted.size());
+  const std::string_view name = file_name(path);
+  if (starts_with_any(name, {"libnccl.so", "librccl.so"}) || extra.libraries.contains(name)) {
+    found.libraries.push_back(
+        {std::string(path), std::string(line.substr(0, line.find(' '))), deleted});
+  } else if (starts_with_any(name, {"libnccl-", "librccl-"}) || extra.plugins.contains(name)) {
+    found.plugins.emplace_back(path);
+  } else if (starts_with_any(name, {"libtorch_cuda.so", "libtorch_hip.so"})) {
+    found.torch_for_gpus = true;
+  }
+}
+
+constexpr const char* kStatic = "it may be linked statically into PyTorch";
+
+std::string joined(const std::set<std::string>& texts) {
+  return core::join(std::vector<std::string>(texts.begin(), texts.end()), ", ");
+}
+
+void add_fact(model::Facts& facts, const std::string& item, const std::set<std::string>& values) {
+  if (values.empty()) return;
+  facts.push_back({.item = item, .value = joined(values)});
+}
+
+std::string file_fact(const FileIdentity& identity, const LibraryText& text) {
+  const std::string size = fmt::format("{} bytes", identity.size_bytes);
+  if (!text.build_id.empty()) return fmt::format("{}, build {}", size, text.build_id);
+  return fmt::format("{}, modified {} s after 1970", size, identity.modified_ns / 1'000'000'000);
+}
+
+std::string with_version(const std::string& path, const LibraryText& text) {
+  return text.version.empty() ? "'" + path + "'"
+                              : fmt::format("'{}' (version {})", path, text.version);
+}
+
+std::string process_count(std::size_t processes) {
+  return fmt::format("{} process{}", processes, processes == 1 ? "" : "es");
+}
+
 }  // namespace
+
+CommunicationLibraries communication_libraries(std::string_view maps, const ExtraNames& extra) {
+  CommunicationLibraries found;
+  std::string_view last;
+  while (!maps.empty()) {
+    const std::string_view line = maps.substr(0, maps.find('\n'));
+    maps.remove_prefix(std::min(line.size() + 1, maps.size()));
+    const auto slash = line.find('/');
+    if (slash == std::string_view::npos) continue;
+    const std::string_view path = line.substr(slash);
+    // A file has a line for each of its segments, mostly in a row.
+    if (path == last) continue;
+    last = path;
+    add_mapping(line, path, extra, found);
+  }
+  const auto same = [](const MappedFile& a, const MappedFile& b) { return a.path == b.path; };
+  std::stable_sort(found.libraries.begin(), found.libraries.end(),
+                   [](const MappedFile& a, const MappedFile& b) { return a.path < b.path; });
+  found.libraries.erase(std::unique(found.libraries.begin(), found.libraries.end(), same),
+                        found.libraries.end());
+  return found;
+}
 
 LoadedLibraries::LoadedLibraries(fs::path root, const fs::path& expected) : root_(std::move(root)) {
   if (expected.empty()) return;
@@ -90,11 +163,11 @@ void LoadedLibraries::add_plugin_names(const Environment& environment) {
     if (!name.starts_with("NCCL_") || !name.ends_with("_PLUGIN")) continue;
     std::string_view rest = value;
     while (!rest.empty()) {
-      const std::string_view one = rest.substr(0, rest.find(','));
-      rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+      const std::string_view plugin = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(plugin.size() + 1, rest.size()));
       // A short name, "aws-ofi", stands for libnccl-net-aws-ofi.so, which is looked for anyway.
-      if (one.find(".so") != std::string_view::npos) {
-        extra_.plugins.insert(file_name(std::string(one)));
+      if (plugin.find(".so") != std::string_view::npos) {
+        extra_.plugins.emplace(file_name(plugin));
       }
     }
   }
@@ -105,10 +178,10 @@ void LoadedLibraries::add_library(pid_t process, const MappedFile& file) {
   const FileIdentity identity = file_identity(path).value_or(FileIdentity{});
   Library& library = libraries_[file.path];
   if (library.processes++ == 0) {
+    const std::string name(file_name(file.path));
     library.identity = identity;
-    library.text = identity == FileIdentity{}
-                       ? LibraryText{.version = version_in_name(file_name(file.path))}
-                       : texts_.of(identity, path, file_name(file.path));
+    library.text = identity == FileIdentity{} ? LibraryText{.version = version_in_name(name)}
+                                              : texts_.of(identity, path, name);
     library.expected = is_expected(process, file.path, identity);
   }
   library.deleted |= file.deleted;
@@ -122,6 +195,63 @@ bool LoadedLibraries::is_expected(pid_t process,
   if (identity == FileIdentity{}) return false;
   const fs::path inside = process_folder(root_, process) / "root" / expected_.relative_path();
   return file_identity(expected_) == identity || file_identity(inside) == identity;
+}
+
+// "NCCL", "RCCL" or, of a run with both, "NCCL and RCCL".
+std::string LoadedLibraries::names() const {
+  const auto is_rccl = [](const auto& library) {
+    return library.first.find("librccl") != std::string::npos;
+  };
+  if (std::none_of(libraries_.begin(), libraries_.end(), is_rccl)) return "NCCL";
+  if (std::all_of(libraries_.begin(), libraries_.end(), is_rccl)) return "RCCL";
+  return "NCCL and RCCL";
+}
+
+model::Facts LoadedLibraries::facts() const {
+  model::Facts facts;
+  std::set<std::string> paths;
+  std::set<std::string> versions;
+  std::set<std::string> files;
+  for (const auto& [path, library] : libraries_) {
+    paths.insert(path);
+    if (!library.text.version.empty()) versions.insert(library.text.version);
+    if (library.identity.inode != 0) files.insert(file_fact(library.identity, library.text));
+  }
+  if (libraries_.empty() && torch_without_library_) paths = {"none seen: may be linked statically"};
+  const std::string name = names();
+  add_fact(facts, name + " library", paths);
+  add_fact(facts, name + " version", versions);
+  add_fact(facts, name + " library file", files);
+  add_fact(facts, name + " plugins", plugins_);
+  return facts;
+}
+
+void LoadedLibraries::add_missing(std::vector<std::string>& warnings) const {
+  if (expected_.empty() || !libraries_.empty()) return;
+  warnings.push_back(fmt::format(
+      "no process was seen to load NCCL or RCCL, but '{}' was expected{}{}", expected_.string(),
+      torch_without_library_ ? ": " : "", torch_without_library_ ? kStatic : ""));
+}
+
+std::vector<std::string> LoadedLibraries::warnings() const {
+  std::vector<std::string> warnings;
+  std::set<std::string> described;
+  for (const auto& [path, library] : libraries_) {
+    described.insert(with_version(path, library.text) + " by " + process_count(library.processes));
+    if (!library.expected) {
+      warnings.push_back(fmt::format("{} was loaded by {}, but '{}' was expected",
+                                     with_version(path, library.text),
+                                     process_count(library.processes), expected_.string()));
+    }
+    if (library.deleted) {
+      warnings.push_back(fmt::format("'{}' was replaced or removed while it was in use", path));
+    }
+  }
+  if (libraries_.size() > 1) {
+    warnings.push_back("more than one library for collectives was loaded: " + joined(described));
+  }
+  add_missing(warnings);
+  return warnings;
 }
 
 }  // namespace assay::sweep

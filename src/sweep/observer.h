@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/facts.h"
-#include "sweep/variables.h"
+#include "sweep/setting.h"
 
 namespace assay::sweep {
 

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "assay-sweep";
-constexpr int kVersion = 1;
+constexpr int kPlanVersion = 1;
 constexpr int kIndent = 2;
 
 // Fisher and Yates; std::shuffle differs between libraries, and the seed must mean one order.
@@ -103,7 +103,7 @@ std::string run_title(const Plan& plan, const PlannedRun& run) {
 
 std::string plan_json(const Plan& plan) {
   const Json json{{"format", kFormat},
-                  {"version", kVersion},
+                  {"version", kPlanVersion},
                   {"id", plan.id},
                   {"command", plan.command},
                   {"config", plan.config},
@@ -118,7 +118,7 @@ std::string plan_json(const Plan& plan) {
 core::Result<Plan> parse_plan(const std::string& text) {
   try {
     const Json json = Json::parse(text);
-    if (json.at("format") != kFormat || json.at("version") != kVersion) {
+    if (json.at("format") != kFormat || json.at("version") != kPlanVersion) {
       return core::Error{"this is the plan of another version of assay"};
     }
     Plan plan = plan_of(json);

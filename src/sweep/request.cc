@@ -36,7 +36,7 @@ bool asks_for_settings(const Request& request) {
   return request.preset || !request.pairs.empty() || !request.axes.empty();
 }
 
-core::Result<Settings> settings_of(const Request& request) {
+core::Result<Settings> requested_settings(const Request& request) {
   Settings settings;
   if (request.preset || !request.pairs.empty() || request.axes.empty()) {
     const PresetSpec& preset = *ASSAY_TRY(find_preset(request.preset.value_or(kDefaultPreset)));
@@ -97,7 +97,7 @@ core::Result<Plan> new_plan(const Request& request) {
   Plan plan{.id = fmt::format("{:016x}", random_number()),
             .command = request.command,
             .config = request.config,
-            .settings = ASSAY_TRY(settings_of(request)),
+            .settings = ASSAY_TRY(requested_settings(request)),
             .repeats = request.repeats.value_or(1),
             .seed = request.seed.value_or(random_number() % kMostSeeds),
             .expected_library = request.expected_library};
@@ -113,7 +113,7 @@ core::Result<Plan> asked_plan(const Plan& stored, const Request& request) {
     asked.command = request.command;
     asked.config = request.config;
   }
-  if (asks_for_settings(request)) asked.settings = ASSAY_TRY(settings_of(request));
+  if (asks_for_settings(request)) asked.settings = ASSAY_TRY(requested_settings(request));
   if (request.repeats) asked.repeats = *request.repeats;
   if (!request.expected_library.empty()) asked.expected_library = request.expected_library;
   return asked;
@@ -137,7 +137,7 @@ core::Status check(const Request& request) {
   if (resumed && request.folder.empty()) {
     return core::Error{"--resume needs the sweep's folder: name it with --output"};
   }
-  const auto settings = settings_of(request);
+  const auto settings = requested_settings(request);
   return settings.ok() ? core::Status() : core::Status(settings.error());
 }
 

@@ -3,12 +3,15 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
-#include "sweep/variables.h"
 
 namespace assay::sweep {
+
+// Environment variables; an empty value means that the variable is not set.
+using Variables = std::vector<std::pair<std::string, std::string>>;
 
 struct Setting {
   std::string name;  // a folder's name

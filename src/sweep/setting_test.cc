@@ -22,7 +22,7 @@ std::vector<std::string> names(const Settings& settings) {
   return result;
 }
 
-std::string value(const Setting& setting, const std::string& variable) {
+std::string value_of(const Setting& setting, const std::string& variable) {
   for (const auto& [name, text] : setting.variables)
     if (name == variable) return text;
   return "(no word on it)";
@@ -33,22 +33,22 @@ using Names = std::vector<std::string>;
 TEST(Preset, RcclWarpSpeedIsThePublicScriptsDefault) {
   const Settings settings = preset_settings(preset(kDefaultPreset), "").value();
   EXPECT_EQ(names(settings), (Names{"56cu_256threads", "37cu_384threads", "32cu_512threads"}));
-  EXPECT_EQ(value(settings[1], "RCCL_WARP_SPEED_CU_COUNT"), "37");
-  EXPECT_EQ(value(settings[1], "RCCL_THREADS_PER_BLOCK"), "384");
-  EXPECT_EQ(value(settings[1], "RCCL_WARP_SPEED_ENABLE"), "1");
-  EXPECT_EQ(value(settings[1], "RCCL_UNROLL_FACTOR"), "1");
-  EXPECT_EQ(value(settings[1], "HSA_ENABLE_SDMA"), "0");
-  EXPECT_EQ(value(settings[1], "PYTORCH_ROCM_PROFILER_ENABLE_TRACING"), "1");
+  EXPECT_EQ(value_of(settings[1], "RCCL_WARP_SPEED_CU_COUNT"), "37");
+  EXPECT_EQ(value_of(settings[1], "RCCL_THREADS_PER_BLOCK"), "384");
+  EXPECT_EQ(value_of(settings[1], "RCCL_WARP_SPEED_ENABLE"), "1");
+  EXPECT_EQ(value_of(settings[1], "RCCL_UNROLL_FACTOR"), "1");
+  EXPECT_EQ(value_of(settings[1], "HSA_ENABLE_SDMA"), "0");
+  EXPECT_EQ(value_of(settings[1], "PYTORCH_ROCM_PROFILER_ENABLE_TRACING"), "1");
 }
 
 TEST(Preset, DefaultSettingUnsetsWhatOthersSet) {
   Settings settings = preset_settings(preset("nccl-ctas"), "default 16,256").value();
   ASSERT_TRUE(complete(settings).ok());
   EXPECT_EQ(names(settings), (Names{"default", "16cta_256threads"}));
-  EXPECT_EQ(value(settings[0], "NCCL_MIN_CTAS"), "");
-  EXPECT_EQ(value(settings[0], "NCCL_NTHREADS"), "");
-  EXPECT_EQ(value(settings[1], "NCCL_MIN_CTAS"), "16");
-  EXPECT_EQ(value(settings[1], "NCCL_MAX_CTAS"), "16");
+  EXPECT_EQ(value_of(settings[0], "NCCL_MIN_CTAS"), "");
+  EXPECT_EQ(value_of(settings[0], "NCCL_NTHREADS"), "");
+  EXPECT_EQ(value_of(settings[1], "NCCL_MIN_CTAS"), "16");
+  EXPECT_EQ(value_of(settings[1], "NCCL_MAX_CTAS"), "16");
 }
 
 TEST(Preset, RefusesWhatIsNoPair) {

@@ -10,6 +10,7 @@
 #include "core/result.h"
 #include "core/terminal.h"
 #include "model/table.h"
+#include "model/verdict.h"
 #include "model/warnings.h"
 #include "trace/options.h"
 
@@ -46,12 +47,13 @@ struct Headline {
   double change_percent = 0;
   double change_percent_low = 0;  // confidence interval over repetitions
   double change_percent_high = 0;
-  std::string verdict = {};  // "Better", "Similar", "Unknown: 1 run"
+  std::string verdict = {};  // "Better", "Same", "Unclear", "Unknown: 1 run"
   std::size_t baseline_runs = 0;
   std::size_t test_runs = 0;
   std::size_t baseline_steps = 0;  // over all runs
   std::size_t test_steps = 0;
   std::string repetition = {};  // what the interval counts: "run" or "step"; "" when there is none
+  std::string needed = {};      // where unclear: how many repetitions would tell; no full stop
 };
 
 struct CommandResult {
@@ -116,11 +118,12 @@ struct CompareRequest : Request {
   std::string baseline_label = {};  // empty: the folder's name
   std::string test_label = {};
   Source source = Source::kTraces;
-  Parts parts = Parts::kAll;  // of the analysis to read or make
-  bool gpu_timeline = true;   // gpu_timeline_comparison
-  bool collective = true;     // collective_comparison
-  bool final_report = true;   // final_analysis_report
-  double confidence = 0.95;   // of the intervals that verdicts rest on
+  Parts parts = Parts::kAll;                            // of the analysis to read or make
+  bool gpu_timeline = true;                             // gpu_timeline_comparison
+  bool collective = true;                               // collective_comparison
+  bool final_report = true;                             // final_analysis_report
+  double confidence = 0.95;                             // of the intervals that verdicts rest on
+  double tolerance_percent = model::kTolerancePercent;  // differences below it are of no interest
 };
 
 core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress);

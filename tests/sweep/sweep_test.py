@@ -150,7 +150,7 @@ class Interruptions(SweepTest):
         for everyone in (False, True):
             with self.subTest(everyone=everyone):
                 shutil.rmtree(self.sweep, ignore_errors=True)
-                process = self.start_sweep(kinds=GOOD, environment={'WORK_S': '0.4'})
+                process = self.start_sweep(kinds=GOOD, environment={'HOLD_AT': '3'})
                 self.wait_for_runs(3)
                 if everyone:
                     os.killpg(process.pid, signal.SIGKILL)

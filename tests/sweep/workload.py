@@ -38,6 +38,13 @@ def spawn_workers():
     subprocess.run(['sh', '-c', f'setsid sleep {LONG_S} & exit'], check=True)
 
 
+def wait_when_held(folder):
+    """The run of a sweep that is started as number HOLD_AT does not end by itself."""
+    started = len(list(folder.parent.glob('*/started')))
+    if started >= int(os.environ.get('HOLD_AT', started + 1)):
+        time.sleep(LONG_S)
+
+
 def main():
     kind = os.environ['KIND']
     folder = sys.argv[1]
@@ -57,7 +64,7 @@ def main():
         return
     if kind.startswith('silent'):
         return
-    time.sleep(float(os.environ.get('WORK_S', '0.05')))
+    wait_when_held(pathlib.Path(folder))
     write_traces(folder, trace)
     if kind.startswith('leaves'):
         spawn_workers()

@@ -7,7 +7,9 @@
 #include "cli/trace_options.h"
 #include "core/interrupt.h"
 #include "report/book.h"
-#include "sweep/overview.h"
+#include "report/gnuplot.h"
+#include "sweep/command_line.h"
+#include "sweep/ranking.h"
 #include "sweep/summary.h"
 #include "sweep/sweep_folder.h"
 #include "trace/pipelines.h"
@@ -19,9 +21,11 @@ namespace fs = std::filesystem;
 
 constexpr double kTogether = 0.95;
 constexpr const char* kReportName = "sweep_report";
+constexpr const char* kFigureName = "sweep_ranking";
 
 struct GoodSetting {
   std::string name;
+  std::string variables;
   fs::path folder;
   std::size_t runs = 0;
 };
@@ -36,7 +40,10 @@ std::vector<GoodSetting> good_settings(const fs::path& sweep,
     };
     const auto runs = std::count_if(records.begin(), records.end(), is_good);
     if (runs > 0) {
-      settings.push_back({setting.name, sweep / setting.name, static_cast<std::size_t>(runs)});
+      settings.push_back({.name = setting.name,
+                          .variables = sweep::variables_text(setting.variables),
+                          .folder = sweep / setting.name,
+                          .runs = static_cast<std::size_t>(runs)});
     }
   }
   return settings;
@@ -44,24 +51,29 @@ std::vector<GoodSetting> good_settings(const fs::path& sweep,
 
 sweep::SettingResult baseline_result(const GoodSetting& setting, const trace::Headline& headline) {
   return {.setting = setting.name,
+          .variables = setting.variables,
           .runs = headline.baseline_runs,
           .steps = headline.baseline_steps,
           .step_ms = headline.baseline_ms,
           .change_percent = std::nan(""),
           .change_percent_low = std::nan(""),
-          .change_percent_high = std::nan(""),
-          .verdict = "baseline"};
+          .change_percent_high = std::nan("")};
 }
 
-sweep::SettingResult test_result(const GoodSetting& setting, const trace::Headline& headline) {
+sweep::SettingResult test_result(const GoodSetting& setting,
+                                 const trace::Headline& headline,
+                                 const fs::path& comparison) {
   return {.setting = setting.name,
+          .variables = setting.variables,
           .runs = headline.test_runs,
           .steps = headline.test_steps,
           .step_ms = headline.test_ms,
           .change_percent = headline.change_percent,
           .change_percent_low = headline.change_percent_low,
           .change_percent_high = headline.change_percent_high,
-          .verdict = headline.verdict};
+          .verdict = headline.verdict,
+          .needed = headline.needed,
+          .comparison = (comparison / "final_analysis_report").string()};
 }
 
 class SweepReport final : public Command {
@@ -73,6 +85,7 @@ class SweepReport final : public Command {
         ->default_str("the first one that went well");
     add_output_options(app, presentation_, request_, {"SWEEP_DIR"});
     add_parts_options(app, request_.parts);
+    add_tolerance(app, request_.tolerance_percent);
     add_analysis_options(app, request_);
   }
 
@@ -87,8 +100,9 @@ class SweepReport final : public Command {
     if (request_.output.folder.empty()) request_.output.folder = sweep_;
     model::Book book = sweep::summary(plan, records, sweep_);
     ASSAY_TRY(analyze_all(settings));
-    ASSAY_TRY(compare_all(settings, book));
-    return write_and_show(book);
+    const std::optional<sweep::Ranking> ranking = ASSAY_TRY(compare_all(settings));
+    if (ranking) book.tables.insert(book.tables.begin(), ranking->table(sweep_.string()));
+    return write_and_show(book, ranking);
   }
 
  private:
@@ -127,7 +141,9 @@ class SweepReport final : public Command {
     return {};
   }
 
-  core::Status compare_all(const std::vector<GoodSetting>& settings, model::Book& book) {
+  // std::nullopt: there is nothing to compare.
+  core::Result<std::optional<sweep::Ranking>> compare_all(
+      const std::vector<GoodSetting>& settings) {
     const double confidence = sweep::confidence_of_each(kTogether, settings.size() - 1);
     std::vector<sweep::SettingResult> results;
     std::string repetition = "step";
@@ -149,11 +165,25 @@ class SweepReport final : public Command {
       if (!result.value().headline) continue;
       const trace::Headline& headline = *result.value().headline;
       if (results.empty()) results.push_back(baseline_result(settings.front(), headline));
-      results.push_back(test_result(settings[i], headline));
+      results.push_back(test_result(settings[i], headline, request.output.folder));
       if (!headline.repetition.empty()) repetition = headline.repetition;
     }
-    if (results.empty()) return {};
-    book.tables.insert(book.tables.begin(), sweep::overview(results, kTogether, repetition));
+    if (results.empty()) return std::optional<sweep::Ranking>();
+    return std::optional(
+        sweep::Ranking(std::move(results), {.together = kTogether,
+                                            .tolerance_percent = request_.tolerance_percent,
+                                            .repetition = repetition}));
+  }
+
+  // The figure is an extra: what hinders it is told and is no failure.
+  fs::path draw_ranking(const sweep::Ranking& ranking) {
+    fs::path path = request_.output.folder / kFigureName;
+    path += report::extension_of(report::FigureFormat::kPng);
+    core::Status drawn = report::gnuplot_is_there();
+    if (drawn.ok())
+      drawn = report::draw(report::drawing_of(ranking.figure()), report::FigureFormat::kPng, path);
+    if (drawn.ok()) return path;
+    if (!presentation_.quiet) print_note("no picture of the ranking: " + drawn.error().message);
     return {};
   }
 
@@ -176,19 +206,25 @@ class SweepReport final : public Command {
 
   void count_written(const trace::CommandResult& result) { files_ += result.written.size(); }
 
-  core::Result<Outcome> write_and_show(const model::Book& book) {
+  core::Result<Outcome> write_and_show(const model::Book& book,
+                                       const std::optional<sweep::Ranking>& ranking) {
     ASSAY_TRY(core::check_interrupt());
     const fs::path stem = request_.output.folder / kReportName;
     fs::path workbook = stem;
     ASSAY_TRY(report::write_xlsx(book, workbook += ".xlsx"));
     fs::path document = stem;
     ASSAY_TRY(report::write_json(book, document += ".json"));
+    const fs::path picture = ranking ? draw_ranking(*ranking) : fs::path();
+    ASSAY_TRY(core::check_interrupt());
     if (!presentation_.quiet) {
       print(summary_text({.title = book.title, .tables = {book.tables.front()}},
                          presentation_.summary));
-      print_note(fmt::format("wrote {} and {} more files", workbook.string(), files_ + 1));
     }
     show_warnings(warnings_);
+    if (presentation_.quiet) return Outcome::kOk;
+    print_note(fmt::format("wrote {} and {} more files", workbook.string(), files_ + 1));
+    print_note(fmt::format("open {}{}", workbook.string(),
+                           picture.empty() ? "" : " and " + picture.string()));
     return Outcome::kOk;
   }
 
@@ -210,7 +246,11 @@ const CommandSpec kSweepReport{
         "With two or more runs of each setting (--repeat) the intervals count runs, which know the "
         "noise between runs; with one run they count its steps, which do not. Because several "
         "settings are compared with one baseline, the intervals are wider than in a single "
-        "comparison, so that all verdicts hold together with 95 % confidence.",
+        "comparison, so that all verdicts hold together with 95 % confidence. A setting is Same "
+        "when its whole interval lies within the tolerance, and Unclear when the interval is wider "
+        "and holds zero.\n\n"
+        "Beside the tables, sweep_ranking.png shows the settings with their intervals, where "
+        "gnuplot is installed.",
     .examples =
         "assay sweep report runs/ctas\n"
         "assay sweep report runs/ctas --baseline 16cta_256threads -o report --write xlsx\n",

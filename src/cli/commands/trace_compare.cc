@@ -61,15 +61,17 @@ class TraceCompare final : public Command {
                  "read what 'assay trace analyze' left in each configuration instead of "
                  "the traces")
         ->group(group);
-    app.add_flag("--fail-on-regression", fail_on_regression_,
-                 "end with exit code 3 when a step takes longer, beyond its noise")
+    add_tolerance(app, request_.tolerance_percent);
+    app.add_flag(
+           "--fail-on-regression", fail_on_regression_,
+           "end with exit code 3 when a step takes longer, beyond its noise and the tolerance")
         ->group(group);
   }
 
   static std::string labels_problem(const std::string& text) {
     const std::vector<std::string> labels = split(text, ',');
     if (labels.size() != 2 || labels[0].empty() || labels[1].empty()) {
-      return "'" + text + "' is not two labels parted by a comma";
+      return "'" + text + "' is not two labels separated by a comma";
     }
     return labels[0] == labels[1] ? "the two labels must differ" : "";
   }
@@ -95,8 +97,10 @@ const CommandSpec kTraceCompare{
     .summary = "compare two configurations and say which differences are real",
     .description =
         "Sets two configurations side by side. Changes are positive when the test is better. "
-        "Every figure comes with its change, the 95 % confidence interval over the steps, "
-        "and a verdict: Better, Worse, or Similar when the interval holds zero.\n\n"
+        "Every figure comes with its change, the 95 % confidence interval over the steps, and a "
+        "verdict: Same when the whole interval lies within the tolerance of 1 %; Unclear when it "
+        "is wider and holds zero, with the number of repeats that would tell; else Better or "
+        "Worse.\n\n"
         "A configuration that was run several times is a folder with repeat1, repeat2, ... "
         "Where both have repeats, the interval is over the runs: it then knows the noise between "
         "repeated runs, not only that between steps. Where sweep_run.json lies beside the traces, "

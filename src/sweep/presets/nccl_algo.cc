@@ -3,7 +3,7 @@
 namespace assay::sweep {
 namespace {
 
-core::Result<Setting> make(const std::string& algorithm, const std::string& protocol) {
+core::Result<Setting> make_nccl_algo(const std::string& algorithm, const std::string& protocol) {
   return Setting{folder_text(algorithm) + "_" + folder_text(protocol),
                  {{"NCCL_ALGO", algorithm}, {"NCCL_PROTO", protocol}}};
 }
@@ -13,7 +13,7 @@ const PresetSpec kNcclAlgo{
     .summary = "NCCL: algorithm and protocol of collectives",
     .pair = "ALGO,PROTO",
     .default_pairs = "default Ring,Simple Ring,LL128 Ring,LL",
-    .make = make,
+    .make = make_nccl_algo,
 };
 ASSAY_REGISTER(PresetSpec, kNcclAlgo);
 

@@ -10,7 +10,7 @@ bool is_thread_count(int threads) {
   return threads == 64 || threads == 128 || threads == 256 || threads == 512;
 }
 
-core::Result<Setting> make(const std::string& ctas, const std::string& threads) {
+core::Result<Setting> make_nccl_ctas(const std::string& ctas, const std::string& threads) {
   const int blocks = ASSAY_TRY(positive_number(ctas, "number of CTAs"));
   const int per_block = ASSAY_TRY(positive_number(threads, "number of threads"));
   if (!is_thread_count(per_block)) {
@@ -28,7 +28,7 @@ const PresetSpec kNcclCtas{
     .summary = "NCCL: thread blocks (CTAs) of a collective and threads in each",
     .pair = "CTAS,THREADS",
     .default_pairs = "default 32,512 16,512 16,256 8,512 4,512",
-    .make = make,
+    .make = make_nccl_ctas,
 };
 ASSAY_REGISTER(PresetSpec, kNcclCtas);
 

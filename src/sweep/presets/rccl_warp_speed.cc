@@ -5,7 +5,8 @@
 namespace assay::sweep {
 namespace {
 
-core::Result<Setting> make(const std::string& compute_units, const std::string& threads) {
+core::Result<Setting> make_rccl_warp_speed(const std::string& compute_units,
+                                           const std::string& threads) {
   const int cu = ASSAY_TRY(positive_number(compute_units, "CU count"));
   const int per_block = ASSAY_TRY(positive_number(threads, "number of threads"));
   return Setting{fmt::format("{}cu_{}threads", cu, per_block),
@@ -22,7 +23,7 @@ const PresetSpec kRcclWarpSpeed{
     .summary = "RCCL's warp-speed branch: compute units and threads per block of a collective",
     .pair = "CU_COUNT,THREADS",
     .default_pairs = "56,256 37,384 32,512",
-    .make = make,
+    .make = make_rccl_warp_speed,
 };
 ASSAY_REGISTER(PresetSpec, kRcclWarpSpeed);
 

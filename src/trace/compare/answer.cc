@@ -17,13 +17,13 @@ constexpr std::size_t kCollectivesTold = 3;
 // Nothing for a change from zero.
 std::string percent_in_words(const Change& change) {
   if (std::isnan(change.percent)) return "";
-  return fmt::format("{:.1f} % {}, ", std::fabs(change.percent),
+  return fmt::format("{} % {}, ", percent_text(change.percent),
                      change.percent >= 0 ? "less" : "more");
 }
 
 // ", 9.8 … 10.2 µs over 3 runs to 8.8 … 9.1 µs over 2 runs": the noise between runs, where it is
 // known.
-std::string runs_in_words(const CollectiveChange& change) {
+std::string run_latencies_in_words(const CollectiveChange& change) {
   if (change.repetition != Repetition::kRun) return "";
   const Change& latency = change.latency_us;
   return fmt::format(", {} to {}",
@@ -33,12 +33,12 @@ std::string runs_in_words(const CollectiveChange& change) {
 
 std::string collective_in_words(const CollectiveChange& change) {
   const Change& latency = change.latency_us;
-  const std::string verdict = verdict_text(latency, noun(change.repetition));
+  const std::string verdict = within_sentence(verdict_text(latency, noun(change.repetition)));
   std::string text = fmt::format("{}: latency ", change.name);
   if (latency.verdict == Verdict::kOnlyBaseline || latency.verdict == Verdict::kOnlyTest)
     return text + verdict;
   text += fmt::format("{:.1f} to {:.1f} µs ({}{}{})", latency.baseline, latency.test,
-                      percent_in_words(latency), verdict, runs_in_words(change));
+                      percent_in_words(latency), verdict, run_latencies_in_words(change));
   if (!std::isnan(change.bus_gbps.difference))
     text += fmt::format(", bus bandwidth {:.1f} to {:.1f} GB/s", change.bus_gbps.baseline,
                         change.bus_gbps.test);
@@ -71,7 +71,7 @@ std::size_t step_count(const std::vector<TimelineFigure>& figures, Basis basis) 
   return steps.size();
 }
 
-bool repeated(const Configuration& side) {
+bool was_repeated(const Configuration& side) {
   return side.runs.size() > 1;
 }
 
@@ -79,7 +79,7 @@ std::string side_in_words(const Configuration& side,
                           Basis basis,
                           const std::vector<TimelineFigure>& figures) {
   const std::string runs =
-      repeated(side) ? counted(side.runs.size(), Repetition::kRun) + ", " : std::string();
+      was_repeated(side) ? counted(side.runs.size(), Repetition::kRun) + ", " : std::string();
   return fmt::format("{}: {}{} ranks, {} profiled steps", side.label, runs, rank_count(side),
                      step_count(figures, basis));
 }
@@ -105,8 +105,8 @@ void add_left_out(std::vector<AnswerLine>& lines, const Sides& sides) {
         fmt::format("{}: {} ({:.1f} ms over all {}) leaked from before the profile, {} "
                     "({:.1f} ms) outside the profiled steps",
                     side->label, kernels(left_out.leaked_kernels), left_out.leaked_ms,
-                    repeated(*side) ? "ranks and runs" : "ranks", kernels(left_out.outside_kernels),
-                    left_out.outside_ms));
+                    was_repeated(*side) ? "ranks and runs" : "ranks",
+                    kernels(left_out.outside_kernels), left_out.outside_ms));
   }
   if (!texts.empty())
     lines.push_back({"What is left out of these figures?", core::join(texts, "; ") + "."});
@@ -127,9 +127,9 @@ void add_environment(Answer& answer, const Sides& sides) {
 }  // namespace
 
 Answer answer(const Sides& sides) {
-  const double confidence = sides.options.confidence;
+  const Criterion& criterion = sides.options.criterion;
   const TimelinePair pair = timeline_pair(sides);
-  const std::vector<TimelineChange> changes = compare_means(pair, confidence);
+  const std::vector<TimelineChange> changes = compare_means(pair, criterion);
   Answer result;
   result.headline = single_change(std::nan(""), std::nan(""), model::Better::kLower);
   if (const TimelineChange* found = headline(changes)) {
@@ -137,8 +137,9 @@ Answer answer(const Sides& sides) {
     result.regression = found->time_ms.verdict == Verdict::kWorse;
     result.lines = {{"Which setting is better?", headline_in_words(*found, pair.basis, sides)},
                     {"Is it real?", is_it_real(*found, pair, sides)},
-                    {"Where does it come from?", parts_in_words(changes, pair.basis)},
-                    {"Do the ranks agree?", ranks_in_words(pair, found->type, confidence)}};
+                    {kWhyQuestion, parts_in_words(changes, pair.basis)},
+                    {kNextQuestion, next_in_words(*found, pair.basis, sides)},
+                    {"Do the ranks agree?", ranks_in_words(pair, found->type, criterion)}};
   } else {
     result.lines = {{"Which setting is better?", "Unknown: neither side has a timeline."}};
   }
@@ -149,7 +150,8 @@ Answer answer(const Sides& sides) {
   const std::string whole = steps ? whole_window_in_words(sides) : std::string();
   if (!whole.empty()) result.lines.push_back({"And over the whole profiled window?", whole});
   add_collectives(result.lines, sides);
-  result.lines.push_back({"What was compared?", compared_in_words(sides, pair)});
+  result.compared = compared_in_words(sides, pair);
+  result.lines.push_back({"What was compared?", result.compared});
   add_environment(result, sides);
   add_left_out(result.lines, sides);
   return result;

@@ -13,6 +13,9 @@
 
 namespace assay::trace {
 
+inline constexpr const char* kWhyQuestion = "Where does it come from?";
+inline constexpr const char* kNextQuestion = "What next?";
+
 struct AnswerLine {
   std::string question;
   std::string answer;
@@ -21,7 +24,9 @@ struct AnswerLine {
 struct Answer {
   std::vector<AnswerLine> lines;  // the first one is the headline
   Change headline;                // per step; NaN means when a side has no timeline
-  // The headline is Worse: its confidence interval leaves out zero.
+  std::string compared;           // "a: 2 ranks, 3 profiled steps; b: …"
+  // The headline is Worse: its confidence interval leaves out zero and reaches beyond the
+  // tolerance.
   bool regression = false;
   Basis basis;                     // of the headline
   std::size_t baseline_steps = 0;  // over all runs; 0 when the basis is whole traces

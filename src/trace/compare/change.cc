@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -10,8 +11,6 @@
 
 namespace assay::trace {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 double percent_of(double difference, double baseline, model::Better better) {
   if (baseline == 0) return difference == 0 ? 0 : kNaN;
@@ -38,19 +37,37 @@ Verdict direction(double difference, model::Better better) {
   return longer ? Verdict::kLonger : Verdict::kShorter;
 }
 
-Verdict judge(const Change& change, const core::Difference& interval, model::Better better) {
+// For a change without an interval, too.
+Verdict verdict_for(const Change& change, const Criterion& criterion, model::Better better) {
   if (change.test_count == 0 && change.baseline_count > 0) return Verdict::kOnlyBaseline;
   if (change.baseline_count == 0 && change.test_count > 0) return Verdict::kOnlyTest;
-  if (!interval.valid) return Verdict::kUnknown;
-  if (interval.low <= 0 && interval.high >= 0) return Verdict::kSimilar;
-  return direction(interval.difference, better);
+  if (std::isnan(change.low) || std::isnan(change.high)) return Verdict::kUnknown;
+  return judge({.low = change.low, .high = change.high},
+               {.low = change.percent_low, .high = change.percent_high},
+               criterion.tolerance_percent, better);
 }
 
 Range range_of(std::span<const double> values) {
   return {.low = core::minimum(values), .high = core::maximum(values)};
 }
 
+// Welch-Satterthwaite degrees of freedom of two samples of n values.
+double degrees_of_freedom(double first_variance, double second_variance, std::size_t n) {
+  const double sum = first_variance + second_variance;
+  return static_cast<double>(n - 1) * sum * sum /
+         (first_variance * first_variance + second_variance * second_variance);
+}
+
 }  // namespace
+
+Verdict judge(const core::Interval& difference,
+              const core::Interval& percent,
+              double tolerance_percent,
+              model::Better better) {
+  if (percent.low >= -tolerance_percent && percent.high <= tolerance_percent) return Verdict::kSame;
+  if (difference.low <= 0 && difference.high >= 0) return Verdict::kUnclear;
+  return direction(difference.low, better);
+}
 
 double percent_better(double baseline, double test, model::Better better) {
   return percent_of(test - baseline, baseline, better);
@@ -59,13 +76,15 @@ double percent_better(double baseline, double test, model::Better better) {
 Change measure_change(std::span<const double> baseline,
                       std::span<const double> test,
                       model::Better better,
-                      double confidence) {
+                      const Criterion& criterion) {
   Change change = single_change(core::mean(baseline), core::mean(test), better);
   change.baseline_count = baseline.size();
   change.test_count = test.size();
   change.baseline_range = range_of(baseline);
   change.test_range = range_of(test);
-  const core::Difference interval = core::welch_difference(baseline, test, confidence);
+  change.baseline_deviation = core::sample_deviation(baseline);
+  change.test_deviation = core::sample_deviation(test);
+  const core::Difference interval = core::welch_difference(baseline, test, criterion.confidence);
   change.low = interval.low;
   change.high = interval.high;
   const double one_end = percent_of(interval.low, change.baseline, better);
@@ -74,7 +93,7 @@ Change measure_change(std::span<const double> baseline,
     change.percent_low = std::min(one_end, other_end);
     change.percent_high = std::max(one_end, other_end);
   }
-  change.verdict = judge(change, interval, better);
+  change.verdict = verdict_for(change, criterion, better);
   return change;
 }
 
@@ -84,43 +103,85 @@ Change single_change(double baseline, double test, model::Better better) {
   change.test = test;
   change.difference = test - baseline;
   change.low = change.high = change.percent_low = change.percent_high = kNaN;
+  change.baseline_deviation = change.test_deviation = kNaN;
   change.percent = percent_better(baseline, test, better);
   change.ratio = ratio_of(baseline, test);
   change.baseline_count = std::isnan(baseline) ? 0 : 1;
   change.test_count = std::isnan(test) ? 0 : 1;
   change.baseline_range = {.low = baseline, .high = baseline};
   change.test_range = {.low = test, .high = test};
-  change.verdict = judge(change, core::Difference{}, better);
+  change.verdict = verdict_for(change, {}, better);
   return change;
 }
 
-std::string verdict_text(const Change& change, std::string_view repetition) {
-  switch (change.verdict) {
-    case Verdict::kBetter:
-      return "Better";
-    case Verdict::kWorse:
-      return "Worse";
-    case Verdict::kLonger:
-      return "Longer";
-    case Verdict::kShorter:
-      return "Shorter";
-    case Verdict::kSimilar:
-      return "Similar";
-    case Verdict::kOnlyBaseline:
-      return "Only in baseline";
-    case Verdict::kOnlyTest:
-      return "Only in test";
-    case Verdict::kUnknown:
-      break;
+std::optional<std::size_t> repetitions_needed(double first_deviation,
+                                              double second_deviation,
+                                              double difference,
+                                              double confidence) {
+  constexpr std::size_t kFewest = 2;
+  constexpr double kPower = 0.8;
+  // student_t() is two-sided: half of what it leaves out lies on either side.
+  constexpr double kPowerTwoSided = 2 * kPower - 1;
+  const double first = first_deviation * first_deviation;
+  const double second = second_deviation * second_deviation;
+  if (first + second == 0) return kFewest;
+  const auto enough = [&](std::size_t n) {
+    const double freedom = degrees_of_freedom(first, second, n);
+    const double quantiles =
+        core::student_t(confidence, freedom) + core::student_t(kPowerTwoSided, freedom);
+    return quantiles * std::sqrt((first + second) / static_cast<double>(n)) <=
+           std::fabs(difference);
+  };
+  if (!enough(kMostRepetitions)) return std::nullopt;
+  std::size_t least = kFewest;
+  for (std::size_t most = kMostRepetitions; least < most;) {
+    const std::size_t middle = (least + most) / 2;
+    if (enough(middle)) {
+      most = middle;
+    } else {
+      least = middle + 1;
+    }
   }
+  return least;
+}
+
+std::string percent_text(double percent) {
+  const double magnitude = std::fabs(percent);
+  return magnitude < 99.95 ? fmt::format("{:.3g}", magnitude) : fmt::format("{:.0f}", magnitude);
+}
+
+std::string needed_in_words(const Change& change,
+                            const Criterion& criterion,
+                            std::string_view repetition) {
+  if (change.verdict != Verdict::kUnclear || std::isnan(change.percent)) return "";
+  const double percent = std::max(std::fabs(change.percent), criterion.tolerance_percent);
+  const auto needed = repetitions_needed(change.baseline_deviation, change.test_deviation,
+                                         change.baseline * percent / 100, criterion.confidence);
+  // Fewer than there are would have been enough for a difference of this size, had it been there.
+  const std::size_t present = std::min(change.baseline_count, change.test_count);
+  const std::string count = needed ? fmt::format("About {}", std::max(*needed, present + 1))
+                                   : fmt::format("More than {}", kMostRepetitions);
+  return fmt::format("{} {}s of each would tell a difference of {} % apart", count, repetition,
+                     percent_text(percent));
+}
+
+std::string within_sentence(std::string verdict) {
+  verdict[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(verdict[0])));
+  return verdict;
+}
+
+std::string status_meaning(const Criterion& criterion) {
+  return fmt::format(
+      "Same: the whole interval lies within {:g} %. Unclear: it holds zero and is wider, more "
+      "repetitions are needed.",
+      criterion.tolerance_percent);
+}
+
+std::string verdict_text(const Change& change, std::string_view repetition) {
+  if (change.verdict != Verdict::kUnknown) return model::verdict_word(change.verdict);
   const std::size_t fewest = std::min(change.baseline_count, change.test_count);
   return fewest == 0 ? fmt::format("Unknown: no {}s", repetition)
                      : fmt::format("Unknown: {} {}", fewest, repetition);
-}
-
-bool is_real(Verdict verdict) {
-  return verdict == Verdict::kBetter || verdict == Verdict::kWorse || verdict == Verdict::kLonger ||
-         verdict == Verdict::kShorter;
 }
 
 }  // namespace assay::trace

@@ -3,12 +3,6 @@
 #include "trace/compare/rows.h"
 
 namespace assay::trace {
-namespace {
-
-constexpr const char* kPercentChange = "percent_change";
-
-}  // namespace
-
 void append_pair_columns(model::Table& table, const Sides& sides, const Metric& metric) {
   for (const Configuration* side : {&sides.baseline, &sides.test})
     table.columns.push_back(
@@ -69,10 +63,16 @@ void append_ranges(std::vector<model::Cell>& row, const Change& change, Repetiti
   }
 }
 
-void style_as_comparison(model::Table& table, const Sides& sides) {
-  table.style.excel_table = sides.options.compat == Compat::kNone;
-  for (const model::Column& column : table.columns)
-    if (column.name.rfind(kPercentChange, 0) == 0) table.style.color_scales.push_back(column.name);
+void style_as_comparison(model::Table& table, const Sides& sides, const std::string& judged) {
+  if (sides.options.compat == Compat::kTraceLens) {
+    for (const model::Column& column : table.columns)
+      if (column.name.starts_with(kPercentChange)) table.style.color_scales.push_back(column.name);
+    return;
+  }
+  table.style.excel_table = true;
+  if (judged.empty()) return;
+  table.style.verdict_column = kStatus;
+  table.style.judged_columns = {judged};
 }
 
 }  // namespace assay::trace

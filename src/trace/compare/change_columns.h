@@ -39,7 +39,13 @@ void append_range_columns(model::Table& table,
 
 void append_ranges(std::vector<model::Cell>& row, const Change& change, Repetition repetition);
 
-// A visible comparison sheet: an Excel table, percentages coloured.
-void style_as_comparison(model::Table& table, const Sides& sides);
+// The column of verdicts, and what the columns of percentages begin with.
+inline constexpr const char* kStatus = "status";
+inline constexpr const char* kPercentChange = "percent_change";
+
+// A visible comparison sheet is an Excel table in which kStatus and the column `judged`, where one
+// is named, take the colour of the row's verdict. For kTraceLens: as the public tool has it, a
+// scale of colours in every column of percentages.
+void style_as_comparison(model::Table& table, const Sides& sides, const std::string& judged = {});
 
 }  // namespace assay::trace

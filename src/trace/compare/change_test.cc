@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 namespace assay::trace {
@@ -12,7 +13,7 @@ using model::Better;
 using Values = std::vector<double>;
 
 Change change(const Values& baseline, const Values& test, Better better = Better::kLower) {
-  return measure_change(baseline, test, better, 0.95);
+  return measure_change(baseline, test, better, {});
 }
 
 TEST(Change, LessTimeIsPositiveAndBetter) {
@@ -39,9 +40,9 @@ TEST(Change, DirectionDecidesTheVerdict) {
   EXPECT_EQ(change(high, low, Better::kNeither).verdict, Verdict::kShorter);
 }
 
-TEST(Change, NoiseIsSimilar) {
+TEST(Change, NoiseIsUnclear) {
   const Change c = change({10, 12, 11}, {10.5, 11.8, 11.2});
-  EXPECT_EQ(c.verdict, Verdict::kSimilar);
+  EXPECT_EQ(c.verdict, Verdict::kUnclear);
   EXPECT_LT(c.percent_low, 0);
   EXPECT_GT(c.percent_high, 0);
 }
@@ -69,16 +70,99 @@ TEST(Change, ZeroBaselineHasNoPercentage) {
   EXPECT_EQ(grown.verdict, Verdict::kWorse);
 }
 
-TEST(Change, EqualSidesAreSimilarWithoutNaN) {
+TEST(Change, EqualSidesHaveNoNaN) {
   for (const Values& values : {Values{0, 0, 0}, Values{5, 5, 5}, Values{4, 5, 6}}) {
     const Change c = change(values, values);
-    EXPECT_EQ(c.verdict, Verdict::kSimilar);
+    EXPECT_EQ(c.verdict, values.front() == values.back() ? Verdict::kSame : Verdict::kUnclear);
     EXPECT_EQ(c.percent, 0);
     EXPECT_FALSE(std::signbit(c.percent));
     EXPECT_EQ(c.ratio, 1);
     EXPECT_FALSE(std::isnan(c.percent_low));
     EXPECT_FALSE(std::isnan(c.percent_high));
   }
+}
+
+// Unequal counts and spreads: the sides' degrees of freedom do not simply add up. By hand:
+// variances 4/3 (n = 4) and 1/2 (n = 2), so a = 1/3, b = 1/4 and
+// v = (7/12)^2 / ((1/9)/3 + (1/16)/1) = 3.41860; t(0.975, v) = 2.972958.
+TEST(Change, TheIntervalHasWelchsDegreesOfFreedom) {
+  const Change c = change({100, 102, 100, 102}, {110, 111});
+  EXPECT_DOUBLE_EQ(c.difference, 9.5);
+  const double half = 2.972958 * std::sqrt(1.0 / 3 + 1.0 / 4);
+  EXPECT_NEAR(c.low, 9.5 - half, 1e-4);
+  EXPECT_NEAR(c.high, 9.5 + half, 1e-4);
+}
+
+Verdict judged(double low, double high, double tolerance = 1) {
+  // A baseline of 100: a longer time is a negative percentage.
+  return judge({.low = low, .high = high}, {.low = -high, .high = -low}, tolerance, Better::kLower);
+}
+
+TEST(Judge, TheSameIsAnIntervalWithinTheTolerance) {
+  EXPECT_EQ(judged(-0.9, 0.9), Verdict::kSame);
+  EXPECT_EQ(judged(-1, 1), Verdict::kSame);  // the ends belong to it
+  EXPECT_EQ(judged(-1.001, 1), Verdict::kUnclear);
+  EXPECT_EQ(judged(-1, 1.001), Verdict::kUnclear);
+  EXPECT_EQ(judged(-1.5, 1.5, 2), Verdict::kSame);
+  EXPECT_EQ(judged(0, 0, 0), Verdict::kSame);
+}
+
+TEST(Judge, ARealDifferenceWithinTheToleranceIsTheSame) {
+  EXPECT_EQ(judged(0.2, 0.9), Verdict::kSame);
+  EXPECT_EQ(judged(0.2, 1.0), Verdict::kSame);
+  EXPECT_EQ(judged(0.2, 1.1), Verdict::kWorse);
+  EXPECT_EQ(judged(-1.1, -0.2), Verdict::kBetter);
+  EXPECT_EQ(judged(0.2, 0.9, 0), Verdict::kWorse);
+}
+
+TEST(Judge, UnclearHoldsZeroAndIsWider) {
+  EXPECT_EQ(judged(-45, 3), Verdict::kUnclear);
+  EXPECT_EQ(judged(0, 21), Verdict::kUnclear);  // the ends hold zero
+  EXPECT_EQ(judged(-21, 0), Verdict::kUnclear);
+  EXPECT_EQ(judged(1e-9, 21), Verdict::kWorse);
+}
+
+TEST(Judge, ABaselineOfZeroHasOnlyADirection) {
+  const double nan = std::nan("");
+  EXPECT_EQ(judge({.low = 1, .high = 2}, {.low = nan, .high = nan}, 1, Better::kHigher),
+            Verdict::kBetter);
+  EXPECT_EQ(judge({.low = -1, .high = 2}, {.low = nan, .high = nan}, 1, Better::kLower),
+            Verdict::kUnclear);
+}
+
+// For equal spreads s and a difference d the printed tables of two-sample t tests at 95 % and a
+// power of 80 % have: d = s: 17 a side; d = 2 s: 6 (5 by the noncentral t); d = s/2: 64.
+TEST(RepetitionsNeeded, AgreesWithPrintedTables) {
+  EXPECT_EQ(repetitions_needed(1, 1, 1, 0.95), 17U);
+  EXPECT_EQ(repetitions_needed(1, 1, 2, 0.95), 6U);
+  EXPECT_EQ(repetitions_needed(2, 2, 1, 0.95), 64U);
+  EXPECT_EQ(repetitions_needed(2, 2, -1, 0.95), 64U);
+}
+
+TEST(RepetitionsNeeded, AskForMoreWhereLessIsKnown) {
+  // One side that does not spread halves the variance, and the degrees of freedom.
+  EXPECT_EQ(repetitions_needed(1, 0, 1, 0.95), 10U);
+  EXPECT_GT(*repetitions_needed(1, 1, 1, 0.99), 17U);
+  EXPECT_EQ(repetitions_needed(0, 0, 1, 0.95), 2U);
+}
+
+TEST(RepetitionsNeeded, EndWhereNobodyWouldMeasure) {
+  EXPECT_EQ(repetitions_needed(1, 1, 0.01, 0.95), std::nullopt);
+  EXPECT_EQ(repetitions_needed(1, 1, 0, 0.95), std::nullopt);
+  EXPECT_LE(*repetitions_needed(1, 1, 0.126, 0.95), kMostRepetitions);
+}
+
+TEST(Change, AnUnclearOneSaysWhatWouldSettleIt) {
+  const Change wide = change({60, 62, 61}, {60, 80, 82});
+  EXPECT_EQ(needed_in_words(wide, {}, "step"),
+            "About 9 steps of each would tell a difference of 21.3 % apart");
+  // The observed difference is below the tolerance, so the tolerance is what counts.
+  const Change level = change({100, 104, 96}, {100, 103.5, 97});
+  EXPECT_EQ(needed_in_words(level, {.tolerance_percent = 5}, "run"),
+            "About 10 runs of each would tell a difference of 5 % apart");
+  EXPECT_EQ(needed_in_words(level, {.tolerance_percent = 0.1}, "run"),
+            "More than 1000 runs of each would tell a difference of 0.167 % apart");
+  EXPECT_EQ(needed_in_words(change({1, 1.1}, {2, 2.1}), {}, "run"), "");
 }
 
 }  // namespace

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <set>
 #include <utility>
 
 #include "core/statistics.h"
 #include "core/text.h"
 #include "trace/compare/change_columns.h"
-#include "trace/compare/collective_comparison_tracelens.h"
-#include "trace/compare/collective_figures.h"
-#include "trace/compare/collective_join.h"
-#include "trace/compare/collective_long_comparison.h"
+#include "trace/compare/collective_rows.h"
 #include "trace/compare/combine.h"
+#include "trace/compare/tracelens_comparison.h"
 
 namespace assay::trace {
 namespace {
@@ -28,9 +28,10 @@ struct InstanceSheet {
   std::string title;
   std::vector<std::string> keys;
   std::string time_column;  // µs
+  std::string time_name;    // the same in the comparison's headings
   std::string total_name;
   std::vector<std::string> bandwidths;  // quantities, without a unit
-  std::vector<std::string> others;      // shown for both sides, not judged
+  std::vector<Metric> others;           // shown for both sides, not judged
 };
 
 const InstanceSheet& implicit_sync() {
@@ -42,9 +43,11 @@ const InstanceSheet& implicit_sync() {
           "instances",
       .keys = {"Collective name", "dtype", "In msg nelems", "Group size"},
       .time_column = "comm_latency",
+      .time_name = "comm_latency (us)",
       .total_name = "Total comm latency (ms)",
       .bandwidths = {"algo bw", "bus bw"},
-      .others = {"skew in start time", "skew in end time"}};
+      .others = {{.name = "skew in start time", .unit = "us"},
+                 {.name = "skew in end time", .unit = "us"}}};
   return sheet;
 }
 
@@ -55,9 +58,10 @@ const InstanceSheet& all_to_allv() {
       .title = "all_to_allv: wall time (µs, first start to last end) over instances",
       .keys = {"Collective name", "dtype", "Group size"},
       .time_column = "wall_time (us)",
+      .time_name = "wall_time (us)",
       .total_name = "Total wall_time (ms)",
       .bandwidths = {"throughput"},
-      .others = {"size_imbalance", "skew in start time"}};
+      .others = {{.name = "size_imbalance"}, {.name = "skew in start time", .unit = "us"}}};
   return sheet;
 }
 
@@ -84,19 +88,19 @@ RunTotals totals_ms(const std::vector<RunValue>& times_us, const Side& side) {
 // How values become repetitions, and how these are judged.
 struct Judge {
   Repetition repetition;
-  double confidence;
+  Criterion criterion;
 
   [[nodiscard]] Change change(const std::vector<RunValue>& baseline,
                               const std::vector<RunValue>& test,
                               Better better) const {
     return measure_change(repetitions(baseline, repetition), repetitions(test, repetition), better,
-                          confidence);
+                          criterion);
   }
 };
 
 Judge judge_of(const Sides& sides) {
   return {.repetition = repetition(sides, Repetition::kInstance),
-          .confidence = sides.options.confidence};
+          .criterion = sides.options.criterion};
 }
 
 Change bandwidth_change(const Side& baseline,
@@ -107,7 +111,7 @@ Change bandwidth_change(const Side& baseline,
                       bandwidths_gbps(test.table, test.rows, quantity), Better::kHigher);
 }
 
-std::vector<model::Column> key_columns(const std::vector<std::string>& keys) {
+std::vector<model::Column> columns_of_keys(const std::vector<std::string>& keys) {
   std::vector<model::Column> columns;
   columns.reserve(keys.size());
   for (const std::string& key : keys)
@@ -115,16 +119,21 @@ std::vector<model::Column> key_columns(const std::vector<std::string>& keys) {
   return columns;
 }
 
-void append_columns(model::Table& table, const InstanceSheet& sheet, const Sides& sides) {
+std::string mean_name(const InstanceSheet& sheet) {
+  return sheet.time_name + "_mean";
+}
+
+void append_instance_columns(model::Table& table, const InstanceSheet& sheet, const Sides& sides) {
   const Repetition repeated_by = judge_of(sides).repetition;
   if (repeated_by == Repetition::kRun)
     append_pair_columns(table, sides, {.name = "runs", .better = Better::kNeither});
   for (const char* name : {"count", "channels", "threads"})
     append_pair_columns(table, sides, {.name = name, .better = Better::kNeither});
-  append_change_columns(table, sides, {.name = sheet.time_column + "_mean", .unit = "us"},
+  append_change_columns(table, sides, {.name = mean_name(sheet), .unit = "us"},
                         ChangeDetail::kInterval);
-  append_range_columns(table, sides, {.name = sheet.time_column, .unit = "us"}, repeated_by);
-  table.columns.push_back({.name = "status", .description = "Similar when the interval holds 0"});
+  append_range_columns(table, sides, {.name = sheet.time_name, .unit = "us"}, repeated_by);
+  table.columns.push_back(
+      {.name = kStatus, .description = status_meaning(sides.options.criterion)});
   for (const std::string& quantity : sheet.bandwidths)
     append_change_columns(
         table, sides,
@@ -132,8 +141,10 @@ void append_columns(model::Table& table, const InstanceSheet& sheet, const Sides
         ChangeDetail::kMeans);
   append_change_columns(table, sides, {.name = sheet.total_name, .unit = "ms"},
                         ChangeDetail::kMeans);
-  for (const std::string& other : sheet.others)
-    append_pair_columns(table, sides, {.name = other + "_mean", .better = Better::kLower});
+  for (const Metric& other : sheet.others) {
+    const std::string unit = other.unit.empty() ? "" : " (" + other.unit + ")";
+    append_pair_columns(table, sides, {.name = other.name + unit + "_mean", .unit = other.unit});
+  }
 }
 
 void append_pair(std::vector<Cell>& row, const Cell& baseline, const Cell& test) {
@@ -167,9 +178,9 @@ std::vector<Cell> instance_row(const InstanceSheet& sheet,
     append_change(row, bandwidth_change(baseline, test, quantity, judge), ChangeDetail::kMeans);
   append_change(row, total_change(totals_ms(times_b, baseline), totals_ms(times_t, test)),
                 ChangeDetail::kMeans);
-  for (const std::string& other : sheet.others)
-    append_pair(row, cell_of(core::mean(plain_values(baseline.table, baseline.rows, other))),
-                cell_of(core::mean(plain_values(test.table, test.rows, other))));
+  for (const Metric& other : sheet.others)
+    append_pair(row, cell_of(core::mean(plain_values(baseline.table, baseline.rows, other.name))),
+                cell_of(core::mean(plain_values(test.table, test.rows, other.name))));
   return row;
 }
 
@@ -206,12 +217,91 @@ model::Table compare_instances(const InstanceSheet& sheet, const Sides& sides) {
   const SheetPair sheets = sheet_pair(sides, sheet.source);
   model::Table table{.name = sheet.name,
                      .title = sheet.title,
-                     .columns = key_columns(with_process_group(sheets, sheet.keys))};
+                     .columns = columns_of_keys(with_process_group(sheets, sheet.keys))};
   table.notes = missing_sheet_notes(sheets, sides);
   if (judge_of(sides).repetition == Repetition::kRun) table.title += "; interval over runs";
-  append_columns(table, sheet, sides);
+  append_instance_columns(table, sheet, sides);
   for (const JoinedRows& joined : longest_first(sheet, sheets, sides))
     table.add_row(instance_row(sheet, sheets, joined, sides));
+  style_as_comparison(table, sides, std::string(kPercentChange) + "_" + mean_name(sheet));
+  return table;
+}
+
+// One side's durations of a key, µs. Sums and counts are of a run: means over runs.
+struct Durations {
+  std::int64_t ranks = 0;
+  double operations = 0;
+  bool even = true;  // all runs have equally many operations
+  double sum = kNaN;
+  double mean = kNaN;
+  double min = kNaN;
+  double max = kNaN;
+};
+
+Durations durations(const model::Table* table, const RowNumbers& rows, std::size_t runs) {
+  Durations result;
+  if (rows.empty()) return result;
+  const auto ranks = plain_values(table, rows, "rank");
+  result.ranks = static_cast<std::int64_t>(std::set<double>(ranks.begin(), ranks.end()).size());
+  const auto operations = run_sums(instance_values(table, rows, "operation_count"));
+  result.operations = operations.empty() ? 0 : core::mean(operations);
+  result.even = operations.size() == runs && core::minimum(operations) == core::maximum(operations);
+  result.sum = run_totals(instance_values(table, rows, "dur_sum"), runs).sum;
+  if (result.operations > 0) result.mean = result.sum / result.operations;
+  result.min = core::minimum(plain_values(table, rows, "dur_min"));
+  result.max = core::maximum(plain_values(table, rows, "dur_max"));
+  return result;
+}
+
+void append_duration_columns(model::Table& table, const Sides& sides) {
+  table.columns.push_back({.name = "present_in"});
+  for (const char* name : {"ranks", "operation_count"})
+    append_pair_columns(table, sides, {.name = name, .better = Better::kNeither});
+  for (const char* name : {"dur_sum", "dur_mean", "dur_min", "dur_max"})
+    append_change_columns(table, sides, {.name = name, .unit = "us"}, ChangeDetail::kMeans);
+}
+
+std::string present_in(const JoinedRows& joined, const Sides& sides) {
+  if (joined.test.empty()) return sides.baseline.label;
+  return joined.baseline.empty() ? sides.test.label : "both";
+}
+
+std::vector<Cell> long_row(const SheetPair& sheets, const JoinedRows& joined, const Sides& sides) {
+  const Durations b = durations(sheets.baseline, joined.baseline, sides.baseline.runs.size());
+  const Durations t = durations(sheets.test, joined.test, sides.test.runs.size());
+  std::vector<Cell> row = joined.key;
+  row.emplace_back(present_in(joined, sides));
+  for (const std::int64_t ranks : {b.ranks, t.ranks})
+    row.emplace_back(ranks);
+  for (const double operations : {b.operations, t.operations})
+    row.push_back(normalized(operations));
+  Change sum = single_change(b.sum, t.sum, Better::kLower);
+  // Sums of different numbers of operations are shown and not compared.
+  if (!b.even || !t.even || b.operations != t.operations)
+    sum.difference = sum.percent = sum.ratio = kNaN;
+  append_change(row, sum, ChangeDetail::kMeans);
+  append_change(row, single_change(b.mean, t.mean, Better::kLower), ChangeDetail::kMeans);
+  append_change(row, single_change(b.min, t.min, Better::kLower), ChangeDetail::kMeans);
+  append_change(row, single_change(b.max, t.max, Better::kLower), ChangeDetail::kMeans);
+  return row;
+}
+
+// nccl_long_cmp: every collective kernel, all ranks and streams pooled. Durations hold the wait for
+// the last rank, and ranks of one collective are no repetitions: no verdict.
+model::Table compare_long(const Sides& sides) {
+  const SheetPair sheets = sheet_pair(sides, "nccl_summary_long");
+  const std::vector<std::string> keys =
+      with_process_group(sheets, {"Collective name", "dtype", "In msg nelems", "Group size"});
+  model::Table table{.name = "nccl_long_cmp",
+                     .title = "All collective kernels: durations (µs) over ranks, waits included",
+                     .columns = {}};
+  for (const std::string& key : keys)
+    table.columns.push_back({.name = key});
+  if (sides.baseline.runs.size() > 1 || sides.test.runs.size() > 1)
+    table.title += "; sums and counts are of a run";
+  append_duration_columns(table, sides);
+  for (const JoinedRows& joined : outer_join(sheets, keys))
+    table.add_row(long_row(sheets, joined, sides));
   style_as_comparison(table, sides);
   return table;
 }

@@ -126,6 +126,16 @@ model::Book combined_collectives(const Sides& sides) {
   return combine(sides.baseline.collectives, sides.test.collectives, sides);
 }
 
+model::Book combined_summaries(const Sides& sides) {
+  const auto summaries = [](const model::Book& book) {
+    model::Book result;
+    for (const model::Table& table : book.tables)
+      if (table.name.find("summary") != std::string::npos) result.tables.push_back(table);
+    return result;
+  };
+  return combine(summaries(sides.baseline.collectives), summaries(sides.test.collectives), sides);
+}
+
 void pass_through_workbook(model::Book& book) {
   for (model::Table& table : book.tables)
     for (model::Cell& cell : table.cells)

@@ -33,6 +33,9 @@ model::Book summary_of_runs(const Configuration& side, Compat compat);
 model::Book combined_timelines(const Sides& sides);
 model::Book combined_collectives(const Sides& sides);
 
+// The combined sheets of the collective reports with "summary" in their name.
+model::Book combined_summaries(const Sides& sides);
+
 // Whole doubles become integers, as they do for the public tool on its way through a workbook.
 void pass_through_workbook(model::Book& book);
 

@@ -50,7 +50,7 @@ model::Book collective_report(const std::string& configuration) {
   return book;
 }
 
-Configuration configuration(const std::string& label, const std::string& folder) {
+Configuration golden_configuration(const std::string& label, const std::string& folder) {
   const auto path = comparison_folder() / "gpu_timeline_combined_sheets/All_Ranks_Combined.csv";
   return {.label = label,
           .ranks = rank_reports(testing::read_csv_table(path).value(), label),
@@ -58,8 +58,8 @@ Configuration configuration(const std::string& label, const std::string& folder)
 }
 
 const Comparison& golden_comparison() {
-  static const Configuration kBaseline = configuration("baseline", "default");
-  static const Configuration kTest = configuration("saleelk", "16cta_256threads");
+  static const Configuration kBaseline = golden_configuration("baseline", "default");
+  static const Configuration kTest = golden_configuration("saleelk", "16cta_256threads");
   static const Comparison kComparison =
       compare({kBaseline, kTest, {.compat = Compat::kTraceLens}}).value();
   return kComparison;
@@ -166,8 +166,8 @@ TEST(CompareGolden, WholeNumbersAreIntegers) {
 
 // The whole traces name no steps here, so the default mode must not claim to know.
 TEST(CompareGolden, DefaultModeClaimsNothingWithoutSteps) {
-  const Configuration baseline = configuration("baseline", "default");
-  const Configuration test = configuration("saleelk", "16cta_256threads");
+  const Configuration baseline = golden_configuration("baseline", "default");
+  const Configuration test = golden_configuration("saleelk", "16cta_256threads");
   const Comparison comparison = compare({baseline, test}).value();
   EXPECT_FALSE(comparison.answer.regression);
   const model::Table& dashboard = *comparison.final_report.find("Summary_Dashboard");
@@ -179,7 +179,8 @@ TEST(CompareGolden, DefaultModeClaimsNothingWithoutSteps) {
   const auto value = [&cmp](const char* column) { return cmp.at(0, *cmp.column(column)); };
   EXPECT_EQ(model::text(value("Collective name")), "_allgather_base");
   EXPECT_EQ(model::text(value("status")), "Worse");
-  EXPECT_NEAR(model::number(value("percent_change_comm_latency_mean")), -68.19254428754611, 1e-6);
+  EXPECT_NEAR(model::number(value("percent_change_comm_latency (us)_mean")), -68.19254428754611,
+              1e-6);
   EXPECT_NEAR(model::number(value("baseline_bus bw (GB/s)_mean")), 288.3639479827847 * 1.073741824,
               1e-6);
 }

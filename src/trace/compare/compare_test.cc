@@ -4,16 +4,21 @@
 #include <gtest/gtest.h>
 
 #include "trace/compare/compare_test_util.h"
+#include "trace/compare/final_report.h"
 
 namespace assay::trace {
 namespace {
 
 using model::text;
+using testing::all_words;
+using ::testing::AnyOf;
 using testing::book_of;
 using testing::cell_where;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::implicit_sync;
 using testing::rank_report;
+using ::testing::StartsWith;
 
 // Communication is the rest of a step after 40 ms of computation.
 Configuration configuration(const std::string& label, const std::vector<double>& total_ms) {
@@ -29,13 +34,6 @@ Configuration configuration(const std::string& label, const std::vector<double>&
                                               {"total_time", total_ms}}));
   result.collectives = book_of(implicit_sync(
       {{"allreduce", 4, exposed[0], 100, 16}, {"allreduce", 4, exposed.back(), 100, 16}}));
-  return result;
-}
-
-std::string all_words(const Answer& answer) {
-  std::string result;
-  for (const AnswerLine& line : answer.lines)
-    result += line.question + " " + line.answer + "\n";
   return result;
 }
 
@@ -55,10 +53,15 @@ TEST(Compare, ARegressionIsToldAndExplained) {
   const Comparison comparison = compare({a, b}).value();
   EXPECT_TRUE(comparison.answer.regression);
   const std::string words = all_words(comparison.answer);
-  EXPECT_THAT(words, HasSubstr("b is 10.00 % slower than a: 66.000 against 60.000 ms per step"));
+  EXPECT_THAT(
+      words,
+      HasSubstr("b is 10 % slower than a in these runs (95 %: 9.62 to 10.4 %; 3 steps each): "
+                "66.000 against 60.000 ms per step."));
+  EXPECT_THAT(words, HasSubstr("What next? Stay with a."));
   EXPECT_THAT(words, HasSubstr("Is it real? Yes."));
-  EXPECT_THAT(words, HasSubstr("exposed_comm_time +6.000 ms (Worse), computation_time +0.000"));
-  EXPECT_THAT(words, HasSubstr("Worse on 2 of 2 ranks (0, 1)"));
+  EXPECT_THAT(words,
+              HasSubstr("exposed_comm_time +6.000 ms (worse), computation_time +0.000 ms (same)"));
+  EXPECT_THAT(words, HasSubstr("worse on 2 of 2 ranks (0, 1)"));
   EXPECT_THAT(words, HasSubstr("allreduce BFloat16 4: latency"));
   EXPECT_THAT(words, HasSubstr("channels 16 to 16"));
   EXPECT_FALSE(compare({b, a}).value().answer.regression);
@@ -75,8 +78,23 @@ TEST(Compare, TheDashboardIsFirstAndTheAnswerFollows) {
   EXPECT_EQ(text(dashboard.at(0, 0)), "GPU_total_time");
   EXPECT_EQ(text(cell_where(dashboard, "Metric", "GPU_total_time", "Verdict")), "Better");
   EXPECT_EQ(text(cell_where(dashboard, "Metric", "GPU_total_time", "In words")),
-            "b is 5.00 % faster than a: 57.000 against 60.000 ms per step.");
+            "Better: -3.000 ms per step.");
   EXPECT_GT(model::number(cell_where(dashboard, "Metric", "GPU_total_time", "95 % CI low (%)")), 0);
+  EXPECT_EQ(dashboard.title, "b against a");
+  EXPECT_THAT(
+      dashboard.notes,
+      ElementsAre("a: 2 ranks, 3 profiled steps; b: 2 ranks, 3 profiled steps.",
+                  StartsWith("b is 5 % faster than a in these runs (95 %: "),
+                  StartsWith("Where does it come from? exposed_comm_time -3.000 ms (better)"),
+                  StartsWith("What next? Use b.")));
+  EXPECT_TRUE(dashboard.style.opens_with_text);
+  EXPECT_EQ(dashboard.style.verdict_column, "Verdict");
+  EXPECT_EQ(dashboard.style.judged_columns, std::vector<std::string>{"Less by (%)"});
+  EXPECT_TRUE(dashboard.style.color_scales.empty());
+  ASSERT_TRUE(dashboard.style.chart);
+  EXPECT_EQ(dashboard.style.chart->title, "A step takes 57 ms with b and 60 ms with a");
+  EXPECT_EQ(dashboard.style.chart->columns, (std::vector<std::string>{"a (ms)", "b (ms)"}));
+  EXPECT_EQ(dashboard.style.chart->rows, (std::vector<std::size_t>{1, 2}));
   for (const model::Table& table : report.tables) {
     EXPECT_LE(table.name.size(), 31U);
     const bool raw = table.name.find("_Raw") != std::string::npos;
@@ -84,17 +102,66 @@ TEST(Compare, TheDashboardIsFirstAndTheAnswerFollows) {
   }
 }
 
-TEST(Compare, EqualRunsAreSimilarEverywhere) {
+// Every column of figures of the sheet that people read first has a unit in its heading.
+TEST(Compare, TheDashboardsHeadingsHaveUnits) {
+  const Configuration a = configuration("a", {60.0, 60.1, 59.9});
+  const Configuration b = configuration("b", {57.0, 57.1, 56.9});
+  const Comparison comparison = compare({a, b}).value();
+  const model::Table& dashboard = comparison.final_report.tables[0];
+  for (std::size_t column = 0; column < dashboard.columns.size(); ++column) {
+    const std::string& name = dashboard.columns[column].name;
+    if (std::holds_alternative<double>(dashboard.at(0, column))) {
+      EXPECT_THAT(name, AnyOf(HasSubstr("(ms)"), HasSubstr("(%)")));
+    } else if (std::holds_alternative<std::int64_t>(dashboard.at(0, column))) {
+      EXPECT_THAT(name, HasSubstr("steps"));
+    }
+  }
+}
+
+TEST(Compare, TheTerminalShowsTheAnswerFirstAndIntervals) {
+  const Configuration a = configuration("a", {60.0, 60.1, 59.9});
+  const Configuration b = configuration("b", {57.0, 57.1, 56.9});
+  const Sides sides{a, b};
+  const Comparison comparison = compare(sides).value();
+  const model::Table summary =
+      terminal_summary(comparison.final_report.tables[0], comparison.answer, sides);
+  EXPECT_THAT(summary.title, StartsWith("b is 5 % faster than a in these runs"));
+  std::vector<std::string> headings;
+  for (const model::Column& column : summary.columns)
+    headings.push_back(column.name);
+  EXPECT_THAT(headings, ElementsAre("time per step", "a (ms)", "b (ms)", "less by (%)", "low (%)",
+                                    "high (%)", "verdict"));
+  EXPECT_EQ(text(summary.at(0, 6)), "Better");
+  EXPECT_GT(model::number(summary.at(0, 4)), 4.5);
+  EXPECT_LT(model::number(summary.at(0, 5)), 5.5);
+}
+
+// A headline of -21 % that may be noise must not read as if nothing was there.
+TEST(Compare, ALargeDifferenceInTheNoiseIsUnclearAndSaysWhatItTakes) {
+  const Configuration a = configuration("a", {60, 62, 61});
+  const Configuration b = configuration("b", {60, 80, 82});
+  const Answer result = answer({a, b});
+  EXPECT_EQ(result.headline.verdict, Verdict::kUnclear);
+  EXPECT_FALSE(result.regression);
+  const std::string words = all_words(result);
+  EXPECT_THAT(words, HasSubstr("Unclear whether b is faster or slower than a (95 %: "));
+  EXPECT_THAT(words, HasSubstr("What next? Measure more. About 9 steps of each would tell a "
+                               "difference of 21.3 % apart."));
+  EXPECT_EQ(words.find("imilar"), std::string::npos);
+}
+
+TEST(Compare, EqualRunsAreTheSameOrUnclearByTheirSpread) {
   const Configuration a = configuration("a", {60, 61, 62});
   Configuration b = a;
   b.label = "b";
+  const CompareOptions wide{.criterion = {.tolerance_percent = 20}};
+  EXPECT_THAT(all_words(answer({a, b, wide})), HasSubstr("b takes the same time as a within 20 %"));
   const Comparison comparison = compare({a, b}).value();
   EXPECT_FALSE(comparison.answer.regression);
-  EXPECT_THAT(all_words(comparison.answer),
-              HasSubstr("No difference between b and a can be shown"));
+  EXPECT_THAT(all_words(comparison.answer), HasSubstr("Unclear whether b is faster or slower"));
   const model::Table& dashboard = comparison.final_report.tables[0];
-  for (std::size_t row = 0; row < dashboard.row_count(); ++row)
-    EXPECT_EQ(text(dashboard.at(row, *dashboard.column("Verdict"))), "Similar");
+  EXPECT_EQ(text(cell_where(dashboard, "Metric", "GPU_total_time", "Verdict")), "Unclear");
+  EXPECT_EQ(text(cell_where(dashboard, "Metric", "GPU_computation_time", "Verdict")), "Same");
   for (const model::Book* book : {&comparison.timeline_comparison,
                                   &comparison.collective_comparison, &comparison.final_report})
     expect_no_nan(*book);
@@ -128,7 +195,7 @@ TEST(Compare, TheWholeWindowIsComparedToo) {
     whole.at(3, *whole.column("time ms")) = 137.5;
   }
   EXPECT_THAT(all_words(answer({a, b})),
-              HasSubstr("b is 13.64 % slower than a: 137.500 against 121.000 ms"));
+              HasSubstr("b is 13.6 % slower than a: 137.500 against 121.000 ms"));
 }
 
 TEST(Compare, LeftOutWorkIsNamed) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/table.h"
+#include "trace/compare/answer.h"
 #include "trace/compare/configuration.h"
 
 namespace assay::trace::testing {
@@ -89,6 +90,14 @@ inline model::Book book_of(model::Table table) {
   model::Book book;
   book.tables.push_back(std::move(table));
   return book;
+}
+
+// Every question with its answer.
+inline std::string all_words(const Answer& answer) {
+  std::string result;
+  for (const AnswerLine& line : answer.lines)
+    result += line.question + " " + line.answer + "\n";
+  return result;
 }
 
 // The row whose cell in `column` is `text`; its cell in `wanted`.

@@ -9,6 +9,7 @@
 
 #include "model/facts.h"
 #include "model/table.h"
+#include "trace/compare/change.h"
 #include "trace/options.h"
 
 namespace assay::trace {
@@ -53,7 +54,7 @@ struct Configuration {
 
 struct CompareOptions {
   Compat compat = Compat::kNone;
-  double confidence = 0.95;
+  Criterion criterion = {};
 };
 
 // The two sides of one comparison. Both outlive it.

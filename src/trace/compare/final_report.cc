@@ -1,10 +1,18 @@
 #include "trace/compare/final_report.h"
 
-#include <array>
-#include <string>
+#include <fmt/core.h>
 
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "trace/compare/change_columns.h"
 #include "trace/compare/combine.h"
-#include "trace/compare/dashboard.h"
+#include "trace/compare/rows.h"
+#include "trace/compare/timeline_comparison.h"
+#include "trace/compare/timeline_words.h"
+#include "trace/compare/tracelens_comparison.h"
 
 namespace assay::trace {
 namespace {
@@ -64,6 +72,105 @@ void add_other_summaries(model::Book& report, const model::Book& collective) {
   }
 }
 
+constexpr const char* kLessBy = "Less by (%)";
+constexpr const char* kVerdict = "Verdict";
+
+std::vector<model::Column> dashboard_columns(const Sides& sides, Repetition repetition) {
+  const std::string interval =
+      fmt::format("{:.3g} % CI ", 100 * sides.options.criterion.confidence);
+  const std::string repetitions = std::string(" ") + noun(repetition) + "s";
+  return {{.name = "Metric"},
+          {.name = sides.baseline.label + " (ms)", .unit = "ms", .description = "the baseline"},
+          {.name = sides.test.label + " (ms)", .unit = "ms", .description = "the test"},
+          {.name = "Difference (ms)", .unit = "ms", .description = "test - baseline"},
+          {.name = kLessBy,
+           .unit = "%",
+           .better = model::Better::kHigher,
+           .description = "of the baseline; positive: the test takes less"},
+          {.name = interval + "low (%)", .unit = "%", .description = "of the column before"},
+          {.name = interval + "high (%)", .unit = "%"},
+          {.name = kVerdict, .description = status_meaning(sides.options.criterion)},
+          {.name = sides.baseline.label + repetitions},
+          {.name = sides.test.label + repetitions},
+          {.name = "In words"}};
+}
+
+std::vector<model::Cell> dashboard_row(const TimelineChange& change,
+                                       Basis basis,
+                                       const Criterion& criterion) {
+  const Change& time = change.time_ms;
+  std::vector<model::Cell> row = {"GPU_" + change.type};
+  for (const double value : {time.baseline, time.test, time.difference, time.percent,
+                             time.percent_low, time.percent_high})
+    row.push_back(cell_of(value));
+  row.emplace_back(timeline_verdict(time, basis));
+  row.emplace_back(repetition_count(time.baseline_count, basis.repetition));
+  row.emplace_back(repetition_count(time.test_count, basis.repetition));
+  row.emplace_back(in_words(change, basis, criterion));
+  return row;
+}
+
+// A bar for either side, of the parts that add up to its time.
+std::optional<model::Chart> parts_chart(const std::vector<TimelineChange>& changes,
+                                        Basis basis,
+                                        const Sides& sides) {
+  const TimelineChange* total = headline(changes);
+  if (total == nullptr || std::isnan(total->time_ms.difference)) return std::nullopt;
+  const bool step = basis.window == Basis::Window::kStep;
+  model::Chart chart{
+      .title = fmt::format("{} takes {:.3g} ms with {} and {:.3g} ms with {}",
+                           step ? "A step" : "The profiled window", total->time_ms.test,
+                           sides.test.label, total->time_ms.baseline, sides.baseline.label),
+      .axis = step ? "ms per step, mean over ranks" : "ms, mean over ranks",
+      .columns = {sides.baseline.label + " (ms)", sides.test.label + " (ms)"}};
+  for (std::size_t row = 0; row < changes.size(); ++row)
+    if (is_part(changes[row].type)) chart.rows.push_back(row);
+  return chart;
+}
+
+// Title, names of the runs, the answer, why, what next, a chart; then a row for each figure of the
+// timeline.
+model::Table dashboard(const Sides& sides, const Answer& answer) {
+  const TimelinePair pair = timeline_pair(sides);
+  const std::vector<TimelineChange> changes = compare_means(pair, sides.options.criterion);
+  model::Table table{.name = "Summary_Dashboard",
+                     .title = sides.test.label + " against " + sides.baseline.label,
+                     .columns = dashboard_columns(sides, pair.basis.repetition),
+                     .notes = {answer.compared, answer.lines.front().answer}};
+  for (const AnswerLine& line : answer.lines)
+    if (line.question == kWhyQuestion || line.question == kNextQuestion)
+      table.notes.push_back(line.question + " " + line.answer);
+  table.style.verdict_column = kVerdict;
+  table.style.judged_columns = {kLessBy};
+  table.style.opens_with_text = true;
+  table.style.chart = parts_chart(changes, pair.basis, sides);
+  for (const TimelineChange& change : changes)
+    table.add_row(dashboard_row(change, pair.basis, sides.options.criterion));
+  return table;
+}
+
+struct ShownColumn {
+  std::size_t column;   // of the dashboard
+  const char* heading;  // nullptr: the dashboard's
+};
+
+// What fits a terminal of 100 columns: all but the difference, the counts and the words.
+constexpr std::array<ShownColumn, 7> kOnTerminal = {{{0, "time per step"},
+                                                     {1, nullptr},
+                                                     {2, nullptr},
+                                                     {4, "less by (%)"},
+                                                     {5, "low (%)"},
+                                                     {6, "high (%)"},
+                                                     {7, "verdict"}}};
+
+model::Table tracelens_terminal_summary(model::Table dashboard, const Sides& sides) {
+  const std::string headings[] = {"time per step", sides.baseline.label + " ms",
+                                  sides.test.label + " ms", "better by %", "status"};
+  for (std::size_t column = 0; column < dashboard.columns.size(); ++column)
+    dashboard.columns[column] = {.name = headings[column]};
+  return dashboard;
+}
+
 }  // namespace
 
 model::Book final_report(const Sides& sides,
@@ -86,6 +193,27 @@ model::Book final_report(const Sides& sides,
     table.style.excel_table = table.row_count() > 0;
   if (sides.options.compat == Compat::kTraceLens) pass_through_workbook(report);
   return report;
+}
+
+model::Table terminal_summary(const model::Table& dashboard,
+                              const Answer& answer,
+                              const Sides& sides) {
+  if (sides.options.compat == Compat::kTraceLens)
+    return tracelens_terminal_summary(dashboard, sides);
+  model::Table summary{.name = "summary", .title = answer.lines.front().answer, .columns = {}};
+  for (std::size_t i = 1; i < answer.lines.size(); ++i)
+    summary.notes.push_back(answer.lines[i].question + " " + answer.lines[i].answer);
+  for (const auto& [column, heading] : kOnTerminal)
+    summary.columns.push_back(
+        {.name = heading == nullptr ? dashboard.columns[column].name : std::string(heading)});
+  summary.style.verdict_column = "verdict";
+  for (std::size_t row = 0; row < dashboard.row_count(); ++row) {
+    std::vector<model::Cell> cells;
+    for (const ShownColumn& shown : kOnTerminal)
+      cells.push_back(dashboard.at(row, shown.column));
+    summary.add_row(std::move(cells));
+  }
+  return summary;
 }
 
 }  // namespace assay::trace

@@ -7,7 +7,7 @@
 #include "trace/compare/change_columns.h"
 #include "trace/compare/combine.h"
 #include "trace/compare/rows.h"
-#include "trace/compare/timeline_comparison_tracelens.h"
+#include "trace/compare/tracelens_comparison.h"
 
 namespace assay::trace {
 namespace {
@@ -23,7 +23,7 @@ const TimelineSeries& series_of(const SeriesByType& types, const std::string& ty
 void append_columns(model::Table& table, const Sides& sides, Basis basis) {
   append_pair_columns(table, sides, {.name = "time_ms", .unit = "ms"});
   table.columns.push_back({.name = "diff_time_ms", .unit = "ms", .description = "test - baseline"});
-  table.columns.push_back({.name = "percent_change",
+  table.columns.push_back({.name = kPercentChange,
                            .unit = "%",
                            .better = model::Better::kHigher,
                            .description = "100 (B-T)/B: positive when the test takes less time"});
@@ -35,7 +35,7 @@ void append_columns(model::Table& table, const Sides& sides, Basis basis) {
         {.name = name, .unit = "ms", .description = "confidence interval of diff_time_ms"});
   append_range_columns(table, sides, {.name = "ms", .unit = "ms"}, basis.repetition);
   table.columns.push_back(
-      {.name = "status", .description = "Similar when the interval holds zero"});
+      {.name = kStatus, .description = status_meaning(sides.options.criterion)});
   table.columns.push_back({.name = "ratio", .description = "test / baseline"});
   append_pair_columns(table, sides,
                       {.name = "percent", .unit = "%", .better = model::Better::kNeither});
@@ -73,12 +73,12 @@ model::Table summary_comparison(const TimelinePair& pair, const Sides& sides) {
                      .title = "Means over ranks; " + basis_title(pair.basis),
                      .columns = {{.name = "type"}}};
   append_columns(table, sides, pair.basis);
-  for (const TimelineChange& change : compare_means(pair, sides.options.confidence)) {
+  for (const TimelineChange& change : compare_means(pair, sides.options.criterion)) {
     std::vector<Cell> row = {change.type};
     append_cells(row, change, pair.basis);
     table.add_row(std::move(row));
   }
-  style_as_comparison(table, sides);
+  style_as_comparison(table, sides, kPercentChange);
   return table;
 }
 
@@ -87,14 +87,14 @@ model::Table comparison_by_rank(const TimelinePair& pair, const Sides& sides) {
                      .title = "Rank by rank; " + basis_title(pair.basis),
                      .columns = {{.name = "rank"}, {.name = "type"}}};
   append_columns(table, sides, pair.basis);
-  for (const auto& [rank, changes] : compare_ranks(pair, sides.options.confidence)) {
+  for (const auto& [rank, changes] : compare_ranks(pair, sides.options.criterion)) {
     for (const TimelineChange& change : changes) {
       std::vector<Cell> row = {static_cast<std::int64_t>(rank), change.type};
       append_cells(row, change, pair.basis);
       table.add_row(std::move(row));
     }
   }
-  style_as_comparison(table, sides);
+  style_as_comparison(table, sides, kPercentChange);
   return table;
 }
 
@@ -108,24 +108,24 @@ std::string timeline_verdict(const Change& change, Basis basis) {
 
 std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
                                            const SeriesByType& test,
-                                           double confidence) {
+                                           const Criterion& criterion) {
   std::vector<TimelineChange> changes;
   for (const std::string& type : reading_order(baseline, test)) {
     const TimelineSeries& b = series_of(baseline, type);
     const TimelineSeries& t = series_of(test, type);
     changes.push_back(
         {.type = type,
-         .time_ms = measure_change(b.time_ms, t.time_ms, timeline_direction(type), confidence),
+         .time_ms = measure_change(b.time_ms, t.time_ms, timeline_direction(type), criterion),
          .baseline_percent = core::mean(b.percent),
          .test_percent = core::mean(t.percent)});
   }
   return changes;
 }
 
-std::vector<TimelineChange> compare_means(const TimelinePair& pair, double confidence) {
+std::vector<TimelineChange> compare_means(const TimelinePair& pair, const Criterion& criterion) {
   const Repetition repetition = pair.basis.repetition;
   return compare_series(mean_over_ranks(pair.baseline, repetition),
-                        mean_over_ranks(pair.test, repetition), confidence);
+                        mean_over_ranks(pair.test, repetition), criterion);
 }
 
 const TimelineChange* headline(const std::vector<TimelineChange>& changes) {
@@ -136,14 +136,14 @@ const TimelineChange* headline(const std::vector<TimelineChange>& changes) {
 }
 
 std::map<int, std::vector<TimelineChange>> compare_ranks(const TimelinePair& pair,
-                                                         double confidence) {
+                                                         const Criterion& criterion) {
   std::map<int, SeriesByType> baseline = by_rank(pair.baseline, pair.basis.repetition);
   std::map<int, SeriesByType> test = by_rank(pair.test, pair.basis.repetition);
   for (const auto& [rank, series] : test)
     baseline.try_emplace(rank);
   std::map<int, std::vector<TimelineChange>> changes;
   for (const auto& [rank, series] : baseline)
-    changes[rank] = compare_series(series, test[rank], confidence);
+    changes[rank] = compare_series(series, test[rank], criterion);
   return changes;
 }
 

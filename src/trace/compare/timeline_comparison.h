@@ -23,17 +23,17 @@ struct TimelineChange {
 // In reading order.
 std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
                                            const SeriesByType& test,
-                                           double confidence);
+                                           const Criterion& criterion);
 
 // compare_series of the means over ranks.
-std::vector<TimelineChange> compare_means(const TimelinePair& pair, double confidence);
+std::vector<TimelineChange> compare_means(const TimelinePair& pair, const Criterion& criterion);
 
 // The one that says which setting is better, total_time; null when neither side has it.
 const TimelineChange* headline(const std::vector<TimelineChange>& changes);
 
 // compare_series for each rank of either side.
 std::map<int, std::vector<TimelineChange>> compare_ranks(const TimelinePair& pair,
-                                                         double confidence);
+                                                         const Criterion& criterion);
 
 // Sheets Summary_Comparison and Comparison_By_Rank and the combined ones of timeline_summary.
 // Times are means per profiled step (whole traces when a side names no steps), each with a

@@ -83,7 +83,10 @@ TEST(TimelineComparison, DifferentNumbersOfStepsCompareStepByStep) {
   const Configuration test = two_ranks("b", {10.0, 10.1, 9.95, 10.05, 10.0});
   const model::Book book = timeline_comparison({baseline, test});
   const model::Table& summary = *book.find("Summary_Comparison");
-  EXPECT_EQ(text(cell_where(summary, "type", "total_time", "status")), "Similar");
+  EXPECT_EQ(text(cell_where(summary, "type", "total_time", "status")), "Unclear");
+  EXPECT_EQ(summary.style.verdict_column, "status");
+  EXPECT_EQ(summary.style.judged_columns, std::vector<std::string>{"percent_change"});
+  EXPECT_TRUE(summary.style.color_scales.empty());
   EXPECT_EQ(cell_where(summary, "type", "total_time", "b_steps"), Cell{std::int64_t{5}});
 }
 

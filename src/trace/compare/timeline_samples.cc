@@ -18,6 +18,10 @@ constexpr std::array<const char*, 10> kReadingOrder = {
     "idle_time",       "micro_idle_time",  "macro_idle_time",   "busy_time",
     "total_comm_time", "total_memcpy_time"};
 
+constexpr std::array<const char*, 6> kParts = {"computation_time",    "exposed_comm_time",
+                                               "exposed_memcpy_time", "idle_time",
+                                               "micro_idle_time",     "macro_idle_time"};
+
 constexpr double kMostSteps = 1e15;  // a larger number in a report is damage
 
 void add_figures(const RankReport& rank,
@@ -126,6 +130,10 @@ TimelinePair whole_trace_pair(const Sides& sides) {
 
 model::Better timeline_direction(const std::string& type) {
   return type == "busy_time" ? model::Better::kNeither : model::Better::kLower;
+}
+
+bool is_part(const std::string& type) {
+  return std::find(kParts.begin(), kParts.end(), type) != kParts.end();
 }
 
 std::vector<std::string> reading_order(const SeriesByType& baseline, const SeriesByType& test) {

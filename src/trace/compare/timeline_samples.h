@@ -68,6 +68,9 @@ TimelinePair whole_trace_pair(const Sides& sides);
 // more, or wait less.
 model::Better timeline_direction(const std::string& type);
 
+// Whether it is one of the types that add up to kTotalTime.
+bool is_part(const std::string& type);
+
 // The types of both, in the order of reading: the total first, its parts, then the rest.
 std::vector<std::string> reading_order(const SeriesByType& baseline, const SeriesByType& test);
 

@@ -103,7 +103,7 @@ model::Table per_rank(model::Table table,
   return table;
 }
 
-model::Table per_step(const Figures& figures) {
+model::Table step_table(const Figures& figures) {
   std::map<std::pair<std::int64_t, std::string>, std::vector<double>> steps;
   for (const TimelineFigure& figure : figures)
     steps[{figure.step, figure.type}].push_back(figure.time_ms);
@@ -133,7 +133,7 @@ model::Book timeline_summary(std::span<const RankReport> ranks, Compat compat) {
   book.tables.push_back(
       per_rank({.name = "Per_Rank_Percent", .title = "Share of each rank's total", .columns = {}},
                whole, kPercent, &TimelineFigure::percent));
-  if (compat == Compat::kNone && !steps.empty()) book.tables.push_back(per_step(steps));
+  if (compat == Compat::kNone && !steps.empty()) book.tables.push_back(step_table(steps));
   return book;
 }
 

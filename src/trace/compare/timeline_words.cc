@@ -13,21 +13,8 @@
 namespace assay::trace {
 namespace {
 
-// These add up to total_time.
-constexpr std::array<const char*, 6> kParts = {"computation_time",    "exposed_comm_time",
-                                               "exposed_memcpy_time", "idle_time",
-                                               "micro_idle_time",     "macro_idle_time"};
-
 const char* per_step(Basis basis) {
   return basis.window == Basis::Window::kStep ? " per step" : "";
-}
-
-// "57.000", or with the noise between runs "57.000 (56.900 … 57.100 ms over 3 runs)".
-std::string mean_in_words(double mean, const Range& range, std::size_t count, Basis basis) {
-  std::string text = fmt::format("{:.3f}", mean);
-  if (basis.repetition == Repetition::kRun && count > 1)
-    text += fmt::format(" ({})", range_in_words(range, "ms", count, 3));
-  return text;
 }
 
 bool repeated(const Sides& sides) {
@@ -44,7 +31,10 @@ std::string runs_in_words(const std::vector<TimelineFigure>& figures) {
 
 // What the interval does not know, and how to learn it.
 std::string noise_in_words(const TimelinePair& pair, const Sides& sides) {
-  if (pair.basis.repetition == Repetition::kRun) return "It knows the noise between repeated runs.";
+  if (pair.basis.repetition == Repetition::kRun)
+    return fmt::format("It knows the noise between repeated runs: {} takes {}, {} takes {}.",
+                       sides.baseline.label, runs_in_words(pair.baseline), sides.test.label,
+                       runs_in_words(pair.test));
   if (!repeated(sides))
     return "It knows the noise between the steps of these two runs, not between repeated runs.";
   const bool test_repeated = sides.test.runs.size() > 1;
@@ -56,43 +46,82 @@ std::string noise_in_words(const TimelinePair& pair, const Sides& sides) {
       once.label, often.label, runs_in_words(test_repeated ? pair.test : pair.baseline));
 }
 
-std::string faster_or_slower(const Change& change) {
+const char* faster_or_slower(double percent) {
+  return percent >= 0 ? "faster" : "slower";
+}
+
+std::string speed_in_words(const Change& change) {
   if (std::isnan(change.percent)) return fmt::format("{:+.3f} ms away", change.difference);
-  return fmt::format("{:.2f} % {}", std::fabs(change.percent),
-                     change.percent >= 0 ? "faster" : "slower");
+  return percent_text(change.percent) + " % " + faster_or_slower(change.percent);
+}
+
+// "1.88 to 3.31 %" where the direction is told already, else "45.7 % slower to 3.22 % faster".
+std::string interval_in_words(const Change& change) {
+  if (std::isnan(change.percent_low))
+    return fmt::format("{:+.3f} to {:+.3f} ms", change.low, change.high);
+  if (change.percent_low > 0)
+    return percent_text(change.percent_low) + " to " + percent_text(change.percent_high) + " %";
+  if (change.percent_high < 0)
+    return percent_text(change.percent_high) + " to " + percent_text(change.percent_low) + " %";
+  return fmt::format("{} % {} to {} % {}", percent_text(change.percent_low), "slower",
+                     percent_text(change.percent_high), "faster");
+}
+
+// "3 runs each", "3 and 5 steps".
+std::string counts_in_words(const Change& change, Repetition repetition) {
+  if (change.baseline_count == change.test_count)
+    return counted(change.baseline_count, repetition) + " each";
+  return fmt::format("{} and {}", change.baseline_count, counted(change.test_count, repetition));
+}
+
+// "95 %: 1.88 to 3.31 %; 3 runs each".
+std::string certainty_in_words(const Change& change, Basis basis, const Criterion& criterion) {
+  return fmt::format("{:.3g} %: {}; {}", 100 * criterion.confidence, interval_in_words(change),
+                     counts_in_words(change, basis.repetition));
+}
+
+// A sentence of its own, or nothing.
+std::string needed_sentence(const Change& change, Basis basis, const Criterion& criterion) {
+  const std::string needed = needed_in_words(change, criterion, noun(basis.repetition));
+  return needed.empty() ? needed : " " + needed + ".";
 }
 
 }  // namespace
 
 std::string headline_in_words(const TimelineChange& headline, Basis basis, const Sides& sides) {
   const Change& change = headline.time_ms;
-  const std::string figures = fmt::format(
-      "{} against {} ms{}", mean_in_words(change.test, change.test_range, change.test_count, basis),
-      mean_in_words(change.baseline, change.baseline_range, change.baseline_count, basis),
-      per_step(basis));
+  const Criterion& criterion = sides.options.criterion;
+  const std::string figures =
+      fmt::format("{:.3f} against {:.3f} ms{}", change.test, change.baseline, per_step(basis));
   const std::string& baseline = sides.baseline.label;
   const std::string& test = sides.test.label;
+  const auto certainty = [&] { return certainty_in_words(change, basis, criterion); };
   switch (change.verdict) {
     case Verdict::kOnlyBaseline:
       return fmt::format("Only {} has a total_time: nothing to compare.", baseline);
     case Verdict::kOnlyTest:
       return fmt::format("Only {} has a total_time: nothing to compare.", test);
-    case Verdict::kSimilar:
-      return fmt::format("No difference between {} and {} can be shown: {}.", test, baseline,
-                         figures);
+    case Verdict::kSame:
+      return fmt::format("{} takes the same time as {} within {:g} % ({}): {}.", test, baseline,
+                         criterion.tolerance_percent, certainty(), figures);
+    case Verdict::kUnclear:
+      return fmt::format("Unclear whether {} is faster or slower than {} ({}): {}.{}", test,
+                         baseline, certainty(), figures, needed_sentence(change, basis, criterion));
     case Verdict::kUnknown:
       return fmt::format("{} looks {} than {} ({}), but whether that is real is unknown.", test,
-                         faster_or_slower(change), baseline, figures);
+                         speed_in_words(change), baseline, figures);
     default:
-      return fmt::format("{} is {} than {}: {}.", test, faster_or_slower(change), baseline,
+      return fmt::format("{} is {} than {}{} ({}): {}.", test, speed_in_words(change), baseline,
+                         basis.repetition == Repetition::kRun ? "" : " in these runs", certainty(),
                          figures);
   }
 }
 
-std::string in_words(const TimelineChange& change, Basis basis) {
+std::string in_words(const TimelineChange& change, Basis basis, const Criterion& criterion) {
   const std::string verdict = timeline_verdict(change.time_ms, basis);
   if (std::isnan(change.time_ms.difference)) return verdict + ".";
-  return fmt::format("{}: {:+.3f} ms{}.", verdict, change.time_ms.difference, per_step(basis));
+  return fmt::format("{}: {:+.3f} ms{}.{}", verdict, change.time_ms.difference, per_step(basis),
+                     needed_sentence(change.time_ms, basis, criterion));
 }
 
 std::string is_it_real(const TimelineChange& headline,
@@ -100,33 +129,58 @@ std::string is_it_real(const TimelineChange& headline,
                        const Sides& sides) {
   const Basis basis = pair.basis;
   const Change& change = headline.time_ms;
+  const Criterion& criterion = sides.options.criterion;
   if (change.verdict == Verdict::kOnlyBaseline || change.verdict == Verdict::kOnlyTest)
     return "Unknown. One side has no timeline.";
   if (basis.repetition == Repetition::kNone)
     return "Unknown. A side names no profiled steps, so there is nothing to take the noise from.";
-  const char* repetition = noun(basis.repetition);
-  const std::string counts =
-      fmt::format("{} and {} {}s", change.baseline_count, change.test_count, repetition);
   if (change.verdict == Verdict::kUnknown)
-    return fmt::format("Unknown. A confidence interval needs 2 {}s on each side; here {}.",
-                       repetition, counts);
-  const bool real = is_real(change.verdict);
-  const std::string interval =
-      std::isnan(change.percent_low)
-          ? fmt::format("change is {:+.3f} to {:+.3f} ms", change.low, change.high)
-          : fmt::format("improvement is {:+.2f} to {:+.2f} %", change.percent_low,
-                        change.percent_high);
-  return fmt::format("{}. The {:.3g} % confidence interval of the {} ({}): it {} zero. {}",
-                     real ? "Yes" : "It may be noise", 100 * sides.options.confidence, interval,
-                     counts, real ? "leaves out" : "holds", noise_in_words(pair, sides));
+    return fmt::format(
+        "Unknown. A confidence interval needs 2 {0}s on each side; here {1} and {2} "
+        "{0}s.",
+        noun(basis.repetition), change.baseline_count, change.test_count);
+  const auto sentence = [&](const char* lead, const std::string& holds) {
+    return fmt::format("{}. The confidence interval ({}) {}. {}", lead,
+                       certainty_in_words(change, basis, criterion), holds,
+                       noise_in_words(pair, sides));
+  };
+  if (change.verdict == Verdict::kSame)
+    return sentence("A difference, if there is one, is too small to matter",
+                    fmt::format("lies within {:g} % either way", criterion.tolerance_percent));
+  if (change.verdict == Verdict::kUnclear) return sentence("It may be noise", "holds zero");
+  return sentence("Yes", "leaves out zero");
+}
+
+std::string next_in_words(const TimelineChange& headline, Basis basis, const Sides& sides) {
+  const Change& change = headline.time_ms;
+  const Criterion& criterion = sides.options.criterion;
+  const bool runs = basis.repetition == Repetition::kRun;
+  const char* repeat =
+      runs ? "" : " Run each three times or more: steps do not know the noise between runs.";
+  switch (change.verdict) {
+    case Verdict::kOnlyBaseline:
+    case Verdict::kOnlyTest:
+      return "Profile both.";
+    case Verdict::kUnknown:
+      return "Run each twice or more, or profile two or more steps of each.";
+    case Verdict::kUnclear:
+      return "Measure more." + needed_sentence(change, basis, criterion) + repeat;
+    case Verdict::kSame:
+      return "Use either." + std::string(repeat);
+    case Verdict::kBetter:
+    case Verdict::kShorter:
+      return fmt::format("Use {}.{}", sides.test.label, repeat);
+    case Verdict::kWorse:
+    case Verdict::kLonger:
+      break;
+  }
+  return fmt::format("Stay with {}.{}", sides.baseline.label, repeat);
 }
 
 std::string parts_in_words(const std::vector<TimelineChange>& changes, Basis basis) {
   std::vector<TimelineChange> parts;
-  for (const TimelineChange& change : changes) {
-    const bool part = std::find(kParts.begin(), kParts.end(), change.type) != kParts.end();
-    if (part && !std::isnan(change.time_ms.difference)) parts.push_back(change);
-  }
+  for (const TimelineChange& change : changes)
+    if (is_part(change.type) && !std::isnan(change.time_ms.difference)) parts.push_back(change);
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
     return std::fabs(a.time_ms.difference) > std::fabs(b.time_ms.difference);
   });
@@ -134,17 +188,19 @@ std::string parts_in_words(const std::vector<TimelineChange>& changes, Basis bas
   texts.reserve(parts.size());
   for (const TimelineChange& part : parts)
     texts.push_back(fmt::format("{} {:+.3f} ms ({})", part.type, part.time_ms.difference,
-                                timeline_verdict(part.time_ms, basis)));
+                                within_sentence(timeline_verdict(part.time_ms, basis))));
   return texts.empty() ? "Unknown." : core::join(texts, ", ") + ".";
 }
 
-std::string ranks_in_words(const TimelinePair& pair, const std::string& type, double confidence) {
+std::string ranks_in_words(const TimelinePair& pair,
+                           const std::string& type,
+                           const Criterion& criterion) {
   std::map<std::string, std::vector<std::string>> ranks_by_verdict;
-  const auto ranks = compare_ranks(pair, confidence);
+  const auto ranks = compare_ranks(pair, criterion);
   for (const auto& [rank, changes] : ranks)
     for (const TimelineChange& change : changes)
       if (change.type == type)
-        ranks_by_verdict[timeline_verdict(change.time_ms, pair.basis)].push_back(
+        ranks_by_verdict[within_sentence(timeline_verdict(change.time_ms, pair.basis))].push_back(
             std::to_string(rank));
   std::vector<std::string> texts;
   texts.reserve(ranks_by_verdict.size());
@@ -156,13 +212,13 @@ std::string ranks_in_words(const TimelinePair& pair, const std::string& type, do
 
 std::string whole_window_in_words(const Sides& sides) {
   const TimelinePair pair = whole_trace_pair(sides);
-  const std::vector<TimelineChange> changes = compare_means(pair, sides.options.confidence);
+  const std::vector<TimelineChange> changes = compare_means(pair, sides.options.criterion);
   const TimelineChange* total = headline(changes);
   if (total == nullptr || std::isnan(total->time_ms.difference)) return "";
   const Change& whole = total->time_ms;
   const std::string text =
       fmt::format("{} is {} than {}: {:.3f} against {:.3f} ms.", sides.test.label,
-                  faster_or_slower(whole), sides.baseline.label, whole.test, whole.baseline);
+                  speed_in_words(whole), sides.baseline.label, whole.test, whole.baseline);
   if (pair.basis.repetition == Repetition::kRun)
     return fmt::format("{} {} over {} and {} runs.", text, timeline_verdict(whole, pair.basis),
                        whole.baseline_count, whole.test_count);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "trace/compare/final_report.h"
 #include "trace/compare/timeline_comparison.h"
 #include "trace/pipelines/configuration_reader.h"
 #include "trace/pipelines/prepare.h"
@@ -79,7 +80,8 @@ std::optional<Headline> headline_of(const Answer& answer, const Sides& sides) {
                   .test_runs = sides.test.runs.size(),
                   .baseline_steps = answer.baseline_steps,
                   .test_steps = answer.test_steps,
-                  .repetition = repetition == Repetition::kNone ? "" : noun(repetition)};
+                  .repetition = repetition == Repetition::kNone ? "" : noun(repetition),
+                  .needed = needed_in_words(change, sides.options.criterion, noun(repetition))};
 }
 
 core::Status write_books(const Comparison& comparison,
@@ -105,40 +107,17 @@ core::Status write_books(const Comparison& comparison,
   return {};
 }
 
-// The dashboard with what fits a terminal, under the answers in words.
-model::Table terminal_summary(const model::Table& dashboard, const Sides& sides) {
-  const std::pair<const char*, std::string> shown[] = {{"Metric", "time per step"},
-                                                       {"Baseline", sides.baseline.label + " ms"},
-                                                       {"Test", sides.test.label + " ms"},
-                                                       {"Improvement (%)", "better by %"},
-                                                       {"Verdict", "verdict"},
-                                                       {"Status", "status"}};
-  model::Table summary{"summary", dashboard.title, {}, {}, {}, dashboard.notes};
-  std::vector<std::size_t> columns;
-  for (const auto& [name, header] : shown) {
-    const auto column = dashboard.column(name);
-    if (!column) continue;
-    columns.push_back(*column);
-    summary.columns.push_back({header});
-  }
-  for (std::size_t row = 0; row < dashboard.row_count(); ++row) {
-    std::vector<model::Cell> cells;
-    cells.reserve(columns.size());
-    for (const std::size_t column : columns)
-      cells.push_back(dashboard.at(row, column));
-    summary.add_row(std::move(cells));
-  }
-  return summary;
-}
-
 }  // namespace
 
 core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress) {
   const Loaded baseline =
       ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
   const Loaded test = ASSAY_TRY(load(request.test, request.test_label, request, progress));
-  const Sides sides{
-      baseline.configuration, test.configuration, {request.options.compat, request.confidence}};
+  const Sides sides{baseline.configuration,
+                    test.configuration,
+                    {.compat = request.options.compat,
+                     .criterion = {.confidence = request.confidence,
+                                   .tolerance_percent = request.tolerance_percent}}};
   ASSAY_TRY(check_sides(sides));
   Comparison comparison = ASSAY_TRY(compare(sides));
   CommandResult result;
@@ -148,7 +127,7 @@ core::Result<CommandResult> run_compare(const CompareRequest& request, core::Pro
   result.headline = headline_of(comparison.answer, sides);
   result.summary.title = "Comparison";
   if (const model::Table* dashboard = comparison.final_report.find("Summary_Dashboard")) {
-    result.summary.tables.push_back(terminal_summary(*dashboard, sides));
+    result.summary.tables.push_back(terminal_summary(*dashboard, comparison.answer, sides));
   }
   result.regression = comparison.answer.regression ? Regression::kFound : Regression::kNone;
   if (request.output.kind == Output::Kind::kBook) {

@@ -1,4 +1,4 @@
-#include "sweep/memory_maps.h"
+#include "sweep/loaded_libraries.h"
 
 #include <gtest/gtest.h>
 

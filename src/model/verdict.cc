@@ -1,0 +1,36 @@
+#include "model/verdict.h"
+
+#include <array>
+#include <utility>
+
+namespace assay::model {
+namespace {
+
+constexpr std::array<std::pair<Verdict, const char*>, 9> kWords = {{
+    {Verdict::kBetter, "Better"},
+    {Verdict::kWorse, "Worse"},
+    {Verdict::kLonger, "Longer"},
+    {Verdict::kShorter, "Shorter"},
+    {Verdict::kSame, "Same"},
+    {Verdict::kUnclear, "Unclear"},
+    {Verdict::kUnknown, "Unknown"},
+    {Verdict::kOnlyBaseline, "Only in baseline"},
+    {Verdict::kOnlyTest, "Only in test"},
+}};
+
+}  // namespace
+
+const char* verdict_word(Verdict verdict) {
+  for (const auto& [known, word] : kWords)
+    if (known == verdict) return word;
+  return "Unknown";
+}
+
+Verdict verdict_of(const Cell& cell) {
+  const std::string* word = std::get_if<std::string>(&cell);
+  for (const auto& [verdict, known] : kWords)
+    if (word != nullptr && *word == known) return verdict;
+  return Verdict::kUnknown;
+}
+
+}  // namespace assay::model

@@ -1,0 +1,248 @@
+#include "sweep/ranking.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace assay::sweep {
+namespace {
+
+using model::Cell;
+using model::cell_of;
+using model::Verdict;
+
+constexpr double kPercent = 100;
+constexpr const char* kReferenceVerdict = "reference";
+
+// Settings without a time come last.
+bool faster(const SettingResult& a, const SettingResult& b) {
+  if (std::isnan(a.step_ms) || std::isnan(b.step_ms)) return !std::isnan(a.step_ms);
+  return a.step_ms < b.step_ms;
+}
+
+// Three significant digits without a sign; whole numbers from 100 on.
+std::string digits(double value) {
+  const double magnitude = std::fabs(value);
+  return magnitude < 99.95 ? fmt::format("{:.3g}", magnitude) : fmt::format("{:.0f}", magnitude);
+}
+
+std::string with_sign(double value) {
+  return (value < 0 ? "-" : "+") + digits(value);
+}
+
+std::string faster_or_slower(double percent) {
+  return digits(percent) + (percent < 0 ? " % slower" : " % faster");
+}
+
+// "1.88 to 3.31 %" where the direction is told already, else "0.56 % slower to 0.92 % faster".
+std::string interval_in_words(const SettingResult& result) {
+  const double low = result.change_percent_low;
+  const double high = result.change_percent_high;
+  if (low > 0) return fmt::format("{} to {} %", digits(low), digits(high));
+  if (high < 0) return fmt::format("{} to {} %", digits(high), digits(low));
+  return faster_or_slower(std::min(low, -0.0)) + " to " + faster_or_slower(high);
+}
+
+// "slower by 2.59 to 93.5 %" of settings that are all worse, the fastest first.
+std::string slower_by(const std::vector<const SettingResult*>& worse) {
+  const std::string least = digits(worse.front()->change_percent);
+  if (worse.size() == 1) return fmt::format("slower by {} %", least);
+  return fmt::format("slower by {} to {} %", least, digits(worse.back()->change_percent));
+}
+
+std::string number_of(std::size_t count, const char* one, const char* several) {
+  return count == 1 ? std::string("1 ") + one : fmt::format("{} {}", count, several);
+}
+
+std::vector<Cell> row_of(const SettingResult& result) {
+  return {result.setting,
+          static_cast<std::int64_t>(result.runs),
+          static_cast<std::int64_t>(result.steps),
+          cell_of(result.step_ms),
+          cell_of(result.change_percent),
+          cell_of(result.change_percent_low),
+          cell_of(result.change_percent_high),
+          result.verdict};
+}
+
+report::RankedItem item_of(const SettingResult& result, bool is_reference) {
+  report::RankedItem item{.name = result.setting,
+                          .value = is_reference ? 0 : result.change_percent,
+                          .low = result.change_percent_low,
+                          .high = result.change_percent_high,
+                          .verdict = model::verdict_of(Cell(result.verdict))};
+  const std::string interval =
+      std::isnan(item.low) ? ""
+                           : fmt::format(" ({} to {})", with_sign(item.low), with_sign(item.high));
+  const bool known = !is_reference && !std::isnan(result.change_percent);
+  item.texts = {std::isnan(result.step_ms) ? "" : fmt::format("{:.2f}", result.step_ms),
+                known ? with_sign(result.change_percent) + interval : "", result.verdict};
+  return item;
+}
+
+}  // namespace
+
+double confidence_of_each(double together, std::size_t comparisons) {
+  return 1 - (1 - together) / static_cast<double>(std::max<std::size_t>(comparisons, 1));
+}
+
+Ranking::Ranking(std::vector<SettingResult> results, RankingRules rules)
+    : rules_(std::move(rules)), reference_(results.front().setting), settings_(std::move(results)) {
+  settings_.front().verdict = kReferenceVerdict;
+  std::stable_sort(settings_.begin(), settings_.end(), faster);
+}
+
+double Ranking::confidence() const {
+  return confidence_of_each(rules_.together, settings_.size() - 1);
+}
+
+std::vector<const SettingResult*> Ranking::with(Verdict verdict) const {
+  std::vector<const SettingResult*> found;
+  for (const SettingResult& result : settings_)
+    if (model::verdict_of(Cell(result.verdict)) == verdict && result.setting != reference_)
+      found.push_back(&result);
+  return found;
+}
+
+std::string Ranking::certainty(const SettingResult& result) const {
+  const std::size_t count = rules_.repetition == "run" ? result.runs : result.steps;
+  return fmt::format(
+      "{:g} %: {}; {}", kPercent * rules_.together, interval_in_words(result),
+      number_of(count, rules_.repetition.c_str(), (rules_.repetition + "s").c_str()));
+}
+
+// The settings that are neither the one to take nor the reference.
+std::string Ranking::rest_in_words() const {
+  std::string text;
+  const auto same = with(Verdict::kSame);
+  if (same.size() == 1)
+    text += fmt::format(" {} takes the same time within {:g} % ({}).", same[0]->setting,
+                        rules_.tolerance_percent, certainty(*same[0]));
+  if (same.size() > 1)
+    text += fmt::format(" {} settings take the same time within {:g} %.", same.size(),
+                        rules_.tolerance_percent);
+  const auto worse = with(Verdict::kWorse);
+  if (!worse.empty())
+    text += fmt::format(" {} {}.", number_of(worse.size(), "setting is", "settings are"),
+                        slower_by(worse));
+  return text;
+}
+
+std::string Ranking::answer() const {
+  const char* here = rules_.repetition == "run" ? "" : " in these runs";
+  if (const auto better = with(Verdict::kBetter); !better.empty()) {
+    const SettingResult& best = *better.front();
+    std::string text =
+        fmt::format("Use {}: it is {} than {}{} ({}).", best.setting,
+                    faster_or_slower(best.change_percent), reference_, here, certainty(best));
+    if (better.size() > 1)
+      text += fmt::format(" {} faster than {}, too.",
+                          number_of(better.size() - 1, "more setting is", "more settings are"),
+                          reference_);
+    return text + rest_in_words();
+  }
+  if (const auto unclear = with(Verdict::kUnclear); !unclear.empty()) {
+    const SettingResult& first = *unclear.front();
+    std::string text = fmt::format("Unclear whether {} is faster than {} ({}).", first.setting,
+                                   reference_, certainty(first));
+    if (!first.needed.empty()) text += " " + first.needed + ".";
+    return text + rest_in_words();
+  }
+  const std::string rest = rest_in_words();
+  if (rest.empty()) return "Unknown whether a setting is faster than " + reference_ + ".";
+  return fmt::format("Keep {}: {} faster{}.{}", reference_,
+                     settings_.size() == 2 ? "the other setting is not" : "no other setting is",
+                     here, rest);
+}
+
+std::string Ranking::next(const std::string& sweep_folder) const {
+  if (const auto better = with(Verdict::kBetter); !better.empty()) {
+    const SettingResult& best = *better.front();
+    const std::string with_what =
+        best.variables.empty() ? "without these variables" : "with " + best.variables;
+    return fmt::format("Next: run {}. {} says where the time is saved.", with_what,
+                       best.comparison);
+  }
+  if (rules_.repetition != "run" || !with(Verdict::kUnclear).empty())
+    return fmt::format(
+        "Next: measure more runs of each setting: assay sweep run --resume --repeat N -o {}.",
+        sweep_folder);
+  if (const auto worse = with(Verdict::kWorse); !worse.empty())
+    return fmt::format("Next: nothing to change. {} says where {} loses its time.",
+                       worse.back()->comparison, worse.back()->setting);
+  return "Next: nothing to change.";
+}
+
+model::Table Ranking::table(const std::string& sweep_folder) const {
+  model::Table table{
+      .name = "overview",
+      .title = answer(),
+      .columns = {{.name = "setting"},
+                  {.name = "runs", .description = "that went well"},
+                  {.name = "steps", .description = "profiled, over all runs"},
+                  {.name = "step (ms)",
+                   .unit = "ms",
+                   .better = model::Better::kLower,
+                   .description = "mean duration of a profiled step on the GPU"},
+                  {.name = "faster by (%)",
+                   .unit = "%",
+                   .better = model::Better::kHigher,
+                   .description = "than " + reference_},
+                  {.name = "low (%)", .unit = "%", .description = "end of its interval"},
+                  {.name = "high (%)", .unit = "%", .description = "end of its interval"},
+                  {.name = "verdict",
+                   .description = "Same: the whole interval lies within the tolerance. Unclear: it "
+                                  "holds zero and is wider."}}};
+  table.notes = {
+      next(sweep_folder),
+      fmt::format("{} with {}: each interval has {:.4g} % confidence, so that all hold together "
+                  "with {:g} %; it counts {}s. Same: within {:g} %.",
+                  number_of(settings_.size() - 1, "comparison", "comparisons"), reference_,
+                  kPercent * confidence(), kPercent * rules_.together, rules_.repetition,
+                  rules_.tolerance_percent)};
+  table.style.opens_with_text = true;
+  table.style.verdict_column = "verdict";
+  table.style.judged_columns = {"faster by (%)"};
+  table.style.chart = {.title = "A profiled step under each setting",
+                       .axis = "ms per step, mean over ranks and runs",
+                       .bars = model::Chart::Bars::kRows,
+                       .columns = {"step (ms)"}};
+  for (const SettingResult& result : settings_)
+    table.add_row(row_of(result));
+  return table;
+}
+
+report::RankingFigure Ranking::figure() const {
+  const std::size_t better = with(Verdict::kBetter).size();
+  const std::size_t unclear = with(Verdict::kUnclear).size();
+  report::RankingFigure figure;
+  if (better > 0) {
+    figure.title =
+        fmt::format("{} is {} than {}", with(Verdict::kBetter)[0]->setting,
+                    faster_or_slower(with(Verdict::kBetter)[0]->change_percent), reference_);
+  } else if (unclear > 0) {
+    figure.title = fmt::format("Unclear whether a setting is faster than {}", reference_);
+  } else {
+    figure.title = fmt::format("No setting is faster than {}", reference_);
+    if (const auto worse = with(Verdict::kWorse); !worse.empty())
+      figure.title +=
+          fmt::format("; {} {}", number_of(worse.size(), "is", "are"), slower_by(worse));
+  }
+  const SettingResult& first = settings_.front();
+  const std::size_t count = rules_.repetition == "run" ? first.runs : first.steps;
+  figure.subtitle = fmt::format(
+      "Dot: mean of {}; bar: {:.3g} % interval ({:g} % for all together); grey band: within {:g} %",
+      number_of(count, rules_.repetition.c_str(), (rules_.repetition + "s").c_str()),
+      kPercent * confidence(), kPercent * rules_.together, rules_.tolerance_percent);
+  figure.axis =
+      fmt::format("time of a step against {} (%): left is slower, right is faster", reference_);
+  figure.tolerance = rules_.tolerance_percent;
+  figure.headings = {"step (ms)", "faster by (%)", "verdict"};
+  for (const SettingResult& result : settings_)
+    figure.items.push_back(item_of(result, result.setting == reference_));
+  return figure;
+}
+
+}  // namespace assay::sweep

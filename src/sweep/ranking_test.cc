@@ -1,0 +1,120 @@
+#include "sweep/ranking.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace assay::sweep {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+SettingResult reference() {
+  return {.setting = "default",
+          .runs = 3,
+          .steps = 18,
+          .step_ms = 10,
+          .change_percent = kNaN,
+          .change_percent_low = kNaN,
+          .change_percent_high = kNaN};
+}
+
+SettingResult result(const std::string& name, double change, double half, const char* verdict) {
+  return {.setting = name,
+          .variables = "NCCL_MAX_CTAS=" + name,
+          .runs = 3,
+          .steps = 18,
+          .step_ms = 10 - change / 10,
+          .change_percent = change,
+          .change_percent_low = change - half,
+          .change_percent_high = change + half,
+          .verdict = verdict,
+          .comparison = "comparison_" + name};
+}
+
+Ranking ranking(std::vector<SettingResult> others, const std::string& repetition = "run") {
+  others.insert(others.begin(), reference());
+  return {std::move(others), {.repetition = repetition}};
+}
+
+TEST(Ranking, TheFastestFirstWithTheReferenceInItsPlace) {
+  SettingResult unknown = result("unknown", 0, 0, "Unknown: 1 run");
+  unknown.step_ms = kNaN;
+  const model::Table table =
+      ranking({result("slow", -20, 1, "Worse"), unknown, result("fast", 20, 1, "Better")})
+          .table("runs");
+  ASSERT_EQ(table.row_count(), 4U);
+  const char* order[] = {"fast", "default", "slow", "unknown"};
+  for (std::size_t row = 0; row < 4; ++row)
+    EXPECT_EQ(model::text(table.at(row, 0)), order[row]);
+  EXPECT_EQ(model::text(table.at(1, 7)), "reference");
+  EXPECT_EQ(model::text(table.at(3, 3)), "");
+  EXPECT_EQ(table.style.verdict_column, "verdict");
+}
+
+TEST(Ranking, TheFastestBetterSettingIsToBeUsed) {
+  const Ranking ranks = ranking({result("16", 2.6, 0.7, "Better"), result("32", 5, 1, "Better"),
+                                 result("8", -3, 1, "Worse")});
+  EXPECT_EQ(ranks.answer(),
+            "Use 32: it is 5 % faster than default (95 %: 4 to 6 %; 3 runs). 1 more setting is "
+            "faster than default, too. 1 setting is slower by 3 %.");
+  EXPECT_EQ(ranks.next("runs"),
+            "Next: run with NCCL_MAX_CTAS=32. comparison_32 says where the time is saved.");
+  EXPECT_EQ(ranks.figure().title, "32 is 5 % faster than default");
+}
+
+TEST(Ranking, NothingBetterMeansKeepingTheReference) {
+  const Ranking ranks =
+      ranking({result("32", 0.18, 0.74, "Same"), result("16", -2.59, 0.7, "Worse"),
+               result("4", -93.5, 1, "Worse")});
+  EXPECT_EQ(ranks.answer(),
+            "Keep default: no other setting is faster. 32 takes the same time within 1 % (95 %: "
+            "0.56 % slower to 0.92 % faster; 3 runs). 2 settings are slower by 2.59 to 93.5 %.");
+  EXPECT_EQ(ranks.next("runs"),
+            "Next: nothing to change. comparison_4 says where 4 loses its time.");
+  EXPECT_EQ(ranks.figure().title,
+            "No setting is faster than default; 2 are slower by 2.59 to 93.5 %");
+}
+
+TEST(Ranking, AnUnclearSettingIsNeverCalledEqual) {
+  SettingResult wide = result("16", -21, 24, "Unclear");
+  wide.needed = "About 9 runs of each would tell a difference of 21 % apart";
+  const Ranking ranks = ranking({wide, result("8", -30, 2, "Worse")});
+  EXPECT_EQ(ranks.answer(),
+            "Unclear whether 16 is faster than default (95 %: 45 % slower to 3 % faster; 3 runs). "
+            "About 9 runs of each would tell a difference of 21 % apart. 1 setting is slower by "
+            "30 %.");
+  EXPECT_THAT(ranks.next("runs"), HasSubstr("assay sweep run --resume --repeat N -o runs"));
+  EXPECT_EQ(ranks.figure().items.at(1).verdict, model::Verdict::kUnclear);
+}
+
+TEST(Ranking, StepsOfOneRunSpeakOnlyOfTheseRuns) {
+  const Ranking ranks = ranking({result("32", 5, 1, "Better")}, "step");
+  EXPECT_THAT(ranks.answer(), StartsWith("Use 32: it is 5 % faster than default in these runs "
+                                         "(95 %: 4 to 6 %; 18 steps)."));
+}
+
+TEST(Ranking, TheFigureHasADotForEachSettingAndTheReferenceAtZero) {
+  const report::RankingFigure figure =
+      ranking({result("16", -2.59, 0.7, "Worse"), result("4", -93.5, 1, "Worse")}).figure();
+  ASSERT_EQ(figure.items.size(), 3U);
+  EXPECT_EQ(figure.items[0].value, 0);
+  EXPECT_TRUE(std::isnan(figure.items[0].low));
+  EXPECT_DOUBLE_EQ(figure.items[2].low, -94.5);
+  EXPECT_EQ(figure.items[2].texts.at(1), "-93.5 (-94.5 to -92.5)");
+  EXPECT_EQ(figure.tolerance, 1);
+}
+
+TEST(Ranking, ManyComparisonsNeedMoreConfidenceEach) {
+  EXPECT_DOUBLE_EQ(confidence_of_each(0.95, 1), 0.95);
+  EXPECT_DOUBLE_EQ(confidence_of_each(0.95, 5), 0.99);
+  EXPECT_DOUBLE_EQ(confidence_of_each(0.95, 0), 0.95);
+}
+
+}  // namespace
+}  // namespace assay::sweep
