@@ -2,7 +2,7 @@
 # libFuzzer program; otherwise those of a layer become one program, LAYER_fuzz_replay, which feeds a
 # target the corpus and fixed mutations of it and which any compiler builds. Either links only the
 # layer. The corpus of all targets of a layer is tests/fuzz/corpus/LAYER, where that exists.
-set(fuzz_runs 500)
+set(fuzz_runs 3000)
 file(GLOB_RECURSE fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*_fuzz.cc)
 set(fuzz_layers "")
 set(fuzz_list "")

@@ -49,4 +49,5 @@ if(ASSAY_HAVE_CUDNN)
   list(APPEND gpu_tests unit.collect_cuda)
 endif()
 set_property(TEST ${gpu_tests} PROPERTY LABELS gpu)
-add_custom_target(gpu_tests DEPENDS ${gpu_test_programs})
+# The program of the layer gpu has the name gpu_tests.
+add_custom_target(tests_of_gpu_programs DEPENDS ${gpu_test_programs})

@@ -12,7 +12,7 @@ has_gpu() {
 
 build_gpu_programs() {
   cmake --preset release -DASSAY_CUDA=ON -DASSAY_TESTS=ON
-  cmake --build --preset release --parallel "$jobs" --target programs gpu_tests
+  cmake --build --preset release --parallel "$jobs" --target programs tests_of_gpu_programs
 }
 
 test_gpu_programs() {

@@ -132,7 +132,7 @@ void add_gpus_per_node(App& app, std::optional<int>& gpus_per_node) {
       ->group("Analysis options");
 }
 
-void add_tolerance(CLI::App& app, double& tolerance_percent) {
+void add_tolerance(App& app, double& tolerance_percent) {
   app.add_option("--tolerance", tolerance_percent,
                  "differences of less than this are of no interest: a figure whose whole "
                  "confidence interval lies within it is called Same")

@@ -36,7 +36,7 @@ void add_parts_options(App& app, trace::Parts& parts);
 void add_gpus_per_node(App& app, std::optional<int>& gpus_per_node);
 
 // Declares --tolerance.
-void add_tolerance(CLI::App& app, double& tolerance_percent);
+void add_tolerance(App& app, double& tolerance_percent);
 
 // On standard error, one line each.
 void show_warnings(const model::Warnings& warnings);

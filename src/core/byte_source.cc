@@ -202,6 +202,11 @@ class FileSource : public ByteSource {
 
 }  // namespace
 
+std::unique_ptr<ByteSource> inflating_source(std::unique_ptr<ByteSource> compressed,
+                                             std::string name) {
+  return std::make_unique<InflatingSource>(std::move(compressed), std::move(name));
+}
+
 Result<std::unique_ptr<ByteSource>> open_bytes(const std::filesystem::path& path) {
   const auto failed = [&](const char* reason) {
     return Error{fmt::format("cannot read '{}': {}", path.string(), reason)};

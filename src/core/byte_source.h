@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "core/result.h"
@@ -27,6 +28,10 @@ class ByteSource {
 
 // Opens a file, whose gzip data are inflated.
 Result<std::unique_ptr<ByteSource>> open_bytes(const std::filesystem::path& path);
+
+// Inflates the gzip data of another source. Messages call it `name`.
+std::unique_ptr<ByteSource> inflating_source(std::unique_ptr<ByteSource> compressed,
+                                             std::string name);
 
 // Bytes in memory in pieces of at most `piece_bytes`, for tests and fuzzing.
 class MemorySource : public ByteSource {

@@ -24,7 +24,8 @@ constexpr std::size_t kLl128Row = static_cast<std::size_t>(NcclProtocol::kLl128)
 // Returns a duration that a schedule can hold for any number that a file can.
 std::uint64_t whole_ns(double ns) {
   constexpr double kLongest = 1e15;  // 11 days
-  return static_cast<std::uint64_t>(std::llround(std::clamp(ns, 0.0, kLongest)));
+  if (!(ns > 0)) return 0;           // also for NaN
+  return static_cast<std::uint64_t>(std::llround(std::min(ns, kLongest)));
 }
 
 double quantile_of(const CostCurve::Point& point, double quantile) {

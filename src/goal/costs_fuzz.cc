@@ -13,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto row = goal::parse_npkit(text, "fuzz.json"); row.ok()) {
     for (const goal::CostCurve& curve : row.value()) {
       for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{4096}, ~std::uint64_t{0}}) {
-        curve.duration_ns(bytes, {goal::CostChoice::Kind::kSample, 0.5, 7}, bytes);
+        static_cast<void>(
+            curve.duration_ns(bytes, {goal::CostChoice::Kind::kSample, 0.5, 7}, bytes));
       }
     }
   }

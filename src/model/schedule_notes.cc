@@ -3,16 +3,19 @@
 #include <fmt/core.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "core/files.h"
 #include "core/text.h"
@@ -136,11 +139,16 @@ class NotesReader {
   bool read(ondemand::document& document, ScheduleNotes& notes) {
     ondemand::object object;
     if (document.get_object().get(object)) return wrong("the document");
-    return text(object["generator"], "generator", notes.generator) &&
-           text(object["source"], "source", notes.source) &&
-           text(object["nccl_version"], "nccl_version", notes.nccl_version) &&
-           read_tags(object, notes.tags) && read_ranks(object, notes) &&
-           read_operations(object, notes) && read_spans(object, notes);
+    return fields(
+        object, "",
+        {{"generator", [&](Value value) { return text(value, "generator", notes.generator); }},
+         {"source", [&](Value value) { return text(value, "source", notes.source); }},
+         {"nccl_version",
+          [&](Value value) { return text(value, "nccl_version", notes.nccl_version); }},
+         {"tags", [&](Value value) { return read_tags(value, notes.tags); }},
+         {"ranks", [&](Value value) { return read_ranks(value, notes); }},
+         {"operations", [&](Value value) { return read_operations(value, notes); }},
+         {"spans_by_rank", [&](Value value) { return read_spans(value, notes); }}});
   }
 
   [[nodiscard]] const std::string& problem() const { return problem_; }
@@ -179,28 +187,64 @@ class NotesReader {
     return true;
   }
 
-  bool read_tags(ondemand::object& object, TagLayout& tags) {
-    ondemand::object layout;
-    if (object["tags"].get_object().get(layout)) return wrong("tags");
-    return text(layout["name"], "tags.name", tags.name) &&
-           number(layout["id_width"], "tags.id_width", tags.id_width) &&
-           number(layout["label_width"], "tags.label_width", tags.label_width) &&
-           each(layout["label_fields"], "tags.label_fields", [&](Value value) {
-             return text(value, "tags.label_fields", tags.label_fields.emplace_back());
-           });
+  struct Field {
+    std::string_view name;
+    std::function<bool(Value)> read;
+  };
+
+  // Reads the fields of an object, each once, in the order of the text: looking them up by name is
+  // undefined in damaged JSON. Errors name a field with `prefix` before it.
+  bool fields(ondemand::object object, std::string_view prefix, const std::vector<Field>& wanted) {
+    const auto bad = [&](const Field& field) {
+      return wrong(fmt::format("{}{}", prefix, field.name));
+    };
+    std::vector<bool> seen(wanted.size());
+    for (auto member : object) {
+      std::string_view key;
+      if (member.unescaped_key().get(key)) return wrong("the document");
+      const auto field = std::find_if(wanted.begin(), wanted.end(),
+                                      [&](const Field& known) { return known.name == key; });
+      if (field == wanted.end()) continue;
+      const auto index = static_cast<std::size_t>(field - wanted.begin());
+      if (seen[index] || !field->read(member.value())) return bad(*field);
+      seen[index] = true;
+    }
+    const auto missing = std::find(seen.begin(), seen.end(), false);
+    return missing == seen.end() || bad(wanted[static_cast<std::size_t>(missing - seen.begin())]);
   }
 
-  bool read_ranks(ondemand::object& object, ScheduleNotes& notes) {
-    return each(object["ranks"], "ranks", [&](Value value) {
+  bool read_tags(Value value, TagLayout& tags) {
+    ondemand::object layout;
+    if (value.get_object().get(layout)) return wrong("tags");
+    return fields(
+        layout, "tags.",
+        {{"name", [&](Value field) { return text(field, "tags.name", tags.name); }},
+         {"id_width", [&](Value field) { return number(field, "tags.id_width", tags.id_width); }},
+         {"label_width",
+          [&](Value field) { return number(field, "tags.label_width", tags.label_width); }},
+         {"label_fields", [&](Value field) {
+            return each(field, "tags.label_fields", [&](Value label) {
+              return text(label, "tags.label_fields", tags.label_fields.emplace_back());
+            });
+          }}});
+  }
+
+  bool read_ranks(Value value, ScheduleNotes& notes) {
+    return each(value, "ranks", [&](Value element) {
       ScheduleRank& rank = notes.ranks.emplace_back();
-      return text(value["node"], "ranks.node", rank.node) &&
-             number(value["process_id"], "ranks.process_id", rank.process_id) &&
-             number(value["device"], "ranks.device", rank.device) &&
-             number(value["clock"], "ranks.clock", rank.clock);
+      ondemand::object object;
+      if (element.get_object().get(object)) return wrong("ranks");
+      return fields(
+          object, "ranks.",
+          {{"node", [&](Value field) { return text(field, "ranks.node", rank.node); }},
+           {"process_id",
+            [&](Value field) { return number(field, "ranks.process_id", rank.process_id); }},
+           {"device", [&](Value field) { return number(field, "ranks.device", rank.device); }},
+           {"clock", [&](Value field) { return number(field, "ranks.clock", rank.clock); }}});
     });
   }
 
-  // Reads a name of NCCL's vocabulary.
+  // A name of NCCL's vocabulary.
   template <class Enum>
   bool name(Value value,
             std::string_view field,
@@ -258,7 +302,7 @@ class NotesReader {
     }
   }
 
-  // Reads a row, which must have exactly `columns` values.
+  // A row with exactly `columns` values.
   template <class Field>
   bool row(Value value, std::string_view field, std::size_t columns, const Field& read) {
     std::size_t column = 0;
@@ -266,21 +310,21 @@ class NotesReader {
            (column == columns || wrong(field));
   }
 
-  bool read_operations(ondemand::object& object, ScheduleNotes& notes) {
-    return each(object["operations"], "operations", [&](Value value) {
+  bool read_operations(Value value, ScheduleNotes& notes) {
+    return each(value, "operations", [&](Value element) {
       ScheduleOperation& operation = notes.operations.emplace_back();
-      return row(value, "operations", 10, [&](std::size_t column, Value cell) {
+      return row(element, "operations", 10, [&](std::size_t column, Value cell) {
         return operation_field(column, cell, operation);
       });
     });
   }
 
-  bool read_spans(ondemand::object& object, ScheduleNotes& notes) {
-    return each(object["spans_by_rank"], "spans_by_rank", [&](Value spans) {
+  bool read_spans(Value value, ScheduleNotes& notes) {
+    return each(value, "spans_by_rank", [&](Value spans) {
       std::vector<OperationSpan>& rank = notes.spans.emplace_back();
-      return each(spans, "spans_by_rank", [&](Value value) {
+      return each(spans, "spans_by_rank", [&](Value element) {
         OperationSpan& span = rank.emplace_back();
-        return row(value, "spans_by_rank", 5,
+        return row(element, "spans_by_rank", 5,
                    [&](std::size_t column, Value cell) { return span_field(column, cell, span); });
       });
     });

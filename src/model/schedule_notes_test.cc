@@ -145,6 +145,17 @@ TEST_F(ScheduleNotesTest, TellsWhatIsNoJson) {
             "cannot read '/no/such': No such file or directory");
 }
 
+TEST(ParseNotes, DamagedObjectsAreAnError) {
+  // Looking for "ranks" by name would go back over the damaged "tags".
+  const auto read = parse_notes(
+      R"({"generator": "a", "source": "", "nccl_version": "", "tags": {"name": "bits",)"
+      R"("id_width": 2, "label_width": 4, "label_fields": ["communicator"]0, "c_rank": [[]]]})",
+      "damaged");
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().message.find("damaged: not the notes of a schedule: "), 0U);
+  EXPECT_FALSE(parse_notes(R"({"generator": "a", "generator": "b"})", "twice").ok());
+}
+
 TEST(NotesPath, LiesBesideTheSchedule) {
   EXPECT_EQ(notes_path("out/job.bin"), "out/job.notes.json");
   EXPECT_EQ(notes_path("job.goal"), "job.notes.json");

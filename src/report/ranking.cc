@@ -14,17 +14,17 @@ namespace {
 
 using model::Verdict;
 
-constexpr double kHead = 92;  // title, subtitle and headings
-constexpr double kFoot = 58;  // axis
-constexpr double kRowHeight = 34;
-constexpr double kMargin = 14;
-constexpr double kGap = 22;  // between two columns of text
-constexpr double kTextSize = 11.5;
+constexpr double kRankingHead = 92;  // title, subtitle and headings
+constexpr double kRankingFoot = 58;  // axis
+constexpr double kRankingRow = 34;
+constexpr double kRankingMargin = 14;
+constexpr double kRankingGap = 22;  // between two columns of text
+constexpr double kRankingText = 11.5;
 
-constexpr Color kBetter = color_of(0x0072b2);
-constexpr Color kWorse = color_of(0xd55e00);
-constexpr Color kNeutral = color_of(0x6b6b6b);
-constexpr Color kQuiet = color_of(0x444444);
+constexpr Color kBetterColor = color_of(0x0072b2);
+constexpr Color kWorseColor = color_of(0xd55e00);
+constexpr Color kNeutralColor = color_of(0x6b6b6b);
+constexpr Color kQuietColor = color_of(0x444444);
 
 // How one kind of verdict is drawn: open circles where nothing is settled.
 struct Mark {
@@ -35,28 +35,28 @@ struct Mark {
 Mark mark_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::kBetter:
-      return {kBetter, 7};
+      return {kBetterColor, 7};
     case Verdict::kWorse:
-      return {kWorse, 7};
+      return {kWorseColor, 7};
     case Verdict::kUnclear:
-      return {kNeutral, 6};
+      return {kNeutralColor, 6};
     default:
-      return {kNeutral, 7};
+      return {kNeutralColor, 7};
   }
 }
 
 double width_of(const std::string& text) {
-  return text_width(text) * kTextSize;
+  return text_width(text) * kRankingText;
 }
 
 // Everything between the names on the left and the texts on the right is the plot.
-struct Columns {
+struct RankingColumns {
   double plot_left = 0;
   double plot_right = 0;
   std::vector<double> text_left;
 };
 
-Columns lay_out(const RankingFigure& figure) {
+RankingColumns lay_out_ranking(const RankingFigure& figure) {
   double names = 0;
   std::vector<double> widths;
   for (const std::string& heading : figure.headings)
@@ -66,14 +66,14 @@ Columns lay_out(const RankingFigure& figure) {
     for (std::size_t i = 0; i < item.texts.size(); ++i)
       widths[i] = std::max(widths[i], width_of(item.texts[i]));
   }
-  Columns columns;
-  columns.plot_left = kMargin + std::min(names, kPageWidth / 4) + 8;
-  double right = kPageWidth - kMargin;
+  RankingColumns columns;
+  columns.plot_left = kRankingMargin + std::min(names, kPageWidth / 4) + 8;
+  double right = kPageWidth - kRankingMargin;
   columns.text_left.resize(widths.size());
   for (std::size_t i = widths.size(); i-- > 0;) {
     right -= widths[i];
     columns.text_left[i] = right;
-    right -= kGap;
+    right -= kRankingGap;
   }
   columns.plot_right = right;
   return columns;
@@ -98,7 +98,7 @@ Limits limits_of(const RankingFigure& figure) {
   return {limits.low - room, limits.high + room};
 }
 
-std::string axis_commands(const RankingFigure& figure) {
+std::string ranking_axis(const RankingFigure& figure) {
   const Limits limits = limits_of(figure);
   const auto rows = static_cast<double>(figure.items.size());
   return fmt::format(
@@ -115,7 +115,7 @@ std::string axis_commands(const RankingFigure& figure) {
 }
 
 // One plot for each kind of mark. An item without an interval has one of no width.
-std::string plot_commands(const RankingFigure& figure) {
+std::string ranking_plots(const RankingFigure& figure) {
   constexpr std::array kKinds = {Verdict::kWorse, Verdict::kSame, Verdict::kUnclear,
                                  Verdict::kBetter};
   std::string blocks;
@@ -141,35 +141,35 @@ std::string plot_commands(const RankingFigure& figure) {
   return blocks + "plot NaN notitle" + plots + "\n";
 }
 
-void add_texts(std::string& commands,
-               const RankingFigure& figure,
-               const Columns& columns,
-               double height) {
+void add_ranking_texts(std::string& commands,
+                       const RankingFigure& figure,
+                       const RankingColumns& columns,
+                       double height) {
   const auto add = [&](const Text& text) {
     if (!text.text.empty()) commands += text_command(text, kPageWidth, height);
   };
-  add({.x = kMargin, .y = 22, .text = figure.title, .size = 15, .weight = Weight::kBold});
-  add({.x = kMargin, .y = 46, .text = figure.subtitle, .color = kQuiet});
+  add({.x = kRankingMargin, .y = 22, .text = figure.title, .size = 15, .weight = Weight::kBold});
+  add({.x = kRankingMargin, .y = 46, .text = figure.subtitle, .color = kQuietColor});
   for (std::size_t i = 0; i < figure.headings.size(); ++i)
     add({.x = columns.text_left[i],
-         .y = kHead - 14,
+         .y = kRankingHead - 14,
          .text = figure.headings[i],
-         .size = kTextSize,
-         .color = kQuiet});
+         .size = kRankingText,
+         .color = kQuietColor});
   for (std::size_t row = 0; row < figure.items.size(); ++row) {
     const RankedItem& item = figure.items[row];
-    const double y = kHead + (static_cast<double>(row) + 0.5) * kRowHeight;
+    const double y = kRankingHead + (static_cast<double>(row) + 0.5) * kRankingRow;
     add({.x = columns.plot_left - 8,
          .y = y,
          .text = item.name,
-         .size = kTextSize,
+         .size = kRankingText,
          .align = Align::kRight});
     for (std::size_t i = 0; i < item.texts.size(); ++i) {
       const bool last = i + 1 == item.texts.size();
       add({.x = columns.text_left[i],
            .y = y,
            .text = item.texts[i],
-           .size = kTextSize,
+           .size = kRankingText,
            .weight = last ? Weight::kBold : Weight::kNormal,
            .color = last ? mark_of(item.verdict).color : kBlack});
     }
@@ -179,16 +179,17 @@ void add_texts(std::string& commands,
 }  // namespace
 
 Drawing drawing_of(const RankingFigure& figure) {
-  const Columns columns = lay_out(figure);
-  const double height = kHead + static_cast<double>(figure.items.size()) * kRowHeight + kFoot;
+  const RankingColumns columns = lay_out_ranking(figure);
+  const double height =
+      kRankingHead + static_cast<double>(figure.items.size()) * kRankingRow + kRankingFoot;
   Drawing drawing{.width = kPageWidth, .height = height, .commands = {}};
-  add_texts(drawing.commands, figure, columns, height);
+  add_ranking_texts(drawing.commands, figure, columns, height);
   drawing.commands += fmt::format(
       "set lmargin at screen {}\nset rmargin at screen {}\nset tmargin at screen {}\n"
       "set bmargin at screen {}\n",
-      columns.plot_left / kPageWidth, columns.plot_right / kPageWidth, 1 - kHead / height,
-      kFoot / height);
-  drawing.commands += axis_commands(figure) + plot_commands(figure);
+      columns.plot_left / kPageWidth, columns.plot_right / kPageWidth, 1 - kRankingHead / height,
+      kRankingFoot / height);
+  drawing.commands += ranking_axis(figure) + ranking_plots(figure);
   return drawing;
 }
 

@@ -8,15 +8,15 @@
 #include <cmath>
 #include <string>
 
-#include "model/verdict.h"
 #include "core/text.h"
+#include "model/verdict.h"
 #include "report/colors.h"
 #include "report/xlsx_text.h"
 
 namespace assay::report {
 namespace {
 
-constexpr double kLinePoints = 15;      // Excel's default row height
+constexpr double kTextLinePoints = 15;  // Excel's default row height
 constexpr double kRowPixels = 20;       // the same
 constexpr double kCharacterPixels = 7;  // of the default font
 constexpr std::uint32_t kChartRows = 15;
@@ -25,7 +25,10 @@ constexpr double kMostTextCharacters = 150;
 // Parts of a bar: computation, exposed communication, copies and idle time come in this order.
 constexpr std::array kPartColors = {color_of(0x0072b2), color_of(0xe69f00), color_of(0x009e73),
                                     color_of(0xbbbbbb), color_of(0x56b4e9), color_of(0xcc79a7)};
-constexpr Color kBarColor = color_of(0x666666);
+constexpr Color kBarColor = color_of(0xc4c4c4);  // dark figures stand on it
+
+constexpr Color kGrid = color_of(0xdddddd);
+constexpr double kTitleScale = 1.5;  // of the title's characters, which are bold and of 14 points
 
 bool opens_with_text(const SheetPlan& plan) {
   return plan.table->style.opens_with_text && plan.first_row == 0;
@@ -58,7 +61,7 @@ Span text_span(const std::vector<ColumnLayout>& layout) {
 double height_of(const std::string& text, double characters) {
   constexpr double kUsable = 0.9;  // of a line's characters: words end before its edge
   const double length = static_cast<double>(core::character_count(text));
-  return kLinePoints * std::max(1.0, std::ceil(length / (kUsable * characters)));
+  return kTextLinePoints * std::max(1.0, std::ceil(length / (kUsable * characters)));
 }
 
 lxw_chart* bar_chart(lxw_workbook* workbook, const model::Chart& description) {
@@ -77,6 +80,10 @@ lxw_chart* bar_chart(lxw_workbook* workbook, const model::Chart& description) {
   chart_axis_set_min(chart->x_axis, 0);
   // Bars run upwards from the first; a reader goes down.
   chart_axis_set_reverse(chart->y_axis);
+  chart_axis_set_crossing_max(chart->y_axis);  // keeps the axis of values at the bottom
+  lxw_chart_line grid{};
+  grid.color = kGrid.number();
+  chart_axis_major_gridlines_set_line(chart->x_axis, &grid);
   return chart;
 }
 
@@ -163,19 +170,20 @@ core::Status write_opening(lxw_worksheet* sheet,
                            const CellFormats& formats) {
   const Span span = text_span(layout);
   std::string buffer;
-  const auto write = [&](lxw_row_t row, const std::string& text, lxw_format* format) {
+  const auto write = [&](lxw_row_t row, const std::string& text, lxw_format* format, double scale) {
     const std::string& shown = worksheet_text(text, buffer);
     if (span.last_column == 0) {
       worksheet_write_string(sheet, row, 0, shown.c_str(), format);
     } else {
       worksheet_merge_range(sheet, row, 0, row, span.last_column, shown.c_str(), format);
     }
-    worksheet_set_row(sheet, row, height_of(text, span.characters), nullptr);
+    const double height = std::max(1.0, scale) * height_of(text, span.characters / scale);
+    worksheet_set_row(sheet, row, height, nullptr);
   };
   if (opens_with_text(plan)) {
-    write(0, plan.table->title, formats.title());
+    write(0, plan.table->title, formats.title(), kTitleScale);
     for (std::size_t i = 0; i < plan.table->notes.size(); ++i)
-      write(static_cast<lxw_row_t>(i + 1), plan.table->notes[i], formats.wrapped_text());
+      write(static_cast<lxw_row_t>(i + 1), plan.table->notes[i], formats.wrapped_text(), 1);
   }
   if (!has_chart(plan)) return {};
   lxw_chart* chart = ChartBuilder(formats.workbook(), plan).build();

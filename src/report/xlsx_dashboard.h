@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "report/xlsx_plan.h"
-#include "report/xlsx_plan.h"
 #include "report/xlsx_sheet.h"
 
 namespace assay::report {

@@ -64,6 +64,7 @@ lxw_format* title_format(lxw_workbook* workbook) {
   lxw_format* format = workbook_add_format(workbook);
   format_set_bold(format);
   format_set_font_size(format, 14);
+  format_set_text_wrap(format);
   format_set_indent(format, 1);
   format_set_align(format, LXW_ALIGN_VERTICAL_CENTER);
   return format;

@@ -9,7 +9,7 @@
 
 #include "core/statistics.h"
 #include "core/text.h"
-#include "gpu/machine_facts.h"
+#include "gpu/devices.h"
 
 namespace assay::sweep {
 namespace {

@@ -132,7 +132,8 @@ class AllreduceBench final : public Command {
 
   void add_axes(App& app) {
     app.add_option(
-           "--tp", [this](const std::string& l) { options_.world_sizes = *numbers_of<int>(l); },
+           "--tp",
+           [this](const std::string& list) { options_.world_sizes = *numbers_of<int>(list); },
            "TP sizes: how many GPUs reduce together")
         ->type_name("N,N")
         ->default_str("2,4,8 as far as there are GPUs")
@@ -209,7 +210,7 @@ class AllreduceBench final : public Command {
 
   void add_running(App& app) {
     app.add_option(
-           "--gpus", [this](const std::string& l) { options_.gpus = *numbers_of<int>(l); },
+           "--gpus", [this](const std::string& list) { options_.gpus = *numbers_of<int>(list); },
            "GPUs to use, by number; TP N takes the first N of them")
         ->type_name("N,N")
         ->default_str("all")
@@ -217,9 +218,9 @@ class AllreduceBench final : public Command {
         ->group(kRunGroup);
     app.add_option(
            "--deadline",
-           [this](double s) {
-             options_.deadline =
-                 std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(s));
+           [this](double seconds) {
+             options_.deadline = std::chrono::ceil<std::chrono::milliseconds>(
+                 std::chrono::duration<double>(seconds));
            },
            "record a cell that takes longer as a hang")
         ->type_name("SECONDS")
@@ -267,7 +268,8 @@ class AllreduceBench final : public Command {
                              const std::string& help) {
     return app
         .add_option(
-            name, [&target](const std::string& l) { target = *numbers_of<std::int64_t>(l); }, help)
+            name, [&target](const std::string& list) { target = *numbers_of<std::int64_t>(list); },
+            help)
         ->type_name("N,N")
         ->check(numbers_problem<std::int64_t>)
         ->group(kWhatGroup);

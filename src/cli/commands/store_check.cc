@@ -155,7 +155,7 @@ class StoreCheck final : public Command {
     book.tables[0].add_row(
         {name, result.impossible() ? "failed" : "passed", result.rows, result.groups,
          result.holes.count, result.duplicates.count, result.far_apart, result.drops.count,
-         result.faster.of > 0 ? model::Cell(result.faster.count) : model::Cell("unknown"),
+         result.faster.total > 0 ? model::Cell(result.faster.count) : model::Cell("unknown"),
          result.not_positive.count, result.unused.count});
     add_findings(name, result, book.tables[1]);
     if (held_out_) {
@@ -204,7 +204,7 @@ class StoreCheck final : public Command {
     for (const store::Finding& finding : store::findings_of(result)) {
       const store::Found& found = finding.found;
       table.add_row({name, name_of(finding.weight), std::string(finding.name), found.count,
-                     found.of, percent(found.count, found.of),
+                     found.total, percent(found.count, found.total),
                      finding.has_worst ? model::Cell(found.worst * 100) : model::Cell(),
                      found.where});
       const std::string note = fmt::format("{}: {}", finding.name, finding.meaning);
@@ -212,7 +212,7 @@ class StoreCheck final : public Command {
         table.notes.push_back(note);
       if (presentation_.quiet && finding.weight == store::Weight::kProblem) {
         print_warning(fmt::format("{}: {}: {} of {} ({}), {}", name, finding.name, found.count,
-                                  found.of, finding.meaning, found.where));
+                                  found.total, finding.meaning, found.where));
       }
     }
   }

@@ -1,3 +1,5 @@
+#include "goal/inputs/kineto.h"
+
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -54,6 +56,19 @@ class Kineto : public ::testing::Test {
 
   report::TemporaryFolder folder_;
 };
+
+TEST_F(Kineto, TimesThatNoClockShowsCountAsZero) {
+  const std::string event =
+      R"({"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":97,"tid":9,)"
+      R"("ts":9223372036854775807,"dur":9223372036854775807,"args":{"Collective name":"allreduce",)"
+      R"("dtype":"Float","In msg nelems":8,"Group size":4,"Global rank start":1,)"
+      R"("Global rank stride":9223372036854775807}},)";
+  const KinetoTrace read = parse_kineto_trace(trace(event), "rank0.json").value();
+  ASSERT_EQ(read.calls.size(), 1U);
+  EXPECT_EQ(read.calls[0].start_ns, 1'000'000);
+  EXPECT_EQ(read.calls[0].end_ns, 1'000'000);
+  EXPECT_TRUE(read.calls[0].group_ranks.empty());
+}
 
 TEST_F(Kineto, CallsKernelsAndLogsAreJoined) {
   write("rank0.json",

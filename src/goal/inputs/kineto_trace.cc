@@ -30,12 +30,18 @@ core::Result<simdjson::padded_string> read_whole(const std::filesystem::path& pa
   }
 }
 
+// 95 years. Damaged traces have larger times, which count as 0: the sum of a start, a duration and
+// the base must fit into 64 bits.
+constexpr std::int64_t kMostNs = 3'000'000'000'000'000'000;
+
 // Reads "4341490536743.899" microseconds as nanoseconds without rounding, which a double would do.
 std::int64_t ns_of(std::string_view token) {
+  constexpr std::int64_t kMostMicroseconds = kMostNs / 1000 - 1;
   std::int64_t microseconds = 0;
   const auto [end, error] =
       std::from_chars(token.data(), token.data() + token.size(), microseconds);
-  if (error != std::errc()) return 0;
+  if (error != std::errc() || microseconds < -kMostMicroseconds || microseconds > kMostMicroseconds)
+    return 0;
   std::int64_t ns = microseconds * 1000;
   std::int64_t unit = 100;
   for (const char* at = end + 1; end != token.data() + token.size() && *end == '.' &&
@@ -137,6 +143,7 @@ class TraceReader {
       if (const auto error = field.value().get(value)) return error;
       if (key == "baseTimeNanoseconds") {
         base_ns_ = integer_of(value);
+        if (base_ns_ < 0 || base_ns_ > kMostNs) base_ns_ = 0;
       } else if (key == "distributedInfo") {
         if (const auto error = read_distributed(value)) return error;
       } else if (key == "traceEvents") {
@@ -303,7 +310,9 @@ class TraceReader {
 
   static void complete_ranks(const RankList& list, KinetoCall& call) {
     constexpr std::int64_t kMostListedRanks = 1 << 17;
-    if (!call.group_ranks.empty() || list.stride <= 0 || list.size > kMostListedRanks) return;
+    if (!call.group_ranks.empty() || list.size > kMostListedRanks) return;
+    if (list.start < 0 || list.start > kMostListedRanks) return;
+    if (list.stride <= 0 || list.stride > kMostListedRanks) return;
     for (std::int64_t i = 0; i < list.size; ++i) {
       call.group_ranks.push_back(static_cast<std::int32_t>(list.start + i * list.stride));
     }

@@ -82,11 +82,16 @@ void name_communicators(Reports& reports) {
 }
 
 void move_clock(model::JobGpu& gpu, std::int64_t epoch_ns) {
-  gpu.window_start_ns += epoch_ns;
-  gpu.window_end_ns += epoch_ns;
+  // Damaged times may wrap around, but must not overflow.
+  const auto move = [&](std::int64_t& time_ns) {
+    time_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) +
+                                        static_cast<std::uint64_t>(epoch_ns));
+  };
+  move(gpu.window_start_ns);
+  move(gpu.window_end_ns);
   for (model::Operation& operation : gpu.operations) {
-    operation.start_ns += epoch_ns;
-    operation.end_ns += epoch_ns;
+    move(operation.start_ns);
+    move(operation.end_ns);
   }
 }
 

@@ -18,11 +18,25 @@ namespace {
 
 using namespace assay;  // NOLINT(google-build-using-namespace)
 
+// Joins processes whose communicators are named by their hash alone.
+void join(std::vector<goal::ProcessRecording> processes,
+          const std::vector<std::vector<goal::NsysCommunicator>>& communicators) {
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    for (const goal::NsysCommunicator& communicator : communicators[i]) {
+      processes[i].communicators.push_back({.name = std::to_string(communicator.hash),
+                                            .rank = communicator.rank,
+                                            .num_ranks = communicator.num_ranks,
+                                            .channels = communicator.channels});
+    }
+  }
+  goal::join_processes(std::move(processes));
+}
+
 void read_database(std::span<const std::uint8_t> bytes) {
   const auto file = goal::SqliteFile::from_bytes(bytes, "fuzz.sqlite");
   if (!file.ok()) return;
   auto report = goal::read_nsys_report(file.value(), "report_nid1");
-  if (report.ok()) goal::join_processes(std::move(report.value().processes));
+  if (report.ok()) join(std::move(report.value().processes), report.value().communicators);
 }
 
 void read_texts(std::string_view lines) {
@@ -32,16 +46,10 @@ void read_texts(std::string_view lines) {
     lines.remove_prefix(std::min(line.size() + 1, lines.size()));
     process.add(goal::read_nvtx_text(line), time_ns, time_ns + 5, 1);
   }
-  std::vector<goal::NsysCommunicator> communicators = process.communicators;
+  const std::vector<goal::NsysCommunicator> communicators = process.communicators;
   std::vector<goal::ProcessRecording> processes;
   processes.push_back(goal::finish_process(std::move(process), "fuzz.sqlite"));
-  for (const goal::NsysCommunicator& communicator : communicators) {
-    processes.back().communicators.push_back({.name = std::to_string(communicator.hash),
-                                              .rank = communicator.rank,
-                                              .num_ranks = communicator.num_ranks,
-                                              .channels = communicator.channels});
-  }
-  goal::join_processes(std::move(processes));
+  join(std::move(processes), {communicators});
 }
 
 }  // namespace

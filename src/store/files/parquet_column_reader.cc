@@ -18,11 +18,6 @@
 namespace assay::store::parquet {
 namespace {
 
-template <class Enum>
-bool is(std::int64_t number, Enum value) {
-  return number == static_cast<std::int64_t>(value);
-}
-
 core::Error too_short() {
   return core::Error{"a page holds fewer values than it says"};
 }

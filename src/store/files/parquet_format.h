@@ -26,6 +26,9 @@ enum class Type : std::uint8_t {
   kFixedLengthByteArray = 7,
 };
 
+// How often a column has a value in a row.
+enum class Repetition : std::uint8_t { kRequired = 0, kOptional = 1, kRepeated = 2 };
+
 enum class Codec : std::uint8_t { kUncompressed = 0, kSnappy = 1, kZstd = 6 };
 
 enum class Encoding : std::uint8_t {
@@ -39,8 +42,13 @@ enum class PageType : std::uint8_t { kData = 0, kIndex = 1, kDictionary = 2, kDa
 
 enum class ConvertedType : std::uint8_t { kUtf8 = 0, kDecimal = 5, kUint32 = 13, kUint64 = 14 };
 
-// Numbers are kept as the file has them: an unknown codec or encoding is an error only where it is
-// used.
+// Whether a number of the file names this value. Numbers are kept as the file has them, so that an
+// unknown codec or encoding is an error only where it is used.
+template <class Enum>
+bool is(std::int64_t number, Enum value) {
+  return number == static_cast<std::int64_t>(value);
+}
+
 struct SchemaColumn {
   std::string name;
   std::int64_t type = 0;

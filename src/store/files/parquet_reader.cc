@@ -59,9 +59,6 @@ struct SchemaElement {
   std::int64_t num_children = 0;
 };
 
-constexpr std::int64_t kOptional = 1;
-constexpr std::int64_t kRepeated = 2;
-
 SchemaElement read_schema_element(ThriftReader& reader) {
   SchemaElement element;
   for (auto field = reader.enter(); !ends(field); field = reader.next(field)) {
@@ -85,7 +82,7 @@ SchemaElement read_schema_element(ThriftReader& reader) {
         reader.skip(field);
     }
   }
-  element.column.optional = element.repetition == kOptional;
+  element.column.optional = is(element.repetition, Repetition::kOptional);
   return element;
 }
 
@@ -94,7 +91,7 @@ void read_schema(ThriftReader& reader, const ThriftField& field, FileMetadata& m
   for (std::size_t i = 0; i < count && reader.ok(); ++i) {
     SchemaElement element = read_schema_element(reader);
     if (i == 0) continue;  // the table itself
-    if (element.num_children > 0 || element.repetition == kRepeated) {
+    if (element.num_children > 0 || is(element.repetition, Repetition::kRepeated)) {
       reader.fail("its column \"" + element.column.name +
                   "\" is nested or a list; only flat tables are read");
     }

@@ -211,7 +211,6 @@ Type type_of(const FrameColumn& column) {
 }
 
 void write_schema(ThriftWriter& metadata, const Frame& frame) {
-  constexpr std::int32_t kOptional = 1;
   metadata.list(2, ThriftType::kStruct, frame.columns.size() + 1);
   metadata.begin();
   metadata.binary(4, "schema");
@@ -221,7 +220,7 @@ void write_schema(ThriftWriter& metadata, const Frame& frame) {
     const Type type = type_of(column);
     metadata.begin();
     metadata.integer(1, number(type));
-    metadata.integer(3, kOptional);
+    metadata.integer(3, number(Repetition::kOptional));
     metadata.binary(4, column.name);
     if (type == Type::kByteArray) {
       metadata.integer(6, number(ConvertedType::kUtf8));

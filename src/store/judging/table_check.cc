@@ -68,7 +68,7 @@ class Checker {
         check_step(group, point, axis);
     }
     result_.holes.count += static_cast<std::int64_t>(holes_.size());
-    result_.holes.of += static_cast<std::int64_t>(grid.points().size() + holes_.size());
+    result_.holes.total += static_cast<std::int64_t>(grid.points().size() + holes_.size());
   }
 
  private:
@@ -83,7 +83,7 @@ class Checker {
     const auto sizes = std::span(all_sizes.data(), grid.num_axes());
     const double roof = group.surface.roofline(sizes);
     if (roof <= 0) return;
-    ++result_.faster.of;
+    ++result_.faster.total;
     const double faster = 1 - point.latency / roof;
     if (faster <= limits_.roofline) return;
     const bool excused = cached && point.latency >= cached(sizes) * (1 - limits_.roofline);
@@ -97,7 +97,7 @@ class Checker {
     Position next = point.position;
     if (!find_along(grid, next, axis, 1, 2)) return;
     if (next[axis] == point.position[axis] + 2) add_hole(group, point.position, axis);
-    ++result_.drops.of;
+    ++result_.drops.total;
     if (point.latency <= 0) return;
     const double drop = 1 - *grid.find(next) / point.latency;
     if (drop <= limits_.drop) return;
@@ -242,16 +242,16 @@ core::Result<TableCheck> check_table(const std::string& table,
   result.rows = static_cast<std::int64_t>(frame.num_rows());
   result.groups = static_cast<std::int64_t>(index.groups().size());
   result.zeros_allowed = holds_differences(table);
-  result.unused = {.count = rows.unused.count, .of = result.rows, .worst = 0, .where = {}};
+  result.unused = {.count = rows.unused.count, .total = result.rows, .worst = 0, .where = {}};
   if (rows.unused.count > 0) result.unused.where = fmt::format("row {}", rows.unused.first_row + 1);
-  result.duplicates.of = result.rows;
+  result.duplicates.total = result.rows;
   for (const auto& group : rows.rows_of_group)
     check_duplicates(rows, group, limits, result);
   Checker checker(index, limits, result);
   for (std::size_t group = 0; group < index.groups().size(); ++group)
     checker.check_group(index.groups()[group], group_roofline(rooflines.cached, rows, group));
-  result.not_positive.of = result.rows;
-  result.cached.of = result.faster.of;
+  result.not_positive.total = result.rows;
+  result.cached.total = result.faster.total;
   return result;
 }
 

@@ -16,7 +16,7 @@ namespace assay::store {
 // How often something was found, out of how many, and the worst case.
 struct Found {
   std::int64_t count = 0;
-  std::int64_t of = 0;
+  std::int64_t total = 0;  // the number of things that were looked at
   double worst = 0;
   std::string where;
 };

@@ -152,7 +152,8 @@ std::string percent_text(double percent) {
 
 std::string needed_in_words(const Change& change,
                             const Criterion& criterion,
-                            std::string_view repetition) {
+                            std::string_view repetition,
+                            Length length) {
   if (change.verdict != Verdict::kUnclear || std::isnan(change.percent)) return "";
   const double percent = std::max(std::fabs(change.percent), criterion.tolerance_percent);
   const auto needed = repetitions_needed(change.baseline_deviation, change.test_deviation,
@@ -161,8 +162,9 @@ std::string needed_in_words(const Change& change,
   const std::size_t present = std::min(change.baseline_count, change.test_count);
   const std::string count = needed ? fmt::format("About {}", std::max(*needed, present + 1))
                                    : fmt::format("More than {}", kMostRepetitions);
-  return fmt::format("{} {}s of each would tell a difference of {} % apart", count, repetition,
-                     percent_text(percent));
+  const std::string words = fmt::format("{} {}s of each would tell", count, repetition);
+  if (length == Length::kShort) return within_sentence(words);
+  return fmt::format("{} a difference of {} % apart", words, percent_text(percent));
 }
 
 std::string within_sentence(std::string verdict) {

@@ -90,12 +90,15 @@ std::optional<std::size_t> repetitions_needed(double first_deviation,
                                               double difference,
                                               double confidence);
 
-// What would settle an unclear change: "About 9 runs of each would tell a difference of 21.2 %
-// apart". The difference is the one observed, but at least the tolerance. `repetition` is the
-// singular noun. Empty for other verdicts and for a baseline of zero.
+// What would settle an unclear change. kShort: "about 9 runs of each would tell"; kWhole: "About 9
+// runs of each would tell a difference of 21.2 % apart". The difference is the one observed, but
+// at least the tolerance. `repetition` is the singular noun. Empty for other verdicts and for a
+// baseline of zero.
+enum class Length { kShort, kWhole };
 std::string needed_in_words(const Change& change,
                             const Criterion& criterion,
-                            std::string_view repetition);
+                            std::string_view repetition,
+                            Length length = Length::kWhole);
 
 // "Better", "Unknown: 1 step", "Only in baseline"; `repetition` is the singular noun.
 std::string verdict_text(const Change& change, std::string_view repetition);

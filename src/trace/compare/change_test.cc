@@ -156,6 +156,7 @@ TEST(Change, AnUnclearOneSaysWhatWouldSettleIt) {
   const Change wide = change({60, 62, 61}, {60, 80, 82});
   EXPECT_EQ(needed_in_words(wide, {}, "step"),
             "About 9 steps of each would tell a difference of 21.3 % apart");
+  EXPECT_EQ(needed_in_words(wide, {}, "step", Length::kShort), "about 9 steps of each would tell");
   // The observed difference is below the tolerance, so the tolerance is what counts.
   const Change level = change({100, 104, 96}, {100, 103.5, 97});
   EXPECT_EQ(needed_in_words(level, {.tolerance_percent = 5}, "run"),

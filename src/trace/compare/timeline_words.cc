@@ -120,8 +120,10 @@ std::string headline_in_words(const TimelineChange& headline, Basis basis, const
 std::string in_words(const TimelineChange& change, Basis basis, const Criterion& criterion) {
   const std::string verdict = timeline_verdict(change.time_ms, basis);
   if (std::isnan(change.time_ms.difference)) return verdict + ".";
-  return fmt::format("{}: {:+.3f} ms{}.{}", verdict, change.time_ms.difference, per_step(basis),
-                     needed_sentence(change.time_ms, basis, criterion));
+  const std::string needed =
+      needed_in_words(change.time_ms, criterion, noun(basis.repetition), Length::kShort);
+  return fmt::format("{}: {:+.3f} ms{}{}{}.", verdict, change.time_ms.difference, per_step(basis),
+                     needed.empty() ? "" : "; ", needed);
 }
 
 std::string is_it_real(const TimelineChange& headline,

@@ -1,6 +1,5 @@
 // A fuzz target: any bytes are read as the JSON twin of a report. Neither reading it nor comparing
-// it with itself may crash, hang or leak, and what was read must survive being written again. Its
-// corpus is tests/fuzz/corpus/report_twin.
+// it with itself may crash, hang or leak, and what was read must survive being written again.
 #include <cstdint>
 #include <string>
 

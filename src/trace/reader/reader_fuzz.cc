@@ -1,6 +1,5 @@
 // A fuzz target: any bytes are read as a trace, plain or gzip, which may not crash, hang or leak.
-// Its corpus is the bundled traces and the small documents of tests/fuzz/corpus/trace_reader. What
-// the reader accepts is analysed by the target of analysis_fuzz.cc, which takes ten times as long.
+// What can be read is analysed by the target of analysis_fuzz.cc, which takes ten times as long.
 #include <cstdint>
 #include <memory>
 #include <string_view>
