@@ -3,10 +3,6 @@
 # in unnamed namespaces are therefore a folder's, not a file's.
 set(ASSAY_UNIT_KIB 1000 CACHE STRING "KiB of source in one compile unit; 0 compiles every file alone")
 
-# Folders whose files still have equal names: each file is a unit there.
-set(ASSAY_SINGLE_FOLDERS
-    )
-
 # assay_units(TARGET): call it once the target has all its sources.
 function(assay_units target)
   if(ASSAY_UNIT_KIB EQUAL 0)
@@ -25,10 +21,6 @@ function(assay_units target)
     cmake_path(GET source PARENT_PATH parent)
     file(SIZE ${source} bytes)
     math(EXPR filled "${filled} + ${bytes}")
-    cmake_path(RELATIVE_PATH parent BASE_DIRECTORY ${CMAKE_SOURCE_DIR}/src OUTPUT_VARIABLE inside)
-    if(inside IN_LIST ASSAY_SINGLE_FOLDERS)
-      continue()
-    endif()
     if(NOT parent STREQUAL folder)
       set(folder ${parent})
       cmake_path(RELATIVE_PATH parent BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE name)

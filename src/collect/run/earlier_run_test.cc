@@ -115,7 +115,7 @@ TEST_F(RefinedRunTest, OnlyOptionsThatAreGivenAndDifferAreRefused) {
   EXPECT_EQ(refusal({}, {{"--l2", "hot"}, {"--num-runs", "0"}}), "");
   EXPECT_EQ(refusal({"--num-runs"}, {{"--l2", "hot"}, {"--num-runs", "7"}}), "");
   EXPECT_THAT(refusal({"--l2", "--num-runs"}, {{"--l2", "hot"}, {"--num-runs", "7"}}),
-              HasSubstr("measured otherwise: --l2 was hot and is cold;"));
+              HasSubstr("measured otherwise: --l2 was cold and is hot;"));
   EXPECT_THAT(refusal({"--backend"}, {{"--backend", "vllm"}}),
               HasSubstr("--backend was TRTLLM and is vllm"));
 }
