@@ -72,8 +72,12 @@ TEST_F(LibraryFile, GarbageDoesNoHarm) {
     }
     const LibraryText text = read(damaged);
     if (text.version.empty()) ++unreadable;
-    // Whatever is found is a version and an identity, never bytes from elsewhere in the file.
-    EXPECT_TRUE(text.version.empty() || text.version == "2.28.3+cuda13.0") << text.version;
+    // Whatever is found reads like a version and an identity, never like bytes from elsewhere in
+    // the file. Damage may hit the version itself.
+    EXPECT_LE(text.version.size(), 32U);
+    EXPECT_EQ(text.version.find_first_not_of("0123456789.+abcdefghijklmnopqrstuvwxyz"),
+              std::string::npos)
+        << text.version;
     EXPECT_EQ(text.build_id.find_first_not_of("0123456789abcdef"), std::string::npos);
     EXPECT_LE(text.build_id.size(), 2 * 4096U);
   }

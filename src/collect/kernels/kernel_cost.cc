@@ -179,8 +179,8 @@ double footprint_of_kernel(const MemorySpec& spec) {
   return passes(spec.kind) * real(spec.rows) * row + table + side_bytes(spec);
 }
 
-// The bytes that a rank sends, in units of S, the size of the whole buffer: the bus factor (Patarasu
-// and Yuan 2009).
+// The bytes that a rank sends, in units of S, the size of the whole buffer: the bus factor
+// (Patarasu and Yuan 2009).
 double sent_share(const CollectiveSpec& spec) {
   return spec.ranks > 1 ? model::bus_factor(spec.function, spec.ranks) : 0;
 }

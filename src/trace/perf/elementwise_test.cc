@@ -60,8 +60,8 @@ TEST(Elementwise, QuantizesToFewerBits) {
                                  .dims = "[[64, 96]]",
                                  .types = R"(["c10::BFloat16"])"});
   EXPECT_EQ(fp4.work.bytes, 64 * 96 * 2 + 64 * 96 + 64 * 3 + 96 * 2);
-  // The last part of a row or column has a scale, too: 3 blocks of 65 rows, 4 of 97 columns; 65 x 97
-  // elements of half a byte take a whole byte for the last one.
+  // The last part of a row or column has a scale, too: 3 blocks of 65 rows, 4 of 97 columns; 65 x
+  // 97 elements of half a byte take a whole byte for the last one.
   const Estimate odd = estimate({.name = "primus_turbo::quantize_mxfp4_dual",
                                  .dims = "[[65, 97]]",
                                  .types = R"(["c10::BFloat16"])"});
