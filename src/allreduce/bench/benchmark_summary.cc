@@ -81,7 +81,7 @@ std::string progress_text(const BenchmarkStanding& standing) {
 
 model::Book benchmark_summary(const BenchmarkResult& result) {
   model::Table table{.name = "benchmark",
-                     .title = "Strategies in cells, by what became of them",
+                     .title = "Strategies in cells, by outcome",
                      .columns = {{.name = "TP"},
                                  {.name = "launch"},
                                  {.name = "dtype"},

@@ -124,7 +124,7 @@ core::Status write_errors(const fs::path& folder,
 
 model::Table counts_table(const Tally& tally) {
   model::Table table{.name = "collection",
-                     .title = "Cases by what became of them",
+                     .title = "Cases by outcome",
                      .columns = {{.name = "operator"},
                                  {.name = "expected"},
                                  {.name = "measured"},
