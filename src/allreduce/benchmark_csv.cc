@@ -221,7 +221,7 @@ struct ColumnSpec {
   Presence presence = Presence::kOptional;
 };
 
-// In the order of Column.
+// The columns in the order of Column.
 constexpr std::array<ColumnSpec, kColumnCount> kColumns{
     {{{"world_size"}, Presence::kRequired},
      {{"dtype"}, Presence::kRequired},
@@ -327,7 +327,8 @@ core::Result<double> BenchmarkRow::time(Column column) const {
     return std::numeric_limits<double>::quiet_NaN();
   }
   const auto time = number_in<double>(field);
-  constexpr double kMost = 1e15;  // about 30 years in us; no unit's factor makes this infinite
+  // About 30 years in microseconds. The limit keeps a unit's factor from making a time infinite.
+  constexpr double kMost = 1e15;
   if (time && *time > 0 && *time <= kMost) return *time;
   return core::Error{fmt::format(
       "{} is '{}': it must be a number above 0, or empty if not measured", name_of(column), field)};

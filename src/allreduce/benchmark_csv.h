@@ -134,8 +134,7 @@ class BenchmarkRow {
   // Returns NaN where the field is empty or "nan". Fails unless the time is above 0.
   [[nodiscard]] core::Result<double> time(Column column) const;
 
-  // Returns `value`, the meaning of the field, or an error that lists the known names if it has
-  // none.
+  // Returns `value`, the meaning of the field, or an error that lists the known names.
   template <class Value>
   [[nodiscard]] core::Result<Value> named(Column column,
                                           std::optional<Value> value,

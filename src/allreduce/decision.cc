@@ -143,7 +143,7 @@ namespace {
 
 constexpr double kChangePrice = 0.1;  // in ties
 constexpr double kBackPrice = 1;      // in ties
-constexpr double kCostUnits = 1e9;    // units per natural logarithm of 1
+constexpr double kCostUnits = 1e9;    // per unit of the natural logarithm
 
 std::int64_t cost_of(double logarithm) {
   return std::llround(logarithm * kCostUnits);

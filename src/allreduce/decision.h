@@ -1,4 +1,4 @@
-// Chooses a strategy for each measured cell and says why.
+// Chooses a strategy for each cell from its measurements and says why.
 //
 // Each row (one TP, type, fusion and hidden size, with ascending token counts) is decided as a
 // whole. Of all ways to fill it, the one with the least sum of these costs is taken:
@@ -48,7 +48,7 @@ struct Choice {
   Cell cell;
   Strategy strategy = Strategy::kNccl;
   Why why = Why::kNoData;
-  std::vector<Timing> timings = {};  // of the strategies that may be chosen, fastest first
+  std::vector<Timing> timings = {};  // times of strategies that may be chosen, fastest first
 
   // Returns nullptr where there are no data.
   [[nodiscard]] const Timing* chosen() const { return find_timing(timings, strategy); }

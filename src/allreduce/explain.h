@@ -17,7 +17,7 @@ inline constexpr double kUsableBytesPerUs = 370e3;
 
 // The shortest time in microseconds that a strategy can take: the bytes that must leave every GPU,
 // divided by the rate. One-shot sends the message to every other GPU; two-shot sends each part to
-// one GPU, which sends the part's sum back.
+// the GPU that sums it, which sends the sum back.
 double oneshot_bound_us(int world_size, std::int64_t bytes, double bytes_per_us);
 double twoshot_bound_us(int world_size, std::int64_t bytes, double bytes_per_us);
 
@@ -41,9 +41,9 @@ struct Explanation {
   std::optional<TableSlice> slice = {};
   std::int64_t row_hidden_size = 0;
   std::int64_t from_bytes = 0;                // the smallest message that the choice holds for
-  std::optional<std::int64_t> to_bytes = {};  // where the next choice begins, if any
-  std::optional<Choice> at = {};              // in the row's nearest measured cell by bytes
-  std::vector<ExplainedTime> times = {};      // all that were timed, AUTO too, fastest first
+  std::optional<std::int64_t> to_bytes = {};  // where the next choice begins, if there is one
+  std::optional<Choice> at = {};              // made in the row's nearest measured cell by bytes
+  std::vector<ExplainedTime> times = {};      // of all that were timed, AUTO too, fastest first
 };
 
 Explanation explain(const TunedTables& tables, const Cell& asked);

@@ -8,10 +8,10 @@ namespace assay::allreduce {
 namespace {
 
 // The data are transcribed from AllReduceBestStrategyTableSM90 in TensorRT-LLM's
-// cpp/tensorrt_llm/common/customAllReduceUtils.h (Apache-2.0), of the 1.2 and 1.3 releases. There
-// is one string for each of TP 2, 4, 8 × NONE, RESIDUAL_RMS_NORM, RESIDUAL_RMS_NORM_QUANT_FP8, in
-// it one word for each hidden size 128..8192, and in that one digit, the strategy's number, for
-// each token count 1..16384.
+// cpp/tensorrt_llm/common/customAllReduceUtils.h (Apache-2.0), of the 1.2 and 1.3 releases. Each
+// table has one string for each of TP 2, 4, 8 × NONE, RESIDUAL_RMS_NORM,
+// RESIDUAL_RMS_NORM_QUANT_FP8. A string has one word for each hidden size 128..8192, and a word has
+// one digit, the strategy's number, for each token count 1..16384.
 // clang-format off
 constexpr std::array<std::string_view, 9> kOld = {
     "444445555544000 444444544444400 445445554544400 444454544444000 "

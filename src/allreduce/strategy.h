@@ -33,7 +33,7 @@ struct StrategySpec {
   std::string_view is;     // a description for help texts and legends
 };
 
-// In the order in which tables and figures show them.
+// The strategies in the order in which tables and figures show them.
 inline constexpr std::array kStrategies = {
     StrategySpec{Strategy::kOneshot, "ONESHOT", true, 0, true, "push to all, sum everywhere"},
     StrategySpec{Strategy::kTwoshotPush, "TWOSHOT_PUSH", false, 1, true,

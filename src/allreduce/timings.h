@@ -29,7 +29,7 @@ struct Cell {
     return num_tokens * hidden_size * bytes_of(data_type);
   }
 
-  // NOLINTNEXTLINE(modernize-use-nullptr): the check takes the generated code for ours.
+  // NOLINTNEXTLINE(modernize-use-nullptr): the check mistakes the generated code for ours.
   auto operator<=>(const Cell&) const = default;
 };
 
@@ -65,7 +65,7 @@ struct Measurement {
 // The content of one or more benchmark files of one SM, from which tables, figures and verdicts are
 // made.
 struct Benchmark {
-  int sm_version = 0;  // 90
+  int sm_version = 0;  // 90 for SM90
   std::vector<Measurement> measurements;
   model::Warnings warnings = {};  // counts the rows of the files that we have no use for
 };

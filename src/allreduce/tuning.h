@@ -14,7 +14,7 @@ namespace assay::allreduce {
 
 struct TuningOptions {
   Launch launch = Launch::kGraph;
-  DataType data_type = DataType::kBfloat16;  // of the lookup table, which has no axis for it
+  DataType data_type = DataType::kBfloat16;  // type of the lookup table, which has no axis for it
   std::vector<Strategy> strategies = {};     // those that may be chosen; if empty, see TunedTables
   double tie = kDefaultTie;
   double noise = kDefaultNoise;
@@ -52,8 +52,7 @@ std::vector<int> missing_world_sizes(const LookupTable& table);
 //     `largest_bytes`, the largest message that this strategy was timed with anywhere in the slice,
 //     because a strategy that cannot do a cell usually lacks memory.
 //   - When the larger cell's strategy was not timed in the smaller cell, it is the geometric mean
-//   of
-//     the two sizes.
+//     of the two sizes.
 std::int64_t border_bytes(const Choice& smaller, const Choice& larger, std::int64_t largest_bytes);
 
 // Returns one table row for every decided row with data; slices without data are left out.

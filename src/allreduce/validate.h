@@ -62,8 +62,8 @@ Regret regret_of(const Contender& contender,
 struct Stability {
   std::size_t cells = 0;  // cells measured in both
   std::size_t different = 0;
-  // Different cells where the times of the two choices, as geometric means over both measurements,
-  // differ by more than the tie. There the change is not between two equally fast strategies.
+  // Cells with different choices whose times, as geometric means over both measurements, differ by
+  // more than the tie: the change there is not between two equally fast strategies.
   std::size_t beyond_ties = 0;
 };
 

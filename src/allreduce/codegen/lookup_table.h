@@ -38,7 +38,7 @@ struct LookupTable {
   std::vector<Fusion> fusions = {};
   std::vector<std::int64_t> hidden_sizes = {};
   std::vector<std::int64_t> num_tokens = {};
-  std::vector<LookupCell> cells = {};  // the last axis runs fastest
+  std::vector<LookupCell> cells = {};  // the last axis varies fastest
 
   [[nodiscard]] const LookupCell& at(std::size_t world_size,
                                      std::size_t fusion,
@@ -46,8 +46,7 @@ struct LookupTable {
                                      std::size_t tokens) const;
   [[nodiscard]] std::size_t measured_count() const;
 
-  // Looks a strategy up as TensorRT-LLM does: every axis is floored, and NCCL is used beyond the
-  // table.
+  // Looks up as TensorRT-LLM does: every axis is floored, and NCCL is used beyond the table.
   [[nodiscard]] Strategy lookup(int world_size,
                                 Fusion fusion,
                                 std::int64_t hidden_size,
@@ -69,10 +68,10 @@ enum class LookupLayout { kReadme, kUpstream };
 
 std::string lookup_table_cpp(const LookupTable& table, LookupLayout layout);
 
-// Reads either layout; `name` is for messages. The axes come from the comments. Which cells were
-// measured is not read, so every cell counts as measured. Fails, naming the line,
-// when there is no table or more than one, when an axis does not fit, or when a number belongs to
-// no strategy or to AUTO.
+// Reads either layout; `name` is for messages. The axes come from the comments. The comments on
+// cells that were not measured are ignored, so every cell counts as measured. Fails when there is
+// no table or more than one, when an axis does not fit, or when a number belongs to no strategy or
+// to AUTO. Errors about a line name it.
 core::Result<LookupTable> parse_lookup_table(std::string_view text, std::string_view name);
 core::Result<LookupTable> read_lookup_table(const std::filesystem::path& path);
 

@@ -1,5 +1,6 @@
 // A libFuzzer target that reads any bytes as a generated lookup table. No input may crash, hang or
-// leak. A table that was written must be readable again, and its lookup must be total.
+// leak. Writing a table and reading it again must give the same cells, and its lookup must be
+// total.
 #include <cstdint>
 #include <limits>
 #include <string_view>

@@ -80,8 +80,7 @@ class Reader {
     return read_fusions(line);
   }
 
-  // The README layout names the hidden size after each row, so the same sizes occur again and
-  // again.
+  // The README layout names the hidden size after each row, so the same sizes recur.
   void read_hidden_size(std::string_view line) {
     constexpr std::string_view kKey = "hidden_size=";
     const std::size_t at = line.find(kKey);

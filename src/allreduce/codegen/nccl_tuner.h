@@ -50,7 +50,8 @@ std::vector<NcclTiming> nccl_timings(const Benchmark& benchmark);
 struct NcclTunerFacts {
   int sm_version = 0;
   std::string provenance = {};  // one line
-  double tie = 0.02;            // a setting is kept until another leads by this fraction
+  // As size grows, a setting is kept until another is faster by more than this fraction.
+  double tie = 0.02;
 };
 
 // Returns the text of the file, which has, for each number of ranks, ranges of sizes with the
