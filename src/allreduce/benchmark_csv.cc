@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names that TensorRT-LLM has and we have not.
+// Names that TensorRT-LLM has and we do not.
 constexpr std::array<std::string_view, 7> kForeignStrategies{
     "MIN_LATENCY", "UB", "LOWPRECISION", "MNNVL", "SYMM_MEM", "FLASHINFER", "NCCL_RING"};
 constexpr std::array<std::string_view, 8> kForeignFusions{
@@ -132,7 +132,7 @@ core::Result<Measurement> read_measurement(const BenchmarkRow& row, Launch launc
   return m;
 }
 
-// What is TensorRT-LLM's and not ours, or "".
+// Returns the part of the row that only TensorRT-LLM has, or "" if we have all of it.
 std::string foreign(const BenchmarkRow& row) {
   const std::string_view op = row.text(Column::kOp);
   const std::string_view strategy = row.text(Column::kStrategy);
@@ -143,7 +143,7 @@ std::string foreign(const BenchmarkRow& row) {
   return {};
 }
 
-// A plain name promises bfloat16 to nobody: the public tool names no data type.
+// A name without a data type does not imply bfloat16, because the public tool names no data type.
 core::Status check_name(const Measurement& m, const std::optional<BenchmarkFileName>& name) {
   if (!name) return {};
   if (m.cell.world_size != name->world_size) {
@@ -217,11 +217,11 @@ namespace {
 enum class Presence : std::uint8_t { kRequired, kOptional };
 
 struct ColumnSpec {
-  std::array<std::string_view, 2> names;  // ours, then another dialect's
+  std::array<std::string_view, 2> names;  // our name, then that of another dialect
   Presence presence = Presence::kOptional;
 };
 
-// In the order of Column.
+// The columns in the order of Column.
 constexpr std::array<ColumnSpec, kColumnCount> kColumns{
     {{{"world_size"}, Presence::kRequired},
      {{"dtype"}, Presence::kRequired},
@@ -327,7 +327,8 @@ core::Result<double> BenchmarkRow::time(Column column) const {
     return std::numeric_limits<double>::quiet_NaN();
   }
   const auto time = number_in<double>(field);
-  constexpr double kMost = 1e15;  // 30 years; so that no unit's factor makes it infinite
+  // About 30 years in microseconds. The limit keeps a unit's factor from making a time infinite.
+  constexpr double kMost = 1e15;
   if (time && *time > 0 && *time <= kMost) return *time;
   return core::Error{fmt::format(
       "{} is '{}': it must be a number above 0, or empty if not measured", name_of(column), field)};

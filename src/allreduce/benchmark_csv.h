@@ -3,9 +3,9 @@
 //   world_size,dtype,size,num_tokens,hidden_size,strategy,fusion,op,time (us),
 //   launch,low (us),high (us),min (us),samples,memory (bytes),outcome,reason
 //
-// One line a measurement. A measurement without a time has an empty one, which pandas reads as
-// NaN. Eager launches and data types other than bfloat16 have files of their own, because the
-// public tools tell neither apart: benchmark.tp4.sm90.float16.eager.csv.
+// Each measurement is one line. The time is empty where there is none, which pandas reads as NaN.
+// Eager launches and data types other than bfloat16 have files of their own, because the public
+// tools do not distinguish them: benchmark.tp4.sm90.float16.eager.csv.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 
 namespace assay::allreduce {
 
-// What a benchmark file's name says.
+// The fields of a benchmark file's name.
 struct BenchmarkFileName {
   int world_size = 0;
   int sm_version = 0;
@@ -32,43 +32,48 @@ struct BenchmarkFileName {
   [[nodiscard]] std::string text() const;
 };
 
-// Nothing for a name that is not of this form.
+// Returns std::nullopt for a name that does not have this form.
 std::optional<BenchmarkFileName> benchmark_file_name(std::string_view name);
 
-std::string_view benchmark_csv_header();                         // without the line's end
-std::string benchmark_csv_line(const Measurement& measurement);  // without the line's end
+// Both return a line without its line end.
+std::string_view benchmark_csv_header();
+std::string benchmark_csv_line(const Measurement& measurement);
 
 // Reads any of the dialects: ours, TensorRT-LLM's with or without `op` or with `version`, with
 // `fusion_op` or `time_ms`, and that of its --benchmark mode (size_bytes, time_us, algbw_GBps).
-// Columns by name in any order; unknown ones are ignored. Rows that TensorRT-LLM may write but that
-// say nothing to us (its other strategies and fusions, an `op` other than "allreduce") are left out
-// and counted in `warnings`. Several rows of one cell and strategy stay several measurements.
+// Columns are found by name, in any order, and unknown ones are ignored. Rows that TensorRT-LLM may
+// write but that we have no use for (its other strategies and fusions, an `op` other than
+// "allreduce") are left out and counted in `warnings`. Several rows of one cell and strategy remain
+// several measurements.
 //
-// An error names file and line: a name that nobody knows, a size that is not tokens x hidden x
-// bytes of an element, a row that contradicts the file's name, ....
+// Errors name the file and the line. Examples are an unknown name, a size that is not
+// tokens x hidden x bytes of an element, and a row that contradicts the file's name.
 core::Result<std::vector<Measurement>> read_benchmark_csv(const std::filesystem::path& path,
                                                           model::Warnings* warnings = nullptr);
 
-// The same for what was read already; `path` is for messages and what its name says.
+// Does the same for text that is already in memory. `path` serves for messages and for the fields
+// of its name.
 core::Result<std::vector<Measurement>> parse_benchmark_csv(std::string_view text,
                                                            const std::filesystem::path& path,
                                                            model::Warnings* warnings = nullptr);
 
-// The benchmark files of a folder that fit; `sm_version` may be left open when the folder has one
-// only. Error: none fits, or several SMs and none named.
+// The benchmark files of one SM version in a folder.
 struct BenchmarkFolder {
   int sm_version = 0;
   std::vector<std::filesystem::path> files;  // sorted by world size, then data type
 };
 
+// Finds the files of `launch` and `sm_version`, which may be std::nullopt when the folder has files
+// of only one SM version. Fails when no file fits, or when there are several SM versions and none
+// is given.
 core::Result<BenchmarkFolder> find_benchmarks(const std::filesystem::path& folder,
                                               std::optional<int> sm_version,
                                               Launch launch = Launch::kGraph);
 
-// All their measurements. Error: of any file, or no row at all.
+// Reads all measurements of the files. Fails when a file cannot be read or when there is no row.
 core::Result<Benchmark> read_benchmarks(const BenchmarkFolder& folder);
 
-// The columns of a benchmark file in all its dialects, and one row by their names.
+// The columns of a benchmark file in all its dialects, and access to the fields of a row by column.
 
 enum class Column : std::uint8_t {
   kWorldSize,
@@ -93,10 +98,10 @@ enum class Column : std::uint8_t {
 
 inline constexpr std::size_t kColumnCount = static_cast<std::size_t>(Column::kReason) + 1;
 
-// Where each of our columns is in the file.
+// The position of each of our columns in the file.
 class BenchmarkColumns {
  public:
-  // `fields` are the file's first line. Error: a column is missing, or there twice.
+  // `fields` are those of the file's first line. Fails when a column is missing or is there twice.
   static core::Result<BenchmarkColumns> read(const std::vector<std::string>& fields);
 
   [[nodiscard]] std::optional<std::size_t> place(Column column) const {
@@ -110,26 +115,26 @@ class BenchmarkColumns {
   std::size_t width_ = 0;
 };
 
-// One line of the file, which must be as wide as the first. Errors do not say where it is.
+// One line of the file, which must have as many fields as the first. Errors do not name the line.
 class BenchmarkRow {
  public:
   BenchmarkRow(const BenchmarkColumns& columns, const std::vector<std::string>& fields)
       : columns_(columns), fields_(fields) {}
 
-  // "" where the file has no such column.
+  // Returns "" where the file has no such column.
   [[nodiscard]] std::string_view text(Column column) const;
 
   [[nodiscard]] core::Result<std::int64_t> number(Column column,
                                                   std::int64_t least,
                                                   std::int64_t most) const;
 
-  // Nothing where the field is empty or no whole number.
+  // Returns std::nullopt where the field is empty or not a whole number.
   [[nodiscard]] std::optional<std::int64_t> whole_number(Column column) const;
 
-  // NaN where there is none.
+  // Returns NaN where the field is empty or "nan". Fails unless the time is above 0.
   [[nodiscard]] core::Result<double> time(Column column) const;
 
-  // `value` is what the field means; the error is for when it means nothing.
+  // Returns `value`, the meaning of the field, or an error that lists the known names.
   template <class Value>
   [[nodiscard]] core::Result<Value> named(Column column,
                                           std::optional<Value> value,

@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes are a benchmark file. None may crash, hang or leak, and what was read
-// survives being written.
+// A libFuzzer target that reads any bytes as a benchmark file. No input may crash, hang or leak,
+// and writing what was read and reading it again must give the same measurements.
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -38,7 +38,7 @@ void examine(const std::vector<Measurement>& measurements) {
 
 }  // namespace
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer gives the name.
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer requires this name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto measurements = parse_benchmark_csv(text, "fuzz.csv");

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 using NamedFile = std::pair<BenchmarkFileName, fs::path>;
 
-// Takes what is before the next point, and the point, off the front.
+// Removes the part before the next dot, and the dot, from the front and returns the part.
 std::string_view take_part(std::string_view& name) {
   const std::size_t end = std::min(name.find('.'), name.size());
   const std::string_view part = name.substr(0, end);
@@ -26,7 +26,7 @@ std::string_view take_part(std::string_view& name) {
   return part;
 }
 
-// The 4 of "tp4": no sign, no leading zero, at least 1.
+// Returns the 4 of "tp4". The number must be at least 1, with no sign and no leading zero.
 std::optional<int> number_behind(std::string_view prefix, std::string_view part) {
   if (part.substr(0, prefix.size()) != prefix) return std::nullopt;
   part.remove_prefix(prefix.size());
@@ -97,7 +97,7 @@ std::optional<BenchmarkFileName> benchmark_file_name(std::string_view name) {
     part = take_part(name);
   }
   if (part == name_of(Launch::kEager)) result.launch = Launch::kEager;
-  // One way to write each name, so that no two files of a folder claim the same.
+  // Each name may be written in one way only, so that no two files of a folder claim the same data.
   if (result.text() != whole) return std::nullopt;
   return result;
 }

@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 6> kWhyMeanings = {
     "no other strategy was timed here",
     "nothing was timed here: the choice of the nearest message size of the row, or the fallback"};
 
-// All slices and rows with their timings; nothing chosen yet.
+// Returns all slices and rows with their timings; no strategy is chosen yet.
 std::vector<DecidedSlice> layout(const Timings& timings, const DecisionOptions& options) {
   using SliceKey = std::tuple<int, DataType, Fusion>;
   std::map<SliceKey, std::map<std::int64_t, std::set<std::int64_t>>> shapes;
@@ -142,8 +142,8 @@ std::vector<Strategy> public_strategies() {
 namespace {
 
 constexpr double kChangePrice = 0.1;  // in ties
-constexpr double kBackPrice = 1;
-constexpr double kCostUnits = 1e9;  // of a natural logarithm
+constexpr double kBackPrice = 1;      // in ties
+constexpr double kCostUnits = 1e9;    // per unit of the natural logarithm
 
 std::int64_t cost_of(double logarithm) {
   return std::llround(logarithm * kCostUnits);
@@ -186,7 +186,8 @@ Why why_chosen(const Choice& choice, const Choice* neighbour, double tie) {
   return tied ? Why::kTie : Why::kFaster;
 }
 
-// Has the strategies that were timed in both; none: there is no cell between.
+// Returns the cell halfway between the two, with the strategies that were timed in both. It has no
+// timings if no token count lies between them.
 Choice halfway(const Choice& smaller, const Choice& larger) {
   const auto from = static_cast<double>(smaller.cell.num_tokens);
   const auto to = static_cast<double>(larger.cell.num_tokens);
@@ -246,7 +247,7 @@ void choose_measured(const std::vector<Choice*>& measured,
     cell.why = why_chosen(cell, nullptr, options.tie);
 }
 
-// The measured cell that is nearest by the ratio of bytes; the smaller of two.
+// Returns the measured cell that is nearest by the ratio of bytes, the smaller of two equally near.
 const Choice* nearest(const std::vector<Choice*>& measured, const Cell& cell) {
   const auto distance = [&](const Choice* choice) {
     return std::abs(std::log2(static_cast<double>(choice->cell.num_tokens) /
@@ -297,7 +298,7 @@ class RowSearch {
     return static_cast<std::size_t>(std::min_element(start.begin(), start.end()) - start.begin());
   }
 
-  // The best state of `cell` after `previous`: the same one if no other is cheaper.
+  // Returns the best state of `cell` after `previous`: the same state unless another is cheaper.
   [[nodiscard]] std::size_t best_after(std::size_t previous, std::size_t cell) const {
     std::size_t best = previous;
     for (std::size_t state = 0; state < ranks_.size(); ++state) {
@@ -318,7 +319,7 @@ class RowSearch {
   const std::vector<std::vector<std::int64_t>>& costs_;
   const std::vector<int>& ranks_;
   const RowPrices& prices_;
-  std::vector<std::vector<std::int64_t>> ahead_;  // of a cell and all after it
+  std::vector<std::vector<std::int64_t>> ahead_;  // the least cost from a cell to the row's end
 };
 
 }  // namespace

@@ -31,7 +31,7 @@ Cell cell_of(std::int64_t tokens) {
   return {.world_size = 8, .hidden_size = 4096, .num_tokens = tokens};
 }
 
-// One row of tokens 1, 2, 4, … with the given times of two strategies and intervals of ±half.
+// Decides one row of 1, 2, 4, … tokens with the given times of two strategies, ±half as intervals.
 std::vector<Choice> decided_row(const std::vector<double>& oneshot,
                                 const std::vector<double>& twoshot,
                                 double half) {
@@ -61,7 +61,7 @@ TEST(Decision, RowsOfAModelAreInOrderAndEveryChoiceIsTheFastestOrATie) {
   }
 }
 
-// A change costs a tenth of the tie: a row stays with its strategy where that loses less than
+// A change costs a tenth of the tie: a row keeps its strategy where it loses less than
 // ln(1.02) / 10 = 0.00198 beyond the tie, and changes where it loses more.
 TEST(Decision, AChangeIsWorthATenthOfTheTie) {
   const auto row = [](double loss) {
@@ -87,7 +87,7 @@ TEST(Decision, NoiseDoesNotBreakTheOrder) {
     }
   }
   EXPECT_EQ(rows, 140U);
-  EXPECT_GT(broken_by_argmin, 3U);  // the noise is enough to break what is not held together
+  EXPECT_GT(broken_by_argmin, 3U);  // the noise suffices to break the order of a plain argmin
 }
 
 TEST(Decision, AGainBelowTheTieIsNone) {
@@ -196,7 +196,7 @@ TEST(Timings, RepeatedRunsAreJoinedAndTheirScatterIsTheInterval) {
   const Timing timing = timings.begin()->second.at(0);
   EXPECT_EQ(timing.runs, 3);
   EXPECT_NEAR(timing.time_us, 10, 1e-9);
-  const double deviation = std::log(1.25);  // of the logarithms -d, 0, d
+  const double deviation = std::log(1.25);  // standard deviation of the logarithms -d, 0 and d
   EXPECT_NEAR(timing.high_us, 10 * std::exp(1.96 * deviation / std::sqrt(3)), 1e-9);
 }
 
@@ -268,7 +268,7 @@ TEST(RowPath, PrefersTheFirstStateWhereAllAreEqual) {
 }
 
 TEST(RowPath, GoesBackOnlyForMoreThanItsPrice) {
-  const RowPrices prices{.change = 1, .back = 4};  // there and back again costs 6
+  const RowPrices prices{.change = 1, .back = 4};  // a change there and back costs 6
   EXPECT_EQ(cheapest_path({{0, 9}, {6, 0}, {0, 9}}, {1, 0}, prices),
             (std::vector<std::size_t>{0, 0, 0}));
   EXPECT_EQ(cheapest_path({{0, 9}, {7, 0}, {0, 9}}, {1, 0}, prices),

@@ -18,7 +18,7 @@ struct Point {
   Timing timing;
 };
 
-// A strategy's measured cells in one row, ascending.
+// A strategy's measured cells in one row, in ascending order.
 using Curve = std::vector<Point>;
 
 std::map<Strategy, Curve> curves_of_row(const Timings& timings, const Cell& row) {
@@ -136,7 +136,7 @@ namespace {
 
 constexpr double kBytesPerUsOfGbps = 1e3;
 
-// Rounded to a picosecond, so that the last bits of an interpolation do not show.
+// Rounds to a picosecond so that the last bits of an interpolation do not show.
 model::Cell time_cell(double time_us) {
   constexpr double kSteps = 1e6;
   return model::cell_of(std::round(time_us * kSteps) / kSteps);
@@ -179,7 +179,7 @@ std::string_view why_word(const Explanation& explanation) {
   return at.strategy == explanation.strategy ? name_of(at.why) : "between measured sizes";
 }
 
-// What the table had to take instead of what was asked; "" when nothing.
+// Lists the values that the table used instead of those asked for, or returns "" if there are none.
 std::string stand_in_text(const Explanation& explanation) {
   if (!explanation.slice) return "";
   const TableSlice& slice = *explanation.slice;

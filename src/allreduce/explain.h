@@ -1,4 +1,4 @@
-// Why a table says what it says for one message.
+// Explains a table's choice for one message.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@
 
 namespace assay::allreduce {
 
-// Of NVLink 4, a direction of a GPU: what the links carry, and about what is left of it for data.
+// The rate of a GPU's NVLink 4 links in one direction, and about how much of it is left for data.
 inline constexpr double kLinkBytesPerUs = 450e3;
 inline constexpr double kUsableBytesPerUs = 370e3;
 
-// What must leave every GPU at least, over a rate: one-shot sends the message to every other GPU,
-// two-shot each part there and its sum back.
+// The shortest time in microseconds that a strategy can take: the bytes that must leave every GPU,
+// divided by the rate. One-shot sends the message to every other GPU; two-shot sends each part to
+// the GPU that sums it, which sends the sum back.
 double oneshot_bound_us(int world_size, std::int64_t bytes, double bytes_per_us);
 double twoshot_bound_us(int world_size, std::int64_t bytes, double bytes_per_us);
 
-// A strategy's time at a size: measured there, or read off the straight line over logarithms
-// between the next smaller and the next larger measured message of the row, or that of the nearest
-// one beyond the row's ends.
+// The origin of a strategy's time at a size. It was measured there, or it is interpolated (on a
+// straight line over logarithms) between the next smaller and the next larger measured message of
+// the row, or, beyond the row's ends, it is the time of the nearest measured message.
 enum class TimedHow : std::uint8_t { kMeasured, kInterpolated, kNearest };
 
 struct ExplainedTime {
   Timing timing;
   TimedHow how = TimedHow::kMeasured;
-  std::optional<Cell> smaller = {};  // the measured cells it is from
+  std::optional<Cell> smaller = {};  // the measured cells that the time comes from
   std::optional<Cell> larger = {};
 };
 
@@ -36,18 +37,19 @@ struct Explanation {
   Cell asked;
   std::int64_t size_bytes = 0;
   Strategy strategy = Strategy::kNccl;
-  std::optional<TableSlice> slice =
-      {};  // that was used; of another TP or type when the asked one has no data
+  // The slice used, which is of another TP or type when the asked one has no data.
+  std::optional<TableSlice> slice = {};
   std::int64_t row_hidden_size = 0;
-  std::int64_t from_bytes = 0;                // the choice holds from here
-  std::optional<std::int64_t> to_bytes = {};  // to below here
-  std::optional<Choice> at = {};              // of the row's measured cell that is nearest by bytes
-  std::vector<ExplainedTime> times = {};      // fastest first; all that were timed, AUTO too
+  std::int64_t from_bytes = 0;                // the smallest message that the choice holds for
+  std::optional<std::int64_t> to_bytes = {};  // where the next choice begins, if there is one
+  std::optional<Choice> at = {};              // made in the row's nearest measured cell by bytes
+  std::vector<ExplainedTime> times = {};      // of all that were timed, AUTO too, fastest first
 };
 
 Explanation explain(const TunedTables& tables, const Cell& asked);
 
-// "choice" (what and why), "strategies" (the times), "bounds".
+// The book has the tables "choice" (the strategy and the reason), "strategies" (the times) and
+// "bounds".
 model::Book explanation_book(const TunedTables& tables, const Explanation& explanation);
 
 }  // namespace assay::allreduce

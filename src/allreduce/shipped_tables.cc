@@ -7,10 +7,11 @@
 namespace assay::allreduce {
 namespace {
 
-// Transcribed as data from AllReduceBestStrategyTableSM90 in TensorRT-LLM's
-// cpp/tensorrt_llm/common/customAllReduceUtils.h (Apache-2.0), of the 1.2 and the 1.3 releases.
-// A line each for TP 2, 4, 8 × NONE, RESIDUAL_RMS_NORM, RESIDUAL_RMS_NORM_QUANT_FP8; a word for
-// each hidden size 128..8192; a digit for each token count 1..16384: the strategy's number.
+// The data are transcribed from AllReduceBestStrategyTableSM90 in TensorRT-LLM's
+// cpp/tensorrt_llm/common/customAllReduceUtils.h (Apache-2.0), of the 1.2 and 1.3 releases. Each
+// table has one string for each of TP 2, 4, 8 × NONE, RESIDUAL_RMS_NORM,
+// RESIDUAL_RMS_NORM_QUANT_FP8. A string has one word for each hidden size 128..8192, and a word has
+// one digit, the strategy's number, for each token count 1..16384.
 // clang-format off
 constexpr std::array<std::string_view, 9> kOld = {
     "444445555544000 444444544444400 445445554544400 444454544444000 "

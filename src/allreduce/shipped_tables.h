@@ -1,4 +1,4 @@
-// The SM90 lookup tables that TensorRT-LLM ships, for comparison.
+// The SM90 lookup tables that TensorRT-LLM ships, for comparison with ours.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ struct ShippedTable {
   LookupTable table;
 };
 
-// Of the 1.2 and of the 1.3 releases. Every cell counts as measured, but for NVFP4, which SM90
-// does not have and both tables fill with NCCL.
+// Returns the tables of the 1.2 and 1.3 releases. Every cell counts as measured except those of
+// NVFP4, which SM90 does not have and both tables fill with NCCL.
 std::array<ShippedTable, 2> shipped_tables();
 
 }  // namespace assay::allreduce

@@ -1,7 +1,8 @@
-// The ways to all-reduce, what may be fused behind them, and the data types: names and numbers.
+// The names and numbers of the all-reduce strategies, of the operations that may be fused after
+// them, and of the data types.
 //
-// To add a strategy: one line in kStrategies, one file strategies/<name>.cu. Names and numbers of
-// the public ones are TensorRT-LLM's (AllReduceStrategyType); our own start at 100.
+// To add a strategy, add a line to kStrategies and a file strategies/<name>.cu. The names and
+// numbers of public strategies are TensorRT-LLM's (AllReduceStrategyType); our own start at 100.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@ namespace assay::allreduce {
 
 enum class Strategy : std::uint8_t {
   kNccl = 0,
-  kAuto = 3,  // whatever a table says; measured, never chosen
+  kAuto = 3,  // the table's choice for each message; it is measured but never chosen
   kOneshot = 4,
   kTwoshot = 5,
   kNcclSymmetric = 8,
@@ -28,11 +29,11 @@ struct StrategySpec {
   std::string_view name;
   bool is_public;          // TensorRT-LLM knows its number
   int rank;                // in a sensible table, larger messages never go back to a lower rank
-  bool same_on_all_ranks;  // sums in rank order, so that all ranks' results agree to the bit
-  std::string_view is;     // for help and legends
+  bool same_on_all_ranks;  // it sums in rank order, so that all ranks' results agree to the bit
+  std::string_view is;     // a description for help texts and legends
 };
 
-// In the order in which tables and figures show them.
+// The strategies in the order in which tables and figures show them.
 inline constexpr std::array kStrategies = {
     StrategySpec{Strategy::kOneshot, "ONESHOT", true, 0, true, "push to all, sum everywhere"},
     StrategySpec{Strategy::kTwoshotPush, "TWOSHOT_PUSH", false, 1, true,
@@ -44,7 +45,8 @@ inline constexpr std::array kStrategies = {
     StrategySpec{Strategy::kAuto, "AUTO", true, 5, false, "what the loaded table says"},
 };
 
-// Numbered as the tables' second axis, not as TensorRT-LLM's enum AllReduceFusionOp.
+// The numbers are positions on the tables' second axis, not those of TensorRT-LLM's enum
+// AllReduceFusionOp.
 enum class Fusion : std::uint8_t {
   kNone = 0,
   kResidualRmsNorm = 1,
@@ -70,7 +72,7 @@ const StrategySpec& spec_of(Strategy strategy);
 std::string_view name_of(Strategy strategy);
 std::string_view name_of(Fusion fusion);
 
-// Exact names as above; one of the summed data types also by its short name (bf16, half, float).
+// These accept the exact names above. Summed data types also have short names (bf16, half, float).
 std::optional<Strategy> strategy_named(std::string_view name);
 std::optional<Fusion> fusion_named(std::string_view name);
 std::optional<DataType> summed_type_named(std::string_view name);

@@ -13,14 +13,14 @@
 namespace assay::allreduce {
 namespace {
 
-// A table is asked for any number, so a type that cannot be summed counts 2 bytes, as in the
+// A table accepts any type number, so a type that cannot be summed counts as 2 bytes, as in the
 // generated header.
 std::int64_t element_bytes(DataType type) {
   return type == DataType::kFloat32 ? 4 : 2;
 }
 
-// Which of two is nearer to `wanted` by ratio; of two equally near, the larger. Both are at most
-// 2^28, so products fit.
+// Returns which of two is nearer to `wanted` by ratio, or the larger of two equally near. Both are
+// at most 2^28, so products fit.
 std::int64_t nearer(std::int64_t wanted, std::int64_t a, std::int64_t b) {
   const auto [low, high] = std::minmax({a, b});
   if (wanted <= low) return low;
@@ -28,7 +28,7 @@ std::int64_t nearer(std::int64_t wanted, std::int64_t a, std::int64_t b) {
   return wanted * wanted < low * high ? low : high;
 }
 
-// Of two slices of one fusion.
+// Returns the better match of two slices of one fusion.
 const TableSlice& better(const TableSlice& a,
                          const TableSlice& b,
                          int world_size,
@@ -101,7 +101,7 @@ using Json = nlohmann::json;
 constexpr std::string_view kFormat = "assay allreduce table";
 constexpr std::int64_t kVersion = 1;
 
-// A JSON object and where it is in the file: "slices[2].rows[0]", "" for the whole.
+// A JSON object and its place in the file: "slices[2].rows[0]", or "" for the whole file.
 class Object {
  public:
   static core::Result<Object> open(const Json& json,
@@ -149,7 +149,7 @@ class Object {
                    fmt::format("is '{}', which is not known", core::valid_utf8(name)));
   }
 
-  // Error: not a list, or an empty one where there must be something.
+  // Fails when the field is not a list or has fewer than `least` items.
   [[nodiscard]] core::Result<const Json*> list(const char* field, std::size_t least) const {
     const Json& value = json_.at(field);
     if (!value.is_array()) return problem(place_of(field), "must be a list");
@@ -288,7 +288,7 @@ std::string slice_json(const TableSlice& slice) {
 
 }  // namespace
 
-// One row a line, so that two tables can be compared by eye and by diff.
+// Writes each row on one line so that two tables can be compared by eye and by diff.
 std::string table_json(const StrategyTable& table) {
   std::vector<std::string> slices;
   for (const TableSlice& slice : table.slices)

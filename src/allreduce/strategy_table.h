@@ -1,9 +1,9 @@
-// Which strategy to use for a message: made by `codegen`, looked up by the C library and in
-// generated C++ alike.
+// The table that says which strategy to use for a message. `codegen` makes it; the C library and
+// generated C++ look strategies up in it by the same rule.
 //
-// For each TP, fusion and data type a row per measured hidden size, and in each row borders by
-// message size. The lookup is total: any TP, hidden size, token count, type and fusion finds the
-// nearest row (by ratio) and the segment of its own size in bytes.
+// For each TP, fusion and data type it has one row for each measured hidden size, and each row is
+// divided into segments by message size. The lookup is total: any TP, hidden size, token count,
+// type and fusion finds the nearest row (by ratio) and the segment of its own size in bytes.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace assay::allreduce {
 
 struct TableSegment {
-  std::int64_t from_bytes = 0;  // up to the next segment's; the first has 0
+  std::int64_t from_bytes = 0;  // the segment ends where the next begins; the first begins at 0
   Strategy strategy = Strategy::kNccl;
 
   bool operator==(const TableSegment&) const = default;
@@ -35,16 +35,17 @@ struct TableSlice {
   std::vector<TableRow> rows;  // ascending by hidden size, at least one
 };
 
-// Why a lookup says what it says; pointers into the table, null where the fallback was taken.
+// The result of a lookup and the parts of the table that it comes from. The pointers are null where
+// the fallback was taken.
 struct TableMatch {
   Strategy strategy = Strategy::kNccl;
-  std::int64_t size_bytes = 0;  // of the message; INT64_MAX where that would not do
+  std::int64_t size_bytes = 0;  // the size of the message; INT64_MAX where it would overflow
   const TableSlice* slice = nullptr;
   const TableRow* row = nullptr;
   const TableSegment* segment = nullptr;
 };
 
-// Bounds of what a table may hold; what is looked up may be anything.
+// Limits on the numbers that a table may hold. Lookups may ask for any number.
 inline constexpr int kMostTableRanks = 1 << 20;
 inline constexpr std::int64_t kMostTableHidden = std::int64_t{1} << 28;
 inline constexpr std::int64_t kMostTableBytes = std::int64_t{1} << 62;
@@ -52,13 +53,14 @@ inline constexpr std::int64_t kMostTableBytes = std::int64_t{1} << 62;
 struct StrategyTable {
   int sm_version = 0;
   Launch launch = Launch::kGraph;
-  Strategy fallback = Strategy::kNccl;  // where there is no slice at all
+  Strategy fallback = Strategy::kNccl;  // the choice for a fusion that has no slice
   std::string provenance = {};          // one line: what it was measured on and when
   std::vector<TableSlice> slices = {};
 
-  // Of the slices of the same fusion those whose TP is nearest (by ratio; the larger of two
-  // equally near), of them that of the same type, or else the first type there is. In it the row
-  // of the nearest hidden size, by the same rule. TP, tokens and hidden size below 1 count as 1.
+  // Considers the slices of the same fusion whose TP is nearest (by ratio; the larger of two
+  // equally near), and takes the one of the same type, or else of the first type there is. In that
+  // slice it takes the row of the nearest hidden size, by the same rule. TP, tokens and hidden size
+  // below 1 count as 1.
   [[nodiscard]] TableMatch find(int world_size,
                                 Fusion fusion,
                                 DataType data_type,
@@ -74,12 +76,15 @@ struct StrategyTable {
   }
 };
 
-// tokens x hidden x bytes of an element, each at least 1; INT64_MAX where that overflows.
+// Returns tokens x hidden x bytes of an element, each at least 1, or INT64_MAX where that
+// overflows.
 std::int64_t message_bytes(std::int64_t num_tokens, std::int64_t hidden_size, DataType data_type);
 
 std::string table_json(const StrategyTable& table);
-// `name` is for messages. Errors name the place in the JSON: not JSON, a field missing or unknown,
-// an unknown strategy, AUTO, a slice without rows or there twice, borders that do not ascend, ….
+
+// `name` is for messages. Errors name the place in the JSON. Examples are text that is not JSON, a
+// missing or unknown field, an unknown strategy, AUTO, a slice without rows, a slice that is there
+// twice, and borders that do not ascend.
 core::Result<StrategyTable> table_from_json(std::string_view json, std::string_view name);
 
 }  // namespace assay::allreduce

@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes are a strategy table. None may crash, hang or leak; a table that is
-// read survives being written, and its lookup is total.
+// A libFuzzer target that reads any bytes as a strategy table. No input may crash, hang or leak.
+// Writing a table and reading it again must give the same table, and its lookup must be total.
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -30,7 +30,7 @@ void examine(const StrategyTable& table) {
 
 }  // namespace
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer gives the name.
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer requires this name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto table = table_from_json({reinterpret_cast<const char*>(data), size}, "fuzz");
   if (table.ok()) examine(table.value());

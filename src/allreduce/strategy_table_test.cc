@@ -21,7 +21,6 @@ TableSlice slice(int world_size, DataType type, std::vector<TableRow> rows) {
           .rows = std::move(rows)};
 }
 
-// Each slice answers with strategies of its own.
 StrategyTable sample_table() {
   StrategyTable table{
       .sm_version = 90, .fallback = Strategy::kNcclSymmetric, .provenance = "a \"test\"\n"};
@@ -132,7 +131,7 @@ std::string table_error(const std::string& json) {
   return table.ok() ? "read without an error" : table.error().message;
 }
 
-// The sample's JSON with one text replaced by another.
+// Returns the sample's JSON with `from` replaced by `to`.
 std::string damaged(const std::string& from, const std::string& to) {
   std::string json = table_json(sample_table());
   const std::size_t at = json.find(from);

@@ -1,4 +1,4 @@
-// Benchmarks made of latency models, for tests: alpha + beta * bytes, with noise.
+// Makes benchmarks for tests from latency models: alpha + beta * bytes, with noise.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,8 @@ struct LatencyModel {
   }
 };
 
-// Like 8 H200: one-shot best below about 0.4 MB, two-shot push to about 7 MB, then NCCL.
+// Models like those of 8 H200: one-shot is best below about 0.4 MB, two-shot push up to about 7 MB,
+// then NCCL.
 inline std::vector<LatencyModel> hopper_models() {
   return {{Strategy::kOneshot, 2.7, 7.0 / 243e3},
           {Strategy::kTwoshotPush, 7.0, 1.75 / 200e3},
@@ -36,7 +37,7 @@ struct Sweep {
   std::vector<std::int64_t> num_tokens = {1,   2,   4,    8,    16,   32,   64,   128,
                                           256, 512, 1024, 2048, 4096, 8192, 16384};
   std::vector<LatencyModel> models = hopper_models();
-  double noise = 0;  // standard deviation of a time, as a part of it; the interval is 1.96 of it
+  double noise = 0;  // standard deviation as a fraction of the time; the interval is ±1.96 of it
   std::uint64_t seed = 1;
 };
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kNormal95 = 1.96;  // standard errors in half of a 95 % interval
 
-// Half of the interval as a logarithm; an interval of no width is one of a single sample.
+// Returns half of the interval as a logarithm. An interval without width comes from a single sample
+// and is replaced by the noise.
 double half_width(const Measurement& run, double noise) {
   const bool has_interval = run.low_us > 0 && run.high_us > run.low_us;
   return has_interval ? std::log(run.high_us / run.low_us) / 2 : std::log1p(noise);

@@ -1,4 +1,5 @@
-// The times of a benchmark by cell: repeated runs joined, intervals completed, failures left out.
+// The times of a benchmark by cell. Repeated runs are joined, missing intervals are filled in, and
+// failures are left out.
 #pragma once
 
 #include <compare>
@@ -15,28 +16,27 @@
 
 namespace assay::allreduce {
 
-// What a benchmark asks and what it found: a cell is a shape, a measurement is one strategy in one
-// cell.
+// The data of a benchmark: a cell is a shape, and a measurement is one strategy in one cell.
 
 struct Cell {
-  int world_size = 2;  // GPUs: the tensor-parallel size
+  int world_size = 2;  // number of GPUs: the tensor-parallel size
   DataType data_type = DataType::kBfloat16;
   Fusion fusion = Fusion::kNone;
-  std::int64_t hidden_size = 128;  // elements of a token
+  std::int64_t hidden_size = 128;  // elements per token
   std::int64_t num_tokens = 1;
 
   [[nodiscard]] std::int64_t size_bytes() const {
     return num_tokens * hidden_size * bytes_of(data_type);
   }
 
-  // NOLINTNEXTLINE(modernize-use-nullptr): the check takes the generated code for ours.
+  // NOLINTNEXTLINE(modernize-use-nullptr): the check mistakes the generated code for ours.
   auto operator<=>(const Cell&) const = default;
 };
 
 enum class Outcome : std::uint8_t {
   kOk = 0,
   kUnsupported = 1,  // the strategy cannot do this cell; `reason` says why
-  kIncorrect = 2,    // it ran and its output was wrong: never timed
+  kIncorrect = 2,    // it ran and its output was wrong, so it was not timed
   kError = 3,
   kHang = 4,
 };
@@ -52,25 +52,26 @@ struct Measurement {
   Strategy strategy = Strategy::kNccl;
   Launch launch = Launch::kGraph;
   Outcome outcome = Outcome::kOk;
-  // Of one call on the slowest rank, microseconds; NaN when not measured.
+  // Times of one call on the slowest rank, in microseconds; NaN when not measured.
   double time_us = kUnknown;  // median over the samples
   double low_us = kUnknown;   // 95 % interval of that median, from order statistics
   double high_us = kUnknown;
   double min_us = kUnknown;
   std::int64_t samples = 0;
-  std::int64_t memory_bytes = 0;  // of device memory in use on the fullest GPU; 0: not known
-  std::string reason = {};        // what is behind any outcome but ok; one line
+  std::int64_t memory_bytes = 0;  // device memory in use on the fullest GPU; 0 if not known
+  std::string reason = {};        // the reason for any outcome except ok, in one line
 };
 
-// One benchmark file, or several of one SM: what tables, figures and verdicts are made of.
+// The content of one or more benchmark files of one SM, from which tables, figures and verdicts are
+// made.
 struct Benchmark {
-  int sm_version = 0;  // 90
+  int sm_version = 0;  // 90 for SM90
   std::vector<Measurement> measurements;
-  model::Warnings warnings = {};  // rows of the files that are none of ours
+  model::Warnings warnings = {};  // counts the rows of the files that we have no use for
 };
 
-// Half of the 95 % interval of a time whose file gives none, as a part of the time. The public
-// tool's files hold one median of ten each.
+// Half of the 95 % interval, as a fraction of the time, for a time whose file gives no interval. In
+// the public tool's files each time is one median of ten.
 inline constexpr double kDefaultNoise = 0.02;
 
 struct Timing {
@@ -81,30 +82,30 @@ struct Timing {
   std::int64_t runs = 1;
 };
 
-// Fastest first; equally fast ones in the order of kStrategies. A cell where nothing succeeded is
-// there and empty.
+// Sorted by time, the fastest first; equally fast strategies are in the order of kStrategies. A
+// cell where nothing succeeded is there and empty.
 using Timings = std::map<Cell, std::vector<Timing>>;
 
-// All that succeeded, AUTO too. Several measurements of one strategy in one cell are repeated
-// runs: their geometric mean, with an interval from the larger of the scatter between the runs and
-// that within them.
+// Returns the times of all measurements that succeeded, AUTO too. Several measurements of one
+// strategy in one cell are repeated runs and become their geometric mean; its interval comes from
+// the scatter between the runs or the scatter within them, whichever is larger.
 Timings timings_of(const Benchmark& benchmark, Launch launch, double noise = kDefaultNoise);
 
-// The same cells with these strategies only, never AUTO.
+// Returns the same cells with only these strategies, and never AUTO.
 Timings restricted(const Timings& timings, std::span<const Strategy> strategies);
 
-// Into the order of Timings.
+// Sorts into the order of Timings.
 void sort_by_time(std::vector<Timing>& timings);
 
-// Nothing when the strategy was not timed there.
+// Returns nullptr when the strategy is not among the timings.
 const Timing* find_timing(std::span<const Timing> timings, Strategy strategy);
 
-// Between two sizes of one strategy, on the straight line over logarithms; `part` of the way, by
-// the logarithm of the bytes, from the smaller (0) to the larger (1).
+// Interpolates between two sizes of one strategy, on a straight line over logarithms. `part` is the
+// position from the smaller (0) to the larger (1), by the logarithm of the bytes.
 Timing interpolated(const Timing& smaller, const Timing& larger, double part);
 
-// By how much `slower` takes longer than `faster` beyond noise, as a natural logarithm: 0 when the
-// gain is below `tie` or the intervals overlap, and growing steadily from there.
+// Returns how much longer `slower` takes than `faster`, beyond the noise, as a natural logarithm.
+// It is 0 when the gain is below `tie` or the intervals overlap, and grows continuously from there.
 double loss_beyond_noise(const Timing& slower, const Timing& faster, double tie);
 
 }  // namespace assay::allreduce

@@ -78,14 +78,14 @@ std::vector<int> missing_world_sizes(const LookupTable& table) {
 
 namespace {
 
-// ln(time of one / time of the other) in this cell; NaN when one was not timed.
+// Returns ln(time of `one` / time of `other`) in this cell, or NaN when either was not timed.
 double lead(const Choice& cell, Strategy one, Strategy other) {
   const Timing* first = find_timing(cell.timings, one);
   const Timing* second = find_timing(cell.timings, other);
   return first && second ? std::log(first->time_us / second->time_us) : kUnknown;
 }
 
-// How far from the smaller cell (0) to the larger (1) the times cross.
+// Returns the point between the smaller cell (0) and the larger (1) where the times cross.
 double crossing(const Choice& smaller, const Choice& larger) {
   const double before = lead(smaller, smaller.strategy, larger.strategy);
   const double after = lead(larger, smaller.strategy, larger.strategy);
@@ -99,7 +99,8 @@ bool has_time(const Choice& cell, Strategy strategy) {
   return find_timing(cell.timings, strategy) != nullptr;
 }
 
-// Measured ones, and those between them where all that was timed below was timed above, ascending.
+// Returns, in ascending order, the measured cells and the cells between them that have a time of
+// the strategy chosen in the measured cell below.
 std::vector<const Choice*> cells_with_times(const DecidedRow& row) {
   std::vector<const Choice*> cells;
   for (const Choice& choice : row.choices) {

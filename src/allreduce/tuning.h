@@ -1,4 +1,4 @@
-// A benchmark turned into tables: what `codegen`, `explain` and `validate` start from.
+// Turns a benchmark into the tables that `codegen`, `explain` and `validate` start from.
 #pragma once
 
 #include <cstdint>
@@ -14,58 +14,59 @@ namespace assay::allreduce {
 
 struct TuningOptions {
   Launch launch = Launch::kGraph;
-  DataType data_type = DataType::kBfloat16;  // of the lookup table, which has no axis for it
-  std::vector<Strategy> strategies = {};     // that may be chosen; empty: see TunedTables
+  DataType data_type = DataType::kBfloat16;  // type of the lookup table, which has no axis for it
+  std::vector<Strategy> strategies = {};     // those that may be chosen; if empty, see TunedTables
   double tie = kDefaultTie;
   double noise = kDefaultNoise;
   Strategy fallback = Strategy::kNccl;
 };
 
-// Decided twice: the table from all strategies, or those named; the public lookup table from
-// ONESHOT, TWOSHOT and NCCL, or the public ones of those named.
+// Choices are made twice. The strategy table chooses from all strategies, or from those in the
+// options; the public lookup table chooses from ONESHOT, TWOSHOT and NCCL, or from the public ones
+// of those in the options.
 struct TunedTables {
   TuningOptions options;
   Timings timings;
-  std::vector<Strategy> strategies = {};         // the table's
-  std::vector<Strategy> public_strategies = {};  // the lookup table's
+  std::vector<Strategy> strategies = {};         // those that the strategy table chooses from
+  std::vector<Strategy> public_strategies = {};  // those that the lookup table chooses from
   std::vector<DecidedSlice> choices = {};
-  std::vector<DecidedSlice> public_choices = {};  // have all cells of the public grid
+  std::vector<DecidedSlice> public_choices = {};  // includes all cells of the public grid
   StrategyTable table = {};
   LookupTable lookup = {};
 };
 
-// Errors: nothing of this launch succeeded; no strategy that may be chosen was timed.
+// Fails when no measurement of this launch succeeded, or when no strategy that may be chosen was
+// timed.
 core::Result<TunedTables> tune(const Benchmark& benchmark,
                                const TuningOptions& options,
                                const std::string& provenance);
 
-// The TP sizes of the public grid that the lookup table has no data for.
+// Returns the TP sizes of the public grid that the lookup table has no data for.
 std::vector<int> missing_world_sizes(const LookupTable& table);
 
-// From choices at measured sizes to a table for all sizes: where between two cells the better
-// strategy changes.
-
-// The first size in bytes that takes the larger cell's strategy: above the smaller cell, at most
-// the larger one. Where the two strategies' times cross, drawn as straight lines over logarithms
-// between the cells; at the nearer end when they do not cross between them. When the smaller cell's
-// strategy was not timed in the larger one: behind `largest_bytes`, the largest message that it was
-// timed with anywhere in the slice, since a strategy that cannot do a cell most often lacks room.
-// When the larger cell's was not timed in the smaller one: at the geometric mean of the bytes.
+// Returns the first size in bytes that takes the larger cell's strategy. It is above the smaller
+// cell's size and at most the larger one's.
+//   - In general it is where the two strategies' times cross, drawn as straight lines over
+//     logarithms between the cells, or the nearer end when they do not cross between them.
+//   - When the smaller cell's strategy was not timed in the larger cell, it is just above
+//     `largest_bytes`, the largest message that this strategy was timed with anywhere in the slice,
+//     because a strategy that cannot do a cell usually lacks memory.
+//   - When the larger cell's strategy was not timed in the smaller cell, it is the geometric mean
+//     of the two sizes.
 std::int64_t border_bytes(const Choice& smaller, const Choice& larger, std::int64_t largest_bytes);
 
-// A row for every decided row with data; slices without any are left out.
+// Returns one table row for every decided row with data; slices without data are left out.
 std::vector<TableSlice> table_slices(const std::vector<DecidedSlice>& slices);
 
-// What `codegen` tells about the tables it made.
-
-// "tables" (counts), "rows" (each row of the lookup table as digits, and of the strategy table as
-// segments), and "against_order" where the data contradict the order of strategies.
+// Returns the summary that `codegen` prints: the tables "tables" (counts), "rows" (each row of the
+// lookup table as digits and of the strategy table as segments), and "against_order" where the data
+// contradict the order of strategies.
 model::Book tuning_summary(const TunedTables& tables);
 
-// "ONESHOT, from 1.2 MiB NCCL".
+// Formats a row: "ONESHOT, from 1.2 MiB NCCL".
 std::string segments_text(const TableRow& row);
 
-// "384 B", "64 KiB", "1.2 MiB": at most three digits, powers of 1024.
+// Formats a size with at most three digits and powers of 1024: "384 B", "64 KiB", "1.2 MiB".
 std::string bytes_text(std::int64_t bytes);
 
 }  // namespace assay::allreduce

@@ -21,7 +21,7 @@ bool is_in(const Cell& cell, const RegretScope& scope) {
          (!scope.fusion || *scope.fusion == cell.fusion);
 }
 
-// The time of a strategy over both measurements; NaN when one lacks it.
+// Returns the geometric mean of a strategy's times in both measurements, or NaN when one lacks it.
 double pooled(const Choice& one, const Choice& other, Strategy strategy) {
   const Timing* first = find_timing(one.timings, strategy);
   const Timing* second = find_timing(other.timings, strategy);
@@ -156,8 +156,8 @@ model::Cell count_cell(std::size_t count) {
   return static_cast<std::int64_t>(count);
 }
 
-// Rounded to what a measurement can carry, so that the last bits of two machines' logarithms do
-// not show.
+// Rounds to a millionth of a percent so that the last bits of logarithms, in which machines differ,
+// do not show.
 model::Cell percent_cell(double part) {
   constexpr double kSteps = 1e6;
   return model::cell_of(std::round(part * kPercent * kSteps) / kSteps);
@@ -178,7 +178,7 @@ std::vector<model::Cell> figures_of(const Regret& regret) {
           percent_cell(regret.max), percent_cell(regret.geometric_mean)};
 }
 
-// Half the width of the intervals, as a part of the time.
+// Returns the median of half the intervals' widths, as a fraction of the time.
 double median_noise(const Timings& timings) {
   std::vector<double> halves;
   for (const auto& [cell, of_cell] : timings) {

@@ -1,5 +1,5 @@
-// How good a table is on measurements that it was not made from, and whether two measurements of
-// the same grid lead to the same table.
+// Tests how good a table is on measurements that it was not made from, and whether two measurements
+// of the same grid lead to the same table.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,9 @@
 
 namespace assay::allreduce {
 
-// The ways to choose a strategy that validation compares.
-
-// `arms` are the strategies that it chooses from: its regret is against the fastest of these only,
-// because a table cannot choose what it does not know.
+// One of the ways to choose a strategy that validation compares. `arms` are the strategies that it
+// chooses from. Its regret is relative to the fastest of these only, because a table cannot choose
+// a strategy that it does not know.
 struct Contender {
   std::string name;
   std::string arms_name;  // "all" or "public"
@@ -24,30 +23,32 @@ struct Contender {
   std::function<Strategy(const Cell&)> choose;
 };
 
-// The table made here first, then the lookup table made here; the argmin of each cell as the
-// public tool takes it, the SM90 tables that TensorRT-LLM ships, FlashInfer's rule and NCCL
-// always. Lookup tables are looked up as TensorRT-LLM does, every axis floored. They refer to
-// `tables`.
+// Returns first those that choose from all arms: the strategy table, the argmin of each cell as the
+// public tool takes it, and NCCL always. Those on the public arms follow: the lookup table, the
+// argmin, the SM90 tables that TensorRT-LLM ships, FlashInfer's rule, and NCCL always. Lookup
+// tables are read as TensorRT-LLM does, with every axis floored. The contenders refer to `tables`,
+// which must outlive them.
 std::vector<Contender> contenders(const TunedTables& tables);
 
-// FlashInfer's rule for one host: ONESHOT while what all GPUs send and receive,
-// 2 * TP * message, is at most 512 MiB (TP 2), 64 MiB (4), 42 MiB (8); TWOSHOT after that.
+// FlashInfer's rule for one host: ONESHOT while the bytes that all GPUs send and receive,
+// 2 * TP * message, are at most 512 MiB (TP 2), 64 MiB (4) or 42 MiB (8), and TWOSHOT above that.
 Strategy flashinfer_rule(const Cell& cell);
 
-// Regret of a cell: time of the choice over the least time measured there of all arms, less 1.
+// The regret of a cell is the time of the choice divided by the least time of any arm measured
+// there, minus 1.
 struct Regret {
-  std::size_t cells = 0;         // with a measured choice
-  std::size_t not_measured = 0;  // cells whose choice has no time there; in no figure
+  std::size_t cells = 0;         // cells whose choice was measured
+  std::size_t not_measured = 0;  // cells whose choice was not measured; they are in no figure
   double p50 = kUnknown;
   double p95 = kUnknown;
   double max = kUnknown;
-  double geometric_mean = kUnknown;  // of choice over best, less 1
-  Cell worst = {};                   // where max is
+  double geometric_mean = kUnknown;  // of choice / best, minus 1
+  Cell worst = {};                   // the cell that has the maximum
   Strategy worst_choice = Strategy::kNccl;
   Strategy worst_best = Strategy::kNccl;
 };
 
-// Over the cells of this TP and fusion; of all when left open.
+// Limits the regret to the cells of one TP or fusion; std::nullopt stands for all.
 struct RegretScope {
   std::optional<int> world_size = {};
   std::optional<Fusion> fusion = {};
@@ -57,12 +58,12 @@ Regret regret_of(const Contender& contender,
                  const Timings& held_out,
                  const RegretScope& scope = {});
 
-// Two independent measurements of one grid, decided alike.
+// A comparison of the choices from two independent measurements of one grid, made by the same rule.
 struct Stability {
-  std::size_t cells = 0;  // measured in both
+  std::size_t cells = 0;  // cells measured in both
   std::size_t different = 0;
-  // Of these, where the two choices' times, geometric means of both measurements, are further
-  // apart than the tie: what changed is not one of two equally fast strategies for the other.
+  // Cells with different choices whose times, as geometric means over both measurements, differ by
+  // more than the tie: the change there is not between two equally fast strategies.
   std::size_t beyond_ties = 0;
 };
 
@@ -72,13 +73,13 @@ Stability stability_of(const std::vector<DecidedSlice>& one,
 
 struct Validation {
   model::Book book;             // "regret", "worst", "regret_by_slice"
-  double table_p95 = kUnknown;  // of the table made here
+  double table_p95 = kUnknown;  // the 95th percentile of the regret of the strategy table
 };
 
-// Every contender on every cell of `held_out`.
+// Evaluates every contender on every cell of `held_out`.
 Validation validate(const TunedTables& tables, const Timings& held_out);
 
-// Our rule and the argmin of each cell, on both arm sets.
+// Compares the stability of our rule with that of each cell's argmin, on both sets of arms.
 model::Table stability_table(const TunedTables& one, const TunedTables& other);
 
 }  // namespace assay::allreduce

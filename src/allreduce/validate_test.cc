@@ -24,7 +24,7 @@ Timings held_out() {
     benchmark.measurements.push_back(measured(cell, Strategy::kTwoshot, twoshot));
     benchmark.measurements.push_back(measured(cell, Strategy::kTwoshotPush, 1));
   };
-  add(2, 1, 10, 11);  // regret of ONESHOT 0
+  add(2, 1, 10, 11);  // the regret of ONESHOT is 0
   add(2, 2, 12, 10);  // 20 %
   add(4, 1, 15, 10);  // 50 %
   add(4, 2, 0, 10);   // not measured
@@ -43,7 +43,7 @@ TEST(Regret, IsAgainstTheFastestOfTheSameArms) {
   EXPECT_EQ(regret.cells, 3U);
   EXPECT_EQ(regret.not_measured, 1U);
   EXPECT_NEAR(regret.p50, 0.2, 1e-12);
-  EXPECT_NEAR(regret.p95, 0.2 + 0.9 * 0.3, 1e-12);  // 0.95 of the way over two steps
+  EXPECT_NEAR(regret.p95, 0.2 + 0.9 * 0.3, 1e-12);  // 1.9 steps into 0, 0.2, 0.5
   EXPECT_NEAR(regret.max, 0.5, 1e-12);
   EXPECT_NEAR(regret.geometric_mean, std::cbrt(1.2 * 1.5) - 1, 1e-12);
   EXPECT_EQ(regret.worst, cell_of(4, 1));
@@ -121,8 +121,8 @@ TEST(Stability, CountsAChangeThatIsNoTie) {
 TEST(Contenders, LookUpShippedTablesAsTensorRtLlmDoes) {
   const auto shipped = shipped_tables();
   const LookupTable& old = shipped[0].table;
-  EXPECT_EQ(old.lookup(2, Fusion::kNone, 4096, 2), Strategy::kTwoshot);  // the known bad cell
-  EXPECT_EQ(old.lookup(2, Fusion::kNone, 7168, 3), Strategy::kTwoshot);  // floored onto it
+  EXPECT_EQ(old.lookup(2, Fusion::kNone, 4096, 2), Strategy::kTwoshot);  // the cell known to be bad
+  EXPECT_EQ(old.lookup(2, Fusion::kNone, 7168, 3), Strategy::kTwoshot);  // floored to that cell
   EXPECT_EQ(old.lookup(3, Fusion::kNone, 4096, 2), Strategy::kTwoshot);
   EXPECT_EQ(old.lookup(8, Fusion::kNone, 4096, 128), Strategy::kTwoshot);
   EXPECT_EQ(shipped[1].table.lookup(8, Fusion::kNone, 4096, 128), Strategy::kNccl);
@@ -141,7 +141,7 @@ TEST(Contenders, ShippedTablesDifferWhereTheyAreKnownTo) {
 }
 
 TEST(Contenders, FlashInfersRuleEndsAtItsLimit) {
-  // TP 8: 2 * 8 * 2 * 1024 * tokens <= 42 MiB up to 1344 tokens.
+  // At TP 8, 2 * 8 * 2 * 1024 * tokens is at most 42 MiB up to 1344 tokens.
   EXPECT_EQ(flashinfer_rule(cell_of(8, 1344)), Strategy::kOneshot);
   EXPECT_EQ(flashinfer_rule(cell_of(8, 1345)), Strategy::kTwoshot);
 }

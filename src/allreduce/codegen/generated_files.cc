@@ -44,7 +44,7 @@ core::Result<std::vector<std::filesystem::path>> write_generated(
 
 namespace {
 
-// TWOSHOT_PUSH: kTwoshotPush. RESIDUAL_RMS_NORM_QUANT_FP8: kResidualRmsNormQuantFp8.
+// Turns TWOSHOT_PUSH into kTwoshotPush.
 std::string constant_name(std::string_view name) {
   std::string result = "k";
   bool begins = true;
@@ -83,7 +83,7 @@ std::string strategies_text() {
          names + "  }\n  return \"unknown\";\n}\n";
 }
 
-// The three arrays as macros, because two copies of each are needed.
+// The three arrays, which are written as macros because the header needs two copies of each.
 class Arrays {
  public:
   explicit Arrays(const StrategyTable& table) {
@@ -123,7 +123,7 @@ class Arrays {
   std::vector<std::string> segments_;
 };
 
-// A point behind it, so that nothing in it can join the next line to the comment.
+// Ends the text with a period so that no backslash at its end joins the next line to the comment.
 std::string comment_text(std::string_view text) {
   std::string line = core::valid_utf8(text);
   for (char& c : line) {
@@ -147,7 +147,7 @@ bool is_namespace(std::string_view name) {
   }
 }
 
-// "my::table", 90: MY_TABLE_SM90_H
+// Turns "my::table" and 90 into MY_TABLE_SM90_H.
 std::string guard_of(std::string_view name_space, int sm_version) {
   std::string guard;
   for (const char c : name_space) {

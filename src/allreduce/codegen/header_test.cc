@@ -1,5 +1,5 @@
-// Generated headers are compiled, by themselves and with a program that compares their lookup with
-// the table's over a grid that reaches far beyond it.
+// Compiles generated headers, alone and with a program that compares their lookup with the table's
+// over a grid that reaches far beyond the table.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ std::vector<int> world_sizes() {
   return sizes;
 }
 
-// Numbers of Fusion and of DataType; the last two of each are none.
+// The numbers of Fusion and of DataType; the last two of each stand for no enumerator.
 const std::vector<int> kFusions{0, 1, 2, 3, 4, 255};
 const std::vector<int> kDataTypes{0, 1, 2, 3, 255};
 
@@ -54,7 +54,8 @@ std::string list_text(const std::string& name, const std::vector<Number>& number
   return text + "};\n";
 }
 
-// The grid as arrays for the program, and the table's answers in the order of its loops.
+// Writes the grid as arrays for the program, and the table's answers in the order of the program's
+// loops.
 void write_grid(const fs::path& folder, const StrategyTable& table) {
   std::string answers;
   for (const int world_size : world_sizes()) {
@@ -76,7 +77,7 @@ void write_grid(const fs::path& folder, const StrategyTable& table) {
   core::write_file(folder / "answers", answers, core::Durability::kUnsynced).value();
 }
 
-// Between 1 and 40 slices of random shape; every strategy, fusion and type somewhere.
+// Returns a table with slices of every fusion whose number, rows and segments are random.
 StrategyTable random_table(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t bound) {
@@ -113,7 +114,7 @@ StrategyTable smallest_table() {
   return table;
 }
 
-// Where two slices, and two rows, are equally near to what is asked for: TP 4 and hidden 2048.
+// A table with two slices equally near to TP 4 and two rows equally near to hidden size 2048.
 StrategyTable table_of_ties() {
   const std::vector<TableRow> low{{1024, {{0, Strategy::kOneshot}}},
                                   {4096, {{0, Strategy::kNccl}}}};
@@ -146,7 +147,7 @@ class GeneratedHeader : public testing::Test {
     write_grid(folder_, table);
   }
 
-  // What the command writes, or "" when it ends well.
+  // Runs the command and returns its output, or "" when it succeeds.
   [[nodiscard]] std::string complaint(const std::string& command) const {
     const fs::path log = folder_ / "log";
     const std::string line =

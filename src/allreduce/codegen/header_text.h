@@ -1,5 +1,5 @@
-// What every generated header says, whatever its table. NAMESPACE and GUARD stand for the words
-// that belong there; between the pieces go the enums and, as macros, the arrays' elements.
+// The text that all generated headers have in common. NAMESPACE and GUARD are placeholders. The
+// enums and, as macros, the arrays' elements go between the pieces.
 #pragma once
 
 #include <string_view>
@@ -47,7 +47,7 @@ struct Segment {
 
 )";
 
-// CUDA kernels cannot index an array of the host, so there they have one of their own.
+// CUDA kernels cannot index an array of the host, so each array has a copy on the device.
 inline constexpr std::string_view kHeaderLookup = R"(
 inline constexpr Slice kSlices[] = {GUARD_SLICES};
 inline constexpr Row kRows[] = {GUARD_ROWS};

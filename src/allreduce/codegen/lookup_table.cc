@@ -106,7 +106,7 @@ class Writer {
     text_ += '\n';
   }
 
-  // Which cells of a row with data are not measured.
+  // Names the cells that were not measured in a row that has data.
   [[nodiscard]] std::string gap_comment(std::span<const LookupCell> cells) const {
     std::vector<std::int64_t> missing;
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -131,8 +131,8 @@ class Writer {
   std::string text_;
 };
 
-// The last entry that is not above `value`; nothing below the first or from twice the last on,
-// where a floored logarithm falls off the table.
+// Returns the position of the last entry that is not above `value`. Returns std::nullopt below the
+// first entry and from twice the last on, where a floored logarithm is outside the table.
 template <class Value>
 std::optional<std::size_t> floor_place(const std::vector<Value>& axis, std::int64_t value) {
   if (axis.empty() || value < axis.front() || value >= std::int64_t{2} * axis.back()) return {};

@@ -1,8 +1,8 @@
 // The four-dimensional table that TensorRT-LLM compiles in, [tp][fusion][hidden][tokens], as C++
-// text: generated_lookup_table.cpp. Its type, AllReduceBestStrategyTableType, is the including
-// project's: a vector of vectors of vectors of vectors of int.
+// text: generated_lookup_table.cpp. The including project defines its type,
+// AllReduceBestStrategyTableType: a vector of vectors of vectors of vectors of int.
 //
-// TensorRT-LLM floors every axis to a power of two when it looks up.
+// A lookup in TensorRT-LLM floors every axis to a power of two.
 #pragma once
 
 #include <array>
@@ -33,12 +33,12 @@ struct LookupCell {
 
 struct LookupTable {
   int sm_version = 0;
-  Strategy fallback = Strategy::kNccl;  // of rows without any data
+  Strategy fallback = Strategy::kNccl;  // the choice in rows without any data
   std::vector<int> world_sizes = {};
   std::vector<Fusion> fusions = {};
   std::vector<std::int64_t> hidden_sizes = {};
   std::vector<std::int64_t> num_tokens = {};
-  std::vector<LookupCell> cells = {};  // the last axis runs fastest
+  std::vector<LookupCell> cells = {};  // the last axis varies fastest
 
   [[nodiscard]] const LookupCell& at(std::size_t world_size,
                                      std::size_t fusion,
@@ -46,31 +46,32 @@ struct LookupTable {
                                      std::size_t tokens) const;
   [[nodiscard]] std::size_t measured_count() const;
 
-  // As TensorRT-LLM looks it up: every axis floored, NCCL beyond the table.
+  // Looks up as TensorRT-LLM does: every axis is floored, and NCCL is used beyond the table.
   [[nodiscard]] Strategy lookup(int world_size,
                                 Fusion fusion,
                                 std::int64_t hidden_size,
                                 std::int64_t tokens) const;
 };
 
-// The public axes, all cells filled with the fallback and not measured.
+// Returns a table with the public axes whose cells all have the fallback and are not measured.
 LookupTable empty_lookup_table(int sm_version, Strategy fallback);
 
-// The choices of one data type on the public axes.
+// Returns a table with the choices of one data type on the public axes.
 LookupTable lookup_table_of(const std::vector<DecidedSlice>& slices,
                             DataType data_type,
                             int sm_version,
                             Strategy fallback);
 
-// kReadme: hidden sizes behind each row. kUpstream: the newest generator's layout, byte for byte
-// where nothing is missing. Both say in comments which parts hold no measured data.
+// kReadme names the hidden size after each row. kUpstream is the newest generator's layout, byte
+// for byte where no data are missing. Both say in comments which parts hold no measured data.
 enum class LookupLayout { kReadme, kUpstream };
 
 std::string lookup_table_cpp(const LookupTable& table, LookupLayout layout);
 
-// Reads either layout back; `name` is for messages. Axes come from the comments; what was measured
-// is not known, so every cell counts as measured. Errors name the line: no table, several tables,
-// an axis that does not fit, a number that is no strategy's or AUTO's.
+// Reads either layout; `name` is for messages. The axes come from the comments. The comments on
+// cells that were not measured are ignored, so every cell counts as measured. Fails when there is
+// no table or more than one, when an axis does not fit, or when a number belongs to no strategy or
+// to AUTO. Errors about a line name it.
 core::Result<LookupTable> parse_lookup_table(std::string_view text, std::string_view name);
 core::Result<LookupTable> read_lookup_table(const std::filesystem::path& path);
 

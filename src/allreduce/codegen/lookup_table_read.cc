@@ -10,7 +10,7 @@
 namespace assay::allreduce {
 namespace {
 
-// More than any axis or SM has, and little enough that twice as much still fits.
+// Above any number of an axis or SM, and small enough that twice as much does not overflow.
 constexpr std::int64_t kMostNumber = std::int64_t{1} << 30;
 constexpr std::string_view kTableName = "AllReduceBestStrategyTableSM";
 
@@ -80,7 +80,7 @@ class Reader {
     return read_fusions(line);
   }
 
-  // Behind each row of the README's form, the same sizes again and again.
+  // The README layout names the hidden size after each row, so the same sizes recur.
   void read_hidden_size(std::string_view line) {
     constexpr std::string_view kKey = "hidden_size=";
     const std::size_t at = line.find(kKey);
@@ -91,7 +91,7 @@ class Reader {
     hidden_sizes_.push_back(*size);
   }
 
-  // What stands in "<key>1, 2]"; nothing when the key is not there.
+  // Returns the items of "<key>1, 2]", or std::nullopt when the line does not have the key.
   static std::optional<std::vector<std::string_view>> listed(std::string_view line,
                                                              std::string_view key) {
     const std::size_t at = line.find(key);
@@ -141,7 +141,7 @@ class Reader {
     return sm_version_ ? read_row(code) : core::Status();
   }
 
-  // A row is the only thing on a line that has numbers.
+  // Outside of comments, only rows have numbers.
   core::Status read_row(std::string_view code) {
     const std::size_t from = code.find_first_of("0123456789");
     if (from == std::string_view::npos) return {};
@@ -162,7 +162,7 @@ class Reader {
     return {};
   }
 
-  // The README's form names no token counts.
+  // The README layout names no token counts.
   void use_powers_of_two(std::size_t count) {
     for (std::size_t i = 0; i < std::min<std::size_t>(count, 31); ++i)
       tokens_.push_back(std::int64_t{1} << i);

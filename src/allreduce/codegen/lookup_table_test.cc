@@ -175,7 +175,8 @@ TEST(LookupTable, ReadsAFileOrSaysThatItCannot) {
   EXPECT_THAT(missing.error().message, HasSubstr("/nowhere/table.cpp"));
 }
 
-// Compiles the text with the including project's part and runs it: prints every cell.
+// Compiles the text along with the part of the including project, and runs the program, which
+// prints every cell.
 std::string compiled_and_run(const std::string& table_text) {
   const std::string folder = testing::TempDir() + "/lookup_table_test";
   std::filesystem::create_directories(folder);

@@ -15,17 +15,17 @@ namespace assay::allreduce {
 namespace {
 
 struct Word {
-  std::string_view name;    // in a strategy's
-  std::string_view plugin;  // in the plugin's file
+  std::string_view name;    // the word in a strategy's name
+  std::string_view plugin;  // the word in the plugin's file
 };
 
-// NVLS needs multicast and is left out, as are algorithms that all-reduce has not.
+// NVLS needs multicast and is left out, as are algorithms that do not support all-reduce.
 constexpr std::array<Word, 2> kAlgorithms{{{"RING", "ring"}, {"TREE", "tree"}}};
 constexpr std::array<Word, 3> kProtocols{{{"LL", "ll"}, {"LL128", "ll128"}, {"SIMPLE", "simple"}}};
 
-// What the plugin's documentation writes for "all sizes".
+// The number that the plugin's documentation uses for "all sizes".
 constexpr std::int64_t kAllSizes = 4294967295;
-// The plugin reads lines of at most 255 bytes, and what is behind them as lines of their own.
+// The plugin reads lines of at most 255 bytes and takes the rest of a longer line as a new line.
 constexpr std::size_t kMostCommentBytes = 200;
 
 template <class Words>
@@ -49,7 +49,7 @@ struct TimedSetting {
   [[nodiscard]] double median_us() const { return core::median(times_us); }
 };
 
-// By ranks, then size: what was measured there.
+// The measured settings by number of ranks, then by size in bytes.
 using Settings = std::vector<TimedSetting>;
 using Timings = std::map<int, std::map<std::int64_t, Settings>>;
 
@@ -66,7 +66,7 @@ Timings grouped(std::span<const NcclTiming> timings) {
   return result;
 }
 
-// The fastest; `kept` if it is there and no slower by more than a tie.
+// Returns the fastest setting, or `kept` if it was measured and is at most a tie slower.
 NcclSetting choice(const Settings& settings, const NcclSetting& kept, double tie) {
   const TimedSetting& best = *std::min_element(
       settings.begin(), settings.end(),

@@ -1,14 +1,14 @@
-// A configuration file for NCCL's example tuner plugin, from measurements of NCCL made to use one
-// algorithm and protocol after the other.
+// Makes a configuration file for NCCL's example tuner plugin from measurements in which NCCL was
+// forced to use one algorithm and protocol after another.
 //
-// The format is that of plugins/tuner/example (ext-tuner/example before) as of NCCL 2.27 to 2.30,
-// in its 8 fields that all of them read:
+// The format is that of plugins/tuner/example (formerly ext-tuner/example) in NCCL 2.27 to 2.30,
+// with the 8 fields that all of these versions read:
 //   collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks
-// Both sizes are inclusive and the first row that matches counts. What the plugin does with it, and
-// what therefore may not be written:
-//   - a word that it does not know is taken for ring or simple, so there is no "default";
-//   - it answers "one channel" to every call for which no row names channels, be it that the row
-//     says -1, that no row matches, or that the call is another collective.
+// Both sizes are inclusive, and the first row that matches counts. Two properties of the plugin
+// limit what may be written:
+//   - It takes a word that it does not know for ring or simple, so there is no "default".
+//   - It answers "one channel" to every call for which no row names channels: because the row says
+//     -1, because no row matches, or because the call is another collective.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,16 @@ inline constexpr int kNcclChooses = -1;
 struct NcclSetting {
   std::string algorithm;        // "ring", "tree"
   std::string protocol;         // "ll", "ll128", "simple"
-  int channels = kNcclChooses;  // or at least 1
+  int channels = kNcclChooses;  // at least 1, or kNcclChooses
 
   bool operator==(const NcclSetting&) const = default;
 };
 
-// "NCCL_RING_LL128" or, with 16 channels, "NCCL_RING_LL128_16". Nothing for other names.
+// Reads "NCCL_RING_LL128" or, with 16 channels, "NCCL_RING_LL128_16". Returns std::nullopt for
+// other names.
 std::optional<NcclSetting> nccl_setting_named(std::string_view name);
 
-// NCCL with this setting, all GPUs of one host, plain all-reduce.
+// The time of a plain all-reduce by NCCL with this setting, on all GPUs of one host.
 struct NcclTiming {
   int world_size = 0;
   std::int64_t size_bytes = 0;
@@ -43,17 +44,19 @@ struct NcclTiming {
   double time_us = 0;
 };
 
-// Those measurements from graphs and without fusion whose strategy names a setting.
+// Returns the measurements with CUDA graphs and without fusion whose strategy names a setting.
 std::vector<NcclTiming> nccl_timings(const Benchmark& benchmark);
 
 struct NcclTunerFacts {
   int sm_version = 0;
   std::string provenance = {};  // one line
-  double tie = 0.02;            // a setting is kept as size grows until another leads by this part
+  // As size grows, a setting is kept until another is faster by more than this fraction.
+  double tie = 0.02;
 };
 
-// For each number of ranks the ranges of sizes and the fastest setting in each; borders lie in the
-// geometric middle of neighbouring measured sizes. Without timings the file holds comments only.
+// Returns the text of the file, which has, for each number of ranks, ranges of sizes with the
+// fastest setting in each. Borders lie at the geometric mean of neighbouring measured sizes.
+// Without timings the file has only comments.
 std::string nccl_tuner_config(std::span<const NcclTiming> timings, const NcclTunerFacts& facts);
 
 }  // namespace assay::allreduce
