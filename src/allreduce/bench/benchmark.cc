@@ -25,7 +25,7 @@ bool is_of_interest(std::string_view name) {
   return name.starts_with("NCCL_") || name.starts_with("CUDA_");
 }
 
-// Which GPUs and versions there are is a fact of the worker's; a log costs nothing that is timed.
+// The worker reports the GPUs and versions as facts, and logging does not affect what is timed.
 bool changes_measurements(std::string_view name) {
   constexpr std::array<std::string_view, 6> kHarmless = {
       "CUDA_VISIBLE_DEVICES", "CUDA_HOME",   "CUDA_PATH", "CUDA_ROOT",
@@ -87,10 +87,10 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kLockFile = ".allreduce_bench.lock";
 constexpr const char* kWorkerLog = "worker.log";
 
-// A run that was killed may still be ending its worker.
+// The time to wait for the lock, since a run that was killed may still be ending its worker.
 constexpr std::chrono::milliseconds kPatience{5'000};
 
-// Files are told apart by these.
+// Identifies a file among those of one TP size.
 using FileKey = std::pair<Launch, DataType>;
 
 bool is_failure(Outcome outcome) {
@@ -106,7 +106,7 @@ core::Result<core::FileLock> lock_folder(const fs::path& folder) {
                   folder.string())};
 }
 
-// All that the TP sizes have in common while they are measured one after the other.
+// The state that the TP sizes share while they are measured one after the other.
 class Run {
  public:
   Run(const BenchmarkOptions& options, const BenchmarkHooks& hooks, RankLeader* ranks)
@@ -136,7 +136,7 @@ class Run {
     return {};
   }
 
-  // A refusal to begin has measured nothing.
+  // Adds a hint to resume, if this run measured any cell.
   [[nodiscard]] core::Error with_hint(const core::Error& error) const {
     if (measured_ == 0) return error;
     return core::Error{
@@ -184,7 +184,8 @@ class Run {
     return keys;
   }
 
-  // Before the first cell: an hour later would be a bad time to learn of it.
+  // Checks all files before the first cell, so that the run does not stop an hour later because a
+  // file of a later TP size already exists.
   [[nodiscard]] core::Status check_files(int sm_version) const {
     if (options_.existing != Existing::kRefuse) return {};
     for (const int world_size : options_.world_sizes) {
@@ -266,7 +267,7 @@ class Run {
                        world_size, runner.left_out()));
   }
 
-  // All outcomes that the file has for the planned cells, from earlier runs too.
+  // Counts all outcomes that the file has for the planned cells, including those of earlier runs.
   void count(const BenchmarkFile& file, Launch launch, const std::vector<Cell>& cells) {
     std::map<Cell, std::vector<const Measurement*>> found;
     for (const Measurement& one : file.measurements())
@@ -326,7 +327,7 @@ class Run {
   RankLeader* ranks_;
   Clock::time_point start_ = Clock::now();
   std::int64_t last_id_ = 0;
-  std::int64_t measured_ = 0;  // cells, by this run
+  std::int64_t measured_ = 0;  // cells measured by this run
   BenchmarkStanding standing_;
   std::map<Strategy, std::int64_t> timed_;
   std::map<Strategy, std::int64_t> failed_;

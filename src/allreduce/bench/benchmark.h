@@ -1,5 +1,5 @@
-// `assay allreduce bench`: measures the cells of a plan, TP size after TP size, and keeps each in a
-// benchmark file as soon as it is measured.
+// `assay allreduce bench`: measures the cells of a plan, one TP size after the other, and saves
+// each cell to a benchmark file as soon as it is measured.
 #pragma once
 
 #include <array>
@@ -30,26 +30,26 @@ struct BenchmarkOptions {
   std::filesystem::path folder;
   Existing existing = Existing::kRefuse;
 
-  std::filesystem::path worker;                // the program
-  std::vector<int> gpus = {};                  // TP N takes the first N of them; empty: of all
-  std::filesystem::path table = {};            // for strategy AUTO
-  std::chrono::milliseconds deadline{30'000};  // of a cell
+  std::filesystem::path worker;                // path of assay-worker
+  std::vector<int> gpus = {};                  // TP N uses the first N; empty for all GPUs
+  std::filesystem::path table = {};            // the table for strategy AUTO; empty for none
+  std::chrono::milliseconds deadline{30'000};  // for one cell
   double tie = 0.02;
   std::int64_t min_samples = 5;
   std::int64_t max_samples = 200;
-  std::int64_t memory_limit_bytes = 0;  // of a GPU; 0: all there is
+  std::int64_t memory_limit_bytes = 0;  // per GPU; 0 for all its memory
   std::uint64_t seed = 1;
 
-  // For the record: "assay 0.5.0" and how it was called.
+  // Recorded with the results: "assay 0.5.0" and the command line that was used.
   std::string program;
   std::string command_line;
 };
 
 struct BenchmarkStanding {
   std::string doing;      // "TP 8" or "TP 8, starting its worker"
-  std::int64_t done = 0;  // cells, those of an earlier run among them
+  std::int64_t done = 0;  // cells, including those of an earlier run
   std::int64_t total = 0;
-  std::int64_t failures = 0;  // strategies in cells: incorrect, error, hang
+  std::int64_t failures = 0;  // measurements that ended as incorrect, error or hang
   double cells_per_second = 0;
   std::optional<double> left_seconds = {};
 };
@@ -59,7 +59,8 @@ struct BenchmarkHooks {
   std::function<void(const BenchmarkStanding&)> on_progress;
 };
 
-// What became of the cells of one file and fusion; counts are of strategies in cells.
+// The outcomes of one file and fusion. `expected` and `outcomes` count measurements: one strategy
+// in one cell.
 struct BenchmarkCounts {
   int world_size = 2;
   Launch launch = Launch::kGraph;
@@ -76,19 +77,19 @@ struct BenchmarkResult {
   std::vector<BenchmarkCounts> counts;
   std::vector<std::filesystem::path> files;
   double wall_seconds = 0;
-  // Strategies without a single time though something other than "unsupported" became of them;
-  // all of them when nothing at all has a time.
+  // The strategies that failed somewhere and have no time in any cell; all strategies when nothing
+  // has a time.
   std::vector<Strategy> without_time;
 };
 
-// `ranks` when several ranks of a launcher take part. Errors: wrong axes, a folder in use, files
-// that are there already or measured otherwise (see benchmark_file.h), no worker, interrupted. What
-// was measured until then is kept.
+// `ranks` is set when a launcher started several ranks. Errors: wrong axes, a folder in use, files
+// that already exist or were measured with other settings (see benchmark_file.h), no worker,
+// interrupted. Everything measured before the error is kept.
 core::Result<BenchmarkResult> run_benchmark(const BenchmarkOptions& options,
                                             const BenchmarkHooks& hooks,
                                             RankLeader* ranks = nullptr);
 
-// How the options have workers started; `world_size` and rank are left to the caller.
+// Returns how to start a worker with these options; the caller sets the world size and the rank.
 WorkerLaunch worker_launch(const BenchmarkOptions& options);
 
 }  // namespace assay::allreduce

@@ -29,7 +29,7 @@ core::Error system_error(const char* doing, const fs::path& path, int error) {
   return core::Error{fmt::format("cannot {} '{}': {}", doing, path.string(), std::strerror(error))};
 }
 
-// Runs of the same file, oldest first.
+// `runs` holds the earlier runs of the same file, the oldest first.
 json provenance_json(const Provenance& provenance, json runs) {
   runs.push_back(provenance.run);
   return {{"settings", provenance.settings}, {"runs", runs}};
@@ -77,7 +77,8 @@ core::Status write_provenance(const fs::path& path, const json& provenance) {
       path, provenance.dump(kIndent, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
-// A crash, or a machine that lost its power, can leave a part of a line at the end.
+// Cuts off a partial last line, which a crash or a power failure can leave, and returns the number
+// of bytes removed.
 core::Result<std::int64_t> cut_torn_line(const fs::path& path) {
   const std::string content = ASSAY_TRY(core::read_file(path));
   const std::size_t end = content.rfind('\n');
@@ -100,17 +101,17 @@ core::Status write_all(int descriptor, const fs::path& path, std::string_view te
   return {};
 }
 
-// All of it or, when that fails, nothing.
+// Appends all of the text or, when that fails, nothing.
 core::Status append_text(int descriptor, const fs::path& path, std::string_view text) {
   struct stat before = {};
   if (::fstat(descriptor, &before) != 0) return system_error("write", path, errno);
   auto written = write_all(descriptor, path, text);
-  // Where not even that works, the next run cuts the torn line.
+  // If even this fails, the next run cuts off the torn line.
   if (!written.ok() && ::ftruncate(descriptor, before.st_size) != 0) return written;
   return written;
 }
 
-// A reason of several lines, or one that is no text, would make the file hard to read and to mend.
+// A reason with several lines or with invalid UTF-8 would make the file hard to read and to repair.
 std::string one_line(std::string_view text) {
   std::string line = core::valid_utf8(text);
   std::replace_if(
@@ -123,7 +124,7 @@ struct Earlier {
   std::vector<Measurement> measurements = {};
 };
 
-// What a resumed file holds, which must fit.
+// Reads a file that is resumed; its settings must match.
 core::Result<Earlier> read_earlier(const fs::path& path, const Provenance& provenance) {
   const json before = ASSAY_TRY(read_provenance(provenance_path(path)));
   const auto same = check_same(path, before["settings"], provenance);
@@ -131,7 +132,7 @@ core::Result<Earlier> read_earlier(const fs::path& path, const Provenance& prove
   Earlier earlier;
   earlier.cut_bytes = ASSAY_TRY(cut_torn_line(path));
   std::error_code code;
-  // Nothing but a torn header is as good as no file.
+  // A file that held only a torn header is treated like a new one.
   if (fs::file_size(path, code) == 0) return earlier;
   earlier.measurements = ASSAY_TRY(read_benchmark_csv(path));
   const auto written =
@@ -168,7 +169,7 @@ core::Result<BenchmarkFile> BenchmarkFile::open(const fs::path& path,
   const bool anew =
       existing != Existing::kResume || !fs::exists(path, code) || fs::file_size(path, code) == 0;
   if (anew) {
-    // First what it will be measured with: no row is ever without.
+    // The provenance is written first, so that no row is ever without it.
     const json written = provenance_json(provenance, json::array());
     ASSAY_TRY(write_provenance(provenance_path(path), written));
     ASSAY_TRY(core::write_file(path, std::string(benchmark_csv_header()) + "\n"));

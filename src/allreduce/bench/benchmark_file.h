@@ -1,6 +1,6 @@
-// A benchmark file while it is being made: whole cells are appended and on the disk at once, so
-// that nothing measured is lost however we end. Beside it, with the ending .json, stands what it
-// was measured with; rows measured otherwise are never mixed in.
+// A benchmark file while it is being written. Whole cells are appended and synced to the disk at
+// once, so that nothing measured is lost however the program ends. A .json file beside it records
+// the settings of the measurement; rows measured with other settings are never mixed in.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,22 @@
 
 namespace assay::allreduce {
 
-// kRefuse: a file that is there already is an error.
+// With kRefuse, a file that already exists is an error.
 enum class Existing { kRefuse, kResume, kOverwrite };
 
 struct Provenance {
-  // Must be the same for all rows of a file: the machine's facts, options that change what is
-  // measured, variables that NCCL and CUDA read. Name and value, for people.
+  // Names and values, for people, that must be the same for all rows of a file: facts about the
+  // machine, options that change what is measured, variables that NCCL and CUDA read.
   std::map<std::string, std::string> settings;
-  // May differ from run to run: date, command line, and so on.
+  // Names and values that may differ from run to run, such as the date and the command line.
   std::map<std::string, std::string> run;
 };
 
 class BenchmarkFile {
  public:
-  // Errors: see Existing; the file was measured otherwise (says what differs); it cannot be read
-  // or written. The caller holds the folder's lock.
+  // Errors: the file already exists (kRefuse), it was measured with other settings (the message
+  // names one that differs), or it cannot be read or written. The caller must hold the lock of the
+  // folder.
   static core::Result<BenchmarkFile> open(const std::filesystem::path& path,
                                           Existing existing,
                                           const Provenance& provenance);
@@ -41,18 +42,19 @@ class BenchmarkFile {
   BenchmarkFile& operator=(const BenchmarkFile&) = delete;
   ~BenchmarkFile();
 
-  // The measurements of one cell, or of a part of it, all or none. After an error the file ends
-  // with the last cell that fitted.
+  // Appends the measurements of one cell, or of a part of it: all of them or none. After an error
+  // the file ends with the last cell that was written completely.
   core::Status append(const std::vector<Measurement>& measurements);
 
   [[nodiscard]] bool has(const Cell& cell, Strategy strategy) const;
 
-  // Those from before and those appended.
+  // The measurements that the file already held, followed by the appended ones.
   [[nodiscard]] const std::vector<Measurement>& measurements() const { return measurements_; }
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-  // Of a last line that a crash had left unfinished and that was cut off; 0: there was none.
+  // The number of bytes of an unfinished last line that a crash left and that was cut off; 0 if
+  // there was none.
   [[nodiscard]] std::int64_t cut_bytes() const { return cut_bytes_; }
 
  private:
@@ -67,10 +69,10 @@ class BenchmarkFile {
   std::set<std::pair<Cell, Strategy>> present_;
 };
 
-// An error when the file is there already.
+// Returns an error when the file already exists.
 core::Status check_free(const std::filesystem::path& path);
 
-// benchmark.tp4.sm90.csv → benchmark.tp4.sm90.json
+// Maps benchmark.tp4.sm90.csv to benchmark.tp4.sm90.json.
 std::filesystem::path provenance_path(const std::filesystem::path& benchmark);
 
 }  // namespace assay::allreduce

@@ -9,7 +9,7 @@
 namespace assay::allreduce {
 namespace {
 
-// The aim for a grid of 600 cells is a minute.
+// The goal is one minute for a grid of 600 cells.
 constexpr double kSecondsPerCell = 0.1;
 
 std::string text_of(std::string_view text) {

@@ -19,13 +19,13 @@ namespace {
 using Clock = Worker::Clock;
 using std::chrono::milliseconds;
 
-// CUDA contexts on 8 GPUs and NCCL's start take up to half a minute on a cold machine.
+// Creating CUDA contexts on 8 GPUs and starting NCCL take up to half a minute on a cold machine.
 constexpr milliseconds kTimeToStart{120'000};
 constexpr milliseconds kTimeToEnd{10'000};
 constexpr milliseconds kWorkerPollInterval{100};
 
 constexpr int kHangsToBeDropped = 3;
-constexpr int kDeathsToGiveUp = 2;  // of workers that died before they did anything
+constexpr int kDeathsToGiveUp = 2;  // workers that died before they did anything
 
 double seconds(milliseconds duration) {
   return std::chrono::duration<double>(duration).count();
@@ -59,14 +59,14 @@ Measurement failed(const CellRequest& request, Strategy strategy, const Strategy
   return measurement;
 }
 
-// What a worker says about one request. What comes with another id, or twice, or unasked, is the
-// talk of a worker that lost its way.
+// Follows what a worker says about one request. A message that has another id, is repeated or was
+// not asked for means that the worker has lost its way.
 class Conversation {
  public:
   Conversation(const CellRequest& request, std::vector<Measurement>& results)
       : request_(request), results_(results) {}
 
-  // Says what is wrong with the message.
+  // Returns the failure that the message shows, or std::nullopt.
   std::optional<StrategyFailure> take(const WorkerMessage& message) {
     const bool in_place = std::visit([&](const auto& kind) { return accept(kind); }, message);
     if (const auto* fatal = std::get_if<WorkerFatal>(&message)) {
@@ -83,7 +83,7 @@ class Conversation {
 
   [[nodiscard]] bool is_over() const { return is_over_; }
 
-  // What has begun and has no result yet.
+  // The step that has begun and has no result yet.
   [[nodiscard]] const std::optional<WorkerDoing>& doing() const { return doing_; }
 
  private:
@@ -125,7 +125,7 @@ class Conversation {
 
 // The outcome of one request.
 struct CellRunner::Attempt {
-  std::optional<WorkerDoing> doing = {};  // the last thing it did, when it failed
+  std::optional<WorkerDoing> doing = {};  // the step that was under way when it failed
   std::optional<StrategyFailure> failure = {};
 };
 
@@ -197,12 +197,12 @@ core::Result<CellRunner::Attempt> CellRunner::attempt(const CellRequest& request
                                                       std::vector<Measurement>& results) {
   const auto ready = ensure_worker();
   if (!ready.ok()) return ready.error();
-  // To one that has ended nothing can be sent; listening tells why it did.
+  // Sending fails when the worker has ended; listen() then finds out why.
   static_cast<void>(worker_->send(request).ok());
   return listen(request, results);
 }
 
-// Until the request is done or has failed.
+// Listens until the request is done or has failed.
 core::Result<CellRunner::Attempt> CellRunner::listen(const CellRequest& request,
                                                      std::vector<Measurement>& results) {
   Conversation conversation(request, results);

@@ -1,5 +1,5 @@
-// Measures cell after cell with one worker, and keeps what a hung or crashed worker costs to the
-// strategy that it was at.
+// Measures cell after cell with one worker. When the worker hangs or crashes, only the strategy
+// that it was running is recorded as failed.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,8 @@ namespace assay::allreduce {
 
 struct CellRunnerHooks {
   std::function<core::Result<Worker>()> start_worker;
-  // Looked at now and then while a worker is waited for: what went wrong elsewhere, or nothing.
+  // Called now and then while waiting for a worker. Returns a problem elsewhere, such as the
+  // failure of another rank, or std::nullopt.
   std::function<std::optional<std::string>()> elsewhere = [] { return std::nullopt; };
   std::function<void(const std::string&)> on_notice;
 };
@@ -26,19 +27,19 @@ class CellRunner {
  public:
   CellRunner(CellRunnerHooks hooks, std::chrono::milliseconds deadline);
 
-  // Starts a worker if none runs and says what it said of itself. Errors: it cannot be started, it
-  // cannot work here, it said nothing for minutes; interrupted.
+  // Starts a worker if none is running and returns its hello. Errors: it cannot be started, it
+  // cannot work here, it does not say hello in time; interrupted.
   core::Result<WorkerHello> hello();
 
-  // A measurement for each strategy of the request that is not dropped, in its order, with cell
-  // and launch. Errors: no worker can be started any more; interrupted.
+  // Returns a measurement for each strategy of the request that is not dropped, in the order of the
+  // request, with cell and launch set. Errors: a worker can no longer be started; interrupted.
   core::Result<std::vector<Measurement>> measure(CellRequest request);
 
-  // The number of results that are missing because their strategy hung in so many cells in a row
-  // that it is left out from then on.
+  // The number of measurements that were skipped because their strategy had hung in so many cells
+  // in a row that it was dropped.
   [[nodiscard]] std::int64_t left_out() const { return left_out_; }
 
-  // Lets the worker end by itself.
+  // Asks the worker to end, and ends it by force if it takes too long.
   void finish();
 
  private:

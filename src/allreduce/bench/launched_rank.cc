@@ -31,9 +31,10 @@ std::filesystem::path default_rendezvous(const LaunchedRank& rank) {
   return fmt::format("/dev/shm/assay_allreduce.{}.{}", ::getuid(), rank.job);
 }
 
-// All ranks of one host have it in their memory. Rank 0 holds the file's lock as long as it lives.
+// All ranks of one host map it into their memory. Rank 0 holds the lock of the file as long as it
+// lives.
 struct RankControl {
-  // The generation of workers and how many ranks take part in it.
+  // The generation of workers and the number of ranks that take part in it.
   std::atomic<std::uint64_t> orders{0};
   // The generation and rank of the last worker that failed.
   std::atomic<std::uint64_t> failure{0};
@@ -63,7 +64,7 @@ core::Error system_error(const fs::path& path, int error) {
                                  std::strerror(error))};
 }
 
-// Whether somebody holds the lock: a leader that lives.
+// Returns true if the lock is held, which means that the leader is alive.
 bool is_led(int descriptor) {
   if (::flock(descriptor, LOCK_SH | LOCK_NB) != 0) return true;
   ::flock(descriptor, LOCK_UN);
@@ -82,7 +83,7 @@ void* mapped(int descriptor) {
   return ::mmap(nullptr, sizeof(RankControl), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
 }
 
-// A rank's view of the leader.
+// The leader as the other ranks see it.
 class Follower {
  public:
   static core::Result<Follower> join(const fs::path& path) {
@@ -118,7 +119,7 @@ class Follower {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 
-  // kDone too when the leader is gone.
+  // Also returns kDone when the leader is gone.
   [[nodiscard]] std::uint64_t orders() const {
     return is_led(descriptor_) ? control_->orders.load() : kDone;
   }
@@ -142,7 +143,7 @@ fs::path meeting_place(const fs::path& path, std::uint64_t generation) {
 
 enum class Health { kWell, kFinished, kFailed };
 
-// What this rank's worker has to say reaches rank 0 through the workers themselves.
+// Only checks the state of the worker; its messages reach rank 0 through the workers themselves.
 Health look_at(Worker& worker) {
   const auto got = worker.receive(Clock::now() + kPollInterval);
   if (const auto* message = std::get_if<WorkerMessage>(&got)) {
@@ -154,7 +155,7 @@ Health look_at(Worker& worker) {
   return finished ? Health::kFinished : Health::kFailed;
 }
 
-// Nothing when it cannot be started.
+// Returns std::nullopt when the worker cannot be started.
 std::optional<Worker> started_worker(const WorkerLaunch& launch,
                                      const WorkerRank& rank,
                                      int world_size) {
@@ -166,7 +167,8 @@ std::optional<Worker> started_worker(const WorkerLaunch& launch,
   return std::move(started).value();
 }
 
-// Nothing where the orders are for other ranks, or the worker does not start, which it tells.
+// Returns std::nullopt when the orders are for other ranks, and when the worker does not start,
+// which is reported to the leader.
 std::optional<Worker> worker_for(const Follower& follower,
                                  std::uint64_t orders,
                                  int rank,
@@ -192,7 +194,7 @@ core::Result<RankLeader> RankLeader::create(const fs::path& rendezvous) {
   const int descriptor =
       ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, kControlFileMode);
   if (descriptor < 0) return system_error(rendezvous, errno);
-  // Nobody sees it before it is whole and locked.
+  // The other ranks see the file only after the rename, when it is complete and locked.
   const bool ready = ::ftruncate(descriptor, sizeof(RankControl)) == 0 &&
                      ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
   void* const memory = ready ? mapped(descriptor) : MAP_FAILED;

@@ -1,6 +1,6 @@
-// Benchmarks under mpirun or srun: one `assay` a GPU. Rank 0 supervises; the others start a worker
-// when told and end it when told. They talk through a small file in shared memory, which only the
-// ranks of one host share.
+// Benchmarks under mpirun or srun, with one `assay` for each GPU. Rank 0 supervises; the other
+// ranks start and end a worker when rank 0 tells them to. The ranks communicate through a small
+// file in shared memory, which only the ranks of one host share.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@ namespace assay::allreduce {
 
 using core::LaunchedRank;
 
-// As core::launched_rank. Error: ranks on several hosts.
+// Does what core::launched_rank does, and fails when the ranks are on several hosts.
 core::Result<std::optional<LaunchedRank>> launched_rank(const core::Variables& variables);
 
 std::filesystem::path default_rendezvous(const LaunchedRank& rank);
 
-struct RankControl;  // what the ranks share
+struct RankControl;  // the state in shared memory
 
-// Rank 0's side. Its end is the end of all ranks, however it comes.
+// The side of rank 0. When it is destroyed or its process dies, all other ranks end too.
 class RankLeader {
  public:
-  // Error: the file cannot be made, or another run uses it.
+  // Errors: the file cannot be made, or another run uses it.
   static core::Result<RankLeader> create(const std::filesystem::path& rendezvous);
 
   RankLeader(RankLeader&& other) noexcept;
@@ -36,13 +36,13 @@ class RankLeader {
   RankLeader& operator=(const RankLeader&) = delete;
   ~RankLeader();
 
-  // Has ranks 1 to world_size - 1 end their workers and start new ones. Returns where those, and
-  // rank 0's own, meet.
+  // Tells all other ranks to end their workers, and ranks 1 to world_size - 1 to start new ones.
+  // Returns the path where those workers and the one of rank 0 meet.
   std::filesystem::path begin(int world_size);
-  // Has them end their workers.
+  // Tells all other ranks to end their workers.
   void rest();
 
-  // What happened to another rank's worker since begin().
+  // Describes how the worker of another rank failed since begin(); std::nullopt if none did.
   [[nodiscard]] std::optional<std::string> problem() const;
 
  private:
@@ -56,8 +56,8 @@ class RankLeader {
   std::uint64_t generation_ = 0;
 };
 
-// What the ranks but 0 do: returns when rank 0 is done or gone. `launch` has no rank yet. Errors:
-// rank 0 does not appear; interrupted.
+// Runs a rank other than 0, and returns when rank 0 is done or gone. The world size and the rank of
+// `launch` are ignored. Errors: rank 0 does not appear; interrupted.
 core::Status follow_leader(const std::filesystem::path& rendezvous,
                            int rank,
                            const WorkerLaunch& launch);

@@ -33,8 +33,8 @@ std::vector<std::int64_t> with(std::vector<std::int64_t> values,
   return values;
 }
 
-// How often the distance between neighbours of a coarser grid has to be halved before a grid has
-// the value at `index`: 0 for the first and every eighth, 1 for those in their middle, and so on.
+// Returns how many times the spacing of a coarse grid has to be halved until the grid contains
+// `index`: 0 for every eighth index from the first on, 1 for those halfway between, and so on.
 int fineness(std::size_t index) {
   constexpr int kFinest = 3;
   int level = kFinest;

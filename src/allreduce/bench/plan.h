@@ -1,4 +1,4 @@
-// Which cells a benchmark measures, and in which order.
+// The cells that a benchmark measures, and their order.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,21 @@
 
 namespace assay::allreduce {
 
-constexpr int kMostGpus = 8;  // of an all-reduce: ASSAY_ALLREDUCE_MAX_RANKS
+constexpr int kMostGpus = 8;  // in one all-reduce; same as ASSAY_ALLREDUCE_MAX_RANKS
 
-// The values of each axis; a cell for every combination.
+// The values of each axis. Every combination of them is a cell.
 struct Axes {
   std::vector<DataType> data_types;
   std::vector<Fusion> fusions;
-  std::vector<std::int64_t> hidden_sizes;  // elements of a token
+  std::vector<std::int64_t> hidden_sizes;  // elements per token
   std::vector<std::int64_t> num_tokens;
 };
 
-// kGrid: what tables are made of. kHeldOut: shapes between those, to judge tables by: no token
-// count of it is on the grid.
+// kGrid has the shapes that tables are made from. kHeldOut has shapes between those, to judge
+// tables by: none of its token counts is on the grid.
 enum class Shapes { kGrid, kHeldOut };
 
-// bfloat16 and all fusions with the sizes of `shapes`.
+// Returns bfloat16, all fusions and the sizes of `shapes`.
 Axes default_axes(Shapes shapes);
 
 struct CellFilter {
@@ -34,16 +34,16 @@ struct CellFilter {
   std::size_t most_cells = std::numeric_limits<std::size_t>::max();
 };
 
-// The cells of one TP size that pass the filter. Coarse grids come before finer ones, over all
-// fusions, so that an interrupted benchmark has some of everything. Values that appear twice
-// count once.
+// Returns the cells of one TP size that pass the filter. Within a data type, coarse grids over all
+// fusions come before finer ones, so that an interrupted benchmark has some of everything.
+// Duplicate values of an axis count once.
 std::vector<Cell> plan_cells(int world_size, const Axes& axes, const CellFilter& filter);
 
-// Errors: an axis without a value, a size below 1, a hidden size that is no multiple of 8, a
-// message of more than 2^40 bytes.
+// Errors: an axis without a value, a size below 1, a hidden size that is not a multiple of 8, a
+// message of more than 2^40 bytes as float32.
 core::Status check_axes(const Axes& axes);
 
-// 2, 4 and 8 as far as there are GPUs. Error: fewer than 2 GPUs.
+// Returns those of 2, 4 and 8 that do not exceed `gpus`. Error: fewer than 2 GPUs.
 core::Result<std::vector<int>> default_world_sizes(int gpus);
 
 }  // namespace assay::allreduce

@@ -30,7 +30,7 @@ TEST(AllreducePlan, HeldOutShapesAreNotOnTheGrid) {
     EXPECT_EQ(known.count(cell), 0U);
 }
 
-// A tenth of the grid must already reach from end to end of every axis.
+// The first tenth of the plan must already span nearly the whole of every axis.
 TEST(AllreducePlan, WhatComesFirstSpansTheWholeGrid) {
   auto cells = plan_cells(2, default_axes(Shapes::kGrid), {});
   cells.resize(cells.size() / 10);

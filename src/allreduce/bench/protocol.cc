@@ -29,7 +29,7 @@ core::Result<std::int64_t> count_field(const json& object, const char* name, std
                   core::Error{std::to_string(count) + " is less than " + std::to_string(least)});
 }
 
-// An absent time is one that was not measured.
+// A time that was not measured is absent.
 core::Result<double> time_field(const json& object, const char* name) {
   if (find(object, name) == nullptr) return kUnknown;
   return field<double>(object, name);

@@ -1,4 +1,5 @@
-// Both sides of the protocol: whatever is understood is understood again after it was written.
+// Fuzzes both sides of the protocol: a line that can be parsed must also be parsed after it is
+// written again.
 #include <cstdint>
 #include <string_view>
 

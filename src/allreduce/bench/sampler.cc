@@ -11,16 +11,16 @@
 namespace assay::allreduce {
 namespace {
 
-constexpr double kReportedTail = 0.025;  // on either side: 95 %
+constexpr double kReportedTail = 0.025;  // on each side, for a 95 % interval
 
-// Verdicts on pairs are asked for after every round, so they have to be surer: 99 %, which takes
+// Verdicts on pairs are reached after every round, so they need more certainty: 99 %, which takes
 // at least 8 pairs.
 constexpr double kVerdictTail = 0.005;
 constexpr std::size_t kFewestPairs = 8;
 
 struct Arm {
   ArmSamples samples;
-  std::vector<std::int64_t> rounds;  // in which each of them was taken, ascending
+  std::vector<std::int64_t> rounds;  // the round of each sample, ascending
 };
 
 void summarize(ArmSamples& samples) {
@@ -30,7 +30,8 @@ void summarize(ArmSamples& samples) {
   samples.high_us = interval.high;
 }
 
-// arm / leader in the rounds that had both: what disturbs a whole round cancels.
+// Returns arm / leader for the rounds that had both, so that whatever disturbs a whole round
+// cancels out.
 std::vector<double> paired_ratios(const Arm& arm, const Arm& leader) {
   std::vector<double> ratios;
   std::size_t j = 0;
@@ -52,7 +53,7 @@ Verdict compare(const Arm& arm, const Arm& leader, double tie) {
   std::vector<double> ratios = paired_ratios(arm, leader);
   if (ratios.size() < kFewestPairs) return Verdict::kOpen;
   const core::Interval ratio = core::median_interval(std::move(ratios), kVerdictTail);
-  // Within the tie first: a lead that is certain and small is still none.
+  // Ties are checked first: a lead that is certain but small still counts as a tie.
   if (ratio.high <= 1 + tie && ratio.low >= 1 / (1 + tie)) return Verdict::kTied;
   return ratio.low > 1 ? Verdict::kSlower : Verdict::kOpen;
 }
@@ -62,7 +63,7 @@ class Sampler {
   Sampler(std::size_t arms, const SamplerOptions& options)
       : options_(options), random_(options.seed), arms_(arms) {}
 
-  // Which arms the next round has; none when the cell is decided.
+  // Returns the arms of the next round; none when the cell is decided.
   [[nodiscard]] std::vector<std::size_t> next_round() const {
     std::vector<std::size_t> all(arms_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
@@ -91,8 +92,8 @@ class Sampler {
   }
 
  private:
-  // The arms that may still be the fastest. Asked anew in each round: an arm that was out comes
-  // back when the times of the leader have drifted up to its own.
+  // Returns the arms that may still be the fastest. They are determined anew for each round: an arm
+  // that was out comes back when the times of the leader have drifted up to its own.
   [[nodiscard]] std::vector<std::size_t> undecided() const {
     const std::size_t leader = fastest();
     std::vector<std::size_t> contenders;
@@ -115,7 +116,7 @@ class Sampler {
                                     arms_.begin());
   }
 
-  // Not std::shuffle, whose order is each library's own.
+  // std::shuffle is not used because its order depends on the standard library.
   void shuffle(std::vector<std::size_t>& arms) {
     for (std::size_t left = arms.size(); left > 1; --left)
       std::swap(arms[left - 1], arms[random_() % left]);

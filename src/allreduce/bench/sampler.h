@@ -1,5 +1,5 @@
-// How often each strategy of a cell is timed: all in turn, in random order, until the fastest is
-// certain or what remains is a tie. Knows nothing of GPUs.
+// Decides how often each strategy of a cell is timed: all in turn, in random order, until the
+// fastest is certain or the remaining ones are tied. Knows nothing about GPUs.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ struct SamplerOptions {
 };
 
 struct ArmSamples {
-  std::vector<double> times_us;  // in the order of their measuring
+  std::vector<double> times_us;  // in the order in which they were measured
   double median_us = 0;
   double low_us = 0;  // 95 % interval of the median, from order statistics (binomial)
   double high_us = 0;
 };
 
-// Times `arms` strategies by calling `sample(arm)`, which gives one sample in microseconds. Every
-// arm gets min_samples; then only arms whose interval reaches below the leader's upper end go on,
-// until one is left, all left are within `tie` of each other with intervals to show it, or
-// max_samples. Fails as soon as a sample does.
+// Times `arms` strategies by calling `sample(arm)`, which returns one sample in microseconds. Every
+// arm gets min_samples. After that, only the arms that may still be the fastest go on, until one is
+// left, all that are left are within `tie` of the leader with intervals that show it, or
+// max_samples is reached. Returns the error of the first sample that fails.
 core::Result<std::vector<ArmSamples>> sample_arms(
     std::size_t arms,
     const SamplerOptions& options,

@@ -10,14 +10,14 @@
 namespace assay::allreduce {
 namespace {
 
-// Times as GPUs give them: the arm's own, noise, now and then one much too long, and clocks that
-// change for all arms alike as the samples go on.
+// Simulates the times that GPUs give: a time for each arm with noise, now and then a far longer
+// one, and clocks that drift for all arms alike.
 class Machine {
  public:
   struct Noise {
-    double spread = 0.01;         // standard deviation, relative
-    double tail_part = 0.0;       // of the samples: 2 to 12 times as long
-    double drift_per_call = 0.0;  // relative
+    double spread = 0.01;         // relative standard deviation
+    double tail_part = 0.0;       // part of the samples that take 2 to 12 times as long
+    double drift_per_call = 0.0;  // relative growth of all times
   };
 
   Machine(std::vector<double> times_us, Noise noise, std::uint64_t seed)
@@ -73,7 +73,8 @@ TEST(AllreduceSampler, OnlyContendersGoOn) {
   EXPECT_EQ(arms[2].times_us.size(), 5U);
 }
 
-// 6 % apart while every twentieth sample is far too long and clocks fall by a tenth.
+// The two fastest arms are 6 % apart, while every twentieth sample is far too long and the clocks
+// fall by a tenth.
 TEST(AllreduceSampler, FindsTheWinnerThroughTailsAndCommonDrift) {
   int right = 0;
   std::size_t samples = 0;
@@ -85,10 +86,11 @@ TEST(AllreduceSampler, FindsTheWinnerThroughTailsAndCommonDrift) {
     samples += machine.order().size();
   }
   EXPECT_GE(right, kCells * 99 / 100);
-  EXPECT_LT(samples / kCells, 60U);  // of 600 at most
+  EXPECT_LT(samples / kCells, 60U);  // out of at most 600
 }
 
-// The drift is larger than the lead, so the intervals of the medians overlap; pairs do not.
+// The drift is larger than the lead, so the intervals of the medians overlap, but those of the
+// pairs do not.
 TEST(AllreduceSampler, PairsDecideUnderStrongDrift) {
   Machine machine({10.0, 10.6}, {.spread = 0.004, .drift_per_call = 0.01}, 11);
   const auto arms = sampled(machine, 2);
@@ -120,7 +122,7 @@ TEST(AllreduceSampler, TheSameSeedGivesTheSameOrder) {
   EXPECT_NE(order(4), order(5));
 }
 
-// Whoever always follows the same arm would inherit what it leaves in the caches.
+// An arm that always follows the same other arm would inherit what that one leaves in the caches.
 TEST(AllreduceSampler, EveryArmComesFirstNowAndThen) {
   Machine machine({10, 10, 10}, {.spread = 0.5}, 2);
   sampled(machine, 3);
@@ -131,7 +133,7 @@ TEST(AllreduceSampler, EveryArmComesFirstNowAndThen) {
     EXPECT_GT(count, 15);
 }
 
-// The interval of a median must hold the true one in 95 % of experiments.
+// The interval of a median must hold the true median in 95 % of the experiments.
 TEST(AllreduceSampler, TheIntervalCoversTheMedian) {
   int covered = 0;
   constexpr int kTrials = 2000;
@@ -144,7 +146,8 @@ TEST(AllreduceSampler, TheIntervalCoversTheMedian) {
     ASSERT_EQ(arm.times_us.size(), 20U);
     covered += arm.low_us <= 10 && 10 <= arm.high_us ? 1 : 0;
   }
-  // 20 values: from the 6th to the 15th, 95.86 %; three standard deviations of the count.
+  // With 20 values, the interval from the 6th to the 15th holds the median in 95.86 % of cases; the
+  // tolerance is three standard deviations of the count.
   EXPECT_NEAR(static_cast<double>(covered) / kTrials, 0.9586, 0.0134);
 }
 

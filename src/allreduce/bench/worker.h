@@ -1,5 +1,5 @@
-// One `assay-worker allreduce` process: it is started, asked and answered to, and ended with all
-// that it started.
+// Starts one `assay-worker allreduce` process, exchanges messages with it, and ends it together
+// with everything that it started.
 #pragma once
 
 #include <chrono>
@@ -16,19 +16,19 @@
 
 namespace assay::allreduce {
 
-// Where the launcher (mpirun, srun) put us, for a worker that is one of several.
+// The rank of a worker when a launcher (mpirun, srun) started several.
 struct WorkerRank {
   int rank = 0;
-  std::filesystem::path rendezvous;  // where the workers of one communicator meet
+  std::filesystem::path rendezvous;  // the file where the workers of one communicator meet
 };
 
 struct WorkerLaunch {
   std::filesystem::path program;
   int world_size = 2;
-  std::vector<int> gpus = {};        // empty: the first ones
-  std::filesystem::path table = {};  // for strategy AUTO; empty: none
+  std::vector<int> gpus = {};        // empty for the first `world_size` GPUs
+  std::filesystem::path table = {};  // the table for strategy AUTO; empty for none
   std::optional<WorkerRank> rank = {};
-  std::filesystem::path log;  // its standard error is appended
+  std::filesystem::path log;  // the worker's standard error is appended to it
 };
 
 using NoMessage = core::NoLine;
@@ -40,17 +40,18 @@ class Worker {
   // Fails when the program cannot be started at all.
   static core::Result<Worker> start(const WorkerLaunch& launch);
 
-  // Fails when nobody reads any more; receive() then tells why.
+  // Fails when the worker no longer reads; receive() then returns the reason.
   core::Status send(const CellRequest& request);
 
-  // The next message, waiting for it until `until` and at most until a signal arrives: kNotYet
-  // then. After any NoMessage but kNotYet the worker is of no use any more.
+  // Returns the next message. Waits until `until` or until a signal arrives, and then returns
+  // kNotYet. After any other NoMessage the worker cannot be used any more.
   std::variant<WorkerMessage, NoMessage> receive(Clock::time_point until);
 
-  // Asks it to end, by the end of its input, and sees to it after `patience`.
+  // Asks the worker to end by closing its input, and ends it by force after `patience`.
   void end(std::chrono::milliseconds patience) { process_.end(patience); }
 
-  // The last words of its log since it was started, for messages: "" or "; it said: '...'".
+  // Returns the last words of the worker's log since its start, for messages, as "" or "; it said:
+  // '...'".
   [[nodiscard]] std::string last_words() const { return process_.last_words(); }
 
  private:
@@ -59,7 +60,8 @@ class Worker {
   core::LineProcess process_;
 };
 
-// Beside the running program, or in libexec/assay/ of an installation. Error: it is not there.
+// Finds the worker beside the running program or in libexec/assay/ of an installation. Error: it is
+// not there.
 core::Result<std::filesystem::path> find_worker();
 
 }  // namespace assay::allreduce

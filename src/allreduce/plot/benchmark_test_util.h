@@ -1,4 +1,4 @@
-// Small benchmarks for the tests of this folder.
+// Small benchmarks for the tests in this folder.
 #pragma once
 
 #include "allreduce/timings.h"
@@ -18,8 +18,8 @@ inline Measurement measured(Strategy strategy,
   return one;
 }
 
-// Two hidden sizes by two token counts; AUTO is the fastest in one cell, where it must not count,
-// TWOSHOT hung in another.
+// Two hidden sizes by two token counts. In the cell with the smallest of both, AUTO is the fastest,
+// which must not count, and TWOSHOT hung.
 inline Benchmark small_benchmark() {
   Benchmark benchmark{.sm_version = 90, .measurements = {}, .warnings = {}};
   benchmark.measurements = {

@@ -131,7 +131,7 @@ namespace {
 constexpr const char* kUnknownCost = "?";
 constexpr report::Color kSame = report::color_of(0xe6e6e6);
 
-// Round, so that the ticks are.
+// Returns a round number, so that the ticks are round too.
 double scale_end(const std::vector<TableDifference>& differing) {
   double most = 0;
   for (const TableDifference& one : differing)
@@ -142,7 +142,7 @@ double scale_end(const std::vector<TableDifference>& differing) {
   return 50;
 }
 
-// Four characters where it matters, so that panels can stand side by side.
+// Uses at most four characters below 1000 %, so that panels fit side by side.
 std::string signed_percent(double percent) {
   if (std::abs(percent) < 9.95) return fmt::format("{:+.1f}", percent);
   return fmt::format("{:+.0f}", percent);
@@ -164,7 +164,8 @@ report::HeatmapCell cost_cell(const std::vector<TableDifference>& differing,
   return {.color = scale.at(*found->cost_percent), .text = signed_percent(*found->cost_percent)};
 }
 
-// What the panels hold: strategies by their colours, cells without a difference, without a cost.
+// Explains what the panels hold: strategies by colour, cells with the same choice, and cells
+// without a cost.
 void add_legend(report::Heatmap& figure) {
   const auto holds = [&](const auto& test) {
     return std::any_of(figure.panels.begin(), figure.panels.end(), [&](const auto& panel) {

@@ -1,4 +1,4 @@
-// Ways to choose a strategy, to be drawn beside the best.
+// Ways to choose a strategy, drawn in comparison with the fastest one.
 #pragma once
 
 #include <filesystem>
@@ -16,25 +16,26 @@ struct LookupTable;
 
 struct Chooser {
   std::string name;  // for titles: "NCCL always"
-  // Nothing where it does not choose.
+  // std::nullopt where it makes no choice.
   std::function<std::optional<Strategy>(const Cell&, Launch)> strategy;
 };
 
-// A table in JSON or as C++ (.cpp, .h, looked up as TensorRT-LLM does); "shipped 1.2" or "shipped
-// 1.3", TensorRT-LLM's own; or a folder of benchmarks, whose fastest strategy of each cell it then
-// is. Named after the path. Errors: it cannot be read.
+// Reads a table in JSON or C++ (.cpp or .h, looked up as TensorRT-LLM does), one of TensorRT-LLM's
+// own tables ("shipped 1.2" or "shipped 1.3"), or a folder of benchmarks, of which it chooses the
+// fastest strategy of each cell. The chooser is named after the last part of the path. Error: the
+// path cannot be read.
 core::Result<Chooser> read_chooser(const std::filesystem::path& path,
                                    std::optional<int> sm_version);
 
 Chooser always(Strategy strategy);
 Chooser chooser_of(std::string name, StrategyTable table);
 Chooser chooser_of(std::string name, LookupTable table);
-// The fastest of each cell that another benchmark measured (the fastest mean where it measured a
-// cell twice); never AUTO.
+// Chooses the fastest strategy of each cell that another benchmark measured, by the mean where a
+// cell was measured more than once; never AUTO.
 Chooser fastest_of(std::string name, const Benchmark& benchmark);
 
-// What a choice costs in a cell beside the best measured, percent; nothing where it does not
-// choose or what it chose has no time there.
+// Returns how much slower a choice is than the fastest measured strategy of a cell, in percent;
+// std::nullopt where it makes no choice or its choice has no time.
 std::optional<double> regret_percent(const Grid& grid,
                                      const Chooser& choice,
                                      std::size_t row,
@@ -45,8 +46,8 @@ struct TableDifference {
   Cell cell;
   Strategy first = Strategy::kNccl;
   Strategy second = Strategy::kNccl;
-  // Of the second beside the first, by the grid's times: above 0 when it is slower. Nothing where
-  // one of them has no time.
+  // The cost of the second choice relative to the first, by the times of the grid; above 0 when the
+  // second is slower. std::nullopt where one of them has no time.
   std::optional<double> cost_percent;
 };
 

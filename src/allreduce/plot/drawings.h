@@ -23,7 +23,7 @@ report::Heatmap choice_difference_figure(const Grid& grid,
 
 std::vector<BestStrategy> best_table(const Grid& grid);
 
-// How often each strategy is the fastest, AUTO left out.
+// How often a strategy is the fastest; AUTO is not counted.
 struct Share {
   Strategy strategy = Strategy::kNccl;
   std::size_t cells = 0;
@@ -32,21 +32,21 @@ struct Share {
 
 std::vector<Share> shares_of(const Grid& grid);
 
-// The same colour for a strategy in every figure.
+// A strategy has the same colour in every figure.
 report::Color color_of(Strategy strategy);
 
-// What the wires of an H200 allow at least, microseconds: NVLink 4 moves 450 GB/s in each
-// direction, of which about 370 carry data.
+// The shortest time that the links of an H200 allow, in microseconds: NVLink 4 moves 450 GB/s in
+// each direction, of which about 370 GB/s carry data.
 inline constexpr int kLimitSm = 90;
 inline constexpr double kLinkGbps = 450;
 inline constexpr double kUsableLinkGbps = 370;
 double oneshot_limit_us(int world_size, double size_bytes, double gbps);
 double twoshot_limit_us(int world_size, double size_bytes, double gbps);
 
-// 8192 is "8 KB"; a KB has 1024 bytes.
+// Returns "8 KB" for 8192; a KB has 1024 bytes.
 std::string size_text(double size_bytes);
 
-// A difference in percent, as it stands in a cell: at most four digits.
+// Formats a difference in percent for a cell, with at most four digits.
 std::string percent_text(double percent);
 
 }  // namespace assay::allreduce

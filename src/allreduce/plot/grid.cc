@@ -30,7 +30,7 @@ core::Error nothing_of(const Benchmark& benchmark, Fusion fusion) {
                                  names.empty() ? "no fusion at all" : core::join(names, ", "))};
 }
 
-// Whether two measurements can stand in one figure.
+// Returns true if two measurements can be in the same figure.
 bool alike(const Measurement& a, const Measurement& b) {
   return a.cell.world_size == b.cell.world_size && a.cell.data_type == b.cell.data_type &&
          a.launch == b.launch;
@@ -43,7 +43,7 @@ std::string text_of(const Measurement& measurement) {
 
 using Key = std::pair<Strategy, Cell>;
 
-// The mean of those with a time, or the first of all when none has one.
+// Returns the mean of the measurements that have a time, or the first one if none has.
 Measurement joined(const std::vector<const Measurement*>& same) {
   Measurement result = *same.front();
   double sum = 0;

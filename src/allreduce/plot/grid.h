@@ -1,4 +1,5 @@
-// What the figures of one fusion show: each strategy's time at each hidden size and token count.
+// The data that the figures of one fusion show: the time of each strategy at each hidden size and
+// token count.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +19,11 @@ struct Grid {
   Launch launch = Launch::kGraph;
   Fusion fusion = Fusion::kNone;
   std::vector<Strategy> strategies;        // in the order of kStrategies
-  std::vector<std::int64_t> hidden_sizes;  // descending: rows from the top
-  std::vector<std::int64_t> token_counts;  // ascending: columns from the left
-  std::vector<Measurement> measurements;   // one a strategy and cell that was tried
+  std::vector<std::int64_t> hidden_sizes;  // descending, from the top row
+  std::vector<std::int64_t> token_counts;  // ascending, from the left column
+  std::vector<Measurement> measurements;   // one for each strategy and cell that was tried
 
-  // Nothing where the strategy was not tried, or not timed.
+  // nullptr where the strategy was not tried or, for timed(), has no time.
   [[nodiscard]] const Measurement* tried(Strategy strategy,
                                          std::size_t row,
                                          std::size_t column) const;
@@ -30,29 +31,31 @@ struct Grid {
                                          std::size_t row,
                                          std::size_t column) const;
 
-  // The fastest strategy but AUTO, and the next one; of two equally fast the first of kStrategies.
+  // The fastest strategy except AUTO, and the second fastest; equally fast ones are in the order of
+  // kStrategies. nullptr where there is none.
   [[nodiscard]] const Measurement* best(std::size_t row, std::size_t column) const;
   [[nodiscard]] const Measurement* runner_up(std::size_t row, std::size_t column) const;
 
-  // How much slower than the best, percent; AUTO may be below 0. Nothing without either time.
+  // Returns how much slower the strategy is than the best, in percent; AUTO may be below 0.
+  // std::nullopt where either has no time.
   [[nodiscard]] std::optional<double> difference_percent(Strategy strategy,
                                                          std::size_t row,
                                                          std::size_t column) const;
 
-  // "TP 4, SM 90, bfloat16, CUDA graph"
+  // For example "TP 4, SM 90, bfloat16, CUDA graph".
   [[nodiscard]] std::string subject() const;
 
-  // Where each strategy and cell is among the measurements; -1: it was not measured.
+  // The index in `measurements` for each place(); -1 where nothing was measured.
   std::vector<std::ptrdiff_t> positions;
 
   [[nodiscard]] std::size_t place(Strategy strategy, std::size_t row, std::size_t column) const;
 };
 
-// Several measurements of one strategy and cell become their mean, with the widest interval.
-// Errors: no timed measurement of this fusion; several TPs, data types or ways to launch.
+// Combines several measurements of one strategy and cell into their mean, with the widest interval.
+// Errors: no timed measurement of this fusion; several TP sizes, data types or ways to launch.
 core::Result<Grid> grid_of(const Benchmark& benchmark, Fusion fusion);
 
-// Fusions that were measured, in their order.
+// Returns the fusions that have times, in the order of the enum.
 std::vector<Fusion> fusions_of(const Benchmark& benchmark);
 
 }  // namespace assay::allreduce

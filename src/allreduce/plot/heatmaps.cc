@@ -24,7 +24,7 @@ report::ColorScale time_scale(const Grid& grid) {
     low = std::min(low, one.time_us);
     high = std::max(high, one.time_us);
   }
-  if (low >= high) {  // one time only: in the middle of the scale
+  if (low >= high) {  // a single time is put in the middle of the scale
     low *= 0.9;
     high *= 1.1;
   }
@@ -42,7 +42,7 @@ std::string panel_title(const Grid& grid, Strategy strategy) {
   return fmt::format("{}{}", name_of(strategy), any ? "" : " - no data");
 }
 
-// The two cannot be told apart: their intervals share a part.
+// Returns true if the intervals overlap, so that the two cannot be told apart.
 bool is_tie(const Measurement* best, const Measurement* next) {
   return best != nullptr && next != nullptr && next->low_us <= best->high_us;
 }
@@ -54,7 +54,7 @@ report::HeatmapCell best_cell(const Grid& grid, std::size_t row, std::size_t col
   return {.color = color_of(best->strategy), .text = tie ? kTie : ""};
 }
 
-// From the bottom to the top, so that the first strategy is on top.
+// The colours go from the bottom to the top, so that the first strategy is on top.
 report::ColorBar share_bar(const std::vector<Share>& shares) {
   report::ColorBar bar{.title = "Best strategy", .colors = {}, .ticks = {}};
   const auto count = static_cast<double>(shares.size());
@@ -201,10 +201,10 @@ std::string percent_text(double percent) {
 namespace {
 
 constexpr const char* kFailed = "×";
-constexpr double kMostPercent = 100;  // beyond, all cells are as red as they get
+constexpr double kMostPercent = 100;  // the scale ends here; slower cells are just as red
 constexpr double kLeastPercent = 0.1;
 
-// Steps of 1, 2 or 5 times a power of ten, about five of them.
+// Returns about five ticks, in steps of 1, 2 or 5 times a power of ten.
 std::vector<double> ticks_up_to(double high) {
   const double rough = high / 5;
   const double power = std::pow(10, std::floor(std::log10(rough)));

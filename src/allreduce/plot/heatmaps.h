@@ -1,4 +1,4 @@
-// What the heat maps of a grid have in common.
+// The parts that the heat maps of a grid have in common.
 #pragma once
 
 #include <functional>
@@ -9,22 +9,24 @@
 
 namespace assay::allreduce {
 
-// Titles and axes; no panel yet.
+// Returns a heat map with titles and axes but no panel.
 report::Heatmap empty_heatmap(const Grid& grid, std::string title);
 
-// A panel whose cells come from a function of row and column.
+// Returns a panel whose cells come from a function of row and column.
 report::HeatmapPanel panel_of(
     const Grid& grid,
     std::string title,
     const std::function<report::HeatmapCell(std::size_t, std::size_t)>& cell);
 
-// A hatched cell; with a cross where the strategy was tried and failed.
+// Returns a hatched cell, with a cross if the strategy was tried and failed. `tried` may be
+// nullptr.
 report::HeatmapCell cell_without_time(const Measurement* tried);
 
-// Explains hatched cells and crosses, if the figure has any.
+// Adds legend entries for hatched cells and crosses, if the figure has any.
 void add_legend_of_missing(report::Heatmap& figure);
 
-// A scale from white, no slower than the best, to red; at most to 100 %.
+// Returns a scale from white (no slower than the best) to red, which ends at `largest_percent` or
+// at 100 %, whichever is less.
 report::ColorScale difference_scale(double largest_percent);
 report::ColorBar difference_bar(const report::ColorScale& scale, double largest_percent);
 

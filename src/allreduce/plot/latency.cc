@@ -19,7 +19,7 @@ report::CurvePoint point_of(std::int64_t size_bytes, const std::vector<const Mea
   report::CurvePoint point{.x = static_cast<double>(size_bytes), .low = kUnknown, .high = kUnknown};
   for (const Measurement* one : same) {
     times.push_back(one->time_us);
-    // Without an interval the time itself is all that is known.
+    // Without an interval, only the time itself is known.
     point.low = std::fmin(point.low, std::isnan(one->low_us) ? one->time_us : one->low_us);
     point.high = std::fmax(point.high, std::isnan(one->high_us) ? one->time_us : one->high_us);
   }
@@ -46,7 +46,7 @@ bool has_intervals(const Grid& grid) {
                      [](const Measurement& one) { return !std::isnan(one.low_us); });
 }
 
-// A tick every factor of 4 or so, at most ten.
+// Puts ticks at powers of two, about ten at most.
 report::Axis size_axis(double low, double high) {
   report::Axis axis{
       .title = "message size (bytes)", .low = low / 1.25, .high = high * 1.25, .ticks = {}};
@@ -59,7 +59,7 @@ report::Axis size_axis(double low, double high) {
 }
 
 report::Axis time_axis(double low, double high) {
-  // Room above for the key.
+  // Leaves room at the top for the key.
   report::Axis axis{.title = "time (μs)", .low = low / 2, .high = high * 2.5, .ticks = {}};
   for (const double tick : report::logarithmic_ticks(axis.low, axis.high))
     axis.ticks.push_back({tick, fmt::format("{:.4g}", tick)});
@@ -84,7 +84,7 @@ void add_limits(report::CurveFigure& figure, const Grid& grid) {
     const std::string speed =
         fmt::format("{:.0f} GB/s{}", gbps, gbps == kLinkGbps ? "" : " usable");
     report::Curve oneshot = limit_curve(grid, figure.x, oneshot_limit_us, gbps);
-    // Two GPUs send the same either way.
+    // With two GPUs, one-shot and two-shot send the same amount.
     if (grid.world_size == 2) {
       oneshot.name = "link limit, " + speed;
       figure.curves.push_back(std::move(oneshot));
@@ -121,12 +121,12 @@ report::CurveFigure latency_figure(const Grid& grid) {
   return figure;
 }
 
-// Each GPU sends its whole message to each other one.
+// Each GPU sends its whole message to every other GPU.
 double oneshot_limit_us(int world_size, double size_bytes, double gbps) {
   return (world_size - 1) * size_bytes / (gbps * 1e3);
 }
 
-// Each GPU sends a part to each other one, twice.
+// Each GPU sends a part of its message to every other GPU, twice.
 double twoshot_limit_us(int world_size, double size_bytes, double gbps) {
   const double factor = model::bus_factor(model::NcclFunction::kAllReduce, world_size);
   return factor * size_bytes / (gbps * 1e3);

@@ -17,7 +17,8 @@ Json number_or_null(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
-// [time, low, high, samples], and for what has no time [.., outcome, reason].
+// Returns [time, low, high, samples], or [null, low, high, samples, outcome, reason] for an outcome
+// other than ok; null if there is no measurement.
 Json cell_json(const Measurement* one) {
   if (one == nullptr) return nullptr;
   Json cell = {number_or_null(one->time_us), number_or_null(one->low_us),
@@ -80,7 +81,7 @@ Json colors_json(std::span<const report::Color> colors) {
   return list;
 }
 
-// As JSON that can stand in an HTML script element.
+// Returns JSON that is safe inside an HTML script element.
 std::string page_data(const std::vector<Source>& sources, const std::vector<Chooser>& choices) {
   Json json = {{"time_colors", colors_json(report::viridis())},
                {"difference_colors", colors_json(report::white_to_red())},
@@ -108,7 +109,7 @@ void replace(std::string& text, std::string_view mark, std::string_view by) {
 
 std::string page_html(const std::vector<Source>& sources, const std::vector<Chooser>& choices) {
   std::string page(kPageHtml);
-  // The data last: it may hold anything.
+  // The data is inserted last because it may contain any text, even "@STYLE@".
   replace(page, "@STYLE@", kPageStyle);
   replace(page, "@PROGRAM@", kPageProgram);
   replace(page, "@DATA@", page_data(sources, choices));

@@ -1,5 +1,5 @@
-// One HTML page with every figure, to be zoomed and pointed at. It holds its data and its program;
-// nothing is fetched.
+// One HTML page with every figure, which the reader can zoom and point at. It contains its data and
+// its program and fetches nothing.
 #pragma once
 
 #include <string>

@@ -36,7 +36,6 @@ fs::path folder_of(const PlotRequest& request) {
   return request.output.empty() ? request.data_dir / "viz" : request.output;
 }
 
-// What is compared, if anything is.
 struct Comparison {
   Chooser first;
   Chooser second;
@@ -99,7 +98,7 @@ core::Status draw_all(const std::vector<Figure>& figures, const FigureDone& done
   for (const Figure& figure : figures) {
     if (auto made = core::make_directories(figure.path.parent_path()); !made.ok()) return made;
   }
-  std::mutex mutex;  // guards the two below
+  std::mutex mutex;  // guards `result` and `finished`
   core::Status result;
   std::size_t finished = 0;
   core::parallel_for(figures.size(), 0, [&](std::size_t i) {
@@ -162,7 +161,8 @@ struct Files {
 
 core::Result<Files> files_of(const PlotRequest& request) {
   std::set<Launch> launches = ASSAY_TRY(launches_in(request.data_dir, request.sm_version));
-  if (launches.empty()) launches.insert(Launch::kGraph);  // for the message
+  if (launches.empty())
+    launches.insert(Launch::kGraph);  // find_benchmarks() then says what is missing
   Files files;
   for (const Launch launch : launches) {
     const auto found = ASSAY_TRY(find_benchmarks(request.data_dir, request.sm_version, launch));

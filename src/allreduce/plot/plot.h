@@ -1,4 +1,4 @@
-// `assay allreduce plot`: every figure of a folder of benchmarks.
+// `assay allreduce plot`: draws every figure of a folder of benchmarks.
 #pragma once
 
 #include <filesystem>
@@ -19,19 +19,19 @@ namespace assay::allreduce {
 
 struct PlotRequest {
   std::filesystem::path data_dir = "data";
-  std::optional<int> sm_version = {};              // may stay open where there is one only
-  std::vector<Fusion> fusions = {};                // empty: all that were measured
-  std::vector<report::FigureFormat> formats = {};  // may be empty: the page alone
-  std::filesystem::path output = {};               // empty: data_dir/viz
+  std::optional<int> sm_version = {};              // may be omitted if there is only one
+  std::vector<Fusion> fusions = {};                // empty for all that were measured
+  std::vector<report::FigureFormat> formats = {};  // empty for the page alone
+  std::filesystem::path output = {};               // empty for data_dir/viz
   std::filesystem::path page = {};                 // an HTML page; empty for none
-  // Regret is drawn for these; and with `compare` the first of them, or the fastest of the data
-  // where there is none, is set beside it.
+  // Regret is drawn for these. `compare` is compared with the first of them or, if there is none,
+  // with the fastest measured strategies.
   std::vector<Chooser> choices = {};
   std::optional<Chooser> compare = {};
 };
 
 struct PlotResult {
-  model::Book book;  // what the figures show, in numbers
+  model::Book book;  // the numbers that the figures show
   std::vector<std::filesystem::path> written = {};
   model::Warnings warnings = {};
 };
@@ -39,36 +39,39 @@ struct PlotResult {
 // Called from several threads as figures appear.
 using FigureDone = std::function<void(std::size_t done, std::size_t all)>;
 
-// Figures are output/FUSION/<name of the benchmark file>_<kind>.<format>. Errors: no benchmark
-// file that fits, a file that cannot be read, a named fusion that no file has, gnuplot is not
-// installed, a file that cannot be written.
+// Writes the figures to output/FUSION/<name of the benchmark file>_<kind>.<format>. Errors: no
+// benchmark file that fits, a file that cannot be read, a requested fusion that no file has,
+// gnuplot is not installed, a file that cannot be written.
 core::Result<PlotResult> plot(const PlotRequest& request, const FigureDone& done);
 
-// What is plotted: each benchmark file of a folder, a grid a fusion.
+// The data of a plot: each benchmark file of a folder, with one grid for each fusion.
 
 struct Source {
-  std::string name;  // of the file, without ".csv"
+  std::string name;  // the name of the file without ".csv"
   std::vector<Grid> grids;
 };
 
-// Files without any time are left out with a warning, if others have some.
+// Leaves out files without any time, with a warning. If no file has a time, that is an error.
 core::Result<std::vector<Source>> read_sources(const PlotRequest& request,
                                                model::Warnings& warnings);
 
-// The figures in numbers, for standard output.
+// The numbers of the figures, for standard output.
 
-// One row a fusion of a file: its strategies, token counts, hidden sizes, times.
+// One row for each fusion of a file: the numbers of strategies, token counts, hidden sizes and
+// times, and the shortest and longest time.
 model::Table benchmarks_table(const std::vector<Source>& sources);
 
-// One row a strategy of each: where it is the fastest and how far it is from that elsewhere.
+// One row for each strategy of each fusion of a file: how often it is the fastest, and its average
+// and worst difference from the fastest.
 model::Table strategies_table(const std::vector<Source>& sources);
 
-// One row a cell in which two choices differ, the costliest first.
+// One row for each cell in which two choices differ; within a fusion of a file, the costliest
+// first.
 model::Table differences_table(const std::vector<Source>& sources,
                                const Chooser& first,
                                const Chooser& second);
 
-// Grids with a single strategy: nothing can be slower than it.
+// Warns about grids with a single strategy, which is always the fastest there.
 void warn_of_single_strategies(const std::vector<Source>& sources, model::Warnings& warnings);
 
 }  // namespace assay::allreduce

@@ -76,7 +76,7 @@ TEST(Figures, TimesShareOneLogarithmicScale) {
   const report::Heatmap figure = time_figure(small_grid());
   EXPECT_THAT(titles_of(figure), ElementsAre("ONESHOT", "TWOSHOT - no data", "NCCL", "AUTO"));
   EXPECT_EQ(figure.bar.title, "Time (μs)");
-  // 3 is the least and 20 the most; 10 is ln(10/3)/ln(20/3) of the way up in every panel.
+  // The times range from 3 to 20, so 10 is at ln(10/3) / ln(20/3) of the scale in every panel.
   const double part = std::log(10.0 / 3) / std::log(20.0 / 3);
   const report::ColorScale scale{.colors = report::viridis()};
   EXPECT_EQ(figure.panels[2].cells[0].color, scale.at_position(part));
@@ -114,7 +114,7 @@ TEST(Figures, SayHowOftenEachStrategyIsTheBest) {
 TEST(Figures, MarkTies) {
   Benchmark benchmark = small_benchmark();
   benchmark.measurements[0].low_us = 4.5;   // NCCL
-  benchmark.measurements[1].high_us = 4.6;  // ONESHOT, of the same cell
+  benchmark.measurements[1].high_us = 4.6;  // ONESHOT, in the same cell
   const Grid grid = grid_of(benchmark, Fusion::kNone).value();
   EXPECT_THAT(texts_of(best_figure(grid).panels[0]), ElementsAre("", "", "•", ""));
 }
@@ -138,7 +138,7 @@ TEST(Figures, SetTwoTablesBesideEachOther) {
 }
 
 TEST(Figures, DrawTheLimitsOfTheLinks) {
-  // 8 GPUs, 1 MB, 370 GB/s usable: 19.8 and 4.96 us.
+  // The limits for 8 GPUs, 1 MB and 370 GB/s usable are 19.84 us and 4.96 us.
   EXPECT_NEAR(oneshot_limit_us(8, 1 << 20, kUsableLinkGbps), 19.84, 0.01);
   EXPECT_NEAR(twoshot_limit_us(8, 1 << 20, kUsableLinkGbps), 4.96, 0.01);
   const report::CurveFigure figure = latency_figure(small_grid());

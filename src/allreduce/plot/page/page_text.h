@@ -1,4 +1,4 @@
-// The parts of the page, from the files beside this one (cmake/allreduce_page.cmake).
+// The parts of the page, which cmake/allreduce_page.cmake makes from the files beside this one.
 #pragma once
 
 #include <string_view>
