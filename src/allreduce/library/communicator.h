@@ -28,9 +28,9 @@ struct RankHandle {
   std::uint32_t magic;
   std::uint32_t rank;
   std::uint32_t world_size;
-  std::int32_t device;       // number in the rank's own process
+  std::int32_t device;       // device number in the rank's own process
   std::uint64_t process;     // a random number for each process
-  std::uint64_t base;        // of the workspaces, as an address in the rank's own process
+  std::uint64_t base;        // address of the workspaces in the rank's own process
   std::uint64_t size_bytes;  // size of the workspaces
   cudaIpcMemHandle_t memory;
   ncclUniqueId nccl;  // only rank 0's is used

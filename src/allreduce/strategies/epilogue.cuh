@@ -19,7 +19,7 @@ constexpr unsigned kMaxClusterBlocks = 8;
 // and its arrival are one message to the shared memory of another block.
 class ClusterSum {
  public:
-  // All threads construct it before they start stores, because it calls cluster.sync().
+  // All threads construct it before their first stores, for which cluster.sync() would wait.
   __device__ ClusterSum() : blocks_(cooperative_groups::this_cluster().num_blocks()) {
     if (blocks_ == 1) return;
     if (threadIdx.x < 2)

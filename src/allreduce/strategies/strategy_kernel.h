@@ -28,7 +28,7 @@ struct Device {
   Workspace workspace{};
   const NcclLibrary* nccl = nullptr;  // null without NCCL
   ncclComm* nccl_comm = nullptr;
-  bool has_windows = false;  // NCCL has windows, for symmetric memory
+  bool has_windows = false;  // whether NCCL has windows, for symmetric memory
 };
 
 // Kernels are brought onto the GPU before any of them runs: while one waits for another GPU, CUDA
@@ -39,7 +39,7 @@ struct Request {
   Purpose purpose = Purpose::kLaunch;
   DataType data_type = DataType::kBfloat16;
   Fusion fusion = Fusion::kNone;
-  int blocks = 0;  // 0 chooses it by the size of the message
+  int blocks = 0;  // if 0, the size of the message decides
   int threads = 0;
   cudaStream_t stream = nullptr;
 };

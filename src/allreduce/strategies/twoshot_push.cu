@@ -52,9 +52,9 @@ class Slots {
 // The places of a thread: the `place`-th vector of each slice of a row. Slices have the same
 // length, except that the end of the row may cut the last ones short.
 struct Places {
-  int row_start = 0;  // in vectors of the message
-  int place = 0;      // in a slot
-  int column = 0;     // in the first slice
+  int row_start = 0;  // in vectors from the start of the message
+  int place = 0;      // index in a slot
+  int column = 0;     // column in the first slice
   int slice = 0;      // vectors of a slice
   int row_vectors = 0;
 

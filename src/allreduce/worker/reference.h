@@ -52,7 +52,7 @@ struct Findings {
   int output;                   // its output, an index into kOutputNames
   float value;                  // its value
   float expected;               // about the value that it should have
-  unsigned long long checksum;  // of all outputs; the same on all ranks that agree to the bit
+  unsigned long long checksum;  // checksum of all outputs; equal on ranks that agree to the bit
   unsigned long long canaries;  // bytes written behind an output
 };
 

@@ -50,7 +50,7 @@ core::Result<double> typical_ms(CudaWork& work) {
 MadeWork faster(MadeWork first, core::Result<MadeWork> other) {
   if (!other.ok() || std::holds_alternative<Unsupported>(other.value())) return first;
   const auto time_ms = [](MadeWork& made) {
-    // This folder made all works that come here.
+    // All works here come from this folder.
     return typical_ms(static_cast<CudaWork&>(*std::get<std::unique_ptr<Work>>(made)));
   };
   const core::Result<double> first_ms = time_ms(first);

@@ -44,7 +44,7 @@ struct Piece {
 // The i-th piece of a lane. Eight neighbours copy 128 bytes that lie together, because the L2 cache
 // needs as long for a part of a line as for a line.
 constexpr Piece copied_piece(int lane, int i, int head_dim) {
-  const int pieces = head_dim / 16;  // in a row
+  const int pieces = head_dim / 16;  // pieces in a row
   const int at = i * kLanes + lane;
   return {.key = at / pieces, .column = at % pieces * 16};
 }

@@ -196,7 +196,7 @@ class Tiles {
   int first_;
   int count_;
   int pieces_[kPieces];
-  std::int64_t offset_ = 0;  // of tile 32 i + lane_, from keys_ and from values_
+  std::int64_t offset_ = 0;  // offset of tile 32 i + lane_ from keys_ and values_
 };
 
 // Converts e4m3 to halves without error: the lower two bytes, then the upper two.

@@ -79,7 +79,7 @@ __device__ double accumulation_bound(DataType type, double terms, double size) {
 
 struct Score {
   double value = 0;
-  double bound = 0;  // of the error
+  double bound = 0;  // bound of the error
 };
 
 // All lanes of a warp call it and get the result.

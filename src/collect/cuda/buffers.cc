@@ -23,7 +23,8 @@ std::size_t pitch_of(const BufferSpec& spec) {
   return rounded_up(std::max<std::size_t>(spec.bytes, 1), kAlignment);
 }
 
-// Together, copies that are used in turn take more than twice the size of the cache.
+// Returns how many copies are used in turn. With a cold cache there are enough to take twice the
+// size of the cache, up to kMostCopies.
 std::int64_t copies_for(std::size_t bytes, std::int64_t l2_bytes, model::L2State l2) {
   if (l2 == model::L2State::kHot) return 1;
   const auto one = static_cast<std::int64_t>(bytes);

@@ -124,7 +124,7 @@ core::Result<MadeWork> CudaDevice::make(const KernelSpec& spec, model::L2State l
 
 core::Result<std::unique_ptr<Stopwatch>> CudaDevice::stopwatch(Work& work,
                                                                const StopwatchRequest& request) {
-  // This device made all works that come here.
+  // This device made all works that it gets.
   return static_cast<CudaWork&>(work).stopwatch(request);
 }
 

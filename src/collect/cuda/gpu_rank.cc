@@ -411,7 +411,7 @@ class GpuRank final : public TeamRank {
   RankMeeting meeting_;
   CollectiveSpec spec_;
   cudaStream_t stream_ = nullptr;
-  std::map<int, ncclComm_t> comms_;  // by number of ranks
+  std::map<int, ncclComm_t> comms_;  // keyed by number of ranks
   std::map<int, assay_allreduce_comm*> own_;
   assay_allreduce_call call_ = {};
   assay_allreduce_strategy strategy_ = ASSAY_ALLREDUCE_NCCL;

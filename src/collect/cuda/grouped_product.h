@@ -67,7 +67,7 @@ class GroupedProduct {
   std::vector<int> sizes_;
   std::vector<float> ones_;
   std::vector<float> zeros_;
-  std::map<int, std::unique_ptr<LtProduct>> products_;  // by number of rows
+  std::map<int, std::unique_ptr<LtProduct>> products_;  // keyed by number of rows
 };
 
 }  // namespace assay::collect

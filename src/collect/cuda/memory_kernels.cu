@@ -57,7 +57,7 @@ template <class T>
 struct SiluMul {
   const T* input;
   T* output;
-  std::uint32_t vectors_per_row;  // in the output
+  std::uint32_t vectors_per_row;  // vectors in a row of the output
 
   using Loaded = TwoVectors<T>;
 

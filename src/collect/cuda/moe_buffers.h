@@ -14,11 +14,11 @@ namespace assay::collect {
 
 struct MoeShape {
   MoeSpec spec;
-  DataType type = DataType::kBfloat16;  // of everything except the products
+  DataType type = DataType::kBfloat16;  // type of everything except the products
   std::int64_t local_experts = 1;
   std::int64_t intermediate = 1;
   std::int64_t row_multiple = 1;   // an expert's rows are filled up to a multiple of it
-  std::vector<std::int64_t> rows;  // of each local expert, with padding
+  std::vector<std::int64_t> rows;  // rows of each local expert, with padding
   std::int64_t local_rows = 0;     // sum of `rows`
   std::int64_t pairs = 0;          // number of rows without padding
 };
