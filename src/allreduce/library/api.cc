@@ -24,7 +24,7 @@ static_assert(ASSAY_ALLREDUCE_FLOAT32 == static_cast<int>(DataType::kFloat32));
 static_assert(ASSAY_ALLREDUCE_FUSION_RESIDUAL_RMS_NORM_QUANT_NVFP4 ==
               static_cast<int>(Fusion::kResidualRmsNormQuantNvfp4));
 
-thread_local std::string last_error;  // NOLINT: what the C interface returns a pointer to
+thread_local std::string last_error;  // NOLINT: the C interface returns a pointer to it
 
 assay_allreduce_status fail(assay_allreduce_status status, std::string message) {
   last_error = std::move(message);
@@ -41,7 +41,7 @@ bool is_strategy(int number) {
   });
 }
 
-// What is wrong with a call's numbers; empty when nothing is.
+// Returns what is wrong with the numbers of a call; empty when nothing is.
 std::string shape_problem(const assay_allreduce_call& call) {
   if (!is_strategy(call.strategy)) return "no strategy has number " + std::to_string(call.strategy);
   if (call.fusion < 0 || static_cast<std::size_t>(call.fusion) >= kFusionNames.size())
@@ -107,8 +107,8 @@ Arguments arguments_of(const Communicator& comm, const assay_allreduce_call& cal
   return a;
 }
 
-// AUTO is what the table says, where this communicator can do that: its workspace may be smaller
-// than that of the table's benchmark, or NCCL missing.
+// Resolves AUTO to the table's strategy if this communicator can do that: its workspace may be
+// smaller than that of the table's benchmark, or NCCL may be missing.
 Strategy strategy_of(const Communicator& comm, const assay_allreduce_call& call) {
   if (call.strategy != ASSAY_ALLREDUCE_AUTO) return static_cast<Strategy>(call.strategy);
   const auto fusion = static_cast<Fusion>(call.fusion);

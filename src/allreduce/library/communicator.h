@@ -1,4 +1,5 @@
-// One rank's side of the all-reduce: its workspaces, the other ranks' as it sees them, NCCL.
+// One rank's side of the all-reduce: its own workspaces, the other ranks' workspaces as it sees
+// them, and NCCL.
 #pragma once
 
 #include <array>
@@ -22,23 +23,23 @@ struct CommunicatorOptions {
   bool use_nccl = true;
 };
 
-// What a rank tells the others; plain bytes.
+// What a rank tells the others, as plain bytes.
 struct RankHandle {
   std::uint32_t magic;
   std::uint32_t rank;
   std::uint32_t world_size;
-  std::int32_t device;       // in the rank's own process
-  std::uint64_t process;     // random, of each process
-  std::uint64_t base;        // of the workspaces, in the rank's own process
-  std::uint64_t size_bytes;  // of the workspaces
+  std::int32_t device;       // device number in the rank's own process
+  std::uint64_t process;     // a random number for each process
+  std::uint64_t base;        // address of the workspaces in the rank's own process
+  std::uint64_t size_bytes;  // size of the workspaces
   cudaIpcMemHandle_t memory;
-  ncclUniqueId nccl;  // rank 0's is used
+  ncclUniqueId nccl;  // only rank 0's is used
   std::uint32_t has_nccl;
 };
 
 class Communicator {
  public:
-  // What create() would refuse; empty when nothing.
+  // Returns what create() would refuse; empty when it would refuse nothing.
   static std::string argument_problem(int rank, int world_size, const CommunicatorOptions& options);
 
   // Takes memory on the current device.
@@ -51,10 +52,10 @@ class Communicator {
 
   [[nodiscard]] core::Result<RankHandle> handle() const;
 
-  // Collective. `handles` of all ranks, in their order.
+  // Collective. `handles` has one handle for each rank, in the order of the ranks.
   core::Status connect(std::span<const RankHandle> handles);
 
-  // Collective, for NCCL_SYMMETRIC: memory that all ranks allocate and register alike.
+  // Collective, for NCCL_SYMMETRIC: all ranks allocate and register memory alike.
   core::Result<void*> allocate(std::size_t size_bytes);
   core::Status register_buffer(void* buffer, std::size_t size_bytes);
 
@@ -65,7 +66,7 @@ class Communicator {
                                 std::int64_t hidden_size,
                                 std::int64_t num_tokens) const;
 
-  // Why it cannot; empty when it can. With AUTO resolved by the caller.
+  // Returns why the communicator cannot do a call; empty when it can. The caller has resolved AUTO.
   [[nodiscard]] std::string refusal(Strategy strategy, const Arguments& a, Fusion fusion) const;
   core::Status run(Strategy strategy, const Arguments& a, const Request& request);
 
@@ -78,7 +79,7 @@ class Communicator {
  private:
   struct Region {
     const StrategyKernel* kernel;
-    std::size_t offset_bytes;  // of the control words
+    std::size_t offset_bytes;  // start of the control words
     WorkspaceSize size;
   };
 
@@ -100,7 +101,7 @@ class Communicator {
   std::size_t size_bytes_ = 0;
   std::vector<Region> regions_;
   std::array<std::byte*, kMaxRanks> of_rank_{};
-  std::vector<void*> opened_;  // by IPC
+  std::vector<void*> opened_;  // opened by IPC
   const NcclLibrary* nccl_ = nullptr;
   std::string no_nccl_ = "NCCL was switched off";
   ncclComm_t nccl_comm_ = nullptr;

@@ -1,4 +1,4 @@
-// NCCL, found at run time: nothing of it is needed to link or to start.
+// NCCL, found at run time, so that nothing of it is needed to link or to start.
 #pragma once
 
 #include <nccl.h>
@@ -18,15 +18,15 @@ struct NcclLibrary {
   decltype(&ncclGetErrorString) get_error_string = nullptr;
   decltype(&ncclMemAlloc) mem_alloc = nullptr;
   decltype(&ncclMemFree) mem_free = nullptr;
-  // Since 2.27; null in older ones.
+  // Null before NCCL 2.27.
   decltype(&ncclCommWindowRegister) comm_window_register = nullptr;
   decltype(&ncclCommWindowDeregister) comm_window_deregister = nullptr;
 
   [[nodiscard]] core::Status check(ncclResult_t result, const char* doing) const;
 };
 
-// One that the process has loaded already (PyTorch's), else libnccl.so.2 from the usual places.
-// Loaded once, never unloaded. The error says where it was looked for.
+// Returns the library that the process has loaded already (PyTorch's), else libnccl.so.2 from the
+// usual places. It is loaded once and never unloaded. The error says where it was looked for.
 core::Result<const NcclLibrary*> nccl_library();
 
 }  // namespace assay::allreduce

@@ -1,4 +1,4 @@
-// What every all-reduce kernel is given.
+// The arguments of every all-reduce kernel.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,9 +9,9 @@
 namespace assay::allreduce {
 
 constexpr int kMaxRanks = 8;
-constexpr int kVectorBytes = 16;  // what a thread moves at once
+constexpr int kVectorBytes = 16;  // the bytes that a thread moves at once
 
-// The message, in vectors of 16 bytes: `rows` rows of `row_vectors`; fewer than 2^31 vectors.
+// The message: `rows` rows of `row_vectors` vectors of 16 bytes, fewer than 2^31 vectors in all.
 struct Arguments {
   const uint4* input;
   uint4* output;
@@ -22,7 +22,7 @@ struct Arguments {
   void* quantized;
   std::uint8_t* scale_out;
   float epsilon;
-  float inverse_row_elements;  // for the mean
+  float inverse_row_elements;  // for the mean over a row
   int rank;
   int world_size;
   int row_vectors;
@@ -36,11 +36,11 @@ struct Arguments {
   }
 };
 
-// A strategy's memory on each GPU, as this GPU sees it: control words, then data. In front of the
-// data stand kControlBytes that only their own GPU uses, except where a strategy says otherwise.
+// A strategy's memory on each GPU, as this GPU sees it: control words, then data. The kControlBytes
+// in front of the data are used only by their own GPU, except where a strategy says otherwise.
 struct Workspace {
   std::byte* of_rank[kMaxRanks];
-  int capacity_vectors;  // of the largest message
+  int capacity_vectors;  // vectors of the largest message
 };
 
 constexpr std::size_t kControlBytes = 64 * 1024;

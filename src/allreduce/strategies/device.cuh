@@ -1,5 +1,6 @@
-// What the kernels share: vectors of 16 bytes, the empty word by which data announces itself, and
-// the programmatic launch that hides one kernel's start behind the one before it.
+// Device code that the kernels share: vectors of 16 bytes, the empty word that marks data as not
+// yet arrived, and the programmatic launch that hides the start of a kernel behind the one before
+// it.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -12,8 +13,8 @@
 
 namespace assay::allreduce {
 
-// A word that has not arrived: a NaN in every data type. A message's own words of that kind are
-// sent as another NaN, so every value, -0 among them, arrives as it was or as NaN.
+// The word of a place where no data has arrived: a NaN in every data type. Words of a message that
+// equal it are sent as another NaN, so every value, including -0, arrives unchanged or as a NaN.
 constexpr std::uint32_t kEmpty = 0xFFFFFFFFU;
 constexpr std::uint32_t kOtherNan = 0xFFFFFFFEU;
 
@@ -29,7 +30,7 @@ __device__ inline bool has_arrived(uint4 v) {
   return v.x != kEmpty && v.y != kEmpty && v.z != kEmpty && v.w != kEmpty;
 }
 
-// To and from memory that other GPUs write and read: every word is its own flag, so no order
+// Writes and reads of memory that other GPUs access, too. Every word is its own flag, so no order
 // between words is needed.
 __device__ inline void send(uint4* to, uint4 v) {
   asm volatile("st.relaxed.sys.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y),
@@ -46,17 +47,17 @@ __device__ inline uint4 look(const uint4* from) {
   return v;
 }
 
-// The kernel before this one in the stream has ended and its writes are seen.
+// Waits until the kernel before this one in the stream has ended and its writes are visible.
 __device__ inline void wait_for_earlier_kernels() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
-// The next kernel may be brought onto the SMs; it waits there for our end.
+// Lets the next kernel be brought onto the SMs, where it waits for the end of this one.
 __device__ inline void let_next_kernel_start() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-// kWorld GPUs, or any number up to kMaxRanks where kWorld is 0.
+// A world of kWorld GPUs, or of any number up to kMaxRanks where kWorld is 0.
 template <int kWorld>
 struct World {
   static constexpr int kSlots = kWorld == 0 ? kMaxRanks : kWorld;
@@ -74,8 +75,8 @@ __device__ void visit_numbers(Visit visit, std::integer_sequence<int, kNumbers..
   (visit(Number<kNumbers>{}), ...);
 }
 
-// visit(Number<rank>) for each rank. Unrolled by the language rather than by the compiler's choice:
-// arrays over ranks have to stay in registers.
+// Calls visit(Number<rank>) for each rank. The language guarantees that this is unrolled, which
+// keeps arrays over ranks in registers.
 template <int kWorld, class Visit>
 __device__ void for_each_rank(int world_size, Visit visit) {
   const auto visit_rank = [&](auto rank) {
@@ -84,8 +85,8 @@ __device__ void for_each_rank(int world_size, Visit visit) {
   visit_numbers(visit_rank, std::make_integer_sequence<int, World<kWorld>::kSlots>());
 }
 
-// visit(rank) for each rank but `own`, the next one first, so that not all ranks send to the same;
-// with another `turn`, another one first.
+// Calls visit(rank) for each rank but `own`. It starts with the next rank, so that not all ranks
+// send to the same one; another `turn` starts with another rank.
 template <int kWorld, class Visit>
 __device__ void for_each_peer(int own, int world_size, int turn, Visit visit) {
   const int size = World<kWorld>::size(world_size);
@@ -108,7 +109,7 @@ struct Elements;
 
 template <>
 struct Elements<float> {
-  static constexpr int kCount = 4;  // in a vector
+  static constexpr int kCount = 4;  // elements of a vector
 
   __device__ static void unpack(uint4 v, float (&values)[kCount]) {
     values[0] = __uint_as_float(v.x);
@@ -188,15 +189,15 @@ struct Elements<__half> {
   }
 };
 
-// Element by element, rounded once: what float32 and a rounding give, in a fourth of the
-// instructions.
+// Adds element by element and rounds once. The result is that of a float32 sum and a rounding, in a
+// fourth of the instructions.
 template <class T>
 __device__ uint4 add_vectors(uint4 a, uint4 b) {
   return {Elements<T>::add(a.x, b.x), Elements<T>::add(a.y, b.y), Elements<T>::add(a.z, b.z),
           Elements<T>::add(a.w, b.w)};
 }
 
-// The sum over ranks, in their order, rounded once.
+// Sums over the ranks in their order and rounds once.
 template <class T, int kWorld>
 __device__ uint4 sum_in_rank_order(const uint4 (&parts)[World<kWorld>::kSlots], int world_size) {
   if constexpr (kWorld == 2) return add_vectors<T>(parts[0], parts[1]);
@@ -215,8 +216,8 @@ __device__ uint4 sum_in_rank_order(const uint4 (&parts)[World<kWorld>::kSlots], 
   return Elements<T>::pack(sum);
 }
 
-// Takes one vector of every other rank out of its slot, when it has arrived, and empties the slot;
-// slots[rank * stride] is the rank's. parts[own_rank] is left alone.
+// Takes the vector of every other rank out of its slot as soon as it has arrived, and empties the
+// slot. slots[rank * stride] is the slot of a rank. Leaves parts[own_rank] alone.
 template <int kWorld>
 __device__ void receive(
     uint4* slots, int stride, int own_rank, int world_size, uint4 (&parts)[World<kWorld>::kSlots]) {
@@ -231,9 +232,9 @@ __device__ void receive(
   });
 }
 
-// Which of a strategy's two halves of its workspace this call uses, and how the next call gets the
-// other one. A rank that starts call k+2 has ended call k+1, so it has what all others sent in k+1,
-// so all others have ended call k and emptied its half: two halves are enough.
+// Tells which of the two halves of a strategy's workspace this call uses, and gives the next call
+// the other one. Two halves are enough: a rank that starts call k+2 has ended call k+1, so it has
+// what all others sent in k+1, so all others have ended call k and emptied its half.
 //
 // The words lie in the GPU's own control block: [0] counts calls, [1] counts blocks of this call.
 class Turn {
@@ -244,8 +245,8 @@ class Turn {
 
   [[nodiscard]] __device__ std::uint32_t half() const { return call_ & 1U; }
 
-  // By all threads of every block, once, after half() was asked for the last time. The last block
-  // that says so counts the call; nothing waits for it.
+  // All threads of every block call it once, after the last call of half(). The last block to do so
+  // counts the call; nothing waits for it.
   __device__ void is_known() {
     __syncthreads();
     if (threadIdx.x != 0) return;

@@ -1,4 +1,4 @@
-// From a request's data type, fusion and number of GPUs to the kernel compiled for them.
+// Maps a request's data type, fusion and number of GPUs to the kernel compiled for them.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -20,7 +20,7 @@ struct ValueTag {
   static constexpr auto kValue = kConstant;
 };
 
-// Calls run(TypeTag, ValueTag<world, 0 for any>, ValueTag<Fusion>).
+// Calls run(TypeTag, ValueTag<world>, ValueTag<Fusion>), where world is 0 for any number of GPUs.
 template <class Run>
 cudaError_t dispatch(const Request& request, int world_size, Run run) {
   const auto with_fusion = [&](auto type, auto world) {

@@ -1,4 +1,5 @@
-// What is fused behind the sum: residual, RMS norm, quantisation. Formulas: assay/allreduce.h.
+// The operators that are fused behind the sum: residual, RMS norm and quantisation.
+// assay/allreduce.h has the formulas.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -13,12 +14,12 @@ constexpr int kWarp = 32;
 
 constexpr unsigned kMaxClusterBlocks = 8;
 
-// The blocks of a cluster tell each other a number in each round. Not by cluster.sync(), which
-// waits until all earlier stores have arrived, at other GPUs, too: a number and its arrival are one
-// message to the shared memory of another block.
+// Lets the blocks of a cluster exchange one number in each round. It does not use cluster.sync(),
+// which waits until all earlier stores have arrived, including those to other GPUs. Here a number
+// and its arrival are one message to the shared memory of another block.
 class ClusterSum {
  public:
-  // By all threads, before anything that could still be under way.
+  // All threads construct it before their first stores, for which cluster.sync() would wait.
   __device__ ClusterSum() : blocks_(cooperative_groups::this_cluster().num_blocks()) {
     if (blocks_ == 1) return;
     if (threadIdx.x < 2)
@@ -30,7 +31,7 @@ class ClusterSum {
 
   [[nodiscard]] __device__ unsigned blocks() const { return blocks_; }
 
-  // The sum over the blocks in their order. By all threads, with the same `of_block`.
+  // Returns the sum over the blocks in their order. All threads call it, with the same `of_block`.
   __device__ float sum(float of_block) {
     const unsigned set = round_ & 1U;
     const unsigned phase = round_ >> 1U & 1U;
@@ -45,8 +46,8 @@ class ClusterSum {
   }
 
  private:
-  // Two sets in turn: whoever sends in round k+2 has got all numbers of round k+1, whose senders
-  // had read those of round k.
+  // Two sets are used in turn: a block that sends in round k+2 has all numbers of round k+1, whose
+  // senders had read those of round k.
   __device__ static std::uint64_t* arrived() {
     __shared__ std::uint64_t barriers[2];
     return barriers;
@@ -100,13 +101,14 @@ class ClusterSum {
   unsigned round_ = 0;
 };
 
-// The threads that hold a row between them: part of a warp, a block, or the blocks of a cluster.
-// `threads` is of this block: a power of two up to 32, or all of the block's, a multiple of 32.
+// The threads that share a row: part of a warp, a block, or the blocks of a cluster. `threads`
+// counts those of this block: a power of two up to 32, or all of the block's, a multiple of 32.
 class RowGroup {
  public:
   __device__ explicit RowGroup(int threads) : threads_(threads) {}
 
-  // The sum over the row's threads, the same bits for each of them. By all threads of the block.
+  // Returns the sum over the row's threads, with the same bits for each of them. All threads of the
+  // block call it.
   __device__ float sum(float value) {
     for (int distance = min(threads_, kWarp) / 2; distance > 0; distance /= 2)
       value += __shfl_xor_sync(0xFFFFFFFFU, value, distance);
@@ -116,7 +118,7 @@ class RowGroup {
 
  private:
   __device__ float sum_of_warps(float of_warp) {
-    // Two sets in turn: a fast warp may be a row ahead of a slow one.
+    // Two sets are used in turn, because a fast warp may be a row ahead of a slow one.
     __shared__ float4 of_warps[2][kWarp / 4];
     const unsigned set = row_++ & 1U;
     float* each = reinterpret_cast<float*>(of_warps[set]);
@@ -137,13 +139,13 @@ class RowGroup {
   unsigned row_ = 0;
 };
 
-// Which rows and which column of them a thread has: `threads_of_row` threads of its block, or of
-// each block of its cluster, share a row.
+// The rows and the column of a thread. `threads_of_row` threads of its block, or of each block of
+// its cluster, share a row.
 struct RowPlace {
   int row_of_block;
   int column;
-  int first_row;  // of the block, in its first round
-  int stride;     // to that of the next
+  int first_row;  // the block's first row in its first round
+  int stride;     // rows from one round to the next
 
   __device__ explicit RowPlace(int threads_of_row) {
     const auto cluster = cooperative_groups::this_cluster();
@@ -156,15 +158,15 @@ struct RowPlace {
   }
 };
 
-// One vector of a row on its way through the fused operators; packed, because a thread may hold
-// one of every rank's slice.
+// One vector of a row on its way through the fused operators. It is packed, because a thread may
+// hold one vector of every rank's slice.
 template <class T>
 struct FusedVector {
   static constexpr int kCount = Elements<T>::kCount;
   uint4 value{};  // the residual, then its sum with the message
   uint4 gamma{};
 
-  // The loads, early: they overlap with the wait for other GPUs. A column's gamma serves all rows.
+  // Loads early, to overlap with the wait for other GPUs. A column's gamma serves all rows.
   __device__ void fetch_gamma(const Arguments& a, int column) { gamma = a.gamma[column]; }
 
   __device__ void fetch_residual(const Arguments& a, int row, int column) {
@@ -184,7 +186,7 @@ struct FusedVector {
     return squares;
   }
 
-  // By all threads of a warp, `active` or not: neighbours may share a scale.
+  // All threads of a warp call it, `active` or not, because neighbours may share a scale.
   template <Fusion kFusion>
   __device__ void finish(const Arguments& a, int row, int column, float factor, bool active) const {
     const int vector = row * a.row_vectors + column;
@@ -199,7 +201,7 @@ struct FusedVector {
   }
 
  private:
-  // Returns the normalised vector, rounded; `values` get the same.
+  // Returns the normalised vector, rounded, and sets `values` to the same numbers.
   __device__ uint4 normalize(float factor, float (&values)[kCount]) const {
     float gammas[kCount];
     Elements<T>::unpack(value, values);
@@ -227,7 +229,7 @@ struct FusedVector {
 
   __device__ static void write_nvfp4(
       const Arguments& a, int row, int column, const float (&values)[kCount], bool active) {
-    constexpr int kThreads = kNvfp4Group / kCount;  // of a group: 2 or 4
+    constexpr int kThreads = kNvfp4Group / kCount;  // threads of a group: 2 or 4
     float largest = 0;
 #pragma unroll
     for (int i = 0; i < kCount; ++i)

@@ -30,12 +30,12 @@ __global__ void __launch_bounds__(kMaxRowThreads)
   }
 }
 
-// `sum` may be one of the outputs: each vector is read before it is written.
+// `sum` may be one of the outputs, because each vector is read before it is written.
 cudaError_t launch_tail(const Device& device,
                         const Arguments& a,
                         const Request& request,
                         const uint4* sum) {
-  // The number of GPUs does not matter here: one instance serves all.
+  // The number of GPUs does not matter here, so one instance serves all.
   return dispatch(request, 2, [&](auto type, auto world, auto fusion) {
     using T = typename decltype(type)::Type;
     if constexpr (world.kValue == 2 && fusion.kValue != Fusion::kNone) {
@@ -48,7 +48,8 @@ cudaError_t launch_tail(const Device& device,
   });
 }
 
-// Where a sum can lie until the tail takes it. Null when none of the outputs can hold it.
+// Returns where a sum can lie until the tail takes it, or null when none of the outputs can hold
+// it.
 uint4* place_for_sum(const Arguments& a, const Request& request) {
   if (request.fusion == Fusion::kNone || a.output != nullptr) return a.output;
   return a.residual_out == a.residual_in ? nullptr : a.residual_out;

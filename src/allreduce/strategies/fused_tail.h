@@ -1,4 +1,4 @@
-// The fused operators behind a sum that a library left in memory.
+// The operators that are fused behind a sum that a library left in memory.
 #pragma once
 
 #include <functional>
@@ -8,10 +8,10 @@
 
 namespace assay::allreduce {
 
-// Why a call's rows cannot be fused; empty when they can.
+// Returns why the rows of a call cannot be fused; empty when they can.
 std::string fused_tail_refusal(const Arguments& a);
 
-// Has `sum` write the plain sum to where one of the outputs will be, then does what is fused.
+// Has `sum` write the plain sum to the place of an output, then runs the fused operators on it.
 core::Status launch_with_tail(
     const Device& device,
     const Arguments& a,

@@ -1,5 +1,5 @@
-// How many blocks of how many threads, and the launch itself. A grid is never larger than what the
-// GPU holds at once: blocks wait for blocks of other GPUs.
+// Chooses the number and the size of the blocks, and launches them. A grid is never larger than
+// what the GPU holds at once, because blocks wait for blocks of other GPUs.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,23 +16,25 @@ struct LaunchShape {
   int blocks = 1;
   int threads = 32;
   int cluster = 1;         // blocks that share a row
-  int threads_of_row = 0;  // of one block
+  int threads_of_row = 0;  // threads of one block
 };
 
 constexpr int kMaxThreads = 1024;
 constexpr int kMaxCluster = 8;
 
-// How many blocks of a kernel the GPU holds at once, asked of CUDA once for each kernel and size.
+// Returns how many blocks of a kernel the GPU holds at once. CUDA is asked once for each kernel and
+// size.
 int resident_blocks(const void* kernel, int threads, int multiprocessors);
 
-// For messages without rows, in blocks of up to `most_threads`.
+// Returns the shape for messages without rows, in blocks of up to `most_threads` threads.
 LaunchShape flat_shape(const Device& device,
                        const void* kernel,
                        std::int64_t vectors,
                        int most_threads,
                        const Request& request);
 
-// Rows of `threads` threads each, in blocks of at most `most_of_block`: the kernel's registers.
+// Rows of `threads` threads each, in blocks of at most `most_of_block` threads, a limit that the
+// kernel's registers set.
 struct Rows {
   std::int64_t count;
   int threads;
@@ -64,7 +66,8 @@ LaunchShape row_shape(const Device& device,
   return row_shape(device, reinterpret_cast<const void*>(kernel), rows, request);
 }
 
-// Launches so that the kernel may be brought up while the one before it in the stream still runs.
+// Launches the kernel so that it may be brought onto the GPU while the one before it in the stream
+// still runs.
 template <class... Parameters, class... Arguments>
 cudaError_t launch_overlapped(void (*kernel)(Parameters...),
                               const LaunchShape& shape,

@@ -1,5 +1,5 @@
-// NCCL: ncclAllReduce with the algorithm of NCCL's choice, then one kernel for all that is fused.
-// NCCL sums in the data type where it forwards partial sums, in an order of its own.
+// NCCL: ncclAllReduce with the algorithm that NCCL chooses, then one kernel for all fused
+// operators. NCCL sums in the data type where it forwards partial sums, in an order of its own.
 #include "allreduce/library/nccl_library.h"
 #include "allreduce/strategies/fused_tail.h"
 
@@ -50,7 +50,7 @@ const StrategyKernel kNccl{.name = "NCCL",
                            .needs_nccl = true};
 ASSAY_REGISTER(StrategyKernel, kNccl);
 
-// The same call: NCCL uses its symmetric kernels when the buffers lie in registered windows.
+// The call is the same. NCCL uses its symmetric kernels when the buffers lie in registered windows.
 const StrategyKernel kNcclSymmetric{.name = "NCCL_SYMMETRIC",
                                     .strategy = Strategy::kNcclSymmetric,
                                     .workspace_size = workspace_size,

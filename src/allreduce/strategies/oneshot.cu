@@ -1,8 +1,8 @@
-// ONESHOT: every rank pushes its whole message to every other one and sums what arrives. One hop,
-// no barrier: words that have not arrived are empty, and whoever takes a word empties its place.
-// A GPU sends (N-1) S bytes.
+// ONESHOT: every rank pushes its whole message to every other rank and sums what arrives. This
+// takes one hop and no barrier: words that have not arrived are empty, and the thread that takes a
+// word empties its place. A GPU sends (N-1) S bytes.
 //
-// Workspace: control, then for each half N slots of `capacity_bytes`, one for each sender.
+// Workspace: control words, then for each half N slots of `capacity_bytes`, one for each sender.
 #include "allreduce/strategies/dispatch.cuh"
 #include "allreduce/strategies/epilogue.cuh"
 #include "allreduce/strategies/launch_shape.h"
@@ -11,10 +11,10 @@
 namespace assay::allreduce {
 namespace {
 
-// 64 registers a thread: of smaller blocks an SM holds two, this call's and the next one's.
+// A thread has 64 registers, so an SM holds two smaller blocks: this call's and the next one's.
 constexpr int kMaxRowThreads = 1024;
 
-// Where a rank's slots of this call lie.
+// Finds a rank's slots of this call.
 class Slots {
  public:
   __device__ Slots(const Arguments& a, const Workspace& workspace, std::uint32_t half)
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kMaxThreads)
   }
   turn.is_known();
   for (; vector < vectors; vector += stride) {
-    // The next vector is under way while this one's parts arrive.
+    // The next vector is sent while this one's parts arrive.
     uint4 next{};
     if (vector + stride < vectors) {
       next = without_empty(a.input[vector + stride]);
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kMaxRowThreads, 1)
     return own;
   };
 
-  // The same number of rounds for all threads of a cluster: they meet in every round.
+  // All threads of a cluster run the same number of rounds, because they meet in every round.
   int first_row = place.first_row;
   uint4 own = start(first_row, fused);
   if (is_active(first_row)) fused.fetch_gamma(a, place.column);

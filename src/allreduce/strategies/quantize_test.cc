@@ -21,7 +21,8 @@ float from_bits(std::uint32_t bits) {
   return value;
 }
 
-// e4m3 by its definition: 1 sign, 4 exponent bits of bias 7, 3 of mantissa; no infinity.
+// Decodes e4m3 by its definition: 1 sign bit, 4 exponent bits of bias 7, 3 mantissa bits, no
+// infinity.
 double e4m3_value(unsigned code) {
   const unsigned exponent = code >> 3U & 15U;
   const unsigned mantissa = code & 7U;
@@ -31,7 +32,7 @@ double e4m3_value(unsigned code) {
   return code >= 128 ? -size : size;
 }
 
-// By search over the magnitudes, exact in doubles; the even code of two equally near ones.
+// Searches all magnitudes, exactly in doubles, and takes the even code of two equally near ones.
 unsigned nearest_e4m3(float value) {
   constexpr unsigned kLargest = 0x7E;
   const double size = std::fabs(static_cast<double>(value));
@@ -73,7 +74,7 @@ TEST(Quantize, RoundsToNearestE4m3AtAllBorders) {
   }
 }
 
-// Every exponent, and in each of them mantissas that differ in the high bits and in the low ones.
+// Tries every exponent, each with mantissas that differ in the high bits and in the low ones.
 TEST(Quantize, RoundsFloatsOfAllSizesToNearestE4m3) {
   for (std::uint32_t exponent = 0; exponent < 255; ++exponent) {
     for (std::uint32_t high = 0; high < 64; ++high) {
@@ -121,7 +122,7 @@ TEST(Quantize, RoundsE2m1TiesToEvenAndTheirNeighboursToNearest) {
 }
 
 TEST(Quantize, E2m1OfSpecialValues) {
-  expect_e2m1(0.0F, 0);  // and -0, whose sign stays
+  expect_e2m1(0.0F, 0);  // also tries -0, which keeps its sign
   expect_e2m1(std::numeric_limits<float>::denorm_min(), 0);
   expect_e2m1(std::nextafterf(6.0F, kInfinity), 7);
   expect_e2m1(1e30F, 7);
@@ -139,7 +140,7 @@ constexpr std::array kShapes = {Shape{1, 16},     Shape{1, 8192},  Shape{31, 48}
                                 Shape{128, 64},   Shape{129, 80},  Shape{256, 2880},
                                 Shape{1000, 128}, Shape{300, 7168}};
 
-// As written in the layout's definition: (row/128, group/4) blocks of [32][4][4] bytes.
+// The definition of the layout: (row/128, group/4) blocks of [32][4][4] bytes.
 std::int64_t layout_offset(std::int64_t row, std::int64_t group, std::int64_t hidden_size) {
   const std::int64_t blocks = hidden_size / 64 + (hidden_size % 64 != 0 ? 1 : 0);
   return (row / 128) * blocks * 512 + (group / 4) * 512 + (row % 32) * 16 + ((row % 128) / 32) * 4 +
@@ -154,11 +155,11 @@ TEST(Quantize, Nvfp4ScalesLieInBlocks) {
                   layout_offset(row, group, hidden_size));
     }
   }
-  // Worked by hand: row 37 of the second block of rows, group 6, two blocks a row.
+  // Worked out by hand: row 37 of the second 128 rows, group 6, two blocks for each 128 rows.
   EXPECT_EQ(nvfp4_scale_offset(128 + 37, 6, 128), 2 * 512 + 512 + 5 * 16 + 4 + 2);
 }
 
-// With the padding of rows and groups, every byte is one scale's.
+// Once rows and groups are padded, every byte is the scale of exactly one group.
 TEST(Quantize, EveryNvfp4ScaleByteIsOneScales) {
   for (const auto& [rows, hidden_size] : kShapes) {
     const std::int64_t padded_rows = (rows + 127) / 128 * 128;
@@ -190,7 +191,7 @@ TEST(Quantize, Nvfp4FactorUndoesTheScale) {
   EXPECT_EQ(nvfp4_factor(nvfp4_scale(12, 4), 4), 0.5F);
   EXPECT_EQ(nvfp4_factor(0, 448), 0);
   EXPECT_EQ(nvfp4_factor(0x80, 448), 0);
-  // The largest of a group becomes 6 up to the scale's own rounding, a sixteenth.
+  // The largest element of a group becomes 6, up to the rounding of the scale, a sixteenth.
   for (const float largest : {0.07F, 0.5F, 3.3F, 40.0F}) {
     const float global_scale = 448.0F * 6 / 40;
     const float factor = nvfp4_factor(nvfp4_scale(largest, global_scale), global_scale);

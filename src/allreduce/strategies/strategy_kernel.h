@@ -1,7 +1,7 @@
 // A strategy of our own: its memory and its kernels.
 //
-// To add one: a line in kStrategies (allreduce/strategy.h), its number in assay/allreduce.h, and a
-// file <name>.cu here that registers a StrategyKernel.
+// To add one, add a line to kStrategies (allreduce/strategy.h), its number to assay/allreduce.h,
+// and a file <name>.cu to this folder that registers a StrategyKernel.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -28,7 +28,7 @@ struct Device {
   Workspace workspace{};
   const NcclLibrary* nccl = nullptr;  // null without NCCL
   ncclComm* nccl_comm = nullptr;
-  bool has_windows = false;  // of NCCL, for symmetric memory
+  bool has_windows = false;  // whether NCCL has windows, for symmetric memory
 };
 
 // Kernels are brought onto the GPU before any of them runs: while one waits for another GPU, CUDA
@@ -39,14 +39,14 @@ struct Request {
   Purpose purpose = Purpose::kLaunch;
   DataType data_type = DataType::kBfloat16;
   Fusion fusion = Fusion::kNone;
-  int blocks = 0;  // 0: by the size of the message
+  int blocks = 0;  // if 0, the size of the message decides
   int threads = 0;
   cudaStream_t stream = nullptr;
 };
 
 struct WorkspaceSize {
-  int capacity_vectors = 0;    // of the largest message
-  std::size_t data_bytes = 0;  // of each GPU, behind the control words
+  int capacity_vectors = 0;    // vectors of the largest message
+  std::size_t data_bytes = 0;  // on each GPU, behind the control words
 };
 
 core::Status launch_status(cudaError_t error);
@@ -54,9 +54,10 @@ core::Status launch_status(cudaError_t error);
 struct StrategyKernel {
   const char* name;
   Strategy strategy;
-  // What fits into a budget of device memory. Data starts out as all ones, control words as zeros.
+  // Returns what fits into a budget of device memory. Data starts as all ones, control words as
+  // zeros.
   WorkspaceSize (*workspace_size)(int world_size, std::size_t budget_bytes);
-  // Why it cannot do a call; empty when it can.
+  // Returns why the strategy cannot do a call; empty when it can.
   std::string (*refusal)(const Device& device, const Arguments& a, Fusion fusion);
   core::Status (*launch)(const Device& device, const Arguments& a, const Request& request);
   bool needs_nccl = false;

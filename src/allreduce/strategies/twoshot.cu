@@ -1,19 +1,20 @@
-// TWOSHOT: reduce-scatter, then all-gather, as TWOSHOT_PUSH, but tile after tile through a small
-// ring of buffers, with one flag for many words: messages of any size, and no word is written
+// TWOSHOT: reduce-scatter, then all-gather, like TWOSHOT_PUSH, but tile by tile through a small
+// ring of buffers, with one flag for many words. Messages may have any size, and no word is written
 // twice to empty it. A GPU sends 2 (N-1)/N S bytes.
 //
 // A block takes every gridDim-th tile. For tile t, in slot t mod kSlots of its ring:
 //   scatter(t)  sends slice r of the tile to rank r, then raises r's parts flag
 //   reduce(t)   waits for the parts of all, sums its slice, sends the sum to all, raises sums flags
 //   gather(t)   waits for the sums of all, writes the output
-// Flags hold a count of tiles that never goes back. gather(t) comes before scatter(t + kSlots), so
-// whoever sees a flag of tile t + kSlots knows that its sender is done with slot t mod kSlots; no
-// flag in the other direction is needed.
+// Flags hold a count of tiles that never decreases. gather(t) comes before scatter(t + kSlots), so
+// a rank that sees a flag of tile t + kSlots knows that its sender is done with slot t mod kSlots;
+// no flag in the other direction is needed.
 //
-// What is fused follows in a kernel of its own, as with NCCL: at these sizes memory bounds it, and
-// in here it would idle while it waits for other GPUs.
+// The fused operators follow in a kernel of their own, as with NCCL: at these sizes memory bounds
+// them, and in this kernel they would idle while it waits for other GPUs.
 //
-// Workspace: control, with [2 + block] the tiles that block has done; flags; then the rings.
+// Workspace: control words, of which [2 + block] counts the tiles that the block has done; flags;
+// then the rings.
 #include "allreduce/strategies/device.cuh"
 #include "allreduce/strategies/dispatch.cuh"
 #include "allreduce/strategies/fused_tail.h"
@@ -29,11 +30,11 @@ constexpr int kMaxBlocks = 264;
 constexpr int kTileVectors = 4096;  // 64 KiB
 
 constexpr std::size_t kTileBytes = std::size_t{kTileVectors} * kVectorBytes;
-// A slice is rounded up, for every sender: a little more than a tile.
+// A slice is rounded up for every sender, so a slot holds a little more than a tile.
 constexpr std::size_t kSliceSlack = std::size_t{kMaxRanks} * 8 * kVectorBytes;
 constexpr std::size_t kSlotBytes = kTileBytes + kSliceSlack;
 constexpr std::size_t kRingBytes = kSlots * kSlotBytes * 2;
-// Flags of each block, after the control words of kMaxBlocks blocks.
+// The flags of each block come after the control words of kMaxBlocks blocks.
 constexpr std::size_t kFlagsAt = 4096;
 static_assert(kFlagsAt + kMaxBlocks * 2 * kMaxRanks * sizeof(std::uint32_t) <= kControlBytes);
 
@@ -60,18 +61,18 @@ class Ring {
     return reinterpret_cast<uint4*>(ring + index * kSlotBytes);
   }
 
-  // By all threads: what they wrote and read of the tile comes before the flags.
+  // All threads call it: what they wrote and read of the tile comes before the flags.
   __device__ void tell_all(Stage stage, std::uint32_t tile) const {
     __syncthreads();
     const int rank = static_cast<int>(threadIdx.x);
     if (rank < a_.world_size && rank != a_.rank) raise(flag(rank, stage, a_.rank), tile + 1);
   }
 
-  // By all threads.
+  // All threads call it.
   __device__ void wait_for_all(Stage stage, std::uint32_t tile) const {
     const int rank = static_cast<int>(threadIdx.x);
     if (rank < a_.world_size && rank != a_.rank) {
-      // A difference, so that the count may pass 2^32.
+      // Comparing the difference lets the count pass 2^32.
       while (static_cast<std::int32_t>(flag_value(flag(a_.rank, stage, rank)) - (tile + 1)) < 0) {
       }
     }
@@ -92,10 +93,11 @@ class Ring {
   const Workspace& workspace_;
 };
 
-// A tile: some vectors of the message, in N slices of the same length; the last may be short.
+// A tile: some vectors of the message, in N slices of the same length, of which the last may be
+// short.
 struct Tile {
   std::uint32_t number = 0;  // counted over all calls
-  std::int64_t first = 0;    // vector of the message
+  std::int64_t first = 0;    // index of its first vector in the message
   int vectors = 0;
   int slice = 0;
 
@@ -104,8 +106,8 @@ struct Tile {
   }
 };
 
-// Blocks begin with different ranks: a rank that is a little late would otherwise find each of the
-// others busy with a third one. On 4 H200 1 to 5 % faster from 32 MiB on.
+// Blocks begin with different ranks, because otherwise a rank that is a little late would find each
+// of the others busy with a third one. On 4 H200 this is 1 to 5 % faster from 32 MiB on.
 __device__ int turn_of_block(const Arguments& a) {
   return static_cast<int>(blockIdx.x % static_cast<unsigned>(a.world_size - 1));
 }
@@ -180,7 +182,7 @@ __global__ void __launch_bounds__(kThreads, 2) twoshot(const __grid_constant__ A
   };
   const int step = static_cast<int>(gridDim.x);
   const int start = static_cast<int>(blockIdx.x);
-  // scatter is a tile ahead of reduce, and that one of gather.
+  // scatter is a tile ahead of reduce, which is a tile ahead of gather.
   for (int i = start; i < last_tile + 2 * step; i += step) {
     if (i < last_tile) scatter<kWorld>(a, ring, tile_of(i));
     if (i - step >= start && i - step < last_tile) reduce<T, kWorld>(a, ring, tile_of(i - step));
@@ -191,7 +193,7 @@ __global__ void __launch_bounds__(kThreads, 2) twoshot(const __grid_constant__ A
     *ring.tiles_done() = done + static_cast<std::uint32_t>((last_tile - start + step - 1) / step);
 }
 
-// Vectors of a tile: small enough for all blocks to have one.
+// Returns the vectors of a tile, few enough for all blocks to have a tile.
 int tile_vectors_for(const Arguments& a, int blocks) {
   return std::clamp((a.vectors() + blocks - 1) / blocks, 64 * a.world_size, kTileVectors);
 }

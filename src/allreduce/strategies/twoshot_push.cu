@@ -1,11 +1,11 @@
 // TWOSHOT_PUSH: each rank owns one of N slices of every row, or of the message where there are no
-// rows. It gets that slice from all others, sums it, and pushes the sum to all. Two hops, no
-// barrier, as ONESHOT; a GPU sends 2 (N-1)/N S bytes.
+// rows. It gets that slice from all others, sums it, and pushes the sum to all. This takes two hops
+// and, as with ONESHOT, no barrier. A GPU sends 2 (N-1)/N S bytes.
 //
 // A thread takes the same place in all N slices, so no thread waits for another of its own GPU.
 //
-// Workspace: control, then for each half N slots for parts and N slots for sums, of 1/N of
-// `capacity_bytes` each; slot r is written by rank r.
+// Workspace: control words, then for each half N slots for parts and N slots for sums, of 1/N of
+// `capacity_bytes` each. Rank r writes slot r.
 #include "allreduce/strategies/dispatch.cuh"
 #include "allreduce/strategies/epilogue.cuh"
 #include "allreduce/strategies/launch_shape.h"
@@ -26,7 +26,7 @@ class Slots {
         slot_(workspace.capacity_vectors / a.world_size),
         half_(static_cast<int>(half) * 2 * a.world_size * slot_) {}
 
-  // Slot 0 of this rank; the others follow at stride().
+  // Returns a place in slot 0 of this rank; the other slots follow at stride().
   [[nodiscard]] __device__ uint4* own(Stage stage, int place) const {
     return at(a_.rank, stage) + place;
   }
@@ -49,12 +49,12 @@ class Slots {
   int half_;
 };
 
-// The places of a thread: the `place`-th vector of each slice of a row. Slices are equally long,
-// except that the last ones may be cut short by the end of the row.
+// The places of a thread: the `place`-th vector of each slice of a row. Slices have the same
+// length, except that the end of the row may cut the last ones short.
 struct Places {
-  int row_start = 0;  // in vectors of the message
-  int place = 0;      // in a slot
-  int column = 0;     // in the first slice
+  int row_start = 0;  // in vectors from the start of the message
+  int place = 0;      // index in a slot
+  int column = 0;     // column in the first slice
   int slice = 0;      // vectors of a slice
   int row_vectors = 0;
 
@@ -65,7 +65,7 @@ struct Places {
   [[nodiscard]] __device__ int vector(int rank) const { return row_start + column_of(rank); }
 };
 
-// Sends every other rank its part; returns this rank's own.
+// Sends every other rank its part and returns this rank's own.
 template <int kWorld>
 __device__ uint4 push_parts(const Arguments& a, const Slots& slots, const Places& places) {
   for_each_peer<kWorld>(a.rank, a.world_size, [&](int rank) {
@@ -93,7 +93,7 @@ __device__ uint4 push_sum(const Arguments& a, const Slots& slots, const Places& 
   return sum;
 }
 
-// The sums of all slices: this rank's own and those that the others push.
+// Takes the sums of all slices: this rank's own and those that the others push.
 template <int kWorld>
 __device__ void take_sums(const Arguments& a,
                           const Slots& slots,
@@ -120,7 +120,8 @@ __host__ __device__ int message_slice(const Arguments& a) {
   return (a.vectors() + a.world_size - 1) / a.world_size;
 }
 
-// Whole quantisation groups, so that the threads of a group are neighbours in every slice.
+// Returns the vectors of a slice of a row. They are whole quantisation groups, so that the threads
+// of a group are neighbours in every slice.
 __host__ __device__ int row_slice(const Arguments& a) {
   const int group = kNvfp4Group / a.elements_of_vector;
   const int whole = (a.row_vectors + a.world_size - 1) / a.world_size;
@@ -156,7 +157,7 @@ __global__ void __launch_bounds__(kMaxThreads)
   if (place < slice) part = push_parts<kWorld>(a, slots, places_of(place));
   turn.is_known();
   for (; place < slice; place += stride) {
-    // The next place's parts are under way while this one's arrive.
+    // The next place's parts are sent while this one's arrive.
     uint4 next{};
     if (place + stride < slice) next = push_parts<kWorld>(a, slots, places_of(place + stride));
     const Places places = places_of(place);
@@ -258,7 +259,7 @@ core::Status launch(const Device& device, const Arguments& a, const Request& req
 }
 
 WorkspaceSize workspace_size(int world_size, std::size_t budget_bytes) {
-  // Two halves of parts and sums; every slot a whole number of vectors.
+  // There are two halves, each of parts and sums, and every slot is a whole number of vectors.
   const auto ranks = static_cast<std::size_t>(world_size);
   const std::size_t capacity = budget_bytes / 4 / kVectorBytes / ranks * ranks;
   return {.capacity_vectors = static_cast<int>(capacity),

@@ -9,7 +9,7 @@
 namespace assay::allreduce {
 namespace {
 
-// A sample is long enough for its ends not to matter, and short enough for many of them.
+// A sample is long enough for its ends not to matter, and short enough for many samples.
 constexpr double kSampleMicroseconds = 200;
 constexpr std::int64_t kMostCalls = 100;
 constexpr std::int64_t kFewestCalls = 3;
@@ -29,7 +29,7 @@ Outcome outcome_of(Answer::Kind kind) {
   return Outcome::kError;
 }
 
-// Events tell half a microsecond, spread over the calls of a sample: picoseconds are noise.
+// Events resolve half a microsecond, spread over the calls of a sample, so picoseconds are noise.
 double to_nanoseconds(double microseconds) {
   return std::round(microseconds * 1e3) / 1e3;
 }
@@ -163,8 +163,8 @@ core::Result<double> Leader::slowest(const Order& order) {
   return most;
 }
 
-// From a few calls launched one by one: the same for every rank, or they would wait for each other
-// in vain.
+// Chooses the number of calls of a sample from a few calls launched one by one. It must be the same
+// for every rank, or the ranks would wait for each other in vain.
 core::Result<std::int64_t> Leader::calls_for(const CellRequest& request, Strategy strategy) {
   Order order = order_for(request, Order::Kind::kSample, strategy);
   order.calls = kTrialCalls;
@@ -213,7 +213,7 @@ core::Status Leader::time(const CellRequest& request, const std::vector<Arm>& ar
   return {};
 }
 
-// A strategy that gave other results while it was timed is not worth its time.
+// The time of a strategy that gave other results while it was timed is worth nothing.
 void Leader::finish(const CellRequest& request, const Arm& arm, Measurement measurement) {
   const std::vector<Answer> answers = all(order_for(request, Order::Kind::kVerify, arm.strategy));
   const Answer answer = worst(answers);

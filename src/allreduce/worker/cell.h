@@ -1,4 +1,4 @@
-// Rank 0's part: leads all ranks through a cell.
+// Rank 0's part, which leads all ranks through a cell.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@ class Leader {
 
   Leader(Team& team, Rank& rank, Say say) : team_(team), rank_(rank), say_(std::move(say)) {}
 
-  // Joins the ranks' memories. The error names the rank.
+  // Joins the memories of the ranks. The error names the rank.
   core::Status connect();
-  // Says a result for each strategy.
+  // Reports a result for each strategy.
   void run(const CellRequest& request);
   void quit();
 
@@ -30,7 +30,7 @@ class Leader {
   };
 
   std::vector<Answer> all(const Order& order);
-  // The answer that stands for all: the worst, with its rank's number in the message.
+  // Returns the worst answer, which stands for all, with its rank's number in the message.
   Answer worst(const std::vector<Answer>& answers) const;
 
   core::Result<Arm> check(const CellRequest& request, Strategy strategy);

@@ -18,7 +18,7 @@ namespace {
 
 struct Options {
   int world_size = 0;
-  int rank = -1;  // of this process alone; -1: all ranks are threads of it
+  int rank = -1;  // the only rank of this process, or -1 if all ranks are its threads
   std::vector<int> gpus;
   std::string rendezvous;
   std::string table;
@@ -75,7 +75,7 @@ RankOptions rank_options(const Options& options, int rank) {
           .table = options.table};
 }
 
-// Answers are one line each, whole, whatever else the process prints.
+// Writes each answer as one whole line, whatever else the process prints.
 void say(std::FILE* to, const WorkerMessage& message) {
   const std::string line = message_line(message) + "\n";
   std::fputs(line.c_str(), to);
@@ -134,7 +134,7 @@ core::Status work(const Options& options, std::FILE* to) {
 
 int run_allreduce_command(const std::vector<std::string>& arguments) {
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);  // see Purpose::kLoad
-  // Libraries print to standard output at times (NCCL_DEBUG): that goes to standard error.
+  // Libraries sometimes print to standard output (NCCL_DEBUG), which is sent to standard error.
   std::FILE* to = fdopen(dup(STDOUT_FILENO), "w");
   dup2(STDERR_FILENO, STDOUT_FILENO);
   const auto options = parse(arguments);

@@ -1,5 +1,5 @@
-// The ranks of an all-reduce benchmark. The lines that they exchange with `assay`:
-// allreduce/bench/protocol.h.
+// The ranks of an all-reduce benchmark. allreduce/bench/protocol.h defines the lines that they
+// exchange with `assay`.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace assay::allreduce {
 
-// `assay-worker allreduce --tp N ...`, from "allreduce" on. Returns the exit code, or ends the
-// process where other ranks may wait for ever.
+// Runs `assay-worker allreduce --tp N ...`; `arguments` begins with "allreduce". Returns the exit
+// code, or ends the process where other ranks may wait forever.
 int run_allreduce_command(const std::vector<std::string>& arguments);
 
 }  // namespace assay::allreduce

@@ -16,7 +16,7 @@ std::size_t grown(std::size_t bytes) {
 }  // namespace
 
 DeviceBuffers::~DeviceBuffers() {
-  if (memory_ == Memory::kSymmetric) return;  // the communicator's
+  if (memory_ == Memory::kSymmetric) return;  // the communicator owns it
   for (Block& block : blocks_)
     cudaFree(block.memory);
 }

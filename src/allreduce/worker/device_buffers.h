@@ -21,10 +21,10 @@ class DeviceBuffers {
   DeviceBuffers& operator=(const DeviceBuffers&) = delete;
   ~DeviceBuffers();
 
-  // Room for the cell. Collective with kSymmetric.
+  // Makes room for the cell. Collective with kSymmetric.
   core::Result<Buffers> for_cell(const Cell& cell, assay_allreduce_comm* comm);
 
-  // Of a cell, without the library's workspaces.
+  // Returns the bytes that a cell needs without the library's workspaces.
   [[nodiscard]] static std::size_t bytes_for(const Cell& cell);
 
  private:

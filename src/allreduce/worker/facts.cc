@@ -20,7 +20,7 @@ std::string nccl_version_text(int number) {
 }  // namespace
 
 core::Status check_gpus(const std::vector<int>& gpus) {
-  // Where there is no driver, CUDA calls its version insufficient.
+  // Without a driver, CUDA calls its version insufficient.
   int driver = 0;
   if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
     return core::Error{"no NVIDIA driver was found: is this a machine with GPUs?"};

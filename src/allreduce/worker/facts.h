@@ -1,4 +1,4 @@
-// What the measurements were made on.
+// Facts about the machine that the measurements are made on.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace assay::allreduce {
 
-// Whether these GPUs are there, and alike.
+// Checks that these GPUs exist and are alike.
 core::Status check_gpus(const std::vector<int>& gpus);
 
 WorkerHello worker_facts(int gpu, int nccl_version);

@@ -7,7 +7,7 @@
 namespace assay::allreduce {
 namespace {
 
-constexpr int kCheckRounds = 3;  // calls back to back, each on other data
+constexpr int kCheckRounds = 3;  // calls back to back, each on different data
 
 core::Status library_status(assay_allreduce_status status, const char* doing) {
   if (status == ASSAY_ALLREDUCE_OK) return {};
@@ -105,7 +105,8 @@ core::Result<Answer> Rank::dispatch(const Order& order, const unsigned char (*ha
 }
 
 // All ranks take their memory here, while no kernel runs: CUDA lets an allocation wait for kernels
-// of other GPUs, which would then wait for this rank's. order.strategy says which kinds of memory.
+// of other GPUs, which would then wait for this rank's. order.strategy determines the kinds of
+// memory.
 core::Result<Answer> Rank::prepare(const Order& order) {
   for (const auto& [strategy, graph] : graphs_)
     cudaGraphExecDestroy(graph);
@@ -175,7 +176,8 @@ core::Result<Answer> Rank::check(const Order& order) {
   const assay_allreduce_call call = call_for(order, buffers);
   const assay_allreduce_status supported = assay_allreduce_supports(comm_, &call);
   if (supported != ASSAY_ALLREDUCE_OK) {
-    // NVFP4 with a hidden size that has no whole groups is invalid rather than unsupported.
+    // This includes NVFP4 with a hidden size that is not a multiple of a group, which the library
+    // calls invalid.
     answer.say(Answer::Kind::kUnsupported, assay_allreduce_error());
     return answer;
   }
@@ -233,7 +235,7 @@ core::Result<Answer> Rank::build(const Order& order) {
   const core::Status captured = time_calls(order, buffers, cudaEventRecordExternal);
   cudaGraph_t graph = nullptr;
   const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
-  if (!captured.ok()) return captured.error();  // the cause, where both failed
+  if (!captured.ok()) return captured.error();  // where both failed, this is the cause
   ASSAY_TRY(cuda_status(ended, "ending a graph"));
   cudaGraphExec_t ready = nullptr;
   ASSAY_TRY(cuda_status(cudaGraphInstantiate(&ready, graph, 0), "making a graph ready"));
@@ -262,7 +264,8 @@ core::Result<Answer> Rank::sample(const Order& order) {
 
 core::Result<Answer> Rank::verify(const Order& order) {
   const Buffers buffers = ASSAY_TRY(buffers_for(order));
-  // The timed calls of all strategies had the same data; this strategy's outputs, once more.
+  // The timed calls of all strategies had the same data, so this strategy writes its outputs once
+  // more.
   ASSAY_TRY(run(order, buffers));
   ASSAY_TRY(cuda_status(sum_up(order.cell, buffers, findings_, stream_), "checking"));
   const Findings found = ASSAY_TRY(findings());

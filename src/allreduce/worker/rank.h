@@ -29,7 +29,7 @@ class Rank {
   Rank& operator=(const Rank&) = delete;
   ~Rank();
 
-  // Never fails otherwise than by its answer.
+  // Reports every failure in its answer.
   Answer carry_out(const Order& order, const unsigned char (*handles)[256]);
 
   [[nodiscard]] int nccl_version() const { return assay_allreduce_nccl_version(comm_); }

@@ -58,7 +58,7 @@ __device__ double as_double(T value) {
   return static_cast<double>(static_cast<float>(value));
 }
 
-// The distance between a value of T and the next one.
+// Returns the distance between a value of T and the next one.
 template <class T>
 __device__ double spacing(double value) {
   const double size = fabs(value);
@@ -81,7 +81,7 @@ __device__ T special_value(std::uint64_t bits) {
       return T(Numbers<T>::kLargest);
     case 5:
       return T(static_cast<float>(Numbers<T>::kSmallest));
-    case 6: {  // all ones: what an empty word looks like
+    case 6: {  // all ones, which is what an empty word looks like
       T value;
       memset(&value, 0xFF, sizeof value);
       return value;
@@ -91,13 +91,14 @@ __device__ T special_value(std::uint64_t bits) {
   }
 }
 
-// About normal with deviation 1, or uniform in [-1, 1) for gamma. A special value in one of 64.
+// Returns a number of about normal distribution with deviation 1, or uniform in [-1, 1) for gamma.
+// With kSpecial, one input in 64 is a special value.
 template <class T>
 __device__ T random_value(const Problem& problem, std::uint32_t stream, std::uint64_t at) {
   const std::uint64_t bits = random_bits(problem.seed, stream, at);
   const bool input = stream < static_cast<std::uint32_t>(Stream::kResidual);
   if (input && problem.values == Values::kSpecial) {
-    // All ranks alike in half of these places: sums of -0 and of NaN only.
+    // In half of these places all ranks have the same value, for sums of -0 and of NaN only.
     const std::uint64_t shared = random_bits(problem.seed, 999, at);
     if ((shared & 63U) == 0) return special_value<T>((shared >> 6U & 1U) != 0 ? shared : bits);
   }
@@ -118,7 +119,8 @@ __global__ void set_scale(float* scale, float value) {
   *scale = value;
 }
 
-// FP8: most values fit, some saturate. NVFP4: the convention 448 * 6 / largest, of about 4.
+// With FP8 most values fit and some saturate. NVFP4 follows the convention 448 * 6 / largest, with
+// a largest value of about 4.
 float scale_of(Fusion fusion) {
   return fusion == Fusion::kResidualRmsNormQuantNvfp4 ? 448.0F * 6.0F / 4.0F : 0.004F;
 }
@@ -136,7 +138,7 @@ __device__ void report(
 
 struct Exact {
   double sum = -0.0;  // adding to it changes no sign
-  double sizes = 0;   // of the summands, for the error bound
+  double sizes = 0;   // sum of the summands' magnitudes, for the error bound
 };
 
 template <class T>
@@ -151,8 +153,8 @@ __device__ Exact exact_sum(const Problem& problem, std::int64_t at) {
   return exact;
 }
 
-// How far a rounded sum may be from the exact one: half a spacing for the last rounding, and
-// (N-1) roundings of partial sums, to float32 or to the data type.
+// Returns how far a rounded sum may be from the exact one: half a spacing for the last rounding,
+// and (N-1) roundings of partial sums, to float32 or to the data type.
 template <class T>
 __device__ double sum_bound(const Exact& exact, int world_size, Summation summation) {
   const double unit =
@@ -171,7 +173,7 @@ __device__ bool is_close(double value, double expected, double bound) {
   return fabs(value - expected) <= bound;
 }
 
-// A partial sum may overflow although the whole does not; then infinity and NaN are right as well.
+// A partial sum may overflow although the whole does not; then infinity and NaN are right, too.
 template <class T>
 __device__ bool may_overflow(const Exact& exact, double value) {
   return exact.sizes >= static_cast<double>(Numbers<T>::kLargest) && !isfinite(value);
@@ -192,7 +194,7 @@ __global__ void compare_sums(
   }
 }
 
-// The sum over the block of one number of each thread, for all of them.
+// Returns the sum over the block of one number of each thread, to all of them.
 __device__ double block_sum(double value) {
   __shared__ double parts[kThreads];
   __syncthreads();
@@ -206,7 +208,8 @@ __device__ double block_sum(double value) {
   return parts[0];
 }
 
-// What y may be: the kernels compute it in float32, a few roundings away from the exact value.
+// The allowed range of y: the kernels compute it in float32, a few roundings away from the exact
+// value.
 template <class T>
 struct Normalized {
   float low;
@@ -224,7 +227,7 @@ struct Normalized {
   }
 };
 
-// One row: residual_out against the exact sum, all else against that residual_out.
+// Checks one row: residual_out against the exact sum, everything else against that residual_out.
 template <class T>
 class RowCheck {
  public:

@@ -1,5 +1,5 @@
-// What the outputs have to be, computed on each GPU in float64 from the same random numbers that
-// the ranks' inputs are made of: nothing is sent between GPUs for it.
+// The expected outputs, computed on each GPU in float64 from the random numbers that the ranks'
+// inputs are made of, so that nothing is sent between GPUs for them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +11,7 @@
 
 namespace assay::allreduce {
 
-// A rank's device memory of a cell; what a fusion does not need is null.
+// A rank's device memory for a cell; null where a fusion does not need it.
 struct Buffers {
   void* input = nullptr;
   void* output = nullptr;  // null with the quantising fusions
@@ -26,7 +26,7 @@ struct Buffers {
 // kSpecial sprinkles -0, NaN, infinities, the largest and denormal numbers into the input.
 enum class Values { kOrdinary, kSpecial };
 
-// How far a strategy's sum may be from the exact one before rounding.
+// How precise a strategy's sum is before the last rounding.
 enum class Summation {
   kFloat32,   // summed in float32, rounded once
   kDataType,  // partial sums rounded to the data type, in any order
@@ -40,19 +40,19 @@ struct Problem {
 };
 
 constexpr float kEpsilon = 1e-5F;
-constexpr std::size_t kCanaryBytes = 256;  // behind every output
+constexpr std::size_t kCanaryBytes = 256;  // bytes behind every output
 
 // Fills input, residual_in, gamma and scale, and covers the outputs with a pattern.
 cudaError_t fill(const Problem& problem, const Buffers& buffers, cudaStream_t stream);
 
 // Filled by compare(), in device memory.
 struct Findings {
-  unsigned long long wrong;     // values
-  unsigned long long at;        // the element of one of them,
-  int output;                   // which output it is in (kOutputNames),
-  float value;                  // what it is,
-  float expected;               // and what it should be, about
-  unsigned long long checksum;  // of all outputs; the same on all ranks that agree to the bit
+  unsigned long long wrong;     // number of wrong values
+  unsigned long long at;        // index of one of them
+  int output;                   // its output, an index into kOutputNames
+  float value;                  // its value
+  float expected;               // about the value that it should have
+  unsigned long long checksum;  // checksum of all outputs; equal on ranks that agree to the bit
   unsigned long long canaries;  // bytes written behind an output
 };
 
@@ -66,13 +66,13 @@ cudaError_t compare(const Problem& problem,
                     Findings* findings,
                     cudaStream_t stream);
 
-// Only the checksum and the canaries.
+// Computes only the checksum and the canaries.
 cudaError_t sum_up(const Cell& cell,
                    const Buffers& buffers,
                    Findings* findings,
                    cudaStream_t stream);
 
-// Bytes of each output of a cell, without canaries.
+// The bytes of each output of a cell, without canaries.
 struct OutputBytes {
   std::size_t message = 0;  // input, output, residuals
   std::size_t gamma = 0;

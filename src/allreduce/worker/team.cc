@@ -28,8 +28,8 @@ using namespace std::chrono_literals;
 // The orders that this thread has seen: ranks that are threads share a Team.
 thread_local std::uint32_t orders_seen = 0;  // NOLINT
 
-// Spins, because orders come microseconds apart while a cell is timed; sleeps when none has come
-// for a while.
+// Spins, because orders come microseconds apart while a cell is timed; sleeps when no order has
+// come for a while.
 template <class Condition>
 void wait_until(Condition is_so) {
   for (std::uint64_t i = 0; !is_so(); ++i) {

@@ -1,5 +1,5 @@
-// The ranks of a worker in step: rank 0 gives an order, all ranks carry it out, rank 0 reads what
-// each of them has to say. Ranks are threads of one process, or processes that map the same file.
+// Keeps the ranks of a worker in step: rank 0 gives an order, all ranks carry it out, and rank 0
+// reads their answers. Ranks are threads of one process, or processes that map the same file.
 #pragma once
 
 #include <atomic>
@@ -15,16 +15,16 @@
 
 namespace assay::allreduce {
 
-// Plain bytes: it crosses processes.
+// It consists of plain bytes, because it crosses processes.
 struct Order {
   enum class Kind : std::uint32_t {
-    kExport,   // answer.handle: what the others connect to
-    kConnect,  // handles[] of all
-    kPrepare,  // room for the cell
+    kExport,   // answer.handle is what the others connect to
+    kConnect,  // connect to handles[] of all ranks
+    kPrepare,  // make room for the cell
     kCheck,    // run `strategy` on fresh data and compare
     kBuild,    // make `strategy` ready to be timed, `calls` at a time
-    kSample,   // answer.value: microseconds of a call of `strategy`
-    kVerify,   // after timing: the outputs are still those that were checked
+    kSample,   // answer.value is the time of a call of `strategy` in microseconds
+    kVerify,   // after timing, check that the outputs are still those that were checked
     kQuit,
   };
 
@@ -42,7 +42,7 @@ struct Answer {
 
   Kind kind = Kind::kOk;
   double value = 0;
-  std::uint64_t checksum = 0;  // of the outputs
+  std::uint64_t checksum = 0;  // checksum of the outputs
   std::int64_t memory_bytes = 0;
   char message[400] = {};
   unsigned char handle[256] = {};
@@ -53,9 +53,9 @@ struct Answer {
 
 class Team {
  public:
-  // For threads.
+  // For ranks that are threads.
   explicit Team(int world_size);
-  // For processes: `path` is made by rank 0 and awaited by the others.
+  // For ranks that are processes. Rank 0 creates `path`, and the others wait for it.
   static core::Result<std::unique_ptr<Team>> join(const std::filesystem::path& path,
                                                   int rank,
                                                   int world_size);
@@ -63,16 +63,16 @@ class Team {
   Team& operator=(const Team&) = delete;
   ~Team();
 
-  // Rank 0: has the other ranks begin. Then it carries the order out itself and calls collect().
+  // Rank 0 has the other ranks begin. Then it carries the order out itself and calls collect().
   void give(const Order& order);
-  // Rank 0: all answers, its own among them.
+  // Returns all answers to rank 0, its own among them.
   std::vector<Answer> collect(const Answer& own);
 
-  // The others: the next order; then its answer.
+  // The other ranks await the next order, then give their answer.
   Order await();
   void answer(int rank, const Answer& answer);
 
-  // For Order::Kind::kConnect: written by rank 0 before give().
+  // For Order::Kind::kConnect; rank 0 writes them before give().
   unsigned char (*handles())[256];
 
  private:
@@ -81,7 +81,7 @@ class Team {
 
   int world_size_ = 0;
   Shared* shared_ = nullptr;
-  std::size_t mapped_bytes_ = 0;  // 0: of threads
+  std::size_t mapped_bytes_ = 0;  // 0 if the ranks are threads
 };
 
 }  // namespace assay::allreduce

@@ -15,7 +15,7 @@ bool is_usual(DataType type) {
   return type == DataType::kBfloat16 || type == DataType::kFloat16 || type == DataType::kFp8;
 }
 
-// What no library can do, whichever version it is.
+// Returns why no library supports this attention, whichever version it is; std::nullopt if one may.
 std::optional<std::string> why_no_library(const AttentionSpec& spec) {
   if (auto reason = impossible(spec)) return reason;
   if (!is_usual(spec.type) || !is_usual(spec.kv_type)) {
@@ -30,8 +30,9 @@ std::optional<std::string> why_no_library(const AttentionSpec& spec) {
   return std::nullopt;
 }
 
-// One query of each head over keys that all heads share: cuDNN fills few multiprocessors with a
-// small batch, products fill them all. Elsewhere cuDNN is faster, and trying would cost time.
+// Products may be faster for one query of each head over keys that all heads share: cuDNN fills few
+// multiprocessors with a small batch, and products fill them all. Elsewhere cuDNN is faster, and
+// trying would cost time.
 bool may_be_faster_composed(const AttentionSpec& spec) {
   return spec.kv_heads == 1 && spec.query_length == 1 && spec.page_size == 0;
 }
@@ -45,11 +46,11 @@ core::Result<double> typical_ms(CudaWork& work) {
   return typical;
 }
 
-// The first where the other cannot be made or tried.
+// Returns the faster one, or the first where the other cannot be made or tried.
 MadeWork faster(MadeWork first, core::Result<MadeWork> other) {
   if (!other.ok() || std::holds_alternative<Unsupported>(other.value())) return first;
   const auto time_ms = [](MadeWork& made) {
-    // All works here were made by this folder.
+    // All works here come from this folder.
     return typical_ms(static_cast<CudaWork&>(*std::get<std::unique_ptr<Work>>(made)));
   };
   const core::Result<double> first_ms = time_ms(first);

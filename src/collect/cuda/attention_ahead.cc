@@ -10,7 +10,7 @@
 namespace assay::collect {
 namespace {
 
-// A plan has about 100 KB.
+// A plan takes about 100 KB.
 constexpr std::size_t kMostKept = 512;
 
 std::string key_of(const AttentionSpec& spec) {
@@ -65,7 +65,7 @@ std::optional<AttentionPlan> AttentionPlansAhead::take(const AttentionSpec& spec
   const auto found = entries_.find(key_of(spec));
   if (found == entries_.end()) return std::nullopt;
   if (found->second.state == State::kWaiting) {
-    // The caller makes it sooner than the threads, which would do all earlier ones first.
+    // The caller makes the plan sooner than the threads, which would make all earlier ones first.
     waiting_.erase(std::find(waiting_.begin(), waiting_.end(), found->first));
     entries_.erase(found);
     return std::nullopt;
@@ -82,7 +82,8 @@ std::optional<AttentionPlan> AttentionPlansAhead::take(const AttentionSpec& spec
 }
 
 void AttentionPlansAhead::work() {
-  // These threads run with lower priority than those that measure, also of other GPUs' workers.
+  // These threads run with lower priority than those that measure, including those of other GPUs'
+  // workers.
   constexpr int kNice = 10;
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);
   const auto device = cudnn::device_description(device_json_);

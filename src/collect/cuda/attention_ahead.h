@@ -24,7 +24,7 @@ struct AttentionPlan {
   AttentionTensors tensors;
 };
 
-// std::nullopt if the attention does not have that form. Error: cuDNN has no plan for it.
+// Returns std::nullopt if the attention does not have that form. Fails if cuDNN has no plan for it.
 std::optional<core::Result<AttentionPlan>> plan_attention(const AttentionSpec& spec,
                                                           AttentionForm form,
                                                           const cudnn::Target& target,
@@ -42,8 +42,8 @@ class AttentionPlansAhead {
   // Asks for a plan, unless an earlier call did.
   void expect(const AttentionSpec& spec);
 
-  // Returns the plan, and waits if a thread is compiling it. std::nullopt if nobody asked for it,
-  // no thread has begun it, or there is no plan. The plan is kept for further calls.
+  // Returns the plan, and waits if a thread is compiling it. Returns std::nullopt if nobody asked
+  // for the plan, no thread has begun it, or there is none. The plan is kept for further calls.
   std::optional<AttentionPlan> take(const AttentionSpec& spec, const cudnn::Target& target);
 
  private:

@@ -30,7 +30,7 @@ class AttentionBuffers {
 
   [[nodiscard]] void* keys(std::int64_t copy) const { return buffers_.at(kKeys, copy); }
 
-  // The values, which are in the keys where the spec says so.
+  // Returns the values, which lie in the keys where the spec says so.
   [[nodiscard]] void* values(std::int64_t copy) const {
     return buffers_.at(spec_.values_in_keys ? kKeys : kValues, copy);
   }
@@ -39,7 +39,7 @@ class AttentionBuffers {
 
   [[nodiscard]] void* output(std::int64_t copy) const { return buffers_.at(kOutput, copy); }
 
-  // The page table, or nullptr without pages.
+  // Returns the page table, or nullptr without pages.
   [[nodiscard]] std::int32_t* pages(std::int64_t copy) const;
 
   [[nodiscard]] void* more(std::size_t number, std::int64_t copy) const {
@@ -70,14 +70,15 @@ class AttentionBuffers {
   Buffers buffers_;
 };
 
-// The attention that reads the new keys and values in the type of the products.
+// Returns the attention that reads the new keys and values in the type of the products.
 AttentionSpec over_new_keys(AttentionSpec spec);
 
 // Quantises the keys and values of new tokens into a cache of fp8, as engines do while attention
 // reads them in bfloat16.
 class CacheFill {
  public:
-  // The buffers to be taken among the further buffers of an attention, from `first_buffer` on.
+  // Returns the buffers to be taken among the further buffers of an attention, from `first_buffer`
+  // on.
   static std::vector<BufferSpec> buffers_of(const AttentionSpec& spec);
 
   CacheFill(const AttentionSpec& spec, std::size_t first_buffer)
@@ -87,7 +88,7 @@ class CacheFill {
 
   core::Status spoil(Gpu& gpu, const AttentionBuffers& buffers) const;
 
-  // Compares the cache of the first copy: keys and values, or latents.
+  // Compares the cache of the first copy, which has keys and values, or latents.
   core::Result<Accuracy> compare(Gpu& gpu, const AttentionBuffers& buffers) const;
 
  private:
@@ -97,7 +98,7 @@ class CacheFill {
     return buffers.more(first_buffer_ + number, copy);
   }
 
-  // The arguments for keys and values, or for the latents and none.
+  // Returns the arguments for the keys and for the values; with latents, the second are empty.
   [[nodiscard]] std::array<QuantizeArguments, 2> arguments(const AttentionBuffers& buffers,
                                                            std::int64_t copy) const;
 

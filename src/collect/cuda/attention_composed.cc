@@ -16,7 +16,7 @@
 namespace assay::collect {
 namespace {
 
-// Scores in float32 and weights of all copies together.
+// The limit for the float32 scores and the weights of all copies together.
 constexpr std::int64_t kMostScoreBytes = std::int64_t{16} << 30;
 
 // Tensor cores read rows of weights in units of 16 bytes.
@@ -80,8 +80,8 @@ class ComposedAttention final : public CudaWork {
 
   core::Status take_memory(model::L2State l2) {
     buffers_ = ASSAY_TRY(AttentionBuffers::take(gpu(), spec_, l2, {}));
-    // Launches run one after the other, and only their kernels use this memory, so that all copies
-    // can use the same.
+    // Launches run one after the other, and only their kernels use this memory, so all copies can
+    // share it.
     scores_ = ASSAY_TRY(take(shape_.scores * 4));
     weights_ = ASSAY_TRY(take(shape_.scores * bytes_of(spec_.type)));
     return {};

@@ -35,7 +35,7 @@ enum More : std::size_t {
   kFirstOfCache
 };
 
-// Each begins at a multiple of 16 bytes, the alignment that the graph declares.
+// Each small buffer begins at a multiple of 16 bytes, the alignment that the graph declares.
 constexpr std::size_t kSmallBytes = 16;
 
 std::map<cudnn::TensorId, void*> memory_of(const AttentionTensors& tensors,
@@ -98,7 +98,7 @@ class CudnnAttention final : public CudaWork {
     buffers_ = ASSAY_TRY(AttentionBuffers::take(gpu(), over_new_keys(spec), l2, more));
     if (tensors.kv_lengths) ASSAY_TRY(write_lengths(gpu(), spec, buffers_));
     if (tensors.fp8) ASSAY_TRY(write_scales(gpu(), buffers_));
-    // Launches run one after the other, so that all copies can use the same workspace.
+    // Launches run one after the other, so all copies can use the same workspace.
     const auto workspace_bytes = static_cast<std::size_t>(plan_.workspace_bytes());
     workspace_ = ASSAY_TRY(gpu().arena().take(workspace_bytes));
     gpu().arena().note_written(workspace_.memory(), workspace_bytes);
@@ -141,8 +141,7 @@ class CudnnAttention final : public CudaWork {
   std::vector<cudnn::Descriptor> packs_;
 };
 
-// Creating a handle takes longer than most cases, so that each stream keeps one until the process
-// ends.
+// Creating a handle takes longer than most cases, so each stream keeps one until the process ends.
 core::Result<cudnnHandle_t> shared_handle(cudaStream_t stream) {
   static auto& handles = *new std::map<cudaStream_t, cudnn::Handle>();
   const auto known = handles.find(stream);
@@ -155,15 +154,15 @@ Unsupported no_plan(const core::Error& error) {
   return {fmt::format("cuDNN {} has no plan: {}", cudnn::version_text(), error.message)};
 }
 
-// nullptr if nothing is compiled ahead, as with cuDNN before 9.8. It is created at the first call,
-// after the library was opened, so that it is destroyed before the library.
+// Returns nullptr if nothing is compiled ahead, as with cuDNN before 9.8. The object is created at
+// the first call, after the library was opened, so that it is destroyed before the library.
 AttentionPlansAhead* plans_ahead(cudnnHandle_t handle) {
   static const std::unique_ptr<AttentionPlansAhead> shared = [&] {
     constexpr int kMostThreads = 16;
     // One core is left to the thread that measures, and one to `assay collect`.
     const auto others = static_cast<int>(std::thread::hardware_concurrency()) - 2;
     const auto device = cudnn::device_json(handle);
-    // The variable serves to measure the benefit.
+    // The variable lets developers measure the benefit.
     if (!device.ok() || std::getenv("ASSAY_NO_PLANS_AHEAD") != nullptr)
       return std::unique_ptr<AttentionPlansAhead>();
     return std::make_unique<AttentionPlansAhead>(device.value(), kMostWorkspaceBytes,
@@ -185,7 +184,8 @@ core::Result<MadeWork> work_of(Gpu& gpu,
   return MadeWork(std::move(work));
 }
 
-// cuDNN makes plans for these, although NVIDIA's own front end says that their results are wrong.
+// Returns why an attention's results are wrong according to NVIDIA's own front end. cuDNN makes
+// plans for these attentions nevertheless.
 std::optional<std::string> known_wrong(const AttentionSpec& spec, int gpu_major) {
   if (cudnn::version() == 91000 || cudnn::version() == 91001)
     return "cuDNN 9.10.0 and 9.10.1 compute attention wrongly: install a newer one";

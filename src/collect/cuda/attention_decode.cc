@@ -14,7 +14,7 @@
 namespace assay::collect {
 namespace {
 
-// They are not 1, so that a check notices a kernel that does not use them.
+// The scales are not 1, so that a check notices a kernel that does not use them.
 constexpr CacheScales kScales{.keys = 1.25, .values = 0.75};
 
 std::optional<std::string> why_no_decode_kernel(const AttentionSpec& spec) {
@@ -41,7 +41,7 @@ class DecodeAttention final : public CudaWork {
                                        static_cast<float>(kScales.values)};
     ASSAY_TRY(buffers_.write_more(gpu(), kScalesBuffer, scales));
     if (splits_ == 1) return {};
-    // Launches run one after the other, so that all copies can use the same memory.
+    // Launches run one after the other, so all copies can use the same memory.
     const auto bytes =
         static_cast<std::size_t>(parts() * (spec_.head_dim + kStatistics)) * sizeof(float);
     between_ = ASSAY_TRY(gpu().arena().take(bytes));

@@ -16,7 +16,7 @@ namespace assay::collect::decode {
 inline constexpr int kLanes = 32;
 inline constexpr int kTileKeys = 16;
 inline constexpr int kTileRows = 16;     // query heads of one head of keys in a product
-inline constexpr int kWarps = 4;         // of a block; each has its own tiles
+inline constexpr int kWarps = 4;         // warps of a block, each with its own tiles
 inline constexpr int kKeyChunk = 64;     // columns of a key that four lanes load at a time
 inline constexpr int kMostSplits = 256;  // parts of a sequence's keys
 
@@ -44,13 +44,13 @@ struct Piece {
 // The i-th piece of a lane. Eight neighbours copy 128 bytes that lie together, because the L2 cache
 // needs as long for a part of a line as for a line.
 constexpr Piece copied_piece(int lane, int i, int head_dim) {
-  const int pieces = head_dim / 16;  // in a row
+  const int pieces = head_dim / 16;  // pieces in a row
   const int at = i * kLanes + lane;
   return {.key = at / pieces, .column = at % pieces * 16};
 }
 
-// Where in shared memory a tile's keys and values lie. Each lane's bytes of a load have a slot, in
-// an order in which neither copies nor loads have bank conflicts.
+// The places of a tile's keys and values in shared memory. Each lane's bytes of a load have a slot,
+// in an order in which neither copies nor loads have bank conflicts.
 
 // The place of the 16 bytes of key lane / 4 + 8 half.
 constexpr int key_place(int lane, int half, int chunk, int head_dim) {
@@ -92,8 +92,8 @@ constexpr int output_column(int lane, int tile, int i, int head_dim) {
   return (tile / width * 8 + lane % 4 * 2 + i % 2) * width + tile % width;
 }
 
-// Where a warp's sums of a row lie in shared memory, and the number of words of a row. One word is
-// left out after every 32, so that the lanes of a warp write to different banks.
+// The places of a warp's sums of a row in shared memory, and the number of words of a row. One word
+// is left out after every 32, so that the lanes of a warp write to different banks.
 constexpr int sum_place(int column) {
   return column + column / 32;
 }
@@ -107,7 +107,7 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 }
 
 // The time of `splits` parts. Its unit is a sixth of a step of a block that is alone on its
-// multiprocessor, whose warps wait for their own products. With several blocks on a multiprocessor
+// multiprocessor, whose warps wait for their own products. If a multiprocessor has several blocks,
 // another one runs meanwhile, and the memory needs five sixths for each block's step (H200, heads
 // of 128).
 constexpr std::int64_t time_of_splits(std::int64_t splits,
@@ -141,14 +141,14 @@ constexpr std::int64_t splits_for(std::int64_t groups,
   return best;
 }
 
-// The tiles of a part, from `first` to before `last`.
+// The tiles of a part: first <= tile < last.
 struct TileRange {
   int first = 0;
   int last = 0;
 };
 
-// The tiles of one of `parts` parts of the keys from `begin` to before `end`. No part is empty
-// unless there are more parts than tiles.
+// The tiles of one of `parts` parts of the keys begin <= key < end. No part is empty unless there
+// are more parts than tiles.
 constexpr TileRange tiles_of_part(int begin, int end, int part, int parts) {
   const int first = begin / kTileKeys;
   const int count = (end + kTileKeys - 1) / kTileKeys - first;

@@ -11,7 +11,7 @@ namespace {
 
 using Matrix = std::vector<std::vector<int>>;
 
-// Whole numbers, so that sums are exact.
+// The numbers are whole, so that sums are exact.
 Matrix random_matrix(int rows, int columns, unsigned seed) {
   Matrix made(static_cast<std::size_t>(rows), std::vector<int>(static_cast<std::size_t>(columns)));
   for (auto& row : made) {
@@ -54,17 +54,17 @@ int loaded_key(int lane, int half) {
   return half * 8 + lane / 4;
 }
 
-// The keys whose values a lane takes, 0 to 3: those that its weights are of.
+// The keys whose values a lane takes, for `i` from 0 to 3: the keys of its weights.
 int loaded_value(int lane, int i) {
   return score_key(lane, i / 2, i % 2);
 }
 
-// The first of the columns of these values.
+// The first of the columns that a lane takes of these values.
 int loaded_value_column(int lane, int chunk, int head_dim) {
   return (chunk * 8 + lane / 4) * value_bytes(head_dim);
 }
 
-// A score of a lane as the kernel sums it: a product for each four bytes of a lane's keys.
+// A score of a lane as the kernel sums it, with a product for every four bytes of a lane's keys.
 int score(const Matrix& query, const Matrix& keys, int head_dim, int lane, int half, int i) {
   int sum = 0;
   for (int step = 0; step < head_dim / 16; ++step) {
@@ -103,7 +103,7 @@ TEST(AttentionDecodeTile, OutputsAreThoseOfTheColumnsTheyAreSaidToBeOf) {
     const Matrix weights = random_matrix(kTileRows, kTileKeys, 3);
     const Matrix values = random_matrix(kTileKeys, head_dim, 4);
     const int width = value_bytes(head_dim);
-    // As a lane has them: those of its scores.
+    // A lane has the weights that belong to its scores.
     const auto weight = [&](int of, int reg, int part) {
       return at(weights, reg % 2 * 8 + of / 4, score_key(of, reg / 2, part));
     };
@@ -178,7 +178,7 @@ TEST(AttentionDecodeTile, LanesFindWhatOthersCopied) {
         put(keys, key_place_of(piece, head_dim), piece.key, piece.column, 16);
         put(values, value_place_of(piece, head_dim), piece.key, piece.column, 16);
         if (width == 16) continue;
-        // Two loads' bytes, which must lie side by side.
+        // The two loads read bytes that must lie side by side.
         const Piece second{.key = piece.key, .column = piece.column + width};
         EXPECT_EQ(value_place_of(second, head_dim), value_place_of(piece, head_dim) + width);
       }
@@ -200,7 +200,7 @@ TEST(AttentionDecodeTile, LanesFindWhatOthersCopied) {
   }
 }
 
-// Whether lanes that are served together, as many as 128 bytes are for, meet in a bank.
+// Returns whether lanes that are served together, as many as fit into 128 bytes, use the same bank.
 template <class Place>
 bool meet(int bytes, const Place& place) {
   for (int first = 0; first < kLanes; first += 128 / bytes) {
@@ -217,7 +217,7 @@ TEST(AttentionDecodeTile, LanesDoNotMeetInABank) {
     const int width = value_bytes(head_dim);
     EXPECT_FALSE(meet(16, [&](int lane) { return key_place(lane, 1, 0, head_dim); }));
     EXPECT_FALSE(meet(width, [&](int lane) { return value_place(lane, 2, 0, head_dim); }));
-    if (head_dim % 128 != 0) continue;  // rows of another length than eight lanes copy
+    if (head_dim % 128 != 0) continue;  // only multiples of 128 bytes
     for (int i = 0; i < kTileKeys * head_dim / 16 / kLanes; ++i) {
       EXPECT_FALSE(meet(16, [&](int lane) {
         return key_place_of(copied_piece(lane, i, head_dim), head_dim);
@@ -272,7 +272,7 @@ TEST(AttentionDecodeTile, FewSequencesAreSplitUntilTheGpuIsBusy) {
   };
   EXPECT_EQ(splits_of(8, 1), 1);                // nothing to split
   EXPECT_EQ(splits_of(1, 4), 1);                // joining would take longer
-  EXPECT_EQ(splits_of(kSlots / 2 + 1, 64), 1);  // busy without
+  EXPECT_EQ(splits_of(kSlots / 2 + 1, 64), 1);  // all are busy without splitting
   EXPECT_EQ(splits_of(1, 2048), kMostSplits);
   for (const std::int64_t groups : {1, 3, 8, 32, 64, 100, 198}) {
     const std::int64_t splits = splits_of(groups, 512);
@@ -283,11 +283,11 @@ TEST(AttentionDecodeTile, FewSequencesAreSplitUntilTheGpuIsBusy) {
     EXPECT_LE(splits_of(1, steps), steps);
 }
 
-// Blocks of which some multiprocessors have one more than others take longer than fewer.
+// It takes longer if some multiprocessors have one block more than others than with fewer blocks.
 TEST(AttentionDecodeTile, MultiprocessorsHaveEquallyManyBlocks) {
-  EXPECT_EQ(splits_for(8, 128, 132, 3), 32);  // 2 of each, not 3 of some
+  EXPECT_EQ(splits_for(8, 128, 132, 3), 32);  // 2 on each, not 3 on some
   EXPECT_EQ(splits_for(64, 512, 132, 3), 4);
-  EXPECT_EQ(splits_for(512, 128, 132, 3), 2);  // more than run together, and long
+  EXPECT_EQ(splits_for(512, 128, 132, 3), 2);  // more than run together, and long ones
   EXPECT_EQ(splits_for(512, 32, 132, 3), 1);
 }
 

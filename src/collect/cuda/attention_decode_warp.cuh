@@ -44,7 +44,7 @@ struct Part {
   std::int64_t first_head = 0;
   int rows = 0;  // number of query heads
   int split = 0;
-  int begin = 0;  // keys begin <= key < end, of all parts
+  int begin = 0;  // begin <= key < end, for all parts
   int end = 0;
   TileRange tiles;
 };
@@ -189,14 +189,14 @@ class Tiles {
 
   const DecodeArguments& with_;
   const Part& part_;
-  const char* keys_;  // of the head
+  const char* keys_;  // the keys of the head
   const char* values_;
   char* shared_;
   int lane_;
   int first_;
   int count_;
   int pieces_[kPieces];
-  std::int64_t offset_ = 0;  // of keys_ and values_: tile 32 i + lane_
+  std::int64_t offset_ = 0;  // offset of tile 32 i + lane_ from keys_ and values_
 };
 
 // Converts e4m3 to halves without error: the lower two bytes, then the upper two.
@@ -216,7 +216,8 @@ __device__ inline std::uint32_t half_pair(float low, float high) {
   return reinterpret_cast<const std::uint32_t&>(pair);
 }
 
-// Cuts to the range of a half. With larger scores a query's softmax would have only one key anyway.
+// Cuts to the range of a half. Larger scores would leave a query's softmax with only one key
+// anyway.
 __device__ inline std::uint32_t as_halves(__nv_bfloat162 pair) {
   constexpr float kLargest = 65504;
   const float2 of = __bfloat1622float2(pair);
@@ -302,7 +303,7 @@ class WarpAttention {
       }
       const float weights = over_row(weights_[at], Plus{});
       if (lane_ % 4 == 0) {
-        statistics[row(at) * 2] = largest_[at] * scale_;  // exponent of 2
+        statistics[row(at) * 2] = largest_[at] * scale_;  // as an exponent of 2
         statistics[row(at) * 2 + 1] = weights;
       }
     }
@@ -317,7 +318,7 @@ class WarpAttention {
     return at * 8 + lane_ / 4;
   }
 
-  // Rows past the last are 0.
+  // Loads 0 for rows past the last.
   __device__ void load_query(const DecodeArguments& with, const Part& part, int at) {
     const bool exists = row(at) < part.rows;
     const auto* from = static_cast<const __nv_bfloat16*>(with.query) +

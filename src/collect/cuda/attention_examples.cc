@@ -152,7 +152,7 @@ void add_fp8_decodes(std::vector<AttentionSpec>& to) {
   }
   for (const AttentionSpec& spec : decodes)
     to.push_back(with_fp8_cache(spec));
-  // No kernel exists for this one, so that it is skipped.
+  // No kernel exists for this one, so it is skipped.
   to.push_back(with_fp8_cache(paged(decoding(mla_decode(128), 4, 1000))));
 }
 

@@ -186,7 +186,7 @@ class Composition {
         *cudnn_type(spec_.type));
   }
 
-  // Nobody reads them, but cuDNN recognises an attention by them.
+  // Nobody reads the statistics, but cuDNN recognises an attention by them.
   void add_statistics(TensorId largest, TensorId sums) {
     const TensorId logarithms =
         graph().pointwise("log", {.mode = CUDNN_POINTWISE_LOG, .x = sums}, CUDNN_DATA_FLOAT);

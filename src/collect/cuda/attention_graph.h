@@ -19,8 +19,8 @@ struct Fp8Tensors {
   cudnn::TensorId scale_weights = 0;
   cudnn::TensorId descale_weights = 0;
   cudnn::TensorId scale_output = 0;
-  cudnn::TensorId largest_weight = 0;  // written
-  cudnn::TensorId largest_output = 0;  // written
+  cudnn::TensorId largest_weight = 0;  // an output
+  cudnn::TensorId largest_output = 0;  // an output
 };
 
 // Weights are in [0, 1], and the largest number of e4m3 is 448.
@@ -44,19 +44,20 @@ struct AttentionGraph {
   AttentionTensors tensors;
 };
 
-// std::nullopt for a type that cuDNN's attention does not have.
+// Returns std::nullopt for a type that cuDNN's attention does not have.
 std::optional<cudnnDataType_t> cudnn_type(DataType type);
 
-// One operation for the whole attention. std::nullopt where cuDNN of that version does not have it:
-// before 9.14, with masks or fp8, and with paged caches before 9.15.
+// Builds one operation for the whole attention. Returns std::nullopt where cuDNN does not have it:
+// before version 9.14, before 9.15 with paged caches, and with masks or fp8.
 std::optional<AttentionGraph> whole_attention_graph(const AttentionSpec& spec, int cudnn_version);
 
-// Two products with the mask and the softmax between them, which cuDNN fuses into one kernel.
+// Builds two products with the mask and the softmax between them, which cuDNN fuses into one
+// kernel.
 AttentionGraph composed_attention_graph(const AttentionSpec& spec, int cudnn_version);
 
-// The same for one query, with the heads of a group as rows of one head, which suits kernels for
-// many queries. std::nullopt where that is not possible: with one head of keys for each head, masks
-// or pages.
+// Builds the same for one query, with the heads of a group as rows of one head, which suits kernels
+// for many queries. Returns std::nullopt where that is not possible: with one head of keys for each
+// head, with masks, or with pages.
 std::optional<AttentionGraph> folded_attention_graph(const AttentionSpec& spec, int cudnn_version);
 
 enum class AttentionForm : std::uint8_t { kWhole, kComposed, kFolded };
@@ -65,7 +66,7 @@ enum class AttentionForm : std::uint8_t { kWhole, kComposed, kFolded };
 inline constexpr std::array<AttentionForm, 3> kAttentionForms = {
     AttentionForm::kWhole, AttentionForm::kComposed, AttentionForm::kFolded};
 
-// std::nullopt where the attention does not have that form.
+// Returns std::nullopt where the attention does not have that form.
 std::optional<AttentionGraph> attention_graph(AttentionForm form,
                                               const AttentionSpec& spec,
                                               int cudnn_version);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{1} << 32;
 
-// The description of the device by cuDNN 9.19.
+// The description that cuDNN 9.19 gives of the device.
 constexpr const char* kH200 = R"({
   "maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64],
   "regsPerBlock": 65536, "multiProcessorCount": 132, "warpSize": 32,
@@ -37,7 +37,7 @@ std::string reason(const core::Status& status) {
   return status.ok() ? "" : status.error().message;
 }
 
-// The driver compiles kernels; a GPU is not needed.
+// Plans need the driver, which compiles kernels, but no GPU.
 bool has_driver() {
   return core::SharedLibrary::open({"libcuda.so.1"}).ok();
 }
@@ -97,7 +97,7 @@ std::string no_plans_here() {
   return has_driver() ? "" : "there is no driver to compile kernels";
 }
 
-// Asks until a thread had begun before take().
+// Asks repeatedly, until a thread has begun the plan before take().
 std::optional<AttentionPlan> take_when_begun(AttentionPlansAhead& ahead,
                                              const AttentionSpec& spec,
                                              const cudnn::Target& target) {

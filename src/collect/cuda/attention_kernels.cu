@@ -163,7 +163,7 @@ __device__ float sum_of(float a, float b) {
   return a + b;
 }
 
-// Combines the values of all threads of a block, for all of them.
+// Combines the values of all threads of a block, and returns the result to all of them.
 template <class Combine>
 __device__ float over_block(float value, Combine combine) {
   __shared__ float parts[kSoftmaxThreads / kLanes];

@@ -23,7 +23,7 @@ struct DecodeArguments {
   const void* values = nullptr;
   void* output = nullptr;
   const std::int32_t* pages = nullptr;  // nullptr without pages, which have a multiple of 16 tokens
-  const float* scales = nullptr;        // that of the keys, which is positive, and of the values
+  const float* scales = nullptr;        // the positive scale of the keys, then that of the values
   std::int64_t splits = 1;              // parts of the keys, at most their tiles of 16
   // With splits: sums [batch, head, split, column], and the largest score and the sum of weights of
   // each split.
@@ -32,7 +32,7 @@ struct DecodeArguments {
 };
 
 // Prepares launches and sets `blocks`, the number of blocks that a multiprocessor runs at a time.
-// Error: cudaErrorInvalidValue for another head_dim.
+// Fails with cudaErrorInvalidValue for another head_dim.
 cudaError_t prepare_decode(const AttentionSpec& spec, int* blocks_at_a_time);
 
 // Launches one kernel, or two with splits.

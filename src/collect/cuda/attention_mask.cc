@@ -94,7 +94,8 @@ class Masking {
       column =
           shifted("column + window - keys + queries", CUDNN_POINTWISE_ADD, column, query_length());
     } else {
-      // A float, because cuDNN recognises its kernels by what NVIDIA's own front end passes.
+      // The shift is a float, because cuDNN recognises its kernels by what NVIDIA's own front end
+      // passes.
       const auto shift =
           static_cast<float>(mask_.spec.window - mask_.spec.kv_length + mask_.spec.query_length);
       column = graph_.pointwise("column + window",

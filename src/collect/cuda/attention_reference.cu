@@ -27,7 +27,8 @@ __host__ __device__ std::int64_t rows_of(const AttentionSpec& spec) {
   return spec.batch * spec.query_length * spec.heads;
 }
 
-// Every row if there are few, otherwise the first, the last, and others in no order.
+// Returns every row if there are few, otherwise the first, the last, and others in no particular
+// order.
 __device__ Row sampled_row(const AttentionSpec& spec, std::int64_t i) {
   const std::int64_t count = rows_of(spec);
   std::int64_t at = i;
@@ -78,7 +79,7 @@ __device__ double accumulation_bound(DataType type, double terms, double size) {
 
 struct Score {
   double value = 0;
-  double bound = 0;  // of the error
+  double bound = 0;  // bound of the error
 };
 
 // All lanes of a warp call it and get the result.
@@ -101,7 +102,7 @@ __device__ Score score_of(const AttentionCheck& check, const Row& row, std::int6
   const double size = fabs(sum) + 6 * sqrt(warp_sum(squares));
   const double scale = rsqrt(static_cast<double>(spec.head_dim));
   const double bound = accumulation_bound(spec.type, static_cast<double>(spec.head_dim), size);
-  // For the scaling, the factor log2(e), and the error of the power itself.
+  // This allows for the scaling, the factor log2(e), and the error of the power itself.
   const double after = 4 * 0x1p-23 * (fabs(sum) * scale + 1);
   return {.value = sum * scale, .bound = bound * scale + after};
 }
@@ -126,7 +127,7 @@ __device__ void add(Sums& to, const Sums& more) {
   to.squares += more.squares;
 }
 
-// Half the distance between neighbouring weights, relative to a weight.
+// Returns half the distance between neighbouring weights, relative to a weight.
 __device__ double weight_rounding(DataType type) {
   switch (type) {
     case DataType::kFloat32:
@@ -141,8 +142,8 @@ __device__ double weight_rounding(DataType type) {
 }
 
 // Relative errors of weights and scores change the quotient by as much. Those of many keys rarely
-// have the same sign, so that six standard deviations of their sum are the bound. The errors of the
-// sums and the rounding of the result are added.
+// have the same sign, so the bound is six standard deviations of their sum. The errors of the sums
+// and the rounding of the result are added.
 __device__ double bound_of(const AttentionSpec& spec, const Sums& sums, double keys) {
   const double result = sums.values / sums.weights;
   const double magnitude = sums.magnitudes / sums.weights;

@@ -32,7 +32,7 @@ struct LtFunctions {
   decltype(cublasLtMatmulPreferenceSetAttribute)* set_preference = nullptr;
 };
 
-// cuBLAS only serves for products of many shapes in one launch, which cuBLASLt lacks.
+// cuBLAS is only used for products of many shapes in one launch, which cuBLASLt lacks.
 struct CublasFunctions {
   decltype(cublasCreate_v2)* create = nullptr;
   decltype(cublasDestroy_v2)* destroy = nullptr;
@@ -41,11 +41,11 @@ struct CublasFunctions {
   decltype(cublasGemmGroupedBatchedEx)* grouped = nullptr;
 };
 
-// A process opens each library once. Error: the library, which the message names, is missing.
+// A process opens each library once. Fails if the library is missing; the message names it.
 const core::Result<LtFunctions>& lt_functions();
 const core::Result<CublasFunctions>& cublas_functions();
 
-// "13.1.0"; "none" without the library.
+// Returns a text like "13.1.0", or "none" without the library.
 std::string lt_version();
 std::string cudnn_version();
 
@@ -70,7 +70,7 @@ class Blas {
   // A float on the device that is 1: the scale of a whole tensor.
   [[nodiscard]] const float* one() const { return one_; }
 
-  // Error: cuBLAS, which is another library than cuBLASLt, is missing or fails.
+  // Fails if cuBLAS, which is a separate library from cuBLASLt, is missing or fails.
   core::Result<cublasHandle_t> cublas_handle();
 
  private:

@@ -11,7 +11,7 @@
 namespace assay::collect {
 namespace {
 
-constexpr std::size_t kAlignment = 256;  // what cuBLASLt assumes unless told
+constexpr std::size_t kAlignment = 256;  // the alignment that cuBLASLt assumes by default
 
 std::size_t rounded_up(std::size_t bytes, std::size_t to) {
   return (bytes + to - 1) / to * to;
@@ -23,7 +23,8 @@ std::size_t pitch_of(const BufferSpec& spec) {
   return rounded_up(std::max<std::size_t>(spec.bytes, 1), kAlignment);
 }
 
-// Copies that are used in turn take more than twice the size of the cache.
+// Returns how many copies are used in turn. With a cold cache there are enough to take twice the
+// size of the cache, up to kMostCopies.
 std::int64_t copies_for(std::size_t bytes, std::int64_t l2_bytes, model::L2State l2) {
   if (l2 == model::L2State::kHot) return 1;
   const auto one = static_cast<std::int64_t>(bytes);
@@ -86,7 +87,8 @@ std::size_t Arena::comfortable_bytes() const {
 
 core::Status Arena::allocate(Chunk& chunk, std::size_t bytes) {
   const std::size_t step = std::size_t{2} << 20U;
-  // A quarter more than was asked for, so that a slowly growing sweep does not come here each time.
+  // A quarter more than was asked for, so that a slowly growing sweep does not take memory each
+  // time.
   for (const std::size_t wanted :
        {std::max(bytes, comfortable_bytes()), bytes + bytes / 4, bytes}) {
     const std::size_t size = rounded_up(wanted, step);

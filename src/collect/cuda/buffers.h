@@ -47,7 +47,7 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  // Aligned to 256 bytes. Error: out of memory.
+  // The space is aligned to 256 bytes. Fails if there is not enough memory.
   core::Result<ArenaSpace> take(std::size_t bytes);
 
   // Returns whether these bytes hold this filling already, so that the next case of the same
@@ -86,7 +86,7 @@ class Gpu;
 
 struct BufferSpec {
   std::size_t bytes = 0;
-  Fill fill = {};  // kNothing for an output
+  Fill fill = {};  // kNothing if it is an output
 };
 
 // The buffers of a work. With a cold cache there are so many copies of all of them that a launch
@@ -94,7 +94,7 @@ struct BufferSpec {
 // from case to case and need not be filled again.
 class Buffers {
  public:
-  // Takes and fills the buffers. Error: out of memory.
+  // Takes and fills the buffers. Fails if there is not enough memory.
   static core::Result<Buffers> take(Gpu& gpu,
                                     const std::vector<BufferSpec>& specs,
                                     model::L2State l2);

@@ -23,7 +23,7 @@ namespace {
 struct Options {
   std::vector<int> gpus = {0};
   bool self_test = false;
-  bool in_job = false;  // of MPI: a process for each GPU
+  bool in_job = false;  // an MPI job, which has a process for each GPU
   bool nccl_memory = false;
 };
 
@@ -64,7 +64,7 @@ core::Result<Options> parse(const std::vector<std::string>& arguments) {
   return options;
 }
 
-// None where the driver tells nothing: measuring goes on without.
+// Returns nullptr if the driver reports nothing; measuring goes on without it.
 std::unique_ptr<StateReader> sensors_of(int gpu) {
   std::array<char, 64> bus_id{};
   if (cudaDeviceGetPCIBusId(bus_id.data(), static_cast<int>(bus_id.size()), gpu) != cudaSuccess)
@@ -83,7 +83,7 @@ core::Result<WorkerDevice> open_alone(const std::vector<int>& gpus) {
   return opened;
 }
 
-// A thread for each GPU, for collectives alone.
+// Opens the GPUs with a thread for each, for collectives alone.
 core::Result<WorkerDevice> open_team(const std::vector<int>& gpus) {
   // Code that is loaded while another GPU's kernel waits for this one would wait for it in turn.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);

@@ -1,4 +1,4 @@
-// The command `assay-worker collect`, and what people ask of it by hand.
+// The command `assay-worker collect`, and the commands that people run by hand.
 #pragma once
 
 #include <string>
@@ -14,11 +14,11 @@ int run_collect_command(const std::vector<std::string>& arguments);
 // and prints a line for each. Returns the exit code: 1 if a shape is wrong or fails.
 int run_self_test(const std::vector<int>& gpus);
 
-// Prints, for 2, 4, 8, ... of these GPUs, the bytes that a communicator of NCCL and its first
-// all-reduce take on the first of them: nccl_mem of a system's file, as a file that `assay store
-// system --cite` reads. Each number of GPUs is measured in a process of its own, because what NCCL
-// loads once would count for the first number alone. Returns the exit code. Call it before anything
-// of CUDA.
+// Prints the bytes that a communicator of NCCL and its first all-reduce take on the first of these
+// GPUs, for 2, 4, 8, ... of them. They are nccl_mem of a system's file, and are printed as a file
+// that `assay store system --cite` reads. Each number of GPUs is measured in a process of its own,
+// because what NCCL loads once would count for the first number alone. Returns the exit code. It
+// must be called before anything of CUDA.
 int print_nccl_memory(const std::vector<int>& gpus);
 
 }  // namespace assay::collect

@@ -12,7 +12,7 @@
 namespace assay::collect {
 namespace {
 
-// Stands for NaN too, and can be written as JSON.
+// Stands for NaN, too, and can be written as JSON.
 constexpr double kHopeless = 1e9;
 
 double units(const Sample& sample) {

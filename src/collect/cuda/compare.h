@@ -20,8 +20,8 @@ struct Sample {
   std::int64_t at = 0;
 };
 
-// The element that sample `i` compares. If there are few elements, every one is compared; otherwise
-// the first, the last, and others in no order.
+// Returns the element that sample `i` compares. If there are few elements, every one is compared;
+// otherwise the first, the last, and others in no particular order.
 __host__ __device__ inline std::int64_t sampled(std::int64_t i, std::int64_t count) {
   if (count <= kMostSamples) return i;
   if (i == 0) return 0;

@@ -1,4 +1,4 @@
-// An operation graph of cuDNN, which has tensors and operations between them.
+// An operation graph of cuDNN, which consists of tensors and the operations between them.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ class Graph {
   TensorId scalar(const std::string& name, float value);
   TensorId scalar(const std::string& name, std::int32_t value);
 
-  // The parts of a product's m, n and k that count: int32 tensors [batch, 1, 1, 1].
+  // The parts of a product's m, n and k that count, as int32 tensors [batch, 1, 1, 1].
   struct Lengths {
     std::optional<TensorId> m = {};
     std::optional<TensorId> n = {};
@@ -82,12 +82,12 @@ class Graph {
   // A whole attention as one operation.
   void attention(const Attributes& tensors);
 
-  // Without a handle the graph is for a device that the plan's maker describes.
+  // Without a handle, the graph is for the device that the plan's maker describes.
   core::Status finish(cudnnHandle_t handle);
 
   [[nodiscard]] const Descriptor& descriptor() const { return graph_; }
 
-  // Valid until the graph is destroyed, even if the graph is moved.
+  // The pointers are valid until the graph is destroyed, even if the graph is moved.
   [[nodiscard]] std::map<TensorId, const void*> scalar_pointers() const;
 
  private:

@@ -28,7 +28,7 @@ core::Status bind(const core::SharedLibrary& library, Functions& to) {
 }
 
 core::Result<Functions> load() {
-  // Developers can test how the worker behaves without cuDNN.
+  // This lets developers test how the worker behaves without cuDNN.
   if (std::getenv("ASSAY_NO_CUDNN") != nullptr)
     return core::Error{"cuDNN is switched off by ASSAY_NO_CUDNN"};
   const core::SharedLibrary library = ASSAY_TRY(open_library({"libcudnn.so.9"}));

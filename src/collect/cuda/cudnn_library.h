@@ -28,22 +28,23 @@ struct Functions {
   decltype(cudnnBackendExecute)* execute = nullptr;
 };
 
-// A process opens the library once. Error: it is missing, or older than 9.0.
+// A process opens the library once. Fails if it is missing or older than 9.0.
 const core::Result<Functions>& functions();
 
-// 91400 for 9.14.0; 0 without the library.
+// Returns 91400 for 9.14.0, and 0 without the library.
 int version();
 
-// "9.14.0"
+// Returns a text like "9.14.0".
 std::string version_text();
 
-// The message of an error has the call, the code, and the cause that the library itself reports.
+// The message of an error contains the call, the code, and the cause that the library itself
+// reports.
 core::Status status(cudnnStatus_t code, const std::string& doing);
 
 // A descriptor of the backend interface, which its owner destroys.
 class Descriptor {
  public:
-  // `name` is for messages: "matmul Q K^T".
+  // `name` is for messages, for example "matmul Q K^T".
   static core::Result<Descriptor> create(cudnnBackendDescriptorType_t type, std::string name);
 
   Descriptor() = default;

@@ -7,7 +7,7 @@
 namespace assay::collect::cudnn {
 namespace {
 
-// More than cuDNN ever proposes for an attention.
+// cuDNN never proposes this many engines for an attention.
 constexpr std::int64_t kMostProposals = 32;
 
 core::Result<Descriptor> ask_heuristics(const Graph& graph,

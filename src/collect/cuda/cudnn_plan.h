@@ -33,10 +33,11 @@ class Handle {
   cudnnHandle_t handle_ = nullptr;
 };
 
-// A device from its description in JSON by cuDNN 9.8 or newer, to make plans without the device.
+// Creates a device from its description in JSON by cuDNN 9.8 or newer, to make plans without the
+// device.
 core::Result<Descriptor> device_description(const std::string& json);
 
-// The description of the handle's device.
+// Returns the description of the handle's device.
 core::Result<std::string> device_json(cudnnHandle_t handle);
 
 // The target of a plan: a handle, or the description of a device that need not be present.
@@ -48,7 +49,7 @@ struct Target {
 class Plan {
  public:
   // Makes the first kernel of those that cuDNN's heuristics propose that needs no larger workspace.
-  // Error: no kernel can be made; the message has what cuDNN said about the last.
+  // Fails if no kernel can be made; the message has what cuDNN said about the last.
   static core::Result<Plan> create(Graph graph,
                                    const Target& target,
                                    std::int64_t most_workspace_bytes);
@@ -57,12 +58,12 @@ class Plan {
   // the other.
   static core::Result<Plan> restore(Graph graph, const Target& target, const std::string& json);
 
-  // The whole plan, including its compiled kernel.
+  // Returns the whole plan, including its compiled kernel.
   [[nodiscard]] core::Result<std::string> json() const;
 
   [[nodiscard]] std::int64_t workspace_bytes() const { return workspace_bytes_; }
 
-  // cuDNN's number of the engine, for messages. -1 for a restored plan.
+  // Returns cuDNN's number of the engine, for messages, or -1 for a restored plan.
   [[nodiscard]] std::int64_t engine() const { return engine_; }
 
   // Binds the tensors to their memory. The memory and the plan must outlive the result.

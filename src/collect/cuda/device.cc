@@ -60,7 +60,7 @@ DeviceFacts facts_of(const std::vector<std::unique_ptr<Gpu>>& gpus) {
   return facts;
 }
 
-// It has one function for each family of kernels.
+// Makes works, with one function for each family of kernels.
 struct Maker {
   Gpu& gpu;
   model::L2State l2;
@@ -124,7 +124,7 @@ core::Result<MadeWork> CudaDevice::make(const KernelSpec& spec, model::L2State l
 
 core::Result<std::unique_ptr<Stopwatch>> CudaDevice::stopwatch(Work& work,
                                                                const StopwatchRequest& request) {
-  // This device made all its works.
+  // This device made all works that it gets.
   return static_cast<CudaWork&>(work).stopwatch(request);
 }
 

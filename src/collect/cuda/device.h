@@ -12,7 +12,7 @@ namespace assay::collect {
 
 class CudaDevice : public Device {
  public:
-  // Error: there is no driver, a GPU does not exist, or the GPUs differ.
+  // Fails if there is no driver, a GPU does not exist, or the GPUs differ.
   static core::Result<std::unique_ptr<CudaDevice>> open(const std::vector<int>& gpus);
 
   [[nodiscard]] const DeviceFacts& facts() const override { return facts_; }

@@ -1,4 +1,4 @@
-// The places of the rows of a mixture's experts. They follow each other, perhaps with filling
+// The places of the rows of a mixture's experts. They follow each other, perhaps with padding
 // between experts, so that block scales begin where the library expects them.
 #pragma once
 
@@ -10,11 +10,11 @@ namespace assay::collect {
 
 struct ExpertRow {
   std::int64_t expert = 0;
-  std::int64_t row = 0;  // among the rows of all experts, including filling
+  std::int64_t row = 0;  // among the rows of all experts, including padding
 };
 
-// The nth row that is no filling. `offsets` has each expert's first row, `counts` the number of
-// rows without filling.
+// Returns the nth row that is not padding. `offsets` has each expert's first row, `counts` the
+// number of rows without padding.
 __device__ inline ExpertRow nth_row(const std::int32_t* offsets,
                                     const std::int32_t* counts,
                                     std::int64_t experts,

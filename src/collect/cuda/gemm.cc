@@ -13,13 +13,13 @@
 namespace assay::collect {
 namespace {
 
-// Numbers whose sums stay far below the largest number of the output type.
+// Returns a filling with numbers whose sums stay far below the largest number of the output type.
 Fill operand_fill(DataType type, std::uint32_t seed) {
   const float amplitude = type == DataType::kInt8 ? 127.0F : 1.0F;
   return {.kind = Fill::Kind::kUniform, .type = type, .amplitude = amplitude, .seed = seed};
 }
 
-// Scales of blocks of fp8, in [0.5, 1.5).
+// Returns the filling for scales of blocks of fp8, in [0.5, 1.5).
 Fill block_scale_fill(std::uint32_t seed) {
   return {.kind = Fill::Kind::kUniform,
           .type = DataType::kFloat32,
@@ -28,7 +28,7 @@ Fill block_scale_fill(std::uint32_t seed) {
           .seed = seed};
 }
 
-// In the order of GemmWork::Buffer.
+// Returns the buffers in the order of GemmWork::Buffer.
 std::vector<BufferSpec> buffers_of(const GemmSpec& spec) {
   const auto bytes = [&](std::int64_t rows, std::int64_t columns, std::int64_t element) {
     return static_cast<std::size_t>(spec.batch * rows * columns * element);

@@ -48,7 +48,8 @@ core::Result<Blas*> Gpu::blas() {
 }
 
 core::Status Gpu::flush_l2() {
-  // Twice the cache, because it does not always replace the oldest lines.
+  // This is twice the size of the cache, because the cache does not always replace the oldest
+  // lines.
   const auto bytes = static_cast<std::size_t>(l2_bytes()) * 2 / 256 * 256;
   if (flush_memory_ == nullptr) {
     // The sum of the reads is written behind the memory that is read.

@@ -33,10 +33,10 @@ class Gpu {
 
   Arena& arena() { return arena_; }
 
-  // Error: the library is missing or fails.
+  // Fails if the library is missing or fails.
   core::Result<Blas*> blas();
 
-  // Device memory for kMostSamples + 2 samples.
+  // Returns device memory for kMostSamples + 2 samples.
   [[nodiscard]] Sample* samples() const { return samples_; }
 
   // Enqueues reads after which the L2 cache holds none of a work's data.
@@ -49,7 +49,7 @@ class Gpu {
   // Waits for everything that was enqueued.
   core::Status wait();
 
-  // Whether an earlier error makes all further calls fail.
+  // Returns whether an earlier error makes all further calls fail.
   [[nodiscard]] bool is_lost() const;
 
  private:

@@ -233,7 +233,7 @@ class GpuRank final : public TeamRank {
     return cuda_status(cudaMemset(align_buffer_, 0, sizeof(float)), "clearing memory");
   }
 
-  // Returns the communicator of so many ranks, which is created at the first call.
+  // Creates the communicator of spec_.ranks ranks at the first call.
   core::Status join() {
     if (comms_.count(spec_.ranks) != 0) return {};
     const ncclUniqueId id = ASSAY_TRY(meeting_.unique_id(spec_.ranks));
@@ -280,7 +280,8 @@ class GpuRank final : public TeamRank {
     return std::optional<Unsupported>();
   }
 
-  // A graph, as in the later measurement. With separate launches the host would be slower than a
+  // Uses a graph, like the later measurement. With separate launches the host would be slower than
+  // a small all-reduce.
   // small all-reduce.
   core::Result<double> try_out() {
     ASSAY_TRY(watch({.launches_per_sample = kTries}));
@@ -336,7 +337,7 @@ class GpuRank final : public TeamRank {
     }
   }
 
-  // One group with a send to every rank and a receive from every rank.
+  // Enqueues one group with a send to every rank and a receive from every rank.
   core::Status exchange_parts() {
     const NcclFunctions& nccl = nccl_functions().value();
     const ncclDataType_t type = *nccl_type(spec_.type);
@@ -366,7 +367,7 @@ class GpuRank final : public TeamRank {
     return nccl_status(nccl.group_end(), "a send and a receive");
   }
 
-  // After it all ranks continue within a few microseconds.
+  // After this, all ranks continue within a few microseconds.
   core::Status align() {
     return nccl_status(nccl_functions().value().all_reduce(align_buffer_, align_buffer_, 1,
                                                            ncclFloat32, ncclSum, comm(), stream_),
@@ -410,7 +411,7 @@ class GpuRank final : public TeamRank {
   RankMeeting meeting_;
   CollectiveSpec spec_;
   cudaStream_t stream_ = nullptr;
-  std::map<int, ncclComm_t> comms_;  // by number of ranks
+  std::map<int, ncclComm_t> comms_;  // keyed by number of ranks
   std::map<int, assay_allreduce_comm*> own_;
   assay_allreduce_call call_ = {};
   assay_allreduce_strategy strategy_ = ASSAY_ALLREDUCE_NCCL;

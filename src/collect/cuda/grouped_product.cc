@@ -103,7 +103,7 @@ core::Status GroupedProduct::enqueue_grouped(const void* addresses) const {
   const void* const* inputs = weights + active;
   auto* const* outputs = static_cast<void* const*>(addresses) + 2 * active;
   const cudaDataType_t type = shape_.type == DataType::kFloat16 ? CUDA_R_16F : CUDA_R_16BF;
-  // cuBLAS is column-major, so that its first matrix is the transposed weight.
+  // cuBLAS is column-major, so its first matrix is the transposed weight.
   return lt_status(cublas_functions().value().grouped(
                        handle, transposed_.data(), plain_.data(), widths_.data(), counts_.data(),
                        lengths_.data(), ones_.data(), weights, type, lengths_.data(), inputs, type,

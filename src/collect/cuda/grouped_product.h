@@ -17,8 +17,8 @@
 namespace assay::collect {
 
 struct GroupedShape {
-  // The number of rows of each expert, a multiple of 4 for fp8_block. Experts' rows follow each
-  // other.
+  // The number of rows of each expert, a multiple of 4 for fp8_block. The rows of the experts
+  // follow each other.
   std::vector<std::int64_t> rows;
   std::int64_t n = 1;
   std::int64_t k = 1;
@@ -36,7 +36,8 @@ class GroupedProduct {
                                                        Grouping grouping,
                                                        std::unique_ptr<GroupedProduct>& made);
 
-  // The bytes of device memory that hold the addresses of the matrices of one set of arguments.
+  // Returns the bytes of device memory that hold the addresses of the matrices of one set of
+  // arguments.
   [[nodiscard]] std::size_t addresses_bytes() const;
   // Writes the addresses to device memory and waits.
   core::Status set_addresses(const ProductArguments& arguments, void* addresses) const;
@@ -54,7 +55,7 @@ class GroupedProduct {
   Gpu& gpu_;
   GroupedShape shape_;
   Grouping grouping_;
-  // Only for the experts that have rows.
+  // The experts that have rows.
   std::vector<std::int64_t> experts_;
   std::vector<std::int64_t> first_rows_;
   std::vector<int> counts_;
@@ -66,7 +67,7 @@ class GroupedProduct {
   std::vector<int> sizes_;
   std::vector<float> ones_;
   std::vector<float> zeros_;
-  std::map<int, std::unique_ptr<LtProduct>> products_;  // by number of rows
+  std::map<int, std::unique_ptr<LtProduct>> products_;  // keyed by number of rows
 };
 
 }  // namespace assay::collect

@@ -44,7 +44,7 @@ core::Status set_attribute(const LtFunctions& lt,
                    "describing a product");
 }
 
-// cuBLAS is column-major, so that each row here is a column of `length` elements there.
+// cuBLAS is column-major, so each row here is a column of `length` elements there.
 core::Status make_layout(const LtFunctions& lt,
                          cublasLtMatrixLayout_t& layout,
                          cudaDataType_t type,
@@ -204,7 +204,7 @@ StridedProduct::~StridedProduct() {
   if (description_ != nullptr) lt.destroy_description(description_);
 }
 
-// cuBLAS is column-major, so that rows here are columns there and the right matrix comes first.
+// cuBLAS is column-major, so rows here are columns there, and the right matrix comes first.
 core::Status StridedProduct::make_layout(cublasLtMatrixLayout_t& layout,
                                          const StridedMatrix& matrix,
                                          std::int64_t batch) {

@@ -64,8 +64,8 @@ class LtProduct {
   LtAlgorithm about_;
 };
 
-// The bytes of an element of a product's output, which is int32 for int8, bfloat16 for fp8, and
-// otherwise the type itself.
+// Returns the bytes of an element of a product's output, which is int32 for int8, bfloat16 for fp8,
+// and otherwise the type itself.
 std::int64_t output_bytes_of(DataType type);
 
 // A matrix that lies in a larger tensor: rows are `pitch` elements apart, and the matrices of a

@@ -57,7 +57,7 @@ template <class T>
 struct SiluMul {
   const T* input;
   T* output;
-  std::uint32_t vectors_per_row;  // in the output
+  std::uint32_t vectors_per_row;  // vectors in a row of the output
 
   using Loaded = TwoVectors<T>;
 
@@ -221,8 +221,8 @@ cudaError_t run_typed(const MemorySpec& spec, const MemoryArguments& with, cudaS
   return cudaErrorInvalidValue;
 }
 
-// The bound of an output that is rounded once after `roundings` roundings in float32, each of which
-// is at most 2^-24 of the result.
+// Returns the bound of an output that is rounded once after `roundings` roundings in float32, each
+// of which is at most 2^-24 of the result.
 __device__ double rounding_bound(DataType type, double expected, double roundings) {
   return 0.5 * spacing_of(type, expected) + fabs(expected) * roundings * 0x1p-24;
 }

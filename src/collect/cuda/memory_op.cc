@@ -16,7 +16,7 @@ constexpr std::int64_t kMostVectors = (std::int64_t{1} << 32U) - 1;
 constexpr std::int64_t kMostRowVectors =
     std::int64_t{16} * 1024;  // RMSNorm keeps a row in registers
 
-// In the order of MemoryWork::Buffer.
+// Returns the buffers in the order of MemoryWork::Buffer.
 std::vector<BufferSpec> buffers_of(const MemorySpec& spec) {
   using Kind = MemorySpec::Kind;
   const std::int64_t element = bytes_of(spec.type);

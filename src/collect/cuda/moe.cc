@@ -1,4 +1,4 @@
-// A mixture of experts on the GPU that has most tokens, with Assay's kernels around cuBLAS's
+// A mixture of experts on the GPU that has the most tokens, with Assay's kernels around cuBLAS's
 // products.
 #include <fmt/core.h>
 
@@ -64,7 +64,7 @@ Accuracy wrong(std::string where) {
   return accuracy;
 }
 
-// Why, or nothing.
+// Returns what is wrong, or "" if nothing is.
 std::string offsets_wrong(const Routed& routed,
                           const MoeArguments& with,
                           const ExpertChoice& choice) {
@@ -248,7 +248,7 @@ class MoeWork : public CudaWork {
     return buffers_.at<T>(static_cast<std::size_t>(buffer), copy);
   }
 
-  // Of the experts that the launches will write to `chosen` as well.
+  // Makes logits that choose choice_.experts, which the launches will write to `chosen` as well.
   core::Status make_logits(std::int64_t copy) {
     const RouterLogits with{.tokens = shape_.spec.tokens,
                             .experts = shape_.spec.experts,
@@ -339,8 +339,8 @@ class MoeWork : public CudaWork {
   Buffers buffers_;
 };
 
-// Hidden and intermediate sizes are multiples of it: kernels load 8 elements at a time, and fp8
-// products need 16.
+// Hidden and intermediate sizes must be multiples of this: kernels load 8 elements at a time, and
+// fp8 products need 16.
 std::int64_t size_multiple(DataType type) {
   return type == DataType::kFp8Block ? kScaleBlock : 16;
 }
@@ -358,12 +358,12 @@ std::string why_not(const MoeSpec& spec) {
   if (spec.hidden % multiple != 0 || spec.intermediate / spec.tp % multiple != 0)
     return "hidden and intermediate sizes of a GPU must be multiples of " +
            std::to_string(multiple) + " in " + std::string(name_of(spec.type));
-  // Kernels count rows, including filling, in 32 bits.
+  // Kernels count rows, including padding, in 32 bits.
   if (spec.tokens * spec.top_k > INT32_MAX / 2) return "more than 2^30 choices";
   return "";
 }
 
-// nullptr if this grouping does not support it; then `reason` says why.
+// Returns nullptr if this grouping does not support it, and then `reason` says why.
 core::Result<std::unique_ptr<Work>> try_grouping(
     Gpu& gpu, const MoeSpec& spec, Grouping grouping, model::L2State l2, std::string& reason) {
   ExpertChoice choice = choose_experts(spec);

@@ -14,16 +14,16 @@ namespace assay::collect {
 
 struct MoeShape {
   MoeSpec spec;
-  DataType type = DataType::kBfloat16;  // of everything except the products
+  DataType type = DataType::kBfloat16;  // type of everything except the products
   std::int64_t local_experts = 1;
   std::int64_t intermediate = 1;
   std::int64_t row_multiple = 1;   // an expert's rows are filled up to a multiple of it
-  std::vector<std::int64_t> rows;  // of each local expert, with filling
+  std::vector<std::int64_t> rows;  // rows of each local expert, with padding
   std::int64_t local_rows = 0;     // sum of `rows`
-  std::int64_t pairs = 0;          // number of rows without filling
+  std::int64_t pairs = 0;          // number of rows without padding
 };
 
-// The shape on GPU 0, which has most tokens.
+// Returns the shape on GPU 0, which has the most tokens.
 MoeShape moe_shape_of(const MoeSpec& spec, const ExpertChoice& choice);
 
 // Weights come first, so that they stay in their place from case to case.

@@ -62,7 +62,7 @@ TEST(MoeBuffers, ScalesHaveRoomForEachExpertsMatrix) {
   const auto buffers = moe_buffers_of(shape, 0);
   EXPECT_EQ(bytes_of(buffers, MoeBuffer::kGatheredScales), 4 * input_scales(shape, 384));
   EXPECT_EQ(bytes_of(buffers, MoeBuffer::kActivatedScales), 4 * input_scales(shape, 256));
-  // Of 512 x 384 and of 384 x 256: 4 and 3 rows of blocks, each filled up to 4 scales.
+  // The weights are 512 x 384 and 384 x 256: 4 and 3 rows of blocks, each filled up to 4 scales.
   EXPECT_EQ(bytes_of(buffers, MoeBuffer::kUpScales), 32 * 4 * 4 * sizeof(float));
   EXPECT_EQ(bytes_of(buffers, MoeBuffer::kDownScales), 32 * 3 * 4 * sizeof(float));
   EXPECT_EQ(bytes_of(buffers, MoeBuffer::kGathered), 384U * shape.local_rows);

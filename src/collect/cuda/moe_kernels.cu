@@ -24,8 +24,8 @@ struct alignas(8 * sizeof(T)) Eight {
   T values[8];
 };
 
-// The next row of the expert that was chosen at `at` of [tokens, top_k]; -1 if it is not a local
-// one.
+// Returns the next row of the expert that was chosen at `at` of [tokens, top_k], or -1 if the
+// expert is not local.
 __device__ int claim_row(const MoeArguments& with, std::int64_t at) {
   const int expert = with.chosen[at];
   const int row = expert < with.local_experts ? atomicAdd(&with.cursors[expert], 1) : -1;
@@ -251,7 +251,8 @@ __global__ void __launch_bounds__(kThreads) gather_blocks(MoeArguments with) {
   }
 }
 
-// The last expert that begins at this row or before it; earlier ones that begin there are empty.
+// Returns the last expert that begins at this row or before it; earlier ones that begin there are
+// empty.
 __device__ int expert_of(const MoeArguments& with, std::int64_t row) {
   int low = 0;
   int high = with.local_experts;
@@ -272,7 +273,7 @@ __global__ void __launch_bounds__(kThreads) activate_blocks(MoeArguments with) {
   const std::int64_t row = group / blocks;
   if (row >= with.local_rows) return;
   const int expert = expert_of(with, row);
-  if (row - with.offsets[expert] >= with.counts[expert]) return;  // filling
+  if (row - with.offsets[expert] >= with.counts[expert]) return;  // padding
   const auto block = static_cast<int>(group % blocks);
   const int vector = block * kBlockLanes + static_cast<int>(threadIdx.x) % kBlockLanes;
   const std::int64_t vectors = with.intermediate / 8;
@@ -319,7 +320,8 @@ __device__ double scale_for(double largest) {
   return fmax(largest, static_cast<double>(kLeastMaximum)) / static_cast<double>(kLargestFp8);
 }
 
-// The scale by which fp8_block's kernel divided an element. Another stage checks the scale itself.
+// Returns the scale by which fp8_block's kernel divided an element. Another stage checks the scale
+// itself.
 __device__ double scale_at(const MoeArguments& with,
                            const float* scales,
                            const ExpertRow& place,

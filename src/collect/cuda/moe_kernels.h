@@ -15,7 +15,7 @@ inline constexpr int kMostExperts = 512;
 
 // Input and output have `type`; the inputs of products (`gathered`, `activated`) have
 // `product_type`. The rows of the local experts follow each other. Each expert's rows are filled up
-// to a multiple of `row_multiple`, and nobody reads the filling.
+// to a multiple of `row_multiple`, and nobody reads the padding.
 struct MoeArguments {
   DataType type = DataType::kBfloat16;
   DataType product_type = DataType::kBfloat16;
@@ -26,13 +26,13 @@ struct MoeArguments {
   int experts = 1;
   int local_experts = 1;  // the first ones; other GPUs have the other experts
   int row_multiple = 1;
-  int local_rows = 1;                 // including filling
-  int pairs = 1;                      // rows without filling: (token, local expert)
+  int local_rows = 1;                 // including padding
+  int pairs = 1;                      // rows without padding: (token, local expert)
   const void* logits = nullptr;       // bfloat16 [tokens, experts]
   const void* input = nullptr;        // [tokens, hidden]
   std::int32_t* chosen = nullptr;     // [tokens, top_k]
   float* shares = nullptr;            // [tokens, top_k], factors of the weighted sum
-  std::int32_t* counts = nullptr;     // [local_experts], without filling
+  std::int32_t* counts = nullptr;     // [local_experts], without padding
   std::int32_t* offsets = nullptr;    // [local_experts + 1]: an expert's first row
   std::int32_t* cursors = nullptr;    // [local_experts]
   std::int32_t* positions = nullptr;  // [tokens, top_k]: the row, or -1
@@ -58,9 +58,9 @@ enum class MoeStage : std::uint8_t {
   kCombine,
 };
 
-// The number of columns of the stage's output.
+// Returns the number of columns of the stage's output.
 std::int64_t stage_columns(const MoeArguments& with, MoeStage stage);
-// The number of elements of the stage's output without filling. It is tokens * top_k * columns for
+// The number of elements of the stage's output without padding. It is tokens * top_k * columns for
 // kGather and kGatherScales.
 std::int64_t stage_elements(const MoeArguments& with, MoeStage stage);
 // Writes samples_of(stage_elements()) samples.

@@ -28,16 +28,16 @@ struct NcclFunctions {
   decltype(ncclGetLastError)* last_error = nullptr;
 };
 
-// A process opens the library once. Error: it is missing.
+// A process opens the library once. Fails if it is missing.
 const core::Result<NcclFunctions>& nccl_functions();
 
-// "2.28.9"; "none" without the library.
+// Returns a text like "2.28.9", or "none" without the library.
 std::string nccl_version();
 
 core::Status nccl_status(ncclResult_t result, const char* doing);
 
-// How the ranks of a communicator find each other before there is one. Each of its ranks calls
-// these functions at the same time, and all get the same result.
+// How the ranks of a communicator find each other before it exists. All of its ranks call these
+// functions at the same time and get the same result.
 struct RankMeeting {
   std::function<core::Result<ncclUniqueId>(int ranks)> unique_id;
   // Returns the bytes of all ranks in the order of ranks. Every rank passes the same number of
@@ -47,10 +47,10 @@ struct RankMeeting {
       exchange;
 };
 
-// For the ranks of one process, which all hold a copy of it.
+// Returns the meeting for the ranks of one process, which all hold a copy of it.
 RankMeeting meet_in_process();
 
-// For the processes of an MPI job.
+// Returns the meeting for the processes of an MPI job.
 RankMeeting meet_in_job(const MpiRank& job);
 
 }  // namespace assay::collect

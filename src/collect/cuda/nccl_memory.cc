@@ -17,7 +17,7 @@
 namespace assay::collect {
 namespace {
 
-// Few elements, because the buffers themselves also count, in pages of 2 MiB.
+// There are few elements, because the buffers themselves also count, in pages of 2 MiB.
 constexpr std::int64_t kElementsOfRank = 1024;
 
 core::Result<std::int64_t> free_bytes(int gpu) {
@@ -37,7 +37,7 @@ std::unique_ptr<Team> team_of(const std::vector<int>& gpus) {
 }
 
 core::Result<std::int64_t> communicator_bytes(const std::vector<int>& gpus) {
-  // Creates the GPUs' contexts first, whose memory is not NCCL's.
+  // This creates the GPUs' contexts first, whose memory is not NCCL's.
   const DeviceFacts facts = ASSAY_TRY(CudaDevice::open(gpus))->facts();
   const std::int64_t before = ASSAY_TRY(free_bytes(gpus.front()));
   const std::unique_ptr<Device> team = make_team_device(team_of(gpus), facts);
@@ -63,8 +63,8 @@ int print_communicator(const std::vector<int>& gpus) {
   return bytes.ok() && std::fflush(stdout) == 0 ? 0 : 1;
 }
 
-// It runs in a child process, which ends without destroying NCCL's communicators, because that
-// would need all ranks at once.
+// Runs in a child process, which ends without destroying NCCL's communicators, because that would
+// need all ranks at once.
 int print_apart(const std::vector<int>& gpus) {
   const pid_t child = ::fork();
   if (child < 0) {

@@ -28,7 +28,7 @@ __device__ inline double load_number(DataType type, const void* from, std::int64
   return 0;
 }
 
-// The distance from a number of about this size to the next one of this type.
+// Returns the distance from a number of about this size to the next one of this type.
 __device__ inline double spacing_of(DataType type, double value) {
   int mantissa_bits = 23;
   int smallest_exponent = -149;

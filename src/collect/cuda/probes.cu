@@ -3,7 +3,7 @@
 namespace assay::collect {
 namespace {
 
-// Much longer than a step of the timer, which is at most 1 us.
+// This is much longer than a step of the timer, which is at most 1 us.
 constexpr long long kCycles = 200000;
 
 __device__ long long nanoseconds() {

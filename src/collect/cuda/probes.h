@@ -1,4 +1,4 @@
-// Kernels that tell about the GPU itself: its clock, and the cost of a launch.
+// Kernels that measure the GPU itself: its clock, and the cost of a launch.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,8 +12,8 @@ struct ClockCount {
   std::int64_t nanoseconds = 0;
 };
 
-// Enqueues a thread that counts the cycles of some 100 us and writes to `count`, which the device
-// can reach. This gives the SM clock of right now; NVML's figure is some 150 ms old on an H200.
+// Enqueues a thread that counts the cycles of about 100 us and writes to `count`, which the device
+// can reach. This gives the current SM clock; NVML's figure is about 150 ms old on an H200.
 cudaError_t count_cycles(ClockCount* count, cudaStream_t stream);
 
 // Launches a kernel that does nothing.

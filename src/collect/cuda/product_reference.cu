@@ -26,7 +26,7 @@ __device__ Sums block_sums(Sums mine) {
   return parts[0];
 }
 
-// The nth of all rows.
+// Returns the nth of all rows.
 __device__ ExpertRow row_of(const ProductCheck& check, std::int64_t nth) {
   if (check.row_offsets == nullptr) return {nth / (check.rows / check.batch), nth};
   return nth_row(check.row_offsets, check.row_counts, check.batch, nth);

@@ -14,7 +14,7 @@ namespace assay::collect {
 // The rows may be those of several experts. Then an expert has row_counts[expert] rows, from
 // row_offsets[expert] on. block_scales.h describes the layout of fp8_block's scales.
 struct ProductCheck {
-  std::int64_t rows = 1;  // of all experts or batches, without the filling between experts
+  std::int64_t rows = 1;  // rows of all experts or batches, without padding between experts
   std::int64_t n = 1;
   std::int64_t k = 1;
   std::int64_t batch = 1;  // each has an equal share of the rows, unless there are row_offsets

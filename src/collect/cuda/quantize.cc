@@ -59,7 +59,7 @@ class QuantizeWork : public CudaWork {
 
 core::Result<MadeWork> make_quantize(Gpu& gpu, const QuantizeSpec& spec, model::L2State l2) {
   const auto count = static_cast<std::size_t>(spec.m * spec.k);
-  // With this scale most numbers fit into fp8 and some are cut to its largest.
+  // With this scale most numbers fit into fp8 and some are cut to the largest number of fp8.
   const Fill numbers{.kind = Fill::Kind::kUniform, .amplitude = 3.0F, .seed = 1};
   const Fill given{.kind = Fill::Kind::kUniform,
                    .type = DataType::kFloat32,

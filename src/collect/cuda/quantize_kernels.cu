@@ -96,7 +96,7 @@ __global__ void quantized_samples(QuantizeArguments with, std::int64_t count, Sa
                 .at = at};
 }
 
-// The order of positive numbers is that of their bits.
+// Positive numbers have the same order as their bits.
 __global__ void largest_of_input(QuantizeArguments with, Sample* sample) {
   double largest = 0;
   for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < with.count;

@@ -39,7 +39,7 @@ core::Result<double> median_us(Device& device, Work& work, model::Launch launch)
   return core::median(ASSAY_TRY(watch->sample(10))) * 1e3;
 }
 
-// The output of a graph is checked too, because a graph may keep arguments that were only right
+// The output of a graph is checked, too, because a graph may keep arguments that were only right
 // when it was captured.
 core::Result<Accuracy> check_graph(Device& device, CudaWork& work) {
   ASSAY_TRY(work.spoil());

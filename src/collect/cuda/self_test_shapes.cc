@@ -116,7 +116,7 @@ void add_quantize(std::vector<SelfTestShape>& shapes) {
   }
 }
 
-// Bytes and operations if the GPU had an equal share of the tokens.
+// The bytes and operations are those of a GPU with an equal share of the tokens.
 SelfTestShape moe(const MoeSpec& spec, L2State l2 = L2State::kHot) {
   const double rows = count(spec.tokens, spec.top_k) / static_cast<double>(spec.ep);
   const double weights = 3 * count(spec.hidden, spec.intermediate / spec.tp);
@@ -162,7 +162,7 @@ void add_moe(std::vector<SelfTestShape>& shapes) {
                         .top_k = 8,
                         .experts = 128,
                         .type = DataType::kFloat16}));
-  // Most experts without a token, or with one that is no whole part of their rows.
+  // Most experts have no token, and the others one, which does not fill their rows.
   MoeSpec qwen{.tokens = 1,
                .hidden = 4096,
                .intermediate = 1536,

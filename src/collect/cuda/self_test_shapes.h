@@ -13,7 +13,7 @@ struct SelfTestShape {
   std::string name;
   KernelSpec spec;
   model::L2State l2 = model::L2State::kHot;
-  double bytes = 0;  // the least that is moved
+  double bytes = 0;  // the fewest that must be moved
   double flops = 0;
 };
 

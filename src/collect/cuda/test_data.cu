@@ -14,7 +14,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr std::int64_t kMostBlocks = 8192;
 
-// Four numbers in [-1, 1) that depend on `at`.
+// Returns four numbers in [-1, 1) that depend on `at`.
 __device__ float4 uniform_numbers(std::uint64_t seed, std::uint64_t at) {
   const std::uint64_t bits =
       mixed_bits(mixed_bits(seed + 0x9E3779B97F4A7C15ULL) + at * 0xD1342543DE82EF95ULL);

@@ -1,4 +1,4 @@
-// The data that works read. A kernel makes them on the GPU, the same in every run.
+// The data that works read. A kernel makes it on the GPU, and it is the same in every run.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,7 +13,7 @@ namespace assay::collect {
 // The contents of a buffer before a work runs.
 struct Fill {
   enum class Kind : std::uint8_t {
-    kNothing,  // for an output
+    kNothing,  // if the buffer is an output
     kUniform,  // in [offset - amplitude, offset + amplitude)
     kIndices,  // int32 in [0, limit)
   } kind = Kind::kNothing;
@@ -34,8 +34,8 @@ cudaError_t fill(void* memory, std::size_t bytes, const Fill& with, cudaStream_t
 // of 16.
 cudaError_t read_through(const void* memory, std::size_t bytes, float* to, cudaStream_t stream);
 
-// A multiple of 1/8 from 0 to 1.875, plus 4 for experts that are to be chosen. bfloat16 represents
-// all of them exactly.
+// Returns a multiple of 1/8 from 0 to 1.875, plus 4 for experts that are to be chosen. bfloat16
+// represents all of these numbers exactly.
 __host__ __device__ inline float router_logit(std::int64_t token,
                                               std::int64_t expert,
                                               bool chosen) {
@@ -50,12 +50,12 @@ struct RouterLogits {
   std::int64_t experts = 1;
   std::int64_t top_k = 1;
   const std::int32_t* chosen = nullptr;  // [tokens, top_k]; the experts of a token differ
-  void* logits = nullptr;                // bfloat16 [tokens, experts], written
+  void* logits = nullptr;                // bfloat16 [tokens, experts], an output
 };
 
 cudaError_t write_logits(const RouterLogits& with, cudaStream_t stream);
 
-// Fills the input of a collective: collect/kernels/collective_pattern.h.
+// Fills the input of a collective. collect/kernels/collective_pattern.h defines the numbers.
 cudaError_t fill_collective(void* input, const CollectiveSpec& spec, int rank, cudaStream_t stream);
 
 // The differences that compare_collective() finds, in device memory.

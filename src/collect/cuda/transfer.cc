@@ -42,7 +42,7 @@ class LaunchWork final : public CudaWork {
   }
 };
 
-// Page-locked memory of the host, which the GPU reaches by itself.
+// Page-locked memory of the host, which the GPU reads and writes directly.
 class PinnedMemory {
  public:
   static core::Result<PinnedMemory> take(std::size_t bytes) {
@@ -136,7 +136,7 @@ class CopyWork final : public CudaWork {
                        "a copy to the host");
   }
 
-  // The words of the side that was written, in the first copy.
+  // Returns the word at `place` of the side that was written, in the first copy.
   core::Result<Word> found_at(std::int64_t place) {
     if (!is_to_device()) return host_.words()[place];
     Word found = 0;

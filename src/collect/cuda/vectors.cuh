@@ -1,4 +1,4 @@
-// Loads and stores of 16 bytes at a time, with which kernels reach the memory bandwidth.
+// Loads and stores of 16 bytes at a time, which let kernels reach the memory bandwidth.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -8,7 +8,7 @@
 namespace assay::collect {
 namespace {
 
-// A graph of several samples has at most so many nodes. More would only take longer to prepare,
+// A graph of several samples has at most this many nodes. More would only take longer to prepare,
 // about 1 us for each node.
 constexpr std::int64_t kMostGraphNodes = 64;
 

@@ -36,12 +36,12 @@ class CudaWork : public Work {
 
   [[nodiscard]] Gpu& gpu() const { return gpu_; }
 
-  // The number of copies of the buffers, which launches use in turn.
+  // Returns the number of copies of the buffers, which launches use in turn.
   [[nodiscard]] virtual std::int64_t copies() const = 0;
 
   [[nodiscard]] bool is_cold() const { return l2_ == model::L2State::kCold; }
 
-  // The work outlives the stopwatch.
+  // The work must outlive the stopwatch.
   virtual core::Result<std::unique_ptr<Stopwatch>> stopwatch(const StopwatchRequest& request);
 
  protected:
@@ -65,7 +65,7 @@ class Events {
 
   core::Status create(std::int64_t count);
   core::Status record(std::int64_t index, cudaStream_t stream, unsigned flags);
-  // The milliseconds between two events that have happened.
+  // Returns the milliseconds between two events that have happened.
   core::Result<double> between(std::int64_t begin, std::int64_t end);
 
  private:
@@ -76,7 +76,7 @@ class Events {
 // host launches nothing within a sample.
 class GraphStopwatch : public Stopwatch {
  public:
-  // Error: the work cannot be captured.
+  // Fails if the work cannot be captured.
   static core::Result<std::unique_ptr<Stopwatch>> create(CudaWork& work,
                                                          const StopwatchRequest& request);
   ~GraphStopwatch() override;
@@ -96,7 +96,7 @@ class GraphStopwatch : public Stopwatch {
   std::unique_ptr<Events> events_;
 };
 
-// Launches one by one from the host.
+// Launches the samples one by one from the host.
 class EagerStopwatch : public Stopwatch {
  public:
   static core::Result<std::unique_ptr<Stopwatch>> create(CudaWork& work,
