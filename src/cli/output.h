@@ -1,5 +1,5 @@
-// How the program talks: data goes to standard output, everything else to standard error; an output
-// never replaces an input.
+// The output of the program. Data goes to standard output and everything else to standard error,
+// and an output never replaces an input.
 #pragma once
 
 #include <filesystem>
@@ -24,7 +24,7 @@ void print_warning(std::string_view message);
 void print_note(std::string_view message);
 
 // Fails unless all printed data has reached standard output. A reader that closed the pipe
-// (`assay … | head`) is no failure: it has what it wanted.
+// (`assay … | head`) is not a failure, because it has read all that it needs.
 core::Status flush_output();
 
 // Fails when the output is the same file as one of the inputs, under any name.

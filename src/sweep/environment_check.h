@@ -17,8 +17,8 @@
 
 namespace assay::sweep {
 
-// The variables that a process was started with. Of a repeated name, the first counts, as it does
-// for getenv().
+// The variables that a process was started with. If a name occurs twice, its first value counts, as
+// it does for getenv().
 using Environment = std::map<std::string, std::string>;
 
 // Returns std::nullopt if the environment cannot be read, because the process has ended or belongs

@@ -32,7 +32,7 @@ struct PreparedSweep {
   bool extended = false;  // resumed with more repeats than it began with
 };
 
-// Checks only the request itself, independent of the machine.
+// Checks only the request itself, not whether it fits the machine.
 core::Status check(const Request& request);
 
 // Checks everything that can be checked without starting or writing anything. If a sweep is
