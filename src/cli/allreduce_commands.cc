@@ -72,8 +72,7 @@ Option* add_percent(App& app, const std::string& name, double& part, const std::
 }
 
 // Returns "NVIDIA H200, CUDA 13.0, NCCL 2.28.9, 2026-11-21, of " from the file beside a benchmark,
-// or
-// "" if there is no such file, as with benchmarks from elsewhere.
+// or "" if there is no such file, as with benchmarks from elsewhere.
 std::string measured_on(const std::filesystem::path& benchmark) {
   const auto text = core::read_file(allreduce::provenance_path(benchmark));
   if (!text.ok()) return "";

@@ -17,7 +17,7 @@ constexpr const char* kHowGroup = "How it is measured";
 constexpr const char* kRunGroup = "Run options";
 constexpr const char* kOutputGroup = "Output options";
 
-constexpr std::size_t kMostHelps = 2;  // for an axis that several operators have
+constexpr std::size_t kMostHelps = 2;  // help texts for one axis of several operators
 
 // Returns the option's name with dashes and with the underscores of the public collector.
 std::string both(const std::string& name) {

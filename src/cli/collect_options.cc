@@ -32,8 +32,8 @@ const collect::Axis* find_axis(const collect::Operator& op, const std::string& o
   return found == op.axes.end() ? nullptr : &*found;
 }
 
-// Returns the facts of this machine for the run's record. It does not fail if the driver does not
-// answer, because the workers report any problem.
+// Returns the facts of this machine for the run's record. A driver that does not answer is not an
+// error here, because the workers report any problem.
 collect::Settings environment() {
   collect::Settings facts;
   const auto known = doctor::environment_facts();

@@ -91,7 +91,7 @@ class CollectArguments {
   std::set<std::string> given_;  // the options that the user gave, such as "--l2"
   std::vector<std::string> positional_;
   std::vector<std::string> ops_;
-  std::map<std::string, std::string> axis_values_;  // by option name
+  std::map<std::string, std::string> axis_values_;  // values by option name
   collect::Grid grid_ = collect::Grid::kCommon;
   std::vector<std::string> case_filters_;
   std::optional<std::int64_t> limit_;

@@ -28,8 +28,8 @@ std::string_view last_word(const CommandSpec& spec);
 std::string typed_name(const CommandSpec& spec);
 
 // The command that words lead to. The first `used` words are its name, and the others its
-// arguments. A command may have further commands below it; a word is first taken as one of their
-// names.
+// arguments. A command may have further commands below it; a word counts as one of their names
+// before it counts as an argument.
 struct Found {
   const CommandSpec* spec;
   std::size_t used;

@@ -12,8 +12,8 @@ namespace assay::cli {
 
 // One option, argument, command or exit code.
 struct ManualEntry {
-  std::string term;   // "-o, --output"
-  std::string value;  // "DIR", or empty
+  std::string term;   // such as "-o, --output"
+  std::string value;  // such as "DIR", or empty
   std::string explanation;
 };
 

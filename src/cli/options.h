@@ -203,8 +203,8 @@ Option* add_choice(App& app,
       ->check([words](const std::string& word) { return choice_problem(word, words); });
 }
 
-// Adds an option whose value is a list of words, separated by commas. Help shows all of them as
-// the default.
+// Adds an option whose value is a list of words, separated by commas. Help shows all of them as the
+// default.
 template <class Value>
 Option* add_choice_list(App& app,
                         const std::string& names,

@@ -23,8 +23,8 @@ void print_error(std::string_view message);
 void print_warning(std::string_view message);
 void print_note(std::string_view message);
 
-// Fails unless all printed data has reached standard output. A reader that closed the pipe
-// (`assay … | head`) is not a failure, because it has read all that it needs.
+// Fails unless all printed data has reached standard output. It does not fail if the reader closed
+// the pipe (`assay … | head`), because that reader has all that it needs.
 core::Status flush_output();
 
 // Fails when the output is the same file as one of the inputs, under any name.

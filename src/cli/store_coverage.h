@@ -13,7 +13,7 @@
 namespace assay::cli {
 
 struct Coverage {
-  std::string started_at;  // of the collection
+  std::string started_at;  // start of the collection
   // The cases of a refinement lie between other points, so a missing one leaves no gap in a table.
   bool is_refinement = false;
   collect::Tally tally;

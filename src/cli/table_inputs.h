@@ -35,7 +35,7 @@ struct TableInputs {
 void add_table_inputs(App& app, TableInputs& inputs, const char* file_help);
 
 struct NamedFrame {
-  std::string table;   // "gemm_perf"
+  std::string table;   // such as "gemm_perf"
   std::string source;  // the file; "" for a store
   store::Frame frame;
 };
@@ -51,7 +51,7 @@ core::Result<std::vector<NamedFrame>> read_tables(const TableInputs& inputs,
 struct RooflineInputs {
   std::filesystem::path system;  // a file, or the name of a shipped system
   double memory_gb_per_s = 0;
-  std::vector<std::string> peaks;  // "bfloat16=989"
+  std::vector<std::string> peaks;  // such as "bfloat16=989"
 };
 
 void add_roofline_options(App& app, RooflineInputs& inputs);

@@ -57,8 +57,8 @@ class GpuWatch {
   gpu::Machine machine_;  // the state before the run
   std::set<std::string> problems_;
   std::size_t looks_ = 0;
-  std::map<int, std::vector<Sample>> samples_;                    // by GPU
-  std::map<std::string, std::map<int, std::size_t>> slow_looks_;  // by reason and GPU
+  std::map<int, std::vector<Sample>> samples_;                    // samples by GPU
+  std::map<std::string, std::map<int, std::size_t>> slow_looks_;  // counts by reason and GPU
 };
 
 }  // namespace assay::sweep

@@ -17,7 +17,7 @@ namespace assay::sweep {
 
 // The places to look in; tests set other places.
 struct ObserverSources {
-  std::string nvml_library = "libnvidia-ml.so.1";  // as dlopen finds it
+  std::string nvml_library = "libnvidia-ml.so.1";  // the name that dlopen() searches for
   std::filesystem::path root = "/";                // holds proc/ and sys/
 };
 

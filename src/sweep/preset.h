@@ -9,7 +9,7 @@
 namespace assay::sweep {
 
 struct PresetSpec {
-  const char* name;           // "nccl-ctas"
+  const char* name;           // such as "nccl-ctas"
   const char* summary;        // the variables and their purpose
   const char* pair;           // names of the two values: "CTAS,THREADS"
   const char* default_pairs;  // in the form that -p takes

@@ -28,7 +28,7 @@ struct SettingResult {
   std::string comparison = {};  // the workbook of the comparison with the reference
 };
 
-// How the settings were compared.
+// The rules by which the settings were compared.
 struct RankingRules {
   double together = 0.95;  // confidence that all intervals hold together
   double tolerance_percent = model::kTolerancePercent;

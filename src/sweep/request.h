@@ -18,7 +18,7 @@ struct Request {
   std::string config = {};  // the file for {config}, or ""
   std::optional<std::string> preset;
   std::string pairs = {};              // for the preset; "" for its own pairs
-  std::vector<std::string> axes = {};  // "NAME=v1,v2"
+  std::vector<std::string> axes = {};  // each of the form "NAME=v1,v2"
   std::optional<int> repeats;
   std::optional<std::uint64_t> seed;
   std::filesystem::path expected_library = {};
