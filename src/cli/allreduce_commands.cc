@@ -45,7 +45,7 @@ Choices<allreduce::Strategy> fallback_choices() {
 const Choices<allreduce::Launch> kLaunches{{"graph", allreduce::Launch::kGraph},
                                            {"eager", allreduce::Launch::kEager}};
 
-// "2%" and "2" are 0.02.
+// Returns 0.02 for "2%" and for "2".
 double part_of_percent(std::string_view text) {
   if (!text.empty() && text.back() == '%') text.remove_suffix(1);
   double value = 0;
@@ -71,8 +71,8 @@ Option* add_percent(App& app, const std::string& name, double& part, const std::
       ->check(percent_problem);
 }
 
-// What the file beside a benchmark says: "NVIDIA H200, CUDA 13.0, NCCL 2.28.9, 2026-11-21, of ", or
-// "" without such a file, which other people's benchmarks do not have.
+// Returns "NVIDIA H200, CUDA 13.0, NCCL 2.28.9, 2026-11-21, of " from the file beside a benchmark,
+// or "" if there is no such file, as with benchmarks from elsewhere.
 std::string measured_on(const std::filesystem::path& benchmark) {
   const auto text = core::read_file(allreduce::provenance_path(benchmark));
   if (!text.ok()) return "";

@@ -1,5 +1,5 @@
-// What the commands of `assay allreduce` share: the choices of their options, the benchmark that
-// tells on the terminal how far it is, and the tables made of a benchmark.
+// The parts that the commands of `assay allreduce` share: the choices of their options, the
+// benchmark that shows its progress on the terminal, and the tables that are made from a benchmark.
 #pragma once
 
 #include <filesystem>
@@ -18,14 +18,14 @@ Choices<allreduce::DataType> data_type_choices();
 
 Choices<allreduce::Strategy> strategy_choices(const std::vector<allreduce::Strategy>& strategies);
 
-// All strategies but AUTO.
+// Returns all strategies except AUTO.
 std::vector<allreduce::Strategy> measured_strategies();
 
-// The program that measures: `named`, or the one that the environment names, or the one beside
-// assay.
+// Returns the program that measures: `named`, else the one that the environment names, else the one
+// beside assay.
 core::Result<std::filesystem::path> benchmark_worker(const std::filesystem::path& named);
 
-// The whole grid of every TP size that this machine has GPUs for.
+// Returns the options for the whole grid of every TP size that this machine has GPUs for.
 core::Result<allreduce::BenchmarkOptions> default_benchmark(const std::filesystem::path& folder);
 
 enum class Talk { kOnTerminal, kNever };
@@ -33,7 +33,7 @@ enum class Talk { kOnTerminal, kNever };
 core::Result<allreduce::BenchmarkResult> benchmark_with_progress(
     const allreduce::BenchmarkOptions& options, Talk talk, allreduce::RankLeader* ranks = nullptr);
 
-// Where a benchmark is, and how strategies are chosen from it.
+// The place of a benchmark, and the options for choosing strategies from it.
 struct TuningArguments {
   std::filesystem::path data_folder;
   std::optional<int> sm_version;
@@ -46,7 +46,7 @@ Option* add_tuning_options(App& app, TuningArguments& arguments);
 
 struct TunedBenchmark {
   allreduce::Benchmark benchmark;
-  allreduce::TunedTables tables;  // its provenance names the files
+  allreduce::TunedTables tables;  // the provenance names the files
 };
 
 core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,

@@ -17,9 +17,9 @@ constexpr const char* kHowGroup = "How it is measured";
 constexpr const char* kRunGroup = "Run options";
 constexpr const char* kOutputGroup = "Output options";
 
-constexpr std::size_t kMostHelps = 2;  // help texts of an axis that several operators have
+constexpr std::size_t kMostHelps = 2;  // help texts for one axis of several operators
 
-// The option with dashes, and with the underscores of the public collector.
+// Returns the option's name with dashes and with the underscores of the public collector.
 std::string both(const std::string& name) {
   std::string other = name;
   std::replace(other.begin(), other.end(), '-', '_');
@@ -31,7 +31,8 @@ std::string help_of(const collect::Axis& axis) {
   return told ? axis.help : fmt::format("{} ({})", axis.help, axis.unit);
 }
 
-// The help texts of axes by the name of their option: operators may describe an axis differently.
+// Returns the help texts of axes by the name of their option. Operators may describe an axis
+// differently.
 std::map<std::string, std::vector<std::string>> axis_helps() {
   std::map<std::string, std::vector<std::string>> helps;
   for (const collect::Operator* op : collect::all_operators()) {

@@ -32,8 +32,8 @@ const collect::Axis* find_axis(const collect::Operator& op, const std::string& o
   return found == op.axes.end() ? nullptr : &*found;
 }
 
-// The facts of this machine for the run's record. A driver that does not answer is no reason to
-// stop here: the workers report what is wrong, if anything is.
+// Returns the facts of this machine for the run's record. A driver that does not answer is not an
+// error here, because the workers report any problem.
 collect::Settings environment() {
   collect::Settings facts;
   const auto known = doctor::environment_facts();
@@ -208,7 +208,7 @@ collect::CaseRequest CollectArguments::request() const {
   return request;
 }
 
-// The settings by the names that a refusal to resume gives them.
+// Returns the settings under the names that they have in a refusal to resume.
 collect::Settings CollectArguments::settings() const {
   collect::Settings settings = collect::settings_of(request());
   settings["--grid"] = grid_ == collect::Grid::kCommon   ? "common"

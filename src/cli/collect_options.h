@@ -26,22 +26,23 @@ class CollectArguments {
   // Declares all options.
   explicit CollectArguments(App& app);
 
-  // Error: wrong usage.
+  // Fails for wrong usage.
   [[nodiscard]] core::Status check() const;
 
-  // The operators that are named, or all.
+  // Returns the operators that are named, or all operators.
   [[nodiscard]] std::vector<const collect::Operator*> operators() const;
 
   [[nodiscard]] bool names_operators() const { return !named().empty(); }
 
-  // The plan of the operators or of --module. Errors: a value that its axis does not take, a module
-  // that does not load, no case at all.
+  // Returns the plan of the operators or of --module. Fails if an axis does not take a value, if
+  // the module does not load, or if there is no case at all.
   [[nodiscard]] core::Result<collect::Plan> plan() const;
 
-  // Finds the GPUs and the worker. Errors: there is none.
+  // Finds the GPUs and the worker. Fails if there are none.
   [[nodiscard]] core::Result<collect::CollectOptions> collect_options() const;
 
-  // std::nullopt without --lock-clocks. The caller holds the lock while the collection runs.
+  // Returns std::nullopt without --lock-clocks. The caller keeps the lock while the collection
+  // runs.
   [[nodiscard]] core::Result<std::optional<doctor::ClockLock>> lock_clocks(
       const std::vector<int>& gpus) const;
 
@@ -57,10 +58,11 @@ class CollectArguments {
 
   [[nodiscard]] bool resumes() const { return resume_ || retry_failed_; }
 
-  // The cases that --refine adds; there may be none.
+  // Returns the cases that --refine adds, of which there may be none.
   [[nodiscard]] core::Result<collect::Refinement> refinement() const;
 
-  // An error of a predicted point that is larger calls for points beside it; a part, not percent.
+  // If the error of a predicted point exceeds this limit, points are added beside it. A fraction,
+  // not a percentage.
   [[nodiscard]] double refine_limit() const { return refine_limit_percent_ / 100; }
 
   [[nodiscard]] const Presentation& presentation() const { return presentation_; }
@@ -86,10 +88,10 @@ class CollectArguments {
   [[nodiscard]] collect::CollectOptions common_options() const;
   [[nodiscard]] collect::Settings settings() const;
 
-  std::set<std::string> given_;  // the options that the user gave, as "--l2"
+  std::set<std::string> given_;  // the options that the user gave, such as "--l2"
   std::vector<std::string> positional_;
   std::vector<std::string> ops_;
-  std::map<std::string, std::string> axis_values_;  // by option name
+  std::map<std::string, std::string> axis_values_;  // values by option name
   collect::Grid grid_ = collect::Grid::kCommon;
   std::vector<std::string> case_filters_;
   std::optional<std::int64_t> limit_;

@@ -21,10 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// After Ctrl-C a running case may use up its deadline; then workers end and files are written.
+// After Ctrl-C, a running case may use up its deadline. Then the workers end and files are written.
 constexpr unsigned kSecondsToFinish = 30;
 
-// Looks in the first place that has the file: the build tree and an installation differ.
+// Returns the first place that has the file. The build tree and an installation differ.
 core::Result<fs::path> find_own_file(const std::vector<fs::path>& places) {
   std::error_code ignored;
   const fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();

@@ -1,5 +1,5 @@
-// How commands run a collection: which programs its workers are, its progress on a terminal, and
-// the time that Ctrl-C gives it to stop.
+// Runs a collection for a command: chooses the programs of its workers, shows its progress on a
+// terminal, and gives it time to stop after Ctrl-C.
 #pragma once
 
 #include <filesystem>
@@ -16,22 +16,23 @@ namespace assay::cli {
 
 using WorkerArguments = decltype(collect::CollectOptions::worker);
 
-// A worker on each GPU, or one on all of them for collectives.
+// Makes a worker for each GPU, or for collectives one worker for all of them.
 WorkerArguments worker_of(const std::filesystem::path& program);
 
-// Python with the module.
+// Makes a worker that is Python with the module.
 WorkerArguments worker_of(const collect::ModuleProgram& program);
 
-// A worker that is one process of an MPI job.
+// Makes a worker that is one process of an MPI job.
 WorkerArguments worker_in_job(const std::filesystem::path& program);
 
-// Error: the files that come with assay are not where they should be.
+// Fails if the files that come with assay are not in their place.
 core::Result<collect::ModuleProgram> module_program(const std::filesystem::path& module);
 
-// The rank of this process among those that mpirun or srun started; std::nullopt when it is alone.
+// Returns the rank of this process among those that mpirun or srun started, or std::nullopt if it
+// is alone.
 core::Result<std::optional<core::LaunchedRank>> own_rank();
 
-// Replaces this process by the worker of a rank that is not the first; returns only on an error.
+// Replaces this process with the worker of a rank that is not the first. Returns only on an error.
 core::Error become_follower(const std::filesystem::path& program);
 
 core::Result<collect::CollectResult> collect_with_progress(const collect::CollectOptions& options,

@@ -41,28 +41,28 @@ class Command {
   Command& operator=(const Command&) = delete;
   virtual ~Command() = default;
 
-  // Checks what single options cannot say about their combination. A failure is wrong usage.
+  // Checks the combination of options, which single options cannot check. A failure is wrong usage.
   [[nodiscard]] virtual core::Status check() const { return {}; }
 
-  // Receives the arguments after "--", untouched, if the command's spec has `rest`.
+  // Receives the arguments after "--", unchanged, if the command's spec has `rest`.
   virtual void take_rest(const std::vector<std::string>& /*rest*/) {}
 
   virtual core::Result<Outcome> run() = 0;
 };
 
 struct CommandSpec {
-  const char* name;              // words, outermost first: "trace report"
+  const char* name;              // words, the outermost first: "trace report"
   const char* summary;           // one line, no capital, no full stop
   const char* description = "";  // paragraphs, separated by empty lines
-  // Makes one more paragraph of what other declarations say, once all of them are registered.
+  // Makes one more paragraph from other declarations, after all of them are registered.
   std::string (*more_description)() = nullptr;
-  const char* regression_means = "";  // what exit code 3 says; "" where it cannot happen
+  const char* regression_means = "";  // the meaning of exit code 3; "" if it cannot happen
   const char* examples = "";          // one on each line
-  // How help names the arguments after "--", if the command takes them: "COMMAND...".
+  // The name in help of the arguments after "--", if the command takes them: "COMMAND...".
   const char* rest = "";
   const char* rest_help = "";
-  // Declares the options, bound to the new command's members. A spec without it is a group: its
-  // commands are those whose names go on from its own.
+  // Declares the options, bound to the new command's members. A spec without it is a group, whose
+  // commands have names that begin with its own.
   std::unique_ptr<Command> (*make)(App& app) = nullptr;
 };
 

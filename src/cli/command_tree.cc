@@ -26,8 +26,8 @@ std::string joined(std::string_view group, std::string_view word) {
   return group.empty() ? std::string(word) : fmt::format("{} {}", group, word);
 }
 
-// The commands that a wrong word in `group` may have been meant to be, each quoted as it is typed
-// there; "" if nothing is near.
+// Returns the commands that a wrong word in `group` may stand for, each quoted as it is typed, or
+// "" if no command has a similar name.
 std::string suggestion(const CommandSpec& group, const std::string& word) {
   std::vector<std::string> here;
   for (const CommandSpec* spec : subcommands(group))
@@ -35,7 +35,7 @@ std::string suggestion(const CommandSpec& group, const std::string& word) {
   std::vector<std::string> anywhere;
   for (const CommandSpec* spec : Commands::all())
     anywhere.emplace_back(last_word(*spec));
-  // A word that is right in another group is more likely meant than one that is only near here.
+  // An exact match in another group is more likely than a similar word in this group.
   const bool exact = std::find(anywhere.begin(), anywhere.end(), word) != anywhere.end();
   std::string best = exact ? word : core::nearest(word, here);
   if (!exact && !best.empty()) return "'" + best + "'";

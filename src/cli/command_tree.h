@@ -10,35 +10,36 @@
 
 namespace assay::cli {
 
-// The program itself: the group above all commands.
+// Returns the program itself, the group above all commands.
 const CommandSpec& root_command();
 
-// The command with exactly this name ("" is the root), or nullptr.
+// Returns the command with exactly this name ("" for the root), or nullptr.
 const CommandSpec* find_command(std::string_view name);
 
 bool is_group(const CommandSpec& spec);
 
-// The commands directly below a group, by name.
+// Returns the commands directly below a group, sorted by name.
 std::vector<const CommandSpec*> subcommands(const CommandSpec& group);
 
-// "report" of "trace report".
+// Returns "report" for "trace report".
 std::string_view last_word(const CommandSpec& spec);
 
-// The command as it is typed: "assay trace report".
+// Returns the command as it is typed: "assay trace report".
 std::string typed_name(const CommandSpec& spec);
 
-// The command that words lead to. The first `used` words are its name, the others its arguments.
-// A command may have further commands below it, whose names come before arguments.
+// The command that words lead to. The first `used` words are its name, and the others its
+// arguments. A command may have further commands below it; a word counts as one of their names
+// before it counts as an argument.
 struct Found {
   const CommandSpec* spec;
   std::size_t used;
 };
 
-// Fails, with a suggestion, where a group does not know the next word.
+// Fails with a suggestion if a group does not know the next word.
 core::Result<Found> follow_words(std::span<const std::string> words);
 
-// Every step from a command to one below it, as 'trace/report', quoted for a shell. Completion
-// scripts follow the typed words by these steps.
+// Returns every step from a command to one below it, as 'trace/report', quoted for a shell.
+// Completion scripts follow the typed words along these steps.
 std::vector<std::string> quoted_steps();
 
 }  // namespace assay::cli

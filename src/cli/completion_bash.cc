@@ -91,7 +91,7 @@ std::string argument_completer(const CommandSpec& spec, const std::vector<Option
   return ":";
 }
 
-// Completes the value of an option where the word before the typed one is that option.
+// Completes the value of an option if that option is the word before the typed one.
 std::string value_cases(const std::vector<OptionInfo>& options) {
   std::string text;
   for (const OptionInfo& option : options) {

@@ -47,7 +47,7 @@ std::string fish_value(const OptionInfo& option) {
 
 std::string option_line(const CommandSpec& spec, const OptionInfo& option) {
   if (option.positional) {
-    // An argument has no value for -x and -r to be about: only the words or files remain.
+    // -x and -r concern the value of an option, so for an argument only the words or files remain.
     const std::string words =
         option.kind == ValueKind::kFile ? " -F" : fish_value(option).substr(3);
     return option.kind == ValueKind::kText ? "" : at(spec) + words + '\n';

@@ -32,7 +32,7 @@ bool installed(const std::string& shell) {
   return !output_of("command -v " + shell).empty();
 }
 
-// A folder with the script of a shell, a trace, and a folder with a space in its name.
+// Makes a folder with the script of a shell, a trace, and a folder with a space in its name.
 class Completion : public testing::Test {
  public:
   Completion() {

@@ -12,7 +12,8 @@
 namespace assay::cli {
 namespace {
 
-// For use inside single quotes. _arguments and _describe give brackets and colons a meaning.
+// Quotes text for use inside single quotes. Brackets and colons are escaped because they have a
+// meaning for _arguments and _describe.
 std::string zsh_quoted(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -26,7 +27,7 @@ std::string zsh_quoted(std::string_view text) {
   return result;
 }
 
-// "_assay_trace_report" for "trace report".
+// Returns "_assay_trace_report" for "trace report".
 std::string function_name(const CommandSpec& spec) {
   std::string name = typed_name(spec);
   std::replace(name.begin(), name.end(), ' ', '_');
@@ -55,7 +56,7 @@ std::string zsh_value(const OptionInfo& option) {
   return fmt::format(":{}:{}", zsh_quoted(option.value), action(option));
 }
 
-// One argument of _arguments.
+// Returns one argument for _arguments.
 std::string argument(const OptionInfo& option) {
   if (option.positional) {
     return fmt::format("'{}{}'", option.repeatable ? "*" : "1", zsh_value(option));

@@ -103,8 +103,8 @@ TEST(Validate, IsExactWhereTimesAreSimulated) {
   EXPECT_EQ(rows->row_count(), 6U);
 }
 
-// A GPU that is 1 ms late finds all others waiting. Counted from its start, the operation takes no
-// longer than when all start together, and not 1 ms more.
+// A GPU that is 1 ms late finds all others waiting. Measured from its start, the operation takes as
+// long as when all start together, and not 1 ms more.
 TEST(UnitModel, SkewIsNotPartOfTheTime) {
   Job job = sizes_job(4);
   const std::int64_t together =

@@ -40,7 +40,7 @@ std::vector<const CommandSpec*> with_all_below(const CommandSpec& spec) {
 namespace {
 
 constexpr std::size_t kIndent = 2;
-constexpr std::size_t kWidestTerm = 28;  // longer terms stand on a line of their own
+constexpr std::size_t kWidestTerm = 28;  // longer terms get their own line
 constexpr std::size_t kExitCodeWidth = 3;
 
 std::string option_explanation(const OptionInfo& option) {
@@ -57,21 +57,21 @@ ManualEntry option_entry(const OptionInfo& option) {
   return {core::join(option.names, ", "), option.value, option_explanation(option)};
 }
 
-// The text of the first of the two columns.
+// Returns the text for the first of the two columns.
 std::string entry_text(const ManualEntry& entry) {
-  // Long names stand below each other, with or without a short name before them.
+  // Long names are aligned, with or without a short name before them.
   const std::string gap = entry.term.starts_with("--") ? "    " : "";
   return gap + entry.term + (entry.value.empty() ? "" : " " + entry.value);
 }
 
-// The name that its command prefers is the first long one.
+// Returns the first long name, which is the one that the command prefers.
 const std::string& long_name(const OptionInfo& option) {
   const auto found = std::find_if(option.names.begin(), option.names.end(),
                                   [](const std::string& name) { return name.starts_with("--"); });
   return found == option.names.end() ? option.names.front() : *found;
 }
 
-// "assay trace compare --baseline DIR --test DIR [options]"
+// Returns a text such as "assay trace compare --baseline DIR --test DIR [options]".
 std::string synopsis(const CommandSpec& spec, const std::vector<OptionInfo>& options) {
   std::string text = typed_name(spec);
   for (const OptionInfo& option : options) {
@@ -128,7 +128,7 @@ ManualSection option_section(const std::string& title,
 
 std::vector<ManualSection> option_sections(const CommandSpec& spec,
                                            std::vector<OptionInfo> options) {
-  // Options without a group are not listed; the description tells about them.
+  // Options without a group are not listed, because the description explains them.
   std::erase_if(
       options, [](const OptionInfo& option) { return !option.positional && option.group.empty(); });
   std::vector<ManualSection> sections{option_section(
@@ -211,7 +211,7 @@ class TerminalPage {
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
-  // A term and its explanation, in two columns.
+  // Adds a term and its explanation in two columns.
   void add_entry(const ManualEntry& entry, std::size_t entry_width) {
     const std::size_t column = kIndent + std::min(entry_width, kWidestTerm) + 2;
     std::string line = std::string(kIndent, ' ') + entry_text(entry);

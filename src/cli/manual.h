@@ -1,4 +1,4 @@
-// The manual page of a command, made from its declaration, and the forms that it is shown in.
+// Makes the manual page of a command from its declaration, and shows it in several forms.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace assay::cli {
 
 // One option, argument, command or exit code.
 struct ManualEntry {
-  std::string term;   // "-o, --output"
-  std::string value;  // "DIR", or empty
+  std::string term;   // such as "-o, --output"
+  std::string value;  // such as "DIR", or empty
   std::string explanation;
 };
 
@@ -22,9 +22,9 @@ struct ManualSection {
   std::string title;
   std::string paragraphs = {};  // separated by empty lines
   std::vector<ManualEntry> entries = {};
-  std::string lines = {};  // are printed as they are
+  std::string lines = {};  // printed as they are
 
-  // The widest entry of the sections that share columns with this one.
+  // The width of the widest entry among the sections that share columns with this one.
   std::size_t entry_width = 0;
 };
 
@@ -46,15 +46,15 @@ std::string upper(std::string text);
 
 enum class Headings { kPlain, kBold };
 
-// The page for a terminal, in lines of at most `width` characters; examples and the words of the
-// synopsis are not broken.
+// Returns the page for a terminal, in lines of at most `width` characters. Examples and the words
+// of the synopsis are not broken.
 std::string manual_text(const ManualPage& page, std::size_t width, Headings headings);
 
-// The page for man(1), and the file that it belongs in: "assay-trace-compare.1".
+// Return the name of the file for man(1), such as "assay-trace-compare.1", and the page for it.
 std::string manual_file_name(const CommandSpec& spec);
 std::string manual_roff(const ManualPage& page);
 
-// One document of the command and all commands below it.
+// Returns one document about the command and all commands below it.
 std::string manual_markdown(const CommandSpec& spec);
 
 }  // namespace assay::cli

@@ -11,7 +11,7 @@
 namespace assay::cli {
 namespace {
 
-// "assay-trace-compare" for "trace compare".
+// Returns "assay-trace-compare" for "trace compare".
 std::string page_name(const CommandSpec& spec) {
   std::string name = typed_name(spec);
   std::replace(name.begin(), name.end(), ' ', '-');
@@ -20,10 +20,11 @@ std::string page_name(const CommandSpec& spec) {
 
 enum class Dashes { kAsTyped, kHyphens };
 
-// Text as roff reads it back. What people copy into a shell keeps its dashes and quotes.
+// Escapes text so that roff shows it unchanged. Text that people copy into a shell keeps its dashes
+// and quotes.
 std::string roff(std::string_view text, Dashes dashes) {
   std::string result;
-  // Also within a sentence, a dash that begins a word belongs to an option; others are hyphens.
+  // Even within a sentence, a dash that begins a word belongs to an option. Others are hyphens.
   bool typed = dashes == Dashes::kAsTyped;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char before = i == 0 ? ' ' : text[i - 1];
@@ -50,7 +51,7 @@ std::string roff(std::string_view text, Dashes dashes) {
         break;
       case ',':
       case '|':
-        // Long lists of words may break within; roff breaks only at spaces by itself.
+        // Allows a line break inside long lists of words; by default, roff breaks only at spaces.
         result += text[i];
         if (i + 1 < text.size() && text[i + 1] != ' ') result += "\\:";
         break;
@@ -69,7 +70,7 @@ std::string italic(std::string_view text) {
   return "\\fI" + roff(text, Dashes::kAsTyped) + "\\fR";
 }
 
-// The command's name and its options in bold, what stands for a value in italics.
+// Returns the command's name and options in bold, and the names of values in italics.
 std::string roff_synopsis(const ManualPage& page) {
   const std::string name = typed_name(*page.spec);
   std::string line = bold(name);
@@ -103,7 +104,7 @@ std::string roff_section(const ManualSection& section) {
   return text + ".fi\n";
 }
 
-// The commands above and below, which have pages of their own.
+// Lists the commands above and below, which have pages of their own.
 std::string roff_see_also(const CommandSpec& spec) {
   std::vector<const CommandSpec*> others;
   const std::string_view name = spec.name;
@@ -119,7 +120,7 @@ std::string roff_see_also(const CommandSpec& spec) {
   return text.empty() ? "" : ".SH SEE ALSO\n" + text + '\n';
 }
 
-// Characters that would begin emphasis or a tag are shown as they are.
+// Escapes the characters that would begin emphasis or a tag.
 std::string markdown(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -146,14 +147,14 @@ std::string markdown_section(const ManualSection& section) {
   return section.lines.empty() ? text : text + code_block(section.lines);
 }
 
-// A summary stands without a capital and a full stop.
+// Adds the capital and the full stop that a summary does not have.
 std::string sentence(std::string_view summary) {
   std::string text = markdown(summary) + ".";
   text.front() = upper(text.substr(0, 1)).front();
   return text;
 }
 
-// Removes what all commands have in common, which the head of the document tells.
+// Removes the entries that all commands share, because the head of the document explains them.
 void remove_common(ManualPage& page) {
   const bool has_own_code = page.spec->regression_means[0] != '\0';
   for (ManualSection& section : page.sections) {

@@ -43,7 +43,8 @@ TEST(Manual, RoffReadsBackAsWritten) {
   EXPECT_THAT(page, StartsWith(".TH \"ASSAY\\-SAMPLE\" 1 \"\" \"assay "));
   EXPECT_THAT(page, HasSubstr(".SH NAME\nassay\\-sample \\- take a well-known sample\n"));
   EXPECT_THAT(page, HasSubstr(".SH SYNOPSIS\n\\fBassay sample\\fR [options] \\fIFILE\\fR\n"));
-  // No request at the beginning of a line, no quote or backslash that roff would change.
+  // The text holds no request at the beginning of a line and no quote or backslash that roff would
+  // change.
   EXPECT_THAT(page, HasSubstr("Reads it\\(aqs \\e file.\n.PP\n\\&.Then writes"));
   EXPECT_THAT(page, HasSubstr(".TP\n\\fB\\-n, \\-\\-num\\-runs\\fR \\fIN,\\:N|\\:M\\fR\n"
                               "how many runs; \\-\\-all\\-runs takes all\n"));

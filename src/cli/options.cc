@@ -13,7 +13,7 @@
 namespace assay::cli {
 namespace {
 
-// cli/options.h opens with the convention.
+// The comment at the top of cli/options.h describes the convention.
 ValueKind kind_of(const std::string& value) {
   if (value.empty()) return ValueKind::kNone;
   if (std::islower(static_cast<unsigned char>(value.front())) != 0) {

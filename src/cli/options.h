@@ -1,7 +1,7 @@
-// How commands declare their options. Only cli/parse.cc knows the library that parses them.
+// The options that commands declare. Only cli/parse.cc knows the library that parses them.
 //
-// An option's type name says what its value is; help shows it and completion reads it:
-//   "table|json|csv"   one of these words           "xlsx,csv,json"   some of these, by commas
+// An option's type name describes its value. Help shows it and completion reads it:
+//   "table|json|csv"   one of these words           "xlsx,csv,json"   a list of these words
 //   "DIR"              a folder                     "FILE", "TRACE"   a file or folder
 //   anything else in capitals                       free text
 #pragma once
@@ -29,7 +29,8 @@ namespace assay::cli {
 class Command;
 struct CommandSpec;
 
-// Where an option stores its value, or the function that takes it. A vector takes several values.
+// The variable that stores an option's value, or the function that takes the value. A vector takes
+// several values.
 using OptionTarget = std::variant<std::string*,
                                   std::filesystem::path*,
                                   int*,
@@ -50,7 +51,7 @@ using OptionTarget = std::variant<std::string*,
                                   bool*,                   // a switch
                                   std::function<void()>>;  // a switch
 
-// Returns "" or what is wrong with a value.
+// Returns "", or a text that says what is wrong with the value.
 using ValueCheck = std::function<std::string(const std::string& value)>;
 
 template <class Value>
@@ -58,9 +59,9 @@ concept OptionValue = std::constructible_from<OptionTarget, Value*>;
 
 enum class ValueKind { kNone, kChoice, kChoiceList, kFolder, kFile, kText };
 
-// An option as help and completion see it.
+// The properties of an option that help and completion use.
 struct OptionInfo {
-  std::vector<std::string> names;  // "-o", "--output"; the shown name alone for a positional
+  std::vector<std::string> names;  // "-o", "--output"; for a positional, only the name in help
   std::string help;
   std::string value;  // "DIR"; empty for a switch
   ValueKind kind = ValueKind::kNone;
@@ -73,7 +74,7 @@ struct OptionInfo {
 
 class Option;
 
-// How the parser treats an option.
+// The properties of an option that the parser uses.
 struct OptionRules {
   OptionTarget target;
   std::vector<ValueCheck> checks;
@@ -86,7 +87,7 @@ struct OptionRules {
 // app.add_option(...)->type_name("DIR")->required().
 class Option {
  public:
-  // `names` are separated by commas: "-o,--output". A name without a dash is a positional's.
+  // `names` are separated by commas: "-o,--output". A name without a dash declares a positional.
   Option(const std::string& names, OptionTarget target, std::string help);
 
   Option* type_name(std::string name);
@@ -97,10 +98,10 @@ class Option {
   Option* needs(const Option* other);
   Option* excludes(const Option* other);
 
-  // For vectors: several values in one word.
+  // For vectors: allows several values in one word, separated by this character.
   Option* delimiter(char separator);
 
-  // For vectors: one value each time the option is given, not every word that follows.
+  // For vectors: takes only one value each time the option is given, not all words that follow.
   Option* one_value_each();
 
   [[nodiscard]] const OptionInfo& info() const { return info_; }
@@ -112,7 +113,8 @@ class Option {
   OptionRules rules_;
 };
 
-// Collects the options that a command declares, in that order. Their addresses stay the same.
+// Collects the options that a command declares, in the order of declaration. Their addresses do not
+// change.
 class App {
  public:
   Option* add_option(const std::string& names, OptionTarget target, std::string help);
@@ -127,10 +129,10 @@ class App {
   Option* add_flag(const std::string& names, bool& target, std::string help);
   Option* add_flag(const std::string& names, std::function<void()> call, std::string help);
 
-  // The option of this name, "--output", or nullptr.
+  // Returns the option of this name, such as "--output", or nullptr.
   Option* find(const std::string& name);
 
-  // Parsing puts the names of the options that were given ("--output") into `names`.
+  // Makes parsing add the names of the options that were given, such as "--output", to `names`.
   void note_given(std::set<std::string>& names) { given_ = &names; }
 
   [[nodiscard]] const std::deque<Option>& all() const { return options_; }
@@ -142,7 +144,8 @@ class App {
   std::set<std::string>* given_ = nullptr;
 };
 
-// The options of a command in the order of their declaration, after --help. A group has only that.
+// Returns --help and then the options of a command in the order of their declaration. A group has
+// only --help.
 std::vector<OptionInfo> options_of(const CommandSpec& spec);
 
 // Returns the command ready to run. The error is one line that says what is wrong with the
@@ -150,12 +153,13 @@ std::vector<OptionInfo> options_of(const CommandSpec& spec);
 core::Result<std::unique_ptr<Command>> parse_command(const CommandSpec& spec,
                                                      const std::vector<std::string>& arguments);
 
-// The words of a kChoice or kChoiceList value.
+// Returns the words of a kChoice or kChoiceList value.
 std::vector<std::string> choices_of(const OptionInfo& option);
 
 std::vector<std::string> split(const std::string& text, char separator);
 
-// Returns "" when `word` is one of the choices, otherwise what is wrong and which choice is near.
+// Returns "" if `word` is one of the choices, and otherwise a text that says what is wrong and
+// suggests a similar choice.
 std::string choice_problem(const std::string& word, std::span<const std::string> choices);
 
 // Checks for Option::check.
@@ -181,8 +185,8 @@ Value value_of(const Choices<Value>& choices, const std::string& name) {
   return std::find_if(choices.begin(), choices.end(), is_it)->second;
 }
 
-// An option whose value is one of a few words. Help shows the first choice as the default, unless
-// the caller sets another text by default_str().
+// Adds an option whose value is one of a few words. Help shows the first choice as the default,
+// unless the caller sets another text by default_str().
 template <class Value>
 Option* add_choice(App& app,
                    const std::string& names,
@@ -199,8 +203,8 @@ Option* add_choice(App& app,
       ->check([words](const std::string& word) { return choice_problem(word, words); });
 }
 
-// An option whose value is a list of a few words, separated by commas. Help shows all of them as
-// the default.
+// Adds an option whose value is a list of words, separated by commas. Help shows all of them as the
+// default.
 template <class Value>
 Option* add_choice_list(App& app,
                         const std::string& names,

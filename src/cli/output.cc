@@ -27,7 +27,7 @@ void flush_stdout() {
 }
 
 void say(const char* color, std::string_view kind, std::string_view message) {
-  // Where both streams are one terminal, the message must follow the data printed before it.
+  // If both streams are the same terminal, the message must follow the data printed before it.
   flush_stdout();
   const bool colored = core::shows_colors(stderr);
   const std::string line = fmt::format("{}assay: {}{}{}\n", colored ? color : "", kind,

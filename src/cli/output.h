@@ -1,5 +1,5 @@
-// How the program talks: data goes to standard output, everything else to standard error; an output
-// never replaces an input.
+// The output of the program. Data goes to standard output and everything else to standard error,
+// and an output never replaces an input.
 #pragma once
 
 #include <filesystem>
@@ -23,8 +23,8 @@ void print_error(std::string_view message);
 void print_warning(std::string_view message);
 void print_note(std::string_view message);
 
-// Fails unless all printed data has reached standard output. A reader that closed the pipe
-// (`assay … | head`) is no failure: it has what it wanted.
+// Fails unless all printed data has reached standard output. It does not fail if the reader closed
+// the pipe (`assay … | head`), because that reader has all that it needs.
 core::Status flush_output();
 
 // Fails when the output is the same file as one of the inputs, under any name.

@@ -113,7 +113,7 @@ std::string missing(const CLI::App& app) {
   return core::join(names, " and ") + (names.size() == 1 ? " is required" : " are required");
 }
 
-// Only the text of CLI11's message tells which option has a wrong number of values.
+// Explains a wrong number of values. Only the text of CLI11's message says which option has it.
 std::string wrong_count(const CLI::App& app, const std::string& message) {
   for (const CLI::Option* option : app.get_options({})) {
     const std::string name = shown_name(*option);
@@ -125,7 +125,8 @@ std::string wrong_count(const CLI::App& app, const std::string& message) {
   return message;
 }
 
-// A value that is the name of another option means that the value was forgotten. CLI11 takes it.
+// Finds an option whose value is the name of another option, which means that the value was
+// forgotten. CLI11 accepts such a value.
 std::string forgotten_value(const CLI::App& app) {
   const std::vector<std::string> names = option_names(app);
   for (const CLI::Option* option : app.get_options({})) {

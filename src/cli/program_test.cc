@@ -22,7 +22,7 @@ using testing::ExitedWithCode;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// A command that ends in every way a command can.
+// A command that can end in every way that a command can.
 class Probe final : public Command {
  public:
   enum class Ending { kOk, kFailed, kRegression, kInterrupted };
@@ -67,7 +67,7 @@ struct Ran {
   std::string err;
 };
 
-// `line` is broken at spaces.
+// Runs the program with the words of `line`, which is split at spaces.
 Ran assay(const std::string& line) {
   std::vector<std::string> arguments;
   std::istringstream words(line);

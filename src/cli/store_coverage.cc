@@ -28,7 +28,7 @@ core::Result<std::vector<Coverage>> read_coverage(const store::Store& store,
                                            .is_refinement = refined.has_value(),
                                            .tally = std::move(tally)});
     }
-    // A run that refines points of another store notes a number of that store.
+    // A run that refines points of another store records a run number of that store.
     id = refined && *refined < *id ? refined : std::nullopt;
   }
   return coverages;

@@ -13,19 +13,19 @@
 namespace assay::cli {
 
 struct Coverage {
-  std::string started_at;  // of the collection
-  // The cases of a refinement are points between others: without them the tables have no gap.
+  std::string started_at;  // start of the collection
+  // The cases of a refinement lie between other points, so a missing one leaves no gap in a table.
   bool is_refinement = false;
   collect::Tally tally;
 };
 
-// The collections with their operators of one table, or all (an empty name): a grid, then its
-// refinements. Collections by versions of assay that did not record what they expected are left
-// out.
+// Returns the collections, first a grid and then its refinements, with their operators of one
+// table, or of all tables if the name is empty. Leaves out collections by versions of assay that
+// did not record the expected cases.
 core::Result<std::vector<Coverage>> read_coverage(const store::Store& store,
                                                   const std::string& table);
 
-// Tables of counts by operator, failures by class and skips by reason.
+// Returns tables of counts by operator, failures by class and skips by reason.
 std::vector<model::Table> coverage_tables(const Coverage& coverage);
 
 }  // namespace assay::cli

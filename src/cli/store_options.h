@@ -1,4 +1,4 @@
-// Options that commands on stores share.
+// The options that commands on stores share.
 #pragma once
 
 #include <filesystem>
@@ -18,14 +18,14 @@ inline const Choices<store::Labels> kLabelNames{{"new", store::Labels::kNew},
 inline const Choices<store::FileNames> kFileNames{{"public", store::FileNames::kPublic},
                                                   {"readme", store::FileNames::kReadme}};
 
-// "the store to read, or the name of a shipped database: h200_sxm"
+// Returns a text such as "the store to read, or the name of a shipped database: h200_sxm".
 std::string store_help(const std::string& what);
 
 // Declares --store, for store::open_to_read(), as a required option.
 Option* add_store_option(App& app, std::filesystem::path& store);
 
-// Fails for the name of a shipped database: nothing may be written into it, and a file of that name
-// must be given as a path.
+// Fails for the name of a shipped database, because nothing may be written into it. A file with
+// that name must be given as a path.
 core::Status refuse_shipped_output(const std::filesystem::path& store);
 
 // Declares --framework, --version, --device and --points.

@@ -51,7 +51,7 @@ class RerunArguments {
 
   std::int64_t points_ = 0;
   std::uint64_t seed_ = 42;
-  std::optional<double> max_share_;  // a part, not percent
+  std::optional<double> max_share_;  // a fraction, not a percentage
   DeviceArguments device_;
 };
 

@@ -1,4 +1,4 @@
-// How a command's summary goes to standard output.
+// Prints a command's summary on standard output.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ struct Presentation {
   bool quiet = false;
 };
 
-// Declares --format and --quiet. A command that writes files in a --format of their own names the
-// summary's otherwise.
+// Declares --format and --quiet. A command whose --format is that of the files it writes gives the
+// summary's option another name.
 void add_presentation_options(App& app,
                               Presentation& presentation,
                               const std::string& format_name = "--format");
 
-// Terminal tables are cut to `most_rows` rows each, with a mark.
+// Cuts each table for a terminal to `most_rows` rows and marks the cut.
 std::string summary_text(const model::Book& book,
                          Summary summary,
                          std::size_t most_rows = kSummaryRows);

@@ -1,4 +1,4 @@
-// Performance tables as commands take them: from a store, or straight from files.
+// Reads performance tables for commands, from a store or directly from files.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace assay::cli {
 
 class App;
 
-// What a command reads when neither a store nor files are given.
+// The behaviour of a command if neither a store nor files are given.
 enum class WithoutInput { kRefuse, kShipped };
 
 struct TableInputs {
@@ -23,10 +23,11 @@ struct TableInputs {
   std::vector<std::filesystem::path> files;
   WithoutInput without = WithoutInput::kRefuse;
 
-  // Fails if both are given, or neither where the command does not read the only shipped database.
+  // Fails if both are given, or if neither is given and the command does not read the only shipped
+  // database.
   [[nodiscard]] core::Status check() const;
 
-  // The shipped database that is read; null if none is.
+  // Returns the shipped database that is read, or nullptr if none is read.
   [[nodiscard]] const store::ShippedSystem* shipped() const;
 };
 
@@ -34,29 +35,29 @@ struct TableInputs {
 void add_table_inputs(App& app, TableInputs& inputs, const char* file_help);
 
 struct NamedFrame {
-  std::string table;   // "gemm_perf"
+  std::string table;   // such as "gemm_perf"
   std::string source;  // the file; "" for a store
   store::Frame frame;
 };
 
-// Reads all tables, or the one of this name alone; then files of another table and a store without
-// it are errors. Says on standard error what was wrong with a file that could be read all the same
-// and, unless quiet, where the figures of a shipped database come from.
+// Reads all tables, or only the one of this name. With a name, it fails for a file that holds
+// another table and for a store without that table. Prints on standard error the problems of a file
+// that could still be read and, unless quiet, the origin of the figures in a shipped database.
 core::Result<std::vector<NamedFrame>> read_tables(const TableInputs& inputs,
                                                   const std::string& table,
                                                   const Presentation& presentation);
 
-// The options that tell what limits a kernel: --system, --mem-bw, --peak.
+// The options for the limits of a kernel: --system, --mem-bw and --peak.
 struct RooflineInputs {
   std::filesystem::path system;  // a file, or the name of a shipped system
   double memory_gb_per_s = 0;
-  std::vector<std::string> peaks;  // "bfloat16=989"
+  std::vector<std::string> peaks;  // such as "bfloat16=989"
 };
 
 void add_roofline_options(App& app, RooflineInputs& inputs);
 
-// Null where the device's peaks or the cost of the table's operator are unknown. Without --system
-// the rows of a shipped database have the peaks of its own device.
+// Returns null if the device's peaks or the cost of the table's operator are unknown. Without
+// --system, the rows of a shipped database have the peaks of its own device.
 core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
                                               const TableInputs& rows,
                                               const std::string& table);

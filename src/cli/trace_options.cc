@@ -17,7 +17,8 @@ const Choices<trace::FileFormat> kFileFormats{{"xlsx", trace::FileFormat::kXlsx}
                                               {"json", trace::FileFormat::kJson}};
 const Choices<trace::Compat> kCompats{{"tracelens", trace::Compat::kTraceLens}};
 
-// Workbooks are what people open: where there are many files, the others are only counted.
+// If there are many files, only workbooks are named, because people open these, and the others are
+// counted.
 void show_written(const std::vector<std::filesystem::path>& files) {
   const bool all = files.size() <= kFilesNamed;
   std::size_t named = 0;

@@ -1,4 +1,4 @@
-// What the trace commands share: the options of a request, and how its result is shown.
+// The parts that the trace commands share: the options of a request and the output of its result.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace assay::cli {
 
 class App;
 
-// Where a command can write, and what it says of the default.
+// The places that a command can write to, and the default that its help names.
 struct OutputHelp {
   std::string default_folder;
   enum class Dash { kAllowed, kRefused } dash = Dash::kRefused;
@@ -38,11 +38,11 @@ void add_gpus_per_node(App& app, std::optional<int>& gpus_per_node);
 // Declares --tolerance.
 void add_tolerance(App& app, double& tolerance_percent);
 
-// On standard error, one line each.
+// Prints each warning on standard error, on its own line.
 void show_warnings(const model::Warnings& warnings);
 
-// Calls the library and shows what came of it: the book or the summary on standard output, files
-// and warnings on standard error.
+// Calls the library and shows the result: the book or the summary on standard output, and the names
+// of files and the warnings on standard error.
 core::Result<trace::CommandResult> run_and_show(
     const Presentation& presentation,
     const std::function<core::Result<trace::CommandResult>(core::Progress&)>& call);

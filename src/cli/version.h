@@ -1,14 +1,14 @@
-// What `assay --version` prints.
+// The text that `assay --version` prints.
 #pragma once
 
 #include <string>
 
 namespace assay::cli {
 
-// Lines with the version and commit, the compiler and kind of build, and the libraries.
+// Returns lines with the version and commit, the compiler and kind of build, and the libraries.
 std::string version_text();
 
-// "assay 0.2.0", the maker that written files name.
+// Returns the program's name for the files that it writes: "assay 0.2.0".
 std::string program_version();
 
 }  // namespace assay::cli

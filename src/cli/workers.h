@@ -1,4 +1,4 @@
-// Which GPUs a command measures on and which program does it: --device, --gpus, --worker.
+// The GPUs that a command measures on and the program that measures: --device, --gpus, --worker.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,17 @@ class App;
 
 inline constexpr const char* kWorkerVariable = "ASSAY_WORKER";
 
-// The number of NVIDIA GPUs that this shell sees.
+// Returns the number of NVIDIA GPUs that CUDA_VISIBLE_DEVICES allows in this shell.
 core::Result<int> count_gpus();
 
-// The program that `named` or else the environment names; empty if neither does.
+// Returns the program that `named` or else the environment names, or an empty path if neither names
+// one.
 core::Result<std::filesystem::path> named_worker(const std::filesystem::path& named);
 
-// The command line of this process, for the record.
+// Returns the command line of this process, for the record.
 std::string own_command_line();
 
-// kUsual: nobody named a device; the command decides, usually for GPUs.
+// kUsual means that the user named no device. The command then decides and usually chooses GPUs.
 enum class DeviceKind : std::uint8_t { kUsual, kCpu, kCuda };
 
 struct DeviceArguments {
@@ -31,16 +32,16 @@ struct DeviceArguments {
   std::vector<int> gpus = {};
   std::filesystem::path worker = {};
 
-  // Error: wrong usage.
+  // Fails for wrong usage.
   [[nodiscard]] core::Status check() const;
 
-  // The same arguments, with this device where they name neither a device nor GPUs.
+  // Returns the same arguments, with this device if they name neither a device nor GPUs.
   [[nodiscard]] DeviceArguments with_default(DeviceKind usual) const;
 
-  // The GPUs to use; none for the CPU. Error: there is no GPU.
+  // Returns the GPUs to use, and none for the CPU. Fails if there is no GPU.
   [[nodiscard]] core::Result<std::vector<int>> used_gpus() const;
 
-  // Error: this build has no such worker.
+  // Fails if this build has no such worker.
   [[nodiscard]] core::Result<std::filesystem::path> worker_program() const;
 };
 

@@ -12,23 +12,23 @@ namespace assay::sweep {
 struct RunPlace {
   const Setting& setting;
   int repeat = 1;
-  std::filesystem::path folder;  // of the run, absolute
-  std::string config;            // what -c named
+  std::filesystem::path folder;  // the run's folder, absolute
+  std::string config;            // the value of -c
 };
 
-// {dir}, {setting}, {repeat}, {config} and {NAME} of each variable (nothing where it is unset).
-// Everything else, other braces included, stays as it is.
+// Replaces {dir}, {setting}, {repeat}, {config}, and {NAME} for each variable; an unset variable
+// becomes the empty string. Everything else stays as it is, including other braces.
 std::vector<std::string> filled_in(const std::vector<std::string>& command, const RunPlace& place);
 
 bool mentions(const std::vector<std::string>& command, const std::string& placeholder);
 
-// As one would type it: quoted where a shell needs it.
+// Returns the command as one would type it, quoted where a shell needs it.
 std::string shell_text(const std::vector<std::string>& command);
 
-// "env -u NCCL_PROTO NCCL_ALGO=Ring ": what stands before a command to give it the variables.
+// Returns the prefix that gives a command the variables: "env -u NCCL_PROTO NCCL_ALGO=Ring ".
 std::string env_text(const Variables& variables);
 
-// "NCCL_ALGO=Ring NCCL_PROTO=(unset)"
+// Returns the variables for a reader: "NCCL_ALGO=Ring NCCL_PROTO=(unset)".
 std::string variables_text(const Variables& variables);
 
 }  // namespace assay::sweep

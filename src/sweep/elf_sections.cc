@@ -43,7 +43,7 @@ std::string read_names(const RegularFile& file, const Elf64_Shdr& section) {
 
 }  // namespace
 
-// O_NONBLOCK: opening a pipe would wait for a writer.
+// Without O_NONBLOCK, opening a pipe would wait for a writer.
 RegularFile::RegularFile(const std::string& path)
     : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat status = {};

@@ -1,5 +1,5 @@
-// Sections of an ELF file that may be damaged, truncated or made to deceive: nothing in it is
-// believed before it is checked against the file's size.
+// The sections of an ELF file. The file may be damaged, truncated or malicious, so every value is
+// checked against the file's size before it is used.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ namespace assay::sweep {
 struct ElfSection {
   std::string name;
   std::uint64_t offset = 0;
-  std::uint64_t size = 0;  // lies within the file
+  std::uint64_t size = 0;  // in bytes; the section lies within the file
 };
 
-// An open file that is read by position; closed with the object.
+// An open file that is read by position. The destructor closes it.
 class RegularFile {
  public:
-  // Not open if `path` is no regular file or may not be read; never waits.
+  // Never waits. The file is not open if `path` is not a regular file or may not be read.
   explicit RegularFile(const std::string& path);
   RegularFile(const RegularFile&) = delete;
   RegularFile& operator=(const RegularFile&) = delete;
@@ -28,7 +28,7 @@ class RegularFile {
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
 
-  // Whole or not at all.
+  // Reads all `bytes`, or returns false.
   [[nodiscard]] bool read(std::uint64_t offset, void* to, std::size_t bytes) const;
 
  private:
@@ -36,11 +36,11 @@ class RegularFile {
   std::uint64_t size_ = 0;
 };
 
-// The sections of a 64-bit little-endian file; none for any other file.
+// Returns the sections of a 64-bit little-endian file, and none for any other file.
 std::vector<ElfSection> elf_sections(const RegularFile& file);
 
-// Calls `body` with pieces of the section; each repeats the last `overlap` bytes of the one before,
-// so that a shorter text is whole in one of them. Reads at most `limit` bytes.
+// Calls `body` with pieces of the section. Each piece repeats the last `overlap` bytes of the one
+// before it, so that a shorter text is complete in one of them. Reads at most `limit` bytes.
 void for_each_piece(const RegularFile& file,
                     const ElfSection& section,
                     std::size_t overlap,

@@ -1,5 +1,5 @@
-// Whether the variables of a setting reached the processes that it is meant for. What a process
-// sets for itself after its start does not show.
+// Checks whether the variables of a setting reached the processes that it is meant for. Variables
+// that a process sets for itself after its start are not visible.
 #pragma once
 
 #include <sys/types.h>
@@ -17,20 +17,22 @@
 
 namespace assay::sweep {
 
-// What a process was started with; of a name that is there twice, the first, as getenv() finds it.
+// The variables that a process was started with. If a name occurs twice, its first value counts, as
+// it does for getenv().
 using Environment = std::map<std::string, std::string>;
 
-// Empty when it cannot be read: the process is gone or another user's.
+// Returns std::nullopt if the environment cannot be read, because the process has ended or belongs
+// to another user.
 std::optional<Environment> read_environment(const std::filesystem::path& root, pid_t process);
 
 class EnvironmentCheck {
  public:
-  // An empty value: the variable must not be set.
+  // An empty value means that the variable must not be set.
   explicit EnvironmentCheck(Variables wanted) : wanted_(std::move(wanted)) {}
 
   void compare(pid_t process, const std::string& name, const Environment& environment);
 
-  // One for each variable and value seen.
+  // Returns one warning for each variable and each wrong value that was seen.
   [[nodiscard]] std::vector<std::string> warnings() const;
 
  private:

@@ -26,8 +26,8 @@ void ForeignProcesses::begin_run(const gpu::Machine& machine) {
   before_.clear();
   during_.clear();
   ours_seen_on_gpus_ = false;
-  // A driver takes a moment to forget the dead of the last run; in a container, where its numbers
-  // may be the host's, the dead cannot be told from the unseen.
+  // A driver still lists processes of the last run for a moment after they have ended. In a
+  // container, its process numbers may be the host's, so ended processes look like invisible ones.
   const bool all_visible = in_first_process_namespace(root_);
   for (const gpu::Device& device : machine.devices) {
     for (const gpu::Process& process : device.processes) {
@@ -55,7 +55,7 @@ void ForeignProcesses::look(const gpu::Machine& machine, std::span<const pid_t> 
   }
 }
 
-// Otherwise a number of the driver's may be that of a stranger here by chance.
+// If this is false, a number from the driver may match an unrelated process here by chance.
 bool ForeignProcesses::numbers_are_ours() const {
   return ours_seen_on_gpus_ || in_first_process_namespace(root_);
 }
@@ -69,7 +69,7 @@ std::vector<std::string> ForeignProcesses::warnings() const {
   }
   if (!numbers_are_ours()) return warnings;
   for (const auto& [process, use] : during_) {
-    if (ours_.contains(process)) continue;  // seen on a GPU before it was known as ours
+    if (ours_.contains(process)) continue;  // seen on a GPU before it was known to be ours
     warnings.push_back(fmt::format("{} {} used during the run by {}, which is not of it",
                                    gpu::gpu_names(use.gpus), use.gpus.size() == 1 ? "was" : "were",
                                    described(process, use.name)));

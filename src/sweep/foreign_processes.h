@@ -1,4 +1,4 @@
-// Processes of others on the GPUs of a run, before it and while it runs.
+// Detects processes on the GPUs that are not part of the run, before the run and during it.
 #pragma once
 
 #include <sys/types.h>
@@ -18,10 +18,10 @@ namespace assay::sweep {
 
 class ForeignProcesses {
  public:
-  // `root` is that of /proc.
+  // `root` is the folder that holds proc/.
   explicit ForeignProcesses(std::filesystem::path root) : root_(std::move(root)) {}
 
-  // No process of the run exists yet.
+  // Call this before the run's first process exists.
   void begin_run(const gpu::Machine& machine);
 
   void look(const gpu::Machine& machine, std::span<const pid_t> processes);

@@ -17,10 +17,12 @@ namespace {
 using model::Cell;
 using model::Fact;
 
-// Below, a GPU waits for the CPU or has not begun: its clocks say nothing about the work.
+// Below this utilization, a GPU waits for the CPU or has not started, and its clocks say nothing
+// about the work.
 constexpr std::int64_t kBusyPercent = 50;
 
-// A run of some seconds is seen under load once or twice, when its clocks may be anywhere.
+// In a run of a few seconds, a GPU is seen under load only once or twice, when its clocks may still
+// be anywhere.
 constexpr std::ptrdiff_t kEnoughLooks = 5;
 
 std::optional<double> as_double(std::optional<std::int64_t> value) {
@@ -109,7 +111,7 @@ void GpuWatch::add_sample(const gpu::Device& device) {
       .temperature_celsius = device.temperature_celsius,
       .power_watts = device.power_watts,
   });
-  // Some GPUs tell of a power cap while they do nothing.
+  // Some GPUs report a power cap while they are idle.
   if (!samples_[device.index].back().busy) return;
   for (const gpu::ClockReason& reason : device.clock_reasons) {
     if (reason.kind == gpu::ClockReason::Kind::kExpected) continue;
@@ -117,7 +119,7 @@ void GpuWatch::add_sample(const gpu::Device& device) {
   }
 }
 
-// For each GPU, over the looks at which it was busy.
+// Returns one median for each GPU, over the looks at which it was busy.
 std::vector<double> GpuWatch::medians(Field field) const {
   std::vector<double> medians;
   for (const auto& [index, samples] : samples_) {
@@ -160,8 +162,8 @@ std::vector<std::string> GpuWatch::warnings() const {
   return warnings;
 }
 
-// The names of the facts do not depend on what was seen: one fact for all GPUs, so that runs can
-// be compared.
+// The names of the facts do not depend on what was seen, and each fact covers all GPUs, so that
+// runs can be compared.
 void GpuWatch::add_load(model::Facts& facts) const {
   const Fact::Compare compare = seen_enough() ? Fact::Compare::kWithin : Fact::Compare::kNot;
   const std::vector<double> sm_mhz = medians(&Sample::sm_mhz);

@@ -1,4 +1,5 @@
-// The GPUs over one run: clocks, temperatures and what slowed them down while they were busy.
+// Watches the GPUs during one run: their clocks, temperatures, and the reasons that slowed them
+// down while they were busy.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +22,10 @@ class GpuWatch {
  public:
   explicit GpuWatch(const ObserverSources& sources);
 
-  // The GPUs before the run.
+  // Starts a new run and returns the state of the GPUs before it.
   const gpu::Machine& begin_run();
 
-  // The state of now; without what stays the same.
+  // Returns the present state, without the facts that do not change.
   gpu::Machine look();
 
   [[nodiscard]] model::Facts facts() const;
@@ -32,7 +33,7 @@ class GpuWatch {
 
  private:
   struct Sample {
-    bool busy = false;  // or unknown: then taken for it
+    bool busy = false;  // true also where the utilization is unknown
     std::optional<double> sm_mhz = {};
     std::optional<double> memory_mhz = {};
     std::optional<double> temperature_celsius = {};
@@ -45,19 +46,19 @@ class GpuWatch {
   void add_sample(const gpu::Device& device);
   [[nodiscard]] std::vector<double> medians(Field field) const;
 
-  // Whether every GPU was busy often enough for its clocks to be those of the work.
+  // Returns whether every GPU was busy in enough looks for its clocks to represent the work.
   [[nodiscard]] bool seen_enough() const;
 
-  // "software power cap: GPUs 1-7 in 1 of 8 looks"; "" when nothing held the clocks down.
+  // Returns what held the clocks down, as in "software power cap: GPUs 1-7 in 1 of 8 looks", or "".
   [[nodiscard]] std::string held_down() const;
   void add_load(model::Facts& facts) const;
 
   std::vector<std::unique_ptr<gpu::DeviceReader>> readers_;
-  gpu::Machine machine_;  // before the run
+  gpu::Machine machine_;  // the state before the run
   std::set<std::string> problems_;
   std::size_t looks_ = 0;
-  std::map<int, std::vector<Sample>> samples_;                    // by GPU
-  std::map<std::string, std::map<int, std::size_t>> slow_looks_;  // by reason and GPU
+  std::map<int, std::vector<Sample>> samples_;                    // samples by GPU
+  std::map<std::string, std::map<int, std::size_t>> slow_looks_;  // counts by reason and GPU
 };
 
 }  // namespace assay::sweep

@@ -1,8 +1,8 @@
-// How a setting's variables get past a launcher to ranks on other hosts.
+// Passes a setting's variables through a launcher to ranks on other hosts.
 //
-// torchrun starts local processes, which inherit them, and srun exports all by default. Open MPI
-// forwards to other hosts only what it is told: by -x on its command line, or by a parameter in
-// its environment, but never by both (orterun(1), "mca_base_env_list").
+// torchrun starts local processes, which inherit the variables, and srun exports all of them by
+// default. Open MPI forwards to other hosts only the variables that are named by -x on its command
+// line or by a parameter in its environment, but not by both (orterun(1), "mca_base_env_list").
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@
 namespace assay::sweep {
 
 struct Forwarding {
-  // A variable to set for the launcher, besides those of the setting.
+  // A variable to set for the launcher in addition to those of the setting.
   std::optional<std::pair<std::string, std::string>> variable = std::nullopt;
-  std::string warning = {};  // "" when every rank will see the setting, as far as one can tell
+  std::string warning = {};  // "" if every rank will see the setting, as far as can be told
 };
 
-// `inherited` is the parameter's value in our own environment, or "".
+// `inherited` is the value of Open MPI's parameter in our own environment, or "".
 Forwarding forwarding(const std::vector<std::string>& command,
                       const Variables& variables,
                       const std::string& inherited);

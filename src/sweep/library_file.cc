@@ -14,7 +14,7 @@
 namespace assay::sweep {
 namespace {
 
-// libnccl has 0.2 MB of it beside 200 MB of GPU code, which is in other sections.
+// libnccl has 0.2 MB of read-only data; its 200 MB of GPU code are in other sections.
 constexpr std::uint64_t kMostTextBytes = 64 << 20;
 constexpr std::uint64_t kMostNoteBytes = 4096;
 
@@ -25,7 +25,7 @@ std::string hexadecimal(std::string_view bytes) {
   return text;
 }
 
-// The section holds one note: its header, "GNU", the id.
+// The section holds one note, which consists of its header, "GNU" and the id.
 std::string build_id(const RegularFile& file, const ElfSection& section) {
   Elf64_Nhdr header = {};
   if (section.size > kMostNoteBytes || section.size < sizeof header) return {};

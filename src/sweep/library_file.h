@@ -1,4 +1,4 @@
-// A library's file: its identity, and what it says about itself.
+// The file of a library: its identity, version and build id.
 #pragma once
 
 #include <compare>
@@ -25,13 +25,13 @@ std::optional<FileIdentity> file_identity(const std::filesystem::path& path);
 
 struct LibraryText {
   std::string version = {};
-  std::string build_id = {};  // hexadecimal; changes with every build that is not the same
+  std::string build_id = {};  // hexadecimal; differs between different builds
 };
 
-// Reads each file once, however many processes and runs have it loaded.
+// Reads each file only once, even when many processes and runs have loaded it.
 class LibraryTexts {
  public:
-  // `path` can be opened; `name` is the file's name in the process that loaded it.
+  // `path` is a path that we can open, `name` the file's name in the process that loaded it.
   const LibraryText& of(const FileIdentity& identity,
                         const std::filesystem::path& path,
                         const std::string& name);
@@ -40,7 +40,7 @@ class LibraryTexts {
   std::map<FileIdentity, LibraryText> known_;
 };
 
-// Nothing in it for a file that is no library or damaged.
+// Returns empty texts for a file that is damaged or not a library.
 LibraryText read_library_text(const std::filesystem::path& path, const std::string& name);
 
 }  // namespace assay::sweep

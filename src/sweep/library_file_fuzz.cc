@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes are a library that a process has loaded. None may crash, hang or
-// leak, and no section reaches beyond the file.
+// A libFuzzer target that treats any bytes as a library that a process has loaded. No input may
+// cause a crash, a hang or a leak, and no section may reach beyond the file.
 #include <sys/mman.h>
 #include <unistd.h>
 

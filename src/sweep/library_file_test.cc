@@ -64,7 +64,8 @@ TEST_F(LibraryFile, GarbageDoesNoHarm) {
   int unreadable = 0;
   for (int i = 0; i < 100; ++i) {
     std::string damaged = content;
-    // Half of the damage in the file's header and the table of sections, where it does most.
+    // Half of the damage hits the first or last 64 bytes, the file's header or its table of
+    // sections, where it has the largest effect.
     for (int byte = 0; byte < 8; ++byte) {
       const std::size_t end = byte % 2 == 0 ? 64 : 2048;
       const std::size_t at = byte % 4 < 2 ? random() % end : damaged.size() - 1 - random() % end;
@@ -72,8 +73,8 @@ TEST_F(LibraryFile, GarbageDoesNoHarm) {
     }
     const LibraryText text = read(damaged);
     if (text.version.empty()) ++unreadable;
-    // Whatever is found reads like a version and an identity, never like bytes from elsewhere in
-    // the file. Damage may hit the version itself.
+    // Any text that is found has the form of a version or a build id and never holds bytes from
+    // elsewhere in the file. The damage may have changed the version itself.
     EXPECT_LE(text.version.size(), 32U);
     EXPECT_EQ(text.version.find_first_not_of("0123456789.+abcdefghijklmnopqrstuvwxyz"),
               std::string::npos)
@@ -81,7 +82,7 @@ TEST_F(LibraryFile, GarbageDoesNoHarm) {
     EXPECT_EQ(text.build_id.find_first_not_of("0123456789abcdef"), std::string::npos);
     EXPECT_LE(text.build_id.size(), 2 * 4096U);
   }
-  // The damage is neither harmless nor total.
+  // Some damaged files are unreadable, and some are not.
   EXPECT_GT(unreadable, 10);
   EXPECT_LT(unreadable, 90);
   EXPECT_EQ(read(content).version, "2.28.3+cuda13.0");

@@ -6,8 +6,8 @@
 namespace assay::sweep {
 namespace {
 
-// NCCL 2.4 to 2.29: "NCCL version 2.28.3+cuda13.0"; older RCCL: "RCCL version 2.11.4+hip5.0";
-// RCCL from ROCm 6: "RCCL version : 2.22.3", and "HEAD:eef7b29" as a text of its own.
+// NCCL 2.4 to 2.29 holds "NCCL version 2.28.3+cuda13.0", and older RCCL "RCCL version
+// 2.11.4+hip5.0". RCCL since ROCm 6 holds "RCCL version : 2.22.3" and a separate "HEAD:eef7b29".
 constexpr std::string_view kVersion = "CCL version ";
 constexpr std::size_t kLeastHashDigits = 7;
 constexpr std::size_t kMostHashDigits = 40;
@@ -34,7 +34,8 @@ std::string_view leading(std::string_view text, bool (*belongs)(char)) {
   return text.substr(0, static_cast<std::size_t>(end - text.begin()));
 }
 
-// A text between two zero bytes that is nothing but BRANCH:HASH; `colon` is its place.
+// Returns the text BRANCH:HASH around the colon at position `colon`, if zero bytes enclose exactly
+// that text, and otherwise "".
 std::string_view commit_at(std::string_view piece, std::size_t colon) {
   const std::string_view hash = leading(piece.substr(colon + 1), is_hex);
   std::size_t end = colon + 1 + hash.size();
@@ -62,7 +63,8 @@ std::string find_commit(std::string_view piece) {
 VersionSearch::VersionSearch(std::string_view name)
     : rccl_(name.find("rccl") != std::string_view::npos) {}
 
-// Of several, the longest says most: "2.28.3+cuda13.0" and "2.28.3" both stand in NCCL.
+// Keeps the longest of several versions, because it is the most precise: NCCL holds both
+// "2.28.3+cuda13.0" and "2.28.3".
 void VersionSearch::add_version(std::string_view piece, std::size_t at) {
   std::string_view rest = piece.substr(at + kVersion.size());
   if (rest.starts_with(": ")) rest.remove_prefix(2);

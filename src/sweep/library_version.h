@@ -1,5 +1,5 @@
-// The version of an NCCL or RCCL library as its own strings tell it. Asking the library itself
-// would mean to load it, with all its GPU code and constructors.
+// Reads the version of an NCCL or RCCL library from the strings in its file. Asking the library
+// itself would mean loading it, with all its GPU code and constructors.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,18 @@
 
 namespace assay::sweep {
 
-// Collects from pieces of a library's read-only data.
+// Searches the pieces of a library's read-only data.
 class VersionSearch {
  public:
-  // Texts are shorter; pieces overlap by this.
+  // The number of bytes by which pieces overlap; every text is shorter.
   static constexpr std::size_t kOverlap = 512;
 
-  // `name` is the library's file name: it tells NCCL from RCCL.
+  // `name` is the library's file name, which distinguishes NCCL from RCCL.
   explicit VersionSearch(std::string_view name);
 
   void add(std::string_view piece);
 
-  // "2.28.3+cuda13.0", "2.22.3-HEAD:eef7b29"; "" when nothing was found.
+  // Returns a text such as "2.28.3+cuda13.0" or "2.22.3-HEAD:eef7b29", or "" if none was found.
   [[nodiscard]] std::string version() const;
 
  private:
@@ -27,10 +27,11 @@ class VersionSearch {
 
   bool rccl_;
   std::string version_;
-  std::string commit_;  // of RCCL: branch and hash, which stand apart from the number
+  std::string commit_;  // for RCCL: branch and hash, which are stored apart from the number
 };
 
-// "1.0.60403" of "librccl.so.1.0.60403"; "" of "libnccl.so.2", which says only what it fits.
+// Returns "1.0.60403" for "librccl.so.1.0.60403", and "" for "libnccl.so.2", whose number only
+// stands for the interface.
 std::string version_in_name(std::string_view name);
 
 }  // namespace assay::sweep

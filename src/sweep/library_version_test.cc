@@ -31,7 +31,7 @@ TEST(LibraryVersion, OfRccl) {
   EXPECT_EQ(found("librccl.so.1",
                   {"RCCL version : 2.26.6", "%s:%d", "time: 1234567", "warp_speed_v1:c3b8de4+"}),
             "2.26.6-warp_speed_v1:c3b8de4+");
-  // Texts of NCCL remain in RCCL.
+  // RCCL still holds texts from NCCL.
   EXPECT_EQ(found("librccl.so.1", {"NCCL version 2.22.3+cuda12.0"}), "");
 }
 

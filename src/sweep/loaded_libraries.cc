@@ -26,8 +26,9 @@ fs::path resolved(const fs::path& path) {
   return code ? path : found;
 }
 
-// The file as the process sees it, also inside a container. The name may stand for another file
-// by now: then only the mapping itself leads to the right one, for those who may use it.
+// Returns a path to the file as the process sees it, also inside a container. If the file has been
+// deleted, its name may belong to another file by now, and only the mapping itself leads to the
+// right one, for users who may read it.
 fs::path reachable(const fs::path& folder, const MappedFile& file) {
   fs::path mapping = folder / "map_files" / file.range;
   if (file.deleted) return mapping;
@@ -96,7 +97,7 @@ CommunicationLibraries communication_libraries(std::string_view maps, const Extr
     const auto slash = line.find('/');
     if (slash == std::string_view::npos) continue;
     const std::string_view path = line.substr(slash);
-    // A file has a line for each of its segments, mostly in a row.
+    // A file has one line for each of its segments, and these lines are mostly adjacent.
     if (path == last) continue;
     last = path;
     add_mapping(line, path, extra, found);
@@ -146,7 +147,8 @@ LoadedLibraries::Communicates LoadedLibraries::look(pid_t process) {
 
 void LoadedLibraries::look_for_plugins() {
   if (processes_.empty()) return;
-  // From the newest to the oldest: launchers are older than the ranks that they start.
+  // Goes from the newest process to the oldest, because launchers are older than the ranks that
+  // they start.
   auto next = processes_.lower_bound(asked_for_plugins_);
   if (next == processes_.begin()) next = processes_.end();
   asked_for_plugins_ = *--next;
@@ -165,7 +167,7 @@ void LoadedLibraries::add_plugin_names(const Environment& environment) {
     while (!rest.empty()) {
       const std::string_view plugin = rest.substr(0, rest.find(','));
       rest.remove_prefix(std::min(plugin.size() + 1, rest.size()));
-      // A short name, "aws-ofi", stands for libnccl-net-aws-ofi.so, which is looked for anyway.
+      // A short name such as "aws-ofi" stands for libnccl-net-aws-ofi.so, which is found anyway.
       if (plugin.find(".so") != std::string_view::npos) {
         extra_.plugins.emplace(file_name(plugin));
       }
@@ -197,7 +199,7 @@ bool LoadedLibraries::is_expected(pid_t process,
   return file_identity(expected_) == identity || file_identity(inside) == identity;
 }
 
-// "NCCL", "RCCL" or, of a run with both, "NCCL and RCCL".
+// Returns "NCCL", "RCCL" or, for a run with both, "NCCL and RCCL".
 std::string LoadedLibraries::names() const {
   const auto is_rccl = [](const auto& library) {
     return library.first.find("librccl") != std::string::npos;

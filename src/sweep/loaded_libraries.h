@@ -1,4 +1,5 @@
-// Which NCCL or RCCL the processes of a run really loaded, against the one that was asked for.
+// Finds the NCCL or RCCL that the processes of a run really loaded, and compares it with the one
+// that was asked for.
 #pragma once
 
 #include <sys/types.h>
@@ -29,33 +30,34 @@ struct CommunicationLibraries {
   bool torch_for_gpus = false;        // libtorch_cuda.so or libtorch_hip.so
 };
 
-// File names that count as a library or a plugin beside the usual ones.
+// File names that count as a library or a plugin in addition to the usual ones.
 struct ExtraNames {
   std::set<std::string, std::less<>> libraries;
   std::set<std::string, std::less<>> plugins;
 };
 
-// `maps` is the content of /proc/<pid>/maps, see proc(5).
+// `maps` is the content of /proc/<pid>/maps; see proc(5).
 CommunicationLibraries communication_libraries(std::string_view maps, const ExtraNames& extra);
 
 class LoadedLibraries {
  public:
-  // `root` is that of /proc. `expected` may be empty: any library will do.
+  // `root` is the folder that holds proc/. If `expected` is empty, any library will do.
   LoadedLibraries(std::filesystem::path root, const std::filesystem::path& expected);
 
-  // Forgets the last run, but not what the files say.
+  // Forgets the last run, but not the texts that were read from files.
   void begin_run();
 
   enum class Communicates { kUnknown, kYes };
 
-  // kYes: it has a library for collectives, or a PyTorch that brings its own, in memory.
+  // Returns kYes if the process has loaded a library for collectives, or a PyTorch that contains
+  // one.
   Communicates look(pid_t process);
 
-  // Plugins come with the first communicator, long after the library: looks for them in one of the
-  // processes, another one at each call.
+  // Looks for plugins in one process, and in another one at each call. Plugins are loaded with the
+  // first communicator, long after the library.
   void look_for_plugins();
 
-  // Files that the process is told to use as plugins: NCCL_NET_PLUGIN and the like.
+  // Adds the files that variables such as NCCL_NET_PLUGIN tell the process to use as plugins.
   void add_plugin_names(const Environment& environment);
 
   [[nodiscard]] model::Facts facts() const;
@@ -63,14 +65,14 @@ class LoadedLibraries {
 
  private:
   struct Library {
-    FileIdentity identity;  // zeros when the file is out of reach
+    FileIdentity identity;  // all zeros if the file cannot be reached
     LibraryText text;
     bool expected = false;
     bool deleted = false;
     std::size_t processes = 0;
   };
 
-  // Empty for a process that is gone or another user's.
+  // Returns std::nullopt if the process has ended or belongs to another user.
   std::optional<CommunicationLibraries> read_maps(pid_t process) const;
   void add_library(pid_t process, const MappedFile& file);
   bool is_expected(pid_t process, const std::string& path, const FileIdentity& identity) const;
@@ -83,7 +85,7 @@ class LoadedLibraries {
   ExtraNames extra_;
   std::map<std::string, Library> libraries_;  // by the path that processes see
   std::set<std::string> plugins_;
-  std::set<pid_t> processes_;  // that have a library, and live
+  std::set<pid_t> processes_;  // the live processes that have a library
   pid_t asked_for_plugins_ = 0;
   bool torch_without_library_ = false;
 };

@@ -1,5 +1,5 @@
-// Watches what a run is measured with: the GPUs and what else runs on them, the driver, and the
-// NCCL or RCCL that its processes really loaded. Looks only; changes nothing.
+// Watches the conditions under which a run is measured: the GPUs and the other processes on them,
+// the driver, and the NCCL or RCCL that the run's processes really loaded. Changes nothing.
 #pragma once
 
 #include <sys/types.h>
@@ -15,16 +15,16 @@
 
 namespace assay::sweep {
 
-// Where to look; other places are for tests.
+// The places to look in; tests set other places.
 struct ObserverSources {
-  std::string nvml_library = "libnvidia-ml.so.1";  // as dlopen finds it
-  std::filesystem::path root = "/";                // of /proc and /sys
+  std::string nvml_library = "libnvidia-ml.so.1";  // the name that dlopen() searches for
+  std::filesystem::path root = "/";                // holds proc/ and sys/
 };
 
 struct Observation {
   model::Facts facts;
-  // What makes the run doubtful: "librccl.so of /opt/rocm was loaded, not the expected …",
-  // "GPU 3 was used by process 812 (python3) before the run".
+  // The reasons to doubt the run, such as "librccl.so of /opt/rocm was loaded, not the expected …"
+  // or "GPU 3 was used by process 812 (python3) before the run".
   std::vector<std::string> warnings;
 };
 
@@ -35,16 +35,18 @@ class Observer {
   Observer& operator=(const Observer&) = delete;
   ~Observer();
 
-  // Before the run's first process: GPUs, driver, foreign processes. Forgets the last run.
+  // Call this before the run's first process exists. Forgets the last run, and reads the state of
+  // the GPUs, the driver and foreign processes.
   void begin_run(const Variables& variables);
 
-  // GPUs are the dearer part of a look, and idle while a run begins.
+  // Reading the GPUs is the more expensive part of a look, and they are idle while a run begins.
   enum class Gpus { kLook, kSkip };
 
-  // While it runs, a few times: libraries and environment of these processes, clocks under load.
+  // Call this a few times during the run. Reads the libraries and the environment of these
+  // processes and the clocks under load.
   void look(std::span<const pid_t> processes, Gpus gpus = Gpus::kLook);
 
-  // What was seen of the run.
+  // Returns what was seen during the run.
   [[nodiscard]] Observation end_run() const;
 
  private:

@@ -26,7 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A real process that sleeps with these libraries and variables.
+// A real process that sleeps with the given libraries and variables.
 class Sleeper {
  public:
   explicit Sleeper(const std::string& preload, const std::string& variable = "A=1") {
@@ -58,7 +58,7 @@ class Sleeper {
   [[nodiscard]] pid_t process() const { return process_; }
 
  private:
-  // The loader works after execve() has returned.
+  // Waits for the dynamic loader, which maps the libraries after execve().
   void wait_for(std::string libraries) const {
     std::replace(libraries.begin(), libraries.end(), ':', ' ');
     std::istringstream names(libraries);
@@ -134,7 +134,7 @@ TEST_F(Observe, CostsLittleWithoutGpus) {
   for (int i = 0; i < 5; ++i)
     observer.look(std::vector<pid_t>{::getpid()});
   const Observation observation = observer.end_run();
-  // The aim is 30 ms; sanitizers and loaded machines get room.
+  // The goal is 30 ms; the limit leaves room for sanitizers and loaded machines.
   EXPECT_LT(static_cast<double>(::clock() - start) / CLOCKS_PER_SEC, 0.3);
 }
 
@@ -276,7 +276,8 @@ TEST_F(Observe, GpusThatSlowDown) {
             "2 of 2 looks");
 }
 
-// Seen busy once or twice, a GPU may be anywhere between idle and its limit.
+// The clocks of a GPU that was seen busy only once or twice may be anywhere between idle and their
+// limit.
 TEST_F(Observe, ClocksOfAShortRunAreNotCompared) {
   const gpu::FakeNvml fake("count 1\nsm_clock 1980\n");
   Observer observer(sources(), {});
@@ -313,7 +314,7 @@ TEST_F(Observe, ProcessesOfOthersOnTheGpus) {
 }
 
 TEST_F(Observe, ChildrenOfOursAreOurs) {
-  const Sleeper child("");  // of this test, which is "the run"
+  const Sleeper child("");  // a child of this test, which is "the run"
   const gpu::FakeNvml fake("count 1\n");
   Observer observer(sources(), {});
   observer.begin_run({});
@@ -322,7 +323,8 @@ TEST_F(Observe, ChildrenOfOursAreOurs) {
   EXPECT_THAT(observer.end_run().warnings, IsEmpty());
 }
 
-// In a container the driver may tell the host's numbers, of which some exist here by chance.
+// In a container, the driver may report the host's process numbers, some of which exist here by
+// chance.
 TEST_F(Observe, NumbersOfAnotherNamespaceAreNotJudged) {
   fs::create_directories(folder_ / "proc/self/ns");
   fs::create_directories(folder_ / "proc/4711");
@@ -337,7 +339,7 @@ TEST_F(Observe, NumbersOfAnotherNamespaceAreNotJudged) {
 
   fs::remove(folder_ / "proc/self/ns/pid");
   fs::create_symlink("pid:[4026531836]", folder_ / "proc/self/ns/pid");
-  fake.set("count 1\nused.0 4712 1\n");  // has ended: it is of the last run
+  fake.set("count 1\nused.0 4712 1\n");  // has ended and belongs to the last run
   observer.begin_run({});
   fake.set("count 1\nused.0 4711 1\n");
   observer.look(ours);

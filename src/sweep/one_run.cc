@@ -23,11 +23,11 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kTick{200};
-// Libraries are loaded early, so the first looks come soon after each other; a look costs the
-// machine a little, so the later ones do not.
+// Libraries are loaded early, so the first looks follow each other closely. The later ones do not,
+// because each look takes a little time from the machine.
 constexpr milliseconds kFirstLook{100};
 constexpr milliseconds kLongestPause{10'000};
-// GPUs are asked when they are likely to be at work, and more and more seldom.
+// The GPUs are first read when they are likely to be busy, and then at growing intervals.
 constexpr milliseconds kFirstGpuLook{5'000};
 constexpr milliseconds kLongestGpuPause{60'000};
 
@@ -70,7 +70,7 @@ struct Watched {
   bool hung = false;
 };
 
-// Looks at the run's processes at growing intervals until it ended, by itself or by us.
+// Looks at the run's processes at growing intervals until the run has ended or was stopped.
 class Watch {
  public:
   Watch(core::KeptProcess& process, const SweepOptions& options, Observer& observer)
@@ -92,7 +92,7 @@ class Watch {
   }
 
  private:
-  // Whole milliseconds, rounded up: less would wake too early.
+  // Rounds up to whole milliseconds, because rounding down would wake too early.
   milliseconds next_wake() const {
     Clock::time_point wake = std::min(Clock::now() + kTick, next_look_);
     if (options_.deadline) wake = std::min(wake, start_ + *options_.deadline);

@@ -1,4 +1,4 @@
-// One run of the command: started, watched, ended, judged.
+// Starts, watches, ends and judges one run of the command.
 #pragma once
 
 #include <functional>
@@ -8,11 +8,11 @@
 
 namespace assay::sweep {
 
-// The variable by which a sweep's processes are known; its value is the plan's id.
+// The environment variable that identifies a sweep's processes; its value is the plan's id.
 inline constexpr const char* kMark = "ASSAY_SWEEP_ID";
 
-// Runs in `folder`, which is there and empty. `on_tick` hears the seconds since the start, a few
-// times a second. Fails when the command cannot be started, and when interrupted.
+// Runs in `folder`, which must exist and be empty. Calls `on_tick` with the seconds since the start
+// a few times a second. Fails if the command cannot be started or the program is interrupted.
 core::Result<RunRecord> run_once(const Plan& plan,
                                  const PlannedRun& run,
                                  const std::filesystem::path& folder,

@@ -17,7 +17,8 @@ constexpr const char* kFormat = "assay-sweep";
 constexpr int kPlanVersion = 1;
 constexpr int kIndent = 2;
 
-// Fisher and Yates; std::shuffle differs between libraries, and the seed must mean one order.
+// The Fisher-Yates shuffle. std::shuffle differs between standard libraries, but a seed must always
+// give the same order.
 std::vector<std::size_t> shuffled(std::size_t count, std::mt19937_64& random) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
@@ -111,7 +112,7 @@ std::string plan_json(const Plan& plan) {
                   {"repeats", plan.repeats},
                   {"seed", plan.seed},
                   {"expected_library", plan.expected_library.string()}};
-  // Arguments are bytes; those that are no UTF-8 would otherwise be an exception.
+  // Arguments may hold any bytes, and without `replace` invalid UTF-8 would throw an exception.
   return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

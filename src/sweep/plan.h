@@ -1,4 +1,5 @@
-// What a sweep measures: fixed when it starts, kept in its folder, the same when it resumes.
+// What a sweep measures. The plan is fixed when the sweep starts, is kept in its folder, and stays
+// the same when the sweep resumes.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +13,13 @@
 namespace assay::sweep {
 
 struct Plan {
-  std::string id;  // of this sweep alone; its processes carry it in their environment
+  std::string id;  // unique to this sweep; its processes have it in their environment
   std::vector<std::string> command;
-  std::string config;  // what -c named, or ""
+  std::string config;  // the value of -c, or ""
   Settings settings;
   int repeats = 1;
-  std::uint64_t seed = 0;                       // of the order
-  std::filesystem::path expected_library = {};  // or ""
+  std::uint64_t seed = 0;                       // for the order of the runs
+  std::filesystem::path expected_library = {};  // "" if any library will do
 };
 
 struct PlannedRun {
@@ -26,24 +27,24 @@ struct PlannedRun {
   int repeat = 1;
 };
 
-// Every setting once in random order, then every setting again in another, …: so that a machine
-// that drifts favours none. More repeats go on from the same order.
+// Returns every setting once in random order, then again in another order for each further repeat,
+// so that a machine that drifts favours no setting. More repeats only add to the end of the order.
 std::vector<PlannedRun> run_order(const Plan& plan);
 
-// "16cta_256threads", or "16cta_256threads/repeat2" where settings are repeated.
+// Returns "16cta_256threads", or "16cta_256threads/repeat2" if settings are repeated.
 std::filesystem::path run_folder(const Plan& plan, const PlannedRun& run);
 
-// The same for people: "16cta_256threads, repeat 2".
+// Returns the same as a title: "16cta_256threads, repeat 2".
 std::string run_title(const Plan& plan, const PlannedRun& run);
 
 std::string plan_json(const Plan& plan);
 core::Result<Plan> parse_plan(const std::string& text);
 
-// "" when `asked` goes on with what `stored` began (more repeats are that, too), else what
-// differs, in words. Seed and id are the stored ones and not compared.
+// Returns "" if `asked` can continue the sweep of `stored`, possibly with more repeats, and
+// otherwise describes the difference. Seed and id are not compared.
 std::string plan_difference(const Plan& stored, const Plan& asked);
 
-// A new plan's id and, where none is asked for, seed.
+// Returns a number for a new plan's id and, if the user gave no seed, for its seed.
 std::uint64_t random_number();
 
 }  // namespace assay::sweep

@@ -79,7 +79,7 @@ TEST(RunOrder, FavoursNoPosition) {
     seeded.seed = seed;
     ++first[run_order(seeded).front().setting];
   }
-  // 1000 each, with a standard deviation of 26.
+  // The expected count is 1000 for each setting, with a standard deviation of 26.
   for (const auto& [setting, count] : first)
     EXPECT_NEAR(count, 1000, 130) << setting;
 }

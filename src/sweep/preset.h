@@ -9,23 +9,23 @@
 namespace assay::sweep {
 
 struct PresetSpec {
-  const char* name;           // "nccl-ctas"
-  const char* summary;        // which variables, for what
-  const char* pair;           // "CTAS,THREADS"
-  const char* default_pairs;  // what `-p` would say
-  // Fails with what is wrong about the two values.
+  const char* name;           // such as "nccl-ctas"
+  const char* summary;        // the variables and their purpose
+  const char* pair;           // names of the two values: "CTAS,THREADS"
+  const char* default_pairs;  // in the form that -p takes
+  // Makes the setting. The error says what is wrong with the two values.
   core::Result<Setting> (*make)(const std::string& first, const std::string& second);
 };
 
 inline constexpr const char* kDefaultPreset = "rccl-warp-speed";
 
-// The word for a setting of its own: every swept variable unset.
+// The word that stands for the setting in which every swept variable is unset.
 inline constexpr const char* kDefaultSetting = "default";
 
-// `pairs` are parted by spaces; empty: the preset's own.
+// `pairs` are separated by spaces; if it is empty, the preset's own pairs are used.
 core::Result<Settings> preset_settings(const PresetSpec& preset, const std::string& pairs);
 
-// For presets: a positive whole number, or an error that names `what`.
+// Returns a positive whole number, or an error that names `what`.
 core::Result<int> positive_number(const std::string& text, const char* what);
 
 }  // namespace assay::sweep

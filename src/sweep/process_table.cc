@@ -11,10 +11,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMostAncestors = 64;
-// PROC_PID_INIT_INO of Linux's include/linux/proc_ns.h.
+// The number is PROC_PID_INIT_INO from Linux's include/linux/proc_ns.h.
 constexpr const char* kFirstNamespace = "pid:[4026531836]";
 
-// The fourth field of stat. The second, the name, may hold spaces and parentheses itself.
+// Reads the fourth field of stat. The second field, the name, may itself hold spaces and
+// parentheses.
 std::int64_t parent(const fs::path& root, std::int64_t process) {
   const auto content = core::read_file(process_folder(root, process) / "stat");
   if (!content.ok()) return 0;

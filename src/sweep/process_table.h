@@ -1,4 +1,4 @@
-// What /proc tells about single processes.
+// Information from /proc about single processes.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@ namespace assay::sweep {
 
 std::filesystem::path process_folder(const std::filesystem::path& root, std::int64_t process);
 
-// "" for a process that is gone.
+// Returns "" for a process that has ended.
 std::string process_name(const std::filesystem::path& root, std::int64_t process);
 
-// Whether there is a process with this number among those that we can see.
+// Returns whether a process with this number exists in our process namespace.
 bool process_exists(const std::filesystem::path& root, std::int64_t process);
 
-// Whether `accept` holds for the process or one of those that it descends from.
+// Returns whether `accept` holds for the process or one of its ancestors.
 bool descends(const std::filesystem::path& root,
               std::int64_t process,
               const std::function<bool(std::int64_t)>& accept);
 
-// False in a container with process numbers of its own: those of a GPU driver may then be the
-// host's.
+// Returns false in a container that has its own process numbers; those that a GPU driver reports
+// may then be the host's.
 bool in_first_process_namespace(const std::filesystem::path& root);
 
 }  // namespace assay::sweep

@@ -16,13 +16,13 @@ using model::Verdict;
 constexpr double kPercent = 100;
 constexpr const char* kReferenceVerdict = "reference";
 
-// Settings without a time come last.
+// Orders settings by time; settings without a time come last.
 bool faster(const SettingResult& a, const SettingResult& b) {
   if (std::isnan(a.step_ms) || std::isnan(b.step_ms)) return !std::isnan(a.step_ms);
   return a.step_ms < b.step_ms;
 }
 
-// Three significant digits without a sign; whole numbers from 100 on.
+// Returns three significant digits without a sign, and whole numbers from 100 on.
 std::string digits(double value) {
   const double magnitude = std::fabs(value);
   return magnitude < 99.95 ? fmt::format("{:.3g}", magnitude) : fmt::format("{:.0f}", magnitude);
@@ -36,7 +36,8 @@ std::string faster_or_slower(double percent) {
   return digits(percent) + (percent < 0 ? " % slower" : " % faster");
 }
 
-// "1.88 to 3.31 %" where the direction is told already, else "0.56 % slower to 0.92 % faster".
+// Returns "1.88 to 3.31 %" if both ends have the same sign, whose direction the sentence tells, and
+// otherwise "0.56 % slower to 0.92 % faster".
 std::string interval_in_words(const SettingResult& result) {
   const double low = result.change_percent_low;
   const double high = result.change_percent_high;
@@ -45,7 +46,8 @@ std::string interval_in_words(const SettingResult& result) {
   return faster_or_slower(std::min(low, -0.0)) + " to " + faster_or_slower(high);
 }
 
-// "slower by 2.59 to 93.5 %" of settings that are all worse, the fastest first.
+// Returns "slower by 2.59 to 93.5 %" for settings that are all worse, sorted with the fastest
+// first.
 std::string slower_by(const std::vector<const SettingResult*>& worse) {
   const std::string least = digits(worse.front()->change_percent);
   if (worse.size() == 1) return fmt::format("slower by {} %", least);
@@ -113,7 +115,7 @@ std::string Ranking::certainty(const SettingResult& result) const {
       number_of(count, rules_.repetition.c_str(), (rules_.repetition + "s").c_str()));
 }
 
-// The settings that are neither the one to take nor the reference.
+// Describes the settings that are neither the one to use nor the reference.
 std::string Ranking::rest_in_words() const {
   std::string text;
   const auto same = with(Verdict::kSame);

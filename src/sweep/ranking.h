@@ -1,5 +1,5 @@
-// The settings of a sweep against one of them, the fastest first: which one to take, as a
-// sentence, a table and a figure.
+// Compares the settings of a sweep with one of them, and says which one to use, in a sentence, a
+// table and a figure. Settings are sorted by time, the fastest first.
 #pragma once
 
 #include <cstddef>
@@ -13,44 +13,45 @@
 
 namespace assay::sweep {
 
-// NaN where there is no value.
+// The result of one setting. Numbers are NaN where there is no value.
 struct SettingResult {
   std::string setting;
-  std::string variables = {};  // "NCCL_MAX_CTAS=16", "" for one that sets nothing
-  std::size_t runs = 0;        // that went well
-  std::size_t steps = 0;       // over all of them
+  std::string variables = {};  // "NCCL_MAX_CTAS=16"; "" for a setting without variables
+  std::size_t runs = 0;        // successful runs
+  std::size_t steps = 0;       // in all these runs
   double step_ms = 0;          // mean
-  double change_percent = 0;   // against the reference, positive when faster; NaN for itself
+  double change_percent = 0;   // against the reference; positive if faster, NaN for the reference
   double change_percent_low = 0;
   double change_percent_high = 0;
   std::string verdict = {};
-  std::string needed = {};      // where unclear: how many repetitions would tell
+  std::string needed = {};      // if unclear: the number of repetitions that would decide
   std::string comparison = {};  // the workbook of the comparison with the reference
 };
 
-// How the settings were compared.
+// The rules by which the settings were compared.
 struct RankingRules {
-  double together = 0.95;  // confidence that all intervals hold at once
+  double together = 0.95;  // confidence that all intervals hold together
   double tolerance_percent = model::kTolerancePercent;
-  std::string repetition = "step";  // what the intervals count: "run" or "step"
+  std::string repetition = "step";  // the unit that the intervals count: "run" or "step"
 };
 
-// With so many comparisons against one reference, each needs this confidence for all of them
-// together to be right with `together` (Bonferroni).
+// Returns the confidence that each of the comparisons with one reference needs, so that all of them
+// hold together with the confidence `together` (the Bonferroni correction).
 double confidence_of_each(double together, std::size_t comparisons);
 
 class Ranking {
  public:
-  // The first result is that of the reference.
+  // The first result must be the reference's.
   Ranking(std::vector<SettingResult> results, RankingRules rules);
 
-  // Which setting to use, in one sentence with its number, unit and certainty.
+  // Returns which setting to use, in one sentence with the difference, its unit and its certainty.
   [[nodiscard]] std::string answer() const;
 
-  // The command to run or the file to read next.
+  // Returns the command to run next, or the file to read next.
   [[nodiscard]] std::string next(const std::string& sweep_folder) const;
 
-  // The answer, what next, how it was judged, and a row for each setting.
+  // Returns one row for each setting, with the answer, the next step and the rules of the
+  // comparison.
   [[nodiscard]] model::Table table(const std::string& sweep_folder) const;
 
   [[nodiscard]] report::RankingFigure figure() const;

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostSeeds = 1'000'000;  // few digits to type again
+constexpr std::uint64_t kMostSeeds = 1'000'000;  // short enough to type again
 
 core::Result<const PresetSpec*> find_preset(const std::string& name) {
   std::vector<std::string> names;
@@ -48,7 +48,7 @@ core::Result<Settings> requested_settings(const Request& request) {
   return settings;
 }
 
-// "experiments/rccl_warp_speed_20251120_212921"
+// Returns a name such as "experiments/rccl_warp_speed_20251120_212921".
 fs::path new_folder(const Request& request) {
   const bool preset = request.preset || !request.pairs.empty() || request.axes.empty();
   std::string name = preset ? request.preset.value_or(kDefaultPreset) : "sweep";
@@ -61,7 +61,7 @@ bool is_program(const fs::path& path) {
   return core::is_regular_file(path) && ::access(path.c_str(), X_OK) == 0;
 }
 
-// As execvp looks for it.
+// Searches for the program as execvp() does.
 core::Status find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) {
     if (is_program(name)) return {};
@@ -106,7 +106,7 @@ core::Result<Plan> new_plan(const Request& request) {
   return plan;
 }
 
-// The stored plan with what is asked for in place of its own.
+// Returns the stored plan, in which the values that the request gives replace its own.
 core::Result<Plan> asked_plan(const Plan& stored, const Request& request) {
   Plan asked = stored;
   if (!request.command.empty()) {

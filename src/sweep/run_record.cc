@@ -52,7 +52,7 @@ model::Table warning_table(const RunRecord& record) {
   return table;
 }
 
-// Values of a table with the columns item and value.
+// Reads values from a table with the columns item and value.
 class Items {
  public:
   explicit Items(const model::Table& table) : table_(table) {}

@@ -1,4 +1,4 @@
-// What came of one run; kept in its folder.
+// The outcome of one run, which is kept in the run's folder.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace assay::sweep {
 enum class RunStatus {
   kOk,
   kFailed,     // ended with an exit code other than 0, or by a signal
-  kHung,       // was ended at its deadline
-  kNoTraces,   // ended well and left none
+  kHung,       // was stopped at its deadline
+  kNoTraces,   // exited with 0 and left no traces
   kBadTraces,  // a rank's trace is missing, cut off or unreadable
 };
 
-// What the check of a run's traces says.
+// The result of the check of a run's traces.
 struct TraceCheck {
-  int whole = 0;             // ranks whose trace is whole
-  int expected = 0;          // ranks that the run has, as far as its traces tell
-  std::string problem = {};  // "" when every rank's trace is whole
+  int whole = 0;             // ranks whose trace is complete
+  int expected = 0;          // ranks of the run, according to its traces
+  std::string problem = {};  // "" if every rank's trace is complete
 };
 
 struct RunRecord {
@@ -32,22 +32,22 @@ struct RunRecord {
   int repeat = 1;
   int position = 0;  // in the order of the sweep, from 1
   RunStatus status = RunStatus::kOk;
-  std::string detail = {};  // what is wrong, in words
+  std::string detail = {};  // describes what is wrong
   int exit_code = 0;
   int signal = 0;
   std::string started = {};  // local time, ISO 8601
   double duration_s = 0;
   TraceCheck traces = {};
   Observation seen = {};
-  std::filesystem::path folder = {};  // where it is now; not part of the file
+  std::filesystem::path folder = {};  // its present place, which the file does not hold
 };
 
-// "ok", "failed", "hung", "no traces", "bad traces".
+// Returns "ok", "failed", "hung", "no traces" or "bad traces".
 const char* status_text(RunStatus status);
 
 core::Status write_record(const RunRecord& record, const std::filesystem::path& folder);
 
-// `folder` is that of a run. An error when there is no record, or none that can be read.
+// `folder` is the folder of a run. Fails if it holds no record or the record cannot be read.
 core::Result<RunRecord> read_record(const std::filesystem::path& folder);
 
 }  // namespace assay::sweep

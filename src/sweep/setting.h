@@ -1,4 +1,4 @@
-// A setting of a sweep: a name and the environment variables that make it.
+// A setting of a sweep, which is a name and the environment variables that define it.
 #pragma once
 
 #include <string>
@@ -14,33 +14,33 @@ namespace assay::sweep {
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 struct Setting {
-  std::string name;  // a folder's name
+  std::string name;  // also the name of a folder
   Variables variables;
 };
 
 using Settings = std::vector<Setting>;
 
-// One --set: a variable and the values it takes in turn.
+// One --set option: a variable and the values that it takes in turn.
 struct Axis {
   std::string variable;
-  std::vector<std::string> values;  // "": not set
+  std::vector<std::string> values;  // "" if the variable is not set
 };
 
-// "NAME=v1,v2": a comma that belongs to a value is written "\,".
+// Parses "NAME=v1,v2". A comma that belongs to a value is written "\,".
 core::Result<Axis> parse_axis(const std::string& text);
 
-// Every setting with every value. No settings: the values alone.
+// Combines every setting with every value. Without settings, returns one setting for each value.
 Settings with_axis(const Settings& settings, const Axis& axis);
 
-// Gives every setting a word on every variable that any of them sets, so that nothing of the
-// caller's environment decides. Fails when two settings have the same name.
+// Makes every setting set or unset each variable that any of them names, so that the caller's
+// environment has no influence. Fails if two settings have the same name.
 core::Status complete(Settings& settings);
 
-// "256threads", "ring-algo", "default-algo": part of a folder's name. Known variables have short
-// names.
+// Returns a part of a folder's name: "256threads", "ring-algo", "default-algo". Known variables
+// have short names.
 std::string name_part(const std::string& variable, const std::string& value);
 
-// A value as a part of a folder's name: small letters, '-' for what a path or a shell would mind.
+// Returns the value in lower case, with '-' for characters that are special in a path or a shell.
 std::string folder_text(const std::string& value);
 
 }  // namespace assay::sweep

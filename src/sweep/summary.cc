@@ -18,7 +18,7 @@ using model::Cell;
 using model::cell_of;
 
 constexpr std::size_t kTextColumns = 160;
-constexpr std::size_t kPathColumns = 2;  // the last ones of the runs: folder, started
+constexpr std::size_t kPathColumns = 2;  // the last columns of the runs: folder, started
 
 std::string traces_text(const TraceCheck& traces) {
   if (traces.expected == 0) return "none";
@@ -86,7 +86,7 @@ const RunRecord* first_good(std::span<const RunRecord> records) {
   return nullptr;
 }
 
-// Each warning once, with the runs that it is about.
+// Lists each warning once, with the runs that it applies to.
 class WarningList {
  public:
   void add(const std::string& warning, const std::string& run) {

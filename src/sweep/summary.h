@@ -1,4 +1,4 @@
-// What came of a sweep, as tables.
+// The outcome of a sweep, as tables.
 #pragma once
 
 #include <filesystem>
@@ -12,20 +12,20 @@
 namespace assay::sweep {
 
 // Tables:
-//   runs         a row a run, in the order they were started
-//   settings     a row a setting: its variables, how many runs went well, how long they took
-//   environment  what the first good run was measured with
-//   warnings     what makes runs doubtful, and what differs between them
+//   runs         one row for each run, in the order in which they were started
+//   settings     one row for each setting: its variables, successful runs and their duration
+//   environment  the hardware and software of the first good run
+//   warnings     reasons to doubt runs, and differences between them
 // Paths are relative to `folder`.
 model::Book summary(const Plan& plan,
                     std::span<const RunRecord> records,
                     const std::filesystem::path& folder);
 
-// What of it fits a terminal: without paths and times of day, without what the run was measured
-// with, and without the warnings, which are shown by themselves.
+// Returns the part that fits a terminal. It leaves out paths, times of day and the environment, and
+// also the warnings, which are shown separately.
 model::Book for_terminal(const model::Book& summary);
 
-// sweep_summary.txt, .json, and .csv (the runs).
+// Writes sweep_summary.txt, sweep_summary.json, and sweep_summary.csv with the runs.
 core::Status write_summary(const model::Book& summary, const std::filesystem::path& folder);
 
 }  // namespace assay::sweep

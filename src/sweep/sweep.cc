@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr pid_t kNobody = -1;
 
-// Judges the traces of a run that ended well, and says so in its record.
+// Checks the traces of a run that exited with 0, and notes the result in its record.
 void judge_traces(RunRecord& record, const fs::path& folder, const SweepHooks& hooks) {
   record.traces = hooks.check_traces(folder);
   if (record.status != RunStatus::kOk || record.traces.problem.empty()) return;
@@ -66,7 +66,7 @@ class Sweep {
     on_tick(0);
     auto made = run_once(plan_, order_[i], folder, options_, observer_, on_tick);
     if (!made.ok()) {
-      // What was cut off must not look like a run that went well.
+      // An unfinished run must not look like a successful one.
       ASSAY_TRY(folder_.set_aside(name));
       return made.error();
     }
@@ -104,7 +104,7 @@ class Sweep {
   const SweepOptions& options_;
   const SweepHooks& hooks_;
   std::vector<PlannedRun> order_;
-  std::vector<std::optional<RunRecord>> records_;  // as order_
+  std::vector<std::optional<RunRecord>> records_;  // one for each run of order_
   Observer observer_;
 };
 
@@ -114,7 +114,7 @@ core::Result<std::vector<RunRecord>> run_sweep(const SweepFolder& folder,
                                                const Plan& plan,
                                                const SweepOptions& options,
                                                const SweepHooks& hooks) {
-  // Should the last session of this sweep have been killed together with its keeper.
+  // Ends the processes that remain if the last session of this sweep was killed with its keeper.
   core::end_family({kNobody, std::string(kMark) + '=' + plan.id}, options.grace);
   return Sweep(folder, plan, options, hooks).run_all();
 }

@@ -1,5 +1,5 @@
-// Runs a command under every setting of a plan, one run after the other, and keeps what came of
-// each. A run that fails or hangs costs only itself.
+// Runs a command under every setting of a plan, one run after the other, and keeps the outcome of
+// each. A run that fails or hangs does not affect the others.
 #pragma once
 
 #include <chrono>
@@ -18,19 +18,19 @@
 namespace assay::sweep {
 
 struct SweepOptions {
-  std::optional<std::chrono::milliseconds> deadline = std::nullopt;  // of each run
+  std::optional<std::chrono::milliseconds> deadline = std::nullopt;  // for each run
   std::chrono::milliseconds grace{10'000};                           // between SIGTERM and SIGKILL
   enum class Failed { kKeep, kRetry } failed = Failed::kKeep;
   ObserverSources sources = {};
 };
 
-// How far a sweep is.
+// The progress of a sweep.
 struct Standing {
-  std::size_t position = 0;  // of the run, from 1
+  std::size_t position = 0;  // position of the run, from 1
   std::size_t total = 0;
-  std::string title;  // of the run
+  std::string title;  // title of the run
   double run_seconds = 0;
-  std::optional<double> left_seconds = std::nullopt;  // guessed from the runs that went well
+  std::optional<double> left_seconds = std::nullopt;  // estimated from the successful runs
 };
 
 struct SweepHooks {
@@ -38,13 +38,13 @@ struct SweepHooks {
   std::function<TraceCheck(const std::filesystem::path&)> check_traces;
   std::function<void(const Standing&)> on_tick;
   std::function<void(const Standing&, const RunRecord&)> on_end;
-  // After every run, with all records so far in the order of the sweep.
+  // Is called after every run, with all records so far in the order of the sweep.
   std::function<core::Status(std::span<const RunRecord>)> on_records;
 };
 
-// Runs what has no record yet; with Failed::kRetry also what has no good one. Returns all records
-// in the order of the sweep. Fails when the command cannot be started at all, when the sweep's
-// folder cannot be written, and when interrupted.
+// Makes the runs that have no record yet, and with Failed::kRetry also those that failed. Returns
+// all records in the order of the sweep. Fails if the command cannot be started at all, if the
+// sweep's folder cannot be written, or if the program is interrupted.
 core::Result<std::vector<RunRecord>> run_sweep(const SweepFolder& folder,
                                                const Plan& plan,
                                                const SweepOptions& options,

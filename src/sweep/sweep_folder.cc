@@ -18,7 +18,7 @@ constexpr const char* kLockFile = ".sweep.lock";
 constexpr const char* kFailed = ".failed";
 constexpr const char* kUnfinished = ".unfinished";
 
-// A sweep that was killed may still be ending its last run.
+// The time that a killed sweep may need to end its last run.
 constexpr std::chrono::milliseconds kPatience{30'000};
 
 bool is_there(const fs::path& path) {
@@ -26,7 +26,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(fs::symlink_status(path, code));
 }
 
-// "run.failed", "run.failed2", …: the first name that is free.
+// Returns the first free name of "run.failed", "run.failed2", …
 fs::path free_name(const fs::path& folder, const char* suffix) {
   fs::path candidate = folder;
   candidate += suffix;
@@ -46,7 +46,7 @@ core::Result<fs::path> move_aside(const fs::path& folder, const char* suffix) {
                                  code.message())};
 }
 
-// The record that counts: the good run's, or that of the last failure.
+// Returns the record of the successful run, or else that of the last failure.
 std::optional<RunRecord> newest_record(const fs::path& folder) {
   auto good = read_record(folder);
   if (good.ok()) return std::move(good).value();
@@ -139,7 +139,8 @@ core::Result<fs::path> SweepFolder::begin_run(const fs::path& run) const {
 
 core::Status SweepFolder::end_run(const fs::path& run, RunRecord& record) const {
   record.folder = path_ / run;
-  // Renamed first: cut off between the two, the run counts as not done, never as a good one.
+  // The folder is renamed first, so that a run that is cut off between the two steps counts as not
+  // done, and never as a successful one.
   if (record.status != RunStatus::kOk) {
     record.folder = ASSAY_TRY(move_aside(record.folder, kFailed));
   }

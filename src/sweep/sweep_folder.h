@@ -1,13 +1,13 @@
 // The folder of a sweep:
 //
 //   sweep.json                    the plan
-//   sweep_summary.txt .csv .json  what came of it so far
-//   <setting>/                    a run that went well, or repeat1, repeat2, … of it; each with
-//     torch_profiler/rank<N>/     what the command wrote,
-//     run_output.log              its output,
-//     sweep_run.json              and its record
-//   <run>.failed                  a run that did not, likewise; .failed2 when it failed again
-//   <run>.unfinished              a run that was cut off with the sweep
+//   sweep_summary.txt .csv .json  the outcome so far
+//   <setting>/                    a successful run, or its repeats repeat1, repeat2, …; each holds
+//     torch_profiler/rank<N>/       the files that the command wrote
+//     run_output.log                the command's output
+//     sweep_run.json                the record of the run
+//   <run>.failed                  a failed run with the same files; .failed2 if it failed again
+//   <run>.unfinished              a run that was cut off together with the sweep
 #pragma once
 
 #include <filesystem>
@@ -28,38 +28,37 @@ inline constexpr const char* kOutputLog = "run_output.log";
 
 bool holds_sweep(const std::filesystem::path& folder);
 
-// Fails when the folder holds anything yet, and says what to do about it.
+// Fails if the folder is not empty, and says what to do about it.
 core::Status check_new_folder(const std::filesystem::path& folder);
 
-// Only reads; a sweep may be going on.
+// Only reads, so a sweep may be running in the folder.
 core::Result<Plan> read_plan(const std::filesystem::path& folder);
 
-// The newest record of each run that has one, in the order of the sweep.
+// Returns the newest record of each run that has one, in the order of the sweep.
 std::vector<RunRecord> read_records(const std::filesystem::path& folder, const Plan& plan);
 
 class SweepFolder {
  public:
-  // Makes the folder and writes the plan. Fails when the folder holds anything yet.
+  // Makes the folder and writes the plan. Fails if the folder is not empty.
   static core::Result<SweepFolder> create(const std::filesystem::path& path, const Plan& plan);
 
-  // Goes on with the sweep there, as soon as what it last ran has ended.
+  // Opens the folder of an existing sweep, after waiting for the sweep's last run to end.
   static core::Result<SweepFolder> reopen(const std::filesystem::path& path);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-  // Replaces the plan by one with more repeats.
+  // Replaces the plan with one that has more repeats.
   [[nodiscard]] core::Status extend(const Plan& plan) const;
 
-  // The folder for a run that begins now, empty. What a run that was cut off left there is moved
-  // to "<run>.unfinished".
+  // Returns an empty folder for a run that begins now. Files that an unfinished run left there are
+  // moved to "<run>.unfinished".
   [[nodiscard]] core::Result<std::filesystem::path> begin_run(
       const std::filesystem::path& run) const;
 
-  // Keeps the record, and gives the folder of a run that is not good another name. Sets
-  // record.folder.
+  // Writes the record, and renames the folder if the run was not successful. Sets record.folder.
   core::Status end_run(const std::filesystem::path& run, RunRecord& record) const;
 
-  // Moves what a run left that was cut off.
+  // Moves the files of an unfinished run to "<run>.unfinished".
   [[nodiscard]] core::Status set_aside(const std::filesystem::path& run) const;
 
  private:

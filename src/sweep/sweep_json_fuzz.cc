@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes are a sweep's plan or the record of one run. None may crash, hang or
-// leak, and what was read survives being written.
+// A libFuzzer target that reads any bytes as a sweep's plan and as the record of one run. No input
+// may cause a crash, a hang or a leak, and a result that is written and read again stays the same.
 #include <unistd.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace assay::sweep;  // NOLINT(google-build-using-namespace)
 
-// Records are read from the folder of their run; this one is in memory where the system has that.
+// A folder for a run, from which its record is read. It is in memory if the system offers that.
 class RunFolder {
  public:
   RunFolder() { fs::create_directories(path_); }

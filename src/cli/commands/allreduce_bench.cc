@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "16K" is 16 * 1024, "1.5G" is 1.5 * 1024^3. std::nullopt: it is no such number.
+// Returns 16 * 1024 for "16K" and 1.5 * 1024^3 for "1.5G", or std::nullopt if the text is not such
+// a number.
 std::optional<std::int64_t> bytes_of(const std::string& text) {
   static const std::map<char, double> units = {
       {'K', 1024.0}, {'M', 1024.0 * 1024}, {'G', 1024.0 * 1024 * 1024}};
@@ -303,7 +304,7 @@ class AllreduceBench final : public Command {
     return core::Error{"nothing to measure: no message is of the sizes that were asked for"};
   }
 
-  // Fills in what no option gave.
+  // Fills in the values that no option gave.
   core::Status complete(const std::optional<allreduce::LaunchedRank>& rank) {
     options_.axes = axes();
     options_.tie = tie_percent_ / 100;

@@ -78,7 +78,7 @@ class AllreduceCodegen final : public Command {
   }
 
  private:
-  // Benchmarks the whole grid on this machine; returns the folder of the files.
+  // Benchmarks the whole grid on this machine, and returns the folder of the files.
   [[nodiscard]] core::Result<fs::path> measure_first() const {
     auto options = default_benchmark(csv_folder_.empty() ? fs::path("data") : csv_folder_);
     if (!options.ok()) {
@@ -109,7 +109,7 @@ class AllreduceCodegen final : public Command {
     }
   }
 
-  // Adds the tables of --validate and --stability; false when the regret is too large.
+  // Adds the tables of --validate and --stability. Returns false if the regret is too large.
   core::Result<bool> add_checks(model::Book& book, const allreduce::TunedTables& tables) const {
     if (!again_.empty()) {
       const auto again = ASSAY_TRY(load_tuned(again_, arguments_));

@@ -8,7 +8,7 @@
 namespace assay::cli {
 namespace {
 
-// Sizes up to those of a table, so that their product fits into 64 bits.
+// Limits sizes to those that a table can have, so that their product fits into 64 bits.
 std::string size_problem(const std::string& text) {
   constexpr std::int64_t kMost = std::int64_t{1} << 28;
   std::string problem = count_problem(text);

@@ -31,7 +31,7 @@ model::Table match_table() {
                        .description = "where the next one begins; empty: there is none"}}};
 }
 
-// The size at which the segment ends, or an empty cell for the last segment.
+// Returns the size at which the segment ends, or an empty cell for the last segment.
 model::Cell end_of(const TableMatch& match) {
   const std::size_t next = static_cast<std::size_t>(match.segment - match.row->segments.data()) + 1;
   if (next == match.row->segments.size()) return {};

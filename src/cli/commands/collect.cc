@@ -36,7 +36,8 @@ class Collect final : public Command {
   }
 
  private:
-  // Programs get one table as CSV and both as JSON; people get what fits on a terminal.
+  // Returns one table as CSV or both as JSON for programs, and the columns that fit a terminal for
+  // people.
   [[nodiscard]] model::Book listing() const {
     const auto operators = arguments_.operators();
     const bool all = !arguments_.names_operators();
@@ -62,7 +63,7 @@ class Collect final : public Command {
     print(summary_text(book, arguments_.presentation().summary));
   }
 
-  // As CSV it is one table, for other programs.
+  // As CSV, the plan is one table, for other programs.
   void show_plan(const collect::Plan& plan) const {
     model::Book book = collect::plan_book(plan);
     if (arguments_.presentation().summary == Summary::kCsv) book.tables.erase(book.tables.begin());
@@ -71,7 +72,7 @@ class Collect final : public Command {
 
   core::Result<Outcome> refine() const {
     const collect::Refinement refinement = ASSAY_TRY(arguments_.refinement());
-    // A run to be resumed had cases, so that resuming with none reports what differs.
+    // A run to be resumed had cases, so resuming without any goes on and reports the difference.
     const bool nothing = refinement.plan.cases.empty() && !arguments_.resumes();
     if (nothing) print_note(collect::why_nothing_to_refine(refinement, arguments_.refine_limit()));
     if (arguments_.only_plans()) show_plan(refinement.plan);

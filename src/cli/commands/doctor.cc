@@ -76,7 +76,7 @@ class Doctor final : public Command {
     return summary_text(doctor::doctor_book(diagnosis), Summary::kJson);
   }
 
-  // Prints the findings that are warnings or worse, in place of the report.
+  // Prints the findings that are warnings or worse, instead of the report.
   static void warn(const doctor::Diagnosis& diagnosis) {
     for (const doctor::Finding& finding : diagnosis.findings) {
       if (finding.level >= doctor::Level::kWarning) {

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using goal::CostChoice;
 
-// Reads "mean", "median", "p90" or "sample": which of several measurements of a size counts.
+// Parses "mean", "median", "p90" or "sample", which chooses among several measurements of a size.
 core::Result<CostChoice> cost_choice(const std::string& text, std::uint64_t seed) {
   if (text == "mean") return CostChoice{};
   if (text == "median") return CostChoice{CostChoice::Kind::kQuantile, 0.5, seed};

@@ -91,7 +91,7 @@ class LinkOptions {
   std::map<std::string, std::pair<double LogGops::*, double>> values_;
 };
 
-// Returns the node of each rank; nodes are numbered in the order of their first rank.
+// Returns the node of each rank. Nodes are numbered in the order of their first rank.
 std::vector<std::uint32_t> nodes_of(const model::ScheduleNotes& notes) {
   std::map<std::string, std::uint32_t> numbers;
   std::vector<std::uint32_t> node_of_rank;

@@ -167,7 +167,7 @@ class StoreCheck final : public Command {
   }
 
   // Adds the cases of the newest collection that are missing. Cases that failed are shown, but do
-  // not fail the check: every large collection has cases that the device cannot run.
+  // not fail the check, because every large collection has cases that the device cannot run.
   core::Result<bool> check_coverage(const std::string& only, model::Book& book) const {
     const auto opened = ASSAY_TRY(store::open_to_read(inputs_.store));
     bool is_whole = true;

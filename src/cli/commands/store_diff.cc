@@ -139,7 +139,7 @@ class StoreDiff final : public Command {
   fs::path a_;
   fs::path b_;
   store::DiffRequest request_;
-  std::optional<double> max_share_;  // std::nullopt: any share passes
+  std::optional<double> max_share_;  // std::nullopt if any share passes
   Presentation presentation_;
 };
 

@@ -18,8 +18,9 @@
 namespace assay::cli {
 namespace {
 
-// The columns that have an option: "dtype", which stands for a table's own column of types, those
-// of the public tables, and those of the tables that only assay measures. --where takes others.
+// Returns the columns that have an option: "dtype", which stands for a table's own column of types,
+// the columns of the public tables, and those of the tables that only assay measures. --where takes
+// other columns.
 std::vector<std::string> columns_with_option() {
   std::vector<std::string> columns = store::known_key_columns();
   columns.insert(columns.begin(), "dtype");
@@ -98,7 +99,7 @@ class StoreQuery final : public Command {
     const auto take = [this, column](const std::string& value) {
       columns_.push_back({column, value});
     };
-    // They are left out of the list of options, as the description names them all.
+    // These options are left out of the list of options, because the description names them all.
     app.add_option(option_names_of(column), take, "a column")->type_name("VALUE")->group("");
   }
 

@@ -128,8 +128,8 @@ class SweepReport final : public Command {
       static_cast<trace::Request&>(request) = static_cast<const trace::Request&>(request_);
       request.configuration = setting.folder;
       request.parts = request_.parts;
-      // Each setting keeps its reports where 'assay trace analyze' would put them, unless another
-      // folder is asked for.
+      // Each setting's reports go where 'assay trace analyze' would put them, unless another folder
+      // is asked for.
       request.output.folder = elsewhere() ? request_.output.folder / setting.name : fs::path();
       const auto result = run_quietly("analysing " + setting.name, [&](core::Progress& progress) {
         return trace::run_analyze(request, progress);
@@ -141,7 +141,7 @@ class SweepReport final : public Command {
     return {};
   }
 
-  // std::nullopt: there is nothing to compare.
+  // Returns std::nullopt if there is nothing to compare.
   core::Result<std::optional<sweep::Ranking>> compare_all(
       const std::vector<GoodSetting>& settings) {
     const double confidence = sweep::confidence_of_each(kTogether, settings.size() - 1);
@@ -175,7 +175,7 @@ class SweepReport final : public Command {
                                             .repetition = repetition}));
   }
 
-  // The figure is an extra: what hinders it is told and is no failure.
+  // Draws the figure. It is optional, so a problem is reported but is not a failure.
   fs::path draw_ranking(const sweep::Ranking& ranking) {
     fs::path path = request_.output.folder / kFigureName;
     path += report::extension_of(report::FigureFormat::kPng);
@@ -196,7 +196,7 @@ class SweepReport final : public Command {
 
   [[nodiscard]] bool elsewhere() const { return request_.output.folder != sweep_; }
 
-  // What analyze_all() has just left where a comparison looks for it, and can be read back.
+  // Returns whether analyze_all() wrote reports that a comparison can find and read.
   [[nodiscard]] bool reports_are_in_place() const {
     const auto& formats = request_.output.formats;
     const bool json =

@@ -22,10 +22,10 @@ constexpr const char* kWhatGroup = "Setting options";
 constexpr const char* kHowGroup = "Run options";
 constexpr const char* kOutputGroup = "Output options";
 
-// More would be done sooner and need more memory beside the workload.
+// More threads would finish sooner, but need more memory beside the workload.
 constexpr unsigned kCheckThreads = 2;
 
-// Ending a run takes the grace, and up to 10 s more where not even SIGKILL works at once.
+// Ending a run takes the grace period, and up to 10 s more if even SIGKILL does not work at once.
 constexpr unsigned kSecondsAfterGrace = 15;
 
 std::vector<std::string> preset_names() {
@@ -35,7 +35,7 @@ std::vector<std::string> preset_names() {
   return names;
 }
 
-// "nccl-algo ALGO,PROTO; nccl-ctas CTAS,THREADS".
+// Returns a text such as "nccl-algo ALGO,PROTO; nccl-ctas CTAS,THREADS".
 std::string preset_pairs() {
   std::vector<std::string> pairs;
   for (const sweep::PresetSpec* preset : core::Registry<sweep::PresetSpec>::all())

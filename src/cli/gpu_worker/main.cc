@@ -1,5 +1,5 @@
-// assay-worker: measures on GPUs what `assay` asks for, in a process of its own, so that a crash or
-// a hang costs no more than one case.
+// assay-worker measures on GPUs for `assay`. It is a separate process, so that a crash or a hang
+// costs no more than one case.
 #include <sys/prctl.h>
 
 #include <algorithm>

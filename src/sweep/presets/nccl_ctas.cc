@@ -5,7 +5,7 @@
 namespace assay::sweep {
 namespace {
 
-// NCCL takes these for NCCL_NTHREADS and goes on with its own choice for others.
+// NCCL accepts these values for NCCL_NTHREADS and replaces others with its own choice.
 bool is_thread_count(int threads) {
   return threads == 64 || threads == 128 || threads == 256 || threads == 512;
 }
