@@ -28,8 +28,7 @@ struct TextColumn {
   bool has_verdicts = false;
 };
 
-// Rounds to four significant digits; from 1000 on, to a whole number, whose digits are never
-// rounded away.
+// Rounds to four significant digits, and to a whole number from 1000 on.
 std::string rounded(double value) {
   if (std::isnan(value)) return "";
   const double magnitude = std::fabs(value);
