@@ -27,11 +27,11 @@ struct Fact {
 
 using Facts = std::vector<Fact>;
 
-// The name of the table, and the file of a run that holds it.
+// The name of the table of facts, and the file of a run that holds the table.
 inline constexpr const char* kEnvironmentTable = "environment";
 inline constexpr const char* kRunRecordFile = "sweep_run.json";
 
-// Returns the columns item, value, unit and compare ("exactly", "within 3 %", "not").
+// Returns a table with the columns item, value, unit and compare ("exactly", "within 3 %", "not").
 Table facts_table(const Facts& facts);
 
 // Reads a table made by facts_table. Rows that do not say how they compare are not compared. A null

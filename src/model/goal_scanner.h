@@ -111,7 +111,7 @@ class GoalScanner {
   // Takes a number of at most `most`; `why` ends the message for a larger one.
   bool take_number_to(std::uint64_t most, std::uint64_t& number, const char* what, const char* why);
 
-  // Note the error at the scanner's position, or at `where`, and return false.
+  // Each notes an error at the scanner's position, or at `where`, and returns false.
   bool expected(std::string_view what) const;
 
   bool failed(std::string_view what) const { return failed(what, at_); }

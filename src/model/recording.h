@@ -83,10 +83,9 @@ enum class Kind : std::uint8_t {
   kCorrelation,
 };
 
-inline constexpr std::uint8_t kGraphFlag = 1;  // captured into, or run from, a CUDA graph
-inline constexpr std::uint32_t kNotEnded = 0;  // value of `duration_ns` for an event without a stop
-inline constexpr std::uint32_t kMaxDuration =
-    ~0U;  // value of `duration_ns` for this long or longer
+inline constexpr std::uint8_t kGraphFlag = 1;       // captured into, or run from, a CUDA graph
+inline constexpr std::uint32_t kNotEnded = 0;       // `duration_ns` of an event without a stop
+inline constexpr std::uint32_t kMaxDuration = ~0U;  // `duration_ns` of this or any longer time
 
 struct Head {
   Kind kind = Kind::kEnd;

@@ -33,7 +33,7 @@ class RecordView {
     return record;
   }
 
-  // Returns at most `length` characters from behind the record's fixed part.
+  // Returns at most `length` characters from after the record's fixed part.
   template <class Record>
   [[nodiscard]] std::string_view text(std::uint32_t length) const {
     if (bytes_.size() < sizeof(Record)) return "";
@@ -62,7 +62,7 @@ class File {
   // between threads.
   [[nodiscard]] const std::vector<RecordView>& records() const { return records_; }
 
-  // The number of blocks that have a damaged rest, which was skipped.
+  // The number of blocks whose damaged remainder was skipped.
   [[nodiscard]] std::uint64_t damaged_blocks() const { return damaged_blocks_; }
 
  private:

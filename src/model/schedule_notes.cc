@@ -62,7 +62,7 @@ class Json {
     return *this;
   }
 
-  // Returns the first failure of all pieces so far.
+  // Writes the collected text, and returns the first failure of all pieces so far.
   core::Status flush() {
     if (status_.ok()) status_ = write_(buffer_);
     buffer_.clear();

@@ -18,7 +18,8 @@ struct CurvePoint {
 };
 
 struct Curve {
-  // kMeasured: points, joined by a line, with their band. kLimit: a dashed line behind the others.
+  // kMeasured: points, joined by a line, with their band. kLimit: a dashed line drawn behind the
+  // others.
   enum class Look : std::uint8_t { kMeasured, kLimit };
 
   std::string name;

@@ -10,7 +10,7 @@
 
 namespace assay::report {
 
-// In points from the top left corner of the page.
+// Lengths are in points, from the top left corner of the page.
 struct Box {
   double x = 0;  // left edge
   double y = 0;  // top edge

@@ -60,7 +60,7 @@ std::string cut(const std::string& text, std::size_t width) {
   return std::string(core::first_characters(text, width - 1)) + kEllipsis;
 }
 
-// Puts the unit of a column behind its name, unless the name contains it.
+// Puts the unit of a column after its name, unless the name contains it.
 std::string header_of(const model::Column& column) {
   const std::string name = one_line(column.name);
   if (column.unit.empty() || name.find(column.unit) != std::string::npos) return name;

@@ -48,7 +48,7 @@ struct CollectiveBook {
   model::Warnings warnings;  // all warnings of the run
 };
 
-// Without `gpus_per_node`, the devices that the traces name tell the nodes apart.
+// Without `gpus_per_node`, nodes are identified by the devices that the traces name.
 CollectiveBook collective_book(const AnalyzedRun& run,
                                std::optional<int> gpus_per_node = std::nullopt);
 
