@@ -1,4 +1,4 @@
-// What is measured, and how good it has to be.
+// The benchmarks and their targets.
 #pragma once
 
 #include <functional>
@@ -20,19 +20,19 @@ struct Case {
   std::string name;
   std::function<core::Result<Usage>(Inputs&)> measure;
   std::optional<Target> target = std::nullopt;
-  double input_mb = 0;  // for rates; 0 where a rate says nothing
+  double input_mb = 0;  // for rates; 0 where a rate would mean nothing
 };
 
 // Whole commands, as users run them.
 std::vector<Case> command_cases();
 
-// Parts of them, and what they could at best be: the same bytes only read, only scanned.
+// Parts of the commands, and lower bounds for them: the same bytes only read, or only scanned.
 std::vector<Case> part_cases();
 
 // Schedules of recorded runs: making, checking, converting and simulating them.
 std::vector<Case> goal_cases();
 
-// GOAL schedules, made in memory; making them does not count.
+// Simulations of GOAL schedules that are made in memory; making them does not count.
 std::vector<Case> simulate_cases();
 
 }  // namespace assay::bench

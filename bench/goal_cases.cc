@@ -9,13 +9,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The graph of the public generator has 3.53 million operations.
+// The public generator's graph has 3.53 million operations.
 constexpr RecordedJob kJob{};
-// The same recording with one more layer: 220 MB of text.
+// The same recording with one more layer makes 220 MB of text.
 constexpr RecordedJob kLargerJob{.layers = 17};
 // 554,176 marks of 46,080 collectives.
 constexpr RecordedJob kLongJob{.gpus_per_node = 8, .layers = 88, .steps = 4};
-// 10^8 operations, a schedule of 4.5 GB: measured only where ASSAY_BENCH_LARGE is set.
+// 10^8 operations in a schedule of 4.5 GB; measured only where ASSAY_BENCH_LARGE is set.
 constexpr RecordedJob kLargeJob{.gpus_per_node = 8, .layers = 84, .steps = 3};
 constexpr std::uintmax_t kLargeBytes = 5'500'000'000;
 

@@ -1,5 +1,5 @@
-// Recordings and schedules that the benchmarks of `assay goal` and `assay simulate` read, made when
-// first asked for, in the folder of `Inputs`.
+// The recordings and schedules for the benchmarks of `assay goal` and `assay simulate`, made on
+// first use in the folder of `Inputs`.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace assay::bench {
 
 core::Result<std::filesystem::path> recording(Inputs& inputs, const RecordedJob& job);
 
-// Two files: NPKit's summaries of protocols Simple and LL.
+// Two files: NPKit's summaries for the protocols Simple and LL.
 struct NpkitFiles {
   std::filesystem::path simple;
   std::filesystem::path ll;
@@ -20,7 +20,7 @@ struct NpkitFiles {
 
 core::Result<NpkitFiles> npkit_files(Inputs& inputs);
 
-// The job's schedule as the public generator makes it; `format` is "bin" or "text".
+// Returns the job's schedule as the public generator makes it; `format` is "bin" or "text".
 core::Result<std::filesystem::path> public_schedule(Inputs& inputs,
                                                     const RecordedJob& job,
                                                     const std::string& format);

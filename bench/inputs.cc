@@ -13,8 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kRanks = 8;
-constexpr int kRepetitionsOf8Mb = 2;          // of 3.7 MB
-constexpr int kRepetitionsOf9000Calls = 188;  // of 48 collectives
+constexpr int kRepetitionsOf8Mb = 2;          // of a sample of 3.7 MB
+constexpr int kRepetitionsOf9000Calls = 188;  // of a sample of 48 collectives
 
 constexpr const char* kUsualSample = "ctas_default";
 
@@ -23,7 +23,7 @@ fs::path sample_trace(const std::string& configuration, int rank) {
          fmt::format("rank{}", rank % 2) / "trace.json.gz";
 }
 
-// In a process of its own: what generating takes must not be in the measured processes.
+// Runs in its own process, so that generating does not count in the measured processes.
 core::Status make(const Work& work) {
   ASSAY_TRY(measure_work(work));
   return {};

@@ -1,5 +1,5 @@
-// The files that the benchmarks read, made when first asked for, in a temporary folder that goes
-// away with this object.
+// The input files of the benchmarks, made on first use in a temporary folder that is removed with
+// this object.
 #pragma once
 
 #include <filesystem>
@@ -17,20 +17,20 @@ class Inputs {
   Inputs& operator=(const Inputs&) = delete;
   ~Inputs();
 
-  // One rank's trace of about this size (1e6 bytes to a MB), as JSON text or gzip.
+  // Return a trace of one rank of about this size (1 MB is 1e6 bytes), as JSON text or gzip.
   core::Result<std::filesystem::path> trace(int size_mb);
   core::Result<std::filesystem::path> compressed_trace(int size_mb);
 
-  // Configurations of 8 ranks, from a bundled configuration of 2: whole traces of about 8 MB each,
-  // the same with `assay trace analyze` run on it, and 9,000 collectives a rank.
+  // Return configurations of 8 ranks made from a bundled configuration of 2: whole traces of about
+  // 8 MB each, the same after `assay trace analyze`, and 9,000 collectives per rank.
   core::Result<std::filesystem::path> eight_ranks(const std::string& sample);
   core::Result<std::filesystem::path> analyzed_ranks(const std::string& sample);
   core::Result<std::filesystem::path> many_collectives(const std::string& sample);
 
-  // A folder to write to.
+  // Returns a folder for output.
   core::Result<std::filesystem::path> scratch();
 
-  // The folder of all of them.
+  // Returns the folder that holds all of them.
   core::Result<std::filesystem::path> folder();
 
  private:
@@ -40,7 +40,7 @@ class Inputs {
                                                  Keep keep,
                                                  int repetitions);
 
-  std::filesystem::path folder_ = {};  // empty until needed
+  std::filesystem::path folder_ = {};  // empty until first used
 };
 
 }  // namespace assay::bench

@@ -1,10 +1,11 @@
-// Prints what commands of assay take beside what they may take. Arguments go to Google Benchmark:
+// Prints the measured figures of assay's commands beside their targets. Arguments go to Google
+// Benchmark:
 //
 //   assay_bench --benchmark_filter='reading 1 GB' --benchmark_repetitions=5
 //   assay_bench --benchmark_out=figures.json
 //
-// --benchmark_out writes the figures as JSON. With ASSAY_BENCH_LARGE in the environment a schedule
-// of 10^8 operations is made too: 4.5 GB.
+// --benchmark_out writes the figures as JSON. With ASSAY_BENCH_LARGE in the environment, a schedule
+// of 10^8 operations (4.5 GB) is made as well.
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
 
@@ -18,8 +19,8 @@
 namespace assay::bench {
 namespace {
 
-// Set by Ctrl-C or SIGTERM: the run under way ends, the others are left out, and the inputs, of
-// some GB, are removed.
+// Set by Ctrl-C or SIGTERM: the current run ends, the others are skipped, and the inputs, which
+// take several GB, are removed.
 volatile std::sig_atomic_t stop_asked = 0;
 
 void ask_to_stop(int) {
@@ -46,7 +47,7 @@ void run_case(benchmark::State& state, const Case& measured, Inputs& inputs, boo
 }
 
 int run(std::vector<char*> arguments) {
-  // Before the user's, which win.
+  // Comes before the user's arguments, which take precedence.
   std::string repetitions = "--benchmark_repetitions=3";
   arguments.insert(arguments.begin() + 1, repetitions.data());
   int count = static_cast<int>(arguments.size());

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A straight line of nanoseconds over bytes.
+// A linear time in nanoseconds over the number of bytes.
 struct Line {
   double latency_ns;
   double ns_per_byte;
@@ -22,8 +22,8 @@ struct Summary {
   Line copy;
   Line reduce;
   std::int64_t most_bytes;
-  int measurements;       // of a size
-  int most_measurements;  // of the largest size
+  int measurements;       // number per size
+  int most_measurements;  // number for the largest size
 };
 
 std::string measurements(const Line& line, const Summary& summary) {

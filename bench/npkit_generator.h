@@ -1,4 +1,4 @@
-// What NPKit measures of NCCL's copies and reductions.
+// NPKit's measurements of NCCL's copies and reductions.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace assay::bench {
 
-// The summaries of both protocols, with about as many measurements as the public ones hold: per
-// size in bytes, the nanoseconds that copying and reducing took.
+// Writes the summaries of both protocols, with about as many measurements as the public ones hold:
+// for each size in bytes, the nanoseconds that copying and reducing took.
 core::Status write_npkit_summaries(const std::filesystem::path& simple,
                                    const std::filesystem::path& ll);
 

@@ -16,23 +16,23 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMarkNs = 300;         // from one mark to the next
-constexpr std::int64_t kCallNs = 5'000;       // a call of the host
-constexpr std::int64_t kGroupNs = 200;        // a group's begin or end
+constexpr std::int64_t kCallNs = 5'000;       // duration of a call on the host
+constexpr std::int64_t kGroupNs = 200;        // duration of a group's begin or end
 constexpr std::int64_t kBetweenNs = 150'000;  // from one kernel to the next
 constexpr std::int64_t kStepBytes = 524'288;
 constexpr std::int64_t kChunkBytes = 4 * kStepBytes;
-constexpr std::int64_t kLayerBytes = 64 << 20;   // of all ranks
+constexpr std::int64_t kLayerBytes = 64 << 20;   // over all ranks
 constexpr std::int64_t kTensorBytes = 16 << 20;  // reduced at the end of a step
 constexpr int kTensors = 4;
 constexpr std::uint32_t kCommunicator = 0x1000;
 
-// In NCCL's numbers.
+// A collective, with NCCL's numbers for its function and type size.
 struct Collective {
   const char* name;
   int function;
-  int string_id;  // of its kernel's name
+  int string_id;  // id of its kernel's name
   int type_size;
-  const char* arguments;  // more than others have
+  const char* arguments;  // arguments that the others do not have
 };
 
 constexpr Collective kAllGather{"AllGather", 2, 1, 2, ""};
@@ -135,7 +135,7 @@ class Report {
   Statement kernel_;
 };
 
-// One GPU's process. The host runs ahead of the GPU, as it does in training.
+// The process of one GPU. The host runs ahead of the GPU, as it does in training.
 class Process {
  public:
   Process(Report& report, const RecordedJob& job, int rank)
@@ -172,7 +172,8 @@ class Process {
     return report_.range(host_ns_, host_ns_ + duration_ns, fmt::format("{} pid {}", text, id_));
   }
 
-  // A ring in the order of ranks, and a tree in which rank r has the children 2 r + 1 and 2 r + 2.
+  // Makes a ring in the order of ranks, and a tree in which rank r has the children 2 r + 1 and 2 r
+  // + 2.
   core::Status communicator() {
     const int ranks = job_.ranks();
     const auto child = [&](int number) { return number < ranks ? number : -1; };
@@ -189,7 +190,7 @@ class Process {
     return {};
   }
 
-  // `unit_bytes` is what NCCL counts in: single bytes where it only copies.
+  // `unit_bytes` is the unit in which NCCL counts: single bytes where it only copies.
   core::Status collective(const Collective& kind, std::int64_t bytes, std::int64_t unit_bytes) {
     ASSAY_TRY(range(kGroupNs, "ncclGroupStart():"));
     ASSAY_TRY(range(kCallNs, fmt::format("nccl{}(): commHash 0x{:x}, stream 0x5500{:x}, "

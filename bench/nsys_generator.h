@@ -1,5 +1,6 @@
-// Recordings as Nsight Systems exports them of an NCCL with marks: every step gathers each layer's
-// parameters, scatters each layer's gradients and reduces a few tensors, over all GPUs.
+// Generates recordings as Nsight Systems exports them for an NCCL with marks: every step gathers
+// each layer's parameters, scatters each layer's gradients and reduces a few tensors, over all
+// GPUs.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct RecordedJob {
   [[nodiscard]] int ranks() const { return nodes * gpus_per_node; }
 };
 
-// One SQLite file a node. Makes the folder.
+// Writes one SQLite file per node. Creates the folder.
 core::Status write_nsys_reports(const std::filesystem::path& folder, const RecordedJob& job);
 
 }  // namespace assay::bench

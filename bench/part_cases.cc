@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr int kGigabyteMb = 1000;
 
-// CPU seconds of `work`.
+// Returns the CPU seconds of `work`.
 template <class WorkToTime>
 core::Result<double> timed(const WorkToTime& work) {
   const double start = cpu_seconds();
@@ -31,7 +31,7 @@ core::Result<trace::AnalyzedRun> analyze(const fs::path& input) {
   return trace::analyze_files(inputs, defaults, silent);
 }
 
-// Reading, analysis and tables; no file is written.
+// Covers reading, analysis and tables; writes no file.
 core::Result<Usage> individual_tables(Inputs& inputs) {
   const fs::path path = ASSAY_TRY(inputs.trace(60));
   return measure_work([&] {
@@ -102,7 +102,7 @@ core::Result<Usage> inflate_bytes(Inputs& inputs) {
   return read_bytes(ASSAY_TRY(inputs.compressed_trace(kGigabyteMb)));
 }
 
-// Cuts the gigabyte into events and gives each batch, in brackets, to `consume`.
+// Cuts the gigabyte into events and passes each batch, in brackets, to `consume`.
 template <class Consume>
 core::Result<Usage> cut_gigabyte(Inputs& inputs, const Consume& consume) {
   const fs::path path = ASSAY_TRY(inputs.trace(kGigabyteMb));
@@ -126,7 +126,7 @@ core::Result<Usage> cut_only(Inputs& inputs) {
   return cut_gigabyte(inputs, [](const char*, std::size_t) { return true; });
 }
 
-// simdjson's first stage: where every token is, and whether the text is UTF-8.
+// Runs simdjson's first stage, which finds every token and checks that the text is UTF-8.
 core::Result<Usage> cut_and_index(Inputs& inputs) {
   simdjson::ondemand::parser parser;
   return cut_gigabyte(inputs, [&](const char* text, std::size_t size) {

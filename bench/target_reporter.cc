@@ -46,7 +46,7 @@ void TargetReporter::ReportRuns(const std::vector<Run>& runs) {
     cpu_s.push_back(run.GetAdjustedRealTime());
     peak_mb = std::max(peak_mb, counter(run, kPeakMb));
   }
-  if (cpu_s.empty()) return;  // failed, and the reason is on stderr; or aggregates alone
+  if (cpu_s.empty()) return;  // failed, with the reason on stderr; or only aggregates
   std::sort(cpu_s.begin(), cpu_s.end());
   const Run& run = runs.front();
   const double target_cpu_s = counter(run, kTargetCpu);

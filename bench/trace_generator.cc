@@ -17,14 +17,14 @@
 namespace assay::bench {
 namespace {
 
-// From one repetition to the next: the same on each rank, so that their clocks stay together.
+// The time from one repetition to the next; the same on each rank, so that clocks stay aligned.
 constexpr std::int64_t kPeriodNs = 100'000'000;
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The number after the first `key` in an event; empty without.
+// Returns the number after the first `key` in an event; empty if there is none.
 std::string_view number_after(std::string_view event, std::string_view key) {
   const std::size_t at = event.find(key);
   if (at == std::string_view::npos) return {};
@@ -33,7 +33,8 @@ std::string_view number_after(std::string_view event, std::string_view key) {
   return event.substr(begin, std::min(end, event.size()) - begin);
 }
 
-// Metadata and the profiler's own span describe the whole trace.
+// Returns whether an event must not be repeated: metadata and the profiler's own span describe the
+// whole trace.
 bool stays_single(std::string_view event) {
   return contains(event, R"("ph": "M")") || contains(event, R"("ph": "i")") ||
          contains(event, R"("cat": "Trace")");

@@ -1,6 +1,6 @@
-// Big traces from a small one: its events over and over, each time later, with correlation ids,
-// External ids, sequence numbers, flow ids and profiled steps of their own. So what comes out is
-// a valid trace of many steps.
+// Makes large traces from a small one by repeating its events, each time later, with correlation
+// ids, External ids, sequence numbers, flow ids and profiled steps of their own. The result is a
+// valid trace of many steps.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +22,23 @@ class TraceTemplate {
  public:
   static core::Result<TraceTemplate> load(const std::filesystem::path& sample, Keep keep);
 
-  // Makes the trace that of one rank out of `world_size`, in its header and its collectives.
+  // Makes the trace that of one rank of `world_size`, in its header and its collectives.
   void set_rank(int rank, int world_size);
 
-  // Bytes of one repetition.
+  // Returns the bytes of one repetition.
   [[nodiscard]] std::uint64_t bytes() const;
 
-  // Writes JSON text; gzip (level 1) when the name ends in .gz. Makes the folder.
+  // Writes JSON text; gzip (level 1) when the name ends in .gz. Creates the folder.
   core::Status write(const std::filesystem::path& path, int repetitions) const;
 
  private:
   enum class Counter : std::uint8_t { kTime, kId, kStep };
 
-  // Text, and the number that follows it: all that differs between repetitions.
+  // A text and the number that follows it; only these numbers differ between repetitions.
   struct Piece {
     std::string text;
     Counter counter = Counter::kTime;
-    std::int64_t value = 0;  // ns for a time
+    std::int64_t value = 0;  // in ns for a time
   };
 
   void add_event(std::string_view event);
@@ -46,10 +46,10 @@ class TraceTemplate {
   [[nodiscard]] std::string repetition(int index) const;
   [[nodiscard]] std::int64_t shifted(const Piece& piece, int index) const;
 
-  std::string head_;           // to the '[' of the events, and the events that stay single
-  std::vector<Piece> pieces_;  // one repetition of the others
-  std::string pending_ = {};   // text of the piece being made
-  std::string tail_;           // from the ']' on
+  std::string head_;  // text up to the '[' of the events, and the events that are not repeated
+  std::vector<Piece> pieces_;  // one repetition of the other events
+  std::string pending_ = {};   // text of the piece under construction
+  std::string tail_;           // text from the ']' on
   std::int64_t first_ns_ = INT64_MAX;
   std::int64_t last_ns_ = INT64_MIN;
   std::int64_t last_id_ = 0;

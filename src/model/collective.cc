@@ -42,8 +42,8 @@ struct NamedCollective {
   TorchCollective collective;
 };
 
-// PyTorch's ProcessGroupNCCL.cpp names them in RECORD_PARAM_COMMS. An equal all_to_all_single is
-// recorded as "all_to_allv", too.
+// PyTorch's ProcessGroupNCCL.cpp gives these names to RECORD_PARAM_COMMS. An all_to_all_single with
+// equal parts is also recorded as "all_to_allv".
 constexpr std::array<NamedCollective, 22> kTorchCollectives = {{
     {"allreduce", {NcclFunction::kAllReduce}},
     {"allreduce_coalesced", {NcclFunction::kAllReduce}},

@@ -1,5 +1,5 @@
-// Collective operations: NCCL's functions, algorithms and protocols, how NCCL, PyTorch and the
-// performance tables spell them, and nccl-tests' bus factors.
+// Collective operations: NCCL's functions, algorithms and protocols, their spellings in NCCL,
+// PyTorch and the performance tables, and the bus factors of nccl-tests.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ enum class NcclAlgorithm : std::uint8_t {
 
 enum class NcclProtocol : std::uint8_t { kLl, kLl128, kSimple, kNone };
 
-// NCCL's logs and profiler events spell "AllReduce", "RING" and "SIMPLE". The readers ignore case
-// and return std::nullopt for an unknown name.
+// The spellings of NCCL's logs and profiler events: "AllReduce", "RING" and "SIMPLE". The readers
+// ignore case and return std::nullopt for an unknown name.
 std::string_view name_of(NcclFunction function);
 std::string_view name_of(NcclAlgorithm algorithm);
 std::string_view name_of(NcclProtocol protocol);
@@ -46,21 +46,22 @@ std::optional<NcclFunction> nccl_function(std::string_view name);
 std::optional<NcclAlgorithm> nccl_algorithm(std::string_view name);
 std::optional<NcclProtocol> nccl_protocol(std::string_view name);
 
-// Performance tables spell functions like the programs of nccl-tests: "all_reduce", "alltoall".
+// The spellings of performance tables, which follow the programs of nccl-tests: "all_reduce",
+// "alltoall".
 std::string_view table_name_of(NcclFunction function);
 std::optional<NcclFunction> nccl_function_of_table(std::string_view name);
 
-// The function behind "Collective name" of a PyTorch profile: "_allgather_base" runs AllGather.
+// The function behind a "Collective name" of a PyTorch profile: "_allgather_base" runs AllGather.
 struct TorchCollective {
   NcclFunction function = NcclFunction::kAllReduce;
   bool may_be_uneven = false;  // ranks may send parts of different sizes
 };
 
-// std::nullopt for records that move no data, such as "wait" and "barrier".
+// Returns std::nullopt for records that move no data, such as "wait" and "barrier".
 std::optional<TorchCollective> torch_collective(std::string_view name);
 
-// Bytes of an element by NCCL's ncclDataType_t ("ncclFloat32" or its number 7) and by PyTorch's
-// scalar type ("BFloat16"); 0 if unknown.
+// Return the bytes per element for NCCL's ncclDataType_t ("ncclFloat32" or its number 7) and for
+// PyTorch's scalar type ("BFloat16"); 0 if unknown.
 std::uint32_t nccl_element_bytes(std::string_view type_name);
 std::uint32_t nccl_element_bytes(int type_number);
 std::uint32_t torch_element_bytes(std::string_view type_name);
@@ -69,10 +70,11 @@ constexpr bool is_point_to_point(NcclFunction function) {
   return function == NcclFunction::kSend || function == NcclFunction::kRecv;
 }
 
-// Bus bandwidth over algorithm bandwidth, by nccl-tests' doc/PERFORMANCE.md. Algorithm bandwidth is
-// the message size over the time, where the size counts the largest buffer of a rank: the output
-// of an all-gather or a gather, the input of a reduce-scatter, a scatter or an all-to-all, and the
-// buffer of the others. NaN when the number of ranks is unknown (0 or less).
+// Returns bus bandwidth divided by algorithm bandwidth, as in nccl-tests' doc/PERFORMANCE.md.
+// Algorithm bandwidth is the message size divided by the time, where the size is that of a rank's
+// largest buffer: the output of an all-gather or a gather, the input of a reduce-scatter, a scatter
+// or an all-to-all, and the buffer of the others. NaN when the number of ranks is unknown (0 or
+// less).
 constexpr double bus_factor(NcclFunction function, int ranks) {
   if (ranks <= 0) return std::numeric_limits<double>::quiet_NaN();
   const double share_of_others = static_cast<double>(ranks - 1) / ranks;

@@ -10,7 +10,7 @@ struct NamedType {
   DataType type;
 };
 
-// The first name of a type is the one that is written.
+// The first name of each type is the one that is written.
 constexpr std::array<NamedType, 11> kNames = {{
     {"bfloat16", DataType::kBfloat16},
     {"float16", DataType::kFloat16},

@@ -7,7 +7,7 @@
 
 namespace assay::model {
 
-// The first three have the numbers of assay_allreduce_data_type in assay/allreduce.h.
+// The first three have the same numbers as in assay_allreduce_data_type of assay/allreduce.h.
 enum class DataType : std::uint8_t {
   kBfloat16,
   kFloat16,
@@ -17,12 +17,12 @@ enum class DataType : std::uint8_t {
   kInt8,
 };
 
-// The spelling of performance tables since 2026: "bfloat16", "fp8_block".
+// Returns the spelling of performance tables since 2026: "bfloat16", "fp8_block".
 std::string_view name_of(DataType type);
-// Reads short and old spellings, too ("bf16", "half"); std::nullopt for an unknown name.
+// Also reads short and old spellings ("bf16", "half"); std::nullopt for an unknown name.
 std::optional<DataType> data_type_named(std::string_view name);
 
-// Bytes of an element, without scales.
+// Returns the bytes per element, without scales.
 constexpr std::int64_t bytes_of(DataType type) {
   switch (type) {
     case DataType::kFloat32:

@@ -1,5 +1,5 @@
 // The conditions of a run: driver, GPUs, libraries, clocks. They are stored beside the run's traces
-// and compared between runs, so that a difference between machines is not taken for one between
+// and compared between runs, so that a difference between machines is not mistaken for one between
 // settings.
 #pragma once
 
@@ -13,9 +13,9 @@ namespace assay::model {
 
 struct Fact {
   enum class Compare {
-    kExactly,  // another value makes another measurement: a library's version
-    kWithin,   // numbers that may differ by `tolerance_percent`: a clock under load
-    kNot,      // worth knowing, expected to vary: a temperature
+    kExactly,  // another value makes another measurement, such as a library's version
+    kWithin,   // numbers that may differ by `tolerance_percent`, such as a clock under load
+    kNot,      // worth knowing but expected to vary, such as a temperature
   };
 
   std::string item;  // "GPU 0 SM clock under load"; unique among the facts of a run
@@ -27,15 +27,15 @@ struct Fact {
 
 using Facts = std::vector<Fact>;
 
-// The table "environment" and the file of a run that holds it.
+// The name of the table of facts, and the file of a run that holds the table.
 inline constexpr const char* kEnvironmentTable = "environment";
 inline constexpr const char* kRunRecordFile = "sweep_run.json";
 
-// item, value, unit, compare ("exactly", "within 3 %", "not").
+// Returns a table with the columns item, value, unit and compare ("exactly", "within 3 %", "not").
 Table facts_table(const Facts& facts);
 
-// Reads such a table. Rows that do not say how they compare are not compared. A null `table` has no
-// facts.
+// Reads a table made by facts_table. Rows that do not say how they compare are not compared. A null
+// `table` has no facts.
 Facts facts_of(const Table* table);
 
 struct FactDifference {
@@ -44,7 +44,7 @@ struct FactDifference {
   std::string second;
 };
 
-// The items that should agree and do not. None when either side has no facts at all.
+// Returns the items that should agree and do not; none when either side has no facts at all.
 std::vector<FactDifference> differences(const Facts& first, const Facts& second);
 
 }  // namespace assay::model

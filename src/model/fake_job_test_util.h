@@ -1,4 +1,4 @@
-// Runs ranks of tests/fake_nccl_job with the recorder, each a process of its own.
+// Runs ranks of tests/fake_nccl_job with the recorder, each in its own process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class FakeJob {
 
   ~FakeJob() { std::filesystem::remove_all(folder_); }
 
-  // Sets an environment variable of the ranks that are run from now on.
+  // Sets an environment variable for all ranks that are run from now on.
   void set(const std::string& name, const std::string& value) {
     variables_ += name + "='" + value + "' ";
   }

@@ -9,13 +9,13 @@
 namespace assay::model {
 namespace {
 
-// A label is found by its number when the number is at most this far beyond twice the numbers so
-// far.
+// The table of numbered labels may grow to twice its used size plus this many entries; labels with
+// larger numbers are found by hash.
 constexpr std::size_t kLeap = 1024;
 
 enum CharacterClass : std::uint8_t { kOther, kLetter, kDigit };
 
-// '_' counts as a letter; a label cannot begin with it, which take_label() sees to.
+// '_' counts as a letter, but take_label() ensures that no label begins with it.
 constexpr std::array<CharacterClass, 256> make_classes() {
   std::array<CharacterClass, 256> classes{};
   for (unsigned c = 'a'; c <= 'z'; ++c)
@@ -34,7 +34,7 @@ CharacterClass class_of(char c) {
   return kClasses[static_cast<unsigned char>(c)];
 }
 
-// Numbers with at most this many digits fit without overflow.
+// Numbers with at most this many digits cannot overflow.
 constexpr std::ptrdiff_t kSafeDigits = 19;
 constexpr std::ptrdiff_t kSafeLabelDigits = 9;
 

@@ -1,4 +1,4 @@
-// Reads the words and the labels of GOAL text where it lies in memory.
+// Reads the words and the labels of GOAL text in place in memory.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,23 @@ struct GoalLabel {
   std::string_view text;
   std::string_view prefix;   // "l" of "l12"
   std::uint32_t number = 0;  // 12 of "l12"
-  bool numbered = false;     // text is the prefix and the number, written the one usual way
+  bool numbered = false;     // text is the prefix and the number, without leading zeros
 };
 
-// The labels of one rank. Nearly every file numbers them (l0, l1, …): those are found by their
+// The labels of one rank. Nearly every file numbers its labels (l0, l1, …); those are found by
 // number, all others by hash.
 class GoalLabels {
  public:
   static constexpr std::uint32_t kUndefined = 0xFFFFFFFF;
 
-  // The number of the label's operation, or kUndefined.
+  // Returns the number of the label's operation, or kUndefined.
   [[nodiscard]] std::uint32_t find(const GoalLabel& label) const {
     if (is_dense(label) && dense_[label.number] != kUndefined) return dense_[label.number];
     return others_.empty() ? kUndefined : find_other(label);
   }
 
-  // False when the label is defined already. The label's text must stay until clear().
+  // Returns false when the label is already defined. The label's text must stay valid until
+  // clear().
   bool define(const GoalLabel& label, std::uint32_t op);
 
   void clear();
@@ -55,7 +56,7 @@ class GoalLabels {
 };
 
 // Reads GOAL text character by character. A zero byte must follow the text. A function that fails
-// leaves a message behind and returns false, so that the caller can return, too.
+// notes a message and returns false, so that the caller can return as well.
 class GoalScanner {
  public:
   explicit GoalScanner(std::string_view text) : text_(text), at_(text.data()) {}
@@ -107,10 +108,10 @@ class GoalScanner {
   // `what` names the number in messages: "the size".
   bool take_number(std::uint64_t& number, const char* what);
 
-  // The same for a number of at most `most`; `why` ends the message for a larger one.
+  // Takes a number of at most `most`; `why` ends the message for a larger one.
   bool take_number_to(std::uint64_t most, std::uint64_t& number, const char* what, const char* why);
 
-  // These note what is wrong where the scanner stands, or at `where`, and return false.
+  // Each notes an error at the scanner's position, or at `where`, and returns false.
   bool expected(std::string_view what) const;
 
   bool failed(std::string_view what) const { return failed(what, at_); }
@@ -119,7 +120,7 @@ class GoalScanner {
 
   [[nodiscard]] const char* position() const { return at_; }
 
-  // The error that was noted: "<name>:<line>: <what>".
+  // Returns the error that was noted: "<name>:<line>: <what>".
   [[nodiscard]] core::Error error(std::string_view name) const;
 
  private:

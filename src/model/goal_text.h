@@ -29,8 +29,8 @@
 
 namespace assay::model {
 
-// A schedule whose head was read, so that num_ranks is known. Errors name file and line and say
-// what was expected. They also concern text that the public converter would accept and misread,
+// A schedule whose head has been read, so that num_ranks is known. Errors name file and line and
+// say what was expected. Text that the public converter would accept and misread is also an error,
 // such as a label defined twice, a tag of more than 32 bits or a cpu above 254.
 class GoalText {
  public:
@@ -42,8 +42,8 @@ class GoalText {
 
   [[nodiscard]] std::uint32_t num_ranks() const { return num_ranks_; }
 
-  // Gives the sink one rank after another. Needs the memory of one rank besides what the sink
-  // keeps.
+  // Passes one rank after another to the sink. Needs the memory of one rank in addition to what the
+  // sink keeps.
   core::Status read(RankSink& ranks);
 
  private:
@@ -60,29 +60,30 @@ class GoalText {
   std::size_t head_bytes_ = 0;
 };
 
-// Takes one piece of text after another; an error ends the writing.
+// Receives one piece of text after another; an error stops the writing.
 using WriteText = std::function<core::Status(std::string_view)>;
 
 // Writes labels l0, l1, … and each dependency as soon as both labels are defined. Reading the text
-// gives the same graph with every list of dependents in the same order.
+// gives the same graph, with every list of dependents in the same order.
 core::Status write_goal_text(std::uint32_t num_ranks,
                              const std::function<core::Status(RankSink&)>& ranks,
                              const WriteText& write);
 core::Status write_goal_text(const Schedule& schedule, const WriteText& write);
 
-// The same to a file. Nothing appears under the name unless all is well.
+// Writes the text to a file, which appears under its name only when everything has succeeded.
 core::Status write_goal_text_file(const std::filesystem::path& path,
                                   std::uint32_t num_ranks,
                                   const std::function<core::Status(RankSink&)>& ranks);
 core::Status write_goal_text_file(const std::filesystem::path& path, const Schedule& schedule);
 
-// Writes one rank alone, without num_ranks. Such parts, put together behind it, make a schedule.
+// Writes one rank alone, without num_ranks. A num_ranks line followed by such parts makes a
+// schedule.
 core::Status write_goal_text_part(const std::filesystem::path& path,
                                   std::uint32_t rank,
                                   const RankImage& image);
 
 // Reads a schedule in either form: maps a binary file, or converts a text in memory. The first
-// bytes tell which it is.
+// bytes tell the two apart.
 core::Result<Schedule> read_schedule(const std::filesystem::path& path);
 
 // Converts the text to binary bytes in memory; `name` stands for the file in messages.

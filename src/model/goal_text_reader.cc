@@ -50,7 +50,7 @@ class RankParser {
   GoalLabels labels_;
 };
 
-// A word of the language, which cannot be a label.
+// Returns whether the label is this word of the language, which cannot be a label.
 bool is_keyword(const GoalLabel& label, std::string_view word) {
   return !label.numbered && label.text == word;
 }

@@ -48,7 +48,7 @@ std::string text_of(const Schedule& schedule) {
   return text;
 }
 
-// One rank around the statements.
+// Puts the statements into one rank.
 std::string one_rank(const std::string& statements) {
   return "num_ranks 1\nrank 0 {\n" + statements + "}\n";
 }
@@ -90,7 +90,7 @@ TEST(GoalTextReader, ReadsEveryStatement) {
   EXPECT_EQ(read.max_nic(), 4U);
 }
 
-// The layout, byte for byte, as the public converter writes it.
+// Compares the bytes with what the public converter writes.
 TEST(GoalTextReader, MakesTheBytesOfThePublicConverter) {
   const std::vector<char> bytes =
       binary("num_ranks 1\nrank 0 {\nl0: calc 5\nl1: send 9b to 0 tag 3\nl1 requires l0\n}\n");
@@ -205,8 +205,8 @@ TEST(GoalTextWriter, WritesWhatThePublicGeneratorWrites) {
   EXPECT_EQ(text_of(schedule(text)), text);
 }
 
-// Backward dependencies and lists of dependents out of order: text may use a label only behind its
-// definition, and the lists must come back as they were.
+// Tests backward dependencies and lists of dependents out of order: text may use a label only after
+// its definition, yet the lists must come back unchanged.
 TEST(GoalTextWriter, KeepsTheOrderOfDependents) {
   RankBuilder builder;
   for (unsigned i = 0; i < 6; ++i)

@@ -12,15 +12,15 @@ namespace assay::model {
 namespace {
 
 constexpr std::size_t kTextPieceBytes = 256 << 10;
-// No line is longer: it has seven words and five numbers of at most 20 digits.
+// The longest possible line has seven words and five numbers of at most 20 digits.
 constexpr std::size_t kLongestLine = 160;
 
-// Collects lines and hands them on in pieces.
+// Collects lines and passes them on in pieces.
 class Lines {
  public:
   explicit Lines(const WriteText& write) : write_(write), buffer_(kTextPieceBytes + kLongestLine) {}
 
-  // To be called before every line.
+  // Must be called before every line.
   core::Status begin() { return length_ < kTextPieceBytes ? core::Status{} : flush(); }
 
   void add(std::string_view text) {
@@ -50,9 +50,9 @@ struct Edge {
   std::string_view word;
 };
 
-// The dependencies of a rank by the operation behind which they are written. That is the first
-// place where both labels are defined and that is not before those that precede them in their list
-// of dependents.
+// The dependencies of a rank, sorted by the operation after which each is written: the first one
+// where both labels are defined and all earlier entries of the same list of dependents have been
+// written.
 class EdgeOrder {
  public:
   explicit EdgeOrder(const RankView& rank) : first_(rank.ops.size() + 1) {

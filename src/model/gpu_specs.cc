@@ -6,11 +6,12 @@
 namespace assay::model {
 namespace {
 
-// NVIDIA's data sheets give the rates of tensor cores with sparsity (but A100's, which gives both)
-// and those of links for both directions together: here are halves.
+// NVIDIA's data sheets give tensor core rates with sparsity (except for the A100, which has both)
+// and link rates for both directions together, so the figures here are halves.
 //
-// Hopper: H200 and H100 Tensor Core GPU data sheets for bf16, fp16, fp8 and int8; the others, which
-// the data sheets round, by the H100 Tensor Core GPU architecture white paper.
+// Hopper: bf16, fp16, fp8 and int8 are from the H200 and H100 Tensor Core GPU data sheets. The data
+// sheets round the other rates, so those are from the H100 Tensor Core GPU architecture white
+// paper.
 constexpr GpuPeaks kHopperMatrix = {.fp64 = 66.9,
                                     .fp32 = 494.7,
                                     .bf16 = 1979.0 / 2,
@@ -19,13 +20,13 @@ constexpr GpuPeaks kHopperMatrix = {.fp64 = 66.9,
                                     .int8 = 3958.0 / 2};
 constexpr GpuPeaks kHopperVector = {.fp64 = 33.5, .fp32 = 66.9, .bf16 = 133.8, .fp16 = 133.8};
 
-// A100 Tensor Core GPU data sheet; bf16 and fp16 outside tensor cores by the A100 Tensor Core GPU
-// architecture white paper.
+// Source: the A100 Tensor Core GPU data sheet; for bf16 and fp16 outside tensor cores, the A100
+// Tensor Core GPU architecture white paper.
 constexpr GpuPeaks kAmpereMatrix = {
     .fp64 = 19.5, .fp32 = 156, .bf16 = 312, .fp16 = 312, .int8 = 624};
 constexpr GpuPeaks kAmpereVector = {.fp64 = 9.7, .fp32 = 19.5, .bf16 = 39, .fp16 = 78};
 
-// AMD Instinct MI300X and MI325X data sheets.
+// Source: AMD Instinct MI300X and MI325X data sheets.
 constexpr GpuPeaks kCdna3Matrix = {
     .fp64 = 163.4, .fp32 = 163.4, .bf16 = 1307.4, .fp16 = 1307.4, .fp8 = 2614.9};
 constexpr GpuPeaks kCdna3Vector = {.fp64 = 81.7, .fp32 = 163.4, .bf16 = 163.4, .fp16 = 163.4};
@@ -44,12 +45,12 @@ constexpr std::array kGpus = {
                        .pcie_gbps = 128.0 / 2,
                        .gpus_per_node = 8,
                        .node_document = "NVIDIA HGX H200 data sheet (8 GPUs)"}},
-    // NVIDIA H100 Tensor Core GPU data sheet and architecture white paper.
+    // Source: NVIDIA H100 Tensor Core GPU data sheet and architecture white paper.
     GpuSpecs{.name = "H100 PCIe",
              .memory_gbps = 2000,
              .matrix = {.fp64 = 51.2, .fp32 = 378, .bf16 = 756, .fp16 = 756, .fp8 = 1513},
              .vector = {.fp64 = 25.6, .fp32 = 51.2, .bf16 = 102.4, .fp16 = 102.4}},
-    // NVIDIA H100 NVL data sheet.
+    // Source: NVIDIA H100 NVL data sheet.
     GpuSpecs{.name = "H100 NVL",
              .memory_gbps = 3938,
              .matrix = {.fp64 = 60, .fp32 = 417.5, .bf16 = 835.5, .fp16 = 835.5, .fp8 = 1671},
@@ -92,7 +93,7 @@ constexpr std::array kGpus = {
                        .pcie_gbps = 64.0 / 2,
                        .gpus_per_node = 8,
                        .node_document = "NVIDIA HGX A100 data sheet (8 GPUs)"}},
-    // NVIDIA HGX and DGX B200 data sheets.
+    // Source: NVIDIA HGX and DGX B200 data sheets.
     GpuSpecs{
         .name = "B200",
         .memory_gbps = 8000,
@@ -102,7 +103,8 @@ constexpr std::array kGpus = {
     GpuSpecs{.name = "MI325X", .memory_gbps = 6000, .matrix = kCdna3Matrix, .vector = kCdna3Vector},
 };
 
-// "A100" is not in "RTX A1000".
+// Returns whether the device's name contains that of the GPU, with no digit after it: "A100" does
+// not match "RTX A1000".
 bool names(std::string_view device, std::string_view gpu) {
   const std::size_t at = device.find(gpu);
   if (at == std::string_view::npos) return false;

@@ -1,4 +1,4 @@
-// What the makers of GPUs publish about them. To add a GPU, add an entry in gpu_specs.cc.
+// Published specifications of GPUs. To add a GPU, add an entry in gpu_specs.cc.
 #pragma once
 
 #include <span>
@@ -8,7 +8,8 @@ namespace assay::model {
 
 inline constexpr std::string_view kComputeCapabilities = "NVIDIA, CUDA GPU compute capability";
 
-// Rates at boost clock without sparsity, in 1e12 operations a second. 0: it has no such unit.
+// Rates at boost clock without sparsity, in 1e12 operations per second; 0 if the GPU has no such
+// unit.
 struct GpuPeaks {
   double fp64 = 0;
   double fp32 = 0;  // products of fp32 operands run at the TF32 rate on NVIDIA's tensor cores
@@ -19,35 +20,36 @@ struct GpuPeaks {
   double int8 = 0;
 };
 
-// The board and the host that it is sold in. `device` is empty where this table does not know it.
+// The board and the host that the GPU is sold in. `device` is empty where this table does not know
+// it.
 struct GpuBoard {
-  std::string_view device;    // as CUDA calls the GPU: "NVIDIA H200"
-  std::string_view document;  // the source of all figures of the GPU but the compute capability
-  int sm_version = 0;         // kComputeCapabilities
+  std::string_view device;    // CUDA's name of the GPU: "NVIDIA H200"
+  std::string_view document;  // the source of all figures of the GPU except the compute capability
+  int sm_version = 0;         // source: kComputeCapabilities
   double memory_bytes = 0;
   double watts = 0;
-  double link_gbps = 0;  // NVLink, one direction, 1e9 bytes a second
-  double pcie_gbps = 0;  // one direction
+  double link_gbps = 0;  // NVLink, one direction, 1e9 bytes per second
+  double pcie_gbps = 0;  // one direction, 1e9 bytes per second
   int gpus_per_node = 0;
   std::string_view node_document;  // the source of gpus_per_node
 };
 
 struct GpuSpecs {
   std::string_view name;   // a part of the device's name
-  double memory_gbps = 0;  // 1e9 bytes a second
+  double memory_gbps = 0;  // 1e9 bytes per second
   GpuPeaks matrix;
   GpuPeaks vector;
   GpuBoard board = {};
 };
 
-// The first entry that fits counts, so variants stand before the plain name.
+// The first matching entry counts, so variants stand before the plain name.
 std::span<const GpuSpecs> all_gpu_specs();
 
-// The GPU that a device's name means: "NVIDIA H200", "AMD Instinct MI300X". Null for other GPUs and
-// for a part of one (MIG).
+// Returns the GPU that a device's name means: "NVIDIA H200", "AMD Instinct MI300X". Null for other
+// GPUs and for a part of a GPU (MIG).
 const GpuSpecs* find_gpu_specs(std::string_view device);
 
-// The same where the board is known, too: `device` must be the name that CUDA tells.
+// Returns a GPU only where its board is also known; `device` must be CUDA's name of it.
 const GpuSpecs* find_gpu_board(std::string_view device);
 
 }  // namespace assay::model

@@ -1,6 +1,6 @@
-// The communication of a recorded distributed job, whatever recorded it: the
-// GPUs, the communicators with their rings and trees, and every NCCL operation of every GPU with
-// the time that its kernel ran.
+// The communication of a recorded distributed job, whatever recorded it: the GPUs, the
+// communicators with their rings and trees, and every NCCL operation of every GPU with the run time
+// of its kernel.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace assay::model {
 
 inline constexpr std::uint32_t kNoGpu = std::numeric_limits<std::uint32_t>::max();
 
-// Neighbours of one rank in one channel, as ranks of the communicator; -1 for none.
+// The neighbours of one rank in one channel, as ranks of the communicator; -1 for none.
 struct ChannelLinks {
   std::int32_t ring_previous = -1;
   std::int32_t ring_next = -1;
@@ -28,7 +28,7 @@ struct ChannelLinks {
 struct Communicator {
   std::string name;                                 // "0x6cbe2a2b243598bd"
   std::vector<std::uint32_t> gpus = {};             // by rank: index into Job::gpus, or kNoGpu
-  std::vector<std::vector<ChannelLinks>> channels;  // [channel][rank]; empty when nothing said so
+  std::vector<std::vector<ChannelLinks>> channels;  // [channel][rank]; empty when not recorded
 };
 
 // The part of an operation that one channel moves. Counts are elements of Operation::element_bytes;
@@ -37,7 +37,7 @@ struct ChannelPart {
   std::uint32_t channel = 0;
   std::uint64_t count = 0;             // elements of this channel (NCCL 2.20 logs it as workCount)
   std::uint64_t chunk_count = 0;       // elements that one step of the algorithm moves
-  std::uint64_t last_chunk_count = 0;  // the same in the last, incomplete loop
+  std::uint64_t last_chunk_count = 0;  // elements per step in the last, incomplete loop
 };
 
 // One call of NCCL on one GPU.
@@ -50,48 +50,48 @@ struct Operation {
   std::uint32_t stream = 0;        // index into JobGpu::streams
   // Operations of a GPU with the same number were in one plan and start together.
   std::uint32_t group = 0;
-  // The outermost ncclGroupStart() … ncclGroupEnd() of the program that the call was made in, a
-  // number within the GPU; -1 for a call outside, or where a recording does not say.
+  // The number, within the GPU, of the program's outermost ncclGroupStart() … ncclGroupEnd() around
+  // the call; -1 for a call outside any group, or where the recording does not say.
   std::int32_t call_group = -1;
   std::int32_t root = -1;  // the root of Broadcast and Reduce, a rank of the communicator
   std::int32_t peer = -1;  // the peer of Send and Recv
-  // How many operations with this function (and peer) the communicator saw on this GPU before.
-  // The first recorded one has 0 where a recording cannot know.
+  // The number of earlier operations with this function (and peer) in the communicator on this GPU.
+  // Where a recording cannot know it, the first recorded operation has 0.
   std::uint64_t sequence = 0;
   std::uint64_t bytes = 0;  // count x element size of the call: what one rank gives to AllGather,
                             // gets from ReduceScatter, sends or receives
   std::uint32_t element_bytes = 1;
-  // NCCL's pipelining; 0 where a recording does not say (then NCCL's rules give it).
+  // NCCL's pipelining; 0 where a recording does not say (NCCL's rules then give it).
   std::uint32_t chunk_steps = 0;
   std::uint32_t slice_steps = 0;
   std::uint32_t step_bytes = 0;
   std::uint32_t num_channels = 0;  // 0 when neither this nor `parts` was recorded
   std::uint32_t first_part = 0;    // JobGpu::parts[first_part … +num_parts)
-  std::uint32_t num_parts = 0;     // 0: how the channels share the work follows from NCCL's rules
+  std::uint32_t num_parts = 0;     // 0 if NCCL's rules give how the channels share the work
   std::int64_t start_ns = 0;       // start of the kernel, in the clock of the GPU's node
   std::int64_t end_ns = 0;
 };
 
-// One GPU of the job, told by its process, since NCCL programs use one GPU in each process or
+// One GPU of the job, identified by its process, since NCCL programs use one GPU in each process or
 // thread.
 struct JobGpu {
   std::string node;  // host name or number
   std::int64_t process_id = 0;
-  std::int32_t device = -1;  // as the process numbers it; -1 if unknown
+  std::int32_t device = -1;  // the process's number for it; -1 if unknown
   // Timestamps of two GPUs may be compared only when this number is the same.
   std::uint32_t clock = 0;
-  std::int64_t window_start_ns = 0;  // the recorded time
+  std::int64_t window_start_ns = 0;  // start of the recorded time
   std::int64_t window_end_ns = 0;
   std::vector<std::string> streams = {};
-  std::vector<Operation> operations = {};  // in the order of their start; equal starts as called
+  std::vector<Operation> operations = {};  // sorted by start; equal starts in the order of calls
   std::vector<ChannelPart> parts = {};
 };
 
-// How many times of operations rest on which evidence, the most trustworthy first.
+// The number of operations whose times rest on each kind of evidence, the most reliable first.
 struct KernelMatches {
-  std::uint64_t by_correlation = 0;  // the profiler linked call and kernel
-  std::uint64_t by_order = 0;        // the n-th operation and the n-th kernel of a stream
-  std::uint64_t by_time = 0;         // the kernel that started next
+  std::uint64_t by_correlation = 0;  // the profiler linked the call and the kernel
+  std::uint64_t by_order = 0;        // the n-th operation belongs to the n-th kernel of a stream
+  std::uint64_t by_time = 0;         // the kernel is the one that started next
 };
 
 struct Job {

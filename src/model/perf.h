@@ -1,4 +1,4 @@
-// What a performance database holds: rows of the public tables, and how each was measured.
+// The contents of a performance database: rows of the public tables, and how each was measured.
 #pragma once
 
 #include <array>
@@ -23,21 +23,21 @@ struct PerfField {
   bool operator==(const PerfField& other) const = default;
 };
 
-// A row as the public tables have it. `table` is the stem of the file: "gemm_perf".
+// A row in the form of the public tables. `table` is the stem of the file: "gemm_perf".
 struct PerfRow {
   std::string table;
-  std::string framework;       // "assay"; "TRTLLM", "VLLM", "SGLang" of imported rows
+  std::string framework;       // "assay"; for imported rows "TRTLLM", "VLLM" or "SGLang"
   std::string version;         // the version of the framework or library that ran the kernels
   std::string device;          // "NVIDIA H200"
   std::string op_name;         // "gemm"
-  std::string kernel_source;   // "cublaslt": the kernels that really ran
-  std::vector<PerfField> key;  // the columns that say what was measured, in the file's order
+  std::string kernel_source;   // the kernels that really ran: "cublaslt"
+  std::vector<PerfField> key;  // the columns that identify the measurement, in the file's order
   double latency_ms = 0;
   std::optional<double> power_watts = {};  // the mean while the kernels ran
   std::optional<double> power_limit_watts = {};
 };
 
-// How kernels are launched: replayed from a CUDA graph, or one by one from the host, so that
+// How kernels are launched: replayed from a CUDA graph, or one by one from the host, in which case
 // launching may be part of the time.
 enum class Launch : std::uint8_t { kGraph, kEager };
 
@@ -53,7 +53,7 @@ constexpr std::optional<Launch> launch_named(std::string_view name) {
   return std::nullopt;
 }
 
-// Whether the data that a launch reads may still be in the L2 cache from the launch before.
+// Whether the data that a launch reads may still be in the L2 cache from the previous launch.
 enum class L2State : std::uint8_t { kHot, kCold };
 
 struct Timing {
@@ -61,27 +61,27 @@ struct Timing {
   double mean_ms = 0;
   double p10_ms = 0;
   double p90_ms = 0;
-  double low_ms = 0;  // 95 % interval of the median
+  double low_ms = 0;  // 95 % confidence interval of the median
   double high_ms = 0;
   std::int64_t launches_per_sample = 1;
   Launch launch = Launch::kGraph;
   L2State l2 = L2State::kHot;
-  std::vector<double> samples_ms = {};  // in the order in which they were measured
-  // With several GPUs: the median of the slowest rank minus that of the fastest. The times above
+  std::vector<double> samples_ms = {};  // in the order of measurement
+  // With several GPUs, the median of the slowest rank minus that of the fastest. The times above
   // are those of the slowest rank.
   std::optional<double> skew_ms = {};
 };
 
-// The state of the GPU while a row was measured. Values that the driver does not tell are empty.
+// The state of the GPU while a row was measured. Values that the driver does not report are empty.
 struct Conditions {
   std::optional<std::int64_t> sm_mhz_before = {};
   std::optional<std::int64_t> sm_mhz_after = {};
   std::optional<std::int64_t> memory_mhz_before = {};
   std::optional<std::int64_t> memory_mhz_after = {};
   std::optional<double> temperature_celsius = {};
-  std::vector<std::string> slowdowns = {};  // reasons of lowered clocks, in words
+  std::vector<std::string> slowdowns = {};  // reasons for lowered clocks, in words
   std::optional<double> energy_joules = {};
-  bool throttled = false;  // clocks were lowered, and again when the row was measured again
+  bool throttled = false;  // clocks were lowered, also when the row was measured again
   bool drifting =
       false;  // first and last samples differ by more than their spread, also when measured again
 };

@@ -4,10 +4,11 @@
 //   block 0        the header
 //   blocks 1 ...   records, one after another; a zero byte in place of a record ends the block
 //
-// Several threads write, each into a block of its own, so that a process that is killed loses at
-// most the record that each thread was just writing. A record never crosses a block; its first
-// word is written last. Its number is its place in the file in units of 8 bytes; records refer to
-// each other by it, 0 for none. Nothing is closed or finished at the end: all whole records count.
+// Several threads write, each into its own block, so that a killed process loses at most the record
+// that each thread was writing at that moment. A record never crosses a block, and its first word
+// is written last. Its number is its place in the file in units of 8 bytes; records refer to each
+// other by it, with 0 for none. Nothing is closed or finished at the end: all complete records
+// count.
 #pragma once
 
 #include <array>
@@ -43,20 +44,20 @@ struct Header {
   std::array<char, 8> magic = kMagic;
   std::uint32_t version = kVersion;
   std::uint32_t block_bytes = kBlockBytes;
-  std::int64_t start_ns = 0;  // CLOCK_REALTIME, as all times but those of kernels
+  std::int64_t start_ns = 0;  // CLOCK_REALTIME, like all times except those of kernels
   std::int32_t process_id = 0;
   std::int32_t nccl_version = 0;       // 22809 is 2.28.9; 0 if unknown
   std::uint32_t plugin_interface = 0;  // 4 or 5
-  std::uint32_t events = 0;            // the mask that was asked of NCCL
+  std::uint32_t events = 0;            // the mask that was requested from NCCL
   std::array<char, 64> host = {};
-  std::array<char, 64> node = {};  // NCCL_HOSTID where it is set: a node as NCCL sees it
-  std::array<char, 40> boot = {};  // the kernel's boot id: equal ones share a clock
-  // Kept up to date while recording.
-  std::uint32_t kernel_times = 0;     // 1: CUPTI told the times of kernels
-  std::uint32_t stopped = 0;          // 1: ended in order, 2: the size limit was reached
-  std::uint64_t nccl_kernels = 0;     // seen, recorded or not
-  std::uint64_t other_kernels = 0;    // not recorded
-  std::uint64_t dropped_kernels = 0;  // CUPTI lost their records
+  std::array<char, 64> node = {};  // NCCL_HOSTID where it is set: the node as NCCL sees it
+  std::array<char, 40> boot = {};  // the kernel's boot id; processes with equal ones share a clock
+  // The fields from here on are updated while recording.
+  std::uint32_t kernel_times = 0;     // 1: CUPTI reported the times of kernels
+  std::uint32_t stopped = 0;          // 1: ended normally, 2: reached the size limit
+  std::uint64_t nccl_kernels = 0;     // number seen, recorded or not
+  std::uint64_t other_kernels = 0;    // number seen; these are not recorded
+  std::uint64_t dropped_kernels = 0;  // number of kernels whose records CUPTI lost
 };
 
 static_assert(sizeof(Header) == 240 && sizeof(Header) <= kBlockBytes);
@@ -83,25 +84,25 @@ enum class Kind : std::uint8_t {
 };
 
 inline constexpr std::uint8_t kGraphFlag = 1;       // captured into, or run from, a CUDA graph
-inline constexpr std::uint32_t kNotEnded = 0;       // in `duration_ns`
-inline constexpr std::uint32_t kMaxDuration = ~0U;  // this long or longer
+inline constexpr std::uint32_t kNotEnded = 0;       // `duration_ns` of an event without a stop
+inline constexpr std::uint32_t kMaxDuration = ~0U;  // `duration_ns` of this or any longer time
 
 struct Head {
   Kind kind = Kind::kEnd;
   std::uint8_t flags = 0;
-  std::uint16_t size_bytes = 0;  // of the whole record, a multiple of 8
-  // From an event's start to its stop, at least 1; other kinds have other uses.
+  std::uint16_t size_bytes = 0;  // size of the whole record, a multiple of 8
+  // The time from an event's start to its stop, at least 1; other kinds use it differently.
   std::uint32_t duration_ns = 0;
 };
 
-// A string that other records mention by `id`; the characters follow, filled up with zeros.
+// A string that other records mention by `id`; the characters follow, padded with zeros.
 struct Text {
   Head head;
   std::uint32_t id = 0;
   std::uint32_t length = 0;
 };
 
-// A deviation from what was asked, in words; the characters follow.
+// A deviation from the request, in words; the characters follow.
 struct Note {
   Head head;
   std::int64_t time_ns = 0;
@@ -112,7 +113,7 @@ struct Note {
 struct Communicator {
   Head head;
   std::int64_t time_ns = 0;
-  std::uint64_t id = 0;  // the same in all its processes
+  std::uint64_t id = 0;  // the same in all of its processes
   std::uint32_t name = 0;
   std::int32_t rank = 0;
   std::int32_t num_ranks = 0;
@@ -135,7 +136,7 @@ struct Clock {
   std::uint64_t cupti_ns = 0;
 };
 
-// The beginning of all events.
+// The common first part of all events.
 struct Event {
   Head head;
   std::int64_t start_ns = 0;
@@ -167,7 +168,7 @@ struct P2pApi {
   std::uint32_t reserved = 0;
 };
 
-// Its number is the external id that CUPTI ties to the kernel.
+// The number of this record is the external id that CUPTI links to the kernel.
 struct KernelLaunch {
   Event event;  // parent: group api
   std::uint64_t stream = 0;
@@ -175,14 +176,14 @@ struct KernelLaunch {
 
 // NCCL's "group" event: operations that one kernel runs.
 struct Plan {
-  Event event;  // parent: the launch that came right before it on the same thread
+  Event event;  // parent: the launch just before it on the same thread
 };
 
 struct Coll {
   Event event;  // parent: its api call
   std::uint32_t plan = 0;
   std::int32_t root = -1;
-  std::uint64_t sequence = 0;  // of this function in the communicator
+  std::uint64_t sequence = 0;  // sequence number of this function in the communicator
   std::uint64_t count = 0;
   std::uint64_t send_buffer = 0;
   std::uint64_t receive_buffer = 0;
@@ -209,14 +210,14 @@ struct P2p {
 
 struct KernelChannel {
   Event event;                    // parent: an operation
-  std::uint64_t start_timer = 0;  // GPU globaltimer; NCCL 2.28 is known to tell stale ones
+  std::uint64_t start_timer = 0;  // GPU globaltimer; NCCL 2.28 is known to report stale ones
   std::uint64_t end_timer = 0;
   std::uint32_t channel = 0;
   std::uint32_t reserved = 0;
 };
 
 struct ProxyOp {
-  Event event;  // parent: an operation, where it is of this process
+  Event event;  // parent: an operation, if it belongs to this process
   std::int32_t process_id = 0;
   std::int32_t peer = -1;
   std::int32_t steps = 0;
@@ -228,7 +229,8 @@ struct ProxyOp {
 
 inline constexpr std::size_t kProxyStates = 6;
 
-// States in the order of ProxyStates; nanoseconds since start_ns, 0 for never.
+// The states are in the order of kProxyStepStates, in nanoseconds since start_ns; 0 if never
+// reached.
 struct ProxyStep {
   Event event;  // parent: a proxy op
   std::int32_t step = 0;
@@ -237,22 +239,22 @@ struct ProxyStep {
   std::array<std::uint32_t, kProxyStates> state_ns = {};
 };
 
-// ProxyStep::state_ns[i] belongs to NCCL's event state kProxyStates[i]: SendGPUWait, SendWait,
+// ProxyStep::state_ns[i] belongs to NCCL's event state kProxyStepStates[i]: SendGPUWait, SendWait,
 // RecvWait, RecvFlushWait, RecvGPUWait, SendPeerWait.
 inline constexpr std::array<int, kProxyStates> kProxyStepStates = {8, 9, 10, 11, 12, 20};
 
-// A kernel of NCCL, in CUPTI's clock.
+// A kernel of NCCL, with times of CUPTI's clock.
 struct Kernel {
   Head head;  // duration_ns: the correlation id
   std::uint64_t start_ns = 0;
   std::uint64_t end_ns = 0;
   std::uint32_t name = 0;
-  std::uint32_t stream = 0;  // CUPTI's number
-  std::int32_t grid = 0;     // blocks: one a channel
+  std::uint32_t stream = 0;  // CUPTI's number of the stream
+  std::int32_t grid = 0;     // number of blocks: one per channel
   std::int32_t device = -1;
 };
 
-// CUPTI saw a driver call between a launch's start and stop.
+// Links a launch to a driver call that CUPTI saw between its start and stop.
 struct Correlation {
   Head head;  // duration_ns: the correlation id
   std::uint32_t launch = 0;

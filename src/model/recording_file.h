@@ -1,4 +1,4 @@
-// Reads what libassay_recorder.so wrote, whole or cut; see model/recording.h.
+// Reads the files that libassay_recorder.so writes, complete or cut off; see model/recording.h.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class RecordView {
 
   [[nodiscard]] Kind kind() const { return as<Head>().kind; }
 
-  // Never reads past the record: fields that a shorter record lacks have their defaults.
+  // Never reads past the record: fields that a shorter record lacks keep their defaults.
   template <class Record>
   [[nodiscard]] Record as() const {
     Record record;
@@ -33,7 +33,7 @@ class RecordView {
     return record;
   }
 
-  // At most `length` characters behind the record's fixed part.
+  // Returns at most `length` characters from after the record's fixed part.
   template <class Record>
   [[nodiscard]] std::string_view text(std::uint32_t length) const {
     if (bytes_.size() < sizeof(Record)) return "";
@@ -49,8 +49,8 @@ class RecordView {
 
 class File {
  public:
-  // Fails for a file that is not a recording, or of another version. A file that was cut before its
-  // header was written has no records, and its `header().magic` is zero.
+  // Fails for a file that is not a recording, or that has another version. A file that was cut off
+  // before its header was written has no records, and its `header().magic` is zero.
   static core::Result<File> read(const std::filesystem::path& path);
   static core::Result<File> parse(std::string bytes, const std::string& name);
 
@@ -58,10 +58,11 @@ class File {
 
   [[nodiscard]] bool empty() const { return header_.magic != kMagic; }
 
-  // In the order of the file, which is the order of time in each thread, but not among threads.
+  // Records in the order of the file, which is the order of time within each thread, but not
+  // between threads.
   [[nodiscard]] const std::vector<RecordView>& records() const { return records_; }
 
-  // The number of blocks whose rest makes no sense and was skipped.
+  // The number of blocks whose damaged remainder was skipped.
   [[nodiscard]] std::uint64_t damaged_blocks() const { return damaged_blocks_; }
 
  private:
@@ -73,11 +74,11 @@ class File {
   std::uint64_t damaged_blocks_ = 0;
 };
 
-// Whether a file is a recording, by its name and, unless it is empty or was cut at once, its first
-// bytes.
+// Returns whether the name and the first bytes of a file are those of a recording. A file that is
+// empty or was cut off at once is judged by its name alone.
 bool is_recording(const std::filesystem::path& path);
 
-// The text of a fixed field.
+// Returns the text of a fixed-size field.
 template <std::size_t N>
 std::string text_of(const std::array<char, N>& field) {
   return {field.data(), ::strnlen(field.data(), N)};

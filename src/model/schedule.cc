@@ -33,8 +33,8 @@ core::Status check_op(const RankView& view, std::size_t index, std::uint32_t ran
   return {};
 }
 
-// The counts in the file must be those of its edges, or a simulation would never end or start an
-// operation too early.
+// Fails unless the counts in the file match its edges; otherwise a simulation would never end, or
+// would start an operation too early.
 core::Status check_dependency_counts(const RankView& view, std::uint32_t rank) {
   std::vector<std::uint32_t> counts(view.ops.size());
   for (const ScheduleOp& op : view.ops) {

@@ -1,6 +1,6 @@
-// A GOAL schedule: for every rank a graph of sends, receives and calculations, in the binary form
-// that LogGOPSim and its relatives read. The bytes of that form are the only representation here:
-// what is written is what is simulated, mapped from the file and never unpacked.
+// A GOAL schedule: for every rank, a graph of sends, receives and calculations, in the binary form
+// that LogGOPSim and its relatives read. The bytes of that form are the only representation here: a
+// simulation uses the bytes that were written, mapped from the file and never unpacked.
 //
 //   u64 magic
 //   u32 num_ranks, u8 max_cpu, u8 max_nic                 offsets below count from here
@@ -26,11 +26,11 @@ namespace assay::model {
 
 enum class OpKind : std::uint8_t { kSend = 1, kReceive = 2, kCalc = 3 };
 
-// A receive from any rank, or with any tag.
+// The peer and the tag of a receive from any rank, or with any tag.
 inline constexpr std::uint32_t kAnyPeer = 0xFFFFFFFF;
 inline constexpr std::uint32_t kAnyTag = 0xFFFFFFFF;
 
-// The simulators count resources in a byte after adding one, so 255 would become none.
+// The simulators count resources in a byte after adding one, so 255 would overflow to 0.
 inline constexpr unsigned kMostCpu = 254;
 inline constexpr unsigned kMostNic = 254;
 
@@ -45,15 +45,15 @@ struct PackedIndex {
 };
 
 struct ScheduleOp {
-  std::uint32_t dependencies = 0;  // how many operations it waits for
+  std::uint32_t dependencies = 0;  // number of operations it waits for
   OpKind kind = OpKind::kCalc;
   std::uint32_t peer = 0;  // rank it sends to or receives from
-  std::uint64_t size = 0;  // bytes; nanoseconds of a calculation
+  std::uint64_t size = 0;  // bytes; for a calculation, nanoseconds
   std::uint32_t tag = 0;
   std::uint8_t cpu = 0;
   std::uint8_t nic = 0;
-  // The operations that wait for its end, then those that wait for its start, in
-  // RankView::dependents.
+  // The operations that wait for the end of this one, then those that wait for its start; both are
+  // in RankView::dependents.
   std::uint32_t finish_dependents = 0;
   std::uint32_t first_finish_dependent = 0;
   std::uint32_t start_dependents = 0;
@@ -64,7 +64,7 @@ struct ScheduleOp {
 
 static_assert(sizeof(ScheduleOp) == 39);
 
-// One rank's graph. Operations are numbered from 0 in the order of the file.
+// The graph of one rank. Operations are numbered from 0 in the order of the file.
 struct RankView {
   std::span<const PackedIndex> roots;
   std::span<const ScheduleOp> ops;
@@ -79,25 +79,24 @@ struct RankView {
   }
 };
 
-// The bytes of one rank in the binary form, and the resources that its operations name.
+// The bytes of one rank in the binary form, and the highest resources that its operations use.
 struct RankImage {
   std::vector<char> bytes;
   unsigned max_cpu = 0;
   unsigned max_nic = 0;
 };
 
-// Reads the graph that the bytes hold. Fails when a count or an index leads out of them, so that
-// code that walks the view needs no checks; `rank` is for messages. Peers are not checked.
+// Reads the graph in these bytes. Fails when a count or an index points outside them, so that code
+// that uses the view needs no checks. `rank` is for messages. Peers are not checked.
 core::Result<RankView> view_rank(std::span<const char> bytes, std::uint32_t rank);
 
 class Schedule {
  public:
-  // Maps a binary schedule. The error says when the file is another kind of file, cut short, or
-  // contradicts itself (a peer that is no rank, an index out of range, a wrong dependency count).
+  // Maps a binary schedule. Fails when the file is of another kind, cut short, or contradicts
+  // itself (a peer that is not a rank, an index out of range, a wrong dependency count).
   static core::Result<Schedule> open(const std::filesystem::path& path);
 
-  // The same for a file that is open, and for bytes in memory; `name` stands for the file in
-  // messages.
+  // Read a file that is already open, or bytes in memory; `name` stands for the file in messages.
   static core::Result<Schedule> from_file(core::MappedFile file, std::string_view name);
   static core::Result<Schedule> from_bytes(std::vector<char> bytes, std::string_view name);
 
@@ -118,18 +117,18 @@ class Schedule {
   unsigned max_nic_ = 0;
 };
 
-// Whether a file with these first bytes is a binary schedule.
+// Returns whether a file with these first bytes is a binary schedule.
 bool is_binary_schedule(std::string_view first_bytes);
 
 // The LogGOPS parameters of one kind of link, in the units of the public simulators
 // (A. Alexandrov et al., "LogGP" (1995); T. Hoefler et al., "LogGOPSim" (2010)).
 struct LogGops {
-  double latency_ns = 3700;         // L: the network, for a message
-  double overhead_ns = 200;         // o: the CPU, for a message and side
+  double latency_ns = 3700;         // L: the network, per message
+  double overhead_ns = 200;         // o: the CPU, per message on each side
   double gap_ns = 5;                // g: the NIC, between messages
   double gap_ns_per_byte = 0.04;    // G: the NIC and the network
   double overhead_ns_per_byte = 0;  // O: the CPU
-  double rendezvous_bytes = 0;      // S: larger messages wait for their receive
+  double rendezvous_bytes = 0;      // S: larger messages wait for their receive to be posted
 };
 
 }  // namespace assay::model

@@ -62,7 +62,7 @@ class Json {
     return *this;
   }
 
-  // The first failure of all pieces so far.
+  // Writes the collected text, and returns the first failure of all pieces so far.
   core::Status flush() {
     if (status_.ok()) status_ = write_(buffer_);
     buffer_.clear();
@@ -132,8 +132,7 @@ void write_spans(Json& json, const ScheduleNotes& notes) {
 
 namespace ondemand = simdjson::ondemand;
 
-// Reads the document in the order in which it was written; remembers the first field that is not
-// what it should be.
+// Reads the document in the order in which it was written, and remembers the first invalid field.
 class NotesReader {
  public:
   bool read(ondemand::document& document, ScheduleNotes& notes) {
@@ -192,8 +191,8 @@ class NotesReader {
     std::function<bool(Value)> read;
   };
 
-  // Reads the fields of an object, each once, in the order of the text: looking them up by name is
-  // undefined in damaged JSON. Errors name a field with `prefix` before it.
+  // Reads the fields of an object, each once, in the order of the text, because looking them up by
+  // name is undefined in damaged JSON. Errors name a field with `prefix` before it.
   bool fields(ondemand::object object, std::string_view prefix, const std::vector<Field>& wanted) {
     const auto bad = [&](const Field& field) {
       return wrong(fmt::format("{}{}", prefix, field.name));
@@ -244,7 +243,7 @@ class NotesReader {
     });
   }
 
-  // A name of NCCL's vocabulary.
+  // Reads a name of NCCL's vocabulary.
   template <class Enum>
   bool name(Value value,
             std::string_view field,
@@ -302,7 +301,7 @@ class NotesReader {
     }
   }
 
-  // A row with exactly `columns` values.
+  // Reads a row with exactly `columns` values.
   template <class Field>
   bool row(Value value, std::string_view field, std::size_t columns, const Field& read) {
     std::size_t column = 0;

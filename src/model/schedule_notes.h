@@ -1,6 +1,6 @@
-// A JSON file beside a GOAL schedule, with what the schedule cannot hold itself: which GPU a rank
-// is, which operation of NCCL each part of the graph belongs to, what the tags mean, and the
-// measured times.
+// A JSON file beside a GOAL schedule, with what the schedule itself cannot hold: the GPU of each
+// rank, the NCCL operation of each part of the graph, the meaning of the tags, and the measured
+// times.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,11 @@ struct ScheduleRank {
   std::string node;
   std::int64_t process_id = 0;
   std::int32_t device = -1;
-  std::uint32_t clock = 0;  // measured times of ranks with the same number may be compared
+  std::uint32_t clock = 0;  // ranks with the same number have comparable times
 };
 
-// An operation of the whole communicator: one AllReduce of all its ranks, one Send with its Recv.
+// An operation of the whole communicator: one AllReduce of all its ranks, or one Send with its
+// Recv.
 struct ScheduleOperation {
   NcclFunction function = NcclFunction::kAllReduce;  // kSendRecv for a send with its receive
   NcclAlgorithm algorithm = NcclAlgorithm::kNone;
@@ -34,7 +35,7 @@ struct ScheduleOperation {
   std::uint32_t label = 0;  // the label in the tags of its messages
 };
 
-// The part of one rank's graph that stands for one operation. Its operations are consecutive.
+// The part of one rank's graph that represents one operation. Its operations are consecutive.
 struct OperationSpan {
   std::uint32_t operation = 0;  // index into ScheduleNotes::operations
   std::uint32_t first_op = 0;   // index into the rank's graph
@@ -43,7 +44,7 @@ struct OperationSpan {
   std::int64_t measured_end_ns = 0;
 };
 
-// tag = (label << id_bits) | id, or label * 10^id_digits + id with decimal digits.
+// tag = (label << id_width) | id for "bits", or label * 10^id_width + id for "decimal".
 struct TagLayout {
   std::string name = "none";  // "bits", "decimal", "none"
   unsigned id_width = 31;     // bits, or decimal digits
@@ -53,7 +54,7 @@ struct TagLayout {
 
 struct ScheduleNotes {
   std::string generator;     // "assay 0.3.0"
-  std::string source;        // what was recorded: the input's name
+  std::string source;        // the name of the recording that was the input
   std::string nccl_version;  // empty if unknown
   std::vector<ScheduleRank> ranks = {};
   TagLayout tags = {};
@@ -61,15 +62,15 @@ struct ScheduleNotes {
   std::vector<std::vector<OperationSpan>> spans = {};  // by rank, in the order of the graph
 };
 
-// "out/job.bin" -> "out/job.notes.json".
+// Returns "out/job.notes.json" for "out/job.bin".
 std::filesystem::path notes_path(const std::filesystem::path& schedule);
 
 core::Status write_notes(const std::filesystem::path& path, const ScheduleNotes& notes);
 
-// The error names the file and the field.
+// Fails with the file and the field in the message.
 core::Result<ScheduleNotes> read_notes(const std::filesystem::path& path);
 
-// The same for the content of a file, which errors call `name`.
+// Reads the content of a file, which errors call `name`.
 core::Result<ScheduleNotes> parse_notes(std::string content, const std::string& name);
 
 }  // namespace assay::model

@@ -1,4 +1,5 @@
-// libFuzzer target: any bytes are the notes of a schedule. None may crash, hang or leak.
+// A libFuzzer target that reads any bytes as the notes of a schedule; it must never crash, hang or
+// leak.
 #include <cstddef>
 #include <cstdint>
 #include <string>

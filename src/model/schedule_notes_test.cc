@@ -19,7 +19,7 @@ class ScheduleNotesTest : public testing::Test {
 
   void TearDown() override { std::filesystem::remove(path_); }
 
-  // The error after one replacement in the file.
+  // Returns the error after one replacement in the file.
   std::string error_with(const std::string& old, const std::string& replacement) const {
     std::string text = core::read_file(path_).value();
     const std::size_t at = text.find(old);

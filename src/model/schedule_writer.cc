@@ -130,7 +130,7 @@ void RankBuilder::number_dependents() {
 
 void RankBuilder::place_dependents(PackedIndex* dependents) {
   next_.resize(ops_.size());
-  // A pointer to a member would forget that the member is unaligned.
+  // A pointer to a member would lose the fact that the member is unaligned.
   const auto place = [&](const std::vector<Edge>& edges, const auto& first_dependent) {
     if (edges.empty()) return;
     for (std::size_t i = 0; i < ops_.size(); ++i)

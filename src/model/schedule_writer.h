@@ -1,4 +1,4 @@
-// Makes binary schedules: one rank's graph operation by operation, and the file rank by rank.
+// Makes binary schedules: the graph of one rank operation by operation, and the file rank by rank.
 // schedule.h shows the layout.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace assay::model {
 
 inline constexpr std::uint64_t kScheduleMagic = 4223;
-// LogGOPSim leaves this number after a run that worked on the file itself.
+// LogGOPSim leaves this number in a file that it has modified during its run.
 inline constexpr std::uint64_t kSpoiltScheduleMagic = 2342;
 
 #pragma pack(push, 1)
@@ -33,21 +33,21 @@ struct RankExtent {
 
 #pragma pack(pop)
 
-// Offsets in the file count from behind the magic number.
+// Offsets in the file count from the end of the magic number.
 inline constexpr std::uint64_t kOffsetOrigin = sizeof(std::uint64_t);
 
-// The head of the file: the numbers of all ranks and where each one lies.
+// The head of the file: the number of ranks, and the place of each one.
 class ScheduleHeader {
  public:
   explicit ScheduleHeader(std::uint32_t num_ranks);
 
-  // Ranks follow each other without gaps, in order.
+  // Ranks must be added in order and follow each other without gaps.
   void add(const RankImage& rank);
 
   [[nodiscard]] bool complete() const { return extents_.size() == start_.num_ranks; }
 
-  // These have their full size from the beginning, so that the ranks can be written behind them
-  // first.
+  // The bytes have their final size from the beginning, so that the ranks behind them can be
+  // written first.
   [[nodiscard]] std::vector<char> bytes() const;
 
  private:
@@ -56,7 +56,7 @@ class ScheduleHeader {
   std::vector<RankExtent> extents_;
 };
 
-// Where an operation runs.
+// The resources on which an operation runs.
 struct Place {
   std::uint8_t cpu = 0;
   std::uint8_t nic = 0;
@@ -64,7 +64,7 @@ struct Place {
 
 class RankBuilder {
  public:
-  // Each adds an operation and returns its number, from 0.
+  // Each adds an operation and returns its number, counted from 0.
   std::uint32_t send(std::uint64_t size_bytes, std::uint32_t peer, std::uint32_t tag, Place place);
   std::uint32_t receive(std::uint64_t size_bytes,
                         std::uint32_t peer,
@@ -72,15 +72,15 @@ class RankBuilder {
                         Place place);
   std::uint32_t calc(std::uint64_t duration_ns, Place place);
 
-  // `op` starts after `before` has ended, or has started.
+  // `op` starts after `before` has ended (require_finish) or started.
   void require_finish(std::uint32_t op, std::uint32_t before) { finish_.push_back({before, op}); }
 
   void require_start(std::uint32_t op, std::uint32_t before) { start_.push_back({before, op}); }
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(ops_.size()); }
 
-  // The rank's bytes; the builder is empty afterwards and keeps its memory for the next rank.
-  // The memory of `spent`, an image that is not needed any more, is used again, because fresh
+  // Returns the rank's bytes and leaves the builder empty, with its memory ready for the next rank.
+  // The memory of `spent`, an image that is no longer needed, is reused, because allocating new
   // memory for each rank would cost more than filling it.
   RankImage finish(RankImage spent = {});
 
@@ -113,13 +113,13 @@ class RankSink {
   virtual core::Status append(const RankImage& rank) = 0;
 };
 
-// Writes the file rank by rank: `ranks` must append num_ranks ranks. The memory it needs is the
-// table of ranks. Nothing appears under the name unless all succeeds.
+// Writes the file rank by rank: `ranks` must append num_ranks ranks. Needs memory only for the
+// table of ranks. The file appears under its name only when everything has succeeded.
 core::Status write_binary_schedule(const std::filesystem::path& path,
                                    std::uint32_t num_ranks,
                                    const std::function<core::Status(RankSink&)>& ranks);
 
-// The same bytes in memory.
+// Returns the bytes of the same file in memory.
 std::vector<char> binary_schedule(const std::vector<RankImage>& ranks);
 
 }  // namespace assay::model

@@ -1,4 +1,4 @@
-// Holds each distinct text once; users hold 4-byte ids.
+// Stores each distinct text once; users keep 4-byte ids.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class StringPool {
   std::vector<std::string_view> texts_;
   std::vector<std::uint64_t> hashes_;
   std::vector<std::uint32_t> slots_;      // open addressing; kEmpty or an id
-  std::deque<std::vector<char>> blocks_;  // blocks never move, so the views stay good
+  std::deque<std::vector<char>> blocks_;  // blocks never move, so views stay valid
 };
 
 }  // namespace assay::model

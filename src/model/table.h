@@ -1,4 +1,4 @@
-// A table as every writer and every comparison sees it: xlsx, CSV, JSON and terminal text are
+// A table in the form that every writer and comparison uses: xlsx, CSV, JSON and terminal text are
 // made from this one declaration.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace assay::model {
 // An empty cell is a value that does not exist (NaN counts as empty when written).
 using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
-// Which way a figure should go. kNeither: a change is neither good nor bad by itself.
+// Which direction of a figure is better. kNeither: a change is neither good nor bad by itself.
 enum class Better { kNeither, kLower, kHigher };
 
 struct Column {
@@ -28,10 +28,11 @@ enum class Visibility { kVisible, kHidden };
 
 // A chart that a workbook draws above the table.
 struct Chart {
-  std::string title;  // says what is seen
-  std::string axis;   // of the values, with the unit
-  // kColumns: a bar for each of `columns`, named by its header, of the parts `rows` one behind the
-  // other. kRows: a bar for each row, named by the first column, as long as the first of `columns`.
+  std::string title;  // describes what the chart shows
+  std::string axis;   // label of the axis of values, with the unit
+  // kColumns: one bar for each of `columns`, named by its header and made of the parts in `rows`,
+  // end to end. kRows: one bar for each row, named by the first column, with the length given by
+  // the first of `columns`.
   enum class Bars { kColumns, kRows } bars = Bars::kColumns;
   std::vector<std::string> columns;
   std::vector<std::size_t> rows = {};
@@ -40,24 +41,24 @@ struct Chart {
 // How a workbook or a terminal presents a table.
 struct Style {
   Visibility visibility = Visibility::kVisible;
-  // The names of columns with a red-white-green scale around 0 (positive is green).
+  // Names of columns with a red-white-green colour scale around 0 (positive is green).
   std::vector<std::string> color_scales = {};
-  // An Excel table with filters and row stripes.
+  // True for an Excel table with filters and row stripes.
   bool excel_table = false;
-  // The column that holds a verdict (verdict.h) for each row. It and `judged_columns` take the
-  // verdict's colour.
+  // The column that holds a verdict (verdict.h) for each row. This column and `judged_columns` take
+  // the verdict's colour.
   std::string verdict_column = {};
   std::vector<std::string> judged_columns = {};
-  // The title and the notes stand in rows above the header rather than in its pop-up note.
+  // Puts the title and the notes in rows above the header rather than in its pop-up note.
   bool opens_with_text = false;
   std::optional<Chart> chart = std::nullopt;
 };
 
 struct Table {
-  std::string name;   // sheet name: at most 31 characters, file name of the CSV
-  std::string title;  // one sentence for a reader
+  std::string name;   // sheet name, at most 31 characters; file name of the CSV
+  std::string title;  // one sentence for readers
   std::vector<Column> columns;
-  std::vector<Cell> cells = {};  // row after row
+  std::vector<Cell> cells = {};  // row by row
   Style style = {};
   std::vector<std::string> notes = {};  // shown under the title where the format allows
 
@@ -76,7 +77,7 @@ struct Table {
   // The row's size must be the number of columns.
   void add_row(std::vector<Cell> row);
 
-  // The position of the column with this name.
+  // Returns the position of the column with this name.
   [[nodiscard]] std::optional<std::size_t> column(std::string_view column_name) const;
 };
 
@@ -88,13 +89,13 @@ struct Book {
   [[nodiscard]] const Table* find(std::string_view table_name) const;
 };
 
-// The cell as a number: integers, doubles and booleans; NaN for text and empty cells.
+// Returns the cell as a number for integers, doubles and booleans; NaN for text and empty cells.
 double number(const Cell& cell);
 
-// An empty cell for NaN.
+// Returns an empty cell for NaN.
 Cell cell_of(double value);
 
-// The cell as text: "" for empty cells, numbers in their shortest exact form.
+// Returns the cell as text: "" for empty cells, numbers in their shortest exact form.
 std::string text(const Cell& cell);
 
 }  // namespace assay::model

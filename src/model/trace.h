@@ -1,6 +1,6 @@
-// One rank's PyTorch profiler (Kineto) trace: what happened, as plain records with interned
-// texts and integer nanoseconds. Times are the file's own clock (Kineto subtracts
-// baseTimeNanoseconds, a constant shared by the ranks of a run).
+// One rank's PyTorch profiler (Kineto) trace: its events as plain records with interned texts and
+// integer nanoseconds. Times are on the file's own clock (Kineto subtracts baseTimeNanoseconds, a
+// constant shared by the ranks of a run).
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace assay::model {
 
-// Far above any run; a number beyond it is no rank.
+// Far above the ranks of any run; a larger number is not a rank.
 constexpr int kHighestRank = 1 << 24;
 
 // A row of the trace viewer: process and thread as the file spells them (they may be text).
@@ -67,12 +67,12 @@ struct GpuEvent {
   std::int32_t stream = -1;
   std::int32_t collective = -1;             // index into Trace::collectives; -1 without metadata
   std::array<std::uint32_t, 3> grid = {};   // thread blocks; zeros when absent
-  std::array<std::uint32_t, 3> block = {};  // threads a block; zeros when absent
+  std::array<std::uint32_t, 3> block = {};  // threads per block; zeros when absent
   GpuEventKind kind = GpuEventKind::kKernel;
 };
 
-// What PyTorch records about a collective on its kernel. Texts are as in the file ("[0, 1]").
-// A missing text is id 0, a missing number is -1.
+// What PyTorch records about a collective on its kernel. Texts are as in the file ("[0, 1]"). A
+// missing text has id 0; a missing number is -1.
 struct CollectiveArgs {
   TextId name = 0;   // "_allgather_base", "allreduce", …
   TextId dtype = 0;  // "BFloat16", "Float", …
@@ -106,10 +106,10 @@ struct Trace {
   std::optional<int> world_size;  // distributedInfo.world_size
   int device_count = 0;           // entries of deviceProperties
   std::string gpu_name;           // name of the first device
-  // record_param_comms' Rank → how often, in the largest group that it names: a rank is counted
-  // within its group.
+  // How often each Rank occurs in record_param_comms, counting only the largest group named there,
+  // because a rank is numbered within its group.
   std::map<int, std::int64_t> recorded_ranks = {};
-  std::int64_t recorded_group_size = 0;  // of those; 0 when none is named
+  std::int64_t recorded_group_size = 0;  // size of that group; 0 when none is named
 
   StringPool texts;
   std::vector<Track> tracks;

@@ -1,5 +1,5 @@
 // The words by which a comparison judges a figure. Tables hold them as text, so that every format
-// shows the same; writers take the colour of a row from them.
+// shows the same words; writers choose the colour of a row by them.
 #pragma once
 
 #include "model/table.h"
@@ -9,22 +9,23 @@ namespace assay::model {
 enum class Verdict {
   kBetter,
   kWorse,
-  kLonger,   // a figure without a good direction
-  kShorter,  // the same
+  kLonger,   // for a figure without a better direction
+  kShorter,  // for a figure without a better direction
   kSame,     // the whole confidence interval lies within the tolerance
-  kUnclear,  // the interval holds zero and is wider than the tolerance: more repeats are needed
-  kUnknown,  // fewer than two values on a side: no interval
+  kUnclear,  // the interval contains zero and exceeds the tolerance: more repeats are needed
+  kUnknown,  // fewer than two values on a side, so there is no interval
   kOnlyBaseline,
   kOnlyTest,
 };
 
-// A difference of so much of the baseline is of no interest unless the user asks for less.
+// Differences below this percentage of the baseline do not matter unless the user asks for less.
 inline constexpr double kTolerancePercent = 1;
 
-// "Better", "Same", "Only in baseline".
+// Returns "Better", "Same" or "Only in baseline".
 const char* verdict_word(Verdict verdict);
 
-// The verdict in a cell of a column of verdicts; kUnknown for all other texts ("Unknown: 1 step").
+// Returns the verdict in a cell of a column of verdicts; kUnknown for all other texts ("Unknown: 1
+// step").
 Verdict verdict_of(const Cell& cell);
 
 }  // namespace assay::model

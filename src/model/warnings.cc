@@ -7,7 +7,8 @@
 namespace assay::model {
 namespace {
 
-// Examples come from damaged files and are shown on terminals: one short line of valid text.
+// Makes one short line of valid text, since examples come from damaged files and are shown on
+// terminals.
 std::string shown(std::string_view example) {
   constexpr std::size_t kMostBytes = 240;
   const bool cut = example.size() > kMostBytes;

@@ -1,5 +1,5 @@
-// What was wrong with an input and how often: bad records are counted by reason and shown,
-// never dropped in silence.
+// The problems of an input and how often each occurred: bad records are counted by reason and
+// shown, never dropped silently.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace assay::model {
 
 struct Warning {
   std::string reason;   // "negative duration"
-  std::string effect;   // what was done about it: "counted as 0"
-  std::string example;  // the first place it was seen
+  std::string effect;   // the consequence: "counted as 0"
+  std::string example;  // the first place where it was seen
   std::int64_t count = 0;
 };
 

@@ -47,7 +47,7 @@ std::string Color::text() const {
   return fmt::format("#{:06x}", number());
 }
 
-// The side on which WCAG 2's contrast ratio is larger.
+// Returns black or white, whichever has the larger contrast ratio by WCAG 2.
 Color readable_on(Color background) {
   const double luminance = 0.2126 * linear_light(background.red) +
                            0.7152 * linear_light(background.green) +

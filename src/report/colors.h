@@ -1,5 +1,5 @@
-// Colours of figures. All scales and sets here can be told apart by people who do not see red and
-// green as different, and in greyscale print.
+// Colours of figures. All scales and sets here can be told apart with red-green colour blindness
+// and in greyscale print.
 #pragma once
 
 #include <cstddef>
@@ -29,27 +29,28 @@ constexpr Color color_of(std::uint32_t number) {
 inline constexpr Color kBlack = color_of(0x000000);
 inline constexpr Color kWhite = color_of(0xffffff);
 
-// Black or white: what can be read on `background`.
+// Returns black or white, whichever is readable on `background`.
 Color readable_on(Color background);
 
-// The index-th of a set for things without an order (M. Okabe and K. Ito, 2008); starts again
-// after eight.
+// Returns a colour for things without an order (M. Okabe and K. Ito, 2008). The set repeats after
+// eight.
 Color category_color(std::size_t index);
 
-// From few to many in even steps of lightness: the "viridis" map of S. van der Walt and N. Smith.
+// A scale from few to many in even steps of lightness: the "viridis" map of S. van der Walt and N.
+// Smith.
 std::span<const Color> viridis();
-// White to dark red: "Reds" of C. Brewer, from white.
+// A scale from white to dark red, based on "Reds" of C. Brewer.
 std::span<const Color> white_to_red();
-// Blue over white to red: "RdBu" of C. Brewer, reversed.
+// A scale from blue over white to red: "RdBu" of C. Brewer, reversed.
 std::span<const Color> blue_to_red();
 
 enum class Spacing : std::uint8_t { kLinear, kLogarithmic };
 
-// Numbers to colours. Outside of low..high the ends go on.
+// Maps numbers to colours. Numbers outside low..high get the colour of the nearer end.
 struct ColorScale {
   std::span<const Color> colors;
   double low = 0;
-  double high = 1;  // above low; a logarithmic scale begins above 0
+  double high = 1;  // greater than low; a logarithmic scale needs low > 0
   Spacing spacing = Spacing::kLinear;
 
   [[nodiscard]] double position(double value) const;  // 0..1

@@ -11,8 +11,9 @@ namespace assay::report {
 namespace {
 
 constexpr double kHeight = 640;
-constexpr std::array kPointTypes = {7, 5, 9, 13, 11, 4, 6, 8};  // gnuplot's, the filled ones first
-constexpr std::array kDashes = {2, 3, 4, 5};                    // gnuplot's
+constexpr std::array kPointTypes = {7,  5, 9, 13,
+                                    11, 4, 6, 8};  // gnuplot's numbers, filled points first
+constexpr std::array kDashes = {2, 3, 4, 5};       // gnuplot's numbers
 
 std::string axis_commands(const Axis& axis, char letter) {
   std::string ticks;
@@ -55,7 +56,7 @@ std::string limit_line(const Curve& curve, std::size_t index, std::size_t place)
                      gnuplot_string(curve.name));
 }
 
-// Limits first, then bands, so that measured lines are never covered.
+// Draws limits first, then bands, so that measured lines are never covered.
 std::string plot_command(const std::vector<Curve>& curves) {
   std::string limits;
   std::string bands;

@@ -1,4 +1,4 @@
-// Lines over a logarithmic plane, with bands around them.
+// Draws lines over a logarithmic plane, with bands around them.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@ namespace assay::report {
 struct CurvePoint {
   double x = 0;
   double y = 0;
-  double low = 0;  // the band around y; NaN for none
+  double low = 0;  // the band around y; NaN if there is none
   double high = 0;
 };
 
 struct Curve {
-  // kMeasured: points, joined, with their band. kLimit: a dashed line behind the others.
+  // kMeasured: points, joined by a line, with their band. kLimit: a dashed line drawn behind the
+  // others.
   enum class Look : std::uint8_t { kMeasured, kLimit };
 
   std::string name;

@@ -131,7 +131,8 @@ TEST(RankingDrawing, HasADotWithItsIntervalForEachItemInTheColorOfItsVerdict) {
   EXPECT_THAT(commands, HasSubstr("-21 1 -45 3\n"));
   EXPECT_THAT(commands, HasSubstr("0 0 0 0\n"));
   EXPECT_THAT(commands, HasSubstr("xerrorbars lc rgb '#d55e00' lw 2 pt 7"));
-  EXPECT_THAT(commands, HasSubstr("xerrorbars lc rgb '#6b6b6b' lw 2 pt 6"));  // open: unclear
+  EXPECT_THAT(commands,
+              HasSubstr("xerrorbars lc rgb '#6b6b6b' lw 2 pt 6"));  // an open circle: unclear
 }
 
 TEST(RankingDrawing, ShowsTheToleranceAsABandAndTheReferenceAsALine) {

@@ -13,10 +13,11 @@ namespace assay::report {
 namespace {
 
 constexpr const char* kProgram = "gnuplot";
-constexpr double kPngScale = 2.5;  // 2500 pixels for a page's width: 300 dpi on 8.3 inches
-// The cairo terminals take a font's points as 1/72 inch at 96 pixels an inch.
+constexpr double kPngScale = 2.5;  // 2500 pixels for the width of a page: 300 dpi on 8.3 inches
+// The cairo terminals measure fonts in points of 1/72 inch, at 96 pixels per inch.
 constexpr double kPngPoint = 72.0 / 96.0;
-constexpr double kCharacterWidth = 0.64;  // a digit of DejaVu Sans, wider than most
+constexpr double kCharacterWidth =
+    0.64;  // width of a digit of DejaVu Sans, wider than most characters
 constexpr double kBaseSize = 11;
 
 std::string terminal(const Drawing& drawing, FigureFormat format) {
@@ -67,11 +68,11 @@ core::Status draw(const Drawing& drawing, FigureFormat format, const std::filesy
         const std::string script = fmt::format(
             "set encoding utf8\nset terminal {}\nset output {}\n{}\nunset output\n",
             terminal(drawing, format), gnuplot_string(temporary.string()), drawing.commands);
-        // -d: a user's own settings stay out.
+        // -d ignores the user's own gnuplot settings.
         const auto end = core::run_tool({kProgram, "-d"}, script);
         if (!end.ok()) return end.error();
         if (core::interrupted()) return core::check_interrupt();
-        // Whatever it says is a complaint; many of them leave its exit status alone.
+        // Any output is a complaint; many complaints do not change the exit status.
         if (end.value().exit_code != 0 || !end.value().output.empty()) {
           return core::Error{fmt::format("gnuplot could not draw '{}': {}", path.string(),
                                          first_complaint(end.value()))};
@@ -99,7 +100,8 @@ double text_width(std::string_view text) {
   double longest = 0;
   double line = 0;
   for (const char c : text) {
-    const bool continues = (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;  // of UTF-8
+    const bool continues =
+        (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;  // UTF-8 continuation byte
     if (c == '\n') {
       line = 0;
     } else if (!continues) {

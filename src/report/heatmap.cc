@@ -12,7 +12,7 @@
 namespace assay::report {
 namespace {
 
-constexpr double kSeam = 0.5;  // white around each cell, on each side
+constexpr double kSeam = 0.5;  // white margin on each side of a cell
 
 void add_swatch(Page& page, const Box& box, const HeatmapCell& cell, double text_size) {
   const Box inside{box.x + kSeam, box.y + kSeam, box.width - 2 * kSeam, box.height - 2 * kSeam};
@@ -128,7 +128,7 @@ void add_bar(Page& page, const Heatmap& map, const HeatmapLayout& layout) {
   page.add(Text{.x = x, .y = top - 17, .text = map.bar.title});
   for (const ColorBar::Tick& tick : map.bar.ticks) {
     const double lines = line_count(tick.text);
-    // The first line is where a text of several is put.
+    // y is the place of the first line when a text has several.
     page.add(Text{.x = x + kBarWidth + 6,
                   .y = bottom - tick.position * layout.bar_height - (lines - 1) * kTickSize * 0.6,
                   .text = tick.text,
@@ -137,7 +137,7 @@ void add_bar(Page& page, const Heatmap& map, const HeatmapLayout& layout) {
   page.add_outline({x, top, kBarWidth, layout.bar_height});
   for (const Color& color : map.bar.colors) {
     bottom -= step;
-    page.add({x, bottom, kBarWidth, step + kSeam}, color);  // no seam between two
+    page.add({x, bottom, kBarWidth, step + kSeam}, color);  // leaves no seam between steps
   }
 }
 

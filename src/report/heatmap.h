@@ -1,4 +1,4 @@
-// Grids of coloured cells, one panel beside the other, with one colour bar and one legend for all.
+// Draws grids of coloured cells as panels side by side, with one colour bar and one legend for all.
 #pragma once
 
 #include <optional>
@@ -11,20 +11,20 @@
 namespace assay::report {
 
 struct HeatmapCell {
-  std::optional<Color> color;  // hatched without
+  std::optional<Color> color;  // the cell is hatched without a colour
   std::string text = {};
 };
 
 struct HeatmapPanel {
   std::string title;
-  std::vector<HeatmapCell> cells;  // row after row, from the top
+  std::vector<HeatmapCell> cells;  // row by row, from the top
 };
 
-// Segments of equal height from the bottom to the top, and texts beside them.
+// Segments of equal height from bottom to top, with texts beside them.
 struct ColorBar {
   struct Tick {
     double position = 0;  // 0 at the bottom, 1 at the top
-    std::string text;     // one line or several
+    std::string text;     // one or several lines
   };
 
   std::string title;
@@ -32,11 +32,11 @@ struct ColorBar {
   std::vector<Tick> ticks;
 };
 
-// The bar of a scale whose ticks are at these values.
+// Returns the colour bar of a scale, with ticks at these values.
 ColorBar color_bar(std::string title, const ColorScale& scale, const std::vector<double>& ticks);
 
-// 1, 2 and 5 times powers of ten between low and high, where that is many 1 and 3 times; where it
-// is fewer than two, the ends.
+// Returns 1, 2 and 5 times the powers of ten between low and high; only 1 and 3 times where that is
+// too many, and the ends where it is fewer than two.
 std::vector<double> logarithmic_ticks(double low, double high);
 
 struct LegendEntry {
@@ -49,15 +49,16 @@ struct Heatmap {
   std::string subtitle;
   std::string x_title;
   std::string y_title;
-  std::vector<std::string> columns;  // what stands under each; categories, not a scale
-  std::vector<std::string> rows;     // what stands beside each
+  std::vector<std::string> columns;  // text under each column; categories, not a scale
+  std::vector<std::string> rows;     // text beside each row
   std::vector<HeatmapPanel> panels;  // at least one
   ColorBar bar;
   std::vector<LegendEntry> legend;
 };
 
-// As wide as a page or less, where the cells' texts can be read at that width; otherwise wider.
-// Panels stand side by side; more than three, or with texts that would get too small, in rows.
+// Returns a drawing no wider than a page if the texts in the cells are readable at that width,
+// otherwise wider. Panels are side by side; if there are more than three, or their texts would
+// become too small, they are arranged in rows.
 Drawing drawing_of(const Heatmap& heatmap);
 
 }  // namespace assay::report

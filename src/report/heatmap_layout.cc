@@ -8,11 +8,11 @@ namespace {
 
 constexpr double kLargestCell = 64;
 constexpr double kSmallestCell = 9;
-constexpr double kSmallestText = 8;  // still read on a printed page
-constexpr double kTextShare = 0.92;  // of a cell's width
-constexpr double kBoldWidth = 1.1;   // beside other text
+constexpr double kSmallestText = 8;  // the smallest size that is readable on a printed page
+constexpr double kTextShare = 0.92;  // share of a cell's width
+constexpr double kBoldWidth = 1.1;   // width relative to plain text
 constexpr std::size_t kMostInARow = 3;
-constexpr double kSlant = 0.72;  // of a text's length, when it is turned by 45 degrees
+constexpr double kSlant = 0.72;  // share of a text's length, when it is turned by 45 degrees
 
 double widest(const std::vector<std::string>& texts) {
   double width = 0;

@@ -1,4 +1,4 @@
-// Where the parts of a heat map go.
+// Computes the places of the parts of a heat map.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +27,9 @@ struct HeatmapLayout {
   double cell_width = 0;
   double cell_height = 0;
   double cell_text_size = kTextSize;
-  double left = 0;         // of the first panel's cells
+  double left = 0;         // left edge of the first panel's cells
   double tick_height = 0;  // under each panel
-  double right = 0;        // what the colour bar takes
+  double right = 0;        // width of the colour bar's part
   double body_height = 0;
   double bar_height = 0;
   double legend_height = 0;

@@ -6,8 +6,8 @@
 //      "columns":[{"name":"…","unit":"…","better":"lower|higher|neither","description":"…"}],
 //      "rows":[[1,2.0,"text",true,null]]}]}
 //
-// Numbers with a point or an exponent are doubles, others are integers; NaN, infinities and
-// empty cells are null. A reader accepts keys in any order and ignores those it does not know.
+// Numbers with a point or an exponent are doubles, others are integers; NaN, infinities and empty
+// cells are null. A reader accepts keys in any order and ignores unknown ones.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ std::string what(simdjson::error_code code) {
   return simdjson::error_message(code);
 }
 
-// Returns an error to our caller, in functions that return simdjson::error_code.
+// Returns an error to the caller, in functions that return simdjson::error_code.
 #define ASSAY_JSON_TRY(expr)                                                           \
   do {                                                                                 \
     if (const simdjson::error_code json_code_ = (expr); json_code_) return json_code_; \
@@ -35,7 +35,7 @@ simdjson::error_code read_text(simdjson::simdjson_result<std::string_view> value
   return simdjson::SUCCESS;
 }
 
-// Reads an optional key, which older and foreign writers may leave out.
+// Reads an optional key, which files from older versions or other programs may lack.
 simdjson::error_code read_optional_text(ondemand::object& object,
                                         std::string_view key,
                                         std::string& text) {
@@ -165,7 +165,7 @@ core::Status read_rows(ondemand::object& object, model::Table& table) {
 
 core::Result<model::Table> read_table(ondemand::object& object, std::string name) {
   model::Table table{std::move(name), {}, {}};
-  // The rows come last: their length is checked against the columns.
+  // The rows come last, because their length is checked against the columns.
   const simdjson::error_code code = read_head(object, table);
   const core::Status status = code ? core::Error{what(code)} : read_rows(object, table);
   if (!status.ok()) return status.error().context(fmt::format("table '{}'", table.name));

@@ -50,7 +50,7 @@ auto fields(const model::Column& column) {
   return std::tuple(column.name, column.unit, column.better, column.description);
 }
 
-// A table without its columns.
+// A table's fields other than its columns.
 auto fields(const model::Table& table) {
   const model::Style& style = table.style;
   return std::tuple(table.name, table.title, table.notes, table.cells, style.visibility,

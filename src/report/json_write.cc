@@ -13,7 +13,7 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t kBytesPerCell = 16;  // a first guess of the document's size
+constexpr std::size_t kBytesPerCell = 16;  // a first guess, to reserve memory
 
 void append_string(std::string& out, std::string_view text) {
   const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
@@ -54,7 +54,7 @@ struct CellAppender {
   void operator()(const std::string& value) const { append_string(out, value); }
 };
 
-// Calls `append` for each item, with a comma between two.
+// Calls `append` for each item, with a comma between items.
 template <class Items, class Append>
 void append_list(std::string& out, const Items& items, Append append) {
   out += '[';

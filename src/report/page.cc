@@ -12,13 +12,13 @@ std::string_view name_of(Align align) {
   return align == Align::kCenter ? "center" : "right";
 }
 
-// Middle and half sizes, as gnuplot's boxxyerror wants them.
+// Returns the centre and half sizes, as gnuplot's boxxyerror expects them.
 std::string center_and_halves(const Box& box) {
   return fmt::format("{:.3f} {:.3f} {:.3f} {:.3f}", box.x + box.width / 2, box.y + box.height / 2,
                      box.width / 2, box.height / 2);
 }
 
-// Bold is part of gnuplot's "enhanced" text, where these are commands.
+// Escapes the characters that are commands in gnuplot's "enhanced" text, which bold needs.
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char c : text) {

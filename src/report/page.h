@@ -1,4 +1,4 @@
-// A figure put together from boxes, lines and texts at given places.
+// A figure made of boxes, lines and texts at given places.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace assay::report {
 
-// In points from the page's top left corner.
+// Lengths are in points, from the top left corner of the page.
 struct Box {
   double x = 0;  // left edge
   double y = 0;  // top edge
@@ -23,7 +23,7 @@ enum class Weight : std::uint8_t { kNormal, kBold };
 
 struct Text {
   double x = 0;
-  double y = 0;  // of its middle
+  double y = 0;  // y of the text's middle
   std::string text;
   double size = 11;
   Align align = Align::kLeft;
@@ -46,12 +46,12 @@ class Page {
  private:
   double width_;
   double height_;
-  std::string filled_;   // data lines of gnuplot
-  std::string hatched_;  // the same
-  std::string others_;   // commands
+  std::string filled_;   // data lines for gnuplot
+  std::string hatched_;  // data lines for gnuplot
+  std::string others_;   // gnuplot commands
 };
 
-// The command that puts a text on a page of this size, for the next plot there.
+// Returns the command that places a text on a page of this size; it belongs to the next plot.
 std::string text_command(const Text& text, double page_width, double page_height);
 
 }  // namespace assay::report

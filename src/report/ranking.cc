@@ -14,11 +14,11 @@ namespace {
 
 using model::Verdict;
 
-constexpr double kRankingHead = 92;  // title, subtitle and headings
-constexpr double kRankingFoot = 58;  // axis
+constexpr double kRankingHead = 92;  // height of title, subtitle and headings
+constexpr double kRankingFoot = 58;  // height of the axis
 constexpr double kRankingRow = 34;
 constexpr double kRankingMargin = 14;
-constexpr double kRankingGap = 22;  // between two columns of text
+constexpr double kRankingGap = 22;  // space between two columns of text
 constexpr double kRankingText = 11.5;
 
 constexpr Color kBetterColor = color_of(0x0072b2);
@@ -26,7 +26,7 @@ constexpr Color kWorseColor = color_of(0xd55e00);
 constexpr Color kNeutralColor = color_of(0x6b6b6b);
 constexpr Color kQuietColor = color_of(0x444444);
 
-// How one kind of verdict is drawn: open circles where nothing is settled.
+// The look of one kind of verdict; open circles are for verdicts that settle nothing.
 struct Mark {
   Color color;
   int point_type;  // gnuplot's: 7 is a filled circle, 6 an open one

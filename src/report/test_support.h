@@ -1,4 +1,4 @@
-// What the tests of this folder share: a folder that goes away, and a look into a zip file.
+// Helpers for this folder's tests: a temporary folder and a reader of zip files.
 #pragma once
 
 #include <cstdlib>
@@ -33,7 +33,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// Every member of a zip file: name to content.
+// Returns the members of a zip file: name to content.
 inline std::map<std::string, std::string> unzipped(const std::string& zip) {
   std::map<std::string, std::string> members;
   for (const ZipMember& member : zip_members(zip).value()) {

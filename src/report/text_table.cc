@@ -13,8 +13,8 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t kGap = 2;       // between two columns
-constexpr std::size_t kMinText = 10;  // a text column is not made narrower than this
+constexpr std::size_t kGap = 2;       // spaces between two columns
+constexpr std::size_t kMinText = 10;  // a text column is never narrower than this
 constexpr const char* kEllipsis = "…";
 
 enum class Alignment { kLeft, kRight };
@@ -24,11 +24,11 @@ struct TextColumn {
   std::vector<std::string> cells;
   Alignment alignment = Alignment::kLeft;
   std::size_t width = 0;
-  std::size_t min_width = 0;  // numbers are never cut, text down to kMinText
+  std::size_t min_width = 0;  // numbers are never cut; text shrinks to kMinText
   bool has_verdicts = false;
 };
 
-// Four significant digits; from 1000 on the whole part, which is never rounded away.
+// Rounds to four significant digits, and to a whole number from 1000 on.
 std::string rounded(double value) {
   if (std::isnan(value)) return "";
   const double magnitude = std::fabs(value);
@@ -60,7 +60,7 @@ std::string cut(const std::string& text, std::size_t width) {
   return std::string(core::first_characters(text, width - 1)) + kEllipsis;
 }
 
-// Numbers have units: that of the column stands behind its name unless it is in it.
+// Puts the unit of a column after its name, unless the name contains it.
 std::string header_of(const model::Column& column) {
   const std::string name = one_line(column.name);
   if (column.unit.empty() || name.find(column.unit) != std::string::npos) return name;
@@ -92,7 +92,7 @@ std::size_t total_width(const std::vector<TextColumn>& columns) {
   return total;
 }
 
-// Narrows the widest of the columns that can still give way, one character at a time.
+// Narrows the widest of the columns that can still shrink, one character at a time.
 void narrow(std::vector<TextColumn>& columns, std::size_t width) {
   std::size_t total = total_width(columns);
   for (; total > width; --total) {
@@ -106,7 +106,8 @@ void narrow(std::vector<TextColumn>& columns, std::size_t width) {
   }
 }
 
-// Leaves out last columns until the rest fits at its narrowest; the first and the verdicts stay.
+// Leaves out the last columns until the rest fits at its narrowest; the first column and the
+// verdicts stay.
 std::size_t drop_columns(std::vector<TextColumn>& columns, std::size_t width) {
   const auto narrowest = [&] {
     std::size_t total = kGap * (columns.size() - 1);
@@ -123,8 +124,9 @@ std::size_t drop_columns(std::vector<TextColumn>& columns, std::size_t width) {
   return dropped;
 }
 
-// Of the 256 colours that terminals have: near the blue and the orange of colors.h, and legible on
-// black and on white. Unclear is underlined, so that it differs from Same without its colour.
+// Colours from the terminal's palette of 256: close to the blue and the orange of colors.h, and
+// legible on black and on white. Unclear is underlined, so that it differs from Same even without
+// colour.
 std::string_view escape_of(model::Verdict verdict) {
   switch (verdict) {
     case model::Verdict::kBetter:
@@ -182,7 +184,7 @@ void append_left_out(std::string& out, std::size_t count, const char* noun, std:
   out += cut(fmt::format("… and {} more {}{}", count, noun, count == 1 ? "" : "s"), width) + '\n';
 }
 
-// Broken between words; a word longer than a line is cut. Further lines are indented.
+// Breaks text between words; a word longer than a line is cut. Lines after the first are indented.
 void append_wrapped(std::string& out, std::string_view text, std::size_t width) {
   const std::string indent(width > 20 ? 2 : 0, ' ');
   std::string line;

@@ -25,7 +25,7 @@ struct FreeWorkbook {
 
 using Workbook = std::unique_ptr<lxw_workbook, FreeWorkbook>;
 
-// When the library writes row by row, it keeps no cell in memory, but cannot make Excel tables.
+// When the library writes row by row, it keeps no cells in memory but cannot make Excel tables.
 bool row_by_row(const std::vector<SheetPlan>& plans) {
   return std::all_of(plans.begin(), plans.end(),
                      [](const SheetPlan& plan) { return plan.table_name.empty(); });
@@ -52,7 +52,7 @@ core::Status add_sheets(lxw_workbook* workbook, const std::vector<SheetPlan>& pl
   return {};
 }
 
-// The library would print this failure to stderr.
+// Fails early, because the library would print this failure to stderr.
 core::Status check_writable(const std::filesystem::path& path) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) return core::Error{std::strerror(errno)};
@@ -60,10 +60,11 @@ core::Status check_writable(const std::filesystem::path& path) {
   return {};
 }
 
-constexpr std::size_t kHeadBytes = 256;  // hold the XML declaration and the root's name
-constexpr std::size_t kTailBytes = 64;   // hold the root's closing tag
+constexpr std::size_t kHeadBytes = 256;  // enough for the XML declaration and the root's name
+constexpr std::size_t kTailBytes = 64;   // enough for the root's closing tag
 
-// "worksheet" of "<?xml … ?>\n<worksheet xmlns=…>".
+// Returns "worksheet" for "<?xml … ?>
+// <worksheet xmlns=…>".
 std::string_view root_name(std::string_view head) {
   std::size_t start = 0;
   if (head.starts_with("<?xml")) start = head.find("?>");
@@ -88,9 +89,9 @@ core::Status check_part(const ZipMember& part) {
                                  part.name, std::filesystem::temp_directory_path().string())};
 }
 
-// libxlsxwriter does not look at failed writes to its temporary files (a full disk): it then closes
-// a workbook with a cut sheet and reports success. So every XML part is read back and must end with
-// the closing tag of its root element.
+// libxlsxwriter ignores failed writes to its temporary files (as on a full disk): it then closes a
+// workbook with a truncated sheet and reports success. So every XML part is read back and must end
+// with the closing tag of its root element.
 core::Status check_workbook_is_whole(const std::filesystem::path& path) {
   const std::string zip = ASSAY_TRY(core::read_file(path));
   for (const ZipMember& part : ASSAY_TRY(zip_members(zip)))

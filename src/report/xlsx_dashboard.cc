@@ -17,18 +17,19 @@ namespace assay::report {
 namespace {
 
 constexpr double kTextLinePoints = 15;  // Excel's default row height
-constexpr double kRowPixels = 20;       // the same
-constexpr double kCharacterPixels = 7;  // of the default font
+constexpr double kRowPixels = 20;       // Excel's default row height
+constexpr double kCharacterPixels = 7;  // width of a character of the default font
 constexpr std::uint32_t kChartRows = 15;
 constexpr double kMostChartPixels = 1000;
 constexpr double kMostTextCharacters = 150;
-// Parts of a bar: computation, exposed communication, copies and idle time come in this order.
+// The parts of a bar come in this order: computation, exposed communication, copies and idle time.
 constexpr std::array kPartColors = {color_of(0x0072b2), color_of(0xe69f00), color_of(0x009e73),
                                     color_of(0xbbbbbb), color_of(0x56b4e9), color_of(0xcc79a7)};
-constexpr Color kBarColor = color_of(0xc4c4c4);  // dark figures stand on it
+constexpr Color kBarColor = color_of(0xc4c4c4);  // light enough for dark figures on it
 
 constexpr Color kGrid = color_of(0xdddddd);
-constexpr double kTitleScale = 1.5;  // of the title's characters, which are bold and of 14 points
+constexpr double kTitleScale =
+    1.5;  // size of the title's bold 14-point characters, relative to plain text
 
 bool opens_with_text(const SheetPlan& plan) {
   return plan.table->style.opens_with_text && plan.first_row == 0;
@@ -59,7 +60,7 @@ Span text_span(const std::vector<ColumnLayout>& layout) {
 }
 
 double height_of(const std::string& text, double characters) {
-  constexpr double kUsable = 0.9;  // of a line's characters: words end before its edge
+  constexpr double kUsable = 0.9;  // share of a line's characters, since words end before its edge
   const double length = static_cast<double>(core::character_count(text));
   return kTextLinePoints * std::max(1.0, std::ceil(length / (kUsable * characters)));
 }
@@ -71,14 +72,14 @@ lxw_chart* bar_chart(lxw_workbook* workbook, const model::Chart& description) {
   title.size = 12;
   title.bold = LXW_TRUE;
   chart_title_set_name_font(chart, &title);
-  // In a chart of bars the library's x axis is that of the values.
+  // In a bar chart, the library's x axis is the axis of values.
   chart_axis_set_name(chart->x_axis, description.axis.c_str());
   lxw_chart_font plain{};
   plain.size = 10;
   plain.bold = LXW_EXPLICIT_FALSE;
   chart_axis_set_name_font(chart->x_axis, &plain);
   chart_axis_set_min(chart->x_axis, 0);
-  // Bars run upwards from the first; a reader goes down.
+  // Excel stacks bars upwards from the first, but people read downwards.
   chart_axis_set_reverse(chart->y_axis);
   chart_axis_set_crossing_max(chart->y_axis);  // keeps the axis of values at the bottom
   lxw_chart_line grid{};
@@ -98,7 +99,7 @@ class ChartBuilder {
   ChartBuilder(lxw_workbook* workbook, const SheetPlan& plan)
       : workbook_(workbook), plan_(plan), place_(place_of_table(plan)) {}
 
-  // nullptr when the table lacks the chart's columns.
+  // Returns nullptr when the table lacks the chart's columns.
   lxw_chart* build() {
     const model::Chart& description = *plan_.table->style.chart;
     for (const std::string& name : description.columns) {
@@ -148,7 +149,7 @@ class ChartBuilder {
   std::vector<lxw_col_t> columns_;
 };
 
-// "$H": the column of a conditional format's formula.
+// Returns the column for a conditional format's formula: "$H".
 std::string column_letters(std::size_t column) {
   std::string letters;
   for (std::size_t rest = column + 1; rest > 0; rest = (rest - 1) / 26)
@@ -188,7 +189,7 @@ core::Status write_opening(lxw_worksheet* sheet,
   if (!has_chart(plan)) return {};
   lxw_chart* chart = ChartBuilder(formats.workbook(), plan).build();
   if (chart == nullptr) return {};
-  constexpr double kUnscaledWidth = 480;  // the library's, in pixels
+  constexpr double kUnscaledWidth = 480;  // the library's default, in pixels
   constexpr double kUnscaledHeight = 288;
   lxw_chart_options options{};
   options.x_offset = 4;

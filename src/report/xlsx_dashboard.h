@@ -1,5 +1,5 @@
-// What a worksheet shows besides its table: title, notes and a chart above it, and the colours of
-// verdicts. By libxlsxwriter, as xlsx_sheet.
+// Writes what a worksheet shows besides its table: the title, notes and chart above it, and the
+// colours of verdicts. Uses libxlsxwriter, as xlsx_sheet does.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,23 @@
 
 namespace assay::report {
 
-// Where the table stands on its sheet, counted from 0.
+// The place of the table on its sheet, counted from 0.
 struct TablePlace {
   std::uint32_t header_row = 0;
   std::uint32_t last_row = 0;
 };
 
-// The place of a table below what write_opening() writes.
+// Returns the place of a table below the rows that write_opening() writes.
 TablePlace place_of_table(const SheetPlan& plan);
 
-// Title, notes and chart, where the style asks for them.
+// Writes the title, the notes and the chart, where the style asks for them.
 core::Status write_opening(lxw_worksheet* sheet,
                            const SheetPlan& plan,
                            const std::vector<ColumnLayout>& layout,
                            const CellFormats& formats);
 
-// Conditional formats: they follow the words when the user sorts the table.
+// Colours verdicts by conditional formats, so that colours follow the words when the user sorts the
+// table.
 void color_verdicts(lxw_worksheet* sheet, const SheetPlan& plan, const CellFormats& formats);
 
 }  // namespace assay::report

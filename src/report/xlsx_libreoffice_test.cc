@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Every sheet as <stem>-<sheet>.csv in UTF-8, values as stored rather than as shown.
+// Writes every sheet as <stem>-<sheet>.csv in UTF-8, with values as stored rather than as shown.
 int convert_to_csv(const std::filesystem::path& workbook, const std::filesystem::path& folder) {
   const std::string command =
       "soffice -env:UserInstallation=file://" + (folder / "profile").string() +
@@ -54,7 +54,7 @@ model::Table texts() {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// Reads RFC 4180; fields here hold no line breaks.
+// Reads RFC 4180; the fields here contain no line breaks.
 std::vector<std::string> csv_fields(const std::string& line) {
   std::vector<std::string> fields(1);
   bool quoted = false;
@@ -110,7 +110,7 @@ void expect_texts(const Rows& rows, const model::Table& table) {
   EXPECT_THAT(rows.back(), ElementsAre("bell\uFFFD and bad \uFFFD", "FALSE"));
 }
 
-// Plain sheets and Excel tables: the library has a mode of writing for each.
+// Tests plain sheets and Excel tables, because the library writes each in its own mode.
 class XlsxLibreOffice : public ::testing::TestWithParam<bool> {};
 
 TEST_P(XlsxLibreOffice, ValuesComeBack) {

@@ -58,7 +58,7 @@ std::string continuation_name(const std::string& name, std::size_t part) {
   return std::string(core::first_utf16_units(name, kMaxSheetNameUnits - suffix.size())) + suffix;
 }
 
-// Excel repairs a workbook whose table has an empty, repeated, broken or too long header.
+// Excel offers to repair a workbook whose table has an empty, repeated, broken or too long header.
 bool can_be_excel_table(const model::Table& table) {
   if (table.row_count() == 0) return false;
   std::set<std::string> seen;
@@ -70,7 +70,8 @@ bool can_be_excel_table(const model::Table& table) {
   });
 }
 
-// "A1", "XFD7", "R1C1", "R" and "C" name cells, not tables.
+// Returns whether a name looks like a cell, which a table's name must not: "A1", "XFD7", "R1C1",
+// "R" and "C".
 bool looks_like_a_cell(const std::string& name) {
   const auto letters_end = std::find_if_not(name.begin(), name.end(), is_letter);
   const auto letters = letters_end - name.begin();
@@ -80,7 +81,7 @@ bool looks_like_a_cell(const std::string& name) {
   });
 }
 
-// Table names: ASCII letters, digits, "_" and "." (we keep to less than Excel would allow).
+// Returns a table name of ASCII letters, digits, "_" and "."; Excel would allow more.
 std::string excel_table_name(const std::string& sheet_name) {
   std::string name = sheet_name;
   std::replace_if(
@@ -141,14 +142,14 @@ class Planner {
 
 constexpr double kMinWidth = 8;
 constexpr double kMaxWidth = 80;
-// Bold is wider than plain text, and a table's filter button covers three characters.
+// Bold text is wider than plain text, and a table's filter button covers three characters.
 constexpr double kBoldFactor = 1.1;
 constexpr double kFilterButtonWidth = 3;
-constexpr double kPadding = 2;           // with the indent of numbers
+constexpr double kPadding = 2;           // includes the indent of numbers
 constexpr double kScientificWidth = 10;  // "-1.23E+100"
 constexpr double kLargestPlain = 1e12;
 
-// Gathers in one pass over a column what its layout depends on.
+// Collects, in one pass over a column, what its layout depends on.
 class ColumnScan {
  public:
   void operator()(std::monostate) {}
@@ -169,7 +170,7 @@ class ColumnScan {
   }
 
   void operator()(const std::string& value) {
-    // Four bytes hold at least one character, so text past the maximum width need not be counted.
+    // Four bytes hold at least one character, so text beyond the maximum width need not be counted.
     constexpr std::size_t kEnoughBytes = static_cast<std::size_t>(kMaxWidth) * 4;
     const std::string_view start = std::string_view(value).substr(0, kEnoughBytes);
     text_width_ = std::max(text_width_, core::character_count(start.substr(0, start.find('\n'))));

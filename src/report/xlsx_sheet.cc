@@ -17,21 +17,21 @@ namespace assay::report {
 namespace {
 
 constexpr double kLinePoints = 15;      // Excel's default row height
-constexpr std::size_t kMostLines = 20;  // a row is no taller; Excel's own limit is 27 lines
-constexpr std::uint8_t kPaperA4 = 9;    // a printed sheet is one page wide
+constexpr std::size_t kMostLines = 20;  // limit of a row's height; Excel's own limit is 27 lines
+constexpr std::uint8_t kPaperA4 = 9;    // printed sheets are one page wide
 
 constexpr lxw_color_t kRed = 0xF8696B;
 constexpr lxw_color_t kWhite = 0xFFFFFF;
 constexpr lxw_color_t kGreen = 0x63BE7B;
 
-constexpr lxw_color_t kBetterFill = 0xB3D9EF;  // of 0x0072B2
-constexpr lxw_color_t kWorseFill = 0xF8CDB0;   // of 0xD55E00
+constexpr lxw_color_t kBetterFill = 0xB3D9EF;  // a light shade of 0x0072B2
+constexpr lxw_color_t kWorseFill = 0xF8CDB0;   // a light shade of 0xD55E00
 constexpr lxw_color_t kSameFill = 0xE3E3E3;
 constexpr lxw_color_t kOutline = 0x808080;
 
 constexpr std::uint16_t kNoteWidthPixels = 320;
 
-// The height fits the note's lines of about 45 characters each.
+// Returns a height that fits the note in lines of about 45 characters.
 std::uint16_t note_height_pixels(const std::string& note) {
   constexpr std::size_t kCharactersPerLine = 45;
   constexpr std::size_t kLinePixels = 18;
@@ -52,7 +52,7 @@ lxw_format* header_format(lxw_workbook* workbook) {
   return format;
 }
 
-// An indent separates text from the numbers of the column before.
+// An indent separates the text from numbers in the column before it.
 lxw_format* text_format_of(lxw_workbook* workbook) {
   lxw_format* format = workbook_add_format(workbook);
   format_set_indent(format, 1);
@@ -70,14 +70,14 @@ lxw_format* title_format(lxw_workbook* workbook) {
   return format;
 }
 
-// Light fills under black text. The hues are those of colors.h for good and bad.
+// Light fills under black text, with the hues that colors.h uses for good and bad.
 lxw_format* filled_format(lxw_workbook* workbook, lxw_color_t fill) {
   lxw_format* format = workbook_add_format(workbook);
   format_set_bg_color(format, fill);
   return format;
 }
 
-// Outlined and not filled, since nothing is settled.
+// Outlined rather than filled, because an unclear change settles nothing.
 lxw_format* unclear_format(lxw_workbook* workbook) {
   lxw_format* format = workbook_add_format(workbook);
   format_set_border(format, LXW_BORDER_DASHED);
@@ -91,8 +91,8 @@ std::string number_pattern(int decimals) {
   return "0." + std::string(static_cast<std::size_t>(decimals), '0');
 }
 
-// Writes one cell; used with std::visit. The library's error codes for single cells concern
-// rows and text lengths that the plan has already bounded.
+// Writes one cell, as a visitor for std::visit. The library's error codes for single cells concern
+// rows and text lengths that the plan has already limited.
 struct CellWriter {
   lxw_worksheet* sheet;
   const CellFormats& formats;
@@ -114,7 +114,7 @@ struct CellWriter {
 
   void operator()(double value) const {
     if (std::isnan(value)) return;
-    if (std::isinf(value)) {  // a worksheet has no infinite number
+    if (std::isinf(value)) {  // a worksheet cannot hold infinity
       worksheet_write_string(sheet, row, position, value > 0 ? "inf" : "-inf", nullptr);
       return;
     }
@@ -128,7 +128,7 @@ struct CellWriter {
   }
 };
 
-// Red below zero and green above it, even where a column lies on one side of zero: there the
+// Red below zero and green above it. Where all values of a column lie on one side of zero, the
 // scale's other end is set to a number that no cell reaches.
 lxw_conditional_format color_scale(const ColumnLayout& range) {
   lxw_conditional_format scale{};
@@ -162,7 +162,7 @@ class SheetWriter {
         place_(place_of_table(plan)) {}
 
   core::Status write() {
-    // With a chart above it a frozen header would leave no room for rows.
+    // Below a chart, a frozen header would leave no room for rows.
     if (place_.header_row == 0) worksheet_freeze_panes(sheet_, 1, 0);
     worksheet_set_landscape(sheet_);
     worksheet_set_paper(sheet_, kPaperA4);
@@ -205,8 +205,8 @@ class SheetWriter {
     }
   }
 
-  // The meaning of a header, shown when the pointer rests on it; the first also tells what the
-  // sheet is about, so that row 1 stays the header row.
+  // Returns the meaning of a header, shown when the pointer rests on it. The first header's note
+  // also describes the sheet, so that row 1 stays the header row.
   [[nodiscard]] std::string header_note(std::size_t position) const {
     const model::Column& column = table_.columns[position];
     std::vector<std::string> lines;
@@ -233,7 +233,7 @@ class SheetWriter {
     return {};
   }
 
-  // Writes the header row too.
+  // Writes the header row as well.
   core::Status add_excel_table() {
     std::vector<std::string> headers;
     for (const model::Column& c : table_.columns)
@@ -258,10 +258,11 @@ class SheetWriter {
     return code == LXW_NO_ERROR ? core::Status() : failure("cannot make a table", code);
   }
 
-  // The lines that the row's wrapped texts need. Spreadsheets that open the file need not fit the
-  // height by themselves.
+  // Returns the number of lines that the row's wrapped texts need, because not every spreadsheet
+  // program fits the height by itself.
   [[nodiscard]] std::size_t lines_in_row(std::size_t row) const {
-    constexpr double kUsable = 0.9;  // of a line's characters: words end before its edge
+    constexpr double kUsable =
+        0.9;  // share of a line's characters, since words end before its edge
     std::size_t lines = 1;
     for (std::size_t c = 0; c < table_.columns.size(); ++c) {
       const auto* text = std::get_if<std::string>(&table_.at(plan_.first_row + row, c));

@@ -1,5 +1,5 @@
-// Writes one worksheet with libxlsxwriter, which only xlsx.cc, xlsx_sheet.cc and xlsx_dashboard.cc
-// use.
+// Writes one worksheet with libxlsxwriter, which is used only in xlsx.cc, xlsx_sheet.cc and
+// xlsx_dashboard.cc.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class CellFormats {
 
   [[nodiscard]] lxw_format* title() const { return title_; }
 
-  // For conditional formats; kBetter, kWorse, kSame and kUnclear have one.
+  // Returns a format for conditional formats; only kBetter, kWorse, kSame and kUnclear have one.
   [[nodiscard]] lxw_format* verdict(model::Verdict verdict) const;
 
   [[nodiscard]] lxw_format* header() const { return header_; }
@@ -32,10 +32,10 @@ class CellFormats {
 
   [[nodiscard]] lxw_format* text() const { return text_; }
 
-  // Text that is broken into lines, for the short tables that people read.
+  // Returns a format that breaks text into lines, for the short tables that people read.
   [[nodiscard]] lxw_format* wrapped_text() const { return wrapped_text_; }
 
-  // `decimals` is what shown_decimals() returns.
+  // Returns the format for `decimals` as shown_decimals() gives it.
   [[nodiscard]] lxw_format* number(int decimals) const {
     return numbers_[static_cast<std::size_t>(decimals - kScientific)];
   }
@@ -54,7 +54,7 @@ class CellFormats {
   std::array<lxw_format*, kMaxDecimals - kScientific + 1> numbers_{};
 };
 
-// Writes header, rows, notes, colour scales and the Excel table of a new worksheet.
+// Writes the header, rows, notes, colour scales and Excel table of a new worksheet.
 core::Status write_sheet(lxw_worksheet* sheet, const SheetPlan& plan, const CellFormats& formats);
 
 }  // namespace assay::report

@@ -120,7 +120,7 @@ TEST(Xlsx, SameBookGivesTheSameSheets) {
   book.tables.push_back(small_table("t"));
   auto first = written(book);
   auto second = written(book);
-  first.erase("docProps/core.xml");  // holds the time of writing
+  first.erase("docProps/core.xml");  // contains the time of writing
   second.erase("docProps/core.xml");
   EXPECT_EQ(first, second);
 }
@@ -145,7 +145,7 @@ TEST(Xlsx, AWrongBookLeavesTheOldFile) {
   EXPECT_EQ(core::list_directory(folder.path()).value().size(), 1U);
 }
 
-// Stands for a disk that is full: files end at `bytes`, further writes fail.
+// Simulates a full disk: files end at `bytes`, and further writes fail.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -167,7 +167,7 @@ class FileSizeLimit {
   void (*handler_)(int);
 };
 
-// The workbook itself would fit: only the uncompressed temporary file is cut.
+// The workbook itself would fit; only the uncompressed temporary file is truncated.
 TEST(Xlsx, FullDiskForTemporaryFilesIsAnError) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "book.xlsx";
@@ -212,7 +212,7 @@ model::Book dashboard() {
 TEST(Xlsx, ADashboardOpensWithItsTextAndAChart) {
   auto members = written(dashboard());
   const std::string sheet = members["xl/worksheets/sheet1.xml"];
-  // Three rows of text and sixteen for the chart; then the table.
+  // Three rows of text and sixteen for the chart come before the table.
   EXPECT_THAT(sheet, HasSubstr("<mergeCell ref=\"A1:E1\"/><mergeCell ref=\"A2:E2\"/>"
                                "<mergeCell ref=\"A3:E3\"/>"));
   EXPECT_THAT(members["xl/tables/table1.xml"], HasSubstr("ref=\"A20:E23\""));

@@ -24,7 +24,7 @@ bool is_noncharacter(std::string_view text) {
   return text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF");
 }
 
-// ECMA-376 part 1, 22.9.2.19 (ST_Xstring): "_xHHHH_" stands for one UTF-16 unit.
+// In ECMA-376 part 1, 22.9.2.19 (ST_Xstring), "_xHHHH_" stands for one UTF-16 unit.
 bool is_escape(std::string_view text) {
   const auto is_hex = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
   return text.size() >= 7 && text.starts_with("_x") && text[6] == '_' &&

@@ -15,8 +15,8 @@ core::Error damaged(const std::string& what) {
   return core::Error{"damaged zip file: " + what};
 }
 
-// Reads a little-endian number, as all machines that we build for store it. The caller has checked
-// the range.
+// Reads a little-endian number; all machines that we build for are little-endian. The caller has
+// checked the range.
 template <class Integer>
 Integer integer_at(std::string_view bytes, std::size_t offset) {
   Integer value = 0;

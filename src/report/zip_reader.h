@@ -17,10 +17,10 @@ struct ZipMember {
   std::uint32_t size_bytes;
 };
 
-// The zip's bytes must outlive the members.
+// Returns the members of a zip file, whose bytes must outlive them.
 core::Result<std::vector<ZipMember>> zip_members(std::string_view zip);
 
-// Calls `take` with the content in pieces. An error says that the member is damaged.
+// Passes the content to `take` in pieces. An error means that the member is damaged.
 core::Status inflate_member(const ZipMember& member,
                             const std::function<void(std::string_view)>& take);
 

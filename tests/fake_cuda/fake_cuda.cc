@@ -1,5 +1,5 @@
-// Stands in for libcudart, libcublasLt, libcudnn and libnccl where only their versions are asked
-// for: built once under each of their names.
+// Stands in for libcudart, libcublasLt, libcudnn and libnccl where only their versions are read.
+// Built once under each of their names.
 #include <cstddef>
 
 extern "C" {

@@ -1,7 +1,7 @@
-// A CUPTI for tests, built as libcupti.so.13: fakeCuptiKernel() says that a kernel was launched
-// and when it ran, and the client gets the records that CUPTI would give it, laid out by hand as
-// CUDA 13's cupti_activity.h has them. Its clock is 1000 s behind CLOCK_REALTIME.
-// ASSAY_FAKE_CUPTI=busy is one that another profiler uses.
+// A CUPTI for tests, built as libcupti.so.13. fakeCuptiKernel() announces that a kernel was
+// launched and when it ran, and the client gets the records that CUPTI would give it, laid out by
+// hand as in CUDA 13's cupti_activity.h. Its clock is 1000 s behind CLOCK_REALTIME. With
+// ASSAY_FAKE_CUPTI=busy, it acts as if another profiler were using it.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -137,7 +137,7 @@ int cuptiGetTimestamp(std::uint64_t* now) {
   return 0;
 }
 
-// Times in CUPTI's clock.
+// Times are those of CUPTI's clock.
 void fakeCuptiKernel(const char* name,
                      std::uint32_t stream,
                      std::uint64_t start,

@@ -1,5 +1,5 @@
-// Built as libnccl.so.2: a library that tells its version as NCCL does, between the other strings
-// of NCCL that mention a version.
+// Built as libnccl.so.2: a library that contains its version in the same form as NCCL, among other
+// strings of NCCL that mention a version.
 extern "C" const char* ncclFakeText(int which) {
   static constexpr const char* kTexts[] = {
       "Mismatched NCCL version detected : rank %d version %d",

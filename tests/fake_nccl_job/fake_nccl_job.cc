@@ -1,15 +1,16 @@
-// One rank of a job, as NCCL calls the profiler plugin that NCCL_PROFILER_PLUGIN names: the order
-// of events is that of NCCL 2.28 (of 2.27 with ASSAY_FAKE_NCCL=v4), the layouts are written down
-// here a second time. Kernels go to the fake CUPTI that ASSAY_RECORDER_CUPTI names.
+// One rank of a job that calls the profiler plugin named by NCCL_PROFILER_PLUGIN as NCCL does. The
+// order of events is that of NCCL 2.28 (of 2.27 with ASSAY_FAKE_NCCL=v4). The layouts are
+// deliberately written down here a second time. Kernels go to the fake CUPTI that
+// ASSAY_RECORDER_CUPTI names.
 //
 //   fake_nccl_job RANK RANKS STEPS [hang|fork|abort|opposite]
 //   fake_nccl_job bench CALLS
 //
-// A step: an AllReduce, three grouped AllGathers, a Send to the next and a Recv from the previous
-// rank in one group, a kernel of others and, on a second thread, a ReduceScatter in a second
-// communicator. Then it ends, hangs, goes on in a forked child, or exits without handlers. Ranks do
-// not wait for each other; with "opposite", the second thread runs before the first on odd ranks
-// and behind it on even ones.
+// A step is an AllReduce, three grouped AllGathers, a Send to the next rank and a Recv from the
+// previous one in one group, a kernel that is not NCCL's and, on a second thread, a ReduceScatter
+// in a second communicator. After the steps, the process ends, hangs, goes on in a forked child, or
+// exits without handlers. Ranks do not wait for each other. With "opposite", the second thread runs
+// before the first on odd ranks and after it on even ones.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -171,7 +172,7 @@ class Communicator {
     return d;
   }
 
-  // As NCCL does it for plugins of version 4: without the events that these do not know.
+  // Calls a plugin of version 4 as NCCL does, without the events that version 4 lacks.
   void* start(Descriptor5& d) {
     void* handle = nullptr;
     if ((static_cast<std::uint64_t>(mask_) & d.type) == 0) return nullptr;
@@ -323,7 +324,7 @@ void reduce_scatter(Communicator& comm, std::uint64_t sequence) {
   Communicator::stop(group);
 }
 
-// For tests that look at what was written: enough for the recorder's thread to come by.
+// Waits long enough for the recorder's thread to flush, for tests that look at the file.
 void wait_for_flush() {
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
 }
@@ -381,7 +382,7 @@ int bench(int calls) {
   for (int i = 1; i <= calls; ++i)
     all_reduce(world, static_cast<std::uint64_t>(i));
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-  // Five events, each started and stopped.
+  // Each operation has five events, each started and stopped.
   std::printf("%.1f ns an operation, %.1f ns a call\n", took.count() / calls,
               took.count() / calls / 10);
   return 0;
@@ -412,7 +413,7 @@ int main(int count, char** arguments) {
   } else if (end == "fork") {
     const pid_t child = ::fork();
     if (child == 0) {
-      train(world, side, ranks, steps, 1);  // must be without effect
+      train(world, side, ranks, steps, 1);  // must have no effect
       Communicator own(0x5555, 1, 0, "child");
       all_reduce(own, 0);
       std::exit(0);

@@ -1,8 +1,9 @@
-// An NVML for tests, built as libnvidia-ml.so.1: GPUs as the file named by ASSAY_FAKE_NVML says,
-// which is read at every call, so that a test can change it; none without that file. Lines of it:
+// An NVML for tests, built as libnvidia-ml.so.1. The file named by ASSAY_FAKE_NVML describes the
+// GPUs; without it there are none. It is read at every call, so that a test can change it. Its
+// lines:
 //
-//   count 8                      number of GPUs (0)
-//   sm_clock 1980                for all GPUs; "sm_clock.3 1200" for GPU 3 alone
+//   count 8                      number of GPUs (default 0)
+//   sm_clock 1980                for all GPUs; "sm_clock.3 1200" is for GPU 3 alone
 //   power unsupported            NVML_ERROR_NOT_SUPPORTED
 //   used.0 4711 1048576          process 4711 uses 1 MiB of GPU 0; any number of lines
 //   process_name.4711 /usr/bin/python3
@@ -10,8 +11,9 @@
 //   inactive_link.0 17           NVLink 17 of GPU 0 is down; any number of lines
 //   unreachable.0 1              GPU 0 cannot reach the memory of GPU 1; any number of lines
 //
-// Names of values: those in the functions below. Defaults are a busy H200. What changes a GPU only
-// adds a line to the file named by ASSAY_FAKE_NVML_CALLS: "0 lock_sm 1980 1980", "0 unlock_sm".
+// The functions below show the names of values. Defaults describe a busy H200. A call that changes
+// a GPU only appends a line to the file named by ASSAY_FAKE_NVML_CALLS: "0 lock_sm 1980 1980", "0
+// unlock_sm".
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -42,7 +44,7 @@ Lines lines() {
   return found;
 }
 
-// The value for one GPU, else for all, else the default.
+// Returns the value for this GPU, or else for all GPUs, or else the default.
 std::string value(const std::string& name, const std::string& of, const std::string& otherwise) {
   std::string found = otherwise;
   bool own = false;
@@ -57,7 +59,7 @@ std::string value(const std::string& name, const std::string& of, const std::str
   return found;
 }
 
-// Handles are the indexes plus one: none is null.
+// A handle is the index plus one, so that none is null.
 std::string index_of(const void* handle) {
   return std::to_string(reinterpret_cast<std::size_t>(handle) - 1);
 }
@@ -83,7 +85,7 @@ int mode(
   return number(handle, name, otherwise, now);
 }
 
-// Whether one of the lines with this name for the GPU says `text`.
+// Returns whether one of the GPU's lines with this name says `text`.
 bool says(const std::string& name, const std::string& gpu, const std::string& text) {
   for (const auto& [key, found] : lines()) {
     if (key == name + "." + gpu && found == text) return true;
@@ -91,7 +93,7 @@ bool says(const std::string& name, const std::string& gpu, const std::string& te
   return false;
 }
 
-// The first GPU for which `of` gives this name.
+// Finds the first GPU for which `of` gives this name.
 template <class Function>
 int find_gpu(const char* wanted, Function of, void** to) {
   const std::size_t count = std::strtoull(value("count", "", "0").c_str(), nullptr, 0);
@@ -220,7 +222,7 @@ int nvmlDeviceGetEnforcedPowerLimit(void* handle, unsigned* to) {
   return number(handle, "power_limit", "700000", to);
 }
 
-int nvmlDeviceGetUtilizationRates(void* handle, unsigned* to) {  // GPU, then memory
+int nvmlDeviceGetUtilizationRates(void* handle, unsigned* to) {  // of the GPU, then of its memory
   to[1] = 0;
   return number(handle, "utilization", "95", to);
 }

@@ -1,6 +1,6 @@
-// Stands in for libFuzzer where there is none: feeds a fuzz target every file of the corpus, then
-// mutations of them. Packed files are fed both as they are and unpacked. The same corpus gives the
-// same inputs on every machine.
+// Replaces libFuzzer where it is not available: runs a fuzz target on every file of the corpus,
+// then on mutations of them. Packed files are used both as they are and unpacked. The same corpus
+// gives the same inputs on every machine.
 //
 // usage: LAYER_fuzz_replay TARGET MUTATIONS CORPUS_FOLDER
 #include <zlib.h>
@@ -22,7 +22,7 @@
 
 namespace {
 
-// Mutations work on the head of a file: faults of a reader show there, and runs stay short.
+// Mutations work on the head of a file, where a reader's faults show, and runs stay short.
 constexpr std::size_t kMutatedBytes = 16384;
 
 std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder) {
@@ -63,14 +63,14 @@ std::vector<std::string> read_corpus(const std::filesystem::path& folder) {
 
 class Mutator {
  public:
-  // One to four edits: a byte changed, a piece removed, doubled or moved, the end cut off.
+  // Makes one to four edits: a byte changed, a piece removed, doubled or moved, or the end cut off.
   std::string mutate(std::string text) {
     for (std::size_t edits = 1 + below(4); edits > 0 && !text.empty(); --edits)
       edit(text);
     return text;
   }
 
-  // std::uniform_int_distribution differs between libraries.
+  // Used because std::uniform_int_distribution differs between libraries.
   std::size_t below(std::size_t bound) { return static_cast<std::size_t>(random_() % bound); }
 
  private:
@@ -99,7 +99,7 @@ class Mutator {
     }
   }
 
-  std::mt19937_64 random_{1};  // fixed, so that a failure can be repeated
+  std::mt19937_64 random_{1};  // fixed seed, so that a failure can be repeated
 };
 
 FuzzTarget* find_target(std::string_view name) {

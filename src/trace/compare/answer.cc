@@ -14,15 +14,15 @@ namespace {
 
 constexpr std::size_t kCollectivesTold = 3;
 
-// Nothing for a change from zero.
+// Returns an empty text for a change from zero.
 std::string percent_in_words(const Change& change) {
   if (std::isnan(change.percent)) return "";
   return fmt::format("{} % {}, ", percent_text(change.percent),
                      change.percent >= 0 ? "less" : "more");
 }
 
-// ", 9.8 … 10.2 µs over 3 runs to 8.8 … 9.1 µs over 2 runs": the noise between runs, where it is
-// known.
+// Describes the noise between runs, where it is known: ", 9.8 … 10.2 µs over 3 runs to 8.8 … 9.1 µs
+// over 2 runs".
 std::string run_latencies_in_words(const CollectiveChange& change) {
   if (change.repetition != Repetition::kRun) return "";
   const Change& latency = change.latency_us;

@@ -1,4 +1,4 @@
-// "Which setting is better, where, and is it real?" in words, for the dashboard and the
+// Answers "Which setting is better, where, and is it real?" in words, for the dashboard and the
 // terminal.
 #pragma once
 
@@ -23,12 +23,12 @@ struct AnswerLine {
 
 struct Answer {
   std::vector<AnswerLine> lines;  // the first one is the headline
-  Change headline;                // per step; NaN means when a side has no timeline
+  Change headline;                // per step; all means are NaN when a side has no timeline
   std::string compared;           // "a: 2 ranks, 3 profiled steps; b: …"
-  // The headline is Worse: its confidence interval leaves out zero and reaches beyond the
+  // True when the headline is Worse: its confidence interval excludes zero and reaches beyond the
   // tolerance.
   bool regression = false;
-  Basis basis;                     // of the headline
+  Basis basis;                     // basis of the headline
   std::size_t baseline_steps = 0;  // over all runs; 0 when the basis is whole traces
   std::size_t test_steps = 0;
   std::vector<EnvironmentDifference> environment_differences;
@@ -36,7 +36,7 @@ struct Answer {
 
 Answer answer(const Sides& sides);
 
-// Sheet `Answer`: Question, Answer.
+// Returns the sheet `Answer`, with the columns Question and Answer.
 model::Table answer_table(const Answer& answer);
 
 }  // namespace assay::trace

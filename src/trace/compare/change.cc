@@ -37,7 +37,7 @@ Verdict direction(double difference, model::Better better) {
   return longer ? Verdict::kLonger : Verdict::kShorter;
 }
 
-// For a change without an interval, too.
+// Also works for a change without an interval.
 Verdict verdict_for(const Change& change, const Criterion& criterion, model::Better better) {
   if (change.test_count == 0 && change.baseline_count > 0) return Verdict::kOnlyBaseline;
   if (change.baseline_count == 0 && change.test_count > 0) return Verdict::kOnlyTest;
@@ -51,7 +51,7 @@ Range range_of(std::span<const double> values) {
   return {.low = core::minimum(values), .high = core::maximum(values)};
 }
 
-// Welch-Satterthwaite degrees of freedom of two samples of n values.
+// Returns the Welch-Satterthwaite degrees of freedom for two samples of n values each.
 double degrees_of_freedom(double first_variance, double second_variance, std::size_t n) {
   const double sum = first_variance + second_variance;
   return static_cast<double>(n - 1) * sum * sum /
@@ -120,7 +120,7 @@ std::optional<std::size_t> repetitions_needed(double first_deviation,
                                               double confidence) {
   constexpr std::size_t kFewest = 2;
   constexpr double kPower = 0.8;
-  // student_t() is two-sided: half of what it leaves out lies on either side.
+  // student_t() is two-sided, so half of the remaining probability lies on either side.
   constexpr double kPowerTwoSided = 2 * kPower - 1;
   const double first = first_deviation * first_deviation;
   const double second = second_deviation * second_deviation;
@@ -158,7 +158,7 @@ std::string needed_in_words(const Change& change,
   const double percent = std::max(std::fabs(change.percent), criterion.tolerance_percent);
   const auto needed = repetitions_needed(change.baseline_deviation, change.test_deviation,
                                          change.baseline * percent / 100, criterion.confidence);
-  // Fewer than there are would have been enough for a difference of this size, had it been there.
+  // The present repetitions left the change unclear, so the advice is at least one more.
   const std::size_t present = std::min(change.baseline_count, change.test_count);
   const std::string count = needed ? fmt::format("About {}", std::max(*needed, present + 1))
                                    : fmt::format("More than {}", kMostRepetitions);

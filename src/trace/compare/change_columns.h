@@ -1,4 +1,4 @@
-// How a change is spread over columns, the same in every comparison sheet.
+// The columns that describe a change, the same in every comparison sheet.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace assay::trace {
 
 // kMeans: {B}_x, {T}_x, diff_x, percent_change_x, ratio_x.
-// kInterval: also ci_low_percent_x and ci_high_percent_x after the percentage.
+// kInterval: also ci_low_percent_x and ci_high_percent_x, right after the percentage.
 enum class ChangeDetail { kMeans, kInterval };
 
 struct Metric {
@@ -28,10 +28,11 @@ void append_change_columns(model::Table& table,
 
 void append_change(std::vector<model::Cell>& row, const Change& change, ChangeDetail detail);
 
-// A figure of each side without judgement: {B}_x, {T}_x.
+// Appends the figure of each side without judging it: {B}_x, {T}_x.
 void append_pair_columns(model::Table& table, const Sides& sides, const Metric& metric);
 
-// What repeated runs differ by, for kRun; nothing else: {B}_run_min_x, {B}_run_max_x, and {T}'s.
+// For kRun, appends the range of the runs on each side: {B}_run_min_x, {B}_run_max_x, and the same
+// for {T}. Otherwise appends nothing.
 void append_range_columns(model::Table& table,
                           const Sides& sides,
                           const Metric& metric,
@@ -39,13 +40,13 @@ void append_range_columns(model::Table& table,
 
 void append_ranges(std::vector<model::Cell>& row, const Change& change, Repetition repetition);
 
-// The column of verdicts, and what the columns of percentages begin with.
+// The name of the column of verdicts, and the prefix of the columns of percentages.
 inline constexpr const char* kStatus = "status";
 inline constexpr const char* kPercentChange = "percent_change";
 
-// A visible comparison sheet is an Excel table in which kStatus and the column `judged`, where one
-// is named, take the colour of the row's verdict. For kTraceLens: as the public tool has it, a
-// scale of colours in every column of percentages.
+// Makes a visible comparison sheet an Excel table in which kStatus and the column `judged`, if one
+// is named, take the colour of the row's verdict. For kTraceLens, every column of percentages has a
+// colour scale, as in the public tool.
 void style_as_comparison(model::Table& table, const Sides& sides, const std::string& judged = {});
 
 }  // namespace assay::trace

@@ -82,9 +82,9 @@ TEST(Change, EqualSidesHaveNoNaN) {
   }
 }
 
-// Unequal counts and spreads: the sides' degrees of freedom do not simply add up. By hand:
-// variances 4/3 (n = 4) and 1/2 (n = 2), so a = 1/3, b = 1/4 and
-// v = (7/12)^2 / ((1/9)/3 + (1/16)/1) = 3.41860; t(0.975, v) = 2.972958.
+// With unequal counts and spreads, the degrees of freedom of the sides do not simply add up. By
+// hand: the variances are 4/3 (n = 4) and 1/2 (n = 2), so a = 1/3, b = 1/4 and v = (7/12)^2 /
+// ((1/9)/3 + (1/16)/1) = 3.41860; t(0.975, v) = 2.972958.
 TEST(Change, TheIntervalHasWelchsDegreesOfFreedom) {
   const Change c = change({100, 102, 100, 102}, {110, 111});
   EXPECT_DOUBLE_EQ(c.difference, 9.5);
@@ -94,13 +94,13 @@ TEST(Change, TheIntervalHasWelchsDegreesOfFreedom) {
 }
 
 Verdict judged(double low, double high, double tolerance = 1) {
-  // A baseline of 100: a longer time is a negative percentage.
+  // With a baseline of 100, a longer time is a negative percentage.
   return judge({.low = low, .high = high}, {.low = -high, .high = -low}, tolerance, Better::kLower);
 }
 
 TEST(Judge, TheSameIsAnIntervalWithinTheTolerance) {
   EXPECT_EQ(judged(-0.9, 0.9), Verdict::kSame);
-  EXPECT_EQ(judged(-1, 1), Verdict::kSame);  // the ends belong to it
+  EXPECT_EQ(judged(-1, 1), Verdict::kSame);  // the ends are included
   EXPECT_EQ(judged(-1.001, 1), Verdict::kUnclear);
   EXPECT_EQ(judged(-1, 1.001), Verdict::kUnclear);
   EXPECT_EQ(judged(-1.5, 1.5, 2), Verdict::kSame);
@@ -117,7 +117,7 @@ TEST(Judge, ARealDifferenceWithinTheToleranceIsTheSame) {
 
 TEST(Judge, UnclearHoldsZeroAndIsWider) {
   EXPECT_EQ(judged(-45, 3), Verdict::kUnclear);
-  EXPECT_EQ(judged(0, 21), Verdict::kUnclear);  // the ends hold zero
+  EXPECT_EQ(judged(0, 21), Verdict::kUnclear);  // the ends contain zero
   EXPECT_EQ(judged(-21, 0), Verdict::kUnclear);
   EXPECT_EQ(judged(1e-9, 21), Verdict::kWorse);
 }
@@ -130,8 +130,9 @@ TEST(Judge, ABaselineOfZeroHasOnlyADirection) {
             Verdict::kUnclear);
 }
 
-// For equal spreads s and a difference d the printed tables of two-sample t tests at 95 % and a
-// power of 80 % have: d = s: 17 a side; d = 2 s: 6 (5 by the noncentral t); d = s/2: 64.
+// For equal spreads s and a difference d, the printed tables of two-sample t tests at 95 % and a
+// power of 80 % give 17 a side for d = s, 6 for d = 2 s (5 by the noncentral t), and 64 for d =
+// s/2.
 TEST(RepetitionsNeeded, AgreesWithPrintedTables) {
   EXPECT_EQ(repetitions_needed(1, 1, 1, 0.95), 17U);
   EXPECT_EQ(repetitions_needed(1, 1, 2, 0.95), 6U);
@@ -140,7 +141,7 @@ TEST(RepetitionsNeeded, AgreesWithPrintedTables) {
 }
 
 TEST(RepetitionsNeeded, AskForMoreWhereLessIsKnown) {
-  // One side that does not spread halves the variance, and the degrees of freedom.
+  // A side without any spread halves both the variance and the degrees of freedom.
   EXPECT_EQ(repetitions_needed(1, 0, 1, 0.95), 10U);
   EXPECT_GT(*repetitions_needed(1, 1, 1, 0.99), 17U);
   EXPECT_EQ(repetitions_needed(0, 0, 1, 0.95), 2U);
@@ -157,7 +158,7 @@ TEST(Change, AnUnclearOneSaysWhatWouldSettleIt) {
   EXPECT_EQ(needed_in_words(wide, {}, "step"),
             "About 9 steps of each would tell a difference of 21.3 % apart");
   EXPECT_EQ(needed_in_words(wide, {}, "step", Length::kShort), "about 9 steps of each would tell");
-  // The observed difference is below the tolerance, so the tolerance is what counts.
+  // The observed difference is below the tolerance, so the tolerance counts.
   const Change level = change({100, 104, 96}, {100, 103.5, 97});
   EXPECT_EQ(needed_in_words(level, {.tolerance_percent = 5}, "run"),
             "About 10 runs of each would tell a difference of 5 % apart");

@@ -21,17 +21,17 @@ using model::Cell;
 
 constexpr double kMicrosInMilli = 1000;
 
-// Where one kind of collective keeps its instances and its time.
+// The sheet and the columns that hold the instances and times of one kind of collective.
 struct InstanceSheet {
   std::string source;
   std::string name;
   std::string title;
   std::vector<std::string> keys;
   std::string time_column;  // µs
-  std::string time_name;    // the same in the comparison's headings
+  std::string time_name;    // the time in the comparison's headings
   std::string total_name;
-  std::vector<std::string> bandwidths;  // quantities, without a unit
-  std::vector<Metric> others;           // shown for both sides, not judged
+  std::vector<std::string> bandwidths;  // names of quantities, without a unit
+  std::vector<Metric> others;           // shown for both sides and not judged
 };
 
 const InstanceSheet& implicit_sync() {
@@ -85,7 +85,7 @@ RunTotals totals_ms(const std::vector<RunValue>& times_us, const Side& side) {
   return totals;
 }
 
-// How values become repetitions, and how these are judged.
+// How values are grouped into repetitions, and how those are judged.
 struct Judge {
   Repetition repetition;
   Criterion criterion;
@@ -227,11 +227,11 @@ model::Table compare_instances(const InstanceSheet& sheet, const Sides& sides) {
   return table;
 }
 
-// One side's durations of a key, µs. Sums and counts are of a run: means over runs.
+// The durations of one key on one side, in µs. Sums and counts are means over runs.
 struct Durations {
   std::int64_t ranks = 0;
   double operations = 0;
-  bool even = true;  // all runs have equally many operations
+  bool even = true;  // all runs have the same number of operations
   double sum = kNaN;
   double mean = kNaN;
   double min = kNaN;
@@ -276,7 +276,7 @@ std::vector<Cell> long_row(const SheetPair& sheets, const JoinedRows& joined, co
   for (const double operations : {b.operations, t.operations})
     row.push_back(normalized(operations));
   Change sum = single_change(b.sum, t.sum, Better::kLower);
-  // Sums of different numbers of operations are shown and not compared.
+  // Sums of different numbers of operations are shown but not compared.
   if (!b.even || !t.even || b.operations != t.operations)
     sum.difference = sum.percent = sum.ratio = kNaN;
   append_change(row, sum, ChangeDetail::kMeans);
@@ -286,8 +286,9 @@ std::vector<Cell> long_row(const SheetPair& sheets, const JoinedRows& joined, co
   return row;
 }
 
-// nccl_long_cmp: every collective kernel, all ranks and streams pooled. Durations hold the wait for
-// the last rank, and ranks of one collective are no repetitions: no verdict.
+// nccl_long_cmp covers every collective kernel, with all ranks and streams pooled. There is no
+// verdict, because durations include the wait for the last rank, and the ranks of one collective
+// are not repetitions.
 model::Table compare_long(const Sides& sides) {
   const SheetPair sheets = sheet_pair(sides, "nccl_summary_long");
   const std::vector<std::string> keys =

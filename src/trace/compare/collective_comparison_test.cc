@@ -46,7 +46,8 @@ TEST(CollectiveComparison, JoinsBothSidesAndShowsRowsOfOne) {
   EXPECT_NEAR(number(reduce("percent_change_bus bw (GB/s)_mean")), -50, 1e-9);
   EXPECT_EQ(reduce("a_channels"), Cell{std::int64_t{24}});
   EXPECT_EQ(text(reduce("b_channels")), "8, 16");
-  EXPECT_EQ(text(table.at(0, *table.column("Collective name"))), "allreduce");  // most time
+  EXPECT_EQ(text(table.at(0, *table.column("Collective name"))),
+            "allreduce");  // longest total time
 
   EXPECT_EQ(text(cell_where(table, "Collective name", "reducescatter", "status")),
             "Only in baseline");
@@ -62,7 +63,7 @@ TEST(CollectiveComparison, OneInstanceIsUnknown) {
   EXPECT_EQ(text(table.at(0, *table.column("status"))), "Unknown: 1 instance");
 }
 
-// Totals of 2 and of 3 instances say nothing about speed.
+// Totals of 2 and of 3 instances cannot be compared.
 TEST(CollectiveComparison, TotalsOfDifferentCountsAreNotCompared) {
   const Instance one{"allreduce", 4, 10, 1, 1};
   const model::Table table = sync_comparison(with_collectives("a", implicit_sync({one, one})),
@@ -83,7 +84,7 @@ TEST(CollectiveComparison, GroupNamesJoinOnlyWhenTheGroupsAreTheSame) {
   EXPECT_EQ(sync_comparison(pair, other).row_count(), 1U);
 }
 
-// A report of the compatible mode has GiB/s under the heading (GB/s).
+// A report in the compatible mode has GiB/s under the heading (GB/s).
 TEST(CollectiveComparison, BandwidthIsAlways1e9) {
   model::Table mislabelled = implicit_sync({{"allreduce", 4, 10, 100, 1}});
   mislabelled.columns[*mislabelled.column("bus bw (GiB/s)")].name = "something else";
@@ -121,7 +122,7 @@ model::Table long_summary(double rank1_sum, double rank1_count) {
                                  {.name = "operation_count"}}};
   table.add_row({std::int64_t{0}, std::string("broadcast"), std::int64_t{2}, std::string("Float"),
                  std::int64_t{4}, 30.0, 9.0, 11.0, std::int64_t{3}});
-  // 2.0 and 4.0: a report that went through CSV.
+  // 2.0 and 4.0 come from a report that went through CSV.
   table.add_row({std::int64_t{1}, std::string("broadcast"), 2.0, std::string("Float"), 4.0,
                  rank1_sum, 8.0, 99.0, rank1_count});
   return table;

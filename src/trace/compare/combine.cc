@@ -53,7 +53,7 @@ model::Table stacked_tables(const std::vector<LabelledTable>& tables, const mode
   return table;
 }
 
-// A note that only some runs have says which.
+// A note that only some of the runs have names those runs.
 std::vector<std::string> notes_of_runs(const std::vector<LabelledTable>& runs) {
   const std::vector<std::string>& first = runs.front().table->notes;
   if (std::all_of(runs.begin(), runs.end(),
@@ -97,7 +97,7 @@ model::Book combine(const model::Book& baseline, const model::Book& test, const 
   model::Book book = stacked(books, {.name = "source", .description = "whose row this is"});
   book.title = sides.baseline.label + " and " + sides.test.label;
   if (sides.options.compat != Compat::kTraceLens) return book;
-  // The public tool joins only what both have.
+  // The public tool joins only the sheets that both sides have.
   std::erase_if(book.tables, [&](const model::Table& table) {
     return baseline.find(table.name) == nullptr || test.find(table.name) == nullptr;
   });

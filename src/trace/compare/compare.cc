@@ -17,7 +17,7 @@
 namespace assay::trace {
 namespace {
 
-// Columns are called "<label>_<metric>", beside "<one of these>_<metric>".
+// Columns are called "<label>_<metric>", so a label must not be one of these prefixes.
 constexpr std::array<const char*, 5> kColumnPrefixes = {"diff", "percent_change", "ratio",
                                                         "ci_low_percent", "ci_high_percent"};
 
@@ -55,7 +55,7 @@ core::Status check_side(const Configuration& side) {
 core::Status check_sides(const Sides& sides) {
   ASSAY_TRY(check_side(sides.baseline));
   ASSAY_TRY(check_side(sides.test));
-  // Excel's tables tell column names apart without regard to case.
+  // Excel's tables ignore case in column names.
   if (lower_case(sides.baseline.label) == lower_case(sides.test.label))
     return core::Error{fmt::format(
         "both configurations are called '{}'; give two different --labels", sides.test.label)};

@@ -1,4 +1,4 @@
-// The comparison of two configurations: every workbook of it, and the answer in words.
+// Compares two configurations: all workbooks of the comparison, and the answer in words.
 #pragma once
 
 #include "core/result.h"
@@ -17,8 +17,8 @@ struct Comparison {
   Answer answer;
 };
 
-// Errors: labels that are empty, alike, or the name of a comparison column; a rank that is given
-// twice; a side with neither a timeline nor a collective.
+// Fails for labels that are empty, alike, or the prefix of a comparison column, for a rank that is
+// given twice, and for a side with neither a timeline nor a collective.
 core::Status check_sides(const Sides& sides);
 
 core::Result<Comparison> compare(const Sides& sides);

@@ -1,4 +1,5 @@
-// Every sheet of the public tool's comparison of two real 8-GPU runs, from the same inputs.
+// Compares every sheet with the public tool's comparison of two real 8-GPU runs, from the same
+// inputs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ std::filesystem::path comparison_folder() {
   return testing::golden_folder() / "comparison/default_vs_16cta_256threads";
 }
 
-// The rows of All_Ranks_Combined are the ranks' own timelines.
+// The rows of All_Ranks_Combined hold the timeline of each rank.
 std::vector<RankReport> rank_reports(const model::Table& all_ranks, const std::string& source) {
   std::vector<RankReport> reports;
   const RowGroups groups = group_rows(&all_ranks, {"source", "rank"}, MissingKeys::kDrop);
@@ -39,7 +40,7 @@ std::vector<RankReport> rank_reports(const model::Table& all_ranks, const std::s
   return reports;
 }
 
-// In the order of the public tool's workbook.
+// The sheets are in the order of the public tool's workbook.
 model::Book collective_report(const std::string& configuration) {
   const auto folder = testing::golden_folder() / "collective" / configuration / "csvs";
   model::Book book;
@@ -72,7 +73,7 @@ std::vector<std::string> sheet_names(const model::Book& book) {
   return names;
 }
 
-// The golden runs wrote rank columns and rows in the order in which its processes ended
+// In the golden runs, rank columns and rows are in the order in which the processes ended
 // (trace-analysis.md, 3.3), so columns are brought into our order and rows are sorted.
 enum class Order { kExact, kAny };
 
@@ -157,14 +158,14 @@ TEST(CompareGolden, FinalReport) {
             std::vector<std::string>{"percent_change"});
 }
 
-// The workbook has 100 where the figures before it have 100.0.
+// The workbook has 100 where the figures before had 100.0.
 TEST(CompareGolden, WholeNumbersAreIntegers) {
   const model::Table& summary = *golden_comparison().timeline_combined.find("Summary");
   EXPECT_EQ(model::text(summary.at(7, 0)), "total_time");
   EXPECT_EQ(summary.at(7, 2), model::Cell{std::int64_t{100}});
 }
 
-// The whole traces name no steps here, so the default mode must not claim to know.
+// These whole traces name no steps, so the default mode must claim nothing.
 TEST(CompareGolden, DefaultModeClaimsNothingWithoutSteps) {
   const Configuration baseline = golden_configuration("baseline", "default");
   const Configuration test = golden_configuration("saleelk", "16cta_256threads");
@@ -174,7 +175,8 @@ TEST(CompareGolden, DefaultModeClaimsNothingWithoutSteps) {
   for (std::size_t row = 0; row < dashboard.row_count(); ++row)
     EXPECT_EQ(model::text(dashboard.at(row, *dashboard.column("Verdict"))), "Unknown: no steps");
 
-  // 48 instances a side tell a real difference of the all-gather; 1.0737 turns GiB into GB.
+  // 48 instances a side are enough to show a real difference of the all-gather; 1.0737 converts GiB
+  // to GB.
   const model::Table& cmp = *comparison.collective_comparison.find("nccl_implicit_sync_cmp");
   const auto value = [&cmp](const char* column) { return cmp.at(0, *cmp.column(column)); };
   EXPECT_EQ(model::text(value("Collective name")), "_allgather_base");

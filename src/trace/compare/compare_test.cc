@@ -20,7 +20,7 @@ using testing::implicit_sync;
 using testing::rank_report;
 using ::testing::StartsWith;
 
-// Communication is the rest of a step after 40 ms of computation.
+// Each step has 40 ms of computation; the rest is communication.
 Configuration configuration(const std::string& label, const std::vector<double>& total_ms) {
   std::vector<double> exposed;
   for (const double time : total_ms)
@@ -102,7 +102,7 @@ TEST(Compare, TheDashboardIsFirstAndTheAnswerFollows) {
   }
 }
 
-// Every column of figures of the sheet that people read first has a unit in its heading.
+// Every column of figures needs a unit in its heading, since people read this sheet first.
 TEST(Compare, TheDashboardsHeadingsHaveUnits) {
   const Configuration a = configuration("a", {60.0, 60.1, 59.9});
   const Configuration b = configuration("b", {57.0, 57.1, 56.9});
@@ -136,7 +136,7 @@ TEST(Compare, TheTerminalShowsTheAnswerFirstAndIntervals) {
   EXPECT_LT(model::number(summary.at(0, 5)), 5.5);
 }
 
-// A headline of -21 % that may be noise must not read as if nothing was there.
+// A headline of -21 % that may be noise must not read as if there were no difference.
 TEST(Compare, ALargeDifferenceInTheNoiseIsUnclearAndSaysWhatItTakes) {
   const Configuration a = configuration("a", {60, 62, 61});
   const Configuration b = configuration("b", {60, 80, 82});

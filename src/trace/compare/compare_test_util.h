@@ -1,4 +1,4 @@
-// For tests: configurations made by hand.
+// Builds configurations by hand, for tests.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace assay::trace::testing {
 
-// A type of the timeline with its milliseconds in each step of one rank.
+// A type of the timeline with its time in each step of one rank, in milliseconds.
 struct StepTimes {
   std::string type;
   std::vector<double> step_ms;
 };
 
-// Percentages are of `total_time`, which must be among the types. Steps are numbered from 3.
+// Percentages are shares of `total_time`, which must be among the types. Steps are numbered from 3.
 inline RankReport rank_report(int rank, const std::vector<StepTimes>& types) {
   RankReport report{.rank = rank, .book = {}};
   model::Table whole{.name = "gpu_timeline",
@@ -54,7 +54,7 @@ inline void drop_steps(Configuration& configuration) {
     report.book.tables.pop_back();
 }
 
-// Instances of collectives: latency and bus bandwidth (GB/s), one row each.
+// Instances of collectives with latency and bus bandwidth (GB/s), one row each.
 struct Instance {
   std::string name;
   std::int64_t elements = 0;
@@ -92,7 +92,7 @@ inline model::Book book_of(model::Table table) {
   return book;
 }
 
-// Every question with its answer.
+// Returns every question with its answer.
 inline std::string all_words(const Answer& answer) {
   std::string result;
   for (const AnswerLine& line : answer.lines)
@@ -100,7 +100,7 @@ inline std::string all_words(const Answer& answer) {
   return result;
 }
 
-// The row whose cell in `column` is `text`; its cell in `wanted`.
+// Returns the cell in `wanted` of the row whose cell in `column` is `text`.
 inline model::Cell cell_where(const model::Table& table,
                               const std::string& column,
                               const std::string& text,

@@ -1,5 +1,5 @@
-// What a comparison reads: the tables of one configuration, wherever they come from (fresh
-// traces, or the JSON twins that an earlier analysis left beside its workbooks).
+// The input of a comparison: the tables of one configuration, from fresh traces or from the JSON
+// twins that an earlier analysis left beside its workbooks.
 #pragma once
 
 #include <cstdint>
@@ -15,41 +15,41 @@
 namespace assay::trace {
 
 // `book` holds
-//   gpu_timeline        type, time ms, percent: one row a type, the whole counted time
-//   gpu_timeline_steps  step, type, time ms, percent: one row a profiled step and type; absent
-//                       when the trace names no steps
+//   gpu_timeline        type, time ms, percent: one row for each type, over the whole counted time
+//   gpu_timeline_steps  step, type, time ms, percent: one row for each profiled step and type;
+//                       absent when the trace names no steps
 struct RankReport {
   int rank = 0;
   model::Book book;
   int run = 0;  // N of repeatN; 0 when the configuration was run once
 };
 
-// The column that tells the runs of a configuration apart, where it has repeats.
+// The column that holds the number of the run, in configurations that have repeats.
 inline constexpr const char* kRepeatColumn = "repeat";
 
-// What one run was measured with.
+// The environment in which one run was measured.
 struct RunEnvironment {
   int run = 0;
   model::Facts facts;
 };
 
-// GPU work that the figures leave out, summed over ranks.
+// GPU work that the figures exclude, summed over ranks.
 struct LeftOut {
   std::int64_t leaked_kernels = 0;  // launched before the profile began
   double leaked_ms = 0;
-  std::int64_t outside_kernels = 0;  // launched in the profile, but outside its steps
+  std::int64_t outside_kernels = 0;  // launched in the profile but outside its steps
   double outside_ms = 0;
 };
 
 struct Configuration {
   std::string label;
-  std::vector<RankReport> ranks;  // of all runs
-  // The sheets of the collective report; may be empty. Those of several runs stand one below the
-  // other, with kRepeatColumn.
+  std::vector<RankReport> ranks;  // ranks of all runs
+  // The sheets of the collective report; may be empty. The sheets of several runs are stacked, with
+  // kRepeatColumn.
   model::Book collectives;
   std::optional<LeftOut> left_out = std::nullopt;
   std::vector<int> runs = {0};
-  std::vector<RunEnvironment> environments = {};  // of the runs that recorded theirs
+  std::vector<RunEnvironment> environments = {};  // one entry for each run that recorded it
 };
 
 struct CompareOptions {
@@ -57,7 +57,7 @@ struct CompareOptions {
   Criterion criterion = {};
 };
 
-// The two sides of one comparison. Both outlive it.
+// The two sides of one comparison. Both configurations must outlive it.
 struct Sides {
   const Configuration& baseline;
   const Configuration& test;

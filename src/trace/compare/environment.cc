@@ -13,11 +13,11 @@ namespace {
 
 using Environments = std::span<const RunEnvironment>;
 
-// One item that differs, with what the runs say of it.
+// One item that differs, with its values in the runs.
 struct Item {
   std::string name;
   std::string first;
-  std::vector<std::string> others = {};  // each value once
+  std::vector<std::string> others = {};  // each distinct value once
   std::vector<int> runs = {};
 };
 

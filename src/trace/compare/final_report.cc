@@ -17,11 +17,11 @@
 namespace assay::trace {
 namespace {
 
-constexpr std::size_t kSheetNameLimit = 31;  // Excel's
+constexpr std::size_t kSheetNameLimit = 31;  // Excel's limit
 
 struct SheetOrigin {
-  const char* name;    // in the final report
-  const char* source;  // in the comparison's book
+  const char* name;    // name in the final report
+  const char* source;  // name in the comparison's book
   model::Visibility shown;
 };
 
@@ -110,7 +110,7 @@ std::vector<model::Cell> dashboard_row(const TimelineChange& change,
   return row;
 }
 
-// A bar for either side, of the parts that add up to its time.
+// Draws a bar for each side, made of the parts that add up to its time.
 std::optional<model::Chart> parts_chart(const std::vector<TimelineChange>& changes,
                                         Basis basis,
                                         const Sides& sides) {
@@ -128,8 +128,8 @@ std::optional<model::Chart> parts_chart(const std::vector<TimelineChange>& chang
   return chart;
 }
 
-// Title, names of the runs, the answer, why, what next, a chart; then a row for each figure of the
-// timeline.
+// Opens with the title, the names of the runs, the answer, the reasons, the next step and a chart,
+// followed by one row for each figure of the timeline.
 model::Table dashboard(const Sides& sides, const Answer& answer) {
   const TimelinePair pair = timeline_pair(sides);
   const std::vector<TimelineChange> changes = compare_means(pair, sides.options.criterion);
@@ -150,11 +150,12 @@ model::Table dashboard(const Sides& sides, const Answer& answer) {
 }
 
 struct ShownColumn {
-  std::size_t column;   // of the dashboard
-  const char* heading;  // nullptr: the dashboard's
+  std::size_t column;   // column of the dashboard
+  const char* heading;  // nullptr for the dashboard's own heading
 };
 
-// What fits a terminal of 100 columns: all but the difference, the counts and the words.
+// The columns that fit a terminal 100 columns wide: all but the difference, the counts and the
+// words.
 constexpr std::array<ShownColumn, 7> kOnTerminal = {{{0, "time per step"},
                                                      {1, nullptr},
                                                      {2, nullptr},
@@ -188,7 +189,7 @@ model::Book final_report(const Sides& sides,
   add_sheets(report, collective, kCollectiveRaw);
   add_other_summaries(report, collective);
   add_sheets(report, collective, kCollectiveComparisons);
-  // An Excel table needs a row.
+  // An Excel table needs at least one row.
   for (model::Table& table : report.tables)
     table.style.excel_table = table.row_count() > 0;
   if (sides.options.compat == Compat::kTraceLens) pass_through_workbook(report);

@@ -1,8 +1,8 @@
-// What a confidence interval counts: independent repetitions of one measurement.
+// Defines the independent repetitions of a measurement, which a confidence interval counts.
 //
-// Two runs of one command differ by more than their steps do (placement, clocks, neighbours on
-// the fabric), so where both sides were run repeatedly, a repetition is a run: the mean of what
-// it measured. With a single run on a side only the noise within runs is known.
+// Two runs of one command differ by more than their steps do (placement, clocks, neighbours on the
+// fabric). So where both sides were run repeatedly, a repetition is a run, and its value is the
+// mean of its measurements. With a single run on either side, only the noise within runs is known.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,19 @@ enum class Repetition {
   kRun,
   kStep,      // within a run
   kInstance,  // of a collective, within a run
-  kNone,      // whole traces: nothing repeats
+  kNone,      // whole traces, without repetitions
 };
 
-// kRun when both sides have at least two runs, else `within`.
+// Returns kRun when both sides have at least two runs, otherwise `within`.
 Repetition repetition(const Sides& sides, Repetition within);
 
-// "run"; "step" for kNone, of which there are none.
+// Returns "run", "step" or "instance"; "step" also for kNone.
 const char* noun(Repetition repetition);
 
-// "1 run", "3 runs".
+// Returns "1 run" or "3 runs".
 std::string counted(std::size_t count, Repetition repetition);
 
-// How many repetitions a change has behind it: none for whole traces.
+// Returns the number of repetitions behind a change: 0 for whole traces.
 std::int64_t repetition_count(std::size_t values, Repetition repetition);
 
 struct RunValue {
@@ -39,26 +39,27 @@ struct RunValue {
   double value = 0;
 };
 
-// One value a repetition: each run's mean for kRun, else the values as they are.
+// Returns one value for each repetition: the mean of each run for kRun, otherwise the values
+// themselves.
 std::vector<double> repetitions(std::span<const RunValue> values, Repetition repetition);
 
-// Each run's sum.
+// Returns the sum of each run.
 std::vector<double> run_sums(std::span<const RunValue> values);
 
-// Sums are of a run, never of several: the mean over the runs that have a value.
+// Sums and counts per run: means over the runs that have a value.
 struct RunTotals {
   double sum = 0;    // mean over runs
-  double count = 0;  // values in a run, mean over runs
-  bool even = true;  // all runs have equally many values
+  double count = 0;  // values per run, mean over runs
+  bool even = true;  // all runs have the same number of values
 };
 
-// `runs` is how many there are: one without any value makes the totals uneven.
+// `runs` is the number of runs: a run without any value makes the totals uneven.
 RunTotals run_totals(std::span<const RunValue> values, std::size_t runs);
 
-// Sums of unequal numbers of values say nothing about speed: then without difference.
+// Sums of unequal numbers of values cannot be compared; the change then has no difference.
 Change total_change(const RunTotals& baseline, const RunTotals& test);
 
-// "59.900 … 60.100 ms over 3 runs".
+// Returns "59.900 … 60.100 ms over 3 runs".
 std::string range_in_words(const Range& range, const char* unit, std::size_t runs, int digits);
 
 }  // namespace assay::trace

@@ -1,4 +1,4 @@
-// Repeated runs in a comparison: which values are the repetitions, and what is said of them.
+// Tests repeated runs in a comparison: which values are repetitions, and how they are described.
 #include "trace/compare/repetitions.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::rank_report;
 
-// Each run's steps, on two ranks.
+// The steps of each run, on two ranks.
 Configuration repeated(const std::string& label, const std::vector<std::vector<double>>& runs) {
   Configuration result{.label = label, .ranks = {}, .collectives = {}, .runs = {}};
   for (const std::vector<double>& steps : runs) {
@@ -52,7 +52,7 @@ TEST(Repetitions, ARunIsTheMeanOfItsValues) {
   EXPECT_TRUE(run_totals(std::vector<RunValue>{{1, 10}, {2, 30}}, 2).even);
 }
 
-// Steps within a run agree to 0.1 ms, but runs drift by more than the sides differ.
+// Steps within a run agree to 0.1 ms, but the runs drift by more than the sides differ.
 TEST(Repetitions, DriftBetweenRunsIsNoise) {
   const Configuration a = repeated("a", {{60, 60.1, 59.9}, {64, 64.1, 63.9}, {62, 62.1, 61.9}});
   const Configuration b = repeated("b", {{61, 61.1, 60.9}, {65, 65.1, 64.9}, {63, 63.1, 62.9}});
@@ -119,7 +119,7 @@ TEST(Repetitions, CombinedSheetsNameTheRepeat) {
   EXPECT_EQ(summary.columns.back().name, "source");
 }
 
-// Two runs of two instances each: rows with their repeat.
+// Two runs of two instances each; each row names its run.
 Configuration collectives(const std::string& label, const std::vector<double>& latencies_us) {
   Configuration result{.label = label, .ranks = {}, .collectives = {}, .runs = {1, 2}};
   std::vector<testing::Instance> instances;
@@ -152,7 +152,7 @@ TEST(Repetitions, CollectivesAreJudgedOverRuns) {
   EXPECT_EQ(text(value("a_runs")), "2");
   EXPECT_EQ(text(value("a_count")), "4");
   EXPECT_DOUBLE_EQ(number(value("a_run_min_comm_latency (us)")), 10.05);
-  EXPECT_DOUBLE_EQ(number(value("a_Total comm latency (ms)")), 0.0241);  // of a run
+  EXPECT_DOUBLE_EQ(number(value("a_Total comm latency (ms)")), 0.0241);  // per run
   EXPECT_NEAR(number(value("diff_Total comm latency (ms)")), 0.002, 1e-12);
   EXPECT_THAT(all_words(comparison.answer), HasSubstr("10.1 … 14.1 µs over 2 runs"));
 

@@ -7,7 +7,7 @@
 namespace assay::trace {
 namespace {
 
-// Beyond 2^53 a double does not tell neighbouring integers apart.
+// Above 2^53, doubles cannot represent every integer.
 constexpr double kExactIntegers = 9007199254740992.0;
 
 bool is_empty(const model::Cell& cell) {

@@ -1,4 +1,4 @@
-// Reading a table row by row, by column name, without minding columns that are not there.
+// Reads a table row by row and by column name; columns may be missing.
 #pragma once
 
 #include <map>
@@ -10,30 +10,31 @@
 
 namespace assay::trace {
 
-// The values of the key columns of a row. Whole numbers are integers, however they were written,
-// so that 8 and 8.0 are one key.
+// The values of a row's key columns. Whole numbers become integers however they were written, so
+// that 8 and 8.0 are one key.
 using RowKey = std::vector<model::Cell>;
 
-// Row numbers of each key, keys in order.
+// The row numbers of each key, with keys in order.
 using RowGroups = std::map<RowKey, std::vector<std::size_t>>;
 
-// kKeep: a row without one of its key values is a row of its own group "no value".
+// kKeep: a row with a missing key value belongs to a group with an empty cell in its place.
 enum class MissingKeys { kKeep, kDrop };
 
-// `table` may be null: no rows. A key column that the table lacks is empty in every row.
+// A null `table` has no rows. A key column that the table lacks is empty in every row.
 RowGroups group_rows(const model::Table* table,
                      const std::vector<std::string>& key_columns,
                      MissingKeys missing);
 
-// A whole double as an integer, NaN as an empty cell, all else as it is.
+// Turns a whole double into an integer and NaN into an empty cell; leaves all other cells as they
+// are.
 model::Cell normalized(const model::Cell& cell);
 
 using model::cell_of;
 
-// NaN when there is no such column, or no number in it.
+// Returns NaN when the column does not exist or holds no number in this row.
 double number_at(const model::Table& table, std::size_t row, std::string_view column);
 
-// The numbers of a column in these rows, cells without a number left out.
+// Returns the numbers of a column in these rows, skipping cells without a number.
 std::vector<double> numbers(const model::Table& table,
                             const std::vector<std::size_t>& rows,
                             std::string_view column);

@@ -1,4 +1,4 @@
-// gpu_timeline_comparison: the GPU timelines of two configurations and what changed.
+// gpu_timeline_comparison: the GPU timelines of two configurations and their changes.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace assay::trace {
 
-// One row of a timeline, compared. `percent` columns are shares of the total time.
+// The change of one row of a timeline. `percent` columns are shares of the total time.
 struct TimelineChange {
   std::string type;
   Change time_ms;
@@ -20,28 +20,30 @@ struct TimelineChange {
   double test_percent = 0;
 };
 
-// In reading order.
+// Returns the changes in reading_order().
 std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
                                            const SeriesByType& test,
                                            const Criterion& criterion);
 
-// compare_series of the means over ranks.
+// Applies compare_series to the means over ranks.
 std::vector<TimelineChange> compare_means(const TimelinePair& pair, const Criterion& criterion);
 
-// The one that says which setting is better, total_time; null when neither side has it.
+// Returns the change of total_time, which says which setting is better; null when neither side has
+// it.
 const TimelineChange* headline(const std::vector<TimelineChange>& changes);
 
-// compare_series for each rank of either side.
+// Applies compare_series to each rank of either side.
 std::map<int, std::vector<TimelineChange>> compare_ranks(const TimelinePair& pair,
                                                          const Criterion& criterion);
 
-// Sheets Summary_Comparison and Comparison_By_Rank and the combined ones of timeline_summary.
-// Times are means per profiled step (whole traces when a side names no steps), each with a
-// confidence interval over steps, or over runs with their extremes, and a verdict. For kTraceLens:
-// its sheets in its order, means over ranks of the whole trace, its thresholds of 1 %.
+// Makes the sheets Summary_Comparison and Comparison_By_Rank and the combined sheets of
+// timeline_summary. Times are means per profiled step (over whole traces when a side names no
+// steps), each with a confidence interval over steps, or over runs with their extremes, and a
+// verdict. For kTraceLens: the public tool's sheets in its order, means over ranks of the whole
+// trace, and its thresholds of 1 %.
 model::Book timeline_comparison(const Sides& sides);
 
-// As verdict_text, with the reason when there are no steps at all.
+// Returns verdict_text, with the reason when there are no steps at all.
 std::string timeline_verdict(const Change& change, Basis basis);
 
 }  // namespace assay::trace

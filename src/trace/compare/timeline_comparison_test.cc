@@ -58,7 +58,7 @@ TEST(TimelineSummary, ATypeThatOneRankLacksIsEmptyThere) {
   EXPECT_DOUBLE_EQ(number(cell_where(per_rank, "type", "idle_time", "4")), 1);
 }
 
-// The constant 2 ms between the ranks must not count as noise: the unit is the step.
+// The constant 2 ms between the ranks must not count as noise, because the repetition is the step.
 TEST(TimelineComparison, StepsAreTheRepetitions) {
   const Configuration baseline = two_ranks("a", {10.0, 10.1, 9.9});
   const Configuration test = two_ranks("b", {9.0, 9.1, 8.9});

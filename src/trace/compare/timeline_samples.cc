@@ -22,7 +22,7 @@ constexpr std::array<const char*, 6> kParts = {"computation_time",    "exposed_c
                                                "exposed_memcpy_time", "idle_time",
                                                "micro_idle_time",     "macro_idle_time"};
 
-constexpr double kMostSteps = 1e15;  // a larger number in a report is damage
+constexpr double kMostSteps = 1e15;  // a larger number means a damaged report
 
 void add_figures(const RankReport& rank,
                  std::string_view table_name,
@@ -33,7 +33,7 @@ void add_figures(const RankReport& rank,
   if (!type) return;
   for (std::size_t row = 0; row < table->row_count(); ++row) {
     const double step = number_at(*table, row, "step");
-    const bool is_step = std::fabs(step) < kMostSteps;  // not so for NaN
+    const bool is_step = std::fabs(step) < kMostSteps;  // false for NaN
     TimelineFigure figure{.run = rank.run,
                           .rank = rank.rank,
                           .step = is_step ? static_cast<std::int64_t>(step) : 0,

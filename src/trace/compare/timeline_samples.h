@@ -1,7 +1,8 @@
 // The gpu_timeline figures of one configuration, arranged for statistics.
 //
-// The ranks of one step wait for each other, so they are no independent repetitions: a step's
-// value is the mean over its ranks. repetitions.h says when steps are repetitions, and when runs.
+// The ranks of one step wait for each other, so they are not independent repetitions: the value of
+// a step is the mean over its ranks. repetitions.h says when steps are the repetitions and when
+// runs are.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace assay::trace {
 
-// One row of a rank's timeline. `step` is 0 when the figure is of the whole trace.
+// One row of a rank's timeline. `step` is 0 when the figure covers the whole trace.
 struct TimelineFigure {
   int run = 0;  // as in RankReport
   int rank = 0;
@@ -27,11 +28,11 @@ struct TimelineFigure {
 };
 
 inline constexpr const char* kTotalTime = "total_time";
-// Rows with neither a time nor a percentage are left out.
+// Skip rows with neither a time nor a percentage.
 std::vector<TimelineFigure> whole_trace_figures(std::span<const RankReport> ranks);
 std::vector<TimelineFigure> step_figures(std::span<const RankReport> ranks);
 
-// Parallel lists, one entry a repetition.
+// Parallel lists with one entry for each repetition.
 struct TimelineSeries {
   std::vector<double> time_ms;
   std::vector<double> percent;
@@ -39,20 +40,20 @@ struct TimelineSeries {
 
 using SeriesByType = std::map<std::string, TimelineSeries>;
 
-// Each step's mean over ranks.
+// Returns the mean over ranks of each step.
 SeriesByType mean_over_ranks(std::span<const TimelineFigure> figures, Repetition repetition);
 
-// Each rank's own values, step after step.
+// Returns the values of each rank, step by step.
 std::map<int, SeriesByType> by_rank(std::span<const TimelineFigure> figures, Repetition repetition);
 
-// What a figure is of, and what repeats it.
+// What a figure covers, and what its repetitions are.
 struct Basis {
   enum class Window { kStep, kWholeTrace };
   Window window = Window::kStep;
   Repetition repetition = Repetition::kStep;
 };
 
-// Both sides on the same footing: per step when both name their steps, else the whole traces.
+// Both sides on the same basis: per step when both name their steps, otherwise whole traces.
 struct TimelinePair {
   Basis basis;
   std::vector<TimelineFigure> baseline;
@@ -61,17 +62,17 @@ struct TimelinePair {
 
 TimelinePair timeline_pair(const Sides& sides);
 
-// From the start of the first step to the end of the last, means over ranks.
+// Returns means over ranks, from the start of the first step to the end of the last.
 TimelinePair whole_trace_pair(const Sides& sides);
 
-// Which way a timeline row should go. busy_time is neither: a GPU that is busy longer may do
-// more, or wait less.
+// Returns the better direction of a timeline row. busy_time has none: a GPU that is busy longer may
+// do more work or wait less.
 model::Better timeline_direction(const std::string& type);
 
-// Whether it is one of the types that add up to kTotalTime.
+// Returns whether `type` is one of the parts that add up to kTotalTime.
 bool is_part(const std::string& type);
 
-// The types of both, in the order of reading: the total first, its parts, then the rest.
+// Returns the types of both sides: the total first, then its parts, then the rest.
 std::vector<std::string> reading_order(const SeriesByType& baseline, const SeriesByType& test);
 
 }  // namespace assay::trace

@@ -21,7 +21,7 @@ using Figures = std::vector<TimelineFigure>;
 const model::Column kTime{.name = "time ms", .unit = "ms", .better = model::Better::kLower};
 const model::Column kPercent{.name = "percent", .unit = "%"};
 
-// mean, std, min, max, count
+// Appends mean, std, min, max and count.
 void append_spread(std::vector<Cell>& row, const std::vector<double>& values) {
   row.push_back(cell_of(core::mean(values)));
   row.push_back(cell_of(core::sample_deviation(values)));

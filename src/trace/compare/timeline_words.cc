@@ -21,7 +21,7 @@ bool repeated(const Sides& sides) {
   return sides.baseline.runs.size() > 1 || sides.test.runs.size() > 1;
 }
 
-// "59.900 … 60.100 ms over 3 runs" of one side's total_time.
+// Describes the total_time of one side: "59.900 … 60.100 ms over 3 runs".
 std::string runs_in_words(const std::vector<TimelineFigure>& figures) {
   SeriesByType types = mean_over_ranks(figures, Repetition::kRun);
   const std::vector<double>& runs = types[kTotalTime].time_ms;
@@ -29,7 +29,7 @@ std::string runs_in_words(const std::vector<TimelineFigure>& figures) {
                         runs.size(), 3);
 }
 
-// What the interval does not know, and how to learn it.
+// Says which noise the interval does not cover, and how to measure it.
 std::string noise_in_words(const TimelinePair& pair, const Sides& sides) {
   if (pair.basis.repetition == Repetition::kRun)
     return fmt::format("It knows the noise between repeated runs: {} takes {}, {} takes {}.",
@@ -55,7 +55,8 @@ std::string speed_in_words(const Change& change) {
   return percent_text(change.percent) + " % " + faster_or_slower(change.percent);
 }
 
-// "1.88 to 3.31 %" where the direction is told already, else "45.7 % slower to 3.22 % faster".
+// Returns "1.88 to 3.31 %" where the direction is already clear, otherwise "45.7 % slower to 3.22 %
+// faster".
 std::string interval_in_words(const Change& change) {
   if (std::isnan(change.percent_low))
     return fmt::format("{:+.3f} to {:+.3f} ms", change.low, change.high);
@@ -67,20 +68,20 @@ std::string interval_in_words(const Change& change) {
                      percent_text(change.percent_high), "faster");
 }
 
-// "3 runs each", "3 and 5 steps".
+// Returns "3 runs each" or "3 and 5 steps".
 std::string counts_in_words(const Change& change, Repetition repetition) {
   if (change.baseline_count == change.test_count)
     return counted(change.baseline_count, repetition) + " each";
   return fmt::format("{} and {}", change.baseline_count, counted(change.test_count, repetition));
 }
 
-// "95 %: 1.88 to 3.31 %; 3 runs each".
+// Returns "95 %: 1.88 to 3.31 %; 3 runs each".
 std::string certainty_in_words(const Change& change, Basis basis, const Criterion& criterion) {
   return fmt::format("{:.3g} %: {}; {}", 100 * criterion.confidence, interval_in_words(change),
                      counts_in_words(change, basis.repetition));
 }
 
-// A sentence of its own, or nothing.
+// Returns a complete sentence, or an empty text.
 std::string needed_sentence(const Change& change, Basis basis, const Criterion& criterion) {
   const std::string needed = needed_in_words(change, criterion, noun(basis.repetition));
   return needed.empty() ? needed : " " + needed + ".";

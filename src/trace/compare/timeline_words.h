@@ -10,30 +10,30 @@
 
 namespace assay::trace {
 
-// Which setting is faster.
+// Says which setting is faster.
 std::string headline_in_words(const TimelineChange& headline, Basis basis, const Sides& sides);
 
-// The change of any row.
+// Describes the change of any row.
 std::string in_words(const TimelineChange& change, Basis basis, const Criterion& criterion);
 
-// Whether the headline's change is more than noise, with its interval and what that knows.
+// Says whether the headline's change is more than noise, with its interval and what that covers.
 std::string is_it_real(const TimelineChange& headline,
                        const TimelinePair& pair,
                        const Sides& sides);
 
-// Which setting to use, or what to measure.
+// Says which setting to use, or what to measure next.
 std::string next_in_words(const TimelineChange& headline, Basis basis, const Sides& sides);
 
-// The parts that add up to a step, the largest change first.
+// Describes the parts that add up to a step, the largest change first.
 std::string parts_in_words(const std::vector<TimelineChange>& changes, Basis basis);
 
-// How many ranks see this type better, worse, …
+// Says how many ranks see this type better, worse, and so on.
 std::string ranks_in_words(const TimelinePair& pair,
                            const std::string& type,
                            const Criterion& criterion);
 
-// From the start of the first step to the end of the last, as in gpu_timeline; "" when a side has
-// no timeline.
+// Describes the time from the start of the first step to the end of the last, as in gpu_timeline;
+// empty when a side has no timeline.
 std::string whole_window_in_words(const Sides& sides);
 
 }  // namespace assay::trace

@@ -116,7 +116,8 @@ const std::vector<std::string>& tracelens_keys() {
   return kKeys;
 }
 
-// In the order of its columns. No percentage for a figure without a direction.
+// The metrics in the order of the public tool's columns. A figure without a direction has no
+// percentage.
 std::vector<Metric> metrics() {
   return {{.name = "comm_latency_mean", .better = Better::kLower},
           {.name = "algo bw (GB/s)_mean", .better = Better::kHigher},
@@ -171,7 +172,7 @@ model::Table compare_first_rows(const Sides& sides,
   return table;
 }
 
-// Decimal rounding of the exact binary value, as Python's round() does it.
+// Rounds the exact binary value in decimal, as Python's round() does.
 double rounded(double value) {
   return std::strtod(fmt::format("{:.2f}", value).c_str(), nullptr);
 }

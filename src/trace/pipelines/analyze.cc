@@ -47,7 +47,7 @@ core::Status add_collective_report(const AnalyzedRun& run,
   return {};
 }
 
-// The names that the public tool's scripts look for, as further copies of the workbooks.
+// Writes further copies of the workbooks under the names that the public tool's scripts look for.
 core::Status add_legacy_names(const AnalyzedRun& run,
                               const AnalyzeRequest& request,
                               const fs::path& folder,
@@ -65,7 +65,7 @@ core::Status add_legacy_names(const AnalyzedRun& run,
   return {};
 }
 
-// Inputs may be read-only; then the command's own place, inside them, cannot be made.
+// Inputs may be read-only, so the command's default folder inside them cannot always be created.
 core::Status make_folder(const AnalyzeRequest& request, const fs::path& folder) {
   core::Status made = core::make_directories(folder);
   if (made.ok() || !request.output.folder.empty()) return made;
@@ -99,7 +99,7 @@ core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
   return result;
 }
 
-// On a terminal, which cuts the last columns, the repeat leads the row.
+// A terminal cuts the last columns, so the repeat comes first there.
 model::Book summary_of(const std::vector<model::Book>& summaries, const std::vector<int>& repeats) {
   model::Book summary = stacked_runs(summaries, repeats);
   for (model::Table& table : summary.tables) {

@@ -20,7 +20,7 @@ struct Loaded {
   model::Warnings warnings;
 };
 
-// One run of a side. Its traces are gone again when it returns.
+// Loads one run of a side. Its traces are freed on return.
 core::Result<Configuration> load_run(const fs::path& path,
                                      const CompareRequest& request,
                                      core::Progress& progress,

@@ -30,7 +30,7 @@ fs::path analysis_folder(const fs::path& configuration) {
              : folder / kAnalysisFolder;
 }
 
-// N of "rankN_individual_report.json".
+// Returns N of "rankN_individual_report.json".
 std::optional<int> report_rank(std::string_view name) {
   if (!name.starts_with("rank") || !name.ends_with(kReportSuffix)) return std::nullopt;
   name.remove_prefix(4);
@@ -41,7 +41,7 @@ std::optional<int> report_rank(std::string_view name) {
   return rank;
 }
 
-// Reports of the other mode have other columns, and the defects that this mode leaves out.
+// Reports of the other mode have other columns, and may include defects that this mode avoids.
 core::Status check_mode(const model::Book& book, const fs::path& path, Compat compat) {
   const bool right = book.find("excluded_work") != nullptr;
   if (right == (compat == Compat::kNone)) return {};
@@ -95,7 +95,7 @@ LeftOut left_out_of(const std::vector<RankReport>& reports) {
   return left_out;
 }
 
-// The folder of the run, of which `path` may be the torch_profiler or the analysis folder.
+// Returns the folder of the run; `path` may also be its torch_profiler or analysis folder.
 fs::path own_folder(const fs::path& path) {
   const fs::path folder = configuration_folder(path);
   return folder.filename() == kAnalysisFolder ? folder.parent_path() : folder;

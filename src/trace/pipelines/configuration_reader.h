@@ -1,4 +1,5 @@
-// Configurations for a comparison: from analysed traces, or from the JSON that `analyze` left.
+// Reads the configurations of a comparison from analysed traces or from the JSON that `analyze`
+// left.
 #pragma once
 
 #include <filesystem>
@@ -14,25 +15,25 @@
 
 namespace assay::trace {
 
-// A single run, only the tables that a comparison reads.
+// Returns a single run with only the tables that a comparison reads.
 Configuration configuration_of(const AnalyzedRun& run, Parts parts);
 
-// A single run. `path` is the configuration, or its kAnalysisFolder. An error names what is missing
-// and the command that makes it.
+// Reads a single run. `path` is the configuration or its kAnalysisFolder. An error names what is
+// missing and the command that makes it.
 core::Result<Configuration> read_configuration(const std::filesystem::path& path,
                                                Parts parts,
                                                Compat compat);
 
-// One configuration of its runs, each read by itself. `repeats` are their numbers: 0 for the only
-// run of a configuration without repeats.
+// Joins runs that were read separately into one configuration. `repeats` holds their numbers: 0 for
+// the only run of a configuration without repeats.
 Configuration join_runs(std::vector<Configuration> runs, const std::vector<int>& repeats);
 
-// What the run in this folder was measured with, if it was recorded. An unreadable record is a
-// warning.
+// Reads the environment in which the run in this folder was measured, if it was recorded. An
+// unreadable record is a warning.
 std::optional<model::Facts> read_environment(const std::filesystem::path& run_folder,
                                              model::Warnings& warnings);
 
-// The folder that is called like the configuration: "runs/a/torch_profiler/" → "a".
+// Returns the name of the configuration's folder: "runs/a/torch_profiler/" → "a".
 std::string path_label(const std::filesystem::path& path);
 
 }  // namespace assay::trace

@@ -53,7 +53,7 @@ core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
       read_run(files, request.threads, [&](std::uint64_t bytes) { progress.advance(bytes); })));
   ASSAY_TRY(core::check_interrupt());
   result.run->warnings.merge(warnings);
-  // Who names single files knows which ranks those are.
+  // A user who names single files knows which ranks those are.
   if (std::any_of(inputs.begin(), inputs.end(),
                   [](const fs::path& p) { return core::is_folder(p); })) {
     warn_of_missing_ranks(*result.run);

@@ -1,4 +1,4 @@
-// What the trace commands have in common: from files to analysed ranks, from books to files.
+// The steps that the trace commands share: from files to analysed ranks, and from books to files.
 #pragma once
 
 #include <filesystem>
@@ -15,13 +15,13 @@
 
 namespace assay::trace {
 
-// A run whose traces are read and analysed. The analyses point into the traces, so the run does
-// not move.
+// A run whose traces have been read and analysed. The analyses point into the traces, so the run
+// lives at a fixed address.
 struct AnalyzedRun {
   std::unique_ptr<Run> run;
-  std::vector<RankAnalysis> ranks;  // by rank
+  std::vector<RankAnalysis> ranks;  // sorted by rank
 
-  // Of the run, its traces and their analyses.
+  // The warnings of the run, its traces and their analyses.
   [[nodiscard]] model::Warnings warnings() const;
 };
 
@@ -29,34 +29,35 @@ core::Result<AnalyzedRun> analyze_files(std::span<const std::filesystem::path> i
                                         const Request& request,
                                         core::Progress& progress);
 
-// <stem>.xlsx, <stem>.json, <stem>_csvs: those that the request asks for. Makes the folder.
+// Writes those of <stem>.xlsx, <stem>.json and <stem>_csvs that the request asks for. Creates the
+// folder.
 core::Result<std::vector<std::filesystem::path>> write_book(const model::Book& book,
                                                             const std::filesystem::path& stem,
                                                             const Output& output);
 
-// rank<N>_individual_report of each rank, on the request's threads.
+// Writes rank<N>_individual_report for each rank, on the request's threads.
 core::Result<std::vector<std::filesystem::path>> write_individual_reports(
     const AnalyzedRun& run, const Request& request, const std::filesystem::path& folder);
 
-// What a comparison reads of each rank: its timelines and what they leave out.
+// Returns what a comparison reads of each rank: its timelines, and the work that they leave out.
 std::vector<RankReport> timeline_reports(const AnalyzedRun& run);
 
 struct CollectiveBook {
   model::Book book;
   model::Table overview;     // for a terminal
-  model::Warnings warnings;  // all of the run
+  model::Warnings warnings;  // all warnings of the run
 };
 
-// Without `gpus_per_node`, nodes are told by the devices that the traces name.
+// Without `gpus_per_node`, nodes are identified by the devices that the traces name.
 CollectiveBook collective_book(const AnalyzedRun& run,
                                std::optional<int> gpus_per_node = std::nullopt);
 
-// The configuration of which `path` may be the torch_profiler folder: without a trailing slash.
+// Returns the configuration, without a trailing slash; `path` may be its torch_profiler folder.
 std::filesystem::path configuration_folder(const std::filesystem::path& path);
 
 inline constexpr const char* kCollectiveReportName = "collective_all_ranks";
 
-// Time of each kind on each rank, one line a rank: the terminal's summary of a run.
+// Returns the time of each kind on each rank, one row per rank, as the terminal's summary of a run.
 model::Table timeline_overview(const AnalyzedRun& run);
 
 }  // namespace assay::trace

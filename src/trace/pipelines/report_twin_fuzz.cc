@@ -1,4 +1,4 @@
-// A fuzz target: any bytes are read as the JSON twin of a report. Neither reading it nor comparing
+// A fuzz target that reads any bytes as the JSON twin of a report. Neither reading it nor comparing
 // it with itself may crash, hang or leak, and what was read must survive being written again.
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@ namespace {
 
 using namespace assay;  // NOLINT(google-build-using-namespace)
 
-// One file can be the twin of an individual and of a collective report at once.
+// One file can be the twin of both an individual and a collective report.
 trace::Configuration configuration_of(const model::Book& book, const char* label) {
   trace::Configuration configuration;
   configuration.label = label;
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ASSAY_CHECK(report::parse_json(report::json(book.value())).ok(), "a written report can be read");
   const trace::Configuration baseline = configuration_of(book.value(), "baseline");
   const trace::Configuration test = configuration_of(book.value(), "test");
-  // Each input is compared in one mode only, which doubles the number of runs.
+  // Each input is compared in only one mode, which doubles the number of inputs per second.
   const trace::Compat compat = size % 2 == 0 ? trace::Compat::kNone : trace::Compat::kTraceLens;
   static_cast<void>(trace::compare({baseline, test, {.compat = compat}}));
   return 0;
