@@ -12,7 +12,7 @@
 namespace assay::core {
 namespace {
 
-// How long work may take to notice the first signal.
+// The time that work has to react to the first signal, in seconds.
 std::atomic<unsigned> g_grace_seconds{1};
 std::atomic<bool> g_interrupted{false};
 std::atomic<int> g_finishing{0};

@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::milliseconds kLong{60'000};
 constexpr pid_t kNobody = -1;
 
-// What the keeper writes to its report pipe, in this order.
+// The messages that the keeper writes to its report pipe, in this order.
 struct KeeperStarted {
   int error = 0;  // errno of exec, or 0
 };

@@ -38,8 +38,8 @@ Result<int> number_of(const char* name, const char* value) {
   return Error{fmt::format("environment variable {}: '{}' is not a number", name, text)};
 }
 
-// Where a launcher does not name the job, the parent process stands for it: ranks of one launch and
-// host are children of one process.
+// If a launcher does not name the job, the parent process identifies it, since the ranks of one
+// launch on one host are children of one process.
 std::string job_of(const Launcher& launcher, const Variables& variables) {
   std::string job;
   for (const char* name : launcher.job) {

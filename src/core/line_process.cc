@@ -25,7 +25,7 @@ constexpr const char* kMark = "ASSAY_WORKER_ID";
 // A worker that hangs does not heed SIGTERM, and Ctrl-C has to take less than a second.
 constexpr milliseconds kGrace{300};
 
-// How long a worker may take to exit after it closed its output.
+// The time that a worker has to exit after it closed its output.
 constexpr milliseconds kTimeToExit{2000};
 
 constexpr std::size_t kLongestLine = 1 << 20;

@@ -43,7 +43,7 @@ class LineProcess {
   // only the end of the process remains to wait for.
   [[nodiscard]] int watched() const { return closed_at_ ? -1 : process_.output(); }
 
-  // Whether receive() would return a line at once.
+  // Returns whether receive() would return a line at once.
   [[nodiscard]] bool has_line() const { return unread_.find('\n') != std::string::npos; }
 
   // Asks the process to end by closing its input.

@@ -1,4 +1,5 @@
-// How our functions report expected failures: a value or an Error, never an exception.
+// The return type of functions that can fail in expected ways: a value or an Error, never an
+// exception.
 //
 //   Result<Trace> read(path);
 //   const Trace trace = ASSAY_TRY(read(path));      // returns the error to our caller

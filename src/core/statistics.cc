@@ -58,8 +58,8 @@ double probability_within(double t, double degrees_of_freedom) {
                              degrees_of_freedom / (degrees_of_freedom + t * t));
 }
 
-// How many values at either end lie outside the interval of the median: the median is below the
-// (k+1)th of n values with probability P(Binomial(n, 1/2) <= k).
+// Returns the number of values at either end that lie outside the confidence interval of the
+// median. The median is below the (k+1)th of n values with probability P(Binomial(n, 1/2) <= k).
 std::size_t values_outside(std::size_t count, double tail) {
   const auto n = static_cast<double>(count);
   double below = 0;

@@ -1,5 +1,5 @@
-// What a terminal shows: colours, and a line that tells how far long work has come. Package
-// managers offer a C++ library of its own size for such a line; this is all that is needed.
+// Output for a terminal: colours, and a progress line for long work. Package managers offer C++
+// libraries for progress lines, but this is all that is needed.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ namespace assay::core {
 
 bool is_terminal(std::FILE* stream);
 
-// Whether the stream is a terminal that understands escape sequences, and the user did not refuse
-// colours (https://no-color.org: NO_COLOR is set and not empty).
+// Returns whether the stream is a terminal that understands escape sequences and the user did not
+// refuse colours (https://no-color.org: NO_COLOR is set and not empty).
 bool shows_colors(std::FILE* stream);
 
 // Columns of the terminal; `otherwise` for pipes, files and terminals that do not tell.
@@ -32,7 +32,7 @@ class TerminalLine {
   TerminalLine& operator=(const TerminalLine&) = delete;
   ~TerminalLine();
 
-  // Whether draw() does anything.
+  // Returns whether draw() does anything.
   [[nodiscard]] bool shown() const { return shown_; }
 
   // Replaces the line, which is cut to fit the terminal.

@@ -26,8 +26,8 @@ namespace assay::doctor {
 // A GPU counts as idle below this utilization.
 inline constexpr std::int64_t kBusyPercent = 5;
 
-// Whether somebody has locked the clocks of a GPU. NVML does not tell, but the clocks of an idle
-// GPU do.
+// Evidence of whether the clocks of a GPU are locked. NVML does not report this, but the clocks of
+// an idle GPU show it.
 struct ClockEvidence {
   // kUnknown: the GPU is busy, so that its clocks are high either way, or it does not answer.
   enum class Locked : std::uint8_t { kNo, kSeems, kUnknown } locked = Locked::kUnknown;
@@ -48,7 +48,7 @@ struct ClockLockOptions {
   // Clocks that somebody else has set cannot be read back and therefore not be restored: kReplace
   // leaves them unlocked in the end.
   enum class Existing : std::uint8_t { kRefuse, kReplace } existing = Existing::kRefuse;
-  // How long clocks may take to fall after earlier work on the GPU.
+  // The time that clocks may take to fall after earlier work on the GPU.
   std::chrono::milliseconds patience{5000};
 };
 

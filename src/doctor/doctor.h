@@ -1,4 +1,5 @@
-// What spoils a measurement on this machine: looks at GPUs and host, changes nothing.
+// Looks at the GPUs and the host for conditions that spoil measurements on this machine. It changes
+// nothing.
 #pragma once
 
 #include <cstdint>

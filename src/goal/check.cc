@@ -19,7 +19,7 @@ struct KindText {
   Weight weight;
 };
 
-// In the order of FindingKind: problems come first.
+// The texts in the order of FindingKind, in which problems come first.
 constexpr std::array<KindText, static_cast<std::size_t>(FindingKind::kCount)> kTexts = {{
     {"unmatched send", "no receive has its source, destination and tag", Weight::kProblem},
     {"unmatched receive", "it waits for ever: no send has its source, destination and tag",

@@ -1,4 +1,5 @@
-// How NCCL cuts an operation into parts for its channels, chunks, slices, and bytes on the wire.
+// The rules by which NCCL cuts an operation into parts for its channels, chunks, slices, and bytes
+// on the wire.
 // Sources: NCCL 2.20.5 and 2.28.9, src/enqueue.cc and src/device/prims_*.h.
 #pragma once
 
@@ -58,9 +59,9 @@ model::NcclProtocol protocol_of(const CutRequest& request);
 // data, LL128 sends 8 with every 120.
 std::uint64_t wire_bytes(model::NcclProtocol protocol, std::uint64_t bytes);
 
-// How NCCL cuts a Send and its Recv where the recording does not say. The protocol, channels and
-// chunks follow from the communicator as a whole: one that spans nodes has smaller chunks and fewer
-// channels between any two ranks, even between ranks of one node.
+// The rules by which NCCL cuts a Send and its Recv if the recording does not say how they were cut.
+// The protocol, channels and chunks follow from the communicator as a whole: one that spans nodes
+// has smaller chunks and fewer channels between any two ranks, even between ranks of one node.
 
 // The number of channels that all sends and receives of a communicator share; a power of two.
 inline constexpr std::uint32_t kP2pChannels = 32;

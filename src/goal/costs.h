@@ -21,7 +21,7 @@ struct CostChoice {
   enum class Kind { kMean, kQuantile, kSample };
   Kind kind = Kind::kMean;
   double quantile = 0.5;  // kQuantile
-  // For kSample, where each slice draws a quantile of its own, the same in every run.
+  // The seed for kSample: each slice draws a quantile of its own, the same in every run.
   std::uint64_t seed = 0;
 };
 
@@ -39,7 +39,7 @@ class CostCurve {
   explicit CostCurve(std::vector<Point> points);
   static CostCurve line(double latency_ns, double ns_per_byte);
 
-  // For kSample, `draw` identifies the slice.
+  // `draw` identifies the slice for kSample.
   [[nodiscard]] std::uint64_t duration_ns(std::uint64_t bytes,
                                           const CostChoice& choice,
                                           std::uint64_t draw) const;
@@ -61,7 +61,7 @@ struct Costs {
   // end.
   std::uint64_t launch_ns = 0;
   CostChoice choice;
-  // By protocol (LL, LL128, SIMPLE), then by Work.
+  // Indexed by protocol (LL, LL128, SIMPLE), then by Work.
   std::array<CostRow, 3> curves;
 
   [[nodiscard]] std::uint64_t duration_ns(model::NcclProtocol protocol,
@@ -82,7 +82,7 @@ struct LineCost {
 // The result of `assay simulate fit`.
 struct LineCosts {
   double launch_ns = 0;
-  // By protocol, then by Work.
+  // Indexed by protocol, then by Work.
   std::array<std::array<LineCost, 3>, 3> lines;
 };
 

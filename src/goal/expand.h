@@ -18,7 +18,7 @@
 
 namespace assay::goal {
 
-// How data travel between GPUs of one node.
+// The form that transfers between GPUs of one node have in the schedule.
 enum class IntraNode {
   kMessages,  // as messages from NIC 1, for simulators that know nodes
   kCalc,  // as empty messages followed by a calculation on the receiving GPU's link, for those that

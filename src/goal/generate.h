@@ -1,4 +1,4 @@
-// What `assay goal generate` does: it turns a recording into a schedule with its notes.
+// Implements `assay goal generate`, which turns a recording into a schedule with its notes.
 //
 // The stages, each of which takes the value of the one before:
 //

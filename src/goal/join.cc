@@ -17,7 +17,7 @@ using model::kNoGpu;
 using model::NcclFunction;
 using model::Operation;
 
-// That many chunks of a small buffer hold 4 TiB, far more than any operation ever moved.
+// This number of small chunks holds 4 TiB, far more than any operation ever moved.
 constexpr std::uint64_t kMostChunks = 1ULL << 28;
 constexpr std::uint64_t kSmallChunkBytes = 16ULL << 10;
 

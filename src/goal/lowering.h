@@ -77,7 +77,7 @@ class Primitives {
     add({&from, 1}, {&to, 1}, Work::kReduceCopy, count);
   }
 
-  // For several peers, as in trees.
+  // Adds a step with several peers, as in trees.
   void add(Peers from, Peers to, Work work, std::uint64_t count);
 
   void clear() {

@@ -36,7 +36,7 @@ class Merge {
     return static_cast<std::uint32_t>(parts_.size());
   }
 
-  // In the order of the jobs given.
+  // The placed jobs, in the order in which the jobs were given.
   [[nodiscard]] const std::vector<PlacedJob>& placed() const { return placed_; }
 
   core::Status write(model::RankSink& ranks) const;

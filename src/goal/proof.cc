@@ -21,7 +21,8 @@ void each_dependent(const RankView& rank, std::uint32_t op, const Call& call) {
     call(std::uint32_t{dependent.value});
 }
 
-// In nearly every schedule operations wait only for earlier ones, so that there can be no circle.
+// Returns whether operations wait only for earlier ones, as in nearly every schedule; then there
+// can be no cycle.
 bool only_forward(const RankView& rank) {
   bool forward = true;
   for (std::uint32_t op = 0; forward && op < rank.ops.size(); ++op)

@@ -1,5 +1,5 @@
-// What `assay goal generate` may change about a recorded job: it can keep a window of time and add
-// replicas.
+// The changes that `assay goal generate` can make to a recorded job: it keeps only a window of
+// time, and adds replicas.
 #pragma once
 
 #include <cstdint>

@@ -37,7 +37,7 @@ struct SchedulePlan {
   std::function<core::Status(std::uint32_t rank, RankWork& work)> make_rank;
 };
 
-// What is known of a schedule when all of its ranks are made.
+// The facts of a schedule that are known once all of its ranks are made.
 struct Generated {
   model::ScheduleNotes notes;  // without generator and source
   model::Warnings warnings;

@@ -9,7 +9,7 @@
 
 namespace assay::goal {
 
-// What a launch waits for besides the one before it in its stream.
+// The launches that a launch waits for in addition to the one before it in its stream.
 enum class StreamOrder {
   // It waits for the last launch of any stream that had ended when it started. Programs make one
   // stream wait for another, so an operation that takes longer than recorded delays all that
@@ -23,8 +23,8 @@ enum class StreamOrder {
 struct StreamPlan {
   bool merged = false;  // one chain for all streams of a GPU
   StreamOrder order = StreamOrder::kObserved;
-  // By GPU and launch in the order of start: true for launches that wait for their own stream only.
-  // Launches beyond the end are false.
+  // Indexed by GPU, then by launch in the order of start: true for launches that wait only for
+  // their own stream. Launches beyond the end are false.
   std::vector<std::vector<bool>> unordered = {};
 };
 
@@ -55,7 +55,7 @@ GpuTimeline make_timeline(const Resolved& resolved,
                           std::int64_t start_ns,
                           model::Warnings& warnings);
 
-// Whether streams that overlap on no GPU become one chain.
+// The treatment of streams that overlap on no GPU: separate chains or one chain.
 enum class Streams { kApart, kMergedWhenDisjoint };
 
 struct StreamOptions {

@@ -16,7 +16,7 @@
 
 namespace assay::gpu {
 
-// In all of these, values that the driver does not tell are empty.
+// Values that the driver does not report are empty in all of these structs.
 
 struct Process {
   // The number that the driver knows: for a process in a container it may be that of the host.

@@ -146,8 +146,8 @@ class Library {
   Library& operator=(const Library&) = delete;
   ~Library();
 
-  // How many are open in this process. NVML does not survive fork(): a process that forks a child
-  // which will use it must not have it open.
+  // Returns the number of open instances in this process. NVML does not survive fork(): a process
+  // that forks a child which will use it must not have it open.
   static int open_count();
 
   [[nodiscard]] const Functions& functions() const { return functions_; }

@@ -58,7 +58,7 @@ class ExactMatching {
   std::uint32_t free_nodes_ = kNone;
 };
 
-// For ranks where a source or a tag may be anything: searches the waiters in order.
+// Matches for ranks that accept any source or any tag; it searches the waiters in order.
 class AnyMatching {
  public:
   // Returns the send that a receive takes, or the receive that takes a message; op is kNone if it

@@ -93,7 +93,7 @@ class EventQueue {
 // resources that becomes free last, and is looked at again when that happens. So a waiting
 // operation costs nothing until its turn, however many wait.
 //
-// Of several operations that could start at the same time, the one that began to wait first goes
+// If several operations could start at the same time, the one that began to wait first starts
 // first. Nothing is reserved: an operation that needs only a CPU may start on it while the head of
 // another queue still waits for its NIC.
 

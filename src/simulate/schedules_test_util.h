@@ -38,8 +38,8 @@ struct Ring {
   std::uint32_t rounds = 1;    // messages of a channel, one after another
 };
 
-// In every step each rank sends to the next rank what it has received before. All messages of a
-// channel have the same tag.
+// Each rank sends to the next rank, in every step, what it received in the step before. All
+// messages of a channel have the same tag.
 inline void fill_ring(const Ring& ring, std::uint32_t rank, model::RankBuilder& builder) {
   const std::uint32_t next = (rank + 1) % ring.num_ranks;
   const std::uint32_t previous = (rank + ring.num_ranks - 1) % ring.num_ranks;
@@ -80,7 +80,8 @@ inline void fill_tree(std::uint32_t num_ranks,
   }
 }
 
-// In round k every rank sends to the rank 2^k after it; the next round waits for both.
+// Every rank sends to the rank 2^k after it in round k; the next round waits for both the send and
+// the receive.
 inline void fill_dissemination(std::uint32_t num_ranks,
                                std::uint64_t bytes,
                                std::uint32_t rank,

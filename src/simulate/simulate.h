@@ -13,10 +13,10 @@
 // Products are rounded down. A posted receive occupies nothing; a calculation occupies its CPU.
 // Messages and receives meet by source and tag, first come, first served.
 //
-// That simulator does not define the order of events at the same time; resources.h says what
-// happens here. Where a message arrives before its receive, that simulator lets the reception run
-// along with other work on the same CPU and wait for the sending side of the NIC; here a reception
-// is the same whichever came first.
+// LogGOPSim does not define the order of events at the same time; resources.h defines it here. If a
+// message arrives before its receive, LogGOPSim lets the reception run along with other work on the
+// same CPU and wait for the sending side of the NIC; here a reception is the same whichever came
+// first.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ namespace assay::simulate {
 
 struct Options {
   LogGops inter = {};
-  // For ranks of one node; needs node_of_rank.
+  // The parameters between ranks of one node; needs node_of_rank.
   std::optional<LogGops> intra = std::nullopt;
   std::vector<std::uint32_t> node_of_rank = {};
 };

@@ -143,8 +143,7 @@ TEST(Simulate, AllToAllKeepsTheCpuBusy) {
               Each(others * ko + others * (kg + ko)));
 }
 
-// With long messages all wait for the sending NIC: the last send starts after (P-2) (g +
-// bandwidth).
+// All long messages wait for the sending NIC: the last send starts after (P-2) (g + bandwidth).
 TEST(Simulate, AllToAllOfLongMessagesWaitsForTheNic) {
   const std::int64_t others = 15;
   const std::int64_t bandwidth = 40000;

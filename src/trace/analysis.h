@@ -73,7 +73,7 @@ struct RankAnalysis {
 // `trace` must outlive the analysis.
 RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int rank);
 
-// Whether a kernel communicates: its name contains "nccl", "rccl" or "cross_device_reduce",
+// Returns whether a kernel communicates: its name contains "nccl", "rccl" or "cross_device_reduce",
 // ignoring case.
 bool is_communication_kernel(std::string_view name);
 

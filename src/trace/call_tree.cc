@@ -193,14 +193,14 @@ class Linker {
     return trace_.cpu_ops[tree_.nodes[node].index];
   }
 
-  // Of several wrappers with one sequence number, the first in the file is taken.
+  // If several wrappers have one sequence number, the first in the file is taken.
   void note_wrapper(NodeId node) {
     if (!trace_.text(op(node).name).starts_with(kWrapper)) return;
     NodeId& backward = links_[op(node).sequence].backward;
     if (backward == kNoNode || op(node).uid < op(backward).uid) backward = node;
   }
 
-  // Of the operators on other threads, the one that starts last is the innermost.
+  // The operator that starts last is the innermost of those on other threads.
   void note_forward(NodeId node) {
     const auto found = links_.find(op(node).sequence);
     if (found == links_.end()) return;

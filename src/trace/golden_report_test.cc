@@ -193,7 +193,7 @@ TEST_P(GoldenReport, IsThatOfThePublicTool) {
   EXPECT_GE(sheets, 16);
 }
 
-// Those whose traces are here.
+// Returns the ranks whose traces are here.
 std::vector<RankChoice> golden_ranks() {
   std::vector<RankChoice> ranks;
   for (const RankChoice& rank :

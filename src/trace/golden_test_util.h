@@ -131,7 +131,8 @@ inline void expect_same_table(const model::Table& actual,
           << ", expected " << model::text(expected.at(r, c));
 }
 
-// Whether two texts are equal, except that numbers in them may differ by one part in a million.
+// Returns whether two texts are equal, except that numbers in them may differ by one part in a
+// million.
 bool nearly_equal(std::string_view actual, std::string_view expected);
 
 // Describes the columns, rows and cells that differ, in at most `limit` lines.

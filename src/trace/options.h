@@ -19,8 +19,8 @@ struct GpuArchitecture {
 
 struct Options {
   Compat compat = Compat::kNone;
-  // In compat mode only: also count kernels that no recorded call launched, as aorta makes
-  // TraceLens do.
+  // Also counts kernels that no recorded call launched, as aorta makes TraceLens do. Only in compat
+  // mode.
   bool include_unlinked = false;
   double short_kernel_us = 10;
   int short_kernel_bins = 100;

@@ -18,7 +18,7 @@ namespace assay::trace {
 
 enum class FileFormat { kXlsx, kCsv, kJson };
 
-// Where a command writes its books.
+// The files to which a command writes its books.
 struct Output {
   enum class Kind {
     kFiles,  // into `folder`, in each of `formats`
@@ -29,7 +29,7 @@ struct Output {
   std::vector<FileFormat> formats = {FileFormat::kXlsx, FileFormat::kCsv, FileFormat::kJson};
 };
 
-// What the requests of all commands have in common.
+// The fields that the requests of all commands have in common.
 struct Request {
   Options options = {};
   std::string architecture = {};  // GPU name or JSON file; empty: the GPU that the trace names

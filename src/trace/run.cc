@@ -164,7 +164,7 @@ std::vector<RunFolder> repeats_in(const fs::path& folder) {
   return repeats;
 }
 
-// Whether the folder has traces or reports of its own.
+// Returns whether the folder has traces or reports of its own.
 bool is_run_folder(const fs::path& folder) {
   for (const char* own : {"torch_profiler", kIndividualFolder, kCollectiveFolder})
     if (core::is_folder(folder / own)) return true;

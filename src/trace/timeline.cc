@@ -65,7 +65,7 @@ Windows launched_windows(const RankAnalysis& rank) {
   return windows;
 }
 
-// Where the CPU is slower than the GPU, the GPU waits for it after its last work too.
+// If the CPU is slower than the GPU, the GPU also waits for it after its last work.
 void extend_to_cpu_end(const RankAnalysis& rank, Step& last) {
   for (const CpuStep& cpu : cpu_steps(*rank.trace)) {
     if (cpu.number != last.number) continue;

@@ -1,4 +1,5 @@
-// Where the elements of an attention's tensors lie, and which keys a query sees, on every device.
+// The positions of the elements of an attention's tensors, and the keys that each query sees, on
+// every device.
 #pragma once
 
 #include <array>
@@ -51,11 +52,12 @@ constexpr VisibleKeys visible_keys(const AttentionSpec& spec, std::int64_t query
   return keys;
 }
 
-// Whether some query does not see all keys.
+// Returns whether at least one query does not see all keys.
 bool needs_mask(const AttentionSpec& spec);
 
-// Whether attention reads the keys and values of the new tokens directly, and another kernel writes
-// them to a cache of another type. This is so if there are only new tokens and no pages.
+// Returns whether attention reads the keys and values of the new tokens directly while another
+// kernel writes them to a cache of another type. This is so if there are only new tokens and no
+// pages.
 bool fills_cache(const AttentionSpec& spec);
 
 // The number of elements that new tokens add to the cache: keys and values, or MLA's latents.

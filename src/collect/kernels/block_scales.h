@@ -1,4 +1,4 @@
-// Where cuBLASLt expects the float32 scales of fp8 operands in blocks of 128.
+// The layout in which cuBLASLt expects the float32 scales of fp8 operands in blocks of 128.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct InputScales {
   }
 };
 
-// Of a weight [n, k], a scale for each 128 x 128: row of blocks after row of blocks, each filled up
-// to a multiple of 4.
+// The scales of a weight [n, k], one for each 128 x 128 block. They are stored one row of blocks
+// after the other, and each row is padded to a multiple of 4.
 struct WeightScales {
   std::int64_t n = 1;
   std::int64_t k = 1;

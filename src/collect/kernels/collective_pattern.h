@@ -33,7 +33,7 @@ constexpr std::int64_t elements_out(const CollectiveSpec& spec) {
   return spec.function == model::NcclFunction::kReduceScatter ? part_of(spec) : spec.elements;
 }
 
-// Whether each rank has a part of the whole buffer.
+// Returns whether the buffer is divided into one part for each rank.
 constexpr bool has_parts(const CollectiveSpec& spec) {
   using enum model::NcclFunction;
   return spec.function == kAllGather || spec.function == kReduceScatter ||

@@ -116,7 +116,7 @@ class Device {
   // Measures the clock now. std::nullopt: the device has no counter for it.
   virtual core::Result<std::optional<ClockSeen>> clock() { return std::optional<ClockSeen>(); }
 
-  // Whether an error has made the device unusable until the process ends.
+  // Returns whether an error has made the device unusable until the process ends.
   [[nodiscard]] virtual bool is_lost() const { return false; }
 };
 

@@ -71,8 +71,8 @@ double cache_bytes(const AttentionSpec& spec, std::int64_t keys) {
   return elements * real(bytes_of(spec.type)) + latents + cached * real(bytes_of(spec.kv_type));
 }
 
-// For a query and a key, Q K^T takes 2 head_dim operations and P V takes 2 value_dim; the softmax
-// is not counted. The part of the cache before the first query's window is not read.
+// Q K^T takes 2 head_dim operations for each pair of a query and a key, and P V takes 2 value_dim;
+// the softmax is not counted. The part of the cache before the first query's window is not read.
 Cost cost_of_kernel(const AttentionSpec& spec) {
   const std::int64_t reach = spec.window + spec.query_length - 1;
   const std::int64_t keys = spec.window > 0 ? std::min(spec.kv_length, reach) : spec.kv_length;

@@ -1,6 +1,6 @@
-// What a kernel must move and compute at least, whatever its implementation, the memory that its
-// buffers need, and why hardware or memory rules it out. Each byte that is read or written counts
-// once, as if caches were boundless.
+// The least that a kernel must move and compute, whatever its implementation, the memory that its
+// buffers need, and the reasons why hardware or memory rules it out. Each byte that is read or
+// written counts once, as if caches were unlimited.
 #pragma once
 
 #include <cstdint>

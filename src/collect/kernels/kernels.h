@@ -91,8 +91,8 @@ struct MemorySpec {
 enum class CollectiveProvider : std::uint8_t { kLibrary, kStrategies };
 
 struct CollectiveSpec {
-  // With kSendRecv each rank sends to the next, as a ring. No function can be made beyond those
-  // that `assay collect nccl` offers.
+  // kSendRecv means that each rank sends to the next one, in a ring. No functions can be made other
+  // than those that `assay collect nccl` offers.
   model::NcclFunction function = model::NcclFunction::kAllReduce;
   CollectiveProvider provider = CollectiveProvider::kLibrary;
   std::int64_t elements = 1;  // of the whole buffer, as nccl-tests counts sizes

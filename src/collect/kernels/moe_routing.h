@@ -16,9 +16,9 @@ struct ExpertChoice {
   [[nodiscard]] std::int64_t tokens_of_gpu(std::int64_t gpu, std::int64_t ep) const;
 };
 
-// Experts are numbered so that GPU 0 has most tokens. The same spec always gets the same choice.
-// With kPowerLaw the shares are drawn from x^-exponent, five times, and the draw whose busiest GPU
-// is the median is used. Precondition: top_k <= experts, and experts is a multiple of ep.
+// Experts are numbered so that GPU 0 has the most tokens. The same spec always gets the same
+// choice. kPowerLaw draws the shares from x^-exponent five times and uses the draw whose busiest
+// GPU is the median. Precondition: top_k <= experts, and experts is a multiple of ep.
 ExpertChoice choose_experts(const MoeSpec& spec);
 
 }  // namespace assay::collect

@@ -1,5 +1,5 @@
-// What the attention operators share. Context and generation attention have tables with the same
-// columns; so have the two operators of multi-head latent attention (MLA).
+// The code that the attention operators share. Context and generation attention have tables with
+// the same columns, and so do the two operators of multi-head latent attention (MLA).
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace assay::collect {
 
-// What differs between context and generation attention.
+// The values in which context and generation attention differ.
 struct AttentionGrid {
   Axis batch_size;
   Axis isl;

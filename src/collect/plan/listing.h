@@ -19,7 +19,8 @@ model::Table operators_table(const std::vector<const Operator*>& operators, Colu
 // The axes of all these operators.
 model::Table axes_table(const std::vector<const Operator*>& operators);
 
-// For people: a table of the axes of each operator, with the number of its cases on each grid.
+// A book for people to read: one table of axes for each operator, with the number of its cases on
+// each grid.
 model::Book axes_book(const std::vector<const Operator*>& operators);
 
 // The counts by operator, then every case.

@@ -10,7 +10,7 @@
 
 namespace assay::collect {
 
-// How to run a module by python/assay_module_worker.py.
+// The programs and files with which python/assay_module_worker.py runs a module.
 struct ModuleProgram {
   std::string python = "python3";
   std::filesystem::path script;  // assay_module_worker.py

@@ -48,9 +48,9 @@ struct Axis {
   std::function<bool(std::string_view)> accepts = nullptr;
 
   [[nodiscard]] const std::vector<model::PerfValue>& values(Grid grid) const;
-  // Whether its values name data types.
+  // Returns whether its values name data types.
   [[nodiscard]] bool has_types() const;
-  // Whether users may request every data type.
+  // Returns whether users may request every data type.
   [[nodiscard]] bool takes_all_types() const;
   // The names to choose from, for messages. An axis of numbers has none.
   [[nodiscard]] std::vector<std::string> names() const;
@@ -115,8 +115,8 @@ struct Operator {
   const char* summary;     // one line, no capital, no full stop
   const char* table;       // "gemm_perf"
   std::vector<Axis> axes;  // the key columns of its table, in their order
-  // Whether a sweep takes this combination. It leaves out cases that need too much memory or time,
-  // and shapes that no model has.
+  // Returns whether a sweep includes this combination. Sweeps leave out cases that need too much
+  // memory or time, and shapes that no model has.
   std::function<bool(const Case&)> takes = nullptr;  // nullptr: all
   // Returns why the case cannot run on this device, or std::nullopt if it can.
   std::function<std::optional<std::string>(const Case&, const DeviceFacts&)> skip = nullptr;

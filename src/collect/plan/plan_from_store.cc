@@ -32,8 +32,8 @@ std::string operator_of(const std::string& id) {
 
 using Operators = std::vector<const Operator*>;
 
-// What the collections of one device have: the ids of their cases, and by table and op_name the
-// operators that wrote the rows.
+// The contents of one device's collections: the ids of their cases, and the operators that wrote
+// the rows, by table and op_name.
 struct Known {
   std::unordered_set<std::string> ids;
   std::map<std::string, std::map<std::string, std::set<std::string>>> names;

@@ -158,7 +158,7 @@ TEST_F(RefineTest, WhatAnyRunHadIsNotPlannedAgain) {
   const std::int64_t second = begin();
   add(second, case_at(768, kinked_ms(768)));
   EXPECT_THAT(ids_of(refine({.run = second})), testing::Not(testing::Contains(id_of(768))));
-  // As when the second run, which measures them, is resumed.
+  // This is the plan when the second run, which measures the cases, is resumed.
   EXPECT_THAT(ids_of(refine({.run = first_})), ElementsAre(id_of(768)));
 }
 

@@ -36,8 +36,8 @@ struct CollectOptions {
   // Empty without an earlier run.
   Settings earlier_device = {};
 
-  // For a plan that measures cases of an earlier run again. Such a run has its own kind and changes
-  // no table.
+  // Marks a plan that measures cases of an earlier run again. Such a run has its own kind and
+  // changes no table.
   struct Again {
     std::string store_file;  // name in the folder
   };

@@ -1,5 +1,5 @@
-// What a run takes over from an earlier one: how the earlier run measured its cases, and which
-// run's points a refinement goes by.
+// Settings that a run takes over from an earlier one: how the earlier run measured its cases, and
+// the run whose points a refinement starts from.
 #pragma once
 
 #include <chrono>
@@ -17,20 +17,21 @@
 
 namespace assay::collect {
 
-// How cases are measured, as the record of a run keeps it: each setting by the name of its option.
+// Returns how cases are measured, as the record of a run keeps it: each setting by the name of its
+// option.
 Settings settings_of(const CaseRequest& request);
 
 // The inverse of settings_of(). A setting that is missing has its usual value; other settings are
 // ignored. Error: a value that its setting cannot have.
 core::Result<CaseRequest> request_of(const Settings& settings);
 
-// How long a case may take, as the record of a run keeps it.
+// Returns the time that a case may take, as the record of a run keeps it.
 Settings record_of_deadline(double seconds);
 
 // The recorded deadline, or 60 s where the record has none. Error: the record's value is no number.
 core::Result<std::chrono::milliseconds> recorded_deadline(const store::Run& run);
 
-// Whether the run measured on a CPU.
+// Returns whether the run measured on a CPU.
 bool was_on_cpu(const store::Run& run);
 
 struct RefinedRun {
@@ -58,8 +59,8 @@ core::Status measure_like(const RefinedRun& refined,
                           const std::set<std::string>& given,
                           CollectOptions& options);
 
-// How the locked clocks of a new run, from its record, differ from those of an earlier run; "" if
-// they do not.
+// Describes how the locked clocks in the record of a new run differ from those of an earlier run;
+// "" if they do not differ.
 std::string clock_difference(const store::Run& earlier, const Settings& record);
 
 }  // namespace assay::collect

@@ -1,5 +1,5 @@
-// What a collection leaves to read: the public collector's tables and JSON files of failures, and
-// tables for people.
+// The files and tables that a collection leaves: the public collector's tables and JSON files of
+// failures, and tables for people.
 #pragma once
 
 #include <filesystem>

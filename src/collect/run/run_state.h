@@ -19,9 +19,9 @@
 
 namespace assay::collect {
 
-// What to do in a folder that has a run:
-// kNew begins a new run, and refuses if the last one is not finished; kFresh does not refuse.
-// kResume continues the last run without its failed cases; kRetryFailed also tries these again.
+// The way in which a run begins in a folder that already has one. kNew starts a new run and fails
+// if the last one is not finished; kFresh starts one in any case. kResume continues the last run
+// without its failed cases; kRetryFailed also tries these again.
 enum class Beginning : std::uint8_t { kNew, kFresh, kResume, kRetryFailed };
 
 inline constexpr const char* kStoreFile = "perf.db";

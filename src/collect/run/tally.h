@@ -1,4 +1,5 @@
-// What a collection came to: the outcomes of its cases, and where its time went.
+// The result of a collection in numbers: the outcomes of its cases and the time that each part
+// took.
 #pragma once
 
 #include <cstdint>

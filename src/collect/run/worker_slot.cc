@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// At most so many lines are read at a time, so that endless output does not hide a passed deadline.
+// The most lines that are read at a time, so that endless output does not hide a passed deadline.
 constexpr int kMostLines = 1000;
 
 double seconds(milliseconds duration) {
@@ -48,7 +48,7 @@ void WorkerSlot::give(const PlannedCase& planned, const CaseRequest& request) {
   id_ = request.id;
   state_ = State::kBusy;
   until_ = Clock::now() + deadlines_.of_case;
-  // Nothing can be sent to a worker that has ended. The next event says why it ended.
+  // Sending fails if the worker has ended. The next event says why it ended.
   static_cast<void>(process_->send(request_line(request)).ok());
 }
 

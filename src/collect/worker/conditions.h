@@ -22,7 +22,7 @@ struct DeviceState {
   std::optional<double> temperature_celsius = {};
   std::optional<double> power_limit_watts = {};
   std::vector<std::string> slowdowns = {};  // the reasons why clocks are lowered right now
-  // Whether clocks were counted on the device; the driver's figures and reasons are some 150 ms
+  // Whether clocks were counted on the device. The driver's figures and reasons are about 150 ms
   // old.
   bool is_counted = false;
 };
@@ -40,8 +40,8 @@ class StateReader {
   virtual core::Result<std::optional<double>> energy_joules() = 0;
 };
 
-// Whether the SM clock is below its highest and, where the clock was not counted, the driver names
-// a reason.
+// Returns whether the SM clock is below its highest and, if the clock was not counted on the
+// device, the driver also names a reason.
 bool is_slowed(const DeviceState& state);
 
 // A measurement is throttled if the device is slowed afterwards or the SM clock fell by more than a

@@ -1,5 +1,5 @@
-// How a work is timed: warm-ups, then samples until the median is certain. Nothing here depends on
-// a kind of device.
+// Times a work: warm-ups first, then samples until the median is certain. Nothing here depends on a
+// kind of device.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@
 namespace assay::collect {
 namespace {
 
-// How a case ended.
+// The outcome of a case.
 using Stop = std::variant<CaseDone, CaseSkipped, CaseError>;
 
 template <class T>
@@ -36,7 +36,7 @@ struct Timed {
   std::optional<double> power_limit_watts;
 };
 
-// In units of the deviation that the data type allows.
+// The largest error that is accepted, in units of the deviation that the data type allows.
 constexpr double kWorstAccuracy = 1;
 
 // On an H200, a power cap is lifted within 40 ms after the load that caused it.

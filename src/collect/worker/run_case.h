@@ -1,5 +1,5 @@
-// What a worker does: it opens its device, says what the device is, and for each request makes the
-// kernels of a case, compares them with a reference and times them.
+// The work of a worker: it opens its device, reports what the device is, and for each request makes
+// the kernels of a case, compares them with a reference and times them.
 #pragma once
 
 #include <functional>

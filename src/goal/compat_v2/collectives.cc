@@ -67,8 +67,8 @@ class ChannelWriter {
     return std::min(count, rest > offset ? rest - offset : 0);
   }
 
-  // From the second step on, the generator takes the bounds of a slice from the elements of the
-  // step before, and keeps them in all later loops.
+  // Starting with the second step, the generator takes the bounds of a slice from the elements of
+  // the step before, and it keeps them in all later loops.
   void narrow_slices(std::uint64_t count) {
     constexpr std::uint64_t kGrain = 16;
     constexpr std::uint64_t kLeastPart = 32;

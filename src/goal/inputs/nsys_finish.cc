@@ -16,7 +16,8 @@ bool in_window(const NsysProcess& process, std::uint32_t operation) {
   return start_ns >= process.window_start_ns && start_ns < process.window_stop_ns;
 }
 
-// By NCCL's definition, a rank's own share lies in the other buffer; where depends on the function.
+// NCCL defines an operation as in place if a rank's own share lies in the other buffer, at a place
+// that depends on the function.
 bool is_in_place(const model::Operation& operation, const NsysCall& call, std::int32_t rank) {
   if (call.send_buffer == 0 && call.receive_buffer == 0) return false;
   const std::uint64_t share = static_cast<std::uint64_t>(std::max(rank, 0)) * operation.bytes;

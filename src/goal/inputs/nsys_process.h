@@ -98,7 +98,7 @@ class NsysProcess {
 
   [[nodiscard]] std::int64_t process_id() const { return process_id_; }
 
-  // In the order of the calls.
+  // Sorted in the order of the calls.
   std::vector<model::Operation> operations;
   std::vector<NsysCall> calls;  // parallel to operations
   std::vector<NsysPart> parts;

@@ -52,8 +52,8 @@ class Grid {
 // and at most `reach` values away. False if there is none.
 bool find_along(const Grid& grid, Position& position, std::size_t axis, int step, int reach);
 
-// How latencies run between two values of a size: a straight line, or a cubic without overshoot
-// where they grow faster than the size (attention over its sequence).
+// The shape of the latency between two values of a size: a straight line, or a cubic without
+// overshoot if latencies grow faster than the size (attention over its sequence).
 enum class Curve : std::uint8_t { kLine, kCubic };
 
 // The curve along a column of any table.

@@ -121,9 +121,9 @@ void remove_unused_values(GroupedRows& grouped, std::size_t column) {
     codes[column] = number_of[codes[column]];
 }
 
-// Where a framework takes one kernel for some sizes and another for others, so that no place was
-// measured with both, makes their rows one group, whose kernel_source is "A or B". Kernels that
-// share a place (parts of an operator, graph and eager) stay apart.
+// Joins the rows of several kernels into one group, whose kernel_source is "A or B", if the
+// framework uses one kernel for some sizes and another for others, so that no place was measured
+// with both. Kernels that share a place (parts of an operator, graph and eager) stay apart.
 void merge_kernels(GroupedRows& grouped) {
   const auto kernels =
       std::find_if(grouped.exact.begin(), grouped.exact.end(),

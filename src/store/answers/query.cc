@@ -85,7 +85,7 @@ class Matcher {
     return take_exact(static_cast<std::size_t>(column - columns.begin()), condition.value);
   }
 
-  // Where there are as many key-value heads as heads, kAsHeads is one of the values to match.
+  // If there are as many key-value heads as heads, kAsHeads is one of the values to match.
   void settle_heads() {
     const auto heads = position_of(index_.size_columns(), "num_heads");
     if (!heads || !sizes_[*heads] || !kv_heads_) return;

@@ -31,8 +31,8 @@ struct SurfaceAxis {
   Curve curve = Curve::kLine;
 };
 
-// Where a size of an answer lies among the measured values: at one, between two neighbours, between
-// two that have a hole between them, or beyond either end.
+// The position of a requested size among the measured values: at one of them, between two
+// neighbours, between two that have a hole between them, or beyond either end.
 enum class Met : std::uint8_t { kMeasured, kBetween, kOverHole, kBelow, kAbove };
 
 struct Estimate {

@@ -14,7 +14,7 @@ namespace assay::store {
 
 inline constexpr const char* kCollectionMetaName = "collection_meta.yaml";
 
-// What the file says about all tables and about this one: "runtime.image",
+// Returns the file's entries about all tables and about this one: "runtime.image",
 // "tables.gemm_perf.status".
 core::Result<std::map<std::string, std::string>> read_collection_meta(
     const std::filesystem::path& path, const std::string& table);

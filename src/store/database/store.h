@@ -94,7 +94,7 @@ struct StoredRun {
   std::int64_t failed = 0;
 };
 
-// What a store holds for one table, framework, version, device and operation.
+// A summary of a store's rows for one table, framework, version, device and operation.
 struct Content {
   std::string table;
   std::string framework;
@@ -106,7 +106,7 @@ struct Content {
   std::string last_at = {};
 };
 
-// Where the figures of a store's collections and imports come from.
+// The origin of the figures of a store's collections and imports.
 struct Origin {
   std::vector<std::string> devices = {};  // "NVIDIA H200"
   std::vector<std::string> makers = {};   // "assay 0.1.0"; an import names none

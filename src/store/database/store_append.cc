@@ -1,5 +1,5 @@
-// What goes into a store: the cases of a collection, each with its outcome, its rows and how they
-// were measured; and the rows of imported tables.
+// Writes to a store: the cases of a collection, each with its outcome, its rows and how they were
+// measured, and the rows of imported tables.
 #include <fmt/core.h>
 
 #include <algorithm>

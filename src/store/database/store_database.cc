@@ -207,8 +207,8 @@ core::Status Database::connect(const std::string& file, int flags) {
   return {};
 }
 
-// Where SQLite may write, it removes its own files beside the store when it is done. On a read-only
-// disk it can use those that lie there; if there are none, the file holds everything.
+// If SQLite may write, it removes its own files beside the store when it is done. On a read-only
+// disk it can use those that are there; if there are none, the store file holds everything.
 core::Status Database::connect_to_read(const fs::path& path) {
   const core::Status tidy = connect(path.string(), SQLITE_OPEN_READWRITE);
   if (tidy.ok() && sqlite3_db_readonly(handle_.get(), "main") == 0) {

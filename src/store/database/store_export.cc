@@ -59,7 +59,7 @@ bool fits(const Content& content, const Selection& rows) {
          takes(rows.version, content.version) && takes(rows.device, content.device);
 }
 
-// What is written into one file.
+// One file to write, with the table, framework and version of its rows.
 struct Target {
   std::string table;
   std::string framework;

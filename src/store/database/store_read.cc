@@ -1,4 +1,4 @@
-// What comes out of a store: the list of its contents, and the public tables.
+// Reads from a store: the list of its contents, and the public tables.
 #include <fmt/core.h>
 #include <simdjson.h>
 
@@ -174,7 +174,7 @@ class FrameBuilder {
   }
 
  private:
-  // For each joined key column its place in the layout, or -1.
+  // Returns one entry for each joined key column: its place in the layout, or -1.
   static std::vector<std::ptrdiff_t> places_of(const Layout& layout,
                                                const std::vector<std::string>& key) {
     std::vector<std::ptrdiff_t> places;

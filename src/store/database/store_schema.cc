@@ -165,7 +165,7 @@ core::Status prepare_schema(const Database& database, Store::Mode mode) {
   }
   if (empty) ASSAY_TRY(make_schema(database));
   ASSAY_TRY(check_version(database));
-  // With 64 MiB of pages, sorting into the index stays in memory.
+  // A page cache of 64 MiB keeps the sorting for the index in memory.
   return database.execute(
       "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA "
       "temp_store = MEMORY");

@@ -47,7 +47,7 @@ class LineCutter {
   // The number of the line that was read last; the first line is 1.
   [[nodiscard]] std::int64_t line() const { return line_; }
 
-  // Whether the line that was read last is the end of the text without a line end.
+  // Returns whether the line that was read last is the last of the text and has no line end.
   [[nodiscard]] bool is_unended() const;
 
  private:

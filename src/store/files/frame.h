@@ -50,7 +50,7 @@ struct Frame {
   [[nodiscard]] const FrameColumn* find(std::string_view name) const;
 };
 
-// Whether both hold the same columns with the same values; NaN is the same as NaN.
+// Returns whether both hold the same columns with the same values; NaN equals NaN.
 bool same_values(const Frame& a, const Frame& b);
 
 // The value as a text column holds it; a double keeps its point ("128.0").

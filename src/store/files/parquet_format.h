@@ -26,7 +26,7 @@ enum class Type : std::uint8_t {
   kFixedLengthByteArray = 7,
 };
 
-// How often a column has a value in a row.
+// The number of values that a column may have in a row.
 enum class Repetition : std::uint8_t { kRequired = 0, kOptional = 1, kRepeated = 2 };
 
 enum class Codec : std::uint8_t { kUncompressed = 0, kSnappy = 1, kZstd = 6 };
@@ -42,8 +42,8 @@ enum class PageType : std::uint8_t { kData = 0, kIndex = 1, kDictionary = 2, kDa
 
 enum class ConvertedType : std::uint8_t { kUtf8 = 0, kDecimal = 5, kUint32 = 13, kUint64 = 14 };
 
-// Whether a number of the file names this value. Numbers are kept as the file has them, so that an
-// unknown codec or encoding is an error only where it is used.
+// Returns whether a number of the file names this value. Numbers are kept as they are in the file,
+// so that an unknown codec or encoding is an error only where it is used.
 template <class Enum>
 bool is(std::int64_t number, Enum value) {
   return number == static_cast<std::int64_t>(value);

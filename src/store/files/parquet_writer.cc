@@ -16,8 +16,8 @@ namespace {
 
 // Readers hold one page at a time in memory.
 constexpr std::size_t kRowsPerPage = 1 << 17;
-// Where there are more different numbers than this, they hardly repeat, and a dictionary only
-// costs.
+// Columns with more different numbers than this hardly repeat any, and a dictionary would only cost
+// space.
 constexpr std::size_t kLargestNumberDictionary = 1 << 14;
 // The format counts the bytes of a page in 31 bits.
 constexpr std::size_t kMaxPageBytes = std::numeric_limits<std::int32_t>::max();

@@ -172,7 +172,7 @@ void keep(const std::vector<bool>& kept, FrameColumn& column) {
   if (!column.missing.empty()) keep(kept, column.missing);
 }
 
-// What is wrong with a row's time; empty if it is good.
+// Describes what is wrong with a row's time; empty if it is good.
 std::string_view fault_of(const FrameColumn& latency, std::size_t row) {
   if (latency.is_missing(row)) return "no time";
   const double value = std::get<std::vector<double>>(latency.values)[row];

@@ -226,7 +226,8 @@ TEST(TableSpec, KnowsTheKeyColumnsOfAllTables) {
     return std::count(columns.begin(), columns.end(), name);
   };
   EXPECT_EQ(columns.front(), "framework");
-  // In one table, in many, in none that is declared, and a result.
+  // The names are columns of one table, of many tables and of no declared table; the last two are
+  // results.
   EXPECT_EQ(knows("sinkhorn_iters"), 1);
   EXPECT_EQ(knows("num_tokens"), 1);
   EXPECT_EQ(knows("implementation"), 1);

@@ -8,8 +8,8 @@ namespace {
 
 using Key = std::vector<model::PerfField>;
 
-// How much faster than memory an L2 cache may be: A100's reads 5120 bytes a clock, which is 4.6
-// times the bandwidth of its memory; in later GPUs the two are closer.
+// The most by which an L2 cache may be faster than memory. A100's reads 5120 bytes a clock, which
+// is 4.6 times the bandwidth of its memory; in later GPUs the two are closer.
 constexpr double kCacheSpeedup = 5;
 
 // kMayHold: data that fit in the L2 cache may come from there.

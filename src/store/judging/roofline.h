@@ -14,8 +14,8 @@
 
 namespace assay::store {
 
-// What bounds a row's time; null if that is unknown. `cached` is the same with the speed of the L2
-// cache in place of the memory's where all data of the row fit into the cache, because the launch
+// The lower bounds of a row's time; null if they are unknown. If all data of the row fit into the
+// L2 cache, `cached` uses the speed of the cache in place of the memory's, because the launch
 // before may have left them there.
 struct Rooflines {
   KeyRoofline all;
@@ -42,8 +42,8 @@ struct CostedOperator {
   std::function<RowCost(const std::vector<model::PerfValue>& values)> cost;
 };
 
-// Whether the table's times are differences of the times of two kernels: they may be 0, and no
-// roofline bounds them.
+// Returns whether the table's times are differences of the times of two kernels. Such times may be
+// 0, and no roofline bounds them.
 bool holds_differences(const std::string& table);
 
 // The rooflines of a table whose rows these operators measure; null where there is none. A row is

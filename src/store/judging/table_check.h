@@ -13,7 +13,7 @@
 
 namespace assay::store {
 
-// How often something was found, out of how many, and the worst case.
+// The number of times that something was found, out of how many, and the worst case.
 struct Found {
   std::int64_t count = 0;
   std::int64_t total = 0;  // the number of things that were looked at
@@ -59,18 +59,18 @@ struct Finding {
   bool has_worst = true;  // whether found.worst says anything
 };
 
-// What the check found, in the order in which reports show it. Holes, duplicates and drops are
-// remarks: every real table has some.
+// Returns the findings of the check in the order in which reports show them. Holes, duplicates and
+// drops are remarks, because every real table has some.
 std::vector<Finding> findings_of(const TableCheck& check);
 
-// With null rooflines, `faster` stays at 0 of 0.
+// If the rooflines are null, `faster` stays at 0 of 0.
 core::Result<TableCheck> check_table(const std::string& table,
                                      const Frame& frame,
                                      const Rooflines& rooflines,
                                      const CheckLimits& limits);
 
-// How well a table's interpolation does: every point that has neighbours is predicted without
-// itself, along each size, and compared with what was measured. The bracket is then about twice as
+// The accuracy of a table's interpolation. Every point that has neighbours is predicted without
+// itself, along each size, and compared with the measured value. The bracket is then about twice as
 // wide as a query's, so queries between points do better than this.
 
 // One prediction; its sizes are those of the axis.

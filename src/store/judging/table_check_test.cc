@@ -168,9 +168,9 @@ void expect_interpolated(const RealTable& real, const std::string& name, const F
   EXPECT_TRUE(found) << real.table;
 }
 
-// What the straight lines and cubics of surface.h reach on the database that ships with the
-// program; a worse method shows here. It holds points that were measured because their neighbours
-// predict them badly, hence the large percentiles.
+// The accuracy of the straight lines and cubics of surface.h on the database that ships with the
+// program; a worse method shows here. The database holds points that were measured because their
+// neighbours predict them badly, hence the large percentiles.
 TEST(HeldOut, ShippedTablesAreInterpolatedAsWellAsBefore) {
   const Store store = open_shipped(*find_shipped("h200_sxm")).value();
   for (const RealTable& real :

@@ -179,7 +179,7 @@ TEST_F(PackedStoreTest, GivesWhatTheFileHolds) {
     ASSERT_TRUE(run.ok());
     ASSERT_TRUE(store.append(run.value(), gemm_case(7, 0.25)).ok());
   }
-  // With a log a store is no single file: tools/ship_system.py ends it.
+  // A store with a write-ahead log is more than one file; tools/ship_system.py removes the log.
   {
     const auto database = Database::open(file_, Store::Mode::kWrite);
     ASSERT_TRUE(database.ok()) << database.error().message;

@@ -34,7 +34,7 @@ std::vector<Point> transfer_points(const Frame& rows, std::string_view op_name);
 // `num_gpus` 0 stands for any number of GPUs.
 std::vector<Point> send_points(const Frame& rows, std::int64_t num_gpus);
 
-// How transfer_perf launched kernels, in graphs or by the host; "" if it does not say.
+// Returns how transfer_perf launched kernels, in graphs or by the host; "" if it does not say.
 std::string launch_mode(const Frame& rows);
 // The largest value of a column; std::nullopt if no row has one.
 std::optional<double> largest(const Frame& rows, std::string_view column);

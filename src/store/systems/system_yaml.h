@@ -15,7 +15,7 @@ struct Peaks {
   double memory_bytes_per_s = 0;  // 0 if it is unknown
   double link_bytes_per_s = 0;    // of a GPU within a node, in one direction
   double l2_bytes = 0;            // 0 if it is unknown
-  // By data type as tables spell it: "bfloat16", "fp8", "int8".
+  // Keyed by data type, spelled as in tables: "bfloat16", "fp8", "int8".
   std::map<std::string, double, std::less<>> flops_per_s = {};
 
   // 0 if it is unknown. Older labels and fp8_block are known too; any 16-bit float has the peak of

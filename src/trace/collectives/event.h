@@ -48,7 +48,7 @@ struct RankEvents {
   std::vector<std::uint32_t> by_start;  // positions in `events`
 };
 
-// What every rank communicated, by rank.
+// The communication events of all ranks, by rank.
 struct Recording {
   Compat compat = Compat::kNone;
   int ranks_per_node = 0;  // 0: the traces name no devices, so all ranks count as one node

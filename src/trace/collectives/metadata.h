@@ -57,14 +57,14 @@ struct Metadata {
 // Returns the collective that PyTorch calls `name`. The public tool knows fewer names (kTraceLens).
 std::optional<model::TorchCollective> collective_named(std::string_view name, Compat compat);
 
-// Whether the events of all ranks are matched to each other. A rank may leave a broadcast, a
-// reduce, a send or a receive before another rank arrives, so those are not matched.
+// Returns whether the events of all ranks are matched to each other. A rank may leave a broadcast,
+// a reduce, a send or a receive before another rank arrives, so those are not matched.
 bool is_matched(const Metadata& metadata);
 
-// Whether it is an all-to-all whose ranks may send different amounts.
+// Returns whether it is an all-to-all whose ranks may send different amounts.
 bool is_uneven(const Metadata& metadata);
 
-// Whether no rank can leave before the last one has arrived.
+// Returns whether no rank can leave before the last one has arrived.
 bool synchronises(const Metadata& metadata);
 
 // Returns bus bandwidth over algorithm bandwidth, NaN for an unknown collective or group size.

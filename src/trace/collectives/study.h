@@ -53,7 +53,7 @@ struct Study {
   std::vector<RankOffset> offsets = {};
   std::vector<Synchronised> synchronised = {};
   std::vector<Exchange> exchanges = {};
-  // For each entry of Matching::members.
+  // One entry for each entry of Matching::members.
   std::vector<double> wait_us = {};         // until the last rank arrived
   std::vector<double> late_start_us = {};   // since the first rank arrived
   std::vector<double> early_leave_us = {};  // until the last rank left
@@ -77,7 +77,7 @@ struct Study {
 Study study_collectives(std::span<const RankAnalysis> ranks,
                         std::optional<int> gpus_per_node = std::nullopt);
 
-// How much one rank waits for the others and they for it.
+// The time that one rank waits for the others and that they wait for it.
 struct Straggler {
   const RankEvents* rank = nullptr;
   double total_wait_us = 0;

@@ -34,7 +34,7 @@ struct Spread {
 
 Spread spread_of(const std::vector<double>& values);
 
-// What a group of similar calls achieved.
+// The figures that a group of similar calls achieved.
 struct Achieved {
   std::optional<Work> work = std::nullopt;  // of the first call
   std::string compute_spec = {};

@@ -29,7 +29,7 @@ class Walk {
   }
 
  private:
-  // For each position in the tree's GPU events, the number of counted events before it.
+  // Returns the number of counted events before each position in the tree's GPU events.
   [[nodiscard]] std::vector<std::uint32_t> counted_before() const {
     std::vector<std::uint32_t> before{0};
     before.reserve(tree_.gpu_events.size() + 1);
@@ -38,8 +38,8 @@ class Walk {
     return before;
   }
 
-  // For each node, the number of nodes before it that have a model and launch counted work. A
-  // difference of two of these numbers says how many such nodes a subtree has.
+  // Returns, by node, the number of nodes before it that have a model and launch counted work. A
+  // difference of two of these numbers is the number of such nodes in a subtree.
   std::vector<std::uint32_t> modelled_before() {
     std::vector<std::uint32_t> before(tree_.node_count() + 1, 0);
     for (NodeId node = 0; node < tree_.node_count(); ++node)

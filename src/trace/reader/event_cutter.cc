@@ -107,7 +107,7 @@ constexpr std::size_t kPadding = 128;  // more than simdjson requires; also fill
 constexpr std::size_t kLongestEvent = std::size_t{1} << 28;
 constexpr std::size_t kFront = 1;  // room for the '[' that a consumer may write before a batch
 
-// Whether `text`, which ends in '[', ends with the start of the member "traceEvents".
+// Returns whether `text`, which ends in '[', ends with the start of the member "traceEvents".
 bool opens_trace_events(std::string_view text) {
   constexpr std::string_view kKey = "\"traceEvents\"";
   const auto skip_space = [&] {
@@ -122,8 +122,8 @@ bool opens_trace_events(std::string_view text) {
   return text.ends_with(kKey);
 }
 
-// Whether there is only white space, perhaps after a byte order mark. An array that follows is the
-// whole document.
+// Returns whether there is only white space, perhaps after a byte order mark. An array that follows
+// is the whole document.
 bool is_blank(std::string_view text) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
@@ -216,8 +216,8 @@ class Cutter {
     if (!in_events_ && buffer_[at] == '[' && depth_ <= 2) maybe_enter_events(at);
   }
 
-  // Whether the bracket is a '{' right after a comma, directly in an event or in the document. Such
-  // an object lacks a key, so it must be an event.
+  // Returns whether the bracket is a '{' right after a comma, directly in an event or in the
+  // document. Such an object lacks a key, so it must be an event.
   [[nodiscard]] bool follows_a_comma_in_an_object(std::size_t at) const {
     if (!document_.found_events || buffer_[at] != '{') return false;
     const bool in_event = in_events_ && depth_ == events_depth_ + 1 && buffer_[event_begin_] == '{';

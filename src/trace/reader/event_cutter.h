@@ -29,7 +29,7 @@ struct EventBatch {
   std::span<const Range> events;  // offsets in `text`
 };
 
-// How much of a document is read at a time. Tests use less, so that events cross the border.
+// The amount of a document that is read at a time. Tests use less, so that events cross the border.
 inline constexpr std::size_t kDefaultChunkBytes = std::size_t{1} << 20;
 
 struct CutDocument {

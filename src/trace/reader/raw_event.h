@@ -18,7 +18,7 @@ struct RawEvent {
   std::string_view ts;
   std::string_view dur;
 
-  // From "args".
+  // These fields come from "args".
   std::string_view external_id;
   std::string_view correlation;
   std::string_view sequence;

@@ -1,7 +1,7 @@
 // Reads one PyTorch profiler trace, JSON or gzipped JSON (detected by content), in one streaming
 // pass.
 //
-// Of a damaged file the undamaged part is read, with counted warnings in Trace::warnings. Reading
+// The undamaged part of a damaged file is read, with counted warnings in Trace::warnings. Reading
 // fails only when there is nothing to read (no such file, no traceEvents).
 #pragma once
 
@@ -29,7 +29,7 @@ core::Result<model::Trace> read_trace(core::ByteSource& source,
                                       const OnProgress& on_progress = {},
                                       std::size_t chunk_bytes = kDefaultChunkBytes);
 
-// What a trace says of itself beside its events.
+// The facts that a trace states in addition to its events.
 struct DocumentFacts {
   bool valid = true;              // whether the text is JSON
   std::optional<int> rank;        // distributedInfo.rank

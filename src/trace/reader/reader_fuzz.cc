@@ -1,5 +1,5 @@
 // A fuzz target: any bytes are read as a trace, plain or gzip, which may not crash, hang or leak.
-// What can be read is analysed by the target of analysis_fuzz.cc, which takes ten times as long.
+// The target of analysis_fuzz.cc, which takes ten times as long, also analyses what was read.
 #include <cstdint>
 #include <memory>
 #include <string_view>

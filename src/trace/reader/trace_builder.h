@@ -11,7 +11,8 @@
 
 namespace assay::trace {
 
-// Whether we read the args of an event with this phase and category (tokens with their quotes).
+// Returns whether we read the args of an event with this phase and category (tokens with their
+// quotes).
 bool wants_args(std::string_view phase, std::string_view category);
 
 class TraceBuilder {

@@ -1,5 +1,5 @@
-// What the operator sheets share: the rows of launching operators, cells, and the texts of the
-// kernel_details columns.
+// The code that the operator sheets share: the rows of launching operators, cells, and the texts of
+// the kernel_details columns.
 #pragma once
 
 #include <cstdint>
