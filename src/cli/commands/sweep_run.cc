@@ -88,9 +88,10 @@ class SweepRun final : public Command {
 
  private:
   void add_settings(App& app) {
-    app.add_option("-p,--pairs", request_.pairs,
-                   "the preset's settings, separated by spaces: \"56,256 37,384\"; 'default' is the "
-                   "one that sets nothing")
+    app.add_option(
+           "-p,--pairs", request_.pairs,
+           "the preset's settings, separated by spaces: \"56,256 37,384\"; 'default' is the "
+           "one that sets nothing")
         ->type_name("PAIRS")
         ->default_str("the preset's own")
         ->group(kWhatGroup);
