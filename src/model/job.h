@@ -27,7 +27,7 @@ struct ChannelLinks {
 
 struct Communicator {
   std::string name;                                 // "0x6cbe2a2b243598bd"
-  std::vector<std::uint32_t> gpus = {};             // by rank: index into Job::gpus, or kNoGpu
+  std::vector<std::uint32_t> gpus = {};             // [rank]; index into Job::gpus, or kNoGpu
   std::vector<std::vector<ChannelLinks>> channels;  // [channel][rank]; empty when not recorded
 };
 
