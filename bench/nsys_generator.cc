@@ -15,10 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMarkNs = 300;         // from one mark to the next
+constexpr std::int64_t kMarkNs = 300;         // time from one mark to the next
 constexpr std::int64_t kCallNs = 5'000;       // duration of a call on the host
 constexpr std::int64_t kGroupNs = 200;        // duration of a group's begin or end
-constexpr std::int64_t kBetweenNs = 150'000;  // from one kernel to the next
+constexpr std::int64_t kBetweenNs = 150'000;  // time from one kernel to the next
 constexpr std::int64_t kStepBytes = 524'288;
 constexpr std::int64_t kChunkBytes = 4 * kStepBytes;
 constexpr std::int64_t kLayerBytes = 64 << 20;   // over all ranks

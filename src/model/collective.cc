@@ -9,11 +9,11 @@
 namespace assay::model {
 namespace {
 
-// In the order of the enumerations.
+// The names below are in the order of the enumerations.
 constexpr std::array<std::string_view, 11> kFunctions = {
     "Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce", "SendRecv",
     "Send",      "Recv",   "AlltoAll",  "Scatter",       "Gather"};
-// In the order of NcclFunction.
+// The names are in the order of NcclFunction.
 constexpr std::array<std::string_view, 11> kTableNames = {
     "broadcast", "reduce", "all_gather", "reduce_scatter", "all_reduce", "send_recv",
     "send",      "recv",   "alltoall",   "scatter",        "gather"};
@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 8> kAlgorithms = {
     "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT", "NONE"};
 constexpr std::array<std::string_view, 4> kProtocols = {"LL", "LL128", "SIMPLE", "NONE"};
 
-// In the order of ncclDataType_t.
+// The types are in the order of ncclDataType_t.
 constexpr std::array<std::pair<std::string_view, std::uint32_t>, 12> kNcclTypes = {{
     {"ncclInt8", 1},
     {"ncclUint8", 1},

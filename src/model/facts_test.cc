@@ -33,7 +33,7 @@ TEST(Facts, SurviveTheirTable) {
 TEST(Facts, DifferBeyondTheirTolerance) {
   Facts other = facts();
   other[0].value = std::string("570.1");
-  other[1].value = std::int64_t{1950};  // 1.5 % less
+  other[1].value = std::int64_t{1950};  // 1.5 % lower
   other[2].value = std::int64_t{80};
   ASSERT_EQ(differences(facts(), other).size(), 1U);
   EXPECT_EQ(differences(facts(), other)[0].item, "driver");

@@ -48,8 +48,7 @@ class GoalLabels {
   [[nodiscard]] std::uint32_t find_other(const GoalLabel& label) const;
   void make_room(const GoalLabel& label);
 
-  std::string_view
-      prefix_;  // the prefix of the labels in dense_, which is that of the first numbered label
+  std::string_view prefix_;  // the prefix of all labels in dense_: that of the first numbered label
   std::vector<std::uint32_t> dense_;
   std::size_t used_ = 0;  // dense_ is undefined from here on
   std::unordered_map<std::string_view, std::uint32_t> others_;

@@ -7,7 +7,7 @@ namespace assay::model {
 namespace {
 
 // NVIDIA's data sheets give tensor core rates with sparsity (except for the A100, which has both)
-// and link rates for both directions together, so the figures here are halves.
+// and link rates for both directions together, so the figures here are half of those.
 //
 // Hopper: bf16, fp16, fp8 and int8 are from the H200 and H100 Tensor Core GPU data sheets. The data
 // sheets round the other rates, so those are from the H100 Tensor Core GPU architecture white

@@ -27,7 +27,7 @@ struct ChannelLinks {
 
 struct Communicator {
   std::string name;                                 // "0x6cbe2a2b243598bd"
-  std::vector<std::uint32_t> gpus = {};             // by rank: index into Job::gpus, or kNoGpu
+  std::vector<std::uint32_t> gpus = {};             // [rank]; index into Job::gpus, or kNoGpu
   std::vector<std::vector<ChannelLinks>> channels;  // [channel][rank]; empty when not recorded
 };
 
@@ -67,7 +67,7 @@ struct Operation {
   std::uint32_t step_bytes = 0;
   std::uint32_t num_channels = 0;  // 0 when neither this nor `parts` was recorded
   std::uint32_t first_part = 0;    // JobGpu::parts[first_part … +num_parts)
-  std::uint32_t num_parts = 0;     // 0 if NCCL's rules give how the channels share the work
+  std::uint32_t num_parts = 0;     // 0 if the channels share the work by NCCL's rules
   std::int64_t start_ns = 0;       // start of the kernel, in the clock of the GPU's node
   std::int64_t end_ns = 0;
 };

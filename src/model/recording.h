@@ -46,7 +46,7 @@ struct Header {
   std::uint32_t block_bytes = kBlockBytes;
   std::int64_t start_ns = 0;  // CLOCK_REALTIME, like all times except those of kernels
   std::int32_t process_id = 0;
-  std::int32_t nccl_version = 0;       // 22809 is 2.28.9; 0 if unknown
+  std::int32_t nccl_version = 0;       // 22809 means 2.28.9; 0 if unknown
   std::uint32_t plugin_interface = 0;  // 4 or 5
   std::uint32_t events = 0;            // the mask that was requested from NCCL
   std::array<char, 64> host = {};
@@ -118,7 +118,7 @@ struct Communicator {
   std::int32_t rank = 0;
   std::int32_t num_ranks = 0;
   std::int32_t num_nodes = 0;
-  std::int32_t device = -1;  // CUDA's number; -1 if unknown
+  std::int32_t device = -1;  // CUDA's number of the device; -1 if unknown
   std::uint32_t reserved = 0;
 };
 

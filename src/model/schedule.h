@@ -125,9 +125,9 @@ bool is_binary_schedule(std::string_view first_bytes);
 struct LogGops {
   double latency_ns = 3700;         // L: the network, per message
   double overhead_ns = 200;         // o: the CPU, per message on each side
-  double gap_ns = 5;                // g: the NIC, between messages
-  double gap_ns_per_byte = 0.04;    // G: the NIC and the network
-  double overhead_ns_per_byte = 0;  // O: the CPU
+  double gap_ns = 5;                // g: the NIC, between two messages
+  double gap_ns_per_byte = 0.04;    // G: the NIC and the network, per byte
+  double overhead_ns_per_byte = 0;  // O: the CPU, per byte
   double rendezvous_bytes = 0;      // S: larger messages wait for their receive to be posted
 };
 

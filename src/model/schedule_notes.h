@@ -59,7 +59,7 @@ struct ScheduleNotes {
   std::vector<ScheduleRank> ranks = {};
   TagLayout tags = {};
   std::vector<ScheduleOperation> operations = {};
-  std::vector<std::vector<OperationSpan>> spans = {};  // by rank, in the order of the graph
+  std::vector<std::vector<OperationSpan>> spans = {};  // [rank], in the order of the graph
 };
 
 // Returns "out/job.notes.json" for "out/job.bin".

@@ -46,8 +46,8 @@ class ScheduleHeader {
 
   [[nodiscard]] bool complete() const { return extents_.size() == start_.num_ranks; }
 
-  // The bytes have their final size from the beginning, so that the ranks behind them can be
-  // written first.
+  // The head has its final size from the beginning, so that the ranks can be written after it
+  // before it is complete.
   [[nodiscard]] std::vector<char> bytes() const;
 
  private:

@@ -1,4 +1,4 @@
-// Colours of figures. All scales and sets here can be told apart with red-green colour blindness
+// Colours of figures. All scales and sets here stay distinguishable with red-green colour blindness
 // and in greyscale print.
 #pragma once
 

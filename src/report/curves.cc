@@ -11,9 +11,9 @@ namespace assay::report {
 namespace {
 
 constexpr double kHeight = 640;
-constexpr std::array kPointTypes = {7,  5, 9, 13,
-                                    11, 4, 6, 8};  // gnuplot's numbers, filled points first
-constexpr std::array kDashes = {2, 3, 4, 5};       // gnuplot's numbers
+// gnuplot's numbers; filled points come first.
+constexpr std::array kPointTypes = {7, 5, 9, 13, 11, 4, 6, 8};
+constexpr std::array kDashes = {2, 3, 4, 5};  // gnuplot's numbers
 
 std::string axis_commands(const Axis& axis, char letter) {
   std::string ticks;

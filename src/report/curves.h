@@ -35,7 +35,7 @@ struct AxisTick {
 
 struct Axis {
   std::string title;
-  double low = 1;  // above 0
+  double low = 1;  // greater than 0
   double high = 10;
   std::vector<AxisTick> ticks;
 };

@@ -131,8 +131,7 @@ TEST(RankingDrawing, HasADotWithItsIntervalForEachItemInTheColorOfItsVerdict) {
   EXPECT_THAT(commands, HasSubstr("-21 1 -45 3\n"));
   EXPECT_THAT(commands, HasSubstr("0 0 0 0\n"));
   EXPECT_THAT(commands, HasSubstr("xerrorbars lc rgb '#d55e00' lw 2 pt 7"));
-  EXPECT_THAT(commands,
-              HasSubstr("xerrorbars lc rgb '#6b6b6b' lw 2 pt 6"));  // an open circle: unclear
+  EXPECT_THAT(commands, HasSubstr("xerrorbars lc rgb '#6b6b6b' lw 2 pt 6"));  // unclear: open
 }
 
 TEST(RankingDrawing, ShowsTheToleranceAsABandAndTheReferenceAsALine) {

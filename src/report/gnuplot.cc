@@ -16,8 +16,7 @@ constexpr const char* kProgram = "gnuplot";
 constexpr double kPngScale = 2.5;  // 2500 pixels for the width of a page: 300 dpi on 8.3 inches
 // The cairo terminals measure fonts in points of 1/72 inch, at 96 pixels per inch.
 constexpr double kPngPoint = 72.0 / 96.0;
-constexpr double kCharacterWidth =
-    0.64;  // width of a digit of DejaVu Sans, wider than most characters
+constexpr double kCharacterWidth = 0.64;  // a digit of DejaVu Sans, wider than most characters
 constexpr double kBaseSize = 11;
 
 std::string terminal(const Drawing& drawing, FigureFormat format) {
@@ -100,8 +99,7 @@ double text_width(std::string_view text) {
   double longest = 0;
   double line = 0;
   for (const char c : text) {
-    const bool continues =
-        (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;  // UTF-8 continuation byte
+    const bool continues = (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;  // in UTF-8
     if (c == '\n') {
       line = 0;
     } else if (!continues) {

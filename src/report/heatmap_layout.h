@@ -13,7 +13,7 @@ inline constexpr double kTitleSize = 15;
 inline constexpr double kPanelTitleSize = 12;
 inline constexpr double kTextSize = 11;
 inline constexpr double kTickSize = 10;
-inline constexpr double kHeadHeight = 62;  // title and subtitle
+inline constexpr double kHeadHeight = 62;  // height of title and subtitle
 inline constexpr double kPanelTitleHeight = 24;
 inline constexpr double kAxisTitleHeight = 24;
 inline constexpr double kPanelGap = 18;
@@ -28,7 +28,7 @@ struct HeatmapLayout {
   double cell_height = 0;
   double cell_text_size = kTextSize;
   double left = 0;         // left edge of the first panel's cells
-  double tick_height = 0;  // under each panel
+  double tick_height = 0;  // height of the texts under each panel
   double right = 0;        // width of the colour bar's part
   double body_height = 0;
   double bar_height = 0;

@@ -28,7 +28,7 @@ struct Text {
   double size = 11;
   Align align = Align::kLeft;
   Weight weight = Weight::kNormal;
-  double degrees = 0;  // anticlockwise
+  double degrees = 0;  // rotation, anticlockwise
   Color color = kBlack;
 };
 

@@ -29,7 +29,7 @@ constexpr Color kQuietColor = color_of(0x444444);
 // The look of one kind of verdict; open circles are for verdicts that settle nothing.
 struct Mark {
   Color color;
-  int point_type;  // gnuplot's: 7 is a filled circle, 6 an open one
+  int point_type;  // gnuplot's number: 7 is a filled circle, 6 an open one
 };
 
 Mark mark_of(Verdict verdict) {
@@ -49,7 +49,7 @@ double width_of(const std::string& text) {
   return text_width(text) * kRankingText;
 }
 
-// Everything between the names on the left and the texts on the right is the plot.
+// The plot fills the space between the names on the left and the texts on the right.
 struct RankingColumns {
   double plot_left = 0;
   double plot_right = 0;
@@ -85,7 +85,7 @@ struct Limits {
 };
 
 Limits limits_of(const RankingFigure& figure) {
-  constexpr double kRoom = 0.04;  // on either side
+  constexpr double kRoom = 0.04;  // share of the range that is left free on either side
   Limits limits{-figure.tolerance, figure.tolerance};
   for (const RankedItem& item : figure.items)
     for (const double value : {item.value, item.low, item.high}) {
@@ -114,7 +114,7 @@ std::string ranking_axis(const RankingFigure& figure) {
              -figure.tolerance, figure.tolerance);
 }
 
-// One plot for each kind of mark. An item without an interval has one of no width.
+// Returns one plot for each kind of mark. An item without an interval gets one of zero width.
 std::string ranking_plots(const RankingFigure& figure) {
   constexpr std::array kKinds = {Verdict::kWorse, Verdict::kSame, Verdict::kUnclear,
                                  Verdict::kBetter};

@@ -15,7 +15,7 @@ struct RankedItem {
   double low = 0;    // the interval; NaN if there is none
   double high = 0;
   model::Verdict verdict = model::Verdict::kUnknown;  // colours the dot and the last text
-  std::vector<std::string> texts = {};                // right of the dots, one for each heading
+  std::vector<std::string> texts = {};                // to the right of the dots, one per heading
 };
 
 struct RankingFigure {

@@ -28,8 +28,8 @@ constexpr std::array kPartColors = {color_of(0x0072b2), color_of(0xe69f00), colo
 constexpr Color kBarColor = color_of(0xc4c4c4);  // light enough for dark figures on it
 
 constexpr Color kGrid = color_of(0xdddddd);
-constexpr double kTitleScale =
-    1.5;  // size of the title's bold 14-point characters, relative to plain text
+// Width of the title's bold 14-point characters, relative to plain text.
+constexpr double kTitleScale = 1.5;
 
 bool opens_with_text(const SheetPlan& plan) {
   return plan.table->style.opens_with_text && plan.first_row == 0;
@@ -60,7 +60,7 @@ Span text_span(const std::vector<ColumnLayout>& layout) {
 }
 
 double height_of(const std::string& text, double characters) {
-  constexpr double kUsable = 0.9;  // share of a line's characters, since words end before its edge
+  constexpr double kUsable = 0.9;  // share of a line, since words end before its edge
   const double length = static_cast<double>(core::character_count(text));
   return kTextLinePoints * std::max(1.0, std::ceil(length / (kUsable * characters)));
 }

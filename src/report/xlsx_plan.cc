@@ -196,7 +196,7 @@ class ColumnScan {
     has_numbers_ = true;
   }
 
-  // Figures from 1 on get three decimals; figures below 1 get three significant digits.
+  // A largest figure of 1 or more gets three decimals, a smaller one three significant digits.
   [[nodiscard]] int decimals() const {
     if (largest_double_ >= 1 || largest_double_ == 0) return 3;
     const int leading_zeros = static_cast<int>(std::floor(-std::log10(largest_double_)));

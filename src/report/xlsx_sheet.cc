@@ -261,8 +261,7 @@ class SheetWriter {
   // Returns the number of lines that the row's wrapped texts need, because not every spreadsheet
   // program fits the height by itself.
   [[nodiscard]] std::size_t lines_in_row(std::size_t row) const {
-    constexpr double kUsable =
-        0.9;  // share of a line's characters, since words end before its edge
+    constexpr double kUsable = 0.9;  // share of a line, since words end before its edge
     std::size_t lines = 1;
     for (std::size_t c = 0; c < table_.columns.size(); ++c) {
       const auto* text = std::get_if<std::string>(&table_.at(plan_.first_row + row, c));

@@ -222,7 +222,7 @@ TEST(Xlsx, ADashboardOpensWithItsTextAndAChart) {
   EXPECT_THAT(chart, HasSubstr("A step takes 11 ms with b and 10 ms with a"));
   EXPECT_THAT(chart, HasSubstr("ms per step"));
   EXPECT_THAT(chart, HasSubstr("<c:f>Dashboard!$B$20:$C$20</c:f>"));  // the bars
-  EXPECT_THAT(chart, HasSubstr("<c:f>Dashboard!$B$22:$C$22</c:f>"));  // their first part
+  EXPECT_THAT(chart, HasSubstr("<c:f>Dashboard!$B$22:$C$22</c:f>"));  // the first part of the bars
   EXPECT_THAT(chart, HasSubstr("<c:f>Dashboard!$B$23:$C$23</c:f>"));
 }
 

@@ -78,7 +78,7 @@ core::Status inflate_member(const ZipMember& member,
   Inflater inflater;
   if (!inflater.started) return core::Error{"out of memory"};
   z_stream& stream = inflater.stream;
-  // zlib's interface lacks a const here; it does not write to its input.
+  // zlib's interface lacks a const here, but zlib does not write to its input.
   stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(member.packed.data()));
   stream.avail_in = static_cast<uInt>(member.packed.size());
   std::vector<char> buffer(1 << 16);

@@ -13,7 +13,7 @@ namespace assay::report {
 
 struct ZipMember {
   std::string name;
-  std::string_view packed;  // a part of the zip
+  std::string_view packed;  // view into the bytes of the zip
   std::uint32_t size_bytes;
 };
 

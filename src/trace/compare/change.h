@@ -45,7 +45,7 @@ struct Change {
   double ratio = 0;  // test / baseline
   std::size_t baseline_count = 0;
   std::size_t test_count = 0;
-  Range baseline_range;  // of the repetitions
+  Range baseline_range;  // range of the repetitions
   Range test_range;
   double baseline_deviation = 0;  // standard deviations of the repetitions
   double test_deviation = 0;

@@ -46,8 +46,7 @@ TEST(CollectiveComparison, JoinsBothSidesAndShowsRowsOfOne) {
   EXPECT_NEAR(number(reduce("percent_change_bus bw (GB/s)_mean")), -50, 1e-9);
   EXPECT_EQ(reduce("a_channels"), Cell{std::int64_t{24}});
   EXPECT_EQ(text(reduce("b_channels")), "8, 16");
-  EXPECT_EQ(text(table.at(0, *table.column("Collective name"))),
-            "allreduce");  // longest total time
+  EXPECT_EQ(text(table.at(0, *table.column("Collective name"))), "allreduce");  // longest
 
   EXPECT_EQ(text(cell_where(table, "Collective name", "reducescatter", "status")),
             "Only in baseline");

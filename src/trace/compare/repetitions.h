@@ -17,8 +17,8 @@ namespace assay::trace {
 
 enum class Repetition {
   kRun,
-  kStep,      // within a run
-  kInstance,  // of a collective, within a run
+  kStep,      // step within a run
+  kInstance,  // instance of a collective, within a run
   kNone,      // whole traces, without repetitions
 };
 

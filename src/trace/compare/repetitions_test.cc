@@ -48,7 +48,7 @@ TEST(Repetitions, ARunIsTheMeanOfItsValues) {
   const RunTotals totals = run_totals(values, 2);
   EXPECT_DOUBLE_EQ(totals.sum, 21);
   EXPECT_FALSE(totals.even);
-  EXPECT_FALSE(run_totals(std::vector<RunValue>{{1, 10}}, 2).even);  // run 2 has none
+  EXPECT_FALSE(run_totals(std::vector<RunValue>{{1, 10}}, 2).even);  // run 2 has no values
   EXPECT_TRUE(run_totals(std::vector<RunValue>{{1, 10}, {2, 30}}, 2).even);
 }
 

@@ -44,7 +44,7 @@ std::vector<RankReport> timeline_reports(const AnalyzedRun& run);
 
 struct CollectiveBook {
   model::Book book;
-  model::Table overview;     // for a terminal
+  model::Table overview;     // shown on a terminal
   model::Warnings warnings;  // all warnings of the run
 };
 
