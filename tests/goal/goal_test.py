@@ -339,7 +339,7 @@ class Outputs(GoalTest):
             folder = self.folder / f"out{len(options)}{options[0]}"
             with subprocess.Popen(
                     [ASSAY, "goal", "generate", "-i", "rec", "-o", folder, "-q", "--replicas",
-                     "3000", *options], cwd=self.folder, stderr=subprocess.PIPE) as program:
+                     "1000", *options], cwd=self.folder, stderr=subprocess.PIPE) as program:
                 end = time.monotonic() + PATIENCE_S
                 while not (folder.exists() and any(folder.iterdir())):
                     self.assertIsNone(program.poll(), "done before it could be interrupted")
