@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
 #include <optional>
-#include <vector>
+#include <string>
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -14,60 +14,6 @@ namespace assay::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-model::Table compared_tables(const std::vector<store::TableDiff>& diffs, double threshold) {
-  model::Table table{
-      .name = "tables",
-      .title = "Rows of A and B, compared",
-      .columns = {{.name = "table"},
-                  {.name = "A", .description = "rows"},
-                  {.name = "B", .description = "rows"},
-                  {.name = "only A"},
-                  {.name = "only B"},
-                  {.name = "both", .description = "rows compared: both have a latency"},
-                  {.name = "differ", .description = "of these: not the same number"},
-                  {.name = "p10"},
-                  {.name = "median"},
-                  {.name = "p90"},
-                  {.name = "beyond", .unit = "%"}}};
-  table.notes.push_back(fmt::format(
-      "p10, median, p90: ratios B / A of latencies; beyond: rows of both that differ by more than "
-      "{:g} %",
-      100 * threshold));
-  for (const store::TableDiff& diff : diffs) {
-    table.add_row({diff.table, diff.a_rows, diff.b_rows, diff.only_a, diff.only_b, diff.compared,
-                   diff.different, model::cell_of(diff.p10_ratio),
-                   model::cell_of(diff.median_ratio), model::cell_of(diff.p90_ratio),
-                   100 * diff.share_beyond()});
-  }
-  return table;
-}
-
-model::Table worst_table(const std::vector<store::RowDiff>& worst) {
-  model::Table table{.name = "worst",
-                     .title = "Rows that differ most",
-                     .columns = {{.name = "table"},
-                                 {.name = "A", .unit = "ms"},
-                                 {.name = "B", .unit = "ms"},
-                                 {.name = "ratio"},
-                                 {.name = "row"}}};
-  for (const store::RowDiff& row : worst)
-    table.add_row({row.table, row.a_ms, row.b_ms, model::cell_of(row.ratio), row.key});
-  return table;
-}
-
-model::Table single_table(const std::vector<store::TableDiff>& diffs) {
-  model::Table table{.name = "single",
-                     .title = "Rows that only one side has, first examples",
-                     .columns = {{.name = "table"}, {.name = "only in"}, {.name = "row"}}};
-  for (const store::TableDiff& diff : diffs) {
-    for (const std::string& key : diff.example_only_a)
-      table.add_row({diff.table, "A", key});
-    for (const std::string& key : diff.example_only_b)
-      table.add_row({diff.table, "B", key});
-  }
-  return table;
-}
 
 class StoreDiff final : public Command {
  public:
@@ -111,29 +57,22 @@ class StoreDiff final : public Command {
 
  private:
   void show(const store::DiffResult& result) const {
-    model::Book book{.title = fmt::format("A: {}, B: {}", a_.string(), b_.string()),
-                     .tables = {compared_tables(result.tables, request_.threshold)}};
-    if (!result.worst.empty()) book.tables.push_back(worst_table(result.worst));
-    model::Table single = single_table(result.tables);
-    if (!single.cells.empty()) book.tables.push_back(std::move(single));
+    const model::Book book{.title = fmt::format("A: {}, B: {}", a_.string(), b_.string()),
+                           .tables = store::diff_tables(result, request_.threshold)};
     print(summary_text(book, presentation_.summary, kAllRows));
   }
 
   [[nodiscard]] Outcome judge(const store::DiffResult& result) const {
-    static const std::vector<const store::TableDiff*> kNone;
-    Outcome outcome = Outcome::kOk;
-    for (const store::TableDiff* diff : max_share_ ? result.beyond(*max_share_) : kNone) {
-      outcome = Outcome::kRegressionFound;
-      print_warning(fmt::format("{}: {:.2f} % of {} rows differ by more than {:g} %; {:g} % may",
-                                diff->table, 100 * diff->share_beyond(), diff->compared,
-                                100 * request_.threshold, 100 * *max_share_));
-    }
     if (result.compared() == 0) {
       print_warning(
           "A and B have no row in common; --ignore version, --ignore framework or --ignore "
           "kernel_source let rows match that differ there");
     }
-    return outcome;
+    if (!max_share_) return Outcome::kOk;
+    const auto failures = store::diff_failures(result, request_.threshold, *max_share_);
+    for (const std::string& failure : failures)
+      print_warning(failure);
+    return failures.empty() ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
   fs::path a_;

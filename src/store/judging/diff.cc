@@ -1,5 +1,7 @@
 #include "store/judging/diff.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -172,6 +174,60 @@ core::Result<Frame> rows_of(const Store& store, const std::string& table) {
   return store.table({.table = table}, Store::Columns::kPublic);
 }
 
+model::Table compared_tables(const std::vector<TableDiff>& diffs, double threshold) {
+  model::Table table{
+      .name = "tables",
+      .title = "Rows of A and B, compared",
+      .columns = {{.name = "table"},
+                  {.name = "A", .description = "rows"},
+                  {.name = "B", .description = "rows"},
+                  {.name = "only A"},
+                  {.name = "only B"},
+                  {.name = "both", .description = "rows compared: both have a latency"},
+                  {.name = "differ", .description = "of these: not the same number"},
+                  {.name = "p10"},
+                  {.name = "median"},
+                  {.name = "p90"},
+                  {.name = "beyond", .unit = "%"}}};
+  table.notes.push_back(fmt::format(
+      "p10, median, p90: ratios B / A of latencies; beyond: rows of both that differ by more than "
+      "{:g} %",
+      100 * threshold));
+  for (const TableDiff& diff : diffs) {
+    table.add_row({diff.table, diff.a_rows, diff.b_rows, diff.only_a, diff.only_b, diff.compared,
+                   diff.different, model::cell_of(diff.p10_ratio),
+                   model::cell_of(diff.median_ratio), model::cell_of(diff.p90_ratio),
+                   100 * diff.share_beyond()});
+  }
+  return table;
+}
+
+model::Table worst_table(const std::vector<RowDiff>& worst) {
+  model::Table table{.name = "worst",
+                     .title = "Rows that differ most",
+                     .columns = {{.name = "table"},
+                                 {.name = "A", .unit = "ms"},
+                                 {.name = "B", .unit = "ms"},
+                                 {.name = "ratio"},
+                                 {.name = "row"}}};
+  for (const RowDiff& row : worst)
+    table.add_row({row.table, row.a_ms, row.b_ms, model::cell_of(row.ratio), row.key});
+  return table;
+}
+
+model::Table single_table(const std::vector<TableDiff>& diffs) {
+  model::Table table{.name = "single",
+                     .title = "Rows that only one side has, first examples",
+                     .columns = {{.name = "table"}, {.name = "only in"}, {.name = "row"}}};
+  for (const TableDiff& diff : diffs) {
+    for (const std::string& key : diff.example_only_a)
+      table.add_row({diff.table, "A", key});
+    for (const std::string& key : diff.example_only_b)
+      table.add_row({diff.table, "B", key});
+  }
+  return table;
+}
+
 }  // namespace
 
 std::int64_t DiffResult::compared() const {
@@ -181,12 +237,25 @@ std::int64_t DiffResult::compared() const {
   return rows;
 }
 
-std::vector<const TableDiff*> DiffResult::beyond(double max_share) const {
-  std::vector<const TableDiff*> found;
-  for (const TableDiff& table : tables) {
-    if (table.share_beyond() > max_share) found.push_back(&table);
+std::vector<model::Table> diff_tables(const DiffResult& result, double threshold) {
+  std::vector<model::Table> tables{compared_tables(result.tables, threshold)};
+  if (!result.worst.empty()) tables.push_back(worst_table(result.worst));
+  model::Table single = single_table(result.tables);
+  if (!single.cells.empty()) tables.push_back(std::move(single));
+  return tables;
+}
+
+std::vector<std::string> diff_failures(const DiffResult& result,
+                                       double threshold,
+                                       double max_share) {
+  std::vector<std::string> failures;
+  for (const TableDiff& diff : result.tables) {
+    if (diff.share_beyond() <= max_share) continue;
+    failures.push_back(fmt::format("{}: {:.2f} % of {} rows differ by more than {:g} %; {:g} % may",
+                                   diff.table, 100 * diff.share_beyond(), diff.compared,
+                                   100 * threshold, 100 * max_share));
   }
-  return found;
+  return failures;
 }
 
 core::Result<Store> open_tables(const fs::path& path, model::Warnings& repairs) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "model/table.h"
 #include "model/warnings.h"
 #include "store/database/store.h"
 
@@ -51,10 +52,8 @@ struct DiffResult {
   std::vector<TableDiff> tables;
   std::vector<RowDiff> worst;  // those whose ratio is farthest from 1 first
 
-  // Rows that were compared in all tables.
+  // The rows that were compared in all tables.
   [[nodiscard]] std::int64_t compared() const;
-  // The tables in which a larger share of rows is beyond the threshold.
-  [[nodiscard]] std::vector<const TableDiff*> beyond(double max_share) const;
 };
 
 // Opens a store, or a shipped one by its name; a file or folder of perf tables is read into memory.
@@ -64,5 +63,15 @@ core::Result<Store> open_tables(const std::filesystem::path& path, model::Warnin
 // Rows with the same values in all columns but latency and power are compared; of several such rows
 // the first of one side with the first of the other.
 core::Result<DiffResult> diff(const Store& a, const Store& b, const DiffRequest& request);
+
+// Returns the tables of the comparison; those of the worst and of single rows only if there are
+// any. `threshold` is that of the request.
+std::vector<model::Table> diff_tables(const DiffResult& result, double threshold);
+
+// Returns in words the tables in which a larger share of rows than `max_share` is beyond the
+// threshold.
+std::vector<std::string> diff_failures(const DiffResult& result,
+                                       double threshold,
+                                       double max_share);
 
 }  // namespace assay::store

@@ -1,5 +1,5 @@
-// `store check`: compares what the plans of the newest collection and of those that it refines
-// expected with what the store holds.
+// Compares what the plans of a store's newest collection, and of those that it refines, expected
+// with what the store holds.
 #pragma once
 
 #include <string>
@@ -9,14 +9,22 @@
 #include "core/result.h"
 #include "model/table.h"
 #include "store/database/store.h"
+#include "store/judging/check_report.h"
 
-namespace assay::cli {
+namespace assay::collect {
 
 struct Coverage {
-  std::string started_at;  // start of the collection
+  std::string started_at;  // the start of the collection
   // The cases of a refinement lie between other points, so a missing one leaves no gap in a table.
   bool is_refinement = false;
-  collect::Tally tally;
+  Tally tally;
+
+  // The missing and failed cases by operator. Failed cases are remarks, because every large
+  // collection has cases that the device cannot run; missing ones of a refinement are, too.
+  [[nodiscard]] std::vector<store::CasesFound> findings() const;
+
+  // Counts by operator, failures by class and skips by reason.
+  [[nodiscard]] std::vector<model::Table> tables() const;
 };
 
 // Returns the collections, first a grid and then its refinements, with their operators of one
@@ -25,7 +33,4 @@ struct Coverage {
 core::Result<std::vector<Coverage>> read_coverage(const store::Store& store,
                                                   const std::string& table);
 
-// Returns tables of counts by operator, failures by class and skips by reason.
-std::vector<model::Table> coverage_tables(const Coverage& coverage);
-
-}  // namespace assay::cli
+}  // namespace assay::collect
