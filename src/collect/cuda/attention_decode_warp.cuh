@@ -52,20 +52,21 @@ struct Part {
 // The blocks of a launch: [batch, head of keys, split and tile of rows]. Blocks with the same keys
 // are neighbours, so that the later ones find the keys in the L2 cache.
 template <int kRows>
-dim3 blocks_of(const DecodeArguments& with) {
-  const std::int64_t row_tiles = ceil_div(with.spec.heads / with.spec.kv_heads, kRows);
-  return {static_cast<unsigned>(row_tiles * with.splits), static_cast<unsigned>(with.spec.kv_heads),
-          static_cast<unsigned>(with.spec.batch)};
+dim3 blocks_of(const DecodeArguments& arguments) {
+  const std::int64_t row_tiles = ceil_div(arguments.spec.heads / arguments.spec.kv_heads, kRows);
+  return {static_cast<unsigned>(row_tiles * arguments.splits),
+          static_cast<unsigned>(arguments.spec.kv_heads),
+          static_cast<unsigned>(arguments.spec.batch)};
 }
 
 template <int kRows>
-__device__ Part part_of(const DecodeArguments& with) {
-  const auto group = static_cast<unsigned>(with.spec.heads) / gridDim.y;
-  const auto splits = static_cast<unsigned>(with.splits);
+__device__ Part part_of(const DecodeArguments& arguments) {
+  const auto group = static_cast<unsigned>(arguments.spec.heads) / gridDim.y;
+  const auto splits = static_cast<unsigned>(arguments.splits);
   const unsigned row_tiles = gridDim.x / splits;
   const unsigned row_tile = blockIdx.x % row_tiles;
   const unsigned split = blockIdx.x / row_tiles;
-  const VisibleKeys visible = visible_keys(with.spec, 0);
+  const VisibleKeys visible = visible_keys(arguments.spec, 0);
   const auto begin = static_cast<int>(visible.begin);
   const auto end = static_cast<int>(visible.end);
   return {.batch = blockIdx.z,
@@ -101,11 +102,12 @@ class Tiles {
  public:
   using Its = Size<kHeadDim, kRowTiles>;
 
-  __device__ Tiles(const DecodeArguments& with, const Part& part, char* shared)
-      : with_(with),
+  __device__ Tiles(const DecodeArguments& arguments, const Part& part, char* shared)
+      : with_(arguments),
         part_(part),
-        keys_(static_cast<const char*>(with.keys) + part.kv_head * with.layout.keys[1]),
-        values_(static_cast<const char*>(with.values) + part.kv_head * with.layout.keys[1]),
+        keys_(static_cast<const char*>(arguments.keys) + part.kv_head * arguments.layout.keys[1]),
+        values_(static_cast<const char*>(arguments.values) +
+                part.kv_head * arguments.layout.keys[1]),
         shared_(shared),
         lane_(static_cast<int>(threadIdx.x) % kLanes),
         first_(part.tiles.first + static_cast<int>(threadIdx.x) / kLanes),
@@ -267,14 +269,14 @@ class WarpAttention {
  public:
   using Its = Size<kHeadDim, kRowTiles>;
 
-  __device__ WarpAttention(const DecodeArguments& with, const Part& part)
+  __device__ WarpAttention(const DecodeArguments& arguments, const Part& part)
       : begin_(part.begin),
         end_(part.end),
         lane_(static_cast<int>(threadIdx.x) % kLanes),
-        scale_(1.4426950408889634F * rsqrtf(static_cast<float>(kHeadDim)) * with.scales[0]) {
+        scale_(1.4426950408889634F * rsqrtf(static_cast<float>(kHeadDim)) * arguments.scales[0]) {
 #pragma unroll
     for (int at = 0; at < kRowPairs; ++at) {
-      load_query(with, part, at);
+      load_query(arguments, part, at);
       largest_[at] = -INFINITY;
     }
   }
@@ -319,11 +321,11 @@ class WarpAttention {
   }
 
   // Loads 0 for rows past the last.
-  __device__ void load_query(const DecodeArguments& with, const Part& part, int at) {
+  __device__ void load_query(const DecodeArguments& arguments, const Part& part, int at) {
     const bool exists = row(at) < part.rows;
-    const auto* from = static_cast<const __nv_bfloat16*>(with.query) +
-                       part.batch * with.layout.query[0] +
-                       (part.first_head + row(at)) * with.layout.query[1];
+    const auto* from = static_cast<const __nv_bfloat16*>(arguments.query) +
+                       part.batch * arguments.layout.query[0] +
+                       (part.first_head + row(at)) * arguments.layout.query[1];
 #pragma unroll
     for (int step = 0; step < kHeadDim / 16; ++step) {
       const int column = loaded_key_column(lane_, step / 4) + step % 4 * 4;

@@ -17,7 +17,7 @@ constexpr int kJoiners = 4;  // threads for each column of an output
 
 // Joins the warps' sums.
 template <int kHeadDim, int kRows>
-__device__ void finish(const DecodeArguments& with,
+__device__ void finish(const DecodeArguments& arguments,
                        const Part& part,
                        const float* sums,
                        const float* statistics) {
@@ -35,31 +35,32 @@ __device__ void finish(const DecodeArguments& with,
       sum += sums[at * sum_words(kHeadDim) + sum_place(column)] * factor;
       weights += statistics[at * 2 + 1] * factor;
     }
-    const std::int64_t head = part.batch * with.spec.heads + part.first_head + row;
-    if (with.splits == 1) {
-      static_cast<__nv_bfloat16*>(with.output)[head * kHeadDim + column] =
-          __float2bfloat16(sum / weights * with.scales[1]);
+    const std::int64_t head = part.batch * arguments.spec.heads + part.first_head + row;
+    if (arguments.splits == 1) {
+      static_cast<__nv_bfloat16*>(arguments.output)[head * kHeadDim + column] =
+          __float2bfloat16(sum / weights * arguments.scales[1]);
       continue;
     }
-    const std::int64_t at = head * with.splits + part.split;
-    with.sums[at * kHeadDim + column] = sum;
+    const std::int64_t at = head * arguments.splits + part.split;
+    arguments.sums[at * kHeadDim + column] = sum;
     if (column != 0) continue;
-    with.statistics[at * 2] = largest;
-    with.statistics[at * 2 + 1] = weights;
+    arguments.statistics[at * 2] = largest;
+    arguments.statistics[at * 2 + 1] = weights;
   }
 }
 
 template <int kHeadDim, int kRowTiles>
 __global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
-    decode_part(const __grid_constant__ DecodeArguments with) {
+    decode_part(const __grid_constant__ DecodeArguments arguments) {
   using Its = Size<kHeadDim, kRowTiles>;
   extern __shared__ __align__(16) char shared[];
   const int warp = static_cast<int>(threadIdx.x) / kLanes;
-  const Part part = part_of<Its::kRows>(with);
-  Tiles<kHeadDim, kRowTiles> tiles(with, part, shared + warp * Its::kStages * Its::kStageBytes);
+  const Part part = part_of<Its::kRows>(arguments);
+  Tiles<kHeadDim, kRowTiles> tiles(arguments, part,
+                                   shared + warp * Its::kStages * Its::kStageBytes);
   for (int n = 0; n < Its::kStages - 1; ++n)
     tiles.begin(n);
-  WarpAttention<kHeadDim, kRowTiles> attention(with, part);
+  WarpAttention<kHeadDim, kRowTiles> attention(arguments, part);
   for (int n = 0; n < tiles.count(); ++n) {
     await_copies<Its::kStages - 2>();
     tiles.begin(n + Its::kStages - 1);  // in the place of tile n - 1
@@ -72,22 +73,22 @@ __global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
   attention.write(sums + warp * Its::kRows * sum_words(kHeadDim),
                   statistics + warp * Its::kRows * 2);
   __syncthreads();
-  finish<kHeadDim, Its::kRows>(with, part, sums, statistics);
+  finish<kHeadDim, Its::kRows>(arguments, part, sums, statistics);
 }
 
 // A block computes one output.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kHeadDim* kJoiners)
-    join_parts(const __grid_constant__ DecodeArguments with) {
+    join_parts(const __grid_constant__ DecodeArguments arguments) {
   constexpr int kJoinThreads = kHeadDim * kJoiners;
   __shared__ float factors[kMostSplits];
   __shared__ float parts[kJoinThreads];
   const int thread = static_cast<int>(threadIdx.x);
   const int column = thread % kHeadDim;
-  const int splits = static_cast<int>(with.splits);
+  const int splits = static_cast<int>(arguments.splits);
   const std::int64_t output = blockIdx.x;
-  const float* statistics = with.statistics + output * splits * 2;
-  const float* sums = with.sums + output * splits * kHeadDim;
+  const float* statistics = arguments.statistics + output * splits * 2;
+  const float* sums = arguments.sums + output * splits * kHeadDim;
   float largest = -INFINITY;
   for (int split = thread; split < splits; split += kJoinThreads)
     largest = fmaxf(largest, statistics[split * 2]);
@@ -107,8 +108,8 @@ __global__ void __launch_bounds__(kHeadDim* kJoiners)
   if (thread >= kHeadDim) return;
   for (int other = 1; other < kJoiners; ++other)
     sum += parts[other * kHeadDim + column];
-  static_cast<__nv_bfloat16*>(with.output)[output * kHeadDim + column] =
-      __float2bfloat16(sum / weights * with.scales[1]);
+  static_cast<__nv_bfloat16*>(arguments.output)[output * kHeadDim + column] =
+      __float2bfloat16(sum / weights * arguments.scales[1]);
 }
 
 // The kernels of a head size and a number of tiles of rows.
@@ -125,12 +126,12 @@ struct Kernels {
         blocks_at_a_time, decode_part<kHeadDim, kRowTiles>, kThreads, Its::kSharedBytes);
   }
 
-  static cudaError_t launch(const DecodeArguments& with, cudaStream_t stream) {
-    const dim3 blocks = blocks_of<Its::kRows>(with);
-    decode_part<kHeadDim, kRowTiles><<<blocks, kThreads, Its::kSharedBytes, stream>>>(with);
-    if (with.splits == 1) return cudaGetLastError();
-    const auto outputs = static_cast<unsigned>(with.spec.batch * with.spec.heads);
-    join_parts<kHeadDim><<<outputs, kHeadDim * kJoiners, 0, stream>>>(with);
+  static cudaError_t launch(const DecodeArguments& arguments, cudaStream_t stream) {
+    const dim3 blocks = blocks_of<Its::kRows>(arguments);
+    decode_part<kHeadDim, kRowTiles><<<blocks, kThreads, Its::kSharedBytes, stream>>>(arguments);
+    if (arguments.splits == 1) return cudaGetLastError();
+    const auto outputs = static_cast<unsigned>(arguments.spec.batch * arguments.spec.heads);
+    join_parts<kHeadDim><<<outputs, kHeadDim * kJoiners, 0, stream>>>(arguments);
     return cudaGetLastError();
   }
 };

@@ -161,13 +161,15 @@ __global__ void __launch_bounds__(1024)
 }
 
 template <class T>
-cudaError_t run_rms_norm(const MemorySpec& spec, const MemoryArguments& with, cudaStream_t stream) {
+cudaError_t run_rms_norm(const MemorySpec& spec,
+                         const MemoryArguments& arguments,
+                         cudaStream_t stream) {
   const auto vectors = static_cast<int>(spec.columns / Vector<T>::kSize);
   const int threads = std::clamp((vectors + 63) / 64 * 32, 32, 1024);  // two vectors each
   const auto blocks = static_cast<unsigned>(spec.rows);
-  const auto* input = static_cast<const T*>(with.input);
-  const auto* weight = static_cast<const T*>(with.other);
-  auto* output = static_cast<T*>(with.output);
+  const auto* input = static_cast<const T*>(arguments.input);
+  const auto* weight = static_cast<const T*>(arguments.other);
+  auto* output = static_cast<T*>(arguments.output);
   if (vectors <= 2 * threads) {
     rms_norm<T, 2><<<blocks, threads, 0, stream>>>(input, weight, output, vectors);
   } else {
@@ -195,27 +197,30 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class T>
-cudaError_t run_typed(const MemorySpec& spec, const MemoryArguments& with, cudaStream_t stream) {
-  const auto* input = static_cast<const T*>(with.input);
-  const auto* other = static_cast<const T*>(with.other);
-  auto* output = static_cast<T*>(with.output);
+cudaError_t run_typed(const MemorySpec& spec,
+                      const MemoryArguments& arguments,
+                      cudaStream_t stream) {
+  const auto* input = static_cast<const T*>(arguments.input);
+  const auto* other = static_cast<const T*>(arguments.other);
+  auto* output = static_cast<T*>(arguments.output);
   const std::int64_t count = spec.rows * spec.columns;
   const std::int64_t vectors = (count + Vector<T>::kSize - 1) / Vector<T>::kSize;
   const auto per_row = static_cast<std::uint32_t>(spec.columns / Vector<T>::kSize);
   switch (spec.kind) {
     case MemorySpec::Kind::kRmsNorm:
-      return run_rms_norm<T>(spec, with, stream);
+      return run_rms_norm<T>(spec, arguments, stream);
     case MemorySpec::Kind::kSiluMul:
       return run_for_vectors(SiluMul<T>{input, output, per_row}, vectors, stream);
     case MemorySpec::Kind::kEmbedding:
-      return run_for_vectors(Embedding<T>{input, with.indices, output, per_row}, vectors, stream);
+      return run_for_vectors(Embedding<T>{input, arguments.indices, output, per_row}, vectors,
+                             stream);
     case MemorySpec::Kind::kAdd:
       return run_for_vectors(Add<T>{input, other, output}, vectors, stream);
     case MemorySpec::Kind::kCopy:
       return run_for_vectors(Copy<T>{input, output}, vectors, stream);
     case MemorySpec::Kind::kRead:
       read_sum<T><<<static_cast<unsigned>(read_blocks(spec)), kThreads, 0, stream>>>(
-          input, count, static_cast<float*>(with.output));
+          input, count, static_cast<float*>(arguments.output));
       return cudaGetLastError();
   }
   return cudaErrorInvalidValue;
@@ -240,44 +245,45 @@ __device__ double block_sum(double value) {
 }
 
 __device__ double rms_norm_at(const MemorySpec& spec,
-                              const MemoryArguments& with,
+                              const MemoryArguments& arguments,
                               std::int64_t at) {
   const std::int64_t row = at / spec.columns;
   double squares = 0;
   for (std::int64_t i = threadIdx.x; i < spec.columns; i += kThreads) {
-    const double x = load_number(spec.type, with.input, row * spec.columns + i);
+    const double x = load_number(spec.type, arguments.input, row * spec.columns + i);
     squares += x * x;
   }
   squares = block_sum(squares);
-  return load_number(spec.type, with.input, at) *
-         load_number(spec.type, with.other, at % spec.columns) /
+  return load_number(spec.type, arguments.input, at) *
+         load_number(spec.type, arguments.other, at % spec.columns) /
          sqrt(squares / static_cast<double>(spec.columns) + static_cast<double>(kRmsEpsilon));
 }
 
 __device__ double silu_mul_at(const MemorySpec& spec,
-                              const MemoryArguments& with,
+                              const MemoryArguments& arguments,
                               std::int64_t at) {
   const std::int64_t gate_at = at + at / spec.columns * spec.columns;
-  const double gate = load_number(spec.type, with.input, gate_at);
-  const double up = load_number(spec.type, with.input, gate_at + spec.columns);
+  const double gate = load_number(spec.type, arguments.input, gate_at);
+  const double up = load_number(spec.type, arguments.input, gate_at + spec.columns);
   return gate / (1 + exp(-gate)) * up;
 }
 
 __device__ double expected_at(const MemorySpec& spec,
-                              const MemoryArguments& with,
+                              const MemoryArguments& arguments,
                               std::int64_t at) {
   switch (spec.kind) {
     case MemorySpec::Kind::kRmsNorm:
-      return rms_norm_at(spec, with, at);
+      return rms_norm_at(spec, arguments, at);
     case MemorySpec::Kind::kSiluMul:
-      return silu_mul_at(spec, with, at);
+      return silu_mul_at(spec, arguments, at);
     case MemorySpec::Kind::kEmbedding:
-      return load_number(spec.type, with.input,
-                         with.indices[at / spec.columns] * spec.columns + at % spec.columns);
+      return load_number(spec.type, arguments.input,
+                         arguments.indices[at / spec.columns] * spec.columns + at % spec.columns);
     case MemorySpec::Kind::kAdd:
-      return load_number(spec.type, with.input, at) + load_number(spec.type, with.other, at);
+      return load_number(spec.type, arguments.input, at) +
+             load_number(spec.type, arguments.other, at);
     default:
-      return load_number(spec.type, with.input, at);
+      return load_number(spec.type, arguments.input, at);
   }
 }
 
@@ -293,11 +299,11 @@ __device__ double roundings_of(MemorySpec::Kind kind) {
 }
 
 // A block computes one sample.
-__global__ void memory_samples_of(MemorySpec spec, MemoryArguments with, Sample* samples) {
+__global__ void memory_samples_of(MemorySpec spec, MemoryArguments arguments, Sample* samples) {
   const std::int64_t at = sampled(blockIdx.x, spec.rows * spec.columns);
-  const double expected = expected_at(spec, with, at);
+  const double expected = expected_at(spec, arguments, at);
   if (threadIdx.x == 0)
-    samples[blockIdx.x] = {.value = load_number(spec.type, with.output, at),
+    samples[blockIdx.x] = {.value = load_number(spec.type, arguments.output, at),
                            .expected = expected,
                            .bound = rounding_bound(spec.type, expected, roundings_of(spec.kind)),
                            .at = at};
@@ -305,13 +311,13 @@ __global__ void memory_samples_of(MemorySpec spec, MemoryArguments with, Sample*
 
 // Adds the sum of all elements to samples[1].expected, and that of their squares to
 // samples[1].bound.
-__global__ void sum_of_input(MemorySpec spec, MemoryArguments with, Sample* samples) {
+__global__ void sum_of_input(MemorySpec spec, MemoryArguments arguments, Sample* samples) {
   const std::int64_t count = spec.rows * spec.columns;
   double sum = 0;
   double squares = 0;
   for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < count;
        i += gridDim.x * std::int64_t{kThreads}) {
-    const double x = load_number(spec.type, with.input, i);
+    const double x = load_number(spec.type, arguments.input, i);
     sum += x;
     squares += x * x;
   }
@@ -322,10 +328,13 @@ __global__ void sum_of_input(MemorySpec spec, MemoryArguments with, Sample* samp
   atomicAdd(&samples[1].bound, squares);
 }
 
-__global__ void read_sample(MemorySpec spec, MemoryArguments with, int blocks, Sample* samples) {
+__global__ void read_sample(MemorySpec spec,
+                            MemoryArguments arguments,
+                            int blocks,
+                            Sample* samples) {
   double value = 0;
   for (int i = static_cast<int>(threadIdx.x); i < blocks; i += kThreads)
-    value += static_cast<double>(static_cast<const float*>(with.output)[i]);
+    value += static_cast<double>(static_cast<const float*>(arguments.output)[i]);
   value = block_sum(value);
   if (threadIdx.x != 0) return;
   // Each thread's float32 sum is a partial sum of random numbers.

@@ -44,15 +44,16 @@ struct Routed {
   std::vector<std::int32_t> counts;
 };
 
-core::Result<Routed> read_routed(Gpu& gpu, const MoeArguments& with) {
-  const auto choices = static_cast<std::size_t>(with.tokens) * static_cast<std::size_t>(with.top_k);
-  const auto experts = static_cast<std::size_t>(with.local_experts);
+core::Result<Routed> read_routed(Gpu& gpu, const MoeArguments& arguments) {
+  const auto choices =
+      static_cast<std::size_t>(arguments.tokens) * static_cast<std::size_t>(arguments.top_k);
+  const auto experts = static_cast<std::size_t>(arguments.local_experts);
   Routed routed;
-  routed.chosen = ASSAY_TRY(read_back(gpu, with.chosen, choices));
-  routed.shares = ASSAY_TRY(read_back(gpu, with.shares, choices));
-  routed.positions = ASSAY_TRY(read_back(gpu, with.positions, choices));
-  routed.offsets = ASSAY_TRY(read_back(gpu, with.offsets, experts + 1));
-  routed.counts = ASSAY_TRY(read_back(gpu, with.counts, experts));
+  routed.chosen = ASSAY_TRY(read_back(gpu, arguments.chosen, choices));
+  routed.shares = ASSAY_TRY(read_back(gpu, arguments.shares, choices));
+  routed.positions = ASSAY_TRY(read_back(gpu, arguments.positions, choices));
+  routed.offsets = ASSAY_TRY(read_back(gpu, arguments.offsets, experts + 1));
+  routed.counts = ASSAY_TRY(read_back(gpu, arguments.counts, experts));
   return routed;
 }
 
@@ -66,7 +67,7 @@ Accuracy wrong(std::string where) {
 
 // Returns what is wrong, or "" if nothing is.
 std::string offsets_wrong(const Routed& routed,
-                          const MoeArguments& with,
+                          const MoeArguments& arguments,
                           const ExpertChoice& choice) {
   std::int64_t row = 0;
   for (std::size_t expert = 0; expert < routed.offsets.size(); ++expert) {
@@ -78,7 +79,7 @@ std::string offsets_wrong(const Routed& routed,
     if (routed.counts[expert] != count)
       return fmt::format("expert {} has {} tokens, should have {}", expert, routed.counts[expert],
                          count);
-    row += (count + with.row_multiple - 1) / with.row_multiple * with.row_multiple;
+    row += (count + arguments.row_multiple - 1) / arguments.row_multiple * arguments.row_multiple;
   }
   return "";
 }
@@ -97,11 +98,11 @@ std::string experts_wrong(const Routed& routed, const MoeSpec& spec, const Exper
 }
 
 // Each row of an expert belongs to one token.
-std::string rows_wrong(const Routed& routed, const MoeArguments& with) {
-  std::vector<bool> taken(static_cast<std::size_t>(with.local_rows));
+std::string rows_wrong(const Routed& routed, const MoeArguments& arguments) {
+  std::vector<bool> taken(static_cast<std::size_t>(arguments.local_rows));
   for (std::size_t i = 0; i < routed.positions.size(); ++i) {
     const std::int32_t row = routed.positions[i];
-    const bool local = routed.chosen[i] < with.local_experts;
+    const bool local = routed.chosen[i] < arguments.local_experts;
     if (!local && row == -1) continue;
     const auto expert = static_cast<std::size_t>(routed.chosen[i]);
     if (!local || row < routed.offsets[expert] ||
@@ -155,23 +156,23 @@ const char* name_of_stage(MoeStage stage) {
 }
 
 core::Result<Accuracy> check_routing(Gpu& gpu,
-                                     const MoeArguments& with,
+                                     const MoeArguments& arguments,
                                      const MoeSpec& spec,
                                      const ExpertChoice& choice) {
-  const Routed routed = ASSAY_TRY(read_routed(gpu, with));
+  const Routed routed = ASSAY_TRY(read_routed(gpu, arguments));
   for (const std::string& why :
-       {experts_wrong(routed, spec, choice), offsets_wrong(routed, with, choice)}) {
+       {experts_wrong(routed, spec, choice), offsets_wrong(routed, arguments, choice)}) {
     if (!why.empty()) return wrong(why);
   }
-  const std::string why = rows_wrong(routed, with);
+  const std::string why = rows_wrong(routed, arguments);
   if (!why.empty()) return wrong(why);
   return shares_accuracy(routed, spec);
 }
 
-core::Result<Accuracy> check_stage(Gpu& gpu, const MoeArguments& with, MoeStage stage) {
-  ASSAY_TRY(cuda_status(compare_stage(with, stage, gpu.samples(), gpu.stream()), "checking"));
-  return accuracy_of_samples(gpu, samples_of(stage_elements(with, stage)),
-                             stage_columns(with, stage), name_of_stage(stage));
+core::Result<Accuracy> check_stage(Gpu& gpu, const MoeArguments& arguments, MoeStage stage) {
+  ASSAY_TRY(cuda_status(compare_stage(arguments, stage, gpu.samples(), gpu.stream()), "checking"));
+  return accuracy_of_samples(gpu, samples_of(stage_elements(arguments, stage)),
+                             stage_columns(arguments, stage), name_of_stage(stage));
 }
 
 // The buffers that a launch writes.
@@ -220,26 +221,28 @@ class MoeWork : public CudaWork {
   }
 
   core::Result<Accuracy> compare() override {
-    const MoeArguments with = arguments(0);
-    Accuracy all = ASSAY_TRY(check_routing(gpu(), with, shape_.spec, choice_));
+    const MoeArguments arguments = arguments_of(0);
+    Accuracy all = ASSAY_TRY(check_routing(gpu(), arguments, shape_.spec, choice_));
     // With wrong experts or rows the other checks would read outside of their memory.
     if (all.worst > 1) return all;
-    all = worse(all, ASSAY_TRY(check_stages(with, MoeStage::kGather, MoeStage::kGatherScales)));
+    all =
+        worse(all, ASSAY_TRY(check_stages(arguments, MoeStage::kGather, MoeStage::kGatherScales)));
     all = worse(all, ASSAY_TRY(check_product(up(0), 2 * shape_.intermediate, shape_.spec.hidden)));
-    all = worse(all, ASSAY_TRY(check_stages(with, MoeStage::kActivate, MoeStage::kActivateScales)));
+    all = worse(all,
+                ASSAY_TRY(check_stages(arguments, MoeStage::kActivate, MoeStage::kActivateScales)));
     all = worse(all, ASSAY_TRY(check_product(down(0), shape_.spec.hidden, shape_.intermediate)));
-    return worse(all, ASSAY_TRY(check_stage(gpu(), with, MoeStage::kCombine)));
+    return worse(all, ASSAY_TRY(check_stage(gpu(), arguments, MoeStage::kCombine)));
   }
 
  protected:
   core::Status launch_copy(std::int64_t copy) override {
-    const MoeArguments with = arguments(copy);
+    const MoeArguments arguments = arguments_of(copy);
     const cudaStream_t stream = gpu().stream();
-    ASSAY_TRY(cuda_status(route_and_gather(with, stream), "routing"));
+    ASSAY_TRY(cuda_status(route_and_gather(arguments, stream), "routing"));
     ASSAY_TRY(products_.up->enqueue(up(copy), at(MoeBuffer::kUpAddresses, copy)));
-    ASSAY_TRY(cuda_status(activate(with, stream), "the activation"));
+    ASSAY_TRY(cuda_status(activate(arguments, stream), "the activation"));
     ASSAY_TRY(products_.down->enqueue(down(copy), at(MoeBuffer::kDownAddresses, copy)));
-    return cuda_status(combine(with, stream), "the weighted sum");
+    return cuda_status(combine(arguments, stream), "the weighted sum");
   }
 
  private:
@@ -250,16 +253,16 @@ class MoeWork : public CudaWork {
 
   // Makes logits that choose choice_.experts, which the launches will write to `chosen` as well.
   core::Status make_logits(std::int64_t copy) {
-    const RouterLogits with{.tokens = shape_.spec.tokens,
-                            .experts = shape_.spec.experts,
-                            .top_k = shape_.spec.top_k,
-                            .chosen = at<std::int32_t>(MoeBuffer::kChosen, copy),
-                            .logits = at(MoeBuffer::kLogits, copy)};
+    const RouterLogits arguments{.tokens = shape_.spec.tokens,
+                                 .experts = shape_.spec.experts,
+                                 .top_k = shape_.spec.top_k,
+                                 .chosen = at<std::int32_t>(MoeBuffer::kChosen, copy),
+                                 .logits = at(MoeBuffer::kLogits, copy)};
     ASSAY_TRY(cuda_status(cudaMemcpyAsync(at(MoeBuffer::kChosen, copy), choice_.experts.data(),
                                           choice_.experts.size() * sizeof(std::int32_t),
                                           cudaMemcpyHostToDevice, gpu().stream()),
                           "writing the experts"));
-    return cuda_status(write_logits(with, gpu().stream()), "making the router's logits");
+    return cuda_status(write_logits(arguments, gpu().stream()), "making the router's logits");
   }
 
   [[nodiscard]] ProductArguments up(std::int64_t copy) const {
@@ -278,10 +281,12 @@ class MoeWork : public CudaWork {
             .weight_scales = at<float>(MoeBuffer::kDownScales, copy)};
   }
 
-  core::Result<Accuracy> check_stages(const MoeArguments& with, MoeStage stage, MoeStage scales) {
-    const Accuracy elements = ASSAY_TRY(check_stage(gpu(), with, stage));
+  core::Result<Accuracy> check_stages(const MoeArguments& arguments,
+                                      MoeStage stage,
+                                      MoeStage scales) {
+    const Accuracy elements = ASSAY_TRY(check_stage(gpu(), arguments, stage));
     if (shape_.spec.type != DataType::kFp8Block) return elements;
-    return worse(elements, ASSAY_TRY(check_stage(gpu(), with, scales)));
+    return worse(elements, ASSAY_TRY(check_stage(gpu(), arguments, scales)));
   }
 
   core::Result<Accuracy> check_product(const ProductArguments& arguments,
@@ -302,7 +307,7 @@ class MoeWork : public CudaWork {
     return accuracy_of_samples(gpu(), samples_of(check.rows * n), n, "expert's product");
   }
 
-  [[nodiscard]] MoeArguments arguments(std::int64_t copy) const {
+  [[nodiscard]] MoeArguments arguments_of(std::int64_t copy) const {
     const MoeSpec& spec = shape_.spec;
     return {.type = shape_.type,
             .product_type = spec.type,

@@ -46,9 +46,9 @@ struct MoeArguments {
   float* activated_scales = nullptr;
 };
 
-cudaError_t route_and_gather(const MoeArguments& with, cudaStream_t stream);
-cudaError_t activate(const MoeArguments& with, cudaStream_t stream);
-cudaError_t combine(const MoeArguments& with, cudaStream_t stream);
+cudaError_t route_and_gather(const MoeArguments& arguments, cudaStream_t stream);
+cudaError_t activate(const MoeArguments& arguments, cudaStream_t stream);
+cudaError_t combine(const MoeArguments& arguments, cudaStream_t stream);
 
 enum class MoeStage : std::uint8_t {
   kGather,
@@ -59,12 +59,12 @@ enum class MoeStage : std::uint8_t {
 };
 
 // Returns the number of columns of the stage's output.
-std::int64_t stage_columns(const MoeArguments& with, MoeStage stage);
+std::int64_t stage_columns(const MoeArguments& arguments, MoeStage stage);
 // The number of elements of the stage's output without padding. It is tokens * top_k * columns for
 // kGather and kGatherScales.
-std::int64_t stage_elements(const MoeArguments& with, MoeStage stage);
+std::int64_t stage_elements(const MoeArguments& arguments, MoeStage stage);
 // Writes samples_of(stage_elements()) samples.
-cudaError_t compare_stage(const MoeArguments& with,
+cudaError_t compare_stage(const MoeArguments& arguments,
                           MoeStage stage,
                           Sample* samples,
                           cudaStream_t stream);

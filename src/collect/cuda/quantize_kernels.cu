@@ -16,9 +16,9 @@ __device__ float block_maximum(float value) {
   return block_reduce(value, Larger{});
 }
 
-__global__ void __launch_bounds__(kThreads) maxima_of(QuantizeArguments with) {
-  const auto* input = static_cast<const __nv_bfloat16*>(with.input);
-  const std::int64_t vectors = (with.count + 7) / 8;
+__global__ void __launch_bounds__(kThreads) maxima_of(QuantizeArguments arguments) {
+  const auto* input = static_cast<const __nv_bfloat16*>(arguments.input);
+  const std::int64_t vectors = (arguments.count + 7) / 8;
   float largest = 0;
 #pragma unroll 4
   for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < vectors;
@@ -26,21 +26,21 @@ __global__ void __launch_bounds__(kThreads) maxima_of(QuantizeArguments with) {
     const Vector<__nv_bfloat16> loaded = load_vector(input, i);
 #pragma unroll
     for (int j = 0; j < 8; ++j) {
-      if (i * 8 + j < with.count) largest = fmaxf(largest, fabsf(as_float(loaded.values[j])));
+      if (i * 8 + j < arguments.count) largest = fmaxf(largest, fabsf(as_float(loaded.values[j])));
     }
   }
   largest = block_maximum(largest);
-  if (threadIdx.x == 0) with.maxima[blockIdx.x] = largest;
+  if (threadIdx.x == 0) arguments.maxima[blockIdx.x] = largest;
 }
 
 // Each block combines the maxima itself, which saves a launch.
-__device__ float scale_for(const QuantizeArguments& with, int maxima) {
-  if (maxima == 0) return *with.scale;
+__device__ float scale_for(const QuantizeArguments& arguments, int maxima) {
+  if (maxima == 0) return *arguments.scale;
   float largest = 0;
   for (int i = static_cast<int>(threadIdx.x); i < maxima; i += kThreads)
-    largest = fmaxf(largest, with.maxima[i]);
+    largest = fmaxf(largest, arguments.maxima[i]);
   const float scale = fmaxf(block_maximum(largest), kLeastMaximum) / kLargestFp8;
-  if (blockIdx.x == 0 && threadIdx.x == 0) *with.scale = scale;
+  if (blockIdx.x == 0 && threadIdx.x == 0) *arguments.scale = scale;
   return scale;
 }
 
@@ -53,21 +53,21 @@ __device__ std::uint32_t four_fp8(const __nv_bfloat16* values, float factor) {
 }
 
 // The work of the blocks with this blockIdx.y.
-__device__ void convert(const QuantizeArguments& with, float factor) {
-  const auto* input = static_cast<const __nv_bfloat16*>(with.input);
-  const std::int64_t vectors = (with.count + kPerThread - 1) / kPerThread;
+__device__ void convert(const QuantizeArguments& arguments, float factor) {
+  const auto* input = static_cast<const __nv_bfloat16*>(arguments.input);
+  const std::int64_t vectors = (arguments.count + kPerThread - 1) / kPerThread;
   for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < vectors;
        i += gridDim.x * std::int64_t{kThreads}) {
     const Vector<__nv_bfloat16> low = load_vector(input, 2 * i);
     const Vector<__nv_bfloat16> high = load_vector(input, 2 * i + 1);
-    static_cast<uint4*>(with.output)[i] = {
+    static_cast<uint4*>(arguments.output)[i] = {
         four_fp8(low.values, factor), four_fp8(low.values + 4, factor),
         four_fp8(high.values, factor), four_fp8(high.values + 4, factor)};
   }
 }
 
-__global__ void __launch_bounds__(kThreads) to_fp8(QuantizeArguments with, int maxima) {
-  convert(with, 1.0F / scale_for(with, maxima));
+__global__ void __launch_bounds__(kThreads) to_fp8(QuantizeArguments arguments, int maxima) {
+  convert(arguments, 1.0F / scale_for(arguments, maxima));
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -83,33 +83,36 @@ int blocks_for(std::int64_t items, int most) {
   return static_cast<int>(std::clamp<std::int64_t>((items + kThreads - 1) / kThreads, 1, most));
 }
 
-__global__ void quantized_samples(QuantizeArguments with, std::int64_t count, Sample* samples) {
+__global__ void quantized_samples(QuantizeArguments arguments,
+                                  std::int64_t count,
+                                  Sample* samples) {
   const std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x;
   if (i >= count) return;
-  const std::int64_t at = sampled(i, with.count);
+  const std::int64_t at = sampled(i, arguments.count);
   const double scaled =
-      load_number(DataType::kBfloat16, with.input, at) / static_cast<double>(*with.scale);
+      load_number(DataType::kBfloat16, arguments.input, at) / static_cast<double>(*arguments.scale);
   const double expected = fmin(fmax(scaled, -kLargestFp8), static_cast<double>(kLargestFp8));
-  samples[i] = {.value = load_number(DataType::kFp8, with.output, at),
+  samples[i] = {.value = load_number(DataType::kFp8, arguments.output, at),
                 .expected = expected,
                 .bound = 0.5 * spacing_of(DataType::kFp8, expected) + fabs(expected) * 0x1p-22,
                 .at = at};
 }
 
 // Positive numbers have the same order as their bits.
-__global__ void largest_of_input(QuantizeArguments with, Sample* sample) {
+__global__ void largest_of_input(QuantizeArguments arguments, Sample* sample) {
   double largest = 0;
-  for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < with.count;
+  for (std::int64_t i = blockIdx.x * std::int64_t{kThreads} + threadIdx.x; i < arguments.count;
        i += gridDim.x * std::int64_t{kThreads})
-    largest = fmax(largest, fabs(load_number(DataType::kBfloat16, with.input, i)));
+    largest = fmax(largest, fabs(load_number(DataType::kBfloat16, arguments.input, i)));
   atomicMax(reinterpret_cast<unsigned long long*>(&sample->expected),
             static_cast<unsigned long long>(__double_as_longlong(largest)));
 }
 
-__global__ void scale_sample(QuantizeArguments with, Sample* sample) {
-  const double expected =
-      with.maxima == nullptr ? *with.scale : sample->expected / static_cast<double>(kLargestFp8);
-  *sample = {.value = *with.scale, .expected = expected, .bound = expected * 0x1p-23, .at = 0};
+__global__ void scale_sample(QuantizeArguments arguments, Sample* sample) {
+  const double expected = arguments.maxima == nullptr
+                              ? *arguments.scale
+                              : sample->expected / static_cast<double>(kLargestFp8);
+  *sample = {.value = *arguments.scale, .expected = expected, .bound = expected * 0x1p-23, .at = 0};
 }
 
 }  // namespace

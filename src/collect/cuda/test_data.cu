@@ -35,7 +35,7 @@ __device__ std::int8_t rounded<std::int8_t>(float value) {
 }
 
 template <class T>
-__global__ void fill_uniform(uint4* to, std::int64_t vectors, Fill with) {
+__global__ void fill_uniform(uint4* to, std::int64_t vectors, Fill contents) {
   constexpr int kPerVector = 16 / sizeof(T);
   for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(kThreads) + threadIdx.x; i < vectors;
        i += static_cast<std::int64_t>(gridDim.x) * kThreads) {
@@ -43,22 +43,22 @@ __global__ void fill_uniform(uint4* to, std::int64_t vectors, Fill with) {
 #pragma unroll
     for (int part = 0; part < kPerVector / 4; ++part) {
       const float4 u =
-          uniform_numbers(with.seed, static_cast<std::uint64_t>(i) * (kPerVector / 4) + part);
-      values[part * 4 + 0] = rounded<T>(u.x * with.amplitude + with.offset);
-      values[part * 4 + 1] = rounded<T>(u.y * with.amplitude + with.offset);
-      values[part * 4 + 2] = rounded<T>(u.z * with.amplitude + with.offset);
-      values[part * 4 + 3] = rounded<T>(u.w * with.amplitude + with.offset);
+          uniform_numbers(contents.seed, static_cast<std::uint64_t>(i) * (kPerVector / 4) + part);
+      values[part * 4 + 0] = rounded<T>(u.x * contents.amplitude + contents.offset);
+      values[part * 4 + 1] = rounded<T>(u.y * contents.amplitude + contents.offset);
+      values[part * 4 + 2] = rounded<T>(u.z * contents.amplitude + contents.offset);
+      values[part * 4 + 3] = rounded<T>(u.w * contents.amplitude + contents.offset);
     }
     to[i] = *reinterpret_cast<const uint4*>(values);
   }
 }
 
-__global__ void fill_indices(std::int32_t* to, std::int64_t count, Fill with) {
+__global__ void fill_indices(std::int32_t* to, std::int64_t count, Fill contents) {
   for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(kThreads) + threadIdx.x; i < count;
        i += static_cast<std::int64_t>(gridDim.x) * kThreads) {
     const std::uint64_t bits =
-        mixed_bits(static_cast<std::uint64_t>(i) * 0xD1342543DE82EF95ULL + with.seed + 1);
-    to[i] = static_cast<std::int32_t>((bits >> 33U) % static_cast<std::uint64_t>(with.limit));
+        mixed_bits(static_cast<std::uint64_t>(i) * 0xD1342543DE82EF95ULL + contents.seed + 1);
+    to[i] = static_cast<std::int32_t>((bits >> 33U) % static_cast<std::uint64_t>(contents.limit));
   }
 }
 
@@ -78,28 +78,28 @@ unsigned blocks_for(std::int64_t items) {
 }
 
 template <class T>
-void launch_uniform(void* memory, std::int64_t vectors, const Fill& with, cudaStream_t stream) {
-  fill_uniform<T>
-      <<<blocks_for(vectors), kThreads, 0, stream>>>(static_cast<uint4*>(memory), vectors, with);
+void launch_uniform(void* memory, std::int64_t vectors, const Fill& contents, cudaStream_t stream) {
+  fill_uniform<T><<<blocks_for(vectors), kThreads, 0, stream>>>(static_cast<uint4*>(memory),
+                                                                vectors, contents);
 }
 
 __device__ std::int64_t this_thread() {
   return blockIdx.x * std::int64_t{kThreads} + threadIdx.x;
 }
 
-__global__ void write_low(RouterLogits with) {
+__global__ void write_low(RouterLogits router) {
   const std::int64_t at = this_thread();
-  if (at >= with.tokens * with.experts) return;
-  static_cast<__nv_bfloat16*>(with.logits)[at] =
-      __float2bfloat16(router_logit(at / with.experts, at % with.experts, false));
+  if (at >= router.tokens * router.experts) return;
+  static_cast<__nv_bfloat16*>(router.logits)[at] =
+      __float2bfloat16(router_logit(at / router.experts, at % router.experts, false));
 }
 
-__global__ void write_chosen(RouterLogits with) {
+__global__ void write_chosen(RouterLogits router) {
   const std::int64_t at = this_thread();
-  if (at >= with.tokens * with.top_k) return;
-  const std::int64_t token = at / with.top_k;
-  const std::int64_t expert = with.chosen[at];
-  static_cast<__nv_bfloat16*>(with.logits)[token * with.experts + expert] =
+  if (at >= router.tokens * router.top_k) return;
+  const std::int64_t token = at / router.top_k;
+  const std::int64_t expert = router.chosen[at];
+  static_cast<__nv_bfloat16*>(router.logits)[token * router.experts + expert] =
       __float2bfloat16(router_logit(token, expert, true));
 }
 
@@ -149,30 +149,30 @@ void with_type(DataType type, Run&& run) {
 
 }  // namespace
 
-cudaError_t fill(void* memory, std::size_t bytes, const Fill& with, cudaStream_t stream) {
+cudaError_t fill(void* memory, std::size_t bytes, const Fill& contents, cudaStream_t stream) {
   const auto vectors = static_cast<std::int64_t>(bytes / 16);
-  if (vectors == 0 || with.kind == Fill::Kind::kNothing) return cudaSuccess;
-  if (with.kind == Fill::Kind::kIndices) {
+  if (vectors == 0 || contents.kind == Fill::Kind::kNothing) return cudaSuccess;
+  if (contents.kind == Fill::Kind::kIndices) {
     fill_indices<<<blocks_for(vectors * 4), kThreads, 0, stream>>>(
-        static_cast<std::int32_t*>(memory), vectors * 4, with);
+        static_cast<std::int32_t*>(memory), vectors * 4, contents);
     return cudaGetLastError();
   }
-  switch (with.type) {
+  switch (contents.type) {
     case DataType::kFloat32:
-      launch_uniform<float>(memory, vectors, with, stream);
+      launch_uniform<float>(memory, vectors, contents, stream);
       break;
     case DataType::kFloat16:
-      launch_uniform<__half>(memory, vectors, with, stream);
+      launch_uniform<__half>(memory, vectors, contents, stream);
       break;
     case DataType::kBfloat16:
-      launch_uniform<__nv_bfloat16>(memory, vectors, with, stream);
+      launch_uniform<__nv_bfloat16>(memory, vectors, contents, stream);
       break;
     case DataType::kFp8:
     case DataType::kFp8Block:
-      launch_uniform<__nv_fp8_e4m3>(memory, vectors, with, stream);
+      launch_uniform<__nv_fp8_e4m3>(memory, vectors, contents, stream);
       break;
     case DataType::kInt8:
-      launch_uniform<std::int8_t>(memory, vectors, with, stream);
+      launch_uniform<std::int8_t>(memory, vectors, contents, stream);
       break;
   }
   return cudaGetLastError();
@@ -185,9 +185,9 @@ cudaError_t read_through(const void* memory, std::size_t bytes, float* to, cudaS
   return cudaGetLastError();
 }
 
-cudaError_t write_logits(const RouterLogits& with, cudaStream_t stream) {
-  write_low<<<blocks_of_threads(with.tokens * with.experts), kThreads, 0, stream>>>(with);
-  write_chosen<<<blocks_of_threads(with.tokens * with.top_k), kThreads, 0, stream>>>(with);
+cudaError_t write_logits(const RouterLogits& router, cudaStream_t stream) {
+  write_low<<<blocks_of_threads(router.tokens * router.experts), kThreads, 0, stream>>>(router);
+  write_chosen<<<blocks_of_threads(router.tokens * router.top_k), kThreads, 0, stream>>>(router);
   return cudaGetLastError();
 }
 
@@ -196,8 +196,8 @@ cudaError_t fill_collective(void* input,
                             int rank,
                             cudaStream_t stream) {
   const std::int64_t elements = elements_in(spec);
-  with_type(spec.type, [&](auto* of) {
-    auto* typed = static_cast<decltype(of)>(input);
+  with_type(spec.type, [&](auto* element) {
+    auto* typed = static_cast<decltype(element)>(input);
     fill_pattern<<<blocks_for(elements), kThreads, 0, stream>>>(typed, elements, rank);
   });
   return cudaGetLastError();
@@ -210,8 +210,8 @@ cudaError_t compare_collective(const void* output,
                                cudaStream_t stream) {
   const cudaError_t cleared = cudaMemsetAsync(findings, 0, sizeof(*findings), stream);
   if (cleared != cudaSuccess) return cleared;
-  with_type(spec.type, [&](auto* of) {
-    using T = std::remove_pointer_t<decltype(of)>;
+  with_type(spec.type, [&](auto* element) {
+    using T = std::remove_pointer_t<decltype(element)>;
     compare_pattern<<<blocks_for(elements_out(spec)), kThreads, 0, stream>>>(
         static_cast<const T*>(output), spec, rank, findings);
   });

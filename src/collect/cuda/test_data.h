@@ -28,7 +28,7 @@ struct Fill {
 };
 
 // Fills memory that is aligned to 16 bytes; `bytes` is a multiple of 16.
-cudaError_t fill(void* memory, std::size_t bytes, const Fill& with, cudaStream_t stream);
+cudaError_t fill(void* memory, std::size_t bytes, const Fill& contents, cudaStream_t stream);
 
 // Reads the memory, so that the L2 cache holds nothing else afterwards; `bytes` is a multiple
 // of 16.
@@ -53,7 +53,7 @@ struct RouterLogits {
   void* logits = nullptr;                // bfloat16 [tokens, experts], an output
 };
 
-cudaError_t write_logits(const RouterLogits& with, cudaStream_t stream);
+cudaError_t write_logits(const RouterLogits& router, cudaStream_t stream);
 
 // Fills the input of a collective. collect/kernels/collective_pattern.h defines the numbers.
 cudaError_t fill_collective(void* input, const CollectiveSpec& spec, int rank, cudaStream_t stream);
