@@ -18,7 +18,8 @@ class Fields {
   // Reads the number after the next occurrence of the key: decimal, 0x hexadecimal or "(nil)".
   template <class Integer>
   bool take(std::string_view key, Integer& value) {
-    const std::size_t found = rest_.find(key);
+    // Usually the key follows at once, and a search would cost more than all else here.
+    const std::size_t found = rest_.starts_with(key) ? 0 : rest_.find(key);
     if (found == std::string_view::npos) return false;
     std::string_view number = rest_.substr(found + key.size());
     if (!number_at_front(number, value)) return false;
@@ -45,9 +46,11 @@ class Fields {
       text.remove_prefix(5);
       return true;
     }
-    const int base = text.starts_with("0x") ? 16 : 10;
-    if (base == 16) text.remove_prefix(2);
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    const bool hexadecimal = text.starts_with("0x");
+    if (hexadecimal) text.remove_prefix(2);
+    const char* last = text.data() + text.size();
+    const auto [end, error] = hexadecimal ? std::from_chars(text.data(), last, value, 16)
+                                          : std::from_chars(text.data(), last, value);
     if (error != std::errc()) return false;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     return true;
