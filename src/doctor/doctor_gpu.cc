@@ -307,7 +307,7 @@ std::vector<Finding> GpuFindings::take() const {
 
 const gpu::Health* health_of(const std::vector<gpu::Health>& health, int index) {
   const auto found = std::find_if(health.begin(), health.end(),
-                                  [&](const gpu::Health& one) { return one.index == index; });
+                                  [&](const gpu::Health& gpu) { return gpu.index == index; });
   return found == health.end() ? nullptr : &*found;
 }
 

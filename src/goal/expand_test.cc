@@ -35,11 +35,11 @@ struct Expanded {
   Resolved resolved;
 };
 
-Expanded expand(const Job& of,
+Expanded expand(const Job& source,
                 const ExpandOptions& options = {},
                 const StreamOptions& streams = {}) {
   Expanded made;
-  made.job = std::make_unique<const Job>(of);
+  made.job = std::make_unique<const Job>(source);
   const Job& job = *made.job;
   auto resolved = resolve(job, Misfits::kFail);
   EXPECT_TRUE(resolved.ok()) << resolved.error().message;

@@ -54,8 +54,8 @@ std::string slower_by(const std::vector<const SettingResult*>& worse) {
   return fmt::format("slower by {} to {} %", least, digits(worse.back()->change_percent));
 }
 
-std::string number_of(std::size_t count, const char* one, const char* several) {
-  return count == 1 ? std::string("1 ") + one : fmt::format("{} {}", count, several);
+std::string number_of(std::size_t count, const char* singular, const char* plural) {
+  return fmt::format("{} {}", count, count == 1 ? singular : plural);
 }
 
 std::vector<Cell> row_of(const SettingResult& result) {

@@ -39,7 +39,7 @@ struct Row {
   int end_segment;
 };
 
-// From so many bytes up to those of the row's next segment.
+// A segment ends where the next one of its row begins.
 struct Segment {
   std::int64_t from_bytes;
   Strategy strategy;
@@ -85,8 +85,8 @@ GUARD_FUNCTION const Segment& segment(int index) {
 #endif
 }
 
-// Whether b is nearer to `wanted` than a by ratio; of two equally near, the larger is. What the
-// table holds is at most 2^28, so that products fit.
+// Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
+// of the table are at most 2^28, so products fit.
 GUARD_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
@@ -106,7 +106,7 @@ GUARD_FUNCTION bool is_better(const Slice& b,
 
 }  // namespace detail
 
-// Bytes of a message; INT64_MAX where that would not do. What is below 1 counts as 1.
+// Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
 GUARD_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
@@ -117,9 +117,9 @@ GUARD_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
   return tokens * hidden * element_bytes;
 }
 
-// The strategy for a message, for any input whatever: of the slices of this fusion the one of the
-// nearest TP and then of this data type, in it the row of the nearest hidden size, in it the segment
-// that the message's bytes fall into. A fusion without a slice has kFallback.
+// Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
+// takes the one with the nearest TP and then with the data type, in it the row with the nearest
+// hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
 GUARD_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,

@@ -73,11 +73,11 @@ int score(const Matrix& query, const Matrix& keys, int head_dim, int lane, int h
     };
     sum += product(
         lane, i,
-        [&](int of, int reg, int part) {
-          return at(query, reg % 2 * 8 + of / 4, column(of, reg / 2, part));
+        [&](int owner, int reg, int part) {
+          return at(query, reg % 2 * 8 + owner / 4, column(owner, reg / 2, part));
         },
-        [&](int of, int reg, int part) {
-          return at(keys, loaded_key(of, half), column(of, reg, part));
+        [&](int owner, int reg, int part) {
+          return at(keys, loaded_key(owner, half), column(owner, reg, part));
         });
   }
   return sum;
@@ -104,13 +104,13 @@ TEST(AttentionDecodeTile, OutputsAreThoseOfTheColumnsTheyAreSaidToBeOf) {
     const Matrix values = random_matrix(kTileKeys, head_dim, 4);
     const int width = value_bytes(head_dim);
     // A lane has the weights that belong to its scores.
-    const auto weight = [&](int of, int reg, int part) {
-      return at(weights, reg % 2 * 8 + of / 4, score_key(of, reg / 2, part));
+    const auto weight = [&](int owner, int reg, int part) {
+      return at(weights, reg % 2 * 8 + owner / 4, score_key(owner, reg / 2, part));
     };
     for (int tile = 0; tile < head_dim / 8; ++tile) {
-      const auto value = [&](int of, int reg, int part) {
-        return at(values, loaded_value(of, reg * 2 + part),
-                  loaded_value_column(of, tile / width, head_dim) + tile % width);
+      const auto value = [&](int owner, int reg, int part) {
+        return at(values, loaded_value(owner, reg * 2 + part),
+                  loaded_value_column(owner, tile / width, head_dim) + tile % width);
       };
       for (int lane = 0; lane < kLanes; ++lane) {
         for (int i = 0; i < 4; ++i) {
@@ -131,10 +131,10 @@ TEST(AttentionDecodeTile, LanesLoadEachByteOfATileOnceOnAlignedAddresses) {
   for (const int head_dim : {64, 128, 192, 256}) {
     std::vector<int> keys(static_cast<std::size_t>(kTileKeys * head_dim));
     std::vector<int> values = keys;
-    const auto load = [&](std::vector<int>& of, int row, int column, int bytes) {
+    const auto load = [&](std::vector<int>& loads, int row, int column, int bytes) {
       EXPECT_EQ(column % bytes, 0);
       for (int i = 0; i < bytes; ++i)
-        ++of[static_cast<std::size_t>(row * head_dim + column + i)];
+        ++loads[static_cast<std::size_t>(row * head_dim + column + i)];
     };
     for (int lane = 0; lane < kLanes; ++lane) {
       for (int chunk = 0; chunk < head_dim / kKeyChunk; ++chunk) {

@@ -45,8 +45,8 @@ struct WeightScales {
   }
 };
 
-// The scales of the expert whose rows are `begin` to before `end`, filling included. The inputs of
-// several experts lie one after the other, each filled up to a multiple of 4 rows, and so do their
+// The scales of the expert whose rows are `begin` to before `end`, padding included. The inputs of
+// several experts lie one after the other, each padded to a multiple of 4 rows, and so do their
 // scales.
 struct ExpertScales {
   std::int64_t begin = 0;

@@ -121,8 +121,9 @@ double footprint_of_kernel(const MoeSpec& spec) {
                                  : spec.tokens * std::min(spec.top_k, local_experts);
   const double pair_width = real(2 * spec.hidden + 3 * local_intermediate(spec));
   const double width = output_bytes(spec.type);
-  const std::int64_t filling = spec.type == DataType::kFp8Block ? 3 * local_experts : 0;
-  return real(local_experts) * expert_bytes(spec) + real(pairs + filling) * pair_width * width +
+  const std::int64_t padding_rows = spec.type == DataType::kFp8Block ? 3 * local_experts : 0;
+  return real(local_experts) * expert_bytes(spec) +
+         real(pairs + padding_rows) * pair_width * width +
          2 * real(spec.tokens) * real(spec.hidden) * width;
 }
 

@@ -119,7 +119,7 @@ TEST(KernelCost, OfExpertsInBlocksHasTheirScalesAndFilling) {
   const double weights = 32.0 * 3 * 7168 * 2048 * (1 + 4.0 / (128 * 128));
   EXPECT_EQ(cost_of(spec).bytes, weights + 2.0 * 8 * 7168 * 2);
   EXPECT_EQ(cost_of(spec).flops, 6.0 * 64 * 7168 * 2048);
-  // There are 64 pairs, and each expert has up to 3 rows of filling.
+  // There are 64 pairs, and each expert has up to 3 rows of padding.
   const double between = (64.0 + 3 * 32) * (2 * 7168 + 3 * 2048) * 2;
   EXPECT_EQ(footprint_bytes(spec), weights + between + 2.0 * 64 * 7168 * 2);
 }
