@@ -1,26 +1,38 @@
 # shellcheck shell=bash
 # ./dev lint: clang-tidy, shellcheck, codespell and the links of the documentation.
 
-# The commit that changes are counted from: where this branch left main, or main's last one.
-lint_base() {
-  local base
-  base=$(git merge-base HEAD origin/main 2>/dev/null || git merge-base HEAD main 2>/dev/null || echo HEAD)
-  if [[ $base == $(git rev-parse HEAD) ]]; then
-    base=$(git rev-parse --verify --quiet HEAD~1 || echo HEAD)
-  fi
-  echo "$base"
+# The commit where this branch left main.
+branch_point() {
+  git merge-base HEAD origin/main 2>/dev/null || git merge-base HEAD main 2>/dev/null || git rev-parse HEAD
 }
 
-# The .cc files that changed since then, or include a header that did.
-changed_sources() {
+# changed_since COMMIT: the .cc files that changed since then, or include a header that did.
+changed_since() {
   local file
-  { git diff --name-only --diff-filter=d "$(lint_base)" && git ls-files --others --exclude-standard; } |
+  { git diff --name-only --diff-filter=d "$1" && git ls-files --others --exclude-standard; } |
     while read -r file; do
       case $file in
         src/*.cc | tests/*.cc | bench/*.cc) echo "$file" ;;
         src/*.h) grep -rl --include='*.cc' "\"${file#src/}\"" src tests bench || true ;;
       esac
     done | sort -u
+}
+
+# changed_sources MOST: what changed on this branch. On main itself, what its last commits changed, as
+# many commits as change no more than MOST files, but at least one.
+changed_sources() {
+  local base files="" older
+  base=$(branch_point)
+  if [[ $base != "$(git rev-parse HEAD)" ]]; then
+    changed_since "$base"
+    return
+  fi
+  while read -r base; do
+    older=$(changed_since "$base")
+    [[ -z $files ]] || (($(wc -l <<<"$older") <= $1)) || break
+    files=$older
+  done < <(git rev-list --first-parent --max-count=40 HEAD~1 2>/dev/null)
+  printf '%s' "${files:+$files$'\n'}"
 }
 
 # Those of the standard input that this machine can compile: without CUDA's headers not all.
@@ -33,11 +45,24 @@ compilable() {
   done
 }
 
-# tidy FILE...: what clang-tidy finds, without its counts of what it was told to leave out.
+# tidy FOLDER FILE...: what clang-tidy finds in files of the build in FOLDER, without its counts of
+# what it was told to leave out. A compile unit counts as the sources that it includes.
 tidy() {
+  local folder=$1
+  shift
   # shellcheck disable=SC2016 # the inner shell expands these
   (($# == 0)) || printf '%s\n' "$@" | xargs -n 1 -P "${jobs:-$(nproc)}" bash -c \
-    'clang-tidy-14 -p build/lint --quiet "$1" 2> >(grep -v "warnings\? generated" >&2)' bash
+    'clang-tidy-14 -p "$1" --config-file=.clang-tidy --checks=-bugprone-suspicious-include \
+      --header-filter="$PWD/(src|tests|bench|include)/.*" --quiet "$2" 2> >(grep -v "warnings\? generated" >&2)' \
+    bash "$folder"
+}
+
+# Every source, in compile units: headers, which take most of the time, are then read once a folder.
+tidy_everything() {
+  local units
+  cmake --preset dev -B build/lint-units -DASSAY_UNIT_KIB=300 -DASSAY_BENCH=ON >build/logs/configure-lint.log
+  mapfile -t units < <(sed -n 's/^ *"file": "\(.*\)".*/\1/p' build/lint-units/compile_commands.json)
+  tidy build/lint-units "${units[@]}"
 }
 
 # Those that run; shellcheck follows what they source.
@@ -83,10 +108,14 @@ run_lint() {
   step "Checking shell scripts" check_scripts
   step "Checking words" check_words
   step "Checking links" tools/links.py
-  mapfile -t files < <(if [[ ${1:-} == --all ]]; then sources | grep '\.cc$'; else changed_sources; fi | compilable)
+  if [[ ${1:-} == --all ]]; then
+    step "Checking all C++ sources" tidy_everything
+    return
+  fi
+  mapfile -t files < <(changed_sources "$((most < 0 ? 30 : most))" | compilable)
   if ((most >= 0 && ${#files[@]} > most)); then
     echo "${#files[@]} C++ sources have changed, more than $most: ./dev nightly checks them" >&2
     return
   fi
-  step "Checking ${#files[@]} C++ sources" tidy "${files[@]}"
+  step "Checking ${#files[@]} C++ sources" tidy build/lint "${files[@]}"
 }

@@ -195,8 +195,11 @@ core::Result<model::Book> read_book(ondemand::document& document,
                                     const std::optional<std::vector<std::string>>& names) {
   ASSAY_TRY(check_format(document));
   model::Book book;
-  std::string_view title;
-  if (!document["title"].get(title)) book.title = title;
+  // After an error other than this one, the document must not be asked for anything else.
+  if (const auto code = read_text(document["title"].get_string(), book.title);
+      code && code != simdjson::NO_SUCH_FIELD) {
+    return core::Error{"title: " + what(code)};
+  }
   ondemand::array tables;
   if (const auto code = document["tables"].get(tables); code) {
     return core::Error{"tables: " + what(code)};

@@ -125,6 +125,14 @@ TEST(Json, EveryTruncationIsAnError) {
   }
 }
 
+// The reader stops at the first damage: what follows it could not be trusted.
+TEST(Json, DamageBeforeTheTablesIsAnError) {
+  const auto book = parse_json(
+      R"({"format":"assay-book","version":1,"tltie":"a"b"c":[],"tables":[{"name":"t","columns":[],"rows":[]}]})");
+  ASSERT_FALSE(book.ok());
+  EXPECT_THAT(book.error().message, testing::HasSubstr("title: "));
+}
+
 TEST(Json, ErrorsNameFileTableAndRow) {
   EXPECT_THAT(read_json("no/such.json").error().message, HasSubstr("no/such.json"));
   EXPECT_THAT(error_of("not json"), HasSubstr("book.json"));

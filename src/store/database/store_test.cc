@@ -264,6 +264,15 @@ TEST_F(StoreTest, TellsADamagedFile) {
   EXPECT_THAT(Store::open(file_, Mode::kRead).error().message, HasSubstr("damaged"));
 }
 
+// SQLite gives a zero-length blob as a null pointer.
+TEST_F(StoreTest, ARowWithAnEmptyKeyIsDamage) {
+  Store store = open(Mode::kCreate);
+  ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", gemm_frame({1}, {3})).ok());
+  query(file_, "UPDATE measurement SET key = x''");
+  EXPECT_THAT(store.table(kGemm, Columns::kPublic).error().message,
+              HasSubstr("damaged: a row's key is ''"));
+}
+
 TEST_F(StoreTest, ReadingLeavesNothingBesideTheFile) {
   {
     Store store = open(Mode::kCreate);
