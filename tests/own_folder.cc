@@ -1,7 +1,7 @@
 // Every process of tests has a folder of its own for temporary files: ctest runs several at a time.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 

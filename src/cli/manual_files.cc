@@ -110,7 +110,7 @@ std::string roff_see_also(const CommandSpec& spec) {
   const std::string_view name = spec.name;
   if (!name.empty()) {
     const std::size_t space = name.rfind(' ');
-    others.push_back(find_command(space == name.npos ? "" : name.substr(0, space)));
+    others.push_back(find_command(space == std::string_view::npos ? "" : name.substr(0, space)));
   }
   for (const CommandSpec* below : subcommands(spec))
     others.push_back(below);

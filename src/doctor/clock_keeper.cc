@@ -71,7 +71,7 @@ core::Status wait_until_not_set(const ClockOrder& order, gpu::DeviceReader& read
   const auto end = std::chrono::steady_clock::now() + order.options.patience;
   while (true) {
     const gpu::Machine machine = ASSAY_TRY(reader.read(gpu::DeviceReader::Detail::kAll));
-    const core::Status free = check_not_set(order, machine.devices);
+    core::Status free = check_not_set(order, machine.devices);
     if (free.ok() || std::chrono::steady_clock::now() >= end) return free;
     std::this_thread::sleep_for(kBetweenLooks);
   }

@@ -1,5 +1,6 @@
 #include "doctor/clock_lock.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -238,7 +239,7 @@ TEST_F(ClockLockTest, UnlessToldToReplaceThem) {
 
 TEST_F(ClockLockTest, ClocksThatFallSoonAreWaitedFor) {
   const gpu::FakeNvml fake(std::string(kIdleGpus) + "sm_clock 1980\nsm_clock_later 300\n");
-  EXPECT_NE(refusal({0}, kClocks, options()).find("set to 1980 MHz"), std::string::npos);
+  EXPECT_THAT(refusal({0}, kClocks, options()), testing::HasSubstr("it holds 1980 MHz while idle"));
   ClockLockOptions patient = options();
   patient.patience = std::chrono::seconds(20);
   EXPECT_TRUE(ClockLock::acquire({0}, {.sm_mhz = 1500}, patient).ok());

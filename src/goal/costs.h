@@ -104,8 +104,8 @@ core::Result<CostRow> parse_npkit(std::string_view text, const std::string& name
 //    "reduce_copy": …}, "LL": …, "LL128": …}
 core::Result<LineCosts> read_line_costs(const std::filesystem::path& file);
 
-// The same for the text of a file, which errors call `name`.
-core::Result<LineCosts> parse_line_costs(std::string_view text, const std::string& name);
+// The same for the text of a file, which errors call `file`.
+core::Result<LineCosts> parse_line_costs(std::string_view text, const std::string& file);
 
 // Returns that object as JSON, indented by two because it is a member of a larger file.
 std::string line_costs_json(const LineCosts& costs);

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "model/goal_text.h"
 #include "model/schedule_writer.h"
 
 namespace assay::model {

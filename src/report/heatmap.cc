@@ -43,8 +43,9 @@ void add_panel(Page& page,
                 .align = Align::kCenter,
                 .weight = Weight::kBold});
   for (std::size_t i = 0; i < panel.cells.size(); ++i) {
+    const std::size_t row_index = i / map.columns.size();
     const auto column = static_cast<double>(i % map.columns.size());
-    const auto row = static_cast<double>(i / map.columns.size());
+    const auto row = static_cast<double>(row_index);
     add_swatch(page,
                {box.x + column * layout.cell_width, box.y + row * layout.cell_height,
                 layout.cell_width, layout.cell_height},
@@ -77,8 +78,9 @@ void add_column_ticks(Page& page, const Heatmap& map, const HeatmapLayout& layou
 
 void add_panels(Page& page, const Heatmap& map, const HeatmapLayout& layout) {
   for (std::size_t i = 0; i < map.panels.size(); ++i) {
+    const std::size_t panel_row = i / layout.panels_in_a_row;
     const auto across = static_cast<double>(i % layout.panels_in_a_row);
-    const auto down = static_cast<double>(i / layout.panels_in_a_row);
+    const auto down = static_cast<double>(panel_row);
     const Box box{layout.left + across * (layout.panel_width(map) + kPanelGap),
                   kHeadHeight + down * layout.block_height(map) + kPanelTitleHeight,
                   layout.panel_width(map), layout.panel_height(map)};

@@ -62,7 +62,7 @@ std::string cut(const std::string& text, std::size_t width) {
 
 // Puts the unit of a column after its name, unless the name contains it.
 std::string header_of(const model::Column& column) {
-  const std::string name = one_line(column.name);
+  std::string name = one_line(column.name);
   if (column.unit.empty() || name.find(column.unit) != std::string::npos) return name;
   return fmt::format("{} ({})", name, column.unit);
 }

@@ -20,7 +20,7 @@ class SmallTrace {
     int start = 0;
     int duration = 0;
     int sequence = -1;
-    std::string_view arguments = "";  // members of "args": "\"Input Dims\": [[2, 2]]"
+    std::string_view arguments = {};  // members of "args": "\"Input Dims\": [[2, 2]]"
   };
 
   void op(const Op& op) {

@@ -71,11 +71,9 @@ class Reader {
     const std::size_t comment = line.find("//");
     if (comment == std::string_view::npos) return {};
     line.remove_prefix(comment);
-    if (const auto status = read_numbers(line, "TP:[", world_sizes_); !status.ok()) return status;
-    if (const auto status = read_numbers(line, "Hidden:[", hidden_sizes_); !status.ok()) {
-      return status;
-    }
-    if (const auto status = read_numbers(line, "Tokens:[", tokens_); !status.ok()) return status;
+    ASSAY_TRY(read_numbers(line, "TP:[", world_sizes_));
+    ASSAY_TRY(read_numbers(line, "Hidden:[", hidden_sizes_));
+    ASSAY_TRY(read_numbers(line, "Tokens:[", tokens_));
     read_hidden_size(line);
     return read_fusions(line);
   }

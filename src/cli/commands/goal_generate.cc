@@ -79,10 +79,10 @@ class GoalGenerate final : public Command {
   core::Status check_tags() const {
     const goal::TagOptions& tags = request_.options.tags;
     if (tags.layout != "auto" && tags.layout != "none") {
-      ASSAY_TRY(goal::read_tag_widths(tags.layout));
+      static_cast<void>(ASSAY_TRY(goal::read_tag_widths(tags.layout)));
     }
     if (tags.label.empty()) return {};
-    ASSAY_TRY(goal::label_function(tags.label));
+    static_cast<void>(ASSAY_TRY(goal::label_function(tags.label)));
     if (tags.layout == "none") return core::Error{"--tag-layout none leaves no room for --label"};
     if (request_.compat == goal::Compat::kV2) {
       return core::Error{"--compat v2 has labels of its own: leave out --label"};

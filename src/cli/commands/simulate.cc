@@ -46,20 +46,24 @@ std::string rank_list_problem(const std::string& list) {
 class LinkOptions {
  public:
   void declare(App& app, const std::string& prefix, const std::string& group) {
-    const bool inter = prefix.empty();
-    const LogGops defaults;
-    add(app, "--" + prefix + "L", &LogGops::latency_ns, "latency of the network, ns", group, inter,
-        defaults);
-    add(app, "--" + prefix + "o", &LogGops::overhead_ns, "CPU time of a message on each side, ns",
-        group, inter, defaults);
-    add(app, "--" + prefix + "g", &LogGops::gap_ns, "gap between messages at a NIC, ns", group,
-        inter, defaults);
-    add(app, "--" + prefix + "G", &LogGops::gap_ns_per_byte, "time of a byte in the network, ns",
-        group, inter, defaults);
-    add(app, "--" + prefix + "O", &LogGops::overhead_ns_per_byte,
-        "CPU time of a byte on each side, ns", group, inter, defaults);
-    add(app, "--" + prefix + "S", &LogGops::rendezvous_bytes,
-        "largest message, in bytes, that does not wait for its receive", group, inter, defaults);
+    const auto add = [&](const char* letter, double LogGops::*field, const char* help) {
+      const std::string name = "--" + prefix + letter;
+      const auto assign = [this, name, field](const std::string& text) {
+        values_[name] = {field, std::stod(text)};
+      };
+      app.add_option(name, assign, help)
+          ->type_name("NUMBER")
+          ->default_str(prefix.empty() ? fmt::format("{}", LogGops{}.*field) : "as between nodes")
+          ->check(not_negative_problem)
+          ->group(group);
+    };
+    add("L", &LogGops::latency_ns, "latency of the network, ns");
+    add("o", &LogGops::overhead_ns, "CPU time of a message on each side, ns");
+    add("g", &LogGops::gap_ns, "gap between messages at a NIC, ns");
+    add("G", &LogGops::gap_ns_per_byte, "time of a byte in the network, ns");
+    add("O", &LogGops::overhead_ns_per_byte, "CPU time of a byte on each side, ns");
+    add("S", &LogGops::rendezvous_bytes,
+        "largest message, in bytes, that does not wait for its receive");
   }
 
   [[nodiscard]] bool given() const { return !values_.empty(); }
@@ -71,23 +75,6 @@ class LinkOptions {
   }
 
  private:
-  void add(App& app,
-           const std::string& name,
-           double LogGops::*field,
-           const std::string& help,
-           const std::string& group,
-           bool inter,
-           const LogGops& defaults) {
-    const auto assign = [this, name, field](const std::string& text) {
-      values_[name] = {field, std::stod(text)};
-    };
-    app.add_option(name, assign, help)
-        ->type_name("NUMBER")
-        ->default_str(inter ? fmt::format("{}", defaults.*field) : "as between nodes")
-        ->check(not_negative_problem)
-        ->group(group);
-  }
-
   std::map<std::string, std::pair<double LogGops::*, double>> values_;
 };
 

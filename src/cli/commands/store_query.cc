@@ -70,8 +70,7 @@ class StoreQuery final : public Command {
   }
 
   [[nodiscard]] core::Status check() const override {
-    const core::Status inputs = inputs_.check();
-    if (!inputs.ok()) return inputs;
+    ASSAY_TRY(inputs_.check());
     for (const std::string& condition : where_) {
       const std::size_t sign = condition.find('=');
       if (sign == 0 || sign == std::string::npos)

@@ -19,7 +19,7 @@ class TraceCollectives final : public Command {
     const auto call = [this](core::Progress& progress) {
       return trace::run_collectives(request_, progress);
     };
-    ASSAY_TRY(run_and_show(presentation_, call));
+    static_cast<void>(ASSAY_TRY(run_and_show(presentation_, call)));
     return Outcome::kOk;
   }
 

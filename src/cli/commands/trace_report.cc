@@ -20,7 +20,7 @@ class TraceReport final : public Command {
     const auto call = [this](core::Progress& progress) {
       return trace::run_report(request_, progress);
     };
-    ASSAY_TRY(run_and_show(presentation_, call));
+    static_cast<void>(ASSAY_TRY(run_and_show(presentation_, call)));
     return Outcome::kOk;
   }
 

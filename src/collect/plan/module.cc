@@ -39,8 +39,8 @@ bool is_named(const std::vector<std::string>& names, const std::string& name) {
 }  // namespace
 
 std::vector<std::string> ModuleProgram::worker(const std::string& device) const {
-  return {python,         script.string(), module.string(), "--device",
-          device.c_str(), "--engine",      engine.string()};
+  return {python, script.string(), module.string(), "--device",
+          device, "--engine",      engine.string()};
 }
 
 core::Result<std::vector<ModuleOperator>> list_module(const ModuleProgram& program) {

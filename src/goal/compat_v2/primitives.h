@@ -103,7 +103,7 @@ struct MostMessages {
 class GraphWriter {
  public:
   GraphWriter(model::RankBuilder& graph, Durations durations, std::uint32_t tag_unit)
-      : graph_(graph), durations_(std::move(durations)), tag_unit_(tag_unit) {}
+      : graph_(graph), durations_(durations), tag_unit_(tag_unit) {}
 
   void cpu(std::uint32_t cpu) { place_.cpu = static_cast<std::uint8_t>(cpu); }
 

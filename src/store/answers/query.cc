@@ -271,6 +271,72 @@ void add_bracket_columns(model::Table& table, KeyColumns keys) {
   }
 }
 
+// Which columns of the answers' groups a table shows.
+struct ShownColumns {
+  std::vector<std::size_t> of_group;  // of the index's exact columns
+  bool sizes = false;
+  bool roofline = false;
+};
+
+// Adds the columns that tell the groups apart; what all of them share becomes a note.
+std::vector<std::size_t> add_group_columns(model::Table& table,
+                                           const TableIndex& index,
+                                           const QueryResult& result,
+                                           KeyColumns keys) {
+  std::vector<std::size_t> shown;
+  std::vector<std::string> same;
+  for (std::size_t i = 0; i < index.exact_columns().size(); ++i) {
+    const std::string& name = index.exact_columns()[i].name;
+    if (keys == KeyColumns::kAll || varies(result, i)) {
+      shown.push_back(i);
+      table.columns.push_back({.name = name});
+    } else if (const std::string& value = index.exact_value(*result.answers.front().group, i);
+               !value.empty()) {
+      same.push_back(name + " " + value);
+    }
+  }
+  if (!same.empty()) table.notes.push_back("of all rows: " + core::join(same, ", "));
+  return shown;
+}
+
+void add_estimate_columns(model::Table& table, KeyColumns keys, bool has_roofline) {
+  table.columns.push_back({.name = "latency", .unit = "ms", .better = model::Better::kLower});
+  table.columns.push_back(
+      {.name = "uncertainty",
+       .unit = "%",
+       .better = model::Better::kLower,
+       .description = "typical error of the bracket's points predicted from their neighbours"});
+  table.columns.push_back({.name = "method"});
+  add_bracket_columns(table, keys);
+  if (!has_roofline) return;
+  table.columns.push_back({.name = "roofline",
+                           .unit = "ms",
+                           .description = "the least time that bytes and operations take"});
+}
+
+std::vector<model::Cell> answer_row(const TableIndex& index,
+                                    const QueryResult& result,
+                                    const Answer& answer,
+                                    const ShownColumns& shown) {
+  std::vector<model::Cell> row;
+  for (const std::size_t column : shown.of_group)
+    row.push_back(exact_cell(index, *answer.group, column, result));
+  for (std::size_t i = 0; shown.sizes && i < result.sizes.size(); ++i)
+    row.push_back(size_cell(result.sizes[i]));
+  const Estimate& estimate = answer.estimate;
+  row.emplace_back(estimate.latency);
+  row.emplace_back(estimate.uncertainty ? model::Cell(*estimate.uncertainty * 100) : model::Cell());
+  row.emplace_back(answer.group->surface.method(estimate, result.sizes));
+  if (shown.sizes) {
+    add_bracket_cells(row, answer, result);
+  } else {
+    row.emplace_back(bracket_text(answer, result));
+  }
+  if (shown.roofline)
+    row.emplace_back(estimate.roofline > 0 ? model::Cell(estimate.roofline) : model::Cell());
+  return row;
+}
+
 }  // namespace
 
 core::Result<QueryResult> query(const TableIndex& index,
@@ -303,62 +369,20 @@ core::Result<QueryResult> query(const TableIndex& index,
 
 model::Table answers_table(const TableIndex& index, const QueryResult& result, KeyColumns keys) {
   model::Table table{.name = index.table().substr(0, 31), .title = "", .columns = {}};
-  std::vector<std::size_t> shown;
-  std::vector<std::string> same;
-  for (std::size_t i = 0; i < index.exact_columns().size(); ++i) {
-    const std::string& name = index.exact_columns()[i].name;
-    if (keys == KeyColumns::kAll || varies(result, i)) {
-      shown.push_back(i);
-      table.columns.push_back({.name = name});
-    } else if (const std::string& value = index.exact_value(*result.answers.front().group, i);
-               !value.empty()) {
-      same.push_back(name + " " + value);
-    }
-  }
+  ShownColumns shown{
+      .of_group = add_group_columns(table, index, result, keys),
+      .sizes = keys == KeyColumns::kAll,
+      .roofline = std::any_of(result.answers.begin(), result.answers.end(),
+                              [](const Answer& answer) { return answer.estimate.roofline > 0; })};
   std::vector<std::string> asked;
   for (std::size_t i = 0; i < result.sizes.size(); ++i) {
     asked.push_back(fmt::format("{}={}", index.size_columns()[i], result.sizes[i]));
-    if (keys == KeyColumns::kAll) table.columns.push_back({.name = index.size_columns()[i]});
+    if (shown.sizes) table.columns.push_back({.name = index.size_columns()[i]});
   }
   table.title = index.table() + (asked.empty() ? "" : " at " + core::join(asked, " "));
-  if (!same.empty()) table.notes.push_back("of all rows: " + core::join(same, ", "));
-  table.columns.push_back({.name = "latency", .unit = "ms", .better = model::Better::kLower});
-  table.columns.push_back(
-      {.name = "uncertainty",
-       .unit = "%",
-       .better = model::Better::kLower,
-       .description = "typical error of the bracket's points predicted from their neighbours"});
-  table.columns.push_back({.name = "method"});
-  add_bracket_columns(table, keys);
-  const bool has_roofline =
-      std::any_of(result.answers.begin(), result.answers.end(),
-                  [](const Answer& answer) { return answer.estimate.roofline > 0; });
-  if (has_roofline) {
-    table.columns.push_back({.name = "roofline",
-                             .unit = "ms",
-                             .description = "the least time that bytes and operations take"});
-  }
-  for (const Answer& answer : result.answers) {
-    std::vector<model::Cell> row;
-    for (const std::size_t column : shown)
-      row.push_back(exact_cell(index, *answer.group, column, result));
-    for (std::size_t i = 0; keys == KeyColumns::kAll && i < result.sizes.size(); ++i)
-      row.push_back(size_cell(result.sizes[i]));
-    const Estimate& estimate = answer.estimate;
-    row.emplace_back(estimate.latency);
-    row.emplace_back(estimate.uncertainty ? model::Cell(*estimate.uncertainty * 100)
-                                          : model::Cell());
-    row.emplace_back(answer.group->surface.method(estimate, result.sizes));
-    if (keys == KeyColumns::kVarying) {
-      row.emplace_back(bracket_text(answer, result));
-    } else {
-      add_bracket_cells(row, answer, result);
-    }
-    if (has_roofline) {
-      row.emplace_back(estimate.roofline > 0 ? model::Cell(estimate.roofline) : model::Cell());
-    }
-    table.add_row(std::move(row));
-  }
+  add_estimate_columns(table, keys, shown.roofline);
+  for (const Answer& answer : result.answers)
+    table.add_row(answer_row(index, result, answer, shown));
   return table;
 }
 

@@ -214,7 +214,7 @@ core::Status Database::connect_to_read(const fs::path& path) {
   if (tidy.ok() && sqlite3_db_readonly(handle_.get(), "main") == 0) {
     return execute("PRAGMA query_only = 1");
   }
-  const core::Status shared = connect(path.string(), SQLITE_OPEN_READONLY);
+  core::Status shared = connect(path.string(), SQLITE_OPEN_READONLY);
   if (shared.ok() || has_log(path)) return shared;
   return connect(immutable_uri(path.string()), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }

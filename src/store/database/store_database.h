@@ -69,7 +69,7 @@ class Statement {
 // The bytes of a file in memory that SQLite frees.
 struct SqliteImage {
   struct Free {
-    void operator()(unsigned char* bytes) const { sqlite3_free(bytes); }
+    void operator()(unsigned char* image) const { sqlite3_free(image); }
   };
 
   std::unique_ptr<unsigned char, Free> bytes = {};

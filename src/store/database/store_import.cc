@@ -116,7 +116,7 @@ core::Result<ImportedFile> Importer::import(const fs::path& path) {
   }
   run.facts["file"] = path.string();
   run.facts["file_hash"] = hash;
-  ASSAY_TRY(store_->append(run, file.value().table, file.value().rows));
+  static_cast<void>(ASSAY_TRY(store_->append(run, file.value().table, file.value().rows)));
   known_.emplace(hash, path.string());
   result.outcome = ImportedFile::Outcome::kImported;
   result.table = file.value().table;

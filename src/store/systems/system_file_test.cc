@@ -138,7 +138,7 @@ TEST(SystemFields, WithoutRowsEachFieldSaysWhatItLacks) {
 class SystemFile : public StoreTest {
  protected:
   std::filesystem::path write(const std::string& text) {
-    const std::filesystem::path path = folder_ / "system.yaml";
+    std::filesystem::path path = folder_ / "system.yaml";
     EXPECT_TRUE(core::write_file(path, text).ok());
     return path;
   }

@@ -133,7 +133,7 @@ model::Table overview(const Study& study) {
       "collectives", "Collectives by kind and size: mean latency, bus bandwidth and skew of starts",
       fields, std::move(rows).by_total());
   if (table.row_count() == 0) {
-    table.notes.push_back(
+    table.notes.emplace_back(
         "None that all ranks of a group share; nccl_summary_long holds the rest.");
   }
   const std::string sentence = straggler_sentence(study);

@@ -195,8 +195,8 @@ Estimate mxfp4_estimate(const OperatorCall& call, Gemm gemm) {
   gemm.a_bytes = gemm.b_bytes = 0.5;
   gemm.out_bytes = 2;
   Estimate estimate = estimate_of(call, gemm);
-  const auto scales = static_cast<double>((gemm.m + gemm.n) * ((gemm.k + kBlock - 1) / kBlock));
-  estimate.work.bytes = *estimate.work.bytes + scales;
+  const std::int64_t scales = (gemm.m + gemm.n) * ((gemm.k + kBlock - 1) / kBlock);
+  estimate.work.bytes = *estimate.work.bytes + static_cast<double>(scales);
   return estimate;
 }
 

@@ -193,8 +193,8 @@ Argument to_argument(std::string_view text) {
 
 Argument text_tuple(std::vector<std::string> texts) {
   ArgumentList list;
-  for (const std::string& text : texts)
-    list.push_back(to_argument(text));
+  for (std::string& text : texts)
+    list.push_back(text.empty() ? Argument{} : Argument{std::move(text)});
   return Argument{std::move(list)};
 }
 
