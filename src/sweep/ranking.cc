@@ -207,7 +207,7 @@ model::Table Ranking::table(const std::string& sweep_folder) const {
   table.style.opens_with_text = true;
   table.style.verdict_column = "verdict";
   table.style.judged_columns = {"faster by (%)"};
-  table.style.chart = {.title = "A profiled step under each setting",
+  table.style.chart = {.title = headline(),
                        .axis = "ms per step, mean over ranks and runs",
                        .bars = model::Chart::Bars::kRows,
                        .columns = {"step (ms)"}};
@@ -216,22 +216,24 @@ model::Table Ranking::table(const std::string& sweep_folder) const {
   return table;
 }
 
-report::RankingFigure Ranking::figure() const {
-  const std::size_t better = with(Verdict::kBetter).size();
-  const std::size_t unclear = with(Verdict::kUnclear).size();
-  report::RankingFigure figure;
-  if (better > 0) {
-    figure.title =
-        fmt::format("{} is {} than {}", with(Verdict::kBetter)[0]->setting,
-                    faster_or_slower(with(Verdict::kBetter)[0]->change_percent), reference_);
-  } else if (unclear > 0) {
-    figure.title = fmt::format("Unclear whether a setting is faster than {}", reference_);
-  } else {
-    figure.title = fmt::format("No setting is faster than {}", reference_);
-    if (const auto worse = with(Verdict::kWorse); !worse.empty())
-      figure.title +=
-          fmt::format("; {} {}", number_of(worse.size(), "is", "are"), slower_by(worse));
+// What the chart and the figure show, for their titles.
+std::string Ranking::headline() const {
+  const auto better = with(Verdict::kBetter);
+  if (!better.empty()) {
+    return fmt::format("{} is {} than {}", better[0]->setting,
+                       faster_or_slower(better[0]->change_percent), reference_);
   }
+  if (!with(Verdict::kUnclear).empty())
+    return fmt::format("Unclear whether a setting is faster than {}", reference_);
+  std::string none = fmt::format("No setting is faster than {}", reference_);
+  const auto worse = with(Verdict::kWorse);
+  if (worse.empty()) return none;
+  return fmt::format("{}; {} {}", none, number_of(worse.size(), "is", "are"), slower_by(worse));
+}
+
+report::RankingFigure Ranking::figure() const {
+  report::RankingFigure figure;
+  figure.title = headline();
   const SettingResult& first = settings_.front();
   const std::size_t count = rules_.repetition == "run" ? first.runs : first.steps;
   figure.subtitle = fmt::format(
