@@ -20,10 +20,10 @@ std::string name_of(const RecordedJob& job) {
 core::Result<fs::path> recording(Inputs& inputs, const RecordedJob& job) {
   const fs::path path = ASSAY_TRY(inputs.folder()) / ("nsys_" + name_of(job));
   if (fs::exists(path)) return path;
-  ASSAY_TRY(measure_work([&]() -> core::Result<double> {
+  static_cast<void>(ASSAY_TRY(measure_work([&]() -> core::Result<double> {
     ASSAY_TRY(write_nsys_reports(path, job));
     return 0.0;
-  }));
+  })));
   return path;
 }
 
@@ -43,9 +43,10 @@ core::Result<fs::path> public_schedule(Inputs& inputs,
   if (fs::exists(path)) return path;
   const fs::path recorded = ASSAY_TRY(recording(inputs, job));
   const NpkitFiles npkit = ASSAY_TRY(npkit_files(inputs));
-  ASSAY_TRY(measure_program({ASSAY_PROGRAM, "goal", "generate", "-i", recorded.string(), "-o",
-                             folder.string(), "--compat", "v2", "-s", npkit.simple.string(), "-l",
-                             npkit.ll.string(), "--format", format, "--quiet"}));
+  static_cast<void>(
+      ASSAY_TRY(measure_program({ASSAY_PROGRAM, "goal", "generate", "-i", recorded.string(), "-o",
+                                 folder.string(), "--compat", "v2", "-s", npkit.simple.string(),
+                                 "-l", npkit.ll.string(), "--format", format, "--quiet"})));
   return path;
 }
 

@@ -25,7 +25,7 @@ fs::path sample_trace(const std::string& configuration, int rank) {
 
 // Runs in its own process, so that generating does not count in the measured processes.
 core::Status make(const Work& work) {
-  ASSAY_TRY(measure_work(work));
+  static_cast<void>(ASSAY_TRY(measure_work(work)));
   return {};
 }
 
@@ -99,8 +99,8 @@ core::Result<fs::path> Inputs::eight_ranks(const std::string& sample) {
 core::Result<fs::path> Inputs::analyzed_ranks(const std::string& sample) {
   const fs::path configuration = ASSAY_TRY(eight_ranks(sample));
   if (fs::exists(configuration / trace::kAnalysisFolder)) return configuration;
-  ASSAY_TRY(
-      measure_program({ASSAY_PROGRAM, "trace", "analyze", configuration.string(), "--quiet"}));
+  static_cast<void>(ASSAY_TRY(
+      measure_program({ASSAY_PROGRAM, "trace", "analyze", configuration.string(), "--quiet"})));
   return configuration;
 }
 

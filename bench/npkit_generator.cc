@@ -35,7 +35,8 @@ std::string measurements(const Line& line, const Summary& summary) {
     const bool last = bytes == summary.most_bytes;
     text += fmt::format("{}\"{}\": [", text.empty() ? "" : ", ", bytes);
     for (int i = 0; i < (last ? summary.most_measurements : summary.measurements); ++i) {
-      const double factor = 1 + kSpread * (i % kDistinct - kDistinct / 2);
+      const int offset = i % kDistinct - kDistinct / 2;
+      const double factor = 1 + kSpread * offset;
       text += fmt::format("{}{:.1f}", i == 0 ? "" : ", ", mean_ns * factor);
     }
     text += ']';

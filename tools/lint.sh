@@ -52,7 +52,7 @@ tidy() {
   shift
   # shellcheck disable=SC2016 # the inner shell expands these
   (($# == 0)) || printf '%s\n' "$@" | xargs -n 1 -P "${jobs:-$(nproc)}" bash -c \
-    'clang-tidy-14 -p "$1" --checks=-bugprone-suspicious-include --header-filter="$PWD/(src|tests|bench|include)/.*" --quiet "$2" 2> >(grep -v "warnings\? generated" >&2)' \
+    'clang-tidy-14 -p "$1" --checks=-bugprone-suspicious-include --header-filter="$PWD/(src|tests|bench)/.*" --quiet "$2" 2> >(grep -v "warnings\? generated" >&2)' \
     bash "$folder"
 }
 

@@ -187,44 +187,53 @@ core::Result<LineCosts> read_line_costs(const fs::path& file) {
   return parse_line_costs(ASSAY_TRY(core::read_file(file)), file.string());
 }
 
-core::Result<LineCosts> parse_line_costs(std::string_view text, const std::string& file) {
-  const Json json = ASSAY_TRY(parse_json(text, file));
-  const auto failed = [&](const std::string& what) {
-    return core::Error{fmt::format("{}: {}", file, what)};
-  };
-  const auto number = [](const Json& object, const char* field) {
-    const bool known = object.is_object() && object.contains(field) && object[field].is_number();
-    return known ? object[field].get<double>() : std::nan("");
-  };
-  if (!json.is_object() || !json.contains("costs")) return failed("has no \"costs\"");
-  if (!json["costs"].is_object()) return failed("\"costs\" is no object");
-  LineCosts costs = default_costs();
-  for (const auto& [name, works] : json["costs"].items()) {
-    if (name == "launch_ns") {
-      costs.launch_ns = number(json["costs"], "launch_ns");
-      if (!(costs.launch_ns >= 0)) return failed("launch_ns must be a number from 0");
-      continue;
-    }
-    const auto protocol = model::nccl_protocol(name);
-    if (!protocol || *protocol == NcclProtocol::kNone || !works.is_object()) {
-      return failed(fmt::format("'{}' is no protocol with costs; LL, LL128, SIMPLE are", name));
-    }
-    for (const auto& [work, line] : works.items()) {
-      if (std::find(kWorkNames.begin(), kWorkNames.end(), work) == kWorkNames.end()) {
-        return failed(fmt::format("{}: '{}' is none of copy, reduce, reduce_copy", name, work));
-      }
-    }
-    for (std::size_t work = 0; work < kWorkNames.size(); ++work) {
-      if (!works.contains(kWorkNames[work])) continue;
-      const Json& line = works[kWorkNames[work]];
-      LineCost& cost = costs.lines[static_cast<std::size_t>(*protocol)][work];
-      cost = {number(line, "latency_ns"), number(line, "ns_per_byte")};
-      if (!(cost.latency_ns >= 0 && cost.ns_per_byte >= 0)) {
-        return failed(fmt::format("{} {}: latency_ns and ns_per_byte must be numbers from 0", name,
-                                  kWorkNames[work]));
-      }
+namespace {
+
+double number_in(const Json& object, const char* field) {
+  const bool known = object.is_object() && object.contains(field) && object[field].is_number();
+  return known ? object[field].get<double>() : std::nan("");
+}
+
+core::Status read_protocol(const std::string& name, const Json& works, LineCosts& costs) {
+  const auto protocol = model::nccl_protocol(name);
+  if (!protocol || *protocol == NcclProtocol::kNone || !works.is_object()) {
+    return core::Error{fmt::format("'{}' is no protocol with costs; LL, LL128, SIMPLE are", name)};
+  }
+  for (const auto& [work, line] : works.items()) {
+    const auto known = std::find(kWorkNames.begin(), kWorkNames.end(), work);
+    if (known == kWorkNames.end())
+      return core::Error{fmt::format("{}: '{}' is none of copy, reduce, reduce_copy", name, work)};
+    const auto place = static_cast<std::size_t>(known - kWorkNames.begin());
+    LineCost& cost = costs.lines[static_cast<std::size_t>(*protocol)][place];
+    cost = {number_in(line, "latency_ns"), number_in(line, "ns_per_byte")};
+    if (!(cost.latency_ns >= 0 && cost.ns_per_byte >= 0)) {
+      return core::Error{
+          fmt::format("{} {}: latency_ns and ns_per_byte must be numbers from 0", name, work)};
     }
   }
+  return {};
+}
+
+core::Result<LineCosts> line_costs_in(const Json& json) {
+  if (!json.is_object() || !json.contains("costs")) return core::Error{"has no \"costs\""};
+  if (!json["costs"].is_object()) return core::Error{"\"costs\" is no object"};
+  LineCosts costs = default_costs();
+  for (const auto& [name, works] : json["costs"].items()) {
+    if (name != "launch_ns") {
+      ASSAY_TRY(read_protocol(name, works, costs));
+      continue;
+    }
+    costs.launch_ns = number_in(json["costs"], "launch_ns");
+    if (!(costs.launch_ns >= 0)) return core::Error{"launch_ns must be a number from 0"};
+  }
+  return costs;
+}
+
+}  // namespace
+
+core::Result<LineCosts> parse_line_costs(std::string_view text, const std::string& file) {
+  auto costs = line_costs_in(ASSAY_TRY(parse_json(text, file)));
+  if (!costs.ok()) return costs.error().context(file);
   return costs;
 }
 

@@ -24,8 +24,8 @@ using testing::ring;
 using testing::tree;
 
 constexpr std::int64_t kL = 3700;
-constexpr std::int64_t ko = 200;
-constexpr std::int64_t kg = 5;
+constexpr std::int64_t kOverhead = 200;
+constexpr std::int64_t kGap = 5;
 constexpr std::uint64_t kBytes = 101;
 constexpr std::int64_t kBandwidth = 4;  // 100 bytes at 0.04 ns
 constexpr double kEager = 1e6;
@@ -51,18 +51,18 @@ std::vector<std::int64_t> finish(const model::Schedule& schedule, const LogGops&
 }
 
 // The sender's CPU, the network, the receiver's NIC and CPU.
-constexpr std::int64_t kMessage = ko + kL + kBandwidth + kg + ko;
+constexpr std::int64_t kMessage = kOverhead + kL + kBandwidth + kGap + kOverhead;
 
 TEST(Simulate, AMessageCostsItsParts) {
   const auto schedule = tree(2, kBytes);
-  EXPECT_THAT(finish(schedule, parameters(kEager)), ElementsAre(ko, kMessage));
+  EXPECT_THAT(finish(schedule, parameters(kEager)), ElementsAre(kOverhead, kMessage));
   EXPECT_THAT(finish(schedule, parameters(kRendezvous)), ElementsAre(kMessage, kMessage));
 }
 
 TEST(Simulate, EveryByteButTheFirstCostsTheCpusToo) {
   LogGops link = parameters(kEager);
   link.overhead_ns_per_byte = 0.5;
-  EXPECT_THAT(finish(tree(2, kBytes), link), ElementsAre(ko + 50, kMessage + 100));
+  EXPECT_THAT(finish(tree(2, kBytes), link), ElementsAre(kOverhead + 50, kMessage + 100));
 }
 
 TEST(Simulate, NoBytesCostAsMuchAsOne) {
@@ -72,7 +72,7 @@ TEST(Simulate, NoBytesCostAsMuchAsOne) {
 }
 
 TEST(Simulate, MessagesUpToSAreEager) {
-  EXPECT_EQ(finish(tree(2, kBytes), parameters(101)).front(), ko);
+  EXPECT_EQ(finish(tree(2, kBytes), parameters(101)).front(), kOverhead);
   EXPECT_EQ(finish(tree(2, kBytes), parameters(100)).front(), kMessage);
 }
 
@@ -121,7 +121,7 @@ TEST(Simulate, TreeSendsOneAfterAnother) {
   for (const std::int64_t bandwidth : {kBandwidth, std::int64_t{1000}}) {
     LogGops link = parameters(kEager);
     link.gap_ns_per_byte = static_cast<double>(bandwidth) / 100;
-    const std::int64_t spacing = std::max(ko, kg + bandwidth);
+    const std::int64_t spacing = std::max(kOverhead, kGap + bandwidth);
     const Outcome outcome = run(tree(16, kBytes), {.inter = link});
     for (std::uint32_t rank = 9; rank < 16; ++rank) {  // ranks without children
       std::uint32_t depth = 0;
@@ -138,17 +138,18 @@ TEST(Simulate, TreeSendsOneAfterAnother) {
 // first message arrives. Then its receptions follow each other.
 TEST(Simulate, AllToAllKeepsTheCpuBusy) {
   const std::int64_t others = 63;
-  ASSERT_GT(others * ko, ko + kL + kBandwidth);
+  ASSERT_GT(others * kOverhead, kOverhead + kL + kBandwidth);
   EXPECT_THAT(finish(all_to_all(64, kBytes), parameters(kEager)),
-              Each(others * ko + others * (kg + ko)));
+              Each(others * kOverhead + others * (kGap + kOverhead)));
 }
 
 // All long messages wait for the sending NIC: the last send starts after (P-2) (g + bandwidth).
 TEST(Simulate, AllToAllOfLongMessagesWaitsForTheNic) {
   const std::int64_t others = 15;
   const std::int64_t bandwidth = 40000;
-  EXPECT_THAT(finish(all_to_all(16, 1000001), parameters(2e6)),
-              Each((others - 1) * (kg + bandwidth) + ko + kL + bandwidth + kg + ko));
+  EXPECT_THAT(
+      finish(all_to_all(16, 1000001), parameters(2e6)),
+      Each((others - 1) * (kGap + bandwidth) + kOverhead + kL + bandwidth + kGap + kOverhead));
 }
 
 // The second message finds a CPU that is busy with the first.
@@ -158,7 +159,8 @@ TEST(Simulate, IncastWaitsForTheCpu) {
     for (std::uint32_t peer = 1; rank == 0 && peer < 9; ++peer)
       builder.receive(kBytes, peer, 0, {});
   });
-  EXPECT_EQ(finish(schedule, parameters(kEager)).front(), ko + kL + kBandwidth + 8 * (kg + ko));
+  EXPECT_EQ(finish(schedule, parameters(kEager)).front(),
+            kOverhead + kL + kBandwidth + 8 * (kGap + kOverhead));
 }
 
 TEST(Simulate, ReceptionsOfDifferentCpusShareTheNic) {
@@ -173,9 +175,9 @@ TEST(Simulate, ReceptionsOfDifferentCpusShareTheNic) {
       }
     });
   };
-  const std::int64_t arrival = ko + kL + kBandwidth;
-  EXPECT_EQ(finish(incast(1), link).front(), arrival + 3 * 1000 + ko);
-  EXPECT_EQ(finish(incast(3), link).front(), arrival + 1000 + ko);
+  const std::int64_t arrival = kOverhead + kL + kBandwidth;
+  EXPECT_EQ(finish(incast(1), link).front(), arrival + 3 * 1000 + kOverhead);
+  EXPECT_EQ(finish(incast(3), link).front(), arrival + 1000 + kOverhead);
 }
 
 TEST(Simulate, AReceptionIsTheSameWhicheverCameFirst) {
@@ -187,9 +189,10 @@ TEST(Simulate, AReceptionIsTheSameWhicheverCameFirst) {
       builder.require_finish(builder.receive(kBytes, 0, 0, {}), work);
     }
   });
-  EXPECT_THAT(finish(schedule, parameters(kEager)), ElementsAre(ko, 10000 + kg + ko));
+  EXPECT_THAT(finish(schedule, parameters(kEager)),
+              ElementsAre(kOverhead, 10000 + kGap + kOverhead));
   EXPECT_THAT(finish(schedule, parameters(kRendezvous)),
-              ElementsAre(10000 + kg + ko, 10000 + kg + ko));
+              ElementsAre(10000 + kGap + kOverhead, 10000 + kGap + kOverhead));
 }
 
 TEST(Simulate, ARendezvousKeepsItsSenderUntilItsEnd) {
@@ -199,8 +202,8 @@ TEST(Simulate, ARendezvousKeepsItsSenderUntilItsEnd) {
       return;
     }
     builder.send(kBytes, 1, 0, {});
-    const auto before =
-        builder.calc(ko + kL + kBandwidth - ko + 1, {});  // it ends 1 ns after the arrival
+    const auto before = builder.calc(kOverhead + kL + kBandwidth - kOverhead + 1,
+                                     {});  // it ends 1 ns after the arrival
     builder.require_finish(builder.calc(10, {}), before);
   });
   EXPECT_THAT(finish(schedule, parameters(kRendezvous)), ElementsAre(kMessage + 10, kMessage));
@@ -264,7 +267,7 @@ TEST(Simulate, RanksOfANodeHaveALinkOfTheirOwn) {
   const Options options{.inter = parameters(kEager), .intra = near, .node_of_rank = {0, 0, 1, 1}};
   const Outcome outcome = run(tree(4, kBytes), options);
   EXPECT_EQ(outcome.record().times({1, 0}).end_ns, kMessage - kL + 100);
-  EXPECT_EQ(outcome.record().times({2, 0}).end_ns, kMessage + ko);
+  EXPECT_EQ(outcome.record().times({2, 0}).end_ns, kMessage + kOverhead);
 }
 
 TEST(Simulate, RefusesWhatIsNoTime) {

@@ -39,7 +39,7 @@ TEST(Plan, DamagedFilesAreErrors) {
 
 TEST(Plan, SaysWhatDiffers) {
   Plan other = plan();
-  other.command.push_back("--fast");
+  other.command.emplace_back("--fast");
   EXPECT_NE(plan_difference(plan(), other).find("commands"), std::string::npos);
   other = plan();
   other.settings[0].variables[0].second = "2";

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 // A worker that says hello and then never answers.
 fs::path silent_worker() {
-  const fs::path path = fs::path(testing::TempDir()) / "silent-worker";
+  fs::path path = fs::path(testing::TempDir()) / "silent-worker";
   std::ofstream(path) << "#!/bin/sh\n"
                       << "echo '" << message_line(WorkerHello{90, {}}) << "'\n"
                       << "echo '{\"id\":1,\"doing\":\"check\",\"strategy\":\"ONESHOT\"}'\n"

@@ -8,7 +8,7 @@
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer gives the name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace assay;
+  using namespace assay;  // NOLINT(google-build-using-namespace)
   const std::string_view line(reinterpret_cast<const char*>(data), size);
   if (const auto request = allreduce::parse_request(line); request.ok()) {
     const std::string written = allreduce::request_line(request.value());

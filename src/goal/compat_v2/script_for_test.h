@@ -147,7 +147,7 @@ inline model::ChannelPart part(std::uint64_t count, std::uint64_t chunk, std::ui
   return {.count = count, .chunk_count = chunk, .last_chunk_count = last};
 }
 
-inline std::vector<model::ChannelPart> transfer(std::vector<std::uint64_t> counts) {
+inline std::vector<model::ChannelPart> transfer(const std::vector<std::uint64_t>& counts) {
   std::vector<model::ChannelPart> parts;
   for (const std::uint64_t count : counts)
     parts.push_back(part(count, 4096));

@@ -329,7 +329,7 @@ TEST_F(Nsys, OddRecordingsAreCountedAndNeverCrash) {
 TEST_F(Nsys, UselessFilesAreNamed) {
   std::ofstream(path("foreign.sqlite")) << "not a database, but long enough to look at closely\n";
   EXPECT_NE(error().find("foreign.sqlite: not a SQLite file"), std::string::npos) << error();
-  std::ofstream(path("foreign.sqlite"), std::ios::trunc);
+  fs::resize_file(path("foreign.sqlite"), 0);
   EXPECT_NE(error().find("foreign.sqlite: no table NVTX_EVENTS"), std::string::npos) << error();
   fs::remove(path("foreign.sqlite"));
   {

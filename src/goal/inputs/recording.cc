@@ -82,9 +82,9 @@ std::int64_t sum(std::int64_t a, std::int64_t b) {
 }  // namespace
 
 const std::string& RecordedProcess::text(std::uint32_t id) const {
-  static const std::string kNone;
+  static const std::string none;
   const auto found = texts.find(id);
-  return found == texts.end() ? kNone : found->second;
+  return found == texts.end() ? none : found->second;
 }
 
 std::int64_t RecordedProcess::realtime_ns(std::uint64_t cupti_ns) const {

@@ -347,10 +347,11 @@ std::string Surface::method(const Estimate& estimate, std::span<const double> si
   for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
     const std::string& column = axes_[axis].column;
     const Met how = estimate.met[axis];
-    if (how == Met::kAbove || how == Met::kBelow) {
-      const auto& values = grid_.values(axis);
-      beyond.push_back(fmt::format("extrapolated {} {}={}", how == Met::kAbove ? "above" : "below",
-                                   column, how == Met::kAbove ? values.back() : values.front()));
+    const auto& values = grid_.values(axis);
+    if (how == Met::kAbove) {
+      beyond.push_back(fmt::format("extrapolated above {}={}", column, values.back()));
+    } else if (how == Met::kBelow) {
+      beyond.push_back(fmt::format("extrapolated below {}={}", column, values.front()));
     } else if (how != Met::kMeasured) {
       (axes_[axis].curve == Curve::kLine ? lines : cubics).push_back(column);
     }

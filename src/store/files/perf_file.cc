@@ -68,8 +68,8 @@ core::Result<Frame> read_text(std::string_view text, model::Warnings& warnings) 
   LineCutter cutter(text);
   std::vector<std::string_view> first;
   if (!ASSAY_TRY(cutter.next(first))) return core::Error{"the file has only empty lines"};
-  static const std::vector<std::string> kTextColumns = text_columns();
-  CsvFrameOptions options{.text_columns = kTextColumns};
+  static const std::vector<std::string> names = text_columns();
+  CsvFrameOptions options{.text_columns = names};
   if (is_first_allreduce(first)) {
     options.header = first_allreduce_header();
   } else if (std::any_of(first.begin(), first.end(), is_number)) {

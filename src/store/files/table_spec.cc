@@ -407,8 +407,8 @@ bool is_power_column(std::string_view column) {
 }
 
 const std::vector<TableSpec>& table_specs() {
-  static const std::vector<TableSpec> kSpecs = all_specs();
-  return kSpecs;
+  static const std::vector<TableSpec> specs = all_specs();
+  return specs;
 }
 
 const TableSpec* find_table_spec(std::string_view table) {

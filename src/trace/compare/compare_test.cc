@@ -208,7 +208,7 @@ TEST(Compare, LeftOutWorkIsNamed) {
 
 TEST(Compare, RefusesSidesThatCannotBeToldApart) {
   const Configuration a = configuration("run", {60, 61});
-  const auto error = [&a](Configuration other) {
+  const auto error = [&a](const Configuration& other) {
     const auto result = compare({a, other});
     return result.ok() ? std::string() : result.error().message;
   };

@@ -15,9 +15,9 @@ namespace {
 using model::Cell;
 
 const TimelineSeries& series_of(const SeriesByType& types, const std::string& type) {
-  static const TimelineSeries kNone;
+  static const TimelineSeries none;
   const auto found = types.find(type);
-  return found == types.end() ? kNone : found->second;
+  return found == types.end() ? none : found->second;
 }
 
 void append_columns(model::Table& table, const Sides& sides, Basis basis) {

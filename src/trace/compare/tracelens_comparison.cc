@@ -112,8 +112,8 @@ model::Table tracelens_comparison_by_rank(const TimelinePair& pair, const Sides&
 }
 
 const std::vector<std::string>& tracelens_keys() {
-  static const std::vector<std::string> kKeys = {"Collective name", "dtype", "In msg nelems"};
-  return kKeys;
+  static const std::vector<std::string> keys = {"Collective name", "dtype", "In msg nelems"};
+  return keys;
 }
 
 // The metrics in the order of the public tool's columns. A figure without a direction has no
