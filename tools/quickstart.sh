@@ -76,6 +76,11 @@ measure_products() {
 }
 
 run_quickstart() {
+  # Some steps print through a pipe, which has no width of its own.
+  if [[ -t 1 ]]; then
+    COLUMNS=$(tput cols 2>/dev/null || true)
+    export COLUMNS
+  fi
   ask_for_root build
   lock_build
   begin_steps 10

@@ -36,8 +36,11 @@ bool shows_colors(std::FILE* stream) {
 
 std::size_t terminal_columns(std::FILE* stream, std::size_t otherwise) {
   winsize size{};
-  if (!is_terminal(stream) || ::ioctl(::fileno(stream), TIOCGWINSZ, &size) != 0) return otherwise;
-  return size.ws_col == 0 ? otherwise : size.ws_col;
+  if (is_terminal(stream) && ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return size.ws_col;
+  const char* given = std::getenv("COLUMNS");
+  const long columns = given == nullptr ? 0 : std::strtol(given, nullptr, 10);
+  return columns >= 20 && columns <= 10'000 ? static_cast<std::size_t>(columns) : otherwise;
 }
 
 TerminalLine::TerminalLine(Show show, std::FILE* stream)

@@ -19,7 +19,8 @@ bool is_terminal(std::FILE* stream);
 // refuse colours (https://no-color.org: NO_COLOR is set and not empty).
 bool shows_colors(std::FILE* stream);
 
-// Columns of the terminal; `otherwise` for pipes, files and terminals that do not tell.
+// Returns the columns of the terminal. For pipes, files and terminals that do not tell, COLUMNS of
+// the environment says them, or else they are `otherwise`.
 std::size_t terminal_columns(std::FILE* stream, std::size_t otherwise);
 
 // One line at the bottom of a terminal, drawn anew as work goes on. Other streams show nothing.

@@ -69,6 +69,21 @@ TEST(Progress, DrawsOnATerminalAndWipesTheLineAtTheEnd) {
   EXPECT_TRUE(shown.ends_with("\r\033[K")) << shown;
 }
 
+TEST(Terminal, APipeIsAsWideAsTheEnvironmentSays) {
+  std::FILE* pipe = std::tmpfile();
+  ASSERT_NE(pipe, nullptr);
+  ::unsetenv("COLUMNS");
+  EXPECT_EQ(terminal_columns(pipe, 120), 120U);
+  ::setenv("COLUMNS", "84", 1);
+  EXPECT_EQ(terminal_columns(pipe, 120), 84U);
+  for (const char* useless : {"", "0", "-5", "wide", "99999999999999999999"}) {
+    ::setenv("COLUMNS", useless, 1);
+    EXPECT_EQ(terminal_columns(pipe, 120), 120U) << useless;
+  }
+  ::unsetenv("COLUMNS");
+  std::fclose(pipe);
+}
+
 TEST(Progress, IsSilentInPipesAndWhenToldToBe) {
   const Terminal terminal;
   if (terminal.stream == nullptr) GTEST_SKIP() << "no pseudo terminals here";
