@@ -71,8 +71,8 @@ def run(case, options):
         if (case / "in").is_dir():
             shutil.copytree(case / "in", scratch / "in")
         before = contents(scratch)
-        environment = {**os.environ, "COLUMNS": "", "SOURCE": str(SOURCE), "LC_ALL": "C.UTF-8", "TZ": "UTC",
-                       "NO_COLOR": "1", "COLUMNS": "100"}
+        environment = {**os.environ, "SOURCE": str(SOURCE), "LC_ALL": "C.UTF-8", "TZ": "UTC",
+                       "NO_COLOR": "1", "COLUMNS": "120"}
         done = subprocess.run(["bash", "-c", (case / "cmd").read_text(encoding="utf-8")],
                               cwd=scratch, env=environment, stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=TIMEOUT_S, check=False)
