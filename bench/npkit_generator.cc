@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::bench {
 namespace {

@@ -72,7 +72,8 @@ def run(case, options):
             shutil.copytree(case / "in", scratch / "in")
         before = contents(scratch)
         environment = {**os.environ, "SOURCE": str(SOURCE), "LC_ALL": "C.UTF-8", "TZ": "UTC",
-                       "NO_COLOR": "1", "COLUMNS": "120"}
+                       "NO_COLOR": "1"}
+        environment.pop("COLUMNS", None)
         done = subprocess.run(["bash", "-c", (case / "cmd").read_text(encoding="utf-8")],
                               cwd=scratch, env=environment, stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=TIMEOUT_S, check=False)

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::allreduce {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::cli {
 namespace {

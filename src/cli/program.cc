@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -80,11 +81,12 @@ core::Result<std::unique_ptr<Command>> parse_arguments(const Arguments& argument
 }
 
 // If a standard stream is closed at the start (`assay >&-`), the first file that we open would take
-// its place and receive what we print.
+// its place and receive what we print. In its place is then one that refuses to be written:
+// printing to a closed output fails.
 void keep_standard_streams_open() {
   int descriptor = 0;
   do {
-    descriptor = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    descriptor = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
   if (descriptor >= 0) ::close(descriptor);
 }
@@ -108,10 +110,15 @@ int run_command(Command& command) {
 int run_program(int argc, const char* const* argv) {
   keep_standard_streams_open();
   core::handle_interrupts();
-  const core::Result<std::unique_ptr<Command>> command =
-      parse_arguments(Arguments(argv + std::min(argc, 1), argv + argc));
-  if (!command.ok()) return fail(kUsage, command.error());
-  return run_command(*command.value());
+  const Arguments arguments(argv + std::min(argc, 1), argv + argc);
+  try {
+    const core::Result<std::unique_ptr<Command>> command = parse_arguments(arguments);
+    if (!command.ok()) return fail(kUsage, command.error());
+    return run_command(*command.value());
+  } catch (const std::bad_alloc&) {
+    return fail(kFailed, {fmt::format("'assay {}' needs more memory than there is",
+                                      core::join(arguments, " "))});
+  }
 }
 
 }  // namespace assay::cli

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,8 @@
 #else
 #  include <zlib.h>
 #endif
+
+#include "core/files.h"
 
 namespace assay::core {
 namespace {
@@ -214,11 +215,7 @@ Result<std::unique_ptr<ByteSource>> open_bytes(const std::filesystem::path& path
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return failed(std::strerror(errno));
   auto file = std::make_unique<FileSource>(fd, path.string());
-
-  struct stat status {};
-
-  if (::fstat(fd, &status) != 0) return failed(std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) return failed("it is a folder");
+  ASSAY_TRY(check_is_readable(fd, path));
   const bool is_gzip = ASSAY_TRY(file->starts_as_gzip());
   std::unique_ptr<ByteSource> source = std::move(file);
   if (is_gzip) source = std::make_unique<InflatingSource>(std::move(source), path.string());

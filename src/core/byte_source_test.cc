@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::core {
 namespace {

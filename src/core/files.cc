@@ -8,16 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <memory>
 #include <thread>
 #include <utility>
 
 #include "core/interrupt.h"
+#include "core/text.h"
 
 namespace assay::core {
 namespace {
@@ -33,15 +31,6 @@ struct CloseFile {
 };
 
 using File = std::unique_ptr<std::FILE, CloseFile>;
-
-Status sync_file(const fs::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return system_error(path, "open");
-  const bool synced = ::fsync(fd) == 0;
-  ::close(fd);
-  if (!synced) return system_error(path, "sync");
-  return {};
-}
 
 std::size_t page_bytes() {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -62,32 +51,6 @@ void* map(int file, std::size_t size) {
   return nullptr;
 }
 
-// A signal handler may neither allocate nor lock, so the names stand in fixed slots. When more
-// files are being written at once than there are slots, the rest are removed by their guards only.
-struct Slot {
-  enum class State { kFree, kFilling, kInUse };
-  std::atomic<State> state{State::kFree};
-  char path[PATH_MAX] = {};
-};
-
-constexpr std::size_t kSlots = 64;
-constexpr std::size_t kNoSlot = kSlots;
-
-constinit std::array<Slot, kSlots> g_slots;
-
-std::size_t claim_slot(const char* path) {
-  if (std::strlen(path) >= PATH_MAX) return kNoSlot;
-  for (std::size_t i = 0; i < kSlots; ++i) {
-    Slot& slot = g_slots[i];
-    Slot::State expected = Slot::State::kFree;
-    if (!slot.state.compare_exchange_strong(expected, Slot::State::kFilling)) continue;
-    std::strncpy(slot.path, path, PATH_MAX - 1);
-    slot.state = Slot::State::kInUse;
-    return i;
-  }
-  return kNoSlot;
-}
-
 using Clock = std::chrono::steady_clock;
 
 constexpr mode_t kLockFileMode = 0666;
@@ -105,9 +68,35 @@ bool is_regular_file(const fs::path& path) {
   return fs::is_regular_file(path, code);
 }
 
+Status check_file_name(std::string_view name) {
+  constexpr std::size_t kLongest = 200;  // leaves room for an ending
+  const auto is_harmful = [](char c) {
+    return c == '/' || static_cast<unsigned char>(c) < ' ' || c == '\x7F';
+  };
+  if (!name.empty() && name.front() != '.' && name.size() <= kLongest &&
+      std::none_of(name.begin(), name.end(), is_harmful))
+    return {};
+  std::string shown = json_escaped(valid_utf8(name.substr(0, kLongest)));
+  std::replace(shown.begin(), shown.end(), '\x7F', '?');
+  return Error{fmt::format("'{}' cannot be the name of a file", shown)};
+}
+
+Status check_is_readable(int descriptor, const fs::path& path) {
+  struct stat status = {};
+  if (::fstat(descriptor, &status) != 0) return system_error(path, "read");
+  const auto refused = [&](const char* kind) {
+    return Error{fmt::format("cannot read '{}': it is a {}", path.string(), kind)};
+  };
+  if (S_ISDIR(status.st_mode)) return refused("folder");
+  const bool is_device = S_ISBLK(status.st_mode) || S_ISCHR(status.st_mode);
+  if (is_device && ::isatty(descriptor) == 0) return refused("device");
+  return {};
+}
+
 Result<std::string> read_file(const fs::path& path) {
   File file(std::fopen(path.c_str(), "rb"));
   if (!file) return system_error(path, "read");
+  ASSAY_TRY(check_is_readable(::fileno(file.get()), path));
   std::string content;
   std::vector<char> buffer(1 << 16);
   while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
@@ -115,42 +104,6 @@ Result<std::string> read_file(const fs::path& path) {
   }
   if (std::ferror(file.get()) != 0) return system_error(path, "read");
   return content;
-}
-
-Status write_file_with(const fs::path& path,
-                       const std::function<Status(const fs::path&)>& write,
-                       Durability durability) {
-  ASSAY_TRY(check_interrupt());
-  const TemporaryFile temporary = TemporaryFile::beside(path);
-  ASSAY_TRY(write(temporary.path()));
-  if (durability == Durability::kSynced) ASSAY_TRY(sync_file(temporary.path()));
-  ASSAY_TRY(check_interrupt());
-  if (::rename(temporary.path().c_str(), path.c_str()) != 0) {
-    return system_error(path, "rename to");
-  }
-  return {};
-}
-
-// Errors name `path`, which the user knows, not the temporary file.
-Status write_file_in_pieces(const fs::path& path,
-                            const std::function<Status(const WritePiece&)>& content,
-                            Durability durability) {
-  const auto write = [&](const fs::path& temporary) -> Status {
-    const File file(std::fopen(temporary.c_str(), "wb"));
-    if (!file) return system_error(path, "write");
-    ASSAY_TRY(content([&](std::string_view piece) -> Status {
-      if (std::fwrite(piece.data(), 1, piece.size(), file.get()) == piece.size()) return {};
-      return system_error(path, "write");
-    }));
-    if (std::fflush(file.get()) != 0) return system_error(path, "write");
-    return {};
-  };
-  return write_file_with(path, write, durability);
-}
-
-Status write_file(const fs::path& path, std::string_view content, Durability durability) {
-  return write_file_in_pieces(
-      path, [&](const WritePiece& write) { return write(content); }, durability);
 }
 
 Status make_directories(const fs::path& path) {
@@ -216,27 +169,6 @@ void MappedFile::forget(std::size_t end) {
   if (data_ == nullptr || whole_pages <= forgotten_) return;
   madvise(static_cast<char*>(data_) + forgotten_, whole_pages - forgotten_, MADV_DONTNEED);
   forgotten_ = whole_pages;
-}
-
-TemporaryFile TemporaryFile::beside(const std::filesystem::path& path) {
-  static std::atomic<unsigned> counter{0};
-  const std::string name =
-      fmt::format(".{}.{}.{}.tmp", path.filename().string(), ::getpid(), counter++);
-  return TemporaryFile(path.parent_path() / name);
-}
-
-TemporaryFile::TemporaryFile(std::filesystem::path path)
-    : path_(std::move(path)), slot_(claim_slot(path_.c_str())) {}
-
-TemporaryFile::~TemporaryFile() {
-  ::unlink(path_.c_str());
-  if (slot_ != kNoSlot) g_slots[slot_].state = Slot::State::kFree;
-}
-
-void remove_temporary_files() {
-  for (const Slot& slot : g_slots) {
-    if (slot.state == Slot::State::kInUse) ::unlink(slot.path);
-  }
 }
 
 Result<FileLock> FileLock::acquire(const std::filesystem::path& path,

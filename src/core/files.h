@@ -1,12 +1,10 @@
-// Files: whole reads and mappings, listings, locks, and writes that appear under their name only
-// when they are whole.
+// Files: whole reads and mappings, listings and locks.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,30 +18,15 @@ namespace assay::core {
 bool is_folder(const std::filesystem::path& path);
 bool is_regular_file(const std::filesystem::path& path);
 
+// Fails for what cannot be the name of one file in a folder: an empty name, one that begins with a
+// dot, has a slash or a control character, or is longer than 200 bytes. Names that come from inputs
+// are checked with it before they become part of a path.
+Status check_file_name(std::string_view name);
+
+// Fails for an open folder, and for a device that is no terminal: it may never end (/dev/zero).
+Status check_is_readable(int descriptor, const std::filesystem::path& path);
+
 Result<std::string> read_file(const std::filesystem::path& path);
-
-// kSynced: a written file is whole on the disk, even if the machine loses power right after.
-// kUnsynced: it may then be empty. This is for many files that are easily made again, because
-// waiting for the disk takes longer than making them.
-enum class Durability { kSynced, kUnsynced };
-
-// Writes under a temporary name beside `path` and renames: readers see the old file or the new
-// one, never a part. The temporary file is removed when anything fails or the program is
-// interrupted.
-Status write_file(const std::filesystem::path& path,
-                  std::string_view content,
-                  Durability durability = Durability::kSynced);
-
-// The same for a library that writes files by itself: `write` gets the temporary path.
-Status write_file_with(const std::filesystem::path& path,
-                       const std::function<Status(const std::filesystem::path&)>& write,
-                       Durability durability = Durability::kSynced);
-
-// The same for content that is written in pieces.
-using WritePiece = std::function<Status(std::string_view)>;
-Status write_file_in_pieces(const std::filesystem::path& path,
-                            const std::function<Status(const WritePiece&)>& content,
-                            Durability durability = Durability::kSynced);
 
 Status make_directories(const std::filesystem::path& path);
 
@@ -74,30 +57,6 @@ class MappedFile {
   std::size_t forgotten_ = 0;
   std::string content_;  // used instead of a mapping
 };
-
-// A file that is removed with its guard and when the program is interrupted.
-class TemporaryFile {
- public:
-  // Reserves a name beside `path` that no other process uses; does not make the file.
-  static TemporaryFile beside(const std::filesystem::path& path);
-
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  // Removes the file if it still has its temporary name.
-  ~TemporaryFile();
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  explicit TemporaryFile(std::filesystem::path path);
-
-  std::filesystem::path path_;
-  std::size_t slot_;
-};
-
-// Removes the files of all guards. A signal handler may call it, as it calls nothing but unlink().
-void remove_temporary_files();
 
 // A lock that one process at a time can hold. It goes away with its holder, however that ends.
 class FileLock {

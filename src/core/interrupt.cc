@@ -7,7 +7,7 @@
 #include <csignal>
 #include <string_view>
 
-#include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::core {
 namespace {

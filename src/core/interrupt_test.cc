@@ -6,7 +6,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::core {
 namespace {
@@ -78,11 +78,11 @@ TEST_F(Interrupt, AnIgnoredSignalStaysIgnored) {
 TEST_F(Interrupt, TemporaryFilesGoWithTheirGuardsOrAllAtOnce) {
   const fs::path target = folder_ / "a.txt";
   {
-    const TemporaryFile first = TemporaryFile::beside(target);
-    const TemporaryFile second = TemporaryFile::beside(target);
+    const TemporaryFile first = TemporaryFile::beside(target).value();
+    const TemporaryFile second = TemporaryFile::beside(target).value();
     ASSERT_NE(first.path(), second.path());
     EXPECT_EQ(first.path().parent_path(), folder_);
-    EXPECT_FALSE(fs::exists(first.path()));
+    EXPECT_TRUE(fs::is_empty(first.path()));
     ASSERT_TRUE(write_file(first.path(), "1").ok());
     ASSERT_TRUE(write_file(second.path(), "2").ok());
     remove_temporary_files();

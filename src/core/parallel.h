@@ -4,28 +4,46 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <exception>
+#include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace assay::core {
 
 // Calls body(0) … body(count-1), at most `threads` of them at a time (0: one for each processor),
-// and returns when all are done. The body must not throw, and must not touch what the body of
-// another index writes.
+// and returns when all are done. The body must not touch what the body of another index writes. If
+// one throws (memory ran out), no further ones begin, and the first exception is thrown to the
+// caller.
 template <class Body>
 void parallel_for(std::size_t count, unsigned threads, const Body& body) {
   const unsigned wanted =
       threads == 0 ? std::max(1U, std::thread::hardware_concurrency()) : threads;
   const std::size_t workers = std::min<std::size_t>(wanted, count);
   std::atomic<std::size_t> next{0};
+  std::exception_ptr failure;
+  std::once_flag failed;
   const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++)
-      body(i);
+    try {
+      for (std::size_t i = next++; i < count; i = next++)
+        body(i);
+    } catch (...) {
+      next = count;
+      std::call_once(failed, [&] { failure = std::current_exception(); });
+    }
   };
-  if (workers <= 1) return work();
-  std::vector<std::jthread> pool;
-  for (std::size_t worker = 0; worker < workers; ++worker)
-    pool.emplace_back(work);
+  {
+    std::vector<std::jthread> pool;
+    try {
+      for (std::size_t worker = 1; worker < workers; ++worker)
+        pool.emplace_back(work);
+    } catch (const std::system_error&) {
+      // The threads that could be started do the work.
+    }
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace assay::core

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::core {
 namespace {

@@ -8,8 +8,8 @@
 #include <thread>
 #include <utility>
 
-#include "core/files.h"
 #include "core/interrupt.h"
+#include "core/output_file.h"
 #include "core/parallel.h"
 #include "goal/proof.h"
 #include "model/goal_text.h"
@@ -54,41 +54,35 @@ core::Status append_ranks(const SchedulePlan& plan, Generated& generated, model:
 }
 
 // Writes each rank to a file of its own and passes it on to the whole, if there is one. The files
-// have temporary names until all ranks are written and proven.
+// lie in a temporary folder until all ranks are written and proven.
 class PartsSink final : public model::RankSink {
  public:
-  PartsSink(const fs::path& folder, model::RankSink* whole) : folder_(folder), whole_(whole) {}
+  PartsSink(const fs::path& temporary, const fs::path& folder, model::RankSink* whole)
+      : temporary_(temporary), folder_(folder), whole_(whole) {}
 
   core::Status append(const model::RankImage& rank) override {
     ASSAY_TRY(core::check_interrupt());
-    const auto number = static_cast<std::uint32_t>(parts_.size());
-    // The constructor is private: make_unique cannot call it.
-    parts_.emplace_back(new core::TemporaryFile(core::TemporaryFile::beside(path_of(number))));
-    ASSAY_TRY(model::write_goal_text_part(parts_.back()->path(), number, rank));
+    ASSAY_TRY(model::write_goal_text_part(temporary_ / name_of(ranks_), ranks_, rank));
+    ++ranks_;
     return whole_ == nullptr ? core::Status{} : whole_->append(rank);
   }
 
   core::Status finish(std::vector<fs::path>& written) const {
-    for (std::uint32_t rank = 0; rank < parts_.size(); ++rank) {
-      const fs::path path = path_of(rank);
-      std::error_code error;
-      fs::rename(parts_[rank]->path(), path, error);
-      if (error) {
-        return core::Error{fmt::format("cannot write '{}': {}", path.string(), error.message())};
-      }
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+      const fs::path path = folder_ / name_of(rank);
+      ASSAY_TRY(core::place_file(temporary_ / name_of(rank), path, core::Durability::kUnsynced));
       written.push_back(path);
     }
     return {};
   }
 
  private:
-  [[nodiscard]] fs::path path_of(std::uint32_t rank) const {
-    return folder_ / fmt::format("rank_{}.goal", rank);
-  }
+  static std::string name_of(std::uint32_t rank) { return fmt::format("rank_{}.goal", rank); }
 
+  const fs::path& temporary_;
   const fs::path& folder_;
   model::RankSink* whole_;
-  std::vector<std::unique_ptr<core::TemporaryFile>> parts_;  // by rank
+  std::uint32_t ranks_ = 0;
 };
 
 core::Status write_ranks(const ScheduleTarget& target,
@@ -107,7 +101,9 @@ core::Status write_ranks(const ScheduleTarget& target,
     return {};
   }
   const auto with_parts = [&](model::RankSink* whole) -> core::Status {
-    PartsSink parts(target.folder, whole);
+    const core::TemporaryFolder temporary =
+        ASSAY_TRY(core::TemporaryFolder::beside(target.folder / "rank_0.goal"));
+    PartsSink parts(temporary.path(), target.folder, whole);
     ASSAY_TRY(ranks(parts));
     return parts.finish(written);
   };

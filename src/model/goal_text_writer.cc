@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/files.h"
+#include "core/output_file.h"
 #include "model/goal_text.h"
 
 namespace assay::model {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/files.h"
+#include "core/output_file.h"
 #include "core/text.h"
 
 namespace assay::model {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::model {
 namespace {

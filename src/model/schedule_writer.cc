@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::model {
 namespace {
@@ -21,7 +21,8 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 
 class FileSink final : public RankSink {
  public:
-  FileSink(std::FILE* file, std::uint32_t num_ranks) : file_(file), header_(num_ranks) {}
+  FileSink(std::FILE* file, const std::filesystem::path& path, std::uint32_t num_ranks)
+      : file_(file), path_(path), header_(num_ranks) {}
 
   core::Status start() { return write(header_.bytes()); }
 
@@ -38,7 +39,9 @@ class FileSink final : public RankSink {
   }
 
  private:
-  static core::Status failure() { return core::Error{std::strerror(errno)}; }
+  [[nodiscard]] core::Status failure() const {
+    return core::Error{fmt::format("cannot write '{}': {}", path_.string(), std::strerror(errno))};
+  }
 
   core::Status write(const std::vector<char>& bytes) {
     const bool all = std::fwrite(bytes.data(), 1, bytes.size(), file_) == bytes.size();
@@ -46,6 +49,7 @@ class FileSink final : public RankSink {
   }
 
   std::FILE* file_;
+  const std::filesystem::path& path_;  // as the user knows it
   ScheduleHeader header_;
 };
 
@@ -173,8 +177,10 @@ core::Status write_binary_schedule(const std::filesystem::path& path,
       path,
       [&](const std::filesystem::path& temporary) -> core::Status {
         const File file(std::fopen(temporary.c_str(), "wb"));
-        if (!file) return core::Error{fmt::format("{}: {}", path.string(), std::strerror(errno))};
-        FileSink sink(file.get(), num_ranks);
+        if (!file)
+          return core::Error{
+              fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno))};
+        FileSink sink(file.get(), path, num_ranks);
         ASSAY_TRY(sink.start());
         ASSAY_TRY(ranks(sink));
         return sink.finish();

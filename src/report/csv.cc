@@ -1,22 +1,44 @@
 #include "core/csv.h"
 
+#include <string>
+#include <string_view>
+#include <variant>
+
 #include "core/files.h"
+#include "core/output_file.h"
 #include "model/table.h"
 #include "report/book.h"
 
 namespace assay::report {
+namespace {
+
+// Spreadsheets take a text that begins like this for a formula; an apostrophe makes it a text
+// again.
+std::string without_formula(std::string text) {
+  constexpr std::string_view kStarts = "=+-@\t\r";
+  if (text.size() > 1 && kStarts.find(text.front()) != std::string_view::npos)
+    text.insert(text.begin(), '\'');
+  return text;
+}
+
+std::string cell_text(const model::Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  return text == nullptr ? model::text(cell) : without_formula(*text);
+}
+
+}  // namespace
 
 std::string csv(const model::Table& table) {
   std::string result;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (c > 0) result += ',';
-    result += core::csv_field(table.columns[c].name);
+    result += core::csv_field(without_formula(table.columns[c].name));
   }
   result += '\n';
   for (std::size_t r = 0; r < table.row_count(); ++r) {
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       if (c > 0) result += ',';
-      result += core::csv_field(model::text(table.at(r, c)));
+      result += core::csv_field(cell_text(table.at(r, c)));
     }
     result += '\n';
   }
@@ -26,6 +48,7 @@ std::string csv(const model::Table& table) {
 core::Status write_csv_folder(const model::Book& book, const std::filesystem::path& folder) {
   ASSAY_TRY(core::make_directories(folder));
   for (const model::Table& table : book.tables) {
+    ASSAY_TRY(core::check_file_name(table.name));
     ASSAY_TRY(
         core::write_file(folder / (table.name + ".csv"), csv(table), core::Durability::kUnsynced));
   }

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include "core/files.h"
 #include "core/interrupt.h"
+#include "core/output_file.h"
 #include "core/run_program.h"
 
 namespace assay::report {
@@ -48,6 +51,21 @@ std::string first_complaint(const core::ToolEnd& end) {
   return fmt::format("a signal ended it: {}", ::strsignal(end.exit_code - kSignalBase));
 }
 
+// gnuplot ignores failed writes, as on a full disk: only the end of a picture tells that it is
+// whole.
+core::Status check_picture_is_whole(const std::filesystem::path& file,
+                                    FigureFormat format,
+                                    const std::filesystem::path& path) {
+  constexpr std::string_view kPngEnd{"\0\0\0\0IEND\xAE\x42\x60\x82", 12};
+  std::string picture = ASSAY_TRY(core::read_file(file));
+  picture.erase(picture.find_last_not_of(" \r\n") + 1);
+  if (picture.ends_with(format == FigureFormat::kPng ? kPngEnd : "</svg>")) return {};
+  return core::Error{
+      fmt::format("cannot write '{}': gnuplot left a picture that is cut off; is the "
+                  "disk full?",
+                  path.string())};
+}
+
 }  // namespace
 
 std::string_view extension_of(FigureFormat format) {
@@ -69,14 +87,16 @@ core::Status draw(const Drawing& drawing, FigureFormat format, const std::filesy
             terminal(drawing, format), gnuplot_string(temporary.string()), drawing.commands);
         // -d ignores the user's own gnuplot settings.
         const auto end = core::run_tool({kProgram, "-d"}, script);
-        if (!end.ok()) return end.error();
+        if (!end.ok()) {
+          return end.error().context(fmt::format("cannot draw '{}'", path.string()));
+        }
         if (core::interrupted()) return core::check_interrupt();
         // Any output is a complaint; many complaints do not change the exit status.
         if (end.value().exit_code != 0 || !end.value().output.empty()) {
           return core::Error{fmt::format("gnuplot could not draw '{}': {}", path.string(),
                                          first_complaint(end.value()))};
         }
-        return {};
+        return check_picture_is_whole(temporary, format, path);
       },
       core::Durability::kUnsynced);
 }

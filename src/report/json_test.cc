@@ -7,7 +7,7 @@
 #include <limits>
 #include <tuple>
 
-#include "core/files.h"
+#include "core/output_file.h"
 #include "report/book.h"
 #include "report/test_support.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/files.h"
+#include "core/output_file.h"
 #include "core/text.h"
 #include "model/table.h"
 #include "report/book.h"

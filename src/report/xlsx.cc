@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/files.h"
+#include "core/output_file.h"
 #include "model/table.h"
 #include "report/book.h"
 #include "report/xlsx_plan.h"

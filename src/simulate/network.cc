@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/files.h"
+#include "core/output_file.h"
 #include "core/text.h"
 
 namespace assay::simulate {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/files.h"
+#include "core/output_file.h"
 #include "simulate/network.h"
 #include "simulate/schedules_test_util.h"
 #include "simulate/summary.h"

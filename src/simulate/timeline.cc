@@ -10,8 +10,8 @@
 #include <memory>
 #include <numeric>
 
-#include "core/files.h"
 #include "core/interrupt.h"
+#include "core/output_file.h"
 
 namespace assay::simulate {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "core/files.h"
+#include "core/output_file.h"
 #include "core/statistics.h"
 #include "report/book.h"
 #include "sweep/command_line.h"

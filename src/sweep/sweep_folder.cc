@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::sweep {
 namespace {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::sweep {
 namespace {

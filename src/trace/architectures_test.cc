@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::trace {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::trace {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::trace {
 namespace {

@@ -84,6 +84,16 @@ class StoreTest(unittest.TestCase):
         self.assertEqual(count_rows(self.store), 20_000)
         self.assertEqual(integrity(self.store), "ok")
 
+    def test_the_same_files_imported_by_several_at_once_are_there_once(self):
+        for part in range(10):
+            gemm_file(self.folder / f"in/{part}/gemm_perf.txt", 2000, f"1.{part}")
+        self.assertEqual(assay("import", gemm_file(self.folder / "first/gemm_perf.txt", 1, "0"),
+                               "--store", self.store).returncode, 0)
+        running = [subprocess.Popen([ASSAY, "store", "import", self.folder / "in", "--store",
+                                     self.store], stdout=subprocess.DEVNULL) for _ in range(4)]
+        self.assertEqual([process.wait(120) for process in running], [0] * 4)
+        self.assertEqual(count_rows(self.store), 20_001)
+
     def test_a_killed_import_is_done_whole_the_next_time(self):
         large = gemm_file(self.folder / "large/gemm_perf.txt", 200_000)
         process = subprocess.Popen([ASSAY, "store", "import", large, "--store", self.store],

@@ -14,6 +14,7 @@
 
 #include "allreduce/benchmark_csv.h"
 #include "core/files.h"
+#include "core/output_file.h"
 #include "core/text.h"
 
 namespace assay::allreduce {

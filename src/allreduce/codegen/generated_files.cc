@@ -11,6 +11,7 @@
 #include "allreduce/codegen/header_text.h"
 #include "allreduce/codegen/nccl_tuner.h"
 #include "core/files.h"
+#include "core/output_file.h"
 #include "core/text.h"
 
 namespace assay::allreduce {

@@ -14,6 +14,7 @@
 
 #include "allreduce/codegen/generated_files.h"
 #include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::allreduce {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "allreduce/codegen/lookup_table.h"
-#include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::allreduce {
 namespace {

@@ -15,6 +15,7 @@
 #include "allreduce/plot/page.h"
 #include "core/files.h"
 #include "core/interrupt.h"
+#include "core/output_file.h"
 #include "core/parallel.h"
 #include "core/statistics.h"
 #include "core/text.h"

@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "core/files.h"
+#include "core/output_file.h"
 
 namespace assay::cli {
 namespace {

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "core/files.h"
+#include "core/output_file.h"
 #include "goal/validate.h"
 #include "model/goal_text.h"
 #include "model/schedule_notes.h"

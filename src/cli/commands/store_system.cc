@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/store_options.h"
-#include "core/files.h"
+#include "core/output_file.h"
 #include "core/text.h"
 #include "store/systems/shipped.h"
 #include "store/systems/system_file.h"

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/files.h"
+#include "core/output_file.h"
 #include "core/text.h"
 #include "store/files/perf_file.h"
 
@@ -119,6 +120,7 @@ core::Status write_errors(const fs::path& folder,
   }
   if (errors.empty()) return {};
   const std::string name = fmt::format("errors_{}.json", module_of(heading.backend, operator_name));
+  ASSAY_TRY(core::check_file_name(name));
   return core::write_file(folder / name, text_of(errors));
 }
 
@@ -259,6 +261,7 @@ core::Result<std::vector<fs::path>> write_public_tables(const store::Store& stor
     tables.insert(content.table);
   std::vector<fs::path> files;
   for (const std::string& table : tables) {
+    ASSAY_TRY(core::check_file_name(table));
     const store::Frame frame =
         ASSAY_TRY(store.table({.table = table}, store::Store::Columns::kPublic));
     for (const fs::path& file : files_of(table, folder)) {

@@ -154,6 +154,11 @@ class Store {
   core::Status append(std::int64_t run, const std::string& table, const Frame& rows);
   // Does the same with a new run, all or nothing, and returns the run.
   core::Result<std::int64_t> append(const Run& run, const std::string& table, const Frame& rows);
+  // Does the same unless a run has the fact "file_hash" of this one, even one that another process
+  // appends at this moment. Returns the fact "file" of that run, or std::nullopt if it appended.
+  core::Result<std::optional<std::string>> append_file(const Run& run,
+                                                       const std::string& table,
+                                                       const Frame& rows);
 
   // The names of its tables, sorted.
   [[nodiscard]] core::Result<std::vector<std::string>> tables() const;

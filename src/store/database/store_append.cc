@@ -226,6 +226,17 @@ core::Status insert_rows(const Database& database,
   return touch_run(database, run);
 }
 
+core::Result<std::optional<std::string>> file_with_hash(const Database& database,
+                                                        const std::string& hash) {
+  Statement select = ASSAY_TRY(database.prepare(
+      "SELECT coalesce(json_extract(facts, '$.file'), '') FROM run "
+      "WHERE json_valid(facts) AND json_extract(facts, '$.file_hash') = ?1 LIMIT 1"));
+  select.bind(0, hash);
+  std::optional<std::string> file;
+  if (ASSAY_TRY(select.step())) file.emplace(select.text(0));
+  return file;
+}
+
 }  // namespace
 
 core::Status Store::append(std::int64_t run, const CaseRecord& record) {
@@ -291,6 +302,18 @@ core::Status Store::append(std::int64_t run, const std::string& table, const Fra
   Transaction transaction = ASSAY_TRY(Transaction::begin(state_->database));
   ASSAY_TRY(insert_rows(state_->database, run, table, rows));
   return transaction.commit();
+}
+
+core::Result<std::optional<std::string>> Store::append_file(const Run& run,
+                                                            const std::string& table,
+                                                            const Frame& rows) {
+  Transaction transaction = ASSAY_TRY(Transaction::begin(state_->database));
+  const auto known = ASSAY_TRY(file_with_hash(state_->database, run.facts.at("file_hash")));
+  if (known) return known;
+  const std::int64_t id = ASSAY_TRY(insert_run(state_->database, run));
+  ASSAY_TRY(insert_rows(state_->database, id, table, rows));
+  ASSAY_TRY(transaction.commit());
+  return std::optional<std::string>();
 }
 
 core::Result<std::int64_t> Store::append(const Run& run,

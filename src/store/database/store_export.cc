@@ -9,6 +9,7 @@
 
 #include "core/files.h"
 #include "core/interrupt.h"
+#include "core/output_file.h"
 #include "core/text.h"
 #include "store/database/collection_meta.h"
 #include "store/files/table_spec.h"
@@ -31,6 +32,7 @@ core::Status write_table(const std::string& table,
                          const Frame& frame,
                          const ExportRequest& request,
                          std::vector<WrittenFile>& written) {
+  ASSAY_TRY(core::check_file_name(table));
   for (const std::string& stem : file_stems(table, request.names)) {
     ASSAY_TRY(core::check_interrupt());
     const std::filesystem::path path = request.folder / (stem + ending_of(request.style.format));
@@ -111,11 +113,8 @@ core::Result<std::vector<Target>> targets_of(const std::vector<Content>& content
                                              const PlaceRequest& request) {
   std::vector<Target> targets;
   for (const Content& content : contents) {
-    // The version becomes the name of a folder.
-    if (content.version.empty() || content.version.find('/') != std::string::npos) {
-      return core::Error{fmt::format("{} has rows of the version '{}', which cannot be a folder",
-                                     content.table, content.version)};
-    }
+    for (const std::string& name : {content.table, content.framework, content.version})
+      ASSAY_TRY(core::check_file_name(name));
     const fs::path path = path_of(content, request);
     const auto same = std::find_if(targets.begin(), targets.end(),
                                    [&](const Target& target) { return target.path == path; });

@@ -116,8 +116,13 @@ core::Result<ImportedFile> Importer::import(const fs::path& path) {
   }
   run.facts["file"] = path.string();
   run.facts["file_hash"] = hash;
-  static_cast<void>(ASSAY_TRY(store_->append(run, file.value().table, file.value().rows)));
-  known_.emplace(hash, path.string());
+  const auto known = ASSAY_TRY(store_->append_file(run, file.value().table, file.value().rows));
+  known_.emplace(hash, known.value_or(path.string()));
+  if (known) {
+    result.outcome = ImportedFile::Outcome::kKnown;
+    result.note = *known;
+    return result;
+  }
   result.outcome = ImportedFile::Outcome::kImported;
   result.table = file.value().table;
   result.rows = static_cast<std::int64_t>(file.value().rows.num_rows());

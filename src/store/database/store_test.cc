@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/files.h"
+#include "core/output_file.h"
 #include "store/database/collection_meta.h"
 #include "store/database/store_export.h"
 #include "store/database/store_test_util.h"

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/files.h"
+#include "core/output_file.h"
 #include "core/text.h"
 #include "store/files/csv_frame.h"
 #include "store/files/parquet.h"

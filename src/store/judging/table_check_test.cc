@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "core/files.h"
+#include "core/output_file.h"
 #include "store/database/store_test_util.h"
 #include "store/files/parquet.h"
 #include "store/systems/shipped.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/files.h"
+#include "core/output_file.h"
 #include "store/database/store_test_util.h"
 #include "store/systems/system_figures.h"
 #include "store/systems/system_yaml.h"

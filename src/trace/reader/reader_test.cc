@@ -8,6 +8,7 @@
 
 #include "core/byte_source.h"
 #include "core/files.h"
+#include "core/output_file.h"
 #include "trace/analysis.h"
 
 namespace assay::trace {
