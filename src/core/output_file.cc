@@ -288,13 +288,12 @@ TemporaryFolder::~TemporaryFolder() {
 
 Status place_file(const fs::path& whole, const fs::path& path, Durability durability) {
   const Destination destination = ASSAY_TRY(find_destination(path));
-  const bool synced = durability == Durability::kSynced;
   if (destination.in_place) return copy_in_place(whole, destination.path);
   if (destination.mode && ::chmod(whole.c_str(), *destination.mode) != 0)
     return cannot_write(path, errno);
-  if (synced) ASSAY_TRY(sync(whole, path));
+  if (durability != Durability::kUnsynced) ASSAY_TRY(sync(whole, path));
   if (::rename(whole.c_str(), destination.path.c_str()) != 0) return cannot_write(path, errno);
-  return synced ? sync(folder_of(destination.path), path) : Status{};
+  return durability == Durability::kLasting ? sync(folder_of(destination.path), path) : Status{};
 }
 
 Status write_file_with(const fs::path& path,

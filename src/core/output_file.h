@@ -12,10 +12,11 @@
 
 namespace assay::core {
 
-// kSynced: a written file is whole on the disk under its name, even if the machine loses power
-// right after. kUnsynced: it may then be empty or the old one. This is for many files that are
-// easily made again, because waiting for the disk takes longer than making them.
-enum class Durability { kSynced, kUnsynced };
+// What is left if the machine loses power right after a file was written. kLasting: the whole file,
+// for what cannot be made again. kSynced: the whole file or what was there before. kUnsynced: it
+// may be empty, too; this is for many files that are easily made again, because waiting for the
+// disk takes longer than making them.
+enum class Durability { kLasting, kSynced, kUnsynced };
 
 // Writes under a temporary name beside `path` and renames: readers see the old file or the new one,
 // never a part. A link is followed and stays a link; a file that exists keeps its mode, and is

@@ -112,7 +112,7 @@ core::Result<SweepFolder> SweepFolder::create(const fs::path& path, const Plan& 
   core::FileLock lock =
       ASSAY_TRY(core::FileLock::acquire(path / kLockFile, std::chrono::milliseconds(0)));
   ASSAY_TRY(check_new_folder(path));
-  ASSAY_TRY(core::write_file(path / kPlanFile, plan_json(plan)));
+  ASSAY_TRY(core::write_file(path / kPlanFile, plan_json(plan), core::Durability::kLasting));
   return SweepFolder(path, std::move(lock));
 }
 
@@ -123,7 +123,7 @@ core::Result<SweepFolder> SweepFolder::reopen(const fs::path& path) {
 }
 
 core::Status SweepFolder::extend(const Plan& plan) const {
-  return core::write_file(path_ / kPlanFile, plan_json(plan));
+  return core::write_file(path_ / kPlanFile, plan_json(plan), core::Durability::kLasting);
 }
 
 core::Status SweepFolder::set_aside(const fs::path& run) const {
