@@ -36,6 +36,7 @@ constexpr std::size_t kRandomDigits = 16;
 constexpr mode_t kFileMode = 0666;
 constexpr mode_t kPermissions = 0777;
 constexpr int kMostLinks = 40;
+constexpr int kMostTries = 100;
 constexpr std::chrono::milliseconds kBetweenLooksForAReader{50};
 
 Error cannot_write(const fs::path& path, int error) {
@@ -239,7 +240,7 @@ struct CloseOutput {
 
 Result<TemporaryFile> TemporaryFile::beside(const fs::path& path) {
   remove_left_behind_in(folder_of(path));
-  for (;;) {
+  for (int tries = 0; tries < kMostTries; ++tries) {
     const fs::path name = path.parent_path() / temporary_name();
     Descriptor file(
         ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
@@ -247,6 +248,7 @@ Result<TemporaryFile> TemporaryFile::beside(const fs::path& path) {
     if (file.number() < 0) return cannot_write(path, errno);
     if (is_locked(file.number())) return TemporaryFile(name, file.release());
   }
+  return cannot_write(path, EBUSY);
 }
 
 TemporaryFile::TemporaryFile(fs::path path, int lock)
@@ -265,16 +267,21 @@ TemporaryFile::~TemporaryFile() {
 
 Result<TemporaryFolder> TemporaryFolder::beside(const fs::path& path) {
   remove_left_behind_in(folder_of(path));
-  for (;;) {
+  for (int tries = 0; tries < kMostTries; ++tries) {
     const fs::path name = path.parent_path() / temporary_name();
     if (::mkdir(name.c_str(), kPermissions) != 0) {
       if (errno == EEXIST) continue;
       return cannot_write(path, errno);
     }
     Descriptor folder(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (folder.number() >= 0 && is_locked(folder.number()))
-      return TemporaryFolder(name, folder.release());
+    if (folder.number() < 0) {
+      const int error = errno;
+      ::rmdir(name.c_str());
+      return cannot_write(path, error);
+    }
+    if (is_locked(folder.number())) return TemporaryFolder(name, folder.release());
   }
+  return cannot_write(path, EBUSY);
 }
 
 TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
