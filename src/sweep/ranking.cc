@@ -110,8 +110,10 @@ std::vector<const SettingResult*> Ranking::with(Verdict verdict) const {
 
 std::string Ranking::certainty(const SettingResult& result) const {
   const std::size_t count = rules_.repetition == "run" ? result.runs : result.steps;
+  // Each interval alone is then wider than one of this confidence.
+  const char* scope = settings_.size() > 2 ? " over all comparisons" : "";
   return fmt::format(
-      "{:g} %: {}; {}", kPercent * rules_.together, interval_in_words(result),
+      "{:g} %{}: {}; {}", kPercent * rules_.together, scope, interval_in_words(result),
       number_of(count, rules_.repetition.c_str(), (rules_.repetition + "s").c_str()));
 }
 

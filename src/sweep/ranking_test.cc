@@ -61,7 +61,8 @@ TEST(Ranking, TheFastestBetterSettingIsToBeUsed) {
   const Ranking ranks = ranking({result("16", 2.6, 0.7, "Better"), result("32", 5, 1, "Better"),
                                  result("8", -3, 1, "Worse")});
   EXPECT_EQ(ranks.answer(),
-            "Use 32: it is 5 % faster than default (95 %: 4 to 6 %; 3 runs). 1 more setting is "
+            "Use 32: it is 5 % faster than default (95 % over all comparisons: 4 to 6 %; 3 runs). "
+            "1 more setting is "
             "faster than default, too. 1 setting is slower by 3 %.");
   EXPECT_EQ(ranks.next("runs"),
             "Next: run with NCCL_MAX_CTAS=32. comparison_32 says where the time is saved.");
@@ -73,7 +74,8 @@ TEST(Ranking, NothingBetterMeansKeepingTheReference) {
       ranking({result("32", 0.18, 0.74, "Same"), result("16", -2.59, 0.7, "Worse"),
                result("4", -93.5, 1, "Worse")});
   EXPECT_EQ(ranks.answer(),
-            "Keep default: no other setting is faster. 32 takes the same time within 1 % (95 %: "
+            "Keep default: no other setting is faster. 32 takes the same time within 1 % (95 % "
+            "over all comparisons: "
             "0.56 % slower to 0.92 % faster; 3 runs). 2 settings are slower by 2.59 to 93.5 %.");
   EXPECT_EQ(ranks.next("runs"),
             "Next: nothing to change. comparison_4 says where 4 loses its time.");
@@ -86,7 +88,8 @@ TEST(Ranking, AnUnclearSettingIsNeverCalledEqual) {
   wide.needed = "About 9 runs of each would tell a difference of 21 % apart";
   const Ranking ranks = ranking({wide, result("8", -30, 2, "Worse")});
   EXPECT_EQ(ranks.answer(),
-            "Unclear whether 16 is faster than default (95 %: 45 % slower to 3 % faster; 3 runs). "
+            "Unclear whether 16 is faster than default (95 % over all comparisons: 45 % slower to "
+            "3 % faster; 3 runs). "
             "About 9 runs of each would tell a difference of 21 % apart. 1 setting is slower by "
             "30 %.");
   EXPECT_THAT(ranks.next("runs"), HasSubstr("assay sweep run --resume --repeat N -o runs"));
