@@ -175,15 +175,19 @@ std::string count_problem(const std::string& text) {
   return fmt::format("'{}' is not a whole number of at least 0", text);
 }
 
-std::string positive_number_problem(const std::string& text) {
+std::optional<double> finite_number(const std::string& text) {
   double number = 0;
-  if (parse_whole(text, number) && std::isfinite(number) && number > 0) return "";
+  if (!parse_whole(text, number) || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+std::string positive_number_problem(const std::string& text) {
+  if (finite_number(text).value_or(0) > 0) return "";
   return fmt::format("'{}' is not a number above 0", text);
 }
 
 std::string not_negative_problem(const std::string& text) {
-  double number = 0;
-  if (parse_whole(text, number) && std::isfinite(number) && number >= 0) return "";
+  if (finite_number(text).value_or(-1) >= 0) return "";
   return fmt::format("'{}' is not a number of at least 0", text);
 }
 

@@ -168,6 +168,9 @@ std::string count_problem(const std::string& text);  // a whole number of at lea
 std::string positive_number_problem(const std::string& text);
 std::string not_negative_problem(const std::string& text);
 
+// Returns the finite number that is the whole text, for options that take more than a number.
+std::optional<double> finite_number(const std::string& text);
+
 template <class Value>
 using Choices = std::vector<std::pair<std::string, Value>>;
 

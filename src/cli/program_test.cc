@@ -147,6 +147,13 @@ TEST(Program, WrongUsageIsOneLineThatHelps) {
   }
 }
 
+TEST(Options, NumbersAreThoseThatADoubleHolds) {
+  EXPECT_EQ(finite_number("1.5"), 1.5);
+  EXPECT_EQ(finite_number("1e-320"), 1e-320);  // subnormal
+  for (const char* none : {"", "1x", "x", " 1", "1e999", "inf", "nan"})
+    EXPECT_EQ(finite_number(none), std::nullopt) << none;
+}
+
 TEST(Program, EveryCommandHasALegiblePage) {
   std::vector<const CommandSpec*> commands = core::Registry<CommandSpec>::all();
   commands.push_back(&root_command());

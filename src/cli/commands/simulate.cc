@@ -50,7 +50,7 @@ class LinkOptions {
     const auto add = [&](const char* letter, double LogGops::*field, const char* help) {
       const std::string name = "--" + prefix + letter;
       const auto assign = [this, name, field](const std::string& text) {
-        values_[name] = {field, std::stod(text)};
+        values_[name] = {field, finite_number(text).value_or(0)};
       };
       app.add_option(name, assign, help)
           ->type_name("NUMBER")
