@@ -168,7 +168,8 @@ core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
   if (inputs.memory_gb_per_s > 0) peaks.memory_bytes_per_s = inputs.memory_gb_per_s * 1e9;
   for (const std::string& peak : inputs.peaks) {
     const std::size_t sign = peak.find('=');
-    peaks.flops_per_s[peak.substr(0, sign)] = finite_number(peak.substr(sign + 1)).value_or(0) * 1e12;
+    peaks.flops_per_s[peak.substr(0, sign)] =
+        finite_number(peak.substr(sign + 1)).value_or(0) * 1e12;
   }
   std::vector<store::CostedOperator> operators;
   for (const collect::Operator* measured : collect::all_operators()) {
