@@ -33,7 +33,9 @@ if(ASSAY_LLD AND ASSAY_TESTS)
 endif()
 find_program(ASSAY_CCACHE ccache)
 if(ASSAY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${ASSAY_CCACHE})
+  # Without these, ccache compiles everything that reads precompiled headers anew.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+                                  ${ASSAY_CCACHE})
 endif()
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
