@@ -37,7 +37,8 @@ without_random_places() {
   if setarch "$(uname -m)" -R true 2>/dev/null; then setarch "$(uname -m)" -R "$@"; else "$@"; fi
 }
 
-# In a forked child, ThreadSanitizer's _exit writes what its parent had buffered for its output.
+# In a forked child, ThreadSanitizer's _exit writes what its parent had buffered for its output, and
+# its signals come late, which the tests of signals cannot bear. Those start no threads.
 race_tests() {
   local layer targets=()
   for layer in $threaded_layers; do
@@ -46,7 +47,7 @@ race_tests() {
   cmake --preset tsan
   cmake --build --preset tsan --parallel "$jobs" --target "${targets[@]}"
   for layer in $threaded_layers; do
-    without_random_places stdbuf -oL "build/tsan/tests/${layer}_tests" --gtest_brief=1
+    without_random_places stdbuf -oL "build/tsan/tests/${layer}_tests" --gtest_brief=1 --gtest_filter=-Interrupt.*
   done
   echo "no race in the unit tests of $threaded_layers"
 }

@@ -85,7 +85,8 @@ Result<std::vector<CsvRecord>> parse_csv(std::string_view text) {
 }
 
 std::string csv_field(std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
+  const bool plain = field.find_first_of(",\"\r\n") == std::string_view::npos;
+  if (plain && !field.starts_with(kByteOrderMark)) return std::string(field);
   std::string result = "\"";
   for (const char c : field) {
     if (c == '"') result += '"';

@@ -34,7 +34,8 @@ TEST(Csv, BadQuotesAreErrorsWithTheirLine) {
 }
 
 TEST(Csv, WrittenFieldsReadBack) {
-  for (const std::string field : {"plain", "a,b", "say \"hi\"", "two\nlines", "\r", ""}) {
+  for (const std::string field :
+       {"plain", "a,b", "say \"hi\"", "two\nlines", "\r", "\xEF\xBB\xBFmark", ""}) {
     const auto records = parse_csv(csv_field(field) + ",end\n").value();
     ASSERT_EQ(records.size(), 1U) << field;
     EXPECT_THAT(records[0].fields, ElementsAre(field, "end"));

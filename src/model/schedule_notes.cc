@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -139,16 +140,14 @@ class NotesReader {
   bool read(ondemand::document& document, ScheduleNotes& notes) {
     ondemand::object object;
     if (document.get_object().get(object)) return wrong("the document");
-    return fields(
-        object, "",
-        {{"generator", [&](Value value) { return text(value, "generator", notes.generator); }},
-         {"source", [&](Value value) { return text(value, "source", notes.source); }},
-         {"nccl_version",
-          [&](Value value) { return text(value, "nccl_version", notes.nccl_version); }},
-         {"tags", [&](Value value) { return read_tags(value, notes.tags); }},
-         {"ranks", [&](Value value) { return read_ranks(value, notes); }},
-         {"operations", [&](Value value) { return read_operations(value, notes); }},
-         {"spans_by_rank", [&](Value value) { return read_spans(value, notes); }}});
+    return fields(object, "",
+                  {{"generator", into(notes.generator)},
+                   {"source", into(notes.source)},
+                   {"nccl_version", into(notes.nccl_version)},
+                   {"tags", [&](Value value) { return read_tags(value, notes.tags); }},
+                   {"ranks", [&](Value value) { return read_ranks(value, notes.ranks); }},
+                   {"operations", [&](Value value) { return read_operations(value, notes); }},
+                   {"spans_by_rank", [&](Value value) { return read_spans(value, notes); }}});
   }
 
   [[nodiscard]] const std::string& problem() const { return problem_; }
@@ -161,19 +160,42 @@ class NotesReader {
     return false;
   }
 
-  bool text(Value value, std::string_view field, std::string& target) {
+  static bool get(Value value, std::string& target) {
     std::string_view view;
-    if (value.get_string().get(view)) return wrong(field);
+    if (value.get_string().get(view)) return false;
     target = view;
     return true;
   }
 
   template <class Number>
-  bool number(Value value, std::string_view field, Number& target) {
+  requires std::is_integral_v<Number>
+
+  static bool get(Value value, Number& target) {
     std::conditional_t<std::is_signed_v<Number>, std::int64_t, std::uint64_t> wide = 0;
-    if (value.get(wide)) return wrong(field);
+    if (value.get(wide)) return false;
     target = static_cast<Number>(wide);
-    return static_cast<decltype(wide)>(target) == wide || wrong(field);
+    return static_cast<decltype(wide)>(target) == wide;
+  }
+
+  static bool get(Value value, NcclFunction& target) { return get(value, nccl_function, target); }
+
+  static bool get(Value value, NcclAlgorithm& target) { return get(value, nccl_algorithm, target); }
+
+  static bool get(Value value, NcclProtocol& target) { return get(value, nccl_protocol, target); }
+
+  // Reads a name of NCCL's vocabulary.
+  template <class Enum>
+  static bool get(Value value, std::optional<Enum> (*find)(std::string_view), Enum& target) {
+    std::string_view view;
+    if (value.get_string().get(view)) return false;
+    const std::optional<Enum> found = find(view);
+    if (found) target = *found;
+    return found.has_value();
+  }
+
+  template <class Target>
+  static std::function<bool(Value)> into(Target& target) {
+    return [&target](Value value) { return get(value, target); };
   }
 
   // Calls read(element) for each element.
@@ -213,109 +235,59 @@ class NotesReader {
     return missing == seen.end() || bad(wanted[static_cast<std::size_t>(missing - seen.begin())]);
   }
 
-  bool read_tags(Value value, TagLayout& tags) {
-    ondemand::object layout;
-    if (value.get_object().get(layout)) return wrong("tags");
-    return fields(
-        layout, "tags.",
-        {{"name", [&](Value field) { return text(field, "tags.name", tags.name); }},
-         {"id_width", [&](Value field) { return number(field, "tags.id_width", tags.id_width); }},
-         {"label_width",
-          [&](Value field) { return number(field, "tags.label_width", tags.label_width); }},
-         {"label_fields", [&](Value field) {
-            return each(field, "tags.label_fields", [&](Value label) {
-              return text(label, "tags.label_fields", tags.label_fields.emplace_back());
-            });
-          }}});
+  // Reads a list with a value for each target; errors name the target.
+  template <class... Targets>
+  bool row(Value value,
+           std::string_view field,
+           const std::array<std::string_view, sizeof...(Targets)>& names,
+           Targets&... targets) {
+    std::size_t column = 0;
+    const auto read = [&](Value cell) {
+      std::size_t target = 0;
+      const bool known = ((target++ == column && get(cell, targets)) || ...);
+      if (!known && column < names.size()) wrong(fmt::format("{}.{}", field, names[column]));
+      ++column;
+      return known;
+    };
+    return each(value, field, read) && (column == names.size() || wrong(field));
   }
 
-  bool read_ranks(Value value, ScheduleNotes& notes) {
+  bool read_tags(Value value, TagLayout& tags) {
+    ondemand::object object;
+    if (value.get_object().get(object)) return wrong("tags");
+    const auto read_labels = [&](Value labels) {
+      return each(labels, "tags.label_fields",
+                  [&](Value label) { return get(label, tags.label_fields.emplace_back()); });
+    };
+    return fields(object, "tags.",
+                  {{"name", into(tags.name)},
+                   {"id_width", into(tags.id_width)},
+                   {"label_width", into(tags.label_width)},
+                   {"label_fields", read_labels}});
+  }
+
+  bool read_ranks(Value value, std::vector<ScheduleRank>& ranks) {
     return each(value, "ranks", [&](Value element) {
-      ScheduleRank& rank = notes.ranks.emplace_back();
+      ScheduleRank& rank = ranks.emplace_back();
       ondemand::object object;
       if (element.get_object().get(object)) return wrong("ranks");
-      return fields(
-          object, "ranks.",
-          {{"node", [&](Value field) { return text(field, "ranks.node", rank.node); }},
-           {"process_id",
-            [&](Value field) { return number(field, "ranks.process_id", rank.process_id); }},
-           {"device", [&](Value field) { return number(field, "ranks.device", rank.device); }},
-           {"clock", [&](Value field) { return number(field, "ranks.clock", rank.clock); }}});
+      return fields(object, "ranks.",
+                    {{"node", into(rank.node)},
+                     {"process_id", into(rank.process_id)},
+                     {"device", into(rank.device)},
+                     {"clock", into(rank.clock)}});
     });
-  }
-
-  // Reads a name of NCCL's vocabulary.
-  template <class Enum>
-  bool name(Value value,
-            std::string_view field,
-            std::optional<Enum> (*find)(std::string_view),
-            Enum& target) {
-    std::string_view view;
-    if (value.get_string().get(view)) return wrong(field);
-    const std::optional<Enum> found = find(view);
-    if (!found) return wrong(field);
-    target = *found;
-    return true;
-  }
-
-  bool operation_field(std::size_t column, Value value, ScheduleOperation& operation) {
-    switch (column) {
-      case 0:
-        return name(value, "operations.function", &nccl_function, operation.function);
-      case 1:
-        return name(value, "operations.algorithm", &nccl_algorithm, operation.algorithm);
-      case 2:
-        return name(value, "operations.protocol", &nccl_protocol, operation.protocol);
-      case 3:
-        return text(value, "operations.parallelism", operation.parallelism);
-      case 4:
-        return text(value, "operations.communicator", operation.communicator);
-      case 5:
-        return number(value, "operations.sequence", operation.sequence);
-      case 6:
-        return number(value, "operations.bytes", operation.bytes);
-      case 7:
-        return number(value, "operations.num_ranks", operation.num_ranks);
-      case 8:
-        return number(value, "operations.num_channels", operation.num_channels);
-      case 9:
-        return number(value, "operations.label", operation.label);
-      default:
-        return wrong("operations: a row is too long");
-    }
-  }
-
-  bool span_field(std::size_t column, Value value, OperationSpan& span) {
-    switch (column) {
-      case 0:
-        return number(value, "spans_by_rank.operation", span.operation);
-      case 1:
-        return number(value, "spans_by_rank.first_op", span.first_op);
-      case 2:
-        return number(value, "spans_by_rank.num_ops", span.num_ops);
-      case 3:
-        return number(value, "spans_by_rank.measured_start_ns", span.measured_start_ns);
-      case 4:
-        return number(value, "spans_by_rank.measured_end_ns", span.measured_end_ns);
-      default:
-        return wrong("spans_by_rank: a row is too long");
-    }
-  }
-
-  // Reads a row with exactly `columns` values.
-  template <class Field>
-  bool row(Value value, std::string_view field, std::size_t columns, const Field& read) {
-    std::size_t column = 0;
-    return each(value, field, [&](Value cell) { return read(column++, cell); }) &&
-           (column == columns || wrong(field));
   }
 
   bool read_operations(Value value, ScheduleNotes& notes) {
     return each(value, "operations", [&](Value element) {
       ScheduleOperation& operation = notes.operations.emplace_back();
-      return row(element, "operations", 10, [&](std::size_t column, Value cell) {
-        return operation_field(column, cell, operation);
-      });
+      return row(element, "operations",
+                 {"function", "algorithm", "protocol", "parallelism", "communicator", "sequence",
+                  "bytes", "num_ranks", "num_channels", "label"},
+                 operation.function, operation.algorithm, operation.protocol, operation.parallelism,
+                 operation.communicator, operation.sequence, operation.bytes, operation.num_ranks,
+                 operation.num_channels, operation.label);
     });
   }
 
@@ -324,8 +296,10 @@ class NotesReader {
       std::vector<OperationSpan>& rank = notes.spans.emplace_back();
       return each(spans, "spans_by_rank", [&](Value element) {
         OperationSpan& span = rank.emplace_back();
-        return row(element, "spans_by_rank", 5,
-                   [&](std::size_t column, Value cell) { return span_field(column, cell, span); });
+        return row(element, "spans_by_rank",
+                   {"operation", "first_op", "num_ops", "measured_start_ns", "measured_end_ns"},
+                   span.operation, span.first_op, span.num_ops, span.measured_start_ns,
+                   span.measured_end_ns);
       });
     });
   }

@@ -130,7 +130,16 @@ TEST(Json, DamageBeforeTheTablesIsAnError) {
   const auto book = parse_json(
       R"({"format":"assay-book","version":1,"tltie":"a"b"c":[],"tables":[{"name":"t","columns":[],"rows":[]}]})");
   ASSERT_FALSE(book.ok());
-  EXPECT_THAT(book.error().message, testing::HasSubstr("title: "));
+  EXPECT_THAT(book.error().message, testing::HasSubstr("improper structure"));
+}
+
+// Looking for "rows" by name would go back over the damaged "style".
+TEST(Json, DamageWithinATableIsAnError) {
+  const auto book = parse_json(
+      R"({"format":"assay-book","version":1,"tables":[{"name":"t","columns":[],)"
+      R"("style":{"color_scales":[]}\f"titame":"x","columns":[{"name":"a"|}],"rows":[]}]})");
+  ASSERT_FALSE(book.ok());
+  EXPECT_THAT(book.error().message, testing::HasSubstr("table 't': "));
 }
 
 TEST(Json, ErrorsNameFileTableAndRow) {
@@ -144,6 +153,10 @@ TEST(Json, ErrorsNameFileTableAndRow) {
   const std::string head = R"({"format":"assay-book","version":1,"tables":[{"name":"t",)";
   EXPECT_THAT(error_of(head + R"("columns":[{"name":"a"}],"rows":[[1],[1,2]]}]})"),
               HasSubstr("table 't': row 2: not as many values as the 1 columns"));
+  EXPECT_THAT(error_of(head + R"("rows":[[1],[1,2]],"columns":[{"name":"a"}]}]})"),
+              HasSubstr("table 't': row 2: not as many values as the 1 columns"));
+  EXPECT_THAT(error_of(head + R"("columns":[{"name":"a"}],"rows":[[1,2],[1,2]]}]})"),
+              HasSubstr("table 't': row 1: not as many values as the 1 columns"));
   EXPECT_THAT(error_of(head + R"("columns":[{"name":"a"}],"rows":[[[]]]}]})"),
               HasSubstr("table 't': row 1"));
   EXPECT_THAT(error_of(head + R"("columns":[{"name":"a"}],"rows":[[nil]]}]})"),

@@ -59,11 +59,11 @@ Configuration golden_configuration(const std::string& label, const std::string& 
 }
 
 const Comparison& golden_comparison() {
-  static const Configuration kBaseline = golden_configuration("baseline", "default");
-  static const Configuration kTest = golden_configuration("saleelk", "16cta_256threads");
-  static const Comparison kComparison =
-      compare({kBaseline, kTest, {.compat = Compat::kTraceLens}}).value();
-  return kComparison;
+  static const Configuration baseline = golden_configuration("baseline", "default");
+  static const Configuration test = golden_configuration("saleelk", "16cta_256threads");
+  static const Comparison comparison =
+      compare({baseline, test, {.compat = Compat::kTraceLens}}).value();
+  return comparison;
 }
 
 std::vector<std::string> sheet_names(const model::Book& book) {
