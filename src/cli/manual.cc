@@ -107,10 +107,17 @@ std::size_t widest(const std::vector<ManualEntry>& entries) {
   return width;
 }
 
-ManualSection command_section(const CommandSpec& spec) {
+ManualSection command_section(const CommandSpec& spec, Listed listed) {
   ManualSection section{.title = "Commands"};
-  for (const CommandSpec* command : subcommands(spec))
-    section.entries.push_back({std::string(last_word(*command)), "", command->summary});
+  if (listed == Listed::kAll) {
+    for (const CommandSpec* command : with_all_below(spec)) {
+      if (!is_group(*command))
+        section.entries.push_back({typed_name(*command), "", command->summary});
+    }
+  } else {
+    for (const CommandSpec* command : subcommands(spec))
+      section.entries.push_back({std::string(last_word(*command)), "", command->summary});
+  }
   section.entry_width = widest(section.entries);
   return section;
 }
@@ -235,11 +242,11 @@ std::string description_of(const CommandSpec& spec) {
 
 }  // namespace
 
-ManualPage manual_page(const CommandSpec& spec) {
+ManualPage manual_page(const CommandSpec& spec, Listed listed) {
   const std::vector<OptionInfo> options = options_of(spec);
   ManualPage page{.spec = &spec, .synopsis = synopsis(spec, options)};
   page.sections.push_back({.title = "Description", .paragraphs = description_of(spec)});
-  page.sections.push_back(command_section(spec));
+  page.sections.push_back(command_section(spec, listed));
   for (ManualSection& section : option_sections(spec, options))
     page.sections.push_back(std::move(section));
   page.sections.push_back(exit_section(spec));

@@ -34,7 +34,10 @@ struct ManualPage {
   std::vector<ManualSection> sections = {};
 };
 
-ManualPage manual_page(const CommandSpec& spec);
+// Which commands the page of a group lists: those directly below it, or all.
+enum class Listed { kDirectlyBelow, kAll };
+
+ManualPage manual_page(const CommandSpec& spec, Listed listed = Listed::kDirectlyBelow);
 
 // Returns the command and all commands below it, each before those below it.
 std::vector<const CommandSpec*> with_all_below(const CommandSpec& spec);

@@ -129,7 +129,8 @@ Option* App::find(const std::string& name) {
 std::vector<OptionInfo> options_of(const CommandSpec& spec) {
   std::vector<OptionInfo> infos{plain_switch({"-h", "--help"}, "show this help and exit")};
   if (spec.name[0] == '\0') {
-    infos.push_back(plain_switch({"--version"}, "show the version, the build and the libraries"));
+    infos.push_back(
+        plain_switch({"-V", "--version"}, "show the version, the build and the libraries"));
   }
   if (spec.make == nullptr) return infos;
   App app;

@@ -42,11 +42,10 @@ void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) g_output_error = errno;
 }
 
-void print_help(const CommandSpec& spec) {
+void print_help(const ManualPage& page) {
   const std::size_t columns = core::terminal_columns(stdout, kHelpColumns);
   const Headings headings = core::shows_colors(stdout) ? Headings::kBold : Headings::kPlain;
-  print(
-      manual_text(manual_page(spec), std::clamp(columns, kFewestColumns, kHelpColumns), headings));
+  print(manual_text(page, std::clamp(columns, kFewestColumns, kHelpColumns), headings));
 }
 
 void print_error(std::string_view message) {

@@ -6,17 +6,16 @@
 #include <span>
 #include <string_view>
 
+#include "cli/manual.h"
 #include "core/result.h"
 
 namespace assay::cli {
-
-struct CommandSpec;
 
 // Prints data. flush_output() reports a failure to write.
 void print(std::string_view text);
 
 // Prints a manual page as wide as the terminal, but at most 100 columns wide.
-void print_help(const CommandSpec& spec);
+void print_help(const ManualPage& page);
 
 // Print "assay: <message>" on standard error, with its first words in colour on a terminal.
 void print_error(std::string_view message);

@@ -29,7 +29,7 @@ class ShowHelp final : public Command {
   explicit ShowHelp(const CommandSpec& spec) : spec_(spec) {}
 
   core::Result<Outcome> run() override {
-    print_help(spec_);
+    print_help(manual_page(spec_));
     return Outcome::kOk;
   }
 
@@ -66,13 +66,16 @@ core::Error unknown_option(const CommandSpec& group, const std::string& option) 
 core::Result<std::unique_ptr<Command>> parse_group(const CommandSpec& group,
                                                    const Arguments& rest) {
   if (rest.empty()) return std::unique_ptr<Command>(std::make_unique<ShowHelp>(group));
-  if (&group == &root_command() && rest == Arguments{"--version"}) {
-    return std::unique_ptr<Command>(std::make_unique<ShowVersion>());
-  }
   return unknown_option(group, rest.front());
 }
 
+bool asks_for_version(const Arguments& arguments) {
+  return arguments.size() == 1 &&
+         (arguments[0] == "-V" || arguments[0] == "--version" || arguments[0] == "version");
+}
+
 core::Result<std::unique_ptr<Command>> parse_arguments(const Arguments& arguments) {
+  if (asks_for_version(arguments)) return std::unique_ptr<Command>(new ShowVersion);
   const Found found = ASSAY_TRY(follow_words(arguments));
   const Arguments rest(arguments.begin() + static_cast<std::ptrdiff_t>(found.used),
                        arguments.end());

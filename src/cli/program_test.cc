@@ -199,10 +199,22 @@ TEST(Program, HelpWinsOverWrongArguments) {
   EXPECT_THAT(ran.out, HasSubstr("assay probe - end as told"));
 }
 
+TEST(Program, HelpListsEveryCommandInItsFullName) {
+  const Ran all = assay("help --all");
+  EXPECT_EQ(all.exit_code, 0);
+  EXPECT_THAT(all.out, HasSubstr("  assay trace compare  "));
+  EXPECT_THAT(all.out, HasSubstr("  assay doctor  "));
+  const Ran traces = assay("help --all trace");
+  EXPECT_THAT(traces.out, HasSubstr("  assay trace report  "));
+  EXPECT_THAT(traces.out, Not(HasSubstr("assay doctor")));
+}
+
 TEST(Program, VersionNamesBuildAndLibraries) {
   const Ran ran = assay("--version");
   EXPECT_EQ(ran.exit_code, 0);
   EXPECT_THAT(ran.out, StartsWith("assay 0."));
+  EXPECT_EQ(assay("-V").out, ran.out);
+  EXPECT_EQ(assay("version").out, ran.out);
   for (const char* library : {"CLI11 2.", "fmt ", "simdjson ", "libxlsxwriter ", "zlib "})
     EXPECT_THAT(ran.out, HasSubstr(library));
 }

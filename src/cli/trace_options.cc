@@ -50,8 +50,8 @@ void show_warnings(const model::Warnings& warnings) {
   for (const model::Warning& warning : warnings.all()) {
     const std::string example =
         warning.example.empty() ? "" : fmt::format(" ({})", warning.example);
-    print_warning(
-        fmt::format("{} x {}: {}{}", warning.count, warning.reason, warning.effect, example));
+    print_warning(fmt::format("{} x {}: {}{}", warning.count, warning.reason,
+                              warning.whole_effect(), example));
   }
 }
 

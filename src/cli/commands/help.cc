@@ -16,6 +16,7 @@ class Help final : public Command {
  public:
   explicit Help(App& app) {
     app.add_option("COMMAND", words_, "the words of the command; none for the whole program");
+    app.add_flag("--all", all_, "list every command below, with its full name");
     add_choice(app, "--format", form_,
                {{"text", Form::kText}, {"man", Form::kMan}, {"markdown", Form::kMarkdown}},
                "text for the terminal, a page for man(1), or one Markdown document of the command "
@@ -28,6 +29,7 @@ class Help final : public Command {
   }
 
   [[nodiscard]] core::Status check() const override {
+    if (all_ && form_ != Form::kText) return core::Error{"--all excludes --format"};
     if (!folder_.empty() && form_ != Form::kMan) {
       return core::Error{"--output needs --format man"};
     }
@@ -49,7 +51,7 @@ class Help final : public Command {
     } else if (form_ == Form::kMarkdown) {
       print(manual_markdown(spec));
     } else {
-      print_help(spec);
+      print_help(manual_page(spec, all_ ? Listed::kAll : Listed::kDirectlyBelow));
     }
     return Outcome::kOk;
   }
@@ -58,6 +60,7 @@ class Help final : public Command {
   enum class Form { kText, kMan, kMarkdown };
 
   std::vector<std::string> words_;
+  bool all_ = false;
   Form form_ = Form::kText;
   std::filesystem::path folder_;
 };
@@ -70,6 +73,7 @@ const CommandSpec kHelp{
         "of Markdown takes.",
     .examples =
         "assay help\n"
+        "assay help --all\n"
         "assay help trace report\n"
         "assay help trace report --format man | man -l -\n"
         "assay help --format man -o /usr/local/share/man/man1\n"
