@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <climits>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -196,6 +195,14 @@ Status write_all(int file, std::string_view bytes, const fs::path& path) {
   return {};
 }
 
+// Some network file systems tell only when a file is closed that their disk is full. The descriptor
+// itself stays open.
+Status check_close(int file, const fs::path& path) {
+  const int copy = ::dup(file);
+  if (copy < 0 || ::close(copy) != 0) return cannot_write(path, errno);
+  return {};
+}
+
 Status copy_in_place(const fs::path& from, const fs::path& to) {
   const Descriptor source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
   if (source.number() < 0) return cannot_write(to, errno);
@@ -232,10 +239,6 @@ bool is_locked(int descriptor) {
   return locked && ::fstat(descriptor, &status) == 0 && status.st_nlink > 0;
 }
 
-struct CloseOutput {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
 }  // namespace
 
 Result<TemporaryFile> TemporaryFile::beside(const fs::path& path) {
@@ -251,18 +254,18 @@ Result<TemporaryFile> TemporaryFile::beside(const fs::path& path) {
   return cannot_write(path, EBUSY);
 }
 
-TemporaryFile::TemporaryFile(fs::path path, int lock)
-    : path_(std::move(path)), lock_(lock), slot_(claim_slot(path_.c_str())) {}
+TemporaryFile::TemporaryFile(fs::path path, int descriptor)
+    : path_(std::move(path)), descriptor_(descriptor), slot_(claim_slot(path_.c_str())) {}
 
 TemporaryFile::TemporaryFile(TemporaryFile&& other) noexcept
     : path_(std::exchange(other.path_, {})),
-      lock_(std::exchange(other.lock_, -1)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
       slot_(std::exchange(other.slot_, kNoSlot)) {}
 
 TemporaryFile::~TemporaryFile() {
   if (!path_.empty()) ::unlink(path_.c_str());
   if (slot_ != kNoSlot) g_slots[slot_].state = Slot::State::kFree;
-  if (lock_ >= 0) ::close(lock_);
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 Result<TemporaryFolder> TemporaryFolder::beside(const fs::path& path) {
@@ -293,8 +296,12 @@ TemporaryFolder::~TemporaryFolder() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-Status place_file(const fs::path& whole, const fs::path& path, Durability durability) {
-  const Destination destination = ASSAY_TRY(find_destination(path));
+namespace {
+
+Status place(const fs::path& whole,
+             const fs::path& path,
+             const Destination& destination,
+             Durability durability) {
   if (destination.in_place) return copy_in_place(whole, destination.path);
   if (destination.mode && ::chmod(whole.c_str(), *destination.mode) != 0)
     return cannot_write(path, errno);
@@ -303,34 +310,46 @@ Status place_file(const fs::path& whole, const fs::path& path, Durability durabi
   return durability == Durability::kLasting ? sync(folder_of(destination.path), path) : Status{};
 }
 
-Status write_file_with(const fs::path& path,
-                       const std::function<Status(const fs::path&)>& write,
+Status write_and_place(const fs::path& path,
+                       const std::function<Status(const TemporaryFile&)>& write,
                        Durability durability) {
   ASSAY_TRY(check_interrupt());
   const Destination destination = ASSAY_TRY(find_destination(path));
-  const TemporaryFile temporary = ASSAY_TRY(TemporaryFile::beside(
+  TemporaryFile temporary = ASSAY_TRY(TemporaryFile::beside(
       destination.in_place ? ASSAY_TRY(folder_for_temporary_files()) / "output"
                            : destination.path));
-  ASSAY_TRY(write(temporary.path()));
+  ASSAY_TRY(write(temporary));
   ASSAY_TRY(check_interrupt());
-  return place_file(temporary.path(), path, durability);
+  ASSAY_TRY(place(temporary.path(), path, destination, durability));
+  if (!destination.in_place) temporary.release();
+  return {};
+}
+
+}  // namespace
+
+Status place_file(const fs::path& whole, const fs::path& path, Durability durability) {
+  return place(whole, path, ASSAY_TRY(find_destination(path)), durability);
+}
+
+Status write_file_with(const fs::path& path,
+                       const std::function<Status(const fs::path&)>& write,
+                       Durability durability) {
+  return write_and_place(
+      path, [&](const TemporaryFile& file) { return write(file.path()); }, durability);
 }
 
 // Errors name `path`, which the user knows, not the temporary file.
 Status write_file_in_pieces(const fs::path& path,
                             const std::function<Status(const WritePiece&)>& content,
                             Durability durability) {
-  const auto write = [&](const fs::path& temporary) -> Status {
-    std::unique_ptr<std::FILE, CloseOutput> file(std::fopen(temporary.c_str(), "wb"));
-    if (!file) return cannot_write(path, errno);
-    ASSAY_TRY(content([&](std::string_view piece) -> Status {
-      if (std::fwrite(piece.data(), 1, piece.size(), file.get()) == piece.size()) return {};
-      return cannot_write(path, errno);
-    }));
-    if (std::fclose(file.release()) != 0) return cannot_write(path, errno);
-    return {};
-  };
-  return write_file_with(path, write, durability);
+  return write_and_place(
+      path,
+      [&](const TemporaryFile& file) -> Status {
+        ASSAY_TRY(content(
+            [&](std::string_view piece) { return write_all(file.descriptor(), piece, path); }));
+        return check_close(file.descriptor(), path);
+      },
+      durability);
 }
 
 Status write_file(const fs::path& path, std::string_view content, Durability durability) {

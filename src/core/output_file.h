@@ -31,7 +31,7 @@ Status write_file_with(const std::filesystem::path& path,
                        const std::function<Status(const std::filesystem::path&)>& write,
                        Durability durability = Durability::kSynced);
 
-// The same for content that is written in pieces.
+// The same for content that is written in pieces, each by a system call of its own.
 using WritePiece = std::function<Status(std::string_view)>;
 Status write_file_in_pieces(const std::filesystem::path& path,
                             const std::function<Status(const WritePiece&)>& content,
@@ -61,11 +61,17 @@ class TemporaryFile {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
+  // The open file, which also holds the lock.
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+  // The file has got its own name.
+  void release() { path_.clear(); }
+
  private:
-  TemporaryFile(std::filesystem::path path, int lock);
+  TemporaryFile(std::filesystem::path path, int descriptor);
 
   std::filesystem::path path_;
-  int lock_;
+  int descriptor_;
   std::size_t slot_;
 };
 
