@@ -1,5 +1,7 @@
 #include "model/warnings.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/text.h"
@@ -21,22 +23,28 @@ std::string shown(std::string_view example) {
 
 }  // namespace
 
+std::string Warning::whole_effect() const {
+  return gpu_ms == 0 ? effect : fmt::format("{}; {:.3f} ms of GPU work in all", effect, gpu_ms);
+}
+
 void Warnings::add(std::string_view reason,
                    std::string_view effect,
                    std::string_view example,
-                   std::int64_t count) {
+                   std::int64_t count,
+                   double gpu_ms) {
   const auto found = std::find_if(warnings_.begin(), warnings_.end(),
                                   [&](const Warning& w) { return w.reason == reason; });
   if (found != warnings_.end()) {
     found->count += count;
+    found->gpu_ms += gpu_ms;
   } else {
-    warnings_.push_back({std::string(reason), std::string(effect), shown(example), count});
+    warnings_.push_back({std::string(reason), std::string(effect), shown(example), count, gpu_ms});
   }
 }
 
 void Warnings::merge(const Warnings& other) {
   for (const Warning& w : other.warnings_)
-    add(w.reason, w.effect, w.example, w.count);
+    add(w.reason, w.effect, w.example, w.count, w.gpu_ms);
 }
 
 }  // namespace assay::model

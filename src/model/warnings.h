@@ -14,6 +14,10 @@ struct Warning {
   std::string effect;   // the consequence: "counted as 0"
   std::string example;  // the first place where it was seen
   std::int64_t count = 0;
+  double gpu_ms = 0;  // the GPU time of all that it counts; 0 where that means nothing
+
+  // The effect with the GPU time.
+  [[nodiscard]] std::string whole_effect() const;
 };
 
 class Warnings {
@@ -21,7 +25,8 @@ class Warnings {
   void add(std::string_view reason,
            std::string_view effect,
            std::string_view example,
-           std::int64_t count = 1);
+           std::int64_t count = 1,
+           double gpu_ms = 0);
 
   void merge(const Warnings& other);
 

@@ -145,19 +145,15 @@ void clip_overrunning_kernels(RankAnalysis& rank) {
 
 void note_findings(RankAnalysis& rank) {
   const model::Trace& trace = *rank.trace;
-  const auto milliseconds = [&](const KernelTally& t) {
-    return fmt::format("rank {}: {:.3f} ms of GPU work", rank.rank,
-                       rank.time.milliseconds(t.ticks));
+  const auto warn_of = [&](const KernelTally& tally, const char* reason, const char* effect) {
+    if (tally.kernels == 0) return;
+    rank.warnings.add(reason, effect, fmt::format("rank {}", rank.rank), tally.kernels,
+                      rank.time.milliseconds(tally.ticks));
   };
-  if (rank.excluded.leaked.kernels > 0) {
-    rank.warnings.add("kernels leaked from before the profile (no recorded call launched them)",
-                      rank.options.include_unlinked ? "counted, as asked" : "not counted",
-                      milliseconds(rank.excluded.leaked), rank.excluded.leaked.kernels);
-  }
-  if (rank.excluded.outside.kernels > 0) {
-    rank.warnings.add("kernels launched outside the profiled steps", "not counted",
-                      milliseconds(rank.excluded.outside), rank.excluded.outside.kernels);
-  }
+  warn_of(rank.excluded.leaked,
+          "kernels leaked from before the profile (no recorded call launched them)",
+          rank.options.include_unlinked ? "counted, as asked" : "not counted");
+  warn_of(rank.excluded.outside, "kernels launched outside the profiled steps", "not counted");
   if (rank.tree.duplicate_correlations > 0) {
     rank.warnings.add("calls that share a correlation id", "the last one owns the GPU work",
                       trace.path, rank.tree.duplicate_correlations);

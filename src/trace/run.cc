@@ -264,7 +264,8 @@ void merge_warnings(const RunFolder& run,
                     model::Warnings& all) {
   const std::string prefix = run.repeat == 0 ? "" : fmt::format("repeat {}: ", run.repeat);
   for (const model::Warning& warning : run_warnings.all())
-    all.add(warning.reason, warning.effect, prefix + warning.example, warning.count);
+    all.add(warning.reason, warning.effect, prefix + warning.example, warning.count,
+            warning.gpu_ms);
 }
 
 std::string repeats_hint(const fs::path& folder) {

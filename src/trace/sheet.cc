@@ -28,7 +28,7 @@ model::Table warnings_table(const model::Warnings& warnings) {
                      "What was wrong with the input or left out of the figures",
                      {{"what"}, {"count"}, {"effect"}, {"example"}}};
   for (const model::Warning& w : warnings.all()) {
-    table.add_row({w.reason, w.count, w.effect, w.example});
+    table.add_row({w.reason, w.count, w.whole_effect(), w.example});
   }
   return table;
 }

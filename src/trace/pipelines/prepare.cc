@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "core/parallel.h"
+#include "core/text.h"
 #include "report/book.h"
 #include "trace/architectures.h"
 #include "trace/collectives/report.h"
@@ -36,6 +39,35 @@ model::Warnings AnalyzedRun::warnings() const {
   return all;
 }
 
+namespace {
+
+// A report in which every figure is zero looks like a measurement.
+core::Status check_gpu_work(const std::vector<RankAnalysis>& ranks) {
+  if (ranks.empty()) return {};
+  std::int64_t leaked = 0;
+  std::int64_t outside = 0;
+  for (const RankAnalysis& rank : ranks) {
+    if (std::find(rank.counted.begin(), rank.counted.end(), true) != rank.counted.end()) return {};
+    leaked += rank.excluded.leaked.kernels;
+    outside += rank.excluded.outside.kernels;
+  }
+  const std::string& path = ranks.front().trace->path;
+  const std::string where = ranks.size() == 1
+                                ? fmt::format("'{}' has", path)
+                                : fmt::format("the {} ranks from '{}' on have", ranks.size(), path);
+  std::vector<std::string> launched;
+  if (leaked > 0) launched.push_back(fmt::format("{} before the profile began", leaked));
+  if (outside > 0) launched.push_back(fmt::format("{} outside its steps", outside));
+  if (launched.empty()) {
+    return core::Error{where + " no GPU work: was the profiler told to record the GPU?"};
+  }
+  return core::Error{fmt::format("{} no GPU work to count: of its kernels, {} {} launched", where,
+                                 core::join(launched, " and "),
+                                 leaked + outside == 1 ? "was" : "were")};
+}
+
+}  // namespace
+
 core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
                                         const Request& request,
                                         core::Progress& progress) {
@@ -63,6 +95,7 @@ core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
     result.ranks[i] = analyze_rank(result.run->ranks[i].trace, options, result.run->ranks[i].rank);
   });
   ASSAY_TRY(core::check_interrupt());
+  if (options.compat == Compat::kNone) ASSAY_TRY(check_gpu_work(result.ranks));
   return result;
 }
 
