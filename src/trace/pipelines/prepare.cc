@@ -55,15 +55,17 @@ core::Status check_gpu_work(const std::vector<RankAnalysis>& ranks) {
   const std::string where = ranks.size() == 1
                                 ? fmt::format("'{}' has", path)
                                 : fmt::format("the {} ranks from '{}' on have", ranks.size(), path);
-  std::vector<std::string> launched;
-  if (leaked > 0) launched.push_back(fmt::format("{} before the profile began", leaked));
-  if (outside > 0) launched.push_back(fmt::format("{} outside its steps", outside));
-  if (launched.empty()) {
+  if (leaked + outside == 0) {
     return core::Error{where + " no GPU work: was the profiler told to record the GPU?"};
   }
-  return core::Error{fmt::format("{} no GPU work to count: of its kernels, {} {} launched", where,
-                                 core::join(launched, " and "),
-                                 leaked + outside == 1 ? "was" : "were")};
+  const auto launched = [](std::int64_t kernels, const char* when) {
+    return fmt::format("{} {} launched {}", kernels, kernels == 1 ? "kernel was" : "kernels were",
+                       when);
+  };
+  std::vector<std::string> reasons;
+  if (leaked > 0) reasons.push_back(launched(leaked, "before the profile began"));
+  if (outside > 0) reasons.push_back(launched(outside, "outside its steps"));
+  return core::Error{where + " no GPU work to count: " + core::join(reasons, " and ")};
 }
 
 }  // namespace
