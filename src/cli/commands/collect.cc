@@ -88,7 +88,17 @@ class Collect final : public Command {
     if (clocks) ASSAY_TRY(clocks->release());
     if (!result.ok()) return result.error();
     if (!arguments_.presentation().quiet) show(summary_of(result.value()));
+    warn_of(result.value().uncertain, options.request.options.certainty);
     return verdict(result.value());
+  }
+
+  static void warn_of(const collect::MissedCertainty& uncertain, double certainty) {
+    if (uncertain.missed == 0) return;
+    print_warning(fmt::format(
+        "{} of {} rows are less certain than ±{:g} %; the worst is ±{:.{}f} %: {}. Samples scatter "
+        "on a busy machine",
+        uncertain.missed, uncertain.rows, certainty * 100, uncertain.worst * 100,
+        uncertain.worst < 0.1 ? 1 : 0, uncertain.worst_case));
   }
 
   static model::Book summary_of(const collect::CollectResult& result) {

@@ -182,6 +182,7 @@ class Collection {
     std::vector<store::CaseRecord> records;
     for (FinishedCase& one : finished) {
       note_time(one);
+      note_certainty(one);
       for (model::PerfMeasurement& measured : one.rows) {
         if (!options_.backend.empty()) measured.row.framework = options_.backend;
       }
@@ -202,6 +203,25 @@ class Collection {
     result_.times.push_back({.operator_name = one.planned->operator_name,
                              .wall_ms = one.wall_ms,
                              .kernels_ms = one.kernels_ms.value_or(sampled_ms)});
+  }
+
+  void note_certainty(const FinishedCase& one) {
+    const MeasureOptions& asked = options_.request.options;
+    if (asked.num_runs > 0) return;
+    for (const model::PerfMeasurement& row : one.rows) {
+      const model::Timing& timing = row.timing;
+      if (!(timing.low_ms > 0)) continue;  // the worker gives no interval
+      const double half_ms =
+          std::max(timing.high_ms - timing.median_ms, timing.median_ms - timing.low_ms);
+      const double part = half_ms / timing.median_ms;
+      MissedCertainty& uncertain = result_.uncertain;
+      ++uncertain.rows;
+      if (part <= asked.certainty) continue;
+      ++uncertain.missed;
+      if (part <= uncertain.worst) continue;
+      uncertain.worst = part;
+      uncertain.worst_case = one.planned->id;
+    }
   }
 
   void count(const store::CaseRecord& record) {

@@ -63,12 +63,21 @@ struct CollectHooks {
   std::function<void(const CollectStanding&)> on_progress;
 };
 
+// The rows whose median is less certain than was asked for.
+struct MissedCertainty {
+  std::int64_t rows = 0;  // all that this call measured
+  std::int64_t missed = 0;
+  double worst = 0;             // half the width of the interval, as a part of the median
+  std::string worst_case = {};  // its id
+};
+
 struct CollectResult {
   Tally tally;
   SupervisorEnd end = SupervisorEnd::kAllDone;
   std::vector<std::filesystem::path> files = {};  // the tables and reports that were written
   std::int64_t measured_now = 0;                  // number of cases that this call finished
   std::vector<CaseTime> times = {};               // of the cases that this call measured
+  MissedCertainty uncertain = {};
   double wall_seconds = 0;
   std::int64_t run = 0;  // number in the store; 0: nothing was measured
 };

@@ -18,6 +18,7 @@ constexpr double kTail = 0.025;               // probability on either side of t
 constexpr std::int64_t kMostLaunches = 4096;  // in a sample, because a graph has a node for each
 constexpr std::int64_t kProbeLaunches = 16;   // of a short work before its samples
 constexpr std::int64_t kMostAtOnce = 64;      // samples between two looks at the interval
+constexpr int kMostTrials = 3;                // of the number of launches in a sample
 
 class Measurement {
  public:
@@ -33,8 +34,7 @@ class Measurement {
     }
     ASSAY_TRY(device_.finish());
     std::unique_ptr<Stopwatch> watch = ASSAY_TRY(make_watch());
-    ASSAY_TRY(options_.num_runs > 0 ? sample(*watch, options_.num_runs)
-                                    : sample_until_sure(*watch));
+    ASSAY_TRY(options_.num_runs > 0 ? sample(*watch, options_.num_runs) : sample_until_sure(watch));
     timing_.skew_ms = watch->skew_ms();
     summarize();
     kernels_ms_ += static_cast<double>(options_.num_warmups) * timing_.median_ms;
@@ -62,6 +62,10 @@ class Measurement {
   core::Result<std::int64_t> launches_wanted(Stopwatch& probe) {
     const double once_ms = ASSAY_TRY(probe.sample(1)).front();
     kernels_ms_ += once_ms * static_cast<double>(timing_.launches_per_sample);
+    return launches_for(once_ms);
+  }
+
+  [[nodiscard]] std::int64_t launches_for(double once_ms) const {
     const double launches = std::ceil(options_.sample_ms / std::max(once_ms, 1e-6));
     return static_cast<std::int64_t>(std::min(launches, static_cast<double>(kMostLaunches)));
   }
@@ -84,11 +88,25 @@ class Measurement {
     return {};
   }
 
-  core::Status sample_until_sure(Stopwatch& watch) {
-    ASSAY_TRY(sample(watch, std::max<std::int64_t>(options_.min_samples, 1)));
+  // On a busy processor a trial may meet a stall, and ask for too few launches. Then the samples,
+  // most of which met none, ask for more than twice as many.
+  core::Status take_first_samples(std::unique_ptr<Stopwatch>& watch) {
+    for (int trial = 1;; ++trial) {
+      ASSAY_TRY(sample(*watch, std::max<std::int64_t>(options_.min_samples, 1)));
+      const std::int64_t launches = launches_for(core::median(timing_.samples_ms));
+      const bool believed = launches <= 2 * timing_.launches_per_sample;
+      if (believed || options_.repeat_n > 0 || trial == kMostTrials) return {};
+      timing_.samples_ms.clear();
+      watch.reset();
+      watch = ASSAY_TRY(watch_of(launches));
+    }
+  }
+
+  core::Status sample_until_sure(std::unique_ptr<Stopwatch>& watch) {
+    ASSAY_TRY(take_first_samples(watch));
     while (!is_enough()) {
       const auto taken = static_cast<std::int64_t>(timing_.samples_ms.size());
-      ASSAY_TRY(sample(watch, std::min({taken, kMostAtOnce, options_.max_samples - taken})));
+      ASSAY_TRY(sample(*watch, std::min({taken, kMostAtOnce, options_.max_samples - taken})));
     }
     return {};
   }

@@ -38,6 +38,14 @@ TEST(Measure, WhatEventsTakeIsOnePercentOfAShortLaunchAtMost) {
   EXPECT_NEAR(timed(device, {}).median_ms, 0.003, 0.003 * 0.01);
 }
 
+TEST(Measure, ATrialThatMetAStallIsNotBelieved) {
+  FakeDevice device({.time_ms = [](std::int64_t sample) { return sample == 0 ? 40.0 : 0.002; }});
+  const model::Timing timing = timed(device, {});
+  EXPECT_EQ(timing.launches_per_sample, 500);
+  EXPECT_EQ(timing.samples_ms.size(), 7U);
+  EXPECT_DOUBLE_EQ(timing.median_ms, 0.002);
+}
+
 TEST(Measure, TheTimeOfKernelsIsThatOfAllLaunches) {
   FakeDevice device({.time_ms = [](std::int64_t) { return 1.0; }});
   FakeDeviceScript script;
