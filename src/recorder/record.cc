@@ -170,9 +170,10 @@ core::Result<Recorded> record(const RecordOptions& options,
   core::ForegroundLaunch launch{.arguments = options.command};
   for (const Environment* variables : {&plan.variables, &more})
     launch.environment.insert(launch.environment.end(), variables->begin(), variables->end());
-  const int exit_code = ASSAY_TRY(core::run_in_foreground(launch));
+  const core::ForegroundEnd end = core::run_in_foreground(launch);
   Recorded recorded = ASSAY_TRY(count_recorded(plan.folder));
-  recorded.exit_code = exit_code;
+  recorded.exit_code = end.exit_code;
+  recorded.not_started = end.not_started;
   return recorded;
 }
 
