@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 
+#include "recorder/plugin/held_signals.h"
 #include "recorder/plugin/settings.h"
 
 namespace assay::recorder {
@@ -97,6 +98,7 @@ BlockFile::~BlockFile() {
 bool BlockFile::reserve_chunk() {
   const std::uint64_t ready = ready_.load(std::memory_order_relaxed);
   const std::uint64_t blocks = std::min(kChunkBlocks, max_blocks_ - ready);
+  const HeldSignals held;
   // Reserves disk space, because a write to a page that the disk has no room for raises SIGBUS.
   const int error = blocks == 0
                         ? EFBIG

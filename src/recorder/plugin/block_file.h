@@ -33,8 +33,11 @@ class BlockFile {
   // Reserves disk space and memory for the next blocks.
   void prepare();
 
-  // Returns 0, or the errno that ended the file: EFBIG for its limit, ENOSPC for a full disk.
+  // Returns 0, or the errno that ended the file: ENOSPC for a full disk.
   [[nodiscard]] int error() const { return error_.load(std::memory_order_relaxed); }
+
+  // Returns whether the file has all the blocks that its limit allows.
+  [[nodiscard]] bool full() const { return ready_.load(std::memory_order_relaxed) == max_blocks_; }
 
   // Returns whether the pointer is in a block that was taken.
   [[nodiscard]] bool owns(const void* place) const {

@@ -3,7 +3,7 @@
 // keeps is the address of the record.
 #include <algorithm>
 #include <cstdint>
-#include <new>
+#include <exception>
 
 #include "model/recording.h"
 #include "recorder/plugin/kernel_times.h"
@@ -121,20 +121,21 @@ class EventWriter {
     record.stream = address(event_.details.launch_stream);
     void* written = recorder_.append(record, rec::Kind::kKernelLaunch);
     if (written == nullptr) return nullptr;
-    ThreadState& thread = thread_state(&recorder_);
-    thread.launch = recorder_.number_of(written);
-    thread.launch_communicator = context_.number;
+    ThreadState* thread = thread_state(&recorder_);  // which has written
+    thread->launch = recorder_.number_of(written);
+    thread->launch_communicator = context_.number;
     recorder_.count_launch();
-    if (const KernelTimes* times = recorder_.kernel_times()) times->begin_launch(thread.launch);
+    if (const KernelTimes* times = recorder_.kernel_times()) times->begin_launch(thread->launch);
     return written;
   }
 
   void* plan() {
     auto record = begin<rec::Plan>();
-    ThreadState& thread = thread_state(&recorder_);
-    const bool launched = thread.launch_communicator == context_.number;
-    record.event.parent = launched ? thread.launch : 0;
-    if (launched) thread.launch = 0;
+    ThreadState* thread = thread_state(&recorder_);
+    if (thread == nullptr) return nullptr;
+    const bool launched = thread->launch_communicator == context_.number;
+    record.event.parent = launched ? thread->launch : 0;
+    if (launched) thread->launch = 0;
     return recorder_.append(record, rec::Kind::kPlan);
   }
 
@@ -221,7 +222,7 @@ nccl::Result start_event(void* context, void** event, Descriptor* descriptor) {
   const Incoming started = incoming(*descriptor);
   try {
     *event = EventWriter(*communicator, started).write();
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     *event = nullptr;  // there was no memory for a new string
   }
   return nccl::kSuccess;
@@ -263,7 +264,10 @@ nccl::Result finalize(void* context) {
   end.time_ns = now_ns();
   end.communicator = communicator->number;
   recorder.append(end, rec::Kind::kCommunicatorEnd);
-  if (const KernelTimes* times = recorder.kernel_times()) times->flush();
+  if (const KernelTimes* times = recorder.kernel_times()) {
+    times->record_clock(recorder);
+    times->flush();
+  }
   return nccl::kSuccess;
 }
 
@@ -283,7 +287,7 @@ void begin_communicator(void** context,
   *context = nullptr;
   *events = 0;
   Recorder* recorder = Recorder::start(logger, plugin_interface);
-  if (recorder == nullptr) return;
+  if (recorder == nullptr || thread_state(recorder) == nullptr) return;
   rec::Communicator record;
   record.time_ns = now_ns();
   record.id = from.id;
@@ -293,7 +297,7 @@ void begin_communicator(void** context,
   record.device = current_device();
   try {
     *context = const_cast<CommunicatorContext*>(recorder->add_communicator(record, from.name));
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     return;
   }
   *events = static_cast<int>(recorder->settings().events);

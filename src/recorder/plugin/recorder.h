@@ -23,21 +23,17 @@ namespace assay::recorder {
 class Recorder;
 
 struct ThreadState {
-  Recorder* recorder = nullptr;  // owner of the room
+  Recorder* recorder;  // owner of the room
   std::byte* room = nullptr;
   std::byte* room_end = nullptr;
   // The last kernel launch that was not followed by a plan.
   std::uint32_t launch = 0;
   std::uint32_t launch_communicator = 0;
-
-  ThreadState() = default;
-  ThreadState(const ThreadState&) = delete;
-  ThreadState& operator=(const ThreadState&) = delete;
-  ~ThreadState();
 };
 
 // Returns the state of the calling thread; clears it when the room belongs to another recorder.
-ThreadState& thread_state(Recorder* recorder);
+// Returns null when there is no memory for it.
+ThreadState* thread_state(Recorder* recorder);
 
 // Gives each string a number.
 class Texts {
@@ -118,8 +114,14 @@ class Recorder {
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
 
+  // Returns null when CUPTI gives no kernel times, and when the process tears down: CUPTI must not
+  // be called any more.
+  [[nodiscard]] KernelTimes* kernel_times() const {
+    return ending_.load(std::memory_order_relaxed) ? nullptr : kernel_times_.get();
+  }
+
   // Returns null when CUPTI gives no kernel times.
-  [[nodiscard]] KernelTimes* kernel_times() const { return kernel_times_.get(); }
+  [[nodiscard]] KernelTimes* records_of_cupti() const { return kernel_times_.get(); }
 
   [[nodiscard]] std::uint64_t launches() const { return launches_.load(std::memory_order_relaxed); }
 
@@ -130,6 +132,7 @@ class Recorder {
 
  private:
   explicit Recorder(Settings settings);
+  static bool make_key();
   static Recorder* create(nccl::Logger logger, std::uint32_t plugin_interface);
   static void forked_child();
   static void at_exit();
@@ -138,10 +141,11 @@ class Recorder {
   void start_kernel_times();
   void start_thread();
   void tend();
+  void tend_kernel_times(int round);
   void note_end();
   void* append_bytes(const void* record, std::size_t bytes);
   void append_with_text(void* record, std::size_t bytes, std::string_view text);
-  bool take_room(std::size_t bytes);
+  bool take_room(ThreadState& thread, std::size_t bytes);
 
   static std::atomic<Recorder*> active_recorder;
 
@@ -152,8 +156,9 @@ class Recorder {
   std::atomic<std::uint64_t> launches_{0};
   std::atomic<bool> ending_{false};
   std::atomic<int> num_spare_{0};
-  bool end_noted_ = false;
-  std::mutex slow_;  // protects the members below
+  std::atomic<bool> end_noted_{false};
+  std::timed_mutex tending_;  // held while our thread calls CUPTI
+  std::mutex slow_;           // protects the members below
   std::vector<std::pair<std::byte*, std::byte*>> spare_;
   std::vector<std::unique_ptr<CommunicatorContext>> communicators_;
 };
