@@ -159,7 +159,7 @@ Plugin4* g_v4 = nullptr;
 void (*g_kernel)(const char*, std::uint32_t, std::uint64_t, std::uint64_t, int, std::uint64_t) =
     nullptr;
 void (*g_exiting)() = nullptr;
-bool (*g_holds)() = nullptr;
+std::uint64_t (*g_flushes)() = nullptr;
 
 void log(int, unsigned long, const char*, int, const char*, ...) {}
 
@@ -346,10 +346,14 @@ void reduce_scatter(Communicator& comm, std::uint64_t sequence) {
   Communicator::stop(group);
 }
 
-// Waits until the recorder's thread has taken all that CUPTI holds, at most a minute.
+// Waits, at most a minute, until the recorder's thread has saved what CUPTI held: it did when it
+// flushes for the second time.
 void wait_for_flush() {
   constexpr int kRounds = 60'000;
-  for (int i = 0; i < kRounds && g_holds != nullptr && g_holds(); ++i)
+  constexpr std::uint64_t kFlushes = 2;
+  if (g_flushes == nullptr || g_flushes() == UINT64_MAX) return;
+  const std::uint64_t wanted = g_flushes() + kFlushes;
+  for (int i = 0; i < kRounds && g_flushes() < wanted; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
@@ -371,7 +375,7 @@ bool load() {
   if (void* fake = cupti == nullptr ? nullptr : ::dlopen(cupti, RTLD_NOW | RTLD_LOCAL)) {
     g_kernel = reinterpret_cast<decltype(g_kernel)>(::dlsym(fake, "fakeCuptiKernel"));
     g_exiting = reinterpret_cast<decltype(g_exiting)>(::dlsym(fake, "fakeCuptiExiting"));
-    g_holds = reinterpret_cast<decltype(g_holds)>(::dlsym(fake, "fakeCuptiHolds"));
+    g_flushes = reinterpret_cast<decltype(g_flushes)>(::dlsym(fake, "fakeCuptiFlushes"));
   }
   return g_v5 != nullptr || g_v4 != nullptr;
 }

@@ -84,9 +84,10 @@ class Harm(unittest.TestCase):
         return job.returncode == 7
 
     def test_small_files(self):
-        for size in (0, 1, 4096, 16384, MIB - 1):
+        for size in (0, 1, 239):
             self.once(self.limited(FSIZE=size), 'nothing is recorded')
-        for size in (MIB, MIB + 1, 3 * MIB // 2):
+            self.assertEqual(list(self.output.iterdir()), [])
+        for size in (240, 16384, 100_000, MIB):
             words = self.limited(FSIZE=size)
             self.once(words, 'recording ends')
             self.once(words, 'File too large')
@@ -176,6 +177,11 @@ class Harm(unittest.TestCase):
     def test_recording_is_removed(self):
         self.changed_while_it_runs(lambda: self.recording().unlink())
 
+    def test_recording_is_truncated(self):
+        for size in (0, 100, 16384, 100_000):
+            shutil.rmtree(self.output, ignore_errors=True)
+            self.changed_while_it_runs(lambda: os.truncate(self.recording(), size))
+
     def test_disk_is_full(self):
         self.output.mkdir()
         mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=1280k', 'none', self.output],
@@ -184,6 +190,12 @@ class Harm(unittest.TestCase):
             self.skipTest('mounting a small file system is not allowed: ' + mounted.stderr.strip())
         self.addCleanup(subprocess.run, ['umount', self.output], check=False)
         self.once(self.ends(self.start()), 'No space left')
+        for recording in self.output.iterdir():
+            recording.unlink()
+        job = self.start('exit')  # which has no other end than the process's
+        _, words = job.communicate(timeout=60)
+        self.assertEqual(job.returncode, 0)
+        self.once(words, 'No space left')
 
     def test_killed(self):
         job = self.start()

@@ -1,5 +1,5 @@
 // The functions that NCCL calls. Each takes well under a microsecond: the record of an event goes
-// into the mapped file when it starts and gets its duration when it stops, and the handle that NCCL
+// into memory when it starts and gets its duration when it stops, and the handle that NCCL
 // keeps is the address of the record.
 #include <algorithm>
 #include <cstdint>
@@ -207,9 +207,12 @@ std::uint32_t duration_since(std::int64_t start_ns) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(now_ns() - start_ns, 1, kLongest));
 }
 
-// Returns the record behind a handle; null when it is not of this process's recording.
+// Returns the record behind a handle; null when it is not of this process's recording, or so old
+// that its memory was given back.
 rec::Event* event_of(const Recorder* recorder, void* handle) {
-  return recorder != nullptr && recorder->owns(handle) ? static_cast<rec::Event*>(handle) : nullptr;
+  if (recorder == nullptr || !recorder->owns(handle)) return nullptr;
+  auto* event = static_cast<rec::Event*>(handle);
+  return event->head.kind == rec::Kind::kEnd ? nullptr : event;
 }
 
 template <class Descriptor>
@@ -233,13 +236,15 @@ nccl::Result stop_event(void* handle) {
   rec::Event* event = event_of(recorder, handle);
   if (event == nullptr) return nccl::kSuccess;
   __atomic_store_n(&event->head.duration_ns, duration_since(event->start_ns), __ATOMIC_RELAXED);
+  recorder->touch(event);
   const KernelTimes* times = recorder->kernel_times();
   if (event->head.kind == rec::Kind::kKernelLaunch && times != nullptr) times->end_launch();
   return nccl::kSuccess;
 }
 
 nccl::Result record_event_state(void* handle, int state, nccl::StateArguments* arguments) {
-  rec::Event* event = event_of(Recorder::current(), handle);
+  Recorder* recorder = Recorder::current();
+  rec::Event* event = event_of(recorder, handle);
   if (event == nullptr || arguments == nullptr) return nccl::kSuccess;
   if (event->head.kind == rec::Kind::kKernelChannel && state == nccl::kKernelStop) {
     static_cast<rec::KernelChannel*>(handle)->end_timer = arguments->timer;
@@ -251,6 +256,7 @@ nccl::Result record_event_state(void* handle, int state, nccl::StateArguments* a
     }
     step->bytes = std::max<std::uint64_t>(step->bytes, arguments->transferred_bytes);
   }
+  recorder->touch(event);
   return nccl::kSuccess;
 }
 
@@ -268,6 +274,7 @@ nccl::Result finalize(void* context) {
     times->record_clock(recorder);
     times->flush();
   }
+  recorder.save();
   return nccl::kSuccess;
 }
 

@@ -211,6 +211,7 @@ void Recorder::tend() {
   for (int round = 0; !ending_.load(std::memory_order_relaxed); ++round) {
     file_->prepare();
     if (kernel_times_ != nullptr) tend_kernel_times(round);
+    file_->save();
     if (file_->error() != 0) note_end();
     ::usleep(kTendEveryUs);
   }
@@ -228,10 +229,12 @@ void Recorder::tend_kernel_times(int round) {
 // It is printed once; the file itself has no room for a note any more.
 void Recorder::note_end() {
   if (end_noted_.exchange(true)) return;
-  header().stopped = file_->full() ? kLimit : kDisk;
+  const bool limit = file_->error() == BlockFile::kFull;
+  header().stopped = limit ? kLimit : kDisk;
+  file_->save();
   if (thread_state(this) == nullptr) return;
   try {
-    if (file_->full()) {
+    if (limit) {
       say("recording ends at its limit of " + std::to_string(settings_.limit_bytes >> 20U) +
           " MB (ASSAY_RECORDER_LIMIT_MB): " + file_->path());
     } else {
@@ -248,12 +251,9 @@ void Recorder::at_exit() {
   Recorder* self = current();
   if (self == nullptr || self->ending_.exchange(true)) return;
   const std::unique_lock<std::timed_mutex> lock(self->tending_, kLongestFlush);
-  if (self->file_->error() == 0) {
-    self->header().stopped = kInOrder;
-  } else {
-    self->note_end();
-  }
+  if (self->file_->error() == 0) self->header().stopped = kInOrder;
   self->file_->close();
+  if (self->file_->error() != 0) self->note_end();
 }
 
 // A forked child has neither the mapping nor the other threads.
@@ -312,10 +312,12 @@ void* Recorder::append_bytes(const void* record, std::size_t bytes) {
   std::uint32_t first = 0;
   std::memcpy(&first, from, sizeof first);
   __atomic_store_n(reinterpret_cast<std::uint32_t*>(at), first, __ATOMIC_RELEASE);
+  file_->touch(at);
   return at;
 }
 
 bool Recorder::take_room(ThreadState& thread, std::size_t bytes) {
+  if (thread.room != nullptr) file_->complete(thread.room_end - 1);
   if (num_spare_.load(std::memory_order_relaxed) > 0) {
     const std::lock_guard<std::mutex> lock(slow_);
     const auto fits = std::find_if(spare_.begin(), spare_.end(), [&](const auto& room) {
@@ -338,7 +340,10 @@ bool Recorder::take_room(ThreadState& thread, std::size_t bytes) {
 
 void Recorder::give_back(std::byte* begin, std::byte* end) {
   constexpr std::ptrdiff_t kWorthIt = 256;
-  if (end - begin < kWorthIt) return;
+  if (end - begin < kWorthIt) {
+    if (begin != nullptr) file_->complete(end - 1);
+    return;
+  }
   const std::lock_guard<std::mutex> lock(slow_);
   try {
     spare_.emplace_back(begin, end);

@@ -104,7 +104,7 @@ class Recorder {
     return file_->number_of(record);
   }
 
-  [[nodiscard]] bool owns(const void* record) const { return file_->owns(record); }
+  [[nodiscard]] bool owns(const void* place) const { return file_->owns(place); }
 
   std::uint16_t text(const char* constant) { return texts_.number_of_constant(constant); }
 
@@ -126,6 +126,12 @@ class Recorder {
   [[nodiscard]] std::uint64_t launches() const { return launches_.load(std::memory_order_relaxed); }
 
   void count_launch() { launches_.fetch_add(1, std::memory_order_relaxed); }
+
+  // Says that the bytes at this place in a record have changed.
+  void touch(const void* place) { file_->touch(place); }
+
+  // Writes into the file what changed.
+  void save() { file_->save(); }
 
   // Takes back the room that an ending thread leaves.
   void give_back(std::byte* begin, std::byte* end);
