@@ -51,8 +51,7 @@ core::Result<Recorded> record(const RecordOptions& options,
 // Fails when the folder is a file, or holds recordings of an earlier command.
 core::Status check_unused(const std::filesystem::path& folder);
 
-// Counts the content of the files (everything but how the command ended), and truncates the space
-// that killed processes had reserved.
+// Counts the content of the files (everything but how the command ended).
 core::Result<Recorded> count_recorded(const std::filesystem::path& folder);
 
 }  // namespace assay::recorder

@@ -94,7 +94,7 @@ class Record(unittest.TestCase):
         done = self.record(str(mpirun), "-n", "2", "./train")
         self.assertIn("NCCL_PROFILER_PLUGIN;ASSAY_RECORDER_OUTPUT;NCCL_DEBUG", done.stdout)
 
-    def test_killed_processes_files_are_cut_to_size(self):
+    def test_killed_processes_files_have_no_more_than_their_records(self):
         # The job says "ready" when its records are in the file.
         done = self.record("sh", "-c", f"mkfifo said; {JOB} 0 1 3 hang > said & "
                                        "read -r word < said; kill -9 $!; wait; test $word = ready")

@@ -1,7 +1,6 @@
 #include "recorder/plugin/block_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -64,8 +63,6 @@ std::unique_ptr<BlockFile> BlockFile::create(const std::string& folder,
     reason = failure("cannot make file", path);
     return nullptr;
   }
-  // The lock is held as long as the process lives and tells that the file may still grow.
-  ::flock(descriptor, LOCK_EX | LOCK_NB);
   // Keeps addresses for all that may ever be needed, so that nothing moves later. Without access
   // they count for nothing where memory is promised to the last byte.
   const std::uint64_t max_blocks = limit_bytes / kBlockBytes;
