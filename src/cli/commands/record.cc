@@ -97,7 +97,7 @@ const CommandSpec kRecord{
         "communicator, size, algorithm, protocol and channels, and when its kernel ran. The "
         "command keeps this terminal, its streams and its signals; its exit code is passed on, "
         "and 127 says that there is no such command, 126 that it cannot be started. A process that "
-        "is killed leaves a readable file.\n\n"
+        "is killed leaves a readable file, which lacks at most its last 0.2 s.\n\n"
         "NCCL's log goes to the same folder (NCCL_DEBUG=INFO, its subsystems INIT, GRAPH and "
         "TUNING), because it alone tells the rings and trees; what your environment says about "
         "NCCL_DEBUG stays.\n\n"

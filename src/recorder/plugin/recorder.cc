@@ -189,7 +189,7 @@ void Recorder::start_thread() {
   const int error = ::pthread_create(&thread, nullptr, run, this);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) {
-    note(std::string("kernel times come late: cannot start a thread: ") + std::strerror(error));
+    note(std::string("records are saved late: cannot start a thread: ") + std::strerror(error));
     return;
   }
   ::pthread_setname_np(thread, "assay-recorder");
@@ -202,7 +202,7 @@ void* Recorder::run(void* recorder) {
   try {
     self->tend();
   } catch (const std::exception&) {
-    say("out of memory: kernel times come late");
+    say("out of memory: records are saved late");
   }
   return nullptr;
 }
