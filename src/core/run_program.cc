@@ -143,6 +143,13 @@ class PassingSignals {
   ::_exit(EXIT_FAILURE);
 }
 
+ForegroundEnd not_started(const ForegroundLaunch& launch, int error) {
+  constexpr int kNoSuchProgram = 127;
+  constexpr int kNotExecutable = 126;
+  return {.exit_code = error == ENOENT ? kNoSuchProgram : kNotExecutable,
+          .not_started = cannot_start(launch.arguments[0], error).message};
+}
+
 int wait_for(pid_t program) {
   int status = 0;
   while (::waitpid(program, &status, 0) < 0 && errno == EINTR) {
@@ -190,10 +197,10 @@ Result<ToolEnd> run_tool(const std::vector<std::string>& arguments, std::string_
   return ToolEnd{exit_code, out.text()};
 }
 
-Result<int> run_in_foreground(const ForegroundLaunch& launch) {
+ForegroundEnd run_in_foreground(const ForegroundLaunch& launch) {
   ASSAY_CHECK(!launch.arguments.empty(), "a program to start");
   std::array<int, 2> exec_error{};
-  if (::pipe2(exec_error.data(), O_CLOEXEC) != 0) return cannot_start(launch.arguments[0], errno);
+  if (::pipe2(exec_error.data(), O_CLOEXEC) != 0) return not_started(launch, errno);
   const PassingSignals passing;
   const pid_t program = ::fork();
   if (program == 0) become(launch, exec_error[1]);  // exec gives back the default handlers
@@ -203,8 +210,8 @@ Result<int> run_in_foreground(const ForegroundLaunch& launch) {
   if (program > 0 && ::read(exec_error[0], &error, sizeof error) != sizeof error) error = 0;
   ::close(exec_error[0]);
   const int code = program < 0 ? 0 : wait_for(program);
-  if (error != 0) return cannot_start(launch.arguments[0], error);
-  return code;
+  if (error != 0) return not_started(launch, error);
+  return {.exit_code = code, .not_started = ""};
 }
 
 }  // namespace assay::core

@@ -35,9 +35,14 @@ struct ForegroundLaunch {
   EnvironmentChanges environment = {};
 };
 
-// Waits for its end and returns its exit code, as a shell would: 128 + N when signal N ended it.
-// Meanwhile Ctrl-C is the program's business; other signals that end programs are passed on to it.
-// Fails when it cannot be started.
-Result<int> run_in_foreground(const ForegroundLaunch& launch);
+struct ForegroundEnd {
+  int exit_code = 0;  // as a shell would say it: 128 + N when signal N ended it, 127 when there
+                      // is no such program, 126 when it cannot be started
+  std::string not_started;  // why, or ""
+};
+
+// Waits for its end. Meanwhile Ctrl-C is the program's business; other signals that end programs
+// are passed on to it.
+ForegroundEnd run_in_foreground(const ForegroundLaunch& launch);
 
 }  // namespace assay::core

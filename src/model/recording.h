@@ -4,11 +4,11 @@
 //   block 0        the header
 //   blocks 1 ...   records, one after another; a zero byte in place of a record ends the block
 //
-// Several threads write, each into its own block, so that a killed process loses at most the record
-// that each thread was writing at that moment. A record never crosses a block, and its first word
-// is written last. Its number is its place in the file in units of 8 bytes; records refer to each
-// other by it, with 0 for none. Nothing is closed or finished at the end: all complete records
-// count.
+// Several threads write, each into its own block, and what has changed is saved five times a
+// second, so that a killed process loses at most what it did since. A record never crosses a block,
+// and its first word is written last. Its number is its place in the file in units of 8 bytes;
+// records refer to each other by it, with 0 for none. Nothing is closed or finished at the end: all
+// complete records count.
 #pragma once
 
 #include <array>

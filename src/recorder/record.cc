@@ -1,9 +1,6 @@
 #include "recorder/record.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -31,24 +28,6 @@ core::Result<std::vector<fs::path>> recordings_in(const fs::path& folder) {
   return files;
 }
 
-// Only files of dead processes are cut: the recorder holds a lock as long as its process lives.
-void cut(const fs::path& path, std::uint64_t used_bytes) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (descriptor < 0) return;
-  // A file that cannot be cut is only larger than necessary.
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 ||
-      ::ftruncate(descriptor, static_cast<off_t>(used_bytes)) != 0) {
-    ::close(descriptor);
-    return;
-  }
-  ::close(descriptor);
-}
-
-std::uint64_t used_bytes(const rec::File& file) {
-  const std::uint64_t last = file.records().empty() ? 0 : file.records().back().number() * 8ULL;
-  return (last / rec::kBlockBytes + 1) * rec::kBlockBytes;
-}
-
 void count(const fs::path& path, const rec::File& file, Recorded& recorded) {
   ++recorded.processes;
   for (const rec::RecordView& record : file.records()) {
@@ -56,7 +35,6 @@ void count(const fs::path& path, const rec::File& file, Recorded& recorded) {
     if (kind == rec::Kind::kColl || kind == rec::Kind::kP2p) ++recorded.operations;
     if (kind == rec::Kind::kKernel) ++recorded.kernels;
   }
-  cut(path, used_bytes(file));
   std::error_code error;
   recorded.size_bytes += fs::file_size(path, error);
 }
@@ -170,9 +148,10 @@ core::Result<Recorded> record(const RecordOptions& options,
   core::ForegroundLaunch launch{.arguments = options.command};
   for (const Environment* variables : {&plan.variables, &more})
     launch.environment.insert(launch.environment.end(), variables->begin(), variables->end());
-  const int exit_code = ASSAY_TRY(core::run_in_foreground(launch));
+  const core::ForegroundEnd end = core::run_in_foreground(launch);
   Recorded recorded = ASSAY_TRY(count_recorded(plan.folder));
-  recorded.exit_code = exit_code;
+  recorded.exit_code = end.exit_code;
+  recorded.not_started = end.not_started;
   return recorded;
 }
 

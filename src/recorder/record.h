@@ -33,7 +33,8 @@ struct RecordPlan {
 core::Result<RecordPlan> plan_recording(const RecordOptions& options);
 
 struct Recorded {
-  int exit_code = 0;  // exit code of the command, as a shell sees it
+  int exit_code = 0;        // exit code of the command, as a shell sees it
+  std::string not_started;  // why the command did not start, or ""
   std::uint64_t processes = 0;
   std::uint64_t operations = 0;
   std::uint64_t kernels = 0;
@@ -42,7 +43,7 @@ struct Recorded {
 };
 
 // Runs the command with our standard streams and waits for its end. `more` are variables in
-// addition to the plan's. Fails when the command cannot be started.
+// addition to the plan's.
 core::Result<Recorded> record(const RecordOptions& options,
                               const RecordPlan& plan,
                               const Environment& more);
@@ -50,8 +51,7 @@ core::Result<Recorded> record(const RecordOptions& options,
 // Fails when the folder is a file, or holds recordings of an earlier command.
 core::Status check_unused(const std::filesystem::path& folder);
 
-// Counts the content of the files (everything but `exit_code`), and truncates the space that killed
-// processes had reserved.
+// Counts the content of the files (everything but how the command ended).
 core::Result<Recorded> count_recorded(const std::filesystem::path& folder);
 
 }  // namespace assay::recorder

@@ -1,8 +1,14 @@
 // A CUPTI for tests, built as libcupti.so.13. fakeCuptiKernel() announces that a kernel was
 // launched and when it ran, and the client gets the records that CUPTI would give it, laid out by
 // hand as in CUDA 13's cupti_activity.h. Its clock is 1000 s behind CLOCK_REALTIME. With
-// ASSAY_FAKE_CUPTI=busy, it acts as if another profiler were using it.
+// ASSAY_FAKE_CUPTI=busy, it acts as if another profiler were using it. A call while the process
+// tears down aborts: on any thread after the handlers of exit() that were there when CUPTI was
+// first used, and from fakeCuptiExiting() on for its caller.
+#include <unistd.h>
+
+#include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -32,6 +38,7 @@ struct State {
   std::size_t bytes = 0;
   std::size_t used = 0;
   std::uint32_t next_correlation = 1;
+  std::uint64_t flushes = 0;
 };
 
 State& state() {
@@ -47,6 +54,15 @@ struct External {
 std::vector<External>& stack() {
   thread_local std::vector<External> the_stack;
   return the_stack;
+}
+
+std::atomic<bool> g_gone{false};
+std::atomic<pid_t> g_exiting{0};
+
+void must_live(const char* function) {
+  if (!g_gone && g_exiting != ::gettid()) return;
+  std::fprintf(stderr, "fake CUPTI: %s while the process tears down\n", function);
+  std::abort();
 }
 
 void hand_over(State& s) {
@@ -78,6 +94,7 @@ extern "C" {
 int cuptiActivityRegisterCallbacks(Request request, Complete complete) {
   const char* mode = std::getenv("ASSAY_FAKE_CUPTI");
   if (mode != nullptr && std::strcmp(mode, "busy") == 0) return kBusy;
+  std::atexit([] { g_gone = true; });
   state().request = request;
   state().complete = complete;
   return 0;
@@ -89,6 +106,7 @@ int cuptiActivityEnable(std::uint32_t kind) {
 }
 
 int cuptiActivityDisable(std::uint32_t kind) {
+  must_live("cuptiActivityDisable");
   state().enabled.erase(kind);
   return 0;
 }
@@ -111,17 +129,21 @@ int cuptiActivityGetNumDroppedRecords(void*, std::uint32_t, std::size_t* count) 
 }
 
 int cuptiActivityFlushAll(std::uint32_t) {
+  must_live("cuptiActivityFlushAll");
   const std::lock_guard<std::mutex> lock(state().mutex);
   hand_over(state());
+  ++state().flushes;
   return 0;
 }
 
 int cuptiActivityPushExternalCorrelationId(std::uint32_t kind, std::uint64_t id) {
+  must_live("cuptiActivityPushExternalCorrelationId");
   stack().push_back({kind, id});
   return 0;
 }
 
 int cuptiActivityPopExternalCorrelationId(std::uint32_t, std::uint64_t* id) {
+  must_live("cuptiActivityPopExternalCorrelationId");
   if (stack().empty()) return 1;
   *id = stack().back().id;
   stack().pop_back();
@@ -129,12 +151,24 @@ int cuptiActivityPopExternalCorrelationId(std::uint32_t, std::uint64_t* id) {
 }
 
 int cuptiGetTimestamp(std::uint64_t* now) {
+  must_live("cuptiGetTimestamp");
   constexpr std::uint64_t kSecond = 1'000'000'000;
   timespec time{};
   ::clock_gettime(CLOCK_REALTIME, &time);
   *now = (static_cast<std::uint64_t>(time.tv_sec) - 1000) * kSecond +
          static_cast<std::uint64_t>(time.tv_nsec);
   return 0;
+}
+
+void fakeCuptiExiting() {
+  g_exiting = ::gettid();
+}
+
+// Returns the number of flushes; no number when nobody asks for kernels.
+std::uint64_t fakeCuptiFlushes() {
+  State& s = state();
+  const std::lock_guard<std::mutex> lock(s.mutex);
+  return s.enabled.count(kKernelKind) != 0 ? s.flushes : UINT64_MAX;
 }
 
 // Times are those of CUPTI's clock.

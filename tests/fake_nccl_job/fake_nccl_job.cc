@@ -1,20 +1,25 @@
-// One rank of a job that calls the profiler plugin named by NCCL_PROFILER_PLUGIN as NCCL does. The
+// One rank of a job that calls the profiler plugin named by NCCL_PROFILER_PLUGIN, if it is set, as
+// NCCL does. The
 // order of events is that of NCCL 2.28 (of 2.27 with ASSAY_FAKE_NCCL=v4). The layouts are
 // deliberately written down here a second time. Kernels go to the fake CUPTI that
 // ASSAY_RECORDER_CUPTI names.
 //
-//   fake_nccl_job RANK RANKS STEPS [hang|fork|abort|opposite]
+//   fake_nccl_job RANK RANKS STEPS [hang|fork|abort|opposite|talk|exit|starve|starved]
 //   fake_nccl_job bench CALLS
 //
 // A step is an AllReduce, three grouped AllGathers, a Send to the next rank and a Recv from the
 // previous one in one group, a kernel that is not NCCL's and, on a second thread, a ReduceScatter
 // in a second communicator. After the steps, the process ends, hangs, goes on in a forked child, or
 // exits without handlers. Ranks do not wait for each other. With "opposite", the second thread runs
-// before the first on odd ranks and after it on even ones.
+// before the first on odd ranks and after it on even ones. With "talk", the process says "ready",
+// goes on when its input ends, says "done" and ends with 7; with "exit" it ends without finalize().
+// With "starve" there is no memory after the steps, with "starved" none from the beginning.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -23,6 +28,18 @@
 #include <ctime>
 #include <string>
 #include <thread>
+
+namespace {
+std::atomic<bool> g_starved{false};
+}
+
+extern "C" void* __libc_malloc(std::size_t bytes);  // NOLINT: glibc's name
+
+extern "C" void* malloc(std::size_t bytes) {
+  if (!g_starved) return __libc_malloc(bytes);
+  errno = ENOMEM;
+  return nullptr;
+}
 
 namespace {
 
@@ -141,6 +158,8 @@ Plugin5* g_v5 = nullptr;
 Plugin4* g_v4 = nullptr;
 void (*g_kernel)(const char*, std::uint32_t, std::uint64_t, std::uint64_t, int, std::uint64_t) =
     nullptr;
+void (*g_exiting)() = nullptr;
+std::uint64_t (*g_flushes)() = nullptr;
 
 void log(int, unsigned long, const char*, int, const char*, ...) {}
 
@@ -157,12 +176,15 @@ class Communicator {
   Communicator(std::uint64_t id, int ranks, int rank, const char* name) : rank_(rank) {
     if (g_v5 != nullptr) {
       g_v5->init(&context_, id, &mask_, name, 1, ranks, rank, log);
-    } else {
+    } else if (g_v4 != nullptr) {
       g_v4->init(&context_, &mask_, name, id, 1, ranks, rank, log);
     }
   }
 
-  void finalize() { g_v5 != nullptr ? g_v5->finalize(context_) : g_v4->finalize(context_); }
+  void finalize() {
+    if (g_v5 != nullptr) g_v5->finalize(context_);
+    if (g_v4 != nullptr) g_v4->finalize(context_);
+  }
 
   Descriptor5 descriptor(std::uint64_t type, void* parent) const {
     Descriptor5 d = {};
@@ -324,14 +346,21 @@ void reduce_scatter(Communicator& comm, std::uint64_t sequence) {
   Communicator::stop(group);
 }
 
-// Waits long enough for the recorder's thread to flush, for tests that look at the file.
+// Waits, at most a minute, until the recorder's thread has saved what CUPTI held: it did when it
+// flushes for the second time.
 void wait_for_flush() {
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  constexpr int kRounds = 60'000;
+  constexpr std::uint64_t kFlushes = 2;
+  if (g_flushes == nullptr || g_flushes() == UINT64_MAX) return;
+  const std::uint64_t wanted = g_flushes() + kFlushes;
+  for (int i = 0; i < kRounds && g_flushes() < wanted; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 bool load() {
   const char* library = std::getenv("NCCL_PROFILER_PLUGIN");
-  void* plugin = ::dlopen(library == nullptr ? "none" : library, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return true;
+  void* plugin = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (plugin == nullptr) {
     std::fprintf(stderr, "fake_nccl_job: %s\n", ::dlerror());
     return false;
@@ -345,6 +374,8 @@ bool load() {
   const char* cupti = std::getenv("ASSAY_RECORDER_CUPTI");
   if (void* fake = cupti == nullptr ? nullptr : ::dlopen(cupti, RTLD_NOW | RTLD_LOCAL)) {
     g_kernel = reinterpret_cast<decltype(g_kernel)>(::dlsym(fake, "fakeCuptiKernel"));
+    g_exiting = reinterpret_cast<decltype(g_exiting)>(::dlsym(fake, "fakeCuptiExiting"));
+    g_flushes = reinterpret_cast<decltype(g_flushes)>(::dlsym(fake, "fakeCuptiFlushes"));
   }
   return g_v5 != nullptr || g_v4 != nullptr;
 }
@@ -375,6 +406,24 @@ void train(Communicator& world,
   if (other.joinable()) other.join();
 }
 
+// From the end of a thread that has written records on there is no memory.
+void starve(Communicator& world) {
+  std::thread([&] {
+    all_reduce(world, 0);
+    g_starved = true;
+  }).join();
+  Communicator late(0x7777, 1, 0, "a communicator with a name that needs memory");
+  late.coll_api(nullptr, "a function with a name that needs memory", 1, kStream);
+  all_reduce(world, 1);
+}
+
+void talk() {
+  std::printf("ready\n");
+  std::fflush(stdout);
+  while (std::getchar() != EOF) {
+  }
+}
+
 int bench(int calls) {
   Communicator world(0x1, 2, 0, "world");
   all_reduce(world, 0);
@@ -388,6 +437,8 @@ int bench(int calls) {
   return 0;
 }
 
+constexpr int kTalkEnd = 7;
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -398,11 +449,16 @@ int main(int count, char** arguments) {
   const int ranks = std::atoi(arguments[2]);
   const int steps = std::atoi(arguments[3]);
   const std::string end = count > 4 ? arguments[4] : "";
+  g_starved = end == "starved";
   Communicator world(0xABCD, ranks, rank, "world");
   Communicator side(0x1234, ranks, ranks - 1 - rank, "");
   const bool odd = rank % 2 == 1;
   const Threads apart = odd ? Threads::kSecondFirst : Threads::kSecondLast;
-  train(world, side, ranks, 0, steps, end == "opposite" ? apart : Threads::kTogether);
+  if (end == "starved") {
+    all_reduce(world, 0);
+  } else {
+    train(world, side, ranks, 0, steps, end == "opposite" ? apart : Threads::kTogether);
+  }
   if (end == "hang") {
     wait_for_flush();
     std::printf("ready\n");
@@ -410,6 +466,11 @@ int main(int count, char** arguments) {
     ::pause();
   } else if (end == "abort") {
     ::_exit(3);
+  } else if (end == "talk") {
+    talk();
+    train(world, side, ranks, steps, steps);
+  } else if (end == "starve") {
+    starve(world);
   } else if (end == "fork") {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -422,7 +483,12 @@ int main(int count, char** arguments) {
     ::waitpid(child, &status, 0);
     if (status != 0) return 4;
   }
-  side.finalize();
-  world.finalize();
-  return 0;
+  if (end != "exit") {
+    side.finalize();
+    world.finalize();
+  }
+  if (g_exiting != nullptr) g_exiting();
+  if (end != "talk") return 0;
+  std::printf("done\n");
+  return kTalkEnd;
 }

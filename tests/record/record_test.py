@@ -74,11 +74,18 @@ class Record(unittest.TestCase):
         done = self.record("true", more={"NCCL_PROFILER_PLUGIN": "/x/libother.so"})
         self.assertEqual(done.returncode, 1)
         self.assertIn("NCCL_PROFILER_PLUGIN", done.stderr)
-        done = self.record("/nowhere/program")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("cannot start '/nowhere/program'", done.stderr)
         done = subprocess.run([ASSAY, "record"], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)
+
+    def test_a_command_that_does_not_start_ends_as_in_a_shell(self):
+        plain = self.folder / "plain"
+        plain.write_text("words\n")
+        for command, code in (("/nowhere/program", 127), ("no-such-command", 127),
+                              (str(plain), 126), (str(self.folder), 126)):
+            done = self.record(command)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(f"cannot start '{command}': ", done.stderr)
+            self.assertNotIn("nothing was recorded", done.stderr)
 
     def test_tells_mpirun_what_to_forward(self):
         mpirun = self.folder / "mpirun"
@@ -87,7 +94,7 @@ class Record(unittest.TestCase):
         done = self.record(str(mpirun), "-n", "2", "./train")
         self.assertIn("NCCL_PROFILER_PLUGIN;ASSAY_RECORDER_OUTPUT;NCCL_DEBUG", done.stdout)
 
-    def test_killed_processes_files_are_cut_to_size(self):
+    def test_killed_processes_files_have_no_more_than_their_records(self):
         # The job says "ready" when its records are in the file.
         done = self.record("sh", "-c", f"mkfifo said; {JOB} 0 1 3 hang > said & "
                                        "read -r word < said; kill -9 $!; wait; test $word = ready")

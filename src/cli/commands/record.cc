@@ -51,7 +51,11 @@ class Record final : public Command {
         ASSAY_TRY(recorder::record(options_, plan, forwarded(plan)));
     for (const std::string& warning : recorded.warnings)
       print_warning(warning);
-    show(plan, recorded);
+    if (recorded.not_started.empty()) {
+      show(plan, recorded);
+    } else {
+      print_error(recorded.not_started);
+    }
     return static_cast<Outcome>(recorded.exit_code);
   }
 
@@ -91,8 +95,9 @@ const CommandSpec kRecord{
         "Starts the command with a plugin that NCCL (2.27 or newer, as it is) loads into each of "
         "its processes. Each writes one file into the folder: every call of NCCL, its "
         "communicator, size, algorithm, protocol and channels, and when its kernel ran. The "
-        "command keeps this terminal, its streams and its signals; its exit code is passed on. A "
-        "process that is killed leaves a readable file.\n\n"
+        "command keeps this terminal, its streams and its signals; its exit code is passed on, "
+        "and 127 says that there is no such command, 126 that it cannot be started. A process that "
+        "is killed leaves a readable file, which lacks at most its last 0.2 s.\n\n"
         "NCCL's log goes to the same folder (NCCL_DEBUG=INFO, its subsystems INIT, GRAPH and "
         "TUNING), because it alone tells the rings and trees; what your environment says about "
         "NCCL_DEBUG stays.\n\n"

@@ -1,7 +1,6 @@
 #include "recorder/plugin/block_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <cstring>
 #include <new>
 
+#include "recorder/plugin/held_signals.h"
 #include "recorder/plugin/settings.h"
 
 namespace assay::recorder {
@@ -20,6 +20,7 @@ using model::recording::kBlockBytes;
 
 constexpr std::uint64_t kChunkBlocks = 64;
 constexpr std::uint64_t kReadyAhead = 32;
+constexpr std::uint8_t kSettledRounds = 250;  // calls of save(), about 50 s
 constexpr std::uint64_t kClosed = std::uint64_t{1} << 62;
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE of Linux 5.14
 constexpr int kSameNames = 100;
@@ -62,82 +63,152 @@ std::unique_ptr<BlockFile> BlockFile::create(const std::string& folder,
     reason = failure("cannot make file", path);
     return nullptr;
   }
-  // The lock is held as long as the process lives and tells that the file may still grow.
-  ::flock(descriptor, LOCK_EX | LOCK_NB);
-  // Maps all that may ever be needed, so that nothing moves later; a page costs nothing until it is
-  // used.
-  void* base = ::mmap(nullptr, limit_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                      descriptor, 0);
+  // Keeps addresses for all that may ever be needed, so that nothing moves later. Without access
+  // they count for nothing where memory is promised to the last byte.
+  const std::uint64_t max_blocks = limit_bytes / kBlockBytes;
+  void* base = ::mmap(nullptr, mapped_bytes(max_blocks), PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) {
-    reason = failure("cannot map file", path);
+    reason = failure("no memory for file", path);
     ::close(descriptor);
+    ::unlink(path.c_str());
     return nullptr;
   }
-  ::madvise(base, limit_bytes, MADV_DONTFORK);
+  ::madvise(base, mapped_bytes(max_blocks), MADV_DONTFORK);
+  ::madvise(base, mapped_bytes(max_blocks), MADV_DONTDUMP);
   std::unique_ptr<BlockFile> file(
-      new BlockFile(path, descriptor, static_cast<std::byte*>(base), limit_bytes / kBlockBytes));
-  if (!file->grow(0)) {
+      new BlockFile(path, descriptor, static_cast<std::byte*>(base), max_blocks));
+  if (file->grow(0)) {
+    new (base) model::recording::Header();
+    file->save();
+  }
+  if (file->error() != 0) {
     errno = file->error();
     reason = failure("no space for file", path);
+    ::unlink(path.c_str());
     return nullptr;
   }
-  new (base) model::recording::Header();
   return file;
 }
 
 BlockFile::BlockFile(std::string path, int descriptor, std::byte* base, std::uint64_t max_blocks)
-    : path_(std::move(path)), descriptor_(descriptor), base_(base), max_blocks_(max_blocks) {}
+    : path_(std::move(path)),
+      descriptor_(descriptor),
+      base_(base),
+      states_(reinterpret_cast<BlockState*>(base + max_blocks * kBlockBytes)),
+      max_blocks_(max_blocks) {
+  struct stat status {};
+
+  if (::fstat(descriptor, &status) != 0) return;
+  if (::mprotect(states_, max_blocks * sizeof(BlockState), PROT_READ | PROT_WRITE) != 0) {
+    error_.store(errno);
+  }
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+}
 
 // Destroys only a file that never came into use; others live as long as the process.
 BlockFile::~BlockFile() {
-  ::munmap(base_, max_blocks_ * kBlockBytes);
+  ::munmap(base_, mapped_bytes(max_blocks_));
   ::close(descriptor_);
 }
 
-bool BlockFile::reserve_chunk() {
-  const std::uint64_t ready = ready_.load(std::memory_order_relaxed);
-  const std::uint64_t blocks = std::min(kChunkBlocks, max_blocks_ - ready);
-  // Reserves disk space, because a write to a page that the disk has no room for raises SIGBUS.
-  const int error = blocks == 0
-                        ? EFBIG
-                        : ::posix_fallocate(descriptor_, static_cast<off_t>(ready * kBlockBytes),
-                                            static_cast<off_t>(blocks * kBlockBytes));
-  if (error != 0) {
-    error_.store(error, std::memory_order_relaxed);
-    return false;
-  }
-  ::madvise(base_ + ready * kBlockBytes, blocks * kBlockBytes, kPopulateWrite);
-  ready_.store(ready + blocks, std::memory_order_release);
-  return true;
+std::uint64_t BlockFile::mapped_bytes(std::uint64_t max_blocks) {
+  return max_blocks * (kBlockBytes + sizeof(BlockState));
 }
 
 bool BlockFile::grow(std::uint64_t block) {
   const std::lock_guard<std::mutex> lock(growing_);
-  while (!closed_ && ready_.load(std::memory_order_relaxed) <= block) {
-    if (!reserve_chunk()) return false;
+  std::uint64_t ready = ready_.load(std::memory_order_relaxed);
+  while (error() == 0 && ready <= block) {
+    const std::uint64_t blocks = std::min(kChunkBlocks, max_blocks_ - ready);
+    std::byte* begin = base_ + ready * kBlockBytes;
+    if (::mprotect(begin, blocks * kBlockBytes, PROT_READ | PROT_WRITE) != 0) {
+      error_.store(errno, std::memory_order_relaxed);
+      return false;
+    }
+    ::madvise(begin, blocks * kBlockBytes, kPopulateWrite);
+    ready += blocks;
+    ready_.store(ready, std::memory_order_release);
   }
-  return !closed_;
+  return error() == 0;
 }
 
 std::byte* BlockFile::take_block() {
   if (error() != 0) return nullptr;
   const std::uint64_t block = next_.fetch_add(1, std::memory_order_relaxed);
+  if (block >= max_blocks_) {
+    if (block < kClosed) error_.store(kFull, std::memory_order_relaxed);
+    return nullptr;
+  }
   if (block >= ready_.load(std::memory_order_acquire) && !grow(block)) return nullptr;
   return base_ + block * kBlockBytes;
 }
 
 void BlockFile::prepare() {
   const std::uint64_t ahead = next_.load(std::memory_order_relaxed) + kReadyAhead;
-  if (error() == 0 && ahead < max_blocks_) grow(ahead);
+  if (ahead < max_blocks_) grow(ahead);
+}
+
+void BlockFile::save() {
+  const HeldSignals held;
+  const std::lock_guard<std::mutex> lock(saving_);
+  // A program may close all its files and use the number for another.
+  if (!still_ours()) error_.store(EBADF, std::memory_order_relaxed);
+  if (error() == EBADF) return;
+  const std::uint64_t next = closed_ ? taken_ : next_.load(std::memory_order_relaxed);
+  const std::uint64_t end = std::min(next, ready_.load(std::memory_order_acquire));
+  for (std::uint64_t block = first_kept_; block < end && error() <= 0; ++block)
+    save_block(block);
+  if (!write(0, sizeof(model::recording::Header)) && error() <= 0) {
+    error_.store(errno, std::memory_order_relaxed);
+  }
+}
+
+void BlockFile::save_block(std::uint64_t block) {
+  BlockState& state = states_[block];
+  if (state.unchanged_rounds == kSettledRounds) {
+    if (block == first_kept_) ++first_kept_;
+    return;
+  }
+  if (!state.changed.load(std::memory_order_relaxed)) {
+    if (state.complete.load(std::memory_order_relaxed)) ++state.unchanged_rounds;
+    if (state.unchanged_rounds == kSettledRounds) {
+      ::madvise(base_ + block * kBlockBytes, kBlockBytes, MADV_DONTNEED);
+    }
+    return;
+  }
+  state.unchanged_rounds = 0;
+  state.changed.exchange(false, std::memory_order_acquire);
+  if (!write(block * kBlockBytes, kBlockBytes)) error_.store(errno, std::memory_order_relaxed);
+}
+
+bool BlockFile::write(std::uint64_t offset, std::size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t written =
+        ::pwrite(descriptor_, base_ + offset, bytes, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    offset += static_cast<std::uint64_t>(written);
+    bytes -= static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+bool BlockFile::still_ours() const {
+  struct stat status {};
+
+  return ::fstat(descriptor_, &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
 }
 
 void BlockFile::close() {
-  const std::uint64_t next = next_.exchange(kClosed);
-  const std::lock_guard<std::mutex> lock(growing_);
-  if (closed_) return;
-  closed_ = true;
-  const std::uint64_t used = std::min(next, ready_.load());
-  if (::ftruncate(descriptor_, static_cast<off_t>(used * kBlockBytes)) != 0) return;
+  {
+    const std::lock_guard<std::mutex> lock(saving_);
+    if (closed_) return;
+    taken_ = next_.exchange(kClosed);
+    closed_ = true;
+  }
+  save();
 }
 
 void BlockFile::forget() {

@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <iterator>
-#include <new>
 #include <string_view>
 
 #include "model/recording.h"
@@ -92,7 +92,7 @@ void KernelTimes::record_clock(Recorder& recorder) const {
 }
 
 void KernelTimes::stop() {
-  stopped_ = true;
+  if (stopped_.exchange(true)) return;
   functions_.disable(cupti::kConcurrentKernelKind);
   functions_.disable(cupti::kExternalCorrelationKind);
   functions_.disable(cupti::kDriverKind);
@@ -110,7 +110,7 @@ void KernelTimes::complete(void* context,
                            std::size_t bytes,
                            std::size_t valid_bytes) {
   Recorder* recorder = Recorder::current();
-  KernelTimes* self = recorder == nullptr ? nullptr : recorder->kernel_times();
+  KernelTimes* self = recorder == nullptr ? nullptr : recorder->records_of_cupti();
   if (self != nullptr) {
     self->buffers_.fetch_add(1, std::memory_order_relaxed);
     std::uint32_t* record = nullptr;
@@ -156,7 +156,7 @@ void KernelTimes::take_kernel(Recorder& recorder, const cupti::KernelRecord& rec
   to.end_ns = record.end_ns;
   try {
     to.name = recorder.copied_text(name);
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     to.name = 0;
   }
   to.stream = record.stream;

@@ -49,7 +49,7 @@ class KernelTimes {
   std::uint64_t launches_then_ = 0;
   int silent_rounds_ = 0;
   bool taken_over_ = false;
-  bool stopped_ = false;
+  std::atomic<bool> stopped_{false};
 };
 
 }  // namespace assay::recorder

@@ -1,9 +1,9 @@
 // The functions that NCCL calls. Each takes well under a microsecond: the record of an event goes
-// into the mapped file when it starts and gets its duration when it stops, and the handle that NCCL
+// into memory when it starts and gets its duration when it stops, and the handle that NCCL
 // keeps is the address of the record.
 #include <algorithm>
 #include <cstdint>
-#include <new>
+#include <exception>
 
 #include "model/recording.h"
 #include "recorder/plugin/kernel_times.h"
@@ -121,20 +121,21 @@ class EventWriter {
     record.stream = address(event_.details.launch_stream);
     void* written = recorder_.append(record, rec::Kind::kKernelLaunch);
     if (written == nullptr) return nullptr;
-    ThreadState& thread = thread_state(&recorder_);
-    thread.launch = recorder_.number_of(written);
-    thread.launch_communicator = context_.number;
+    ThreadState* thread = thread_state(&recorder_);  // which has written
+    thread->launch = recorder_.number_of(written);
+    thread->launch_communicator = context_.number;
     recorder_.count_launch();
-    if (const KernelTimes* times = recorder_.kernel_times()) times->begin_launch(thread.launch);
+    if (const KernelTimes* times = recorder_.kernel_times()) times->begin_launch(thread->launch);
     return written;
   }
 
   void* plan() {
     auto record = begin<rec::Plan>();
-    ThreadState& thread = thread_state(&recorder_);
-    const bool launched = thread.launch_communicator == context_.number;
-    record.event.parent = launched ? thread.launch : 0;
-    if (launched) thread.launch = 0;
+    ThreadState* thread = thread_state(&recorder_);
+    if (thread == nullptr) return nullptr;
+    const bool launched = thread->launch_communicator == context_.number;
+    record.event.parent = launched ? thread->launch : 0;
+    if (launched) thread->launch = 0;
     return recorder_.append(record, rec::Kind::kPlan);
   }
 
@@ -206,9 +207,12 @@ std::uint32_t duration_since(std::int64_t start_ns) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(now_ns() - start_ns, 1, kLongest));
 }
 
-// Returns the record behind a handle; null when it is not of this process's recording.
+// Returns the record behind a handle; null when it is not of this process's recording, or so old
+// that its memory was given back.
 rec::Event* event_of(const Recorder* recorder, void* handle) {
-  return recorder != nullptr && recorder->owns(handle) ? static_cast<rec::Event*>(handle) : nullptr;
+  if (recorder == nullptr || !recorder->owns(handle)) return nullptr;
+  auto* event = static_cast<rec::Event*>(handle);
+  return event->head.kind == rec::Kind::kEnd ? nullptr : event;
 }
 
 template <class Descriptor>
@@ -221,7 +225,7 @@ nccl::Result start_event(void* context, void** event, Descriptor* descriptor) {
   const Incoming started = incoming(*descriptor);
   try {
     *event = EventWriter(*communicator, started).write();
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     *event = nullptr;  // there was no memory for a new string
   }
   return nccl::kSuccess;
@@ -232,13 +236,15 @@ nccl::Result stop_event(void* handle) {
   rec::Event* event = event_of(recorder, handle);
   if (event == nullptr) return nccl::kSuccess;
   __atomic_store_n(&event->head.duration_ns, duration_since(event->start_ns), __ATOMIC_RELAXED);
+  recorder->touch(event);
   const KernelTimes* times = recorder->kernel_times();
   if (event->head.kind == rec::Kind::kKernelLaunch && times != nullptr) times->end_launch();
   return nccl::kSuccess;
 }
 
 nccl::Result record_event_state(void* handle, int state, nccl::StateArguments* arguments) {
-  rec::Event* event = event_of(Recorder::current(), handle);
+  Recorder* recorder = Recorder::current();
+  rec::Event* event = event_of(recorder, handle);
   if (event == nullptr || arguments == nullptr) return nccl::kSuccess;
   if (event->head.kind == rec::Kind::kKernelChannel && state == nccl::kKernelStop) {
     static_cast<rec::KernelChannel*>(handle)->end_timer = arguments->timer;
@@ -250,6 +256,7 @@ nccl::Result record_event_state(void* handle, int state, nccl::StateArguments* a
     }
     step->bytes = std::max<std::uint64_t>(step->bytes, arguments->transferred_bytes);
   }
+  recorder->touch(event);
   return nccl::kSuccess;
 }
 
@@ -263,7 +270,11 @@ nccl::Result finalize(void* context) {
   end.time_ns = now_ns();
   end.communicator = communicator->number;
   recorder.append(end, rec::Kind::kCommunicatorEnd);
-  if (const KernelTimes* times = recorder.kernel_times()) times->flush();
+  if (const KernelTimes* times = recorder.kernel_times()) {
+    times->record_clock(recorder);
+    times->flush();
+  }
+  recorder.save();
   return nccl::kSuccess;
 }
 
@@ -283,7 +294,7 @@ void begin_communicator(void** context,
   *context = nullptr;
   *events = 0;
   Recorder* recorder = Recorder::start(logger, plugin_interface);
-  if (recorder == nullptr) return;
+  if (recorder == nullptr || thread_state(recorder) == nullptr) return;
   rec::Communicator record;
   record.time_ns = now_ns();
   record.id = from.id;
@@ -293,7 +304,7 @@ void begin_communicator(void** context,
   record.device = current_device();
   try {
     *context = const_cast<CommunicatorContext*>(recorder->add_communicator(record, from.name));
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     return;
   }
   *events = static_cast<int>(recorder->settings().events);

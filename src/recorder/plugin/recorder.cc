@@ -7,13 +7,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <new>
 
+#include "recorder/plugin/held_signals.h"
 #include "recorder/plugin/kernel_times.h"
 #include "recorder/plugin/settings.h"
 
@@ -25,6 +28,7 @@ namespace rec = model::recording;
 constexpr std::size_t kMaxNote = 1024;
 constexpr useconds_t kTendEveryUs = 200'000;
 constexpr int kClockEvery = 50;  // rounds of tend()
+constexpr std::chrono::seconds kLongestFlush{1};
 
 enum Stopped : std::uint32_t { kInOrder = 1, kLimit = 2, kDisk = 3 };
 
@@ -32,8 +36,19 @@ pthread_mutex_t g_starting = PTHREAD_MUTEX_INITIALIZER;
 bool g_failed = false;
 bool g_hooked = false;
 
+pthread_key_t g_thread_key = 0;
+
 void say(std::string_view words) {
+  const HeldSignals held;
   std::fprintf(stderr, "assay recorder: %.*s\n", static_cast<int>(words.size()), words.data());
+}
+
+void end_thread(void* thread) {
+  const auto* state = static_cast<const ThreadState*>(thread);
+  if (state->recorder == Recorder::current() && state->recorder != nullptr) {
+    state->recorder->give_back(state->room, state->room_end);
+  }
+  std::free(thread);
 }
 
 template <std::size_t N>
@@ -61,19 +76,21 @@ std::int64_t now_ns() {
   return now.tv_sec * kSecond + now.tv_nsec;
 }
 
-ThreadState::~ThreadState() {
-  if (recorder != nullptr && recorder == Recorder::current()) recorder->give_back(room, room_end);
-  recorder = nullptr;
-}
-
-ThreadState& thread_state(Recorder* recorder) {
-  thread_local ThreadState state;
-  if (state.recorder != recorder) {
-    state.recorder = recorder;
-    state.room = nullptr;
-    state.room_end = nullptr;
-    state.launch = 0;
+// A key of pthread's, because the C library ends the process when there is no memory for a variable
+// that is thread_local. Exceptions need one, too, which the first question for them makes: a thread
+// that has a state can throw.
+ThreadState* thread_state(Recorder* recorder) {
+  auto* state = static_cast<ThreadState*>(::pthread_getspecific(g_thread_key));
+  if (state == nullptr) {
+    state = static_cast<ThreadState*>(std::malloc(sizeof(ThreadState)));  // new throws inside
+    if (state == nullptr || ::pthread_setspecific(g_thread_key, state) != 0) {
+      std::free(state);
+      return nullptr;
+    }
+    [[maybe_unused]] const volatile int exceptions = std::uncaught_exceptions();
+    *state = ThreadState{recorder};
   }
+  if (state->recorder != recorder) *state = ThreadState{recorder};
   return state;
 }
 
@@ -88,14 +105,25 @@ Recorder::Recorder(Settings settings)
 
 Recorder::~Recorder() = default;
 
+// Returns whether this thread has a state.
+bool Recorder::make_key() {
+  static bool made = false;
+  made = made || ::pthread_key_create(&g_thread_key, end_thread) == 0;
+  return made && thread_state(nullptr) != nullptr;
+}
+
 Recorder* Recorder::start(nccl::Logger logger, std::uint32_t plugin_interface) {
   if (Recorder* recorder = current()) return recorder;
   ::pthread_mutex_lock(&g_starting);
   Recorder* recorder = current();
+  if (recorder == nullptr && !g_failed && !make_key()) {
+    say("no memory for a thread: nothing is recorded");
+    g_failed = true;
+  }
   if (recorder == nullptr && !g_failed) {
     try {
       recorder = create(logger, plugin_interface);
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {
       say("out of memory: nothing is recorded");
     }
     g_failed = recorder == nullptr;
@@ -114,17 +142,20 @@ Recorder* Recorder::create(nccl::Logger logger, std::uint32_t plugin_interface) 
     return nullptr;
   }
   recorder->fill_header(logger, plugin_interface);
-  if (!g_hooked) {
-    g_hooked = true;
-    ::pthread_atfork(nullptr, nullptr, forked_child);
-    std::atexit(at_exit);
-  }
+  if (!g_hooked) ::pthread_atfork(nullptr, nullptr, forked_child);
   // The recorder lives as long as the process, because NCCL's threads may call until the very end.
   Recorder* self = recorder.release();
   active_recorder.store(self, std::memory_order_release);
-  if (!self->settings_.problems.empty()) self->note(self->settings_.problems);
-  self->start_kernel_times();
-  self->start_thread();
+  try {
+    if (!self->settings_.problems.empty()) self->note(self->settings_.problems);
+    self->start_kernel_times();
+    self->start_thread();
+  } catch (const std::exception&) {
+    self->note("out of memory: kernel times may be missing");
+  }
+  // Handlers run in reverse order: ours, before those of a CUPTI that was loaded just now.
+  if (!g_hooked) std::atexit(at_exit);
+  g_hooked = true;
   return self;
 }
 
@@ -158,7 +189,7 @@ void Recorder::start_thread() {
   const int error = ::pthread_create(&thread, nullptr, run, this);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) {
-    note(std::string("kernel times come late: cannot start a thread: ") + std::strerror(error));
+    note(std::string("records are saved late: cannot start a thread: ") + std::strerror(error));
     return;
   }
   ::pthread_setname_np(thread, "assay-recorder");
@@ -166,47 +197,63 @@ void Recorder::start_thread() {
 }
 
 void* Recorder::run(void* recorder) {
-  static_cast<Recorder*>(recorder)->tend();
+  auto* self = static_cast<Recorder*>(recorder);
+  if (thread_state(self) == nullptr) return nullptr;
+  try {
+    self->tend();
+  } catch (const std::exception&) {
+    say("out of memory: records are saved late");
+  }
   return nullptr;
 }
 
 void Recorder::tend() {
   for (int round = 0; !ending_.load(std::memory_order_relaxed); ++round) {
     file_->prepare();
+    if (kernel_times_ != nullptr) tend_kernel_times(round);
+    file_->save();
     if (file_->error() != 0) note_end();
-    if (kernel_times_ != nullptr) {
-      kernel_times_->flush();
-      kernel_times_->look_after(*this);
-      if (round % kClockEvery == 0) kernel_times_->record_clock(*this);
-    }
     ::usleep(kTendEveryUs);
   }
 }
 
+void Recorder::tend_kernel_times(int round) {
+  const std::lock_guard<std::timed_mutex> lock(tending_);
+  if (kernel_times() == nullptr) return;
+  if (file_->error() != 0) kernel_times_->stop();
+  kernel_times_->flush();
+  kernel_times_->look_after(*this);
+  if (round % kClockEvery == 0) kernel_times_->record_clock(*this);
+}
+
 // It is printed once; the file itself has no room for a note any more.
 void Recorder::note_end() {
-  if (end_noted_) return;
-  end_noted_ = true;
-  const bool limit = file_->error() == EFBIG;
+  if (end_noted_.exchange(true)) return;
+  const bool limit = file_->error() == BlockFile::kFull;
   header().stopped = limit ? kLimit : kDisk;
-  if (kernel_times_ != nullptr) kernel_times_->stop();
-  if (limit) {
-    say("recording ends at its limit of " + std::to_string(settings_.limit_bytes >> 20U) +
-        " MB (ASSAY_RECORDER_LIMIT_MB): " + file_->path());
-  } else {
-    say("recording ends: " + file_->path() + ": " + std::strerror(file_->error()));
+  file_->save();
+  if (thread_state(this) == nullptr) return;
+  try {
+    if (limit) {
+      say("recording ends at its limit of " + std::to_string(settings_.limit_bytes >> 20U) +
+          " MB (ASSAY_RECORDER_LIMIT_MB): " + file_->path());
+    } else {
+      say("recording ends: " + file_->path() + ": " + std::strerror(file_->error()));
+    }
+  } catch (const std::exception&) {
+    say("recording ends");
   }
 }
 
+// CUPTI is left alone: whether it has been torn down by now is unknown. A call of our thread comes
+// to its end first, unless it waits for what the thread that exits holds.
 void Recorder::at_exit() {
   Recorder* self = current();
   if (self == nullptr || self->ending_.exchange(true)) return;
-  if (self->kernel_times_ != nullptr) {
-    self->kernel_times_->record_clock(*self);
-    self->kernel_times_->flush();
-  }
+  const std::unique_lock<std::timed_mutex> lock(self->tending_, kLongestFlush);
   if (self->file_->error() == 0) self->header().stopped = kInOrder;
   self->file_->close();
+  if (self->file_->error() != 0) self->note_end();
 }
 
 // A forked child has neither the mapping nor the other threads.
@@ -251,23 +298,26 @@ void Recorder::append_with_text(void* record, std::size_t bytes, std::string_vie
 }
 
 void* Recorder::append_bytes(const void* record, std::size_t bytes) {
-  ThreadState& thread = thread_state(this);
-  if (static_cast<std::size_t>(thread.room_end - thread.room) < bytes && !take_room(bytes)) {
+  ThreadState* thread = thread_state(this);
+  if (thread == nullptr) return nullptr;
+  if (static_cast<std::size_t>(thread->room_end - thread->room) < bytes &&
+      !take_room(*thread, bytes)) {
     return nullptr;
   }
-  std::byte* at = thread.room;
+  std::byte* at = thread->room;
   if (at == nullptr) return nullptr;
-  thread.room += bytes;
+  thread->room += bytes;
   const auto* from = static_cast<const std::byte*>(record);
   std::memcpy(at + 4, from + 4, bytes - 4);
   std::uint32_t first = 0;
   std::memcpy(&first, from, sizeof first);
   __atomic_store_n(reinterpret_cast<std::uint32_t*>(at), first, __ATOMIC_RELEASE);
+  file_->touch(at);
   return at;
 }
 
-bool Recorder::take_room(std::size_t bytes) {
-  ThreadState& thread = thread_state(this);
+bool Recorder::take_room(ThreadState& thread, std::size_t bytes) {
+  if (thread.room != nullptr) file_->complete(thread.room_end - 1);
   if (num_spare_.load(std::memory_order_relaxed) > 0) {
     const std::lock_guard<std::mutex> lock(slow_);
     const auto fits = std::find_if(spare_.begin(), spare_.end(), [&](const auto& room) {
@@ -290,9 +340,16 @@ bool Recorder::take_room(std::size_t bytes) {
 
 void Recorder::give_back(std::byte* begin, std::byte* end) {
   constexpr std::ptrdiff_t kWorthIt = 256;
-  if (end - begin < kWorthIt) return;
+  if (end - begin < kWorthIt) {
+    if (begin != nullptr) file_->complete(end - 1);
+    return;
+  }
   const std::lock_guard<std::mutex> lock(slow_);
-  spare_.emplace_back(begin, end);
+  try {
+    spare_.emplace_back(begin, end);
+  } catch (const std::bad_alloc&) {
+    return;  // the room stays empty
+  }
   num_spare_.store(static_cast<int>(spare_.size()), std::memory_order_relaxed);
 }
 

@@ -23,21 +23,17 @@ namespace assay::recorder {
 class Recorder;
 
 struct ThreadState {
-  Recorder* recorder = nullptr;  // owner of the room
+  Recorder* recorder;  // owner of the room
   std::byte* room = nullptr;
   std::byte* room_end = nullptr;
   // The last kernel launch that was not followed by a plan.
   std::uint32_t launch = 0;
   std::uint32_t launch_communicator = 0;
-
-  ThreadState() = default;
-  ThreadState(const ThreadState&) = delete;
-  ThreadState& operator=(const ThreadState&) = delete;
-  ~ThreadState();
 };
 
 // Returns the state of the calling thread; clears it when the room belongs to another recorder.
-ThreadState& thread_state(Recorder* recorder);
+// Returns null when there is no memory for it.
+ThreadState* thread_state(Recorder* recorder);
 
 // Gives each string a number.
 class Texts {
@@ -108,7 +104,7 @@ class Recorder {
     return file_->number_of(record);
   }
 
-  [[nodiscard]] bool owns(const void* record) const { return file_->owns(record); }
+  [[nodiscard]] bool owns(const void* place) const { return file_->owns(place); }
 
   std::uint16_t text(const char* constant) { return texts_.number_of_constant(constant); }
 
@@ -118,18 +114,31 @@ class Recorder {
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
 
+  // Returns null when CUPTI gives no kernel times, and when the process tears down: CUPTI must not
+  // be called any more.
+  [[nodiscard]] KernelTimes* kernel_times() const {
+    return ending_.load(std::memory_order_relaxed) ? nullptr : kernel_times_.get();
+  }
+
   // Returns null when CUPTI gives no kernel times.
-  [[nodiscard]] KernelTimes* kernel_times() const { return kernel_times_.get(); }
+  [[nodiscard]] KernelTimes* records_of_cupti() const { return kernel_times_.get(); }
 
   [[nodiscard]] std::uint64_t launches() const { return launches_.load(std::memory_order_relaxed); }
 
   void count_launch() { launches_.fetch_add(1, std::memory_order_relaxed); }
+
+  // Says that the bytes at this place in a record have changed.
+  void touch(const void* place) { file_->touch(place); }
+
+  // Writes into the file what changed.
+  void save() { file_->save(); }
 
   // Takes back the room that an ending thread leaves.
   void give_back(std::byte* begin, std::byte* end);
 
  private:
   explicit Recorder(Settings settings);
+  static bool make_key();
   static Recorder* create(nccl::Logger logger, std::uint32_t plugin_interface);
   static void forked_child();
   static void at_exit();
@@ -138,10 +147,11 @@ class Recorder {
   void start_kernel_times();
   void start_thread();
   void tend();
+  void tend_kernel_times(int round);
   void note_end();
   void* append_bytes(const void* record, std::size_t bytes);
   void append_with_text(void* record, std::size_t bytes, std::string_view text);
-  bool take_room(std::size_t bytes);
+  bool take_room(ThreadState& thread, std::size_t bytes);
 
   static std::atomic<Recorder*> active_recorder;
 
@@ -152,8 +162,9 @@ class Recorder {
   std::atomic<std::uint64_t> launches_{0};
   std::atomic<bool> ending_{false};
   std::atomic<int> num_spare_{0};
-  bool end_noted_ = false;
-  std::mutex slow_;  // protects the members below
+  std::atomic<bool> end_noted_{false};
+  std::timed_mutex tending_;  // held while our thread calls CUPTI
+  std::mutex slow_;           // protects the members below
   std::vector<std::pair<std::byte*, std::byte*>> spare_;
   std::vector<std::unique_ptr<CommunicatorContext>> communicators_;
 };

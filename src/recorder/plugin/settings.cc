@@ -1,8 +1,10 @@
 #include "recorder/plugin/settings.h"
 
 #include <dlfcn.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -55,6 +57,15 @@ std::uint32_t read_events(std::string& problems) {
   return events;
 }
 
+// A limit on the job's addresses must leave nearly all of them to the job.
+std::uint64_t within_addresses(std::uint64_t limit_bytes) {
+  constexpr std::uint64_t kOurPart = 16;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return limit_bytes;
+  const std::uint64_t megabytes = limit.rlim_cur / kOurPart / kMegabyte;
+  return std::min(limit_bytes, std::max<std::uint64_t>(megabytes, 1) * kMegabyte);
+}
+
 std::uint64_t read_limit(std::string& problems) {
   const std::string text = variable("ASSAY_RECORDER_LIMIT_MB");
   std::uint64_t megabytes = 0;
@@ -99,7 +110,7 @@ Settings read_settings() {
   Settings settings;
   settings.folder = read_folder();
   settings.events = read_events(settings.problems);
-  settings.limit_bytes = read_limit(settings.problems);
+  settings.limit_bytes = within_addresses(read_limit(settings.problems));
   settings.cupti = variable("ASSAY_RECORDER_CUPTI");
   return settings;
 }
