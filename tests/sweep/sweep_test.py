@@ -120,6 +120,21 @@ class Failures(SweepTest):
         self.assertIn('left 3 processes behind', result.stderr)
         self.assertEqual(marked_processes(self.sweep_id()), [])
 
+    def test_nothing_is_cut_in_the_summary(self):
+        kind = 'crash' + 'y' * 180
+        self.run_sweep('--set', 'LONG=' + 'z' * 40, kinds=[kind])
+        text = (self.sweep / 'sweep_summary.txt').read_text()
+        self.assertIn(self.rows()[0]['detail'], text)
+        self.assertIn(f'{kind}-kind_{"z" * 40}-long', text)
+        self.assertNotIn('…', text)
+
+    def test_other_alphabets_stay_apart(self):
+        kinds = ['good-ä', 'good-ü', 'good/1', 'good:1']
+        result = self.run_sweep(kinds=kinds)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual({row['folder'] for row in self.rows()},
+                         {'good-ä-kind', 'good-ü-kind', 'good-1-kind', 'good-1-kind_2'})
+
     def test_failed_runs_are_run_again_only_when_asked(self):
         self.run_sweep(kinds=['good', 'crash'])
         again = self.run_sweep('--resume', kinds=['good', 'crash'])
