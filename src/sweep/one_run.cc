@@ -176,7 +176,7 @@ core::Result<RunRecord> run_once(const Plan& plan,
   const Clock::time_point start = Clock::now();
   core::KeptProcess process = ASSAY_TRY(core::KeptProcess::start(launch));
   const Watched watched = Watch(process, options, observer).until_end(on_tick);
-  record.duration_s = seconds(Clock::now() - start);
+  record.duration_s = seconds(watched.end.time - start);
   ASSAY_TRY(core::check_interrupt());
   record.seen = observer.end_run();
   fill_in(record, watched, options);
