@@ -20,6 +20,7 @@ import time
 import unittest
 
 ASSAY = os.environ.get('ASSAY', '')
+SAMPLE = pathlib.Path(__file__).resolve().parents[2] / 'samples' / 'sweep-nccl-ctas'
 NOBODY = 65534
 LONG_S = 120
 HUGE = 64 << 20
@@ -236,6 +237,56 @@ class Sweep(unittest.TestCase):
         self.assertEqual(list(self.sweep.glob('*.log')), [])
         sweep_id = json.loads((self.sweep / 'sweep.json').read_text())['id']
         self.assertEqual(marked_processes(sweep_id), [])
+
+
+class Report(unittest.TestCase):
+    SETTINGS = ('default', '8cta_512threads', '16cta_256threads')
+    DAMAGES = {'cut': lambda whole: whole[:3000], 'empty': lambda whole: b'',
+               'no gzip': lambda whole: b'no gzip' * 100}
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='assay-harm-')
+        self.addCleanup(folder.cleanup)
+        self.sweep = pathlib.Path(folder.name) / 'sweep'
+        self.sweep.mkdir()
+        for name in ('sweep.json', *self.SETTINGS):
+            copy = shutil.copytree if (SAMPLE / name).is_dir() else shutil.copy
+            copy(SAMPLE / name, self.sweep / name)
+
+    def trace(self, setting):
+        return self.sweep / setting / 'repeat2' / 'torch_profiler' / 'rank1' / 'trace.json.gz'
+
+    def report(self, *options):
+        return subprocess.run([ASSAY, 'sweep', 'report', self.sweep, '--write', 'json', *options],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              check=False, timeout=120)
+
+    def assert_left_out(self, done, bad):
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(f'setting {bad} is left out', done.stderr)
+        self.assertIn(str(self.trace(bad)), done.stderr)
+        self.assertIn('1 of 3 settings is left out', done.stderr)
+        book = json.loads((self.sweep / 'sweep_report.json').read_text())
+        names = [row[0] for row in book['tables'][0]['rows']]
+        self.assertEqual(sorted(names), sorted(set(self.SETTINGS) - {bad}))
+        for good in set(self.SETTINGS) - {bad}:
+            self.assertNotIn(f'setting {good}', done.stderr)
+
+    def test_a_damaged_trace_costs_only_its_setting(self):
+        for bad, (name, damaged) in zip(self.SETTINGS, self.DAMAGES.items()):
+            whole = self.trace(bad).read_bytes()
+            self.trace(bad).write_bytes(damaged(whole))
+            with self.subTest(damage=name, setting=bad):
+                self.assert_left_out(self.report(), bad)
+            self.trace(bad).write_bytes(whole)
+
+    def test_a_damaged_baseline_that_was_asked_for_is_an_error(self):
+        bad = self.SETTINGS[1]
+        self.trace(bad).write_bytes(b'')
+        done = self.report('--baseline', bad)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"the baseline {bad} cannot be used: '{self.trace(bad)}'", done.stderr)
+        self.assertFalse((self.sweep / 'sweep_report.json').exists())
 
 
 if __name__ == '__main__':
