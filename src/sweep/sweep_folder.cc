@@ -1,14 +1,18 @@
 #include "sweep/sweep_folder.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "core/files.h"
 #include "core/output_file.h"
+#include "core/text.h"
 
 namespace assay::sweep {
 namespace {
@@ -48,6 +52,30 @@ core::Result<fs::path> move_aside(const fs::path& folder, const char* suffix) {
   if (!code) return target;
   return core::Error{fmt::format("cannot rename '{}' to '{}': {}", folder.string(), target.string(),
                                  code.message())};
+}
+
+// Says who holds the lock, for those who wait. Nothing depends on it.
+void note_lock_holder(const fs::path& folder) {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  std::ofstream(folder / kLockFile) << "process " << ::getpid() << " on " << host.data() << '\n';
+}
+
+std::string lock_holder(const fs::path& folder) {
+  std::string holder;
+  std::ifstream stream(folder / kLockFile);
+  std::getline(stream, holder);
+  return holder.empty() ? "another process" : core::valid_utf8(holder);
+}
+
+core::Result<core::FileLock> acquire_patiently(
+    const fs::path& folder, const std::function<void(const std::string&)>& on_wait) {
+  auto free = core::FileLock::acquire(folder / kLockFile, std::chrono::milliseconds(0));
+  if (free.ok()) return free;
+  on_wait(lock_holder(folder));
+  auto lock = core::FileLock::acquire(folder / kLockFile, kPatience);
+  if (lock.ok()) return lock;
+  return lock.error().context("waited in vain for " + lock_holder(folder));
 }
 
 // Makes room for a file of ours. What the command left there is kept, and never written through a
@@ -132,14 +160,18 @@ core::Result<SweepFolder> SweepFolder::create(const fs::path& path, const Plan& 
   core::FileLock lock =
       ASSAY_TRY(core::FileLock::acquire(path / kLockFile, std::chrono::milliseconds(0)));
   ASSAY_TRY(check_new_folder(path));
+  note_lock_holder(path);
   ASSAY_TRY(core::write_file(path / kPlanFile, plan_json(plan), core::Durability::kLasting));
   return SweepFolder(path, std::move(lock));
 }
 
-core::Result<SweepFolder> SweepFolder::reopen(const fs::path& path) {
+core::Result<SweepFolder> SweepFolder::reopen(
+    const fs::path& path, const std::function<void(const std::string&)>& on_wait) {
   const auto plan = read_plan(path);
   if (!plan.ok()) return plan.error();
-  return SweepFolder(path, ASSAY_TRY(core::FileLock::acquire(path / kLockFile, kPatience)));
+  core::FileLock lock = ASSAY_TRY(acquire_patiently(path, on_wait));
+  note_lock_holder(path);
+  return SweepFolder(path, std::move(lock));
 }
 
 core::Status SweepFolder::extend(const Plan& plan) const {

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,8 +55,11 @@ class SweepFolder {
   // Makes the folder and writes the plan. Fails if the folder is not empty.
   static core::Result<SweepFolder> create(const std::filesystem::path& path, const Plan& plan);
 
-  // Opens the folder of an existing sweep, after waiting for the sweep's last run to end.
-  static core::Result<SweepFolder> reopen(const std::filesystem::path& path);
+  // Opens the folder of an existing sweep, after waiting for the sweep's last run to end. If it has
+  // to wait, it first calls `on_wait` with the holder's words: "process 812 on node7".
+  static core::Result<SweepFolder> reopen(
+      const std::filesystem::path& path,
+      const std::function<void(const std::string&)>& on_wait = [](const std::string&) {});
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
