@@ -79,6 +79,7 @@ class Sweep {
     record.position = static_cast<int>(i) + 1;
     add_detail(record, ASSAY_TRY(folder_.mend_run(name)));
     judge_traces(record, files.folder, hooks_);
+    if (record.status != RunStatus::kOk) add_detail(record, folder_.make_room(name));
     ASSAY_TRY(folder_.end_run(name, record));
     records_[i] = record;
     hooks_.on_end(standing(i, record.duration_s), record);

@@ -26,6 +26,10 @@ constexpr const char* kRunningLog = ".log";
 constexpr const char* kReplacement = ".file";
 constexpr const char* kOwn = ".own";
 
+// With less, neither the record nor another run's traces can be written.
+constexpr std::uintmax_t kFullDiskBytes = 16 << 20;
+constexpr std::uintmax_t kCutLogBytes = 1 << 16;
+
 // The time that a killed sweep may need to end its last run.
 constexpr std::chrono::milliseconds kPatience{30'000};
 
@@ -212,6 +216,20 @@ core::Result<std::string> SweepFolder::mend_run(const fs::path& run) const {
   ASSAY_TRY(core::make_directories(folder));
   return std::string(replaced ? "the command put a file in the place of its folder"
                               : "the command removed its folder");
+}
+
+std::string SweepFolder::make_room(const fs::path& run) const {
+  const RunFiles files = files_of(run);
+  std::error_code code;
+  const fs::space_info space = fs::space(path_, code);
+  if (code || space.available >= kFullDiskBytes) return "";
+  // A link may lead to files that are not the run's.
+  if (fs::is_symlink(fs::symlink_status(files.folder, code))) return "";
+  fs::remove_all(files.folder, code);
+  fs::create_directory(files.folder, code);
+  const std::uintmax_t log_bytes = fs::file_size(files.log, code);
+  if (!code && log_bytes > kCutLogBytes) fs::resize_file(files.log, kCutLogBytes, code);
+  return "the disk was full: its files were removed, and its log was cut";
 }
 
 core::Status SweepFolder::end_run(const fs::path& run, RunRecord& record) const {

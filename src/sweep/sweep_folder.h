@@ -74,6 +74,10 @@ class SweepFolder {
   // Returns what that was: "the command removed its folder", or "".
   [[nodiscard]] core::Result<std::string> mend_run(const std::filesystem::path& run) const;
 
+  // If the disk is full, removes the files of a run that was not successful and cuts its output, so
+  // that the next run has room. Returns what it did, or "".
+  [[nodiscard]] std::string make_room(const std::filesystem::path& run) const;
+
   // Writes the record and puts the output beside it, and renames the folder if the run was not
   // successful. Sets record.folder, and adds a warning if the output is gone.
   core::Status end_run(const std::filesystem::path& run, RunRecord& record) const;

@@ -20,7 +20,6 @@ import time
 import unittest
 
 ASSAY = os.environ.get('ASSAY', '')
-SAMPLE = pathlib.Path(__file__).resolve().parents[2] / 'samples' / 'sweep-nccl-ctas'
 NOBODY = 65534
 LONG_S = 120
 HUGE = 64 << 20
@@ -87,6 +86,15 @@ def fill_file_limit(folder):
     (folder / 'file').write_bytes(bytes(8192))
 
 
+def fill_disk(write):
+    piece = bytes(1 << 20)
+    try:
+        while True:
+            write(piece)
+    except OSError:
+        sys.exit(1)
+
+
 def be_stubborn():
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     time.sleep(LONG_S)
@@ -103,6 +111,11 @@ def before_trace(kind, folder):
         os.kill(os.getpid(), signals[kind])
     if kind == 'file_limit':
         fill_file_limit(folder)
+    if kind == 'fills_disk':
+        with open(folder / 'big', 'wb', buffering=0) as file:
+            fill_disk(file.write)
+    if kind == 'fills_disk_by_log':
+        fill_disk(lambda piece: os.write(1, piece))
     if kind == 'stubborn':
         be_stubborn()
     if kind == 'recreates_dir':
@@ -239,6 +252,38 @@ class Sweep(unittest.TestCase):
         self.assertEqual(marked_processes(sweep_id), [])
 
 
+@unittest.skipUnless(shutil.which('unshare'), 'no disk can be mounted without unshare')
+class FullDisk(unittest.TestCase):
+    KINDS = {'good1': 'ok', 'fills_disk': 'failed', 'good2': 'ok', 'fills_disk_by_log': 'failed',
+             'good3': 'ok'}
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='assay-harm-')
+        self.addCleanup(folder.cleanup)
+        self.disk = pathlib.Path(folder.name) / 'disk'
+        self.disk.mkdir()
+        self.script = pathlib.Path(folder.name) / 'job.py'
+        shutil.copy(__file__, self.script)
+
+    def test_a_run_that_fills_the_disk_costs_only_itself(self):
+        done = subprocess.run(
+            ['unshare', '-rm', 'sh', '-c',
+             'mount -t tmpfs -o size=40m none "$0" || exit 77; cd "$0"; "$@"; '
+             'cat sweep/sweep_summary.csv',
+             self.disk, ASSAY, 'sweep', 'run', '-q', '-o', 'sweep', '--seed', '1', '--set',
+             'KIND=' + ','.join(self.KINDS), '--', sys.executable, self.script, 'job', '{dir}'],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120)
+        if done.returncode == 77 or 'unshare' in done.stderr:
+            self.skipTest('no disk can be mounted here')
+        rows = {row['setting'].removesuffix('-kind'): row
+                for row in csv.DictReader(done.stdout.splitlines())}
+        self.assertEqual({kind: row['status'] for kind, row in rows.items()}, self.KINDS,
+                         done.stderr)
+        for kind, row in rows.items():
+            said = 'the disk was full: its files were removed' in row['detail']
+            self.assertEqual(said, kind.startswith('fills'), row['detail'])
+
+
 class Report(unittest.TestCase):
     SETTINGS = ('default', '8cta_512threads', '16cta_256threads')
     DAMAGES = {'cut': lambda whole: whole[:3000], 'empty': lambda whole: b'',
@@ -249,9 +294,10 @@ class Report(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.sweep = pathlib.Path(folder.name) / 'sweep'
         self.sweep.mkdir()
-        for name in ('sweep.json', *self.SETTINGS):
-            copy = shutil.copytree if (SAMPLE / name).is_dir() else shutil.copy
-            copy(SAMPLE / name, self.sweep / name)
+        sample = pathlib.Path(__file__).resolve().parents[2] / 'samples' / 'sweep-nccl-ctas'
+        shutil.copy(sample / 'sweep.json', self.sweep)
+        for name in self.SETTINGS:
+            shutil.copytree(sample / name, self.sweep / name)
 
     def trace(self, setting):
         return self.sweep / setting / 'repeat2' / 'torch_profiler' / 'rank1' / 'trace.json.gz'
