@@ -24,7 +24,7 @@ constexpr const char* kFailed = ".failed";
 constexpr const char* kUnfinished = ".unfinished";
 constexpr const char* kRunningLog = ".log";
 constexpr const char* kReplacement = ".file";
-constexpr const char* kOwn = ".own";
+constexpr const char* kOwnFile = ".own";
 
 // With less, neither the record nor another run's traces can be written.
 constexpr std::uintmax_t kFullDiskBytes = 16 << 20;
@@ -86,7 +86,7 @@ core::Result<core::FileLock> acquire_patiently(
 // link.
 core::Status clear_place(const fs::path& path) {
   if (!is_there(path)) return {};
-  const auto moved = move_aside(path, kOwn);
+  const auto moved = move_aside(path, kOwnFile);
   return moved.ok() ? core::Status() : core::Status(moved.error());
 }
 

@@ -125,6 +125,20 @@ TEST_F(SweepFolderTest, OneSweepAtATime) {
   EXPECT_FALSE(core::FileLock::acquire(path_ / ".sweep.lock", std::chrono::milliseconds(50)).ok());
 }
 
+TEST_F(SweepFolderTest, SaysWhoHoldsTheFolderAndWaits) {
+  std::optional<SweepFolder> holder = SweepFolder::create(path_, plan()).value();
+  std::string said;
+  const auto on_wait = [&](const std::string& words) {
+    said = words;
+    holder.reset();
+  };
+  EXPECT_TRUE(SweepFolder::reopen(path_, on_wait).ok());
+  EXPECT_EQ(said.find(fmt::format("process {} on ", ::getpid())), 0U) << said;
+  said.clear();
+  EXPECT_TRUE(SweepFolder::reopen(path_, on_wait).ok());
+  EXPECT_EQ(said, "");
+}
+
 TEST_F(SweepFolderTest, RefusesForeignFolders) {
   fs::create_directories(path_);
   ASSERT_TRUE(core::write_file(path_ / "thesis", "x").ok());
