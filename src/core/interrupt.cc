@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstring>
 #include <string_view>
 
 #include "core/output_file.h"
@@ -16,6 +17,7 @@ namespace {
 std::atomic<unsigned> g_grace_seconds{1};
 std::atomic<bool> g_interrupted{false};
 std::atomic<int> g_finishing{0};
+std::atomic<const char*> g_last_words{""};
 static_assert(std::atomic<bool>::is_always_lock_free, "written by a signal handler");
 
 // On a terminal the cursor may stand behind a progress line.
@@ -25,6 +27,8 @@ void say_interrupted() {
   const bool terminal = ::tcgetattr(STDERR_FILENO, &settings) == 0;
   const std::string_view words = kWords.substr(terminal ? 0 : 1);
   if (::write(STDERR_FILENO, words.data(), words.size()) < 0) return;
+  const char* last = g_last_words;
+  if (::write(STDERR_FILENO, last, ::strlen(last)) < 0) return;
 }
 
 void end_now(int /*signal*/) {
@@ -70,6 +74,10 @@ void handle_interrupts() {
 
 void allow_seconds_to_stop(unsigned seconds) {
   g_grace_seconds = seconds;
+}
+
+void set_last_words(const char* words) {
+  g_last_words = words;
 }
 
 bool interrupted() {

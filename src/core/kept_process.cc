@@ -153,9 +153,12 @@ std::optional<int> wait_for_end(pid_t program, int control, int child_signals) {
   std::optional<int> status;
   if (started.error == 0) status = wait_for_end(started.program, ends.control, child_signals);
   KeeperEnded ended;
+  ended.time = std::chrono::steady_clock::now();
+  const bool ended_by_itself = status.has_value();
   const ProcessFamily family{::getpid(), launch.mark.name + '=' + launch.mark.value,
                              start_time(::getpid())};
   ended.rest = end_family(family, launch.grace);
+  if (!ended_by_itself) ended.time = std::chrono::steady_clock::now();
   reap(started.program, status);
   if (status && WIFEXITED(*status)) ended.exit_code = WEXITSTATUS(*status);
   if (status && WIFSIGNALED(*status)) ended.signal = WTERMSIG(*status);
@@ -282,6 +285,7 @@ ProcessEnd KeptProcess::replace_keeper() {
   ProcessEnd end;
   end.signal = SIGKILL;
   ::waitpid(std::exchange(keeper_, -1), nullptr, 0);
+  end.time = std::chrono::steady_clock::now();
   end.rest = end_family({kNobody, family_.mark}, grace_);
   return end;
 }

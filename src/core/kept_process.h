@@ -38,9 +38,10 @@ struct Launch {
 };
 
 struct ProcessEnd {
-  int exit_code = 0;  // of the program itself; 0 when a signal ended it
-  int signal = 0;     // the signal that ended it, or 0
-  EndedFamily rest;   // the processes that were ended with it or after it
+  int exit_code = 0;                           // of the program itself; 0 when a signal ended it
+  int signal = 0;                              // the signal that ended it, or 0
+  EndedFamily rest;                            // the processes that were ended with it or after it
+  std::chrono::steady_clock::time_point time;  // of its own end; the family's may be later
 };
 
 class KeptProcess {

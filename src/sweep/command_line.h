@@ -22,6 +22,15 @@ std::vector<std::string> filled_in(const std::vector<std::string>& command, cons
 
 bool mentions(const std::vector<std::string>& command, const std::string& placeholder);
 
+// Returns the placeholders of the command, each once: what stands in braces and looks like a name.
+// "${NAME}" is the shell's.
+std::vector<std::string> placeholders(const std::vector<std::string>& command);
+
+// Returns what is suspicious about the placeholders: one that is not among ours, none for the
+// run's folder.
+std::vector<std::string> placeholder_warnings(const std::vector<std::string>& command,
+                                              const RunPlace& place);
+
 // Returns the command as one would type it, quoted where a shell needs it.
 std::string shell_text(const std::vector<std::string>& command);
 

@@ -30,5 +30,24 @@ TEST(CommandLine, IsShownAsOneWouldTypeIt) {
             "python train.py --a=b '' 'it'\\''s' '{dir}'");
 }
 
+TEST(Placeholders, AreWhatLooksLikeAName) {
+  EXPECT_EQ(placeholders({"{dir}/x{setting}", "${SHELL}", "{\"a\": {}}", "{{jinja}}", "{ x }",
+                          "{1}", "{dir}", "{open"}),
+            (std::vector<std::string>{"dir", "setting"}));
+}
+
+TEST(Placeholders, AreWarnedOfWhereTheyMeanNothing) {
+  const Setting setting{"a", {{"X", ""}}};
+  const RunPlace place{setting, 1, "/run", ""};
+  EXPECT_EQ(placeholder_warnings({"train", "{dir}", "{X}", "{setting}", "{repeat}"}, place).size(),
+            0U);
+  EXPECT_EQ(placeholder_warnings({"sh", "-c", "train $ASSAY_RUN_DIR"}, place).size(), 0U);
+  const auto warnings = placeholder_warnings({"train", "{dri}", "{dri}", "{config}"}, place);
+  ASSERT_EQ(warnings.size(), 3U);
+  EXPECT_NE(warnings[0].find("no {dir}"), std::string::npos);
+  EXPECT_NE(warnings[1].find("{dri}"), std::string::npos);
+  EXPECT_NE(warnings[2].find("--config"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace assay::sweep

@@ -46,12 +46,12 @@ Forwarding forwarding_of(const std::vector<std::string>& command, const Setting&
 
 core::Launch launch_of(const Plan& plan,
                        const PlannedRun& run,
-                       const fs::path& folder,
+                       const RunFiles& files,
                        const SweepOptions& options) {
   const Setting& setting = plan.settings[run.setting];
-  const RunPlace place{setting, run.repeat, fs::absolute(folder), plan.config};
+  const RunPlace place{setting, run.repeat, fs::absolute(files.folder), plan.config};
   core::Launch launch{.arguments = filled_in(plan.command, place),
-                      .log = folder / kOutputLog,
+                      .log = files.log,
                       .mark = {kMark, plan.id},
                       .grace = options.grace};
   for (const auto& [name, value] : setting.variables) {
@@ -140,9 +140,13 @@ std::string how_it_ended(const Watched& watched, const SweepOptions& options) {
   return watched.end.exit_code == 0 ? "" : fmt::format("exit code {}", watched.end.exit_code);
 }
 
+std::string processes(int count) {
+  return fmt::format("{} {}", count, count == 1 ? "process" : "processes");
+}
+
 std::string left_behind(const core::EndedFamily& rest) {
-  if (rest.remaining == 0) return fmt::format("left {} processes behind; ended", rest.asked);
-  return fmt::format("{} processes could not be ended, not even by SIGKILL", rest.remaining);
+  if (rest.remaining == 0) return fmt::format("left {} behind; ended", processes(rest.asked));
+  return processes(rest.remaining) + " could not be ended, not even by SIGKILL";
 }
 
 void fill_in(RunRecord& record, const Watched& watched, const SweepOptions& options) {
@@ -161,18 +165,18 @@ void fill_in(RunRecord& record, const Watched& watched, const SweepOptions& opti
 
 core::Result<RunRecord> run_once(const Plan& plan,
                                  const PlannedRun& run,
-                                 const fs::path& folder,
+                                 const RunFiles& files,
                                  const SweepOptions& options,
                                  Observer& observer,
                                  const std::function<void(double)>& on_tick) {
   const Setting& setting = plan.settings[run.setting];
   observer.begin_run(setting.variables);
   RunRecord record{.setting = setting.name, .repeat = run.repeat, .started = local_time()};
-  const core::Launch launch = launch_of(plan, run, folder, options);
+  const core::Launch launch = launch_of(plan, run, files, options);
   const Clock::time_point start = Clock::now();
   core::KeptProcess process = ASSAY_TRY(core::KeptProcess::start(launch));
   const Watched watched = Watch(process, options, observer).until_end(on_tick);
-  record.duration_s = seconds(Clock::now() - start);
+  record.duration_s = seconds(watched.end.time - start);
   ASSAY_TRY(core::check_interrupt());
   record.seen = observer.end_run();
   fill_in(record, watched, options);

@@ -126,7 +126,15 @@ core::Result<PreparedSweep> prepare_resumed(const Request& request) {
     return core::Error{fmt::format("cannot go on with '{}': {}\nname another folder to begin anew",
                                    request.folder.string(), difference)};
   }
-  return PreparedSweep{asked, request.folder, asked.repeats > stored.repeats};
+  return PreparedSweep{
+      .plan = asked, .folder = request.folder, .extended = asked.repeats > stored.repeats};
+}
+
+core::Result<PreparedSweep> prepare_new(const Request& request) {
+  Plan plan = ASSAY_TRY(new_plan(request));
+  const fs::path folder = request.folder.empty() ? new_folder(request) : request.folder;
+  ASSAY_TRY(check_new_folder(folder));
+  return PreparedSweep{.plan = std::move(plan), .folder = folder};
 }
 
 }  // namespace
@@ -142,11 +150,11 @@ core::Status check(const Request& request) {
 }
 
 core::Result<PreparedSweep> prepare(const Request& request) {
-  if (request.mode == Request::Mode::kResume) return prepare_resumed(request);
-  Plan plan = ASSAY_TRY(new_plan(request));
-  const fs::path folder = request.folder.empty() ? new_folder(request) : request.folder;
-  ASSAY_TRY(check_new_folder(folder));
-  return PreparedSweep{std::move(plan), folder};
+  PreparedSweep sweep = request.mode == Request::Mode::kResume ? ASSAY_TRY(prepare_resumed(request))
+                                                               : ASSAY_TRY(prepare_new(request));
+  const RunPlace place{sweep.plan.settings.front(), 1, sweep.folder, sweep.plan.config};
+  sweep.warnings = placeholder_warnings(sweep.plan.command, place);
+  return sweep;
 }
 
 model::Table planned_runs(const PreparedSweep& sweep) {

@@ -29,7 +29,8 @@ struct Request {
 struct PreparedSweep {
   Plan plan;
   std::filesystem::path folder;
-  bool extended = false;  // resumed with more repeats than it began with
+  bool extended = false;                   // resumed with more repeats than it began with
+  std::vector<std::string> warnings = {};  // what is suspicious about the command
 };
 
 // Checks only the request itself, not whether it fits the machine.

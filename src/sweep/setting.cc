@@ -6,6 +6,8 @@
 #include <array>
 #include <set>
 
+#include "core/text.h"
+
 namespace assay::sweep {
 namespace {
 
@@ -23,6 +25,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kShortNa
     {"RCCL_UNROLL_FACTOR", "unroll"},
     {"NCCL_P2P_NET_CHUNKSIZE", "netchunk"},
 }};
+
+constexpr unsigned char kFirstBeyondAscii = 0x80;
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -65,6 +69,17 @@ std::vector<std::string> split_values(std::string_view text) {
   return values;
 }
 
+// Different values can give one name ("a/b" and "a:b"), and different settings need different
+// folders.
+void number_equal_names(Settings& settings) {
+  std::set<std::string> names;
+  for (Setting& setting : settings) {
+    const std::string name = setting.name;
+    for (int number = 2; !names.insert(setting.name).second; ++number)
+      setting.name = fmt::format("{}_{}", name, number);
+  }
+}
+
 }  // namespace
 
 core::Result<Axis> parse_axis(const std::string& text) {
@@ -72,6 +87,9 @@ core::Result<Axis> parse_axis(const std::string& text) {
   const std::string name = text.substr(0, equals);
   if (equals == std::string::npos || !is_variable_name(name)) {
     return core::Error{fmt::format("'{}' is not NAME=value,value,...", text)};
+  }
+  if (core::valid_utf8(text) != text) {
+    return core::Error{fmt::format("'{}' is not UTF-8", core::valid_utf8(text))};
   }
   Axis axis{name, split_values(std::string_view(text).substr(equals + 1))};
   const std::set<std::string> distinct(axis.values.begin(), axis.values.end());
@@ -91,7 +109,8 @@ std::string name_part(const std::string& variable, const std::string& value) {
 std::string folder_text(const std::string& value) {
   std::string result = lower(value);
   for (char& c : result) {
-    if (!is_letter(c) && !is_digit(c) && c != '.') c = '-';
+    const bool other_alphabet = static_cast<unsigned char>(c) >= kFirstBeyondAscii;
+    if (!is_letter(c) && !is_digit(c) && c != '.' && !other_alphabet) c = '-';
   }
   return result;
 }
@@ -112,10 +131,10 @@ Settings with_axis(const Settings& settings, const Axis& axis) {
 
 core::Status complete(Settings& settings) {
   std::vector<std::string> variables;
-  std::set<std::string> names;
+  std::set<Variables> distinct;
   for (const Setting& setting : settings) {
-    if (!names.insert(setting.name).second) {
-      return core::Error{fmt::format("two settings would be called '{}'", setting.name)};
+    if (!distinct.insert(setting.variables).second) {
+      return core::Error{fmt::format("the setting '{}' is given twice", setting.name)};
     }
     for (const auto& [variable, value] : setting.variables) {
       const bool known = std::find(variables.begin(), variables.end(), variable) != variables.end();
@@ -131,6 +150,7 @@ core::Status complete(Settings& settings) {
     for (const std::string& variable : variables)
       if (own.count(variable) == 0) setting.variables.emplace_back(variable, "");
   }
+  number_equal_names(settings);
   return {};
 }
 

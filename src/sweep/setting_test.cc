@@ -82,12 +82,22 @@ TEST(Axis, CombinesWithEverySetting) {
             (Names{"ll-proto", "simple-proto"}));
 }
 
-TEST(Setting, NamesMustDifferAndVariablesBeGivenOnce) {
-  Settings alike = with_axis({}, {"A", {"x/y", "x:y"}});
-  EXPECT_FALSE(complete(alike).ok());
+TEST(Setting, IsGivenOnceAndSoIsEachVariable) {
+  Settings equal = preset_settings(preset("nccl-ctas"), "8,512 8,512").value();
+  EXPECT_FALSE(complete(equal).ok());
   Settings twice =
       with_axis(preset_settings(preset("nccl-ctas"), "8,512").value(), {"NCCL_MIN_CTAS", {"1"}});
   EXPECT_FALSE(complete(twice).ok());
+}
+
+TEST(Setting, DifferentSettingsHaveDifferentNames) {
+  Settings alike = with_axis({}, {"A", {"x/y", "x:y", "X Y", "x-y-a_2"}});
+  ASSERT_TRUE(complete(alike).ok());
+  EXPECT_EQ(names(alike), (Names{"x-y-a", "x-y-a_2", "x-y-a_3", "x-y-a_2-a"}));
+  Settings alphabets = with_axis({}, {"A", {"ä", "ü", "Ж", "ж", "中", "文"}});
+  ASSERT_TRUE(complete(alphabets).ok());
+  EXPECT_EQ(names(alphabets), (Names{"ä-a", "ü-a", "Ж-a", "ж-a", "中-a", "文-a"}));
+  EXPECT_FALSE(parse_axis("A=\xFF").ok());
 }
 
 TEST(Setting, FolderNamesHoldNothingThatAPathOrShellMinds) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <limits>
 #include <map>
 
 #include "core/output_file.h"
@@ -17,7 +18,8 @@ namespace fs = std::filesystem;
 using model::Cell;
 using model::cell_of;
 
-constexpr std::size_t kTextColumns = 160;
+// Nothing is cut in the file: an error's reason stands at its end.
+constexpr std::size_t kTextColumns = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t kPathColumns = 2;  // the last columns of the runs: folder, started
 
 std::string traces_text(const TraceCheck& traces) {

@@ -14,13 +14,18 @@ namespace fs = std::filesystem;
 
 constexpr pid_t kNobody = -1;
 
+void add_detail(RunRecord& record, const std::string& words) {
+  if (words.empty()) return;
+  record.detail += (record.detail.empty() ? "" : "; ") + words;
+}
+
 // Checks the traces of a run that exited with 0, and notes the result in its record.
 void judge_traces(RunRecord& record, const fs::path& folder, const SweepHooks& hooks) {
   record.traces = hooks.check_traces(folder);
   if (record.status != RunStatus::kOk || record.traces.problem.empty()) return;
   record.status = record.traces.whole == 0 && record.traces.expected == 0 ? RunStatus::kNoTraces
                                                                           : RunStatus::kBadTraces;
-  record.detail = record.traces.problem;
+  add_detail(record, record.traces.problem);
 }
 
 class Sweep {
@@ -61,10 +66,10 @@ class Sweep {
 
   core::Status run(std::size_t i) {
     const fs::path name = run_folder(plan_, order_[i]);
-    const fs::path folder = ASSAY_TRY(folder_.begin_run(name));
+    const RunFiles files = ASSAY_TRY(folder_.begin_run(name));
     const auto on_tick = [&](double run_seconds) { hooks_.on_tick(standing(i, run_seconds)); };
     on_tick(0);
-    auto made = run_once(plan_, order_[i], folder, options_, observer_, on_tick);
+    auto made = run_once(plan_, order_[i], files, options_, observer_, on_tick);
     if (!made.ok()) {
       // An unfinished run must not look like a successful one.
       ASSAY_TRY(folder_.set_aside(name));
@@ -72,7 +77,9 @@ class Sweep {
     }
     RunRecord record = std::move(made).value();
     record.position = static_cast<int>(i) + 1;
-    judge_traces(record, folder, hooks_);
+    add_detail(record, ASSAY_TRY(folder_.mend_run(name)));
+    judge_traces(record, files.folder, hooks_);
+    if (record.status != RunStatus::kOk) add_detail(record, folder_.make_room(name));
     ASSAY_TRY(folder_.end_run(name, record));
     records_[i] = record;
     hooks_.on_end(standing(i, record.duration_s), record);

@@ -1,14 +1,18 @@
 #include "sweep/sweep_folder.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "core/files.h"
 #include "core/output_file.h"
+#include "core/text.h"
 
 namespace assay::sweep {
 namespace {
@@ -18,6 +22,13 @@ namespace fs = std::filesystem;
 constexpr const char* kLockFile = ".sweep.lock";
 constexpr const char* kFailed = ".failed";
 constexpr const char* kUnfinished = ".unfinished";
+constexpr const char* kRunningLog = ".log";
+constexpr const char* kReplacement = ".file";
+constexpr const char* kOwnFile = ".own";
+
+// With less, neither the record nor another run's traces can be written.
+constexpr std::uintmax_t kFullDiskBytes = 16 << 20;
+constexpr std::uintmax_t kCutLogBytes = 1 << 16;
 
 // The time that a killed sweep may need to end its last run.
 constexpr std::chrono::milliseconds kPatience{30'000};
@@ -45,6 +56,47 @@ core::Result<fs::path> move_aside(const fs::path& folder, const char* suffix) {
   if (!code) return target;
   return core::Error{fmt::format("cannot rename '{}' to '{}': {}", folder.string(), target.string(),
                                  code.message())};
+}
+
+// Says who holds the lock, for those who wait. Nothing depends on it.
+void note_lock_holder(const fs::path& folder) {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  std::ofstream(folder / kLockFile) << "process " << ::getpid() << " on " << host.data() << '\n';
+}
+
+std::string lock_holder(const fs::path& folder) {
+  std::string holder;
+  std::ifstream stream(folder / kLockFile);
+  std::getline(stream, holder);
+  return holder.empty() ? "another process" : core::valid_utf8(holder);
+}
+
+core::Result<core::FileLock> acquire_patiently(
+    const fs::path& folder, const std::function<void(const std::string&)>& on_wait) {
+  auto free = core::FileLock::acquire(folder / kLockFile, std::chrono::milliseconds(0));
+  if (free.ok()) return free;
+  on_wait(lock_holder(folder));
+  auto lock = core::FileLock::acquire(folder / kLockFile, kPatience);
+  if (lock.ok()) return lock;
+  return lock.error().context("waited in vain for " + lock_holder(folder));
+}
+
+// Makes room for a file of ours. What the command left there is kept, and never written through a
+// link.
+core::Status clear_place(const fs::path& path) {
+  if (!is_there(path)) return {};
+  const auto moved = move_aside(path, kOwnFile);
+  return moved.ok() ? core::Status() : core::Status(moved.error());
+}
+
+core::Status place_log(const fs::path& log, const fs::path& folder) {
+  ASSAY_TRY(clear_place(folder / kOutputLog));
+  std::error_code code;
+  fs::rename(log, folder / kOutputLog, code);
+  if (!code) return {};
+  return core::Error{
+      fmt::format("cannot move '{}' to '{}': {}", log.string(), folder.string(), code.message())};
 }
 
 // Returns the record of the successful run, or else that of the last failure.
@@ -112,39 +164,88 @@ core::Result<SweepFolder> SweepFolder::create(const fs::path& path, const Plan& 
   core::FileLock lock =
       ASSAY_TRY(core::FileLock::acquire(path / kLockFile, std::chrono::milliseconds(0)));
   ASSAY_TRY(check_new_folder(path));
+  note_lock_holder(path);
   ASSAY_TRY(core::write_file(path / kPlanFile, plan_json(plan), core::Durability::kLasting));
   return SweepFolder(path, std::move(lock));
 }
 
-core::Result<SweepFolder> SweepFolder::reopen(const fs::path& path) {
+core::Result<SweepFolder> SweepFolder::reopen(
+    const fs::path& path, const std::function<void(const std::string&)>& on_wait) {
   const auto plan = read_plan(path);
   if (!plan.ok()) return plan.error();
-  return SweepFolder(path, ASSAY_TRY(core::FileLock::acquire(path / kLockFile, kPatience)));
+  core::FileLock lock = ASSAY_TRY(acquire_patiently(path, on_wait));
+  note_lock_holder(path);
+  return SweepFolder(path, std::move(lock));
 }
 
 core::Status SweepFolder::extend(const Plan& plan) const {
   return core::write_file(path_ / kPlanFile, plan_json(plan), core::Durability::kLasting);
 }
 
-core::Status SweepFolder::set_aside(const fs::path& run) const {
-  if (!is_there(path_ / run)) return {};
-  const auto moved = move_aside(path_ / run, kUnfinished);
-  return moved.ok() ? core::Status() : core::Status(moved.error());
+RunFiles SweepFolder::files_of(const fs::path& run) const {
+  fs::path log = path_ / run;
+  log += kRunningLog;
+  return {path_ / run, log};
 }
 
-core::Result<fs::path> SweepFolder::begin_run(const fs::path& run) const {
+core::Status SweepFolder::set_aside(const fs::path& run) const {
+  const RunFiles files = files_of(run);
+  if (!is_there(files.folder) && !is_there(files.log)) return {};
+  ASSAY_TRY(mend_run(run));
+  const fs::path target = ASSAY_TRY(move_aside(files.folder, kUnfinished));
+  return is_there(files.log) ? place_log(files.log, target) : core::Status();
+}
+
+core::Result<RunFiles> SweepFolder::begin_run(const fs::path& run) const {
   ASSAY_TRY(set_aside(run));
   ASSAY_TRY(core::make_directories(path_ / run));
-  return path_ / run;
+  return files_of(run);
+}
+
+core::Result<std::string> SweepFolder::mend_run(const fs::path& run) const {
+  const fs::path folder = path_ / run;
+  std::error_code ignored;
+  if (core::is_folder(folder)) {
+    // A link may lead to a folder that is not ours to change.
+    if (!fs::is_symlink(fs::symlink_status(folder, ignored)))
+      fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, ignored);
+    return std::string();
+  }
+  const bool replaced = is_there(folder);
+  if (replaced) ASSAY_TRY(move_aside(folder, kReplacement));
+  ASSAY_TRY(core::make_directories(folder));
+  return std::string(replaced ? "the command put a file in the place of its folder"
+                              : "the command removed its folder");
+}
+
+std::string SweepFolder::make_room(const fs::path& run) const {
+  const RunFiles files = files_of(run);
+  std::error_code code;
+  const fs::space_info space = fs::space(path_, code);
+  if (code || space.available >= kFullDiskBytes) return "";
+  // A link may lead to files that are not the run's.
+  if (fs::is_symlink(fs::symlink_status(files.folder, code))) return "";
+  fs::remove_all(files.folder, code);
+  fs::create_directory(files.folder, code);
+  const std::uintmax_t log_bytes = fs::file_size(files.log, code);
+  if (!code && log_bytes > kCutLogBytes) fs::resize_file(files.log, kCutLogBytes, code);
+  return "the disk was full: its files were removed, and its log was cut";
 }
 
 core::Status SweepFolder::end_run(const fs::path& run, RunRecord& record) const {
-  record.folder = path_ / run;
+  const RunFiles files = files_of(run);
+  record.folder = files.folder;
   // The folder is renamed first, so that a run that is cut off between the two steps counts as not
   // done, and never as a successful one.
   if (record.status != RunStatus::kOk) {
     record.folder = ASSAY_TRY(move_aside(record.folder, kFailed));
   }
+  if (is_there(files.log)) {
+    ASSAY_TRY(place_log(files.log, record.folder));
+  } else {
+    record.seen.warnings.emplace_back("the command removed its log");
+  }
+  ASSAY_TRY(clear_place(record.folder / model::kRunRecordFile));
   return write_record(record, record.folder);
 }
 

@@ -33,15 +33,24 @@ class SweepFolderTest : public ::testing::Test {
     return record;
   }
 
+  // Begins the run "a" as a command would that says something.
+  static RunFiles begin(const SweepFolder& folder) {
+    const RunFiles files = folder.begin_run("a").value();
+    EXPECT_TRUE(core::write_file(files.log, "words").ok());
+    return files;
+  }
+
   fs::path path_;
 };
 
 TEST_F(SweepFolderTest, GoodRunsKeepTheirName) {
   const SweepFolder folder = SweepFolder::create(path_, plan()).value();
-  ASSERT_TRUE(folder.begin_run("a").ok());
+  begin(folder);
   RunRecord made = record(RunStatus::kOk);
   ASSERT_TRUE(folder.end_run("a", made).ok());
   EXPECT_EQ(made.folder, path_ / "a");
+  EXPECT_EQ(core::read_file(path_ / "a" / kOutputLog).value(), "words");
+  EXPECT_FALSE(fs::exists(path_ / "a.log"));
   const auto records = read_records(path_, plan());
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(records[0].setting, "a");
@@ -65,18 +74,47 @@ TEST_F(SweepFolderTest, FailedRunsGetAnotherAndTheNewestCounts) {
   EXPECT_TRUE(fs::exists(path_ / "a.failed2"));
 }
 
+TEST_F(SweepFolderTest, AFolderIsMendedWhateverTheCommandDidToIt) {
+  const SweepFolder folder = SweepFolder::create(path_, plan()).value();
+  const RunFiles files = begin(folder);
+  EXPECT_EQ(folder.mend_run("a").value(), "");
+  fs::remove_all(files.folder);
+  EXPECT_EQ(folder.mend_run("a").value(), "the command removed its folder");
+  fs::remove_all(files.folder);
+  ASSERT_TRUE(core::write_file(files.folder, "x").ok());
+  EXPECT_EQ(folder.mend_run("a").value(), "the command put a file in the place of its folder");
+  EXPECT_EQ(core::read_file(path_ / "a.file").value(), "x");
+  fs::permissions(files.folder, fs::perms::none);
+  EXPECT_EQ(folder.mend_run("a").value(), "");
+  EXPECT_EQ(fs::status(files.folder).permissions(), fs::perms::owner_all);
+}
+
+TEST_F(SweepFolderTest, WhatTheCommandCallsLikeOurFilesIsKept) {
+  const SweepFolder folder = SweepFolder::create(path_, plan()).value();
+  const RunFiles files = begin(folder);
+  ASSERT_TRUE(core::write_file(path_ / "precious", "old").ok());
+  ASSERT_TRUE(core::write_file(files.folder / kOutputLog, "own").ok());
+  fs::create_symlink(path_ / "precious", files.folder / model::kRunRecordFile);
+  RunRecord made = record(RunStatus::kOk);
+  ASSERT_TRUE(folder.end_run("a", made).ok());
+  EXPECT_EQ(core::read_file(files.folder / "run_output.log.own").value(), "own");
+  EXPECT_EQ(core::read_file(path_ / "precious").value(), "old");
+  EXPECT_EQ(read_records(path_, plan()).size(), 1U);
+}
+
 TEST_F(SweepFolderTest, WhatWasCutOffIsSetAside) {
   const SweepFolder folder = SweepFolder::create(path_, plan()).value();
-  ASSERT_TRUE(core::write_file(folder.begin_run("a").value() / "half", "x").ok());
+  ASSERT_TRUE(core::write_file(begin(folder).folder / "half", "x").ok());
   ASSERT_TRUE(folder.begin_run("a").ok());
   EXPECT_TRUE(fs::exists(path_ / "a.unfinished" / "half"));
+  EXPECT_TRUE(fs::exists(path_ / "a.unfinished" / kOutputLog));
   EXPECT_FALSE(fs::exists(path_ / "a" / "half"));
   EXPECT_TRUE(read_records(path_, plan()).empty());
 }
 
 TEST_F(SweepFolderTest, ADamagedRecordIsNoRecord) {
   const SweepFolder folder = SweepFolder::create(path_, plan()).value();
-  const fs::path run = folder.begin_run("a").value();
+  const fs::path run = folder.begin_run("a").value().folder;
   ASSERT_TRUE(core::write_file(run / model::kRunRecordFile, "{\"format\":").ok());
   EXPECT_TRUE(read_records(path_, plan()).empty());
 }
@@ -85,6 +123,20 @@ TEST_F(SweepFolderTest, OneSweepAtATime) {
   const SweepFolder folder = SweepFolder::create(path_, plan()).value();
   EXPECT_FALSE(SweepFolder::create(path_, plan()).ok());
   EXPECT_FALSE(core::FileLock::acquire(path_ / ".sweep.lock", std::chrono::milliseconds(50)).ok());
+}
+
+TEST_F(SweepFolderTest, SaysWhoHoldsTheFolderAndWaits) {
+  std::optional<SweepFolder> holder = SweepFolder::create(path_, plan()).value();
+  std::string said;
+  const auto on_wait = [&](const std::string& words) {
+    said = words;
+    holder.reset();
+  };
+  EXPECT_TRUE(SweepFolder::reopen(path_, on_wait).ok());
+  EXPECT_EQ(said.find(fmt::format("process {} on ", ::getpid())), 0U) << said;
+  said.clear();
+  EXPECT_TRUE(SweepFolder::reopen(path_, on_wait).ok());
+  EXPECT_EQ(said, "");
 }
 
 TEST_F(SweepFolderTest, RefusesForeignFolders) {

@@ -120,6 +120,28 @@ class Failures(SweepTest):
         self.assertIn('left 3 processes behind', result.stderr)
         self.assertEqual(marked_processes(self.sweep_id()), [])
 
+    def test_a_daemon_is_not_counted_into_the_duration(self):
+        grace_s = 2
+        result = self.run_sweep('--grace', str(grace_s), kinds=['daemon'])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('left 1 process behind', result.stderr)
+        self.assertLess(float(self.rows()[0]['duration (s)']), grace_s)
+
+    def test_nothing_is_cut_in_the_summary(self):
+        kind = 'crash' + 'y' * 180
+        self.run_sweep('--set', 'LONG=' + 'z' * 40, kinds=[kind])
+        text = (self.sweep / 'sweep_summary.txt').read_text()
+        self.assertIn(self.rows()[0]['detail'], text)
+        self.assertIn(f'{kind}-kind_{"z" * 40}-long', text)
+        self.assertNotIn('…', text)
+
+    def test_other_alphabets_stay_apart(self):
+        kinds = ['good-ä', 'good-ü', 'good/1', 'good:1']
+        result = self.run_sweep(kinds=kinds)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual({row['folder'] for row in self.rows()},
+                         {'good-ä-kind', 'good-ü-kind', 'good-1-kind', 'good-1-kind_2'})
+
     def test_failed_runs_are_run_again_only_when_asked(self):
         self.run_sweep(kinds=['good', 'crash'])
         again = self.run_sweep('--resume', kinds=['good', 'crash'])
@@ -183,6 +205,24 @@ class Interruptions(SweepTest):
                 bystander.kill()
                 bystander.wait()
                 self.assertEqual(len(list(self.sweep.glob('*.unfinished'))), 1)
+
+    def test_who_waits_says_for_whom(self):
+        process = self.start_sweep('--grace', '1', kinds=['stubborn'])
+        self.wait_for_runs(1)
+        waiting = subprocess.Popen([ASSAY, 'sweep', 'run', '--resume', '-o', str(self.sweep)],
+                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        said = waiting.stderr.readline()
+        waiting.terminate()
+        waiting.communicate()
+        self.assertIn(f'waiting for the last run of process {process.pid} on ', said)
+        process.send_signal(signal.SIGINT)
+        lines = iter(process.stdout.readline, b'')
+        self.assertTrue(any(b'Ctrl-C again leaves at once' in line for line in lines))
+        process.send_signal(signal.SIGINT)
+        output = process.communicate(timeout=PATIENCE_S)[0].decode()
+        self.assertIn("the run's processes are being ended", output)
+        self.assertEqual(process.returncode, 130)
+        wait_until(lambda: not marked_processes(self.sweep_id()))
 
     def test_two_sweeps_cannot_share_a_folder(self):
         process = self.start_sweep(kinds=['hang'])
@@ -261,6 +301,18 @@ class Requests(SweepTest):
                             'the commands differ')
         self.sweep = self.folder / 'none'
         self.assert_refused(self.run_sweep('--resume', kinds=['good']), 'holds no sweep')
+
+    def test_a_command_that_cannot_write_its_traces_is_warned_of(self):
+        script = 'true {dri} ${NAME} {"a": {}} {{b}} {setting}{KIND} {config}'
+        result = self.run_sweep('--dry-run', kinds=['x'], command=['sh', '-c', script])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('warning: the command has no {dir}', result.stderr)
+        self.assertIn('warning: {dri} in the command means nothing', result.stderr)
+        self.assertIn('warning: {config} in the command is empty', result.stderr)
+        self.assertEqual(result.stderr.count('warning:'), 3, result.stderr)
+        for good in ('true {dir}', 'true $ASSAY_RUN_DIR'):
+            result = self.run_sweep('--dry-run', kinds=['x'], command=['sh', '-c', good])
+            self.assertEqual(result.stderr, '')
 
     def test_a_dry_run_writes_nothing(self):
         result = self.run_sweep('--dry-run', kinds=['good'])

@@ -38,6 +38,11 @@ def spawn_workers():
     subprocess.run(['sh', '-c', f'setsid sleep {LONG_S} & exit'], check=True)
 
 
+def leave_stubborn_daemon():
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    subprocess.Popen(['sleep', str(LONG_S)], start_new_session=True)
+
+
 def wait_when_held(folder):
     """The run of a sweep that is started as number HOLD_AT does not end by itself."""
     started = len(list(folder.parent.glob('*/started')))
@@ -66,6 +71,8 @@ def main():
         return
     wait_when_held(pathlib.Path(folder))
     write_traces(folder, trace)
+    if kind.startswith('daemon'):
+        leave_stubborn_daemon()
     if kind.startswith('leaves'):
         spawn_workers()
 

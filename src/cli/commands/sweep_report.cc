@@ -12,6 +12,7 @@
 #include "sweep/ranking.h"
 #include "sweep/summary.h"
 #include "sweep/sweep_folder.h"
+#include "trace/file_check.h"
 #include "trace/pipelines.h"
 
 namespace assay::cli {
@@ -27,24 +28,52 @@ struct GoodSetting {
   std::string name;
   std::string variables;
   fs::path folder;
-  std::size_t runs = 0;
+  std::vector<fs::path> runs = {};  // their folders
 };
+
+struct LeftOut {
+  std::string setting;
+  std::string reason;
+};
+
+// Describes the first damaged trace of the runs, or returns "". A run's traces were whole at its
+// end, but may have been damaged since.
+std::string damaged_trace(const std::vector<fs::path>& runs, unsigned threads) {
+  using State = trace::TraceFileCheck::State;
+  for (const fs::path& run : runs) {
+    const auto checked = trace::check_traces(run, threads);
+    if (!checked.ok()) continue;
+    for (const trace::TraceFileCheck& file : checked.value().files) {
+      if (file.state == State::kWhole) continue;
+      const bool is_named = file.damage.find(file.path.string()) != std::string::npos;
+      return is_named ? file.damage : fmt::format("'{}': {}", file.path.string(), file.damage);
+    }
+  }
+  return "";
+}
+
+model::Table left_out_table(const std::vector<LeftOut>& left_out) {
+  model::Table table{.name = "left_out",
+                     .title = "Settings that are left out",
+                     .columns = {{.name = "setting"}, {.name = "reason"}}};
+  for (const LeftOut& one : left_out)
+    table.add_row({one.setting, one.reason});
+  return table;
+}
 
 std::vector<GoodSetting> good_settings(const fs::path& sweep,
                                        const sweep::Plan& plan,
                                        const std::vector<sweep::RunRecord>& records) {
   std::vector<GoodSetting> settings;
   for (const sweep::Setting& setting : plan.settings) {
-    const auto is_good = [&](const sweep::RunRecord& record) {
-      return record.setting == setting.name && record.status == sweep::RunStatus::kOk;
-    };
-    const auto runs = std::count_if(records.begin(), records.end(), is_good);
-    if (runs > 0) {
-      settings.push_back({.name = setting.name,
-                          .variables = sweep::variables_text(setting.variables),
-                          .folder = sweep / setting.name,
-                          .runs = static_cast<std::size_t>(runs)});
+    GoodSetting good{.name = setting.name,
+                     .variables = sweep::variables_text(setting.variables),
+                     .folder = sweep / setting.name};
+    for (const sweep::RunRecord& record : records) {
+      if (record.setting == setting.name && record.status == sweep::RunStatus::kOk)
+        good.runs.push_back(record.folder);
     }
+    if (!good.runs.empty()) settings.push_back(std::move(good));
   }
   return settings;
 }
@@ -99,10 +128,16 @@ class SweepReport final : public Command {
     ASSAY_TRY(move_baseline_to_front(settings));
     if (request_.output.folder.empty()) request_.output.folder = sweep_;
     model::Book book = sweep::summary(plan, records, sweep_);
+    const std::size_t count = settings.size();
+    ASSAY_TRY(leave_out_damaged(settings));
     ASSAY_TRY(analyze_all(settings));
     const std::optional<sweep::Ranking> ranking = ASSAY_TRY(compare_all(settings));
     if (ranking) book.tables.insert(book.tables.begin(), ranking->table(sweep_.string()));
-    return write_and_show(book, ranking);
+    if (!left_out_.empty()) book.tables.push_back(left_out_table(left_out_));
+    ASSAY_TRY(write_and_show(book, ranking));
+    if (left_out_.empty()) return Outcome::kOk;
+    return core::Error{fmt::format("{} of {} settings {} left out", left_out_.size(), count,
+                                   left_out_.size() == 1 ? "is" : "are")};
   }
 
  private:
@@ -122,23 +157,55 @@ class SweepReport final : public Command {
     return {};
   }
 
-  core::Status analyze_all(const std::vector<GoodSetting>& settings) {
-    for (const GoodSetting& setting : settings) {
-      trace::AnalyzeRequest request;
-      static_cast<trace::Request&>(request) = static_cast<const trace::Request&>(request_);
-      request.configuration = setting.folder;
-      request.parts = request_.parts;
-      // Each setting's reports go where 'assay trace analyze' would put them, unless another folder
-      // is asked for.
-      request.output.folder = elsewhere() ? request_.output.folder / setting.name : fs::path();
-      const auto result = run_quietly("analysing " + setting.name, [&](core::Progress& progress) {
-        return trace::run_analyze(request, progress);
-      });
-      if (!result.ok()) return result.error().context(setting.name);
+  // Leaves out the settings for which `reason` returns one. The baseline that was asked for cannot
+  // be left out, and one setting has to stay.
+  template <class Reason>
+  core::Status leave_out(std::vector<GoodSetting>& settings, const Reason& reason) {
+    std::vector<GoodSetting> rest;
+    for (GoodSetting& setting : settings) {
+      const std::string why = reason(setting);
+      ASSAY_TRY(core::check_interrupt());
+      if (why.empty()) {
+        rest.push_back(std::move(setting));
+        continue;
+      }
+      if (setting.name == baseline_)
+        return core::Error{fmt::format("the baseline {} cannot be used: {}", setting.name, why)};
+      print_warning(fmt::format("setting {} is left out: {}", setting.name, why));
+      left_out_.push_back({setting.name, why});
+    }
+    settings = std::move(rest);
+    if (!settings.empty()) return {};
+    return core::Error{fmt::format("no setting of '{}' can be analysed", sweep_.string())};
+  }
+
+  core::Status leave_out_damaged(std::vector<GoodSetting>& settings) {
+    return leave_out(settings, [&](const GoodSetting& setting) {
+      return damaged_trace(setting.runs, request_.threads);
+    });
+  }
+
+  core::Status analyze_all(std::vector<GoodSetting>& settings) {
+    return leave_out(settings, [&](const GoodSetting& setting) {
+      const auto result = analyze(setting);
+      if (!result.ok()) return result.error().message;
       warnings_.merge(result.value().warnings);
       count_written(result.value());
-    }
-    return {};
+      return std::string();
+    });
+  }
+
+  core::Result<trace::CommandResult> analyze(const GoodSetting& setting) {
+    trace::AnalyzeRequest request;
+    static_cast<trace::Request&>(request) = static_cast<const trace::Request&>(request_);
+    request.configuration = setting.folder;
+    request.parts = request_.parts;
+    // Each setting's reports go where 'assay trace analyze' would put them, unless another folder
+    // is asked for.
+    request.output.folder = elsewhere() ? request_.output.folder / setting.name : fs::path();
+    return run_quietly("analysing " + setting.name, [&](core::Progress& progress) {
+      return trace::run_analyze(request, progress);
+    });
   }
 
   // Returns std::nullopt if there is nothing to compare.
@@ -159,7 +226,10 @@ class SweepReport final : public Command {
       const auto result = run_quietly(
           "comparing " + settings[i].name,
           [&](core::Progress& progress) { return trace::run_compare(request, progress); });
-      if (!result.ok()) return result.error().context(settings[i].name);
+      if (!result.ok()) {
+        return result.error().context(
+            fmt::format("comparing {} with {}", settings[i].name, settings.front().name));
+      }
       warnings_.merge(result.value().warnings);
       count_written(result.value());
       if (!result.value().headline) continue;
@@ -233,6 +303,7 @@ class SweepReport final : public Command {
   trace::CompareRequest request_;
   Presentation presentation_;
   model::Warnings warnings_;
+  std::vector<LeftOut> left_out_;
   std::size_t files_ = 0;
 };
 
@@ -242,7 +313,9 @@ const CommandSpec kSweepReport{
     .description =
         "Does what 'assay trace analyze' does for every setting and 'assay trace compare' for "
         "every setting against the baseline, and writes sweep_report: which setting is fastest, by "
-        "how much, and whether that is real. Runs that did not go well are left out.\n\n"
+        "how much, and whether that is real. Runs that did not go well are left out, and so is a "
+        "setting "
+        "with a trace that was damaged since: the rest is reported, and the exit code is 1.\n\n"
         "With two or more runs of each setting (--repeat) the intervals count runs, which know the "
         "noise between runs; with one run they count its steps, which do not. Because several "
         "settings are compared with one baseline, the intervals are wider than in a single "

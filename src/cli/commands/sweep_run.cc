@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -75,9 +76,12 @@ class SweepRun final : public Command {
 
   core::Result<Outcome> run() override {
     const sweep::PreparedSweep sweep = ASSAY_TRY(sweep::prepare(request_));
+    for (const std::string& warning : sweep.warnings)
+      print_warning(warning);
     if (dry_run_) return show_plan(sweep);
     const auto grace_seconds = std::chrono::ceil<std::chrono::seconds>(options_.grace).count();
     core::allow_seconds_to_stop(static_cast<unsigned>(grace_seconds) + kSecondsAfterGrace);
+    core::set_last_words("assay: the run's processes are being ended; go on with --resume\n");
     const sweep::SweepFolder folder = ASSAY_TRY(open(sweep));
     const auto records = run_all(folder, sweep.plan);
     if (core::interrupted()) {
@@ -186,7 +190,10 @@ class SweepRun final : public Command {
     if (request_.mode == sweep::Request::Mode::kNew) {
       return sweep::SweepFolder::create(sweep.folder, sweep.plan);
     }
-    sweep::SweepFolder folder = ASSAY_TRY(sweep::SweepFolder::reopen(sweep.folder));
+    sweep::SweepFolder folder =
+        ASSAY_TRY(sweep::SweepFolder::reopen(sweep.folder, [](const std::string& holder) {
+          print_note(fmt::format("waiting for the last run of {} to end", holder));
+        }));
     if (sweep.extended) ASSAY_TRY(folder.extend(sweep.plan));
     return folder;
   }
@@ -198,7 +205,12 @@ class SweepRun final : public Command {
     if (!presentation_.quiet) print_note(opening(folder, plan));
     sweep::SweepHooks hooks;
     hooks.check_traces = [](const std::filesystem::path& run) { return check_traces(run); };
+    bool stopping = false;
     hooks.on_tick = [&](const sweep::Standing& standing) {
+      if (core::interrupted() && !std::exchange(stopping, true)) {
+        line.clear();
+        print_note(fmt::format("ending {}; Ctrl-C again leaves at once", standing.title));
+      }
       line.draw(fmt::format("{} of {}: {}, {}{}", standing.position, standing.total, standing.title,
                             core::duration_text(standing.run_seconds), left_text(standing)));
     };
@@ -267,10 +279,13 @@ const CommandSpec kSweepRun{
         "as it is. Every variable that a setting sweeps is set or unset for the command, whatever "
         "this shell has; other variables are inherited.\n\n"
         "A run that fails, outlasts its deadline or leaves a damaged trace is recorded, and the "
-        "others go on. Ctrl-C and deadlines end the command and everything it started, in "
+        "others go on. If the disk is full then, the files of that run are removed. Ctrl-C and "
+        "deadlines end the command and everything it started, in "
         "whatever session or process group. After Ctrl-C or a kill, --resume runs what is "
         "missing.\n\n"
-        "Beside each run's traces stand its output (run_output.log) and what it was measured with: "
+        "Beside each run's traces stand its output (run_output.log; <run>.log beside its folder "
+        "until "
+        "it ends) and what it was measured with: "
         "the NCCL or RCCL that its processes loaded, the driver, the GPUs, their clocks, other "
         "processes on them.",
     .examples =
