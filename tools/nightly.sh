@@ -5,6 +5,8 @@
 fuzz_seconds=${ASSAY_FUZZ_SECONDS:-60}
 # A target that is slower sees too little in a minute to say anything.
 least_executions_per_second=1000
+# How often each command that writes is killed.
+kills=300
 # The layers that start threads, by themselves or by core/parallel.h.
 threaded_layers="core trace goal allreduce collect doctor"
 nightly_rows=()
@@ -52,6 +54,12 @@ race_tests() {
   echo "no race in the unit tests of $threaded_layers"
 }
 
+kill_writers() {
+  build dev
+  ASSAY=$PWD/build/dev/src/assay ASSAY_KILLS=$kills python3 tests/harm/kill_test.py
+  echo "nothing half-written, nothing left behind"
+}
+
 build_fuzz_targets() {
   local targets
   cmake --preset fuzz
@@ -86,7 +94,7 @@ run_nightly() {
   source tools/lint.sh
   ask_for_root build test lint nightly
   lock_build
-  begin_steps 7
+  begin_steps 8
   step "Installing system packages" install_packages build test lint nightly
   nightly_step "Shell scripts" check_scripts
   nightly_step "Words" check_words
@@ -99,6 +107,7 @@ run_nightly() {
     nightly_step "Fuzzing $name for $fuzz_seconds s" fuzz "$name" "$corpus"
   done
   nightly_step "Races" race_tests
+  nightly_step "Killing every command that writes $kills times" kill_writers
   nightly_step "clang-tidy on everything" count_findings
   print_table
   echo "$nightly_failures failures"

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Every command that writes, killed at random moments: no file is ever half-written under its final
+name, and the next run removes what the killed ones left.
+
+usage: ASSAY=PROGRAM [ASSAY_KILLS=300] [ASSAY_SEED=N] kill_test.py     exit status: 0 good, else failed
+"""
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zipfile
+
+ASSAY = os.environ['ASSAY']
+KILLS = int(os.environ.get('ASSAY_KILLS', '8'))
+SEED = int(os.environ.get('ASSAY_SEED', time.time_ns()))
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SAMPLES = SOURCE / 'samples'
+TRACES = SAMPLES / 'traces-2gpu'
+ENDS = {'.svg': b'</svg>', '.png': b'IEND\xaeB`\x82', '.html': b'</html>'}
+
+
+def files_in(place):
+    if place.is_file():
+        return {'': place}
+    return {str(path.relative_to(place)): path for path in place.rglob('*')
+            if path.is_file() and not any(part.startswith('.assay-') for part in path.parts)}
+
+
+class Kill(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='assay-kill-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.place = self.folder / 'place'
+        self.place.mkdir()
+
+    def start(self, command):
+        return subprocess.Popen([ASSAY, *map(str, command)], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                start_new_session=True)
+
+    def run_whole(self, name, command):
+        started = time.monotonic()
+        self.assertEqual(self.start(command).wait(120), 0, name)
+        return time.monotonic() - started
+
+    def kill_at(self, command, moment):
+        victim = self.start(command)
+        try:
+            victim.wait(moment)
+        except subprocess.TimeoutExpired:
+            os.killpg(victim.pid, signal.SIGKILL)
+            victim.wait()
+
+    def assert_whole(self, path, content, name):
+        """A file with a date in it differs from run to run, so its end or its sum is looked at."""
+        got = path.read_bytes()
+        if got == content:
+            return
+        if path.suffix == '.xlsx':
+            with zipfile.ZipFile(path) as book:
+                self.assertIsNone(book.testzip(), name)
+        elif path.suffix == '.json':
+            json.loads(got)
+        elif path.suffix in ENDS:
+            self.assertTrue(got.rstrip().endswith(ENDS[path.suffix]), name)
+        else:
+            self.assertEqual(len(got), len(content), f'{name}: {path.name} is not whole')
+
+    def kill_often(self, name, command, output):
+        """`command` ends with the option whose value is the output."""
+        reference = self.folder / f'whole {name}'
+        seconds = self.run_whole(name, [*command, reference])
+        whole = {key: path.read_bytes() for key, path in files_in(reference).items()}
+        self.assertTrue(whole, name)
+        moments = random.Random(f'{SEED} {name}')
+        for number in range(KILLS):
+            moment = moments.uniform(0, 1.05 * seconds)
+            label = f'{name}, kill {number} after {moment:.4f} s, ASSAY_SEED={SEED}'
+            self.kill_at([*command, output], moment)
+            for key, path in (files_in(output) if output.exists() else {}).items():
+                self.assertIn(key, whole, label)
+                self.assert_whole(path, whole[key], label)
+        self.run_whole(name, [*command, output])
+        self.assertEqual(sorted(files_in(output)), sorted(whole), name)
+        left = [path.name for path in self.place.rglob('.assay-*')]
+        self.assertEqual(left, [], f'{name}, ASSAY_SEED={SEED}')
+
+    def test_files(self):
+        text = self.folder / 'job.goal'
+        binary = self.folder / 'job.bin'
+        ops = ''.join(f'l{i}: calc {i * 7919}\n' for i in range(1, 40000))
+        text.write_text('num_ranks 2\n' + ''.join(f'rank {rank} {{\n{ops}}}\n' for rank in (0, 1)))
+        self.run_whole('to-bin', ['goal', 'to-bin', text, '-o', binary])
+        commands = {
+            'to-bin': ('goal', 'to-bin', text, '-o'),
+            'to-text': ('goal', 'to-text', binary, '-o'),
+            'merge': ('goal', 'merge', binary, binary, '-o'),
+            'timeline': ('simulate', binary, '--quiet', '--timeline'),
+            'system': ('store', 'system', '--store', 'h200_sxm', '--name', 'x', '-q', '-o'),
+        }
+        for name, command in commands.items():
+            self.kill_often(name, command, self.place / 'output')
+            (self.place / 'output').unlink()
+
+    def test_folders(self):
+        goal = ('goal', 'generate', '-i', SAMPLES / 'goal-4gpu', '--from', '3.9', '--to', '3.999')
+        write = ('--write', 'xlsx,csv,json', '-q')
+        commands = {
+            'generate': (*goal, '--format', 'bin', '-o'),
+            'generate -p': (*goal, '--format', 'text', '-p', '-o'),
+            'export': ('store', 'export', '--store', 'h200_sxm', '--table', 'gemm_perf', '-o'),
+            'codegen': ('allreduce', 'codegen', '--data_dir', SAMPLES / 'allreduce-h200', '-o'),
+            'plot': ('allreduce', 'plot', '--data_dir', SAMPLES / 'allreduce-h200', '--format',
+                     'svg', '-o'),
+            'report': ('trace', 'report', TRACES / 'ctas_16', *write, '-o'),
+            'analyze': ('trace', 'analyze', TRACES / 'ctas_16', *write, '-o'),
+            'compare': ('trace', 'compare', '--baseline', TRACES / 'ctas_default', '--test',
+                        TRACES / 'ctas_16', *write, '-o'),
+            'help': ('help', '--format', 'man', '-o'),
+        }
+        for name, command in commands.items():
+            self.kill_often(name, command, self.place / name)
+
+    def test_a_store(self):
+        """A store has all rows of an import or none, so the next import finds all, and none twice."""
+        tables = self.folder / 'tables'
+        self.run_whole('export', ['store', 'export', '--store', 'h200_sxm', '--table', 'gemm_perf',
+                                  '-o', tables, '-q'])
+        command = ['store', 'import', tables, '-q', '--store']
+
+        def listed(store):
+            shown = subprocess.run([ASSAY, 'store', 'list', '--store', store, '--format', 'csv'],
+                                   stdout=subprocess.PIPE, check=True, text=True).stdout
+            rows = shown.split('\n\n')[0].splitlines()
+            return [row.split(',')[:6] for row in rows]  # without the times of the import
+
+        seconds = self.run_whole('import', [*command, self.folder / 'whole.db'])
+        whole = listed(self.folder / 'whole.db')
+        moments = random.Random(SEED)
+        for number in range(KILLS):
+            store = self.place / f'{number % 4}.db'
+            self.kill_at([*command, store], moments.uniform(0, 1.05 * seconds))
+        for store in sorted(self.place.glob('*.db')):
+            self.run_whole('import', [*command, store])
+            self.assertEqual(listed(store), whole, f'ASSAY_SEED={SEED}')
+        self.assertEqual([path.name for path in self.place.rglob('.assay-*')], [])
+
+
+if __name__ == '__main__':
+    sys.exit(unittest.main())
