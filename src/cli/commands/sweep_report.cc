@@ -134,7 +134,7 @@ class SweepReport final : public Command {
     const std::optional<sweep::Ranking> ranking = ASSAY_TRY(compare_all(settings));
     if (ranking) book.tables.insert(book.tables.begin(), ranking->table(sweep_.string()));
     if (!left_out_.empty()) book.tables.push_back(left_out_table(left_out_));
-    ASSAY_TRY(write_and_show(book, ranking));
+    static_cast<void>(ASSAY_TRY(write_and_show(book, ranking)));
     if (left_out_.empty()) return Outcome::kOk;
     return core::Error{fmt::format("{} of {} settings {} left out", left_out_.size(), count,
                                    left_out_.size() == 1 ? "is" : "are")};
