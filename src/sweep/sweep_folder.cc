@@ -191,7 +191,7 @@ RunFiles SweepFolder::files_of(const fs::path& run) const {
 core::Status SweepFolder::set_aside(const fs::path& run) const {
   const RunFiles files = files_of(run);
   if (!is_there(files.folder) && !is_there(files.log)) return {};
-  ASSAY_TRY(mend_run(run));
+  static_cast<void>(ASSAY_TRY(mend_run(run)));
   const fs::path target = ASSAY_TRY(move_aside(files.folder, kUnfinished));
   return is_there(files.log) ? place_log(files.log, target) : core::Status();
 }
@@ -212,7 +212,7 @@ core::Result<std::string> SweepFolder::mend_run(const fs::path& run) const {
     return std::string();
   }
   const bool replaced = is_there(folder);
-  if (replaced) ASSAY_TRY(move_aside(folder, kReplacement));
+  if (replaced) static_cast<void>(ASSAY_TRY(move_aside(folder, kReplacement)));
   ASSAY_TRY(core::make_directories(folder));
   return std::string(replaced ? "the command put a file in the place of its folder"
                               : "the command removed its folder");

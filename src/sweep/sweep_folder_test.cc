@@ -35,7 +35,7 @@ class SweepFolderTest : public ::testing::Test {
 
   // Begins the run "a" as a command would that says something.
   static RunFiles begin(const SweepFolder& folder) {
-    const RunFiles files = folder.begin_run("a").value();
+    RunFiles files = folder.begin_run("a").value();
     EXPECT_TRUE(core::write_file(files.log, "words").ok());
     return files;
   }

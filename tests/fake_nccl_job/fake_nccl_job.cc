@@ -35,11 +35,14 @@ std::atomic<bool> g_starved{false};
 
 extern "C" void* __libc_malloc(std::size_t bytes);  // NOLINT: glibc's name
 
-extern "C" void* malloc(std::size_t bytes) {
-  if (!g_starved) return __libc_malloc(bytes);
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): glibc names it so.
+extern "C" void* malloc(std::size_t __size) {
+  if (!g_starved) return __libc_malloc(__size);
   errno = ENOMEM;
   return nullptr;
 }
+
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace {
 
