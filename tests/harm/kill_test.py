@@ -6,22 +6,19 @@ usage: ASSAY=PROGRAM [ASSAY_KILLS=300] [ASSAY_SEED=N] kill_test.py     exit stat
 """
 import json
 import os
-import pathlib
 import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 import zipfile
 
-ASSAY = os.environ['ASSAY']
+import writers
+from writers import ASSAY
+
 KILLS = int(os.environ.get('ASSAY_KILLS', '8'))
 SEED = int(os.environ.get('ASSAY_SEED', time.time_ns()))
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-SAMPLES = SOURCE / 'samples'
-TRACES = SAMPLES / 'traces-2gpu'
 ENDS = {'.svg': b'</svg>', '.png': b'IEND\xaeB`\x82', '.html': b'</html>'}
 
 
@@ -32,14 +29,7 @@ def files_in(place):
             if path.is_file() and not any(part.startswith('.assay-') for part in path.parts)}
 
 
-class Kill(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix='assay-kill-')
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.place = self.folder / 'place'
-        self.place.mkdir()
-
+class Kill(writers.InOwnFolder):
     def start(self, command):
         return subprocess.Popen([ASSAY, *map(str, command)], stdin=subprocess.DEVNULL,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -89,8 +79,7 @@ class Kill(unittest.TestCase):
                 self.assert_whole(path, whole[key], label)
         self.run_whole(name, [*command, output])
         self.assertEqual(sorted(files_in(output)), sorted(whole), name)
-        left = [path.name for path in self.place.rglob('.assay-*')]
-        self.assertEqual(left, [], f'{name}, ASSAY_SEED={SEED}')
+        self.nothing_left(f'{name}, ASSAY_SEED={SEED}')
 
     def test_files(self):
         text = self.folder / 'job.goal'
@@ -98,34 +87,12 @@ class Kill(unittest.TestCase):
         ops = ''.join(f'l{i}: calc {i * 7919}\n' for i in range(1, 40000))
         text.write_text('num_ranks 2\n' + ''.join(f'rank {rank} {{\n{ops}}}\n' for rank in (0, 1)))
         self.run_whole('to-bin', ['goal', 'to-bin', text, '-o', binary])
-        commands = {
-            'to-bin': ('goal', 'to-bin', text, '-o'),
-            'to-text': ('goal', 'to-text', binary, '-o'),
-            'merge': ('goal', 'merge', binary, binary, '-o'),
-            'timeline': ('simulate', binary, '--quiet', '--timeline'),
-            'system': ('store', 'system', '--store', 'h200_sxm', '--name', 'x', '-q', '-o'),
-        }
-        for name, command in commands.items():
+        for name, command in writers.file_commands(text, binary).items():
             self.kill_often(name, command, self.place / 'output')
             (self.place / 'output').unlink()
 
     def test_folders(self):
-        goal = ('goal', 'generate', '-i', SAMPLES / 'goal-4gpu', '--from', '3.9', '--to', '3.999')
-        write = ('--write', 'xlsx,csv,json', '-q')
-        commands = {
-            'generate': (*goal, '--format', 'bin', '-o'),
-            'generate -p': (*goal, '--format', 'text', '-p', '-o'),
-            'export': ('store', 'export', '--store', 'h200_sxm', '--table', 'gemm_perf', '-o'),
-            'codegen': ('allreduce', 'codegen', '--data_dir', SAMPLES / 'allreduce-h200', '-o'),
-            'plot': ('allreduce', 'plot', '--data_dir', SAMPLES / 'allreduce-h200', '--format',
-                     'svg', '-o'),
-            'report': ('trace', 'report', TRACES / 'ctas_16', *write, '-o'),
-            'analyze': ('trace', 'analyze', TRACES / 'ctas_16', *write, '-o'),
-            'compare': ('trace', 'compare', '--baseline', TRACES / 'ctas_default', '--test',
-                        TRACES / 'ctas_16', *write, '-o'),
-            'help': ('help', '--format', 'man', '-o'),
-        }
-        for name, command in commands.items():
+        for name, command in writers.folder_commands().items():
             self.kill_often(name, command, self.place / name)
 
     def test_a_store(self):
@@ -150,7 +117,7 @@ class Kill(unittest.TestCase):
         for store in sorted(self.place.glob('*.db')):
             self.run_whole('import', [*command, store])
             self.assertEqual(listed(store), whole, f'ASSAY_SEED={SEED}')
-        self.assertEqual([path.name for path in self.place.rglob('.assay-*')], [])
+        self.nothing_left(f'import, ASSAY_SEED={SEED}')
 
 
 if __name__ == '__main__':

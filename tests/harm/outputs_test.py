@@ -7,18 +7,16 @@ Each pair of a command and a place ends with an error that names the output, or 
 output; what was there stays what it was, and nothing is left beside it.
 """
 import os
-import pathlib
 import resource
 import stat
 import subprocess
 import sys
-import tempfile
 import threading
 import unittest
 
-ASSAY = os.environ['ASSAY']
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-SAMPLES = SOURCE / 'samples'
+import writers
+from writers import ASSAY
+
 NOBODY = 65534
 SCHEDULE = 'num_ranks 2\n' + ''.join(
     f'rank {rank} {{\nl1: calc {"9" * 15}\nl2: {word} 8b {where} {1 - rank} tag 7\n'
@@ -31,44 +29,18 @@ def run(*arguments, **options):
                           timeout=120, **options)
 
 
-class Harm(unittest.TestCase):
+class Outputs(writers.InOwnFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix='assay-harm-')
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.input = self.folder / 'input'
-        self.place = self.folder / 'place'  # what a command may change
         self.input.mkdir()
-        self.place.mkdir()
         self.text = self.input / 'job.goal'
         self.text.write_text(SCHEDULE)
         self.binary = self.input / 'job.bin'
         self.assertEqual(run('goal', 'to-bin', self.text, '-o', self.binary).returncode, 0)
 
-    # Each command with the option that names its one output.
     def file_commands(self):
-        return {
-            'to-bin': ('goal', 'to-bin', self.text, '-o'),
-            'to-text': ('goal', 'to-text', self.binary, '-o'),
-            'merge': ('goal', 'merge', self.binary, self.binary, '-o'),
-            'timeline': ('simulate', self.binary, '--quiet', '--timeline'),
-            'system': ('store', 'system', '--store', 'h200_sxm', '--name', 'x', '-q', '-o'),
-        }
-
-    # Each command with the option that names the folder of its outputs.
-    def folder_commands(self):
-        goal = ('goal', 'generate', '-i', SAMPLES / 'goal-4gpu', '--from', '3.965', '--to', '3.999')
-        return {
-            'generate': (*goal, '--format', 'bin', '-o'),
-            'generate -p': (*goal, '--format', 'text', '-p', '-o'),
-            'export': ('store', 'export', '--store', 'h200_sxm', '--table', 'gemm_perf', '-o'),
-            'codegen': ('allreduce', 'codegen', '--data_dir', SAMPLES / 'allreduce-h200', '-o'),
-            'plot': ('allreduce', 'plot', '--data_dir', SAMPLES / 'allreduce-h200', '--format',
-                     'svg', '-o'),
-            'report': ('trace', 'report', SAMPLES / 'traces-2gpu' / 'ctas_16', '--write',
-                       'xlsx,csv,json', '-q', '-o'),
-            'help': ('help', '--format', 'man', '-o'),
-        }
+        return writers.file_commands(self.text, self.binary)
 
     def expected(self):
         whole = {}
@@ -77,9 +49,6 @@ class Harm(unittest.TestCase):
             whole[name] = (self.folder / 'whole').read_bytes()
             (self.folder / 'whole').unlink()
         return whole
-
-    def nothing_left(self, name):
-        self.assertEqual([path.name for path in self.folder.rglob('.assay-*')], [], name)
 
     def test_a_fifo_gets_the_output(self):
         for name, whole in self.expected().items():
@@ -163,7 +132,7 @@ class Harm(unittest.TestCase):
 
     def test_a_place_that_is_no_folder_is_refused(self):
         place = self.place / 'file'
-        for name, command in self.folder_commands().items():
+        for name, command in writers.folder_commands().items():
             place.write_text('old')
             done = run(*command, place)
             self.assertEqual(done.returncode, 1, f'{name}: {done.stderr}')
@@ -173,7 +142,7 @@ class Harm(unittest.TestCase):
 
     def test_a_disk_that_gets_full_is_an_error_that_names_a_file(self):
         """A limit on the size of files stands for the disk: only the errno differs."""
-        for name, command in {**self.file_commands(), **self.folder_commands()}.items():
+        for name, command in {**self.file_commands(), **writers.folder_commands()}.items():
             output = self.place / name
             done = run(*command, output, preexec_fn=lambda: resource.setrlimit(
                 resource.RLIMIT_FSIZE, (64, 64)))

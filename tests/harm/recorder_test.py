@@ -11,8 +11,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
+
+import writers
 
 JOB = os.environ['FAKE_NCCL_JOB']
 LIBRARY = pathlib.Path(os.environ['ASSAY']).parent / 'libassay_recorder.so'
@@ -30,11 +31,9 @@ def limits(**numbers):
     return set_them
 
 
-class Harm(unittest.TestCase):
+class Harm(writers.InOwnFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix='assay-harm-')
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.output = self.folder / 'rec'
 
     def environment(self, **more):
