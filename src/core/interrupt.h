@@ -15,7 +15,8 @@ void handle_interrupts();
 // Work that has to end other programs needs longer than the usual second to stop.
 void allow_seconds_to_stop(unsigned seconds);
 
-// What the program says when a second signal ends it: what goes on without it. A string literal.
+// Sets what the program says when a second signal ends it, such as what goes on without it. The
+// words must be a string literal.
 void set_last_words(const char* words);
 
 // Cheap, and safe in any thread: loops that can run for a second or more should check it.

@@ -12,9 +12,9 @@
 
 namespace assay::core {
 
-// What is left if the machine loses power right after a file was written. kLasting: the whole file,
-// for what cannot be made again. kSynced: the whole file or what was there before. kUnsynced: it
-// may be empty, too; this is for many files that are easily made again, because waiting for the
+// Says what is left if the machine loses power right after a file was written. kLasting: the whole
+// file, for what cannot be made again. kSynced: the whole file or what was there before. kUnsynced:
+// it may be empty, too; this is for many files that are easily made again, because waiting for the
 // disk takes longer than making them.
 enum class Durability { kLasting, kSynced, kUnsynced };
 

@@ -26,7 +26,7 @@ constexpr const char* kRunningLog = ".log";
 constexpr const char* kReplacement = ".file";
 constexpr const char* kOwnFile = ".own";
 
-// With less, neither the record nor another run's traces can be written.
+// A disk with less room takes neither the record nor another run's traces.
 constexpr std::uintmax_t kFullDiskBytes = 16 << 20;
 constexpr std::uintmax_t kCutLogBytes = 1 << 16;
 

@@ -13,7 +13,7 @@
 // exits without handlers. Ranks do not wait for each other. With "opposite", the second thread runs
 // before the first on odd ranks and after it on even ones. With "talk", the process says "ready",
 // goes on when its input ends, says "done" and ends with 7; with "exit" it ends without finalize().
-// With "starve" there is no memory after the steps, with "starved" none from the beginning.
+// The job has no memory after the steps with "starve", and none from the beginning with "starved".
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -409,7 +409,7 @@ void train(Communicator& world,
   if (other.joinable()) other.join();
 }
 
-// From the end of a thread that has written records on there is no memory.
+// The job has no memory once a thread that has written records ends.
 void starve(Communicator& world) {
   std::thread([&] {
     all_reduce(world, 0);

@@ -56,8 +56,8 @@ model::Table left_out_table(const std::vector<LeftOut>& left_out) {
   model::Table table{.name = "left_out",
                      .title = "Settings that are left out",
                      .columns = {{.name = "setting"}, {.name = "reason"}}};
-  for (const LeftOut& one : left_out)
-    table.add_row({one.setting, one.reason});
+  for (const LeftOut& setting : left_out)
+    table.add_row({setting.setting, setting.reason});
   return table;
 }
 
@@ -314,8 +314,8 @@ const CommandSpec kSweepReport{
         "Does what 'assay trace analyze' does for every setting and 'assay trace compare' for "
         "every setting against the baseline, and writes sweep_report: which setting is fastest, by "
         "how much, and whether that is real. Runs that did not go well are left out, and so is a "
-        "setting "
-        "with a trace that was damaged since: the rest is reported, and the exit code is 1.\n\n"
+        "setting with a trace that was damaged since: the rest is reported, and the exit code is "
+        "1.\n\n"
         "With two or more runs of each setting (--repeat) the intervals count runs, which know the "
         "noise between runs; with one run they count its steps, which do not. Because several "
         "settings are compared with one baseline, the intervals are wider than in a single "

@@ -284,10 +284,8 @@ const CommandSpec kSweepRun{
         "whatever session or process group. After Ctrl-C or a kill, --resume runs what is "
         "missing.\n\n"
         "Beside each run's traces stand its output (run_output.log; <run>.log beside its folder "
-        "until "
-        "it ends) and what it was measured with: "
-        "the NCCL or RCCL that its processes loaded, the driver, the GPUs, their clocks, other "
-        "processes on them.",
+        "until it ends) and what it was measured with: the NCCL or RCCL that its processes loaded, "
+        "the driver, the GPUs, their clocks, other processes on them.",
     .examples =
         "assay sweep run -p \"56,256 37,384 32,512\" -c config.yaml -- \\\n"
         "    torchrun --nproc_per_node 8 train.py --config {config} --output {dir}\n"

@@ -1,5 +1,5 @@
 // The blocks of a recording, which threads fill in memory, and the file that they are saved in.
-// What was saved survives the process, whatever ends that. Memory that maps the file would save at
+// Saved blocks survive the process, whatever ends that. Memory that maps the file would save at
 // once, but a file that is cut by others, or whose disk fails, then ends the process by SIGBUS.
 #pragma once
 
@@ -48,7 +48,7 @@ class BlockFile {
   // long is given back: events that end later stay without an end.
   void save();
 
-  // For error(): the file has reached its limit.
+  // This value of error() says that the file has reached its limit.
   static constexpr int kFull = -1;
 
   // Returns 0, kFull, or the errno that ended the file, such as ENOSPC.
