@@ -4,16 +4,18 @@
 // deliberately written down here a second time. Kernels go to the fake CUPTI that
 // ASSAY_RECORDER_CUPTI names.
 //
-//   fake_nccl_job RANK RANKS STEPS [hang|fork|abort|opposite|talk|exit|starve|starved]
+//   fake_nccl_job RANK RANKS STEPS [hang|fork|abort|opposite|late|talk|exit|starve|starved]
 //   fake_nccl_job bench CALLS
 //
 // A step is an AllReduce, three grouped AllGathers, a Send to the next rank and a Recv from the
 // previous one in one group, a kernel that is not NCCL's and, on a second thread, a ReduceScatter
 // in a second communicator. After the steps, the process ends, hangs, goes on in a forked child, or
 // exits without handlers. Ranks do not wait for each other. With "opposite", the second thread runs
-// before the first on odd ranks and after it on even ones. With "talk", the process says "ready",
-// goes on when its input ends, says "done" and ends with 7; with "exit" it ends without finalize().
-// The job has no memory after the steps with "starve", and none from the beginning with "starved".
+// before the first on odd ranks and after it on even ones. With "late", the second thread launches
+// its first kernel before the first thread's kernels and reports it after them. With "talk", the
+// process says "ready", goes on when its input ends, says "done" and ends with 7; with "exit" it
+// ends without finalize(). The job has no memory after the steps with "starve", and none from the
+// beginning with "starved".
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -163,6 +165,8 @@ void (*g_kernel)(const char*, std::uint32_t, std::uint64_t, std::uint64_t, int, 
     nullptr;
 void (*g_exiting)() = nullptr;
 std::uint64_t (*g_flushes)() = nullptr;
+std::atomic<bool> g_launched{false};
+std::atomic<bool> g_hold{false};
 
 void log(int, unsigned long, const char*, int, const char*, ...) {}
 
@@ -337,10 +341,17 @@ void shift(Communicator& comm, int ranks) {
   Communicator::stop(group);
 }
 
+void wait_while(const std::atomic<bool>& held, bool value) {
+  while (held == value)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 void reduce_scatter(Communicator& comm, std::uint64_t sequence) {
   void* group = comm.group_api();
   void* call = comm.coll_api(group, "ReduceScatter", 128, kSideStream);
   comm.launch(group, "ncclDevKernel_ReduceScatter_Sum_f32_RING_SIMPLE(X)", kSideStream, 2);
+  g_launched = true;
+  wait_while(g_hold, true);
   void* plan = comm.plan();
   comm.coll(call, plan,
             {sequence, "ReduceScatter", address(0xB0000), address(0xC0000), 128, 0, "ncclFloat32",
@@ -383,7 +394,7 @@ bool load() {
   return g_v5 != nullptr || g_v4 != nullptr;
 }
 
-enum class Threads { kTogether, kSecondFirst, kSecondLast };
+enum class Threads { kTogether, kSecondFirst, kSecondLast, kSecondLate };
 
 void train(Communicator& world,
            Communicator& side,
@@ -397,14 +408,17 @@ void train(Communicator& world,
       reduce_scatter(side, static_cast<std::uint64_t>(step));
   };
   std::thread other;
+  g_hold = threads == Threads::kSecondLate;
   if (threads != Threads::kSecondLast) other = std::thread(reduce_scatters);
   if (threads == Threads::kSecondFirst) other.join(), wait();
+  if (threads == Threads::kSecondLate) wait_while(g_launched, false);
   for (int step = first; step < first + steps; ++step) {
     all_reduce(world, static_cast<std::uint64_t>(step));
     all_gathers(world, static_cast<std::uint64_t>(step));
     shift(world, ranks);
     if (g_kernel != nullptr) g_kernel("sgemm", 7, cupti_now(), cupti_now() + 10, 1, 0);
   }
+  g_hold = false;
   if (threads == Threads::kSecondLast) wait(), other = std::thread(reduce_scatters);
   if (other.joinable()) other.join();
 }
@@ -456,11 +470,13 @@ int main(int count, char** arguments) {
   Communicator world(0xABCD, ranks, rank, "world");
   Communicator side(0x1234, ranks, ranks - 1 - rank, "");
   const bool odd = rank % 2 == 1;
-  const Threads apart = odd ? Threads::kSecondFirst : Threads::kSecondLast;
+  Threads threads = Threads::kTogether;
+  if (end == "opposite") threads = odd ? Threads::kSecondFirst : Threads::kSecondLast;
+  if (end == "late") threads = Threads::kSecondLate;
   if (end == "starved") {
     all_reduce(world, 0);
   } else {
-    train(world, side, ranks, 0, steps, end == "opposite" ? apart : Threads::kTogether);
+    train(world, side, ranks, 0, steps, threads);
   }
   if (end == "hang") {
     wait_for_flush();

@@ -13,11 +13,9 @@ namespace rec = model::recording;
 // it cannot have ended long before.
 constexpr std::int64_t kLateNs = 100'000'000;
 
-// The most kernels that may lie between two recorded plans.
-constexpr std::size_t kLookAhead = 256;
-
-// The most kernels that other threads may have launched before a thread reported its plan.
-constexpr std::size_t kLookBack = 8;
+// The most kernels that may lie between two recorded plans, and the most that other threads may have
+// launched before a thread reported its plan.
+constexpr std::size_t kLookAround = 256;
 
 // Returns the function of a kernel: AllReduce for "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
 // SendRecv for "ncclDevKernel_SendRecv", which runs Send and Recv, and "" where the name does not
@@ -137,7 +135,8 @@ class RecordedKernelMatcher {
       if (run.kernel == nullptr) plans.push_back(&run);
     std::vector<std::size_t> kernels;
     for (std::size_t i = 0; i < claimed_.size(); ++i)
-      if (!claimed_[i]) kernels.push_back(i);
+      if (!claimed_[i] && (process_.kernels[i].record.head.flags & rec::kGraphFlag) == 0)
+        kernels.push_back(i);
     std::stable_sort(plans.begin(), plans.end(),
                      [](const PlanRun* a, const PlanRun* b) { return a->call_ns < b->call_ns; });
     std::stable_sort(kernels.begin(), kernels.end(), [&](std::size_t a, std::size_t b) {
@@ -161,16 +160,15 @@ class RecordedKernelMatcher {
     return device < 0 && kernels.size() == 1 ? kernels.begin()->first : device;
   }
 
-  // A kernel that fits no waiting plan belongs to none, because a CUDA graph ran it. But threads
-  // that launch at the same time may report their plans in another order than they launched the
-  // kernels.
+  // Threads that launch at the same time may report their plans in another order than they launched
+  // the kernels.
   void pair_in_order(const std::vector<PlanRun*>& plans, const std::vector<std::size_t>& kernels) {
     std::size_t next = 0;
     for (PlanRun* run : plans) {
       while (next < kernels.size() && too_early(*run, kernels[next]))
         ++next;
-      const std::size_t begin = next > kLookBack ? next - kLookBack : 0;
-      const std::size_t end = std::min(kernels.size(), next + kLookAhead);
+      const std::size_t begin = next > kLookAround ? next - kLookAround : 0;
+      const std::size_t end = std::min(kernels.size(), next + kLookAround);
       std::size_t i = begin;
       while (i < end &&
              (claimed_[kernels[i]] || too_early(*run, kernels[i]) || !fits(*run, kernels[i]))) {

@@ -120,6 +120,13 @@ TEST(RecordingInput, MatchesVersion4ByOrder) {
     EXPECT_EQ(operation.end_ns - operation.start_ns, 20000);
 }
 
+TEST(RecordingInput, MatchesPlansThatAThreadReportsLate) {
+  FakeJob fake;
+  fake.set("ASSAY_FAKE_NCCL", "v4");
+  ASSERT_EQ(fake.run("0 1 20 late"), 0);
+  EXPECT_EQ(read(fake).matches.by_order, 80U);
+}
+
 TEST(RecordingInput, WithoutKernelsCallsStandForThem) {
   FakeJob fake;
   fake.set("ASSAY_RECORDER_CUPTI", "off");
