@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Counts tests: count_tests.py JUNIT REPORTS prints "PASSED FAILED SKIPPED" and each skipped test.
+"""Counts tests: count_tests.py JUNIT REPORTS prints "PASSED FAILED SKIPPED" and each test
+that failed or was skipped.
 
 JUNIT is what ctest wrote. A unit test program is one test to ctest, named unit.LAYER; its cases are
 in REPORTS/LAYER.xml, which GoogleTest wrote. A program that ended without a report counts as one test.
@@ -23,8 +24,10 @@ def unit_outcome(case):
 
 
 def reason(case):
-    skipped = case.find("skipped")
-    lines = (skipped.get("message") or skipped.text or "").splitlines() if skipped is not None else []
+    found = case.find("skipped")
+    if found is None:
+        found = case.find("failure")
+    lines = (found.get("message") or found.text or "").splitlines() if found is not None else []
     # GoogleTest's message begins with the source line.
     return " ".join(line.strip() for line in lines if ".cc:" not in line).strip()
 
@@ -53,14 +56,14 @@ def all_cases(junit, reports):
 def main():
     junit, reports = map(pathlib.Path, sys.argv[1:3])
     count = {"passed": 0, "failed": 0, "skipped": 0}
-    skipped = []
+    told = []
     for name, outcome, why in all_cases(junit, reports):
         count[outcome] += 1
-        if outcome == "skipped":
-            skipped.append(f"{name}: {why}" if why else name)
+        if outcome != "passed":
+            told.append(f"  {outcome}: {name}: {why}" if why else f"  {outcome}: {name}")
     print(count["passed"], count["failed"], count["skipped"])
-    for line in skipped:
-        print("  skipped:", line)
+    for line in told:
+        print(line)
 
 
 if __name__ == "__main__":
