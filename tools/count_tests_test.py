@@ -34,7 +34,7 @@ class CountTests(unittest.TestCase):
         return said.splitlines()
 
     def test_tests_of_ctest(self):
-        self.assertEqual(self.count(), ["1 1 1", "  skipped: golden.c: SKIP_RETURN_CODE=77"])
+        self.assertEqual(self.count(), ["1 1 1", "  failed: golden.b", "  skipped: golden.c: SKIP_RETURN_CODE=77"])
 
     def test_cases_of_a_program_count_instead_of_it(self):
         self.assertEqual(self.count('<testcase name="unit.core" status="run"/>', "")[0], "2 1 2")
