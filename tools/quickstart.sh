@@ -27,7 +27,7 @@ compare_samples() {
 
 # Four steps as recorded, and one on 16 nodes of 4 GPUs each.
 make_schedules() {
-  local generate=(build/release/src/assay goal generate -i samples/goal-4gpu --format bin --parallel)
+  local generate=(build/release/src/assay goal generate samples/goal-4gpu --write bin --parallel)
   "${generate[@]}" -o "$quickstart_output/schedule" --from 3.899 --to 4.035
   "${generate[@]}" -o "$quickstart_output/schedule_64" --from 3.965 --to 3.999 --replicas 16
   build/release/src/assay goal check "$quickstart_output"/schedule{,_64}/output.bin
@@ -51,7 +51,7 @@ tune_allreduce() {
 }
 
 plot_allreduce() {
-  build/release/src/assay allreduce plot --data_dir samples/allreduce-h200 --format png,html \
+  build/release/src/assay allreduce plot samples/allreduce-h200 --write png,html \
     -o "$quickstart_output/allreduce/figures"
 }
 

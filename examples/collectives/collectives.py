@@ -2,7 +2,7 @@
 """Runs every collective at many sizes, algorithms and protocols, for 'assay record' to watch.
 
     assay record -o recording -- torchrun --nproc_per_node 8 collectives.py
-    assay simulate fit -i recording -o fitted.json
+    assay simulate fit recording -o fitted.json
 """
 import argparse
 import os

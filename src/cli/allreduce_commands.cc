@@ -163,8 +163,8 @@ core::Result<allreduce::BenchmarkResult> benchmark_with_progress(
   return result;
 }
 
-Option* add_tuning_options(App& app, TuningArguments& arguments) {
-  Option* folder = app.add_option("--data_dir,--data-dir", arguments.data_folder,
+Option* add_tuning_options(App& app, TuningArguments& arguments, const char* folder_names) {
+  Option* folder = app.add_option(folder_names, arguments.data_folder,
                                   "the folder of the benchmark.tp{N}.sm{V}.csv files");
   folder->type_name("DIR");
   app.add_option("--sm_version,--sm-version", arguments.sm_version,

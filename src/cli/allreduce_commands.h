@@ -40,9 +40,9 @@ struct TuningArguments {
   allreduce::TuningOptions tuning;
 };
 
-// Declares --data_dir, --sm_version, --dtype, --launch, --strategies, --tie, --noise and
-// --fallback. Returns the option of the folder.
-Option* add_tuning_options(App& app, TuningArguments& arguments);
+// Declares the folder by these names, --sm_version, --dtype, --launch, --strategies, --tie, --noise
+// and --fallback. Returns the option of the folder.
+Option* add_tuning_options(App& app, TuningArguments& arguments, const char* folder_names);
 
 struct TunedBenchmark {
   allreduce::Benchmark benchmark;

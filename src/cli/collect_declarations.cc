@@ -26,6 +26,13 @@ std::string both(const std::string& name) {
   return other == name ? "--" + name : "--" + name + ",--" + other;
 }
 
+std::vector<std::string> operator_words() {
+  std::vector<std::string> words;
+  for (const collect::Operator* op : collect::all_operators())
+    words.emplace_back(op->name);
+  return words;
+}
+
 std::string help_of(const collect::Axis& axis) {
   const bool told = axis.unit.empty() || axis.help.find(axis.unit) != std::string::npos;
   return told ? axis.help : fmt::format("{} ({})", axis.help, axis.unit);
@@ -63,9 +70,10 @@ CollectArguments::CollectArguments(App& app) {
 
 void CollectArguments::add_what(App& app) {
   app.add_option("OPERATOR", positional_, "operators to measure; --list shows them")
-      ->type_name("OPERATOR");
+      ->suggest(operator_words());
   app.add_option("--ops", ops_, "operators, by commas or spaces")
       ->type_name("OPERATOR")
+      ->suggest(operator_words())
       ->delimiter(',')
       ->default_str("all")
       ->group(kWhatGroup);

@@ -11,9 +11,9 @@
 namespace assay::cli {
 namespace {
 
-// `_assay_words`, `_assay_list` and `_assay_paths` fill COMPREPLY. Completed paths may hold
-// spaces, so replies are read line by line. "--option=value" arrives as three words, because
-// bash breaks words at "=".
+// `_assay_words`, `_assay_list`, `_assay_paths` and `_assay_either` fill COMPREPLY. Completed paths
+// may hold spaces, so replies are read line by line. "--option=value" arrives as three words,
+// because bash breaks words at "=".
 constexpr std::string_view kHead =
     R"(# bash completion for assay. To load it:  source <(assay completion bash)
 
@@ -29,6 +29,11 @@ _assay_list() {
 _assay_paths() {
   compopt -o filenames 2>/dev/null
   mapfile -t COMPREPLY < <(compgen "$1" -- "$current")
+}
+
+_assay_either() {
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen -f -W "$1" -- "$current")
 }
 
 _assay() {
@@ -50,12 +55,20 @@ constexpr std::string_view kTail = R"(}
 complete -F _assay assay
 )";
 
+std::string quoted_words(const std::vector<std::string>& words) {
+  return fmt::format("\"{}\"", core::join(words, " "));
+}
+
 std::string completer(const OptionInfo& option) {
+  if (!option.suggestions.empty()) {
+    return fmt::format("{} {}", option.kind == ValueKind::kText ? "_assay_words" : "_assay_either",
+                       quoted_words(option.suggestions));
+  }
   switch (option.kind) {
     case ValueKind::kChoice:
-      return fmt::format("_assay_words \"{}\"", core::join(choices_of(option), " "));
+      return "_assay_words " + quoted_words(choices_of(option));
     case ValueKind::kChoiceList:
-      return fmt::format("_assay_list \"{}\"", core::join(choices_of(option), " "));
+      return "_assay_list " + quoted_words(choices_of(option));
     case ValueKind::kFolder:
       return "_assay_paths -d";
     case ValueKind::kFile:
@@ -70,7 +83,7 @@ std::string completer(const OptionInfo& option) {
 std::string option_words(const std::vector<OptionInfo>& options) {
   std::vector<std::string> words;
   for (const OptionInfo& option : options) {
-    if (!option.positional) words.insert(words.end(), option.names.begin(), option.names.end());
+    words.insert(words.end(), option.names.begin(), option.names.end());
   }
   return core::join(words, " ");
 }
@@ -86,7 +99,7 @@ std::string subcommand_words(const CommandSpec& group) {
 std::string argument_completer(const CommandSpec& spec, const std::vector<OptionInfo>& options) {
   if (is_group(spec)) return fmt::format("_assay_words \"{}\"", subcommand_words(spec));
   for (const OptionInfo& option : options) {
-    if (option.positional) return completer(option);
+    if (option.is_argument()) return completer(option);
   }
   return ":";
 }
@@ -95,7 +108,7 @@ std::string argument_completer(const CommandSpec& spec, const std::vector<Option
 std::string value_cases(const std::vector<OptionInfo>& options) {
   std::string text;
   for (const OptionInfo& option : options) {
-    if (option.positional || option.kind == ValueKind::kNone) continue;
+    if (option.names.empty() || option.kind == ValueKind::kNone) continue;
     text += fmt::format("        {}) {}; return ;;\n", core::join(option.names, " | "),
                         completer(option));
   }

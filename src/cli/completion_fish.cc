@@ -26,6 +26,10 @@ std::string at(const CommandSpec& spec) {
 }
 
 std::string fish_value(const OptionInfo& option) {
+  if (!option.suggestions.empty()) {
+    return fmt::format(" {} -a {}", option.kind == ValueKind::kText ? "-x" : "-r -F",
+                       fish_quoted(core::join(option.suggestions, " ")));
+  }
   switch (option.kind) {
     case ValueKind::kNone:
       return "";
@@ -45,13 +49,13 @@ std::string fish_value(const OptionInfo& option) {
   return " -x";
 }
 
+// -x and -r concern the value of an option, so for an argument only the words or files remain.
+std::string argument_line(const CommandSpec& spec, const OptionInfo& option) {
+  const std::string words = fish_value(option).substr(3);
+  return words.empty() ? "" : at(spec) + ' ' + words.substr(words.find('-')) + '\n';
+}
+
 std::string option_line(const CommandSpec& spec, const OptionInfo& option) {
-  if (option.positional) {
-    // -x and -r concern the value of an option, so for an argument only the words or files remain.
-    const std::string words =
-        option.kind == ValueKind::kFile ? " -F" : fish_value(option).substr(3);
-    return option.kind == ValueKind::kText ? "" : at(spec) + words + '\n';
-  }
   std::string line = at(spec);
   for (const std::string& name : option.names) {
     line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
@@ -65,8 +69,10 @@ std::string command_lines(const CommandSpec& spec) {
     text +=
         fmt::format("{} -a {} -d {}\n", at(spec), last_word(*below), fish_quoted(below->summary));
   }
-  for (const OptionInfo& option : options_of(spec))
-    text += option_line(spec, option);
+  for (const OptionInfo& option : options_of(spec)) {
+    if (!option.names.empty()) text += option_line(spec, option);
+    if (option.is_argument()) text += argument_line(spec, option);
+  }
   for (const CommandSpec* below : subcommands(spec))
     text += command_lines(*below);
   return text;

@@ -85,6 +85,21 @@ TEST_F(Completion, BashCompletesCommandsOptionsWordsAndPaths) {
   EXPECT_EQ(bash("trace report --threads \"\""), "\n");
 }
 
+TEST_F(Completion, BashCompletesWhatAssayKnowsByName) {
+  if (!installed("bash")) GTEST_SKIP() << "bash is not installed";
+  EXPECT_EQ(bash("store query gem"), "gemm\n");
+  EXPECT_EQ(bash("store export --table gem"), "gemm_perf\n");
+  EXPECT_EQ(bash("collect gem"), "gemm\n");
+  EXPECT_EQ(bash("collect --ops gem"), "gemm\n");
+  EXPECT_EQ(bash("store place --system h200"), "h200_sxm\n");
+  EXPECT_EQ(bash("store list h200"), "h200_sxm\n");
+  EXPECT_EQ(bash("store list tra"), "trace.json\n");
+  EXPECT_EQ(bash("sweep run --preset nccl-c"), "nccl-ctas\n");
+  EXPECT_EQ(bash("trace report --arch H1"), "H100\n");
+  EXPECT_EQ(bash("goal generate ru"), "run a\n");
+  EXPECT_EQ(bash("goal generate --inp"), "--input\n");
+}
+
 TEST_F(Completion, FishCompletesCommandsOptionsWordsAndPaths) {
   if (!installed("fish")) GTEST_SKIP() << "fish is not installed";
   const std::string path = script(fish_completion());
@@ -100,6 +115,10 @@ TEST_F(Completion, FishCompletesCommandsOptionsWordsAndPaths) {
   EXPECT_EQ(fish("trace report --format j"), "json|");
   EXPECT_EQ(fish("trace report t"), "trace.json|");
   EXPECT_EQ(fish("trace report -o ru"), "run a/|");
+  EXPECT_EQ(fish("store query gem"), "gemm|");
+  EXPECT_EQ(fish("store list h200"), "h200_sxm|");
+  EXPECT_EQ(fish("store list tra"), "trace.json|");
+  EXPECT_EQ(fish("goal generate ru"), "run a/|");
 }
 
 TEST_F(Completion, ZshAcceptsItsScript) {

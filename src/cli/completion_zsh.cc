@@ -35,6 +35,11 @@ std::string function_name(const CommandSpec& spec) {
 }
 
 std::string action(const OptionInfo& option) {
+  if (!option.suggestions.empty()) {
+    const std::string words = core::join(option.suggestions, " ");
+    return option.kind == ValueKind::kText ? fmt::format("({})", words)
+                                           : fmt::format("{{compadd -- {}; _files}}", words);
+  }
   switch (option.kind) {
     case ValueKind::kChoice:
       return fmt::format("({})", core::join(choices_of(option), " "));
@@ -56,11 +61,13 @@ std::string zsh_value(const OptionInfo& option) {
   return fmt::format(":{}:{}", zsh_quoted(option.value), action(option));
 }
 
-// Returns one argument for _arguments.
-std::string argument(const OptionInfo& option) {
-  if (option.positional) {
-    return fmt::format("'{}{}'", option.repeatable ? "*" : "1", zsh_value(option));
-  }
+// Returns what stands in a place of its own, for _arguments.
+std::string in_place(const OptionInfo& option) {
+  return fmt::format("'{}{}'", option.repeatable ? "*" : "1", zsh_value(option));
+}
+
+// Returns what has a name, for _arguments.
+std::string named(const OptionInfo& option) {
   const std::string help = fmt::format("[{}]{}", zsh_quoted(option.help), zsh_value(option));
   if (option.names.size() == 1) return fmt::format("'{}{}'", option.names[0], help);
   return fmt::format("'({})'{{{}}}'{}'", core::join(option.names, " "),
@@ -69,8 +76,10 @@ std::string argument(const OptionInfo& option) {
 
 std::string arguments_of(const CommandSpec& spec) {
   std::string text;
-  for (const OptionInfo& option : options_of(spec))
-    text += fmt::format(" \\\n    {}", argument(option));
+  for (const OptionInfo& option : options_of(spec)) {
+    if (!option.names.empty()) text += fmt::format(" \\\n    {}", named(option));
+    if (option.is_argument()) text += fmt::format(" \\\n    {}", in_place(option));
+  }
   return text;
 }
 

@@ -46,13 +46,16 @@ constexpr std::size_t kExitCodeWidth = 3;
 std::string option_explanation(const OptionInfo& option) {
   std::string text = option.help;
   if (!option.default_text.empty()) text += fmt::format(" [default: {}]", option.default_text);
-  if (option.required && !option.positional) text += " (required)";
+  if (option.required && !option.is_argument()) text += " (required)";
+  if (option.is_argument() && !option.names.empty()) {
+    text += fmt::format(" (or {} {})", core::join(option.names, ", "), option.value);
+  }
   return text;
 }
 
 ManualEntry option_entry(const OptionInfo& option) {
-  if (option.positional) {
-    return {option.names[0] + (option.repeatable ? "..." : ""), "", option_explanation(option)};
+  if (option.is_argument()) {
+    return {option.argument + (option.repeatable ? "..." : ""), "", option_explanation(option)};
   }
   return {core::join(option.names, ", "), option.value, option_explanation(option)};
 }
@@ -75,13 +78,13 @@ const std::string& long_name(const OptionInfo& option) {
 std::string synopsis(const CommandSpec& spec, const std::vector<OptionInfo>& options) {
   std::string text = typed_name(spec);
   for (const OptionInfo& option : options) {
-    if (option.required && !option.positional) {
+    if (option.required && !option.is_argument()) {
       text += fmt::format(" {} {}", long_name(option), option.value);
     }
   }
   text += is_group(spec) ? " COMMAND [options]" : " [options]";
   for (const OptionInfo& option : options) {
-    if (!option.positional) continue;
+    if (!option.is_argument()) continue;
     const std::string term = option_entry(option).term;
     text += option.required ? " " + term : fmt::format(" [{}]", term);
   }
@@ -93,7 +96,7 @@ std::vector<std::string> groups_of(const std::vector<OptionInfo>& options) {
   std::vector<std::string> groups;
   for (const OptionInfo& option : options) {
     const bool known = std::find(groups.begin(), groups.end(), option.group) != groups.end();
-    if (!option.positional && !known) groups.push_back(option.group);
+    if (!option.is_argument() && !known) groups.push_back(option.group);
   }
   // The group "Options", which every command has, comes last.
   if (!groups.empty()) std::rotate(groups.begin(), groups.begin() + 1, groups.end());
@@ -136,13 +139,14 @@ ManualSection option_section(const std::string& title,
 std::vector<ManualSection> option_sections(const CommandSpec& spec,
                                            std::vector<OptionInfo> options) {
   // Options without a group are not listed, because the description explains them.
-  std::erase_if(
-      options, [](const OptionInfo& option) { return !option.positional && option.group.empty(); });
+  std::erase_if(options, [](const OptionInfo& option) {
+    return !option.is_argument() && option.group.empty();
+  });
   std::vector<ManualSection> sections{option_section(
-      "Arguments", options, [](const OptionInfo& option) { return option.positional; })};
+      "Arguments", options, [](const OptionInfo& option) { return option.is_argument(); })};
   for (const std::string& group : groups_of(options)) {
     sections.push_back(option_section(group, options, [&](const OptionInfo& option) {
-      return !option.positional && option.group == group;
+      return !option.is_argument() && option.group == group;
     }));
   }
   std::size_t width = 0;

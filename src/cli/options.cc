@@ -19,7 +19,7 @@ ValueKind kind_of(const std::string& value) {
   if (std::islower(static_cast<unsigned char>(value.front())) != 0) {
     return value.find(',') == std::string::npos ? ValueKind::kChoice : ValueKind::kChoiceList;
   }
-  for (const char* word : {"FILE", "TRACE"}) {
+  for (const char* word : {"FILE", "TRACE", "STORE"}) {
     if (value.find(word) != std::string::npos) return ValueKind::kFile;
   }
   return value.ends_with("DIR") ? ValueKind::kFolder : ValueKind::kText;
@@ -47,22 +47,27 @@ bool parse_whole(const std::string& text, Number& number) {
 }  // namespace
 
 Option::Option(const std::string& names, OptionTarget target, std::string help) {
-  info_.names = split(names, ',');
+  for (std::string& name : split(names, ','))
+    (name.starts_with('-') ? info_.names.emplace_back() : info_.argument) = std::move(name);
   // Help and completion show short names first.
   std::stable_partition(info_.names.begin(), info_.names.end(),
                         [](const std::string& name) { return !name.starts_with("--"); });
   info_.help = std::move(help);
-  info_.positional = !names.starts_with('-');
   info_.repeatable = is_vector(target);
   rules_.target = std::move(target);
-  if (info_.positional) info_.value = names;
+  info_.value = info_.argument;
   info_.kind = kind_of(info_.value);
 }
 
 Option* Option::type_name(std::string name) {
-  if (info_.positional) return this;
+  if (info_.is_argument()) return this;
   info_.value = std::move(name);
   info_.kind = kind_of(info_.value);
+  return this;
+}
+
+Option* Option::suggest(std::vector<std::string> words) {
+  info_.suggestions = std::move(words);
   return this;
 }
 

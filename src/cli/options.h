@@ -2,7 +2,8 @@
 //
 // An option's type name describes its value. Help shows it and completion reads it:
 //   "table|json|csv"   one of these words           "xlsx,csv,json"   a list of these words
-//   "DIR"              a folder                     "FILE", "TRACE"   a file or folder
+//   "DIR"              a folder
+//   "FILE", "TRACE", "STORE"   a file or folder
 //   anything else in capitals                       free text
 #pragma once
 
@@ -61,15 +62,18 @@ enum class ValueKind { kNone, kChoice, kChoiceList, kFolder, kFile, kText };
 
 // The properties of an option that help and completion use.
 struct OptionInfo {
-  std::vector<std::string> names;  // "-o", "--output"; for a positional, only the name in help
+  std::vector<std::string> names;  // "-o", "--output"; none if only its place says which it is
+  std::string argument;            // "TRACE"; empty if a name must say which option it is
   std::string help;
   std::string value;  // "DIR"; empty for a switch
   ValueKind kind = ValueKind::kNone;
+  std::vector<std::string> suggestions = {};  // words that completion offers besides
   std::string default_text;
   std::string group = "Options";  // heading in help
-  bool positional = false;
   bool required = false;
   bool repeatable = false;
+
+  [[nodiscard]] bool is_argument() const { return !argument.empty(); }
 };
 
 class Option;
@@ -87,12 +91,14 @@ struct OptionRules {
 // app.add_option(...)->type_name("DIR")->required().
 class Option {
  public:
-  // `names` are separated by commas: "-o,--output". A name without a dash declares a positional.
+  // `names` are separated by commas: "-o,--output". A name without a dash is that of an argument,
+  // which needs no other name: "TRACE" or "DIR,-i,--input".
   Option(const std::string& names, OptionTarget target, std::string help);
 
   Option* type_name(std::string name);
-  Option* default_str(std::string text);  // only shown; the target holds the default
-  Option* group(std::string heading);     // "" keeps the option out of the help page
+  Option* default_str(std::string text);            // only shown; the target holds the default
+  Option* suggest(std::vector<std::string> words);  // completion offers them besides files
+  Option* group(std::string heading);               // "" keeps the option out of the help page
   Option* required(bool yes = true);
   Option* check(ValueCheck check);
   Option* needs(const Option* other);

@@ -13,7 +13,9 @@ namespace assay::cli {
 namespace {
 
 CLI::Option* add_target(CLI::App& app, const OptionInfo& info, const OptionTarget& target) {
-  const std::string names = core::join(info.names, ",");
+  std::vector<std::string> all = info.names;
+  if (info.is_argument()) all.push_back(info.argument);
+  const std::string names = core::join(all, ",");
   const auto add = [&](const auto& to) -> CLI::Option* {
     using Target = std::decay_t<decltype(to)>;
     if constexpr (std::is_same_v<Target, bool*>) {
@@ -37,6 +39,26 @@ CLI::Option* add_target(CLI::App& app, const OptionInfo& info, const OptionTarge
   return option;
 }
 
+bool offers(const OptionInfo& option, const std::string& word) {
+  if (option.kind != ValueKind::kChoice && option.kind != ValueKind::kChoiceList) return false;
+  const std::vector<std::string> choices = choices_of(option);
+  return std::find(choices.begin(), choices.end(), word) != choices.end();
+}
+
+// Adds to what is wrong with a value which other option takes it.
+ValueCheck with_hint(const App& declared, const Option& checked, const ValueCheck& check) {
+  return [&declared, &checked, check](const std::string& value) {
+    const std::string problem = check(value);
+    if (problem.empty()) return problem;
+    for (const Option& other : declared.all()) {
+      if (&other == &checked || other.info().names.empty() || !offers(other.info(), value))
+        continue;
+      return fmt::format("{}; {} takes '{}'", problem, other.info().names.back(), value);
+    }
+    return problem;
+  };
+}
+
 // Declares the options to CLI11.
 void declare_all(CLI::App& app, const App& declared) {
   app.set_help_flag("");
@@ -48,7 +70,7 @@ void declare_all(CLI::App& app, const App& declared) {
     parsed->required(option.info().required);
     if (option.rules().delimiter != '\0') parsed->delimiter(option.rules().delimiter);
     for (const ValueCheck& check : option.rules().checks)
-      parsed->check(check);
+      parsed->check(with_hint(declared, option, check));
   }
   for (const Option& option : declared.all()) {
     for (const Option* other : option.rules().needs)
@@ -117,7 +139,8 @@ std::string missing(const CLI::App& app) {
 std::string wrong_count(const CLI::App& app, const std::string& message) {
   for (const CLI::Option* option : app.get_options({})) {
     const std::string name = shown_name(*option);
-    if (!message.starts_with(name + ":")) continue;
+    if (!message.starts_with(name + ":") && !message.starts_with(option->get_name() + ":"))
+      continue;
     if (option->get_items_expected_max() == 0) return name + " takes no value";
     if (option->count() > 1) return name + " may be given only once";
     return fmt::format("{} needs a value ({})", name, option->get_type_name());
@@ -130,7 +153,7 @@ std::string wrong_count(const CLI::App& app, const std::string& message) {
 std::string forgotten_value(const CLI::App& app) {
   const std::vector<std::string> names = option_names(app);
   for (const CLI::Option* option : app.get_options({})) {
-    if (option->get_positional()) continue;
+    if (option->get_lnames().empty() && option->get_snames().empty()) continue;
     for (const std::string& value : option->results()) {
       if (std::find(names.begin(), names.end(), value) == names.end()) continue;
       return fmt::format("{} needs a value ({}), found '{}'", option->get_name(),

@@ -119,7 +119,9 @@ TEST(Program, WrongUsageIsOneLineThatHelps) {
       {"trace report a --short-kernel-us nan", "'nan' is not a number above 0"},
       {"trace report a --threads 1 --threads 2", "--threads may be given only once"},
       {"trace report a --include-unlinked", "--include-unlinked requires --compat"},
-      {"trace report a -q --format csv", "excludes"},
+      {"store export h200_sxm -o x --format parquet", "--write takes 'parquet'"},
+      {"store export h200_sxm --store h200_sxm -o x", "may be given only once"},
+      {"goal generate -o out", "DIR is required"},
       {"trace analyze a b", "unexpected argument 'b' after CONFIG_DIR"},
       {"trace analyze a --individual-only --collective-only", "excludes"},
       {"trace analyze a -o -", "'-' would need a single book"},
@@ -165,7 +167,8 @@ TEST(Program, EveryCommandHasALegiblePage) {
       EXPECT_THAT(ran.out, HasSubstr(heading)) << command->name;
     EXPECT_THAT(ran.out, HasSubstr(command->summary));
     for (const OptionInfo& option : options_of(*command))
-      EXPECT_THAT(ran.out, HasSubstr(option.names.back())) << command->name;
+      EXPECT_THAT(ran.out, HasSubstr(option.names.empty() ? option.argument : option.names.back()))
+          << command->name;
     std::istringstream lines(ran.out);
     for (std::string text; std::getline(lines, text);)
       EXPECT_LE(text.size(), 100U) << text;

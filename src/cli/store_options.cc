@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/options.h"
+#include "store/files/table_spec.h"
 #include "store/systems/shipped.h"
 
 namespace assay::cli {
@@ -14,16 +15,30 @@ std::string store_help(const std::string& what) {
   return names.empty() ? what : what + ", or the name of a shipped one: " + names;
 }
 
+std::vector<std::string> shipped_words() {
+  std::vector<std::string> words;
+  for (const store::ShippedSystem& system : store::shipped_systems())
+    words.emplace_back(system.name);
+  return words;
+}
+
+std::vector<std::string> table_words() {
+  std::vector<std::string> words;
+  for (const store::TableSpec& spec : store::table_specs())
+    words.push_back(spec.table);
+  return words;
+}
+
 Option* add_store_option(App& app, std::filesystem::path& store) {
-  return app.add_option("--store", store, store_help("the store to read"))
-      ->type_name("FILE")
+  return app.add_option("STORE,--store", store, store_help("the store to read"))
+      ->suggest(shipped_words())
       ->required();
 }
 
 core::Status refuse_shipped_output(const std::filesystem::path& store) {
   if (store::shipped_at(store) == nullptr) return {};
   return core::Error{fmt::format(
-      "{0} ships with assay, and nothing may be written into it; a file of your own: --store "
+      "{0} ships with assay, and nothing may be written into it; name a file of your own, such as "
       "{0}.db",
       store.string())};
 }
@@ -35,11 +50,11 @@ void add_rows_options(App& app, store::Selection& rows) {
       ->type_name("NAME")
       ->default_str("all")
       ->group(group);
-  app.add_option("--version", rows.version, "only rows of this version of the framework")
+  app.add_option("--framework-version", rows.version, "only rows of this version of the framework")
       ->type_name("VERSION")
       ->default_str("all")
       ->group(group);
-  app.add_option("--device", rows.device, "only rows of this GPU: \"NVIDIA H200\"")
+  app.add_option("--device-name", rows.device, "only rows of this GPU: \"NVIDIA H200\"")
       ->type_name("NAME")
       ->default_str("all")
       ->group(group);

@@ -21,14 +21,20 @@ inline const Choices<store::FileNames> kFileNames{{"public", store::FileNames::k
 // Returns a text such as "the store to read, or the name of a shipped database: h200_sxm".
 std::string store_help(const std::string& what);
 
-// Declares --store, for store::open_to_read(), as a required option.
+// Returns the names of the shipped databases, which completion offers for a store or a system.
+std::vector<std::string> shipped_words();
+
+// Returns the names of the tables that are known, which completion offers.
+std::vector<std::string> table_words();
+
+// Declares STORE, for store::open_to_read(), as a required argument.
 Option* add_store_option(App& app, std::filesystem::path& store);
 
 // Fails for the name of a shipped database, because nothing may be written into it. A file with
 // that name must be given as a path.
 core::Status refuse_shipped_output(const std::filesystem::path& store);
 
-// Declares --framework, --version, --device and --points.
+// Declares --framework, --framework-version, --device-name and --points.
 void add_rows_options(App& app, store::Selection& rows);
 
 model::Table written_table(const std::vector<store::WrittenFile>& written);

@@ -121,7 +121,7 @@ core::Result<bool> RerunArguments::add_tables(const fs::path& store,
   const store::Store opened = ASSAY_TRY(store::Store::open(store, store::Store::Mode::kRead));
   const auto reruns = ASSAY_TRY(store::reruns_of(opened, earlier.id, measured.run));
   store::RerunReport report = store::rerun_report(earlier.run.started_at, reruns, max_share_);
-  if (presentation.quiet) {
+  if (!presentation.shows_summary()) {
     for (const std::string& failure : report.failures)
       print_warning(failure);
   }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kPipeColumns = 120;
 
-const Choices<Summary> kSummaries{
+const Choices<std::optional<Summary>> kSummaries{
     {"table", Summary::kTable}, {"json", Summary::kJson}, {"csv", Summary::kCsv}};
 
 std::string tables_text(const model::Book& book, Summary summary, std::size_t most_rows) {
@@ -30,17 +30,15 @@ std::string tables_text(const model::Book& book, Summary summary, std::size_t mo
 
 }  // namespace
 
-void add_presentation_options(App& app,
-                              Presentation& presentation,
-                              const std::string& format_name) {
+void add_presentation_options(App& app, Presentation& presentation) {
   const char* group = "Output options";
-  Option* format = add_choice(app, format_name, presentation.summary, kSummaries,
-                              "how the summary on standard output is written");
-  format->group(group);
+  add_choice(app, "--format", presentation.format, kSummaries,
+             "how the summary on standard output is written")
+      ->group(group);
   app.add_flag("-q,--quiet", presentation.quiet,
-               "no summary, no progress, no list of files; only warnings and errors")
-      ->group(group)
-      ->excludes(format);
+               "no progress, no list of files, and no summary unless --format is given; only "
+               "warnings and errors")
+      ->group(group);
 }
 
 std::string summary_text(const model::Book& book, Summary summary, std::size_t most_rows) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "model/table.h"
@@ -16,15 +17,17 @@ inline constexpr std::size_t kSummaryRows = 40;
 inline constexpr std::size_t kAllRows = 100'000;
 
 struct Presentation {
-  Summary summary = Summary::kTable;
+  std::optional<Summary> format;
   bool quiet = false;
+
+  [[nodiscard]] Summary summary() const { return format.value_or(Summary::kTable); }
+
+  // Whoever names a format wants the data, even when all talk is off.
+  [[nodiscard]] bool shows_summary() const { return !quiet || format.has_value(); }
 };
 
-// Declares --format and --quiet. A command whose --format is that of the files it writes gives the
-// summary's option another name.
-void add_presentation_options(App& app,
-                              Presentation& presentation,
-                              const std::string& format_name = "--format");
+// Declares --format and --quiet.
+void add_presentation_options(App& app, Presentation& presentation);
 
 // Cuts each table for a terminal to `most_rows` rows and marks the cut.
 std::string summary_text(const model::Book& book,

@@ -114,7 +114,8 @@ const store::ShippedSystem* TableInputs::shipped() const {
 void add_table_inputs(App& app, TableInputs& inputs, const char* file_help) {
   app.add_option("FILE", inputs.files, file_help);
   app.add_option("--store", inputs.store, store_help("read this store instead of files"))
-      ->type_name("FILE");
+      ->type_name("STORE")
+      ->suggest(shipped_words());
 }
 
 core::Result<std::vector<NamedFrame>> read_tables(const TableInputs& inputs,
@@ -144,6 +145,7 @@ void add_roofline_options(App& app, RooflineInputs& inputs) {
                      : "peaks of the device: systems/NAME.yaml, or a shipped system: " +
                            store::shipped_names())
       ->type_name("FILE")
+      ->suggest(shipped_words())
       ->group(group);
   app.add_option("--mem-bw", inputs.memory_gb_per_s, "memory bandwidth in GB/s (1e9)")
       ->type_name("GB/S")

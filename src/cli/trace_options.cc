@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "core/interrupt.h"
+#include "model/gpu_specs.h"
 #include "report/book.h"
 
 namespace assay::cli {
@@ -34,13 +35,22 @@ void show_written(const std::vector<std::filesystem::path>& files) {
   }
 }
 
+std::vector<std::string> architecture_words() {
+  std::vector<std::string> words;
+  for (const model::GpuSpecs& specs : model::all_gpu_specs()) {
+    // A shell would take a name with a space for two words.
+    if (specs.name.find(' ') == std::string_view::npos) words.emplace_back(specs.name);
+  }
+  return words;
+}
+
 void show(const Presentation& presentation, const trace::CommandResult& result) {
   if (result.book) {
     print(report::json(*result.book));
-  } else if (!presentation.quiet) {
-    print(summary_text(result.summary, presentation.summary));
-    show_written(result.written);
+  } else if (presentation.shows_summary()) {
+    print(summary_text(result.summary, presentation.summary()));
   }
+  if (!result.book && !presentation.quiet) show_written(result.written);
   show_warnings(result.warnings);
 }
 
@@ -88,6 +98,7 @@ void add_analysis_options(App& app, trace::Request& request) {
                  "GPU peaks for the roofline: a bundled name (H100, H200, A100, B200, MI300X, "
                  "MI325X) or a JSON file")
       ->type_name("NAME|FILE")
+      ->suggest(architecture_words())
       ->default_str("the trace's GPU")
       ->group(group);
   app.add_option("--short-kernel-us", request.options.short_kernel_us,

@@ -43,7 +43,7 @@ class Plot(unittest.TestCase):
             self.assertGreater(len(content), 10_000, path)
 
     def test_svg_says_what_it_shows(self):
-        self.plot("--fusion", "NONE", "--format", "svg", "-o", "figures", "--compare", "data")
+        self.plot("--fusion", "NONE", "--write", "svg", "-o", "figures", "--compare", "data")
         text = {kind: (self.data.parent / f"figures/NONE/benchmark.tp4.sm90_{kind}.svg").read_text()
                 for kind in (*KINDS, "table_difference")}
         self.assertIn("Time (μs)", text["heatmap"])
@@ -62,8 +62,8 @@ class Plot(unittest.TestCase):
         table = (self.data / "benchmark.tp4.sm90.csv").read_text().replace("ONESHOT", "NCCL")
         (other / "benchmark.tp4.sm90.csv").write_text(table.replace(",NCCL,NONE,allreduce,15.",
                                                                     ",AUTO,NONE,allreduce,15."))
-        done = self.plot("--fusion", "NONE", "--format", "html", "--compare", "other",
-                         "--summary", "csv")
+        done = self.plot("--fusion", "NONE", "--write", "html", "--compare", "other",
+                         "--format", "csv")
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = [line for line in done.stdout.splitlines() if ",ONESHOT,NCCL," in line]
         self.assertTrue(rows)
@@ -76,7 +76,7 @@ class Plot(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("apt-get install gnuplot-nox", done.stderr)
         self.assertFalse((self.data / "viz/index.html").exists())
-        self.assertEqual(self.plot("--format", "html", PATH="/nowhere").returncode, 0)
+        self.assertEqual(self.plot("--write", "html", PATH="/nowhere").returncode, 0)
         self.assertTrue((self.data / "viz/index.html").exists())
 
 

@@ -3,6 +3,7 @@ without a warning."""
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -42,6 +43,18 @@ class Manual(unittest.TestCase):
                     run = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", page],
                                          capture_output=True, text=True)
                     self.assertEqual((run.returncode, run.stderr), (0, ""), page.name)
+
+    def test_names_that_commands_share_are_in_the_table_of_names(self):
+        section = (ROOT / "CONTRIBUTING.md").read_text().split("## Name an option")[1]
+        told = re.findall(r"--[\w-]+", section.split("\n## ")[0].replace("_", "-"))
+        texts = {}
+        for part in help_of("--format", "markdown").split("\n## ")[1:]:
+            for entry in re.findall(r"^- (.*)", part, re.MULTILINE):
+                for name in re.findall(r"(?<=[ `])--[\w-]+", " " + entry.split("`:")[0]):
+                    texts.setdefault(name.replace("_", "-"), set()).add(entry)
+        shared = sorted(name for name, entries in texts.items() if len(entries) > 1)
+        self.assertGreater(len(shared), 20)
+        self.assertEqual([name for name in shared if name not in told], [])
 
     def test_pages_go_into_a_folder_only_as_man_pages(self):
         run = subprocess.run([ASSAY, "help", "-o", "somewhere"], capture_output=True, text=True)

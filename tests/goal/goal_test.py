@@ -86,7 +86,7 @@ class Generate(GoalTest):
 
     def test_text_and_binary_are_the_same_schedule(self):
         text = self.generate("text") / "output.goal"
-        binary = self.generate("bin", "rec", "--format", "bin") / "output.bin"
+        binary = self.generate("bin", "rec", "--write", "bin") / "output.bin"
         self.proven(binary)
         self.run_assay("goal", "to-bin", text, "-o", "converted.bin")
         self.assertEqual((self.folder / "converted.bin").read_bytes(), binary.read_bytes())
@@ -115,7 +115,7 @@ class Generate(GoalTest):
         for form in ("text", "bin"):
             made = []
             for i, options in enumerate([(), (), ("-p", "-r", "-w", 1), ("-p", "-r", "-w", 4)]):
-                folder = self.generate(f"{form}{i}", "rec", "--format", form, "--cost", "sample",
+                folder = self.generate(f"{form}{i}", "rec", "--write", form, "--cost", "sample",
                                        "-s", self.npkit("s.json", 50), *options)
                 made.append({path.name: path.read_bytes() for path in folder.iterdir()})
             for other in made[1:]:
@@ -182,7 +182,7 @@ class Generate(GoalTest):
                 (("--intra-bandwidth", "fast"), "'fast' is not a number above 0"),
                 (("--frmat", "bin"), "did you mean '--format'")]:
             self.assert_one_error(*command, *options, says=words, code=2)
-        self.assert_one_error("goal", "generate", code=2, says="--input and --output are required")
+        self.assert_one_error("goal", "generate", code=2, says="DIR and --output are required")
         self.assert_one_error(*command, says="nowhere: no such file or folder")
 
 
@@ -325,7 +325,7 @@ class Outputs(GoalTest):
         self.assertEqual([path.name for path in (self.folder / "out").iterdir()], ["output.goal"])
 
     def test_a_full_disk_leaves_nothing(self):
-        for options in ((), ("-p",), ("-p", "-c"), ("--format", "bin")):
+        for options in ((), ("-p",), ("-p", "-c"), ("--write", "bin")):
             done = subprocess.run(
                 ["sh", "-c", 'ulimit -f 8; exec "$@"', "sh", ASSAY, "goal", "generate", "-i", "rec",
                  "-o", "full", "-q", *options], cwd=self.folder, check=False, capture_output=True,
@@ -335,7 +335,7 @@ class Outputs(GoalTest):
             self.assertEqual(list((self.folder / "full").iterdir()), [])
 
     def test_ctrl_c_leaves_nothing(self):
-        for options in (("--format", "bin"), ("-p", "-c")):
+        for options in (("--write", "bin"), ("-p", "-c")):
             folder = self.folder / f"out{len(options)}{options[0]}"
             with subprocess.Popen(
                     [ASSAY, "goal", "generate", "-i", "rec", "-o", folder, "-q", "--replicas",

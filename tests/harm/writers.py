@@ -39,11 +39,11 @@ def folder_commands():
     tables = ('--data_dir', SAMPLES / 'allreduce-h200')
     write = ('--write', 'xlsx,csv,json', '-q', '-o')
     return {
-        'generate': (*goal, '--format', 'bin', '-o'),
-        'generate -p': (*goal, '--format', 'text', '-p', '-o'),
+        'generate': (*goal, '--write', 'bin', '-o'),
+        'generate -p': (*goal, '--write', 'text', '-p', '-o'),
         'export': ('store', 'export', '--store', 'h200_sxm', '--table', 'gemm_perf', '-o'),
         'codegen': ('allreduce', 'codegen', *tables, '-o'),
-        'plot': ('allreduce', 'plot', *tables, '--format', 'svg', '-o'),
+        'plot': ('allreduce', 'plot', *tables, '--write', 'svg', '-o'),
         'report': ('trace', 'report', TRACES / 'ctas_16', *write),
         'analyze': ('trace', 'analyze', TRACES / 'ctas_16', *write),
         'compare': ('trace', 'compare', '--baseline', TRACES / 'ctas_default', '--test',

@@ -16,9 +16,9 @@ const CommandSpec kAllreduce{
         "gets and why; 'plot' draws figures and an HTML page.",
     .examples =
         "assay allreduce bench -o data\n"
-        "assay allreduce codegen --data_dir data\n"
+        "assay allreduce codegen data\n"
         "assay allreduce explain 8 7168 64 NONE --data_dir data\n"
-        "assay allreduce plot --data_dir data\n",
+        "assay allreduce plot data\n",
 };
 ASSAY_REGISTER(CommandSpec, kAllreduce);
 

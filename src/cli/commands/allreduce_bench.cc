@@ -355,8 +355,8 @@ class AllreduceBench final : public Command {
   }
 
   void show(model::Book book) const {
-    if (presentation_.summary == Summary::kTable) book = allreduce::for_terminal(std::move(book));
-    print(summary_text(book, presentation_.summary));
+    if (presentation_.summary() == Summary::kTable) book = allreduce::for_terminal(std::move(book));
+    print(summary_text(book, presentation_.summary()));
   }
 
   [[nodiscard]] core::Result<Outcome> follow(const allreduce::LaunchedRank& rank,
@@ -378,7 +378,7 @@ class AllreduceBench final : public Command {
       }
       return result.error();
     }
-    if (!presentation_.quiet) show(allreduce::benchmark_summary(result.value()));
+    if (presentation_.shows_summary()) show(allreduce::benchmark_summary(result.value()));
     return verdict(result.value());
   }
 

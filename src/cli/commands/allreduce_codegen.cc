@@ -27,14 +27,14 @@ const Choices<allreduce::LookupLayout> kLookupLayouts{
 class AllreduceCodegen final : public Command {
  public:
   explicit AllreduceCodegen(App& app) {
-    add_tuning_options(app, arguments_)->default_str("measure first");
+    add_tuning_options(app, arguments_, "DIR,--data_dir,--data-dir")->default_str("measure first");
     app.add_option("--save_csv_dir,--save-csv-dir", csv_folder_,
-                   "where the files of a measurement go; has no effect with --data_dir")
+                   "where the files of a measurement go; has no effect with DIR")
         ->type_name("DIR")
         ->default_str("data");
     app.add_flag("--enable_auto,--enable-auto", measure_auto_,
                  "also measure AUTO, to see it beside the others; it is never chosen");
-    add_choice(app, "--format", layout_, kLookupLayouts, "layout of generated_lookup_table.cpp");
+    add_choice(app, "--layout", layout_, kLookupLayouts, "layout of generated_lookup_table.cpp");
     app.add_option("-o,--output", output_, "the folder to write to")
         ->type_name("DIR")
         ->default_str("gen_heuristic_code in the folder of the files");
@@ -51,7 +51,7 @@ class AllreduceCodegen final : public Command {
                    "regret is larger than this, in percent")
         ->type_name("PERCENT")
         ->check(positive_number_problem);
-    add_presentation_options(app, presentation_, "--summary");
+    add_presentation_options(app, presentation_);
   }
 
   [[nodiscard]] core::Status check() const override {
@@ -69,8 +69,8 @@ class AllreduceCodegen final : public Command {
     const bool passed = ASSAY_TRY(add_checks(book, tables));
     const auto files = ASSAY_TRY(allreduce::generated_files(tables, benchmark, layout_));
     const auto paths = ASSAY_TRY(allreduce::write_generated(files, output_folder()));
+    if (presentation_.shows_summary()) print(summary_text(book, presentation_.summary(), kAllRows));
     if (!presentation_.quiet) {
-      print(summary_text(book, presentation_.summary, kAllRows));
       for (const fs::path& path : paths)
         print_note("wrote " + path.string());
     }
@@ -83,7 +83,7 @@ class AllreduceCodegen final : public Command {
     auto options = default_benchmark(csv_folder_.empty() ? fs::path("data") : csv_folder_);
     if (!options.ok()) {
       return options.error().context(
-          "nothing to make a table of (--data_dir names a folder of benchmark files), and this "
+          "nothing to make a table of (no folder of benchmark files is named), and this "
           "machine cannot be measured");
     }
     allreduce::BenchmarkOptions benchmark = std::move(options).value();
@@ -161,9 +161,9 @@ const CommandSpec kAllreduceCodegen{
     .regression_means = "the regret is larger than --max-regret",
     .examples =
         "assay allreduce codegen\n"
-        "assay allreduce codegen --data_dir data\n"
-        "assay allreduce codegen --data_dir data --sm_version 90 --format upstream -o generated\n"
-        "assay allreduce codegen --data_dir data --validate held_out --max-regret 3\n",
+        "assay allreduce codegen data\n"
+        "assay allreduce codegen data --sm_version 90 --layout upstream -o generated\n"
+        "assay allreduce codegen data --validate held_out --max-regret 3\n",
     .make = make_command<AllreduceCodegen>,
 };
 ASSAY_REGISTER(CommandSpec, kAllreduceCodegen);

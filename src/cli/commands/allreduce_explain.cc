@@ -31,7 +31,7 @@ class AllreduceExplain final : public Command {
         ->check(size_problem);
     add_choice(app, "FUSION", cell_.fusion, fusion_choices(),
                "the operation that is fused behind the sum");
-    add_tuning_options(app, arguments_)->required();
+    add_tuning_options(app, arguments_, "--data_dir,--data-dir")->required();
     add_presentation_options(app, presentation_);
   }
 
@@ -39,8 +39,9 @@ class AllreduceExplain final : public Command {
     const auto [benchmark, tables] = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
     cell_.data_type = arguments_.tuning.data_type;
     const allreduce::Explanation explanation = allreduce::explain(tables, cell_);
-    if (!presentation_.quiet) {
-      print(summary_text(allreduce::explanation_book(tables, explanation), presentation_.summary));
+    if (presentation_.shows_summary()) {
+      print(
+          summary_text(allreduce::explanation_book(tables, explanation), presentation_.summary()));
     }
     return Outcome::kOk;
   }

@@ -21,9 +21,8 @@ enum class PlotKind { kPng, kSvg, kHtml };
 class AllreducePlot final : public Command {
  public:
   explicit AllreducePlot(App& app) {
-    app.add_option("--data_dir,--data-dir", request_.data_dir,
+    app.add_option("DIR,--data_dir,--data-dir", request_.data_dir,
                    "the folder of the benchmark.tp{N}.sm{V}.csv files")
-        ->type_name("DIR")
         ->default_str("data");
     app.add_option("--sm_version,--sm-version", request_.sm_version,
                    "the SM version, such as 90, where the folder has several")
@@ -31,7 +30,7 @@ class AllreducePlot final : public Command {
     add_choice_list(app, "--fusion", request_.fusions, fusion_choices(), "draw only these fusions")
         ->default_str("all that were measured");
     add_choice_list<PlotKind>(
-        app, "--format", kinds_,
+        app, "--write", kinds_,
         {{"png", PlotKind::kPng}, {"svg", PlotKind::kSvg}, {"html", PlotKind::kHtml}},
         "what to write: pictures, and one page with all of them");
     app.add_option("-o,--output", request_.output, "where the figures go")
@@ -49,7 +48,7 @@ class AllreducePlot final : public Command {
                    "show where this table, or the fastest of these benchmarks, chooses differently "
                    "from the first --table or the fastest measured, and what that costs")
         ->type_name("FILE");
-    add_presentation_options(app, presentation_, "--summary");
+    add_presentation_options(app, presentation_);
   }
 
   core::Result<Outcome> run() override {
@@ -61,8 +60,10 @@ class AllreducePlot final : public Command {
     }
     choose_formats();
     const allreduce::PlotResult result = ASSAY_TRY(plot_with_progress());
+    if (presentation_.shows_summary()) {
+      print(summary_text(result.book, presentation_.summary(), kAllRows));
+    }
     if (!presentation_.quiet) {
-      print(summary_text(result.book, presentation_.summary, kAllRows));
       const std::string last = result.written.back().string();
       print_note(result.written.size() == 1
                      ? "wrote " + last
@@ -114,12 +115,12 @@ const CommandSpec kAllreducePlot{
         "'table_difference': where two tables differ, and what that costs.\n\n"
         "AUTO is drawn but never counts as the fastest. Cells without a time are hatched. The "
         "page index.html shows the same data with zoom and tooltips, and needs no network.\n\n"
-        "Pictures need gnuplot (apt-get install gnuplot-nox); --format html does not.",
+        "Pictures need gnuplot (apt-get install gnuplot-nox); --write html does not.",
     .examples =
         "assay allreduce plot\n"
-        "assay allreduce plot --data_dir data --fusion NONE --format svg -o figures\n"
-        "assay allreduce plot --data_dir data --format html --html report.html\n"
-        "assay allreduce plot --data_dir data --compare last_month\n",
+        "assay allreduce plot data --fusion NONE --write svg -o figures\n"
+        "assay allreduce plot data --write html --html report.html\n"
+        "assay allreduce plot data --compare last_month\n",
     .make = make_command<AllreducePlot>,
 };
 ASSAY_REGISTER(CommandSpec, kAllreducePlot);

@@ -41,7 +41,7 @@ class Collect final : public Command {
   [[nodiscard]] model::Book listing() const {
     const auto operators = arguments_.operators();
     const bool all = !arguments_.names_operators();
-    switch (arguments_.presentation().summary) {
+    switch (arguments_.presentation().summary()) {
       case Summary::kJson:
         return {.title = "Operators",
                 .tables = {collect::operators_table(operators, collect::Columns::kAll),
@@ -60,13 +60,14 @@ class Collect final : public Command {
   }
 
   void show(const model::Book& book) const {
-    print(summary_text(book, arguments_.presentation().summary));
+    print(summary_text(book, arguments_.presentation().summary()));
   }
 
   // As CSV, the plan is one table, for other programs.
   void show_plan(const collect::Plan& plan) const {
     model::Book book = collect::plan_book(plan);
-    if (arguments_.presentation().summary == Summary::kCsv) book.tables.erase(book.tables.begin());
+    if (arguments_.presentation().summary() == Summary::kCsv)
+      book.tables.erase(book.tables.begin());
     show(book);
   }
 
@@ -87,7 +88,7 @@ class Collect final : public Command {
     const auto result = collect_with_progress(options, plan, arguments_.presentation());
     if (clocks) ASSAY_TRY(clocks->release());
     if (!result.ok()) return result.error();
-    if (!arguments_.presentation().quiet) show(summary_of(result.value()));
+    if (arguments_.presentation().shows_summary()) show(summary_of(result.value()));
     warn_of(result.value().uncertain, options.request.options.certainty);
     return verdict(result.value());
   }

@@ -46,10 +46,10 @@ class Doctor final : public Command {
 
   core::Result<Outcome> run() override {
     const doctor::Diagnosis diagnosis = ASSAY_TRY(doctor::diagnose(request_));
-    if (presentation_.quiet) {
-      warn(diagnosis);
-    } else {
+    if (presentation_.shows_summary()) {
       print(text(diagnosis));
+    } else {
+      warn(diagnosis);
     }
     const bool clean = doctor::worst(diagnosis) <= doctor::Level::kNote;
     return clean ? Outcome::kOk : Outcome::kRegressionFound;
@@ -65,7 +65,7 @@ class Doctor final : public Command {
   }
 
   [[nodiscard]] std::string text(const doctor::Diagnosis& diagnosis) const {
-    switch (presentation_.summary) {
+    switch (presentation_.summary()) {
       case Summary::kTable:
         return doctor::doctor_text(diagnosis, core::terminal_columns(stdout, kPipeColumns));
       case Summary::kCsv:

@@ -84,7 +84,7 @@ class GoalCheck final : public Command {
     for (const fs::path& input : inputs_)
       passed &= ASSAY_TRY(check_one(input, book));
     if (book.tables.back().cells.empty()) book.tables.pop_back();
-    if (!presentation_.quiet) print(summary_text(book, presentation_.summary));
+    if (presentation_.shows_summary()) print(summary_text(book, presentation_.summary()));
     return passed ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
@@ -99,7 +99,7 @@ class GoalCheck final : public Command {
                             count_cell(result.calculations), count_cell(result.dependencies),
                             notes ? "read" : "none"});
     add_findings(book.tables[1], input.string(), result);
-    if (presentation_.quiet) warn(input, result);
+    if (!presentation_.shows_summary()) warn(input, result);
     return result.passed();
   }
 

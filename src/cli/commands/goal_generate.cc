@@ -37,7 +37,7 @@ class GoalGenerate final : public Command {
     add_graph_options(app);
     add_tag_options(app);
     add_text_options(app);
-    add_presentation_options(app, presentation_, "--summary");
+    add_presentation_options(app, presentation_);
   }
 
   [[nodiscard]] core::Status check() const override {
@@ -64,8 +64,10 @@ class GoalGenerate final : public Command {
     request_.options.expand.intra_bytes_per_ns = intra_gbps_;
     const goal::GenerateResult result = ASSAY_TRY(goal::generate(request_));
     show_warnings(result.warnings);
+    if (presentation_.shows_summary()) {
+      print(summary_text(result.summary, presentation_.summary()));
+    }
     if (presentation_.quiet) return Outcome::kOk;
-    print(summary_text(result.summary, presentation_.summary));
     constexpr std::size_t kNamed = 4;
     for (std::size_t i = 0; i < result.written.size(); ++i) {
       if (i < kNamed || i + 1 == result.written.size()) {
@@ -91,10 +93,9 @@ class GoalGenerate final : public Command {
   }
 
   void add_input_options(App& app) {
-    app.add_option("-i,--input,--trace_dir", request_.input,
+    app.add_option("DIR,-i,--input,--trace_dir", request_.input,
                    "the recording: a folder with SQLite exports of Nsight Systems, recordings of "
                    "'assay record', or PyTorch profiler traces with NCCL logs; or one such file")
-        ->type_name("DIR")
         ->required();
     app.add_option("-o,--output,--output_dir", request_.target.folder,
                    "the folder to write the schedule into; made when missing")
@@ -213,7 +214,7 @@ class GoalGenerate final : public Command {
     const char* group = "Output options";
     const Choices<goal::ScheduleFormat> formats{{"text", goal::ScheduleFormat::kText},
                                                 {"bin", goal::ScheduleFormat::kBinary}};
-    add_choice(app, "--format", request_.target.format, formats,
+    add_choice(app, "--write", request_.target.format, formats,
                "text, or the binary form that simulators read")
         ->group(group);
     app.add_flag("-p,--parallel,--parallel_generation", parallel_,
@@ -288,11 +289,11 @@ const CommandSpec kGoalGenerate{
         "An operation that a rank lacks, or that ranks disagree about, is left out on all ranks "
         "and counted; so the schedule always runs to its end.",
     .examples =
-        "assay goal generate -i recording -o out --format bin\n"
+        "assay goal generate recording -o out --write bin\n"
         "assay goal generate -i sqlite/ -o goal_merged -s npkit_data_summary_Simple.json \\\n"
         "    -l npkit_data_summary_LL.json -p -m -r\n"
-        "assay goal generate -i recording -o large --format bin --replicas 16\n"
-        "assay goal generate -i recording -o out --label 'parallelism + 100 * (sequence % 1000)'\n",
+        "assay goal generate recording -o large --write bin --replicas 16\n"
+        "assay goal generate recording -o out --label 'parallelism + 100 * (sequence % 1000)'\n",
     .make = make_command<GoalGenerate>,
 };
 ASSAY_REGISTER(CommandSpec, kGoalGenerate);

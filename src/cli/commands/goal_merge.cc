@@ -65,7 +65,7 @@ class GoalMerge final : public Command {
         ->type_name("FILE:RANKS")
         ->one_value_each()
         ->check(placement_problem);
-    add_choice(app, "--format", form_, kForms, "the form of the merged schedule");
+    add_choice(app, "--write", form_, kForms, "the form of the merged schedule");
     app.add_flag("-q,--quiet", quiet_, "only warnings and errors");
   }
 
@@ -154,7 +154,7 @@ const CommandSpec kGoalMerge{
         "assay goal merge llm.bin hpc.bin -o both.bin\n"
         "assay goal merge llm.bin hpc.bin --place hpc.bin:0-3,8-11 -o shared.bin\n"
         "assay goal merge a.goal a.goal --place a.goal:0,2 --place a.goal:1,3 -o two.goal "
-        "--format text\n",
+        "--write text\n",
     .make = make_command<GoalMerge>,
 };
 ASSAY_REGISTER(CommandSpec, kGoalMerge);

@@ -12,8 +12,7 @@ namespace {
 class GoalValidate final : public Command {
  public:
   explicit GoalValidate(App& app) {
-    app.add_option("-i,--input", inputs_, "the recording, as 'assay goal generate' takes it")
-        ->type_name("DIR")
+    app.add_option("DIR,-i,--input", inputs_, "the recording, as 'assay goal generate' takes it")
         ->required();
     app.add_option("--params", params_, "links and costs, as 'assay simulate fit' writes them")
         ->type_name("FILE")
@@ -47,7 +46,7 @@ class GoalValidate final : public Command {
     const std::vector<goal::UnitModel> measured =
         ASSAY_TRY(measured_units(inputs_, input_options_, skip_));
     const model::Book book = ASSAY_TRY(goal::validate(measured, costs, links, simulator(), 0));
-    if (!presentation_.quiet) print(summary_text(book, presentation_.summary, kAllRows));
+    if (presentation_.shows_summary()) print(summary_text(book, presentation_.summary(), kAllRows));
     return tolerance_percent_ > 0 && goal::median_error_percent(book) > tolerance_percent_
                ? Outcome::kRegressionFound
                : Outcome::kOk;
@@ -74,8 +73,8 @@ const CommandSpec kGoalValidate{
         "compared with the median.",
     .regression_means = "the simulated times are further off than --tolerance",
     .examples =
-        "assay goal validate -i recording\n"
-        "assay goal validate -i recording --params fitted.json --tolerance 10\n",
+        "assay goal validate recording\n"
+        "assay goal validate recording --params fitted.json --tolerance 10\n",
     .make = make_command<GoalValidate>,
 };
 ASSAY_REGISTER(CommandSpec, kGoalValidate);

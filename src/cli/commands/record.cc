@@ -29,10 +29,9 @@ class Record final : public Command {
         ->type_name("N")
         ->check(whole_number_problem)
         ->default_str("1024");
-    add_choice(app, "--nccl-log", options_.nccl_log,
-               {{"keep", recorder::RecordOptions::NcclLog::kKeep},
-                {"off", recorder::RecordOptions::NcclLog::kOff}},
-               "NCCL's own log, which alone tells its rings and trees");
+    app.add_flag(
+        "--no-nccl-log", [this] { options_.nccl_log = recorder::RecordOptions::NcclLog::kOff; },
+        "do without NCCL's own log, which alone tells its rings and trees");
   }
 
   [[nodiscard]] core::Status check() const override {
@@ -79,7 +78,7 @@ class Record final : public Command {
     }
     print_note(fmt::format(
         "recorded {} processes, {} operations, {} kernels, {:.1f} MB in {}; next: assay goal "
-        "generate -i {} -o {}-goal",
+        "generate {} -o {}-goal",
         recorded.processes, recorded.operations, recorded.kernels,
         static_cast<double>(recorded.size_bytes) / kMegabyte, folder, folder, folder));
   }

@@ -141,8 +141,8 @@ class Simulate final : public Command {
           .context(schedule_.string());
     }
     const model::Book book = ASSAY_TRY(make_book(outcome, notes));
-    if (!presentation_.quiet) {
-      print(summary_text(book, presentation_.summary,
+    if (presentation_.shows_summary()) {
+      print(summary_text(book, presentation_.summary(),
                          per_rank_ ? outcome.finish_ns.size() : kSummaryRows));
     }
     ASSAY_TRY(write_timeline(outcome));

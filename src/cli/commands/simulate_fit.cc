@@ -16,9 +16,8 @@ namespace {
 class SimulateFit final : public Command {
  public:
   explicit SimulateFit(App& app) {
-    app.add_option("-i,--input", inputs_,
+    app.add_option("DIR,-i,--input", inputs_,
                    "recordings of operations at many sizes, as 'assay goal generate' takes them")
-        ->type_name("DIR")
         ->required();
     app.add_option("-o,--output", output_, "the parameter file to write")
         ->type_name("FILE")
@@ -53,11 +52,12 @@ class SimulateFit final : public Command {
     ASSAY_TRY(simulate::write_parameters(
         output_, {.inter = fitted.links.inter, .intra = fitted.links.intra, .node_of_rank = {}},
         goal::line_costs_json(fitted.costs)));
-    if (presentation_.quiet) return Outcome::kOk;
+    if (!presentation_.shows_summary()) return Outcome::kOk;
     const goal::Costs found = goal::costs_from_lines(fitted.costs, "fitted");
     const model::Book book =
         ASSAY_TRY(goal::validate(measured, found, fitted.links, simulator(), 0));
-    print(summary_text(book, presentation_.summary));
+    print(summary_text(book, presentation_.summary()));
+    if (presentation_.quiet) return Outcome::kOk;
     print_note(fmt::format(
         "mean |log(simulated / measured)| from {:.3f} to {:.3f} in {} simulations of {} kinds and "
         "sizes",
@@ -100,8 +100,8 @@ const CommandSpec kSimulateFit{
         "at many sizes.",
     .examples =
         "assay record -o recording -- torchrun --nproc_per_node 8 collectives.py\n"
-        "assay simulate fit -i recording -o fitted.json\n"
-        "assay simulate fit -i one_node -i two_nodes -o fitted.json\n",
+        "assay simulate fit recording -o fitted.json\n"
+        "assay simulate fit one_node two_nodes -o fitted.json\n",
     .make = make_command<SimulateFit>,
 };
 ASSAY_REGISTER(CommandSpec, kSimulateFit);

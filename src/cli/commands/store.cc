@@ -16,9 +16,9 @@ const CommandSpec kStore{
     .examples =
         "assay store query gemm --m 300 --n 4096 --k 4096 --dtype fp8\n"
         "assay store import systems/data/h200_sxm --store h200.db\n"
-        "assay store list --store h200.db\n"
-        "assay store export --store h200.db -o tables --table gemm_perf\n"
-        "assay store diff old.db new.db --max-share 0.01\n",
+        "assay store list h200.db\n"
+        "assay store export h200.db -o tables --table gemm_perf\n"
+        "assay store diff old.db new.db --max-share 1\n",
 };
 ASSAY_REGISTER(CommandSpec, kStore);
 

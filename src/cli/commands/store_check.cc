@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/store_options.h"
 #include "cli/store_rerun.h"
 #include "cli/summary_output.h"
 #include "cli/table_inputs.h"
@@ -18,7 +19,9 @@ class StoreCheck final : public Command {
  public:
   explicit StoreCheck(App& app) : rerun_(app) {
     add_table_inputs(app, inputs_, "a performance table, CSV or Parquet");
-    app.add_option("--table", table_, "of a store, only this table")->type_name("NAME");
+    app.add_option("--table", table_, "of a store, only this table")
+        ->type_name("NAME")
+        ->suggest(table_words());
     add_percent(app, "--drop", limits_.drop, "10",
                 "a drop is a latency lower by more than this than that of the next smaller size");
     add_percent(app, "--spread", limits_.spread, "10", "rows with the same key may differ by this");
@@ -26,7 +29,7 @@ class StoreCheck final : public Command {
                 "rows may be faster than the roofline by this: peaks are not exact");
     app.add_flag("--held-out", held_out_,
                  "predict every point from its neighbours and say where to measure more");
-    add_percent(app, "--limit", held_out_limit_, "5",
+    add_percent(app, "--refine-limit", held_out_limit_, "5",
                 "error of a held-out point that calls for more points");
     add_roofline_options(app, roofline_);
     add_presentation_options(app, presentation_);
@@ -91,7 +94,7 @@ class StoreCheck final : public Command {
   }
 
   void show(const store::CheckReport& report, const model::Book& book) const {
-    if (!presentation_.quiet) return print(summary_text(book, presentation_.summary));
+    if (presentation_.shows_summary()) return print(summary_text(book, presentation_.summary()));
     for (const std::string& problem : report.problems())
       print_warning(problem);
   }

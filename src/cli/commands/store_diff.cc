@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/store_options.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
 #include "store/judging/diff.h"
@@ -23,19 +24,22 @@ class StoreDiff final : public Command {
     app.add_option("B", b_, "another")->required();
     app.add_option("--table", request_.tables, "compare only this table: gemm_perf")
         ->type_name("NAME")
+        ->suggest(table_words())
         ->default_str("all");
     app.add_option("--ignore", request_.ignored,
                    "a column that may differ between A and B: version, framework, kernel_source")
         ->type_name("COLUMN")
         ->default_str("none");
-    app.add_option("--threshold", request_.threshold,
-                   "the share by which B may differ from A: 0.1 is 10 %")
-        ->type_name("SHARE")
-        ->default_str("0.1")
+    app.add_option(
+           "--tolerance", [this](double percent) { request_.threshold = percent / 100; },
+           "by how much B may differ from A")
+        ->type_name("PERCENT")
+        ->default_str("10")
         ->check(not_negative_problem);
-    app.add_option("--max-share", max_share_,
-                   "fail when a larger share of a table's rows is beyond the threshold")
-        ->type_name("SHARE")
+    app.add_option(
+           "--max-share", [this](double percent) { max_share_ = percent / 100; },
+           "fail if more of a table's rows than this differ by more than --tolerance")
+        ->type_name("PERCENT")
         ->default_str("never fail")
         ->check(not_negative_problem);
     app.add_option("--worst", request_.most_worst, "show this many of the rows that differ most")
@@ -50,7 +54,7 @@ class StoreDiff final : public Command {
     const store::Store a = ASSAY_TRY(store::open_tables(a_, repairs));
     const store::Store b = ASSAY_TRY(store::open_tables(b_, repairs));
     const store::DiffResult result = ASSAY_TRY(store::diff(a, b, request_));
-    if (!presentation_.quiet) show(result);
+    if (presentation_.shows_summary()) show(result);
     show_warnings(repairs);
     return judge(result);
   }
@@ -59,7 +63,7 @@ class StoreDiff final : public Command {
   void show(const store::DiffResult& result) const {
     const model::Book book{.title = fmt::format("A: {}, B: {}", a_.string(), b_.string()),
                            .tables = store::diff_tables(result, request_.threshold)};
-    print(summary_text(book, presentation_.summary, kAllRows));
+    print(summary_text(book, presentation_.summary(), kAllRows));
   }
 
   [[nodiscard]] Outcome judge(const store::DiffResult& result) const {
@@ -88,12 +92,12 @@ const CommandSpec kStoreDiff{
     .description =
         "Rows belong together when all their columns but latency and power are equal. For each "
         "table: rows that only A or only B has, the 10th, 50th and 90th percentile of the ratio "
-        "of their latencies (above 1: B is slower), and the share of rows beyond the threshold; "
+        "of their latencies (above 1: B is slower), and the share of rows beyond the tolerance; "
         "then the rows that differ most.",
     .regression_means =
-        "in a table a larger share of rows than --max-share differs by more than --threshold",
+        "in a table a larger share of rows than --max-share differs by more than --tolerance",
     .examples =
-        "assay store diff monday.db tuesday.db --max-share 0.005\n"
+        "assay store diff monday.db tuesday.db --max-share 0.5\n"
         "assay store diff perf/perf.db h200_sxm\n"
         "assay store diff h200.db systems/data/h200_sxm --table gemm_perf\n"
         "assay store diff gemm_perf.txt other/gemm_perf.parquet --ignore version\n",

@@ -21,24 +21,25 @@ class StoreExport final : public Command {
         ->required();
     app.add_option("--table", request_.tables, "write only this table: gemm_perf")
         ->type_name("NAME")
+        ->suggest(table_words())
         ->default_str("all");
     add_rows_options(app, request_.rows);
-    add_choice(app, "--format", request_.style.format, kPerfFormats,
+    add_choice(app, "--write", request_.style.format, kPerfFormats,
                "csv: NAME.txt as the public collector wrote until 2026; parquet: NAME.parquet");
-    add_choice(app, "--labels", request_.style.labels, kLabelNames,
+    add_choice(app, "--type-names", request_.style.labels, kLabelNames,
                "names of types: new says bfloat16, old float16");
     add_choice(app, "--names", request_.names, kFileNames,
                "readme: also comm_perf and custom_all_reduce, which hold what nccl_perf and "
                "custom_allreduce_perf do");
-    add_presentation_options(app, presentation_, "--summary");
+    add_presentation_options(app, presentation_);
   }
 
   core::Result<Outcome> run() override {
     const store::Store store = ASSAY_TRY(store::open_to_read(store_));
     const auto written = ASSAY_TRY(store::export_tables(store, request_));
-    if (!presentation_.quiet) {
+    if (presentation_.shows_summary()) {
       print(summary_text({.title = "Export", .tables = {written_table(written)}},
-                         presentation_.summary));
+                         presentation_.summary()));
     }
     return Outcome::kOk;
   }
@@ -57,9 +58,9 @@ const CommandSpec kStoreExport{
         "latency in ms, power in W. Rows of several frameworks, versions and devices stand in the "
         "same file unless one is chosen. Files of the same name are replaced.",
     .examples =
-        "assay store export --store h200_sxm -o tables\n"
-        "assay store export --store h200.db -o tables --table gemm_perf --table nccl_perf \\\n"
-        "    --framework assay --format parquet\n",
+        "assay store export h200_sxm -o tables\n"
+        "assay store export h200.db -o tables --table gemm_perf --table nccl_perf \\\n"
+        "    --framework assay --write parquet\n",
     .make = make_command<StoreExport>,
 };
 ASSAY_REGISTER(CommandSpec, kStoreExport);

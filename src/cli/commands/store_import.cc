@@ -77,8 +77,8 @@ class StoreImport final : public Command {
     store::Store store = ASSAY_TRY(store::Store::open(store_, store::Store::Mode::kCreate));
     model::Table table = files_table();
     const core::Status done = import_all(store, files, table);
-    if (!presentation_.quiet) {
-      print(summary_text({.title = "Import", .tables = {table}}, presentation_.summary));
+    if (presentation_.shows_summary()) {
+      print(summary_text({.title = "Import", .tables = {table}}, presentation_.summary()));
     }
     show_warnings(repairs_);
     for (const std::string& failure : failures_)

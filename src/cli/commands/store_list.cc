@@ -109,7 +109,7 @@ class StoreList final : public Command {
     } else {
       book = ASSAY_TRY(contents_of(store_));
     }
-    if (!presentation_.quiet) print(summary_text(book, presentation_.summary, kAllRows));
+    if (presentation_.shows_summary()) print(summary_text(book, presentation_.summary(), kAllRows));
     return Outcome::kOk;
   }
 
@@ -127,9 +127,9 @@ const CommandSpec kStoreList{
         "failed. Without --store, the databases that ship with assay.",
     .examples =
         "assay store list\n"
-        "assay store list --store h200_sxm\n"
-        "assay store list --store h200.db\n"
-        "assay store list --store h200.db --format json | jq '.tables[0]'\n",
+        "assay store list h200_sxm\n"
+        "assay store list h200.db\n"
+        "assay store list h200.db --format json | jq '.tables[0]'\n",
     .make = make_command<StoreList>,
 };
 ASSAY_REGISTER(CommandSpec, kStoreList);

@@ -24,6 +24,7 @@ class StorePlace final : public Command {
         ->required();
     app.add_option("--system", request_.system, "the system that was measured: h200_sxm")
         ->type_name("NAME")
+        ->suggest(shipped_words())
         ->required()
         ->check(folder_name_problem);
     app.add_option("--backend", request_.backend, "name of the backend's folder")
@@ -34,7 +35,7 @@ class StorePlace final : public Command {
     add_choice(app, "--layout", request_.layout, kLayouts,
                "flat: CSV in data/SYSTEM/BACKEND/VERSION; family: Parquet and "
                "collection_meta.yaml in data/SYSTEM/FAMILY/BACKEND/VERSION, as since July 2026");
-    add_choice(app, "--labels", request_.labels, kLabelNames,
+    add_choice(app, "--type-names", request_.labels, kLabelNames,
                "names of types: new says bfloat16, old float16");
     app.add_flag(
         "--force", [this] { request_.existing = store::Existing::kReplace; },
@@ -45,9 +46,9 @@ class StorePlace final : public Command {
   core::Result<Outcome> run() override {
     const store::Store store = ASSAY_TRY(store::open_to_read(store_));
     const auto written = ASSAY_TRY(store::place(store, request_));
-    if (!presentation_.quiet) {
+    if (presentation_.shows_summary()) {
       print(summary_text({.title = "Place", .tables = {written_table(written)}},
-                         presentation_.summary));
+                         presentation_.summary()));
     }
     return Outcome::kOk;
   }
@@ -75,9 +76,9 @@ const CommandSpec kStorePlace{
         "weight's shape with a few measured points for a whole curve answer worse with the points "
         "that 'assay collect --refine' added between others.",
     .examples =
-        "assay store place --store h200_sxm --systems src/aiconfigurator/systems \\\n"
+        "assay store place h200_sxm --systems src/aiconfigurator/systems \\\n"
         "    --system h200_sxm\n"
-        "assay store place --store h200.db --systems systems --system h200_sxm \\\n"
+        "assay store place h200.db --systems systems --system h200_sxm \\\n"
         "    --framework assay --backend trtllm --layout family\n",
     .make = make_command<StorePlace>,
 };

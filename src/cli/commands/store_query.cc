@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/store_options.h"
 #include "cli/summary_output.h"
 #include "cli/table_inputs.h"
 #include "collect/plan/operator.h"
@@ -52,10 +53,21 @@ std::string option_names_of(const std::string& column) {
   return dashed(column) == plain ? plain : plain + "," + dashed(column);
 }
 
+std::vector<std::string> short_table_words() {
+  constexpr std::string_view kEnding = "_perf";
+  std::vector<std::string> words = table_words();
+  for (std::string& word : words) {
+    if (word.ends_with(kEnding)) word.resize(word.size() - kEnding.size());
+  }
+  return words;
+}
+
 class StoreQuery final : public Command {
  public:
   explicit StoreQuery(App& app) {
-    app.add_option("TABLE", table_, "gemm, context_attention, moe, nccl, ...")->required();
+    app.add_option("TABLE", table_, "gemm, context_attention, moe, nccl, ...")
+        ->suggest(short_table_words())
+        ->required();
     inputs_.without = WithoutInput::kShipped;
     add_table_inputs(app, inputs_, "that table as a file, CSV or Parquet; several are joined");
     for (const std::string& column : columns_with_option())
@@ -120,12 +132,12 @@ class StoreQuery final : public Command {
           result.refused.size() > 1 ? index.group_name(*result.refused.front().group) : "",
           result.refused.front().reason)};
     }
-    const bool is_table = presentation_.summary == Summary::kTable;
+    const bool is_table = presentation_.summary() == Summary::kTable;
     const model::Book book{
         .title = "Latencies",
         .tables = {store::answers_table(
             index, result, is_table ? store::KeyColumns::kVarying : store::KeyColumns::kAll)}};
-    if (!presentation_.quiet) print(summary_text(book, presentation_.summary));
+    if (presentation_.shows_summary()) print(summary_text(book, presentation_.summary()));
     for (const store::Refusal& refusal : result.refused) {
       print_note(
           fmt::format("no answer of {}: {}", index.group_name(*refusal.group), refusal.reason));

@@ -30,7 +30,7 @@ class StoreSystem final : public Command {
            "a file of the same shape, whole or in part, with what neither rows nor NVIDIA's "
            "data sheet tell")
         ->type_name("FILE");
-    app.add_option("--device", request_.device, "the GPU to describe: \"NVIDIA H200\"")
+    app.add_option("--device-name", request_.device, "the GPU to describe: \"NVIDIA H200\"")
         ->type_name("NAME")
         ->default_str("the only one that the store has");
     app.add_option("--framework", request_.framework, "only rows of this one")
@@ -94,7 +94,7 @@ const CommandSpec kStoreSystem{
     .examples =
         "assay collect copy read launch host_to_device device_to_host gemm nccl -o DIR\n"
         "assay-worker collect --nccl-memory --gpus 0,1,2,3,4,5,6,7 > nccl_mem.yaml\n"
-        "assay store system --store DIR/perf.db --name h200_sxm --cite nccl_mem.yaml \\\n"
+        "assay store system DIR/perf.db --name h200_sxm --cite nccl_mem.yaml \\\n"
         "    -o systems/h200_sxm.yaml\n"
         "assay store check --store DIR/perf.db --system systems/h200_sxm.yaml\n",
     .make = make_command<StoreSystem>,

@@ -286,9 +286,9 @@ class SweepReport final : public Command {
     ASSAY_TRY(report::write_json(book, document += ".json"));
     const fs::path picture = ranking ? draw_ranking(*ranking) : fs::path();
     ASSAY_TRY(core::check_interrupt());
-    if (!presentation_.quiet) {
+    if (presentation_.shows_summary()) {
       print(summary_text({.title = book.title, .tables = {book.tables.front()}},
-                         presentation_.summary));
+                         presentation_.summary()));
     }
     show_warnings(warnings_);
     if (presentation_.quiet) return Outcome::kOk;

@@ -149,7 +149,8 @@ class SweepRun final : public Command {
            },
            "the same, and run again what failed")
         ->group(kHowGroup);
-    app.add_flag("--dry-run", dry_run_, "show the runs and their commands; start and write nothing")
+    app.add_flag("--plan-only,--dry-run", dry_run_,
+                 "show the runs and their commands; start and write nothing")
         ->group(kHowGroup);
   }
 
@@ -179,10 +180,10 @@ class SweepRun final : public Command {
   void resume() { request_.mode = sweep::Request::Mode::kResume; }
 
   [[nodiscard]] core::Result<Outcome> show_plan(const sweep::PreparedSweep& sweep) const {
-    const bool words = presentation_.summary == Summary::kTable;
+    const bool words = presentation_.summary() == Summary::kTable;
     print(words ? sweep::plan_script(sweep)
                 : summary_text({.title = "Planned runs", .tables = {planned_runs(sweep)}},
-                               presentation_.summary));
+                               presentation_.summary()));
     return Outcome::kOk;
   }
 
@@ -245,9 +246,9 @@ class SweepRun final : public Command {
                                            const std::vector<sweep::RunRecord>& records) const {
     const model::Book book = sweep::summary(plan, records, folder.path());
     ASSAY_TRY(sweep::write_summary(book, folder.path()));
-    const bool words = presentation_.summary == Summary::kTable;
-    if (!presentation_.quiet) {
-      print(summary_text(words ? sweep::for_terminal(book) : book, presentation_.summary));
+    const bool words = presentation_.summary() == Summary::kTable;
+    if (presentation_.shows_summary()) {
+      print(summary_text(words ? sweep::for_terminal(book) : book, presentation_.summary()));
     }
     if (const model::Table* warnings = book.find("warnings")) {
       for (std::size_t row = 0; row < warnings->row_count(); ++row)

@@ -13,8 +13,8 @@ namespace rec = model::recording;
 // it cannot have ended long before.
 constexpr std::int64_t kLateNs = 100'000'000;
 
-// The most kernels that may lie between two recorded plans, and the most that other threads may have
-// launched before a thread reported its plan.
+// The most kernels that may lie between two recorded plans, and the most that other threads may
+// have launched before a thread reported its plan.
 constexpr std::size_t kLookAround = 256;
 
 // Returns the function of a kernel: AllReduce for "ncclDevKernel_AllReduce_Sum_f32_RING_LL",

@@ -86,7 +86,7 @@ core::Status check_mixture(const std::vector<Content>& contents) {
     devices.insert(content.device);
   }
   ASSAY_TRY(check_one(frameworks, "framework", "--framework"));
-  return check_one(devices, "device", "--device");
+  return check_one(devices, "device", "--device-name");
 }
 
 fs::path path_of(const Content& content, const PlaceRequest& request) {

@@ -26,7 +26,7 @@ core::Result<std::string> only_device(const std::vector<Content>& contents) {
   std::sort(devices.begin(), devices.end());
   devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
   if (devices.size() == 1) return devices.front();
-  return core::Error{"the store has rows of several devices; choose one by --device: " +
+  return core::Error{"the store has rows of several devices; choose one by --device-name: " +
                      core::join(devices, ", ")};
 }
 

@@ -183,7 +183,7 @@ TEST_F(SystemFile, IsMadeOfOneDevice) {
   other.rows[0].row.device = "NVIDIA X";
   ASSERT_TRUE(store.append(run, other).ok());
   EXPECT_THAT(read_system(store, {.name = "x"}).error().message,
-              HasSubstr("choose one by --device: NVIDIA H200, NVIDIA X"));
+              HasSubstr("choose one by --device-name: NVIDIA H200, NVIDIA X"));
   EXPECT_EQ(read_system(store, {.name = "x", .device = "NVIDIA X"}).value().gemms.num_rows(), 1U);
   EXPECT_FALSE(read_system(store, {.name = "x", .device = "NVIDIA", .framework = "assay"}).ok());
 }
