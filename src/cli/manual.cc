@@ -171,24 +171,6 @@ ManualSection exit_section(const CommandSpec& spec) {
   return section;
 }
 
-// Breaks the text at spaces. Every line after the first starts with `indent` spaces.
-std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
-  std::istringstream words{std::string(text)};
-  std::string result;
-  std::size_t column = indent;
-  for (std::string word; words >> word; column += word.size()) {
-    if (column > indent && column + 1 + word.size() > width) {
-      result += '\n' + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      result += ' ';
-      ++column;
-    }
-    result += word;
-  }
-  return result;
-}
-
 // Writes a page for a terminal, section by section.
 class TerminalPage {
  public:
@@ -201,7 +183,8 @@ class TerminalPage {
   }
 
   void paragraph(std::string_view words, std::size_t hanging = 0) {
-    text_ += std::string(kIndent, ' ') + wrapped(words, kIndent + hanging, width_) + '\n';
+    text_ +=
+        std::string(kIndent, ' ') + core::wrapped(words, width_, kIndent, kIndent + hanging) + '\n';
   }
 
   void section(const ManualSection& section) {
@@ -231,7 +214,7 @@ class TerminalPage {
       line.clear();
     }
     line.resize(column, ' ');
-    text_ += line + wrapped(entry.explanation, column, width_) + '\n';
+    text_ += line + core::wrapped(entry.explanation, width_, column, column) + '\n';
   }
 
   std::size_t width_;

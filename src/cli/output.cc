@@ -10,12 +10,14 @@
 
 #include "cli/manual.h"
 #include "core/terminal.h"
+#include "core/text.h"
 
 namespace assay::cli {
 namespace {
 
 constexpr std::size_t kHelpColumns = 100;
 constexpr std::size_t kFewestColumns = 60;
+constexpr std::size_t kMessageIndent = 2;
 constexpr const char* kRed = "\033[31m";
 constexpr const char* kYellow = "\033[33m";
 
@@ -26,12 +28,23 @@ void flush_stdout() {
   if (std::fflush(stdout) != 0 && g_output_error == 0) g_output_error = errno;
 }
 
+// Breaks the first line of a message between words, where the terminal would break it anywhere.
+// More lines are commands to copy and stay as they are.
+std::string fitted(std::string_view message, std::size_t begin) {
+  if (!core::is_terminal(stderr)) return std::string(message);
+  const std::size_t end = std::min(message.find('\n'), message.size());
+  const std::size_t columns = core::terminal_columns(stderr, kHelpColumns);
+  return core::wrapped(message.substr(0, end), columns, begin, kMessageIndent) +
+         std::string(message.substr(end));
+}
+
 void say(const char* color, std::string_view kind, std::string_view message) {
   // If both streams are the same terminal, the message must follow the data printed before it.
   flush_stdout();
   const bool colored = core::shows_colors(stderr);
-  const std::string line = fmt::format("{}assay: {}{}{}\n", colored ? color : "", kind,
-                                       colored ? "\033[0m" : "", message);
+  const std::string begin = fmt::format("assay: {}", kind);
+  const std::string line = fmt::format("{}{}{}{}\n", colored ? color : "", begin,
+                                       colored ? "\033[0m" : "", fitted(message, begin.size()));
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

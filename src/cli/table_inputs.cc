@@ -23,8 +23,7 @@ core::Result<NamedFrame> read_one(const fs::path& path) {
   model::Warnings warnings;
   store::PerfFile file = ASSAY_TRY(store::read_perf_file(path, warnings));
   for (const model::Warning& warning : warnings.all()) {
-    print_warning(fmt::format("{}: {}: {}, {} ({})", path.string(), warning.reason, warning.count,
-                              warning.effect, warning.example));
+    print_warning(path.string() + ": " + warning.sentence());
   }
   return NamedFrame{.table = file.table, .source = path.string(), .frame = std::move(file.rows)};
 }

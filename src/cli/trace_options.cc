@@ -58,10 +58,7 @@ void show(const Presentation& presentation, const trace::CommandResult& result) 
 
 void show_warnings(const model::Warnings& warnings) {
   for (const model::Warning& warning : warnings.all()) {
-    const std::string example =
-        warning.example.empty() ? "" : fmt::format(" ({})", warning.example);
-    print_warning(fmt::format("{} x {}: {}{}", warning.count, warning.reason,
-                              warning.whole_effect(), example));
+    print_warning(warning.sentence());
   }
 }
 

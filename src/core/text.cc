@@ -188,6 +188,32 @@ std::string_view first_characters(std::string_view text, std::size_t count) {
   return prefix(text, count, one_character);
 }
 
+std::string wrapped(std::string_view text,
+                    std::size_t width,
+                    std::size_t begin,
+                    std::size_t indent) {
+  std::string result;
+  std::size_t column = begin;
+  bool first_of_line = true;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (word.empty()) continue;
+    const std::size_t length = character_count(word);
+    if (!first_of_line && column + 1 + length > width) {
+      result += '\n' + std::string(indent, ' ');
+      column = indent;
+    } else if (!first_of_line) {
+      result += ' ';
+      ++column;
+    }
+    first_of_line = false;
+    result += word;
+    column += length;
+  }
+  return result;
+}
+
 std::size_t utf16_length(std::string_view text) {
   return total(text, utf16_units);
 }

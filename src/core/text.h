@@ -9,6 +9,11 @@
 
 namespace assay::core {
 
+// Whether it is one of 0 to 9, in any locale.
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::string join(std::span<const int> numbers, std::string_view separator);
 
@@ -33,6 +38,13 @@ std::size_t character_count(std::string_view text);
 
 // The longest start of `text` with at most `count` characters.
 std::string_view first_characters(std::string_view text, std::size_t count);
+
+// Breaks text at spaces into lines of at most `width` characters, except for words that are longer.
+// The first line begins in column `begin`; the others begin with `indent` spaces.
+std::string wrapped(std::string_view text,
+                    std::size_t width,
+                    std::size_t begin,
+                    std::size_t indent);
 
 // Length in UTF-16 code units, in which Excel states its limits.
 std::size_t utf16_length(std::string_view text);

@@ -59,6 +59,13 @@ TEST(Characters, CountsCodePointsAndUtf16Units) {
   EXPECT_EQ(utf16_length("🚀x"), 3U);
 }
 
+TEST(Characters, WrapsBetweenWords) {
+  EXPECT_EQ(wrapped("one two  three", 9, 2, 2), "one two\n  three");
+  EXPECT_EQ(wrapped("µµµ µµµ", 7, 0, 0), "µµµ µµµ");
+  EXPECT_EQ(wrapped("a /path/that/is/long b", 8, 1, 1), "a\n /path/that/is/long\n b");
+  EXPECT_EQ(wrapped("", 8, 1, 1), "");
+}
+
 TEST(Characters, CutsBetweenCharactersOnly) {
   EXPECT_EQ(first_characters("µµµ", 2), "µµ");
   EXPECT_EQ(first_characters("µµ", 5), "µµ");

@@ -27,6 +27,11 @@ std::string Warning::whole_effect() const {
   return gpu_ms == 0 ? effect : fmt::format("{}; {:.3f} ms of GPU work in all", effect, gpu_ms);
 }
 
+std::string Warning::sentence() const {
+  return fmt::format("{}{}: {}{}", reason, count == 1 ? "" : fmt::format(", {} times", count),
+                     whole_effect(), example.empty() ? "" : fmt::format(" ({})", example));
+}
+
 void Warnings::add(std::string_view reason,
                    std::string_view effect,
                    std::string_view example,

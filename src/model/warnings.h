@@ -18,6 +18,9 @@ struct Warning {
 
   // The effect with the GPU time.
   [[nodiscard]] std::string whole_effect() const;
+
+  // All of it: "negative duration, 2 times: counted as 0 (ncclDevKernel_AllReduce)".
+  [[nodiscard]] std::string sentence() const;
 };
 
 class Warnings {

@@ -13,8 +13,10 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t kGap = 2;       // spaces between two columns
-constexpr std::size_t kMinText = 10;  // a text column is never narrower than this
+constexpr std::size_t kGap = 2;        // spaces between two columns
+constexpr std::size_t kMinText = 10;   // a text column is never narrower than this
+constexpr std::size_t kMostWord = 20;  // a longer word, such as a kernel, is broken
+constexpr std::size_t kMostLines = 4;  // of a cell
 constexpr const char* kEllipsis = "…";
 
 enum class Alignment { kLeft, kRight };
@@ -24,7 +26,8 @@ struct TextColumn {
   std::vector<std::string> cells;
   Alignment alignment = Alignment::kLeft;
   std::size_t width = 0;
-  std::size_t min_width = 0;  // numbers are never cut; text shrinks to kMinText
+  std::size_t content = 0;    // the widest cell
+  std::size_t min_width = 0;  // at which numbers are whole and words are not broken
   bool has_verdicts = false;
 };
 
@@ -60,6 +63,65 @@ std::string cut(const std::string& text, std::size_t width) {
   return std::string(core::first_characters(text, width - 1)) + kEllipsis;
 }
 
+// Returns the length of the first word: up to a place where a name, a list, a path or a time can go
+// on in the next line.
+std::size_t word_length(std::string_view text) {
+  constexpr std::string_view kLastOfWord = " _/,;";
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    const bool ends = kLastOfWord.find(text[i - 1]) != std::string_view::npos &&
+                      kLastOfWord.find(text[i]) == std::string_view::npos;
+    const bool is_time = text[i] == 'T' && core::is_digit(text[i - 1]) && i + 1 < text.size() &&
+                         core::is_digit(text[i + 1]);
+    if (ends || is_time) return i;
+  }
+  return text.size();
+}
+
+std::string_view without_last_spaces(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(' ') + 1);
+}
+
+// The width at which only very long words are broken. The lines after the first are indented by one
+// space.
+std::size_t longest_word(std::string_view text) {
+  const std::size_t whole = core::character_count(text);
+  std::size_t longest = 0;
+  while (!text.empty()) {
+    const std::size_t length = word_length(text);
+    const std::size_t word = core::character_count(without_last_spaces(text.substr(0, length)));
+    if (word <= kMostWord) longest = std::max(longest, word + 1);
+    text.remove_prefix(length);
+  }
+  return std::min(longest, whole);
+}
+
+// Breaks text into lines between words; a word that is longer than a line goes on in the next one.
+// The last line tells whether more was left out.
+std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  std::size_t used = 0;
+  while (!text.empty()) {
+    const std::size_t length = word_length(text);
+    const std::size_t needed = core::character_count(without_last_spaces(text.substr(0, length)));
+    if (used > 1 && used + needed > width) {
+      lines.emplace_back(" ");
+      used = 1;
+    }
+    const std::string_view shown =
+        core::first_characters(text.substr(0, length), std::max<std::size_t>(width - used, 1));
+    lines.back() += shown;
+    used += core::character_count(shown);
+    text.remove_prefix(shown.size());
+  }
+  for (std::string& line : lines)
+    line = without_last_spaces(line);
+  if (lines.size() > kMostLines) {
+    lines.resize(kMostLines);
+    lines.back() = std::string(core::first_characters(lines.back(), width - 1)) + kEllipsis;
+  }
+  return lines;
+}
+
 // Puts the unit of a column after its name, unless the name contains it.
 std::string header_of(const model::Column& column) {
   std::string name = one_line(column.name);
@@ -70,18 +132,19 @@ std::string header_of(const model::Column& column) {
 TextColumn make_column(const model::Table& table, std::size_t position, std::size_t rows) {
   TextColumn column;
   column.header = header_of(table.columns[position]);
-  std::size_t content = 0;
   bool has_text = false;
+  std::size_t longest = 0;
   for (std::size_t row = 0; row < rows; ++row) {
     const model::Cell& cell = table.at(row, position);
     column.cells.push_back(displayed(cell));
-    content = std::max(content, core::character_count(column.cells.back()));
+    column.content = std::max(column.content, core::character_count(column.cells.back()));
+    longest = std::max(longest, longest_word(column.cells.back()));
     if (is_number(cell)) column.alignment = Alignment::kRight;
     has_text = has_text || std::holds_alternative<std::string>(cell);
   }
-  column.width = std::max(content, core::character_count(column.header));
-  const std::size_t shortest = has_text ? std::min(content, kMinText) : content;
-  column.min_width = std::min(column.width, std::max(shortest, kMinText));
+  column.width = std::max(column.content, core::character_count(column.header));
+  const std::size_t of_cells = has_text ? std::max(longest, kMinText) : column.content;
+  column.min_width = std::min(column.width, std::max(of_cells, longest_word(column.header)));
   return column;
 }
 
@@ -92,33 +155,41 @@ std::size_t total_width(const std::vector<TextColumn>& columns) {
   return total;
 }
 
-// Narrows the widest of the columns that can still shrink, one character at a time.
+// Narrows the widest of the columns that can still shrink, one character at a time: at first those
+// where only the header goes on in another line.
 void narrow(std::vector<TextColumn>& columns, std::size_t width) {
   std::size_t total = total_width(columns);
-  for (; total > width; --total) {
-    TextColumn* widest = nullptr;
-    for (TextColumn& column : columns) {
-      const bool can_give_way = column.width > column.min_width;
-      if (can_give_way && (widest == nullptr || column.width > widest->width)) widest = &column;
+  for (const bool keep_cells : {true, false}) {
+    while (total > width) {
+      TextColumn* widest = nullptr;
+      for (TextColumn& column : columns) {
+        const std::size_t least =
+            keep_cells ? std::max(column.min_width, column.content) : column.min_width;
+        const bool can_give_way = column.width > least;
+        if (can_give_way && (widest == nullptr || column.width > widest->width)) widest = &column;
+      }
+      if (widest == nullptr) break;
+      --widest->width;
+      --total;
     }
-    if (widest == nullptr) return;
-    --widest->width;
   }
 }
 
-// Leaves out the last columns until the rest fits at its narrowest; the first column and the
-// verdicts stay.
-std::size_t drop_columns(std::vector<TextColumn>& columns, std::size_t width) {
+// Leaves out the last columns until the rest fits at its narrowest, and returns their headers; the
+// first column and the verdicts stay.
+std::vector<std::string> drop_columns(std::vector<TextColumn>& columns, std::size_t width) {
   const auto narrowest = [&] {
     std::size_t total = kGap * (columns.size() - 1);
     for (const TextColumn& column : columns)
       total += column.min_width;
     return total;
   };
-  std::size_t dropped = 0;
-  for (; columns.size() > 1 && narrowest() > width; ++dropped) {
+  std::vector<std::string> dropped;
+  while (columns.size() > 1 && narrowest() > width) {
     const bool keep_last = columns.back().has_verdicts && columns.size() > 2;
-    columns.erase(columns.end() - (keep_last ? 2 : 1));
+    const auto last = columns.end() - (keep_last ? 2 : 1);
+    dropped.insert(dropped.begin(), last->header);
+    columns.erase(last);
   }
   if (columns.size() == 1) columns[0].min_width = std::min(columns[0].min_width, width);
   return dropped;
@@ -155,18 +226,27 @@ std::string padded(const std::string& text, const TextColumn& column, TextColors
   return column.alignment == Alignment::kRight ? space + word : word + space;
 }
 
+// Appends a row, in as many lines as its longest cell takes.
 template <class TextOf>
-void append_line(std::string& out,
-                 const std::vector<TextColumn>& columns,
-                 TextColors colors,
-                 TextOf text_of) {
-  std::string line;
+void append_row(std::string& out,
+                const std::vector<TextColumn>& columns,
+                TextColors colors,
+                TextOf text_of) {
+  std::vector<std::vector<std::string>> cells;
+  std::size_t height = 1;
   for (const TextColumn& column : columns) {
-    if (!line.empty()) line.append(kGap, ' ');
-    line += padded(text_of(column), column, colors);
+    cells.push_back(lines_of(text_of(column), column.width));
+    height = std::max(height, cells.back().size());
   }
-  line.erase(line.find_last_not_of(' ') + 1);
-  out += line + '\n';
+  for (std::size_t row = 0; row < height; ++row) {
+    std::string line;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (c > 0) line.append(kGap, ' ');
+      line += padded(row < cells[c].size() ? cells[c][row] : "", columns[c], colors);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + '\n';
+  }
 }
 
 void append_rule(std::string& out, const std::vector<TextColumn>& columns) {
@@ -179,9 +259,8 @@ void append_rule(std::string& out, const std::vector<TextColumn>& columns) {
   out += line + '\n';
 }
 
-void append_left_out(std::string& out, std::size_t count, const char* noun, std::size_t width) {
-  if (count == 0) return;
-  out += cut(fmt::format("… and {} more {}{}", count, noun, count == 1 ? "" : "s"), width) + '\n';
+std::string left_out(std::size_t count, const char* noun) {
+  return fmt::format("… and {} more {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 // Breaks text between words; a word longer than a line is cut. Lines after the first are indented.
@@ -224,16 +303,20 @@ std::string text_table(const model::Table& table,
     columns.back().has_verdicts =
         !table.style.verdict_column.empty() && table.columns[c].name == table.style.verdict_column;
   }
-  const std::size_t dropped = drop_columns(columns, width);
+  const std::vector<std::string> dropped = drop_columns(columns, width);
   narrow(columns, width);
 
-  append_line(out, columns, colors, [](const TextColumn& column) { return column.header; });
+  append_row(out, columns, colors, [](const TextColumn& column) { return column.header; });
   append_rule(out, columns);
   for (std::size_t row = 0; row < rows; ++row) {
-    append_line(out, columns, colors, [&](const TextColumn& column) { return column.cells[row]; });
+    append_row(out, columns, colors, [&](const TextColumn& column) { return column.cells[row]; });
   }
-  append_left_out(out, table.row_count() - rows, "row", width);
-  append_left_out(out, dropped, "column", width);
+  if (table.row_count() > rows)
+    append_wrapped(out, left_out(table.row_count() - rows, "row"), width);
+  if (!dropped.empty()) {
+    append_wrapped(out, left_out(dropped.size(), "column") + ": " + core::join(dropped, ", "),
+                   width);
+  }
   return out;
 }
 

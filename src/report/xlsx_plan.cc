@@ -19,10 +19,6 @@ bool is_letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0;
 }
 
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
-
 bool is_control(char c) {
   return std::iscntrl(static_cast<unsigned char>(c)) != 0;
 }
@@ -75,9 +71,9 @@ bool can_be_excel_table(const model::Table& table) {
 bool looks_like_a_cell(const std::string& name) {
   const auto letters_end = std::find_if_not(name.begin(), name.end(), is_letter);
   const auto letters = letters_end - name.begin();
-  if (letters <= 3 && std::all_of(letters_end, name.end(), is_digit)) return true;
+  if (letters <= 3 && std::all_of(letters_end, name.end(), core::is_digit)) return true;
   return std::all_of(name.begin(), name.end(), [](char c) {
-    return is_digit(c) || c == 'r' || c == 'R' || c == 'c' || c == 'C';
+    return core::is_digit(c) || c == 'r' || c == 'R' || c == 'c' || c == 'C';
   });
 }
 
@@ -85,8 +81,8 @@ bool looks_like_a_cell(const std::string& name) {
 std::string excel_table_name(const std::string& sheet_name) {
   std::string name = sheet_name;
   std::replace_if(
-      name.begin(), name.end(), [](char c) { return !is_letter(c) && !is_digit(c) && c != '_'; },
-      '_');
+      name.begin(), name.end(),
+      [](char c) { return !is_letter(c) && !core::is_digit(c) && c != '_'; }, '_');
   if ((!is_letter(name[0]) && name[0] != '_') || looks_like_a_cell(name)) name = "T_" + name;
   return name;
 }

@@ -32,13 +32,10 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool is_variable_name(std::string_view name) {
   return !name.empty() && is_letter(name.front()) &&
-         std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c); });
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return is_letter(c) || core::is_digit(c); });
 }
 
 std::string lower(std::string_view text) {
@@ -102,7 +99,7 @@ core::Result<Axis> parse_axis(const std::string& text) {
 std::string name_part(const std::string& variable, const std::string& value) {
   const std::string name = short_name(variable);
   if (value.empty()) return "default-" + name;
-  const bool number = std::all_of(value.begin(), value.end(), is_digit);
+  const bool number = std::all_of(value.begin(), value.end(), core::is_digit);
   return number ? value + name : folder_text(value) + "-" + name;
 }
 
@@ -110,7 +107,7 @@ std::string folder_text(const std::string& value) {
   std::string result = lower(value);
   for (char& c : result) {
     const bool other_alphabet = static_cast<unsigned char>(c) >= kFirstBeyondAscii;
-    if (!is_letter(c) && !is_digit(c) && c != '.' && !other_alphabet) c = '-';
+    if (!is_letter(c) && !core::is_digit(c) && c != '.' && !other_alphabet) c = '-';
   }
   return result;
 }

@@ -225,10 +225,10 @@ class BadRecordings(GoalTest):
         self.refused("rec", "no NVTX marks of NCCL")
 
     def test_marks_without_kernels(self):
-        self.repaired("48 x operations without a kernel", kernels=False)
+        self.repaired("operations without a kernel, 48 times", kernels=False)
 
     def test_a_rank_that_was_not_recorded(self):
-        row = self.repaired(["12 x an operation was not recorded once on each of its ranks",
+        row = self.repaired(["an operation was not recorded once on each of its ranks, 12 times",
                              "1 of its 4 ranks were not recorded"], without_rank=3)
         self.assertEqual(row["ranks"], "3")
         self.assertGreater(int(row["sends"]), 0)  # of the pipeline that is whole
@@ -242,7 +242,7 @@ class BadRecordings(GoalTest):
                               says=["2 of its 4 ranks were not recorded", "add the missing"])
 
     def test_ranks_that_disagree(self):
-        row = self.repaired("4 x ranks disagree about an operation", bytes_of_rank={1: 400_004})
+        row = self.repaired("ranks disagree about an operation, 4 times", bytes_of_rank={1: 400_004})
         nsys_sample.write(self.folder / "good")
         whole = self.proven(self.generate("whole", "good") / "output.goal")
         self.assertLess(int(row["sends"]), int(whole["sends"]))
@@ -250,17 +250,17 @@ class BadRecordings(GoalTest):
                               says=["ranks disagree", "400000 bytes", "400004 bytes"])
 
     def test_times_that_cannot_be(self):
-        self.repaired("operations of a stream overlap in time: no gap between them", overlap=True)
+        self.repaired("operations of a stream overlap in time, 40 times: no gap between them", overlap=True)
 
     def test_kernels_that_end_before_they_start(self):
-        self.repaired("48 x kernels that end before they start", backwards=True)
+        self.repaired("kernels that end before they start, 48 times", backwards=True)
 
     def test_elements_of_no_bytes(self):
         nsys_sample.write(self.folder / "rec", type_size=0)
         self.proven(self.generate() / "output.goal")
 
     def test_a_root_that_is_no_rank(self):
-        self.repaired("8 x operations that name a rank which their communicator lacks", root=9)
+        self.repaired("operations that name a rank which their communicator lacks, 8 times", root=9)
 
 
 class Recordings(GoalTest):

@@ -77,7 +77,7 @@ class Record final : public Command {
       return;
     }
     print_note(fmt::format(
-        "recorded {} processes, {} operations, {} kernels, {:.1f} MB in {}; next: assay goal "
+        "recorded {} processes, {} operations, {} kernels, {:.1f} MB in {}; next:\n  assay goal "
         "generate {} -o {}-goal",
         recorded.processes, recorded.operations, recorded.kernels,
         static_cast<double>(recorded.size_bytes) / kMegabyte, folder, folder, folder));

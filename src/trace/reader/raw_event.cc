@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/text.h"
+
 namespace assay::trace {
 namespace {
 
@@ -88,10 +90,6 @@ RawField look_up(const std::array<Entry, N>& entries,
   return entries[slot - 1U].second;
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 std::string_view inside_quotes(std::string_view token) {
   const bool quoted = token.size() >= 2 && token.front() == '"' && token.back() == '"';
   return quoted ? token.substr(1, token.size() - 2) : token;
@@ -114,13 +112,13 @@ std::optional<std::int64_t> plain_decimal(std::string_view text) {
   constexpr std::size_t kMaxDigits = 15;
   std::int64_t value = 0;
   std::size_t i = 0;
-  for (; i < text.size() && i <= kMaxDigits && is_digit(text[i]); ++i)
+  for (; i < text.size() && i <= kMaxDigits && core::is_digit(text[i]); ++i)
     value = value * 10 + (text[i] - '0');
   if (i == 0 || i > kMaxDigits) return std::nullopt;
   std::size_t decimals = 0;
   bool round_up = false;
   if (i < text.size() && text[i] == '.') {
-    for (++i; i < text.size() && is_digit(text[i]); ++i, ++decimals) {
+    for (++i; i < text.size() && core::is_digit(text[i]); ++i, ++decimals) {
       if (decimals < 3) value = value * 10 + (text[i] - '0');
       if (decimals == 3) round_up = text[i] >= '5';
     }
