@@ -174,9 +174,10 @@ void Recorder::fill_header(nccl::Logger logger, std::uint32_t plugin_interface) 
 
 void Recorder::start_kernel_times() {
   std::string reason;
-  kernel_times_ = KernelTimes::start(settings_.cupti, reason);
-  header().kernel_times = kernel_times_ != nullptr ? 1 : 0;
-  if (kernel_times_ == nullptr) note("no kernel times are recorded: " + reason);
+  KernelTimes* times = KernelTimes::start(settings_.cupti, reason).release();
+  header().kernel_times = times != nullptr ? 1 : 0;
+  kernel_times_.store(times, std::memory_order_release);
+  if (times == nullptr) note("no kernel times are recorded: " + reason);
 }
 
 void Recorder::start_thread() {
@@ -210,7 +211,7 @@ void* Recorder::run(void* recorder) {
 void Recorder::tend() {
   for (int round = 0; !ending_.load(std::memory_order_relaxed); ++round) {
     file_->prepare();
-    if (kernel_times_ != nullptr) tend_kernel_times(round);
+    if (records_of_cupti() != nullptr) tend_kernel_times(round);
     file_->save();
     if (file_->error() != 0) note_end();
     ::usleep(kTendEveryUs);
@@ -219,11 +220,12 @@ void Recorder::tend() {
 
 void Recorder::tend_kernel_times(int round) {
   const std::lock_guard<std::timed_mutex> lock(tending_);
-  if (kernel_times() == nullptr) return;
-  if (file_->error() != 0) kernel_times_->stop();
-  kernel_times_->flush();
-  kernel_times_->look_after(*this);
-  if (round % kClockEvery == 0) kernel_times_->record_clock(*this);
+  KernelTimes* times = kernel_times();
+  if (times == nullptr) return;
+  if (file_->error() != 0) times->stop();
+  times->flush();
+  times->look_after(*this);
+  if (round % kClockEvery == 0) times->record_clock(*this);
 }
 
 // It is printed once; the file itself has no room for a note any more.

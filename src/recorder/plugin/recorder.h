@@ -117,11 +117,13 @@ class Recorder {
   // Returns null when CUPTI gives no kernel times, and when the process tears down: CUPTI must not
   // be called any more.
   [[nodiscard]] KernelTimes* kernel_times() const {
-    return ending_.load(std::memory_order_relaxed) ? nullptr : kernel_times_.get();
+    return ending_.load(std::memory_order_relaxed) ? nullptr : records_of_cupti();
   }
 
   // Returns null when CUPTI gives no kernel times.
-  [[nodiscard]] KernelTimes* records_of_cupti() const { return kernel_times_.get(); }
+  [[nodiscard]] KernelTimes* records_of_cupti() const {
+    return kernel_times_.load(std::memory_order_acquire);
+  }
 
   [[nodiscard]] std::uint64_t launches() const { return launches_.load(std::memory_order_relaxed); }
 
@@ -158,7 +160,9 @@ class Recorder {
   Settings settings_;
   std::unique_ptr<BlockFile> file_;
   Texts texts_;
-  std::unique_ptr<KernelTimes> kernel_times_;
+  // Other threads call while it is made. It lives as long as the recorder, which is never
+  // destroyed.
+  std::atomic<KernelTimes*> kernel_times_{nullptr};
   std::atomic<std::uint64_t> launches_{0};
   std::atomic<bool> ending_{false};
   std::atomic<int> num_spare_{0};
