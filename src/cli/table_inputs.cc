@@ -103,8 +103,14 @@ core::Status TableInputs::check() const {
                      (names.empty() ? "" : "; --store also takes a shipped database: " + names)};
 }
 
+fs::path TableInputs::database() const {
+  const bool is_one = store.empty() && files.size() == 1 &&
+                      (store::is_store(files[0]) || store::shipped_at(files[0]) != nullptr);
+  return is_one ? files[0] : store;
+}
+
 const store::ShippedSystem* TableInputs::shipped() const {
-  if (!store.empty()) return store::shipped_at(store);
+  if (const fs::path named = database(); !named.empty()) return store::shipped_at(named);
   const auto systems = store::shipped_systems();
   const bool is_asked = files.empty() && without == WithoutInput::kShipped;
   return is_asked && systems.size() == 1 ? &systems.front() : nullptr;
@@ -122,8 +128,8 @@ core::Result<std::vector<NamedFrame>> read_tables(const TableInputs& inputs,
                                                   const Presentation& presentation) {
   const store::ShippedSystem* shipped = inputs.shipped();
   if (shipped != nullptr) return read_shipped(*shipped, table, presentation);
-  if (!inputs.store.empty()) {
-    return read_store(ASSAY_TRY(store::open_to_read(inputs.store)), inputs.store.string(), table);
+  if (const fs::path database = inputs.database(); !database.empty()) {
+    return read_store(ASSAY_TRY(store::open_to_read(database)), database.string(), table);
   }
   std::vector<NamedFrame> tables;
   for (const fs::path& path : inputs.files) {

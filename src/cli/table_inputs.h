@@ -19,9 +19,13 @@ class App;
 enum class WithoutInput { kRefuse, kShipped };
 
 struct TableInputs {
-  std::filesystem::path store;  // a file, or the name of a shipped one
-  std::vector<std::filesystem::path> files;
+  std::filesystem::path store;               // a file, or the name of a shipped one
+  std::vector<std::filesystem::path> files;  // tables; or one store, which people forget to name
   WithoutInput without = WithoutInput::kRefuse;
+
+  // Returns what is read as a store: --store, or the only FILE if it is one. Empty if there is
+  // none.
+  [[nodiscard]] std::filesystem::path database() const;
 
   // Fails if both are given, or if neither is given and the command does not read the only shipped
   // database.

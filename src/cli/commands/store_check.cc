@@ -37,7 +37,7 @@ class StoreCheck final : public Command {
 
   [[nodiscard]] core::Status check() const override {
     ASSAY_TRY(inputs_.check());
-    return rerun_.check(inputs_.store);
+    return rerun_.check(inputs_.database());
   }
 
   core::Result<Outcome> run() override {
@@ -47,10 +47,11 @@ class StoreCheck final : public Command {
     for (const NamedFrame& named : tables)
       ASSAY_TRY(check_one(named, report));
     if (report.is_empty()) return core::Error{"no table could be checked"};
-    if (!inputs_.store.empty()) ASSAY_TRY(check_coverage(only, report));
+    if (!inputs_.database().empty()) ASSAY_TRY(check_coverage(only, report));
     model::Book book{.title = "Check of performance tables", .tables = report.tables()};
     bool passed = report.passed();
-    if (rerun_.asked_for()) passed &= ASSAY_TRY(rerun_.run(inputs_.store, presentation_, book));
+    if (rerun_.asked_for())
+      passed &= ASSAY_TRY(rerun_.run(inputs_.database(), presentation_, book));
     show(report, book);
     return passed ? Outcome::kOk : Outcome::kRegressionFound;
   }
@@ -84,7 +85,7 @@ class StoreCheck final : public Command {
   }
 
   core::Status check_coverage(const std::string& only, store::CheckReport& report) const {
-    const auto opened = ASSAY_TRY(store::open_to_read(inputs_.store));
+    const auto opened = ASSAY_TRY(store::open_to_read(inputs_.database()));
     for (const collect::Coverage& coverage : ASSAY_TRY(collect::read_coverage(opened, only))) {
       for (const store::CasesFound& cases : coverage.findings())
         report.add(cases);

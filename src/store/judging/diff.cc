@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <set>
 
 #include "core/files.h"
@@ -21,14 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kExamples = 3;
-
-bool is_store(const fs::path& path) {
-  constexpr std::string_view kMagic{"SQLite format 3\0", 16};
-  std::string head(kMagic.size(), ' ');
-  std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), static_cast<std::streamsize>(head.size()));
-  return file.good() && head == kMagic;
-}
 
 // The rows of one side; those with equal keys stand together.
 class Side {

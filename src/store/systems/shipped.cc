@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <fstream>
+
 #include "core/files.h"
 #include "core/text.h"
 
@@ -39,6 +41,14 @@ std::string origin_text(const Origin& origin) {
   const bool one_day = origin.first_day == origin.last_day;
   parts.push_back("measured " + origin.first_day + (one_day ? "" : " to " + origin.last_day));
   return core::join(parts, ", ");
+}
+
+bool is_store(const fs::path& path) {
+  constexpr std::string_view kMagic{"SQLite format 3\0", 16};
+  std::string head(kMagic.size(), ' ');
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return file.good() && head == kMagic;
 }
 
 core::Result<Store> open_to_read(const fs::path& file_or_name) {

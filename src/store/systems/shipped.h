@@ -38,6 +38,9 @@ core::Result<Store> open_shipped(const ShippedSystem& system);
 // "NVIDIA H200, assay 0.1.0, measured 2026-01-02"
 std::string origin_text(const Origin& origin);
 
+// Whether the file begins as a store does.
+bool is_store(const std::filesystem::path& path);
+
 // Opens a store by its file or by the name of a shipped one. The error for anything else lists
 // those names.
 core::Result<Store> open_to_read(const std::filesystem::path& file_or_name);
