@@ -34,7 +34,7 @@ core::Result<Usage> generate_as_public(Inputs& inputs, const std::string& format
   const NpkitFiles npkit = ASSAY_TRY(npkit_files(inputs));
   return generate(
       inputs, input,
-      {"--compat", "v2", "-s", npkit.simple.string(), "-l", npkit.ll.string(), "--format", format});
+      {"--compat", "v2", "-s", npkit.simple.string(), "-l", npkit.ll.string(), "--write", format});
 }
 
 core::Result<Usage> generate_public_binary(Inputs& inputs) {
@@ -47,12 +47,12 @@ core::Result<Usage> generate_public_text(Inputs& inputs) {
 
 core::Result<Usage> generate_binary(Inputs& inputs) {
   const fs::path input = ASSAY_TRY(recording(inputs, kJob));
-  return generate(inputs, input, {"--format", "bin"});
+  return generate(inputs, input, {"--write", "bin"});
 }
 
 core::Result<Usage> generate_text(Inputs& inputs) {
   const fs::path input = ASSAY_TRY(recording(inputs, kJob));
-  return generate(inputs, input, {"--format", "text"});
+  return generate(inputs, input, {"--write", "text"});
 }
 
 core::Result<Usage> generate_large(Inputs& inputs) {
@@ -63,7 +63,7 @@ core::Result<Usage> generate_large(Inputs& inputs) {
   if (fs::space(folder).available < kLargeBytes) {
     return core::Error{"too little space for a schedule of 10^8 operations in " + folder.string()};
   }
-  return generate(inputs, input, {"--format", "bin"});
+  return generate(inputs, input, {"--write", "bin"});
 }
 
 fs::path sample() {
@@ -71,11 +71,11 @@ fs::path sample() {
 }
 
 core::Result<Usage> generate_sample(Inputs& inputs) {
-  return generate(inputs, sample(), {"--format", "bin"});
+  return generate(inputs, sample(), {"--write", "bin"});
 }
 
 core::Result<Usage> generate_replicas(Inputs& inputs) {
-  return generate(inputs, sample(), {"--format", "bin", "--replicas", "16"});
+  return generate(inputs, sample(), {"--write", "bin", "--replicas", "16"});
 }
 
 core::Result<Usage> ingest(Inputs& inputs) {

@@ -46,7 +46,7 @@ core::Result<fs::path> public_schedule(Inputs& inputs,
   static_cast<void>(
       ASSAY_TRY(measure_program({ASSAY_PROGRAM, "goal", "generate", "-i", recorded.string(), "-o",
                                  folder.string(), "--compat", "v2", "-s", npkit.simple.string(),
-                                 "-l", npkit.ll.string(), "--format", format, "--quiet"})));
+                                 "-l", npkit.ll.string(), "--write", format, "--quiet"})));
   return path;
 }
 
