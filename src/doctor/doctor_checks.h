@@ -49,7 +49,7 @@ Finding no_gpu(const std::filesystem::path& root);
 
 std::vector<Finding> check_host(const std::filesystem::path& root);
 
-// CUDA, cuBLASLt, cuDNN and NCCL as a program would find them now.
+// CUDA, cuBLASLt, cuDNN and NCCL as our workers find them: by core::open_library().
 std::vector<LibraryFound> find_libraries();
 
 }  // namespace assay::doctor

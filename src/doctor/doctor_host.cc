@@ -6,8 +6,9 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdlib>
-#include <initializer_list>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "core/files.h"
 #include "core/shared_library.h"
@@ -110,7 +111,7 @@ enum class Shape { kWrites, kReturns };
 
 struct Library {
   const char* name;
-  std::initializer_list<const char*> files;  // newest first
+  std::vector<std::string> files;  // newest first
   const char* function;
   Shape shape;
   std::string (*words)(std::size_t number);
@@ -149,11 +150,7 @@ const Library kLibraries[] = {
      "cublasLtGetVersion",
      Shape::kReturns,
      cublas_version},
-    {"cuDNN",
-     {"libcudnn.so.9", "libcudnn.so.8"},
-     "cudnnGetVersion",
-     Shape::kReturns,
-     cudnn_version},
+    {"cuDNN", {"libcudnn.so.9"}, "cudnnGetVersion", Shape::kReturns, cudnn_version},
     {"NCCL", {"libnccl.so.2"}, "ncclGetVersion", Shape::kWrites, nccl_version},
 };
 
@@ -164,18 +161,18 @@ std::size_t ask(void* function, Shape shape) {
   return static_cast<std::size_t>(number);
 }
 
-bool find_library(const Library& wanted, const char* file, LibraryFound& found) {
+std::optional<LibraryFound> find_library(const Library& wanted) {
   // Libraries stay loaded, because some of CUDA's leave memory behind that nobody owns afterwards.
-  const auto library = core::SharedLibrary::open({file}, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-  if (!library.ok()) return false;
-  found = {.name = wanted.name, .version = "unknown", .file = file};
+  const auto library = core::open_library(wanted.files, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+  if (!library.ok()) return std::nullopt;
+  LibraryFound found{.name = wanted.name, .version = "unknown", .file = wanted.files.front()};
   if (void* function = library.value().find(wanted.function)) {
     const std::size_t number = ask(function, wanted.shape);
     if (number > 0) found.version = wanted.words(number);
     Dl_info information{};
     if (::dladdr(function, &information) != 0) found.file = information.dli_fname;
   }
-  return true;
+  return found;
 }
 
 }  // namespace
@@ -250,12 +247,7 @@ Finding no_gpu(const fs::path& root) {
 std::vector<LibraryFound> find_libraries() {
   std::vector<LibraryFound> libraries;
   for (const Library& wanted : kLibraries) {
-    LibraryFound found;
-    for (const char* file : wanted.files) {
-      if (!find_library(wanted, file, found)) continue;
-      libraries.push_back(found);
-      break;
-    }
+    if (auto found = find_library(wanted)) libraries.push_back(std::move(*found));
   }
   return libraries;
 }

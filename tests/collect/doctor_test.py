@@ -162,6 +162,24 @@ class DoctorTest(unittest.TestCase):
         found = self.findings(['init_error 9'], exit_code=0)
         self.assertEqual(found[0]['seen'], 'there is no NVIDIA driver or GPU here')
 
+    def test_libraries_are_those_of_assays_own_variable(self):
+        mine, other = self.folder / 'mine', self.folder / 'other'
+        shutil.copytree(pathlib.Path(FAKE_NVML).parent / 'fake_cuda', mine)
+        shutil.copytree(mine, other)
+        shutil.copy(pathlib.Path(FAKE_NVML) / 'libnvidia-ml.so.1', mine)
+        values = self.folder / 'values'
+        values.write_text('\n'.join(CLEAN) + '\n', encoding='utf-8')
+        done = subprocess.run([ASSAY, 'doctor', '--root', self.root, '--format', 'json'],
+                              env={**os.environ, 'ASSAY_FAKE_NVML': str(values),
+                                   'ASSAY_LIBRARY_PATH': str(mine), 'LD_LIBRARY_PATH': str(other)},
+                              capture_output=True, text=True, check=False)
+        tables = {table['name']: table for table in json.loads(done.stdout)['tables']}
+        files = {row[0]: row[2] for row in tables['libraries']['rows']}
+        for name, file in [('CUDA runtime', 'libcudart.so.13'), ('cuBLASLt', 'libcublasLt.so.13'),
+                           ('cuDNN', 'libcudnn.so.9'), ('NCCL', 'libnccl.so.2')]:
+            self.assertEqual(files[name], str(mine / file))
+        self.assertEqual(len(tables['gpus']['rows']), 2)
+
     def test_errors(self):
         for lines, arguments, exit_code, message in [
                 (['init_error 18'], [], 1, 'NVML does not start: fake error 18'),
