@@ -145,7 +145,7 @@ void CollectArguments::add_how(App& app) {
                             "replayed from a CUDA graph; eager: launched one by one")
       ->group(kHowGroup);
   app.add_option("--certainty", certainty_percent_,
-                 "measure until the 95 % confidence interval of the median is within this "
+                 "measure until the interval of the median (at least 95 %) is within this "
                  "share of it")
       ->type_name("PERCENT")
       ->check(positive_number_problem)

@@ -118,6 +118,51 @@ class CollectTest(unittest.TestCase):
             return list(csv.DictReader(file))
 
 
+class Certainty(CollectTest):
+    SOME = ('--m', '1,2,4', '--n', '32', '--k', '32', '--dtype', 'bfloat16')
+
+    def store_says(self, *arguments):
+        result = subprocess.run([ASSAY, 'store', *arguments, '--store', self.data / 'perf.db',
+                                 '--format', 'json'], text=True, capture_output=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return {table['name']: [dict(zip((column['name'] for column in table['columns']), row))
+                                for row in table['rows']]
+                for table in json.loads(result.stdout)['tables']}
+
+    def test_rows_that_missed_it_are_counted(self):
+        self.faults('sure m=1 ', 'scatter m=2 ')
+        result = self.collect('gemm', *self.SOME)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('1 of 2 rows are less certain than ±1 %; the worst is ±40 %: gemm '
+                      'gemm_dtype=bfloat16 m=2', result.stderr)
+        tables = self.store_says('check')
+        self.assertEqual(tables['tables'][0]['uncertain'], 1)
+        [found] = [row for row in tables['findings'] if row['finding'] == 'uncertain']
+        self.assertEqual((found['weight'], found['count'], found['of'], found['where']),
+                         ('remark', 1, 2, 'm=2'))
+        self.assertAlmostEqual(found['worst'], 40)
+        [answer] = self.store_says('query', 'gemm', '--m', '2')['gemm_perf']
+        self.assertAlmostEqual(answer['interval_low'], 0.6 * answer['latency'])
+        self.assertAlmostEqual(answer['interval_high'], 1.4 * answer['latency'])
+        self.assertGreater(answer['interval_confidence'], 95)
+        [answer] = self.store_says('query', 'gemm', '--m', '3')['gemm_perf']
+        self.assertIsNone(answer['interval_low'])
+
+    def test_a_store_that_tells_no_certainty_is_unknown(self):
+        self.faults('scatter m=')
+        for asked in (['--num-runs', '5'], []):
+            self.assertEqual(self.collect('gemm', *self.SOME, '--new-run', *asked).returncode, 0)
+            if not asked:  # as a version wrote it that did not record how it measured
+                self.query_and_commit("UPDATE run SET facts = '{}'")
+            self.assertEqual(self.store_says('check', '--table', 'gemm')['tables'][0]['uncertain'],
+                             'unknown')
+
+    def query_and_commit(self, sql):
+        with contextlib.closing(sqlite3.connect(self.data / 'perf.db')) as store:
+            store.execute(sql)
+            store.commit()
+
+
 class Normal(CollectTest):
     def test_every_case_is_in_store_table_and_summary(self):
         result = self.collect('gemm', *SHAPES)
