@@ -300,6 +300,7 @@ core::Result<collect::CollectOptions> CollectArguments::refine_options() const {
       collect::was_on_cpu(refined.run) ? device_.with_default(DeviceKind::kCpu) : device_;
   options.gpus = ASSAY_TRY(device.used_gpus());
   ASSAY_TRY(choose_worker(device, options));
+  warn_of_other_work(options);
   return options;
 }
 
@@ -308,6 +309,7 @@ core::Result<collect::CollectOptions> CollectArguments::collect_options() const 
   collect::CollectOptions options = common_options();
   options.gpus = ASSAY_TRY(device_.used_gpus());
   ASSAY_TRY(choose_worker(device_, options));
+  warn_of_other_work(options);
   return options;
 }
 

@@ -73,7 +73,8 @@ class CollectTest(unittest.TestCase):
 
     def environment(self, **variables):
         return {**os.environ, 'ASSAY_WORKER': str(WORKER), 'FAKE_PIDS': str(self.pids),
-                'FAKE_CASES': str(self.begun), 'FAKE_FAULTS': str(self.fault_file), **variables}
+                'FAKE_CASES': str(self.begun), 'FAKE_FAULTS': str(self.fault_file),
+                'ASSAY_HOST_ROOT': str(self.folder / 'machine'), **variables}
 
     def arguments(self, *options):
         where = () if {'--device', '--gpus'} & set(options) else ('--device', 'cpu')
@@ -161,6 +162,39 @@ class Certainty(CollectTest):
         with contextlib.closing(sqlite3.connect(self.data / 'perf.db')) as store:
             store.execute(sql)
             store.commit()
+
+
+class OtherWork(CollectTest):
+    def test_busy_processors_are_warned_of_and_recorded(self):
+        machine = self.folder / 'machine'
+        for name in ('cpu0', 'cpu1', 'cpufreq'):
+            (machine / 'sys/devices/system/cpu' / name).mkdir(parents=True)
+        (machine / 'proc').mkdir()
+        for load, seen in (('3.40', '2 of 2 processors are busy with other work (load 3.4)'),
+                           ('0.30', None)):
+            (machine / 'proc/loadavg').write_text(f'{load} 1.00 1.00 1/100 1000\n',
+                                                  encoding='utf-8')
+            result = self.collect('gemm', *SHAPES, '--limit', '2', '--new-run')
+            self.assertEqual(result.returncode, 0, result.stderr)
+            warning = f'assay: warning: host: {seen}: times can be too long\n' if seen else ''
+            self.assertEqual(result.stderr, warning)
+            [(facts,)] = self.query('SELECT facts FROM run ORDER BY id DESC LIMIT 1')
+            self.assertEqual(json.loads(facts).get('other work'), seen and f'host: {seen}')
+
+    def test_busy_gpus_are_warned_of(self):
+        nvml = self.folder / 'nvml'
+        for lines, gpus, seen in (
+                (['utilization 0', 'used.1 4711 1073741824'], '0,1',
+                 'GPU 1: process 4711 uses it, 1.0 GiB of memory'),
+                (['utilization 95'], '0', 'GPU 0: it is busy (95 %), though no process is seen'),
+                (['utilization 0', 'used.1 4711 1073741824'], '0', None)):
+            nvml.write_text('\n'.join(['count 2', *lines]) + '\n', encoding='utf-8')
+            result = self.collect('gemm', *SHAPES, '--limit', '2', '--new-run', '--gpus', gpus,
+                                  ASSAY_LIBRARY_PATH=os.environ['FAKE_NVML'],
+                                  ASSAY_FAKE_NVML=str(nvml))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(result.stderr,
+                             f'assay: warning: {seen}: times can be too long\n' if seen else '')
 
 
 class Normal(CollectTest):
