@@ -276,6 +276,24 @@ class Normal(CollectTest):
                             '--format', 'csv')
         self.assertIn('distribution=power_law_1.3', plan.stdout, plan.stderr)
 
+    def test_a_cpu_has_a_grid_of_its_own(self):
+        def sizes(*options):
+            plan = self.collect('gemm', '--plan-only', '--format', 'csv', *options)
+            self.assertEqual(plan.returncode, 0, plan.stderr)
+            return [[int(word.split('=')[1]) for word in line.split(',')[1].split()[2:]]
+                    for line in plan.stdout.splitlines()[1:]]
+
+        own = sizes('--device', 'cpu')
+        self.assertTrue(20 < len(own) <= 100, len(own))
+        self.assertLessEqual(max(2 * m * n * k for m, n, k in own), 1e9)
+        self.assertEqual(sizes('--gpus', '0', '--grid', 'cpu'), own)
+        coarse = sizes('--gpus', '0', '--grid', 'coarse')
+        self.assertEqual(sizes('--device', 'cpu', '--grid', 'coarse'), coarse)
+        self.assertEqual([len(coarse), len(sizes('--gpus', '0'))], [2844, 35280])
+        # What is named is measured, however long it takes.
+        self.assertEqual(sizes('--device', 'cpu', '--m', '8192', '--n', '65536', '--k', '16384',
+                               '--dtype', 'float32'), [[8192, 65536, 16384]])
+
 
 class Collectives(CollectTest):
     """They are measured after everything else, by one worker that owns all GPUs."""
@@ -313,7 +331,8 @@ class Collectives(CollectTest):
         self.assertEqual(len(self.lines(self.pids)), 1)
 
     def test_a_case_that_fails_costs_only_itself(self):
-        plan = self.collect('nccl', '--limit', '3', '--plan-only', '--format', 'csv').stdout
+        plan = self.collect('nccl', '--limit', '3', '--gpus', '0,2,3', '--plan-only',
+                            '--format', 'csv').stdout
         sizes = [line.split('message_size=')[1].split(',')[0] for line in plan.splitlines()[1:]]
         self.faults(f'crash message_size={sizes[0]} ', f'hang message_size={sizes[2]} ')
         result = self.collect_both('--deadline', '1')
