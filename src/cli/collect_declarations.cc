@@ -86,9 +86,12 @@ void CollectArguments::add_what(App& app) {
       app, "--grid", grid_,
       {{"common", collect::Grid::kCommon},
        {"coarse", collect::Grid::kCoarse},
-       {"fine", collect::Grid::kFine}},
+       {"fine", collect::Grid::kFine},
+       {"cpu", collect::Grid::kCpu}},
       "common: the public collector's points; coarse: few over the whole range; "
-      "fine: with those beside the edges of tiles and waves")
+      "fine: with those beside the edges of tiles and waves; cpu: at most 100 that are quick on a "
+      "CPU")
+      ->default_str("common; of --device cpu: cpu")
       ->group(kWhatGroup);
   app.add_option(both("case-filter"), case_filters_,
                  "only cases whose id (see --plan-only) has this text, such as 'm=1 '; given "
@@ -153,7 +156,7 @@ void CollectArguments::add_how(App& app) {
                             "replayed from a CUDA graph; eager: launched one by one")
       ->group(kHowGroup);
   app.add_option("--certainty", certainty_percent_,
-                 "measure until the 95 % confidence interval of the median is within this "
+                 "measure until the interval of the median (at least 95 %) is within this "
                  "share of it")
       ->type_name("PERCENT")
       ->check(positive_number_problem)

@@ -142,8 +142,14 @@ core::Result<collect::Plan> CollectArguments::plan() const {
       "(--plan-only shows cases)"};
 }
 
+collect::Grid CollectArguments::grid() const {
+  // A module lists its cases itself.
+  const bool on_cpu = device_.kind == DeviceKind::kCpu && module_.empty();
+  return on_cpu && !given_.contains("--grid") ? collect::Grid::kCpu : grid_;
+}
+
 core::Result<collect::PlanOptions> CollectArguments::plan_options() const {
-  collect::PlanOptions options{.grid = grid_};
+  collect::PlanOptions options{.grid = grid()};
   if (module_.empty()) options.operators = operators();
   if (ASSAY_TRY(own_rank())) {
     ASSAY_TRY(collect::keep_collectives(
@@ -211,9 +217,7 @@ collect::CaseRequest CollectArguments::request() const {
 // Returns the settings under the names that they have in a refusal to resume.
 collect::Settings CollectArguments::settings() const {
   collect::Settings settings = collect::settings_of(request());
-  settings["--grid"] = grid_ == collect::Grid::kCommon   ? "common"
-                       : grid_ == collect::Grid::kCoarse ? "coarse"
-                                                         : "fine";
+  settings["--grid"] = collect::name_of(grid());
   std::vector<std::string> names = named();
   if (module_.empty()) {
     names.clear();
@@ -300,6 +304,7 @@ core::Result<collect::CollectOptions> CollectArguments::refine_options() const {
       collect::was_on_cpu(refined.run) ? device_.with_default(DeviceKind::kCpu) : device_;
   options.gpus = ASSAY_TRY(device.used_gpus());
   ASSAY_TRY(choose_worker(device, options));
+  warn_of_other_work(options);
   return options;
 }
 
@@ -308,6 +313,7 @@ core::Result<collect::CollectOptions> CollectArguments::collect_options() const 
   collect::CollectOptions options = common_options();
   options.gpus = ASSAY_TRY(device_.used_gpus());
   ASSAY_TRY(choose_worker(device_, options));
+  warn_of_other_work(options);
   return options;
 }
 

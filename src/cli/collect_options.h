@@ -75,6 +75,7 @@ class CollectArguments {
   void add_refining(App& app);
 
   [[nodiscard]] std::vector<std::string> named() const;
+  [[nodiscard]] collect::Grid grid() const;
   [[nodiscard]] core::Result<collect::PlanOptions> plan_options() const;
   [[nodiscard]] core::Status check_module() const;
   [[nodiscard]] core::Status check_refine() const;

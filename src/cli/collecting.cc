@@ -10,11 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "cli/options.h"
 #include "cli/output.h"
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "core/terminal.h"
 #include "core/text.h"
+#include "doctor/doctor.h"
 
 namespace assay::cli {
 namespace {
@@ -35,7 +37,43 @@ core::Result<fs::path> find_own_file(const std::vector<fs::path>& places) {
                                  places.front().filename().string())};
 }
 
+// Returns the GPUs as NVML counts them; none if CUDA_VISIBLE_DEVICES names them otherwise.
+std::vector<int> counted_by_driver(const std::vector<int>& gpus) {
+  const char* variable = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (variable == nullptr) return gpus;
+  const std::vector<std::string> visible = split(variable, ',');
+  std::vector<int> counted;
+  for (const int gpu : gpus) {
+    if (gpu >= static_cast<int>(visible.size())) return {};
+    const std::string& name = visible[static_cast<std::size_t>(gpu)];
+    if (!count_problem(name).empty()) return {};
+    counted.push_back(std::atoi(name.c_str()));
+  }
+  return counted;
+}
+
+std::vector<doctor::Finding> other_work(const collect::CollectOptions& options) {
+  const char* root = std::getenv("ASSAY_HOST_ROOT");
+  if (options.gpus.empty()) {
+    return doctor::other_work_on_processors({.root = root == nullptr ? "/" : root});
+  }
+  const std::vector<int> gpus = counted_by_driver(options.gpus);
+  if (gpus.empty()) return {};
+  return doctor::other_work_on_gpus({.gpus = gpus});
+}
+
 }  // namespace
+
+void warn_of_other_work(collect::CollectOptions& options) {
+  const auto rank = own_rank();
+  if (rank.ok() && rank.value()) return;
+  std::vector<std::string> seen;
+  for (const doctor::Finding& finding : other_work(options)) {
+    seen.push_back(finding.where + ": " + finding.seen);
+    print_warning(seen.back() + ": times can be too long");
+  }
+  if (!seen.empty()) options.record["other work"] = core::join(seen, "; ");
+}
 
 WorkerArguments worker_of(const fs::path& program) {
   return [program](const std::vector<int>& gpus) {

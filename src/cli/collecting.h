@@ -35,6 +35,10 @@ core::Result<std::optional<core::LaunchedRank>> own_rank();
 // Replaces this process with the worker of a rank that is not the first. Returns only on an error.
 core::Error become_follower(const std::filesystem::path& program);
 
+// Warns of other work on the processors or the GPUs that the run will use, and notes it in the
+// run's record. The other ranks of an MPI job are no other work, so that nothing is said there.
+void warn_of_other_work(collect::CollectOptions& options);
+
 core::Result<collect::CollectResult> collect_with_progress(const collect::CollectOptions& options,
                                                            const collect::Plan& plan,
                                                            const Presentation& presentation);

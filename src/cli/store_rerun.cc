@@ -110,6 +110,7 @@ core::Result<collect::CollectOptions> RerunArguments::collect_options(
   options.earlier_device = collect::recorded_device(earlier);
   options.gpus = ASSAY_TRY(device.used_gpus());
   options.worker = worker_of(ASSAY_TRY(device.worker_program()));
+  warn_of_other_work(options);
   return options;
 }
 

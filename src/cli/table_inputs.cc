@@ -45,7 +45,7 @@ core::Result<std::vector<NamedFrame>> read_store(const store::Store& opened,
     tables.push_back(
         {.table = name,
          .source = {},
-         .frame = ASSAY_TRY(opened.table({.table = name}, store::Store::Columns::kPublic))});
+         .frame = ASSAY_TRY(opened.table({.table = name}, store::Store::Columns::kWithInterval))});
   }
   return tables;
 }

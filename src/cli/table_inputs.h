@@ -44,9 +44,10 @@ struct NamedFrame {
   store::Frame frame;
 };
 
-// Reads all tables, or only the one of this name. With a name, it fails for a file that holds
-// another table and for a store without that table. Prints on standard error the problems of a file
-// that could still be read and, unless quiet, the origin of the figures in a shipped database.
+// Reads all tables, or only the one of this name; those of a store with their intervals. With a
+// name, it fails for a file that holds another table and for a store without that table. Prints on
+// standard error the problems of a file that could still be read and, unless quiet, the origin of
+// the figures in a shipped database.
 core::Result<std::vector<NamedFrame>> read_tables(const TableInputs& inputs,
                                                   const std::string& table,
                                                   const Presentation& presentation);

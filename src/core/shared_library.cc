@@ -1,8 +1,8 @@
 #include "core/shared_library.h"
 
-#include <algorithm>
-#include <cstdlib>
 #include <string_view>
+
+#include "core/library_search.h"
 
 namespace assay::core {
 
@@ -25,26 +25,11 @@ SharedLibrary::~SharedLibrary() {
   if (handle_ != nullptr) ::dlclose(handle_);
 }
 
-std::vector<std::string> folders_in_variable(const char* variable) {
-  const char* value = std::getenv(variable);
-  const std::string_view list = value == nullptr ? "" : value;
-  std::vector<std::string> folders;
-  for (std::size_t at = 0; at < list.size();) {
-    const std::size_t colon = std::min(list.find(':', at), list.size());
-    if (colon > at) folders.emplace_back(list.substr(at, colon - at));
-    at = colon + 1;
-  }
-  return folders;
-}
-
-std::vector<std::string> files_in(const std::vector<std::string>& folders,
-                                  const std::vector<std::string>& names) {
-  std::vector<std::string> files;
-  for (const std::string& folder : folders) {
-    for (const std::string& name : names)
-      files.push_back(folder.empty() ? name : folder + "/" + name);
-  }
-  return files;
+Result<SharedLibrary> open_library(const std::vector<std::string>& names, int flags) {
+  auto library = SharedLibrary::open(library_files(names), flags);
+  if (library.ok()) return library;
+  return Error{names.front() + " cannot be opened: " + library.error().message +
+               "; install it, or name its folder in " + kLibraryPath};
 }
 
 }  // namespace assay::core

@@ -56,12 +56,9 @@ class SharedLibrary {
   void* handle_ = nullptr;
 };
 
-// The folders of an environment variable that lists them separated by colons; none if it is unset.
-std::vector<std::string> folders_in_variable(const char* variable);
-
-// Each of `names` in each of `folders`, in the order of the folders. An empty folder stands for the
-// loader's own search.
-std::vector<std::string> files_in(const std::vector<std::string>& folders,
-                                  const std::vector<std::string>& names);
+// Opens the first of `names` that library_files() finds ("libnccl.so.2"). The error says how to
+// help.
+Result<SharedLibrary> open_library(const std::vector<std::string>& names,
+                                   int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 
 }  // namespace assay::core

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/library_search.h"
 #include "core/output_file.h"
 
 namespace assay::core {
@@ -65,6 +66,32 @@ TEST(SharedLibrary, FilesComeInTheOrderOfTheFolders) {
   EXPECT_THAT(folders_in_variable("ASSAY_TEST_FOLDERS"), IsEmpty());
   EXPECT_THAT(files_in({"/a", ""}, {"x.so.2", "x.so.1"}),
               ElementsAre("/a/x.so.2", "/a/x.so.1", "x.so.2", "x.so.1"));
+}
+
+TEST(SharedLibrary, TheFoldersOfAssaysOwnVariableComeFirst) {
+  ::setenv("CUDA_HOME", "/toolkit", 1);
+  ::unsetenv("CUDA_PATH");
+  ::setenv(kLibraryPath, "/mine", 1);
+  EXPECT_THAT(library_files({"x.so"}),
+              ElementsAre("/mine/x.so", "x.so", "/toolkit/lib64/x.so", "/toolkit/lib/x.so",
+                          "/usr/local/cuda/lib64/x.so"));
+  EXPECT_THAT(library_files({"/that/x.so"}), ElementsAre("/that/x.so"));
+  ::unsetenv(kLibraryPath);
+  ::unsetenv("CUDA_HOME");
+  EXPECT_THAT(library_files({"x.so"}), ElementsAre("x.so", "/usr/local/cuda/lib64/x.so"));
+}
+
+TEST(SharedLibrary, ALibraryIsOpenedFromTheFolderThatTheVariableNames) {
+  const std::filesystem::path file = ASSAY_FAKE_NCCL;
+  ::setenv(kLibraryPath, file.parent_path().c_str(), 1);
+  const auto library = open_library({file.filename().string()}, RTLD_NOW | RTLD_LOCAL);
+  ::unsetenv(kLibraryPath);
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  Dl_info about{};
+  ASSERT_NE(::dladdr(library.value().find("ncclFakeText"), &about), 0);
+  EXPECT_EQ(about.dli_fname, file.string());
+  EXPECT_THAT(open_library({"libassay_nothing.so"}).error().message,
+              HasSubstr("libassay_nothing.so cannot be opened: tried libassay_nothing.so, "));
 }
 
 }  // namespace

@@ -58,18 +58,24 @@ double probability_within(double t, double degrees_of_freedom) {
                              degrees_of_freedom / (degrees_of_freedom + t * t));
 }
 
-// Returns the number of values at either end that lie outside the confidence interval of the
-// median. The median is below the (k+1)th of n values with probability P(Binomial(n, 1/2) <= k).
-std::size_t values_outside(std::size_t count, double tail) {
+// The number of values at either end that lie outside of the median's interval, and the probability
+// that the median does so, too: it is below the (k+1)th of n values with probability
+// P(Binomial(n, 1/2) <= k).
+struct Outside {
+  std::size_t values = 0;
+  double probability = 0;  // on one side
+};
+
+Outside outside_of(std::size_t count, double tail) {
   const auto n = static_cast<double>(count);
+  Outside outside{.values = 0, .probability = std::exp2(-n)};
   double below = 0;
-  std::size_t outside = 0;
   for (std::size_t k = 0; 2 * (k + 1) <= count; ++k) {
     const auto successes = static_cast<double>(k);
     below += std::exp(std::lgamma(n + 1) - std::lgamma(successes + 1) -
                       std::lgamma(n - successes + 1) - n * std::log(2.0));
     if (below > tail) break;
-    outside = k;
+    outside = {.values = k, .probability = below};
   }
   return outside;
 }
@@ -114,8 +120,13 @@ double maximum(std::span<const double> values) {
 Interval median_interval(std::vector<double> values, double tail) {
   if (values.empty()) return {kNaN, kNaN};
   std::sort(values.begin(), values.end());
-  const std::size_t outside = values_outside(values.size(), tail);
+  const std::size_t outside = outside_of(values.size(), tail).values;
   return {values[outside], values[values.size() - 1 - outside]};
+}
+
+double median_confidence(std::size_t count, double tail) {
+  if (count == 0) return kNaN;
+  return 1 - 2 * outside_of(count, tail).probability;
 }
 
 double sample_deviation(std::span<const double> values) {

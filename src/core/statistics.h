@@ -1,6 +1,7 @@
 // Small-sample statistics. Empty input gives NaN.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,13 @@ struct Interval {
 // An interval that holds the median with a probability of at least 1 - 2 tail, by order statistics
 // (binomial). It spans all values where they are too few for `tail`: five values reach 93.75 %.
 Interval median_interval(std::vector<double> values, double tail);
+
+// The probability with which that interval of `count` independent values holds the median: 0.984 of
+// seven, 0.9375 of five, 0 of one. NaN for none.
+double median_confidence(std::size_t count, double tail);
+
+// The tail of what assay calls the interval of a median: at least 95 % from six values on.
+inline constexpr double kMedianTail = 0.025;
 
 // Standard deviation of a sample (divides by n-1); NaN for fewer than two values.
 double sample_deviation(std::span<const double> values);

@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "doctor/clock_lock.h"
@@ -13,6 +16,9 @@
 
 namespace assay::doctor {
 namespace {
+
+// NVML's utilization covers up to a second.
+constexpr std::chrono::milliseconds kUtilizationTime{1100};
 
 core::Error no_such_gpu(int index, const gpu::Machine& machine) {
   if (machine.devices.empty()) {
@@ -80,6 +86,18 @@ void add_commands(Diagnosis& diagnosis) {
   }
 }
 
+std::vector<Finding> others_on_gpus(gpu::DeviceReader& reader, const std::vector<int>& gpus) {
+  auto machine = reader.read(gpu::DeviceReader::Detail::kState);
+  if (!machine.ok() || !choose(machine.value(), gpus).ok()) return {};
+  GpuFindings findings;
+  for (const gpu::Device& device : machine.value().devices) {
+    if (device.problem.empty()) check_processes(findings, device);
+  }
+  std::vector<Finding> found = findings.take();
+  std::erase_if(found, [](const Finding& finding) { return finding.level < Level::kWarning; });
+  return found;
+}
+
 }  // namespace
 
 core::Result<Diagnosis> diagnose(const DoctorRequest& request) {
@@ -102,6 +120,23 @@ core::Result<Diagnosis> diagnose(const DoctorRequest& request) {
       [](const Finding& one, const Finding& other) { return one.level > other.level; });
   add_commands(diagnosis);
   return diagnosis;
+}
+
+std::vector<Finding> other_work_on_processors(const DoctorRequest& request) {
+  const std::optional<Finding> load = check_load(request.root);
+  if (!load || load->level < Level::kWarning) return {};
+  return {*load};
+}
+
+std::vector<Finding> other_work_on_gpus(const DoctorRequest& request) {
+  const auto reader = gpu::nvidia_reader(request.nvml_library);
+  std::vector<Finding> found = others_on_gpus(*reader, request.gpus);
+  const bool is_seen = std::any_of(found.begin(), found.end(), [](const Finding& finding) {
+    return finding.seen.starts_with("process");
+  });
+  if (found.empty() || is_seen) return found;
+  std::this_thread::sleep_for(kUtilizationTime);
+  return others_on_gpus(*reader, request.gpus);
 }
 
 Level worst(const Diagnosis& diagnosis) {

@@ -52,6 +52,12 @@ struct Diagnosis {
 // chosen GPU is not there.
 core::Result<Diagnosis> diagnose(const DoctorRequest& request);
 
+// Finds the work of others on the processors, or on the GPUs of the request. It is quicker than
+// diagnose(), but looks again after a second at a GPU that is busy without a process, because that
+// may be what ended just now. A driver that does not answer finds nothing.
+std::vector<Finding> other_work_on_processors(const DoctorRequest& request);
+std::vector<Finding> other_work_on_gpus(const DoctorRequest& request);
+
 Level worst(const Diagnosis& diagnosis);
 
 // Tables "gpus", "libraries", "findings" and "commands"; empty ones are left out.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ Finding ok(std::string seen);
 const gpu::Health* health_of(const std::vector<gpu::Health>& health, int index);
 
 void check_settings(GpuFindings& findings, const gpu::Device& device, const gpu::Health* health);
+void check_processes(GpuFindings& findings, const gpu::Device& device);
 void check_use(GpuFindings& findings, const gpu::Device& device);
 void check_health(GpuFindings& findings, const gpu::Device& device, const gpu::Health& health);
 // Checks the links between GPUs; `all` are the chosen ones.
@@ -47,9 +49,13 @@ std::vector<Finding> check_machine(const gpu::Machine& machine, const std::files
 // The finding where there is no GPU: a driver without its library, or no driver at all.
 Finding no_gpu(const std::filesystem::path& root);
 
+// Checks whether other work is busy on the processors that are allowed to us; takes a quarter of a
+// second. std::nullopt if that is not known.
+std::optional<Finding> check_load(const std::filesystem::path& root);
+
 std::vector<Finding> check_host(const std::filesystem::path& root);
 
-// CUDA, cuBLASLt, cuDNN and NCCL as a program would find them now.
+// CUDA, cuBLASLt, cuDNN and NCCL as our workers find them: by core::open_library().
 std::vector<LibraryFound> find_libraries();
 
 }  // namespace assay::doctor

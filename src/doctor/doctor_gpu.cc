@@ -104,30 +104,6 @@ std::string described(const gpu::Process& process) {
   return fmt::format("process {}{} uses it{}", process.pid, name, memory);
 }
 
-void check_processes(GpuFindings& findings, const gpu::Device& device) {
-  for (const gpu::Process& process : device.processes) {
-    findings.add(
-        device.index,
-        {.level = Level::kProblem,
-         .seen = described(process),
-         .why = "its kernels run between those that are measured, and its memory is missing",
-         .hint = "wait for its end, or measure on other GPUs with --gpus",
-         .commands = {fmt::format("ps -fp {}", process.pid)}});
-  }
-  if (!device.processes.empty()) return;
-  const std::int64_t busy = device.utilization_percent.value_or(0);
-  if (busy < kBusyPercent) {
-    findings.add(device.index, ok("nobody uses it"));
-    return;
-  }
-  findings.add(device.index,
-               {.level = Level::kProblem,
-                .seen = "it is busy, though no process is seen",
-                .why = "another container or user computes there, at the cost of what is measured",
-                .hint = "look on the host, outside of containers",
-                .commands = {"nvidia-smi -i {gpus}"}});
-}
-
 // Some GPUs report a power cap while they do nothing.
 bool counts(const gpu::ClockReason& reason, const gpu::Device& device) {
   if (reason.kind == gpu::ClockReason::Kind::kExpected) return false;
@@ -234,6 +210,30 @@ void check_settings(GpuFindings& findings, const gpu::Device& device, const gpu:
   check_clocks(findings, device);
   check_modes(findings, device);
   check_power_limit(findings, device, health);
+}
+
+void check_processes(GpuFindings& findings, const gpu::Device& device) {
+  for (const gpu::Process& process : device.processes) {
+    findings.add(
+        device.index,
+        {.level = Level::kProblem,
+         .seen = described(process),
+         .why = "its kernels run between those that are measured, and its memory is missing",
+         .hint = "wait for its end, or measure on other GPUs with --gpus",
+         .commands = {fmt::format("ps -fp {}", process.pid)}});
+  }
+  if (!device.processes.empty()) return;
+  const std::int64_t busy = device.utilization_percent.value_or(0);
+  if (busy < kBusyPercent) {
+    findings.add(device.index, ok("nobody uses it"));
+    return;
+  }
+  findings.add(device.index,
+               {.level = Level::kProblem,
+                .seen = fmt::format("it is busy ({} %), though no process is seen", busy),
+                .why = "another container or user computes there, at the cost of what is measured",
+                .hint = "look on the host, outside of containers",
+                .commands = {"nvidia-smi -i {gpus}"}});
 }
 
 void check_use(GpuFindings& findings, const gpu::Device& device) {

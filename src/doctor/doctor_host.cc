@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
+#include <cmath>
 #include <cstddef>
-#include <cstdlib>
-#include <initializer_list>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "core/files.h"
+#include "core/processor_load.h"
 #include "core/shared_library.h"
 #include "core/text.h"
 #include "doctor/doctor_checks.h"
@@ -20,7 +23,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kSomeLoadShare = 0.1;
+// Parts of the processors that are allowed to us.
+constexpr double kSomeLoad = 0.1;
+constexpr double kMuchLoad = 0.25;
+// /proc/stat counts hundredths of a second.
+constexpr std::chrono::milliseconds kLoadWatched{250};
+
+double tenths(double value) {
+  return std::round(value * 10) / 10;
+}
 
 // The entries of a folder that are called "<prefix>0", "<prefix>17" and so on.
 std::vector<fs::path> numbered(const fs::path& folder, const std::string& prefix) {
@@ -51,21 +62,6 @@ Finding check_governor(const std::vector<fs::path>& cpus) {
           .seen = fmt::format("the CPU governor of {} of {} CPUs is '{}'", count, known, governor),
           .why = "CPUs clock down while they wait, so that eager launches take longer at times",
           .commands = {"sudo cpupower frequency-set -g performance"}};
-}
-
-std::optional<Finding> check_load(const fs::path& root, std::size_t cpus) {
-  const std::string text = gpu::sysfs_text(root / "proc/loadavg");
-  if (text.empty() || cpus == 0) return {};
-  const double load = std::strtod(text.c_str(), nullptr);
-  const double share = load / static_cast<double>(cpus);
-  if (share < kSomeLoadShare) return Finding{.seen = "the CPUs are mostly idle"};
-  return Finding{.level = Level::kNote,
-                 .seen = fmt::format("the load is {:.1f} on {} CPUs", load, cpus),
-                 .why =
-                     "other programs compete for CPUs and memory; launches and measurements on "
-                     "the CPU get slower",
-                 .hint = "wait until nothing else runs",
-                 .commands = {"top"}};
 }
 
 std::optional<Finding> check_numa_balancing(const fs::path& root) {
@@ -110,7 +106,7 @@ enum class Shape { kWrites, kReturns };
 
 struct Library {
   const char* name;
-  std::initializer_list<const char*> files;  // newest first
+  std::vector<std::string> files;  // newest first
   const char* function;
   Shape shape;
   std::string (*words)(std::size_t number);
@@ -149,11 +145,7 @@ const Library kLibraries[] = {
      "cublasLtGetVersion",
      Shape::kReturns,
      cublas_version},
-    {"cuDNN",
-     {"libcudnn.so.9", "libcudnn.so.8"},
-     "cudnnGetVersion",
-     Shape::kReturns,
-     cudnn_version},
+    {"cuDNN", {"libcudnn.so.9"}, "cudnnGetVersion", Shape::kReturns, cudnn_version},
     {"NCCL", {"libnccl.so.2"}, "ncclGetVersion", Shape::kWrites, nccl_version},
 };
 
@@ -164,26 +156,44 @@ std::size_t ask(void* function, Shape shape) {
   return static_cast<std::size_t>(number);
 }
 
-bool find_library(const Library& wanted, const char* file, LibraryFound& found) {
+std::optional<LibraryFound> find_library(const Library& wanted) {
   // Libraries stay loaded, because some of CUDA's leave memory behind that nobody owns afterwards.
-  const auto library = core::SharedLibrary::open({file}, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-  if (!library.ok()) return false;
-  found = {.name = wanted.name, .version = "unknown", .file = file};
+  const auto library = core::open_library(wanted.files, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+  if (!library.ok()) return std::nullopt;
+  LibraryFound found{.name = wanted.name, .version = "unknown", .file = wanted.files.front()};
   if (void* function = library.value().find(wanted.function)) {
     const std::size_t number = ask(function, wanted.shape);
     if (number > 0) found.version = wanted.words(number);
     Dl_info information{};
     if (::dladdr(function, &information) != 0) found.file = information.dli_fname;
   }
-  return true;
+  return found;
 }
 
 }  // namespace
 
+std::optional<Finding> check_load(const fs::path& root) {
+  const auto load = core::processor_load(root, kLoadWatched);
+  if (!load) return {};
+  if (load->taken < kSomeLoad * load->allowed) {
+    return Finding{.where = "host", .seen = "the CPUs are mostly idle"};
+  }
+  return Finding{
+      .level = load->taken < kMuchLoad * load->allowed ? Level::kNote : Level::kWarning,
+      .where = "host",
+      .seen = fmt::format("{:g} of {:g} processors are busy with other work (load {:.1f})",
+                          tenths(load->taken), tenths(load->allowed), load->runnable),
+      .why =
+          "times can be too long: other programs compete for CPUs and memory; launches and "
+          "measurements on the CPU get slower",
+      .hint = "wait until nothing else runs",
+      .commands = {"top"}};
+}
+
 std::vector<Finding> check_host(const fs::path& root) {
   const std::vector<fs::path> cpus = numbered(root / "sys/devices/system/cpu", "cpu");
   std::vector<Finding> findings = {check_governor(cpus)};
-  if (auto load = check_load(root, cpus.size())) findings.push_back(std::move(*load));
+  if (auto load = check_load(root)) findings.push_back(std::move(*load));
   if (auto numa = check_numa_balancing(root)) findings.push_back(std::move(*numa));
   if (in_container(root)) {
     findings.push_back({.level = Level::kNote,
@@ -250,12 +260,7 @@ Finding no_gpu(const fs::path& root) {
 std::vector<LibraryFound> find_libraries() {
   std::vector<LibraryFound> libraries;
   for (const Library& wanted : kLibraries) {
-    LibraryFound found;
-    for (const char* file : wanted.files) {
-      if (!find_library(wanted, file, found)) continue;
-      libraries.push_back(found);
-      break;
-    }
+    if (auto found = find_library(wanted)) libraries.push_back(std::move(*found));
   }
   return libraries;
 }

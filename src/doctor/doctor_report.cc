@@ -90,7 +90,7 @@ model::Table narrow_gpus_table(const Diagnosis& diagnosis) {
 
 model::Table libraries_table(const Diagnosis& diagnosis) {
   model::Table table{.name = "libraries",
-                     .title = "Libraries as a program would find them now",
+                     .title = "Libraries as our workers find them now",
                      .columns = {{.name = "library"}, {.name = "version"}, {.name = "file"}}};
   const gpu::Machine& machine = diagnosis.machine;
   if (!machine.driver_version.empty()) {

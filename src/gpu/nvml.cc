@@ -119,7 +119,7 @@ int Library::open_count() {
 }
 
 core::Result<std::unique_ptr<Library>> Library::open(const std::string& name) {
-  auto opened = core::SharedLibrary::open({name});
+  auto opened = core::open_library({name}, RTLD_NOW | RTLD_LOCAL);
   if (!opened.ok()) return std::unique_ptr<Library>();
   std::unique_ptr<Library> library(new Library(std::move(opened.value())));
   const Functions& functions = library->functions_;

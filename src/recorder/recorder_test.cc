@@ -212,6 +212,15 @@ TEST(Recorder, MissingCuptiIsNoFailure) {
   EXPECT_NE(note_of(only_file(job)).find("/nowhere/libcupti.so"), std::string::npos);
 }
 
+TEST(Recorder, FindsCuptiInTheFolderThatTheVariableNames) {
+  FakeJob job;
+  job.set("ASSAY_RECORDER_CUPTI", "");
+  job.set("ASSAY_LIBRARY_PATH", std::filesystem::path(ASSAY_FAKE_CUPTI).parent_path());
+  ASSERT_EQ(job.run("0 2 1"), 0);
+  const rec::File file = only_file(job);
+  EXPECT_EQ(file.header().kernel_times, 1U) << note_of(file);
+}
+
 TEST(Recorder, UnwritableFolderIsSaidOnceAndNoFailure) {
   FakeJob job;
   job.set("ASSAY_RECORDER_OUTPUT", "/proc/nowhere");

@@ -73,7 +73,8 @@ class CollectTest(unittest.TestCase):
 
     def environment(self, **variables):
         return {**os.environ, 'ASSAY_WORKER': str(WORKER), 'FAKE_PIDS': str(self.pids),
-                'FAKE_CASES': str(self.begun), 'FAKE_FAULTS': str(self.fault_file), **variables}
+                'FAKE_CASES': str(self.begun), 'FAKE_FAULTS': str(self.fault_file),
+                'ASSAY_HOST_ROOT': str(self.folder / 'machine'), **variables}
 
     def arguments(self, *options):
         where = () if {'--device', '--gpus'} & set(options) else ('--device', 'cpu')
@@ -116,6 +117,84 @@ class CollectTest(unittest.TestCase):
     def table(self, name):
         with open(self.data / name, newline='', encoding='utf-8') as file:
             return list(csv.DictReader(file))
+
+
+class Certainty(CollectTest):
+    SOME = ('--m', '1,2,4', '--n', '32', '--k', '32', '--dtype', 'bfloat16')
+
+    def store_says(self, *arguments):
+        result = subprocess.run([ASSAY, 'store', *arguments, '--store', self.data / 'perf.db',
+                                 '--format', 'json'], text=True, capture_output=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return {table['name']: [dict(zip((column['name'] for column in table['columns']), row))
+                                for row in table['rows']]
+                for table in json.loads(result.stdout)['tables']}
+
+    def test_rows_that_missed_it_are_counted(self):
+        self.faults('sure m=1 ', 'scatter m=2 ')
+        result = self.collect('gemm', *self.SOME)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn('1 of 2 rows are less certain than ±1 %; the worst is ±40 %: gemm '
+                      'gemm_dtype=bfloat16 m=2', result.stderr)
+        tables = self.store_says('check')
+        self.assertEqual(tables['tables'][0]['uncertain'], 1)
+        [found] = [row for row in tables['findings'] if row['finding'] == 'uncertain']
+        self.assertEqual((found['weight'], found['count'], found['of'], found['where']),
+                         ('remark', 1, 2, 'm=2'))
+        self.assertAlmostEqual(found['worst'], 40)
+        [answer] = self.store_says('query', 'gemm', '--m', '2')['gemm_perf']
+        self.assertAlmostEqual(answer['interval_low'], 0.6 * answer['latency'])
+        self.assertAlmostEqual(answer['interval_high'], 1.4 * answer['latency'])
+        self.assertGreater(answer['interval_confidence'], 95)
+        [answer] = self.store_says('query', 'gemm', '--m', '3')['gemm_perf']
+        self.assertIsNone(answer['interval_low'])
+
+    def test_a_store_that_tells_no_certainty_is_unknown(self):
+        self.faults('scatter m=')
+        for asked in (['--num-runs', '5'], []):
+            self.assertEqual(self.collect('gemm', *self.SOME, '--new-run', *asked).returncode, 0)
+            if not asked:  # as a version wrote it that did not record how it measured
+                self.query_and_commit("UPDATE run SET facts = '{}'")
+            self.assertEqual(self.store_says('check', '--table', 'gemm')['tables'][0]['uncertain'],
+                             'unknown')
+
+    def query_and_commit(self, sql):
+        with contextlib.closing(sqlite3.connect(self.data / 'perf.db')) as store:
+            store.execute(sql)
+            store.commit()
+
+
+class OtherWork(CollectTest):
+    def test_busy_processors_are_warned_of_and_recorded(self):
+        machine = self.folder / 'machine'
+        for name in ('cpu0', 'cpu1', 'cpufreq'):
+            (machine / 'sys/devices/system/cpu' / name).mkdir(parents=True)
+        (machine / 'proc').mkdir()
+        for load, seen in (('3.40', '2 of 2 processors are busy with other work (load 3.4)'),
+                           ('0.30', None)):
+            (machine / 'proc/loadavg').write_text(f'{load} 1.00 1.00 1/100 1000\n',
+                                                  encoding='utf-8')
+            result = self.collect('gemm', *SHAPES, '--limit', '2', '--new-run')
+            self.assertEqual(result.returncode, 0, result.stderr)
+            warning = f'assay: warning: host: {seen}: times can be too long\n' if seen else ''
+            self.assertEqual(result.stderr, warning)
+            [(facts,)] = self.query('SELECT facts FROM run ORDER BY id DESC LIMIT 1')
+            self.assertEqual(json.loads(facts).get('other work'), seen and f'host: {seen}')
+
+    def test_busy_gpus_are_warned_of(self):
+        nvml = self.folder / 'nvml'
+        for lines, gpus, seen in (
+                (['utilization 0', 'used.1 4711 1073741824'], '0,1',
+                 'GPU 1: process 4711 uses it, 1.0 GiB of memory'),
+                (['utilization 95'], '0', 'GPU 0: it is busy (95 %), though no process is seen'),
+                (['utilization 0', 'used.1 4711 1073741824'], '0', None)):
+            nvml.write_text('\n'.join(['count 2', *lines]) + '\n', encoding='utf-8')
+            result = self.collect('gemm', *SHAPES, '--limit', '2', '--new-run', '--gpus', gpus,
+                                  ASSAY_LIBRARY_PATH=os.environ['FAKE_NVML'],
+                                  ASSAY_FAKE_NVML=str(nvml))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(result.stderr,
+                             f'assay: warning: {seen}: times can be too long\n' if seen else '')
 
 
 class Normal(CollectTest):
@@ -197,6 +276,24 @@ class Normal(CollectTest):
                             '--format', 'csv')
         self.assertIn('distribution=power_law_1.3', plan.stdout, plan.stderr)
 
+    def test_a_cpu_has_a_grid_of_its_own(self):
+        def sizes(*options):
+            plan = self.collect('gemm', '--plan-only', '--format', 'csv', *options)
+            self.assertEqual(plan.returncode, 0, plan.stderr)
+            return [[int(word.split('=')[1]) for word in line.split(',')[1].split()[2:]]
+                    for line in plan.stdout.splitlines()[1:]]
+
+        own = sizes('--device', 'cpu')
+        self.assertTrue(20 < len(own) <= 100, len(own))
+        self.assertLessEqual(max(2 * m * n * k for m, n, k in own), 1e9)
+        self.assertEqual(sizes('--gpus', '0', '--grid', 'cpu'), own)
+        coarse = sizes('--gpus', '0', '--grid', 'coarse')
+        self.assertEqual(sizes('--device', 'cpu', '--grid', 'coarse'), coarse)
+        self.assertEqual([len(coarse), len(sizes('--gpus', '0'))], [2844, 35280])
+        # What is named is measured, however long it takes.
+        self.assertEqual(sizes('--device', 'cpu', '--m', '8192', '--n', '65536', '--k', '16384',
+                               '--dtype', 'float32'), [[8192, 65536, 16384]])
+
 
 class Collectives(CollectTest):
     """They are measured after everything else, by one worker that owns all GPUs."""
@@ -234,7 +331,8 @@ class Collectives(CollectTest):
         self.assertEqual(len(self.lines(self.pids)), 1)
 
     def test_a_case_that_fails_costs_only_itself(self):
-        plan = self.collect('nccl', '--limit', '3', '--plan-only', '--format', 'csv').stdout
+        plan = self.collect('nccl', '--limit', '3', '--gpus', '0,2,3', '--plan-only',
+                            '--format', 'csv').stdout
         sizes = [line.split('message_size=')[1].split(',')[0] for line in plan.splitlines()[1:]]
         self.faults(f'crash message_size={sizes[0]} ', f'hang message_size={sizes[2]} ')
         result = self.collect_both('--deadline', '1')

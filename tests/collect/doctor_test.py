@@ -119,7 +119,7 @@ class DoctorTest(unittest.TestCase):
     def test_work_of_unseen_processes(self):
         found = self.findings([*CLEAN, 'utilization.1 80'], exit_code=3)
         self.assertEqual((found[0]['where'], found[0]['seen']),
-                         ('GPU 1', 'it is busy, though no process is seen'))
+                         ('GPU 1', 'it is busy (80 %), though no process is seen'))
 
     def test_idle_power_caps_do_not_count(self):
         self.findings([*CLEAN, 'reasons 0x4'], exit_code=0)
@@ -135,7 +135,8 @@ class DoctorTest(unittest.TestCase):
                           'cpupower')
         self.write('sys/devices/system/cpu/cpu3/cpufreq/scaling_governor', 'performance')
         for name, text, seen in [
-                ('proc/loadavg', '3.00 1.00 1.00 1/100 1000', 'the load is 3.0 on 4 CPUs'),
+                ('proc/loadavg', '0.80 1.00 1.00 1/100 1000',
+                 '0.8 of 4 processors are busy with other work (load 0.8)'),
                 ('proc/sys/kernel/numa_balancing', '1', 'NUMA balancing is on, with 2 nodes'),
                 ('.dockerenv', '', 'this is a container')]:
             with self.subTest(name=name):
@@ -146,6 +147,18 @@ class DoctorTest(unittest.TestCase):
                     self.write(name, old)
                 else:
                     (self.root / name).unlink()
+
+    def test_load(self):
+        seen = '3 of 4 processors are busy with other work (load 3.0)'
+        self.write('proc/loadavg', '3.00 1.00 1.00 1/100 1000')
+        self.assert_found([], 'warning', 'host', seen)
+        done = self.run_doctor(CLEAN, '--quiet')
+        self.assertEqual((done.returncode, done.stderr), (3, f'assay: warning: host: {seen}\n'))
+        # Two processors are allowed to this process, and one of them is taken.
+        self.write('proc/self/cgroup', '0::/mine')
+        self.write('sys/fs/cgroup/mine/cpu.max', '200000 100000')
+        self.assert_found([], 'warning', 'host',
+                          '1 of 2 processors are busy with other work (load 3.0)')
 
     def test_numa_nodes_of_gpus(self):
         for gpu in range(2):
@@ -161,6 +174,24 @@ class DoctorTest(unittest.TestCase):
     def test_no_gpu_is_no_failure(self):
         found = self.findings(['init_error 9'], exit_code=0)
         self.assertEqual(found[0]['seen'], 'there is no NVIDIA driver or GPU here')
+
+    def test_libraries_are_those_of_assays_own_variable(self):
+        mine, other = self.folder / 'mine', self.folder / 'other'
+        shutil.copytree(pathlib.Path(FAKE_NVML).parent / 'fake_cuda', mine)
+        shutil.copytree(mine, other)
+        shutil.copy(pathlib.Path(FAKE_NVML) / 'libnvidia-ml.so.1', mine)
+        values = self.folder / 'values'
+        values.write_text('\n'.join(CLEAN) + '\n', encoding='utf-8')
+        done = subprocess.run([ASSAY, 'doctor', '--root', self.root, '--format', 'json'],
+                              env={**os.environ, 'ASSAY_FAKE_NVML': str(values),
+                                   'ASSAY_LIBRARY_PATH': str(mine), 'LD_LIBRARY_PATH': str(other)},
+                              capture_output=True, text=True, check=False)
+        tables = {table['name']: table for table in json.loads(done.stdout)['tables']}
+        files = {row[0]: row[2] for row in tables['libraries']['rows']}
+        for name, file in [('CUDA runtime', 'libcudart.so.13'), ('cuBLASLt', 'libcublasLt.so.13'),
+                           ('cuDNN', 'libcudnn.so.9'), ('NCCL', 'libnccl.so.2')]:
+            self.assertEqual(files[name], str(mine / file))
+        self.assertEqual(len(tables['gpus']['rows']), 2)
 
     def test_errors(self):
         for lines, arguments, exit_code, message in [

@@ -8,6 +8,7 @@ misbehaves. A kind with "once-" before it does so the first time only. Kinds:
   lost, error, oom                   an error, after which the worker ends (lost) or goes on
   skip, empty, stranger              a skip, no row, an answer to another case
   slow                               half as long again
+  sure, scatter                      with an interval of the median: none wide, or ±40 % (else: none)
 FAKE_START is fatal, exit or silent, FAKE_BAD_GPU the GPU whose workers are fatal; FAKE_SECONDS is the
 time of a case; FAKE_VERSION, FAKE_NAME and FAKE_DRIVER are facts; FAKE_PIDS and FAKE_CASES name files
 that get the number of each worker process and the cases that were begun, FAKE_GPUS one that gets
@@ -83,12 +84,16 @@ def row_of(request, kind):
     latency = 0.001 * (1 + sum(v for _, v in fields if isinstance(v, int)) % 97)
     if kind == 'slow':
         latency *= 1.5
+    timing = {'median_ms': latency, 'samples_ms': [latency] * 20}
+    half = {'sure': 0, 'scatter': 0.4 * latency}.get(kind)
+    if half is not None:
+        timing.update(low_ms=latency - half, high_ms=latency + half)
     return {'table': request['operator'] + '_perf', 'framework': 'assay',
             'version': os.environ.get('FAKE_VERSION', '0.1.0'), 'device': device()['name'],
             'op_name': op_name, 'kernel_source': 'fake',
             'key': [[str(name), value] for name, value in fields if name != 'op_name'],
             'latency_ms': latency,
-            'timing': {'median_ms': latency, 'samples_ms': [latency] * 20},
+            'timing': timing,
             'conditions': {'sm_mhz_before': 1980}}
 
 

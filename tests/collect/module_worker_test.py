@@ -170,7 +170,7 @@ class ModuleWorker(unittest.TestCase):
         done = subprocess.run([sys.executable, self.write("sensors.py", script)], text=True,
                               capture_output=True, check=False,
                               env={**os.environ, "ASSAY_FAKE_NVML": str(gpus),
-                                   "LD_LIBRARY_PATH": os.environ["FAKE_NVML"]})
+                                   "ASSAY_LIBRARY_PATH": os.environ["FAKE_NVML"]})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("no clocks or energy", done.stderr)
 

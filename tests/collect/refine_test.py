@@ -34,6 +34,7 @@ class RefineTest(unittest.TestCase):
 
     def collect(self, *options, worker=FAKE, output='perf', **variables):
         environment = {**os.environ, 'ASSAY_WORKER': str(worker), 'FAKE_CASES': str(self.begun),
+                       'ASSAY_HOST_ROOT': str(self.folder / 'machine'),
                        **variables}
         return subprocess.run([ASSAY, 'collect', *options, '-o', output], text=True,
                               capture_output=True, check=False, stdin=subprocess.DEVNULL,

@@ -31,6 +31,7 @@ class RerunTest(unittest.TestCase):
 
     def run_assay(self, *arguments, worker=FAKE, **variables):
         environment = {**os.environ, 'ASSAY_WORKER': str(worker), 'FAKE_CASES': str(self.begun),
+                       'ASSAY_HOST_ROOT': str(self.folder / 'machine'),
                        'FAKE_FAULTS': str(self.fault_file), **variables}
         return subprocess.run([ASSAY, *arguments], text=True, capture_output=True, check=False,
                               stdin=subprocess.DEVNULL, timeout=PATIENCE_S, cwd=self.folder,

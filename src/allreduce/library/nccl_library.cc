@@ -1,7 +1,7 @@
 #include "allreduce/library/nccl_library.h"
 
-#include <cstdlib>
-#include <vector>
+#include <string>
+#include <utility>
 
 #include "core/shared_library.h"
 
@@ -10,30 +10,13 @@ namespace {
 
 constexpr const char* kName = "libnccl.so.2";
 
-std::vector<std::string> places() {
-  std::vector<std::string> paths{kName};
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    const char* folder = std::getenv(variable);
-    if (folder == nullptr) continue;
-    paths.push_back(std::string(folder) + "/lib64/" + kName);
-    paths.push_back(std::string(folder) + "/lib/" + kName);
-  }
-  paths.push_back(std::string("/usr/local/cuda/lib64/") + kName);
-  return paths;
-}
-
-core::Result<core::SharedLibrary> open_library() {
+core::Result<core::SharedLibrary> open_nccl() {
   auto loaded = core::SharedLibrary::open({kName}, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-  if (loaded.ok()) return loaded;
-  return core::SharedLibrary::open(places(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  return loaded.ok() ? std::move(loaded) : core::open_library({kName});
 }
 
 core::Result<NcclLibrary> load() {
-  const auto opened = open_library();
-  if (!opened.ok())
-    return core::Error{"NCCL cannot be opened: " + opened.error().message +
-                       "; set LD_LIBRARY_PATH"};
-  const core::SharedLibrary& library = opened.value();
+  const core::SharedLibrary library = ASSAY_TRY(open_nccl());
   NcclLibrary nccl;
   const bool whole = library.bind("ncclGetVersion", nccl.get_version) &&
                      library.bind("ncclGetUniqueId", nccl.get_unique_id) &&

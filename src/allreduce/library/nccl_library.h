@@ -25,8 +25,8 @@ struct NcclLibrary {
   [[nodiscard]] core::Status check(ncclResult_t result, const char* doing) const;
 };
 
-// Returns the library that the process has loaded already (PyTorch's), else libnccl.so.2 from the
-// usual places. It is loaded once and never unloaded. The error says where it was looked for.
+// Returns the library that the process has loaded already (PyTorch's), else the one that
+// core::open_library() finds. It is loaded once and never unloaded.
 core::Result<const NcclLibrary*> nccl_library();
 
 }  // namespace assay::allreduce

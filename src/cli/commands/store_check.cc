@@ -128,7 +128,10 @@ const CommandSpec kStoreCheck{
         "--rerun measures points of that collection again, by the options that it recorded, and "
         "reports how many of each table differ by more than 10 %. What it measures is kept in the "
         "store as a run of its own, which changes no table.\n\n"
-        "Remarks: holes, duplicates and drops are found in every real table. A drop that two "
+        "Remarks: holes, duplicates and drops are found in every real table. Rows are 'uncertain' "
+        "whose samples scattered more than the --certainty that their run asked for allows; "
+        "'unknown' is told of rows that are not of a collection, or of a fixed number of samples. "
+        "A drop that two "
         "versions share is a property of the kernel: a larger size that fits its tiles better. "
         "Held-out points are predicted over a bracket twice as wide as that of a query.",
     .regression_means =

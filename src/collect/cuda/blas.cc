@@ -1,14 +1,14 @@
 #include "collect/cuda/blas.h"
 
 #include "collect/cuda/cuda_status.h"
-#include "collect/cuda/library_search.h"
+#include "core/shared_library.h"
 
 namespace assay::collect {
 namespace {
 
 core::Result<LtFunctions> open_lt() {
   const core::SharedLibrary library =
-      ASSAY_TRY(open_library({"libcublasLt.so.13", "libcublasLt.so.12"}));
+      ASSAY_TRY(core::open_library({"libcublasLt.so.13", "libcublasLt.so.12"}));
   LtFunctions f;
   ASSAY_TRY(library.require("cublasLtCreate", f.create));
   ASSAY_TRY(library.require("cublasLtDestroy", f.destroy));
@@ -33,7 +33,7 @@ core::Result<CublasFunctions> open_cublas() {
   // cuBLAS needs cuBLASLt, which the loader may not find by itself.
   if (!lt_functions().ok()) return lt_functions().error();
   const core::SharedLibrary library =
-      ASSAY_TRY(open_library({"libcublas.so.13", "libcublas.so.12"}));
+      ASSAY_TRY(core::open_library({"libcublas.so.13", "libcublas.so.12"}));
   CublasFunctions f;
   ASSAY_TRY(library.require("cublasCreate_v2", f.create));
   ASSAY_TRY(library.require("cublasDestroy_v2", f.destroy));
@@ -63,7 +63,7 @@ std::string lt_version() {
 }
 
 std::string cudnn_version() {
-  const auto library = open_library({"libcudnn.so.9"});
+  const auto library = core::open_library({"libcudnn.so.9"});
   if (!library.ok()) return "none";
   std::size_t (*get_version)() = nullptr;
   if (!library.value().bind("cudnnGetVersion", get_version)) return "none";

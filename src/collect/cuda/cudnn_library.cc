@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "collect/cuda/library_search.h"
+#include "core/shared_library.h"
 
 namespace assay::collect::cudnn {
 namespace {
@@ -31,7 +31,7 @@ core::Result<Functions> load() {
   // This lets developers test how the worker behaves without cuDNN.
   if (std::getenv("ASSAY_NO_CUDNN") != nullptr)
     return core::Error{"cuDNN is switched off by ASSAY_NO_CUDNN"};
-  const core::SharedLibrary library = ASSAY_TRY(open_library({"libcudnn.so.9"}));
+  const core::SharedLibrary library = ASSAY_TRY(core::open_library({"libcudnn.so.9"}));
   Functions loaded;
   ASSAY_TRY(bind(library, loaded));
   const std::size_t found = loaded.version();

@@ -5,13 +5,13 @@
 #include <map>
 #include <mutex>
 
-#include "collect/cuda/library_search.h"
+#include "core/shared_library.h"
 
 namespace assay::collect {
 namespace {
 
 core::Result<NcclFunctions> open_nccl() {
-  const core::SharedLibrary library = ASSAY_TRY(open_library({"libnccl.so.2"}));
+  const core::SharedLibrary library = ASSAY_TRY(core::open_library({"libnccl.so.2"}));
   NcclFunctions made;
   ASSAY_TRY(library.require("ncclGetVersion", made.version));
   ASSAY_TRY(library.require("ncclGetUniqueId", made.unique_id));

@@ -34,8 +34,8 @@ struct Functions {
 constexpr const char* kLibrary = "libcuda.so.1";
 
 core::Result<Functions> open() {
-  const auto opened = core::SharedLibrary::open({kLibrary}, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (!opened.ok()) return opened.error().context("CUDA's driver cannot be opened");
+  const auto opened = core::open_library({kLibrary});
+  if (!opened.ok()) return opened.error().context("CUDA's driver");
   const core::SharedLibrary& library = opened.value();
   Functions made;
   const bool complete = library.bind("cuEventCreate", made.event_create) &&

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <optional>
 
+#include "collect/kernels/kernel_cost.h"
 #include "collect/plan/operator.h"
 #include "core/check.h"
 
@@ -46,6 +47,22 @@ struct Dimension {
   std::vector<Values> rows;
 };
 
+// Rows are sorted, the largest first; the smallest stays.
+void leave_out_every_second(std::vector<Values>& rows) {
+  std::vector<Values> kept;
+  for (std::size_t i = (rows.size() + 1) % 2; i < rows.size(); i += 2)
+    kept.push_back(std::move(rows[i]));
+  rows = std::move(kept);
+}
+
+bool is_quick_on_cpu(const Cost& cost) {
+  return cost.flops <= kMostCpuFlops && std::max(cost.bytes, cost.link_bytes) <= kMostCpuBytes;
+}
+
+bool computes_on_cpu(DataType type) {
+  return type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBfloat16;
+}
+
 class Sweep {
  public:
   Sweep(const Operator& op, Grid grid, const std::vector<AxisOverride>& overrides)
@@ -60,15 +77,57 @@ class Sweep {
     add_dimensions();
   }
 
-  [[nodiscard]] std::vector<Case> cases() const {
-    std::vector<Case> found;
-    const bool is_guarded = operator_.takes && !is_all_given();
-    Values values(operator_.axes.size());
-    add_cases(0, is_guarded, values, found);
+  [[nodiscard]] std::vector<Case> cases() && {
+    std::vector<Case> found = guarded_cases();
+    while (grid_ == Grid::kCpu && found.size() > kMostCpuCases && leave_some_out())
+      found = guarded_cases();
     return found;
   }
 
  private:
+  [[nodiscard]] std::vector<Case> guarded_cases() const {
+    std::vector<Case> found;
+    Values values(operator_.axes.size());
+    add_cases(0, !is_all_given(), values, found);
+    return found;
+  }
+
+  [[nodiscard]] bool takes(const Case& point) const {
+    if (operator_.takes && !operator_.takes(point)) return false;
+    if (grid_ != Grid::kCpu) return true;
+    const Cost cost = operator_.cost(point);
+    return is_quick_on_cpu(cost) && (chooses_no_type() || computes_on_cpu(cost.type));
+  }
+
+  // Whether all data types stay: collectives move any, and users may ask for one.
+  [[nodiscard]] bool chooses_no_type() const {
+    if (operator_.ranks_axis >= 0) return true;
+    for (std::size_t i = 0; i < operator_.axes.size(); ++i) {
+      if (is_given(i) && operator_.axes[i].has_types()) return true;
+    }
+    return false;
+  }
+
+  // Names, ranks and what the user gave stay as they are.
+  [[nodiscard]] bool may_be_fewer(const Dimension& dimension) const {
+    if (level_of(dimension) == 0 || dimension.rows.size() < 3) return false;
+    return std::all_of(dimension.axes.begin(), dimension.axes.end(), [&](std::size_t axis) {
+      return !is_given(axis) && operator_.axes[axis].names().empty();
+    });
+  }
+
+  // Returns false if every size has less than three values.
+  bool leave_some_out() {
+    Dimension* most = nullptr;
+    for (Dimension& dimension : dimensions_) {
+      if (!may_be_fewer(dimension)) continue;
+      if (most == nullptr || dimension.rows.size() > most->rows.size()) most = &dimension;
+    }
+    if (most == nullptr) return false;
+    leave_out_every_second(most->rows);
+    return true;
+  }
+
   [[nodiscard]] bool is_given(std::size_t axis) const { return overridden_[axis].has_value(); }
 
   [[nodiscard]] bool is_all_given() const {
@@ -166,7 +225,7 @@ class Sweep {
                  std::vector<Case>& found) const {
     if (depth == dimensions_.size()) {
       Case made(operator_, values);
-      if (!is_guarded || operator_.takes(made)) found.push_back(std::move(made));
+      if (!is_guarded || takes(made)) found.push_back(std::move(made));
       return;
     }
     const Dimension& dimension = dimensions_[depth];

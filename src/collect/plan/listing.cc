@@ -50,12 +50,14 @@ model::Table operators_table(const std::vector<const Operator*>& operators, Colu
                                  {.name = "coarse"},
                                  {.name = "common"},
                                  {.name = "fine"},
+                                 {.name = "cpu"},
                                  {.name = "what it is"}}};
   if (columns == Columns::kAll) table.columns.push_back({.name = "table"});
   for (const Operator* op : operators) {
-    std::vector<model::Cell> row = {std::string(op->name), count_cases(*op, Grid::kCoarse),
-                                    count_cases(*op, Grid::kCommon), count_cases(*op, Grid::kFine),
-                                    std::string(op->summary)};
+    std::vector<model::Cell> row = {
+        std::string(op->name),           count_cases(*op, Grid::kCoarse),
+        count_cases(*op, Grid::kCommon), count_cases(*op, Grid::kFine),
+        count_cases(*op, Grid::kCpu),    std::string(op->summary)};
     if (columns == Columns::kAll) row.emplace_back(std::string(op->table));
     table.add_row(std::move(row));
   }
@@ -81,10 +83,12 @@ model::Book axes_book(const std::vector<const Operator*>& operators) {
     model::Table table{.name = op->name,
                        .title = fmt::format("{}: {}", op->name, op->summary),
                        .columns = axes_columns()};
-    table.notes.push_back(fmt::format(
-        "cases: {} on the coarse grid, {} on the common, {} on the fine; rows go to {}.txt",
-        count_cases(*op, Grid::kCoarse), count_cases(*op, Grid::kCommon),
-        count_cases(*op, Grid::kFine), op->table));
+    table.notes.push_back(
+        fmt::format("cases: {} on the coarse grid, {} on the common, {} on the fine, {} on that of "
+                    "CPUs; rows go "
+                    "to {}.txt",
+                    count_cases(*op, Grid::kCoarse), count_cases(*op, Grid::kCommon),
+                    count_cases(*op, Grid::kFine), count_cases(*op, Grid::kCpu), op->table));
     for (const Axis& axis : op->axes)
       table.add_row(axis_row(axis));
     book.tables.push_back(std::move(table));

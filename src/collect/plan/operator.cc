@@ -19,7 +19,8 @@ constexpr std::array kTypes = {DataType::kFloat32, DataType::kFloat16,  DataType
 
 template <class List>
 const List& of_grid(Grid grid, const List& common, const List& coarse, const List& fine) {
-  if (grid == Grid::kCoarse && !coarse.empty()) return coarse;
+  const bool is_coarse = grid == Grid::kCoarse || grid == Grid::kCpu;
+  if (is_coarse && !coarse.empty()) return coarse;
   if (grid == Grid::kFine && !fine.empty()) return fine;
   return common;
 }
@@ -97,6 +98,20 @@ std::optional<Values> values_in(const Operator& op, std::string_view text) {
 
 std::string text_of(const model::PerfValue& value) {
   return std::visit([](const auto& held) { return fmt::format("{}", held); }, value);
+}
+
+std::string_view name_of(Grid grid) {
+  switch (grid) {
+    case Grid::kCoarse:
+      return "coarse";
+    case Grid::kFine:
+      return "fine";
+    case Grid::kCpu:
+      return "cpu";
+    case Grid::kCommon:
+      break;
+  }
+  return "common";
 }
 
 const std::vector<model::PerfValue>& Axis::values(Grid grid) const {

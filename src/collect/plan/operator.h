@@ -25,8 +25,18 @@
 namespace assay::collect {
 
 // kCoarse has few points over the whole range, kCommon those of the public collector, and kFine
-// also points beside the edges of tiles and waves.
-enum class Grid : std::uint8_t { kCoarse, kCommon, kFine };
+// also points beside the edges of tiles and waves. kCpu has the points of kCoarse in data types
+// that workers of CPUs have, and that take a CPU a few milliseconds. They are at most
+// kMostCpuCases, which take two cores about a minute: of the size with most values every second one
+// is left out, again and again, until there are so few.
+enum class Grid : std::uint8_t { kCoarse, kCommon, kFine, kCpu };
+
+inline constexpr std::size_t kMostCpuCases = 100;
+inline constexpr double kMostCpuFlops = 1e9;
+inline constexpr double kMostCpuBytes = 64e6;
+
+// "common"
+std::string_view name_of(Grid grid);
 
 // Cases that differ only in a kInner axis share their weights, so that they are measured in
 // succession.

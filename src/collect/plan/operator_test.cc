@@ -53,6 +53,48 @@ using Ids = std::vector<std::string>;
 
 const AxisOverride kHalf{"dtype", {std::string("half")}};
 
+// 2 types and 12 x 3 sizes; a byte and a million operations for each unit of m.
+Operator costed_operator() {
+  Operator op = small_operator();
+  op.takes = nullptr;
+  op.groups.clear();
+  op.axes[1].common.clear();
+  op.axes[1].coarse.clear();
+  for (std::int64_t m = 1; m <= 2048; m *= 2)
+    op.axes[1].coarse.emplace_back(m);
+  op.axes[1].common = op.axes[1].coarse;
+  op.axes[2].common = numbers({8, 16, 32});
+  op.cost = [](const Case& point) {
+    return Cost{.bytes = 1, .flops = 1e6 * static_cast<double>(point.integer("m"))};
+  };
+  return op;
+}
+
+TEST(Cases, OfACpuAreQuick) {
+  Operator op = costed_operator();
+  op.axes[3].common = numbers({3});
+  EXPECT_EQ(cases_of(op, Grid::kCoarse, {}).size(), 2U * 12 * 3);
+  // 1024 and 2048 million operations are too many.
+  EXPECT_EQ(cases_of(op, Grid::kCpu, {}).size(), 2U * 10 * 3);
+  op.cost = [](const Case&) { return Cost{.bytes = 1e9}; };
+  EXPECT_TRUE(cases_of(op, Grid::kCpu, {}).empty());
+  EXPECT_EQ(cases_of(op, Grid::kCpu, {kHalf, {"m", numbers({2048})}, {"n", numbers({8})}}).size(),
+            1U);
+  op.cost = [](const Case&) { return Cost{.type = DataType::kFp8}; };
+  EXPECT_TRUE(cases_of(op, Grid::kCpu, {}).empty());
+}
+
+TEST(Cases, OfACpuAreFew) {
+  Operator op = costed_operator();
+  op.axes[3].common = numbers({1, 2, 3, 4});
+  // 2 x 10 x 3 x 4 and 2 x 5 x 3 x 4 are too many; m then has 1, 16 and 256.
+  const std::vector<Case> cases = cases_of(op, Grid::kCpu, {});
+  EXPECT_EQ(cases.size(), 2U * 3 * 3 * 4);
+  EXPECT_EQ(cases.back().id(), "small dtype=half m=1 n=8 k=1");
+  // What the user gave stays.
+  EXPECT_EQ(cases_of(op, Grid::kCpu, {kHalf, {"k", op.axes[3].common}}).size(), 5U * 3 * 4);
+}
+
 TEST(Cases, WithEqualWeightsFollowEachOtherLargeOnesFirst) {
   const Operator op = small_operator();
   EXPECT_EQ(ids(op, {kHalf}), (Ids{"small dtype=half m=2 n=16 k=3", "small dtype=half m=1 n=16 k=3",

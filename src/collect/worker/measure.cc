@@ -14,7 +14,6 @@ namespace {
 using model::Launch;
 using model::Timing;
 
-constexpr double kTail = 0.025;               // probability on either side of the interval
 constexpr std::int64_t kMostLaunches = 4096;  // in a sample, because a graph has a node for each
 constexpr std::int64_t kProbeLaunches = 16;   // of a short work before its samples
 constexpr std::int64_t kMostAtOnce = 64;      // samples between two looks at the interval
@@ -117,7 +116,7 @@ class Measurement {
     const auto taken = static_cast<std::int64_t>(timing_.samples_ms.size());
     if (taken >= options_.max_samples || total_ms >= options_.max_time_ms) return true;
     if (total_ms < options_.min_time_ms) return false;
-    const core::Interval interval = core::median_interval(timing_.samples_ms, kTail);
+    const core::Interval interval = core::median_interval(timing_.samples_ms, core::kMedianTail);
     const double median_ms = core::median(timing_.samples_ms);
     return std::max(interval.high - median_ms, median_ms - interval.low) <=
            options_.certainty * median_ms;
@@ -125,7 +124,7 @@ class Measurement {
 
   void summarize() {
     const std::vector<double>& samples = timing_.samples_ms;
-    const core::Interval interval = core::median_interval(samples, kTail);
+    const core::Interval interval = core::median_interval(samples, core::kMedianTail);
     timing_.median_ms = core::median(samples);
     timing_.mean_ms = core::mean(samples);
     timing_.p10_ms = core::quantile(samples, 0.1);

@@ -13,7 +13,7 @@
 namespace assay::collect {
 
 struct MeasureOptions {
-  double certainty = 0.01;  // half the width of the median's 95 % interval, as a part of the median
+  double certainty = 0.01;  // half the width of the median's interval, as a part of the median
   std::int64_t min_samples = 7;
   std::int64_t max_samples = 400;
   double min_time_ms = 2;    // for all samples together

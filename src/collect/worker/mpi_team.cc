@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/library_search.h"
 #include "core/shared_library.h"
 
 namespace assay::collect {

@@ -5,16 +5,20 @@
 
 #include <vector>
 
+#include "core/library_search.h"
+
 namespace assay::recorder::cupti {
 namespace {
 
-constexpr const char* kNames[] = {"libcupti.so.13", "libcupti.so.12"};
+const std::vector<std::string>& names() {
+  static const std::vector<std::string> all = {"libcupti.so.13", "libcupti.so.12"};
+  return all;
+}
 
 // The folders of CUPTI relative to that of libcudart: the same folder in a toolkit, a package of
 // its own in pip's packages for CUDA 12, extras in older toolkits.
-constexpr const char* kFromRuntime[] = {"/", "/../../cuda_cupti/lib/", "/../extras/CUPTI/lib64/"};
-constexpr const char* kToolkit[] = {"/usr/local/cuda/lib64/",
-                                    "/usr/local/cuda/extras/CUPTI/lib64/"};
+constexpr const char* kFromRuntime[] = {"", "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64"};
+constexpr const char* kExtras = "/usr/local/cuda/extras/CUPTI/lib64";
 
 int add_runtime_folder(dl_phdr_info* library, std::size_t /*size*/, void* folders) {
   const std::string path = library->dlpi_name == nullptr ? "" : library->dlpi_name;
@@ -25,25 +29,28 @@ int add_runtime_folder(dl_phdr_info* library, std::size_t /*size*/, void* folder
   return 0;
 }
 
+void append(std::vector<std::string>& files, const std::vector<std::string>& more) {
+  files.insert(files.end(), more.begin(), more.end());
+}
+
+// The CUPTI beside the job's own CUDA comes before that of the machine.
 std::vector<std::string> candidates() {
   std::vector<std::string> runtime_folders;
   ::dl_iterate_phdr(add_runtime_folder, &runtime_folders);
-  std::vector<std::string> files;
+  std::vector<std::string> files =
+      core::files_in(core::folders_in_variable(core::kLibraryPath), names());
   for (const std::string& folder : runtime_folders) {
     for (const char* way : kFromRuntime)
-      for (const char* name : kNames)
-        files.push_back(folder + way + name);
+      append(files, core::files_in({folder + way}, names()));
   }
-  files.insert(files.end(), std::begin(kNames), std::end(kNames));
-  for (const char* folder : kToolkit)
-    for (const char* name : kNames)
-      files.push_back(std::string(folder) + name);
+  append(files, core::library_files(names()));
+  append(files, core::files_in({kExtras}, names()));
   return files;
 }
 
 void* load() {
-  for (const char* name : kNames) {
-    if (void* loaded = ::dlopen(name, RTLD_NOW | RTLD_NOLOAD)) return loaded;
+  for (const std::string& name : names()) {
+    if (void* loaded = ::dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD)) return loaded;
   }
   for (const std::string& file : candidates()) {
     if (void* loaded = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return loaded;
@@ -85,7 +92,7 @@ bool open(const std::string& wanted, Functions& functions, std::string& reason) 
     const char* error = wanted.empty() ? nullptr : ::dlerror();
     reason = error != nullptr ? error
                               : "libcupti.so.13 or .12 is not found: install CUPTI, or name its "
-                                "file by ASSAY_RECORDER_CUPTI";
+                                "folder in ASSAY_LIBRARY_PATH";
     return false;
   }
   bind_all(library, functions);

@@ -42,6 +42,7 @@ Grid::Grid(std::size_t num_axes, std::span<const double> sizes, std::span<const 
   for (std::size_t axis = 0; axis < num_axes; ++axis)
     axes_.push_back(distinct(axis, num_axes, sizes));
   points_.reserve(latencies.size());
+  rows_.reserve(latencies.size());
   by_number_.reserve(latencies.size());
   for (std::size_t row = 0; row < latencies.size(); ++row) {
     GridPoint point{.position = {}, .latency = latencies[row]};
@@ -52,7 +53,9 @@ Grid::Grid(std::size_t num_axes, std::span<const double> sizes, std::span<const 
           std::lower_bound(values.begin(), values.end(), size) - values.begin());
     }
     const auto number = static_cast<std::uint32_t>(points_.size());
-    if (by_number_.emplace(number_of(point.position), number).second) points_.push_back(point);
+    if (!by_number_.emplace(number_of(point.position), number).second) continue;
+    points_.push_back(point);
+    rows_.push_back(static_cast<std::uint32_t>(row));
   }
 }
 
@@ -66,6 +69,10 @@ std::uint64_t Grid::number_of(const Position& position) const {
 const double* Grid::find(const Position& position) const {
   const auto found = by_number_.find(number_of(position));
   return found == by_number_.end() ? nullptr : &points_[found->second].latency;
+}
+
+std::size_t Grid::row_at(const Position& position) const {
+  return rows_[by_number_.at(number_of(position))];
 }
 
 std::array<double, kMostAxes> Grid::sizes_of(const Position& position) const {

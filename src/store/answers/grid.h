@@ -36,6 +36,9 @@ class Grid {
   // The latency at a position; null for a hole.
   [[nodiscard]] const double* find(const Position& position) const;
 
+  // Which of the latencies that the grid was made of stands at a position that is no hole.
+  [[nodiscard]] std::size_t row_at(const Position& position) const;
+
   [[nodiscard]] const std::vector<GridPoint>& points() const { return points_; }
 
   [[nodiscard]] std::array<double, kMostAxes> sizes_of(const Position& position) const;
@@ -45,6 +48,7 @@ class Grid {
 
   std::vector<std::vector<double>> axes_;
   std::vector<GridPoint> points_;
+  std::vector<std::uint32_t> rows_;  // by point
   std::unordered_map<std::uint64_t, std::uint32_t> by_number_;
 };
 

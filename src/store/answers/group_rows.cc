@@ -8,9 +8,11 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
+#include "core/statistics.h"
 #include "core/text.h"
 #include "store/answers/table_index.h"
 
@@ -29,9 +31,25 @@ constexpr std::array<std::string_view, 16> kSizes = {
 };
 
 // The results besides those whose names end in a unit.
-constexpr std::array<std::string_view, 16> kResults = {
-    "latency", "power", "power_limit", "median",    "mean",     "p10", "p90",    "n_samples",
-    "samples", "low",   "high",        "throttled", "drifting", "l2",  "launch", "slowdowns",
+constexpr std::array<std::string_view, 18> kResults = {
+    "latency",
+    "power",
+    "power_limit",
+    "median",
+    "mean",
+    "p10",
+    "p90",
+    "n_samples",
+    "samples",
+    "low",
+    "high",
+    "throttled",
+    "drifting",
+    "l2",
+    "launch",
+    "slowdowns",
+    "certainty_reached",
+    "certainty_asked",
 };
 
 constexpr std::array<std::string_view, 9> kResultUnits = {
@@ -154,14 +172,6 @@ void merge_kernels(GroupedRows& grouped) {
 
 bool is_text(const FrameColumn& column) {
   return std::holds_alternative<TextColumn>(column.values);
-}
-
-double number_at(const FrameColumn& column, std::size_t row) {
-  if (column.is_missing(row)) return std::numeric_limits<double>::quiet_NaN();
-  if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&column.values))
-    return static_cast<double>((*whole)[row]);
-  if (const auto* real = std::get_if<std::vector<double>>(&column.values)) return (*real)[row];
-  return std::numeric_limits<double>::quiet_NaN();
 }
 
 std::vector<double> numbers_of(const FrameColumn& column) {
@@ -314,6 +324,24 @@ void fill_groups(const Columns& columns, GroupedRows& grouped) {
   }
 }
 
+// The intervals as Store::Columns::kWithInterval gives them.
+std::vector<std::optional<MedianInterval>> intervals_of(const Frame& frame) {
+  const FrameColumn* low = frame.find("interval_low_ms");
+  const FrameColumn* high = frame.find("interval_high_ms");
+  const FrameColumn* samples = frame.find("samples");
+  if (low == nullptr || high == nullptr || samples == nullptr) return {};
+  std::vector<std::optional<MedianInterval>> intervals(frame.num_rows());
+  for (std::size_t row = 0; row < intervals.size(); ++row) {
+    const double count = number_at(*samples, row);
+    const MedianInterval interval{.low = number_at(*low, row), .high = number_at(*high, row)};
+    if (!(count >= 1) || !std::isfinite(interval.low) || !std::isfinite(interval.high)) continue;
+    intervals[row] = interval;
+    intervals[row]->confidence =
+        core::median_confidence(static_cast<std::size_t>(count), core::kMedianTail);
+  }
+  return intervals;
+}
+
 }  // namespace
 
 core::Result<GroupedRows> group_rows(const std::string& table, const Frame& frame) {
@@ -333,6 +361,7 @@ core::Result<GroupedRows> group_rows(const std::string& table, const Frame& fram
     for (std::size_t i = 0; i < count; ++i)
       grouped.size_values[row * count + i] = columns.sizes[i][row];
   }
+  grouped.intervals = intervals_of(frame);
   fill_groups(columns, grouped);
   for (Coded& coded : columns.exact)
     grouped.exact.push_back(std::move(coded.column));

@@ -275,8 +275,39 @@ void add_bracket_columns(model::Table& table, KeyColumns keys) {
 struct ShownColumns {
   std::vector<std::size_t> of_group;  // of the index's exact columns
   bool sizes = false;
+  bool interval = false;
   bool roofline = false;
 };
+
+// For people, the confidence is a note, which is the same for almost all rows.
+void add_interval_columns(model::Table& table, KeyColumns keys, const QueryResult& result) {
+  table.columns.push_back({.name = "interval_low",
+                           .unit = "ms",
+                           .description = "of the measured row's median; interpolated: none"});
+  table.columns.push_back({.name = "interval_high", .unit = "ms"});
+  if (keys == KeyColumns::kAll) {
+    table.columns.push_back({.name = "interval_confidence",
+                             .unit = "%",
+                             .description = "with which the interval holds the median"});
+    return;
+  }
+  double least = 1;
+  for (const Answer& answer : result.answers) {
+    if (answer.interval) least = std::min(least, answer.interval->confidence);
+  }
+  table.notes.push_back(
+      fmt::format("interval: holds the median of the row's run with at least {:.4g} %, if its "
+                  "samples are independent",
+                  least * 100));
+}
+
+void add_interval_cells(std::vector<model::Cell>& row, const Answer& answer, KeyColumns keys) {
+  const std::size_t cells = keys == KeyColumns::kAll ? 3 : 2;
+  if (!answer.interval) return row.resize(row.size() + cells);
+  row.emplace_back(answer.interval->low);
+  row.emplace_back(answer.interval->high);
+  if (cells > 2) row.emplace_back(answer.interval->confidence * 100);
+}
 
 // Adds the columns that tell the groups apart; what all of them share becomes a note.
 std::vector<std::size_t> add_group_columns(model::Table& table,
@@ -299,7 +330,10 @@ std::vector<std::size_t> add_group_columns(model::Table& table,
   return shown;
 }
 
-void add_estimate_columns(model::Table& table, KeyColumns keys, bool has_roofline) {
+void add_estimate_columns(model::Table& table,
+                          const QueryResult& result,
+                          KeyColumns keys,
+                          const ShownColumns& shown) {
   table.columns.push_back({.name = "latency", .unit = "ms", .better = model::Better::kLower});
   table.columns.push_back(
       {.name = "uncertainty",
@@ -308,10 +342,12 @@ void add_estimate_columns(model::Table& table, KeyColumns keys, bool has_rooflin
        .description = "typical error of the bracket's points predicted from their neighbours"});
   table.columns.push_back({.name = "method"});
   add_bracket_columns(table, keys);
-  if (!has_roofline) return;
-  table.columns.push_back({.name = "roofline",
-                           .unit = "ms",
-                           .description = "the least time that bytes and operations take"});
+  if (shown.roofline) {
+    table.columns.push_back({.name = "roofline",
+                             .unit = "ms",
+                             .description = "the least time that bytes and operations take"});
+  }
+  if (shown.interval) add_interval_columns(table, keys, result);
 }
 
 std::vector<model::Cell> answer_row(const TableIndex& index,
@@ -334,7 +370,14 @@ std::vector<model::Cell> answer_row(const TableIndex& index,
   }
   if (shown.roofline)
     row.emplace_back(estimate.roofline > 0 ? model::Cell(estimate.roofline) : model::Cell());
+  if (shown.interval)
+    add_interval_cells(row, answer, shown.sizes ? KeyColumns::kAll : KeyColumns::kVarying);
   return row;
+}
+
+std::optional<MedianInterval> interval_of(const Group& group, const Estimate& estimate) {
+  if (!estimate.is_exact() || group.intervals.empty()) return std::nullopt;
+  return group.intervals[group.surface.grid().row_at(estimate.low.position)];
 }
 
 }  // namespace
@@ -355,7 +398,9 @@ core::Result<QueryResult> query(const TableIndex& index,
     if (!matcher.matches(group)) continue;
     const core::Result<Estimate> estimate = group.surface.at(result.sizes, beyond);
     if (estimate.ok()) {
-      result.answers.push_back({.group = &group, .estimate = estimate.value()});
+      result.answers.push_back({.group = &group,
+                                .estimate = estimate.value(),
+                                .interval = interval_of(group, estimate.value())});
     } else {
       result.refused.push_back({.group = &group, .reason = estimate.error().message});
     }
@@ -372,6 +417,9 @@ model::Table answers_table(const TableIndex& index, const QueryResult& result, K
   ShownColumns shown{
       .of_group = add_group_columns(table, index, result, keys),
       .sizes = keys == KeyColumns::kAll,
+      .interval = keys == KeyColumns::kAll ||
+                  std::any_of(result.answers.begin(), result.answers.end(),
+                              [](const Answer& answer) { return answer.interval.has_value(); }),
       .roofline = std::any_of(result.answers.begin(), result.answers.end(),
                               [](const Answer& answer) { return answer.estimate.roofline > 0; })};
   std::vector<std::string> asked;
@@ -380,7 +428,7 @@ model::Table answers_table(const TableIndex& index, const QueryResult& result, K
     if (shown.sizes) table.columns.push_back({.name = index.size_columns()[i]});
   }
   table.title = index.table() + (asked.empty() ? "" : " at " + core::join(asked, " "));
-  add_estimate_columns(table, keys, shown.roofline);
+  add_estimate_columns(table, result, keys, shown);
   for (const Answer& answer : result.answers)
     table.add_row(answer_row(index, result, answer, shown));
   return table;

@@ -1,6 +1,7 @@
 // Asks a performance table for a latency.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct Condition {
 struct Answer {
   const Group* group = nullptr;
   Estimate estimate;
+  // That of the measured row. An interpolated answer has none: its error is that of the
+  // interpolation, which no interval of the bracket's ends tells.
+  std::optional<MedianInterval> interval = {};
 };
 
 struct Refusal {

@@ -94,6 +94,29 @@ TEST(Query, GivesNumbersOfWhatIsANumber) {
   EXPECT_EQ(cell(1, "alpha"), model::Cell(1.5));
 }
 
+TEST(Query, GivesAMeasuredRowsOwnInterval) {
+  const TableIndex index = index_of(
+      "m,latency,interval_low_ms,interval_high_ms,samples\n"
+      "8,0.5,0.45,0.6,5\n2,0.2,,,7\n4,0.3,0.29,0.31,7\n4,0.9,0.8,0.99,7\n");
+  const auto cells_at = [&](const char* m, KeyColumns keys) {
+    const auto result = query(index, {{"m", m}}, Beyond::kRefuse);
+    EXPECT_TRUE(result.ok()) << result.error().message;
+    const model::Table table = answers_table(index, result.value(), keys);
+    std::vector<model::Cell> cells;
+    for (const char* name : {"interval_low", "interval_high", "interval_confidence"}) {
+      if (const auto column = table.column(name)) cells.push_back(table.at(0, *column));
+    }
+    return cells;
+  };
+  using Cells = std::vector<model::Cell>;
+  EXPECT_EQ(cells_at("8", KeyColumns::kAll), (Cells{0.45, 0.6, 93.75}));
+  EXPECT_EQ(cells_at("8", KeyColumns::kVarying), (Cells{0.45, 0.6}));
+  EXPECT_EQ(cells_at("4", KeyColumns::kAll), (Cells{0.29, 0.31, 98.4375}));
+  EXPECT_EQ(cells_at("2", KeyColumns::kAll), Cells(3));
+  EXPECT_EQ(cells_at("3", KeyColumns::kAll), Cells(3));  // interpolated
+  EXPECT_EQ(cells_at("3", KeyColumns::kVarying), Cells());
+}
+
 TEST(TableIndex, JoinsKernelsThatShareNoPlace) {
   const TableIndex index = index_of("kernel_source,m,latency\na,1,1\na,2,2\nb,3,3\nb,4,4\n");
   ASSERT_EQ(index.groups().size(), 1U);

@@ -27,6 +27,15 @@ Grid grid_of(const GroupedRows& rows, std::size_t group) {
   return Grid(count, sizes, latencies);
 }
 
+std::vector<std::optional<MedianInterval>> intervals_of(const GroupedRows& rows,
+                                                        std::size_t group) {
+  std::vector<std::optional<MedianInterval>> intervals;
+  if (rows.intervals.empty()) return intervals;
+  for (const std::uint32_t row : rows.rows_of_group[group])
+    intervals.push_back(rows.intervals[row]);
+  return intervals;
+}
+
 }  // namespace
 
 Roofline group_roofline(const KeyRoofline& roofline, const GroupedRows& rows, std::size_t group) {
@@ -60,7 +69,8 @@ core::Result<TableIndex> TableIndex::make(const std::string& table,
   for (std::size_t group = 0; group < rows.rows_of_group.size(); ++group) {
     Roofline bound = group_roofline(roofline, rows, group);
     index.groups_.push_back({.exact = rows.exact_of_group[group],
-                             .surface = Surface(axes, grid_of(rows, group), std::move(bound))});
+                             .surface = Surface(axes, grid_of(rows, group), std::move(bound)),
+                             .intervals = intervals_of(rows, group)});
   }
   index.exact_ = std::move(rows.exact);
   index.sizes_ = std::move(rows.sizes);

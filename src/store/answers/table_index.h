@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,19 @@ struct ExactColumn {
   std::vector<std::string> values;  // distinct, as text, in the order of their numbers or texts
 };
 
+// The interval of a row's latency, which is the median of its samples.
+struct MedianInterval {
+  double low = 0;
+  double high = 0;
+  // The probability with which it holds the median, if samples are independent. It holds no change
+  // from one run to the next.
+  double confidence = 0;
+};
+
 struct Group {
   std::vector<std::uint32_t> exact;  // by column: the index of its value
   Surface surface;
+  std::vector<std::optional<MedianInterval>> intervals = {};  // by row of the grid; empty: unknown
 };
 
 // Rows without a latency, or with a size that is missing or no number.
@@ -80,8 +91,9 @@ struct GroupedRows {
   std::vector<std::string> sizes;
   std::vector<std::vector<std::uint32_t>> exact_of_group;
   std::vector<std::vector<std::uint32_t>> rows_of_group;
-  std::vector<double> latencies;    // of each row; NaN if it is missing
-  std::vector<double> size_values;  // sizes.size() for each row
+  std::vector<double> latencies;                              // of each row; NaN if it is missing
+  std::vector<double> size_values;                            // sizes.size() for each row
+  std::vector<std::optional<MedianInterval>> intervals = {};  // of each row; empty: unknown
   UnusedRows unused;
 };
 

@@ -70,6 +70,11 @@ struct StoredRow {
 // A run that measured points between those of another run has this fact: the number of that run.
 inline constexpr const char* kRefinesFact = "refines run";
 
+// How a run was told to measure: until half the interval of a median is within this many percent of
+// it, or this many samples, if they are not "0".
+inline constexpr const char* kCertaintyFact = "setting --certainty";
+inline constexpr const char* kNumRunsFact = "setting --num-runs";
+
 // kGrid leaves out what such runs measured.
 enum class Points { kAll, kGrid };
 
@@ -168,8 +173,11 @@ class Store {
   // The public table: the common columns, the key, the latency and, where any row has them, the
   // power columns. Of rows with the same key those of the latest run count (reruns do not); a
   // file's own duplicates all stay, so that an imported table comes out as it went in.
-  // kWithStatistics adds the columns from median_ms to drifting.
-  enum class Columns { kPublic, kWithStatistics };
+  // kWithStatistics adds the columns from median_ms to drifting. kWithInterval adds, where they are
+  // known, the interval of a latency that is a median (interval_low_ms, interval_high_ms, and the
+  // number of samples), and half of the median's interval as a part of it, as it is
+  // (certainty_reached) and as the run was told to measure (certainty_asked).
+  enum class Columns { kPublic, kWithStatistics, kWithInterval };
   [[nodiscard]] core::Result<Frame> table(const Selection& selection, Columns columns) const;
 
  private:

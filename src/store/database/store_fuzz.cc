@@ -23,6 +23,7 @@ void examine(const store::Store& store) {
   if (!tables.ok()) return;
   for (const std::string& table : tables.value()) {
     static_cast<void>(store.table({.table = table}, store::Store::Columns::kWithStatistics));
+    static_cast<void>(store.table({.table = table}, store::Store::Columns::kWithInterval));
   }
 }
 

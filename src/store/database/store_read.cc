@@ -23,6 +23,17 @@ constexpr const char* kTimingColumns =
     "t.memory_mhz_before, t.memory_mhz_after, t.temperature_celsius, t.slowdowns, "
     "t.energy_joules, t.throttled, t.drifting";
 
+// A worker that gives no interval leaves zeros. A difference of two medians (compute_scale) has the
+// timing of the first.
+constexpr const char* kIntervalColumns =
+    ", CASE WHEN t.low_ms > 0 AND t.median_ms = m.latency_ms THEN t.low_ms END AS interval_low_ms"
+    ", CASE WHEN t.low_ms > 0 AND t.median_ms = m.latency_ms THEN t.high_ms END AS interval_high_ms"
+    ", length(t.samples) / 4 AS samples"
+    ", CASE WHEN t.low_ms > 0 THEN max(t.high_ms - t.median_ms, t.median_ms - t.low_ms) / "
+    "t.median_ms END AS certainty_reached"
+    ", CASE WHEN t.low_ms > 0 AND json_valid(r.facts) AND json_extract(r.facts, '$.\"{1}\"') = '0' "
+    "THEN json_extract(r.facts, '$.\"{0}\"') / 100.0 END AS certainty_asked";
+
 struct SourceRow {
   std::int64_t id = 0;
   std::size_t layout = 0;  // index into the table's layouts
@@ -231,10 +242,16 @@ std::vector<Layout> used_layouts(const std::vector<Layout>& layouts,
 
 // Selects the key, then the columns that the public table has after it.
 core::Result<Statement> select_row(const Database& database, Store::Columns columns) {
-  const bool all = columns == Store::Columns::kWithStatistics;
-  return database.prepare(fmt::format("{}{} FROM measurement m {} WHERE m.id = ?1", kRowColumns,
-                                      all ? kTimingColumns : "",
-                                      all ? "LEFT JOIN timing t ON t.measurement = m.id" : ""));
+  std::string more;
+  std::string from;
+  if (columns != Store::Columns::kPublic) from = "LEFT JOIN timing t ON t.measurement = m.id";
+  if (columns == Store::Columns::kWithStatistics) more = kTimingColumns;
+  if (columns == Store::Columns::kWithInterval) {
+    more = fmt::format(kIntervalColumns, kCertaintyFact, kNumRunsFact);
+    from += " LEFT JOIN run r ON r.id = m.run";
+  }
+  return database.prepare(
+      fmt::format("{}{} FROM measurement m {} WHERE m.id = ?1", kRowColumns, more, from));
 }
 
 core::Status add_dates(Statement& dates, const std::vector<std::int64_t>& runs, Content& content) {

@@ -84,6 +84,37 @@ TEST_F(StoreTest, GivesStatisticsAndConditionsOnRequest) {
   EXPECT_EQ(frame.find("launch")->value(0), model::PerfValue(std::string("graph")));
 }
 
+TEST_F(StoreTest, GivesIntervalsAndWhichCertaintyWasAsked) {
+  Store store = open(Mode::kCreate);
+  CaseRecord known = gemm_case(1, 0.5);
+  known.rows[0].timing.low_ms = 0.45;
+  known.rows[0].timing.high_ms = 0.51;
+  auto asking = test_run();
+  asking.facts[kCertaintyFact] = "2";
+  asking.facts[kNumRunsFact] = "0";
+  ASSERT_TRUE(store.append(store.begin_run(asking).value(), known).ok());
+  CaseRecord difference = gemm_case(2, 0.5);  // another latency than the median
+  difference.rows[0].row.latency_ms = 0.25;
+  ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), difference).ok());
+  CaseRecord none = gemm_case(3, 0.5);
+  none.rows[0].timing.low_ms = 0;
+  auto fixed = asking;
+  fixed.facts[kNumRunsFact] = "5";
+  ASSERT_TRUE(store.append(store.begin_run(fixed).value(), {none, gemm_case(4, 0.5)}).ok());
+  const Frame frame = store.table(kGemm, Columns::kWithInterval).value();
+  EXPECT_EQ(number_at(*frame.find("interval_low_ms"), 0), 0.45);
+  EXPECT_EQ(number_at(*frame.find("interval_high_ms"), 0), 0.51);
+  EXPECT_EQ(number_at(*frame.find("samples"), 0), 2);
+  EXPECT_NEAR(number_at(*frame.find("certainty_reached"), 0), 0.1, 1e-12);
+  EXPECT_EQ(number_at(*frame.find("certainty_asked"), 0), 0.02);
+  EXPECT_TRUE(frame.find("interval_low_ms")->is_missing(1));
+  EXPECT_EQ(number_at(*frame.find("certainty_reached"), 1), 0);
+  for (const std::size_t row : {1, 2, 3})
+    EXPECT_TRUE(frame.find("certainty_asked")->is_missing(row)) << row;
+  EXPECT_TRUE(frame.find("interval_high_ms")->is_missing(2));
+  EXPECT_EQ(number_at(*frame.find("interval_high_ms"), 3), 0.5);
+}
+
 TEST_F(StoreTest, AGridIsWithoutWhatRefinedIt) {
   Store store = open(Mode::kCreate);
   ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), gemm_case(16, 0.5)).ok());

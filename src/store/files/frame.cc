@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/text.h"
 
@@ -98,6 +99,14 @@ std::string as_text(const model::PerfValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
   return core::shortest(std::get<double>(value));
+}
+
+double number_at(const FrameColumn& column, std::size_t row) {
+  if (column.is_missing(row)) return std::numeric_limits<double>::quiet_NaN();
+  if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&column.values))
+    return static_cast<double>((*whole)[row]);
+  if (const auto* real = std::get_if<std::vector<double>>(&column.values)) return (*real)[row];
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 std::string value_text(const model::PerfValue& value) {

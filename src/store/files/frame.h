@@ -59,6 +59,9 @@ std::string as_text(const model::PerfValue& value);
 // The column as texts; a missing value becomes "".
 TextColumn as_text(const FrameColumn& column);
 
+// The number in a row; NaN if it is missing or a text.
+double number_at(const FrameColumn& column, std::size_t row);
+
 // The value as queries and their answers spell it: "bfloat16", "128".
 std::string value_text(const model::PerfValue& value);
 

@@ -35,6 +35,9 @@ constexpr FindingKind kFindingKinds[] = {
      &TableCheck::duplicates, true},
     {"drops", Weight::kRemark, "a latency lower than that of the next smaller size",
      &TableCheck::drops, true},
+    {"uncertain", Weight::kRemark,
+     "samples scatter more than --certainty allows; worst: ± of the median", &TableCheck::uncertain,
+     true},
 };
 
 void note(Found& found, double how_much, const auto& where) {
@@ -151,6 +154,37 @@ void check_duplicates(const GroupedRows& rows,
   }
 }
 
+std::string place_of_row(const TableIndex& index,
+                         const GroupedRows& rows,
+                         std::size_t group,
+                         std::uint32_t row) {
+  const std::size_t count = rows.sizes.size();
+  const Group& of = index.groups()[group];
+  std::string text = of.surface.place(std::span(rows.size_values).subspan(row * count, count));
+  const std::string name = index.group_name(of);
+  return name.empty() ? text : text.empty() ? name : text + " " + name;
+}
+
+// The columns are those of Store::Columns::kWithInterval; a file has none of them.
+void check_certainty(const TableIndex& index,
+                     const GroupedRows& rows,
+                     const Frame& frame,
+                     TableCheck& result) {
+  const FrameColumn* reached = frame.find("certainty_reached");
+  const FrameColumn* asked = frame.find("certainty_asked");
+  if (reached == nullptr || asked == nullptr) return;
+  for (std::size_t group = 0; group < rows.rows_of_group.size(); ++group) {
+    for (const std::uint32_t row : rows.rows_of_group[group]) {
+      const double part = number_at(*reached, row);
+      const double goal = number_at(*asked, row);
+      if (!std::isfinite(part) || !std::isfinite(goal)) continue;
+      ++result.uncertain.total;
+      if (part <= goal) continue;
+      note(result.uncertain, part, [&] { return place_of_row(index, rows, group, row); });
+    }
+  }
+}
+
 using Ends = std::tuple<double, double, double>;  // low, held out, high
 
 struct Errors {
@@ -250,6 +284,7 @@ core::Result<TableCheck> check_table(const std::string& table,
   Checker checker(index, limits, result);
   for (std::size_t group = 0; group < index.groups().size(); ++group)
     checker.check_group(index.groups()[group], group_roofline(rooflines.cached, rows, group));
+  check_certainty(index, rows, frame, result);
   result.not_positive.total = result.rows;
   result.cached.total = result.faster.total;
   return result;

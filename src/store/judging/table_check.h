@@ -39,6 +39,9 @@ struct TableCheck {
   Found drops;                 // of all steps; worst: part of the latency
   Found faster;                // of rows with a known roofline; worst: part of the roofline
   Found cached;                // faster, but excused because their data fit in the L2 cache
+  // Rows whose median is less certain than their run asked for, of those that tell both; worst:
+  // half of the interval as a part of the median.
+  Found uncertain;
 
   // Whether latencies of 0 are possible (compute_scale is a difference that is clamped at 0).
   bool zeros_allowed = false;

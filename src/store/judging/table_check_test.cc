@@ -46,6 +46,18 @@ TEST(TableCheck, CountsDropsBeyondTheLimit) {
   EXPECT_EQ(result.drops.where, "m=2, then m=4");
 }
 
+TEST(TableCheck, CountsRowsLessCertainThanWasAsked) {
+  const TableCheck result = check(
+      "dtype,m,latency,certainty_reached,certainty_asked\n"
+      "half,1,1,0.01,0.01\nhalf,2,2,0.02,0.01\nfp8,1,1,8.5,0.01\nfp8,2,2,3,\nfp8,4,4,,\n");
+  EXPECT_EQ(result.uncertain.count, 2);
+  EXPECT_EQ(result.uncertain.total, 3);
+  EXPECT_DOUBLE_EQ(result.uncertain.worst, 8.5);
+  EXPECT_EQ(result.uncertain.where, "m=1 dtype=fp8");
+  EXPECT_FALSE(result.impossible());
+  EXPECT_EQ(check("m,latency\n1,1\n").uncertain.total, 0);
+}
+
 TEST(TableCheck, ZeroIsImpossibleButOfDifferences) {
   const std::string csv = "m,latency\n1,0\n2,1\n";
   EXPECT_TRUE(check(csv).impossible());
