@@ -13,10 +13,10 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t kGap = 2;        // spaces between two columns
-constexpr std::size_t kMinText = 10;   // a text column is never narrower than this
-constexpr std::size_t kMostWord = 20;  // a longer word, such as a kernel, is broken
-constexpr std::size_t kMostLines = 4;  // of a cell
+constexpr std::size_t kGap = 2;            // spaces between two columns
+constexpr std::size_t kMinText = 10;       // a text column is never narrower than this
+constexpr std::size_t kMostWord = 20;      // a longer word, such as a kernel, is broken
+constexpr std::size_t kMostCellLines = 4;  // of a cell
 constexpr const char* kEllipsis = "…";
 
 enum class Alignment { kLeft, kRight };
@@ -115,8 +115,8 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
   }
   for (std::string& line : lines)
     line = without_last_spaces(line);
-  if (lines.size() > kMostLines) {
-    lines.resize(kMostLines);
+  if (lines.size() > kMostCellLines) {
+    lines.resize(kMostCellLines);
     lines.back() = std::string(core::first_characters(lines.back(), width - 1)) + kEllipsis;
   }
   return lines;
