@@ -331,6 +331,12 @@ Status place_file(const fs::path& whole, const fs::path& path, Durability durabi
   return place(whole, path, ASSAY_TRY(find_destination(path)), durability);
 }
 
+Status remove_file(const fs::path& path) {
+  const Destination destination = ASSAY_TRY(find_destination(path));
+  if (destination.in_place || ::unlink(destination.path.c_str()) == 0 || errno == ENOENT) return {};
+  return Error{fmt::format("cannot remove '{}': {}", path.string(), std::strerror(errno))};
+}
+
 Status write_file_with(const fs::path& path,
                        const std::function<Status(const fs::path&)>& write,
                        Durability durability) {

@@ -42,6 +42,10 @@ Status place_file(const std::filesystem::path& whole,
                   const std::filesystem::path& path,
                   Durability durability = Durability::kSynced);
 
+// Removes what an earlier run wrote under `path`, if there is anything, by the same rules: a link
+// stays and the file that it leads to goes; what is no regular file stays what it is.
+Status remove_file(const std::filesystem::path& path);
+
 // An empty file with a name that nobody can guess. It is removed with its guard, when the program
 // is interrupted, and otherwise by the next process of assay that writes into the folder: the guard
 // holds a lock on the file, which goes away with its process however that ends.

@@ -108,6 +108,19 @@ TEST_F(OutputFile, FailureLeavesTheOldFileAndNothingElse) {
   EXPECT_EQ(entries(), 1U);
 }
 
+TEST_F(OutputFile, RemovesOnlyRegularFiles) {
+  fs::create_directories(folder_ / "elsewhere");
+  std::ofstream(folder_ / "elsewhere/report") << "old";
+  fs::create_symlink("elsewhere/report", folder_ / "link");
+  ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+  for (const char* name : {"link", "link", "fifo", "none"})
+    EXPECT_TRUE(remove_file(folder_ / name).ok()) << name;
+  EXPECT_FALSE(fs::exists(folder_ / "elsewhere/report"));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_TRUE(fs::is_fifo(folder_ / "fifo"));
+  EXPECT_THAT(remove_file(folder_ / "elsewhere").error().message, HasSubstr("Is a directory"));
+}
+
 TEST_F(OutputFile, RemovesWhatProcessesThatAreGoneLeft) {
   const auto make = [&](const char* name) { std::ofstream(folder_ / name) << "half"; };
   make(".assay-0123456789abcdef.tmp");

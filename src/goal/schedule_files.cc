@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -139,9 +138,7 @@ core::Result<WrittenSchedule> write_schedule(const SchedulePlan& plan,
   const MakeRanks ranks = [&](model::RankSink& sink) -> core::Status {
     written.schedule = ASSAY_TRY(make_ranks(plan, sink));
     // The new schedule must never lie beside the notes of an old one, even if we are killed now.
-    std::error_code error;
-    fs::remove(notes_path, error);
-    return {};
+    return core::remove_file(notes_path);
   };
   ASSAY_TRY(write_ranks(target, path, plan.num_ranks, ranks, written.files));
   model::ScheduleNotes& notes = written.schedule.notes;

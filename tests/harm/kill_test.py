@@ -4,7 +4,6 @@ name, and the next run removes what the killed ones left.
 
 usage: ASSAY=PROGRAM [ASSAY_KILLS=300] [ASSAY_SEED=N] kill_test.py     exit status: 0 good, else failed
 """
-import json
 import os
 import random
 import signal
@@ -12,14 +11,12 @@ import subprocess
 import sys
 import time
 import unittest
-import zipfile
 
 import writers
-from writers import ASSAY
+from writers import ASSAY, OUTPUT, into
 
 KILLS = int(os.environ.get('ASSAY_KILLS', '8'))
 SEED = int(os.environ.get('ASSAY_SEED', time.time_ns()))
-ENDS = {'.svg': b'</svg>', '.png': b'IEND\xaeB`\x82', '.html': b'</html>'}
 
 
 def files_in(place):
@@ -31,7 +28,7 @@ def files_in(place):
 
 class Kill(writers.InOwnFolder):
     def start(self, command):
-        return subprocess.Popen([ASSAY, *map(str, command)], stdin=subprocess.DEVNULL,
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                 start_new_session=True)
 
@@ -48,36 +45,20 @@ class Kill(writers.InOwnFolder):
             os.killpg(victim.pid, signal.SIGKILL)
             victim.wait()
 
-    def assert_whole(self, path, content, name):
-        """A file with a date in it differs from run to run, so its end or its sum is looked at."""
-        got = path.read_bytes()
-        if got == content:
-            return
-        if path.suffix == '.xlsx':
-            with zipfile.ZipFile(path) as book:
-                self.assertIsNone(book.testzip(), name)
-        elif path.suffix == '.json':
-            json.loads(got)
-        elif path.suffix in ENDS:
-            self.assertTrue(got.rstrip().endswith(ENDS[path.suffix]), name)
-        else:
-            self.assertEqual(len(got), len(content), f'{name}: {path.name} is not whole')
-
     def kill_often(self, name, command, output):
-        """`command` ends with the option whose value is the output."""
         reference = self.folder / f'whole {name}'
-        seconds = self.run_whole(name, [*command, reference])
+        seconds = self.run_whole(name, into(reference, command))
         whole = {key: path.read_bytes() for key, path in files_in(reference).items()}
         self.assertTrue(whole, name)
         moments = random.Random(f'{SEED} {name}')
         for number in range(KILLS):
             moment = moments.uniform(0, 1.05 * seconds)
             label = f'{name}, kill {number} after {moment:.4f} s, ASSAY_SEED={SEED}'
-            self.kill_at([*command, output], moment)
+            self.kill_at(into(output, command), moment)
             for key, path in (files_in(output) if output.exists() else {}).items():
                 self.assertIn(key, whole, label)
-                self.assert_whole(path, whole[key], label)
-        self.run_whole(name, [*command, output])
+                self.assert_whole(path.read_bytes(), whole[key], path, label)
+        self.run_whole(name, into(output, command))
         self.assertEqual(sorted(files_in(output)), sorted(whole), name)
         self.nothing_left(f'{name}, ASSAY_SEED={SEED}')
 
@@ -86,21 +67,20 @@ class Kill(writers.InOwnFolder):
         binary = self.folder / 'job.bin'
         ops = ''.join(f'l{i}: calc {i * 7919}\n' for i in range(1, 40000))
         text.write_text('num_ranks 2\n' + ''.join(f'rank {rank} {{\n{ops}}}\n' for rank in (0, 1)))
-        self.run_whole('to-bin', ['goal', 'to-bin', text, '-o', binary])
+        self.run_whole('to-bin', into(binary, ('goal', 'to-bin', text, '-o', OUTPUT)))
         for name, command in writers.file_commands(text, binary).items():
             self.kill_often(name, command, self.place / 'output')
             (self.place / 'output').unlink()
 
     def test_folders(self):
-        for name, command in writers.folder_commands().items():
+        for name, command in writers.folder_commands(self.folder).items():
             self.kill_often(name, command, self.place / name)
 
     def test_a_store(self):
         """A store has all rows of an import or none, so the next import finds all, and none twice."""
         tables = self.folder / 'tables'
-        self.run_whole('export', ['store', 'export', '--store', 'h200_sxm', '--table', 'gemm_perf',
-                                  '-o', tables, '-q'])
-        command = ['store', 'import', tables, '-q', '--store']
+        self.run_whole('export', into(tables, writers.folder_commands(self.folder)['export']))
+        command = ('store', 'import', tables, '-q', '--store', OUTPUT)
 
         def listed(store):
             shown = subprocess.run([ASSAY, 'store', 'list', '--store', store, '--format', 'csv'],
@@ -108,14 +88,14 @@ class Kill(writers.InOwnFolder):
             rows = shown.split('\n\n')[0].splitlines()
             return [row.split(',')[:6] for row in rows]  # without the times of the import
 
-        seconds = self.run_whole('import', [*command, self.folder / 'whole.db'])
+        seconds = self.run_whole('import', into(self.folder / 'whole.db', command))
         whole = listed(self.folder / 'whole.db')
         moments = random.Random(SEED)
         for number in range(KILLS):
             store = self.place / f'{number % 4}.db'
-            self.kill_at([*command, store], moments.uniform(0, 1.05 * seconds))
+            self.kill_at(into(store, command), moments.uniform(0, 1.05 * seconds))
         for store in sorted(self.place.glob('*.db')):
-            self.run_whole('import', [*command, store])
+            self.run_whole('import', into(store, command))
             self.assertEqual(listed(store), whole, f'ASSAY_SEED={SEED}')
         self.nothing_left(f'import, ASSAY_SEED={SEED}')
 

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""A folder of outputs must never do harm: every command that writes one, with every kind of thing
+under the names of its files.
+
+usage: ASSAY=PROGRAM [ASSAY_EVERY_NAME=1] folders_test.py     exit status: 0 good, else failed
+
+Each pair ends with an error that names the file, or with the whole output; what was there stays
+what it was, and nothing beside the folder changes.
+"""
+import contextlib
+import hashlib
+import os
+import pathlib
+import select
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import writers
+from writers import ASSAY, NOBODY, into
+
+# Otherwise one file stands for all of its ending.
+EVERY_NAME = 'ASSAY_EVERY_NAME' in os.environ
+ROUNDS = 20 if EVERY_NAME else 2
+PATIENCE_S = 60
+
+
+def run(command, **options):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          check=False, timeout=PATIENCE_S, **options)
+
+
+def files_in(folder):
+    return sorted(path.relative_to(folder) for path in folder.rglob('*')
+                  if not path.is_dir() or path.is_symlink())
+
+
+def snapshot(folder):
+    """What each name is, and its content."""
+    found = {}
+    for path in sorted(folder.rglob('*')):
+        status = path.lstat()
+        content = ''
+        if stat.S_ISREG(status.st_mode):
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+        elif stat.S_ISLNK(status.st_mode):
+            content = os.readlink(path)
+        found[str(path.relative_to(folder))] = (stat.filemode(status.st_mode), content)
+    return found
+
+
+def run_beside_readers(command, fifos):
+    """Reads the FIFOs while the command runs."""
+    readers = {os.open(fifo, os.O_RDONLY | os.O_NONBLOCK): fifo for fifo in fifos}
+    got = dict.fromkeys(fifos, b'')
+
+    def read(reader):
+        with contextlib.suppress(BlockingIOError):
+            while more := os.read(reader, 1 << 20):
+                got[readers[reader]] += more
+
+    with tempfile.TemporaryFile('w+') as words, select.epoll() as poll:
+        running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=words)
+        for reader in readers:
+            poll.register(reader, select.EPOLLIN | select.EPOLLET)
+        while running.poll() is None:
+            for reader, _ in poll.poll(0.02):
+                read(reader)
+        for reader in readers:
+            read(reader)
+            os.close(reader)
+        words.seek(0)
+        return subprocess.CompletedProcess(command, running.returncode, '', words.read()), got
+
+
+def for_each_command(test):
+    def run_all(self):
+        for name in self.commands:
+            with self.subTest(name):
+                self.begin_anew()
+                test(self, name)
+    return run_all
+
+
+def for_each_name(test):
+    def run_all(self):
+        for name in self.commands:
+            for path in self.names(name):
+                with self.subTest(f'{name}: {path}'):
+                    self.begin_anew()
+                    test(self, name, self.output / path)
+    return run_all
+
+
+class Folders(writers.InOwnFolder):
+    @classmethod
+    def setUpClass(cls):
+        """Each command's own output, by the names of its files."""
+        super().setUpClass()
+        test = cls('setUp')
+        writers.InOwnFolder.setUp(test)
+        cls.addClassCleanup(test.doCleanups)
+        cls.commands = writers.folder_commands(test.folder)
+        cls.whole = {}
+        for name, command in cls.commands.items():
+            done = run(into(test.place / name, command))
+            test.assertEqual(done.returncode, 0, f'{name}: {done.stderr}')
+            cls.whole[name] = {path: (test.place / name / path).read_bytes()
+                               for path in files_in(test.place / name)}
+
+    def setUp(self):
+        super().setUp()
+        self.output = self.place / 'output'
+        self.outside = self.folder / 'outside'
+
+    def begin_anew(self):
+        for folder in (self.place, self.outside):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+        (self.outside / 'precious').write_text('precious')
+
+    def names(self, name):
+        """One file for each ending, or all."""
+        first = {path.suffix: path for path in reversed(self.whole[name])}
+        return sorted(self.whole[name] if EVERY_NAME else first.values())
+
+    def prepare(self, name, make):
+        """Puts something under each final name."""
+        for number, path in enumerate(self.whole[name]):
+            (self.output / path).parent.mkdir(parents=True, exist_ok=True)
+            make(number, self.output / path)
+
+    def run_into(self, name, **options):
+        return run(into(self.output, self.commands[name]), **options)
+
+    def good(self, done, name):
+        self.assertEqual(done.returncode, 0, f'{name}: {done.stderr}')
+        self.nothing_left(name)
+
+    def refused(self, done, name, path):
+        self.assertEqual(done.returncode, 1, f'{name}: {done.stderr}')
+        self.assertIn(str(path), done.stderr, name)
+        self.nothing_left(name)
+
+    def all_whole(self, name, folder=None):
+        for path, content in self.whole[name].items():
+            file = (folder or self.output) / path
+            self.assert_whole(file.read_bytes(), content, file, f'{name}: {path}')
+
+    @for_each_command
+    def test_links_stay_links(self, name):
+        for existing in (True, False):
+            self.begin_anew()
+
+            def make(number, path):
+                target = self.outside / f'{number}{path.suffix}'
+                path.symlink_to(target)
+                if existing:
+                    target.write_text('old')
+            self.prepare(name, make)
+            self.good(self.run_into(name), name)
+            self.all_whole(name)
+            self.assertEqual([path for path in self.whole[name]
+                              if not (self.output / path).is_symlink()], [])
+            self.assertEqual(len(list(self.outside.iterdir())), len(self.whole[name]) + 1)
+
+    @for_each_command
+    def test_devices_stay_devices(self, name):
+        def make(_, path):
+            os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+            path.write_bytes(b'x')
+        try:
+            make(0, self.place / 'null')
+        except OSError:
+            self.skipTest('only root may make devices, and not in every container')
+        self.prepare(name, make)
+        before = snapshot(self.output)
+        self.good(self.run_into(name), name)
+        self.assertEqual(snapshot(self.output), before)
+
+    @for_each_command
+    def test_a_fifo_gets_its_file(self, name):
+        self.prepare(name, lambda _, path: os.mkfifo(path))
+        fifos = [self.output / path for path in self.whole[name]]
+        done, got = run_beside_readers(into(self.output, self.commands[name]), fifos)
+        self.good(done, name)
+        for path, content in self.whole[name].items():
+            fifo = self.output / path
+            self.assertTrue(stat.S_ISFIFO(fifo.stat().st_mode))
+            fifo.unlink()
+            fifo.write_bytes(got[fifo])
+        self.all_whole(name)
+
+    @for_each_name
+    def test_a_folder_under_a_files_name_is_refused(self, name, path):
+        path.mkdir(parents=True)
+        (path / 'mine').write_text('mine')
+        self.refused(self.run_into(name), name, path)
+        self.assertEqual((path / 'mine').read_text(), 'mine')
+
+    @for_each_name
+    def test_a_link_to_a_folder_under_a_files_name_is_refused(self, name, path):
+        path.parent.mkdir(parents=True)
+        path.symlink_to(self.outside)
+        before = snapshot(self.outside)
+        self.refused(self.run_into(name), name, path)
+        self.assertEqual(snapshot(self.outside), before)
+        self.assertTrue(path.is_symlink())
+
+    @for_each_command
+    def test_a_file_under_a_folders_name_is_refused(self, name):
+        for folder in sorted({path.parent for path in self.names(name)}):
+            self.begin_anew()
+            place = self.output / folder
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text('mine')
+            self.refused(self.run_into(name), name, place)
+            self.assertEqual(place.read_text(), 'mine')
+
+    @for_each_command
+    def test_a_link_to_a_folder_is_followed(self, name):
+        self.output.symlink_to(self.outside)
+        self.good(self.run_into(name), name)
+        self.assertTrue(self.output.is_symlink())
+        self.all_whole(name, self.outside)
+
+    @for_each_command
+    def test_a_link_to_nowhere_is_refused(self, name):
+        self.output.symlink_to(self.outside / 'nothing')
+        before = snapshot(self.folder)
+        self.refused(self.run_into(name), name, self.output)
+        self.assertEqual(snapshot(self.folder), before)
+
+
+if __name__ == '__main__':
+    sys.exit(unittest.main())
