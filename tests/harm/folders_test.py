@@ -230,6 +230,33 @@ class Folders(writers.InOwnFolder):
         self.all_whole(name, self.outside)
 
     @for_each_command
+    def test_two_at_once_never_mix(self, name):
+        """Each file that differs between two inputs is of one and the same of them."""
+        commands = [self.commands[name], writers.with_other_input(self.commands[name])]
+        whole = []
+        for command in commands:
+            self.good(run(into(self.outside / 'whole', command)), name)
+            whole.append({path: (self.outside / 'whole' / path).read_bytes()
+                          for path in files_in(self.outside / 'whole')})
+        self.assertEqual(whole[0].keys(), whole[1].keys())
+        for _ in range(ROUNDS):
+            running = [subprocess.Popen(into(self.output, command), stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                        text=True) for command in commands]
+            for one in running:
+                words = one.communicate(timeout=PATIENCE_S)[1]
+                if one.returncode != 0:
+                    self.assertIn(f"another process is writing into '{self.output}'", words)
+            self.assertIn(0, [one.returncode for one in running])
+            found = set()
+            for path in whole[0]:
+                got = (self.output / path).read_bytes()
+                if got in (whole[0][path], whole[1][path]) and whole[0][path] != whole[1][path]:
+                    found.add('first' if got == whole[0][path] else 'second')
+            self.assertLessEqual(len(found), 1, f'{name}: files of both runs')
+            self.nothing_left(name)
+
+    @for_each_command
     def test_a_link_to_nowhere_is_refused(self, name):
         self.output.symlink_to(self.outside / 'nothing')
         before = snapshot(self.folder)
