@@ -337,6 +337,20 @@ Status remove_file(const fs::path& path) {
   return Error{fmt::format("cannot remove '{}': {}", path.string(), std::strerror(errno))};
 }
 
+// A link cannot be locked, so it gets its temporary name in a folder, which can.
+Status replace_link(const fs::path& link, const fs::path& target) {
+  std::error_code error;
+  const fs::file_type type = fs::symlink_status(link, error).type();
+  if (type != fs::file_type::not_found && type != fs::file_type::symlink)
+    return cannot_write(link, EEXIST);
+  const TemporaryFolder folder = ASSAY_TRY(TemporaryFolder::beside(link));
+  const fs::path temporary = folder.path() / "link";
+  if (::symlink(target.c_str(), temporary.c_str()) != 0 ||
+      ::rename(temporary.c_str(), link.c_str()) != 0)
+    return cannot_write(link, errno);
+  return {};
+}
+
 Status write_file_with(const fs::path& path,
                        const std::function<Status(const fs::path&)>& write,
                        Durability durability) {

@@ -46,6 +46,10 @@ Status place_file(const std::filesystem::path& whole,
 // stays and the file that it leads to goes; what is no regular file stays what it is.
 Status remove_file(const std::filesystem::path& path);
 
+// Makes `link` lead to `target`, at once: it never leads nowhere. Error: there is something that is
+// no link.
+Status replace_link(const std::filesystem::path& link, const std::filesystem::path& target);
+
 // An empty file with a name that nobody can guess. It is removed with its guard, when the program
 // is interrupted, and otherwise by the next process of assay that writes into the folder: the guard
 // holds a lock on the file, which goes away with its process however that ends.

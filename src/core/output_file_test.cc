@@ -121,6 +121,17 @@ TEST_F(OutputFile, RemovesOnlyRegularFiles) {
   EXPECT_THAT(remove_file(folder_ / "elsewhere").error().message, HasSubstr("Is a directory"));
 }
 
+TEST_F(OutputFile, ReplacesOnlyLinksByLinks) {
+  for (const char* target : {"first", "second"}) {
+    EXPECT_TRUE(replace_link(folder_ / "latest", target).ok());
+    EXPECT_EQ(fs::read_symlink(folder_ / "latest"), target);
+  }
+  std::ofstream(folder_ / "file") << "mine";
+  EXPECT_THAT(replace_link(folder_ / "file", "first").error().message, HasSubstr("File exists"));
+  EXPECT_EQ(read_file(folder_ / "file").value(), "mine");
+  EXPECT_EQ(entries(), 2U);
+}
+
 TEST_F(OutputFile, RemovesWhatProcessesThatAreGoneLeft) {
   const auto make = [&](const char* name) { std::ofstream(folder_ / name) << "half"; };
   make(".assay-0123456789abcdef.tmp");

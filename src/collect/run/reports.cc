@@ -207,12 +207,8 @@ core::Result<fs::path> make_report_folder(const fs::path& folder,
 }
 
 void link_latest(const fs::path& folder) {
-  const fs::path link = folder.parent_path() / "latest";
-  const fs::path temporary = folder.parent_path() / ".latest";
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
-  fs::create_directory_symlink(folder.filename(), temporary, ignored);
-  fs::rename(temporary, link, ignored);
+  // It is a convenience: a collection goes on without it.
+  static_cast<void>(core::replace_link(folder.parent_path() / "latest", folder.filename()).ok());
 }
 
 store::CaseRecord record_of(FinishedCase finished, const std::string& backend) {
