@@ -18,6 +18,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import writers
@@ -37,6 +38,14 @@ def run(command, **options):
 def files_in(folder):
     return sorted(path.relative_to(folder) for path in folder.rglob('*')
                   if not path.is_dir() or path.is_symlink())
+
+
+def wait_until(condition):
+    give_up_at = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > give_up_at:
+            raise AssertionError('waited in vain')
+        time.sleep(0.01)
 
 
 def snapshot(folder):
@@ -102,7 +111,7 @@ class Folders(writers.InOwnFolder):
     def setUpClass(cls):
         """Each command's own output, by the names of its files."""
         super().setUpClass()
-        test = cls('setUp')
+        cls.inputs = test = cls('setUp')
         writers.InOwnFolder.setUp(test)
         cls.addClassCleanup(test.doCleanups)
         cls.commands = writers.folder_commands(test.folder)
@@ -262,6 +271,64 @@ class Folders(writers.InOwnFolder):
         before = snapshot(self.folder)
         self.refused(self.run_into(name), name, self.output)
         self.assertEqual(snapshot(self.folder), before)
+
+    @for_each_command
+    def test_ctrl_c_ends_waiting_for_a_fifos_reader(self, name):
+        fifo = self.output / next(iter(self.whole[name]))
+        fifo.parent.mkdir(parents=True)
+        os.mkfifo(fifo)
+        waiting = self.place / 'tmp'
+        waiting.mkdir()
+        running = subprocess.Popen(into(self.output, self.commands[name]), text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, env={**os.environ, 'TMPDIR': waiting})
+        wait_until(lambda: any(waiting.iterdir()))
+        self.assertIsNone(running.poll())
+        running.send_signal(signal.SIGINT)
+        words = running.communicate(timeout=PATIENCE_S)[1]
+        self.assertEqual(running.returncode, 130, words)
+        self.nothing_left(name)
+
+    @for_each_command
+    def test_a_read_only_folder_is_refused(self, name):
+        user = {'user': NOBODY} if os.geteuid() == 0 else {}
+        for folder in (self.folder, self.inputs.folder):
+            folder.chmod(0o755)
+        self.place.chmod(0o555)
+        try:
+            self.refused(self.run_into(name, **user), name, self.output)
+            self.output.mkdir()
+            self.output.chmod(0o555)
+            self.refused(self.run_into(name, **user), name, self.output)
+            self.assertEqual(list(self.output.iterdir()), [])
+        finally:
+            self.place.chmod(0o755)
+
+    @for_each_command
+    def test_a_full_disk_is_an_error_that_names_a_file(self, name):
+        needed = sum(map(len, self.whole[name].values()))
+        self.output.mkdir()
+        if run(['mount', '-t', 'tmpfs', '-o', f'size={needed // 2}', 'none',
+                self.output]).returncode != 0:
+            self.skipTest('only root may mount disks, and not in every container')
+        try:
+            self.refused(self.run_into(name), name, self.output)
+            for path in files_in(self.output):
+                self.assert_whole((self.output / path).read_bytes(), self.whole[name][path],
+                                  self.output / path, f'{name}: {path}')
+        finally:
+            run(['umount', self.output])
+
+    @for_each_command
+    def test_a_closed_output_is_an_error(self, name):
+        """The files are written before what is printed; what prints nothing does not miss it."""
+        loud = [word for word in into(self.output, self.commands[name]) if word != '-q']
+        done = run(['sh', '-c', '"$0" "$@" >&-', *loud])
+        if name == 'help':
+            self.good(done, name)
+        else:
+            self.refused(done, name, 'cannot write to standard output')
+        self.all_whole(name)
 
 
 if __name__ == '__main__':
