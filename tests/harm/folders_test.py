@@ -8,9 +8,7 @@ Each pair ends with an error that names the file, or with the whole output; what
 what it was, and nothing beside the folder changes.
 """
 import contextlib
-import hashlib
 import os
-import pathlib
 import select
 import shutil
 import signal
@@ -22,17 +20,12 @@ import time
 import unittest
 
 import writers
-from writers import ASSAY, NOBODY, into
+from writers import into, run, snapshot
 
 # Otherwise one file stands for all of its ending.
 EVERY_NAME = 'ASSAY_EVERY_NAME' in os.environ
-ROUNDS = 20 if EVERY_NAME else 2
+ROUNDS = 20 if EVERY_NAME else 1
 PATIENCE_S = 60
-
-
-def run(command, **options):
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          check=False, timeout=PATIENCE_S, **options)
 
 
 def files_in(folder):
@@ -46,20 +39,6 @@ def wait_until(condition):
         if time.monotonic() > give_up_at:
             raise AssertionError('waited in vain')
         time.sleep(0.01)
-
-
-def snapshot(folder):
-    """What each name is, and its content."""
-    found = {}
-    for path in sorted(folder.rglob('*')):
-        status = path.lstat()
-        content = ''
-        if stat.S_ISREG(status.st_mode):
-            content = hashlib.sha256(path.read_bytes()).hexdigest()
-        elif stat.S_ISLNK(status.st_mode):
-            content = os.readlink(path)
-        found[str(path.relative_to(folder))] = (stat.filemode(status.st_mode), content)
-    return found
 
 
 def run_beside_readers(command, fifos):
@@ -180,14 +159,9 @@ class Folders(writers.InOwnFolder):
 
     @for_each_command
     def test_devices_stay_devices(self, name):
-        def make(_, path):
-            os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
-            path.write_bytes(b'x')
-        try:
-            make(0, self.place / 'null')
-        except OSError:
+        if not writers.can_make_devices(self.place):
             self.skipTest('only root may make devices, and not in every container')
-        self.prepare(name, make)
+        self.prepare(name, lambda _, path: writers.make_device(path))
         before = snapshot(self.output)
         self.good(self.run_into(name), name)
         self.assertEqual(snapshot(self.output), before)
@@ -291,7 +265,7 @@ class Folders(writers.InOwnFolder):
 
     @for_each_command
     def test_a_read_only_folder_is_refused(self, name):
-        user = {'user': NOBODY} if os.geteuid() == 0 else {}
+        user = writers.as_nobody(self)
         for folder in (self.folder, self.inputs.folder):
             folder.chmod(0o755)
         self.place.chmod(0o555)
@@ -308,16 +282,11 @@ class Folders(writers.InOwnFolder):
     def test_a_full_disk_is_an_error_that_names_a_file(self, name):
         needed = sum(map(len, self.whole[name].values()))
         self.output.mkdir()
-        if run(['mount', '-t', 'tmpfs', '-o', f'size={needed // 2}', 'none',
-                self.output]).returncode != 0:
-            self.skipTest('only root may mount disks, and not in every container')
-        try:
+        with writers.small_disk(self, self.output, needed // 2):
             self.refused(self.run_into(name), name, self.output)
             for path in files_in(self.output):
                 self.assert_whole((self.output / path).read_bytes(), self.whole[name][path],
                                   self.output / path, f'{name}: {path}')
-        finally:
-            run(['umount', self.output])
 
     @for_each_command
     def test_a_closed_output_is_an_error(self, name):

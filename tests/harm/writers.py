@@ -1,9 +1,13 @@
-"""What the tests in this folder share: the commands that write, and a folder for each test."""
+"""What the tests in this folder share: the commands that write, a folder for each test, and what
+may lie where a command writes."""
+import contextlib
+import hashlib
 import json
 import os
 import pathlib
 import shutil
-import sys
+import stat
+import subprocess
 import tempfile
 import unittest
 import zipfile
@@ -18,7 +22,66 @@ BENCHMARK = 'benchmark'
 OTHER_BENCHMARK = 'benchmark again'
 OUTPUT = '{output}'  # stands in a command where its output is named
 ENDS = {'.svg': b'</svg>', '.png': b'IEND\xaeB`\x82', '.html': b'</html>'}
+PATIENCE_S = 60
 WRITE = ('--write', 'xlsx,csv,json', '-q')
+
+
+def run(command, **options):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          check=False, timeout=PATIENCE_S, **options)
+
+
+def snapshot(folder):
+    """What each name is, and its content."""
+    found = {}
+    for path in sorted(folder.rglob('*')):
+        status = path.lstat()
+        content = ''
+        if stat.S_ISREG(status.st_mode):
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+        elif stat.S_ISLNK(status.st_mode):
+            content = os.readlink(path)
+        found[str(path.relative_to(folder))] = (stat.filemode(status.st_mode), content)
+    return found
+
+
+def as_nobody(test):
+    """The options of subprocess.run() for a user who may not write everywhere."""
+    if os.geteuid() != 0:
+        return {}
+    try:
+        run([ASSAY, '--version'], user=NOBODY)
+    except PermissionError:
+        test.skipTest('nobody may run the program here')
+    return {'user': NOBODY}
+
+
+def make_device(path):
+    """A device like /dev/null."""
+    os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+
+
+def can_make_devices(folder):
+    device = folder / 'device'
+    try:
+        make_device(device)
+        device.write_bytes(b'x')
+        return True
+    except OSError:
+        return False
+    finally:
+        device.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def small_disk(test, folder, size_bytes):
+    options = f'size={size_bytes}'
+    if run(['mount', '-t', 'tmpfs', '-o', options, 'none', folder]).returncode != 0:
+        test.skipTest('only root may mount disks, and not in every container')
+    try:
+        yield
+    finally:
+        run(['umount', folder])
 
 
 class InOwnFolder(unittest.TestCase):
@@ -95,11 +158,13 @@ def folder_commands(folder):
         'codegen': ('allreduce', 'codegen', *tables, '-o', OUTPUT),
         'plot': ('allreduce', 'plot', *tables, '--format', 'svg', '--fusion', 'NONE', '-o', OUTPUT),
         'report': ('trace', 'report', TRACES / 'ctas_16', *WRITE, '-o', OUTPUT),
-        'collectives': ('trace', 'collectives', TRACES / 'ctas_16', *WRITE, '-o', OUTPUT),
+        'collectives': ('trace', 'collectives', TRACES / 'ctas_16', '-q', '--write', 'csv', '-o',
+                        OUTPUT),
         'analyze': ('trace', 'analyze', TRACES / 'ctas_16', *WRITE, '-o', OUTPUT),
         'compare': ('trace', 'compare', '--baseline', TRACES / 'ctas_default', '--test',
-                    TRACES / 'ctas_16', *WRITE, '-o', OUTPUT),
-        'sweep report': ('sweep', 'report', sweep, '--collective-only', *WRITE, '-o', OUTPUT),
+                    TRACES / 'ctas_16', '-q', '--write', 'csv,json', '-o', OUTPUT),
+        'sweep report': ('sweep', 'report', sweep, '--collective-only', '-q', '--write',
+                         'json', '-o', OUTPUT),
         'help': ('help', 'store', '--format', 'man', '-o', OUTPUT),
     }
 
@@ -126,6 +191,6 @@ def job_commands():
         'bench': ('allreduce', 'bench', *bench, '--worker', TESTS / 'allreduce/fake_worker.py',
                   '-o', OUTPUT),
         'sweep': ('sweep', 'run', '--preset', 'nccl-algo', '-p', 'default', '--set', 'KIND=good',
-                  '-o', OUTPUT, '--', sys.executable, TESTS / 'sweep/workload.py', '{dir}'),
+                  '-o', OUTPUT, '--', '/usr/bin/env', 'python3', TESTS / 'sweep/workload.py', '{dir}'),
         'record': ('record', '-o', OUTPUT, '--', 'true'),
     }
