@@ -118,7 +118,7 @@ void remove_if_left_behind(const fs::path& path) {
 }
 
 // Looks once at each folder, because folders may have many files and get many more.
-void remove_left_behind_in(const fs::path& folder) {
+void remove_left_behind(const fs::path& folder) {
   static std::mutex mutex;
   static std::set<fs::path> seen;
   {
@@ -242,7 +242,7 @@ bool is_locked(int descriptor) {
 }  // namespace
 
 Result<TemporaryFile> TemporaryFile::beside(const fs::path& path) {
-  remove_left_behind_in(folder_of(path));
+  remove_left_behind(folder_of(path));
   for (int tries = 0; tries < kMostTries; ++tries) {
     const fs::path name = path.parent_path() / temporary_name();
     Descriptor file(
@@ -269,7 +269,7 @@ TemporaryFile::~TemporaryFile() {
 }
 
 Result<TemporaryFolder> TemporaryFolder::beside(const fs::path& path) {
-  remove_left_behind_in(folder_of(path));
+  remove_left_behind(folder_of(path));
   for (int tries = 0; tries < kMostTries; ++tries) {
     const fs::path name = path.parent_path() / temporary_name();
     if (::mkdir(name.c_str(), kPermissions) != 0) {
@@ -375,6 +375,16 @@ Status write_file_in_pieces(const fs::path& path,
 Status write_file(const fs::path& path, std::string_view content, Durability durability) {
   return write_file_in_pieces(
       path, [&](const WritePiece& write) { return write(content); }, durability);
+}
+
+void remove_left_behind_below(const fs::path& folder, int levels) {
+  std::error_code code;
+  for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code)) {
+    std::error_code unknown;
+    if (it->symlink_status(unknown).type() != fs::file_type::directory) continue;
+    remove_left_behind(it->path());
+    if (levels > 1) remove_left_behind_below(it->path(), levels - 1);
+  }
 }
 
 void remove_temporary_files() {

@@ -105,6 +105,11 @@ class TemporaryFolder {
   int lock_;
 };
 
+// Removes what processes that are gone left in the folders of a folder, and in theirs down to so
+// many levels, as the guards do for the folders that they are made in. It is for folders that get
+// no more files.
+void remove_left_behind_below(const std::filesystem::path& folder, int levels);
+
 // Removes the files of all guards. A signal handler may call it, as it calls nothing but unlink().
 void remove_temporary_files();
 

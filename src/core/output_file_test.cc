@@ -152,5 +152,17 @@ TEST_F(OutputFile, RemovesWhatProcessesThatAreGoneLeft) {
                                    ".assay-0123456789abcdeX.tmp", "report"));
 }
 
+TEST_F(OutputFile, RemovesWhatIsLeftBelow) {
+  const char* const name = ".assay-0123456789abcdef.tmp";
+  fs::create_directories(folder_ / "a/b/c");
+  fs::create_directory_symlink("a/b/c", folder_ / "link");
+  for (const char* folder : {"a", "a/b", "a/b/c"})
+    std::ofstream(folder_ / folder / name) << "half";
+  remove_left_behind_below(folder_, 2);
+  EXPECT_FALSE(fs::exists(folder_ / "a" / name));
+  EXPECT_FALSE(fs::exists(folder_ / "a/b" / name));
+  EXPECT_TRUE(fs::exists(folder_ / "a/b/c" / name));
+}
+
 }  // namespace
 }  // namespace assay::core

@@ -176,6 +176,7 @@ core::Result<SweepFolder> SweepFolder::reopen(
   if (!plan.ok()) return plan.error();
   core::FileLock lock = ASSAY_TRY(acquire_patiently(path, on_wait));
   note_lock_holder(lock);
+  core::remove_left_behind_below(path, 2);  // a setting's folder, and its repeats
   return SweepFolder(path, std::move(lock));
 }
 

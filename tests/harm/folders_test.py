@@ -2,7 +2,7 @@
 """A folder of outputs must never do harm: every command that writes one, with every kind of thing
 under the names of its files.
 
-usage: ASSAY=PROGRAM [ASSAY_EVERY_NAME=1] folders_test.py     exit status: 0 good, else failed
+usage: ASSAY=PROGRAM [ASSAY_EVERYTHING=1] folders_test.py     exit status: 0 good, else failed
 
 Each pair ends with an error that names the file, or with the whole output; what was there stays
 what it was, and nothing beside the folder changes.
@@ -20,12 +20,9 @@ import time
 import unittest
 
 import writers
-from writers import into, run, snapshot
+from writers import EVERYTHING, PATIENCE_S, into, run, snapshot
 
-# Otherwise one file stands for all of its ending.
-EVERY_NAME = 'ASSAY_EVERY_NAME' in os.environ
-ROUNDS = 20 if EVERY_NAME else 1
-PATIENCE_S = 60
+ROUNDS = 20 if EVERYTHING else 1
 
 
 def files_in(folder):
@@ -72,6 +69,7 @@ def for_each_command(test):
             with self.subTest(name):
                 self.begin_anew()
                 test(self, name)
+                self.nothing_outside()
     return run_all
 
 
@@ -82,6 +80,7 @@ def for_each_name(test):
                 with self.subTest(f'{name}: {path}'):
                     self.begin_anew()
                     test(self, name, self.output / path)
+                    self.nothing_outside()
     return run_all
 
 
@@ -112,10 +111,14 @@ class Folders(writers.InOwnFolder):
             folder.mkdir()
         (self.outside / 'precious').write_text('precious')
 
+    def nothing_outside(self):
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ['outside', 'place'])
+        self.assertEqual((self.outside / 'precious').read_text(), 'precious')
+
     def names(self, name):
         """One file for each ending, or all."""
         first = {path.suffix: path for path in reversed(self.whole[name])}
-        return sorted(self.whole[name] if EVERY_NAME else first.values())
+        return sorted(self.whole[name] if EVERYTHING else first.values())
 
     def prepare(self, name, make):
         """Puts something under each final name."""

@@ -4,6 +4,7 @@ name, and the next run removes what the killed ones left.
 
 usage: ASSAY=PROGRAM [ASSAY_KILLS=300] [ASSAY_SEED=N] kill_test.py     exit status: 0 good, else failed
 """
+import json
 import os
 import random
 import signal
@@ -13,7 +14,7 @@ import time
 import unittest
 
 import writers
-from writers import ASSAY, OUTPUT, into
+from writers import ASSAY, OUTPUT, PATIENCE_S, into
 
 KILLS = int(os.environ.get('ASSAY_KILLS', '8'))
 SEED = int(os.environ.get('ASSAY_SEED', time.time_ns()))
@@ -24,6 +25,13 @@ def files_in(place):
         return {'': place}
     return {str(path.relative_to(place)): path for path in place.rglob('*')
             if path.is_file() and not any(part.startswith('.assay-') for part in path.parts)}
+
+
+def files_of_job(place):
+    """The files that each of its runs has, but for what says when they were."""
+    return {key: path for key, path in files_in(place).items()
+            if path.suffix in ('.csv', '.json') or key == 'gemm_perf.txt'
+            if 'reports' not in path.parts and 'unfinished' not in key}
 
 
 class Kill(writers.InOwnFolder):
@@ -75,6 +83,40 @@ class Kill(writers.InOwnFolder):
     def test_folders(self):
         for name, command in writers.folder_commands(self.folder).items():
             self.kill_often(name, command, self.place / name)
+
+    def assert_lines(self, path, whole, label):
+        """Its times are others, but it has as many lines."""
+        if path.suffix == '.json':
+            json.loads(path.read_bytes())
+            return
+        self.assertEqual(path.read_bytes().count(b'\n'), whole.read_bytes().count(b'\n'), label)
+        self.assertTrue(path.read_bytes().endswith(b'\n'), label)
+
+    def until_whole(self, name, commands):
+        """A killed run's processes may live a moment longer, and keep its lock so long."""
+        give_up_at = time.monotonic() + PATIENCE_S
+        while all(self.start(command).wait(PATIENCE_S) != 0 for command in commands):
+            self.assertLess(time.monotonic(), give_up_at, f'{name}, ASSAY_SEED={SEED}')
+
+    def test_jobs(self):
+        """What goes on after a kill has in the end what it would have had without one."""
+        for name, command in writers.job_commands().items():
+            if name == 'record':
+                continue
+            output = self.place / name
+            anew, resumed = into(output, command), into(output, writers.resumed(command))
+            seconds = self.run_whole(name, into(self.folder / name, command))
+            moments = random.Random(f'{SEED} {name}')
+            for number in range(KILLS):
+                self.kill_at([anew, resumed][number % 2], moments.uniform(0, 1.05 * seconds))
+            # Nothing is left to resume when the last of them came to its end.
+            self.until_whole(name, [resumed, anew])
+            whole = files_of_job(self.folder / name)
+            found = files_of_job(output)
+            self.assertEqual(found.keys(), whole.keys(), f'{name}, ASSAY_SEED={SEED}')
+            for key, path in found.items():
+                self.assert_lines(path, whole[key], f'{name}: {key}, ASSAY_SEED={SEED}')
+            self.nothing_left(f'{name}, ASSAY_SEED={SEED}')
 
     def test_a_store(self):
         """A store has all rows of an import or none, so the next import finds all, and none twice."""

@@ -23,6 +23,8 @@ OTHER_BENCHMARK = 'benchmark again'
 OUTPUT = '{output}'  # stands in a command where its output is named
 ENDS = {'.svg': b'</svg>', '.png': b'IEND\xaeB`\x82', '.html': b'</html>'}
 PATIENCE_S = 60
+# What takes too long for every change.
+EVERYTHING = 'ASSAY_EVERYTHING' in os.environ
 WRITE = ('--write', 'xlsx,csv,json', '-q')
 
 
@@ -93,7 +95,8 @@ class InOwnFolder(unittest.TestCase):
         self.place.mkdir()
 
     def nothing_left(self, name):
-        self.assertEqual([path.name for path in self.folder.rglob('.assay-*')], [], name)
+        left = [str(path.relative_to(self.folder)) for path in self.folder.rglob('.assay-*.tmp')]
+        self.assertEqual(left, [], name)
 
     def assert_whole(self, got, expected, path, label):
         """A file with a date in it differs from run to run, so its end or its sum is looked at."""
@@ -115,13 +118,25 @@ def into(output, command):
     return [ASSAY, *(str(output) if word == OUTPUT else str(word) for word in command)]
 
 
+GENERATE = ('goal', 'generate', '-i', SAMPLES / 'goal-4gpu', '--from', '3.965', '--to', '3.999')
+
+
 def file_commands(text, binary):
-    """The commands that write one file. The inputs are one schedule in both forms."""
+    """The commands that write one file. The inputs are one schedule in both forms; another one,
+    with notes, comes to lie beside them."""
+    noted = text.parent / 'noted'
+    if not noted.exists():
+        run(into(noted, (*GENERATE, '--format', 'bin', '-o', OUTPUT))).check_returncode()
+    fit = ('simulate', 'fit', '-i', SAMPLES / 'goal-4gpu', '-q', '-o', OUTPUT)  # takes seconds
     return {
+        **({'fit': fit} if EVERYTHING else {}),
         'to-bin': ('goal', 'to-bin', text, '-o', OUTPUT),
         'to-text': ('goal', 'to-text', binary, '-o', OUTPUT),
         'merge': ('goal', 'merge', binary, binary, '-o', OUTPUT),
         'timeline': ('simulate', binary, '--quiet', '--timeline', OUTPUT),
+        'operations': ('simulate', noted / 'output.bin', '--quiet', '--operations', OUTPUT),
+        'page': ('allreduce', 'plot', '--data_dir', SAMPLES / 'allreduce-h200', '--format', 'html',
+                 '-q', '--html', OUTPUT),
         'system': ('store', 'system', '--store', 'h200_sxm', '--name', 'x', '-q', '-o', OUTPUT),
     }
 
@@ -147,11 +162,10 @@ def folder_commands(folder):
     sweep = small_sweep(folder / 'sweep')
     small_benchmark(folder / OTHER_BENCHMARK, SAMPLES / 'allreduce-h200' / 'again')
     benchmark = small_benchmark(folder / BENCHMARK, SAMPLES / 'allreduce-h200')
-    goal = ('goal', 'generate', '-i', SAMPLES / 'goal-4gpu', '--from', '3.965', '--to', '3.999')
     tables = ('--data_dir', benchmark)
     return {
-        'generate': (*goal, '--format', 'bin', '-o', OUTPUT),
-        'generate -p': (*goal, '--format', 'text', '-p', '-o', OUTPUT),
+        'generate': (*GENERATE, '--format', 'bin', '-o', OUTPUT),
+        'generate -p': (*GENERATE, '--format', 'text', '-p', '-o', OUTPUT),
         'export': ('store', 'export', '--store', 'h200_sxm', '--table', 'gemm_perf', '-o', OUTPUT),
         'place': ('store', 'place', '--store', 'h200_sxm', '--system', 'h200_sxm', '--force',
                   '--systems', OUTPUT),
@@ -179,6 +193,12 @@ def with_other_input(command):
             return word.with_name(others.get(word.name, word.name))
         return others.get(word, word)
     return tuple(other(word) for word in command)
+
+
+def resumed(command):
+    """The same command, going on with what a killed one left."""
+    verbs = 1 if command[0] == 'collect' else 2
+    return (*command[:verbs], '--resume', *command[verbs:])
 
 
 def job_commands():

@@ -198,6 +198,8 @@ core::Result<fs::path> make_report_folder(const fs::path& folder,
   if (names.size() > kLongestNames) names = fmt::format("{}_operators", operators.size());
   const std::string stem =
       fmt::format("{}_{:%Y%m%d_%H%M%S}", names, fmt::localtime(std::time(nullptr)));
+  // A run that was killed wrote into a folder of its own.
+  core::remove_left_behind_below(folder / "reports", 1);
   fs::path made = folder / "reports" / stem;
   for (int number = 2; fs::exists(made); ++number)
     made = folder / "reports" / fmt::format("{}_{}", stem, number);
