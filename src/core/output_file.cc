@@ -223,12 +223,17 @@ Status sync(const fs::path& file_or_folder, const fs::path& path) {
   return {};
 }
 
-Result<fs::path> folder_for_temporary_files() {
+// What is no regular file may lie where no file can be made, as in /dev.
+Result<TemporaryFile> temporary_for_in_place(const fs::path& path) {
   std::error_code code;
-  fs::path folder = fs::temp_directory_path(code);
-  if (code)
-    return Error{fmt::format("the folder for temporary files (TMPDIR): {}", code.message())};
-  return folder;
+  const fs::path folder = fs::temp_directory_path(code);
+  if (code) {
+    return Error{fmt::format("cannot write '{}': the folder for temporary files (TMPDIR): {}",
+                             path.string(), code.message())};
+  }
+  auto temporary = TemporaryFile::beside(folder / "output");
+  if (temporary.ok()) return temporary;
+  return temporary.error().context(fmt::format("cannot write '{}'", path.string()));
 }
 
 // Whether this process holds the lock of what it has just made: another process may have taken it
@@ -315,9 +320,9 @@ Status write_and_place(const fs::path& path,
                        Durability durability) {
   ASSAY_TRY(check_interrupt());
   const Destination destination = ASSAY_TRY(find_destination(path));
-  TemporaryFile temporary = ASSAY_TRY(TemporaryFile::beside(
-      destination.in_place ? ASSAY_TRY(folder_for_temporary_files()) / "output"
-                           : destination.path));
+  TemporaryFile temporary =
+      ASSAY_TRY(destination.in_place ? temporary_for_in_place(path)
+                                     : TemporaryFile::beside(destination.path));
   ASSAY_TRY(write(temporary));
   ASSAY_TRY(check_interrupt());
   ASSAY_TRY(place(temporary.path(), path, destination, durability));

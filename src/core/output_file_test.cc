@@ -78,6 +78,13 @@ TEST_F(OutputFile, ADeviceStaysOne) {
   EXPECT_TRUE(fs::is_character_file(null));
 }
 
+TEST_F(OutputFile, WithoutAPlaceForTemporaryFilesTheErrorNamesTheOutput) {
+  ::setenv("TMPDIR", "/no/such", 1);
+  EXPECT_THAT(write_file("/dev/null", "content").error().message,
+              HasSubstr("cannot write '/dev/null'"));
+  ::unsetenv("TMPDIR");
+}
+
 TEST_F(OutputFile, AFullDiskIsAnErrorThatNamesTheOutput) {
   EXPECT_THAT(write_file("/dev/full", std::string(100'000, 'x')).error().message,
               HasSubstr("cannot write '/dev/full': No space left"));
