@@ -60,6 +60,15 @@ kill_writers() {
   echo "nothing half-written, nothing left behind"
 }
 
+write_everywhere() {
+  local test
+  build dev
+  for test in outputs folders; do
+    ASSAY=$PWD/build/dev/src/assay ASSAY_EVERYTHING=1 python3 "tests/harm/${test}_test.py" || return
+  done
+  echo "no place of an output does harm"
+}
+
 build_fuzz_targets() {
   local targets
   cmake --preset fuzz
@@ -108,6 +117,7 @@ run_nightly() {
   done
   nightly_step "Races" race_tests
   nightly_step "Killing every command that writes $kills times" kill_writers
+  nightly_step "Writing to every kind of place" write_everywhere
   nightly_step "clang-tidy on everything" count_findings
   print_table
   echo "$nightly_failures failures"

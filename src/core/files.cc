@@ -171,22 +171,50 @@ void MappedFile::forget(std::size_t end) {
   forgotten_ = whole_pages;
 }
 
+// A link could lead to a file that is not ours to change, and a FIFO could wait for a reader.
 Result<FileLock> FileLock::acquire(const std::filesystem::path& path,
                                    std::chrono::milliseconds patience) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kLockFileMode);
-  if (descriptor < 0) {
+  const int descriptor =
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kLockFileMode);
+  if (descriptor < 0 && errno != ELOOP) {
     return Error{fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno))};
   }
   FileLock lock(descriptor);
+  struct stat status = {};
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+    return Error{fmt::format("cannot lock '{}': it is no regular file", path.string())};
+  }
+  const int error = ASSAY_TRY(lock.wait(patience));
+  if (error == 0) return lock;
+  if (error != EWOULDBLOCK) {
+    return Error{fmt::format("cannot lock '{}': {}", path.string(), std::strerror(error))};
+  }
+  return Error{fmt::format("'{}' is locked by another process", path.string())};
+}
+
+Result<FileLock> FileLock::acquire_folder(const std::filesystem::path& path,
+                                          std::chrono::milliseconds patience) {
+  ASSAY_TRY(make_directories(path));
+  FileLock lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (lock.descriptor_ < 0 || ASSAY_TRY(lock.wait(patience)) != EWOULDBLOCK) return lock;
+  return Error{fmt::format("another process is writing into '{}'", path.string())};
+}
+
+Result<int> FileLock::wait(std::chrono::milliseconds patience) const {
   const Clock::time_point give_up_at = Clock::now() + patience;
-  while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+  for (;;) {
+    const int error = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    if (error != EWOULDBLOCK || Clock::now() >= give_up_at) return error;
     ASSAY_TRY(check_interrupt());
-    if (Clock::now() >= give_up_at) {
-      return Error{fmt::format("'{}' is locked by another process", path.string())};
-    }
     std::this_thread::sleep_for(kPause);
   }
-  return lock;
+}
+
+// Nothing depends on the text.
+void FileLock::note(std::string_view text) const {
+  const bool written =
+      ::ftruncate(descriptor_, 0) == 0 && ::pwrite(descriptor_, text.data(), text.size(), 0) >= 0;
+  static_cast<void>(written);
 }
 
 FileLock::FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}

@@ -66,6 +66,14 @@ class FileLock {
   static Result<FileLock> acquire(const std::filesystem::path& path,
                                   std::chrono::milliseconds patience);
 
+  // The same for a folder, which is made if needed: several files in it can be replaced together,
+  // and never stand beside those of another run. Where folders cannot be locked, this does nothing.
+  static Result<FileLock> acquire_folder(const std::filesystem::path& path,
+                                         std::chrono::milliseconds patience = kFolderPatience);
+
+  // Replaces what stands in the file, to say who holds the lock.
+  void note(std::string_view text) const;
+
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&&) = delete;
   FileLock(const FileLock&) = delete;
@@ -73,7 +81,13 @@ class FileLock {
   ~FileLock();
 
  private:
+  // Writing a run's files takes seconds.
+  static constexpr std::chrono::milliseconds kFolderPatience{60'000};
+
   explicit FileLock(int descriptor) : descriptor_(descriptor) {}
+
+  // Returns the system's error: EWOULDBLOCK if another process has held the lock all the time.
+  [[nodiscard]] Result<int> wait(std::chrono::milliseconds patience) const;
 
   int descriptor_;
 };

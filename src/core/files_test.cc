@@ -1,6 +1,8 @@
 #include "core/files.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -45,6 +47,53 @@ TEST_F(MappedFileTest, TellsWhyAFileCannotBeRead) {
   EXPECT_EQ(MappedFile::open("/no/such").error().message,
             "cannot read '/no/such': No such file or directory");
   EXPECT_EQ(MappedFile::open("/").error().message, "cannot read '/': Is a directory");
+}
+
+class FileLockTest : public testing::Test {
+ protected:
+  FileLockTest() { std::filesystem::create_directories(folder_); }
+
+  ~FileLockTest() override { std::filesystem::remove_all(folder_); }
+
+  static constexpr std::chrono::milliseconds kNoPatience{0};
+
+  std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("file_lock_" + std::to_string(getpid()));
+};
+
+TEST_F(FileLockTest, OneAtATime) {
+  for (const bool folder : {false, true}) {
+    const auto acquire = [&] {
+      return folder ? FileLock::acquire_folder(folder_ / "folder", kNoPatience)
+                    : FileLock::acquire(folder_ / "file", kNoPatience);
+    };
+    {
+      const auto lock = acquire();
+      EXPECT_TRUE(lock.ok());
+      EXPECT_THAT(acquire().error().message, testing::HasSubstr("another process"));
+    }
+    EXPECT_TRUE(acquire().ok());
+  }
+}
+
+TEST_F(FileLockTest, NeverWritesIntoWhatIsNoLock) {
+  const std::filesystem::path precious = folder_ / "precious";
+  std::ofstream(precious) << "precious";
+  std::filesystem::create_symlink(precious, folder_ / "link");
+  ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+  for (const char* name : {"link", "fifo"}) {
+    EXPECT_THAT(FileLock::acquire(folder_ / name, kNoPatience).error().message,
+                testing::HasSubstr("it is no regular file"));
+  }
+  EXPECT_EQ(read_file(precious).value(), "precious");
+}
+
+TEST_F(FileLockTest, SaysWhoHoldsIt) {
+  const auto lock = FileLock::acquire(folder_ / "file", kNoPatience);
+  for (const char* holder : {"a long name", "short"}) {
+    lock.value().note(holder);
+    EXPECT_EQ(read_file(folder_ / "file").value(), holder);
+  }
 }
 
 }  // namespace

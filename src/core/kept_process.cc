@@ -52,6 +52,17 @@ bool redirect(const char* path, int flags, int target) {
   return true;
 }
 
+// Opening a FIFO would wait for a reader, and what was said could not be read again.
+Status check_log(const std::filesystem::path& log) {
+  std::error_code error;
+  const auto type = std::filesystem::status(log, error).type();
+  using std::filesystem::file_type;
+  if (log.empty() || type == file_type::not_found || type == file_type::regular ||
+      type == file_type::character)
+    return {};
+  return Error{fmt::format("cannot write the log '{}': it is no regular file", log.string())};
+}
+
 // The log is appended to, so that processes which write at the same time lose nothing.
 bool redirect_streams(const Launch& launch) {
   const char* log = launch.log.empty() ? "/dev/null" : launch.log.c_str();
@@ -214,6 +225,7 @@ std::optional<Message> read_message(int descriptor) {
 Result<KeptProcess> KeptProcess::start(const Launch& launch) {
   ASSAY_CHECK(!launch.arguments.empty(), "a program to start");
   ASSAY_CHECK(!launch.mark.name.empty(), "a mark to know the family by");
+  ASSAY_TRY(check_log(launch.log));
   Pipes pipes;
   if (const int error = open_pipes(pipes, launch.streams)) {
     return cannot_start(launch.arguments[0], error);

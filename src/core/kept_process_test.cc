@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,6 +99,17 @@ TEST_F(KeptProcessTest, SaysThatThereIsNoSuchProgram) {
   const auto process = KeptProcess::start(launch);
   ASSERT_FALSE(process.ok());
   EXPECT_EQ(process.error().message, "cannot start '/no/such/program': No such file or directory");
+}
+
+TEST_F(KeptProcessTest, TheLogIsNoFifoAndNoFolder) {
+  ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+  fs::create_directory(folder_ / "folder");
+  for (const char* name : {"fifo", "folder"}) {
+    Launch launch = shell("echo");
+    launch.log = folder_ / name;
+    EXPECT_EQ(KeptProcess::start(launch).error().message,
+              fmt::format("cannot write the log '{}': it is no regular file", launch.log.string()));
+  }
 }
 
 TEST_F(KeptProcessTest, ChangesTheEnvironmentAsAsked) {

@@ -118,7 +118,7 @@ void remove_if_left_behind(const fs::path& path) {
 }
 
 // Looks once at each folder, because folders may have many files and get many more.
-void remove_left_behind_in(const fs::path& folder) {
+void remove_left_behind(const fs::path& folder) {
   static std::mutex mutex;
   static std::set<fs::path> seen;
   {
@@ -223,12 +223,17 @@ Status sync(const fs::path& file_or_folder, const fs::path& path) {
   return {};
 }
 
-Result<fs::path> folder_for_temporary_files() {
+// What is no regular file may lie where no file can be made, as in /dev.
+Result<TemporaryFile> temporary_for_in_place(const fs::path& path) {
   std::error_code code;
-  fs::path folder = fs::temp_directory_path(code);
-  if (code)
-    return Error{fmt::format("the folder for temporary files (TMPDIR): {}", code.message())};
-  return folder;
+  const fs::path folder = fs::temp_directory_path(code);
+  if (code) {
+    return Error{fmt::format("cannot write '{}': the folder for temporary files (TMPDIR): {}",
+                             path.string(), code.message())};
+  }
+  auto temporary = TemporaryFile::beside(folder / "output");
+  if (temporary.ok()) return temporary;
+  return temporary.error().context(fmt::format("cannot write '{}'", path.string()));
 }
 
 // Whether this process holds the lock of what it has just made: another process may have taken it
@@ -242,7 +247,7 @@ bool is_locked(int descriptor) {
 }  // namespace
 
 Result<TemporaryFile> TemporaryFile::beside(const fs::path& path) {
-  remove_left_behind_in(folder_of(path));
+  remove_left_behind(folder_of(path));
   for (int tries = 0; tries < kMostTries; ++tries) {
     const fs::path name = path.parent_path() / temporary_name();
     Descriptor file(
@@ -269,7 +274,7 @@ TemporaryFile::~TemporaryFile() {
 }
 
 Result<TemporaryFolder> TemporaryFolder::beside(const fs::path& path) {
-  remove_left_behind_in(folder_of(path));
+  remove_left_behind(folder_of(path));
   for (int tries = 0; tries < kMostTries; ++tries) {
     const fs::path name = path.parent_path() / temporary_name();
     if (::mkdir(name.c_str(), kPermissions) != 0) {
@@ -315,9 +320,9 @@ Status write_and_place(const fs::path& path,
                        Durability durability) {
   ASSAY_TRY(check_interrupt());
   const Destination destination = ASSAY_TRY(find_destination(path));
-  TemporaryFile temporary = ASSAY_TRY(TemporaryFile::beside(
-      destination.in_place ? ASSAY_TRY(folder_for_temporary_files()) / "output"
-                           : destination.path));
+  TemporaryFile temporary =
+      ASSAY_TRY(destination.in_place ? temporary_for_in_place(path)
+                                     : TemporaryFile::beside(destination.path));
   ASSAY_TRY(write(temporary));
   ASSAY_TRY(check_interrupt());
   ASSAY_TRY(place(temporary.path(), path, destination, durability));
@@ -329,6 +334,26 @@ Status write_and_place(const fs::path& path,
 
 Status place_file(const fs::path& whole, const fs::path& path, Durability durability) {
   return place(whole, path, ASSAY_TRY(find_destination(path)), durability);
+}
+
+Status remove_file(const fs::path& path) {
+  const Destination destination = ASSAY_TRY(find_destination(path));
+  if (destination.in_place || ::unlink(destination.path.c_str()) == 0 || errno == ENOENT) return {};
+  return Error{fmt::format("cannot remove '{}': {}", path.string(), std::strerror(errno))};
+}
+
+// A link cannot be locked, so it gets its temporary name in a folder, which can.
+Status replace_link(const fs::path& link, const fs::path& target) {
+  std::error_code error;
+  const fs::file_type type = fs::symlink_status(link, error).type();
+  if (type != fs::file_type::not_found && type != fs::file_type::symlink)
+    return cannot_write(link, EEXIST);
+  const TemporaryFolder folder = ASSAY_TRY(TemporaryFolder::beside(link));
+  const fs::path temporary = folder.path() / "link";
+  if (::symlink(target.c_str(), temporary.c_str()) != 0 ||
+      ::rename(temporary.c_str(), link.c_str()) != 0)
+    return cannot_write(link, errno);
+  return {};
 }
 
 Status write_file_with(const fs::path& path,
@@ -355,6 +380,16 @@ Status write_file_in_pieces(const fs::path& path,
 Status write_file(const fs::path& path, std::string_view content, Durability durability) {
   return write_file_in_pieces(
       path, [&](const WritePiece& write) { return write(content); }, durability);
+}
+
+void remove_left_behind_below(const fs::path& folder, int levels) {
+  std::error_code code;
+  for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code)) {
+    std::error_code unknown;
+    if (it->symlink_status(unknown).type() != fs::file_type::directory) continue;
+    remove_left_behind(it->path());
+    if (levels > 1) remove_left_behind_below(it->path(), levels - 1);
+  }
 }
 
 void remove_temporary_files() {

@@ -42,6 +42,14 @@ Status place_file(const std::filesystem::path& whole,
                   const std::filesystem::path& path,
                   Durability durability = Durability::kSynced);
 
+// Removes what an earlier run wrote under `path`, if there is anything, by the same rules: a link
+// stays and the file that it leads to goes; what is no regular file stays what it is.
+Status remove_file(const std::filesystem::path& path);
+
+// Makes `link` lead to `target`, at once: it never leads nowhere. Error: there is something that is
+// no link.
+Status replace_link(const std::filesystem::path& link, const std::filesystem::path& target);
+
 // An empty file with a name that nobody can guess. It is removed with its guard, when the program
 // is interrupted, and otherwise by the next process of assay that writes into the folder: the guard
 // holds a lock on the file, which goes away with its process however that ends.
@@ -96,6 +104,11 @@ class TemporaryFolder {
   std::filesystem::path path_;
   int lock_;
 };
+
+// Removes what processes that are gone left in the folders of a folder, and in theirs down to so
+// many levels, as the guards do for the folders that they are made in. It is for folders that get
+// no more files.
+void remove_left_behind_below(const std::filesystem::path& folder, int levels);
 
 // Removes the files of all guards. A signal handler may call it, as it calls nothing but unlink().
 void remove_temporary_files();

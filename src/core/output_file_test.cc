@@ -78,6 +78,13 @@ TEST_F(OutputFile, ADeviceStaysOne) {
   EXPECT_TRUE(fs::is_character_file(null));
 }
 
+TEST_F(OutputFile, WithoutAPlaceForTemporaryFilesTheErrorNamesTheOutput) {
+  ::setenv("TMPDIR", "/no/such", 1);
+  EXPECT_THAT(write_file("/dev/null", "content").error().message,
+              HasSubstr("cannot write '/dev/null'"));
+  ::unsetenv("TMPDIR");
+}
+
 TEST_F(OutputFile, AFullDiskIsAnErrorThatNamesTheOutput) {
   EXPECT_THAT(write_file("/dev/full", std::string(100'000, 'x')).error().message,
               HasSubstr("cannot write '/dev/full': No space left"));
@@ -108,6 +115,30 @@ TEST_F(OutputFile, FailureLeavesTheOldFileAndNothingElse) {
   EXPECT_EQ(entries(), 1U);
 }
 
+TEST_F(OutputFile, RemovesOnlyRegularFiles) {
+  fs::create_directories(folder_ / "elsewhere");
+  std::ofstream(folder_ / "elsewhere/report") << "old";
+  fs::create_symlink("elsewhere/report", folder_ / "link");
+  ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+  for (const char* name : {"link", "link", "fifo", "none"})
+    EXPECT_TRUE(remove_file(folder_ / name).ok()) << name;
+  EXPECT_FALSE(fs::exists(folder_ / "elsewhere/report"));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_TRUE(fs::is_fifo(folder_ / "fifo"));
+  EXPECT_THAT(remove_file(folder_ / "elsewhere").error().message, HasSubstr("Is a directory"));
+}
+
+TEST_F(OutputFile, ReplacesOnlyLinksByLinks) {
+  for (const char* target : {"first", "second"}) {
+    EXPECT_TRUE(replace_link(folder_ / "latest", target).ok());
+    EXPECT_EQ(fs::read_symlink(folder_ / "latest"), target);
+  }
+  std::ofstream(folder_ / "file") << "mine";
+  EXPECT_THAT(replace_link(folder_ / "file", "first").error().message, HasSubstr("File exists"));
+  EXPECT_EQ(read_file(folder_ / "file").value(), "mine");
+  EXPECT_EQ(entries(), 2U);
+}
+
 TEST_F(OutputFile, RemovesWhatProcessesThatAreGoneLeft) {
   const auto make = [&](const char* name) { std::ofstream(folder_ / name) << "half"; };
   make(".assay-0123456789abcdef.tmp");
@@ -126,6 +157,18 @@ TEST_F(OutputFile, RemovesWhatProcessesThatAreGoneLeft) {
   EXPECT_THAT(left,
               testing::ElementsAre(".assay-00000000000000aa.tmp", ".assay-00000000000000cc.tmp",
                                    ".assay-0123456789abcdeX.tmp", "report"));
+}
+
+TEST_F(OutputFile, RemovesWhatIsLeftBelow) {
+  const char* const name = ".assay-0123456789abcdef.tmp";
+  fs::create_directories(folder_ / "a/b/c");
+  fs::create_directory_symlink("a/b/c", folder_ / "link");
+  for (const char* folder : {"a", "a/b", "a/b/c"})
+    std::ofstream(folder_ / folder / name) << "half";
+  remove_left_behind_below(folder_, 2);
+  EXPECT_FALSE(fs::exists(folder_ / "a" / name));
+  EXPECT_FALSE(fs::exists(folder_ / "a/b" / name));
+  EXPECT_TRUE(fs::exists(folder_ / "a/b/c" / name));
 }
 
 }  // namespace

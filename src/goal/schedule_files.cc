@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <system_error>
+#include <optional>
 #include <thread>
 #include <utility>
 
+#include "core/files.h"
 #include "core/interrupt.h"
 #include "core/output_file.h"
 #include "core/parallel.h"
@@ -136,12 +137,12 @@ core::Result<WrittenSchedule> write_schedule(const SchedulePlan& plan,
   const char* name = target.format == ScheduleFormat::kBinary ? "output.bin" : "output.goal";
   const fs::path path = target.folder / name;
   const fs::path notes_path = model::notes_path(path);
+  std::optional<core::FileLock> lock;  // until all files have their names
   const MakeRanks ranks = [&](model::RankSink& sink) -> core::Status {
     written.schedule = ASSAY_TRY(make_ranks(plan, sink));
     // The new schedule must never lie beside the notes of an old one, even if we are killed now.
-    std::error_code error;
-    fs::remove(notes_path, error);
-    return {};
+    lock.emplace(ASSAY_TRY(core::FileLock::acquire_folder(target.folder)));
+    return core::remove_file(notes_path);
   };
   ASSAY_TRY(write_ranks(target, path, plan.num_ranks, ranks, written.files));
   model::ScheduleNotes& notes = written.schedule.notes;

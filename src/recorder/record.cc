@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -144,7 +145,9 @@ core::Result<RecordPlan> plan_recording(const RecordOptions& options) {
 core::Result<Recorded> record(const RecordOptions& options,
                               const RecordPlan& plan,
                               const Environment& more) {
-  ASSAY_TRY(core::make_directories(plan.folder));
+  const core::FileLock lock =
+      ASSAY_TRY(core::FileLock::acquire_folder(plan.folder, std::chrono::milliseconds(0)));
+  ASSAY_TRY(check_unused(plan.folder));
   core::ForegroundLaunch launch{.arguments = options.command};
   for (const Environment* variables : {&plan.variables, &more})
     launch.environment.insert(launch.environment.end(), variables->begin(), variables->end());

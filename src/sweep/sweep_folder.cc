@@ -59,15 +59,16 @@ core::Result<fs::path> move_aside(const fs::path& folder, const char* suffix) {
 }
 
 // Says who holds the lock, for those who wait. Nothing depends on it.
-void note_lock_holder(const fs::path& folder) {
+void note_lock_holder(const core::FileLock& lock) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  std::ofstream(folder / kLockFile) << "process " << ::getpid() << " on " << host.data() << '\n';
+  lock.note(fmt::format("process {} on {}\n", ::getpid(), host.data()));
 }
 
 std::string lock_holder(const fs::path& folder) {
   std::string holder;
-  std::ifstream stream(folder / kLockFile);
+  std::ifstream stream;
+  if (core::is_regular_file(folder / kLockFile)) stream.open(folder / kLockFile);
   std::getline(stream, holder);
   return holder.empty() ? "another process" : core::valid_utf8(holder);
 }
@@ -164,7 +165,7 @@ core::Result<SweepFolder> SweepFolder::create(const fs::path& path, const Plan& 
   core::FileLock lock =
       ASSAY_TRY(core::FileLock::acquire(path / kLockFile, std::chrono::milliseconds(0)));
   ASSAY_TRY(check_new_folder(path));
-  note_lock_holder(path);
+  note_lock_holder(lock);
   ASSAY_TRY(core::write_file(path / kPlanFile, plan_json(plan), core::Durability::kLasting));
   return SweepFolder(path, std::move(lock));
 }
@@ -174,7 +175,8 @@ core::Result<SweepFolder> SweepFolder::reopen(
   const auto plan = read_plan(path);
   if (!plan.ok()) return plan.error();
   core::FileLock lock = ASSAY_TRY(acquire_patiently(path, on_wait));
-  note_lock_holder(path);
+  note_lock_holder(lock);
+  core::remove_left_behind_below(path, 2);  // a setting's folder, and its repeats
   return SweepFolder(path, std::move(lock));
 }
 

@@ -12,14 +12,12 @@ import subprocess
 import sys
 import time
 import unittest
-import zipfile
 
 import writers
-from writers import ASSAY
+from writers import ASSAY, OUTPUT, PATIENCE_S, into
 
 KILLS = int(os.environ.get('ASSAY_KILLS', '8'))
 SEED = int(os.environ.get('ASSAY_SEED', time.time_ns()))
-ENDS = {'.svg': b'</svg>', '.png': b'IEND\xaeB`\x82', '.html': b'</html>'}
 
 
 def files_in(place):
@@ -29,9 +27,16 @@ def files_in(place):
             if path.is_file() and not any(part.startswith('.assay-') for part in path.parts)}
 
 
+def files_of_job(place):
+    """The files that each of its runs has, but for what says when they were."""
+    return {key: path for key, path in files_in(place).items()
+            if path.suffix in ('.csv', '.json') or key == 'gemm_perf.txt'
+            if 'reports' not in path.parts and 'unfinished' not in key}
+
+
 class Kill(writers.InOwnFolder):
     def start(self, command):
-        return subprocess.Popen([ASSAY, *map(str, command)], stdin=subprocess.DEVNULL,
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                 start_new_session=True)
 
@@ -48,36 +53,20 @@ class Kill(writers.InOwnFolder):
             os.killpg(victim.pid, signal.SIGKILL)
             victim.wait()
 
-    def assert_whole(self, path, content, name):
-        """A file with a date in it differs from run to run, so its end or its sum is looked at."""
-        got = path.read_bytes()
-        if got == content:
-            return
-        if path.suffix == '.xlsx':
-            with zipfile.ZipFile(path) as book:
-                self.assertIsNone(book.testzip(), name)
-        elif path.suffix == '.json':
-            json.loads(got)
-        elif path.suffix in ENDS:
-            self.assertTrue(got.rstrip().endswith(ENDS[path.suffix]), name)
-        else:
-            self.assertEqual(len(got), len(content), f'{name}: {path.name} is not whole')
-
     def kill_often(self, name, command, output):
-        """`command` ends with the option whose value is the output."""
         reference = self.folder / f'whole {name}'
-        seconds = self.run_whole(name, [*command, reference])
+        seconds = self.run_whole(name, into(reference, command))
         whole = {key: path.read_bytes() for key, path in files_in(reference).items()}
         self.assertTrue(whole, name)
         moments = random.Random(f'{SEED} {name}')
         for number in range(KILLS):
             moment = moments.uniform(0, 1.05 * seconds)
             label = f'{name}, kill {number} after {moment:.4f} s, ASSAY_SEED={SEED}'
-            self.kill_at([*command, output], moment)
+            self.kill_at(into(output, command), moment)
             for key, path in (files_in(output) if output.exists() else {}).items():
                 self.assertIn(key, whole, label)
-                self.assert_whole(path, whole[key], label)
-        self.run_whole(name, [*command, output])
+                self.assert_whole(path.read_bytes(), whole[key], path, label)
+        self.run_whole(name, into(output, command))
         self.assertEqual(sorted(files_in(output)), sorted(whole), name)
         self.nothing_left(f'{name}, ASSAY_SEED={SEED}')
 
@@ -86,21 +75,54 @@ class Kill(writers.InOwnFolder):
         binary = self.folder / 'job.bin'
         ops = ''.join(f'l{i}: calc {i * 7919}\n' for i in range(1, 40000))
         text.write_text('num_ranks 2\n' + ''.join(f'rank {rank} {{\n{ops}}}\n' for rank in (0, 1)))
-        self.run_whole('to-bin', ['goal', 'to-bin', text, '-o', binary])
+        self.run_whole('to-bin', into(binary, ('goal', 'to-bin', text, '-o', OUTPUT)))
         for name, command in writers.file_commands(text, binary).items():
             self.kill_often(name, command, self.place / 'output')
             (self.place / 'output').unlink()
 
     def test_folders(self):
-        for name, command in writers.folder_commands().items():
+        for name, command in writers.folder_commands(self.folder).items():
             self.kill_often(name, command, self.place / name)
+
+    def assert_lines(self, path, whole, label):
+        """Its times are others, but it has as many lines."""
+        if path.suffix == '.json':
+            json.loads(path.read_bytes())
+            return
+        self.assertEqual(path.read_bytes().count(b'\n'), whole.read_bytes().count(b'\n'), label)
+        self.assertTrue(path.read_bytes().endswith(b'\n'), label)
+
+    def until_whole(self, name, commands):
+        """A killed run's processes may live a moment longer, and keep its lock so long."""
+        give_up_at = time.monotonic() + PATIENCE_S
+        while all(self.start(command).wait(PATIENCE_S) != 0 for command in commands):
+            self.assertLess(time.monotonic(), give_up_at, f'{name}, ASSAY_SEED={SEED}')
+
+    def test_jobs(self):
+        """What goes on after a kill has in the end what it would have had without one."""
+        for name, command in writers.job_commands().items():
+            if name == 'record':
+                continue
+            output = self.place / name
+            anew, resumed = into(output, command), into(output, writers.resumed(command))
+            seconds = self.run_whole(name, into(self.folder / name, command))
+            moments = random.Random(f'{SEED} {name}')
+            for number in range(KILLS):
+                self.kill_at([anew, resumed][number % 2], moments.uniform(0, 1.05 * seconds))
+            # Nothing is left to resume when the last of them came to its end.
+            self.until_whole(name, [resumed, anew])
+            whole = files_of_job(self.folder / name)
+            found = files_of_job(output)
+            self.assertEqual(found.keys(), whole.keys(), f'{name}, ASSAY_SEED={SEED}')
+            for key, path in found.items():
+                self.assert_lines(path, whole[key], f'{name}: {key}, ASSAY_SEED={SEED}')
+            self.nothing_left(f'{name}, ASSAY_SEED={SEED}')
 
     def test_a_store(self):
         """A store has all rows of an import or none, so the next import finds all, and none twice."""
         tables = self.folder / 'tables'
-        self.run_whole('export', ['store', 'export', '--store', 'h200_sxm', '--table', 'gemm_perf',
-                                  '-o', tables, '-q'])
-        command = ['store', 'import', tables, '-q', '--store']
+        self.run_whole('export', into(tables, writers.folder_commands(self.folder)['export']))
+        command = ('store', 'import', tables, '-q', '--store', OUTPUT)
 
         def listed(store):
             shown = subprocess.run([ASSAY, 'store', 'list', '--store', store, '--format', 'csv'],
@@ -108,14 +130,14 @@ class Kill(writers.InOwnFolder):
             rows = shown.split('\n\n')[0].splitlines()
             return [row.split(',')[:6] for row in rows]  # without the times of the import
 
-        seconds = self.run_whole('import', [*command, self.folder / 'whole.db'])
+        seconds = self.run_whole('import', into(self.folder / 'whole.db', command))
         whole = listed(self.folder / 'whole.db')
         moments = random.Random(SEED)
         for number in range(KILLS):
             store = self.place / f'{number % 4}.db'
-            self.kill_at([*command, store], moments.uniform(0, 1.05 * seconds))
+            self.kill_at(into(store, command), moments.uniform(0, 1.05 * seconds))
         for store in sorted(self.place.glob('*.db')):
-            self.run_whole('import', [*command, store])
+            self.run_whole('import', into(store, command))
             self.assertEqual(listed(store), whole, f'ASSAY_SEED={SEED}')
         self.nothing_left(f'import, ASSAY_SEED={SEED}')
 

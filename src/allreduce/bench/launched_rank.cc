@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "core/interrupt.h"
+#include "core/output_file.h"
 
 namespace assay::allreduce {
 
@@ -71,8 +73,27 @@ bool is_led(int descriptor) {
   return false;
 }
 
+// The folder may be one that everybody writes into, so neither links nor files of others are used.
+int open_own_file(const fs::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  struct stat status = {};
+  if (descriptor < 0 || (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+                         status.st_uid == ::geteuid()))
+    return descriptor;
+  ::close(descriptor);
+  return -1;
+}
+
+core::Status check_kind(const fs::path& path) {
+  std::error_code code;
+  const auto type = fs::symlink_status(path, code).type();
+  if (type == fs::file_type::not_found || type == fs::file_type::regular) return {};
+  return core::Error{fmt::format(
+      "cannot use '{}' for the meeting of the ranks: it is no regular file", path.string())};
+}
+
 bool is_used(const fs::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const int descriptor = open_own_file(path);
   if (descriptor < 0) return false;
   const bool used = is_led(descriptor);
   ::close(descriptor);
@@ -90,7 +111,7 @@ class Follower {
     const Clock::time_point give_up_at = Clock::now() + kTimeForLeader;
     while (Clock::now() < give_up_at) {
       ASSAY_TRY(core::check_interrupt());
-      const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+      const int descriptor = open_own_file(path);
       // A file without a leader is left over from another run.
       if (descriptor >= 0 && is_led(descriptor)) {
         void* const memory = mapped(descriptor);
@@ -189,21 +210,20 @@ core::Result<RankLeader> RankLeader::create(const fs::path& rendezvous) {
     return core::Error{fmt::format("another run meets at '{}': name another file with --rendezvous",
                                    rendezvous.string())};
   }
-  fs::path temporary = rendezvous;
-  temporary += fmt::format(".new.{}", ::getpid());
-  const int descriptor =
-      ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, kControlFileMode);
-  if (descriptor < 0) return system_error(rendezvous, errno);
-  // The other ranks see the file only after the rename, when it is complete and locked.
-  const bool ready = ::ftruncate(descriptor, sizeof(RankControl)) == 0 &&
-                     ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+  ASSAY_TRY(check_kind(rendezvous));
+  core::TemporaryFile temporary = ASSAY_TRY(core::TemporaryFile::beside(rendezvous));
+  // The other ranks see the file only after the rename, when it is complete and locked. The copy
+  // of the descriptor keeps the lock.
+  const int descriptor = ::fcntl(temporary.descriptor(), F_DUPFD_CLOEXEC, 0);
+  const bool ready = descriptor >= 0 && ::fchmod(descriptor, kControlFileMode) == 0 &&
+                     ::ftruncate(descriptor, sizeof(RankControl)) == 0;
   void* const memory = ready ? mapped(descriptor) : MAP_FAILED;
-  if (memory == MAP_FAILED || ::rename(temporary.c_str(), rendezvous.c_str()) != 0) {
+  if (memory == MAP_FAILED || ::rename(temporary.path().c_str(), rendezvous.c_str()) != 0) {
     const int error = errno;
-    ::close(descriptor);
-    ::unlink(temporary.c_str());
+    if (descriptor >= 0) ::close(descriptor);
     return system_error(rendezvous, error);
   }
+  temporary.release();
   return RankLeader(rendezvous, descriptor, new (memory) RankControl);
 }
 
@@ -228,6 +248,7 @@ RankLeader::~RankLeader() {
 fs::path RankLeader::begin(int world_size) {
   remove_meeting_place();
   ++generation_;
+  remove_meeting_place();  // of a leader that was killed
   control_->orders.store(packed(generation_, world_size));
   return meeting_place(path_, generation_);
 }

@@ -1,8 +1,13 @@
 #include "allreduce/bench/launched_rank.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <map>
+
+#include "core/files.h"
 
 namespace assay::allreduce {
 namespace {
@@ -61,6 +66,45 @@ TEST(LaunchedRank, RefusesSeveralHostsAndNonsense) {
   const auto nonsense = rank_in({{"PMI_RANK", "one"}, {"PMI_SIZE", "2"}});
   ASSERT_FALSE(nonsense.ok());
   EXPECT_EQ(nonsense.error().message, "environment variable PMI_RANK: 'one' is not a number");
+}
+
+class RankLeaderTest : public testing::Test {
+ protected:
+  RankLeaderTest() { std::filesystem::create_directories(folder_); }
+
+  ~RankLeaderTest() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("rank_leader_" + std::to_string(::getpid()));
+  std::filesystem::path rendezvous_ = folder_ / "meet";
+};
+
+TEST_F(RankLeaderTest, OneAtATimeAndNothingIsLeft) {
+  {
+    auto leader = RankLeader::create(rendezvous_);
+    ASSERT_TRUE(leader.ok());
+    EXPECT_THAT(RankLeader::create(rendezvous_).error().message,
+                testing::HasSubstr("another run meets at"));
+    EXPECT_EQ(core::list_directory(folder_).value().size(), 1U);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(RankLeaderTest, ReplacesWhatAKilledLeaderLeft) {
+  std::ofstream(rendezvous_) << "left";
+  std::ofstream(rendezvous_.string() + ".1") << "left";
+  auto leader = RankLeader::create(rendezvous_);
+  ASSERT_TRUE(leader.ok());
+  EXPECT_FALSE(std::filesystem::exists(leader.value().begin(2)));
+}
+
+TEST_F(RankLeaderTest, NeverReplacesALink) {
+  std::ofstream(folder_ / "precious") << "precious";
+  std::filesystem::create_symlink("precious", rendezvous_);
+  EXPECT_THAT(RankLeader::create(rendezvous_).error().message,
+              testing::HasSubstr("it is no regular file"));
+  EXPECT_TRUE(std::filesystem::is_symlink(rendezvous_));
+  EXPECT_EQ(core::read_file(folder_ / "precious").value(), "precious");
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ core::Result<std::vector<GeneratedFile>> generated_files(const TunedTables& tabl
 
 core::Result<std::vector<std::filesystem::path>> write_generated(
     const std::vector<GeneratedFile>& files, const std::filesystem::path& folder) {
-  if (const auto made = core::make_directories(folder); !made.ok()) return made.error();
+  const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(folder));
   std::vector<std::filesystem::path> paths;
   for (const GeneratedFile& file : files) {
     paths.push_back(folder / file.name);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "allreduce/benchmark_csv.h"
@@ -94,8 +95,6 @@ std::vector<Figure> figures_of(const PlotRequest& request,
 }
 
 core::Status draw_all(const std::vector<Figure>& figures, const FigureDone& done) {
-  if (figures.empty()) return {};
-  if (auto there = report::gnuplot_is_there(); !there.ok()) return there;
   for (const Figure& figure : figures) {
     if (auto made = core::make_directories(figure.path.parent_path()); !made.ok()) return made;
   }
@@ -128,7 +127,12 @@ core::Result<PlotResult> plot(const PlotRequest& request, const FigureDone& done
   const std::vector<Source> sources = ASSAY_TRY(read_sources(request, result.warnings));
   const std::optional<Comparison> comparison = comparison_of(request, sources);
   const std::vector<Figure> figures = figures_of(request, comparison, sources);
-  ASSAY_TRY(draw_all(figures, done));
+  std::optional<core::FileLock> lock;
+  if (!figures.empty()) {
+    ASSAY_TRY(report::gnuplot_is_there());
+    lock.emplace(ASSAY_TRY(core::FileLock::acquire_folder(folder_of(request))));
+    ASSAY_TRY(draw_all(figures, done));
+  }
   ASSAY_TRY(write_page(request, sources));
   for (const Figure& figure : figures)
     result.written.push_back(figure.path);

@@ -41,7 +41,7 @@ class Help final : public Command {
   core::Result<Outcome> run() override {
     const CommandSpec& spec = *ASSAY_TRY(follow_words(words_)).spec;
     if (!folder_.empty()) {
-      ASSAY_TRY(core::make_directories(folder_));
+      const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(folder_));
       for (const CommandSpec* command : with_all_below(spec)) {
         ASSAY_TRY(core::write_file(folder_ / manual_file_name(*command),
                                    manual_roff(manual_page(*command))));

@@ -1,10 +1,12 @@
 #include <fmt/core.h>
 
+#include <chrono>
 #include <cmath>
 
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/trace_options.h"
+#include "core/files.h"
 #include "core/interrupt.h"
 #include "report/book.h"
 #include "report/gnuplot.h"
@@ -130,6 +132,9 @@ class SweepReport final : public Command {
     model::Book book = sweep::summary(plan, records, sweep_);
     const std::size_t count = settings.size();
     ASSAY_TRY(leave_out_damaged(settings));
+    // The reports of a whole sweep take long, so the second of two does not wait.
+    const core::FileLock lock = ASSAY_TRY(
+        core::FileLock::acquire_folder(request_.output.folder, std::chrono::milliseconds(0)));
     ASSAY_TRY(analyze_all(settings));
     const std::optional<sweep::Ranking> ranking = ASSAY_TRY(compare_all(settings));
     if (ranking) book.tables.insert(book.tables.begin(), ranking->table(sweep_.string()));

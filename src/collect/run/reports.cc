@@ -198,6 +198,8 @@ core::Result<fs::path> make_report_folder(const fs::path& folder,
   if (names.size() > kLongestNames) names = fmt::format("{}_operators", operators.size());
   const std::string stem =
       fmt::format("{}_{:%Y%m%d_%H%M%S}", names, fmt::localtime(std::time(nullptr)));
+  // A run that was killed wrote into a folder of its own.
+  core::remove_left_behind_below(folder / "reports", 1);
   fs::path made = folder / "reports" / stem;
   for (int number = 2; fs::exists(made); ++number)
     made = folder / "reports" / fmt::format("{}_{}", stem, number);
@@ -207,12 +209,8 @@ core::Result<fs::path> make_report_folder(const fs::path& folder,
 }
 
 void link_latest(const fs::path& folder) {
-  const fs::path link = folder.parent_path() / "latest";
-  const fs::path temporary = folder.parent_path() / ".latest";
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
-  fs::create_directory_symlink(folder.filename(), temporary, ignored);
-  fs::rename(temporary, link, ignored);
+  // It is a convenience: a collection goes on without it.
+  static_cast<void>(core::replace_link(folder.parent_path() / "latest", folder.filename()).ok());
 }
 
 store::CaseRecord record_of(FinishedCase finished, const std::string& backend) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <fstream>
+
 #include "core/files.h"
 #include "report/test_support.h"
 
@@ -130,6 +132,16 @@ TEST(CollectReports, FoldersOfOneSecondDiffer) {
   link_latest(first);
   link_latest(second);
   EXPECT_TRUE(fs::equivalent(folder.path() / "reports" / "latest", second));
+}
+
+TEST(CollectReports, RemovesWhatAKilledRunLeft) {
+  const report::TemporaryFolder folder;
+  const fs::path old = folder.path() / "reports" / "gemm_20260101_000000";
+  fs::create_directories(old);
+  for (const char* name : {".assay-0123456789abcdef.tmp", "collection_summary_assay.json"})
+    std::ofstream(old / name) << "{}";
+  ASSERT_TRUE(make_report_folder(folder.path(), {"gemm"}).ok());
+  EXPECT_EQ(core::list_directory(old).value().size(), 1U);
 }
 
 TEST(CollectReports, ManyOperatorsAreCountedInTheFoldersName) {

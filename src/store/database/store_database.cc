@@ -74,6 +74,13 @@ core::Status check_path(const fs::path& path, Store::Mode mode) {
   if (fs::is_directory(status)) {
     return core::Error{fmt::format("{}: a folder, not a store", path.string())};
   }
+  // SQLite would use or remove what has a name of its own files.
+  for (const char* ending : {"", "-wal", "-shm", "-journal"}) {
+    const std::string file = path.string() + ending;
+    const fs::file_status kind = fs::status(file, code);
+    if (fs::is_other(kind) || fs::is_directory(kind))
+      return core::Error{fmt::format("{}: no regular file, so no part of a store", file)};
+  }
   if (mode == Store::Mode::kCreate || fs::exists(status)) return {};
   const bool missing = status.type() == fs::file_type::not_found;
   return core::Error{fmt::format("{}: {}", path.string(),

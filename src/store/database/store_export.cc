@@ -186,7 +186,7 @@ core::Result<std::vector<WrittenFile>> export_tables(const Store& store,
                                                      const ExportRequest& request) {
   const bool asked = !request.tables.empty();
   const std::vector<std::string> tables = asked ? request.tables : ASSAY_TRY(store.tables());
-  ASSAY_TRY(core::make_directories(request.folder));
+  const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(request.folder));
   std::vector<WrittenFile> written;
   for (const std::string& table : tables) {
     Selection selection = request.rows;
@@ -214,6 +214,7 @@ core::Result<std::vector<WrittenFile>> place(const Store& store, const PlaceRequ
   const std::vector<Content> contents = ASSAY_TRY(selected(store, request.rows));
   ASSAY_TRY(check_mixture(contents));
   const std::vector<Target> targets = ASSAY_TRY(targets_of(contents, request));
+  const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(request.systems));
   ASSAY_TRY(check_existing(targets, request.existing));
   const PerfFileStyle style{
       .format = request.layout == PlaceLayout::kFlat ? FileFormat::kCsv : FileFormat::kParquet,

@@ -66,8 +66,8 @@ core::Status add_legacy_names(const AnalyzedRun& run,
 }
 
 // Inputs may be read-only, so the command's default folder inside them cannot always be created.
-core::Status make_folder(const AnalyzeRequest& request, const fs::path& folder) {
-  core::Status made = core::make_directories(folder);
+core::Result<core::FileLock> make_folder(const AnalyzeRequest& request, const fs::path& folder) {
+  auto made = core::FileLock::acquire_folder(folder);
   if (made.ok() || !request.output.folder.empty()) return made;
   return core::Error{made.error().message + "; name another folder with --output"};
 }
@@ -83,7 +83,7 @@ core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
   const fs::path inputs[] = {run_folder.path};
   const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
   const fs::path folder = output_folder(request, run_folder);
-  ASSAY_TRY(make_folder(request, folder));
+  const core::FileLock lock = ASSAY_TRY(make_folder(request, folder));
   CommandResult result;
   result.warnings = run.warnings();
   if (request.parts != Parts::kCollective) {

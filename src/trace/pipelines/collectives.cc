@@ -1,3 +1,4 @@
+#include "core/files.h"
 #include "trace/collectives/report.h"
 #include "trace/pipelines/prepare.h"
 
@@ -17,6 +18,7 @@ core::Result<CommandResult> run_collectives(const CollectivesRequest& request,
   }
   const std::filesystem::path folder =
       request.output.folder.empty() ? kReportFolder : request.output.folder;
+  const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(folder));
   result.written =
       ASSAY_TRY(write_book(collectives.book, folder / kCollectiveReportName, request.output));
   return result;

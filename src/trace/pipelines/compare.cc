@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/files.h"
 #include "trace/compare/final_report.h"
 #include "trace/compare/timeline_comparison.h"
 #include "trace/pipelines/configuration_reader.h"
@@ -99,6 +100,7 @@ core::Status write_books(const Comparison& comparison,
       {request.final_report, comparison.final_report, "final_analysis_report"},
   };
 
+  const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(request.output.folder));
   for (const auto& [wanted, book, name] : books) {
     if (!wanted || book.tables.empty()) continue;
     for (fs::path& path : ASSAY_TRY(write_book(book, request.output.folder / name, request.output)))

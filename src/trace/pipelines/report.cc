@@ -1,3 +1,4 @@
+#include "core/files.h"
 #include "trace/pipelines/prepare.h"
 #include "trace/sheet.h"
 
@@ -23,6 +24,7 @@ core::Result<CommandResult> run_report(const ReportRequest& request, core::Progr
   } else {
     const std::filesystem::path folder =
         request.output.folder.empty() ? kReportFolder : request.output.folder;
+    const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(folder));
     result.written = ASSAY_TRY(write_individual_reports(run, request, folder));
   }
   result.summary = {"Individual reports", {timeline_overview(run)}};
