@@ -10,6 +10,7 @@
 
 #include "cli/manual.h"
 #include "core/terminal.h"
+#include "core/text.h"
 
 namespace assay::cli {
 namespace {
@@ -31,13 +32,17 @@ void say(const char* color, std::string_view kind, std::string_view message) {
   flush_stdout();
   const bool colored = core::shows_colors(stderr);
   const std::string line = fmt::format("{}assay: {}{}{}\n", colored ? color : "", kind,
-                                       colored ? "\033[0m" : "", message);
+                                       colored ? "\033[0m" : "", core::printable(message));
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 }  // namespace
 
 void print(std::string_view text) {
+  print_styled(core::printable(text));
+}
+
+void print_styled(std::string_view text) {
   if (g_output_error != 0) return;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) g_output_error = errno;
 }
@@ -45,7 +50,7 @@ void print(std::string_view text) {
 void print_help(const ManualPage& page) {
   const std::size_t columns = core::terminal_columns(stdout, kHelpColumns);
   const Headings headings = core::shows_colors(stdout) ? Headings::kBold : Headings::kPlain;
-  print(manual_text(page, std::clamp(columns, kFewestColumns, kHelpColumns), headings));
+  print_styled(manual_text(page, std::clamp(columns, kFewestColumns, kHelpColumns), headings));
 }
 
 void print_error(std::string_view message) {

@@ -26,9 +26,8 @@ void add_presentation_options(App& app,
                               Presentation& presentation,
                               const std::string& format_name = "--format");
 
-// Cuts each table for a terminal to `most_rows` rows and marks the cut.
-std::string summary_text(const model::Book& book,
-                         Summary summary,
-                         std::size_t most_rows = kSummaryRows);
+// Prints the tables, or the whole book as JSON. Cuts each table for a terminal to `most_rows` rows
+// and marks the cut.
+void print_summary(const model::Book& book, Summary summary, std::size_t most_rows = kSummaryRows);
 
 }  // namespace assay::cli

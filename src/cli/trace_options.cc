@@ -38,7 +38,7 @@ void show(const Presentation& presentation, const trace::CommandResult& result) 
   if (result.book) {
     print(report::json(*result.book));
   } else if (!presentation.quiet) {
-    print(summary_text(result.summary, presentation.summary));
+    print_summary(result.summary, presentation.summary);
     show_written(result.written);
   }
   show_warnings(result.warnings);

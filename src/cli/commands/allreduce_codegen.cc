@@ -70,7 +70,7 @@ class AllreduceCodegen final : public Command {
     const auto files = ASSAY_TRY(allreduce::generated_files(tables, benchmark, layout_));
     const auto paths = ASSAY_TRY(allreduce::write_generated(files, output_folder()));
     if (!presentation_.quiet) {
-      print(summary_text(book, presentation_.summary, kAllRows));
+      print_summary(book, presentation_.summary, kAllRows);
       for (const fs::path& path : paths)
         print_note("wrote " + path.string());
     }

@@ -62,7 +62,7 @@ class AllreducePlot final : public Command {
     choose_formats();
     const allreduce::PlotResult result = ASSAY_TRY(plot_with_progress());
     if (!presentation_.quiet) {
-      print(summary_text(result.book, presentation_.summary, kAllRows));
+      print_summary(result.book, presentation_.summary, kAllRows);
       const std::string last = result.written.back().string();
       print_note(result.written.size() == 1
                      ? "wrote " + last

@@ -49,7 +49,7 @@ class Doctor final : public Command {
     if (presentation_.quiet) {
       warn(diagnosis);
     } else {
-      print(text(diagnosis));
+      show(diagnosis);
     }
     const bool clean = doctor::worst(diagnosis) <= doctor::Level::kNote;
     return clean ? Outcome::kOk : Outcome::kRegressionFound;
@@ -64,16 +64,15 @@ class Doctor final : public Command {
     }
   }
 
-  [[nodiscard]] std::string text(const doctor::Diagnosis& diagnosis) const {
+  void show(const doctor::Diagnosis& diagnosis) const {
     switch (presentation_.summary) {
       case Summary::kTable:
-        return doctor::doctor_text(diagnosis, core::terminal_columns(stdout, kPipeColumns));
+        return print(doctor::doctor_text(diagnosis, core::terminal_columns(stdout, kPipeColumns)));
       case Summary::kCsv:
-        return doctor::findings_csv(diagnosis);
+        return print(doctor::findings_csv(diagnosis));
       case Summary::kJson:
-        break;
+        return print_summary(doctor::doctor_book(diagnosis), Summary::kJson);
     }
-    return summary_text(doctor::doctor_book(diagnosis), Summary::kJson);
   }
 
   // Prints the findings that are warnings or worse, instead of the report.

@@ -65,7 +65,7 @@ class GoalGenerate final : public Command {
     const goal::GenerateResult result = ASSAY_TRY(goal::generate(request_));
     show_warnings(result.warnings);
     if (presentation_.quiet) return Outcome::kOk;
-    print(summary_text(result.summary, presentation_.summary));
+    print_summary(result.summary, presentation_.summary);
     constexpr std::size_t kNamed = 4;
     for (std::size_t i = 0; i < result.written.size(); ++i) {
       if (i < kNamed || i + 1 == result.written.size()) {

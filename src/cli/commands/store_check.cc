@@ -91,7 +91,7 @@ class StoreCheck final : public Command {
   }
 
   void show(const store::CheckReport& report, const model::Book& book) const {
-    if (!presentation_.quiet) return print(summary_text(book, presentation_.summary));
+    if (!presentation_.quiet) return print_summary(book, presentation_.summary);
     for (const std::string& problem : report.problems())
       print_warning(problem);
   }
