@@ -2,12 +2,22 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
+#include <system_error>
 #include <utility>
+
+#include "core/text.h"
 
 namespace assay::core {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+bool is_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
 
 class Parser {
  public:
@@ -93,6 +103,14 @@ std::string csv_field(std::string_view field) {
     result += c;
   }
   return result + '"';
+}
+
+std::string csv_text(std::string_view text) {
+  constexpr std::string_view kFormulaStarts = "=+-@\t\r";
+  const bool starts =
+      text.size() > 1 && kFormulaStarts.find(text.front()) != std::string_view::npos;
+  const std::string valid = valid_utf8(text);
+  return csv_field(starts && !is_number(text) ? "'" + valid : valid);
 }
 
 }  // namespace assay::core

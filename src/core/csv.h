@@ -23,4 +23,9 @@ Result<std::vector<CsvRecord>> parse_csv(std::string_view text);
 // The field, quoted if it must be.
 std::string csv_field(std::string_view field);
 
+// The same for a text that comes from elsewhere. Spreadsheets take a text that begins with one of
+// = + - @, a tab or a carriage return for a formula, and an apostrophe before it makes it a text
+// again; numbers stay as they are. Bytes that are not valid UTF-8 become U+FFFD.
+std::string csv_text(std::string_view text);
+
 }  // namespace assay::core

@@ -226,7 +226,7 @@ class FieldWriter {
   explicit FieldWriter(const FrameColumn& column) : column_(column) {
     if (const auto* text = std::get_if<TextColumn>(&column.values)) {
       for (const std::string& word : text->words)
-        words_.push_back(core::csv_field(word));
+        words_.push_back(core::csv_text(word));
     }
   }
 
@@ -331,7 +331,7 @@ std::string write_csv_frame(const Frame& frame) {
   std::vector<FieldWriter> writers;
   for (const FrameColumn& column : frame.columns) {
     if (!writers.empty()) text += ',';
-    text += core::csv_field(column.name);
+    text += core::csv_text(column.name);
     writers.emplace_back(column);
   }
   text += '\n';
