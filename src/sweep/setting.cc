@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "core/files.h"
 #include "core/text.h"
 
 namespace assay::sweep {
@@ -72,6 +73,10 @@ std::vector<std::string> split_values(std::string_view text) {
 // Different values can give one name ("a/b" and "a:b"), and different settings need different
 // folders.
 void number_equal_names(Settings& settings) {
+  for (Setting& setting : settings) {
+    // A folder that is hidden or looks like an option would surprise.
+    if (setting.name.starts_with('.') || setting.name.starts_with('-')) setting.name.insert(0, "_");
+  }
   std::set<std::string> names;
   for (Setting& setting : settings) {
     const std::string name = setting.name;
@@ -107,7 +112,7 @@ std::string name_part(const std::string& variable, const std::string& value) {
 }
 
 std::string folder_text(const std::string& value) {
-  std::string result = lower(value);
+  std::string result = lower(core::printable(value));
   for (char& c : result) {
     const bool other_alphabet = static_cast<unsigned char>(c) >= kFirstBeyondAscii;
     if (!is_letter(c) && !is_digit(c) && c != '.' && !other_alphabet) c = '-';
@@ -151,6 +156,14 @@ core::Status complete(Settings& settings) {
       if (own.count(variable) == 0) setting.variables.emplace_back(variable, "");
   }
   number_equal_names(settings);
+  return check_names(settings);
+}
+
+core::Status check_names(const Settings& settings) {
+  for (const Setting& setting : settings) {
+    const auto checked = core::check_file_name(setting.name);
+    if (!checked.ok()) return checked.error().context("the name of a setting");
+  }
   return {};
 }
 
