@@ -43,6 +43,11 @@ TEST(Plan, NamesOfSettingsLeadNowhereElse) {
     other.settings[0].name = name;
     EXPECT_FALSE(parse_plan(plan_json(other)).ok()) << name;
   }
+  for (const char* variable : {"", "X; touch y", "1X", "X Y", "X\n", "X=Y"}) {
+    Plan other = plan();
+    other.settings[0].variables = {{variable, "1"}};
+    EXPECT_FALSE(parse_plan(plan_json(other)).ok()) << variable;
+  }
 }
 
 TEST(Plan, SaysWhatDiffers) {

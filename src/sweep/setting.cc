@@ -163,6 +163,10 @@ core::Status check_names(const Settings& settings) {
   for (const Setting& setting : settings) {
     const auto checked = core::check_file_name(setting.name);
     if (!checked.ok()) return checked.error().context("the name of a setting");
+    for (const auto& [variable, value] : setting.variables) {
+      if (!is_variable_name(variable))
+        return core::Error{fmt::format("'{}' cannot be the name of a variable", variable)};
+    }
   }
   return {};
 }

@@ -36,7 +36,8 @@ Settings with_axis(const Settings& settings, const Axis& axis);
 // environment has no influence. Fails if two settings are equal, or by check_names().
 core::Status complete(Settings& settings);
 
-// Fails if a name cannot be that of a folder inside the sweep's.
+// Fails if a setting's name cannot be that of a folder inside the sweep's, or if a variable's name
+// is not of letters, digits and '_', since shells get it without quotes.
 core::Status check_names(const Settings& settings);
 
 // Returns a part of a folder's name: "256threads", "ring-algo", "default-algo". Known variables

@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import sqlite3
 import subprocess
 import sys
@@ -396,6 +397,34 @@ class Names(unittest.TestCase):
             self.check(name, *([('sweep', 'run', '--resume', '-o', sweep)] if run_too else []),
                        ('sweep', 'run', '--resume', '-o', sweep, '--dry-run'),
                        ('sweep', 'report', sweep, '-o', self.output / 'report'), returned=(0, 1, 3))
+
+    def test_a_plan_as_a_script(self):
+        """What --dry-run prints can be run by a shell, and does no more there than the sweep."""
+        sweep = self.output / 'sweep'
+        sweep.mkdir()
+        self.inputs.add(sweep / 'sweep.json')
+        plan = {'format': 'assay-sweep', 'version': 1, 'id': '1', 'config': '', 'repeats': 1,
+                'seed': 7, 'expected_library': ''}
+        command = ('sweep', 'run', '--resume', '-o', sweep, '--dry-run')
+        names = [hostile.json_text(name) for name in hostile.PATHS + hostile.WORDS
+                 if len(name) < 4000]
+        settings = [{'name': f's{i}', 'variables': {'X': name}} for i, name in enumerate(names)]
+        (sweep / 'sweep.json').write_bytes(hostile.json_bytes(
+            {**plan, 'command': ['true', '{X}', *names], 'settings': settings}))
+        script = run(*command).stdout
+        self.assertIn(b'touch pwned', script)
+        before = hostile.snapshot(self.folder, without=self.output)
+        done = subprocess.run(['sh', '-e'], input=script, cwd=self.output, check=False,
+                              capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b'', b''))
+        self.check_files('script', before)
+        for name in hostile.json_names():
+            if re.fullmatch(rb'"[A-Za-z_][A-Za-z_0-9]*"', name):
+                continue  # a good name for a variable
+            (sweep / 'sweep.json').write_bytes(hostile.json_bytes(
+                {**plan, 'command': ['true'],
+                 'settings': [{'name': 'x', 'variables': {name: '1'}}]}))
+            self.check(name, command, returned=(1,))
 
     def test_names_in_schedules(self):
         """The notes of a schedule: nodes, communicators, kinds of parallelism, labels of tags."""
