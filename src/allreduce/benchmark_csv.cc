@@ -92,7 +92,7 @@ core::Status read_times(const BenchmarkRow& row, Measurement& m) {
 
 core::Status read_outcome(const BenchmarkRow& row, Measurement& m) {
   const std::string_view text = row.text(Column::kOutcome);
-  m.reason = row.text(Column::kReason);
+  m.reason = core::csv_meaning(row.text(Column::kReason));
   if (text.empty()) {
     if (!std::isnan(m.time_us)) return {};
     m.outcome = Outcome::kUnsupported;

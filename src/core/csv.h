@@ -25,7 +25,10 @@ std::string csv_field(std::string_view field);
 
 // The same for a text that comes from elsewhere. Spreadsheets take a text that begins with one of
 // = + - @, a tab or a carriage return for a formula, and an apostrophe before it makes it a text
-// again; numbers stay as they are. Bytes that are not valid UTF-8 become U+FFFD.
+// again; numbers stay as they are.
 std::string csv_text(std::string_view text);
+
+// The text that csv_text() wrote as this field: without the apostrophe that it put before it.
+std::string_view csv_meaning(std::string_view field);
 
 }  // namespace assay::core

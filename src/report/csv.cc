@@ -5,6 +5,7 @@
 
 #include "core/files.h"
 #include "core/output_file.h"
+#include "core/text.h"
 #include "model/table.h"
 #include "report/book.h"
 
@@ -13,7 +14,8 @@ namespace {
 
 std::string field(const model::Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
-  return text == nullptr ? core::csv_field(model::text(cell)) : core::csv_text(*text);
+  return text == nullptr ? core::csv_field(model::text(cell))
+                         : core::csv_text(core::valid_utf8(*text));
 }
 
 }  // namespace
@@ -22,7 +24,7 @@ std::string csv(const model::Table& table) {
   std::string result;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (c > 0) result += ',';
-    result += core::csv_text(table.columns[c].name);
+    result += core::csv_text(core::valid_utf8(table.columns[c].name));
   }
   result += '\n';
   for (std::size_t r = 0; r < table.row_count(); ++r) {

@@ -210,7 +210,7 @@ class Names(unittest.TestCase):
                        returned=(0, 1, 2, 3))
         self.check('export', ('store', 'export', '--store', store, '-o', self.output),
                    returned=(0,))
-        exported = (self.output / 'gemm_perf.txt').read_text()
+        exported = (self.output / 'gemm_perf.txt').read_text(errors='replace')
         self.assertIn('cmd|', exported)
         self.refuse(hostile.problems_of_csv(exported), 'gemm_perf.txt')
         self.check_on_terminal(*commands[:6])

@@ -278,7 +278,7 @@ bool LineCutter::plain_line(std::vector<std::string_view>& fields) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   for (;;) {
     const std::size_t comma = line.find(',');
-    fields.push_back(line.substr(0, comma));
+    fields.push_back(core::csv_meaning(line.substr(0, comma)));
     if (comma == std::string_view::npos) break;
     line.remove_prefix(comma + 1);
   }
@@ -307,7 +307,8 @@ core::Status LineCutter::quoted_line(std::vector<std::string_view>& fields) {
     return core::Error{fmt::format("line {}: text stands beside a quoted field", line_)};
   }
   unquoted_ = std::move(records.value().front().fields);
-  fields.assign(unquoted_.begin(), unquoted_.end());
+  for (const std::string& field : unquoted_)
+    fields.push_back(core::csv_meaning(field));
   return {};
 }
 
