@@ -92,7 +92,7 @@ core::Status read_times(const BenchmarkRow& row, Measurement& m) {
 
 core::Status read_outcome(const BenchmarkRow& row, Measurement& m) {
   const std::string_view text = row.text(Column::kOutcome);
-  m.reason = row.text(Column::kReason);
+  m.reason = core::csv_meaning(row.text(Column::kReason));
   if (text.empty()) {
     if (!std::isnan(m.time_us)) return {};
     m.outcome = Outcome::kUnsupported;
@@ -360,7 +360,7 @@ std::string benchmark_csv_line(const Measurement& m) {
       name_of(m.cell.data_type), m.cell.size_bytes(), m.cell.num_tokens, m.cell.hidden_size,
       name_of(m.strategy), name_of(m.cell.fusion), time_text(m.time_us), name_of(m.launch),
       time_text(m.low_us), time_text(m.high_us), time_text(m.min_us), m.samples, m.memory_bytes,
-      kOutcomeNames.at(static_cast<std::size_t>(m.outcome)), core::csv_field(m.reason));
+      kOutcomeNames.at(static_cast<std::size_t>(m.outcome)), core::csv_text(m.reason));
 }
 
 }  // namespace assay::allreduce

@@ -43,14 +43,19 @@ void say(const char* color, std::string_view kind, std::string_view message) {
   flush_stdout();
   const bool colored = core::shows_colors(stderr);
   const std::string begin = fmt::format("assay: {}", kind);
-  const std::string line = fmt::format("{}{}{}{}\n", colored ? color : "", begin,
-                                       colored ? "\033[0m" : "", fitted(message, begin.size()));
+  const std::string line =
+      fmt::format("{}{}{}{}\n", colored ? color : "", begin, colored ? "\033[0m" : "",
+                  fitted(core::printable(message), begin.size()));
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 }  // namespace
 
 void print(std::string_view text) {
+  print_styled(core::printable(text));
+}
+
+void print_styled(std::string_view text) {
   if (g_output_error != 0) return;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) g_output_error = errno;
 }
@@ -58,7 +63,7 @@ void print(std::string_view text) {
 void print_help(const ManualPage& page) {
   const std::size_t columns = core::terminal_columns(stdout, kHelpColumns);
   const Headings headings = core::shows_colors(stdout) ? Headings::kBold : Headings::kPlain;
-  print(manual_text(page, std::clamp(columns, kFewestColumns, kHelpColumns), headings));
+  print_styled(manual_text(page, std::clamp(columns, kFewestColumns, kHelpColumns), headings));
 }
 
 void print_error(std::string_view message) {

@@ -11,13 +11,18 @@
 
 namespace assay::cli {
 
-// Prints data. flush_output() reports a failure to write.
+// Prints data, in which nothing acts on a terminal: what would is replaced (core::printable).
+// flush_output() reports a failure to write.
 void print(std::string_view text);
+
+// Prints text that holds escape sequences of our own, and none of an input.
+void print_styled(std::string_view text);
 
 // Prints a manual page as wide as the terminal, but at most 100 columns wide.
 void print_help(const ManualPage& page);
 
-// Print "assay: <message>" on standard error, with its first words in colour on a terminal.
+// Print "assay: <message>" on standard error, with its first words in colour on a terminal and with
+// nothing in the message that acts on one.
 void print_error(std::string_view message);
 void print_warning(std::string_view message);
 void print_note(std::string_view message);

@@ -1,6 +1,7 @@
 #include "cli/summary_output.h"
 
 #include "cli/options.h"
+#include "cli/output.h"
 #include "core/terminal.h"
 #include "report/book.h"
 
@@ -12,20 +13,12 @@ constexpr std::size_t kPipeColumns = 120;
 const Choices<std::optional<Summary>> kSummaries{
     {"table", Summary::kTable}, {"json", Summary::kJson}, {"csv", Summary::kCsv}};
 
-std::string tables_text(const model::Book& book, Summary summary, std::size_t most_rows) {
+void print_table(const model::Table& table, Summary summary, std::size_t most_rows) {
+  if (summary == Summary::kCsv) return print(report::csv(table));
   const std::size_t columns = core::terminal_columns(stdout, kPipeColumns);
   const auto colors =
       core::shows_colors(stdout) ? report::TextColors::kTerminal : report::TextColors::kNone;
-  std::string text;
-  for (const model::Table& table : book.tables) {
-    if (!text.empty()) text += '\n';
-    if (summary == Summary::kCsv) {
-      text += report::csv(table);
-    } else {
-      text += report::text_table(table, columns, most_rows, colors);
-    }
-  }
-  return text;
+  print_styled(report::text_table(table, columns, most_rows, colors));
 }
 
 }  // namespace
@@ -41,8 +34,12 @@ void add_presentation_options(App& app, Presentation& presentation) {
       ->group(group);
 }
 
-std::string summary_text(const model::Book& book, Summary summary, std::size_t most_rows) {
-  return summary == Summary::kJson ? report::json(book) : tables_text(book, summary, most_rows);
+void print_summary(const model::Book& book, Summary summary, std::size_t most_rows) {
+  if (summary == Summary::kJson) return print(report::json(book));
+  for (std::size_t i = 0; i < book.tables.size(); ++i) {
+    if (i > 0) print("\n");
+    print_table(book.tables[i], summary, most_rows);
+  }
 }
 
 }  // namespace assay::cli

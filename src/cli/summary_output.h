@@ -29,9 +29,8 @@ struct Presentation {
 // Declares --format and --quiet.
 void add_presentation_options(App& app, Presentation& presentation);
 
-// Cuts each table for a terminal to `most_rows` rows and marks the cut.
-std::string summary_text(const model::Book& book,
-                         Summary summary,
-                         std::size_t most_rows = kSummaryRows);
+// Prints the tables, or the whole book as JSON. Cuts each table for a terminal to `most_rows` rows
+// and marks the cut.
+void print_summary(const model::Book& book, Summary summary, std::size_t most_rows = kSummaryRows);
 
 }  // namespace assay::cli

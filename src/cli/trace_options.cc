@@ -48,7 +48,7 @@ void show(const Presentation& presentation, const trace::CommandResult& result) 
   if (result.book) {
     print(report::json(*result.book));
   } else if (presentation.shows_summary()) {
-    print(summary_text(result.summary, presentation.summary()));
+    print_summary(result.summary, presentation.summary());
   }
   if (!result.book && !presentation.quiet) show_written(result.written);
   show_warnings(result.warnings);

@@ -2,12 +2,31 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace assay::core {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+bool is_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool is_formula(std::string_view text) {
+  constexpr std::string_view kStarts = "=+-@\t\r";
+  return text.size() > 1 && kStarts.find(text.front()) != std::string_view::npos;
+}
+
+// Returns how many apostrophes the text begins with.
+std::size_t apostrophes(std::string_view text) {
+  return std::min(text.find_first_not_of('\''), text.size());
+}
 
 class Parser {
  public:
@@ -93,6 +112,16 @@ std::string csv_field(std::string_view field) {
     result += c;
   }
   return result + '"';
+}
+
+std::string csv_text(std::string_view text) {
+  const bool guarded = is_formula(text.substr(apostrophes(text))) && !is_number(text);
+  return csv_field(guarded ? "'" + std::string(text) : std::string(text));
+}
+
+std::string_view csv_meaning(std::string_view field) {
+  const std::size_t count = apostrophes(field);
+  return count > 0 && is_formula(field.substr(count)) ? field.substr(1) : field;
 }
 
 }  // namespace assay::core

@@ -23,4 +23,12 @@ Result<std::vector<CsvRecord>> parse_csv(std::string_view text);
 // The field, quoted if it must be.
 std::string csv_field(std::string_view field);
 
+// The same for a text that comes from elsewhere. Spreadsheets take a text that begins with one of
+// = + - @, a tab or a carriage return for a formula, and an apostrophe before it makes it a text
+// again; numbers stay as they are.
+std::string csv_text(std::string_view text);
+
+// The text that csv_text() wrote as this field: without the apostrophe that it put before it.
+std::string_view csv_meaning(std::string_view field);
+
 }  // namespace assay::core

@@ -33,6 +33,17 @@ TEST(Csv, BadQuotesAreErrorsWithTheirLine) {
   EXPECT_EQ(parse_csv("a\"b").error().message, "line 1: a quote inside a field that is not quoted");
 }
 
+TEST(Csv, TextsAreNoFormulas) {
+  EXPECT_EQ(csv_text("=1+1"), "'=1+1");
+  EXPECT_EQ(csv_text("@SUM(1,1)"), "\"'@SUM(1,1)\"");
+  EXPECT_EQ(csv_text("+1+1"), "'+1+1");
+  EXPECT_EQ(csv_text("\r=1"), "\"'\r=1\"");
+  for (const char* plain : {"", "-", "-1", "-1.5e-7", "a=1", "-inf"})
+    EXPECT_EQ(csv_text(plain), plain);
+  for (const char* text : {"=1+1", "'=1+1", "''-1", "'-1", "'=", "'", "''x", "+1", "-1", "-", "x"})
+    EXPECT_EQ(csv_meaning(csv_text(text)), text);
+}
+
 TEST(Csv, WrittenFieldsReadBack) {
   for (const std::string field :
        {"plain", "a,b", "say \"hi\"", "two\nlines", "\r", "\xEF\xBB\xBFmark", ""}) {

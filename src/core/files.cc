@@ -69,16 +69,12 @@ bool is_regular_file(const fs::path& path) {
 }
 
 Status check_file_name(std::string_view name) {
-  constexpr std::size_t kLongest = 200;  // leaves room for an ending
-  const auto is_harmful = [](char c) {
-    return c == '/' || static_cast<unsigned char>(c) < ' ' || c == '\x7F';
-  };
-  if (!name.empty() && name.front() != '.' && name.size() <= kLongest &&
-      std::none_of(name.begin(), name.end(), is_harmful))
-    return {};
-  std::string shown = json_escaped(valid_utf8(name.substr(0, kLongest)));
-  std::replace(shown.begin(), shown.end(), '\x7F', '?');
-  return Error{fmt::format("'{}' cannot be the name of a file", shown)};
+  constexpr std::size_t kLongest = 240;  // leaves room for an ending
+  const bool harmful =
+      name.find_first_of("/\n\t") != std::string_view::npos || printable(name) != name;
+  if (!name.empty() && name.front() != '.' && name.size() <= kLongest && !harmful) return {};
+  return Error{fmt::format("'{}' cannot be the name of a file",
+                           json_escaped(valid_utf8(name.substr(0, kLongest))))};
 }
 
 Status check_is_readable(int descriptor, const fs::path& path) {

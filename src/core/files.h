@@ -19,8 +19,8 @@ bool is_folder(const std::filesystem::path& path);
 bool is_regular_file(const std::filesystem::path& path);
 
 // Fails for what cannot be the name of one file in a folder: an empty name, one that begins with a
-// dot, has a slash or a control character, or is longer than 200 bytes. Names that come from inputs
-// are checked with it before they become part of a path.
+// dot, has a slash or what printable_line() would replace, or is longer than 240 bytes. Names that
+// come from inputs are checked with it before they become part of a path.
 Status check_file_name(std::string_view name);
 
 // Fails for an open folder, and for a device that is no terminal: it may never end (/dev/zero).

@@ -96,5 +96,15 @@ TEST_F(FileLockTest, SaysWhoHoldsIt) {
   }
 }
 
+TEST(FileName, LeadsNowhereElseAndShowsAsItIs) {
+  for (const char* good : {"a", "a.b", "-", "\xC3\xA4", "$(x)", "n\xEF\xBF\xBD"})
+    EXPECT_TRUE(check_file_name(good).ok()) << good;
+  for (const char* bad : {"", ".", "..", ".a", "a/b", "/", "a\nb", "a\x1b", "a\x7F", "a\xFF",
+                          "a\xC2\x9B", "a\xE2\x80\xAE"})
+    EXPECT_FALSE(check_file_name(bad).ok()) << bad;
+  EXPECT_TRUE(check_file_name(std::string(240, 'n')).ok());
+  EXPECT_FALSE(check_file_name(std::string(241, 'n')).ok());
+}
+
 }  // namespace
 }  // namespace assay::core

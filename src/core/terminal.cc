@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/text.h"
+
 namespace assay::core {
 namespace {
 
@@ -50,11 +52,12 @@ TerminalLine::~TerminalLine() {
   clear();
 }
 
-void TerminalLine::draw(std::string text) {
+void TerminalLine::draw(std::string_view text) {
   if (!shown_) return;
   // A line that wraps could not be wiped.
-  text.resize(std::min(text.size(), terminal_columns(stream_, kUsualColumns) - 1));
-  fmt::print(stream_, "{}{}", kWipeLine, text);
+  const std::string line = printable_line(text);
+  fmt::print(stream_, "{}{}", kWipeLine,
+             first_characters(line, terminal_columns(stream_, kUsualColumns) - 1));
   std::fflush(stream_);
   on_screen_ = true;
 }

@@ -37,7 +37,7 @@ class TerminalLine {
   [[nodiscard]] bool shown() const { return shown_; }
 
   // Replaces the line, which is cut to fit the terminal.
-  void draw(std::string text);
+  void draw(std::string_view text);
 
   // Wipes the line. Call before writing anything else to the terminal.
   void clear();

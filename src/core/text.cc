@@ -6,8 +6,10 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 
 namespace assay::core {
 namespace {
@@ -56,6 +58,37 @@ std::size_t utf8_length(std::string_view text) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
   }
   return length > 1 && !second_byte_fits(byte(0), byte(1)) ? 0 : length;
+}
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+// A character and its number, or one byte that is not valid UTF-8 and has no number.
+struct Character {
+  std::string_view bytes;
+  std::optional<std::uint32_t> number;
+};
+
+// Takes the first character from a text that is not empty.
+Character take_character(std::string_view& text) {
+  const std::size_t length = utf8_length(text);
+  Character taken{text.substr(0, std::max<std::size_t>(length, 1)), {}};
+  text.remove_prefix(taken.bytes.size());
+  if (length == 0) return taken;
+  std::uint32_t number = static_cast<unsigned char>(taken.bytes[0]);
+  if (length > 1) number &= 0x7FU >> length;
+  for (const char c : taken.bytes.substr(1))
+    number = number << 6U | (static_cast<unsigned char>(c) & 0x3FU);
+  taken.number = number;
+  return taken;
+}
+
+// Returns whether a terminal obeys the character: the controls C0, DEL and C1, and the embeddings,
+// overrides and isolates of bidirectional text.
+bool commands_terminal(std::uint32_t number) {
+  const bool control = number < 0x20 || (number >= 0x7F && number < 0xA0);
+  const bool turns =
+      (number >= 0x202A && number <= 0x202E) || (number >= 0x2066 && number <= 0x2069);
+  return control || turns;
 }
 
 bool starts_character(char c) {
@@ -150,34 +183,49 @@ std::string shortest(double value) {
 std::string json_escaped(std::string_view text) {
   std::string escaped;
   escaped.reserve(text.size());
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      escaped += '\\';
-      escaped += c;
-    } else if (byte >= 0x20) {
-      escaped += c;
+  while (!text.empty()) {
+    const auto [bytes, number] = take_character(text);
+    if (number && commands_terminal(*number)) {
+      escaped += fmt::format("\\u{:04x}", *number);
     } else {
-      escaped += fmt::format("\\u{:04x}", byte);
+      if (bytes == "\"" || bytes == "\\") escaped += '\\';
+      escaped += bytes;
     }
   }
   return escaped;
 }
 
 std::string valid_utf8(std::string_view text) {
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::all_of(text.begin(), text.end(), is_ascii)) return std::string(text);
   std::string valid;
   valid.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    if (length == 0) {
-      valid += "\xEF\xBF\xBD";
-      text.remove_prefix(1);
-    } else {
-      valid += text.substr(0, length);
-      text.remove_prefix(length);
-    }
+    const auto [bytes, number] = take_character(text);
+    valid += number ? bytes : kReplacement;
   }
   return valid;
+}
+
+std::string printable(std::string_view text) {
+  const auto is_plain = [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; };
+  std::string shown;
+  shown.reserve(text.size());
+  for (;;) {
+    const auto* const plain_end = std::find_if_not(text.begin(), text.end(), is_plain);
+    shown.append(text.begin(), plain_end);
+    text.remove_prefix(static_cast<std::size_t>(plain_end - text.begin()));
+    if (text.empty()) return shown;
+    const auto [bytes, number] = take_character(text);
+    shown += number && !commands_terminal(*number) ? bytes : kReplacement;
+  }
+}
+
+std::string printable_line(std::string_view text) {
+  std::string line = printable(text);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return line;
 }
 
 std::size_t character_count(std::string_view text) {

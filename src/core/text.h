@@ -26,11 +26,20 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 // always there). NaN is "nan".
 std::string shortest(double value);
 
-// Escapes for a JSON string, without the quotes. Bytes are passed through: input must be UTF-8.
+// Escapes for a JSON string, without the quotes, so that it is printable too. Bytes that are not
+// valid UTF-8 are passed through.
 std::string json_escaped(std::string_view text);
 
 // Replaces bytes that are not valid UTF-8 by U+FFFD.
 std::string valid_utf8(std::string_view text);
+
+// Replaces what a terminal would obey rather than show by U+FFFD: control characters other than the
+// end of a line and the tab, the characters that turn the direction of the text after them, and
+// bytes that are not valid UTF-8.
+std::string printable(std::string_view text);
+
+// The same on one line: ends of lines and tabs are spaces.
+std::string printable_line(std::string_view text);
 
 // The functions below count and cut UTF-8 by characters (code points). Input must be valid UTF-8.
 

@@ -41,6 +41,25 @@ TEST(Text, JsonEscapesControlCharacters) {
   EXPECT_EQ(json_escaped("a\"b\\c\n\x01µ"), "a\\\"b\\\\c\\u000a\\u0001µ");
 }
 
+TEST(Text, JsonIsPrintable) {
+  EXPECT_EQ(json_escaped("\x7F\xC2\x9B"
+                         "2J\xE2\x80\xAE\t"),
+            "\\u007f\\u009b2J\\u202e\\u0009");
+  EXPECT_EQ(json_escaped("\xFF"), "\xFF");
+}
+
+TEST(Text, PrintableTextCommandsNoTerminal) {
+  EXPECT_EQ(printable("a\tb\nµ✓🧨"), "a\tb\nµ✓🧨");
+  const std::string replaced = "\xEF\xBF\xBD";
+  for (const std::string_view command :
+       {"\x1b", "\r", "\x07", "\b", "\x7F", "\xC2\x9B", "\xC2\x80", "\x9B", "\xE2\x80\xAA",
+        "\xE2\x80\xAE", "\xE2\x81\xA6", "\xE2\x81\xA9"}) {
+    EXPECT_EQ(printable("x" + std::string(command) + "[2J"), "x" + replaced + "[2J") << command;
+  }
+  for (const char* shown : {"\xC2\xA0", "\xE2\x80\xA9", "\xE2\x80\xAF", "\xE2\x81\xAA"})
+    EXPECT_EQ(printable(shown), shown);
+}
+
 TEST(Text, JoinsNumbers) {
   EXPECT_EQ(join(std::vector<int>{0, 2, 13}, ","), "0,2,13");
   EXPECT_EQ(join(std::vector<int>{}, ","), "");

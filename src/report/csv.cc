@@ -1,29 +1,21 @@
 #include "core/csv.h"
 
 #include <string>
-#include <string_view>
 #include <variant>
 
 #include "core/files.h"
 #include "core/output_file.h"
+#include "core/text.h"
 #include "model/table.h"
 #include "report/book.h"
 
 namespace assay::report {
 namespace {
 
-// Spreadsheets take a text that begins like this for a formula; an apostrophe makes it a text
-// again.
-std::string without_formula(std::string text) {
-  constexpr std::string_view kStarts = "=+-@\t\r";
-  if (text.size() > 1 && kStarts.find(text.front()) != std::string_view::npos)
-    text.insert(text.begin(), '\'');
-  return text;
-}
-
-std::string cell_text(const model::Cell& cell) {
+std::string field(const model::Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
-  return text == nullptr ? model::text(cell) : without_formula(*text);
+  return text == nullptr ? core::csv_field(model::text(cell))
+                         : core::csv_text(core::valid_utf8(*text));
 }
 
 }  // namespace
@@ -32,13 +24,13 @@ std::string csv(const model::Table& table) {
   std::string result;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (c > 0) result += ',';
-    result += core::csv_field(without_formula(table.columns[c].name));
+    result += core::csv_text(core::valid_utf8(table.columns[c].name));
   }
   result += '\n';
   for (std::size_t r = 0; r < table.row_count(); ++r) {
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       if (c > 0) result += ',';
-      result += core::csv_field(cell_text(table.at(r, c)));
+      result += field(table.at(r, c));
     }
     result += '\n';
   }

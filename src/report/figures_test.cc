@@ -49,6 +49,8 @@ TEST(Colors, KnowWhatCanBeReadOnThem) {
 }
 
 TEST(Gnuplot, NeverTakesTextForCommands) {
+  EXPECT_EQ(gnuplot_string("\x1b[2J]]>]]>\xFF\xEF\xBF\xBE"),
+            "'\xEF\xBF\xBD[2J]] >]] >\xEF\xBF\xBD\xEF\xBF\xBD'");
   EXPECT_EQ(gnuplot_string("it's `rm x`\nb"), "'it''s `rm x`'.\"\\n\".'b'");
 }
 

@@ -6,11 +6,13 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "core/output_file.h"
 #include "core/run_program.h"
+#include "report/xlsx_text.h"
 
 namespace assay::report {
 namespace {
@@ -34,6 +36,27 @@ std::string terminal(const Drawing& drawing, FigureFormat format) {
       "enhanced background '#ffffff'",
       drawing.width * kPngScale, drawing.height * kPngScale, kBaseSize, kPngScale * kPngPoint,
       kPngScale, kPngScale);
+}
+
+// Quotes any bytes as a gnuplot string.
+std::string quoted_bytes(std::string_view bytes) {
+  std::string result = "'";
+  for (const char c : bytes) {
+    if (c == '\'') {
+      result += "''";
+    } else if (c == '\n') {
+      result += "'.\"\\n\".'";
+    } else {
+      result += c;
+    }
+  }
+  return result + "'";
+}
+
+// A relative path could begin with a '~' or a '|', which gnuplot obeys.
+std::string quoted_path(const std::filesystem::path& path) {
+  std::error_code code;
+  return quoted_bytes(std::filesystem::absolute(path, code).string());
 }
 
 core::Error missing() {
@@ -82,9 +105,9 @@ core::Status draw(const Drawing& drawing, FigureFormat format, const std::filesy
   return core::write_file_with(
       path,
       [&](const std::filesystem::path& temporary) -> core::Status {
-        const std::string script = fmt::format(
-            "set encoding utf8\nset terminal {}\nset output {}\n{}\nunset output\n",
-            terminal(drawing, format), gnuplot_string(temporary.string()), drawing.commands);
+        const std::string script =
+            fmt::format("set encoding utf8\nset terminal {}\nset output {}\n{}\nunset output\n",
+                        terminal(drawing, format), quoted_path(temporary), drawing.commands);
         // -d ignores the user's own gnuplot settings.
         const auto end = core::run_tool({kProgram, "-d"}, script);
         if (!end.ok()) {
@@ -102,17 +125,12 @@ core::Status draw(const Drawing& drawing, FigureFormat format, const std::filesy
 }
 
 std::string gnuplot_string(std::string_view text) {
-  std::string result = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      result += "''";
-    } else if (c == '\n') {
-      result += "'.\"\\n\".'";
-    } else if (static_cast<unsigned char>(c) >= ' ') {
-      result += c;
-    }
-  }
-  return result + "'";
+  // gnuplot escapes every other character that SVG minds.
+  constexpr std::string_view kEndOfSection = "]]>";
+  std::string shown = xml_text(text);
+  for (std::size_t at = 0; (at = shown.find(kEndOfSection, at)) != std::string::npos;)
+    shown.replace(at, kEndOfSection.size(), "]] >");
+  return quoted_bytes(shown);
 }
 
 double text_width(std::string_view text) {

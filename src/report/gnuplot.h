@@ -33,8 +33,8 @@ core::Status draw(const Drawing& drawing, FigureFormat format, const std::filesy
 // Checks whether draw() can work at all; the error says what to install.
 core::Status gnuplot_is_there();
 
-// Quotes text as a gnuplot string, with '
-// ' between lines. Nothing in the text can act as a command.
+// Quotes text as a gnuplot string. Nothing in the text can act as a command, and what an SVG file
+// cannot hold is replaced, by the rules of xml_text().
 std::string gnuplot_string(std::string_view text);
 
 // Returns the approximate width of the text's longest line at a font size of 1, rather too large

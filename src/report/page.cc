@@ -18,14 +18,21 @@ std::string center_and_halves(const Box& box) {
                      box.width / 2, box.height / 2);
 }
 
-// Escapes the characters that are commands in gnuplot's "enhanced" text, which bold needs.
-std::string escaped(const std::string& text) {
-  std::string result;
+// Returns gnuplot's "enhanced" text, which bold needs: characters that are commands in it are
+// escaped, and each line is bold by itself because braces must close before a line ends.
+std::string in_bold(const std::string& text) {
+  constexpr std::string_view kBegin = "{/:Bold ";
+  std::string result(kBegin);
   for (const char c : text) {
+    if (c == '\n') {
+      result += "}\n";
+      result += kBegin;
+      continue;
+    }
     if (std::string_view("{}^_@&~\\").find(c) != std::string_view::npos) result += '\\';
     result += c;
   }
-  return result;
+  return result + '}';
 }
 
 }  // namespace
@@ -35,7 +42,7 @@ std::string text_command(const Text& text, double page_width, double page_height
   return fmt::format(
       "set label {} at screen {:.5f},{:.5f} {} rotate by {} font 'sans-serif,{:.2f}' "
       "tc rgb '{}' {} front\n",
-      gnuplot_string(bold ? "{/:Bold " + escaped(text.text) + "}" : text.text), text.x / page_width,
+      gnuplot_string(bold ? in_bold(text.text) : text.text), text.x / page_width,
       1 - text.y / page_height, name_of(text.align), text.degrees, text.size, text.color.text(),
       bold ? "enhanced" : "noenhanced");
 }

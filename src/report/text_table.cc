@@ -39,17 +39,9 @@ std::string rounded(double value) {
   return whole_part ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
 
-std::string one_line(const std::string& text) {
-  std::string line = core::valid_utf8(text);
-  std::replace_if(
-      line.begin(), line.end(),
-      [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; }, ' ');
-  return line;
-}
-
 std::string displayed(const model::Cell& cell) {
   if (const double* value = std::get_if<double>(&cell)) return rounded(*value);
-  if (const std::string* text = std::get_if<std::string>(&cell)) return one_line(*text);
+  if (const std::string* text = std::get_if<std::string>(&cell)) return core::printable_line(*text);
   return model::text(cell);
 }
 
@@ -124,9 +116,9 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
 
 // Puts the unit of a column after its name, unless the name contains it.
 std::string header_of(const model::Column& column) {
-  std::string name = one_line(column.name);
+  std::string name = core::printable_line(column.name);
   if (column.unit.empty() || name.find(column.unit) != std::string::npos) return name;
-  return fmt::format("{} ({})", name, column.unit);
+  return fmt::format("{} ({})", name, core::printable_line(column.unit));
 }
 
 TextColumn make_column(const model::Table& table, std::size_t position, std::size_t rows) {
@@ -291,9 +283,9 @@ std::string text_table(const model::Table& table,
                        std::size_t max_rows,
                        TextColors colors) {
   std::string out;
-  if (!table.title.empty()) append_wrapped(out, one_line(table.title), width);
+  if (!table.title.empty()) append_wrapped(out, core::printable_line(table.title), width);
   for (const std::string& note : table.notes)
-    append_wrapped(out, one_line(note), width);
+    append_wrapped(out, core::printable_line(note), width);
   if (table.columns.empty()) return out;
 
   const std::size_t rows = std::min(table.row_count(), max_rows);

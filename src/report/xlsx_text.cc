@@ -31,21 +31,6 @@ bool is_escape(std::string_view text) {
          std::all_of(text.begin() + 2, text.begin() + 6, is_hex);
 }
 
-std::string without_forbidden_characters(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t taken = is_noncharacter(text) ? 3 : 1;
-    if (taken == 3 || is_forbidden_in_xml(text[0])) {
-      result += kReplacement;
-    } else {
-      result += text[0];
-    }
-    text.remove_prefix(taken);
-  }
-  return result;
-}
-
 std::string cut_to_limit(std::string text) {
   if (core::utf16_length(text) <= kMaxCellUnits) return text;
   const std::size_t kept = kMaxCellUnits - core::utf16_length(kCutMark);
@@ -63,11 +48,28 @@ std::string with_escapes_escaped(std::string_view text) {
 
 }  // namespace
 
+std::string xml_text(std::string_view text) {
+  const std::string valid = core::valid_utf8(text);
+  text = valid;
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t taken = is_noncharacter(text) ? 3 : 1;
+    if (taken == 3 || is_forbidden_in_xml(text[0])) {
+      result += kReplacement;
+    } else {
+      result += text[0];
+    }
+    text.remove_prefix(taken);
+  }
+  return result;
+}
+
 const std::string& worksheet_text(const std::string& text, std::string& buffer) {
   const bool plain = std::all_of(text.begin(), text.end(), is_plain);
   const bool may_hold_escape = text.find("_x") != std::string::npos;
   if (plain && !may_hold_escape && text.size() <= kMaxCellUnits) return text;
-  buffer = cut_to_limit(without_forbidden_characters(core::valid_utf8(text)));
+  buffer = cut_to_limit(xml_text(text));
   if (may_hold_escape) buffer = with_escapes_escaped(buffer);
   return buffer;
 }

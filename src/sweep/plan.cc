@@ -126,6 +126,7 @@ core::Result<Plan> parse_plan(const std::string& text) {
     if (plan.settings.empty() || plan.command.empty() || plan.repeats < 1) {
       return core::Error{"the plan names no settings, no command or no repeats"};
     }
+    ASSAY_TRY(check_names(plan.settings));
     return plan;
   } catch (const Json::exception& error) {
     return core::Error{error.what()};

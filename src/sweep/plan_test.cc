@@ -37,6 +37,19 @@ TEST(Plan, DamagedFilesAreErrors) {
   EXPECT_FALSE(parse_plan(negative).ok());
 }
 
+TEST(Plan, NamesOfSettingsLeadNowhereElse) {
+  for (const char* name : {"..", "", "a/b", "../x", "/x", "a\nb"}) {
+    Plan other = plan();
+    other.settings[0].name = name;
+    EXPECT_FALSE(parse_plan(plan_json(other)).ok()) << name;
+  }
+  for (const char* variable : {"", "X; touch y", "1X", "X Y", "X\n", "X=Y"}) {
+    Plan other = plan();
+    other.settings[0].variables = {{variable, "1"}};
+    EXPECT_FALSE(parse_plan(plan_json(other)).ok()) << variable;
+  }
+}
+
 TEST(Plan, SaysWhatDiffers) {
   Plan other = plan();
   other.command.emplace_back("--fast");

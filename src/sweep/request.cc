@@ -177,8 +177,8 @@ model::Table planned_runs(const PreparedSweep& sweep) {
 }
 
 std::string plan_script(const PreparedSweep& sweep) {
-  std::string script =
-      fmt::format("# order by seed {}; sweep in {}\n", sweep.plan.seed, sweep.folder.string());
+  std::string script = fmt::format("# order by seed {}; sweep in {}\n", sweep.plan.seed,
+                                   core::printable_line(sweep.folder.string()));
   const model::Table runs = planned_runs(sweep);
   for (std::size_t row = 0; row < runs.row_count(); ++row)
     script += fmt::format("# {} of {}: {}\n{}\n", row + 1, runs.row_count(),

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "core/files.h"
 #include "core/text.h"
 
 namespace assay::sweep {
@@ -69,6 +70,10 @@ std::vector<std::string> split_values(std::string_view text) {
 // Different values can give one name ("a/b" and "a:b"), and different settings need different
 // folders.
 void number_equal_names(Settings& settings) {
+  for (Setting& setting : settings) {
+    // A folder that is hidden or looks like an option would surprise.
+    if (setting.name.starts_with('.') || setting.name.starts_with('-')) setting.name.insert(0, "_");
+  }
   std::set<std::string> names;
   for (Setting& setting : settings) {
     const std::string name = setting.name;
@@ -104,7 +109,7 @@ std::string name_part(const std::string& variable, const std::string& value) {
 }
 
 std::string folder_text(const std::string& value) {
-  std::string result = lower(value);
+  std::string result = lower(core::printable(value));
   for (char& c : result) {
     const bool other_alphabet = static_cast<unsigned char>(c) >= kFirstBeyondAscii;
     if (!is_letter(c) && !core::is_digit(c) && c != '.' && !other_alphabet) c = '-';
@@ -148,6 +153,18 @@ core::Status complete(Settings& settings) {
       if (own.count(variable) == 0) setting.variables.emplace_back(variable, "");
   }
   number_equal_names(settings);
+  return check_names(settings);
+}
+
+core::Status check_names(const Settings& settings) {
+  for (const Setting& setting : settings) {
+    const auto checked = core::check_file_name(setting.name);
+    if (!checked.ok()) return checked.error().context("the name of a setting");
+    for (const auto& [variable, value] : setting.variables) {
+      if (!is_variable_name(variable))
+        return core::Error{fmt::format("'{}' cannot be the name of a variable", variable)};
+    }
+  }
   return {};
 }
 

@@ -33,14 +33,19 @@ core::Result<Axis> parse_axis(const std::string& text);
 Settings with_axis(const Settings& settings, const Axis& axis);
 
 // Makes every setting set or unset each variable that any of them names, so that the caller's
-// environment has no influence. Fails if two settings have the same name.
+// environment has no influence. Fails if two settings are equal, or by check_names().
 core::Status complete(Settings& settings);
+
+// Fails if a setting's name cannot be that of a folder inside the sweep's, or if a variable's name
+// is not of letters, digits and '_', since shells get it without quotes.
+core::Status check_names(const Settings& settings);
 
 // Returns a part of a folder's name: "256threads", "ring-algo", "default-algo". Known variables
 // have short names.
 std::string name_part(const std::string& variable, const std::string& value);
 
-// Returns the value in lower case, with '-' for characters that are special in a path or a shell.
+// Returns the value in lower case, with '-' for characters that are special in a path or a shell,
+// and nothing that a terminal obeys.
 std::string folder_text(const std::string& value);
 
 }  // namespace assay::sweep

@@ -100,6 +100,15 @@ TEST(Setting, DifferentSettingsHaveDifferentNames) {
   EXPECT_FALSE(parse_axis("A=\xFF").ok());
 }
 
+TEST(Setting, NamesAreNeitherHiddenNorOptionsNorTooLong) {
+  Settings settings = with_axis({}, {"A", {".5", "-1", ".."}});
+  ASSERT_TRUE(complete(settings).ok());
+  EXPECT_EQ(names(settings), (Names{"_.5-a", "_-1-a", "_..-a"}));
+  Settings too_long = with_axis({}, {"A", {std::string(300, 'x')}});
+  EXPECT_FALSE(complete(too_long).ok());
+  EXPECT_EQ(folder_text("x\xE2\x80\xAEy"), "x\xEF\xBF\xBDy");
+}
+
 TEST(Setting, FolderNamesHoldNothingThatAPathOrShellMinds) {
   EXPECT_EQ(folder_text("allreduce:tree;../ $x"), "allreduce-tree-..---x");
   EXPECT_EQ(name_part("MY_VARIABLE", "On"), "on-my_variable");

@@ -126,11 +126,7 @@ class Arrays {
 
 // Ends the text with a period so that no backslash at its end joins the next line to the comment.
 std::string comment_text(std::string_view text) {
-  std::string line = core::valid_utf8(text);
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7F') c = ' ';
-  }
-  return line.empty() ? "nothing is said." : line + ".";
+  return text.empty() ? "nothing is said." : core::printable_line(text) + ".";
 }
 
 bool is_word(std::string_view text) {

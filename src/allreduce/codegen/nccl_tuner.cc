@@ -115,11 +115,8 @@ std::string rows_text(int world_size, const std::map<std::int64_t, Settings>& si
 }
 
 std::string comment_line(std::string_view text) {
-  std::string line = core::valid_utf8(text.substr(0, kMostCommentBytes));
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < ' ') c = ' ';
-  }
-  return "# " + line + "\n";
+  const std::string line = core::printable_line(text);
+  return "# " + core::valid_utf8(std::string_view(line).substr(0, kMostCommentBytes)) + "\n";
 }
 
 constexpr std::string_view kAboutRows =

@@ -356,7 +356,7 @@ class AllreduceBench final : public Command {
 
   void show(model::Book book) const {
     if (presentation_.summary() == Summary::kTable) book = allreduce::for_terminal(std::move(book));
-    print(summary_text(book, presentation_.summary()));
+    print_summary(book, presentation_.summary());
   }
 
   [[nodiscard]] core::Result<Outcome> follow(const allreduce::LaunchedRank& rank,

@@ -69,7 +69,7 @@ class AllreduceCodegen final : public Command {
     const bool passed = ASSAY_TRY(add_checks(book, tables));
     const auto files = ASSAY_TRY(allreduce::generated_files(tables, benchmark, layout_));
     const auto paths = ASSAY_TRY(allreduce::write_generated(files, output_folder()));
-    if (presentation_.shows_summary()) print(summary_text(book, presentation_.summary(), kAllRows));
+    if (presentation_.shows_summary()) print_summary(book, presentation_.summary(), kAllRows);
     if (!presentation_.quiet) {
       for (const fs::path& path : paths)
         print_note("wrote " + path.string());

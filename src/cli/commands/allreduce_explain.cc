@@ -40,8 +40,7 @@ class AllreduceExplain final : public Command {
     cell_.data_type = arguments_.tuning.data_type;
     const allreduce::Explanation explanation = allreduce::explain(tables, cell_);
     if (presentation_.shows_summary()) {
-      print(
-          summary_text(allreduce::explanation_book(tables, explanation), presentation_.summary()));
+      print_summary(allreduce::explanation_book(tables, explanation), presentation_.summary());
     }
     return Outcome::kOk;
   }

@@ -88,7 +88,7 @@ class AllreduceLookup final : public Command {
                                              table.sm_version, name_of(table.launch),
                                              table.provenance)};
     add_match(book.tables.front(), match);
-    if (presentation_.shows_summary()) print(summary_text(book, presentation_.summary()));
+    if (presentation_.shows_summary()) print_summary(book, presentation_.summary());
     return Outcome::kOk;
   }
 

@@ -61,7 +61,7 @@ class AllreducePlot final : public Command {
     choose_formats();
     const allreduce::PlotResult result = ASSAY_TRY(plot_with_progress());
     if (presentation_.shows_summary()) {
-      print(summary_text(result.book, presentation_.summary(), kAllRows));
+      print_summary(result.book, presentation_.summary(), kAllRows);
     }
     if (!presentation_.quiet) {
       const std::string last = result.written.back().string();

@@ -60,7 +60,7 @@ class Collect final : public Command {
   }
 
   void show(const model::Book& book) const {
-    print(summary_text(book, arguments_.presentation().summary()));
+    print_summary(book, arguments_.presentation().summary());
   }
 
   // As CSV, the plan is one table, for other programs.

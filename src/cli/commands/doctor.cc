@@ -47,7 +47,7 @@ class Doctor final : public Command {
   core::Result<Outcome> run() override {
     const doctor::Diagnosis diagnosis = ASSAY_TRY(doctor::diagnose(request_));
     if (presentation_.shows_summary()) {
-      print(text(diagnosis));
+      show(diagnosis);
     } else {
       warn(diagnosis);
     }
@@ -64,16 +64,15 @@ class Doctor final : public Command {
     }
   }
 
-  [[nodiscard]] std::string text(const doctor::Diagnosis& diagnosis) const {
+  void show(const doctor::Diagnosis& diagnosis) const {
     switch (presentation_.summary()) {
       case Summary::kTable:
-        return doctor::doctor_text(diagnosis, core::terminal_columns(stdout, kPipeColumns));
+        return print(doctor::doctor_text(diagnosis, core::terminal_columns(stdout, kPipeColumns)));
       case Summary::kCsv:
-        return doctor::findings_csv(diagnosis);
+        return print(doctor::findings_csv(diagnosis));
       case Summary::kJson:
-        break;
+        return print_summary(doctor::doctor_book(diagnosis), Summary::kJson);
     }
-    return summary_text(doctor::doctor_book(diagnosis), Summary::kJson);
   }
 
   // Prints the findings that are warnings or worse, instead of the report.

@@ -84,7 +84,7 @@ class GoalCheck final : public Command {
     for (const fs::path& input : inputs_)
       passed &= ASSAY_TRY(check_one(input, book));
     if (book.tables.back().cells.empty()) book.tables.pop_back();
-    if (presentation_.shows_summary()) print(summary_text(book, presentation_.summary()));
+    if (presentation_.shows_summary()) print_summary(book, presentation_.summary());
     return passed ? Outcome::kOk : Outcome::kRegressionFound;
   }
 

@@ -65,7 +65,7 @@ class GoalGenerate final : public Command {
     const goal::GenerateResult result = ASSAY_TRY(goal::generate(request_));
     show_warnings(result.warnings);
     if (presentation_.shows_summary()) {
-      print(summary_text(result.summary, presentation_.summary()));
+      print_summary(result.summary, presentation_.summary());
     }
     if (presentation_.quiet) return Outcome::kOk;
     constexpr std::size_t kNamed = 4;

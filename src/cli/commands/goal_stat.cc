@@ -20,7 +20,7 @@ class GoalStat final : public Command {
   core::Result<Outcome> run() override {
     const model::Schedule schedule = ASSAY_TRY(model::read_schedule(input_));
     const model::Book book = goal::schedule_statistics(schedule, input_.string());
-    if (presentation_.shows_summary()) print(summary_text(book, presentation_.summary()));
+    if (presentation_.shows_summary()) print_summary(book, presentation_.summary());
     return Outcome::kOk;
   }
 

@@ -46,7 +46,7 @@ class GoalValidate final : public Command {
     const std::vector<goal::UnitModel> measured =
         ASSAY_TRY(measured_units(inputs_, input_options_, skip_));
     const model::Book book = ASSAY_TRY(goal::validate(measured, costs, links, simulator(), 0));
-    if (presentation_.shows_summary()) print(summary_text(book, presentation_.summary(), kAllRows));
+    if (presentation_.shows_summary()) print_summary(book, presentation_.summary(), kAllRows);
     return tolerance_percent_ > 0 && goal::median_error_percent(book) > tolerance_percent_
                ? Outcome::kRegressionFound
                : Outcome::kOk;

@@ -142,8 +142,8 @@ class Simulate final : public Command {
     }
     const model::Book book = ASSAY_TRY(make_book(outcome, notes));
     if (presentation_.shows_summary()) {
-      print(summary_text(book, presentation_.summary(),
-                         per_rank_ ? outcome.finish_ns.size() : kSummaryRows));
+      print_summary(book, presentation_.summary(),
+                    per_rank_ ? outcome.finish_ns.size() : kSummaryRows);
     }
     ASSAY_TRY(write_timeline(outcome));
     ASSAY_TRY(write_operations(outcome, notes));

@@ -56,7 +56,7 @@ class SimulateFit final : public Command {
     const goal::Costs found = goal::costs_from_lines(fitted.costs, "fitted");
     const model::Book book =
         ASSAY_TRY(goal::validate(measured, found, fitted.links, simulator(), 0));
-    print(summary_text(book, presentation_.summary()));
+    print_summary(book, presentation_.summary());
     if (presentation_.quiet) return Outcome::kOk;
     print_note(fmt::format(
         "mean |log(simulated / measured)| from {:.3f} to {:.3f} in {} simulations of {} kinds and "

@@ -95,7 +95,7 @@ class StoreCheck final : public Command {
   }
 
   void show(const store::CheckReport& report, const model::Book& book) const {
-    if (presentation_.shows_summary()) return print(summary_text(book, presentation_.summary()));
+    if (presentation_.shows_summary()) return print_summary(book, presentation_.summary());
     for (const std::string& problem : report.problems())
       print_warning(problem);
   }

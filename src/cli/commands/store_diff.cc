@@ -63,7 +63,7 @@ class StoreDiff final : public Command {
   void show(const store::DiffResult& result) const {
     const model::Book book{.title = fmt::format("A: {}, B: {}", a_.string(), b_.string()),
                            .tables = store::diff_tables(result, request_.threshold)};
-    print(summary_text(book, presentation_.summary(), kAllRows));
+    print_summary(book, presentation_.summary(), kAllRows);
   }
 
   [[nodiscard]] Outcome judge(const store::DiffResult& result) const {

@@ -38,8 +38,8 @@ class StoreExport final : public Command {
     const store::Store store = ASSAY_TRY(store::open_to_read(store_));
     const auto written = ASSAY_TRY(store::export_tables(store, request_));
     if (presentation_.shows_summary()) {
-      print(summary_text({.title = "Export", .tables = {written_table(written)}},
-                         presentation_.summary()));
+      print_summary({.title = "Export", .tables = {written_table(written)}},
+                    presentation_.summary());
     }
     return Outcome::kOk;
   }

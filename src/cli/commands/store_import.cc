@@ -78,7 +78,7 @@ class StoreImport final : public Command {
     model::Table table = files_table();
     const core::Status done = import_all(store, files, table);
     if (presentation_.shows_summary()) {
-      print(summary_text({.title = "Import", .tables = {table}}, presentation_.summary()));
+      print_summary({.title = "Import", .tables = {table}}, presentation_.summary());
     }
     show_warnings(repairs_);
     for (const std::string& failure : failures_)

@@ -109,7 +109,7 @@ class StoreList final : public Command {
     } else {
       book = ASSAY_TRY(contents_of(store_));
     }
-    if (presentation_.shows_summary()) print(summary_text(book, presentation_.summary(), kAllRows));
+    if (presentation_.shows_summary()) print_summary(book, presentation_.summary(), kAllRows);
     return Outcome::kOk;
   }
 

@@ -47,8 +47,8 @@ class StorePlace final : public Command {
     const store::Store store = ASSAY_TRY(store::open_to_read(store_));
     const auto written = ASSAY_TRY(store::place(store, request_));
     if (presentation_.shows_summary()) {
-      print(summary_text({.title = "Place", .tables = {written_table(written)}},
-                         presentation_.summary()));
+      print_summary({.title = "Place", .tables = {written_table(written)}},
+                    presentation_.summary());
     }
     return Outcome::kOk;
   }

@@ -137,7 +137,7 @@ class StoreQuery final : public Command {
         .title = "Latencies",
         .tables = {store::answers_table(
             index, result, is_table ? store::KeyColumns::kVarying : store::KeyColumns::kAll)}};
-    if (presentation_.shows_summary()) print(summary_text(book, presentation_.summary()));
+    if (presentation_.shows_summary()) print_summary(book, presentation_.summary());
     for (const store::Refusal& refusal : result.refused) {
       print_note(
           fmt::format("no answer of {}: {}", index.group_name(*refusal.group), refusal.reason));

@@ -292,8 +292,8 @@ class SweepReport final : public Command {
     const fs::path picture = ranking ? draw_ranking(*ranking) : fs::path();
     ASSAY_TRY(core::check_interrupt());
     if (presentation_.shows_summary()) {
-      print(summary_text({.title = book.title, .tables = {book.tables.front()}},
-                         presentation_.summary()));
+      print_summary({.title = book.title, .tables = {book.tables.front()}},
+                    presentation_.summary());
     }
     show_warnings(warnings_);
     if (presentation_.quiet) return Outcome::kOk;

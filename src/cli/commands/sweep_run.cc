@@ -180,10 +180,12 @@ class SweepRun final : public Command {
   void resume() { request_.mode = sweep::Request::Mode::kResume; }
 
   [[nodiscard]] core::Result<Outcome> show_plan(const sweep::PreparedSweep& sweep) const {
-    const bool words = presentation_.summary() == Summary::kTable;
-    print(words ? sweep::plan_script(sweep)
-                : summary_text({.title = "Planned runs", .tables = {planned_runs(sweep)}},
-                               presentation_.summary()));
+    if (presentation_.summary() == Summary::kTable) {
+      print(sweep::plan_script(sweep));
+    } else {
+      print_summary({.title = "Planned runs", .tables = {planned_runs(sweep)}},
+                    presentation_.summary());
+    }
     return Outcome::kOk;
   }
 
@@ -248,7 +250,7 @@ class SweepRun final : public Command {
     ASSAY_TRY(sweep::write_summary(book, folder.path()));
     const bool words = presentation_.summary() == Summary::kTable;
     if (presentation_.shows_summary()) {
-      print(summary_text(words ? sweep::for_terminal(book) : book, presentation_.summary()));
+      print_summary(words ? sweep::for_terminal(book) : book, presentation_.summary());
     }
     if (const model::Table* warnings = book.find("warnings")) {
       for (std::size_t row = 0; row < warnings->row_count(); ++row)

@@ -226,7 +226,7 @@ class FieldWriter {
   explicit FieldWriter(const FrameColumn& column) : column_(column) {
     if (const auto* text = std::get_if<TextColumn>(&column.values)) {
       for (const std::string& word : text->words)
-        words_.push_back(core::csv_field(word));
+        words_.push_back(core::csv_text(word));
     }
   }
 
@@ -278,7 +278,7 @@ bool LineCutter::plain_line(std::vector<std::string_view>& fields) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   for (;;) {
     const std::size_t comma = line.find(',');
-    fields.push_back(line.substr(0, comma));
+    fields.push_back(core::csv_meaning(line.substr(0, comma)));
     if (comma == std::string_view::npos) break;
     line.remove_prefix(comma + 1);
   }
@@ -307,7 +307,8 @@ core::Status LineCutter::quoted_line(std::vector<std::string_view>& fields) {
     return core::Error{fmt::format("line {}: text stands beside a quoted field", line_)};
   }
   unquoted_ = std::move(records.value().front().fields);
-  fields.assign(unquoted_.begin(), unquoted_.end());
+  for (const std::string& field : unquoted_)
+    fields.push_back(core::csv_meaning(field));
   return {};
 }
 
@@ -331,7 +332,7 @@ std::string write_csv_frame(const Frame& frame) {
   std::vector<FieldWriter> writers;
   for (const FrameColumn& column : frame.columns) {
     if (!writers.empty()) text += ',';
-    text += core::csv_field(column.name);
+    text += core::csv_text(column.name);
     writers.emplace_back(column);
   }
   text += '\n';

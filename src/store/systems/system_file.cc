@@ -66,10 +66,23 @@ std::string indent_of(const std::string& section) {
   return std::string(static_cast<std::size_t>(2 * depth), ' ');
 }
 
+// Returns a name or a value as YAML has it: in quotes, unless it has them or needs none.
+std::string scalar(const std::string& text) {
+  constexpr const char* kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
+  const bool has_quotes = text.size() > 1 && text.front() == '\'' && text.back() == '\'';
+  const std::string inner = has_quotes ? text.substr(1, text.size() - 2) : text;
+  if (inner.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string result = "'";
+  for (const char c : core::printable_line(inner))
+    result += c == '\'' ? std::string("''") : std::string(1, c);
+  return result + "'";
+}
+
 std::string heading_of(const std::string& section) {
   const std::size_t dot = section.rfind('.');
-  if (dot == std::string::npos) return '\n' + section + ":\n";
-  return indent_of(section.substr(0, dot)) + section.substr(dot + 1) + ":\n";
+  if (dot == std::string::npos) return '\n' + scalar(section) + ":\n";
+  return indent_of(section.substr(0, dot)) + scalar(section.substr(dot + 1)) + ":\n";
 }
 
 }  // namespace
@@ -103,14 +116,17 @@ std::string system_text(const SystemRequest& request,
       "# Units: bytes, bytes per second in one direction, operations per second, seconds, watts.\n"
       "# 'measured' is what was reached of the limits above it.\n\n"
       "data_dir: data/{}  # relative to this file's folder\n",
-      request.name, data.device, request.framework, request.name);
+      request.name, core::printable_line(data.device), core::printable_line(request.framework),
+      request.name);
   std::string section;
   for (const SystemField& field : fields) {
     if (field.section != section) text += heading_of(section = field.section);
     const std::string indent = indent_of(section);
+    const std::string source = core::printable_line(field.source);
     text += field.value.empty()
-                ? fmt::format("{}# {}: left out: {}\n", indent, field.name, field.source)
-                : fmt::format("{}{}: {}  # {}\n", indent, field.name, field.value, field.source);
+                ? fmt::format("{}# {}: left out: {}\n", indent, scalar(field.name), source)
+                : fmt::format("{}{}: {}  # {}\n", indent, scalar(field.name), scalar(field.value),
+                              source);
   }
   return text;
 }

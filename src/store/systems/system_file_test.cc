@@ -168,6 +168,20 @@ TEST_F(SystemFile, IsReadAsARooflineAndAsACitation) {
   EXPECT_EQ(cited.value().size(), told);
 }
 
+TEST_F(SystemFile, HoldsNoLineOfAnInput) {
+  SystemData data = h200();
+  const std::string line = "x' #\ngpu:\n  evil: 1\n";
+  data.device = line;
+  data.cited_from = line;
+  data.facts["device NCCL"] = line;
+  const std::filesystem::path path =
+      write(system_text({.name = "h200_sxm", .framework = line}, data, system_fields(data)));
+  const auto cited = read_cited_values(path);
+  ASSERT_TRUE(cited.ok()) << cited.error().message;
+  EXPECT_EQ(cited.value().at("misc.nccl_version"), "x' # gpu:   evil: 1 ");
+  EXPECT_EQ(cited.value().count("gpu.evil"), 0U);
+}
+
 TEST_F(SystemFile, IsMadeOfOneDevice) {
   Store store = open(Store::Mode::kCreate);
   EXPECT_THAT(read_system(store, {.name = "x"}).error().message, HasSubstr("measure first"));
