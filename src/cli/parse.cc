@@ -45,7 +45,7 @@ bool offers(const OptionInfo& option, const std::string& word) {
   return std::find(choices.begin(), choices.end(), word) != choices.end();
 }
 
-// Adds to what is wrong with a value which other option takes it.
+// Says which other option takes a wrong value, instead of a value that is spelt like it.
 ValueCheck with_hint(const App& declared, const Option& checked, const ValueCheck& check) {
   return [&declared, &checked, check](const std::string& value) {
     const std::string problem = check(value);
@@ -53,7 +53,8 @@ ValueCheck with_hint(const App& declared, const Option& checked, const ValueChec
     for (const Option& other : declared.all()) {
       if (&other == &checked || other.info().names.empty() || !offers(other.info(), value))
         continue;
-      return fmt::format("{}; {} takes '{}'", problem, other.info().names.back(), value);
+      return fmt::format("{}; {} takes '{}'", problem.substr(0, problem.find(';')),
+                         other.info().names.back(), value);
     }
     return problem;
   };

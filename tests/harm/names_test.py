@@ -283,7 +283,7 @@ class Names(unittest.TestCase):
         tags = hostile.Page(self.page(self.write_benchmarks([b'x']), 'harmless')).tags
         data = self.write_benchmarks(hostile.ALL)
         plot = ('allreduce', 'plot', '--data_dir', data)
-        self.check('page', (*plot, '--format', 'html', '-o', self.output), tags=tags, returned=(0,))
+        self.check('page', (*plot, '--write', 'html', '-o', self.output), tags=tags, returned=(0,))
         tables = []
         run('allreduce', 'codegen', '--data_dir', data, '-o', self.output)
         whole = (self.output / 'allreduce_table.json').read_bytes()
@@ -293,13 +293,13 @@ class Names(unittest.TestCase):
                 with open(tables[-1], 'wb') as file:
                     file.write(whole)
         named = [word for table in tables for word in ('--table', table)]
-        self.check('tables', (*plot, *named, '--format', 'svg,html', '-o', self.output,
+        self.check('tables', (*plot, *named, '--write', 'svg,html', '-o', self.output,
                               '--compare', tables[0]), tags=tags, returned=(0,))
         self.assert_there('*_regret.svg', '&lt;img src=x onerror', "x'.system('touch pwned').'")
         self.assert_there('index.html', '\\u003cscript>alert(1)', '\\u003c!--')
         for summary in FORMATS:
             self.check('plot', (*plot, '--table', self.input / '=1+1', '--compare',
-                                self.input / 'x\x1b[2Jy', '--format', 'html', '--summary', summary,
+                                self.input / 'x\x1b[2Jy', '--write', 'html', '--format', summary,
                                 '-o', self.output), tags=tags, returned=(0,))
 
     def test_folders_of_figures(self):
@@ -308,7 +308,7 @@ class Names(unittest.TestCase):
         for name in (b'~', b'~root', b'|touch pwned', b'`touch pwned`', b'$(touch pwned)',
                      b"x'.system('touch pwned').'", b"'", b'"', b'x\ny', b'x\x1b[2Jy', b'x\xff',
                      b'-', b'@x'):
-            self.check(name, ('allreduce', 'plot', '--data_dir', data, '--format', 'svg', '-o',
+            self.check(name, ('allreduce', 'plot', '--data_dir', data, '--write', 'svg', '-o',
                               name), returned=(0,))
             self.assertEqual(len(os.listdir(os.fsencode(self.output) + b'/' + name + b'/NONE')), 5)
         self.assertEqual(len(os.listdir(self.output)), 13)
@@ -326,7 +326,7 @@ class Names(unittest.TestCase):
 
     def page(self, data, name):
         folder = self.output / name
-        self.assertEqual(run('allreduce', 'plot', '--data_dir', data, '--format', 'html', '-o',
+        self.assertEqual(run('allreduce', 'plot', '--data_dir', data, '--write', 'html', '-o',
                              folder).returncode, 0)
         return (folder / 'index.html').read_text()
 
@@ -462,7 +462,7 @@ class Names(unittest.TestCase):
         """The header of a recording holds two texts of 64 bytes: the host's name and the node's."""
         recordings = sorted((SAMPLES / 'goal-4gpu').glob('*.rec'))
         names = [name for name in hostile.BYTES + hostile.WORDS[::2] if 0 < len(name) < 64]
-        window = ('--from', '3.965', '--to', '3.999', '--summary')
+        window = ('--from', '3.965', '--to', '3.999', '--format')
         for i in range(0, len(names), len(recordings)):
             four = names[i:i + len(recordings)]
             for name, recording in zip(four, recordings):
@@ -489,7 +489,7 @@ class Names(unittest.TestCase):
                 calls = text.split(group + b'"0"')
                 file.write_bytes(calls[0] + b''.join(
                     group + part[i % len(part)] + call for i, call in enumerate(calls[1:])))
-            self.generate(summary, '--summary', summary)
+            self.generate(summary, '--format', summary)
         self.assert_there('output.notes.json', '</script>', 'touch pwned')
 
     def test_words_that_the_program_does_not_know(self):
