@@ -143,7 +143,7 @@ core::Result<Earlier> read_earlier(const fs::path& path, const Provenance& prove
 }
 
 // Rows are appended and read again, which only a regular file can bear.
-core::Status check_kind(const fs::path& path) {
+core::Status check_can_grow(const fs::path& path) {
   std::error_code code;
   const auto type = fs::status(path, code).type();
   if (type == fs::file_type::not_found || type == fs::file_type::regular) return {};
@@ -170,7 +170,7 @@ core::Result<BenchmarkFile> BenchmarkFile::open(const fs::path& path,
                                                 Existing existing,
                                                 const Provenance& provenance) {
   if (existing == Existing::kRefuse) ASSAY_TRY(check_free(path));
-  ASSAY_TRY(check_kind(path));
+  ASSAY_TRY(check_can_grow(path));
   Earlier earlier;
   if (existing == Existing::kResume && core::is_regular_file(path)) {
     earlier = ASSAY_TRY(read_earlier(path, provenance));

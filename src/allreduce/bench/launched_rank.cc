@@ -84,7 +84,7 @@ int open_own_file(const fs::path& path) {
   return -1;
 }
 
-core::Status check_kind(const fs::path& path) {
+core::Status check_may_meet_at(const fs::path& path) {
   std::error_code code;
   const auto type = fs::symlink_status(path, code).type();
   if (type == fs::file_type::not_found || type == fs::file_type::regular) return {};
@@ -210,7 +210,7 @@ core::Result<RankLeader> RankLeader::create(const fs::path& rendezvous) {
     return core::Error{fmt::format("another run meets at '{}': name another file with --rendezvous",
                                    rendezvous.string())};
   }
-  ASSAY_TRY(check_kind(rendezvous));
+  ASSAY_TRY(check_may_meet_at(rendezvous));
   core::TemporaryFile temporary = ASSAY_TRY(core::TemporaryFile::beside(rendezvous));
   // The other ranks see the file only after the rename, when it is complete and locked. The copy
   // of the descriptor keeps the lock.
