@@ -48,7 +48,7 @@ bool offers(const OptionInfo& option, const std::string& word) {
 // Says which other option takes a wrong value, instead of a value that is spelt like it.
 ValueCheck with_hint(const App& declared, const Option& checked, const ValueCheck& check) {
   return [&declared, &checked, check](const std::string& value) {
-    const std::string problem = check(value);
+    std::string problem = check(value);
     if (problem.empty()) return problem;
     for (const Option& other : declared.all()) {
       if (&other == &checked || other.info().names.empty() || !offers(other.info(), value))
