@@ -1,4 +1,5 @@
-// Where every program of assay looks for the libraries of others: CUDA's, NCCL, cuDNN, NVML, CUPTI.
+// This says where every program of assay looks for the libraries of others: CUDA's, NCCL, cuDNN,
+// NVML, CUPTI.
 // Everything stands in this header, because the recorder, which other programs load, links nothing
 // of ours.
 #pragma once

@@ -223,7 +223,7 @@ Status sync(const fs::path& file_or_folder, const fs::path& path) {
   return {};
 }
 
-// What is no regular file may lie where no file can be made, as in /dev.
+// Devices and FIFOs may lie where no file can be made, as in /dev.
 Result<TemporaryFile> temporary_for_in_place(const fs::path& path) {
   std::error_code code;
   const fs::path folder = fs::temp_directory_path(code);

@@ -15,8 +15,8 @@ struct ProcessorLoad {
   double runnable = 0;  // the load of the last minute, as `uptime` shows it; it covers the machine
 };
 
-// How many of `processors` were busy between two readings of /proc/stat; std::nullopt if they tell
-// of no time.
+// Returns how many of `processors` were busy between two readings of /proc/stat, or std::nullopt if
+// they tell of no time.
 std::optional<double> busy_processors(std::string_view before,
                                       std::string_view after,
                                       const std::set<int>& processors);

@@ -22,7 +22,7 @@ TEST(Statistics, AMediansIntervalSaysWithWhichConfidenceItHoldsIt) {
   EXPECT_DOUBLE_EQ(median_confidence(5, kMedianTail), 0.9375);
   EXPECT_DOUBLE_EQ(median_confidence(1, kMedianTail), 0);
   EXPECT_TRUE(std::isnan(median_confidence(0, kMedianTail)));
-  // Of nine values one lies outside at either end: 1 + 9 of 512 outcomes.
+  // The interval leaves out one of nine values at either end: 1 + 9 of 512 outcomes.
   EXPECT_NEAR(median_confidence(9, kMedianTail), 1 - 2 * 10.0 / 512, 1e-12);
   for (std::size_t count = 6; count <= 400; ++count)
     EXPECT_GE(median_confidence(count, kMedianTail), 0.95) << count;

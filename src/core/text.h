@@ -9,7 +9,7 @@
 
 namespace assay::core {
 
-// Whether it is one of 0 to 9, in any locale.
+// Returns whether `c` is one of 0 to 9, in any locale.
 constexpr bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }

@@ -99,7 +99,7 @@ class Sweep {
     return is_quick_on_cpu(cost) && (chooses_no_type() || computes_on_cpu(cost.type));
   }
 
-  // Whether all data types stay: collectives move any, and users may ask for one.
+  // All data types stay for collectives, which move any, and where users ask for some.
   [[nodiscard]] bool chooses_no_type() const {
     if (operator_.ranks_axis >= 0) return true;
     for (std::size_t i = 0; i < operator_.axes.size(); ++i) {

@@ -91,7 +91,7 @@ TEST(Cases, OfACpuAreFew) {
   const std::vector<Case> cases = cases_of(op, Grid::kCpu, {});
   EXPECT_EQ(cases.size(), 2U * 3 * 3 * 4);
   EXPECT_EQ(cases.back().id(), "small dtype=half m=1 n=8 k=1");
-  // What the user gave stays.
+  // Values that the user gave stay.
   EXPECT_EQ(cases_of(op, Grid::kCpu, {kHalf, {"k", op.axes[3].common}}).size(), 5U * 3 * 4);
 }
 

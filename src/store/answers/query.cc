@@ -279,7 +279,7 @@ struct ShownColumns {
   bool roofline = false;
 };
 
-// For people, the confidence is a note, which is the same for almost all rows.
+// The confidence is the same for almost all rows, so that people get it as a note.
 void add_interval_columns(model::Table& table, KeyColumns keys, const QueryResult& result) {
   table.columns.push_back({.name = "interval_low",
                            .unit = "ms",

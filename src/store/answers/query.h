@@ -20,7 +20,7 @@ struct Condition {
 struct Answer {
   const Group* group = nullptr;
   Estimate estimate;
-  // That of the measured row. An interpolated answer has none: its error is that of the
+  // The measured row has one. An interpolated answer has none: its error is that of the
   // interpolation, which no interval of the bracket's ends tells.
   std::optional<MedianInterval> interval = {};
 };

@@ -70,8 +70,8 @@ struct StoredRow {
 // A run that measured points between those of another run has this fact: the number of that run.
 inline constexpr const char* kRefinesFact = "refines run";
 
-// How a run was told to measure: until half the interval of a median is within this many percent of
-// it, or this many samples, if they are not "0".
+// These facts say how a run was told to measure: until half the interval of a median is within this
+// many percent of it, or this many samples, if they are not "0".
 inline constexpr const char* kCertaintyFact = "setting --certainty";
 inline constexpr const char* kNumRunsFact = "setting --num-runs";
 
