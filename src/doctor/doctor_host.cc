@@ -181,7 +181,7 @@ std::optional<Finding> check_load(const fs::path& root) {
   return Finding{
       .level = load->taken < kMuchLoad * load->allowed ? Level::kNote : Level::kWarning,
       .where = "host",
-      .seen = fmt::format("{:g} of {:g} processors are busy with other work (load {:.1f})",
+      .seen = fmt::format("other work keeps {:g} of {:g} processors busy (load {:.1f})",
                           tenths(load->taken), tenths(load->allowed), load->runnable),
       .why =
           "times can be too long: other programs compete for CPUs and memory; launches and "

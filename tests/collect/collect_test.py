@@ -134,7 +134,7 @@ class Certainty(CollectTest):
         self.faults('sure m=1 ', 'scatter m=2 ')
         result = self.collect('gemm', *self.SOME)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn('1 of 2 rows are less certain than ±1 %; the worst is ±40 %: gemm '
+        self.assertIn('1 of 2 rows is less certain than ±1 %; the worst is ±40 %: gemm '
                       'gemm_dtype=bfloat16 m=2', result.stderr)
         tables = self.store_says('check')
         self.assertEqual(tables['tables'][0]['uncertain'], 1)
@@ -170,7 +170,7 @@ class OtherWork(CollectTest):
         for name in ('cpu0', 'cpu1', 'cpufreq'):
             (machine / 'sys/devices/system/cpu' / name).mkdir(parents=True)
         (machine / 'proc').mkdir()
-        for load, seen in (('3.40', '2 of 2 processors are busy with other work (load 3.4)'),
+        for load, seen in (('3.40', 'other work keeps 2 of 2 processors busy (load 3.4)'),
                            ('0.30', None)):
             (machine / 'proc/loadavg').write_text(f'{load} 1.00 1.00 1/100 1000\n',
                                                   encoding='utf-8')

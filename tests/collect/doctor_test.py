@@ -136,7 +136,7 @@ class DoctorTest(unittest.TestCase):
         self.write('sys/devices/system/cpu/cpu3/cpufreq/scaling_governor', 'performance')
         for name, text, seen in [
                 ('proc/loadavg', '0.80 1.00 1.00 1/100 1000',
-                 '0.8 of 4 processors are busy with other work (load 0.8)'),
+                 'other work keeps 0.8 of 4 processors busy (load 0.8)'),
                 ('proc/sys/kernel/numa_balancing', '1', 'NUMA balancing is on, with 2 nodes'),
                 ('.dockerenv', '', 'this is a container')]:
             with self.subTest(name=name):
@@ -149,7 +149,7 @@ class DoctorTest(unittest.TestCase):
                     (self.root / name).unlink()
 
     def test_load(self):
-        seen = '3 of 4 processors are busy with other work (load 3.0)'
+        seen = 'other work keeps 3 of 4 processors busy (load 3.0)'
         self.write('proc/loadavg', '3.00 1.00 1.00 1/100 1000')
         self.assert_found([], 'warning', 'host', seen)
         done = self.run_doctor(CLEAN, '--quiet')
@@ -158,7 +158,7 @@ class DoctorTest(unittest.TestCase):
         self.write('proc/self/cgroup', '0::/mine')
         self.write('sys/fs/cgroup/mine/cpu.max', '200000 100000')
         self.assert_found([], 'warning', 'host',
-                          '1 of 2 processors are busy with other work (load 3.0)')
+                          'other work keeps 1 of 2 processors busy (load 3.0)')
 
     def test_numa_nodes_of_gpus(self):
         for gpu in range(2):

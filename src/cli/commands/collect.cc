@@ -96,11 +96,15 @@ class Collect final : public Command {
   static void warn_of(const collect::MissedCertainty& uncertain, double certainty) {
     if (uncertain.missed == 0) return;
     print_warning(
-        fmt::format("{} of {} rows are less certain than ±{:g} %; the worst is ±{:.{}f} %: {}. "
+        fmt::format("{} of {} {} less certain than ±{:g} %; the worst is ±{:.{}f} %: {}. "
                     "Samples scatter, "
                     "as on a busy machine",
-                    uncertain.missed, uncertain.rows, certainty * 100, uncertain.worst * 100,
-                    uncertain.worst < 0.1 ? 1 : 0, uncertain.worst_case));
+                    uncertain.missed, uncertain.rows,
+                    uncertain.rows == 1     ? "row is"
+                    : uncertain.missed == 1 ? "rows is"
+                                            : "rows are",
+                    certainty * 100, uncertain.worst * 100, uncertain.worst < 0.1 ? 1 : 0,
+                    uncertain.worst_case));
   }
 
   static model::Book summary_of(const collect::CollectResult& result) {
