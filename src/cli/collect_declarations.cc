@@ -5,6 +5,7 @@
 #include <map>
 
 #include "cli/collect_options.h"
+#include "cli/model_options.h"
 #include "cli/options.h"
 #include "collect/plan/operator.h"
 
@@ -82,6 +83,14 @@ void CollectArguments::add_what(App& app) {
                  "operators; OPERATOR chooses among its own")
       ->type_name("FILE.py")
       ->group(kWhatGroup);
+  app.add_option("--for-model,--for_model", for_models_,
+                 "measure what serving these models needs: config.json files, folders that have "
+                 "one, names of models that ship with assay, or 'all' of these; --tp and --ep are "
+                 "then the numbers of GPUs of a deployment")
+      ->type_name("CONFIG")
+      ->suggest(model_words())
+      ->group(kWhatGroup);
+  models_.add_precision(app, kWhatGroup);
   add_choice<collect::Grid>(
       app, "--grid", grid_,
       {{"common", collect::Grid::kCommon},
@@ -91,7 +100,7 @@ void CollectArguments::add_what(App& app) {
       "common: the public collector's points; coarse: few over the whole range; "
       "fine: with those beside the edges of tiles and waves; cpu: at most 100 that are quick on a "
       "CPU")
-      ->default_str("common; of --device cpu: cpu")
+      ->default_str("common; of --device cpu: cpu; of --for-model: coarse")
       ->group(kWhatGroup);
   app.add_option(both("case-filter"), case_filters_,
                  "only cases whose id (see --plan-only) has this text, such as 'm=1 '; given "

@@ -321,8 +321,7 @@ struct LayerCheck {
          {"intermediate columns of an expert", experts.intermediate, deployment.moe_tp},
          {"intermediate columns of the shared expert", experts.shared_intermediate,
           deployment.tp}}));
-    ASSAY_TRY(
-        check_blocks(experts.intermediate, deployment.moe_tp, deployment.precision.experts));
+    ASSAY_TRY(check_blocks(experts.intermediate, deployment.moe_tp, deployment.precision.experts));
     return check_blocks(experts.shared_intermediate, deployment.tp, deployment.precision.linear);
   }
 };
