@@ -57,6 +57,10 @@ class CollectArguments {
 
   [[nodiscard]] bool refines() const { return refine_; }
 
+  [[nodiscard]] bool runs_on_gpus() const {
+    return device_.kind != DeviceKind::kCpu && module_.empty();
+  }
+
   [[nodiscard]] bool resumes() const { return resume_ || retry_failed_; }
 
   // Returns the cases that --refine adds, of which there may be none.

@@ -30,12 +30,10 @@ class ModelCases {
 
   void add(const serving::OperatorUse& use) {
     const Operator* op = find_operator(use.op);
-    if (op == nullptr) {
-      note(use.op, "no operator of this program measures it");
-      return;
-    }
     const auto& chosen = options_.operators;
-    if (std::find(chosen.begin(), chosen.end(), op) == chosen.end()) return;
+    if (op == nullptr && chosen.size() == all_operators().size())
+      note(use.op, "no operator of this program measures it");
+    if (op == nullptr || std::find(chosen.begin(), chosen.end(), op) == chosen.end()) return;
     const std::vector<AxisOverride> overrides = overrides_of(*op, use);
     for (const AxisOverride& given : overrides) {
       if (const core::Status good = check_override(*op, given); !good.ok()) {

@@ -23,8 +23,8 @@ struct ModelsPlan {
 };
 
 // Each use gives the cases of its operator that have its key, with the sizes of options.grid
-// between which a store interpolates. Of the options, operators leaves those of its operators, and
-// overrides have no meaning.
+// between which a store interpolates. options.operators limits the plan to these operators;
+// options.overrides has no meaning.
 ModelsPlan plan_for_models(const std::vector<serving::Need>& needs, const PlanOptions& options);
 
 }  // namespace assay::collect
