@@ -179,10 +179,8 @@ core::Result<collect::Plan> CollectArguments::plan_of_models(
   const serving::NeedsRequest request =
       ASSAY_TRY(models_.request(for_models_, given("tp"), given("ep")));
   const serving::Needs needs = serving::needs_of(request);
-  for (const serving::Excluded& excluded : needs.excluded) {
-    print_note(
-        fmt::format("{}, {}: left out: {}", excluded.model, excluded.deployment, excluded.reason));
-  }
+  for (const std::string& note : notes_of_excluded(needs.excluded))
+    print_note(note);
   collect::ModelsPlan made = collect::plan_for_models(needs.needs, options);
   for (const collect::Unmeasured& unmeasured : made.unmeasured) {
     print_warning(fmt::format("{} is left out, of which the models need {} {}: {}",

@@ -15,7 +15,8 @@ namespace {
 constexpr const char* kAllModels = "all";
 constexpr std::int64_t kMostGpusOfAModel = 1024;
 
-const Choices<serving::Quantization> kQuantizations = {
+const Choices<std::optional<serving::Quantization>> kQuantizations = {
+    {"config", std::nullopt},
     {"bfloat16", serving::Quantization::kBfloat16},
     {"fp8", serving::Quantization::kFp8},
     {"fp8_block", serving::Quantization::kFp8Block},
@@ -47,8 +48,8 @@ core::Result<std::vector<std::int64_t>> gpus_in(const std::string& option,
 
 void ModelArguments::add_precision(App& app, const char* group) {
   add_choice_list(app, "--quant", quantizations_, kQuantizations,
-                  "how the weights of the models are kept")
-      ->default_str("as each config.json tells")
+                  "how the weights of the models are kept; config: as each config.json tells")
+      ->default_str("config")
       ->group(group);
   add_choice_list(app, "--phase", phases_, kPhases, "the work on prompts, the decoding, or both")
       ->group(group);
@@ -74,9 +75,37 @@ core::Result<serving::NeedsRequest> ModelArguments::request(const std::vector<st
   serving::NeedsRequest request{.models = ASSAY_TRY(read(models))};
   if (!tp.empty()) request.tp = ASSAY_TRY(gpus_in("tp", tp));
   if (!ep.empty()) request.ep = ASSAY_TRY(gpus_in("ep", ep));
-  request.quantizations = quantizations_;
+  if (!quantizations_.empty()) request.quantizations = quantizations_;
   if (!phases_.empty()) request.phases = phases_;
   return request;
+}
+
+std::vector<std::string> notes_of_excluded(const std::vector<serving::Excluded>& all) {
+  struct Alike {
+    const serving::Excluded* first;
+    std::size_t others;
+  };
+
+  std::vector<Alike> alike;
+  for (const serving::Excluded& excluded : all) {
+    const auto known = std::find_if(alike.begin(), alike.end(), [&](const Alike& group) {
+      return group.first->model == excluded.model && group.first->reason == excluded.reason;
+    });
+    if (known == alike.end()) {
+      alike.push_back({&excluded, 0});
+    } else {
+      ++known->others;
+    }
+  }
+  std::vector<std::string> notes;
+  for (const auto& [first, others] : alike) {
+    const std::string more =
+        others == 0 ? ""
+                    : fmt::format(" and {} other deployment{}", others, others == 1 ? "" : "s");
+    notes.push_back(fmt::format("{}: left out: {}{}: {}", first->model, first->deployment, more,
+                                first->reason));
+  }
+  return notes;
 }
 
 std::vector<std::string> model_words() {

@@ -1,6 +1,7 @@
 // The options that name models and how they are deployed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,13 @@ class ModelArguments {
                                                             const std::string& ep) const;
 
  private:
-  std::vector<serving::Quantization> quantizations_;
+  std::vector<std::optional<serving::Quantization>> quantizations_;
   std::vector<serving::Phase> phases_;
 };
+
+// A line for each model and reason: "glm-4.5: left out: tp 8, moe_tp 8, fp8_block and 4 other
+// deployments: an intermediate size of ...".
+std::vector<std::string> notes_of_excluded(const std::vector<serving::Excluded>& all);
 
 // The names of the models that ship with assay, and "all".
 std::vector<std::string> model_words();

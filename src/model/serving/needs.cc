@@ -75,11 +75,12 @@ std::vector<Precision> precisions_of(const Precision& weights) {
 }
 
 std::vector<Precision> precisions_of(const Model& model, const NeedsRequest& request) {
-  if (request.quantizations.empty()) return precisions_of(model.precision);
   std::vector<Precision> all;
-  for (const Quantization quantization : request.quantizations) {
-    for (const Precision& precision : precisions_of(weights_of(quantization)))
-      all.push_back(precision);
+  for (const auto& quantization : request.quantizations) {
+    const Precision weights = quantization ? weights_of(*quantization) : model.precision;
+    for (const Precision& precision : precisions_of(weights)) {
+      if (std::find(all.begin(), all.end(), precision) == all.end()) all.push_back(precision);
+    }
   }
   return all;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ struct NeedsRequest {
   std::vector<std::int64_t> tp = {1, 2, 4, 8};
   // The groups of GPUs with experts of their own; empty: every division of the GPUs of `tp`.
   std::vector<std::int64_t> ep = {};
-  std::vector<Quantization> quantizations = {};  // empty: as each model's config.json tells
+  // How weights are kept; std::nullopt means as each model's config.json tells.
+  std::vector<std::optional<Quantization>> quantizations = {std::nullopt};
   std::vector<Phase> phases = {Phase::kContext, Phase::kGeneration};
 };
 
