@@ -157,8 +157,11 @@ void CollectArguments::add_axes(App& app) {
 void CollectArguments::add_how(App& app) {
   add_choice<model::L2State>(
       app, "--l2", request_.options.l2,
-      {{"hot", model::L2State::kHot}, {"cold", model::L2State::kCold}},
-      "whether what a launch reads may still be in the L2 cache; cold rotates buffers past it")
+      {{"engine", model::L2State::kEngine},
+       {"hot", model::L2State::kHot},
+       {"cold", model::L2State::kCold}},
+      "what of its data a launch may find in the L2 cache; engine: activations but neither weights "
+      "nor caches of keys and values")
       ->group(kHowGroup);
   add_choice<model::Launch>(app, "--launch", request_.options.launch,
                             {{"graph", model::Launch::kGraph}, {"eager", model::Launch::kEager}},
