@@ -58,6 +58,8 @@ const char* name_of_kind(MemorySpec::Kind kind) {
   switch (kind) {
     case MemorySpec::Kind::kRmsNorm:
       return "rms_norm";
+    case MemorySpec::Kind::kAddRmsNorm:
+      return "add_rms_norm";
     case MemorySpec::Kind::kSiluMul:
       return "silu_mul";
     case MemorySpec::Kind::kEmbedding:
@@ -76,6 +78,7 @@ SelfTestShape memory(const MemorySpec& spec, L2State l2) {
   const double once = count(spec.rows, spec.columns, bytes_of(spec.type));
   double times = 2;
   if (spec.kind == MemorySpec::Kind::kRead) times = 1;
+  if (spec.kind == MemorySpec::Kind::kAddRmsNorm) times = 4;
   if (spec.kind == MemorySpec::Kind::kAdd || spec.kind == MemorySpec::Kind::kSiluMul) times = 3;
   return {.name = fmt::format("{} {} {} x {} {}", name_of_kind(spec.kind), name_of(spec.type),
                               spec.rows, spec.columns, l2_name(l2)),
@@ -86,8 +89,9 @@ SelfTestShape memory(const MemorySpec& spec, L2State l2) {
 
 void add_memory(std::vector<SelfTestShape>& shapes) {
   using Kind = MemorySpec::Kind;
-  constexpr std::array kKinds = {Kind::kRmsNorm, Kind::kSiluMul, Kind::kEmbedding,
-                                 Kind::kAdd,     Kind::kCopy,    Kind::kRead};
+  constexpr std::array kKinds = {Kind::kRmsNorm,   Kind::kAddRmsNorm, Kind::kSiluMul,
+                                 Kind::kEmbedding, Kind::kAdd,        Kind::kCopy,
+                                 Kind::kRead};
   for (const Kind kind : kKinds) {
     const auto shape = [kind](std::int64_t rows, std::int64_t columns, DataType type) {
       return MemorySpec{

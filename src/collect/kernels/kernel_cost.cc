@@ -140,6 +140,8 @@ double footprint_of_kernel(const QuantizeSpec& spec) {
 // The number of buffers of [rows, columns] that are read or written.
 double passes(MemorySpec::Kind kind) {
   switch (kind) {
+    case MemorySpec::Kind::kAddRmsNorm:
+      return 4;
     case MemorySpec::Kind::kSiluMul:
     case MemorySpec::Kind::kAdd:
       return 3;
@@ -155,7 +157,7 @@ double passes(MemorySpec::Kind kind) {
 
 // The bytes of the norm's weight or the embedding's indices, which passes() does not count.
 double side_bytes(const MemorySpec& spec) {
-  if (spec.kind == MemorySpec::Kind::kRmsNorm) {
+  if (spec.kind == MemorySpec::Kind::kRmsNorm || spec.kind == MemorySpec::Kind::kAddRmsNorm) {
     return real(spec.columns) * real(bytes_of(spec.type));
   }
   return spec.kind == MemorySpec::Kind::kEmbedding ? real(spec.rows) * kIndexBytes : 0;

@@ -130,6 +130,7 @@ TEST(KernelCost, OfMemoryOperatorsIsWhatTheyReadAndWrite) {
     return cost_of(MemorySpec{.kind = kind, .rows = 10, .columns = 100}).bytes;
   };
   EXPECT_EQ(bytes(Kind::kRmsNorm), 2 * 2000 + 200);
+  EXPECT_EQ(bytes(Kind::kAddRmsNorm), 4 * 2000 + 200);
   EXPECT_EQ(bytes(Kind::kSiluMul), 3 * 2000);
   EXPECT_EQ(bytes(Kind::kAdd), 3 * 2000);
   EXPECT_EQ(bytes(Kind::kCopy), 2 * 2000);
