@@ -55,7 +55,8 @@ core::Result<Facts> facts_of(YAML::Node root, const std::string& table) {
   FactReader reader(facts);
   const YAML::Node tables = root["tables"];
   if (tables.IsDefined() && tables.IsMap()) {
-    ASSAY_TRY(reader.add(tables[table], "tables." + table));
+    const YAML::Node own = tables[table];
+    if (own.IsDefined()) ASSAY_TRY(reader.add(own, "tables." + table));
     root.remove("tables");
   }
   ASSAY_TRY(reader.add(root, ""));
