@@ -169,11 +169,21 @@ core::Result<std::vector<Target>> targets_of(const std::vector<Content>& content
   return targets;
 }
 
-core::Status check_existing(const std::vector<Target>& targets, Existing existing) {
-  if (existing == Existing::kReplace) return {};
+PerfFileStyle style_of(const PlaceRequest& request) {
+  return {
+      .format = request.layout == PlaceLayout::kFamily ? FileFormat::kParquet : FileFormat::kCsv,
+      .labels = request.labels};
+}
+
+// A file that holds the same already is no obstacle: NCCL's table is the same for every backend.
+core::Status check_existing(const std::vector<Target>& targets, const PlaceRequest& request) {
+  if (request.existing == Existing::kReplace) return {};
   for (const Target& target : targets) {
     std::error_code code;
     if (!fs::exists(target.path, code)) continue;
+    const auto there = core::read_file(target.path);
+    const auto made = format_perf_file(target.table, target.rows, style_of(request));
+    if (there.ok() && made.ok() && there.value() == made.value()) continue;
     return core::Error{
         fmt::format("'{}' is there already; nothing was written. --force replaces it and others",
                     target.path.string())};
@@ -245,9 +255,7 @@ core::Status write_metas(const std::vector<Target>& targets, Placed& placed) {
 core::Status write_tables(const std::vector<Target>& targets,
                           const PlaceRequest& request,
                           Placed& placed) {
-  const bool is_family = request.layout == PlaceLayout::kFamily;
-  const PerfFileStyle style{.format = is_family ? FileFormat::kParquet : FileFormat::kCsv,
-                            .labels = request.labels};
+  const PerfFileStyle style = style_of(request);
   for (const Target& target : targets) {
     ASSAY_TRY(core::check_interrupt());
     ASSAY_TRY(core::make_directories(target.path.parent_path()));
@@ -256,7 +264,7 @@ core::Status write_tables(const std::vector<Target>& targets,
                             .table = target.table,
                             .rows = static_cast<std::int64_t>(target.rows.num_rows())});
   }
-  if (!is_family) return {};
+  if (request.layout == PlaceLayout::kFlat) return {};
   return write_metas(targets, placed);
 }
 
@@ -322,7 +330,7 @@ core::Result<Placed> place(const Store& store, const PlaceRequest& request) {
   targets.erase(std::remove_if(targets.begin(), targets.end(), is_empty), targets.end());
   if (targets.empty()) return core::Error{"the planner can read none of the store's rows"};
   const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(request.systems));
-  ASSAY_TRY(check_existing(targets, request.existing));
+  ASSAY_TRY(check_existing(targets, request));
   ASSAY_TRY(write_tables(targets, request, placed));
   return placed;
 }
