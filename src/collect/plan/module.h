@@ -21,6 +21,9 @@ struct ModuleProgram {
   [[nodiscard]] std::vector<std::string> worker(const std::string& device) const;
 };
 
+// What a module's worker says its framework is; each row names its own.
+inline constexpr const char* kModuleFramework = "module";
+
 struct ModuleOperator {
   std::string name;                // "dsa_context"
   std::vector<std::string> cases;  // JSON lists of arguments, as run_dsa() takes them
