@@ -38,6 +38,9 @@ LOST = ("illegal memory access", "unspecified launch failure", "cuda_error_launc
         "cublas_status_internal_error")
 
 
+NOTES = []  # what `--list` tells besides the operators
+
+
 class ModuleError(Exception):
     """Something is missing in a module; the message is for its author."""
 
@@ -185,7 +188,7 @@ def beside(path, root):
 
 def operators_of_registry(registry, path, root):
     """All operators of a registry that is itself the module. One whose module cannot be imported
-    here is told of and left out."""
+    here, or has no cases, is told of and left out."""
     found = []
     problems = []
     for entry in registry.REGISTRY:
@@ -195,13 +198,14 @@ def operators_of_registry(registry, path, root):
                 module = import_file(path.parent / f"{name}.py", None)
             else:
                 module = importlib.import_module(name)
-            found.append(registered(entry, module))
-        except (ImportError, ModuleError, OSError) as error:
-            problems.append(f"{entry_name(entry)}: {error}")
-    for problem in problems:
-        print(f"assay: {problem}", file=sys.stderr)
+            operator = registered(entry, module)
+            operator.cases()
+            found.append(operator)
+        except Exception as error:  # whatever the code of a module raises
+            problems.append(f"{entry_name(entry)}: {type(error).__name__}: {error}")
+    NOTES.extend(f"left out: {problem}" for problem in problems)
     if not found:
-        raise ModuleError(f"none of its operators can be imported; {'; '.join(problems)}")
+        raise ModuleError(f"none of its operators can be used: {'; '.join(problems)}")
     return found
 
 
@@ -237,7 +241,7 @@ def as_json(case):
 def list_operators(operators):
     return {"operators": [{"name": operator.name,
                            "cases": [as_json(case) for case in operator.cases()]}
-                          for operator in operators.values()]}
+                          for operator in operators.values()], "notes": NOTES}
 
 
 def device_facts(device):
@@ -366,6 +370,8 @@ def measure_alone(operators, names, device, limit):
     if unknown:
         raise ModuleError(f"no operator '{unknown[0]}'; there are {', '.join(operators)}")
     failed = 0
+    for note in NOTES:
+        print(f"assay: {note}", file=sys.stderr)
     for operator in operators.values():
         if names and operator.name not in names:
             continue

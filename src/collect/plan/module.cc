@@ -78,7 +78,7 @@ std::vector<std::string> ModuleProgram::worker(const std::string& device) const 
           device, "--engine",      engine.string()};
 }
 
-core::Result<std::vector<ModuleOperator>> list_module(const ModuleProgram& program) {
+core::Result<ModuleListing> list_module(const ModuleProgram& program) {
   const core::ToolEnd end = ASSAY_TRY(core::run_tool(
       {program.python, program.script.string(), program.module.string(), "--list"}, ""));
   const json answer = last_answer(end.output);
@@ -91,10 +91,16 @@ core::Result<std::vector<ModuleOperator>> list_module(const ModuleProgram& progr
   }
   const json& listed = answer["operators"];
   if (!listed.is_array()) return not_of_kind(program, "operators", "a list", listed);
-  std::vector<ModuleOperator> operators;
+  ModuleListing listing;
   for (const json& each : listed)
-    operators.push_back(ASSAY_TRY(operator_of(each, program)));
-  return operators;
+    listing.operators.push_back(ASSAY_TRY(operator_of(each, program)));
+  const json notes = answer.value("notes", json::array());
+  if (!notes.is_array()) return not_of_kind(program, "notes", "a list", notes);
+  for (const json& note : notes) {
+    if (!note.is_string()) return not_of_kind(program, "notes", "a list of texts", note);
+    listing.notes.push_back(note.get<std::string>());
+  }
+  return listing;
 }
 
 core::Result<Plan> make_module_plan(const std::vector<ModuleOperator>& operators,

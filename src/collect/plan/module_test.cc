@@ -24,7 +24,7 @@ class ListModule : public testing::Test {
 
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  core::Result<std::vector<ModuleOperator>> list(const std::string& output) {
+  core::Result<ModuleListing> list(const std::string& output) {
     const std::filesystem::path script = folder_ / "list.sh";
     EXPECT_TRUE(core::write_file(script, "cat <<'END'\n" + output + "\nEND\n").ok());
     return list_module(
@@ -44,9 +44,9 @@ TEST_F(ListModule, ReadsOperatorsAfterWhatTheModulePrints) {
       "loading\n"
       R"({"operators":[{"name":"x_context","cases":[[1,"a"],[2,"a"]]}]})");
   ASSERT_TRUE(listed.ok()) << listed.error().message;
-  ASSERT_EQ(listed.value().size(), 1U);
-  EXPECT_EQ(listed.value()[0].name, "x_context");
-  EXPECT_THAT(listed.value()[0].cases, ElementsAre(R"([1,"a"])", R"([2,"a"])"));
+  ASSERT_EQ(listed.value().operators.size(), 1U);
+  EXPECT_EQ(listed.value().operators[0].name, "x_context");
+  EXPECT_THAT(listed.value().operators[0].cases, ElementsAre(R"([1,"a"])", R"([2,"a"])"));
 }
 
 TEST_F(ListModule, NamesTheFieldThatIsOfAnotherKind) {
@@ -61,6 +61,13 @@ TEST_F(ListModule, NamesTheFieldThatIsOfAnotherKind) {
   EXPECT_THAT(problem(R"({"operators":[{"name":"x","cases":[1]}]})"),
               HasSubstr("'cases' that is not a list of lists: 1"));
   EXPECT_THAT(problem(R"({"fatal":{"a":1}})"), HasSubstr("'fatal' that is not a text"));
+}
+
+TEST_F(ListModule, TellsOfOperatorsThatAreLeftOut) {
+  const auto listed = list(R"({"operators":[],"notes":["left out: y: no torch"]})");
+  ASSERT_TRUE(listed.ok()) << listed.error().message;
+  EXPECT_THAT(listed.value().notes, ElementsAre("left out: y: no torch"));
+  EXPECT_THAT(problem(R"({"operators":[],"notes":[1]})"), HasSubstr("'notes' that is not a list"));
 }
 
 TEST_F(ListModule, SaysWhatTheProgramSaidInstead) {

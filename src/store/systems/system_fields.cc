@@ -341,7 +341,7 @@ class FieldList {
   // one, else of the next smaller one.
   [[nodiscard]] Choice nccl_memory(int gpus) const {
     const auto of = [](int number) { return fmt::format("misc.nccl_mem.{}", number); };
-    if (const Choice exact = cited(of(gpus))) return exact;
+    if (Choice exact = cited(of(gpus))) return exact;
     if (gpus == 1) return assumed("0", "a single GPU has no communicator");
     for (int other = gpus + 1; other <= kMostNcclGpus; ++other)
       if (const Choice more = cited(of(other)))
