@@ -237,7 +237,8 @@ void CollectArguments::add_running(App& app) {
                "show the operators and how many cases each grid has; of named ones their axes")
       ->group(kRunGroup);
   app.add_option("--backend", backend_,
-                 "what the tables have in the column framework, and reports in their names")
+                 "what the tables have in the column framework, except for rows of a --module, and "
+                 "reports in their names")
       ->type_name("NAME")
       ->default_str("assay")
       ->group(kRunGroup);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "collect/plan/module.h"
 #include "collect/run/reports.h"
 #include "core/interrupt.h"
 #include "core/statistics.h"
@@ -183,8 +184,10 @@ class Collection {
     for (FinishedCase& one : finished) {
       note_time(one);
       note_certainty(one);
+      // A module logs whose kernel it ran; only assay's own rows take the name that is asked for.
+      const bool renames = !options_.backend.empty() && device_["framework"] != kModuleFramework;
       for (model::PerfMeasurement& measured : one.rows) {
-        if (!options_.backend.empty()) measured.row.framework = options_.backend;
+        if (renames) measured.row.framework = options_.backend;
       }
       records.push_back(record_of(std::move(one), heading_.backend));
     }

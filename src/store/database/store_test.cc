@@ -226,6 +226,13 @@ TEST(CollectionMeta, SaysWhatIsTrueOfATable) {
                                             testing::Pair("tables.a_perf.image", "x")));
 }
 
+TEST(CollectionMeta, NeedNotNameTheTable) {
+  const auto facts = parse_collection_meta("runtime: {version: 1}\ntables: {b_perf: {rows: 3}}\n",
+                                           "it", "a_perf");
+  ASSERT_TRUE(facts.ok()) << facts.error().message;
+  EXPECT_THAT(facts.value(), testing::ElementsAre(testing::Pair("runtime.version", "1")));
+}
+
 TEST(CollectionMeta, RefusesAliasesThatHoldThemselvesOrTooMuch) {
   const auto problem = [](const std::string& text) {
     const auto facts = parse_collection_meta(text, "it", "a_perf");
