@@ -1,0 +1,589 @@
+// The kernel of moe_grouped.h. Two warpgroups multiply and one warp copies: a tile has 256 rows of
+// the weight in two halves of 128 (with an activation, gate and up of the same columns), and each
+// multiplying warpgroup has 64 rows of both, so that gate and up of an element meet in a thread.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp8.h>
+
+#include <cstdint>
+
+#include "collect/cuda/moe_grouped.h"
+#include "collect/cuda/quantize_kernels.h"
+#include "collect/cuda/tma.cuh"
+#include "collect/cuda/wgmma.cuh"
+#include "collect/kernels/block_scales.h"
+
+namespace assay::collect {
+
+constexpr int kGroupThreads = 128;
+constexpr int kMultipliers = 2;  // warpgroups
+constexpr int kGroupedThreads = (1 + kMultipliers) * kGroupThreads;
+constexpr int kHalfRows = 128;
+constexpr int kGroupRows = 64;   // rows of a half that a warpgroup has
+constexpr int kStepBytes = 128;  // of k
+constexpr int kStages = 4;
+constexpr int kHalfBytes = kHalfRows * kStepBytes;
+constexpr int kInputBytes = kTileTokens * kStepBytes;
+constexpr int kScaleBytes = kTileTokens * 4;
+constexpr int kBarrierBytes = kStages * 2 * 8;
+constexpr int kMaxima = 3;  // sets of maxima, used in turn
+
+// The kinds of products that the kernel is compiled for.
+template <DataType kType, GroupedEpilogue kEpilogue>
+struct GroupedKind {
+  static constexpr bool kInBlocks = kType == DataType::kFp8Block;
+  static constexpr bool kActivates = kEpilogue == GroupedEpilogue::kActivate;
+  static constexpr int kElementBytes = kType == DataType::kBfloat16 ? 2 : 1;
+  static constexpr int kOutputBytes = kActivates ? kElementBytes : 2;
+  static constexpr int kStepElements = kStepBytes / kElementBytes;
+  static constexpr int kTileColumns = kActivates ? kHalfRows : 2 * kHalfRows;
+
+  // Offsets in shared memory.
+  static constexpr int kInputs = kStages * 2 * kHalfBytes;
+  static constexpr int kStaging = kInputs + kStages * kInputBytes;
+  static constexpr int kStagingBytes = kGroupRows * kTileTokens * kOutputBytes;  // of a warpgroup
+  static constexpr int kScales = kStaging + kMultipliers * kStagingBytes;
+  static constexpr int kMaximaAt = kScales + (kInBlocks ? kStages * kScaleBytes : 0);
+  static constexpr int kBarriers =
+      kMaximaAt + (kInBlocks && kActivates ? kMaxima * kScaleBytes : 0);
+  static constexpr int kSharedBytes = kBarriers + kBarrierBytes;
+};
+
+// The place in the ring of stages.
+struct RingPlace {
+  int stage = 0;
+  std::uint32_t parity = 0;
+
+  __device__ void advance() {
+    if (++stage < kStages) return;
+    stage = 0;
+    parity ^= 1U;
+  }
+};
+
+// What a block works on at a time: a tile of an expert's rows, and 256 rows of its weight.
+struct GroupedItem {
+  GroupedTile tile;
+  int part;  // of the weight
+};
+
+// The items of a tile's weight part follow each other, so that blocks that run at the same time
+// read the same weight. Every `slot` is a tile of the right expert, because the items of an expert
+// are its tiles times the parts.
+__device__ inline GroupedItem item_at(const GroupedArguments& arguments, int parts, int item) {
+  const GroupedTile found = arguments.tiles[item / parts];
+  const int nth = item - found.first * parts;
+  return {arguments.tiles[found.first + nth % found.tiles], nth / found.tiles};
+}
+
+__device__ inline int width_index(int rows) {
+  int index = 0;
+  while (kTileTokens >> (kTileWidths.size() - 1 - index) < rows)
+    ++index;
+  return index;
+}
+
+template <class Kind>
+struct GroupedBlock {
+  const GroupedArguments& arguments;
+  std::uint32_t shared;
+
+  [[nodiscard]] __device__ std::uint32_t weight_at(int stage, int half) const {
+    return shared + static_cast<std::uint32_t>((2 * stage + half) * kHalfBytes);
+  }
+
+  [[nodiscard]] __device__ std::uint32_t input_at(int stage) const {
+    return shared + static_cast<std::uint32_t>(Kind::kInputs + stage * kInputBytes);
+  }
+
+  [[nodiscard]] __device__ std::uint32_t scales_at(int stage) const {
+    return shared + static_cast<std::uint32_t>(Kind::kScales + stage * kScaleBytes);
+  }
+
+  [[nodiscard]] __device__ std::uint32_t full(int stage) const {
+    return shared + static_cast<std::uint32_t>(Kind::kBarriers + stage * 8);
+  }
+
+  [[nodiscard]] __device__ std::uint32_t empty(int stage) const {
+    return shared + static_cast<std::uint32_t>(Kind::kBarriers + (kStages + stage) * 8);
+  }
+
+  [[nodiscard]] __device__ int parts() const {
+    return (arguments.columns + Kind::kTileColumns - 1) / Kind::kTileColumns;
+  }
+
+  [[nodiscard]] __device__ int steps() const {
+    return (arguments.k + Kind::kStepElements - 1) / Kind::kStepElements;
+  }
+
+  // The row of an expert's weight at which a half of a part begins.
+  [[nodiscard]] __device__ int half_row(int part, int half) const {
+    return part * Kind::kTileColumns + half * (Kind::kActivates ? arguments.columns : kHalfRows);
+  }
+};
+
+// The copying thread.
+template <class Kind>
+__device__ void copy_item(const GroupedBlock<Kind>& block,
+                          const GroupedItem& item,
+                          RingPlace& place) {
+  const GroupedArguments& arguments = block.arguments;
+  const GroupedTile& tile = item.tile;
+  const int width = width_index(tile.rows);
+  const int tokens = kTileTokens >> (kTileWidths.size() - 1 - width);
+  const int scales = Kind::kInBlocks ? min(tokens, tile.end - tile.row) : 0;
+  const auto bytes =
+      static_cast<std::uint32_t>(2 * kHalfBytes + tokens * kStepBytes + scales * 4);
+  const int weight_row = tile.expert * arguments.n;
+  const int steps = block.steps();
+  for (int step = 0; step < steps; ++step) {
+    const int stage = place.stage;
+    wait_for_phase(block.empty(stage), place.parity ^ 1U);
+    const std::uint32_t full = block.full(stage);
+    arrive_and_expect(full, bytes);
+    const int column = step * Kind::kStepElements;
+    copy_box(block.weight_at(stage, 0), arguments.weight, column,
+             weight_row + block.half_row(item.part, 0), full);
+    copy_box(block.weight_at(stage, 1), arguments.weight, column,
+             weight_row + block.half_row(item.part, 1), full);
+    copy_box(block.input_at(stage), arguments.inputs[width], column, tile.row, full);
+    if constexpr (Kind::kInBlocks) {
+      const ExpertScales places{tile.begin, tile.end, arguments.k};
+      copy_bytes(block.scales_at(stage), arguments.input_scales + places.at(tile.row, column),
+                 static_cast<std::uint32_t>(scales) * 4, full);
+    }
+    place.advance();
+  }
+}
+
+__device__ inline float2 shared_pair(std::uint32_t address) {
+  float2 pair;
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(pair.x), "=f"(pair.y) : "r"(address));
+  return pair;
+}
+
+// The place of a thread among those that multiply.
+struct Multiplier {
+  int group;   // 0 or 1
+  int warp;    // in the warpgroup
+  int lane;
+  int thread;  // in the warpgroup
+
+  // Its first column in each group of 8.
+  [[nodiscard]] __device__ int pair() const { return lane % 4 * 2; }
+};
+
+template <int kWidth>
+struct GroupedSums {
+  float of[2][kWidth / 2];  // of both halves
+};
+
+template <class Kind, int kWidth>
+__device__ void multiply_step(float (&sums)[kWidth / 2],
+                              std::uint32_t weight,
+                              std::uint32_t input,
+                              int accumulate) {
+  const std::uint64_t a = matrix_descriptor(weight);
+  const std::uint64_t b = matrix_descriptor(input);
+#pragma unroll
+  for (int i = 0; i < kStepBytes / 32; ++i) {
+    if constexpr (Kind::kElementBytes == 1) {
+      product_fp8(sums, a + 2 * i, b + 2 * i, accumulate | i);
+    } else {
+      product_bfloat16(sums, a + 2 * i, b + 2 * i, accumulate | i);
+    }
+  }
+}
+
+// Hopper's sums of fp8 products have about 14 bits, therefore each 128 of k are added in float32.
+template <class Kind, int kWidth>
+__device__ void sum_in_blocks(const GroupedBlock<Kind>& block,
+                              const GroupedItem& item,
+                              const Multiplier& me,
+                              RingPlace& place,
+                              GroupedSums<kWidth>& sums) {
+  const GroupedArguments& arguments = block.arguments;
+  const WeightScales layout{arguments.n, arguments.k};
+  const float* scales[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = min(block.half_row(item.part, half), arguments.n - 1);
+    scales[half] =
+        arguments.weight_scales + item.tile.expert * layout.count() + layout.at(row, 0);
+  }
+  float next[2] = {__ldg(scales[0]), __ldg(scales[1])};
+  const int steps = block.steps();
+  const auto group_offset = static_cast<std::uint32_t>(me.group * kGroupRows * kStepBytes);
+  for (int step = 0; step < steps; ++step) {
+    const float scale[2] = {next[0], next[1]};
+    if (step + 1 < steps) {
+      next[0] = __ldg(scales[0] + step + 1);
+      next[1] = __ldg(scales[1] + step + 1);
+    }
+    wait_for_phase(block.full(place.stage), place.parity);
+    const std::uint32_t token_scales =
+        block.scales_at(place.stage) + static_cast<std::uint32_t>(me.pair()) * 4;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float products[kWidth / 2];
+      begin_products();
+      multiply_step<Kind, kWidth>(products, block.weight_at(place.stage, half) + group_offset,
+                                  block.input_at(place.stage), 0);
+      commit_products();
+      wait_for_products<0>();
+      hold(products);
+#pragma unroll
+      for (int j = 0; j < kWidth / 8; ++j) {
+        const float2 pair = shared_pair(token_scales + j * 32);
+        const float first = scale[half] * pair.x;
+        const float second = scale[half] * pair.y;
+        float* sum = sums.of[half] + 4 * j;
+        sum[0] += products[4 * j] * first;
+        sum[1] += products[4 * j + 1] * second;
+        sum[2] += products[4 * j + 2] * first;
+        sum[3] += products[4 * j + 3] * second;
+      }
+    }
+    __syncwarp();
+    if (me.lane == 0) arrive(block.empty(place.stage));
+    place.advance();
+  }
+}
+
+template <class Kind, int kWidth>
+__device__ void sum_whole(const GroupedBlock<Kind>& block,
+                          const Multiplier& me,
+                          RingPlace& place,
+                          GroupedSums<kWidth>& sums) {
+  const auto group_offset = static_cast<std::uint32_t>(me.group * kGroupRows * kStepBytes);
+  const int steps = block.steps();
+  int before = 0;
+  for (int step = 0; step < steps; ++step) {
+    wait_for_phase(block.full(place.stage), place.parity);
+    begin_products();
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      multiply_step<Kind, kWidth>(sums.of[half], block.weight_at(place.stage, half) + group_offset,
+                                  block.input_at(place.stage), 1);
+    commit_products();
+    wait_for_products<1>();
+    if (step > 0 && me.lane == 0) arrive(block.empty(before));
+    before = place.stage;
+    place.advance();
+  }
+  wait_for_products<0>();
+  hold(sums.of[0]);
+  hold(sums.of[1]);
+  if (me.lane == 0) arrive(block.empty(before));
+}
+
+__device__ inline float gated(float gate, float up) {
+  return __fdividef(gate, 1.0F + __expf(-gate)) * up;
+}
+
+__device__ inline void store_transposed(std::uint32_t address, const std::uint32_t (&parts)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                   address),
+               "r"(parts[0]), "r"(parts[1]), "r"(parts[2]), "r"(parts[3])
+               : "memory");
+}
+
+__device__ inline uint4 shared_vector(std::uint32_t address) {
+  uint4 vector;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(vector.x), "=r"(vector.y), "=r"(vector.z), "=r"(vector.w)
+               : "r"(address));
+  return vector;
+}
+
+__device__ inline std::uint32_t two_bfloat16(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return reinterpret_cast<const std::uint32_t&>(pair);
+}
+
+__device__ inline std::uint32_t two_fp8(float low, float high) {
+  return __nv_cvt_float2_to_fp8x2({low, high}, __NV_SATFINITE, __NV_E4M3);
+}
+
+// Where a warpgroup's 64 columns of a tile go.
+struct GroupedTarget {
+  char* output;
+  std::int64_t row_bytes;
+  int rows;    // of the tile
+  int column;  // the first of the 64
+  int columns;
+};
+
+// The 64 columns of a token are 8 pieces of 16 bytes, whose places depend on the token so that no
+// two of a matrix share a bank.
+__device__ inline std::uint32_t wide_piece(std::uint32_t staging, int token, int piece) {
+  return staging + static_cast<std::uint32_t>(token * 128 + (piece ^ (token & 7)) * 16);
+}
+
+template <int kWidth>
+__device__ void write_bfloat16(const float (&sums)[kWidth / 2],
+                               std::uint32_t staging,
+                               const Multiplier& me,
+                               const GroupedTarget& target) {
+  join_threads(2 + me.group, kGroupThreads);
+  const int matrix = me.lane / 8;
+#pragma unroll
+  for (int j = 0; j < kWidth / 8; j += 2) {
+    const float* sum = sums + 4 * j;
+    const std::uint32_t parts[4] = {two_bfloat16(sum[0], sum[1]), two_bfloat16(sum[2], sum[3]),
+                                    two_bfloat16(sum[4], sum[5]), two_bfloat16(sum[6], sum[7])};
+    const int token = 8 * (j + matrix / 2) + me.lane % 8;
+    store_transposed(wide_piece(staging, token, me.warp * 2 + matrix % 2), parts);
+  }
+  join_threads(2 + me.group, kGroupThreads);
+  const int piece = me.thread % 8;
+  if (target.column + piece * 8 >= target.columns) return;
+  char* to = target.output + (target.column + piece * 8) * 2;
+#pragma unroll 4
+  for (int token = me.thread / 8; token < target.rows; token += kGroupThreads / 8)
+    *reinterpret_cast<uint4*>(to + token * target.row_bytes) =
+        shared_vector(wide_piece(staging, token, piece));
+}
+
+// As above, with 4 pieces.
+__device__ inline std::uint32_t narrow_piece(std::uint32_t staging, int token, int piece) {
+  return staging + static_cast<std::uint32_t>(token * 64 + (piece ^ (token / 2 & 3)) * 16);
+}
+
+// A matrix of 16 bits has a row and the row 8 further down in an element. Returns 16 bytes in the
+// order of rows.
+__device__ inline uint4 rows_in_order(const uint4& pairs) {
+  return {__byte_perm(pairs.x, pairs.y, 0x6420), __byte_perm(pairs.z, pairs.w, 0x6420),
+          __byte_perm(pairs.x, pairs.y, 0x7531), __byte_perm(pairs.z, pairs.w, 0x7531)};
+}
+
+template <int kWidth>
+__device__ void write_fp8(const float (&values)[kWidth / 2],
+                          std::uint32_t staging,
+                          const Multiplier& me,
+                          const GroupedTarget& target) {
+  join_threads(2 + me.group, kGroupThreads);
+  constexpr int kGroupsOfEight = kWidth / 8;
+  const int matrix = me.lane / 8;
+#pragma unroll
+  for (int j = 0; j < kGroupsOfEight; j += 4) {
+    std::uint32_t parts[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (j + i >= kGroupsOfEight) {
+        parts[i] = 0;
+        continue;
+      }
+      const float* value = values + 4 * (j + i);
+      parts[i] = two_fp8(value[0], value[2]) | two_fp8(value[1], value[3]) << 16U;
+    }
+    // With fewer than 4 groups the rest of the staging memory takes what is too much.
+    const int token = 8 * (j + matrix) + me.lane % 8;
+    store_transposed(narrow_piece(staging, token, me.warp), parts);
+  }
+  join_threads(2 + me.group, kGroupThreads);
+  const int piece = me.thread % 4;
+  if (target.column + piece * 16 >= target.columns) return;
+  char* to = target.output + target.column + piece * 16;
+#pragma unroll 4
+  for (int token = me.thread / 4; token < target.rows; token += kGroupThreads / 4)
+    *reinterpret_cast<uint4*>(to + token * target.row_bytes) =
+        rows_in_order(shared_vector(narrow_piece(staging, token, piece)));
+}
+
+// Combines the values of 8 lanes, which have the same columns, so that each lane ends with the
+// maxima of kCount / 8 columns (at least one) from `first` on.
+template <int kCount>
+__device__ int spread_maxima(float (&values)[kCount], int lane) {
+  int first = 0;
+  int width = kCount;
+#pragma unroll
+  for (int mask = 16; mask >= 4; mask /= 2) {
+    if (width == 1) {
+      values[0] = fmaxf(values[0], __shfl_xor_sync(0xFFFFFFFFU, values[0], mask));
+      continue;
+    }
+    width /= 2;
+    const bool upper = (lane & mask) != 0;
+#pragma unroll
+    for (int i = 0; i < kCount / 2; ++i) {
+      if (i >= width) break;
+      const float given = upper ? values[i] : values[i + width];
+      const float kept = upper ? values[i + width] : values[i];
+      values[i] = fmaxf(kept, __shfl_xor_sync(0xFFFFFFFFU, given, mask));
+    }
+    if (upper) first += width;
+  }
+  return first;
+}
+
+__device__ inline float scale_of(int largest_bits) {
+  return fmaxf(__int_as_float(largest_bits), kLeastMaximum) / kLargestFp8;
+}
+
+// Divides the values by the scale of their token, which both warpgroups find together, and writes
+// the scales. `turn` counts the items of this block.
+template <class Kind, int kWidth>
+__device__ void scale_values(const GroupedBlock<Kind>& block,
+                             const GroupedItem& item,
+                             const Multiplier& me,
+                             int turn,
+                             float (&values)[kWidth / 2]) {
+  extern __shared__ char memory[];
+  int* const all = reinterpret_cast<int*>(memory + Kind::kMaximaAt);
+  int* const maxima = all + turn % kMaxima * kTileTokens;
+  constexpr int kColumns = kWidth / 4;
+  float largest[kColumns];
+#pragma unroll
+  for (int j = 0; j < kWidth / 8; ++j) {
+    largest[2 * j] = fmaxf(fabsf(values[4 * j]), fabsf(values[4 * j + 2]));
+    largest[2 * j + 1] = fmaxf(fabsf(values[4 * j + 1]), fabsf(values[4 * j + 3]));
+  }
+  const int first = spread_maxima(largest, me.lane);
+  constexpr int kKept = kColumns >= 8 ? kColumns / 8 : 1;
+#pragma unroll
+  for (int i = 0; i < kKept; ++i) {
+    const int column = (first + i) / 2 * 8 + me.pair() + (first + i) % 2;
+    atomicMax(&maxima[column], __float_as_int(largest[i]));
+  }
+  join_threads(1, kMultipliers * kGroupThreads);
+#pragma unroll
+  for (int j = 0; j < kWidth / 8; ++j) {
+    const int2 pair = *reinterpret_cast<const int2*>(&maxima[8 * j + me.pair()]);
+    const float first_factor = 1.0F / scale_of(pair.x);
+    const float second_factor = 1.0F / scale_of(pair.y);
+    values[4 * j] *= first_factor;
+    values[4 * j + 1] *= second_factor;
+    values[4 * j + 2] *= first_factor;
+    values[4 * j + 3] *= second_factor;
+  }
+  if (me.group != 0) return;
+  const GroupedTile& tile = item.tile;
+  if (me.thread < tile.rows) {
+    const ExpertScales places{tile.begin, tile.end, block.arguments.columns};
+    block.arguments.output_scales[places.at(tile.row + me.thread, item.part * kHalfRows)] =
+        scale_of(maxima[me.thread]);
+  }
+  // Cleared after this barrier and before the next, for the item after the next.
+  all[(turn + 2) % kMaxima * kTileTokens + me.thread] = 0;
+}
+
+template <class Kind, int kWidth>
+__device__ void finish_item(const GroupedBlock<Kind>& block,
+                            const GroupedItem& item,
+                            const Multiplier& me,
+                            int turn,
+                            GroupedSums<kWidth>& sums) {
+  const GroupedArguments& arguments = block.arguments;
+  const std::uint32_t staging =
+      block.shared + static_cast<std::uint32_t>(Kind::kStaging + me.group * Kind::kStagingBytes);
+  const std::int64_t row_bytes = std::int64_t{arguments.columns} * Kind::kOutputBytes;
+  GroupedTarget target{.output = static_cast<char*>(arguments.output) + item.tile.row * row_bytes,
+                       .row_bytes = row_bytes,
+                       .rows = item.tile.rows,
+                       .column = item.part * Kind::kTileColumns + me.group * kGroupRows,
+                       .columns = arguments.columns};
+  if constexpr (!Kind::kActivates) {
+    write_bfloat16<kWidth>(sums.of[0], staging, me, target);
+    target.column += kHalfRows;
+    write_bfloat16<kWidth>(sums.of[1], staging, me, target);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kWidth / 2; ++i)
+      sums.of[0][i] = gated(sums.of[0][i], sums.of[1][i]);
+    if constexpr (Kind::kInBlocks) scale_values<Kind, kWidth>(block, item, me, turn, sums.of[0]);
+    if constexpr (Kind::kOutputBytes == 1) {
+      write_fp8<kWidth>(sums.of[0], staging, me, target);
+    } else {
+      write_bfloat16<kWidth>(sums.of[0], staging, me, target);
+    }
+  }
+}
+
+template <class Kind, int kWidth>
+__device__ void multiply_item(const GroupedBlock<Kind>& block,
+                              const GroupedItem& item,
+                              const Multiplier& me,
+                              int turn,
+                              RingPlace& place) {
+  GroupedSums<kWidth> sums = {};
+  if constexpr (Kind::kInBlocks) {
+    sum_in_blocks<Kind, kWidth>(block, item, me, place, sums);
+  } else {
+    sum_whole<Kind, kWidth>(block, me, place, sums);
+  }
+  finish_item<Kind, kWidth>(block, item, me, turn, sums);
+}
+
+template <class Kind>
+__device__ void multiply_items(const GroupedBlock<Kind>& block, const Multiplier& me) {
+  const int parts = block.parts();
+  const int items = *block.arguments.tile_count * parts;
+  RingPlace place;
+  int turn = 0;
+  for (int at = static_cast<int>(blockIdx.x); at < items; at += static_cast<int>(gridDim.x)) {
+    const GroupedItem item = item_at(block.arguments, parts, at);
+    switch (width_index(item.tile.rows)) {
+      case 0:
+        multiply_item<Kind, 16>(block, item, me, turn, place);
+        break;
+      case 1:
+        multiply_item<Kind, 32>(block, item, me, turn, place);
+        break;
+      case 2:
+        multiply_item<Kind, 64>(block, item, me, turn, place);
+        break;
+      default:
+        multiply_item<Kind, 128>(block, item, me, turn, place);
+        break;
+    }
+    ++turn;
+  }
+}
+
+template <class Kind>
+__device__ void copy_items(const GroupedBlock<Kind>& block) {
+  const int parts = block.parts();
+  const int items = *block.arguments.tile_count * parts;
+  RingPlace place;
+  for (int at = static_cast<int>(blockIdx.x); at < items; at += static_cast<int>(gridDim.x))
+    copy_item(block, item_at(block.arguments, parts, at), place);
+}
+
+template <class Kind>
+__device__ void prepare_shared(const GroupedBlock<Kind>& block) {
+  extern __shared__ char memory[];
+  if constexpr (Kind::kInBlocks && Kind::kActivates) {
+    int* const maxima = reinterpret_cast<int*>(memory + Kind::kMaximaAt);
+    for (int i = static_cast<int>(threadIdx.x); i < kMaxima * kTileTokens; i += kGroupedThreads)
+      maxima[i] = 0;
+  }
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < kStages; ++stage) {
+      make_barrier(block.full(stage), 1);
+      make_barrier(block.empty(stage), kMultipliers * kGroupThreads / 32);
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+}
+
+template <class Kind>
+__global__ void __launch_bounds__(kGroupedThreads, 1)
+    grouped_products(const __grid_constant__ GroupedArguments arguments) {
+  extern __shared__ __align__(1024) char memory[];
+  const GroupedBlock<Kind> block{arguments, shared_address(memory)};
+  prepare_shared(block);
+  const int group = static_cast<int>(threadIdx.x) / kGroupThreads;
+  if (group == kMultipliers) {
+    give_registers<40>();
+    if (threadIdx.x == kMultipliers * kGroupThreads) copy_items(block);
+  } else {
+    take_registers<232>();
+    const int thread = static_cast<int>(threadIdx.x) % kGroupThreads;
+    multiply_items(block, Multiplier{group, thread / 32, thread % 32, thread});
+  }
+}
+
+}  // namespace assay::collect
