@@ -58,10 +58,14 @@ class Plan {
     set(MoeBuffer::kLogits, spec.tokens * spec.experts * 2);
     set(MoeBuffer::kChosen, choices * 4);
     set(MoeBuffer::kShares, choices * 4);
+    set(MoeBuffer::kTallies, shape_.local_experts * 4);
     set(MoeBuffer::kCounts, shape_.local_experts * 4);
     set(MoeBuffer::kOffsets, (shape_.local_experts + 1) * 4);
     set(MoeBuffer::kCursors, shape_.local_experts * 4);
     set(MoeBuffer::kPositions, choices * 4);
+    const std::int64_t tiles = most_tiles(shape_.local_rows, shape_.local_experts);
+    set(MoeBuffer::kTiles, tiles * static_cast<std::int64_t>(sizeof(GroupedTile)));
+    set(MoeBuffer::kTileCount, 4);
   }
 
   void add_activations() {

@@ -1,5 +1,6 @@
 #include "collect/cuda/moe_grouped.h"
 
+#include "collect/cuda/launch_after.h"
 #include "collect/cuda/moe_grouped.cuh"
 
 namespace assay::collect {
@@ -48,9 +49,10 @@ cudaError_t enqueue_kind(const GroupedArguments& arguments,
   const cudaError_t allowed = cudaFuncSetAttribute(
       kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Kind::kSharedBytes);
   if (allowed != cudaSuccess) return allowed;
-  kernel<<<static_cast<unsigned>(multiprocessors), kGroupedThreads, Kind::kSharedBytes, stream>>>(
-      arguments);
-  return cudaGetLastError();
+  const KernelShape shape{.blocks = static_cast<unsigned>(multiprocessors),
+                          .threads = kGroupedThreads,
+                          .shared_bytes = Kind::kSharedBytes};
+  return launch_after(kernel, shape, stream, arguments);
 }
 
 template <DataType kType>

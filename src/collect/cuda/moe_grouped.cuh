@@ -74,6 +74,7 @@ struct GroupedItem {
 __device__ inline GroupedItem item_at(const GroupedArguments& arguments, int parts, int item) {
   const GroupedTile found = arguments.tiles[item / parts];
   const int nth = item - found.first * parts;
+  if (found.tiles == 1) return {found, nth};
   return {arguments.tiles[found.first + nth % found.tiles], nth / found.tiles};
 }
 
@@ -123,39 +124,51 @@ struct GroupedBlock {
   }
 };
 
-// The copying thread.
+// What the copying thread copies for an item.
 template <class Kind>
-__device__ void copy_item(const GroupedBlock<Kind>& block,
-                          const GroupedItem& item,
-                          RingPlace& place) {
-  const GroupedArguments& arguments = block.arguments;
-  const GroupedTile& tile = item.tile;
-  const int width = width_index(tile.rows);
-  const int tokens = kTileTokens >> (kTileWidths.size() - 1 - width);
-  const int scales = Kind::kInBlocks ? min(tokens, tile.end - tile.row) : 0;
-  const auto bytes =
-      static_cast<std::uint32_t>(2 * kHalfBytes + tokens * kStepBytes + scales * 4);
-  const int weight_row = tile.expert * arguments.n;
-  const int steps = block.steps();
-  for (int step = 0; step < steps; ++step) {
+class ItemCopy {
+ public:
+  __device__ ItemCopy(const GroupedBlock<Kind>& block, const GroupedItem& item)
+      : block_(block),
+        item_(item),
+        width_(width_index(item.tile.rows)),
+        tokens_(kTileTokens >> (kTileWidths.size() - 1 - width_)),
+        scales_(Kind::kInBlocks ? min(tokens_, item.tile.end - item.tile.row) : 0) {}
+
+  __device__ void copy_weight(int step, const RingPlace& place) const {
     const int stage = place.stage;
-    wait_for_phase(block.empty(stage), place.parity ^ 1U);
-    const std::uint32_t full = block.full(stage);
-    arrive_and_expect(full, bytes);
-    const int column = step * Kind::kStepElements;
-    copy_box(block.weight_at(stage, 0), arguments.weight, column,
-             weight_row + block.half_row(item.part, 0), full);
-    copy_box(block.weight_at(stage, 1), arguments.weight, column,
-             weight_row + block.half_row(item.part, 1), full);
-    copy_box(block.input_at(stage), arguments.inputs[width], column, tile.row, full);
-    if constexpr (Kind::kInBlocks) {
-      const ExpertScales places{tile.begin, tile.end, arguments.k};
-      copy_bytes(block.scales_at(stage), arguments.input_scales + places.at(tile.row, column),
-                 static_cast<std::uint32_t>(scales) * 4, full);
-    }
-    place.advance();
+    wait_for_phase(block_.empty(stage), place.parity ^ 1U);
+    const std::uint32_t full = block_.full(stage);
+    arrive_and_expect(full, static_cast<std::uint32_t>(2 * kHalfBytes + tokens_ * kStepBytes +
+                                                       scales_ * 4));
+    const int first_row = item_.tile.expert * block_.arguments.n;
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      copy_box(block_.weight_at(stage, half), block_.arguments.weight, step * Kind::kStepElements,
+               first_row + block_.half_row(item_.part, half), full);
   }
-}
+
+  __device__ void copy_input(int step, const RingPlace& place) const {
+    const int stage = place.stage;
+    const GroupedTile& tile = item_.tile;
+    const int column = step * Kind::kStepElements;
+    copy_box(block_.input_at(stage), block_.arguments.inputs[width_], column, tile.row,
+             block_.full(stage));
+    if constexpr (Kind::kInBlocks) {
+      const ExpertScales places{tile.begin, tile.end, block_.arguments.k};
+      copy_bytes(block_.scales_at(stage),
+                 block_.arguments.input_scales + places.at(tile.row, column),
+                 static_cast<std::uint32_t>(scales_) * 4, block_.full(stage));
+    }
+  }
+
+ private:
+  const GroupedBlock<Kind>& block_;
+  const GroupedItem& item_;
+  int width_;
+  int tokens_;
+  int scales_;
+};
 
 __device__ inline float2 shared_pair(std::uint32_t address) {
   float2 pair;
@@ -781,13 +794,35 @@ __device__ void multiply_items(const GroupedBlock<Kind>& block, const Multiplier
   }
 }
 
+// Fills the ring with weights before the kernel that writes the input has ended. The tiles are
+// older: that kernel, too, began after they were written.
+template <class Kind>
+__device__ int copy_ahead(const ItemCopy<Kind>& copy, int steps, RingPlace& place) {
+  const int ahead = min(steps, kStages);
+  RingPlace weight_place = place;
+  for (int step = 0; step < ahead; ++step, weight_place.advance())
+    copy.copy_weight(step, weight_place);
+  wait_for_earlier_kernels();
+  for (int step = 0; step < ahead; ++step, place.advance())
+    copy.copy_input(step, place);
+  return ahead;
+}
+
 template <class Kind>
 __device__ void copy_items(const GroupedBlock<Kind>& block) {
   const int parts = block.parts();
+  const int steps = block.steps();
   const int items = *block.arguments.tile_count * parts;
   RingPlace place;
-  for (int at = static_cast<int>(blockIdx.x); at < items; at += static_cast<int>(gridDim.x))
-    copy_item(block, item_at(block.arguments, parts, at), place);
+  for (int at = static_cast<int>(blockIdx.x); at < items; at += static_cast<int>(gridDim.x)) {
+    const GroupedItem item = item_at(block.arguments, parts, at);
+    const ItemCopy<Kind> copy(block, item);
+    int step = at < static_cast<int>(gridDim.x) ? copy_ahead(copy, steps, place) : 0;
+    for (; step < steps; ++step, place.advance()) {
+      copy.copy_weight(step, place);
+      copy.copy_input(step, place);
+    }
+  }
 }
 
 template <class Kind>
@@ -797,6 +832,11 @@ __device__ void prepare_shared(const GroupedBlock<Kind>& block) {
     int* const maxima = reinterpret_cast<int*>(memory + Kind::kMaximaAt);
     for (int i = static_cast<int>(threadIdx.x); i < kMaxima * kTileTokens; i += kGroupedThreads)
       maxima[i] = 0;
+  }
+  if (threadIdx.x == kMultipliers * kGroupThreads) {
+    prefetch_map(block.arguments.weight);
+    for (const CUtensorMap& input : block.arguments.inputs)
+      prefetch_map(input);
   }
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < kStages; ++stage) {
@@ -818,6 +858,7 @@ __global__ void __launch_bounds__(kGroupedThreads, 1)
   if (group == kMultipliers) {
     give_registers<40>();
     if (threadIdx.x == kMultipliers * kGroupThreads) copy_items(block);
+    let_later_kernels_begin();
   } else {
     take_registers<232>();
     const int thread = static_cast<int>(threadIdx.x) % kGroupThreads;

@@ -5,9 +5,11 @@
 #include <climits>
 
 #include "collect/cuda/expert_rows.cuh"
+#include "collect/cuda/launch_after.h"
 #include "collect/cuda/moe_kernels.h"
 #include "collect/cuda/numbers.cuh"
 #include "collect/cuda/quantize_kernels.h"
+#include "collect/cuda/tma.cuh"
 #include "collect/cuda/vectors.cuh"
 #include "collect/kernels/block_scales.h"
 
@@ -94,6 +96,7 @@ __device__ void choose_for(const MoeArguments& arguments, int token, std::int32_
 
 template <int kPerLane>
 __global__ void __launch_bounds__(kThreads) choose(MoeArguments arguments) {
+  let_later_kernels_begin();
   const int token = static_cast<int>(blockIdx.x * (kThreads / kLanes) + threadIdx.x / kLanes);
   if (token < arguments.tokens) choose_for<kPerLane>(arguments, token, arguments.tallies);
 }
@@ -135,9 +138,9 @@ __device__ int place_expert(const MoeArguments& arguments, int expert, int count
   arguments.offsets[expert] = begin;
   if (expert == arguments.local_experts - 1) {
     arguments.offsets[expert + 1] = end;
-    if (arguments.tiles != nullptr) *arguments.tile_count = last;
+    *arguments.tile_count = last;
   }
-  for (int i = 0; i < tiles && arguments.tiles != nullptr; ++i) {
+  for (int i = 0; i < tiles; ++i) {
     const int before = i * kTileTokens;
     arguments.tiles[last - tiles + i] = {.expert = expert,
                                          .row = begin + before,
@@ -153,6 +156,8 @@ __device__ int place_expert(const MoeArguments& arguments, int expert, int count
 
 // One block suffices, because there are few experts. It clears the tallies for the next launch.
 __global__ void __launch_bounds__(kMostExperts) place_experts(MoeArguments arguments) {
+  wait_for_earlier_kernels();
+  let_later_kernels_begin();
   const int expert = static_cast<int>(threadIdx.x);
   const bool is_local = expert < arguments.local_experts;
   const int begin = place_expert(arguments, expert, is_local ? arguments.tallies[expert] : 0);
@@ -164,6 +169,7 @@ __global__ void __launch_bounds__(kMostExperts) place_experts(MoeArguments argum
 // Chooses experts for few tokens, a warp for each two, and gives each choice its row.
 template <int kPerLane>
 __global__ void __launch_bounds__(kMostExperts) route_few(MoeArguments arguments) {
+  let_later_kernels_begin();
   __shared__ std::int32_t cursors[kMostExperts];
   const int expert = static_cast<int>(threadIdx.x);
   cursors[expert] = 0;
@@ -184,6 +190,8 @@ __global__ void __launch_bounds__(kMostExperts) route_few(MoeArguments arguments
 // A block works on one token, which it writes once for each local expert.
 template <class T, class To>
 __global__ void __launch_bounds__(kThreads) gather(MoeArguments arguments) {
+  wait_for_earlier_kernels();
+  let_later_kernels_begin();
   __shared__ int rows[kMostChoices];
   const std::int64_t token = blockIdx.x;
   const auto choice = static_cast<int>(threadIdx.x);
@@ -242,6 +250,8 @@ __device__ void add_rows(const Vector<T>* rows,
 // A block works on one token. Choices whose experts are elsewhere are left out.
 template <class T>
 __global__ void __launch_bounds__(kThreads) weighted_sum(MoeArguments arguments) {
+  wait_for_earlier_kernels();
+  let_later_kernels_begin();
   __shared__ std::int64_t first_vectors[kMostChoices];
   __shared__ float shares[kMostChoices];
   __shared__ int local;
@@ -289,7 +299,7 @@ void launch_route(const MoeArguments& arguments, cudaStream_t stream) {
   const auto blocks =
       static_cast<unsigned>((arguments.tokens + kTokensOfBlock - 1) / kTokensOfBlock);
   choose<kPerLane><<<blocks, kThreads, 0, stream>>>(arguments);
-  place_experts<<<1, kMostExperts, 0, stream>>>(arguments);
+  launch_after(place_experts, {.blocks = 1, .threads = kMostExperts}, stream, arguments);
 }
 
 void route(const MoeArguments& arguments, cudaStream_t stream) {
@@ -338,6 +348,8 @@ __device__ Quantised quantised(const float (&values)[8]) {
 
 // A thread block works on one token, which it writes once for each local expert.
 __global__ void __launch_bounds__(kThreads) gather_blocks(MoeArguments arguments) {
+  wait_for_earlier_kernels();
+  let_later_kernels_begin();
   __shared__ int rows[kMostChoices];
   __shared__ int experts[kMostChoices];
   const std::int64_t token = blockIdx.x;
@@ -414,8 +426,12 @@ __global__ void __launch_bounds__(kThreads) activate_blocks(MoeArguments argumen
 
 // The kernels for fp8_block, with a scale for each 128 elements of a row. Hidden and intermediate
 // sizes are multiples of 128.
+KernelShape shape_of_tokens(const MoeArguments& arguments) {
+  return {.blocks = static_cast<unsigned>(arguments.tokens), .threads = kThreads};
+}
+
 void gather_in_blocks(const MoeArguments& arguments, cudaStream_t stream) {
-  gather_blocks<<<static_cast<unsigned>(arguments.tokens), kThreads, 0, stream>>>(arguments);
+  launch_after(gather_blocks, shape_of_tokens(arguments), stream, arguments);
 }
 
 void activate_in_blocks(const MoeArguments& arguments, cudaStream_t stream) {
@@ -610,17 +626,23 @@ std::int64_t stage_rows(const MoeArguments& arguments, MoeStage stage) {
 
 }  // namespace
 
+cudaError_t clear_tallies(const MoeArguments& arguments, cudaStream_t stream) {
+  return cudaMemsetAsync(arguments.tallies, 0,
+                         static_cast<std::size_t>(arguments.local_experts) * sizeof(std::int32_t),
+                         stream);
+}
+
 cudaError_t route_and_gather(const MoeArguments& arguments, cudaStream_t stream) {
   route(arguments, stream);
-  const auto blocks = static_cast<unsigned>(arguments.tokens);
+  const KernelShape shape = shape_of_tokens(arguments);
   if (arguments.product_type == DataType::kFp8Block) {
     gather_in_blocks(arguments, stream);
   } else if (is_fp8(arguments)) {
-    gather<__nv_bfloat16, __nv_fp8_e4m3><<<blocks, kThreads, 0, stream>>>(arguments);
+    launch_after(gather<__nv_bfloat16, __nv_fp8_e4m3>, shape, stream, arguments);
   } else if (arguments.type == DataType::kFloat16) {
-    gather<__half, __half><<<blocks, kThreads, 0, stream>>>(arguments);
+    launch_after(gather<__half, __half>, shape, stream, arguments);
   } else {
-    gather<__nv_bfloat16, __nv_bfloat16><<<blocks, kThreads, 0, stream>>>(arguments);
+    launch_after(gather<__nv_bfloat16, __nv_bfloat16>, shape, stream, arguments);
   }
   return cudaGetLastError();
 }
@@ -643,13 +665,10 @@ cudaError_t activate(const MoeArguments& arguments, cudaStream_t stream) {
 }
 
 cudaError_t combine(const MoeArguments& arguments, cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>(arguments.tokens);
-  if (arguments.type == DataType::kFloat16) {
-    weighted_sum<__half><<<blocks, kThreads, 0, stream>>>(arguments);
-  } else {
-    weighted_sum<__nv_bfloat16><<<blocks, kThreads, 0, stream>>>(arguments);
-  }
-  return cudaGetLastError();
+  const KernelShape shape = shape_of_tokens(arguments);
+  if (arguments.type == DataType::kFloat16)
+    return launch_after(weighted_sum<__half>, shape, stream, arguments);
+  return launch_after(weighted_sum<__nv_bfloat16>, shape, stream, arguments);
 }
 
 std::int64_t stage_columns(const MoeArguments& arguments, MoeStage stage) {

@@ -38,7 +38,7 @@ struct MoeArguments {
   std::int32_t* offsets = nullptr;    // [local_experts + 1]: an expert's first row
   std::int32_t* cursors = nullptr;    // [local_experts]
   std::int32_t* positions = nullptr;  // [tokens, top_k]: the row, or -1
-  GroupedTile* tiles = nullptr;         // [most_tiles()], or nullptr where nobody needs them
+  GroupedTile* tiles = nullptr;       // [most_tiles()]
   std::int32_t* tile_count = nullptr;
   void* gathered = nullptr;           // [local_rows, hidden]
   void* gated = nullptr;              // [local_rows, 2 intermediate]: gate, then up
@@ -49,6 +49,9 @@ struct MoeArguments {
   float* gathered_scales = nullptr;
   float* activated_scales = nullptr;
 };
+
+// Call it once before the first launch.
+cudaError_t clear_tallies(const MoeArguments& arguments, cudaStream_t stream);
 
 cudaError_t route_and_gather(const MoeArguments& arguments, cudaStream_t stream);
 cudaError_t activate(const MoeArguments& arguments, cudaStream_t stream);

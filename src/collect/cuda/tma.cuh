@@ -71,6 +71,17 @@ __device__ inline void prefetch_map(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(reinterpret_cast<std::uint64_t>(&map)) : "memory");
 }
 
+// In a kernel that launch_after() launched: waits until the kernels before it have ended.
+__device__ inline void wait_for_earlier_kernels() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+// Lets the next kernel begin, if launch_after() launches it; it still waits where it says so. It
+// begins when each block has called this or ended.
+__device__ inline void let_later_kernels_begin() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
 // A barrier of the hardware (1 to 15) among some of a block's threads.
 __device__ inline void join_threads(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");

@@ -1,0 +1,27 @@
+// Samples of what the grouped product with an activation writes, in float64.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "collect/cuda/compare.h"
+#include "collect/cuda/lt_product.h"
+#include "collect/cuda/moe_kernels.h"
+
+namespace assay::collect {
+
+// A scale takes 256 sums of the first product, so that fewer are compared.
+inline constexpr std::int64_t kMostScaleSamples = 64;
+
+std::int64_t activation_samples_of(const MoeArguments& arguments, MoeStage stage);
+
+// Writes activation_samples_of() samples. `stage` is kActivate, or kActivateScales of fp8_block;
+// `product` has the operands of the first product.
+cudaError_t compare_activation(const MoeArguments& arguments,
+                               const ProductArguments& product,
+                               MoeStage stage,
+                               Sample* samples,
+                               cudaStream_t stream);
+
+}  // namespace assay::collect
