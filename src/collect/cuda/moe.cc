@@ -135,12 +135,13 @@ class MoeWork : public CudaWork {
 // Hidden and intermediate sizes must be multiples of this: kernels load 8 elements at a time, and
 // fp8 products need 16.
 std::int64_t size_multiple(DataType type) {
-  return type == DataType::kFp8Block ? kScaleBlock : 16;
+  if (type == DataType::kFp8Block) return kScaleBlock;
+  return type == DataType::kFp8 ? 16 : 8;
 }
 
 std::string why_not(const MoeSpec& spec) {
   if (spec.type == DataType::kFloat32 || spec.type == DataType::kInt8)
-    return "mixtures of experts are of float16, bfloat16, fp8 and fp8_block, not of " +
+    return "mixtures of experts are of float16, bfloat16, fp8, fp8_block and w4a16_mxfp4, not of " +
            std::string(name_of(spec.type));
   if (spec.experts > kMostExperts || spec.top_k > 64 || spec.top_k > spec.experts)
     return "at most 512 experts, of which a token has at most 64";

@@ -95,6 +95,8 @@ core::Result<MadeProducts> make_cublas_products(Gpu& gpu,
                                                 const MoeShape& shape,
                                                 CublasGrouping grouping) {
   if (!lt_functions().ok()) return MadeProducts{nullptr, lt_functions().error().message};
+  if (shape.spec.type == DataType::kMxfp4)
+    return MadeProducts{nullptr, "cuBLAS has no products of bfloat16 and mxfp4"};
   if (grouping == CublasGrouping::kGrouped && bytes_of(shape.spec.type) == 1)
     return MadeProducts{nullptr, "cuBLAS has no grouped products of fp8"};
   auto products = std::make_unique<CublasMoeProducts>(gpu, grouping);

@@ -74,10 +74,15 @@ cudaError_t describe(const GroupedOperands& operands, GroupedArguments& argument
   arguments.k = static_cast<std::int32_t>(operands.k);
   const bool activates = operands.epilogue == GroupedEpilogue::kActivate;
   arguments.columns = arguments.n / (activates ? 2 : 1);
+  const bool is_packed = operands.type == DataType::kMxfp4;
+  const DataType input_type = is_packed ? DataType::kBfloat16 : operands.type;
+  arguments.packed_weight = static_cast<const char*>(operands.weight);
+  arguments.packed_scales = static_cast<const char*>(operands.weight_scales);
+  arguments.weight_scales = static_cast<const float*>(operands.weight_scales);
   const MappedMatrix weight{operands.type, operands.weight, operands.experts * operands.n,
                             operands.k};
-  const MappedMatrix input{operands.type, operands.input, operands.rows, operands.k};
-  if (!encode(function, weight, kHalfRows, arguments.weight)) return cudaErrorInvalidValue;
+  const MappedMatrix input{input_type, operands.input, operands.rows, operands.k};
+  if (!is_packed && !encode(function, weight, kHalfRows, arguments.weight)) return cudaErrorInvalidValue;
   for (std::size_t i = 0; i < kTileWidths.size(); ++i) {
     if (!encode(function, input, kTileWidths[i], arguments.inputs[i])) return cudaErrorInvalidValue;
   }
@@ -96,6 +101,8 @@ cudaError_t enqueue_grouped(const GroupedArguments& arguments,
       return enqueue_type<DataType::kFp8>(arguments, epilogue, multiprocessors, stream);
     case DataType::kFp8Block:
       return enqueue_type<DataType::kFp8Block>(arguments, epilogue, multiprocessors, stream);
+    case DataType::kMxfp4:
+      return enqueue_type<DataType::kMxfp4>(arguments, epilogue, multiprocessors, stream);
     default:
       return cudaErrorNotSupported;
   }

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "collect/cuda/moe_grouped.h"
+#include "collect/cuda/moe_packed.h"
 #include "collect/cuda/quantize_kernels.h"
 #include "collect/cuda/tma.cuh"
 #include "collect/cuda/wgmma.cuh"
@@ -22,11 +23,9 @@ constexpr int kGroupedThreads = (1 + kMultipliers) * kGroupThreads;
 constexpr int kHalfRows = 128;
 constexpr int kGroupRows = 64;   // rows of a half that a warpgroup has
 constexpr int kStepBytes = 128;  // of k
-constexpr int kStages = 4;
 constexpr int kHalfBytes = kHalfRows * kStepBytes;
 constexpr int kInputBytes = kTileTokens * kStepBytes;
 constexpr int kScaleBytes = kTileTokens * 4;
-constexpr int kBarrierBytes = kStages * 2 * 8;
 constexpr int kMaxima = 3;  // sets of maxima, used in turn
 
 // The kinds of products that the kernel is compiled for.
@@ -34,29 +33,37 @@ template <DataType kType, GroupedEpilogue kEpilogue>
 struct GroupedKind {
   static constexpr bool kInBlocks = kType == DataType::kFp8Block;
   static constexpr bool kActivates = kEpilogue == GroupedEpilogue::kActivate;
-  static constexpr int kElementBytes = kType == DataType::kBfloat16 ? 2 : 1;
+  // 4-bit weights, which become bfloat16 in registers.
+  static constexpr bool kIsPacked = kType == DataType::kMxfp4;
+  static constexpr int kElementBytes = kType == DataType::kBfloat16 || kIsPacked ? 2 : 1;
+  static constexpr int kStages = kIsPacked ? 7 : 4;
+  static constexpr int kWeightBytes = kIsPacked ? kPackedTileBytes : kHalfBytes;  // of a half
   static constexpr int kOutputBytes = kActivates ? kElementBytes : 2;
   static constexpr int kStepElements = kStepBytes / kElementBytes;
   static constexpr int kTileColumns = kActivates ? kHalfRows : 2 * kHalfRows;
 
   // Offsets in shared memory.
-  static constexpr int kInputs = kStages * 2 * kHalfBytes;
+  static constexpr int kInputs = kStages * 2 * kWeightBytes;
   static constexpr int kStaging = kInputs + kStages * kInputBytes;
   static constexpr int kStagingBytes = kGroupRows * kTileTokens * kOutputBytes;  // of a warpgroup
   static constexpr int kScales = kStaging + kMultipliers * kStagingBytes;
-  static constexpr int kMaximaAt = kScales + (kInBlocks ? kStages * kScaleBytes : 0);
+  // Scales of tokens, or of packed weights.
+  static constexpr int kStageScaleBytes =
+      kIsPacked ? 2 * kPackedScaleBytes : (kInBlocks ? kScaleBytes : 0);
+  static constexpr int kMaximaAt = kScales + kStages * kStageScaleBytes;
   static constexpr int kBarriers =
       kMaximaAt + (kInBlocks && kActivates ? kMaxima * kScaleBytes : 0);
-  static constexpr int kSharedBytes = kBarriers + kBarrierBytes;
+  static constexpr int kSharedBytes = kBarriers + kStages * 2 * 8;
 };
 
 // The place in the ring of stages.
+template <class Kind>
 struct RingPlace {
   int stage = 0;
   std::uint32_t parity = 0;
 
   __device__ void advance() {
-    if (++stage < kStages) return;
+    if (++stage < Kind::kStages) return;
     stage = 0;
     parity ^= 1U;
   }
@@ -91,7 +98,7 @@ struct GroupedBlock {
   std::uint32_t shared;
 
   [[nodiscard]] __device__ std::uint32_t weight_at(int stage, int half) const {
-    return shared + static_cast<std::uint32_t>((2 * stage + half) * kHalfBytes);
+    return shared + static_cast<std::uint32_t>((2 * stage + half) * Kind::kWeightBytes);
   }
 
   [[nodiscard]] __device__ std::uint32_t input_at(int stage) const {
@@ -99,7 +106,7 @@ struct GroupedBlock {
   }
 
   [[nodiscard]] __device__ std::uint32_t scales_at(int stage) const {
-    return shared + static_cast<std::uint32_t>(Kind::kScales + stage * kScaleBytes);
+    return shared + static_cast<std::uint32_t>(Kind::kScales + stage * Kind::kStageScaleBytes);
   }
 
   [[nodiscard]] __device__ std::uint32_t full(int stage) const {
@@ -107,7 +114,7 @@ struct GroupedBlock {
   }
 
   [[nodiscard]] __device__ std::uint32_t empty(int stage) const {
-    return shared + static_cast<std::uint32_t>(Kind::kBarriers + (kStages + stage) * 8);
+    return shared + static_cast<std::uint32_t>(Kind::kBarriers + (Kind::kStages + stage) * 8);
   }
 
   [[nodiscard]] __device__ int parts() const {
@@ -135,12 +142,14 @@ class ItemCopy {
         tokens_(kTileTokens >> (kTileWidths.size() - 1 - width_)),
         scales_(Kind::kInBlocks ? min(tokens_, item.tile.end - item.tile.row) : 0) {}
 
-  __device__ void copy_weight(int step, const RingPlace& place) const {
+  __device__ void copy_weight(int step, const RingPlace<Kind>& place) const {
     const int stage = place.stage;
     wait_for_phase(block_.empty(stage), place.parity ^ 1U);
     const std::uint32_t full = block_.full(stage);
-    arrive_and_expect(full, static_cast<std::uint32_t>(2 * kHalfBytes + tokens_ * kStepBytes +
-                                                       scales_ * 4));
+    constexpr int kPackedScales = Kind::kIsPacked ? Kind::kStageScaleBytes : 0;
+    arrive_and_expect(full, static_cast<std::uint32_t>(2 * Kind::kWeightBytes + kPackedScales +
+                                                       tokens_ * kStepBytes + scales_ * 4));
+    if constexpr (Kind::kIsPacked) return copy_packed(step, stage);
     const int first_row = item_.tile.expert * block_.arguments.n;
 #pragma unroll
     for (int half = 0; half < 2; ++half)
@@ -148,7 +157,7 @@ class ItemCopy {
                first_row + block_.half_row(item_.part, half), full);
   }
 
-  __device__ void copy_input(int step, const RingPlace& place) const {
+  __device__ void copy_input(int step, const RingPlace<Kind>& place) const {
     const int stage = place.stage;
     const GroupedTile& tile = item_.tile;
     const int column = step * Kind::kStepElements;
@@ -163,6 +172,25 @@ class ItemCopy {
   }
 
  private:
+  __device__ void copy_packed(int step, int stage) const {
+    const GroupedArguments& arguments = block_.arguments;
+    const PackedWeight weight{arguments.columns, Kind::kActivates ? 2 : 1, arguments.k};
+    const auto tiles = static_cast<int>(weight.tiles_of_part());
+    const std::uint32_t full = block_.full(stage);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      // A half of which no row is needed takes another one's.
+      const int tile = Kind::kActivates ? item_.part + half * tiles
+                                        : min(2 * item_.part + half, tiles - 1);
+      const std::int64_t nth =
+          item_.tile.expert * weight.blocks() + std::int64_t{tile} * weight.steps() + step;
+      copy_bytes(block_.weight_at(stage, half), arguments.packed_weight + nth * kPackedTileBytes,
+                 kPackedTileBytes, full);
+      copy_bytes(block_.scales_at(stage) + static_cast<std::uint32_t>(half * kPackedScaleBytes),
+                 arguments.packed_scales + nth * kPackedScaleBytes, kPackedScaleBytes, full);
+    }
+  }
+
   const GroupedBlock<Kind>& block_;
   const GroupedItem& item_;
   int width_;
@@ -174,6 +202,20 @@ __device__ inline float2 shared_pair(std::uint32_t address) {
   float2 pair;
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(pair.x), "=f"(pair.y) : "r"(address));
   return pair;
+}
+
+__device__ inline float shared_number(std::uint32_t address) {
+  float number;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(number) : "r"(address));
+  return number;
+}
+
+__device__ inline uint4 shared_vector(std::uint32_t address) {
+  uint4 vector;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(vector.x), "=r"(vector.y), "=r"(vector.z), "=r"(vector.w)
+               : "r"(address));
+  return vector;
 }
 
 // The place of a thread among those that multiply.
@@ -233,7 +275,7 @@ template <class Kind, int kWidth>
 __device__ void sum_in_blocks(const GroupedBlock<Kind>& block,
                               const GroupedItem& item,
                               const Multiplier& me,
-                              RingPlace& place,
+                              RingPlace<Kind>& place,
                               GroupedSums<kWidth>& sums) {
   const WeightScaleRows<Kind> scale_rows(block, item);
   float next[2] = {scale_rows.at(0, 0), scale_rows.at(1, 0)};
@@ -278,7 +320,7 @@ __device__ void sum_in_blocks(const GroupedBlock<Kind>& block,
 template <class Kind, int kWidth>
 __device__ void sum_whole(const GroupedBlock<Kind>& block,
                           const Multiplier& me,
-                          RingPlace& place,
+                          RingPlace<Kind>& place,
                           GroupedSums<kWidth>& sums) {
   const auto group_offset = static_cast<std::uint32_t>(me.group * kGroupRows * kStepBytes);
   const int steps = block.steps();
@@ -302,6 +344,93 @@ __device__ void sum_whole(const GroupedBlock<Kind>& block,
   if (me.lane == 0) arrive(block.empty(before));
 }
 
+__device__ inline std::uint32_t two_scaled(std::uint32_t two, std::uint32_t factors) {
+  const __nv_bfloat162 product = __hmul2(reinterpret_cast<const __nv_bfloat162&>(two),
+                                         reinterpret_cast<const __nv_bfloat162&>(factors));
+  return reinterpret_cast<const std::uint32_t&>(product);
+}
+
+// Makes bfloat16 of the pairs of a word of packed_place(). The bits of e2m1 become the low bits of
+// the exponent and the first of the mantissa, which makes the number 2^126 times too small; the
+// factors of rows r and r + 8 mend this, too.
+__device__ inline void unpack(std::uint32_t word,
+                              std::uint32_t upper_factor,
+                              std::uint32_t lower_factor,
+                              std::uint32_t (&pairs)[4]) {
+  constexpr std::uint32_t kSign = 0x80008000U;
+  constexpr std::uint32_t kNumber = 0x01C001C0U;
+  pairs[0] = two_scaled((word << 12U & kSign) | (word << 6U & kNumber), upper_factor);
+  pairs[1] = two_scaled((word << 8U & kSign) | (word << 2U & kNumber), lower_factor);
+  pairs[2] = two_scaled((word << 4U & kSign) | (word >> 2U & kNumber), upper_factor);
+  pairs[3] = two_scaled((word & kSign) | (word >> 6U & kNumber), lower_factor);
+}
+
+// Two times 2^126 2^(e - 127) as bfloat16, for the scale e in a byte of the word.
+__device__ inline std::uint32_t two_factors(std::uint32_t word, int byte) {
+  const std::uint32_t exponent = (word >> (8 * byte) & 0xFFU) + 126;
+  return exponent * 0x00800080U;
+}
+
+using UnpackedStep = std::uint32_t[kStepBytes / 32][4];
+
+template <class Kind>
+__device__ void unpack_step(const GroupedBlock<Kind>& block,
+                            const Multiplier& me,
+                            int stage,
+                            int half,
+                            UnpackedStep& unpacked) {
+  const int warp = me.group * 4 + me.warp;
+  const uint4 packed = shared_vector(block.weight_at(stage, half) +
+                                     static_cast<std::uint32_t>(warp * 512 + me.lane * 16));
+  const std::uint32_t scales = __float_as_uint(
+      shared_number(block.scales_at(stage) +
+                    static_cast<std::uint32_t>(half * kPackedScaleBytes + warp * 32 +
+                                               me.lane / 4 * 4)));
+  const std::uint32_t words[4] = {packed.x, packed.y, packed.z, packed.w};
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    unpack(words[i], two_factors(scales, i / 2), two_factors(scales, 2 + i / 2), unpacked[i]);
+}
+
+__device__ inline void hold_step(UnpackedStep& unpacked) {
+#pragma unroll
+  for (auto& pairs : unpacked) {
+#pragma unroll
+    for (std::uint32_t& pair : pairs)
+      asm volatile("" : "+r"(pair)::"memory");
+  }
+}
+
+// The weight of the second half is unpacked while that of the first is multiplied.
+template <class Kind, int kWidth>
+__device__ void sum_packed(const GroupedBlock<Kind>& block,
+                           const Multiplier& me,
+                           RingPlace<Kind>& place,
+                           GroupedSums<kWidth>& sums) {
+  const int steps = block.steps();
+  for (int step = 0; step < steps; ++step) {
+    wait_for_phase(block.full(place.stage), place.parity);
+    const std::uint64_t input = matrix_descriptor(block.input_at(place.stage));
+    UnpackedStep unpacked[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      unpack_step(block, me, place.stage, half, unpacked[half]);
+      begin_products();
+#pragma unroll
+      for (int i = 0; i < kStepBytes / 32; ++i)
+        product_bfloat16(sums.of[half], unpacked[half][i], input + 2 * i, 1);
+      commit_products();
+    }
+    wait_for_products<0>();
+    hold_step(unpacked[0]);
+    hold_step(unpacked[1]);
+    hold(sums.of[0]);
+    hold(sums.of[1]);
+    if (me.lane == 0) arrive(block.empty(place.stage));
+    place.advance();
+  }
+}
+
 __device__ inline float gated(float gate, float up) {
   return __fdividef(gate, 1.0F + __expf(-gate)) * up;
 }
@@ -311,14 +440,6 @@ __device__ inline void store_transposed(std::uint32_t address, const std::uint32
                    address),
                "r"(parts[0]), "r"(parts[1]), "r"(parts[2]), "r"(parts[3])
                : "memory");
-}
-
-__device__ inline uint4 shared_vector(std::uint32_t address) {
-  uint4 vector;
-  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(vector.x), "=r"(vector.y), "=r"(vector.z), "=r"(vector.w)
-               : "r"(address));
-  return vector;
 }
 
 __device__ inline std::uint32_t two_bfloat16(float low, float high) {
@@ -530,10 +651,12 @@ __device__ void multiply_item(const GroupedBlock<Kind>& block,
                               const GroupedItem& item,
                               const Multiplier& me,
                               int turn,
-                              RingPlace& place) {
+                              RingPlace<Kind>& place) {
   GroupedSums<kWidth> sums = {};
   if constexpr (Kind::kInBlocks) {
     sum_in_blocks<Kind, kWidth>(block, item, me, place, sums);
+  } else if constexpr (Kind::kIsPacked) {
+    sum_packed<Kind, kWidth>(block, me, place, sums);
   } else {
     sum_whole<Kind, kWidth>(block, me, place, sums);
   }
@@ -546,17 +669,11 @@ struct TallSums {
   float of[2 * kHalfRows / 2];  // of both halves
 };
 
-__device__ inline float shared_number(std::uint32_t address) {
-  float number;
-  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(number) : "r"(address));
-  return number;
-}
-
 template <class Kind>
 __device__ void sum_tall_in_blocks(const GroupedBlock<Kind>& block,
                                    const GroupedItem& item,
                                    const Multiplier& me,
-                                   RingPlace& place,
+                                   RingPlace<Kind>& place,
                                    TallSums& sums) {
   const WeightScaleRows<Kind> scale_rows(block, item);
   float next[2] = {scale_rows.at(0, 0), scale_rows.at(1, 0)};
@@ -598,7 +715,7 @@ __device__ void sum_tall_in_blocks(const GroupedBlock<Kind>& block,
 template <class Kind>
 __device__ void sum_tall_whole(const GroupedBlock<Kind>& block,
                                const Multiplier& me,
-                               RingPlace& place,
+                               RingPlace<Kind>& place,
                                TallSums& sums) {
   const auto group_offset = static_cast<std::uint32_t>(me.group * kGroupRows * kStepBytes);
   const int steps = block.steps();
@@ -731,7 +848,7 @@ template <class Kind>
 __device__ void multiply_tall(const GroupedBlock<Kind>& block,
                               const GroupedItem& item,
                               const Multiplier& me,
-                              RingPlace& place) {
+                              RingPlace<Kind>& place) {
   TallSums sums = {};
   if constexpr (Kind::kInBlocks) {
     sum_tall_in_blocks(block, item, me, place, sums);
@@ -773,7 +890,7 @@ template <class Kind>
 __device__ void multiply_items(const GroupedBlock<Kind>& block, const Multiplier& me) {
   const int parts = block.parts();
   const int items = *block.arguments.tile_count * parts;
-  RingPlace place;
+  RingPlace<Kind> place;
   int turn = 0;  // counts the narrow tiles, for which both warpgroups meet
   for (int at = static_cast<int>(blockIdx.x); at < items; at += static_cast<int>(gridDim.x)) {
     const GroupedItem item = item_at(block.arguments, parts, at);
@@ -788,7 +905,11 @@ __device__ void multiply_items(const GroupedBlock<Kind>& block, const Multiplier
         multiply_item<Kind, 64>(block, item, me, turn++, place);
         break;
       default:
-        multiply_tall(block, item, me, place);
+        if constexpr (Kind::kIsPacked) {
+          multiply_item<Kind, 128>(block, item, me, turn++, place);
+        } else {
+          multiply_tall(block, item, me, place);
+        }
         break;
     }
   }
@@ -797,9 +918,9 @@ __device__ void multiply_items(const GroupedBlock<Kind>& block, const Multiplier
 // Fills the ring with weights before the kernel that writes the input has ended. The tiles are
 // older: that kernel, too, began after they were written.
 template <class Kind>
-__device__ int copy_ahead(const ItemCopy<Kind>& copy, int steps, RingPlace& place) {
-  const int ahead = min(steps, kStages);
-  RingPlace weight_place = place;
+__device__ int copy_ahead(const ItemCopy<Kind>& copy, int steps, RingPlace<Kind>& place) {
+  const int ahead = min(steps, Kind::kStages);
+  RingPlace<Kind> weight_place = place;
   for (int step = 0; step < ahead; ++step, weight_place.advance())
     copy.copy_weight(step, weight_place);
   wait_for_earlier_kernels();
@@ -813,7 +934,7 @@ __device__ void copy_items(const GroupedBlock<Kind>& block) {
   const int parts = block.parts();
   const int steps = block.steps();
   const int items = *block.arguments.tile_count * parts;
-  RingPlace place;
+  RingPlace<Kind> place;
   for (int at = static_cast<int>(blockIdx.x); at < items; at += static_cast<int>(gridDim.x)) {
     const GroupedItem item = item_at(block.arguments, parts, at);
     const ItemCopy<Kind> copy(block, item);
@@ -839,7 +960,7 @@ __device__ void prepare_shared(const GroupedBlock<Kind>& block) {
       prefetch_map(input);
   }
   if (threadIdx.x == 0) {
-    for (int stage = 0; stage < kStages; ++stage) {
+    for (int stage = 0; stage < Kind::kStages; ++stage) {
       make_barrier(block.full(stage), 1);
       make_barrier(block.empty(stage), kMultipliers * kGroupThreads / 32);
     }
@@ -856,11 +977,11 @@ __global__ void __launch_bounds__(kGroupedThreads, 1)
   prepare_shared(block);
   const int group = static_cast<int>(threadIdx.x) / kGroupThreads;
   if (group == kMultipliers) {
-    give_registers<40>();
+    give_registers<56>();
     if (threadIdx.x == kMultipliers * kGroupThreads) copy_items(block);
     let_later_kernels_begin();
   } else {
-    take_registers<232>();
+    take_registers<224>();
     const int thread = static_cast<int>(threadIdx.x) % kGroupThreads;
     multiply_items(block, Multiplier{group, thread / 32, thread % 32, thread});
   }

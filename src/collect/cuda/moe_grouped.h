@@ -20,6 +20,8 @@ namespace assay::collect {
 struct GroupedArguments {
   CUtensorMap weight;
   CUtensorMap inputs[kTileWidths.size()];
+  const char* packed_weight;  // instead of `weight` for mxfp4; moe_packed.h has the layout
+  const char* packed_scales;
   const float* input_scales;   // of fp8_block; ExpertScales has the layout
   const float* weight_scales;  // of fp8_block; WeightScales has it
   const GroupedTile* tiles;
@@ -35,14 +37,15 @@ enum class GroupedEpilogue : std::uint8_t { kStore, kActivate };
 
 // Where the operands lie. The number of rows covers all experts, padding included.
 struct GroupedOperands {
-  DataType type = DataType::kBfloat16;  // kBfloat16, kFp8 or kFp8Block
+  DataType type = DataType::kBfloat16;  // kBfloat16, kFp8, kFp8Block or kMxfp4
   GroupedEpilogue epilogue = GroupedEpilogue::kStore;
   std::int64_t experts = 1;
   std::int64_t rows = 1;
   std::int64_t n = 1;
   std::int64_t k = 1;
   const void* input = nullptr;
-  const void* weight = nullptr;
+  const void* weight = nullptr;         // packed for mxfp4
+  const void* weight_scales = nullptr;  // of fp8_block and mxfp4
 };
 
 // Describes the operands to the copy engine; the pointers of the result are left to the caller.

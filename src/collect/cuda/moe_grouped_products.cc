@@ -1,5 +1,3 @@
-#include <fmt/core.h>
-
 #include <utility>
 #include <vector>
 
@@ -44,7 +42,13 @@ class GroupedMoeProducts : public MoeProducts {
   }
 
   core::Result<Accuracy> compare_down(const MoeMemory& memory) override {
-    return compare_down_product(gpu_, memory, {});
+    const MoeShape& shape = memory.shape;
+    if (shape.spec.type != DataType::kMxfp4) return compare_down_product(gpu_, memory, {});
+    ASSAY_TRY(cuda_status(compare_packed_down(memory.arguments_of(0), memory.down(0),
+                                              gpu_.samples(), gpu_.stream()),
+                          "checking"));
+    return accuracy_of_samples(gpu_, samples_of(shape.pairs * shape.spec.hidden),
+                               shape.spec.hidden, "expert's product");
   }
 
  private:
@@ -59,7 +63,8 @@ class GroupedMoeProducts : public MoeProducts {
                              .n = 2 * shape.intermediate,
                              .k = shape.spec.hidden,
                              .input = product.input,
-                             .weight = product.weight},
+                             .weight = product.weight,
+                             .weight_scales = product.weight_scales},
                             product, memory, copy));
     arguments.output = memory.at(MoeBuffer::kActivated, copy);
     arguments.output_scales = memory.at<float>(MoeBuffer::kActivatedScales, copy);
@@ -76,7 +81,8 @@ class GroupedMoeProducts : public MoeProducts {
                                                       .n = shape.spec.hidden,
                                                       .k = shape.intermediate,
                                                       .input = product.input,
-                                                      .weight = product.weight},
+                                                      .weight = product.weight,
+                                                      .weight_scales = product.weight_scales},
                                                      product, memory, copy));
     arguments.output = product.output;
     return arguments;
@@ -89,7 +95,6 @@ class GroupedMoeProducts : public MoeProducts {
     GroupedArguments arguments{};
     ASSAY_TRY(cuda_status(describe(operands, arguments), "describing the experts' matrices"));
     arguments.input_scales = product.input_scales;
-    arguments.weight_scales = product.weight_scales;
     arguments.tiles = memory.at<GroupedTile>(MoeBuffer::kTiles, copy);
     arguments.tile_count = memory.at<std::int32_t>(MoeBuffer::kTileCount, copy);
     return arguments;
@@ -109,7 +114,8 @@ class GroupedMoeProducts : public MoeProducts {
                                              const char* name) const {
     const MoeArguments arguments = memory.arguments_of(0);
     ASSAY_TRY(cuda_status(
-        compare_activation(arguments, memory.up(0), stage, gpu_.samples(), gpu_.stream()),
+        compare_activation(arguments, memory.up(0), memory.shape.spec.type, stage,
+                           gpu_.samples(), gpu_.stream()),
         "checking"));
     return accuracy_of_samples(gpu_, activation_samples_of(arguments, stage),
                                stage_columns(arguments, stage), name);
@@ -127,9 +133,8 @@ core::Result<MadeProducts> make_grouped_products(Gpu& gpu, const MoeShape& shape
   if (gpu.properties().major != kHopper)
     return MadeProducts{nullptr, "assay's grouped product is for compute capability 9.0"};
   const DataType type = shape.spec.type;
-  if (type != DataType::kBfloat16 && type != DataType::kFp8 && type != DataType::kFp8Block)
-    return MadeProducts{nullptr,
-                        fmt::format("assay's grouped product is not for {}", name_of(type))};
+  if (type == DataType::kFloat16)
+    return MadeProducts{nullptr, "assay's grouped product is not for float16"};
   return MadeProducts{std::make_unique<GroupedMoeProducts>(gpu), ""};
 }
 

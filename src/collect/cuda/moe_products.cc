@@ -7,8 +7,9 @@ namespace assay::collect {
 
 MoeArguments MoeMemory::arguments_of(std::int64_t copy) const {
   const MoeSpec& spec = shape.spec;
+  const bool is_packed = spec.type == DataType::kMxfp4;
   return {.type = shape.type,
-          .product_type = spec.type,
+          .product_type = is_packed ? DataType::kBfloat16 : spec.type,
           .tokens = static_cast<int>(spec.tokens),
           .hidden = static_cast<int>(spec.hidden),
           .intermediate = static_cast<int>(shape.intermediate),

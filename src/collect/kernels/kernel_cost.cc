@@ -34,8 +34,11 @@ double input_bytes(std::int64_t rows, std::int64_t columns, DataType type) {
   return elements + kScaleBytes * real(rows) * real(scale_blocks(columns));
 }
 
-// The bytes of a weight; in kFp8Block it has a scale for every 128 x 128 elements.
+// The bytes of a weight; in kFp8Block it has a scale for every 128 x 128 elements, in kMxfp4 a byte
+// for every 32 elements of a row.
 double weight_bytes(std::int64_t rows, std::int64_t columns, DataType type) {
+  if (type == DataType::kMxfp4)
+    return real(rows) * (real(columns) / 2 + real(ceil_div(columns, 32)));
   const double elements = real(rows) * real(columns) * real(bytes_of(type));
   if (type != DataType::kFp8Block) return elements;
   const std::int64_t blocks = scale_blocks(rows) * scale_blocks(columns);
