@@ -97,6 +97,10 @@ TEST(Operators, LatentAttentionTakesTheCasesOfThePublicCollector) {
   EXPECT_EQ(count("mla_bmm_gen_post"), 448);
 }
 
+TEST(Operators, EncoderAttentionTakesTheCasesOfThePublicCollector) {
+  EXPECT_EQ(count("encoder_attention"), 7679);
+}
+
 // A public task is a model, tp, ep, type and distribution with all 30 token counts: 2,877. Of
 // them 693 are of Nemotron 3 (77 settings x 3 types x 3 distributions), whose experts have no gate
 // and so need another kernel. gpt-oss has one type: 4-bit there and bfloat16 here.
@@ -168,6 +172,7 @@ TEST(Operators, HaveTheColumnsOfThePublicTables) {
       "gemm_perf/gemm: gemm_dtype m n k",
       "context_attention_perf/context_attention:" + attention,
       "generation_attention_perf/generation_attention:" + attention,
+      "encoder_attention_perf/encoder_attention: batch_size isl num_heads head_dim attn_dtype",
       "context_mla_perf/mla_context:" + mla,
       "generation_mla_perf/mla_generation:" + mla,
       "mla_bmm_perf/mla_gen_pre: bmm_dtype num_tokens num_heads",
