@@ -24,26 +24,29 @@ inline constexpr int kSteps = 4;  // a product takes 16 keys, or 16 elements of 
 inline constexpr int kBoxBytes = kTileKeys * 128;
 inline constexpr int kKeyChunks = kHeadDim / 64;
 
-// The sizes of a block. A second warp group takes half of the output's columns, except where few
-// heads read bfloat16, for which the memory needs longer than one warp group.
+// The sizes of a block. Over bfloat16, the first warp group computes scores, weights and output,
+// and with 64 heads a second one takes half of the output's columns. Over fp8, the first one
+// computes scores and weights, and two others the output of the tile before: conversions and the
+// softmax then run while tensor cores multiply.
 template <bool kFp8, int kHeads>
 struct Size {
-  static constexpr int kGroups = kFp8 || kHeads == 64 ? 2 : 1;
+  static constexpr int kGroups = kFp8 ? 3 : (kHeads == 64 ? 2 : 1);
   static constexpr int kThreads = kGroups * kGroupThreads;
-  static constexpr int kBlocks = kFp8 && kHeads < 32 ? 2 : 1;  // on a multiprocessor at a time
   static constexpr int kTileBytes = kTileKeys * kHeadDim * (kFp8 ? 1 : 2);
-  static constexpr int kStages = kFp8 ? (kBlocks == 1 ? 4 : 2) : (kHeads == 8 ? 3 : 2);
-  static constexpr int kOutputTiles = kValueDim / 64 / kGroups;  // of a warp group
+  static constexpr int kStages = kFp8 ? (kHeads == 64 ? 3 : 4) : (kHeads == 8 ? 3 : 2);
+  static constexpr int kOutputTiles = kGroups == 1 ? 8 : 4;  // of a warp group, of 64 columns
+  static constexpr int kWeightBuffers = kFp8 ? 2 : 1;
+  static constexpr int kWeightBytes = kHeads * kTileKeys * 2;
   // Places in shared memory.
   static constexpr int kQuery = kStages * kTileBytes;
   static constexpr int kWeights = kQuery + kHeads * kHeadDim * 2;
-  static constexpr int kOfWarps = kWeights + kHeads * kTileKeys * 2;  // [warp, head]
-  static constexpr int kFactors = kOfWarps + kGroupWarps * kHeads * 4;
-  static constexpr int kCounters = kFactors + kHeads * 4;
-  static constexpr int kSharedBytes = kCounters + 2 * kStages * 8;
+  static constexpr int kOfWarps = kWeights + kWeightBuffers * kWeightBytes;  // [warp, head]
+  static constexpr int kFactors = kOfWarps + kGroupWarps * kHeads * 4;       // [buffer, head]
+  static constexpr int kCounters = kFactors + kWeightBuffers * kHeads * 4;
+  static constexpr int kWeightCounters = kCounters + 2 * kStages * 8;
+  static constexpr int kSharedBytes = kWeightCounters + 2 * kWeightBuffers * 8;
   // Products that add to one sum wait for each other, so short ones add to several.
-  static constexpr int kChains =
-      kHeads == 64 ? 1 : (kFp8 && kHeads == 16 ? 1 : (kHeads == 32 ? 2 : 4));
+  static constexpr int kChains = kHeads == 64 ? 1 : (kHeads == 32 ? 2 : 4);
 };
 
 // The work of a block.
@@ -87,12 +90,6 @@ struct Lane {
   int row;
   int pair;
 };
-
-// The key of row `row` of 8 rows of S^T, and of as many summands of O^T.
-template <bool kFp8>
-__device__ int key_of_row(int row) {
-  return kFp8 ? row % 2 * 4 + row / 2 : row;
-}
 
 // The tiles of the cache on their way to a block.
 template <bool kFp8, int kHeads>
@@ -300,15 +297,15 @@ __device__ void multiply_fp8_keys(const Lane& lane,
   constexpr int kChains = Size<true, kHeads>::kChains;
   float chains[kChains][kHeads / 2] = {};
   const std::uint64_t right = swizzled_matrix(query);
-  const int key = key_of_row<true>(lane.row);
-  const std::uint32_t row = tile + (lane.warp * 16 + key) * 128;
+  const int key = fp8_key_of_row(lane.row);
+  const std::uint32_t rows = tile + lane.warp * 16 * 128;
   const std::uint32_t rotated =
       tile + 4 * kBoxBytes + (lane.warp * 16 + key) * 64 + ((lane.pair ^ (key / 2)) * 16);
   const auto read = [&](int chunk) -> KeyChunk {
     if (chunk == kKeyChunks - 1)
       return {.upper = read_sixteen(rotated), .lower = read_sixteen(rotated + 8 * 64)};
     const std::uint32_t from =
-        row + chunk / 2 * kBoxBytes + (((chunk % 2 * 4 + lane.pair) ^ key) * 16);
+        rows + chunk / 2 * kBoxBytes + swizzled_place(key, chunk % 2 * 4 + lane.pair);
     return {.upper = read_sixteen(from), .lower = read_sixteen(from + 8 * 128)};
   };
   KeyChunk next = read(0);
@@ -340,28 +337,15 @@ __device__ void multiply_fp8_keys(const Lane& lane,
   add_chains<kHeads, kChains>(chains, scores);
 }
 
-// A lane's columns of the output. Number `i` (0 or 1, for rows `row` and `row + 8`) of product
-// `tile` is column first + 64 tile + 8 i with bfloat16. With fp8 it is first + 2 tile + i: the lane
-// has eight neighbours, which are half of 16 bytes of a key.
+// The first of a lane's columns of the output. Number `i` (0 or 1, for rows `row` and `row + 8`) of
+// product `tile` is column first + 64 tile + 8 i with bfloat16, and first + 2 tile + i with fp8,
+// with which the first group has none.
 template <bool kFp8>
-struct Columns {
-  __device__ static int first(const Lane& lane) {
-    if (!kFp8) return lane.group * (kValueDim / 2) + lane.warp * 16 + lane.row;
-    return box(lane) * 128 + chunk(lane) * 16 + half(lane) * 8;
-  }
-
-  __device__ static int of(const Lane& lane, int tile, int i) {
-    return first(lane) + (kFp8 ? tile * 2 + i : tile * 64 + i * 8);
-  }
-
-  __device__ static int box(const Lane& lane) { return lane.group * 2 + lane.warp / 2; }
-
-  __device__ static int chunk(const Lane& lane) {
-    return lane.row % 2 * 4 + lane.warp % 2 * 2 + lane.row / 4;
-  }
-
-  __device__ static int half(const Lane& lane) { return lane.row / 2 % 2; }
-};
+__device__ int first_column(const Lane& lane) {
+  if (!kFp8) return lane.group * (kValueDim / 2) + lane.warp * 16 + lane.row;
+  const Fp8Columns its = fp8_columns(lane.group - 1, lane.warp, lane.row);
+  return its.box * 128 + its.chunk * 16 + its.half * 8;
+}
 
 // output [512 / groups, heads] += values transposed x weights.
 template <int kHeads>
@@ -401,18 +385,17 @@ __device__ void multiply_fp8_values(const Lane& lane,
                                     std::uint32_t tile,
                                     std::uint32_t weights,
                                     float (&output)[Size<true, kHeads>::kOutputTiles][kHeads / 2]) {
-  using Its = Columns<true>;
   constexpr int kTiles = Size<true, kHeads>::kOutputTiles;
   static_assert(kTiles == 4);
   const std::uint64_t right = swizzled_matrix(weights);
-  const std::uint32_t box = tile + Its::box(lane) * kBoxBytes + Its::half(lane) * 8;
+  const Fp8Columns its = fp8_columns(lane.group - 1, lane.warp, lane.row);
+  const std::uint32_t box = tile + its.box * kBoxBytes + its.half * 8;
   const auto read = [&](int step) {
     ValueStep of;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int key = key_of_row<true>(i % 2) + lane.pair;  // of 8
-      of.keys[i] =
-          read_eight(box + (step * 16 + i / 2 * 8 + key) * 128 + ((Its::chunk(lane) ^ key) * 16));
+      const int key = fp8_key_of_row(lane.pair * 2 + i % 2);
+      of.keys[i] = read_eight(box + (step * 16 + i / 2 * 8) * 128 + swizzled_place(key, its.chunk));
     }
     return of;
   };
@@ -437,7 +420,8 @@ __device__ void multiply_fp8_values(const Lane& lane,
     for (int i = 0; i < kTiles; ++i)
       add_product<kHeads>(output[i], left[i], right + step * 32 / 16);
     end_products();
-    await_products<1>();  // the registers of the step before are free
+    // The registers of the step before are free; with 64 heads there are none for two steps.
+    await_products<kHeads == 64 ? 0 : 1>();
   }
   await_products<0>();
 }

@@ -96,7 +96,7 @@ class Softmax {
  private:
   __device__ void mask(const Lane& lane, int first_key, float (&scores)[kHeads / 2]) const {
     if (first_key + kTileKeys <= keys_) return;
-    const int upper = first_key + lane.warp * 16 + key_of_row<kFp8>(lane.row);
+    const int upper = first_key + lane.warp * 16 + (kFp8 ? fp8_key_of_row(lane.row) : lane.row);
 #pragma unroll
     for (int i = 0; i < kHeads / 2; ++i) {
       if (upper + i % 4 / 2 * 8 >= keys_) scores[i] = -INFINITY;
@@ -158,18 +158,6 @@ __device__ void scale_output(const float (&factors)[kHeads / 4],
   }
 }
 
-template <bool kFp8, int kHeads>
-__device__ void add_values(const Lane& lane,
-                           std::uint32_t tile,
-                           std::uint32_t weights,
-                           float (&output)[Size<kFp8, kHeads>::kOutputTiles][kHeads / 2]) {
-  if constexpr (kFp8) {
-    multiply_fp8_values<kHeads>(lane, tile, weights, output);
-  } else {
-    multiply_bfloat16_values<kHeads>(lane, tile, weights, output);
-  }
-}
-
 // Writes a lane's results for one head: the output itself, or the sums of a part.
 template <bool kFp8, int kTiles>
 __device__ void write_columns(const Lane& lane,
@@ -177,11 +165,11 @@ __device__ void write_columns(const Lane& lane,
                               float factor,
                               __nv_bfloat16* result,
                               float* sums) {
-  using Its = Columns<kFp8>;
+  const int first = first_column<kFp8>(lane);
   if constexpr (!kFp8) {
 #pragma unroll
     for (int i = 0; i < kTiles * 2; ++i) {
-      const int column = Its::of(lane, i / 2, i % 2);
+      const int column = first + i / 2 * 64 + i % 2 * 8;
       if (sums == nullptr) {
         result[column] = __float2bfloat16(of[i / 2][i % 2] * factor);
       } else {
@@ -190,12 +178,11 @@ __device__ void write_columns(const Lane& lane,
     }
   } else {
     static_assert(kTiles == 4);
-    const int column = Its::first(lane);
     if (sums == nullptr) {
       const auto pair = [&](int i) { return packed<false>(of[i][0] * factor, of[i][1] * factor); };
-      *reinterpret_cast<uint4*>(result + column) = {pair(0), pair(1), pair(2), pair(3)};
+      *reinterpret_cast<uint4*>(result + first) = {pair(0), pair(1), pair(2), pair(3)};
     } else {
-      auto* to = reinterpret_cast<float4*>(sums + column);
+      auto* to = reinterpret_cast<float4*>(sums + first);
       to[0] = {of[0][0], of[0][1], of[1][0], of[1][1]};
       to[1] = {of[2][0], of[2][1], of[3][0], of[3][1]};
     }
@@ -232,17 +219,52 @@ __device__ void write_output(const MlaDecodeArguments& arguments,
   }
 }
 
+// Writes the statistics of a part, from the lanes that together have every head once.
 template <bool kFp8, int kHeads>
-__global__ void __launch_bounds__(Size<kFp8, kHeads>::kThreads, Size<kFp8, kHeads>::kBlocks)
-    decode_latents(const __grid_constant__ MlaDecodeArguments arguments,
-                   const __grid_constant__ MlaCacheMaps maps) {
+__device__ void write_statistics(const MlaDecodeArguments& arguments,
+                                 const Part& part,
+                                 const Lane& lane,
+                                 const float* of_warps,
+                                 const float (&exponents)[kHeads / 4]) {
+  if (arguments.splits == 1 || lane.warp != 0 || lane.row != 0) return;
+#pragma unroll
+  for (int i = 0; i < kHeads / 4; ++i) {
+    const int head = Softmax<kFp8, kHeads>::head_of(lane, i);
+    if (head >= part.heads) continue;
+    const std::int64_t row = part.batch * arguments.heads + part.first_head + head;
+    float weights = 0;
+#pragma unroll
+    for (int warp = 0; warp < kGroupWarps; ++warp)
+      weights += of_warps[warp * kHeads + head];
+    reinterpret_cast<float2*>(arguments.statistics)[row * arguments.splits + part.split] = {
+        exponents[i], weights};
+  }
+}
+
+// Gives the factors of a tile to other warp groups.
+template <bool kFp8, int kHeads>
+__device__ void store_factors(const Lane& lane, const float (&factors)[kHeads / 4], float* to) {
+  if (lane.warp != 0 || lane.row != 0) return;
+#pragma unroll
+  for (int i = 0; i < kHeads / 4; ++i)
+    to[Softmax<kFp8, kHeads>::head_of(lane, i)] = factors[i];
+}
+
+template <bool kFp8, int kHeads>
+__device__ void load_factors(const Lane& lane, const float* from, float (&factors)[kHeads / 4]) {
+#pragma unroll
+  for (int i = 0; i < kHeads / 4; ++i)
+    factors[i] = from[Softmax<kFp8, kHeads>::head_of(lane, i)];
+}
+
+// What all threads of a block begin with. One thread loads tiles.
+template <bool kFp8, int kHeads>
+__device__ void begin_block(const MlaDecodeArguments& arguments,
+                            const Part& part,
+                            const Tiles<kFp8, kHeads>& tiles,
+                            std::uint32_t base,
+                            bool is_loader) {
   using Its = Size<kFp8, kHeads>;
-  extern __shared__ __align__(1024) char shared[];
-  const std::uint32_t base = shared_address(shared);
-  const Part part = part_of(arguments);
-  const Lane lane;
-  const Tiles<kFp8, kHeads> tiles(arguments, maps, part, base);
-  const bool is_loader = threadIdx.x == Its::kThreads - kGroupThreads;
   if (is_loader) {
     tiles.create_counters();
     for (int n = 0; n < Its::kStages; ++n)
@@ -252,36 +274,44 @@ __global__ void __launch_bounds__(Size<kFp8, kHeads>::kThreads, Size<kFp8, kHead
   publish_to_products();
   __syncthreads();
   let_next_kernel_begin();
+}
+
+__device__ float score_scale(float of_keys) {
+  return 1.4426950408889634F * rsqrtf(static_cast<float>(kHeadDim)) * of_keys;
+}
+
+template <int kHeads>
+__global__ void __launch_bounds__(Size<false, kHeads>::kThreads, 1)
+    decode_bfloat16_latents(const __grid_constant__ MlaDecodeArguments arguments,
+                            const __grid_constant__ MlaCacheMaps maps) {
+  using Its = Size<false, kHeads>;
+  extern __shared__ __align__(1024) char shared[];
+  const std::uint32_t base = shared_address(shared);
+  const Part part = part_of(arguments);
+  const Lane lane;
+  const Tiles<false, kHeads> tiles(arguments, maps, part, base);
+  const bool is_loader = threadIdx.x == Its::kThreads - kGroupThreads;
+  begin_block(arguments, part, tiles, base, is_loader);
 
   const std::uint32_t weights = base + Its::kWeights;
-  auto* of_warps = reinterpret_cast<float*>(shared + Its::kOfWarps);
+  const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
   auto* shared_factors = reinterpret_cast<float*>(shared + Its::kFactors);
   float output[Its::kOutputTiles][kHeads / 2] = {};
   if (Its::kGroups == 1 || lane.group == 0) {
-    const float scale = 1.4426950408889634F * rsqrtf(static_cast<float>(kHeadDim)) *
-                        (kFp8 ? arguments.scale[0] : 1.0F);
-    Softmax<kFp8, kHeads> softmax(shared, scale, static_cast<int>(arguments.keys));
+    Softmax<false, kHeads> softmax(shared, score_scale(1), static_cast<int>(arguments.keys));
     for (int n = 0; n < tiles.count(); ++n) {
       tiles.await(n);
       float scores[kHeads / 2];
-      if constexpr (kFp8) {
-        multiply_fp8_keys<kHeads>(lane, tiles.at(n), base + Its::kQuery, scores);
-      } else {
-        multiply_bfloat16_keys<kHeads>(tiles.at(n), base + Its::kQuery, scores);
-      }
+      multiply_bfloat16_keys<kHeads>(tiles.at(n), base + Its::kQuery, scores);
       float factors[kHeads / 4];
       softmax.weigh(lane, tiles.first_key(n), scores, factors);
       if (Its::kGroups == 2 && n > 0) meet<Its::kThreads>(kReadersMeet);
-      store_weights<kFp8, kHeads>(lane, weights, scores);
-      if (Its::kGroups == 2 && lane.warp == 0 && lane.row == 0) {
-#pragma unroll
-        for (int i = 0; i < kHeads / 4; ++i)
-          shared_factors[Softmax<kFp8, kHeads>::head_of(lane, i)] = factors[i];
-      }
+      store_weights<false, kHeads>(lane, weights, scores);
+      if (Its::kGroups == 2) store_factors<false, kHeads>(lane, factors, shared_factors);
       publish_to_products();
       meet<Its::kThreads>(kWeightsMeet);
-      scale_output<kFp8, kHeads>(factors, output);
-      add_values<kFp8, kHeads>(lane, tiles.at(n), weights, output);
+      scale_output<false, kHeads>(factors, output);
+      multiply_bfloat16_values<kHeads>(lane, tiles.at(n), weights, output);
       tiles.end(n);
       if (Its::kGroups == 1 && is_loader) tiles.begin(n + Its::kStages);
       __syncwarp();
@@ -289,28 +319,15 @@ __global__ void __launch_bounds__(Size<kFp8, kHeads>::kThreads, Size<kFp8, kHead
     float exponents[kHeads / 4];
     softmax.finish(lane, exponents);
     __syncthreads();
-    if (arguments.splits > 1 && lane.warp == 0 && lane.row == 0) {
-#pragma unroll
-      for (int i = 0; i < kHeads / 4; ++i) {
-        const int head = Softmax<kFp8, kHeads>::head_of(lane, i);
-        if (head >= part.heads) continue;
-        const std::int64_t row = part.batch * arguments.heads + part.first_head + head;
-        float* statistics = arguments.statistics + (row * arguments.splits + part.split) * 2;
-        statistics[0] = exponents[i];
-        statistics[1] = of_warps[head] + of_warps[kHeads + head] + of_warps[2 * kHeads + head] +
-                        of_warps[3 * kHeads + head];
-      }
-    }
+    write_statistics<false, kHeads>(arguments, part, lane, of_warps, exponents);
   } else {
     for (int n = 0; n < tiles.count(); ++n) {
       meet<Its::kThreads>(kWeightsMeet);
       float factors[kHeads / 4];
-#pragma unroll
-      for (int i = 0; i < kHeads / 4; ++i)
-        factors[i] = shared_factors[Softmax<kFp8, kHeads>::head_of(lane, i)];
-      scale_output<kFp8, kHeads>(factors, output);
+      load_factors<false, kHeads>(lane, shared_factors, factors);
+      scale_output<false, kHeads>(factors, output);
       tiles.await(n);
-      add_values<kFp8, kHeads>(lane, tiles.at(n), weights, output);
+      multiply_bfloat16_values<kHeads>(lane, tiles.at(n), weights, output);
       if (n + 1 < tiles.count()) arrive<Its::kThreads>(kReadersMeet);
       tiles.end(n);
       if (is_loader) tiles.begin(n + Its::kStages);
@@ -318,7 +335,127 @@ __global__ void __launch_bounds__(Size<kFp8, kHeads>::kThreads, Size<kFp8, kHead
     }
     __syncthreads();
   }
-  write_output<kFp8, kHeads>(arguments, part, lane, of_warps, output);
+  write_output<false, kHeads>(arguments, part, lane, of_warps, output);
+}
+
+// The two buffers of weights between warp groups, and their factors.
+template <int kHeads>
+class WeightBuffers {
+ public:
+  using Its = Size<true, kHeads>;
+
+  __device__ WeightBuffers(char* shared, std::uint32_t base) : shared_(shared), base_(base) {}
+
+  __device__ void create_counters() const {
+    for (int n = 0; n < Its::kWeightBuffers; ++n) {
+      create_counter(full(n), kGroupThreads);
+      create_counter(empty(n), (Its::kGroups - 1) * kGroupWarps);
+    }
+  }
+
+  [[nodiscard]] __device__ std::uint32_t at(int n) const {
+    return base_ + Its::kWeights + n % Its::kWeightBuffers * Its::kWeightBytes;
+  }
+
+  [[nodiscard]] __device__ float* factors(int n) const {
+    return reinterpret_cast<float*>(shared_ + Its::kFactors) + n % Its::kWeightBuffers * kHeads;
+  }
+
+  __device__ void await_empty(int n) const {
+    if (n >= Its::kWeightBuffers) await_phase(empty(n), (n / Its::kWeightBuffers - 1) % 2);
+  }
+
+  __device__ void end_writing(int n) const {
+    publish_to_products();
+    arrive_at(full(n));
+  }
+
+  __device__ void await_full(int n) const { await_phase(full(n), n / Its::kWeightBuffers % 2); }
+
+  __device__ void end_reading(int n) const {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) arrive_at(empty(n));
+  }
+
+ private:
+  [[nodiscard]] __device__ std::uint32_t full(int n) const {
+    return base_ + Its::kWeightCounters + n % Its::kWeightBuffers * 8;
+  }
+
+  [[nodiscard]] __device__ std::uint32_t empty(int n) const {
+    return full(n) + Its::kWeightBuffers * 8;
+  }
+
+  char* shared_;
+  std::uint32_t base_;
+};
+
+// Registers of a thread. With 64 heads, the output needs more than its third of them.
+template <int kHeads>
+__device__ void share_registers(bool has_output) {
+  if constexpr (kHeads == 64) {
+    if (has_output) {
+      asm volatile("setmaxnreg.inc.sync.aligned.u32 184;");
+    } else {
+      asm volatile("setmaxnreg.dec.sync.aligned.u32 136;");
+    }
+  }
+}
+
+template <int kHeads>
+__global__ void __launch_bounds__(Size<true, kHeads>::kThreads, 1)
+    decode_fp8_latents(const __grid_constant__ MlaDecodeArguments arguments,
+                       const __grid_constant__ MlaCacheMaps maps) {
+  using Its = Size<true, kHeads>;
+  extern __shared__ __align__(1024) char shared[];
+  const std::uint32_t base = shared_address(shared);
+  const Part part = part_of(arguments);
+  const Lane lane;
+  const Tiles<true, kHeads> tiles(arguments, maps, part, base);
+  const WeightBuffers<kHeads> weights(shared, base);
+  const bool is_loader = threadIdx.x == Its::kThreads - kGroupThreads;
+  if (is_loader) weights.create_counters();
+  begin_block(arguments, part, tiles, base, is_loader);
+
+  const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
+  if (lane.group == 0) {
+    share_registers<kHeads>(false);
+    Softmax<true, kHeads> softmax(shared, score_scale(arguments.scale[0]),
+                                  static_cast<int>(arguments.keys));
+    for (int n = 0; n < tiles.count(); ++n) {
+      tiles.await(n);
+      float scores[kHeads / 2];
+      multiply_fp8_keys<kHeads>(lane, tiles.at(n), base + Its::kQuery, scores);
+      tiles.end(n);
+      float factors[kHeads / 4];
+      softmax.weigh(lane, tiles.first_key(n), scores, factors);
+      weights.await_empty(n);
+      store_weights<true, kHeads>(lane, weights.at(n), scores);
+      store_factors<true, kHeads>(lane, factors, weights.factors(n));
+      weights.end_writing(n);
+    }
+    float exponents[kHeads / 4];
+    softmax.finish(lane, exponents);
+    __syncthreads();
+    write_statistics<true, kHeads>(arguments, part, lane, of_warps, exponents);
+  } else {
+    share_registers<kHeads>(true);
+    float output[Its::kOutputTiles][kHeads / 2] = {};
+    for (int n = 0; n < tiles.count(); ++n) {
+      weights.await_full(n);
+      float factors[kHeads / 4];
+      load_factors<true, kHeads>(lane, weights.factors(n), factors);
+      scale_output<true, kHeads>(factors, output);
+      tiles.await(n);
+      multiply_fp8_values<kHeads>(lane, tiles.at(n), weights.at(n), output);
+      weights.end_reading(n);
+      tiles.end(n);
+      if (is_loader) tiles.begin(n + Its::kStages);
+      __syncwarp();
+    }
+    __syncthreads();
+    write_output<true, kHeads>(arguments, part, lane, of_warps, output);
+  }
 }
 
 constexpr int kJoinColumns = kValueDim / 4;  // threads, with four columns each
@@ -389,9 +526,17 @@ template <bool kFp8, int kHeads>
 struct MlaKernels {
   using Its = Size<kFp8, kHeads>;
 
+  static auto kernel() {
+    if constexpr (kFp8) {
+      return decode_fp8_latents<kHeads>;
+    } else {
+      return decode_bfloat16_latents<kHeads>;
+    }
+  }
+
   static cudaError_t prepare() {
-    return cudaFuncSetAttribute(decode_latents<kFp8, kHeads>,
-                                cudaFuncAttributeMaxDynamicSharedMemorySize, Its::kSharedBytes);
+    return cudaFuncSetAttribute(kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                Its::kSharedBytes);
   }
 
   static cudaError_t launch(const MlaDecodeArguments& arguments,
@@ -399,8 +544,7 @@ struct MlaKernels {
                             cudaStream_t stream) {
     const auto blocks =
         static_cast<unsigned>(arguments.batch * head_blocks(arguments.heads) * arguments.splits);
-    decode_latents<kFp8, kHeads>
-        <<<blocks, Its::kThreads, Its::kSharedBytes, stream>>>(arguments, maps);
+    kernel()<<<blocks, Its::kThreads, Its::kSharedBytes, stream>>>(arguments, maps);
     const cudaError_t launched = cudaGetLastError();
     if (launched != cudaSuccess || arguments.splits == 1) return launched;
     constexpr std::int64_t kFewParts = 8;

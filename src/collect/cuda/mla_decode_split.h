@@ -1,5 +1,5 @@
-// How the decoding of MLA distributes its work: query heads and keys to blocks. This is plain
-// arithmetic, which is tested without a GPU.
+// How the decoding of MLA distributes its work: query heads and keys to blocks, and a tile of fp8
+// to lanes. This is plain arithmetic, which is tested without a GPU.
 #pragma once
 
 #include <algorithm>
@@ -68,6 +68,33 @@ constexpr TileRange tiles_of_part(int tiles, int part, int parts) {
   const int longer = tiles % parts;  // the number of parts that have one more tile
   const int first = part * of_each + std::min(part, longer);
   return {.first = first, .last = first + of_each + (part < longer ? 1 : 0)};
+}
+
+// The order of a tile's keys and of the latent's elements is free. With fp8 it is such that a lane
+// reads numbers that lie side by side, and lanes that are served together read different banks.
+
+// The key of row `row` of 8 rows of S^T, and of as many summands of O^T.
+constexpr int fp8_key_of_row(int row) {
+  return row % 2 * 4 + row / 2;
+}
+
+// A lane's eight columns of the output, which are half of 16 bytes of a key. `group` is 0 or 1, and
+// `row` is lane / 4.
+struct Fp8Columns {
+  int box = 0;    // of 128 columns
+  int chunk = 0;  // of 16 columns
+  int half = 0;
+};
+
+constexpr Fp8Columns fp8_columns(int group, int warp, int row) {
+  return {.box = group * 2 + warp / 2,
+          .chunk = row % 2 * 4 + warp % 2 * 2 + row / 4,
+          .half = row / 2 % 2};
+}
+
+// The place of 16 bytes of a key in a box, whose rows of 128 bytes the copy engine swizzles.
+constexpr int swizzled_place(int key, int chunk) {
+  return key * 128 + (chunk ^ (key % 8)) * 16;
 }
 
 }  // namespace assay::collect::mla

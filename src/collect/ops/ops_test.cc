@@ -284,6 +284,18 @@ TEST(Operators, LatentDecodingHasOneHeadOfKeysThatAreItsValues) {
   EXPECT_TRUE(spec.values_in_keys);
 }
 
+TEST(Operators, EncodersAttendToAllTokens) {
+  const Case made =
+      only_case("encoder_attention", {number("batch_size", 2), number("isl", 1500),
+                                      number("num_heads", 20), number("head_dim", 64)});
+  const auto spec = kernel_of<AttentionSpec>(made);
+  EXPECT_FALSE(spec.causal);
+  EXPECT_EQ(spec.kv_heads, 20);
+  EXPECT_EQ(spec.query_length, 1500);
+  EXPECT_EQ(spec.kv_length, 1500);
+  EXPECT_EQ(made.op().cost(made).flops, 4.0 * 2 * 20 * 64 * 1500 * 1500);
+}
+
 TEST(Operators, LatentProductsGoIntoTheLatentSpaceAndOutOfIt) {
   const auto spec = [](const char* name) {
     return kernel_of<GemmSpec>(only_case(
