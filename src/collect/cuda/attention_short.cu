@@ -95,13 +95,11 @@ __device__ void short_scores(const ShortArguments& with,
   }
 }
 
-// Turns scores into weights, whose sum each output is still to be divided by. The largest weight is
-// 1, which bfloat16 represents exactly. A query sees at least its own key.
+// Turns scores into weights. A query sees at least its own key.
 template <int kHeadDim>
 __device__ void short_softmax(const AttentionSpec& spec,
                               const ShortRow (&rows)[2],
-                              ShortScores& scores,
-                              float (&sums)[2]) {
+                              ShortScores& scores) {
   const float scale = 1.4426950408889634F * rsqrtf(static_cast<float>(kHeadDim));
   const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
@@ -125,22 +123,21 @@ __device__ void short_softmax(const AttentionSpec& spec,
       sum += score;
     }
     sum += __shfl_xor_sync(kWholeWarp, sum, 1);
-    sums[row] = sum + __shfl_xor_sync(kWholeWarp, sum, 2);
+    sum += __shfl_xor_sync(kWholeWarp, sum, 2);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      scores[i / 2][row * 2 + i % 2] /= sum;
   }
 }
 
-// Writes 16 columns of a row, which are the lane's results of eight products times `factor`.
-__device__ void write_short_row(__nv_bfloat16* to,
-                                const float (&output)[8][4],
-                                int row,
-                                float factor) {
+// Writes 16 columns of a row, which are the lane's results of eight products.
+__device__ void write_short_row(__nv_bfloat16* to, const float (&output)[8][4], int row) {
   uint4 words[2];
   auto* of = reinterpret_cast<std::uint32_t*>(words);
 #pragma unroll
   for (int word = 0; word < 8; ++word) {
     const int column = row * 2 + word / 4;
-    of[word] = bfloat16_pair(output[word % 4 * 2][column] * factor,
-                             output[word % 4 * 2 + 1][column] * factor);
+    of[word] = bfloat16_pair(output[word % 4 * 2][column], output[word % 4 * 2 + 1][column]);
   }
   reinterpret_cast<uint4*>(to)[0] = words[0];
   reinterpret_cast<uint4*>(to)[1] = words[1];
@@ -150,8 +147,7 @@ template <int kValueDim>
 __device__ void short_output(const ShortArguments& with,
                              const ShortTile& tile,
                              const ShortRow (&rows)[2],
-                             const ShortScores& weights,
-                             const float (&sums)[2]) {
+                             const ShortScores& weights) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const AttentionLayout& layout = with.layout;
   const int last = static_cast<int>(with.spec.kv_length) - 1;
@@ -185,7 +181,7 @@ __device__ void short_output(const ShortArguments& with,
       auto* to = static_cast<__nv_bfloat16*>(with.output) + tile.batch * layout.output[0] +
                  rows[row].head * layout.output[1] + rows[row].query * layout.output[2] +
                  chunk * 64 + lane % 4 * 16;
-      write_short_row(to, output, row, 1 / sums[row]);
+      write_short_row(to, output, row);
     }
   }
 }
@@ -205,9 +201,8 @@ __global__ void __launch_bounds__(kShortWarps * 32)
                             short_row(with.spec, tile, lane / 4 + 8)};
   ShortScores scores = {};
   short_scores<kHeadDim>(with, tile, rows, scores);
-  float sums[2];
-  short_softmax<kHeadDim>(with.spec, rows, scores, sums);
-  short_output<kValueDim>(with, tile, rows, scores, sums);
+  short_softmax<kHeadDim>(with.spec, rows, scores);
+  short_output<kValueDim>(with, tile, rows, scores);
 }
 
 template <int kHeadDim, int kValueDim>
