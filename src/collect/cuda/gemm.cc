@@ -35,15 +35,15 @@ std::vector<BufferSpec> buffers_of(const GemmSpec& spec) {
   };
   const std::int64_t element = bytes_of(spec.type);
   std::vector<BufferSpec> buffers = {
-      {bytes(spec.n, spec.k, element), operand_fill(spec.type, 1)},
+      {bytes(spec.n, spec.k, element), operand_fill(spec.type, 1), BufferRole::kWeight},
       {bytes(spec.m, spec.k, element), operand_fill(spec.type, 2)},
       {bytes(spec.m, spec.n, output_bytes_of(spec.type))},
   };
   if (spec.type == DataType::kFp8Block) {
     const std::int64_t weight_scales = WeightScales{spec.n, spec.k}.count();
     const std::int64_t input_scales = InputScales{spec.m, spec.k}.count();
-    buffers.push_back(
-        {static_cast<std::size_t>(weight_scales) * sizeof(float), block_scale_fill(3)});
+    buffers.push_back({static_cast<std::size_t>(weight_scales) * sizeof(float), block_scale_fill(3),
+                       BufferRole::kWeight});
     buffers.push_back(
         {static_cast<std::size_t>(input_scales) * sizeof(float), block_scale_fill(4)});
   }

@@ -27,17 +27,23 @@ std::vector<BufferSpec> buffers_of(const MemorySpec& spec) {
   BufferSpec other{0, others};
   BufferSpec indices{};
   BufferSpec output{static_cast<std::size_t>(bytes)};
-  if (spec.kind == Kind::kRmsNorm) other.bytes = static_cast<std::size_t>(spec.columns * element);
+  if (spec.kind == Kind::kRmsNorm) {
+    other.bytes = static_cast<std::size_t>(spec.columns * element);
+    other.role = BufferRole::kWeight;
+  }
   if (spec.kind == Kind::kAdd) other.bytes = input.bytes;
   if (spec.kind == Kind::kSiluMul) input.bytes *= 2;
   if (spec.kind == Kind::kRead)
     output.bytes = static_cast<std::size_t>(read_blocks(spec)) * sizeof(float);
   if (spec.kind == Kind::kEmbedding) {
     input.bytes = static_cast<std::size_t>(spec.vocabulary * spec.columns * element);
+    input.role = BufferRole::kTable;
     indices = {static_cast<std::size_t>(spec.rows) * sizeof(std::int32_t),
                {.kind = Fill::Kind::kIndices,
                 .limit = static_cast<std::int32_t>(spec.vocabulary),
-                .seed = 3}};
+                .seed = 3},
+               BufferRole::kSelection,
+               static_cast<std::size_t>(bytes)};
   }
   return {input, other, indices, output};
 }

@@ -1,5 +1,6 @@
 #include "collect/cuda/moe_buffers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "collect/kernels/block_scales.h"
@@ -34,8 +35,8 @@ class Plan {
     add_routing();
     add_activations();
     if (shape_.spec.type == DataType::kFp8Block) add_scales();
-    set(MoeBuffer::kUpAddresses, static_cast<std::int64_t>(addresses_bytes));
-    set(MoeBuffer::kDownAddresses, static_cast<std::int64_t>(addresses_bytes));
+    set_weight(MoeBuffer::kUpAddresses, static_cast<std::int64_t>(addresses_bytes));
+    set_weight(MoeBuffer::kDownAddresses, static_cast<std::int64_t>(addresses_bytes));
     return std::move(buffers_);
   }
 
@@ -44,12 +45,22 @@ class Plan {
     buffers_[static_cast<std::size_t>(buffer)] = {static_cast<std::size_t>(bytes), fill};
   }
 
+  // Of a weight, a launch reads the part of the experts that have tokens.
+  void set_weight(MoeBuffer buffer, std::int64_t bytes, const Fill& fill = {}) {
+    const auto& rows = shape_.rows;
+    const auto drawn = std::count_if(rows.begin(), rows.end(),
+                                     [](std::int64_t of_expert) { return of_expert > 0; });
+    buffers_[static_cast<std::size_t>(buffer)] = {
+        static_cast<std::size_t>(bytes), fill, BufferRole::kWeight,
+        static_cast<std::size_t>(bytes / shape_.local_experts * drawn)};
+  }
+
   void add_weights() {
     const MoeSpec& spec = shape_.spec;
     const std::int64_t bytes =
         shape_.local_experts * shape_.intermediate * spec.hidden * bytes_of(spec.type);
-    set(MoeBuffer::kUpWeight, 2 * bytes, weights(spec.type, 1));
-    set(MoeBuffer::kDownWeight, bytes, weights(spec.type, 2));
+    set_weight(MoeBuffer::kUpWeight, 2 * bytes, weights(spec.type, 1));
+    set_weight(MoeBuffer::kDownWeight, bytes, weights(spec.type, 2));
   }
 
   void add_routing() {
@@ -82,8 +93,8 @@ class Plan {
     const std::int64_t experts = shape_.local_experts;
     const WeightScales up{2 * shape_.intermediate, hidden};
     const WeightScales down{hidden, shape_.intermediate};
-    set(MoeBuffer::kUpScales, experts * up.count() * 4, weight_scales(4));
-    set(MoeBuffer::kDownScales, experts * down.count() * 4, weight_scales(5));
+    set_weight(MoeBuffer::kUpScales, experts * up.count() * 4, weight_scales(4));
+    set_weight(MoeBuffer::kDownScales, experts * down.count() * 4, weight_scales(5));
     set(MoeBuffer::kGatheredScales, shape_.local_rows * scale_blocks(hidden) * 4);
     set(MoeBuffer::kActivatedScales, shape_.local_rows * scale_blocks(shape_.intermediate) * 4);
   }

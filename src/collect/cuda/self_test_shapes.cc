@@ -16,8 +16,8 @@ double count(std::int64_t a, std::int64_t b, std::int64_t c = 1) {
   return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
 }
 
-const char* l2_name(L2State l2) {
-  return l2 == L2State::kCold ? "cold" : "hot";
+std::string_view l2_name(L2State l2) {
+  return name_of(l2);
 }
 
 SelfTestShape gemm(const GemmSpec& spec, L2State l2 = L2State::kHot) {

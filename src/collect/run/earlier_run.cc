@@ -54,6 +54,18 @@ core::Status read_word(const Settings& settings,
                                  found->second, first.first, second.first)};
 }
 
+core::Status read_l2_state(const Settings& settings, model::L2State& target) {
+  const auto found = settings.find(kL2);
+  if (found == settings.end()) return {};
+  const auto state = model::l2_state_named(found->second);
+  if (!state) {
+    return core::Error{fmt::format(
+        "the run's record has {} = '{}', which is none of hot, cold, engine", kL2, found->second)};
+  }
+  target = *state;
+  return {};
+}
+
 core::Result<store::Store> open_refined(const fs::path& folder, const fs::path& from) {
   if (!from.empty()) return store::open_to_read(from);
   const fs::path file = folder / kStoreFile;
@@ -83,7 +95,7 @@ core::Status check_same_measuring(const std::set<std::string>& given,
 
 Settings settings_of(const CaseRequest& request) {
   const MeasureOptions& measuring = request.options;
-  return {{kL2, measuring.l2 == model::L2State::kHot ? "hot" : "cold"},
+  return {{kL2, std::string(name_of(measuring.l2))},
           {kLaunch, std::string(name_of(measuring.launch))},
           {kCertainty, fmt::format("{:.6g}", measuring.certainty * 100)},
           {kNumWarmups, std::to_string(measuring.num_warmups)},
@@ -94,13 +106,11 @@ Settings settings_of(const CaseRequest& request) {
 }
 
 core::Result<CaseRequest> request_of(const Settings& settings) {
-  using model::L2State;
   using model::Launch;
   CaseRequest request;
   MeasureOptions& measuring = request.options;
   double certainty_percent = measuring.certainty * 100;
-  ASSAY_TRY(read_word<L2State>(settings, kL2, {"hot", L2State::kHot}, {"cold", L2State::kCold},
-                               measuring.l2));
+  ASSAY_TRY(read_l2_state(settings, measuring.l2));
   ASSAY_TRY(read_word<Launch>(settings, kLaunch, {"graph", Launch::kGraph},
                               {"eager", Launch::kEager}, measuring.launch));
   ASSAY_TRY(read_number(settings, kCertainty, certainty_percent));

@@ -37,7 +37,7 @@ TEST(MeasureSettings, AreAsUsualWhereARecordSaysNothing) {
 
 TEST(MeasureSettings, NameWhatARecordHasWrong) {
   EXPECT_THAT(request_of({{"--l2", "warm"}}).error().message,
-              HasSubstr("--l2 = 'warm', which is neither hot nor cold"));
+              HasSubstr("--l2 = 'warm', which is none of hot, cold, engine"));
   EXPECT_THAT(request_of({{"--num-runs", "6x"}}).error().message,
               HasSubstr("--num-runs = '6x', which is no number"));
 }

@@ -54,8 +54,7 @@ core::Result<Model> parse_model(std::string_view text, const std::string& name) 
   const Family* family = family_of(architectures.front());
   if (family == nullptr) {
     return config.error("architectures", fmt::format("'{}' is not known; known are {}",
-                                                     architectures.front(),
-                                                     known_architectures()));
+                                                     architectures.front(), known_architectures()));
   }
   const Config decoder = ASSAY_TRY(decoder_of(config));
   Model model = ASSAY_TRY(family->read(decoder));

@@ -57,8 +57,8 @@ TEST(ParseModel, BadFieldIsNamed) {
 }
 
 TEST(ParseModel, QuantizationFollowsTheConfig) {
-  const auto blocks = with(
-      R"(, "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]})");
+  const auto blocks =
+      with(R"(, "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]})");
   ASSERT_TRUE(blocks.ok()) << blocks.error().message;
   EXPECT_EQ(blocks.value().precision.linear, Quantization::kFp8Block);
   const auto whole = with(R"(, "quantization_config": {"quant_method": "compressed-tensors",

@@ -23,9 +23,9 @@ std::optional<Quantization> quantization_named(std::string_view name);
 inline constexpr std::int64_t kScaleBlock = 128;
 
 struct Precision {
-  Quantization linear = Quantization::kBfloat16;   // projections and dense feed-forward layers
-  Quantization experts = Quantization::kBfloat16;  // of mixtures
-  Quantization cache = Quantization::kBfloat16;    // of keys and values: kBfloat16 or kFp8
+  Quantization linear = Quantization::kBfloat16;     // projections and dense feed-forward layers
+  Quantization experts = Quantization::kBfloat16;    // of mixtures
+  Quantization cache = Quantization::kBfloat16;      // of keys and values: kBfloat16 or kFp8
   Quantization attention = Quantization::kBfloat16;  // the products of attention to a prompt
 
   bool operator==(const Precision& other) const = default;
@@ -36,7 +36,7 @@ struct Attention {
   std::int64_t heads = 1;
   std::int64_t kv_heads = 1;
   std::int64_t head_dim = 128;
-  std::int64_t window = 0;       // number of keys that a query attends to; 0: all
+  std::int64_t window = 0;        // number of keys that a query attends to; 0: all
   bool normalises_heads = false;  // queries and keys pass a norm
   bool has_output_gate = false;   // the first projection also makes a gate as wide as the queries
 

@@ -58,9 +58,8 @@ core::Result<Attention> read_attention(const Config& config) {
                            ? ASSAY_TRY(config.count("num_key_value_heads"))
                            : attention.heads;
   if (attention.heads % attention.kv_heads != 0) {
-    return config.error("num_key_value_heads",
-                        fmt::format("{} do not divide the {} heads", attention.kv_heads,
-                                    attention.heads));
+    return config.error("num_key_value_heads", fmt::format("{} do not divide the {} heads",
+                                                           attention.kv_heads, attention.heads));
   }
   if (config.has("head_dim")) {
     attention.head_dim = ASSAY_TRY(config.count("head_dim"));
@@ -68,7 +67,8 @@ core::Result<Attention> read_attention(const Config& config) {
   }
   const std::int64_t hidden = ASSAY_TRY(config.count("hidden_size"));
   if (hidden % attention.heads != 0)
-    return config.error("head_dim", "the field is missing, and the heads do not divide hidden_size");
+    return config.error("head_dim",
+                        "the field is missing, and the heads do not divide hidden_size");
   attention.head_dim = hidden / attention.heads;
   return attention;
 }
@@ -107,9 +107,9 @@ core::Result<Precision> precision_of(const Config& config) {
   } else if (method == "compressed-tensors") {
     weights = ASSAY_TRY(of_compressed_tensors(part));
   } else {
-    return part.error("quant_method",
-                      fmt::format("'{}' is not known; known are fp8, mxfp4 and compressed-tensors",
-                                  method));
+    return part.error(
+        "quant_method",
+        fmt::format("'{}' is not known; known are fp8, mxfp4 and compressed-tensors", method));
   }
   return Precision{.linear = weights, .experts = weights};
 }
@@ -120,9 +120,8 @@ core::Result<std::vector<EqualLayers>> read_layers(
   const std::int64_t count = ASSAY_TRY(read_num_layers(config));
   for (std::int64_t index = 0; index < count; ++index) {
     Layer layer = layer_at(index);
-    const auto equal = std::find_if(layers.begin(), layers.end(), [&](const EqualLayers& known) {
-      return known.layer == layer;
-    });
+    const auto equal = std::find_if(layers.begin(), layers.end(),
+                                    [&](const EqualLayers& known) { return known.layer == layer; });
     if (equal == layers.end()) {
       layers.push_back({.layer = std::move(layer), .count = 1});
     } else {

@@ -15,8 +15,8 @@ namespace assay::serving {
 // hidden_size and vocab_size.
 core::Result<Model> read_sizes(const Config& config);
 
-// num_attention_heads, num_key_value_heads (absent: as many as heads), head_dim (absent: hidden_size
-// divided by the heads). Error: heads that KV heads do not divide.
+// num_attention_heads, num_key_value_heads (absent: as many as heads), head_dim (absent:
+// hidden_size divided by the heads). Error: heads that KV heads do not divide.
 core::Result<Attention> read_attention(const Config& config);
 
 // q_lora_rank, kv_lora_rank, qk_nope_head_dim, qk_rope_head_dim and v_head_dim.

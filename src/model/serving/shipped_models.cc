@@ -21,10 +21,11 @@ core::Status check_shipped_model(std::string_view name) {
   for (const ShippedModel& model : shipped_models())
     names.emplace_back(model.name);
   const std::string near = core::nearest(std::string(name), names);
-  return core::Error{fmt::format("'{}' is neither a config.json nor a model that ships with assay{}; "
-                                 "these are {}",
-                                 name, near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
-                                 core::join(names, ", "))};
+  return core::Error{
+      fmt::format("'{}' is neither a config.json nor a model that ships with assay{}; "
+                  "these are {}",
+                  name, near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
+                  core::join(names, ", "))};
 }
 
 }  // namespace assay::serving

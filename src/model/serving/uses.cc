@@ -277,11 +277,15 @@ struct Shared {
   std::int64_t gpus;
 };
 
+std::string gpus_text(std::int64_t gpus) {
+  return fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
+}
+
 core::Status check_shared(const std::vector<Shared>& all) {
   for (const Shared& shared : all) {
     if (shared.size % shared.gpus == 0) continue;
-    return core::Error{
-        fmt::format("{} {} cannot be shared by {} GPUs", shared.size, shared.what, shared.gpus)};
+    return core::Error{fmt::format("{} {} cannot be shared by {}", shared.size, shared.what,
+                                   gpus_text(shared.gpus))};
   }
   return {};
 }
@@ -290,8 +294,8 @@ core::Status check_shared(const std::vector<Shared>& all) {
 core::Status check_blocks(std::int64_t intermediate, std::int64_t gpus, Quantization quantization) {
   if (quantization != Quantization::kFp8Block) return {};
   if (intermediate / gpus % kScaleBlock == 0) return {};
-  return core::Error{fmt::format("an intermediate size of {} on {} GPUs cuts the blocks of {}",
-                                 intermediate, gpus, kScaleBlock)};
+  return core::Error{fmt::format("an intermediate size of {} on {} cuts the blocks of {}",
+                                 intermediate, gpus_text(gpus), kScaleBlock)};
 }
 
 struct LayerCheck {
@@ -321,8 +325,7 @@ struct LayerCheck {
          {"intermediate columns of an expert", experts.intermediate, deployment.moe_tp},
          {"intermediate columns of the shared expert", experts.shared_intermediate,
           deployment.tp}}));
-    ASSAY_TRY(
-        check_blocks(experts.intermediate, deployment.moe_tp, deployment.precision.experts));
+    ASSAY_TRY(check_blocks(experts.intermediate, deployment.moe_tp, deployment.precision.experts));
     return check_blocks(experts.shared_intermediate, deployment.tp, deployment.precision.linear);
   }
 };

@@ -53,9 +53,9 @@ struct SizeField {
 
 struct OperatorUse {
   std::string role = {};                   // "qkv projection"
-  std::string op;                     // the operator of assay collect: "gemm"
-  std::string table = {};             // "gemm_perf"
-  std::string op_name = {};           // as rows of the table have it: "gemm"
+  std::string op;                          // the operator of assay collect: "gemm"
+  std::string table = {};                  // "gemm_perf"
+  std::string op_name = {};                // as rows of the table have it: "gemm"
   std::vector<model::PerfField> key = {};  // columns with a value that the batch does not change
   std::vector<SizeField> sizes = {};
   std::int64_t count = 1;  // launches in a step of the whole model

@@ -96,8 +96,7 @@ TEST(UsesOf, ModelWithWindowsHasBothKindsOfAttention) {
   const auto uses = uses_of(shipped("gpt-oss-120b"), {.tp = 2, .moe_tp = 2}, Phase::kContext);
   std::vector<std::pair<std::int64_t, std::int64_t>> windows;
   for (const OperatorUse& use : uses) {
-    if (use.op == "context_attention")
-      windows.emplace_back(number(use, "window_size"), use.count);
+    if (use.op == "context_attention") windows.emplace_back(number(use, "window_size"), use.count);
   }
   EXPECT_THAT(windows, testing::ElementsAre(std::pair(128, 18), std::pair(0, 18)));
   EXPECT_EQ(number(first(uses, "context_attention"), "num_heads"), 32);
@@ -105,8 +104,7 @@ TEST(UsesOf, ModelWithWindowsHasBothKindsOfAttention) {
 }
 
 TEST(UsesOf, FewerKvHeadsThanGpusAreRepeated) {
-  const auto uses =
-      uses_of(shipped("qwen3-235b-a22b"), {.tp = 8, .moe_ep = 8}, Phase::kGeneration);
+  const auto uses = uses_of(shipped("qwen3-235b-a22b"), {.tp = 8, .moe_ep = 8}, Phase::kGeneration);
   EXPECT_EQ(number(first(uses, "generation_attention"), "num_key_value_heads"), 1);
 }
 
@@ -149,8 +147,7 @@ TEST(CheckDeployment, BlocksOfFp8AreNotCut) {
   const Model model = shipped("qwen3-235b-a22b");
   const Precision blocks{.experts = Quantization::kFp8Block};
   EXPECT_TRUE(check_deployment(model, {.tp = 4, .moe_tp = 4, .precision = blocks}).ok());
-  const core::Status cut =
-      check_deployment(model, {.tp = 8, .moe_tp = 8, .precision = blocks});
+  const core::Status cut = check_deployment(model, {.tp = 8, .moe_tp = 8, .precision = blocks});
   ASSERT_FALSE(cut.ok());
   EXPECT_THAT(cut.error().message, HasSubstr("1536 on 8 GPUs cuts the blocks of 128"));
 }

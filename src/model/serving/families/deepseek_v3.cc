@@ -1,5 +1,5 @@
-// DeepSeek-V3, R1 and Kimi-K2: latent attention, the first layers dense, the others with experts and
-// a shared one.
+// DeepSeek-V3, R1 and Kimi-K2: latent attention, the first layers dense, the others with experts
+// and a shared one.
 #include "model/serving/family.h"
 #include "model/serving/parts.h"
 

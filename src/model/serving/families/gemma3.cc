@@ -17,12 +17,11 @@ core::Result<Model> read_gemma3(const Config& config) {
   windowed.window = ASSAY_TRY(config.count("sliding_window"));
   const FeedForward dense{.intermediate = ASSAY_TRY(config.count("intermediate_size"))};
   const auto types = ASSAY_TRY(read_layer_types(config));
-  const std::int64_t pattern = std::max<std::int64_t>(
-      1, ASSAY_TRY(config.count_or("sliding_window_pattern", kFullPattern)));
+  const std::int64_t pattern =
+      std::max<std::int64_t>(1, ASSAY_TRY(config.count_or("sliding_window_pattern", kFullPattern)));
   model.layers = ASSAY_TRY(read_layers(config, [&](std::int64_t index) {
-    const bool is_full = types.empty()
-                             ? (index + 1) % pattern == 0
-                             : types[static_cast<std::size_t>(index)] == "full_attention";
+    const bool is_full = types.empty() ? (index + 1) % pattern == 0
+                                       : types[static_cast<std::size_t>(index)] == "full_attention";
     return Layer{is_full ? full : windowed, dense};
   }));
   return model;

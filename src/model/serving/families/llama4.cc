@@ -23,8 +23,8 @@ core::Result<Model> read_llama4(const Config& config) {
                         .intermediate = intermediate,
                         .shared_intermediate = intermediate};
   const FeedForward dense{.intermediate = ASSAY_TRY(config.count("intermediate_size_mlp"))};
-  const std::int64_t step = std::max<std::int64_t>(
-      1, ASSAY_TRY(config.count_or("interleave_moe_layer_step", 1)));
+  const std::int64_t step =
+      std::max<std::int64_t>(1, ASSAY_TRY(config.count_or("interleave_moe_layer_step", 1)));
   model.layers = ASSAY_TRY(read_layers(config, [&](std::int64_t index) {
     const Attention& attention = (index + 1) % kFullInterval == 0 ? full : chunked;
     return (index + 1) % step == 0 ? Layer{attention, experts} : Layer{attention, dense};

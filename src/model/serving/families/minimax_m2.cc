@@ -14,8 +14,9 @@ core::Result<Model> read_minimax_m2(const Config& config) {
       .top_k = ASSAY_TRY(config.count("num_experts_per_tok")),
       .intermediate = ASSAY_TRY(config.count("intermediate_size")),
       .shared_intermediate = ASSAY_TRY(config.count_or("shared_intermediate_size", 0))};
-  model.layers = ASSAY_TRY(
-      read_layers(config, [&](std::int64_t /*index*/) { return Layer{attention, experts}; }));
+  model.layers = ASSAY_TRY(read_layers(config, [&](std::int64_t /*index*/) {
+    return Layer{attention, experts};
+  }));
   return model;
 }
 

@@ -20,8 +20,8 @@ core::Result<Model> read_qwen3_moe(const Config& config) {
   const Experts experts = ASSAY_TRY(qwen3_experts(config));
   const FeedForward dense{.intermediate = ASSAY_TRY(config.count("intermediate_size"))};
   const auto dense_layers = ASSAY_TRY(config.counts("mlp_only_layers"));
-  const std::int64_t step = std::max<std::int64_t>(
-      1, ASSAY_TRY(config.count_or("decoder_sparse_step", 1)));
+  const std::int64_t step =
+      std::max<std::int64_t>(1, ASSAY_TRY(config.count_or("decoder_sparse_step", 1)));
   model.layers = ASSAY_TRY(read_layers(config, [&](std::int64_t index) {
     const bool is_dense =
         (index + 1) % step != 0 ||

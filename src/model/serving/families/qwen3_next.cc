@@ -34,9 +34,8 @@ core::Result<Model> read_qwen3_next(const Config& config) {
   const std::int64_t interval =
       types.empty() ? ASSAY_TRY(config.count("full_attention_interval")) : 1;
   model.layers = ASSAY_TRY(read_layers(config, [&](std::int64_t index) {
-    const bool is_full = types.empty()
-                             ? (index + 1) % interval == 0
-                             : types[static_cast<std::size_t>(index)] == "full_attention";
+    const bool is_full = types.empty() ? (index + 1) % interval == 0
+                                       : types[static_cast<std::size_t>(index)] == "full_attention";
     return is_full ? Layer{attention, experts} : Layer{linear, experts};
   }));
   return model;
