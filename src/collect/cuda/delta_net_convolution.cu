@@ -1,5 +1,6 @@
-// The causal convolution of each channel over its last tokens, with SiLU. The memory bandwidth limits
-// it: a thread has eight channels, and walks over the tokens with the last inputs in registers.
+// The causal convolution of each channel over its last tokens, with SiLU. The memory bandwidth
+// limits it: a thread has eight channels, and walks over the tokens with the last inputs in
+// registers.
 #include <algorithm>
 
 #include "collect/cuda/delta_net_kernels.h"

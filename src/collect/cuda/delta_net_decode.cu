@@ -1,7 +1,7 @@
-// The gated delta rule for one token of each request. The memory bandwidth limits it: the state of a
-// head is read once, kept in the registers of a block, and written once. With a the decay and b the
-// rate, the new state is a S + k u^T with u = b (v - a S^T k), and the output a S^T q + (k.q) u, so
-// that one pass over S suffices for both products.
+// The gated delta rule for one token of each request. The memory bandwidth limits it: the state of
+// a head is read once, kept in the registers of a block, and written once. With a the decay and b
+// the rate, the new state is a S + k u^T with u = b (v - a S^T k), and the output a S^T q + (k.q)
+// u, so that one pass over S suffices for both products.
 #include "collect/cuda/delta_net_gates.cuh"
 
 namespace assay::collect {
@@ -67,8 +67,9 @@ __global__ void __launch_bounds__(kDecodeThreads, 3) rule_of_token(DeltaNetArgum
   const std::int64_t head = blockIdx.x % spec.value_heads;
   const int row = static_cast<int>(threadIdx.x) % 32 / 8;
   const int column = (static_cast<int>(threadIdx.x) / 32 * 8 + static_cast<int>(threadIdx.x) % 8);
-  auto* state = reinterpret_cast<float4*>(arguments.state + blockIdx.x * std::int64_t{kDim} * kDim) +
-                row * (kDim / 4) + column;
+  auto* state =
+      reinterpret_cast<float4*>(arguments.state + blockIdx.x * std::int64_t{kDim} * kDim) +
+      row * (kDim / 4) + column;
   float4 held[kSteps];
 #pragma unroll
   for (int i = 0; i < kSteps; ++i)

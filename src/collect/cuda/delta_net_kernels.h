@@ -10,8 +10,10 @@
 
 namespace assay::collect {
 
-inline constexpr std::int64_t kDeltaNetDim = 128;   // elements of a head that the rule's kernels take
-inline constexpr std::int64_t kDeltaNetChunk = 64;  // tokens of a prompt that are multiplied at once
+inline constexpr std::int64_t kDeltaNetDim =
+    128;  // elements of a head that the rule's kernels take
+inline constexpr std::int64_t kDeltaNetChunk =
+    64;  // tokens of a prompt that are multiplied at once
 inline constexpr std::int64_t kLeastTaps = 2;
 inline constexpr std::int64_t kMostTaps = 4;
 // The products between the tokens of a chunk, which are computed before the states.
@@ -27,11 +29,13 @@ struct DeltaNetArguments {
   // bfloat16 [batch, length, channels]: queries of all heads, then keys, then values. The rule
   // takes them after the convolution.
   const void* input = nullptr;
-  void* output = nullptr;  // bfloat16 [batch, length, channels], or [batch, length, value heads, 128]
+  void* output =
+      nullptr;  // bfloat16 [batch, length, channels], or [batch, length, value heads, 128]
 
   // Of the convolution.
-  const void* weight = nullptr;  // bfloat16 [channels, taps]; the last tap is that of the token itself
-  void* window = nullptr;        // bfloat16 [batch, taps - 1, channels]: the last inputs
+  const void* weight =
+      nullptr;             // bfloat16 [channels, taps]; the last tap is that of the token itself
+  void* window = nullptr;  // bfloat16 [batch, taps - 1, channels]: the last inputs
 
   // Of the rule.
   const void* alpha = nullptr;       // bfloat16 [batch, length, value heads]
@@ -39,7 +43,7 @@ struct DeltaNetArguments {
   const float* rate_log = nullptr;   // [value heads]; a token's decay is
                                      // exp(-exp(rate_log) softplus(alpha + step_bias))
   const float* step_bias = nullptr;  // [value heads]
-  float* state = nullptr;            // [batch, value heads, 128, 128]: a row for each element of a key
+  float* state = nullptr;   // [batch, value heads, 128, 128]: a row for each element of a key
   void* records = nullptr;  // of prompts: kChunkRecordBytes for each request, value head and chunk
 };
 

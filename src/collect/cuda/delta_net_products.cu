@@ -5,7 +5,7 @@ namespace assay::collect {
 namespace {
 
 constexpr int kProductThreads = 128;
-constexpr int kPitch = kRuleDim + 8;          // elements of a row of keys, which has no bank conflict
+constexpr int kPitch = kRuleDim + 8;  // elements of a row of keys, which has no bank conflict
 constexpr int kLowerPitch = kChunkTokens + 4;  // floats
 constexpr int kHalf = kChunkTokens / 2;
 
@@ -15,6 +15,7 @@ struct ChunkShared {
     __nv_bfloat16 tokens[2][kChunkTokens][kPitch];
     float lower[2][kChunkTokens][kLowerPitch];
   };
+
   alignas(16) unsigned char records[2][ChunkRecord::kBytes];
   float decay_log[2][kChunkTokens];  // sums from the chunk's begin
   float rate[2][kChunkTokens];
@@ -110,7 +111,8 @@ struct ScoreTiles {
       for (int n = 0; n < 8; n += 2) {
         if (n > 2 * warp + 1) continue;
         std::uint32_t right[4];
-        load_matrices(right, shared_address(&shared.tokens[0][n * 8 + right_row][k + right_column]));
+        load_matrices(right,
+                      shared_address(&shared.tokens[0][n * 8 + right_row][k + right_column]));
         multiply_tile(keys[n], key, right[0], right[1]);
         multiply_tile(queries[n], query, right[0], right[1]);
         multiply_tile(keys[n + 1], key, right[2], right[3]);
@@ -133,7 +135,8 @@ __device__ void find_gates(const DeltaNetArguments& arguments,
   const int token = static_cast<int>(threadIdx.x) % kChunkTokens;
   DeltaGates gates{0, 0};
   if (token < place.valid)
-    gates = delta_gates(arguments, place.request * arguments.spec.length + place.first + token, head);
+    gates =
+        delta_gates(arguments, place.request * arguments.spec.length + place.first + token, head);
   float sum = gates.decay_log;
 #pragma unroll
   for (int offset = 1; offset < 32; offset *= 2) {
@@ -148,7 +151,8 @@ __device__ void find_gates(const DeltaNetArguments& arguments,
 }
 
 // Writes L and P of a value head from the products of this warp's tokens.
-__device__ void write_scores(const ScoreTiles& tiles, int warp, int lane, int pair, ChunkShared& shared) {
+__device__ void write_scores(
+    const ScoreTiles& tiles, int warp, int lane, int pair, ChunkShared& shared) {
 #pragma unroll
   for (int n = 0; n < 8; ++n) {
 #pragma unroll
@@ -159,14 +163,14 @@ __device__ void write_scores(const ScoreTiles& tiles, int warp, int lane, int pa
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         const int j = column + i;
-        const float factor = row < j ? 0.0F
-                                     : __expf(shared.decay_log[pair][row] -
-                                              shared.decay_log[pair][j]) *
-                                           shared.norm[0][j];
+        const float factor = row < j
+                                 ? 0.0F
+                                 : __expf(shared.decay_log[pair][row] - shared.decay_log[pair][j]) *
+                                       shared.norm[0][j];
         scores[i] = tiles.queries[n][half * 2 + i] * factor * shared.norm[1][row];
         if (row > j) {
-          shared.lower[pair][j][row] = tiles.keys[n][half * 2 + i] * factor * shared.norm[0][row] *
-                                       shared.rate[pair][row];
+          shared.lower[pair][j][row] =
+              tiles.keys[n][half * 2 + i] * factor * shared.norm[0][row] * shared.rate[pair][row];
         }
       }
       *reinterpret_cast<std::uint32_t*>(shared.records[pair] + ChunkRecord::kScores +
@@ -259,9 +263,9 @@ __device__ void join_halves(ChunkShared& shared, int pair, int lane, int rows) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int column = n * 8 + lane % 4 * 2;
-      *reinterpret_cast<std::uint32_t*>(
-          shared.records[pair] + ChunkRecord::kInverse +
-          swizzled(kHalf + rows + half * 8 + lane / 4, n) + lane % 4 * 4) =
+      *reinterpret_cast<std::uint32_t*>(shared.records[pair] + ChunkRecord::kInverse +
+                                        swizzled(kHalf + rows + half * 8 + lane / 4, n) +
+                                        lane % 4 * 4) =
           packed_pair(-sums[n][half * 2] * shared.rate[pair][column],
                       -sums[n][half * 2 + 1] * shared.rate[pair][column + 1]);
     }
@@ -294,8 +298,7 @@ __device__ void copy_record(const ChunkShared& shared, int pair, void* record) {
     static_cast<uint4*>(record)[i] = from[i];
 }
 
-__global__ void __launch_bounds__(kProductThreads, 3)
-    chunk_products(DeltaNetArguments arguments) {
+__global__ void __launch_bounds__(kProductThreads, 3) chunk_products(DeltaNetArguments arguments) {
   extern __shared__ __align__(16) unsigned char chunk_memory[];
   auto& shared = *reinterpret_cast<ChunkShared*>(chunk_memory);
   const DeltaNetSpec& spec = arguments.spec;

@@ -1,5 +1,5 @@
-// References of the gated delta net in float64: the convolution as its sum, and the delta rule token
-// by token for some heads.
+// References of the gated delta net in float64: the convolution as its sum, and the delta rule
+// token by token for some heads.
 #include "collect/cuda/delta_net_kernels.h"
 #include "collect/cuda/numbers.cuh"
 
@@ -10,7 +10,7 @@ constexpr int kDeltaThreads = 512;
 constexpr int kHeadDim = static_cast<int>(kDeltaNetDim);
 constexpr int kRowParts = kDeltaThreads / kHeadDim;  // threads that share a column of a state
 constexpr int kStatePitch = kHeadDim + 4;
-constexpr int kTokensCompared = 2;  // of a head: the last one and another
+constexpr int kTokensCompared = 2;    // of a head: the last one and another
 constexpr int kStatesCompared = 256;  // elements of a head's state
 
 // Outputs of prompts pass through bfloat16 in states, differences and updates. Those of single
@@ -149,7 +149,10 @@ __device__ double root_mean_square(const double* numbers) {
   return sqrt(sum / kHeadDim);
 }
 
-__device__ Sample sample_of(double value, double expected, double typical, const DeltaNetSpec& spec) {
+__device__ Sample sample_of(double value,
+                            double expected,
+                            double typical,
+                            const DeltaNetSpec& spec) {
   const double tolerance =
       spec.phase == DeltaNetSpec::Phase::kPrompt ? kPromptTolerance : kTokenTolerance;
   return {.value = value,
@@ -195,8 +198,7 @@ __global__ void __launch_bounds__(kDeltaThreads)
 
 __global__ void copy_states(DeltaNetArguments arguments, float* to) {
   const int which = static_cast<int>(blockIdx.x);
-  const float* from =
-      arguments.state + checked_head(arguments.spec, which) * kHeadDim * kHeadDim;
+  const float* from = arguments.state + checked_head(arguments.spec, which) * kHeadDim * kHeadDim;
   for (int i = static_cast<int>(threadIdx.x); i < kHeadDim * kHeadDim;
        i += static_cast<int>(blockDim.x))
     to[which * kHeadDim * kHeadDim + i] = from[i];
@@ -231,10 +233,8 @@ __global__ void convolution_samples(DeltaNetCheck check,
     const std::int64_t slot = at / channels % (spec.taps - 1);
     const double expected = input_at(check, at / channels / (spec.taps - 1),
                                      spec.length - (spec.taps - 1) + slot, channel);
-    samples[i] = {.value = number(check.arguments.window, at),
-                  .expected = expected,
-                  .bound = 0,
-                  .at = at};
+    samples[i] = {
+        .value = number(check.arguments.window, at), .expected = expected, .bound = 0, .at = at};
     return;
   }
   const std::int64_t token = at / channels % spec.length;
@@ -248,11 +248,10 @@ __global__ void convolution_samples(DeltaNetCheck check,
     sizes += fabs(product);
   }
   const double expected = sum * sigmoid(sum);
-  samples[i] = {
-      .value = number(check.arguments.output, at),
-      .expected = expected,
-      .bound = 0.5 * spacing_of(DataType::kBfloat16, expected) + sizes * 0x1p-10 + 1e-9,
-      .at = at};
+  samples[i] = {.value = number(check.arguments.output, at),
+                .expected = expected,
+                .bound = 0.5 * spacing_of(DataType::kBfloat16, expected) + sizes * 0x1p-10 + 1e-9,
+                .at = at};
 }
 
 std::int64_t convolution_elements(const DeltaNetSpec& spec, DeltaNetResult result) {

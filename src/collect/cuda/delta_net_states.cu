@@ -20,10 +20,10 @@ struct StageLayout {
 };
 
 template <int kGroups>
-constexpr int kStageBytes = StageLayout::kValues + kGroups * kSwizzledTile;
+constexpr int kStageBytes = StageLayout::kValues + kGroups* kSwizzledTile;
 
 template <int kGroups>
-constexpr int kStatesBytes = kStages * kStageBytes<kGroups> + 1024;  // with room to align
+constexpr int kStatesBytes = kStages* kStageBytes<kGroups> + 1024;  // with room to align
 
 // What a block works on.
 struct StatesPlace {
@@ -113,7 +113,9 @@ struct HeldState {
 };
 
 // Multiplies the rounded state by 64 tokens of keys or queries.
-__device__ void multiply_states(float (&products)[32], const HeldState& state, std::uint32_t tokens) {
+__device__ void multiply_states(float (&products)[32],
+                                const HeldState& state,
+                                std::uint32_t tokens) {
 #pragma unroll
   for (int step = 0; step < 8; ++step) {
     const std::uint32_t at =
@@ -172,7 +174,8 @@ class ColumnGroup {
     std::uint32_t left[4][4];
     subtract_from_values(differences, record, values, left);
     products_begin();
-    multiply_record(differences, left, memory + StageLayout::kRecord + ChunkRecord::kInverse, false);
+    multiply_record(differences, left, memory + StageLayout::kRecord + ChunkRecord::kInverse,
+                    false);
     products_wait<0>();
     std::uint32_t scaled[4][4];
     scale_updates(differences, outputs, record, left, scaled);

@@ -71,9 +71,9 @@ struct QuantizeSpec {
 };
 
 // A part of a layer of linear attention, the gated delta net: either the causal convolution of each
-// channel of queries, keys and values over its last tokens, with SiLU, or the gated delta rule, which
-// updates a float32 matrix [key_dim, value_dim] of each value head with each token. Prompts begin
-// with no state; a request that decodes has one token and reads and writes its state.
+// channel of queries, keys and values over its last tokens, with SiLU, or the gated delta rule,
+// which updates a float32 matrix [key_dim, value_dim] of each value head with each token. Prompts
+// begin with no state; a request that decodes has one token and reads and writes its state.
 struct DeltaNetSpec {
   enum class Part : std::uint8_t { kConvolution, kRule } part = Part::kRule;
   enum class Phase : std::uint8_t { kPrompt, kDecode } phase = Phase::kPrompt;
