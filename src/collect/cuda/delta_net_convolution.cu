@@ -27,7 +27,7 @@ __device__ float fast_silu(float x) {
 template <int kTaps>
 struct Taps {
   float weights[kTaps][kWide];
-  Channels last[kTaps - 1];
+  float last[kTaps - 1][kWide];
 
   __device__ void load_weights(const void* from, std::int64_t vector) {
     const auto* all = static_cast<const __nv_bfloat16*>(from) + vector * kWide * kTaps;
@@ -40,20 +40,35 @@ struct Taps {
       weights[i % kTaps][i / kTaps] = as_float(loaded[i]);
   }
 
+  __device__ void set_last(int tap, const Channels& input) {
+#pragma unroll
+    for (int c = 0; c < kWide; ++c)
+      last[tap][c] = as_float(input.values[c]);
+  }
+
+  [[nodiscard]] __device__ Channels last_of(int tap) const {
+    Channels made;
+#pragma unroll
+    for (int c = 0; c < kWide; ++c)
+      made.values[c] = __float2bfloat16(last[tap][c]);
+    return made;
+  }
+
   __device__ Channels next(const Channels& input) {
     Channels output;
 #pragma unroll
     for (int c = 0; c < kWide; ++c) {
-      float sum = weights[kTaps - 1][c] * as_float(input.values[c]);
+      const float newest = as_float(input.values[c]);
+      float sum = weights[kTaps - 1][c] * newest;
 #pragma unroll
       for (int tap = 0; tap < kTaps - 1; ++tap)
-        sum += weights[tap][c] * as_float(last[tap].values[c]);
+        sum += weights[tap][c] * last[tap][c];
       output.values[c] = __float2bfloat16(fast_silu(sum));
-    }
 #pragma unroll
-    for (int tap = 0; tap + 1 < kTaps - 1; ++tap)
-      last[tap] = last[tap + 1];
-    last[kTaps - 2] = input;
+      for (int tap = 0; tap + 1 < kTaps - 1; ++tap)
+        last[tap][c] = last[tap + 1][c];
+      last[kTaps - 2][c] = newest;
+    }
     return output;
   }
 };
@@ -82,13 +97,22 @@ __global__ void __launch_bounds__(kConvolutionThreads)
   taps.load_weights(arguments.weight, vector);
 #pragma unroll
   for (int i = 0; i < kTaps - 1; ++i)
-    taps.last[i] = at(begin - (kTaps - 1) + i);
+    taps.set_last(i, at(begin - (kTaps - 1) + i));
+  // The next inputs are on their way while these are multiplied.
   constexpr int kAhead = 4;
+  Channels next[kAhead];
+  const auto load = [&](std::int64_t token) {
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i)
+      next[i] = token + i < end ? at(token + i) : no_channels();
+  };
+  load(begin);
   for (std::int64_t token = begin; token < end; token += kAhead) {
     Channels loaded[kAhead];
 #pragma unroll
     for (int i = 0; i < kAhead; ++i)
-      loaded[i] = token + i < end ? at(token + i) : no_channels();
+      loaded[i] = next[i];
+    load(token + kAhead);
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
       if (token + i < end)
@@ -100,7 +124,7 @@ __global__ void __launch_bounds__(kConvolutionThreads)
       static_cast<__nv_bfloat16*>(arguments.window) + request * (kTaps - 1) * vectors * kWide;
 #pragma unroll
   for (int i = 0; i < kTaps - 1; ++i)
-    store_vector(window, i * vectors + vector, taps.last[i]);
+    store_vector(window, i * vectors + vector, taps.last_of(i));
 }
 
 template <int kTaps>
@@ -117,12 +141,12 @@ __global__ void __launch_bounds__(kConvolutionThreads)
   const Channels token = load_vector(input, at);
 #pragma unroll
   for (int i = 0; i < kTaps - 1; ++i)
-    taps.last[i] = load_vector(window, i * vectors + vector);
+    taps.set_last(i, load_vector(window, i * vectors + vector));
   taps.load_weights(arguments.weight, vector);
   store_vector(static_cast<__nv_bfloat16*>(arguments.output), at, taps.next(token));
 #pragma unroll
   for (int i = 0; i < kTaps - 1; ++i)
-    store_vector(window, i * vectors + vector, taps.last[i]);
+    store_vector(window, i * vectors + vector, taps.last_of(i));
 }
 
 unsigned convolution_blocks(std::int64_t vectors) {

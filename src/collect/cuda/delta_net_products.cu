@@ -31,7 +31,7 @@ struct ChunkPlace {
   int valid;           // tokens of the chunk
 };
 
-__device__ void load_tokens(const DeltaNetArguments& arguments,
+__device__ void begin_tokens(const DeltaNetArguments& arguments,
                             const ChunkPlace& place,
                             ChunkShared& shared) {
   const RuleLayout layout(arguments.spec);
@@ -47,11 +47,9 @@ __device__ void load_tokens(const DeltaNetArguments& arguments,
     const bool exists = token < place.valid;
     const auto* source =
         from + (exists ? token : 0) * layout.pitch + (is_query ? 0 : layout.keys) + piece * 8;
-    copy_piece(shared_address(&shared.tokens[is_query ? 1 : 0][token][piece * 8]), source, exists);
+    copy_piece(address_in_shared(&shared.tokens[is_query ? 1 : 0][token][piece * 8]), source, exists);
   }
   copies_commit();
-  copies_wait<0>();
-  __syncthreads();
 }
 
 // Two threads for each token.
@@ -105,14 +103,14 @@ struct ScoreTiles {
     for (int k = 0; k < kRuleDim; k += 16) {
       std::uint32_t key[4];
       std::uint32_t query[4];
-      load_matrices(key, shared_address(&shared.tokens[0][row][k + column]));
-      load_matrices(query, shared_address(&shared.tokens[1][row][k + column]));
+      load_matrices(key, address_in_shared(&shared.tokens[0][row][k + column]));
+      load_matrices(query, address_in_shared(&shared.tokens[1][row][k + column]));
 #pragma unroll
       for (int n = 0; n < 8; n += 2) {
         if (n > 2 * warp + 1) continue;
         std::uint32_t right[4];
         load_matrices(right,
-                      shared_address(&shared.tokens[0][n * 8 + right_row][k + right_column]));
+                      address_in_shared(&shared.tokens[0][n * 8 + right_row][k + right_column]));
         multiply_tile(keys[n], key, right[0], right[1]);
         multiply_tile(queries[n], query, right[0], right[1]);
         multiply_tile(keys[n + 1], key, right[2], right[3]);
@@ -123,7 +121,12 @@ struct ScoreTiles {
 };
 
 __device__ void pair_barrier(int pair) {
-  asm volatile("bar.sync %0, 64;" ::"r"(pair + 1) : "memory");
+  // With a constant barrier the kernel does not take all sixteen.
+  if (pair == 0) {
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+  } else {
+    asm volatile("bar.sync 2, 64;" ::: "memory");
+  }
 }
 
 // Each thread of a pair of warps has a token. Sums the decays from the chunk's begin.
@@ -309,15 +312,19 @@ __global__ void __launch_bounds__(kProductThreads, 3) chunk_products(DeltaNetArg
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int pair = warp / 2;
-  load_tokens(arguments, place, shared);
+  const std::int64_t sharers = spec.value_heads / spec.key_heads;
+  const auto head_of = [&](std::int64_t first) {
+    return place.key_head * sharers + (first + pair < sharers ? first + pair : first);
+  };
+  begin_tokens(arguments, place, shared);
+  find_gates(arguments, place, head_of(0), pair, shared);
+  copies_wait<0>();
+  __syncthreads();
   find_norms(shared);
   ScoreTiles tiles;
   tiles.multiply(shared, warp, lane);
-  const std::int64_t sharers = spec.value_heads / spec.key_heads;
   for (std::int64_t first = 0; first < sharers; first += 2) {
-    const bool has_head = first + pair < sharers;
-    const std::int64_t head = place.key_head * sharers + (has_head ? first + pair : first);
-    find_gates(arguments, place, head, pair, shared);
+    if (first > 0) find_gates(arguments, place, head_of(first), pair, shared);
     __syncthreads();  // also: no warp reads the tokens any more
     write_scores(tiles, warp, lane, 0, shared);
     write_scores(tiles, warp, lane, 1, shared);
@@ -328,8 +335,8 @@ __global__ void __launch_bounds__(kProductThreads, 3) chunk_products(DeltaNetArg
     write_empty_quarter(shared, pair);
     write_factors(shared, pair);
     pair_barrier(pair);
-    const std::int64_t at = (place.request * spec.value_heads + head) * layout.chunks + place.chunk;
-    if (has_head)
+    const std::int64_t at = (place.request * spec.value_heads + head_of(first)) * layout.chunks + place.chunk;
+    if (first + pair < sharers)
       copy_record(shared, pair, static_cast<char*>(arguments.records) + at * kChunkRecordBytes);
     __syncthreads();
   }

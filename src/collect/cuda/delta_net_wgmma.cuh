@@ -16,7 +16,7 @@ __device__ inline int swizzled(int row, int piece) {
   return row * kSwizzledRow + ((piece ^ (row & 7)) << 4);
 }
 
-__device__ inline std::uint32_t shared_address(const void* pointer) {
+__device__ inline std::uint32_t address_in_shared(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
