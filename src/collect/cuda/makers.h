@@ -13,6 +13,7 @@ namespace assay::collect {
 core::Result<MadeWork> make_gemm(Gpu& gpu, const GemmSpec& spec, model::L2State l2);
 core::Result<MadeWork> make_memory(Gpu& gpu, const MemorySpec& spec, model::L2State l2);
 core::Result<MadeWork> make_quantize(Gpu& gpu, const QuantizeSpec& spec, model::L2State l2);
+core::Result<MadeWork> make_delta_net(Gpu& gpu, const DeltaNetSpec& spec, model::L2State l2);
 core::Result<MadeWork> make_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2);
 // Begins to compile the kernel of this attention while others run.
 void expect_attention(Gpu& gpu, const AttentionSpec& spec);

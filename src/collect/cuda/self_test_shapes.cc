@@ -120,6 +120,61 @@ void add_quantize(std::vector<SelfTestShape>& shapes) {
   }
 }
 
+SelfTestShape delta_net(const DeltaNetSpec& spec, L2State l2) {
+  const bool is_prompt = spec.phase == DeltaNetSpec::Phase::kPrompt;
+  const bool is_convolution = spec.part == DeltaNetSpec::Part::kConvolution;
+  const Cost cost = cost_of(spec);
+  return {.name = fmt::format("delta net {} {} batch {} length {} heads {}/{} taps {} {}",
+                              is_convolution ? "convolution" : "rule",
+                              is_prompt ? "prompt" : "decode", spec.batch, spec.length,
+                              spec.key_heads, spec.value_heads, spec.taps, l2_name(l2)),
+          .spec = spec,
+          .l2 = l2,
+          .bytes = cost.bytes,
+          .flops = is_convolution ? 0 : cost.flops};
+}
+
+// Lengths that fill their chunks of 64 and others, heads that share keys by one to four, and enough
+// heads that a block has a whole one.
+void add_delta_nets(std::vector<SelfTestShape>& shapes) {
+  using Part = DeltaNetSpec::Part;
+  using Phase = DeltaNetSpec::Phase;
+
+  struct Sizes {
+    std::int64_t batch;
+    std::int64_t length;
+    std::int64_t key_heads;
+    std::int64_t value_heads;
+    std::int64_t taps;
+  };
+
+  static constexpr Sizes kPrompts[] = {{1, 1, 2, 4, 4},
+                                       {3, 65, 4, 4, 3},
+                                       {2, 777, 2, 6, 2},
+                                       {1, 2048, 16, 32, 4},
+                                       {8, 1000, 4, 16, 4}};
+  static constexpr Sizes kDecodes[] = {
+      {1, 1, 2, 4, 4}, {3, 1, 4, 4, 3}, {64, 1, 16, 32, 4}, {256, 1, 2, 4, 2}};
+  for (const Part part : {Part::kConvolution, Part::kRule}) {
+    L2State l2 = L2State::kCold;
+    const auto add = [&](Phase phase, const Sizes& sizes) {
+      l2 = l2 == L2State::kCold ? L2State::kEngine : L2State::kCold;
+      shapes.push_back(delta_net({.part = part,
+                                  .phase = phase,
+                                  .batch = sizes.batch,
+                                  .length = sizes.length,
+                                  .key_heads = sizes.key_heads,
+                                  .value_heads = sizes.value_heads,
+                                  .taps = sizes.taps},
+                                 l2));
+    };
+    for (const Sizes& sizes : kPrompts)
+      add(Phase::kPrompt, sizes);
+    for (const Sizes& sizes : kDecodes)
+      add(Phase::kDecode, sizes);
+  }
+}
+
 SelfTestShape moe(const MoeSpec& spec, L2State l2 = L2State::kHot) {
   const Cost cost = cost_of(spec);
   return {.name = fmt::format("moe {} tokens {} {}x{} top {} of {} tp {} ep {} {}",
@@ -241,6 +296,7 @@ std::vector<SelfTestShape> self_test_shapes() {
   add_quantize(shapes);
   add_gemms(shapes);
   add_moe(shapes);
+  add_delta_nets(shapes);
   add_attention(shapes);
   return shapes;
 }

@@ -138,6 +138,49 @@ double footprint_of_kernel(const QuantizeSpec& spec) {
   return cost_of_kernel(spec).bytes;
 }
 
+double channels_of_net(const DeltaNetSpec& spec) {
+  return 2 * real(spec.key_heads * spec.key_dim) + real(spec.value_heads * spec.value_dim);
+}
+
+// A prompt's state is only written; a request that decodes reads it, too.
+double state_passes(const DeltaNetSpec& spec) {
+  return spec.phase == DeltaNetSpec::Phase::kDecode ? 2 : 1;
+}
+
+Cost cost_of_convolution(const DeltaNetSpec& spec) {
+  const double tokens = real(spec.batch * spec.length);
+  const double window = real(spec.batch * (spec.taps - 1)) * state_passes(spec);
+  return {.bytes = channels_of_net(spec) * (2 * tokens + real(spec.taps) + window) *
+                   real(bytes_of(DataType::kBfloat16)),
+          .flops = 2 * tokens * channels_of_net(spec) * real(spec.taps)};
+}
+
+// Counts the input, the two gates of a head, the output and the float32 states; and for each token
+// the two products of a state and its update, since the chunks of a prompt compute more.
+Cost cost_of_kernel(const DeltaNetSpec& spec) {
+  if (spec.part == DeltaNetSpec::Part::kConvolution) return cost_of_convolution(spec);
+  const double tokens = real(spec.batch * spec.length);
+  const double state = real(spec.value_heads * spec.key_dim * spec.value_dim);
+  const double numbers =
+      channels_of_net(spec) + real(spec.value_heads * spec.value_dim) + 2 * real(spec.value_heads);
+  return {
+      .bytes = tokens * numbers * real(bytes_of(DataType::kBfloat16)) +
+               state_passes(spec) * real(spec.batch) * state * real(bytes_of(DataType::kFloat32)),
+      .flops = 6 * tokens * state};
+}
+
+// The products within a chunk of a prompt, which pass through memory: two matrices of bfloat16 and
+// four float32 numbers for each token.
+double footprint_of_kernel(const DeltaNetSpec& spec) {
+  constexpr std::int64_t kChunk = 64;
+  constexpr double kBytesOfToken = 2 * kChunk * 2 + 4 * 4;
+  const double bytes = cost_of_kernel(spec).bytes;
+  if (spec.part == DeltaNetSpec::Part::kConvolution || spec.phase == DeltaNetSpec::Phase::kDecode)
+    return bytes;
+  const std::int64_t tokens = spec.batch * ceil_div(spec.length, kChunk) * kChunk;
+  return bytes + real(tokens * spec.value_heads) * kBytesOfToken;
+}
+
 // The number of buffers of [rows, columns] that are read or written.
 double passes(MemorySpec::Kind kind) {
   switch (kind) {

@@ -268,6 +268,43 @@ TEST(KernelLimits, AReasonIsTheSameForOtherSizes) {
   EXPECT_EQ(limit_of(spec, gpu(90)), reason);
 }
 
+TEST(KernelCost, OfAConvolutionIsItsChannelsInAndOutAndTheLastInputs) {
+  DeltaNetSpec spec{.part = DeltaNetSpec::Part::kConvolution,
+                    .batch = 2,
+                    .length = 10,
+                    .key_heads = 1,
+                    .value_heads = 2};
+  EXPECT_EQ(cost_of(spec).bytes, 512.0 * (2 * 20 + 4 + 2 * 3) * 2);
+  EXPECT_EQ(cost_of(spec).flops, 512.0 * 20 * 4 * 2);
+  spec.phase = DeltaNetSpec::Phase::kDecode;
+  spec.length = 1;
+  EXPECT_EQ(cost_of(spec).bytes, 512.0 * (2 * 2 + 4 + 2 * 2 * 3) * 2);
+  EXPECT_EQ(footprint_bytes(spec), cost_of(spec).bytes);
+}
+
+TEST(KernelCost, OfADeltaRuleIsItsTokensAndItsStates) {
+  DeltaNetSpec spec{.batch = 3, .length = 65, .key_heads = 1, .value_heads = 2};
+  const double token = (512 + 256 + 2 * 2) * 2;
+  const double states = 3.0 * 2 * 128 * 128 * 4;
+  EXPECT_EQ(cost_of(spec).bytes, 3 * 65 * token + states);
+  EXPECT_EQ(cost_of(spec).flops, 3.0 * 65 * 2 * 128 * 128 * 6);
+  // Two chunks of 64 tokens for each request and head, with 272 bytes a token.
+  EXPECT_EQ(footprint_bytes(spec), cost_of(spec).bytes + 3.0 * 2 * 128 * 272);
+  spec.phase = DeltaNetSpec::Phase::kDecode;
+  spec.length = 1;
+  EXPECT_EQ(cost_of(spec).bytes, 3 * token + 2 * states);
+  EXPECT_EQ(footprint_bytes(spec), cost_of(spec).bytes);
+}
+
+TEST(KernelLimits, TheDeltaNetNeedsHopperAndHeadsThatShareKeysEvenly) {
+  DeltaNetSpec spec{.key_heads = 4, .value_heads = 8};
+  EXPECT_EQ(limit_of(spec, gpu(90)), std::nullopt);
+  EXPECT_EQ(limit_of(spec, gpu(89)),
+            "the gated delta net needs compute capability 9.0, this device has 8.9");
+  spec.value_heads = 6;
+  EXPECT_EQ(limit_of(spec, gpu(90)), "value heads cannot be shared evenly by heads of keys");
+}
+
 TEST(KernelLimits, BuffersMustFitTheMemory) {
   const MoeSpec deepseek{
       .tokens = 1, .hidden = 7168, .intermediate = 2048, .top_k = 8, .experts = 256};

@@ -91,6 +91,18 @@ Reason kernel_limit(const QuantizeSpec& /*spec*/, const DeviceFacts& facts) {
   return type_limit(DataType::kFp8, facts);
 }
 
+// Its kernels for prompts take the tensor cores of Hopper.
+Reason kernel_limit(const DeltaNetSpec& spec, const DeviceFacts& facts) {
+  constexpr int kHopper = 90;
+  if (facts.kind == "cpu") return "a CPU has no kernels of the gated delta net here";
+  if (facts.sm_version < kHopper) {
+    return fmt::format(
+        "the gated delta net needs compute capability {:.1f}, this device has {:.1f}",
+        kHopper / 10.0, facts.sm_version / 10.0);
+  }
+  return share_limit(spec.value_heads, "value heads", spec.key_heads, "heads of keys");
+}
+
 Reason kernel_limit(const MemorySpec& /*spec*/, const DeviceFacts& /*facts*/) {
   return std::nullopt;
 }

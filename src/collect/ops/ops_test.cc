@@ -122,6 +122,14 @@ TEST(Operators, CollectivesTakeTheCasesOfThePublicCollector) {
   EXPECT_EQ(count("custom_allreduce"), 69);
 }
 
+// Prompts: 16 lengths of up to 8 requests, and up to 262,144 tokens of more; decoding: 11 batches;
+// for the heads of Qwen3-Next on 1, 2, 4 and 8 GPUs.
+TEST(Operators, LinearAttentionTakesPromptsAndSingleTokens) {
+  const auto is_generation = [](const Case& point) { return point.text("phase") == "generation"; };
+  EXPECT_EQ(count("gdn", is_generation), 4 * 11);
+  EXPECT_EQ(count("gdn"), 4 * (11 + 4 * 16 + 15 + 14 + 13));
+}
+
 TEST(Operators, ACoarseSweepOfAllIsShort) {
   std::int64_t all = 0;
   for (const Operator* op : all_operators())
@@ -181,6 +189,10 @@ TEST(Operators, HaveTheColumnsOfThePublicTables) {
       "moe_ep_size distribution",
       "computescale_perf/compute_scale: m k quant_dtype",
       "scale_matrix_perf/scale_matrix: m k quant_dtype",
+      "gdn_perf/gdn_conv: phase batch_size seq_len d_model d_conv num_k_heads head_k_dim "
+      "num_v_heads head_v_dim",
+      "gdn_perf/gdn_rule: phase batch_size seq_len d_model d_conv num_k_heads head_k_dim "
+      "num_v_heads head_v_dim",
       "custom_allreduce_perf/all_reduce: allreduce_dtype num_gpus message_size implementation"};
   for (const char* name : {"rms_norm", "silu_mul", "embedding", "add", "copy", "read"}) {
     expected.insert(fmt::format("memory_op_perf/{}: dtype rows columns vocabulary", name));
@@ -328,6 +340,28 @@ TEST(Operators, ComputeScaleIsATimeLessAnother) {
   EXPECT_EQ(std::get<QuantizeSpec>(*parts[0].less).scale, QuantizeSpec::Scale::kGiven);
   EXPECT_FALSE(parts[1].less);
   EXPECT_EQ(std::get<QuantizeSpec>(parts[1].kernel).scale, QuantizeSpec::Scale::kGiven);
+}
+
+TEST(Operators, LinearAttentionIsAConvolutionAndADeltaRule) {
+  const auto made = [](const char* phase, std::int64_t length) {
+    return only_case("gdn",
+                     {text("phase", phase), number("batch_size", 3), number("seq_len", length),
+                      number("num_k_heads", 4), number("num_v_heads", 8)});
+  };
+  const Case prompt = made("context", 100);
+  const std::vector<Part> parts = prompt.op().parts(prompt);
+  ASSERT_EQ(parts.size(), 2U);
+  const auto convolution = std::get<DeltaNetSpec>(parts[0].kernel);
+  const auto rule = std::get<DeltaNetSpec>(parts[1].kernel);
+  EXPECT_EQ(convolution.part, DeltaNetSpec::Part::kConvolution);
+  EXPECT_EQ(convolution.taps, 4);
+  EXPECT_EQ(rule.part, DeltaNetSpec::Part::kRule);
+  EXPECT_EQ(rule.phase, DeltaNetSpec::Phase::kPrompt);
+  EXPECT_EQ(rule.batch, 3);
+  EXPECT_EQ(rule.length, 100);
+  EXPECT_EQ(rule.key_heads, 4);
+  EXPECT_EQ(rule.value_heads, 8);
+  EXPECT_EQ(kernel_of<DeltaNetSpec>(made("generation", 1)).phase, DeltaNetSpec::Phase::kDecode);
 }
 
 TEST(Operators, CollectivesCountElementsOfTheWholeBuffer) {
