@@ -37,6 +37,7 @@ if(ASSAY_HAVE_CUDNN)
     collect_cuda_tests
     ${cudnn_sources} ${collect}/cuda/attention_ahead.cc ${collect}/cuda/attention_examples.cc
     ${collect}/cuda/attention_graph.cc ${collect}/cuda/attention_mask.cc
+    ${collect}/cuda/buffer_roles.cc ${collect}/cuda/buffers_test.cc
     ${collect}/cuda/attention_graph_test.cc ${collect}/cuda/attention_decode_tile_test.cc
     ${collect}/cuda/mla_decode_split_test.cc ${collect}/cuda/moe_buffers.cc
     ${collect}/cuda/moe_buffers_test.cc ${collect}/kernels/attention_layout.cc
