@@ -126,6 +126,7 @@ TEST(KernelCost, OfFourBitExpertsIsHalfABytePerWeightAndItsScales) {
   const double expert = 3.0 * 2880 * 2880 * (0.5 + 1.0 / 32);
   EXPECT_EQ(cost_of(spec).bytes, 32 * expert + 2.0 * 32 * 2880 * 2);
   EXPECT_EQ(cost_of(spec).flops, 6.0 * 32 * 4 * 2880 * 2880);
+  EXPECT_EQ(cost_of(spec).type, DataType::kBfloat16);
 }
 
 TEST(KernelCost, OfExpertsOnTheBusiestGpuIsMoreThanItsShare) {
