@@ -96,9 +96,9 @@ class Runner {
     Part others = part;
     others.table += "_others";
     for (const OtherKernel& other : chosen.others) {
-      Timed timed{.timing = timing_of(other.samples_ms),
-                  .conditions = {},
-                  .kernel_source = other.kernel_source};
+      Timed timed;
+      timed.timing = timing_of(other.samples_ms);
+      timed.kernel_source = other.kernel_source;
       timed.timing.l2 = chosen.timing.l2;
       const double latency_ms = timed.timing.median_ms;
       say_row(others, std::move(timed), latency_ms);
