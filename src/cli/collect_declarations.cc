@@ -199,6 +199,14 @@ void CollectArguments::add_how(App& app) {
   app.add_flag(both("measure-power"), request_.measure_power,
                "measure energy (J) and mean power (W) too")
       ->group(kHowGroup);
+  app.add_option(
+         both("power-every"), request_.power_every,
+         "with --measure-power: of cases that differ only in a size, such as --m, every Nth "
+         "and the largest; the others have no power")
+      ->type_name("N")
+      ->check(count_problem)
+      ->default_str("1")
+      ->group(kHowGroup);
   app.add_option("--power-seconds,--power_test_duration_sec", request_.power_seconds,
                  "how long a case runs for its power, at least")
       ->type_name("SECONDS")
@@ -237,7 +245,8 @@ void CollectArguments::add_running(App& app) {
                "show the operators and how many cases each grid has; of named ones their axes")
       ->group(kRunGroup);
   app.add_option("--backend", backend_,
-                 "what the tables have in the column framework, and reports in their names")
+                 "what the tables have in the column framework, except for rows of a --module, and "
+                 "reports in their names")
       ->type_name("NAME")
       ->default_str("assay")
       ->group(kRunGroup);

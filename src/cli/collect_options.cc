@@ -161,8 +161,10 @@ core::Result<collect::Plan> CollectArguments::plan() const {
   } else if (module_.empty()) {
     plan = collect::make_plan(options);
   } else {
-    const auto operators = ASSAY_TRY(collect::list_module(ASSAY_TRY(module_program(module_))));
-    plan = ASSAY_TRY(collect::make_module_plan(operators, named(), options));
+    const auto listing = ASSAY_TRY(collect::list_module(ASSAY_TRY(module_program(module_))));
+    for (const std::string& note : listing.notes)
+      print_warning(note);
+    plan = ASSAY_TRY(collect::make_module_plan(listing.operators, named(), options));
   }
   if (!plan.cases.empty()) return plan;
   return core::Error{

@@ -17,20 +17,6 @@ __device__ float4 plus_times(float4 sum, float factor, float4 value) {
           sum.w + factor * value.w};
 }
 
-// The sums of each warp over its rows.
-struct RowSums {
-  float4 key[kWarps][32];
-  float4 query[kWarps][32];
-};
-
-__device__ float4 over_warps(const float4 (&sums)[kWarps][32], int lane) {
-  float4 all = sums[0][lane];
-#pragma unroll
-  for (int warp = 1; warp < kWarps; ++warp)
-    all = plus_times(all, 1, sums[warp][lane]);
-  return all;
-}
-
 struct NormalisedPair {
   float query[kDim];
   float key[kDim];
@@ -66,16 +52,16 @@ __device__ void normalise_pair(float query, float key, NormalisedPair& pair, flo
 __global__ void __launch_bounds__(kDecodeThreads, 3) rule_of_token(DeltaNetArguments arguments) {
   __shared__ NormalisedPair pair;
   __shared__ float3 parts[kWarps];
-  __shared__ RowSums sums;
   const DeltaNetSpec& spec = arguments.spec;
   const std::int64_t request = blockIdx.x / spec.value_heads;
   const std::int64_t head = blockIdx.x % spec.value_heads;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int first = warp * kWarpRows;
+  const int row = static_cast<int>(threadIdx.x) / 32 * kWarpRows;
+  __shared__ float4 by_keys[kWarps][32];
+  __shared__ float4 by_queries[kWarps][32];
+  const int column = static_cast<int>(threadIdx.x) % 32;
   auto* state =
       reinterpret_cast<float4*>(arguments.state + blockIdx.x * std::int64_t{kDim} * kDim) +
-      first * (kDim / 4) + lane;
+      row * (kDim / 4) + column;
   float4 held[kWarpRows];
 #pragma unroll
   for (int i = 0; i < kWarpRows; ++i)
@@ -94,14 +80,20 @@ __global__ void __launch_bounds__(kDecodeThreads, 3) rule_of_token(DeltaNetArgum
   float4 by_query{0, 0, 0, 0};
 #pragma unroll
   for (int i = 0; i < kWarpRows; ++i) {
-    by_key = plus_times(by_key, pair.key[first + i], held[i]);
-    by_query = plus_times(by_query, pair.query[first + i], held[i]);
+    by_key = plus_times(by_key, pair.key[i + row], held[i]);
+    by_query = plus_times(by_query, pair.query[i + row], held[i]);
   }
-  sums.key[warp][lane] = by_key;
-  sums.query[warp][lane] = by_query;
+  by_keys[row / kWarpRows][column] = by_key;
+  by_queries[row / kWarpRows][column] = by_query;
   __syncthreads();
-  by_key = over_warps(sums.key, lane);
-  const auto* values = token + 2 * key_width + head * kDim + lane * 4;
+  by_key = {0, 0, 0, 0};
+  by_query = {0, 0, 0, 0};
+#pragma unroll
+  for (int warp = 0; warp < kWarps; ++warp) {
+    by_key = plus_times(by_key, 1, by_keys[warp][column]);
+    by_query = plus_times(by_query, 1, by_queries[warp][column]);
+  }
+  const auto* values = token + 2 * key_width + head * kDim + column * 4;
   const auto change = [&](int i, float sum) {
     return gates.rate * (as_float(values[i]) - decay * sum);
   };
@@ -109,20 +101,20 @@ __global__ void __launch_bounds__(kDecodeThreads, 3) rule_of_token(DeltaNetArgum
                       change(3, by_key.w)};
 #pragma unroll
   for (int i = 0; i < kWarpRows; ++i) {
+    const float key = pair.key[i + row];
     const float4 old = held[i];
-    state[i * (kDim / 4)] = plus_times({decay * old.x, decay * old.y, decay * old.z, decay * old.w},
-                                       pair.key[first + i], update);
+    state[i * (kDim / 4)] =
+        plus_times({decay * old.x, decay * old.y, decay * old.z, decay * old.w}, key, update);
   }
-  if (warp != 0) return;
-  by_query = over_warps(sums.query, lane);
+  if (row != 0) return;
   auto* output = static_cast<__nv_bfloat16*>(arguments.output) +
-                 (request * spec.value_heads + head) * kDim + lane * 4;
-  const float2 low{decay * by_query.x + pair.product * update.x,
-                   decay * by_query.y + pair.product * update.y};
-  const float2 high{decay * by_query.z + pair.product * update.z,
-                    decay * by_query.w + pair.product * update.w};
-  reinterpret_cast<__nv_bfloat162*>(output)[0] = __float22bfloat162_rn(low);
-  reinterpret_cast<__nv_bfloat162*>(output)[1] = __float22bfloat162_rn(high);
+                 (request * spec.value_heads + head) * kDim + column * 4;
+  const float2 first{decay * by_query.x + pair.product * update.x,
+                     decay * by_query.y + pair.product * update.y};
+  const float2 second{decay * by_query.z + pair.product * update.z,
+                      decay * by_query.w + pair.product * update.w};
+  reinterpret_cast<__nv_bfloat162*>(output)[0] = __float22bfloat162_rn(first);
+  reinterpret_cast<__nv_bfloat162*>(output)[1] = __float22bfloat162_rn(second);
 }
 
 }  // namespace

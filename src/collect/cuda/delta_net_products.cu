@@ -17,7 +17,7 @@ struct ChunkShared {
   };
 
   alignas(16) unsigned char records[2][ChunkRecord::kBytes];
-  float decay_log[2][kChunkTokens];  // base 2, sums from the chunk's begin
+  float decay_log[2][kChunkTokens];  // sums from the chunk's begin
   float rate[2][kChunkTokens];
   float norm[2][kChunkTokens];  // one over the length of keys, and of queries
   float warp_sum[2];
@@ -141,8 +141,7 @@ __device__ void find_gates(const DeltaNetArguments& arguments,
   if (token < place.valid)
     gates =
         delta_gates(arguments, place.request * arguments.spec.length + place.first + token, head);
-  constexpr float kLog2E = 1.44269504F;
-  float sum = gates.decay_log * kLog2E;
+  float sum = gates.decay_log;
 #pragma unroll
   for (int offset = 1; offset < 32; offset *= 2) {
     const float before = __shfl_up_sync(0xFFFFFFFFU, sum, offset);
@@ -155,55 +154,32 @@ __device__ void find_gates(const DeltaNetArguments& arguments,
   shared.rate[pair][token] = gates.rate;
 }
 
-// 2^x, with numbers that are too small becoming 0.
-__device__ float power_of_two(float x) {
-  float power = 0;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
-  return power;
-}
-
-__device__ void write_score_pair(
-    ChunkShared& shared, int pair, int row, int tile, int lane, float2 scores) {
-  *reinterpret_cast<std::uint32_t*>(shared.records[pair] + ChunkRecord::kScores +
-                                    swizzled(row, tile) + lane % 4 * 4) =
-      packed_pair(scores.x, scores.y);
-}
-
-// Writes L and P of a value head from the products of this warp's tokens. What stands above the
-// diagonal of L is not used.
+// Writes L and P of a value head from the products of this warp's tokens.
 __device__ void write_scores(
     const ScoreTiles& tiles, int warp, int lane, int pair, ChunkShared& shared) {
-  const int first_row = warp * 16 + lane / 4;
-  float decay[2];
-  float key_scale[2];
-  float query_scale[2];
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int row = first_row + half * 8;
-    decay[half] = shared.decay_log[pair][row];
-    key_scale[half] = shared.norm[0][row] * shared.rate[pair][row];
-    query_scale[half] = shared.norm[1][row];
-  }
 #pragma unroll
   for (int n = 0; n < 8; ++n) {
-    if (n > 2 * warp + 1) {
-      write_score_pair(shared, pair, first_row, n, lane, {0, 0});
-      write_score_pair(shared, pair, first_row + 8, n, lane, {0, 0});
-      continue;
-    }
-    const int column = n * 8 + lane % 4 * 2;
-    const float2 decays = *reinterpret_cast<const float2*>(&shared.decay_log[pair][column]);
-    const float2 norms = *reinterpret_cast<const float2*>(&shared.norm[0][column]);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = first_row + half * 8;
-      const float first = row < column ? 0.0F : power_of_two(decay[half] - decays.x) * norms.x;
-      const float second = row < column + 1 ? 0.0F : power_of_two(decay[half] - decays.y) * norms.y;
-      shared.lower[pair][column][row] = tiles.keys[n][half * 2] * first * key_scale[half];
-      shared.lower[pair][column + 1][row] = tiles.keys[n][half * 2 + 1] * second * key_scale[half];
-      write_score_pair(shared, pair, row, n, lane,
-                       {tiles.queries[n][half * 2] * first * query_scale[half],
-                        tiles.queries[n][half * 2 + 1] * second * query_scale[half]});
+      const int row = warp * 16 + half * 8 + lane / 4;
+      const int column = n * 8 + lane % 4 * 2;
+      float scores[2];
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int j = column + i;
+        const float factor = row < j
+                                 ? 0.0F
+                                 : __expf(shared.decay_log[pair][row] - shared.decay_log[pair][j]) *
+                                       shared.norm[0][j];
+        scores[i] = tiles.queries[n][half * 2 + i] * factor * shared.norm[1][row];
+        if (row > j) {
+          shared.lower[pair][j][row] =
+              tiles.keys[n][half * 2 + i] * factor * shared.norm[0][row] * shared.rate[pair][row];
+        }
+      }
+      *reinterpret_cast<std::uint32_t*>(shared.records[pair] + ChunkRecord::kScores +
+                                        swizzled(row, n) + lane % 4 * 4) =
+          packed_pair(scores[0], scores[1]);
     }
   }
 }
@@ -305,13 +281,10 @@ __device__ void write_factors(ChunkShared& shared, int pair) {
   auto* factors = reinterpret_cast<float*>(shared.records[pair] + ChunkRecord::kFactors);
   const float sum = shared.decay_log[pair][token];
   const float end = shared.decay_log[pair][kChunkTokens - 1];
-  factors[ChunkRecord::kKeyStates * kChunkTokens + token] =
-      power_of_two(sum) * shared.norm[0][token];
-  factors[ChunkRecord::kQueryStates * kChunkTokens + token] =
-      power_of_two(sum) * shared.norm[1][token];
-  factors[ChunkRecord::kUpdates * kChunkTokens + token] =
-      power_of_two(end - sum) * shared.norm[0][token];
-  factors[ChunkRecord::kDecay * kChunkTokens + token] = power_of_two(end);
+  factors[ChunkRecord::kKeyStates * kChunkTokens + token] = __expf(sum) * shared.norm[0][token];
+  factors[ChunkRecord::kQueryStates * kChunkTokens + token] = __expf(sum) * shared.norm[1][token];
+  factors[ChunkRecord::kUpdates * kChunkTokens + token] = __expf(end - sum) * shared.norm[0][token];
+  factors[ChunkRecord::kDecay * kChunkTokens + token] = __expf(end);
 }
 
 __device__ void write_empty_quarter(ChunkShared& shared, int pair) {

@@ -103,37 +103,28 @@ struct StageBarriers {
   std::uint64_t empty[kStages];
 };
 
-// The stages in turn, and the parity of the phase of their barriers.
-struct StageTurn {
-  int stage = 0;
-  unsigned parity = 0;
-
-  __device__ void advance() {
-    if (++stage < kStages) return;
-    stage = 0;
-    parity ^= 1U;
-  }
-};
-
 template <int kGroups>
 class ChunkLoader {
  public:
   __device__ ChunkLoader(const DeltaNetArguments& arguments,
                          const StatesPlace& place,
                          const CUtensorMap& map)
-      : map_(map) {
+      : map_(map), chunks_(RuleLayout(arguments.spec).chunks) {
     const RuleLayout layout(arguments.spec);
     request_ = static_cast<int>(place.request);
     queries_ = static_cast<int>(place.key_head) * kRuleDim;
     keys_ = queries_ + static_cast<int>(layout.keys);
     values_ = static_cast<int>(layout.values + place.head * kRuleDim) + place.first_column;
-    records_ = static_cast<const char*>(arguments.records) +
-               (place.request * arguments.spec.value_heads + place.head) * layout.chunks *
-                   kChunkRecordBytes;
+    records_ =
+        static_cast<const char*>(arguments.records) +
+        (place.request * arguments.spec.value_heads + place.head) * chunks_ * kChunkRecordBytes;
   }
 
-  // Begins to copy a chunk.
+  [[nodiscard]] __device__ std::int64_t chunks() const { return chunks_; }
+
+  // Begins to copy a chunk, if there is one. One thread calls this.
   __device__ void begin(std::int64_t chunk, std::uint32_t stage, std::uint64_t& full) const {
+    if (chunk >= chunks_) return;
     const std::uint32_t barrier = address_in_shared(&full);
     const int token = static_cast<int>(chunk) * kChunkTokens;
     expect_bytes(barrier, kStageBytes<kGroups>);
@@ -155,6 +146,7 @@ class ChunkLoader {
 
  private:
   const CUtensorMap& map_;
+  std::int64_t chunks_;
   const char* records_;
   int request_;
   int queries_;
@@ -229,9 +221,13 @@ class ColumnGroup {
     state_.clear();
   }
 
-  __device__ void begin_products(const unsigned char* stage) {
+  __device__ void begin_keys(const unsigned char* stage) {
     products_begin();
     multiply_states(differences_, state_, address_in_shared(stage) + StageLayout::kKeys);
+  }
+
+  __device__ void begin_queries(const unsigned char* stage) {
+    products_begin();
     multiply_states(outputs_, state_, address_in_shared(stage) + StageLayout::kQueries);
   }
 
@@ -277,24 +273,17 @@ class ColumnGroup {
     __syncwarp();
   }
 
-  // Loads what this warp left in the place of the values: 16 columns of 64 tokens.
-  __device__ void take_outputs(const unsigned char* tile, uint4 (&taken)[4]) const {
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      taken[i] = *reinterpret_cast<const uint4*>(
-          tile + swizzled(i * 16 + lane_ / 2, warp_ * 2 + lane_ % 2));
-  }
-
-  // Stores them at `to`, the outputs of a warpgroup's columns of the chunk's first token.
-  __device__ void store_outputs(const uint4 (&taken)[4],
+  // Stores what this warp left in the place of the values: 16 columns of 64 tokens.
+  __device__ void store_outputs(const unsigned char* tile,
                                 __nv_bfloat16* to,
                                 std::int64_t pitch,
-                                std::int64_t valid) const {
-    __nv_bfloat16* place = to + lane_ / 2 * pitch + (warp_ * 2 + lane_ % 2) * 8;
+                                int valid) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      if (i * 16 + lane_ / 2 < valid) *reinterpret_cast<uint4*>(place) = taken[i];
-      place += 16 * pitch;
+      const int token = i * 16 + lane_ / 2;
+      const int piece = warp_ * 2 + lane_ % 2;
+      const uint4 bits = *reinterpret_cast<const uint4*>(tile + swizzled(token, piece));
+      if (token < valid) *reinterpret_cast<uint4*>(to + token * pitch + piece * 8) = bits;
     }
   }
 
@@ -369,68 +358,8 @@ class ColumnGroup {
   int lane_ = 0;
 };
 
-// One thread copies the chunks; a stage that was never used counts as read. It has a warpgroup for
-// itself, because registers are moved between warpgroups.
 template <int kGroups>
-__device__ void load_chunks(const ChunkLoader<kGroups>& loader,
-                            std::int64_t chunks,
-                            std::uint32_t memory,
-                            StageBarriers& barriers) {
-  StageTurn turn{.parity = 1};
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-    wait_for_stage(barriers.empty[turn.stage], turn.parity);
-    loader.begin(chunk, memory + static_cast<std::uint32_t>(turn.stage * kStageBytes<kGroups>),
-                 barriers.full[turn.stage]);
-    turn.advance();
-  }
-}
-
-// What a warpgroup does with the chunks. `output` is that of its columns of the first token.
-template <int kGroups>
-__device__ void walk(ColumnGroup& columns,
-                     const DeltaNetSpec& spec,
-                     unsigned char* memory,
-                     StageBarriers& barriers,
-                     __nv_bfloat16* output) {
-  const int group = static_cast<int>(threadIdx.x) / kGroupThreads;
-  const std::int64_t pitch = spec.value_heads * kRuleDim;
-  const auto stage_of = [&](const StageTurn& turn) {
-    return memory + turn.stage * kStageBytes<kGroups>;
-  };
-  StageTurn turn;
-  StageTurn before;
-  std::int64_t left = spec.length;  // tokens from the chunk before on
-  const auto finish = [&] {
-    unsigned char* tile = stage_of(before) + StageLayout::kValues + group * kSwizzledTile;
-    columns.leave_outputs(tile);
-    uint4 taken[4];
-    columns.take_outputs(tile, taken);
-    show_to_tensor_cores();  // and to the copies that come next
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) leave_stage(barriers.empty[before.stage]);
-    columns.store_outputs(taken, output, pitch, left);
-    output += kChunkTokens * pitch;
-    left -= kChunkTokens;
-    before.advance();
-  };
-  wait_for_stage(barriers.full[turn.stage], turn.parity);
-  const std::int64_t chunks = RuleLayout(spec).chunks;
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-    const unsigned char* stage = stage_of(turn);
-    columns.begin_products(stage);
-    if (chunk > 0) finish();  // while the products run
-    turn.advance();
-    columns.advance(stage, group, [&] {
-      if (chunk + 1 == chunks) return 1.0F;
-      wait_for_stage(barriers.full[turn.stage], turn.parity);
-      return factors_of(stage_of(turn) + StageLayout::kRecord, ChunkRecord::kDecay, 0).x;
-    });
-  }
-  finish();
-}
-
-template <int kGroups>
-__global__ void __launch_bounds__((kGroups + 1) * kGroupThreads, 1)
+__global__ void __launch_bounds__(kGroups* kGroupThreads, 1)
     walk_chunks(DeltaNetArguments arguments, const __grid_constant__ CUtensorMap map) {
   extern __shared__ unsigned char states_memory[];
   __shared__ StageBarriers barriers;
@@ -441,32 +370,70 @@ __global__ void __launch_bounds__((kGroups + 1) * kGroupThreads, 1)
   place.head = blockIdx.x / kBlocksOfHead;
   place.key_head = place.head / (spec.value_heads / spec.key_heads);
   place.first_column = static_cast<int>(blockIdx.x) % kBlocksOfHead * kGroups * kGroupColumns;
+  const int group = static_cast<int>(threadIdx.x) / kGroupThreads;
   unsigned char* memory = states_memory + ((1024 - address_in_shared(states_memory) % 1024) % 1024);
+  const ChunkLoader<kGroups> loader(arguments, place, map);
+  const auto stage_of = [&](std::int64_t chunk) {
+    return memory + static_cast<int>(chunk % kStages) * kStageBytes<kGroups>;
+  };
+  const auto load = [&](std::int64_t chunk) {
+    loader.begin(chunk, address_in_shared(stage_of(chunk)), barriers.full[chunk % kStages]);
+  };
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < kStages; ++stage) {
       make_stage_barrier(barriers.full[stage], 1);
       make_stage_barrier(barriers.empty[stage], kGroups * kGroupThreads / 32);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    for (int chunk = 0; chunk < kStages; ++chunk)
+      load(chunk);
   }
   __syncthreads();
-  const int group = static_cast<int>(threadIdx.x) / kGroupThreads;
-  if (group == kGroups) {
-    if constexpr (kGroups == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
-    if (threadIdx.x % kGroupThreads == 0)
-      load_chunks(ChunkLoader<kGroups>(arguments, place, map), RuleLayout(spec).chunks,
-                  address_in_shared(memory), barriers);
-  } else {
-    if constexpr (kGroups == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    const std::int64_t first = place.head * kRuleDim + place.first_column + group * kGroupColumns;
-    ColumnGroup columns;
-    walk<kGroups>(columns, spec, memory, barriers,
-                  static_cast<__nv_bfloat16*>(arguments.output) +
-                      place.request * spec.length * spec.value_heads * kRuleDim + first);
-    columns.store_state(arguments.state +
-                        (place.request * spec.value_heads + place.head) * kRuleDim * kRuleDim +
-                        place.first_column + group * kGroupColumns);
+
+  ColumnGroup columns;
+  const std::int64_t pitch = spec.value_heads * kRuleDim;
+  auto* output = static_cast<__nv_bfloat16*>(arguments.output) +
+                 place.request * spec.length * pitch + place.head * kRuleDim + place.first_column +
+                 group * kGroupColumns;
+  const auto finish = [&](std::int64_t chunk) {
+    unsigned char* tile = stage_of(chunk) + StageLayout::kValues + group * kSwizzledTile;
+    const std::int64_t first = chunk * kChunkTokens;
+    columns.leave_outputs(tile);
+    columns.store_outputs(tile, output + first * pitch, pitch,
+                          static_cast<int>(min(spec.length - first, kDeltaNetChunk)));
+    show_to_tensor_cores();  // and to the copies that come next
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) leave_stage(barriers.empty[chunk % kStages]);
+  };
+  const auto await = [&](std::int64_t chunk) {
+    wait_for_stage(barriers.full[chunk % kStages], static_cast<unsigned>(chunk / kStages) & 1U);
+  };
+  await(0);
+  for (std::int64_t chunk = 0; chunk < loader.chunks(); ++chunk) {
+    unsigned char* stage = stage_of(chunk);
+    columns.begin_keys(stage);
+    // The outputs before are stored while the first product runs.
+    if (chunk > 0) {
+      const std::int64_t before = chunk - 1;
+      finish(before);
+      if (threadIdx.x == 0 && before + kStages < loader.chunks()) {
+        wait_for_stage(barriers.empty[before % kStages],
+                       static_cast<unsigned>(before / kStages) & 1U);
+        load(before + kStages);
+      }
+      __syncwarp();
+    }
+    columns.begin_queries(stage);
+    columns.advance(stage, group, [&] {
+      if (chunk + 1 == loader.chunks()) return 1.0F;
+      await(chunk + 1);
+      return factors_of(stage_of(chunk + 1) + StageLayout::kRecord, ChunkRecord::kDecay, 0).x;
+    });
   }
+  finish(loader.chunks() - 1);
+  columns.store_state(arguments.state +
+                      (place.request * spec.value_heads + place.head) * kRuleDim * kRuleDim +
+                      place.first_column + group * kGroupColumns);
 }
 
 // A map of all tokens' channels, of which boxes of 64 channels of 64 tokens of a request are
@@ -506,7 +473,7 @@ cudaError_t launch_walk(const DeltaNetArguments& arguments, cudaStream_t stream)
       static_cast<unsigned>(arguments.spec.value_heads * kRuleDim / (kGroups * kGroupColumns)),
       static_cast<unsigned>(arguments.spec.batch));
   walk_chunks<kGroups>
-      <<<blocks, (kGroups + 1) * kGroupThreads, kStatesBytes<kGroups>, stream>>>(arguments, map);
+      <<<blocks, kGroups * kGroupThreads, kStatesBytes<kGroups>, stream>>>(arguments, map);
   return cudaGetLastError();
 }
 

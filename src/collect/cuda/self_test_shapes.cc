@@ -58,6 +58,8 @@ const char* name_of_kind(MemorySpec::Kind kind) {
   switch (kind) {
     case MemorySpec::Kind::kRmsNorm:
       return "rms_norm";
+    case MemorySpec::Kind::kAddRmsNorm:
+      return "add_rms_norm";
     case MemorySpec::Kind::kSiluMul:
       return "silu_mul";
     case MemorySpec::Kind::kEmbedding:
@@ -76,6 +78,7 @@ SelfTestShape memory(const MemorySpec& spec, L2State l2) {
   const double once = count(spec.rows, spec.columns, bytes_of(spec.type));
   double times = 2;
   if (spec.kind == MemorySpec::Kind::kRead) times = 1;
+  if (spec.kind == MemorySpec::Kind::kAddRmsNorm) times = 4;
   if (spec.kind == MemorySpec::Kind::kAdd || spec.kind == MemorySpec::Kind::kSiluMul) times = 3;
   return {.name = fmt::format("{} {} {} x {} {}", name_of_kind(spec.kind), name_of(spec.type),
                               spec.rows, spec.columns, l2_name(l2)),
@@ -86,8 +89,9 @@ SelfTestShape memory(const MemorySpec& spec, L2State l2) {
 
 void add_memory(std::vector<SelfTestShape>& shapes) {
   using Kind = MemorySpec::Kind;
-  constexpr std::array kKinds = {Kind::kRmsNorm, Kind::kSiluMul, Kind::kEmbedding,
-                                 Kind::kAdd,     Kind::kCopy,    Kind::kRead};
+  constexpr std::array kKinds = {Kind::kRmsNorm,   Kind::kAddRmsNorm, Kind::kSiluMul,
+                                 Kind::kEmbedding, Kind::kAdd,        Kind::kCopy,
+                                 Kind::kRead};
   for (const Kind kind : kKinds) {
     const auto shape = [kind](std::int64_t rows, std::int64_t columns, DataType type) {
       return MemorySpec{
@@ -171,19 +175,16 @@ void add_delta_nets(std::vector<SelfTestShape>& shapes) {
   }
 }
 
-// The bytes and operations are those of a GPU with an equal share of the tokens.
 SelfTestShape moe(const MoeSpec& spec, L2State l2 = L2State::kHot) {
-  const double rows = count(spec.tokens, spec.top_k) / static_cast<double>(spec.ep);
-  const double weights = 3 * count(spec.hidden, spec.intermediate / spec.tp);
+  const Cost cost = cost_of(spec);
   return {.name = fmt::format("moe {} tokens {} {}x{} top {} of {} tp {} ep {} {}",
                               name_of(spec.type), spec.tokens, spec.hidden, spec.intermediate,
                               spec.top_k, spec.experts, spec.tp, spec.ep,
                               spec.routing == Routing::kPowerLaw ? "power law" : "balanced"),
           .spec = spec,
           .l2 = l2,
-          .bytes = weights * static_cast<double>(spec.experts / spec.ep) *
-                   static_cast<double>(bytes_of(spec.type)),
-          .flops = 2 * rows * weights};
+          .bytes = cost.bytes,
+          .flops = cost.flops};
 }
 
 void add_moe(std::vector<SelfTestShape>& shapes) {
@@ -217,6 +218,22 @@ void add_moe(std::vector<SelfTestShape>& shapes) {
                         .top_k = 8,
                         .experts = 128,
                         .type = DataType::kFloat16}));
+  // The width of a GPU is no multiple of a tile, and with tp 8 no multiple of a step either.
+  for (const DataType type : {DataType::kBfloat16, DataType::kMxfp4}) {
+    for (const std::int64_t tp : {1, 2, 8}) {
+      for (const std::int64_t tokens : {16, 500, 4096}) {
+        shapes.push_back(moe({.tokens = tokens,
+                              .hidden = 2880,
+                              .intermediate = 2880,
+                              .top_k = 4,
+                              .experts = 32,
+                              .tp = tp,
+                              .routing = tokens == 500 ? Routing::kPowerLaw : Routing::kBalanced,
+                              .exponent = 1.2,
+                              .type = type}));
+      }
+    }
+  }
   // Most experts have no token, and the others one, which does not fill their rows.
   MoeSpec qwen{.tokens = 1,
                .hidden = 4096,

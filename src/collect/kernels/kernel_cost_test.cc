@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
+
+#include "collect/kernels/moe_routing.h"
 
 namespace assay::collect {
 namespace {
@@ -93,8 +96,34 @@ TEST(KernelCost, OfExpertsIsThoseThatHaveATokenOnOneGpu) {
   const double expert = 3 * 256 * 256 * 2;
   EXPECT_EQ(cost_of(spec).bytes, 2 * expert + 2 * 1 * 256 * 2);
   EXPECT_EQ(cost_of(spec).flops, 2.0 * 3 * 2 * 256 * 256);
+}
+
+TEST(KernelCost, OfExpertsDrawnByAPowerLawIsThoseThatWereDrawn) {
+  MoeSpec spec{.tokens = 16, .hidden = 4096, .intermediate = 1536, .top_k = 8, .experts = 128};
+  spec.tp = 4;
+  spec.type = DataType::kFp8;
+  const double expert = 3.0 * 4096 * 384;
+  const double tokens = 2.0 * 16 * 4096 * 2;
+  EXPECT_EQ(cost_of(spec).bytes, 128 * expert + tokens);
   spec.routing = Routing::kPowerLaw;
-  EXPECT_EQ(cost_of(spec).bytes, expert + 2 * 1 * 256 * 2);
+  spec.exponent = 1.2;
+  const std::vector<std::int64_t> counts = choose_experts(spec).tokens_of_expert;
+  const auto drawn = 128 - std::count(counts.begin(), counts.end(), 0);
+  // Between what one token needs and what all of them could.
+  ASSERT_GT(drawn, 16);
+  ASSERT_LT(drawn, 128);
+  EXPECT_EQ(cost_of(spec).bytes, static_cast<double>(drawn) * expert + tokens);
+  EXPECT_EQ(cost_of(spec).flops, 6.0 * 16 * 8 * 4096 * 384);
+}
+
+TEST(KernelCost, OfExpertsOnTheBusiestGpuIsMoreThanItsShare) {
+  MoeSpec spec{.tokens = 1024, .hidden = 256, .intermediate = 256, .top_k = 8, .experts = 64};
+  spec.ep = 8;
+  spec.routing = Routing::kPowerLaw;
+  spec.exponent = 1.2;
+  const std::int64_t pairs = choose_experts(spec).tokens_of_gpu(0, spec.ep);
+  ASSERT_GT(pairs, 1024);
+  EXPECT_EQ(cost_of(spec).flops, 6.0 * static_cast<double>(pairs) * 256 * 256);
 }
 
 TEST(KernelCost, OfDeepSeekV3OnOneGpuIsAllItsWeights) {
@@ -130,6 +159,7 @@ TEST(KernelCost, OfMemoryOperatorsIsWhatTheyReadAndWrite) {
     return cost_of(MemorySpec{.kind = kind, .rows = 10, .columns = 100}).bytes;
   };
   EXPECT_EQ(bytes(Kind::kRmsNorm), 2 * 2000 + 200);
+  EXPECT_EQ(bytes(Kind::kAddRmsNorm), 4 * 2000 + 200);
   EXPECT_EQ(bytes(Kind::kSiluMul), 3 * 2000);
   EXPECT_EQ(bytes(Kind::kAdd), 3 * 2000);
   EXPECT_EQ(bytes(Kind::kCopy), 2 * 2000);

@@ -26,6 +26,7 @@ int least_sm(DataType type) {
     case DataType::kFp8:
       return 89;
     case DataType::kFp8Block:
+    case DataType::kMxfp4:
       return 90;
   }
   return 0;
@@ -33,7 +34,7 @@ int least_sm(DataType type) {
 
 Reason type_limit(DataType type, const DeviceFacts& facts) {
   if (facts.kind == "cpu") {
-    if (bytes_of(type) > 1) return std::nullopt;
+    if (bytes_of(type) > 1 && type != DataType::kMxfp4) return std::nullopt;
     return fmt::format("CPUs are measured in float32, bfloat16 and float16, not in {}",
                        name_of(type));
   }

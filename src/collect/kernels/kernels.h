@@ -89,10 +89,11 @@ struct DeltaNetSpec {
 // A kernel over [rows, columns] that the memory bandwidth limits.
 struct MemorySpec {
   enum class Kind : std::uint8_t {
-    kRmsNorm,    // with a weight
-    kSiluMul,    // [rows, 2 columns] to [rows, columns]
-    kEmbedding,  // rows looked up in a table of `vocabulary` rows
-    kAdd,        // the sum of two inputs
+    kRmsNorm,     // with a weight
+    kAddRmsNorm,  // the sum of input and residual, which is written, and its norm
+    kSiluMul,     // [rows, 2 columns] to [rows, columns]
+    kEmbedding,   // rows looked up in a table of `vocabulary` rows
+    kAdd,         // the sum of two inputs
     kCopy,
     kRead,  // the sum of all elements
   } kind = Kind::kCopy;

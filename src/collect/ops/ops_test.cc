@@ -97,6 +97,10 @@ TEST(Operators, LatentAttentionTakesTheCasesOfThePublicCollector) {
   EXPECT_EQ(count("mla_bmm_gen_post"), 448);
 }
 
+TEST(Operators, EncoderAttentionTakesTheCasesOfThePublicCollector) {
+  EXPECT_EQ(count("encoder_attention"), 7679);
+}
+
 // A public task is a model, tp, ep, type and distribution with all 30 token counts: 2,877. Of
 // them 693 are of Nemotron 3 (77 settings x 3 types x 3 distributions), whose experts have no gate
 // and so need another kernel. gpt-oss has one type: 4-bit there and bfloat16 here.
@@ -176,6 +180,7 @@ TEST(Operators, HaveTheColumnsOfThePublicTables) {
       "gemm_perf/gemm: gemm_dtype m n k",
       "context_attention_perf/context_attention:" + attention,
       "generation_attention_perf/generation_attention:" + attention,
+      "encoder_attention_perf/encoder_attention: batch_size isl num_heads head_dim attn_dtype",
       "context_mla_perf/mla_context:" + mla,
       "generation_mla_perf/mla_generation:" + mla,
       "mla_bmm_perf/mla_gen_pre: bmm_dtype num_tokens num_heads",
@@ -289,6 +294,18 @@ TEST(Operators, LatentDecodingHasOneHeadOfKeysThatAreItsValues) {
   EXPECT_EQ(spec.head_dim, 576);
   EXPECT_EQ(spec.value_dim, 512);
   EXPECT_TRUE(spec.values_in_keys);
+}
+
+TEST(Operators, EncodersAttendToAllTokens) {
+  const Case made =
+      only_case("encoder_attention", {number("batch_size", 2), number("isl", 1500),
+                                      number("num_heads", 20), number("head_dim", 64)});
+  const auto spec = kernel_of<AttentionSpec>(made);
+  EXPECT_FALSE(spec.causal);
+  EXPECT_EQ(spec.kv_heads, 20);
+  EXPECT_EQ(spec.query_length, 1500);
+  EXPECT_EQ(spec.kv_length, 1500);
+  EXPECT_EQ(made.op().cost(made).flops, 4.0 * 2 * 20 * 64 * 1500 * 1500);
 }
 
 TEST(Operators, LatentProductsGoIntoTheLatentSpaceAndOutOfIt) {

@@ -20,6 +20,7 @@ constexpr const char* kNumWarmups = "--num-warmups";
 constexpr const char* kNumRuns = "--num-runs";
 constexpr const char* kRepeatN = "--repeat-n";
 constexpr const char* kMeasurePower = "--measure-power";
+constexpr const char* kPowerEvery = "--power-every";
 constexpr const char* kPowerSeconds = "--power-seconds";
 constexpr const char* kDeadline = "--deadline";  // seconds
 constexpr const char* kBackend = "--backend";
@@ -95,14 +96,17 @@ core::Status check_same_measuring(const std::set<std::string>& given,
 
 Settings settings_of(const CaseRequest& request) {
   const MeasureOptions& measuring = request.options;
-  return {{kL2, std::string(name_of(measuring.l2))},
-          {kLaunch, std::string(name_of(measuring.launch))},
-          {kCertainty, fmt::format("{:.6g}", measuring.certainty * 100)},
-          {kNumWarmups, std::to_string(measuring.num_warmups)},
-          {kNumRuns, std::to_string(measuring.num_runs)},
-          {kRepeatN, std::to_string(measuring.repeat_n)},
-          {kMeasurePower, request.measure_power ? "on" : "off"},
-          {kPowerSeconds, fmt::format("{}", request.power_seconds)}};
+  Settings settings = {{kL2, std::string(name_of(measuring.l2))},
+                       {kLaunch, std::string(name_of(measuring.launch))},
+                       {kCertainty, fmt::format("{:.6g}", measuring.certainty * 100)},
+                       {kNumWarmups, std::to_string(measuring.num_warmups)},
+                       {kNumRuns, std::to_string(measuring.num_runs)},
+                       {kRepeatN, std::to_string(measuring.repeat_n)},
+                       {kMeasurePower, request.measure_power ? "on" : "off"},
+                       {kPowerSeconds, fmt::format("{}", request.power_seconds)}};
+  // Earlier versions measured the power of all cases, and have no such setting.
+  if (request.power_every > 1) settings[kPowerEvery] = std::to_string(request.power_every);
+  return settings;
 }
 
 core::Result<CaseRequest> request_of(const Settings& settings) {
@@ -121,6 +125,7 @@ core::Result<CaseRequest> request_of(const Settings& settings) {
   ASSAY_TRY(read_word<bool>(settings, kMeasurePower, {"on", true}, {"off", false},
                             request.measure_power));
   ASSAY_TRY(read_number(settings, kPowerSeconds, request.power_seconds));
+  ASSAY_TRY(read_number(settings, kPowerEvery, request.power_every));
   return request;
 }
 
