@@ -9,22 +9,12 @@ namespace {
 
 constexpr int kDim = static_cast<int>(kDeltaNetDim);
 constexpr int kDecodeThreads = 128;
-constexpr int kRowsAtOnce = 4;  // rows of a state that a load of a warp covers, 32 columns of each
-constexpr int kSteps = kDim / kRowsAtOnce;
+constexpr int kWarps = kDecodeThreads / 32;
+constexpr int kWarpRows = kDim / kWarps;  // of a state; a lane has four columns of each
 
 __device__ float4 plus_times(float4 sum, float factor, float4 value) {
   return {sum.x + factor * value.x, sum.y + factor * value.y, sum.z + factor * value.z,
           sum.w + factor * value.w};
-}
-
-// Adds the rows of a load together.
-__device__ float over_rows(float value) {
-  value += __shfl_xor_sync(0xFFFFFFFFU, value, 8);
-  return value + __shfl_xor_sync(0xFFFFFFFFU, value, 16);
-}
-
-__device__ float4 over_rows(float4 value) {
-  return {over_rows(value.x), over_rows(value.y), over_rows(value.z), over_rows(value.w)};
 }
 
 struct NormalisedPair {
@@ -46,7 +36,7 @@ __device__ void normalise_pair(float query, float key, NormalisedPair& pair, flo
   __syncthreads();
   float3 all{0, 0, 0};
 #pragma unroll
-  for (int i = 0; i < kDecodeThreads / 32; ++i) {
+  for (int i = 0; i < kWarps; ++i) {
     all.x += parts[i].x;
     all.y += parts[i].y;
     all.z += parts[i].z;
@@ -61,19 +51,21 @@ __device__ void normalise_pair(float query, float key, NormalisedPair& pair, flo
 
 __global__ void __launch_bounds__(kDecodeThreads, 3) rule_of_token(DeltaNetArguments arguments) {
   __shared__ NormalisedPair pair;
-  __shared__ float3 parts[kDecodeThreads / 32];
+  __shared__ float3 parts[kWarps];
   const DeltaNetSpec& spec = arguments.spec;
   const std::int64_t request = blockIdx.x / spec.value_heads;
   const std::int64_t head = blockIdx.x % spec.value_heads;
-  const int row = static_cast<int>(threadIdx.x) % 32 / 8;
-  const int column = (static_cast<int>(threadIdx.x) / 32 * 8 + static_cast<int>(threadIdx.x) % 8);
+  const int row = static_cast<int>(threadIdx.x) / 32 * kWarpRows;
+  __shared__ float4 by_keys[kWarps][32];
+  __shared__ float4 by_queries[kWarps][32];
+  const int column = static_cast<int>(threadIdx.x) % 32;
   auto* state =
       reinterpret_cast<float4*>(arguments.state + blockIdx.x * std::int64_t{kDim} * kDim) +
       row * (kDim / 4) + column;
-  float4 held[kSteps];
+  float4 held[kWarpRows];
 #pragma unroll
-  for (int i = 0; i < kSteps; ++i)
-    held[i] = __ldcs(state + i * kRowsAtOnce * (kDim / 4));
+  for (int i = 0; i < kWarpRows; ++i)
+    held[i] = state[i * (kDim / 4)];
 
   const std::int64_t key_width = spec.key_heads * kDim;
   const std::int64_t key_head = head / (spec.value_heads / spec.key_heads);
@@ -87,12 +79,20 @@ __global__ void __launch_bounds__(kDecodeThreads, 3) rule_of_token(DeltaNetArgum
   float4 by_key{0, 0, 0, 0};
   float4 by_query{0, 0, 0, 0};
 #pragma unroll
-  for (int i = 0; i < kSteps; ++i) {
-    by_key = plus_times(by_key, pair.key[i * kRowsAtOnce + row], held[i]);
-    by_query = plus_times(by_query, pair.query[i * kRowsAtOnce + row], held[i]);
+  for (int i = 0; i < kWarpRows; ++i) {
+    by_key = plus_times(by_key, pair.key[i + row], held[i]);
+    by_query = plus_times(by_query, pair.query[i + row], held[i]);
   }
-  by_key = over_rows(by_key);
-  by_query = over_rows(by_query);
+  by_keys[row / kWarpRows][column] = by_key;
+  by_queries[row / kWarpRows][column] = by_query;
+  __syncthreads();
+  by_key = {0, 0, 0, 0};
+  by_query = {0, 0, 0, 0};
+#pragma unroll
+  for (int warp = 0; warp < kWarps; ++warp) {
+    by_key = plus_times(by_key, 1, by_keys[warp][column]);
+    by_query = plus_times(by_query, 1, by_queries[warp][column]);
+  }
   const auto* values = token + 2 * key_width + head * kDim + column * 4;
   const auto change = [&](int i, float sum) {
     return gates.rate * (as_float(values[i]) - decay * sum);
@@ -100,11 +100,11 @@ __global__ void __launch_bounds__(kDecodeThreads, 3) rule_of_token(DeltaNetArgum
   const float4 update{change(0, by_key.x), change(1, by_key.y), change(2, by_key.z),
                       change(3, by_key.w)};
 #pragma unroll
-  for (int i = 0; i < kSteps; ++i) {
-    const float key = pair.key[i * kRowsAtOnce + row];
+  for (int i = 0; i < kWarpRows; ++i) {
+    const float key = pair.key[i + row];
     const float4 old = held[i];
-    __stcs(state + i * kRowsAtOnce * (kDim / 4),
-           plus_times({decay * old.x, decay * old.y, decay * old.z, decay * old.w}, key, update));
+    state[i * (kDim / 4)] =
+        plus_times({decay * old.x, decay * old.y, decay * old.z, decay * old.w}, key, update);
   }
   if (row != 0) return;
   auto* output = static_cast<__nv_bfloat16*>(arguments.output) +

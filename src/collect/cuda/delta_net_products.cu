@@ -32,8 +32,8 @@ struct ChunkPlace {
 };
 
 __device__ void begin_tokens(const DeltaNetArguments& arguments,
-                            const ChunkPlace& place,
-                            ChunkShared& shared) {
+                             const ChunkPlace& place,
+                             ChunkShared& shared) {
   const RuleLayout layout(arguments.spec);
   const auto* from = static_cast<const __nv_bfloat16*>(arguments.input) +
                      (place.request * arguments.spec.length + place.first) * layout.pitch +
@@ -47,7 +47,8 @@ __device__ void begin_tokens(const DeltaNetArguments& arguments,
     const bool exists = token < place.valid;
     const auto* source =
         from + (exists ? token : 0) * layout.pitch + (is_query ? 0 : layout.keys) + piece * 8;
-    copy_piece(address_in_shared(&shared.tokens[is_query ? 1 : 0][token][piece * 8]), source, exists);
+    copy_piece(address_in_shared(&shared.tokens[is_query ? 1 : 0][token][piece * 8]), source,
+               exists);
   }
   copies_commit();
 }
@@ -335,7 +336,8 @@ __global__ void __launch_bounds__(kProductThreads, 3) chunk_products(DeltaNetArg
     write_empty_quarter(shared, pair);
     write_factors(shared, pair);
     pair_barrier(pair);
-    const std::int64_t at = (place.request * spec.value_heads + head_of(first)) * layout.chunks + place.chunk;
+    const std::int64_t at =
+        (place.request * spec.value_heads + head_of(first)) * layout.chunks + place.chunk;
     if (first + pair < sharers)
       copy_record(shared, pair, static_cast<char*>(arguments.records) + at * kChunkRecordBytes);
     __syncthreads();

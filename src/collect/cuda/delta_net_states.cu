@@ -47,8 +47,8 @@ struct StatesPlace {
   int first_column;  // of the head's values
 };
 
-// A barrier of shared memory for each stage: kFull when its data have come, kEmpty when all warps have
-// read it.
+// A barrier of shared memory for each stage: kFull when its data have come, kEmpty when all warps
+// have read it.
 __device__ void make_stage_barrier(std::uint64_t& barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address_in_shared(&barrier)),
                "r"(arrivals));
@@ -371,8 +371,7 @@ __global__ void __launch_bounds__(kGroups* kGroupThreads, 1)
   place.key_head = place.head / (spec.value_heads / spec.key_heads);
   place.first_column = static_cast<int>(blockIdx.x) % kBlocksOfHead * kGroups * kGroupColumns;
   const int group = static_cast<int>(threadIdx.x) / kGroupThreads;
-  unsigned char* memory =
-      states_memory + ((1024 - address_in_shared(states_memory) % 1024) % 1024);
+  unsigned char* memory = states_memory + ((1024 - address_in_shared(states_memory) % 1024) % 1024);
   const ChunkLoader<kGroups> loader(arguments, place, map);
   const auto stage_of = [&](std::int64_t chunk) {
     return memory + static_cast<int>(chunk % kStages) * kStageBytes<kGroups>;
@@ -437,7 +436,8 @@ __global__ void __launch_bounds__(kGroups* kGroupThreads, 1)
                       place.first_column + group * kGroupColumns);
 }
 
-// A map of all tokens' channels, of which boxes of 64 channels of 64 tokens of a request are copied.
+// A map of all tokens' channels, of which boxes of 64 channels of 64 tokens of a request are
+// copied.
 cudaError_t map_of_tokens(const DeltaNetArguments& arguments, CUtensorMap& map) {
   static const EncodeMap encode = encode_map_function();
   if (encode == nullptr) return cudaErrorNotSupported;
