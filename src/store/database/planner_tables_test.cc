@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
 
+#include "store/database/collection_meta.h"
 #include "store/database/store_export.h"
 #include "store/database/store_test_util.h"
 #include "store/files/table_spec.h"
@@ -129,6 +131,20 @@ TEST_F(StoreTest, PlacesOnlyForBackendsThatAPlannerHas) {
   EXPECT_EQ(problem("vllm"), "");
   EXPECT_TRUE(
       std::filesystem::is_regular_file(systems / "data/x/gemm/vllm/assay-0.1.0/gemm_perf.parquet"));
+}
+
+TEST_F(StoreTest, AnUnreadableDescriptionOfTablesIsReplacedOnlyByForce) {
+  Store store = open(Store::Mode::kCreate);
+  ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), gemm_case(1, 0.5)).ok());
+  PlaceRequest request{.systems = folder_, .system = "x", .backend = "vllm"};
+  const std::filesystem::path meta = folder_ / "data/x/gemm/vllm/assay-0.1.0/collection_meta.yaml";
+  std::filesystem::create_directories(meta.parent_path());
+  std::ofstream(meta) << "- 1\n";
+  EXPECT_THAT(place(store, request).error().message, HasSubstr("no mapping of names to values"));
+  EXPECT_FALSE(std::filesystem::exists(meta.parent_path() / "gemm_perf.parquet"));
+  request.existing = Existing::kReplace;
+  EXPECT_TRUE(place(store, request).ok());
+  EXPECT_EQ(read_collection_meta(meta, "gemm_perf").value().at("tables.gemm_perf.rows"), "1");
 }
 
 }  // namespace

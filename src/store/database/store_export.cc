@@ -234,7 +234,16 @@ PlacedTable described(const Target& target) {
   return table;
 }
 
-core::Status write_metas(const std::vector<Target>& targets, Placed& placed) {
+struct MetaFile {
+  fs::path path;
+  std::string text;
+};
+
+// What lies beside the tables of each folder. Only the layout of families has it.
+core::Result<std::vector<MetaFile>> metas_of(const std::vector<Target>& targets,
+                                             const PlaceRequest& request) {
+  std::vector<MetaFile> metas;
+  if (request.layout == PlaceLayout::kFlat) return metas;
   std::map<fs::path, PlacedFolder> folders;
   for (const Target& target : targets) {
     PlacedFolder& folder = folders[target.path.parent_path()];
@@ -246,10 +255,15 @@ core::Status write_metas(const std::vector<Target>& targets, Placed& placed) {
   }
   for (const auto& [path, folder] : folders) {
     const fs::path file = path / kCollectionMetaName;
-    ASSAY_TRY(core::write_file(file, ASSAY_TRY(collection_meta_text(file, folder))));
-    placed.files.push_back({.path = file, .table = "", .rows = 0});
+    auto text = collection_meta_text(file, folder);
+    // A file that is no such description has nothing to say about other tables.
+    if (!text.ok() && request.existing == Existing::kReplace) {
+      text = collection_meta_text({}, folder);
+    }
+    if (!text.ok()) return text.error();
+    metas.push_back({file, std::move(text).value()});
   }
-  return {};
+  return metas;
 }
 
 core::Status write_tables(const std::vector<Target>& targets,
@@ -264,8 +278,7 @@ core::Status write_tables(const std::vector<Target>& targets,
                             .table = target.table,
                             .rows = static_cast<std::int64_t>(target.rows.num_rows())});
   }
-  if (request.layout == PlaceLayout::kFlat) return {};
-  return write_metas(targets, placed);
+  return {};
 }
 
 }  // namespace
@@ -331,7 +344,12 @@ core::Result<Placed> place(const Store& store, const PlaceRequest& request) {
   if (targets.empty()) return core::Error{"the planner can read none of the store's rows"};
   const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(request.systems));
   ASSAY_TRY(check_existing(targets, request));
+  const std::vector<MetaFile> metas = ASSAY_TRY(metas_of(targets, request));
   ASSAY_TRY(write_tables(targets, request, placed));
+  for (const MetaFile& meta : metas) {
+    ASSAY_TRY(core::write_file(meta.path, meta.text));
+    placed.files.push_back({.path = meta.path, .table = "", .rows = 0});
+  }
   return placed;
 }
 
