@@ -26,6 +26,7 @@ int least_sm(DataType type) {
     case DataType::kFp8:
       return 89;
     case DataType::kFp8Block:
+    case DataType::kMxfp4:
       return 90;
   }
   return 0;
@@ -33,7 +34,7 @@ int least_sm(DataType type) {
 
 Reason type_limit(DataType type, const DeviceFacts& facts) {
   if (facts.kind == "cpu") {
-    if (bytes_of(type) > 1) return std::nullopt;
+    if (bytes_of(type) > 1 && type != DataType::kMxfp4) return std::nullopt;
     return fmt::format("CPUs are measured in float32, bfloat16 and float16, not in {}",
                        name_of(type));
   }
@@ -88,6 +89,18 @@ Reason kernel_limit(const MoeSpec& spec, const DeviceFacts& facts) {
 
 Reason kernel_limit(const QuantizeSpec& /*spec*/, const DeviceFacts& facts) {
   return type_limit(DataType::kFp8, facts);
+}
+
+// Its kernels for prompts take the tensor cores of Hopper.
+Reason kernel_limit(const DeltaNetSpec& spec, const DeviceFacts& facts) {
+  constexpr int kHopper = 90;
+  if (facts.kind == "cpu") return "a CPU has no kernels of the gated delta net here";
+  if (facts.sm_version < kHopper) {
+    return fmt::format(
+        "the gated delta net needs compute capability {:.1f}, this device has {:.1f}",
+        kHopper / 10.0, facts.sm_version / 10.0);
+  }
+  return share_limit(spec.value_heads, "value heads", spec.key_heads, "heads of keys");
 }
 
 Reason kernel_limit(const MemorySpec& /*spec*/, const DeviceFacts& /*facts*/) {

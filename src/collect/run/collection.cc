@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "collect/plan/module.h"
+#include "collect/run/power_choice.h"
 #include "collect/run/reports.h"
 #include "core/interrupt.h"
 #include "core/statistics.h"
@@ -42,6 +44,8 @@ class Collection {
     for (const store::StoredCase& one : state_.finished())
       result_.tally.add(one);
     standing_.total = static_cast<std::int64_t>(plan.cases.size());
+    if (options.request.measure_power)
+      with_power_ = cases_with_power(plan.cases, options.request.power_every);
   }
 
   core::Status run() {
@@ -134,6 +138,7 @@ class Collection {
     request.operator_name = one.operator_name;
     request.case_json = one.json;
     request.check = one.check;
+    request.measure_power = with_power_.contains(one.id);
     return request;
   }
 
@@ -258,6 +263,7 @@ class Collection {
 
   const CollectOptions& options_;
   const Plan& plan_;
+  std::set<std::string> with_power_;  // ids of cases
   const CollectHooks& hooks_;
   RunState state_;
   fs::path reports_;
