@@ -66,6 +66,18 @@ TEST(PlannerTables, OfRowsThatItCannotTellApartTheFastestIsPlaced) {
   EXPECT_EQ(left_out[0].rows, 1);
 }
 
+TEST(PlannerTables, RowsOfTheCacheAsEnginesFindItComeBeforeFasterOnes) {
+  const Frame rows = frame_of(
+      "op_name,kernel_source,gemm_dtype,m,n,k,latency,l2\n"
+      "gemm,warm,fp8,1,32,64,0.1,hot\n"
+      "gemm,slow,fp8,1,32,64,0.4,engine\n"
+      "gemm,fast,fp8,1,32,64,0.3,engine\n"
+      "gemm,warm,fp8,2,32,64,0.2,hot\n");
+  std::vector<LeftOut> left_out;
+  const Frame read = rows_for_planner(planner_table("gemm_perf"), rows, left_out);
+  EXPECT_THAT(latencies(read), ElementsAre(0.3, 0.2));
+}
+
 // It does not look at `step` of context attention: a row after 512 cached tokens would be taken for
 // one without a cache.
 TEST(PlannerTables, RowsThatWouldBeTakenForOthersAreLeftOut) {
