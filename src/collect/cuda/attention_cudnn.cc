@@ -190,13 +190,13 @@ std::int64_t fp8_tiles(const AttentionSpec& spec) {
   return spec.batch * spec.heads * ((spec.query_length + kTileQueries - 1) / kTileQueries);
 }
 
-// Returns why an attention's results are wrong, according to NVIDIA's own front end, or as seen
-// here: with cuDNN 9.14 on an H200, fp8 outputs of one plan over the same inputs differ from launch
-// to launch as soon as a multiprocessor gets a second tile (whole rows or halves of them, 0.01 to
-// 20 % of the elements, in all plans that the heuristics propose, for heads of 64, 128, 192 and
-// 256, causal or not, with a cleared workspace, with statistics written, and with heads before
-// rows; none in 60 launches of shapes with at most as many tiles as multiprocessors). cuDNN makes
-// plans for these attentions nevertheless.
+// Returns why an attention's results are wrong, though cuDNN makes plans for it. NVIDIA's own front
+// end refuses the first two kinds. The third was seen with cuDNN 9.14 on an H200, whose fp8 kernels
+// then give a block several tiles in turn: launches of one plan over the same inputs differ in
+// whole rows or halves of them, in 0.01 to 20 % of the elements, causal or not, whatever the layout
+// and the workspace hold. None of 60 launches was wrong with at most as many tiles as
+// multiprocessors. Some shapes with heads of 128 and up to twice as many tiles were right, too, and
+// others were not.
 std::optional<std::string> known_wrong(const AttentionSpec& spec, const cudaDeviceProp& gpu) {
   if (cudnn::version() == 91000 || cudnn::version() == 91001)
     return "cuDNN 9.10.0 and 9.10.1 compute attention wrongly: install a newer one";

@@ -106,6 +106,14 @@ struct BufferSpec {
   std::size_t read_bytes = 0;  // by a launch, of this buffer or of the table; 0: all of this buffer
 };
 
+inline constexpr std::size_t kBufferAlignment = 256;  // that cuBLASLt assumes by default
+
+// Returns the next multiple of `to`.
+std::size_t aligned(std::size_t bytes, std::size_t to);
+
+// The bytes from a copy to the next.
+std::size_t pitch_of(const BufferSpec& spec);
+
 // How many copies of the buffers launches use in turn.
 std::int64_t copies_of(const std::vector<BufferSpec>& specs,
                        std::int64_t l2_bytes,

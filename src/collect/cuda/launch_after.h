@@ -1,5 +1,5 @@
-// Launches a kernel that may begin while the kernel before it in the stream still runs. It must wait
-// by wait_for_earlier_kernels() before it touches what earlier kernels write or read.
+// Launches a kernel that may begin while the kernel before it in the stream still runs. It must
+// wait by wait_for_earlier_kernels() before it touches what earlier kernels write or read.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -20,8 +20,8 @@ void expect_attention(Gpu& gpu, const AttentionSpec& spec);
 core::Result<MadeWork> make_moe(Gpu& gpu, const MoeSpec& spec, model::L2State l2);
 core::Result<MadeWork> make_transfer(Gpu& gpu, const TransferSpec& spec, model::L2State l2);
 
-// make_attention() tries those of these ways that can do the case, and takes the fastest. This one is
-// a plan of cuDNN.
+// make_attention() tries those of these ways that can do the case, and takes the fastest. This one
+// is a plan of cuDNN.
 core::Result<MadeWork> make_cudnn_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2);
 
 // Two products of cuBLASLt with Assay's softmax between them.

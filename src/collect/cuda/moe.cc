@@ -52,17 +52,18 @@ class MoeWork : public CudaWork {
     rewind();
   }
 
-  // Returns the usual time of a launch with these products, which it uses from then on; 0 if there
-  // are no others. Errors also come from products that a library refuses only when they run.
-  core::Result<double> try_out(std::size_t products) {
+  // Returns the times of a few launches with these products, which it uses from then on; one of 0
+  // if there are no others. Errors also come from products that a library refuses only when they
+  // run.
+  core::Result<std::vector<double>> try_out(std::size_t products) {
     use(products);
     ASSAY_TRY(used().prepare(memory()));
     ASSAY_TRY(launch());
     ASSAY_TRY(gpu().wait());
-    if (products_.size() == 1) return 0.0;
+    if (products_.size() == 1) return std::vector<double>{0};
     constexpr std::int64_t kTrials = 5;
     const auto watch = ASSAY_TRY(stopwatch({}));
-    return core::median(ASSAY_TRY(watch->sample(kTrials)));
+    return watch->sample(kTrials);
   }
 
   [[nodiscard]] std::string kernel_source() const override { return used().kernel_source(); }
@@ -192,18 +193,18 @@ struct Tried {
 core::Result<bool> use_fastest(Gpu& gpu, MoeWork& work, Reasons& reasons) {
   std::vector<Tried> tried;
   for (std::size_t i = 0; i < work.count_products(); ++i) {
-    const core::Result<double> time_ms = work.try_out(i);
-    if (time_ms.ok()) {
-      tried.push_back({i, {work.kernel_source(), time_ms.value()}});
-    } else if (gpu.is_lost() || time_ms.error().message.find(kOutOfMemory) == 0) {
-      return time_ms.error();
+    const core::Result<std::vector<double>> samples_ms = work.try_out(i);
+    if (samples_ms.ok()) {
+      tried.push_back({i, {work.kernel_source(), samples_ms.value()}});
+    } else if (gpu.is_lost() || samples_ms.error().message.find(kOutOfMemory) == 0) {
+      return samples_ms.error();
     } else {
-      reasons.add(time_ms.error().message);
+      reasons.add(samples_ms.error().message);
     }
   }
   if (tried.empty()) return false;
   std::stable_sort(tried.begin(), tried.end(), [](const Tried& a, const Tried& b) {
-    return a.kernel.median_ms < b.kernel.median_ms;
+    return core::median(a.kernel.samples_ms) < core::median(b.kernel.samples_ms);
   });
   work.use(tried.front().products);
   std::vector<OtherKernel> others;

@@ -85,10 +85,10 @@ class Plan {
     const PackedWeight up = packed_up(shape_);
     const PackedWeight down = packed_down(shape_);
     const std::int64_t experts = shape_.local_experts;
-    set(MoeBuffer::kUpWeight, experts * up.bytes(), any_bytes(1));
-    set(MoeBuffer::kDownWeight, experts * down.bytes(), any_bytes(2));
-    set(MoeBuffer::kUpScales, experts * up.scale_bytes(), exponents(4));
-    set(MoeBuffer::kDownScales, experts * down.scale_bytes(), exponents(5));
+    set_weight(MoeBuffer::kUpWeight, experts * up.bytes(), any_bytes(1));
+    set_weight(MoeBuffer::kDownWeight, experts * down.bytes(), any_bytes(2));
+    set_weight(MoeBuffer::kUpScales, experts * up.scale_bytes(), exponents(4));
+    set_weight(MoeBuffer::kDownScales, experts * down.scale_bytes(), exponents(5));
   }
 
   void add_routing() {

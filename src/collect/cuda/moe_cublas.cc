@@ -71,8 +71,8 @@ class CublasMoeProducts : public MoeProducts {
                              .row_counts = arguments.counts,
                              .algorithm = kAssumedAlgorithm};
     ASSAY_TRY(cuda_status(compare_product(check, gpu_.samples(), gpu_.stream()), "checking"));
-    Accuracy all = ASSAY_TRY(accuracy_of_samples(gpu_, samples_of(check.rows * check.n), check.n,
-                                                 "expert's product"));
+    Accuracy all = ASSAY_TRY(
+        accuracy_of_samples(gpu_, samples_of(check.rows * check.n), check.n, "expert's product"));
     all = worse(all, ASSAY_TRY(check_stage(gpu_, arguments, MoeStage::kActivate)));
     if (shape.spec.type != DataType::kFp8Block) return all;
     return worse(all, ASSAY_TRY(check_stage(gpu_, arguments, MoeStage::kActivateScales)));

@@ -1,7 +1,6 @@
-#include "collect/cuda/moe_grouped.h"
-
 #include "collect/cuda/launch_after.h"
 #include "collect/cuda/moe_grouped.cuh"
+#include "collect/cuda/moe_grouped.h"
 
 namespace assay::collect {
 namespace {
@@ -46,8 +45,8 @@ cudaError_t enqueue_kind(const GroupedArguments& arguments,
                          cudaStream_t stream) {
   using Kind = GroupedKind<kType, kEpilogue>;
   const auto kernel = grouped_products<Kind>;
-  const cudaError_t allowed = cudaFuncSetAttribute(
-      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Kind::kSharedBytes);
+  const cudaError_t allowed =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Kind::kSharedBytes);
   if (allowed != cudaSuccess) return allowed;
   const KernelShape shape{.blocks = static_cast<unsigned>(multiprocessors),
                           .threads = kGroupedThreads,
@@ -82,7 +81,8 @@ cudaError_t describe(const GroupedOperands& operands, GroupedArguments& argument
   const MappedMatrix weight{operands.type, operands.weight, operands.experts * operands.n,
                             operands.k};
   const MappedMatrix input{input_type, operands.input, operands.rows, operands.k};
-  if (!is_packed && !encode(function, weight, kHalfRows, arguments.weight)) return cudaErrorInvalidValue;
+  if (!is_packed && !encode(function, weight, kHalfRows, arguments.weight))
+    return cudaErrorInvalidValue;
   for (std::size_t i = 0; i < kTileWidths.size(); ++i) {
     if (!encode(function, input, kTileWidths[i], arguments.inputs[i])) return cudaErrorInvalidValue;
   }

@@ -180,8 +180,8 @@ class ItemCopy {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       // A half of which no row is needed takes another one's.
-      const int tile = Kind::kActivates ? item_.part + half * tiles
-                                        : min(2 * item_.part + half, tiles - 1);
+      const int tile =
+          Kind::kActivates ? item_.part + half * tiles : min(2 * item_.part + half, tiles - 1);
       const std::int64_t nth =
           item_.tile.expert * weight.blocks() + std::int64_t{tile} * weight.steps() + step;
       copy_bytes(block_.weight_at(stage, half), arguments.packed_weight + nth * kPackedTileBytes,
@@ -220,8 +220,8 @@ __device__ inline uint4 shared_vector(std::uint32_t address) {
 
 // The place of a thread among those that multiply.
 struct Multiplier {
-  int group;   // 0 or 1
-  int warp;    // in the warpgroup
+  int group;  // 0 or 1
+  int warp;   // in the warpgroup
   int lane;
   int thread;  // in the warpgroup
 
@@ -262,12 +262,13 @@ struct WeightScaleRows {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = min(block.half_row(item.part, half), arguments.n - 1);
-      rows[half] =
-          arguments.weight_scales + item.tile.expert * layout.count() + layout.at(row, 0);
+      rows[half] = arguments.weight_scales + item.tile.expert * layout.count() + layout.at(row, 0);
     }
   }
 
-  [[nodiscard]] __device__ float at(int half, int step) const { return __ldg(rows[half] + step); }
+  [[nodiscard]] __device__ float at(int half, int step) const {
+    return __ldg(rows[half] + step);
+  }
 };
 
 // Hopper's sums of fp8 products have about 14 bits, therefore each 128 of k are added in float32.
@@ -382,10 +383,9 @@ __device__ void unpack_step(const GroupedBlock<Kind>& block,
   const int warp = me.group * 4 + me.warp;
   const uint4 packed = shared_vector(block.weight_at(stage, half) +
                                      static_cast<std::uint32_t>(warp * 512 + me.lane * 16));
-  const std::uint32_t scales = __float_as_uint(
-      shared_number(block.scales_at(stage) +
-                    static_cast<std::uint32_t>(half * kPackedScaleBytes + warp * 32 +
-                                               me.lane / 4 * 4)));
+  const std::uint32_t scales = __float_as_uint(shared_number(
+      block.scales_at(stage) +
+      static_cast<std::uint32_t>(half * kPackedScaleBytes + warp * 32 + me.lane / 4 * 4)));
   const std::uint32_t words[4] = {packed.x, packed.y, packed.z, packed.w};
 #pragma unroll
   for (int i = 0; i < 4; ++i)
@@ -436,10 +436,10 @@ __device__ inline float gated(float gate, float up) {
 }
 
 __device__ inline void store_transposed(std::uint32_t address, const std::uint32_t (&parts)[4]) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                   address),
-               "r"(parts[0]), "r"(parts[1]), "r"(parts[2]), "r"(parts[3])
-               : "memory");
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+      "r"(parts[0]), "r"(parts[1]), "r"(parts[2]), "r"(parts[3])
+      : "memory");
 }
 
 __device__ inline std::uint32_t two_bfloat16(float low, float high) {
@@ -830,7 +830,8 @@ __device__ void scale_tall_values(const GroupedBlock<Kind>& block,
     float largest = 0;
 #pragma unroll
     for (int i = 0; i < kHalfRows / 2; i += 4)
-      largest = fmaxf(largest, fmaxf(fabsf(values[i + 2 * second]), fabsf(values[i + 2 * second + 1])));
+      largest =
+          fmaxf(largest, fmaxf(fabsf(values[i + 2 * second]), fabsf(values[i + 2 * second + 1])));
     const float scale = scale_of(__float_as_int(maximum_of_four_lanes(largest)));
     const float factor = 1.0F / scale;
 #pragma unroll

@@ -35,7 +35,8 @@ class GroupedMoeProducts : public MoeProducts {
   }
 
   core::Result<Accuracy> compare_up(const MoeMemory& memory) override {
-    const Accuracy values = ASSAY_TRY(compare_stage_of_up(memory, MoeStage::kActivate, "activated"));
+    const Accuracy values =
+        ASSAY_TRY(compare_stage_of_up(memory, MoeStage::kActivate, "activated"));
     if (memory.shape.spec.type != DataType::kFp8Block) return values;
     return worse(values, ASSAY_TRY(compare_stage_of_up(memory, MoeStage::kActivateScales,
                                                        "scale of activated")));
@@ -44,28 +45,27 @@ class GroupedMoeProducts : public MoeProducts {
   core::Result<Accuracy> compare_down(const MoeMemory& memory) override {
     const MoeShape& shape = memory.shape;
     if (shape.spec.type != DataType::kMxfp4) return compare_down_product(gpu_, memory, {});
-    ASSAY_TRY(cuda_status(compare_packed_down(memory.arguments_of(0), memory.down(0),
-                                              gpu_.samples(), gpu_.stream()),
-                          "checking"));
-    return accuracy_of_samples(gpu_, samples_of(shape.pairs * shape.spec.hidden),
-                               shape.spec.hidden, "expert's product");
+    ASSAY_TRY(cuda_status(
+        compare_packed_down(memory.arguments_of(0), memory.down(0), gpu_.samples(), gpu_.stream()),
+        "checking"));
+    return accuracy_of_samples(gpu_, samples_of(shape.pairs * shape.spec.hidden), shape.spec.hidden,
+                               "expert's product");
   }
 
  private:
   core::Result<GroupedArguments> described_up(const MoeMemory& memory, std::int64_t copy) const {
     const MoeShape& shape = memory.shape;
     const ProductArguments product = memory.up(copy);
-    GroupedArguments arguments =
-        ASSAY_TRY(described({.type = shape.spec.type,
-                             .epilogue = GroupedEpilogue::kActivate,
-                             .experts = shape.local_experts,
-                             .rows = shape.local_rows,
-                             .n = 2 * shape.intermediate,
-                             .k = shape.spec.hidden,
-                             .input = product.input,
-                             .weight = product.weight,
-                             .weight_scales = product.weight_scales},
-                            product, memory, copy));
+    GroupedArguments arguments = ASSAY_TRY(described({.type = shape.spec.type,
+                                                      .epilogue = GroupedEpilogue::kActivate,
+                                                      .experts = shape.local_experts,
+                                                      .rows = shape.local_rows,
+                                                      .n = 2 * shape.intermediate,
+                                                      .k = shape.spec.hidden,
+                                                      .input = product.input,
+                                                      .weight = product.weight,
+                                                      .weight_scales = product.weight_scales},
+                                                     product, memory, copy));
     arguments.output = memory.at(MoeBuffer::kActivated, copy);
     arguments.output_scales = memory.at<float>(MoeBuffer::kActivatedScales, copy);
     return arguments;
@@ -103,20 +103,18 @@ class GroupedMoeProducts : public MoeProducts {
   core::Status enqueue(const GroupedArguments& arguments,
                        const MoeMemory& memory,
                        GroupedEpilogue epilogue) const {
-    return cuda_status(
-        enqueue_grouped(arguments, memory.shape.spec.type, epilogue,
-                        gpu_.properties().multiProcessorCount, gpu_.stream()),
-        "the experts' products");
+    return cuda_status(enqueue_grouped(arguments, memory.shape.spec.type, epilogue,
+                                       gpu_.properties().multiProcessorCount, gpu_.stream()),
+                       "the experts' products");
   }
 
   core::Result<Accuracy> compare_stage_of_up(const MoeMemory& memory,
                                              MoeStage stage,
                                              const char* name) const {
     const MoeArguments arguments = memory.arguments_of(0);
-    ASSAY_TRY(cuda_status(
-        compare_activation(arguments, memory.up(0), memory.shape.spec.type, stage,
-                           gpu_.samples(), gpu_.stream()),
-        "checking"));
+    ASSAY_TRY(cuda_status(compare_activation(arguments, memory.up(0), memory.shape.spec.type, stage,
+                                             gpu_.samples(), gpu_.stream()),
+                          "checking"));
     return accuracy_of_samples(gpu_, activation_samples_of(arguments, stage),
                                stage_columns(arguments, stage), name);
   }

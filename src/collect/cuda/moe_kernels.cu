@@ -33,8 +33,8 @@ bool has_few_tokens(const MoeArguments& arguments) {
   return arguments.tokens <= kFewTokens;
 }
 
-// Returns the row of the choice at `at` of [tokens, top_k], or -1 if its expert is not local. Unless
-// one block has routed all tokens, this takes the expert's next row.
+// Returns the row of the choice at `at` of [tokens, top_k], or -1 if its expert is not local.
+// Unless one block has routed all tokens, this takes the expert's next row.
 __device__ int claim_row(const MoeArguments& arguments, std::int64_t at) {
   if (arguments.tokens <= kFewTokens) return arguments.positions[at];
   const int expert = arguments.chosen[at];
@@ -43,8 +43,8 @@ __device__ int claim_row(const MoeArguments& arguments, std::int64_t at) {
   return row;
 }
 
-// A warp works on one token; a lane holds the logit of every 32nd expert. Adds to the tallies of the
-// local experts.
+// A warp works on one token; a lane holds the logit of every 32nd expert. Adds to the tallies of
+// the local experts.
 template <int kPerLane>
 __device__ void choose_for(const MoeArguments& arguments, int token, std::int32_t* tallies) {
   const int lane = static_cast<int>(threadIdx.x % kLanes);

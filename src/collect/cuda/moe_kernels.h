@@ -40,11 +40,11 @@ struct MoeArguments {
   std::int32_t* positions = nullptr;  // [tokens, top_k]: the row, or -1
   GroupedTile* tiles = nullptr;       // [most_tiles()]
   std::int32_t* tile_count = nullptr;
-  void* gathered = nullptr;           // [local_rows, hidden]
-  void* gated = nullptr;              // [local_rows, 2 intermediate]: gate, then up
-  void* activated = nullptr;          // [local_rows, intermediate]
-  void* expert_output = nullptr;      // [local_rows, hidden]
-  void* output = nullptr;             // [tokens, hidden]
+  void* gathered = nullptr;       // [local_rows, hidden]
+  void* gated = nullptr;          // [local_rows, 2 intermediate]: gate, then up
+  void* activated = nullptr;      // [local_rows, intermediate]
+  void* expert_output = nullptr;  // [local_rows, hidden]
+  void* output = nullptr;         // [tokens, hidden]
   // Only for fp8_block. ExpertScales has the layout.
   float* gathered_scales = nullptr;
   float* activated_scales = nullptr;

@@ -1,13 +1,13 @@
-// The layout of 4-bit weights (e2m1, with a scale e8m0 for 32 elements of k) in which Assay's grouped
-// product reads them: what a thread needs for a step along k lies together.
+// The layout of 4-bit weights (e2m1, with a scale e8m0 for 32 elements of k) in which Assay's
+// grouped product reads them: what a thread needs for a step along k lies together.
 #pragma once
 
 #include <cstdint>
 
 namespace assay::collect {
 
-inline constexpr std::int64_t kPackedRows = 128;       // of a tile
-inline constexpr std::int64_t kPackedStep = 64;        // elements of k
+inline constexpr std::int64_t kPackedRows = 128;        // of a tile
+inline constexpr std::int64_t kPackedStep = 64;         // elements of k
 inline constexpr std::int64_t kPackedTileBytes = 4096;  // kPackedRows x kPackedStep / 2
 inline constexpr std::int64_t kPackedScaleBytes = 256;  // kPackedRows x kPackedStep / 32
 // The middle of an exponent: a scale is 2^(e - 127). The product takes scales up to 2.
@@ -41,8 +41,8 @@ struct PackedPlace {
   std::int64_t scale_byte = 0;
 };
 
-// `row` is within the part. A warp multiplies 16 rows; its lane 4 r + q has rows r and r + 8, and of
-// every 16 elements of k those at 2 q, 2 q + 1, 2 q + 8 and 2 q + 9, as a word of 8 nibbles: the
+// `row` is within the part. A warp multiplies 16 rows; its lane 4 r + q has rows r and r + 8, and
+// of every 16 elements of k those at 2 q, 2 q + 1, 2 q + 8 and 2 q + 9, as a word of 8 nibbles: the
 // pairs' first elements in the low half, their second ones in the high half.
 constexpr PackedPlace packed_place(const PackedWeight& weight,
                                    std::int64_t part,

@@ -45,8 +45,7 @@ __device__ double packed_number(const ProductArguments& product,
                                 std::int64_t expert,
                                 std::int64_t row,
                                 std::int64_t element) {
-  const PackedPlace place =
-      packed_place(weight, row / weight.rows, row % weight.rows, element);
+  const PackedPlace place = packed_place(weight, row / weight.rows, row % weight.rows, element);
   const std::int64_t block = expert * weight.blocks() + place.block;
   const auto* bytes = static_cast<const std::uint8_t*>(product.weight);
   const auto* scales = reinterpret_cast<const std::uint8_t*>(product.weight_scales);

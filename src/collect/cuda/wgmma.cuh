@@ -1,7 +1,7 @@
 // Hopper's products of a warpgroup (PTX ISA, wgmma.mma_async): sum[64, N] += a[64, k] x b[N, k]
-// transposed, with float32 sums in registers. Thread t of the warpgroup holds, for column group j of
-// 8, sums[4 j + {0, 1}] of row t / 32 * 16 + t % 32 / 4 and columns 8 j + t % 4 * 2 + {0, 1}, and
-// sums[4 j + {2, 3}] of the row 8 further down.
+// transposed, with float32 sums in registers. Thread t of the warpgroup holds, for column group j
+// of 8, sums[4 j + {0, 1}] of row t / 32 * 16 + t % 32 / 4 and columns 8 j + t % 4 * 2 + {0, 1},
+// and sums[4 j + {2, 3}] of the row 8 further down.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,7 @@ struct Accuracy {
 // A kernel that could do the same work, but was slower when a maker tried it.
 struct OtherKernel {
   std::string kernel_source;
-  double median_ms = 0;  // of a few launches
+  std::vector<double> samples_ms;  // a few, of one launch each
 };
 
 // A kernel with its buffers, filled with random numbers.

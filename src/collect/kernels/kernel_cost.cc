@@ -104,7 +104,7 @@ double expert_bytes(const MoeSpec& spec) {
 
 // Counts the weights of the experts that are drawn, and the tokens of this GPU, which are read and
 // written once as bfloat16 (a token has at most one pair with each of this GPU's experts). Data
-// between the two products could stay on the chip.
+// between the two products could stay on the chip. 4-bit weights are multiplied as bfloat16.
 Cost cost_of_kernel(const MoeSpec& spec) {
   const DrawnExperts drawn = drawn_experts(spec);
   const std::int64_t pairs_of_token = std::min(spec.top_k, ceil_div(spec.experts, spec.ep));
@@ -112,7 +112,7 @@ Cost cost_of_kernel(const MoeSpec& spec) {
   const double activations = 2 * real(tokens) * real(spec.hidden) * output_bytes(spec.type);
   return {.bytes = real(drawn.experts) * expert_bytes(spec) + activations,
           .flops = 6 * real(drawn.pairs) * real(spec.hidden) * real(local_intermediate(spec)),
-          .type = spec.type};
+          .type = spec.type == DataType::kMxfp4 ? DataType::kBfloat16 : spec.type};
 }
 
 // Counts all local weights, the tokens before and after, and for each pair its permuted input and

@@ -116,6 +116,19 @@ TEST(KernelCost, OfExpertsDrawnByAPowerLawIsThoseThatWereDrawn) {
   EXPECT_EQ(cost_of(spec).flops, 6.0 * 16 * 8 * 4096 * 384);
 }
 
+TEST(KernelCost, OfFourBitExpertsIsHalfABytePerWeightAndItsScales) {
+  const MoeSpec spec{.tokens = 32,
+                     .hidden = 2880,
+                     .intermediate = 2880,
+                     .top_k = 4,
+                     .experts = 32,
+                     .type = DataType::kMxfp4};
+  const double expert = 3.0 * 2880 * 2880 * (0.5 + 1.0 / 32);
+  EXPECT_EQ(cost_of(spec).bytes, 32 * expert + 2.0 * 32 * 2880 * 2);
+  EXPECT_EQ(cost_of(spec).flops, 6.0 * 32 * 4 * 2880 * 2880);
+  EXPECT_EQ(cost_of(spec).type, DataType::kBfloat16);
+}
+
 TEST(KernelCost, OfExpertsOnTheBusiestGpuIsMoreThanItsShare) {
   MoeSpec spec{.tokens = 1024, .hidden = 256, .intermediate = 256, .top_k = 8, .experts = 64};
   spec.ep = 8;
@@ -225,6 +238,17 @@ TEST(KernelLimits, ACpuHasNoEightBitTypes) {
   EXPECT_EQ(limit_of(gemm(DataType::kBfloat16), cpu()), std::nullopt);
   EXPECT_EQ(limit_of(gemm(DataType::kFp8), cpu()),
             "CPUs are measured in float32, bfloat16 and float16, not in fp8");
+}
+
+TEST(KernelLimits, OnlyExpertsHaveFourBitWeights) {
+  EXPECT_EQ(limit_of(gemm(DataType::kMxfp4), gpu(90)), "only moe is measured in w4a16_mxfp4");
+  MoeSpec moe{.hidden = 2880, .intermediate = 2880, .top_k = 4, .experts = 32};
+  moe.type = DataType::kMxfp4;
+  EXPECT_EQ(limit_of(moe, gpu(90)), std::nullopt);
+  EXPECT_EQ(limit_of(moe, gpu(80)),
+            "w4a16_mxfp4 needs compute capability 9.0, this device has 8.0");
+  EXPECT_EQ(limit_of(moe, cpu()),
+            "CPUs are measured in float32, bfloat16 and float16, not in w4a16_mxfp4");
 }
 
 TEST(KernelLimits, ACacheTypeCountsToo) {

@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <type_traits>
+
 #include "collect/kernels/block_scales.h"
 #include "collect/kernels/collective_pattern.h"
 #include "collect/kernels/kernel_cost.h"
@@ -41,6 +43,16 @@ Reason type_limit(DataType type, const DeviceFacts& facts) {
   if (facts.sm_version >= least_sm(type)) return std::nullopt;
   return fmt::format("{} needs compute capability {:.1f}, this device has {:.1f}", name_of(type),
                      least_sm(type) / 10.0, facts.sm_version / 10.0);
+}
+
+// Only mixtures of experts have 4-bit weights.
+template <class Spec>
+Reason packed_limit(const Spec& spec) {
+  if constexpr (requires { spec.type; } && !std::is_same_v<Spec, MoeSpec>) {
+    if (spec.type == DataType::kMxfp4)
+      return fmt::format("only moe is measured in {}", name_of(spec.type));
+  }
+  return std::nullopt;
 }
 
 Reason memory_limit(double needed_bytes, const DeviceFacts& facts) {
@@ -124,6 +136,8 @@ Reason kernel_limit(const TransferSpec& /*spec*/, const DeviceFacts& facts) {
 }  // namespace
 
 std::optional<std::string> limit_of(const KernelSpec& spec, const DeviceFacts& facts) {
+  const auto packed = [](const auto& held) { return packed_limit(held); };
+  if (Reason reason = std::visit(packed, spec)) return reason;
   const auto limit = [&](const auto& held) { return kernel_limit(held, facts); };
   if (Reason reason = std::visit(limit, spec)) return reason;
   return memory_limit(footprint_bytes(spec), facts);

@@ -21,8 +21,8 @@ std::vector<std::int64_t> counts_of(const std::vector<std::int32_t>& experts, st
 
 enum class FewTokens : std::uint8_t { kSpread, kNextToEachOther };
 
-// The i-th expert of token t is t + i * stride, so that all experts get the same share. Fewer tokens
-// than a stride are spread over it.
+// The i-th expert of token t is t + i * stride, so that all experts get the same share. Fewer
+// tokens than a stride are spread over it.
 ExpertChoice balanced(const MoeSpec& spec, FewTokens few = FewTokens::kSpread) {
   const std::int64_t stride = (spec.experts + spec.top_k - 1) / spec.top_k;
   const bool are_spread = few == FewTokens::kSpread && spec.tokens < stride;

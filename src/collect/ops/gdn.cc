@@ -43,7 +43,7 @@ AxisGroup::Rows delta_net_heads() {
 std::vector<Axis> delta_net_axes() {
   return {
       {.column = "phase",
-       .option = "stage",
+       .option = "delta-phase",  // --phase is that of --for-model
        .help = "context for prompts without a state, generation for one token a request",
        .unit = "",
        .common = texts({"context", "generation"}),

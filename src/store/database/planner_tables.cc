@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "model/perf.h"
 #include "store/files/table_spec.h"
 
 namespace assay::store {
@@ -138,6 +139,27 @@ std::string obstacle(const PlannerTable& table, const Frame& rows, std::size_t r
   return "";
 }
 
+// Which of two rows with one key is placed: one that was measured as engines find the cache before
+// any other, and the faster one.
+class Choice {
+ public:
+  explicit Choice(const Frame& rows) : latency_(rows.find("latency")), l2_(rows.find(kL2Column)) {}
+
+  [[nodiscard]] bool is_better(std::size_t row, std::size_t other) const {
+    const bool engine = as_engine(row);
+    if (engine != as_engine(other)) return engine;
+    return latency_ != nullptr && number_at(*latency_, row) < number_at(*latency_, other);
+  }
+
+ private:
+  [[nodiscard]] bool as_engine(std::size_t row) const {
+    return cell_text(l2_, row) == model::name_of(model::L2State::kEngine);
+  }
+
+  const FrameColumn* latency_;
+  const FrameColumn* l2_;
+};
+
 void tell(const PlannerTable& table,
           const std::map<std::string, std::int64_t>& reasons,
           std::vector<LeftOut>& left_out) {
@@ -180,7 +202,7 @@ Frame rows_for_planner(const PlannerTable& table,
                        const Frame& rows,
                        std::vector<LeftOut>& left_out) {
   const std::vector<const FrameColumn*> key = columns_of(rows, table.key);
-  const FrameColumn* latency = rows.find("latency");
+  const Choice choice(rows);
   std::map<std::string, std::int64_t> reasons;
   std::unordered_map<std::string, std::size_t> places;  // by key, in `kept`
   std::vector<std::size_t> kept;
@@ -195,9 +217,9 @@ Frame rows_for_planner(const PlannerTable& table,
       kept.push_back(row);
       continue;
     }
-    ++reasons["a faster row has the key that the planner sees"];
+    ++reasons["a better row has the key that the planner sees"];
     std::size_t& other = kept[place->second];
-    if (latency != nullptr && number_at(*latency, row) < number_at(*latency, other)) other = row;
+    if (choice.is_better(row, other)) other = row;
   }
   tell(table, reasons, left_out);
   return picked_rows(rows, kept);

@@ -54,8 +54,12 @@ struct LeftOut {
   std::int64_t rows = 0;
 };
 
-// Takes the rows that it can read; of several with one key, the fastest. `left_out` tells of the
-// others by reason.
+// A column that rows may have besides those of the table: the state of the cache.
+inline constexpr std::string_view kL2Column = "l2";
+
+// Takes the rows that it can read. Of several with one key it takes one that was measured as
+// engines find the cache, if there is any, and of those the fastest. `left_out` tells of the others
+// by reason.
 Frame rows_for_planner(const PlannerTable& table,
                        const Frame& rows,
                        std::vector<LeftOut>& left_out);

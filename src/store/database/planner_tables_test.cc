@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
 
+#include "store/database/collection_meta.h"
 #include "store/database/store_export.h"
 #include "store/database/store_test_util.h"
 #include "store/files/table_spec.h"
@@ -62,6 +64,18 @@ TEST(PlannerTables, OfRowsThatItCannotTellApartTheFastestIsPlaced) {
   EXPECT_EQ(value_text(read.find("kernel_source")->value(0)), "other");
   ASSERT_EQ(left_out.size(), 1U);
   EXPECT_EQ(left_out[0].rows, 1);
+}
+
+TEST(PlannerTables, RowsOfTheCacheAsEnginesFindItComeBeforeFasterOnes) {
+  const Frame rows = frame_of(
+      "op_name,kernel_source,gemm_dtype,m,n,k,latency,l2\n"
+      "gemm,warm,fp8,1,32,64,0.1,hot\n"
+      "gemm,slow,fp8,1,32,64,0.4,engine\n"
+      "gemm,fast,fp8,1,32,64,0.3,engine\n"
+      "gemm,warm,fp8,2,32,64,0.2,hot\n");
+  std::vector<LeftOut> left_out;
+  const Frame read = rows_for_planner(planner_table("gemm_perf"), rows, left_out);
+  EXPECT_THAT(latencies(read), ElementsAre(0.3, 0.2));
 }
 
 // It does not look at `step` of context attention: a row after 512 cached tokens would be taken for
@@ -129,6 +143,20 @@ TEST_F(StoreTest, PlacesOnlyForBackendsThatAPlannerHas) {
   EXPECT_EQ(problem("vllm"), "");
   EXPECT_TRUE(
       std::filesystem::is_regular_file(systems / "data/x/gemm/vllm/assay-0.1.0/gemm_perf.parquet"));
+}
+
+TEST_F(StoreTest, AnUnreadableDescriptionOfTablesIsReplacedOnlyByForce) {
+  Store store = open(Store::Mode::kCreate);
+  ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), gemm_case(1, 0.5)).ok());
+  PlaceRequest request{.systems = folder_, .system = "x", .backend = "vllm"};
+  const std::filesystem::path meta = folder_ / "data/x/gemm/vllm/assay-0.1.0/collection_meta.yaml";
+  std::filesystem::create_directories(meta.parent_path());
+  std::ofstream(meta) << "- 1\n";
+  EXPECT_THAT(place(store, request).error().message, HasSubstr("no mapping of names to values"));
+  EXPECT_FALSE(std::filesystem::exists(meta.parent_path() / "gemm_perf.parquet"));
+  request.existing = Existing::kReplace;
+  EXPECT_TRUE(place(store, request).ok());
+  EXPECT_EQ(read_collection_meta(meta, "gemm_perf").value().at("tables.gemm_perf.rows"), "1");
 }
 
 }  // namespace

@@ -113,9 +113,9 @@ fs::path path_of(const Content& content, const PlaceRequest& request, const std:
   return folder / (content.table + ending_of(format));
 }
 
-// Tables that only assay has are of no use to the planner.
-bool is_read(const std::string& table) {
-  return find_planner_table(table) != nullptr || find_table_spec(table) != nullptr;
+// Of rows of another framework the planner can use those of the tables that planner_tables() names.
+bool is_read(const std::string& table, bool is_own) {
+  return is_own || find_planner_table(table) != nullptr;
 }
 
 void leave_out(const Content& content, std::vector<LeftOut>& left_out) {
@@ -126,8 +126,11 @@ void leave_out(const Content& content, std::vector<LeftOut>& left_out) {
     same->rows += content.rows;
     return;
   }
-  left_out.push_back(
-      {.table = content.table, .reason = "the planner has no such table", .rows = content.rows});
+  // It finds rows of linear attention, for one, by the names of kernels of its backends.
+  const char* reason = find_table_spec(content.table) == nullptr
+                           ? "the planner has no such table"
+                           : "the planner does not find these rows by assay's kernels";
+  left_out.push_back({.table = content.table, .reason = reason, .rows = content.rows});
 }
 
 core::Result<std::vector<Content>> selected(const Store& store, const Selection& rows) {
@@ -146,7 +149,7 @@ core::Result<std::vector<Target>> targets_of(const std::vector<Content>& content
   for (const Content& content : contents) {
     for (const std::string& name : {content.table, content.framework, content.version})
       ASSAY_TRY(core::check_file_name(name));
-    if (!is_read(content.table)) {
+    if (!is_read(content.table, lower_case(content.framework) == placed.backend)) {
       leave_out(content, placed.left_out);
       continue;
     }
@@ -191,16 +194,27 @@ core::Status check_existing(const std::vector<Target>& targets, const PlaceReque
   return {};
 }
 
+// With the state of the cache as a column, where rows have one.
 core::Result<Frame> rows_of(const Store& store,
                             const Target& target,
                             Points points,
                             const std::string& device) {
-  return store.table({.table = target.table,
-                      .framework = target.framework,
-                      .version = target.version,
-                      .device = device,
-                      .points = points},
-                     Store::Columns::kPublic);
+  const Selection selection{.table = target.table,
+                            .framework = target.framework,
+                            .version = target.version,
+                            .device = device,
+                            .points = points};
+  Frame rows = ASSAY_TRY(store.table(selection, Store::Columns::kPublic));
+  const Frame more = ASSAY_TRY(store.table(selection, Store::Columns::kWithStatistics));
+  const FrameColumn* state = more.find(kL2Column);
+  if (state != nullptr && state->size() == rows.num_rows()) rows.columns.push_back(*state);
+  return rows;
+}
+
+void drop_column(Frame& rows, std::string_view name) {
+  const auto is_it = [&](const FrameColumn& column) { return column.name == name; };
+  rows.columns.erase(std::remove_if(rows.columns.begin(), rows.columns.end(), is_it),
+                     rows.columns.end());
 }
 
 // Fills in the rows of a file.
@@ -218,6 +232,7 @@ core::Status read_rows(const Store& store,
     }
     target.rows = rows_for_planner(*table, target.rows, placed.left_out);
   }
+  drop_column(target.rows, kL2Column);
   target.rows = with_power_of_all(target.table, std::move(target.rows), placed.left_out);
   return {};
 }
@@ -234,7 +249,16 @@ PlacedTable described(const Target& target) {
   return table;
 }
 
-core::Status write_metas(const std::vector<Target>& targets, Placed& placed) {
+struct MetaFile {
+  fs::path path;
+  std::string text;
+};
+
+// What lies beside the tables of each folder. Only the layout of families has it.
+core::Result<std::vector<MetaFile>> metas_of(const std::vector<Target>& targets,
+                                             const PlaceRequest& request) {
+  std::vector<MetaFile> metas;
+  if (request.layout == PlaceLayout::kFlat) return metas;
   std::map<fs::path, PlacedFolder> folders;
   for (const Target& target : targets) {
     PlacedFolder& folder = folders[target.path.parent_path()];
@@ -246,10 +270,15 @@ core::Status write_metas(const std::vector<Target>& targets, Placed& placed) {
   }
   for (const auto& [path, folder] : folders) {
     const fs::path file = path / kCollectionMetaName;
-    ASSAY_TRY(core::write_file(file, ASSAY_TRY(collection_meta_text(file, folder))));
-    placed.files.push_back({.path = file, .table = "", .rows = 0});
+    auto text = collection_meta_text(file, folder);
+    // A file that is no such description has nothing to say about other tables.
+    if (!text.ok() && request.existing == Existing::kReplace) {
+      text = collection_meta_text({}, folder);
+    }
+    if (!text.ok()) return text.error();
+    metas.push_back({file, std::move(text).value()});
   }
-  return {};
+  return metas;
 }
 
 core::Status write_tables(const std::vector<Target>& targets,
@@ -264,8 +293,7 @@ core::Status write_tables(const std::vector<Target>& targets,
                             .table = target.table,
                             .rows = static_cast<std::int64_t>(target.rows.num_rows())});
   }
-  if (request.layout == PlaceLayout::kFlat) return {};
-  return write_metas(targets, placed);
+  return {};
 }
 
 }  // namespace
@@ -331,7 +359,12 @@ core::Result<Placed> place(const Store& store, const PlaceRequest& request) {
   if (targets.empty()) return core::Error{"the planner can read none of the store's rows"};
   const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(request.systems));
   ASSAY_TRY(check_existing(targets, request));
+  const std::vector<MetaFile> metas = ASSAY_TRY(metas_of(targets, request));
   ASSAY_TRY(write_tables(targets, request, placed));
+  for (const MetaFile& meta : metas) {
+    ASSAY_TRY(core::write_file(meta.path, meta.text));
+    placed.files.push_back({.path = meta.path, .table = "", .rows = 0});
+  }
   return placed;
 }
 

@@ -256,8 +256,8 @@ TEST(CollectionMeta, SaysWhatIsTrueOfATable) {
 }
 
 TEST(CollectionMeta, NeedNotNameTheTable) {
-  const auto facts = parse_collection_meta("runtime: {version: 1}\ntables: {b_perf: {rows: 3}}\n",
-                                           "it", "a_perf");
+  const auto facts =
+      parse_collection_meta("runtime: {version: 1}\ntables: {b_perf: {rows: 3}}\n", "it", "a_perf");
   ASSERT_TRUE(facts.ok()) << facts.error().message;
   EXPECT_THAT(facts.value(), testing::ElementsAre(testing::Pair("runtime.version", "1")));
 }
