@@ -195,7 +195,8 @@ TEST(Operators, HaveTheColumnsOfThePublicTables) {
       "gdn_perf/gdn_rule: phase batch_size seq_len d_model d_conv num_k_heads head_k_dim "
       "num_v_heads head_v_dim",
       "custom_allreduce_perf/all_reduce: allreduce_dtype num_gpus message_size implementation"};
-  for (const char* name : {"rms_norm", "silu_mul", "embedding", "add", "copy", "read"}) {
+  for (const char* name :
+       {"rms_norm", "add_rms_norm", "silu_mul", "embedding", "add", "copy", "read"}) {
     expected.insert(fmt::format("memory_op_perf/{}: dtype rows columns vocabulary", name));
   }
   for (const char* name : {"launch", "host_to_device", "device_to_host"}) {
