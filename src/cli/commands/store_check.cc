@@ -9,6 +9,7 @@
 #include "cli/summary_output.h"
 #include "cli/table_inputs.h"
 #include "collect/run/coverage.h"
+#include "store/judging/answer_check.h"
 #include "store/judging/check_report.h"
 #include "store/systems/shipped.h"
 
@@ -79,6 +80,10 @@ class StoreCheck final : public Command {
     }
     report.add(name, checked.value());
     if (!held_out_) return {};
+    const store::WorkRows rows = ASSAY_TRY(store::make_work_rows(named.table, named.frame));
+    for (const store::LeftOut left_out :
+         {store::LeftOut::kPoints, store::LeftOut::kCurves, store::LeftOut::kUpperHalves})
+      report.add(name, left_out, store::judge_answers(rows, rooflines.bound, left_out));
     const auto index = ASSAY_TRY(store::TableIndex::make(named.table, named.frame, rooflines.all));
     report.add(name, store::held_out_errors(index, held_out_limit_));
     return {};

@@ -97,9 +97,9 @@ class StoreQuery final : public Command {
     std::vector<store::Frame> frames;
     for (NamedFrame& named : tables)
       frames.push_back(std::move(named.frame));
-    const store::KeyRoofline roofline = ASSAY_TRY(read_rooflines(roofline_, inputs_, table)).all;
-    const auto index = ASSAY_TRY(store::TableIndex::make(
-        table, frames.size() == 1 ? frames.front() : store::joined_frames(frames), roofline));
+    const auto index = ASSAY_TRY(store::WorkIndex::make(
+        table, frames.size() == 1 ? frames.front() : store::joined_frames(frames),
+        ASSAY_TRY(read_rooflines(roofline_, inputs_, table)).bound));
     const auto result = ASSAY_TRY(store::query(
         index, conditions(), extrapolate_ ? store::Beyond::kExtrapolate : store::Beyond::kRefuse));
     return show(index, result);
@@ -123,13 +123,13 @@ class StoreQuery final : public Command {
     return all;
   }
 
-  core::Result<Outcome> show(const store::TableIndex& index,
+  core::Result<Outcome> show(const store::WorkIndex& index,
                              const store::QueryResult& result) const {
     if (result.answers.empty()) {
       return core::Error{fmt::format(
-          "{}{}{}: {}; --extrapolate answers all the same", index.table(),
+          "{}{}{}: {}; --extrapolate answers all the same", index.rows().table,
           result.refused.size() > 1 ? " of " : "",
-          result.refused.size() > 1 ? index.group_name(*result.refused.front().group) : "",
+          result.refused.size() > 1 ? index.rows().family_name(result.refused.front().family) : "",
           result.refused.front().reason)};
     }
     const bool is_table = presentation_.summary() == Summary::kTable;
@@ -139,8 +139,8 @@ class StoreQuery final : public Command {
             index, result, is_table ? store::KeyColumns::kVarying : store::KeyColumns::kAll)}};
     if (presentation_.shows_summary()) print_summary(book, presentation_.summary());
     for (const store::Refusal& refusal : result.refused) {
-      print_note(
-          fmt::format("no answer of {}: {}", index.group_name(*refusal.group), refusal.reason));
+      print_note(fmt::format("no answer of {}: {}", index.rows().family_name(refusal.family),
+                             refusal.reason));
     }
     return Outcome::kOk;
   }
