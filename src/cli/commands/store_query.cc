@@ -12,6 +12,7 @@
 #include "cli/table_inputs.h"
 #include "collect/plan/operator.h"
 #include "core/text.h"
+#include "store/answers/packed_tables.h"
 #include "store/answers/query.h"
 #include "store/files/frame.h"
 #include "store/files/table_spec.h"
@@ -92,14 +93,8 @@ class StoreQuery final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    const std::string table = store::table_name(table_);
-    std::vector<NamedFrame> tables = ASSAY_TRY(read_tables(inputs_, table, presentation_));
-    std::vector<store::Frame> frames;
-    for (NamedFrame& named : tables)
-      frames.push_back(std::move(named.frame));
-    const auto index = ASSAY_TRY(store::WorkIndex::make(
-        table, frames.size() == 1 ? frames.front() : store::joined_frames(frames),
-        ASSAY_TRY(read_rooflines(roofline_, inputs_, table)).bound));
+    const std::string table = table_meant();
+    const auto index = ASSAY_TRY(read_index(table));
     const auto result = ASSAY_TRY(store::query(
         index, conditions(), extrapolate_ ? store::Beyond::kExtrapolate : store::Beyond::kRefuse));
     return show(index, result);
@@ -112,6 +107,34 @@ class StoreQuery final : public Command {
     };
     // These options are left out of the list of options, because the description names them all.
     app.add_option(option_names_of(column), take, "a column")->type_name("VALUE")->group("");
+  }
+
+  // TABLE may also be the name of an operator of `assay collect`.
+  [[nodiscard]] std::string table_meant() const {
+    const collect::Operator* measured = collect::find_operator(table_);
+    return measured != nullptr ? measured->table : store::table_name(table_);
+  }
+
+  core::Result<store::WorkIndex> read_index(const std::string& table) const {
+    store::RooflineBinder binder = ASSAY_TRY(read_rooflines(roofline_, inputs_, table)).bound;
+    if (const store::ShippedSystem* shipped = inputs_.shipped(); shipped != nullptr)
+      return store::WorkIndex(ASSAY_TRY(read_shipped(*shipped, table)), std::move(binder));
+    std::vector<store::Frame> frames;
+    for (NamedFrame& named : ASSAY_TRY(read_tables(inputs_, table, presentation_)))
+      frames.push_back(std::move(named.frame));
+    return store::WorkIndex::make(
+        table, frames.size() == 1 ? frames.front() : store::joined_frames(frames),
+        std::move(binder));
+  }
+
+  core::Result<store::WorkRows> read_shipped(const store::ShippedSystem& system,
+                                             const std::string& table) const {
+    const std::string called = fmt::format("the shipped database {}", system.name);
+    const auto tables = ASSAY_TRY(store::PackedTables::open(system.tables));
+    if (!presentation_.quiet) print_note(fmt::format("from {}: {}", called, tables.origin()));
+    auto rows = tables.table(table);
+    if (!rows.ok()) return core::Error{called + " has " + rows.error().message};
+    return rows;
   }
 
   [[nodiscard]] std::vector<store::Condition> conditions() const {

@@ -28,18 +28,6 @@ void point_into(WorkRows& rows, std::shared_ptr<const OwnedRows> owned) {
   rows.data = std::move(owned);
 }
 
-std::vector<std::size_t> counts_of_values(const GroupedRows& grouped) {
-  std::vector<std::size_t> counts;
-  const std::size_t count = grouped.sizes.size();
-  for (std::size_t size = 0; size < count; ++size) {
-    std::set<double> values;
-    for (std::size_t i = size; i < grouped.size_values.size(); i += count)
-      values.insert(grouped.size_values[i]);
-    counts.push_back(values.size());
-  }
-  return counts;
-}
-
 // The size that curves run along: the first column of the first quantity.
 std::size_t along_of(const Work& work, const std::vector<std::string>& sizes) {
   if (work.axes.empty()) return 0;
@@ -101,25 +89,42 @@ std::string WorkRows::family_name(std::size_t family) const {
   return core::join(parts, " ");
 }
 
+Work work_of_rows(const std::string& table,
+                  const std::vector<std::string>& sizes,
+                  std::span<const double> values) {
+  const Work* known = find_work(table);
+  if (known == nullptr) {
+    std::vector<std::size_t> counts;
+    for (std::size_t size = 0; size < sizes.size(); ++size) {
+      std::set<double> distinct;
+      for (std::size_t i = size; i < values.size(); i += sizes.size())
+        distinct.insert(values[i]);
+      counts.push_back(distinct.size());
+    }
+    return work_of_sizes(table, sizes, counts);
+  }
+  Work work = *known;
+  // Tables of earlier times lack some columns; others have more.
+  std::erase_if(work.axes, [&](const WorkAxis& axis) {
+    const auto is_there = [&](const std::string& column) {
+      return std::find(sizes.begin(), sizes.end(), column) != sizes.end();
+    };
+    return !std::all_of(axis.times.begin(), axis.times.end(), is_there) ||
+           !std::all_of(axis.over.begin(), axis.over.end(), is_there);
+  });
+  for (const std::string& size : sizes) {
+    if (!work.has(size)) work.axes.push_back({.times = {size}});
+  }
+  return work;
+}
+
 core::Result<WorkRows> make_work_rows(const std::string& table, const Frame& frame) {
   const Work* known = find_work(table);
   const Work undeclared;
   GroupedRows grouped = ASSAY_TRY(group_rows(table, frame, known != nullptr ? known : &undeclared));
   WorkRows rows;
   rows.table = table;
-  rows.work =
-      known != nullptr ? *known : work_of_sizes(table, grouped.sizes, counts_of_values(grouped));
-  // Tables of earlier times lack some columns; others have more.
-  std::erase_if(rows.work.axes, [&](const WorkAxis& axis) {
-    const auto is_there = [&](const std::string& column) {
-      return std::find(grouped.sizes.begin(), grouped.sizes.end(), column) != grouped.sizes.end();
-    };
-    return !std::all_of(axis.times.begin(), axis.times.end(), is_there) ||
-           !std::all_of(axis.over.begin(), axis.over.end(), is_there);
-  });
-  for (const std::string& size : grouped.sizes) {
-    if (!rows.work.has(size)) rows.work.axes.push_back({.times = {size}});
-  }
+  rows.work = work_of_rows(table, grouped.sizes, grouped.size_values);
   auto owned = std::make_shared<OwnedRows>();
   const RowOrder comes_before(grouped, along_of(rows.work, grouped.sizes));
   std::vector<std::size_t> order(grouped.rows_of_group.size());

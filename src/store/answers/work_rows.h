@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,8 +53,12 @@ struct WorkRows {
   [[nodiscard]] std::string family_name(std::size_t family) const;
 };
 
-// Errors: the column of latencies, or every row, is missing. Rows without a positive latency are
-// kept only in tables of differences.
+// The work of a table with these sizes, of which `values` holds one for each row and size.
+Work work_of_rows(const std::string& table,
+                  const std::vector<std::string>& sizes,
+                  std::span<const double> values);
+
+// Errors: the column of latencies, or every row, is missing.
 core::Result<WorkRows> make_work_rows(const std::string& table, const Frame& frame);
 
 // The rows whose numbers `keep` takes, in the same order.
