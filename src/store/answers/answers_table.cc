@@ -1,4 +1,6 @@
 // The answers of a query as a table.
+#include "store/answers/answers_table.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -26,25 +28,141 @@ model::Cell exact_cell(const ExactColumn& column, const std::string& text) {
   return end.ec == std::errc() ? size_cell(number) : model::Cell(text);
 }
 
+// The rows that the answer comes from: none where it is the row itself.
+std::vector<std::uint32_t> ends_of(const WorkEstimate& estimate) {
+  if (estimate.is_measured()) return {};
+  if (estimate.low == estimate.high) return {estimate.low};
+  return {estimate.low, estimate.high};
+}
+
+const std::string& exact_value(const WorkRows& rows, const Answer& answer, std::size_t column) {
+  return rows.exact[column].values[rows.codes_of(answer.family)[column]];
+}
+
+void add_estimate_columns(model::Table& table, const ShownColumns& shown) {
+  table.columns.push_back({.name = "latency", .unit = "ms", .better = model::Better::kLower});
+  table.columns.push_back({.name = "uncertainty",
+                           .unit = "%",
+                           .better = model::Better::kLower,
+                           .description = "one sigma of the latency"});
+  table.columns.push_back(
+      {.name = "low_80", .unit = "ms", .description = "the 80 % interval of the latency"});
+  table.columns.push_back({.name = "high_80", .unit = "ms"});
+  table.columns.push_back({.name = "method"});
+  if (shown.all()) {
+    for (const char* end : {"low", "high"}) {
+      table.columns.push_back({.name = end, .description = "row that the answer comes from"});
+      table.columns.push_back({.name = std::string(end) + "_latency", .unit = "ms"});
+    }
+  } else {
+    table.columns.push_back({.name = "bracket", .unit = "ms"});
+  }
+  if (shown.roofline) {
+    table.columns.push_back({.name = "roofline",
+                             .unit = "ms",
+                             .description = "the least time that bytes and operations take"});
+  }
+  if (!shown.interval) return;
+  table.columns.push_back({.name = "interval_low",
+                           .unit = "ms",
+                           .description = "of the measured row's median; interpolated: none"});
+  table.columns.push_back({.name = "interval_high", .unit = "ms"});
+  // The confidence is the same for almost all rows, so that people get it as a note.
+  if (!shown.all()) return;
+  table.columns.push_back({.name = "interval_confidence",
+                           .unit = "%",
+                           .description = "with which the interval holds the median"});
+}
+
+void add_bracket_cells(std::vector<model::Cell>& row,
+                       const Family& family,
+                       const Answer& answer,
+                       const ShownColumns& shown) {
+  const std::vector<std::uint32_t> ends = ends_of(answer.estimate);
+  if (shown.all()) {
+    for (const std::uint32_t end : ends) {
+      row.emplace_back(family.place(end, answer.sizes));
+      row.emplace_back(family.latency(end));
+    }
+    return row.resize(row.size() + 2 * (2 - ends.size()));
+  }
+  // "m=256: 0.0201, m=512: 0.0241"
+  std::vector<std::string> parts;
+  for (const std::uint32_t end : ends)
+    parts.push_back(
+        fmt::format("{}: {:.4g}", family.place(end, answer.sizes), family.latency(end)));
+  row.emplace_back(core::join(parts, ", "));
+}
+
+void add_interval_cells(std::vector<model::Cell>& row,
+                        const Answer& answer,
+                        const ShownColumns& shown) {
+  const std::size_t cells = shown.all() ? 3 : 2;
+  if (!answer.interval) return row.resize(row.size() + cells);
+  row.emplace_back(answer.interval->low);
+  row.emplace_back(answer.interval->high);
+  if (cells > 2) row.emplace_back(answer.interval->confidence() * 100);
+}
+
+void add_key_cells(std::vector<model::Cell>& row,
+                   const WorkRows& rows,
+                   const Answer& answer,
+                   const ShownColumns& shown) {
+  for (const std::size_t column : shown.exact)
+    row.push_back(exact_cell(rows.exact[column], exact_value(rows, answer, column)));
+  for (const std::size_t size : shown.sizes)
+    row.push_back(size_cell(answer.sizes[size]));
+}
+
+void add_estimate_cells(std::vector<model::Cell>& row,
+                        const Family& family,
+                        const Answer& answer,
+                        const ShownColumns& shown) {
+  const WorkEstimate& estimate = answer.estimate;
+  row.emplace_back(estimate.latency);
+  if (estimate.is_measured()) {
+    row.resize(row.size() + 3);
+  } else {
+    row.emplace_back(estimate.sigma * 100);
+    row.emplace_back(estimate.low_80());
+    row.emplace_back(estimate.high_80());
+  }
+  row.emplace_back(family.method(estimate, answer.sizes));
+  add_bracket_cells(row, family, answer, shown);
+  if (shown.roofline)
+    row.emplace_back(estimate.roofline > 0 ? model::Cell(estimate.roofline) : model::Cell());
+  if (shown.interval) add_interval_cells(row, answer, shown);
+}
+
 class AnswersTable {
  public:
   AnswersTable(const WorkIndex& index, const QueryResult& result, KeyColumns keys)
-      : index_(index), rows_(index.rows()), result_(result), keys_(keys) {}
+      : index_(index), rows_(index.rows()), result_(result), shown_{.keys = keys} {}
 
   model::Table make() {
     table_.name = rows_.table.substr(0, 31);
     table_.title = rows_.table + title_end();
     add_exact_columns();
-    add_size_columns();
-    add_estimate_columns();
-    for (const Answer& answer : result_.answers)
-      add(answer);
+    for (std::size_t i = 0; i < rows_.sizes.size(); ++i) {
+      if (!shown_.all() && !is_open(rows_.sizes[i])) continue;
+      shown_.sizes.push_back(i);
+      table_.columns.push_back({.name = rows_.sizes[i]});
+    }
+    shown_.roofline = any([](const Answer& answer) { return answer.estimate.roofline > 0; });
+    shown_.interval =
+        shown_.all() || any([](const Answer& answer) { return answer.interval.has_value(); });
+    add_estimate_columns(table_, shown_);
+    if (shown_.interval && !shown_.all()) add_confidence_note();
+    for (const Answer& answer : result_.answers) {
+      std::vector<model::Cell> row;
+      add_key_cells(row, rows_, answer, shown_);
+      add_estimate_cells(row, index_.family(answer.family), answer, shown_);
+      table_.add_row(std::move(row));
+    }
     return std::move(table_);
   }
 
  private:
-  [[nodiscard]] bool shows_all() const { return keys_ == KeyColumns::kAll; }
-
   [[nodiscard]] bool is_open(const std::string& size) const {
     return std::find(result_.open_sizes.begin(), result_.open_sizes.end(), size) !=
            result_.open_sizes.end();
@@ -63,81 +181,26 @@ class AnswersTable {
     return std::any_of(result_.answers.begin(), result_.answers.end(), holds);
   }
 
-  [[nodiscard]] const std::string& value_of(const Answer& answer, std::size_t column) const {
-    return rows_.exact[column].values[rows_.codes_of(answer.family)[column]];
-  }
-
   // Adds the columns that tell the families apart; what all of them share becomes a note.
   void add_exact_columns() {
     std::vector<std::string> same;
     const Answer& first = result_.answers.front();
     for (std::size_t i = 0; i < rows_.exact.size(); ++i) {
       const bool varies =
-          std::any_of(result_.answers.begin(), result_.answers.end(),
-                      [&](const Answer& a) { return value_of(a, i) != value_of(first, i); });
-      if (shows_all() || varies) {
-        exact_.push_back(i);
+          std::any_of(result_.answers.begin(), result_.answers.end(), [&](const Answer& answer) {
+            return exact_value(rows_, answer, i) != exact_value(rows_, first, i);
+          });
+      if (shown_.all() || varies) {
+        shown_.exact.push_back(i);
         table_.columns.push_back({.name = rows_.exact[i].name});
-      } else if (!value_of(first, i).empty()) {
-        same.push_back(rows_.exact[i].name + " " + value_of(first, i));
+      } else if (!exact_value(rows_, first, i).empty()) {
+        same.push_back(rows_.exact[i].name + " " + exact_value(rows_, first, i));
       }
     }
     if (!same.empty()) table_.notes.push_back("of all rows: " + core::join(same, ", "));
   }
 
-  void add_size_columns() {
-    for (std::size_t i = 0; i < rows_.sizes.size(); ++i) {
-      if (!shows_all() && !is_open(rows_.sizes[i])) continue;
-      sizes_.push_back(i);
-      table_.columns.push_back({.name = rows_.sizes[i]});
-    }
-  }
-
-  void add_estimate_columns() {
-    table_.columns.push_back({.name = "latency", .unit = "ms", .better = model::Better::kLower});
-    table_.columns.push_back({.name = "uncertainty",
-                              .unit = "%",
-                              .better = model::Better::kLower,
-                              .description = "one sigma of the latency"});
-    table_.columns.push_back(
-        {.name = "low_80", .unit = "ms", .description = "the 80 % interval of the latency"});
-    table_.columns.push_back({.name = "high_80", .unit = "ms"});
-    table_.columns.push_back({.name = "method"});
-    add_bracket_columns();
-    shows_roofline_ = any([](const Answer& answer) { return answer.estimate.roofline > 0; });
-    if (shows_roofline_) {
-      table_.columns.push_back({.name = "roofline",
-                                .unit = "ms",
-                                .description = "the least time that bytes and operations take"});
-    }
-    shows_interval_ =
-        shows_all() || any([](const Answer& answer) { return answer.interval.has_value(); });
-    if (shows_interval_) add_interval_columns();
-  }
-
-  void add_bracket_columns() {
-    if (!shows_all()) {
-      table_.columns.push_back({.name = "bracket", .unit = "ms"});
-      return;
-    }
-    for (const char* end : {"low", "high"}) {
-      table_.columns.push_back({.name = end, .description = "row that the answer comes from"});
-      table_.columns.push_back({.name = std::string(end) + "_latency", .unit = "ms"});
-    }
-  }
-
-  // The confidence is the same for almost all rows, so that people get it as a note.
-  void add_interval_columns() {
-    table_.columns.push_back({.name = "interval_low",
-                              .unit = "ms",
-                              .description = "of the measured row's median; interpolated: none"});
-    table_.columns.push_back({.name = "interval_high", .unit = "ms"});
-    if (shows_all()) {
-      table_.columns.push_back({.name = "interval_confidence",
-                                .unit = "%",
-                                .description = "with which the interval holds the median"});
-      return;
-    }
+  void add_confidence_note() {
     double least = 1;
     for (const Answer& answer : result_.answers) {
       if (answer.interval) least = std::min(least, answer.interval->confidence());
@@ -148,75 +211,59 @@ class AnswersTable {
                     least * 100));
   }
 
-  // The rows that the answer comes from: none where it is the row itself.
-  [[nodiscard]] static std::vector<std::uint32_t> ends_of(const WorkEstimate& estimate) {
-    if (estimate.is_measured()) return {};
-    if (estimate.low == estimate.high) return {estimate.low};
-    return {estimate.low, estimate.high};
-  }
-
-  void add_bracket_cells(std::vector<model::Cell>& row, const Answer& answer) const {
-    const Family& family = index_.family(answer.family);
-    const std::vector<std::uint32_t> ends = ends_of(answer.estimate);
-    if (shows_all()) {
-      for (const std::uint32_t end : ends) {
-        row.emplace_back(family.place(end, answer.sizes));
-        row.emplace_back(family.latency(end));
-      }
-      row.resize(row.size() + 2 * (2 - ends.size()));
-      return;
-    }
-    // "m=256: 0.0201, m=512: 0.0241"
-    std::vector<std::string> parts;
-    for (const std::uint32_t end : ends)
-      parts.push_back(
-          fmt::format("{}: {:.4g}", family.place(end, answer.sizes), family.latency(end)));
-    row.emplace_back(core::join(parts, ", "));
-  }
-
-  void add_interval_cells(std::vector<model::Cell>& row, const Answer& answer) const {
-    const std::size_t cells = shows_all() ? 3 : 2;
-    if (!answer.interval) return row.resize(row.size() + cells);
-    row.emplace_back(answer.interval->low);
-    row.emplace_back(answer.interval->high);
-    if (cells > 2) row.emplace_back(answer.interval->confidence() * 100);
-  }
-
-  void add(const Answer& answer) {
-    std::vector<model::Cell> row;
-    for (const std::size_t column : exact_)
-      row.push_back(exact_cell(rows_.exact[column], value_of(answer, column)));
-    for (const std::size_t size : sizes_)
-      row.push_back(size_cell(answer.sizes[size]));
-    const WorkEstimate& estimate = answer.estimate;
-    row.emplace_back(estimate.latency);
-    if (estimate.is_measured()) {
-      row.resize(row.size() + 3);
-    } else {
-      row.emplace_back(estimate.sigma * 100);
-      row.emplace_back(estimate.low_80());
-      row.emplace_back(estimate.high_80());
-    }
-    row.emplace_back(index_.family(answer.family).method(estimate, answer.sizes));
-    add_bracket_cells(row, answer);
-    if (shows_roofline_)
-      row.emplace_back(estimate.roofline > 0 ? model::Cell(estimate.roofline) : model::Cell());
-    if (shows_interval_) add_interval_cells(row, answer);
-    table_.add_row(std::move(row));
-  }
-
   const WorkIndex& index_;
   const WorkRows& rows_;
   const QueryResult& result_;
-  KeyColumns keys_;
+  ShownColumns shown_;
   model::Table table_;
-  std::vector<std::size_t> exact_;
-  std::vector<std::size_t> sizes_;
-  bool shows_roofline_ = false;
-  bool shows_interval_ = false;
 };
 
 }  // namespace
+
+struct AnswerRows::State {
+  const WorkIndex& index;
+  ShownColumns shown = {};
+  model::Table table = {};
+};
+
+AnswerRows::AnswerRows(const WorkIndex& index)
+    : state_(std::make_unique<State>(State{.index = index})) {
+  const WorkRows& rows = index.rows();
+  model::Table& table = state_->table;
+  table.name = rows.table.substr(0, 31);
+  table.title = "Answers of " + rows.table;
+  table.columns.push_back({.name = "line", .description = "of the question"});
+  for (std::size_t i = 0; i < rows.exact.size(); ++i) {
+    state_->shown.exact.push_back(i);
+    table.columns.push_back({.name = rows.exact[i].name});
+  }
+  for (std::size_t i = 0; i < rows.sizes.size(); ++i) {
+    state_->shown.sizes.push_back(i);
+    table.columns.push_back({.name = rows.sizes[i]});
+  }
+  add_estimate_columns(table, state_->shown);
+  table.columns.push_back({.name = "refusal", .description = "why there is no answer"});
+}
+
+AnswerRows::AnswerRows(AnswerRows&&) noexcept = default;
+AnswerRows::~AnswerRows() = default;
+
+void AnswerRows::add(std::int64_t line, const Answer* answer, const std::string& refusal) {
+  model::Table& table = state_->table;
+  std::vector<model::Cell> row;
+  row.reserve(table.columns.size());
+  row.emplace_back(line);
+  if (answer != nullptr) add_key_cells(row, state_->index.rows(), *answer, state_->shown);
+  if (refusal.empty())
+    add_estimate_cells(row, state_->index.family(answer->family), *answer, state_->shown);
+  row.resize(table.columns.size() - 1);
+  row.push_back(refusal.empty() ? model::Cell() : model::Cell(refusal));
+  table.add_row(std::move(row));
+}
+
+model::Table AnswerRows::table() && {
+  return std::move(state_->table);
+}
 
 model::Table answers_table(const WorkIndex& index, const QueryResult& result, KeyColumns keys) {
   return AnswersTable(index, result, keys).make();

@@ -41,6 +41,7 @@ struct Family::Point {
   std::array<double, kMostWorkAxes> quantities = {};
   std::array<double, kMostWorkAxes> places = {};  // as places_; the first is unused
   double x = 0;
+  double log = 0;  // of x, in doublings
   double roof = 0;
 };
 
@@ -62,6 +63,7 @@ struct Family::NearCurves {
   struct Near {
     double distance = std::numeric_limits<double>::infinity();
     std::uint32_t curve = 0;
+    std::uint32_t listed = 0;  // its place in the shortlist
     Reading reading = {};
   };
 
@@ -76,6 +78,7 @@ Family::Family(const WorkRows& rows, std::size_t family, Roofline roofline)
   values_ = rows.values.subspan(begin * num_sizes_, count * num_sizes_);
   latencies_ = rows.latencies.subspan(begin, count);
   roofs_.assign(count, kNothing);
+  multiples_.assign(count, kNothing);
   add_axes();
   add_curves();
   add_errors();
@@ -145,10 +148,12 @@ double doublings(double quantity) {
 
 void Family::add_curves() {
   x_.resize(num_rows());
+  logs_.resize(num_rows());
   places_.resize(axes_.size());
   for (std::uint32_t row = 0; row < num_rows(); ++row) {
     const auto sizes = sizes_of(row);
     x_[row] = axes_.empty() ? 0 : filled_up(quantity(axes_[0], sizes), axes_[0].tile);
+    logs_[row] = doublings(x_[row]);
     bool is_new = row == 0;
     for (std::size_t i = 0; !is_new && i < num_sizes_; ++i)
       is_new = i != along_ && sizes[i] != sizes_of(row - 1)[i];
@@ -207,7 +212,9 @@ double Family::roof_of_row(std::uint32_t row) const {
 }
 
 double Family::multiple_of_row(std::uint32_t row) const {
-  return std::log(std::max(latencies_[row], 1e-9) / base_of(roof_of_row(row)));
+  if (std::isnan(multiples_[row]))
+    multiples_[row] = std::log(std::max(latencies_[row], 1e-9) / base_of(roof_of_row(row)));
+  return multiples_[row];
 }
 
 std::uint32_t Family::find_curve(std::span<const double> sizes) const {
@@ -249,24 +256,21 @@ Family::Bracket Family::bracket(const Curve& curve, const Point& point) const {
 
 // What the curve says at `x`: between its points the multiple runs in a straight line over the
 // logarithm; past them it stays.
-Family::Reading Family::read(const Curve& curve, double x) const {
+Family::Reading Family::read(const Curve& curve, const Point& point) const {
   const auto first = x_.begin() + curve.begin;
   const auto last = x_.begin() + curve.end;
-  const auto above = std::lower_bound(first, last, x);
+  const auto above = std::lower_bound(first, last, point.x);
   auto row = static_cast<std::uint32_t>(above - x_.begin());
   if (above == last) --row;
-  if (above == last || above == first || *above == x) {
-    return {.multiple = multiple_of_row(row),
-            .away = std::abs(doublings(x_[row]) - doublings(x)),
-            .row = row};
+  if (above == last || above == first || *above == point.x) {
+    return {.multiple = multiple_of_row(row), .away = std::abs(logs_[row] - point.log), .row = row};
   }
-  const double low = doublings(x_[row - 1]);
-  const double high = doublings(x_[row]);
-  const double here = doublings(x);
-  const double t = (here - low) / (high - low);
+  const double low = logs_[row - 1];
+  const double high = logs_[row];
+  const double t = (point.log - low) / (high - low);
   const double from = multiple_of_row(row - 1);
   return {.multiple = from + t * (multiple_of_row(row) - from),
-          .away = std::min(here - low, high - here) / 2,
+          .away = std::min(point.log - low, high - point.log) / 2,
           .row = t < 0.5 ? row - 1 : row};
 }
 
@@ -328,31 +332,88 @@ bool Family::answer_on(std::uint32_t number, const Point& point, WorkEstimate& e
   return true;
 }
 
-// The nearest curves by their own quantities and by how far off their points lie.
-void Family::find_near(const Point& point, NearCurves& near) const {
-  const double here = doublings(point.x);
-  std::size_t& count = near.count;
+// The curves that are nearest by their own quantities. Sizes of one weight are often asked one
+// after the other, so that the last list is kept.
+const Family::Shortlist& Family::shortlist(const Point& point) const {
+  const auto same = [&] {
+    for (std::size_t axis = 1; axis < axes_.size(); ++axis) {
+      if (listed_.places[axis] != point.places[axis]) return false;
+    }
+    return listed_.count > 0;
+  };
+  if (same()) {
+    if (!listed_.has_covariances) add_covariances();
+    return listed_;
+  }
+  listed_.places = point.places;
+  listed_.count = 0;
+  listed_.has_covariances = false;
+  std::array<double, kListed> squares_of{};
+  std::size_t& count = listed_.count;
   for (std::uint32_t curve = 0; curve < curves_.size(); ++curve) {
     double squares = 0;
     for (std::size_t axis = 1; axis < axes_.size(); ++axis) {
       const double away = places_[axis][curve] - point.places[axis];
       squares += away * away;
     }
-    const double low = x_[curves_[curve].begin];
-    const double high = x_[curves_[curve].end - 1];
+    if (count == kListed && squares >= squares_of[count - 1]) continue;
+    if (count < kListed) ++count;
+    std::size_t at = count - 1;
+    for (; at > 0 && squares_of[at - 1] > squares; --at) {
+      squares_of[at] = squares_of[at - 1];
+      listed_.curves[at] = listed_.curves[at - 1];
+    }
+    squares_of[at] = squares;
+    listed_.curves[at] = curve;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    listed_.distances[i] = std::sqrt(squares_of[i]);
+    listed_.to_point[i] = std::exp(-listed_.distances[i]);
+  }
+  return listed_;
+}
+
+double Family::covariance(std::uint32_t a, std::uint32_t b) const {
+  double squares = 0;
+  for (std::size_t axis = 1; axis < axes_.size(); ++axis) {
+    const double away = places_[axis][a] - places_[axis][b];
+    squares += away * away;
+  }
+  return std::exp(-std::sqrt(squares));
+}
+
+void Family::add_covariances() const {
+  for (std::size_t i = 0; i < listed_.count; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      const double value = covariance(listed_.curves[i], listed_.curves[j]);
+      listed_.covariances[i][j] = value;
+      listed_.covariances[j][i] = value;
+    }
+  }
+  listed_.has_covariances = true;
+}
+
+// The nearest curves by their own quantities and by how far off their points lie.
+void Family::find_near(const Point& point, NearCurves& near) const {
+  const Shortlist& list = shortlist(point);
+  std::size_t& count = near.count;
+  for (std::size_t i = 0; i < list.count; ++i) {
+    const Curve& curve = curves_[list.curves[i]];
     double past = 0;
-    if (point.x < low) past = (doublings(low) - here) * axes_[0].per_reach;
-    if (point.x > high) past = (here - doublings(high)) * axes_[0].per_reach;
-    const double distance = std::sqrt(squares + past * past);
+    if (point.x < x_[curve.begin]) past = (logs_[curve.begin] - point.log) * axes_[0].per_reach;
+    if (point.x > x_[curve.end - 1]) past = (point.log - logs_[curve.end - 1]) * axes_[0].per_reach;
+    const double own = list.distances[i];
+    const double distance = past > 0 ? std::sqrt(own * own + past * past) : own;
     if (count == kNearCurves && distance >= near.all[count - 1].distance) continue;
     if (count < kNearCurves) ++count;
     std::size_t at = count - 1;
     for (; at > 0 && near.all[at - 1].distance > distance; --at)
       near.all[at] = near.all[at - 1];
-    near.all[at] = {.distance = distance, .curve = curve};
+    near.all[at] = {
+        .distance = distance, .curve = list.curves[i], .listed = static_cast<std::uint32_t>(i)};
   }
   for (std::size_t i = 0; i < count; ++i)
-    near.all[i].reading = read(curves_[near.all[i].curve], point.x);
+    near.all[i].reading = read(curves_[near.all[i].curve], point);
 }
 
 // The row of a curve at exactly this x; kNoRow if there is none.
@@ -416,25 +477,16 @@ bool Family::answer_across(const Point& point,
   for (std::size_t i = 0; i < count; ++i) {
     const double own = near[i].reading.away * axes_[0].per_reach;
     for (std::size_t j = 0; j <= i; ++j) {
-      double squares = 0;
-      for (std::size_t axis = 1; axis < axes_.size(); ++axis) {
-        const double away = places_[axis][near[i].curve] - places_[axis][near[j].curve];
-        squares += away * away;
-      }
-      double value = std::exp(-std::sqrt(squares));
-      if (i == j) value += kNugget + 2 * (1 - std::exp(-own));
+      double value = listed_.has_covariances ? listed_.covariances[near[i].listed][near[j].listed]
+                                             : covariance(near[i].curve, near[j].curve);
+      if (i == j) value += kNugget + (own > 0 ? 2 * (1 - std::exp(-own)) : 0);
       for (std::size_t k = 0; k < j; ++k)
         value -= factor[i][k] * factor[j][k];
       factor[i][j] = i == j ? std::sqrt(std::max(value, 1e-9)) : value / factor[j][j];
     }
-    double squares = 0;
-    for (std::size_t axis = 1; axis < axes_.size(); ++axis) {
-      const double away = places_[axis][near[i].curve] - point.places[axis];
-      squares += away * away;
-    }
     ones[i] = 1;
     multiples[i] = near[i].reading.multiple;
-    to_point[i] = std::exp(-std::sqrt(squares));
+    to_point[i] = listed_.to_point[near[i].listed];
     for (std::size_t k = 0; k < i; ++k) {
       ones[i] -= factor[i][k] * ones[k];
       multiples[i] -= factor[i][k] * multiples[k];
@@ -482,15 +534,13 @@ bool Family::answer_across(const Point& point,
 // A curve with other columns whose quantities are those of the point, but the first. Of several,
 // one with the point itself, else any that brackets it.
 std::uint32_t Family::curve_of_same_work(const Point& point, std::uint32_t own) const {
+  const Shortlist& list = listed_;
   std::uint32_t best = kNoCurve;
-  for (std::uint32_t curve = 0; curve < curves_.size(); ++curve) {
-    bool same = curve != own;
-    for (std::size_t axis = 1; same && axis < axes_.size(); ++axis)
-      same = std::abs(places_[axis][curve] - point.places[axis]) < 1e-9;
-    if (!same) continue;
-    const Bracket found = bracket(curves_[curve], point);
-    if (found.kind == Bracket::Kind::kOn) return curve;
-    if (found.kind == Bracket::Kind::kBetween && best == kNoCurve) best = curve;
+  for (std::size_t i = 0; i < list.count && list.distances[i] < 1e-9; ++i) {
+    if (list.curves[i] == own) continue;
+    const Bracket found = bracket(curves_[list.curves[i]], point);
+    if (found.kind == Bracket::Kind::kOn) return list.curves[i];
+    if (found.kind == Bracket::Kind::kBetween && best == kNoCurve) best = list.curves[i];
   }
   return best;
 }
@@ -506,6 +556,7 @@ WorkEstimate Family::at(std::span<const double> sizes, Beyond beyond) const {
   for (std::size_t axis = 0; axis < axes_.size(); ++axis)
     point.quantities[axis] = quantity(axes_[axis], sizes);
   point.x = axes_.empty() ? 0 : filled_up(point.quantities[0], axes_[0].tile);
+  point.log = doublings(point.x);
   const double known = roofline_ ? roofline_(sizes) : 0;
   estimate.roofline = known;
   point.roof = known > 0 ? known : roof_of(sizes);

@@ -106,6 +106,7 @@ class Family {
 
  private:
   static constexpr std::size_t kNearCurves = 8;
+  static constexpr std::size_t kListed = 24;
 
   struct Axis {
     std::vector<std::uint32_t> times;  // size columns
@@ -120,6 +121,17 @@ class Family {
   struct Curve {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
+  };
+
+  // The nearest curves of some quantities but the first, and the covariances of their readings.
+  struct Shortlist {
+    std::array<double, kMostWorkAxes> places = {};
+    std::size_t count = 0;
+    std::array<std::uint32_t, kListed> curves = {};
+    std::array<double, kListed> distances = {};
+    std::array<double, kListed> to_point = {};
+    bool has_covariances = false;
+    std::array<std::array<double, kListed>, kListed> covariances = {};
   };
 
   struct Point;
@@ -140,7 +152,10 @@ class Family {
   [[nodiscard]] std::uint32_t find_curve(std::span<const double> sizes) const;
   [[nodiscard]] std::uint32_t curve_of_same_work(const Point& point, std::uint32_t own) const;
   [[nodiscard]] Bracket bracket(const Curve& curve, const Point& point) const;
-  [[nodiscard]] Reading read(const Curve& curve, double x) const;
+  [[nodiscard]] Reading read(const Curve& curve, const Point& point) const;
+  [[nodiscard]] const Shortlist& shortlist(const Point& point) const;
+  [[nodiscard]] double covariance(std::uint32_t a, std::uint32_t b) const;
+  void add_covariances() const;
   [[nodiscard]] double same_work_error() const;
   void check_range(const Point& point, Beyond beyond, WorkEstimate& estimate) const;
   bool answer_on(std::uint32_t curve, const Point& point, WorkEstimate& estimate) const;
@@ -159,13 +174,16 @@ class Family {
   std::vector<Axis> axes_;
   std::vector<Curve> curves_;
   std::vector<std::vector<double>> places_;  // by axis but the first: of each curve, over its reach
+  std::vector<double> logs_;                 // of x_, in doublings
   std::vector<double> x_;                    // by row: the first quantity, filled up to its tile
   std::vector<float> errors_;  // by row: of predicting it from its curve, in logarithms; or NaN
   double usual_error_ = 0.05;  // their root mean square
   double floor_ = 0;           // ms
   double rate_ = 0;            // without a roofline: the least ms for a unit of work
-  mutable double same_work_error_ = -1;  // not asked yet
-  mutable std::vector<double> roofs_;    // by row; NaN: not asked yet
+  mutable double same_work_error_ = -1;    // not asked yet
+  mutable std::vector<double> multiples_;  // by row; NaN: not asked yet
+  mutable Shortlist listed_;
+  mutable std::vector<double> roofs_;  // by row; NaN: not asked yet
 };
 
 }  // namespace assay::store

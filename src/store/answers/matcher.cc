@@ -47,6 +47,17 @@ bool may_be_open(const std::string& size) {
   return kOpen.count(size) > 0;
 }
 
+std::vector<std::pair<double, double>> ranges_of(const WorkRows& rows) {
+  std::vector<std::pair<double, double>> ranges(rows.sizes.size(),
+                                                {std::numeric_limits<double>::infinity(), 0});
+  for (std::size_t row = 0; row < rows.num_rows(); ++row) {
+    const auto sizes = rows.sizes_of(row);
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      ranges[i] = {std::min(ranges[i].first, sizes[i]), std::max(ranges[i].second, sizes[i])};
+  }
+  return ranges;
+}
+
 }  // namespace
 
 core::Result<double> size_of(const std::string& column, const std::string& text) {
@@ -58,12 +69,22 @@ core::Result<double> size_of(const std::string& column, const std::string& text)
 }
 
 Matcher::Matcher(const WorkRows& rows)
-    : rows_(rows), sizes_(rows.sizes.size()), exact_(rows.exact.size()) {}
+    : rows_(&rows),
+      ranges_(std::make_shared<const std::vector<std::pair<double, double>>>(ranges_of(rows))),
+      sizes_(rows.sizes.size()),
+      exact_(rows.exact.size()) {}
+
+core::Status Matcher::check_column(const std::string& column) const {
+  const std::string name = resolved(column);
+  const bool is_known = rows_->work.is_label(name) || size_column(*rows_, name) < sizes_.size() ||
+                        exact_column(*rows_, name) < exact_.size();
+  return is_known ? core::Status() : no_column(column);
+}
 
 // "dtype" stands for "gemm_dtype", "attn_dtype" and the like.
 std::string Matcher::resolved(const std::string& name) const {
   if (name != "dtype") return name;
-  for (const ExactColumn& column : rows_.exact) {
+  for (const ExactColumn& column : rows_->exact) {
     if (column.name == name) return name;
     if (column.name.ends_with("_dtype") && column.name != "kv_cache_dtype") return column.name;
   }
@@ -71,12 +92,12 @@ std::string Matcher::resolved(const std::string& name) const {
 }
 
 core::Error Matcher::no_column(const std::string& name) const {
-  std::vector<std::string> names = rows_.sizes;
-  for (const ExactColumn& column : rows_.exact)
+  std::vector<std::string> names = rows_->sizes;
+  for (const ExactColumn& column : rows_->exact)
     names.push_back(column.name);
   const std::string near = core::nearest(name, names);
   const std::string hint = near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
-  return core::Error{fmt::format("{} has no column '{}'{} It has {}", rows_.table, name,
+  return core::Error{fmt::format("{} has no column '{}'{} It has {}", rows_->table, name,
                                  near.empty() ? "." : hint, core::join(names, ", "))};
 }
 
@@ -85,22 +106,12 @@ core::Error Matcher::no_value(const ExactColumn& column, const std::string& valu
   const bool is_number = value.find_first_not_of("0123456789.") == std::string::npos;
   const std::string near = is_number ? "" : core::nearest(value, column.values);
   const std::string hint = near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
-  return core::Error{fmt::format("{} has no {} '{}'{}; it has {}", rows_.table, column.name, value,
+  return core::Error{fmt::format("{} has no {} '{}'{}; it has {}", rows_->table, column.name, value,
                                  hint, shown(column.values))};
 }
 
-std::pair<double, double> Matcher::range_of(std::size_t size) const {
-  double least = std::numeric_limits<double>::infinity();
-  double most = 0;
-  for (std::size_t row = 0; row < rows_.num_rows(); ++row) {
-    least = std::min(least, rows_.sizes_of(row)[size]);
-    most = std::max(most, rows_.sizes_of(row)[size]);
-  }
-  return {least, most};
-}
-
 core::Status Matcher::take_exact(std::size_t number, const std::string& value) {
-  const ExactColumn& column = rows_.exact[number];
+  const ExactColumn& column = rows_->exact[number];
   exact_[number].clear();
   for (std::uint32_t i = 0; i < column.values.size(); ++i) {
     if (equal_ignoring_case(column.values[i], value)) exact_[number].push_back(i);
@@ -111,11 +122,11 @@ core::Status Matcher::take_exact(std::size_t number, const std::string& value) {
 
 core::Status Matcher::take(const Condition& condition) {
   const std::string name = resolved(condition.column);
-  if (rows_.work.is_label(name)) return {};
-  if (const std::size_t size = size_column(rows_, name); size < rows_.sizes.size()) {
+  if (rows_->work.is_label(name)) return {};
+  if (const std::size_t size = size_column(*rows_, name); size < rows_->sizes.size()) {
     const double value = ASSAY_TRY(size_of(name, condition.value));
     if (value == 0) {
-      if (const auto [least, most] = range_of(size); least > 0) {
+      if (const auto [least, most] = (*ranges_)[size]; least > 0) {
         return core::Error{fmt::format("{}={} is no work: {} was measured from {} to {}", name,
                                        condition.value, name, least, most)};
       }
@@ -123,8 +134,8 @@ core::Status Matcher::take(const Condition& condition) {
     sizes_[size] = value;
     return {};
   }
-  const std::size_t column = exact_column(rows_, name);
-  if (column == rows_.exact.size()) return no_column(condition.column);
+  const std::size_t column = exact_column(*rows_, name);
+  if (column == rows_->exact.size()) return no_column(condition.column);
   return take_exact(column, condition.value);
 }
 
@@ -132,21 +143,21 @@ core::Status Matcher::settle() {
   std::vector<std::string> missing;
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
     if (sizes_[i]) continue;
-    const auto [least, most] = range_of(i);
+    const auto [least, most] = (*ranges_)[i];
     if (least == most) {
       sizes_[i] = least;
-    } else if (!may_be_open(rows_.sizes[i])) {
-      missing.push_back(fmt::format("{} ({} to {})", rows_.sizes[i], least, most));
+    } else if (!may_be_open(rows_->sizes[i])) {
+      missing.push_back(fmt::format("{} ({} to {})", rows_->sizes[i], least, most));
     }
   }
   if (missing.empty()) return {};
-  return core::Error{fmt::format("{} needs {}", rows_.table, core::join(missing, " and "))};
+  return core::Error{fmt::format("{} needs {}", rows_->table, core::join(missing, " and "))};
 }
 
 std::vector<std::size_t> Matcher::families() const {
   std::vector<std::size_t> found;
-  for (std::size_t family = 0; family < rows_.num_families(); ++family) {
-    const auto codes = rows_.codes_of(family);
+  for (std::size_t family = 0; family < rows_->num_families(); ++family) {
+    const auto codes = rows_->codes_of(family);
     bool matches = true;
     for (std::size_t i = 0; matches && i < exact_.size(); ++i) {
       matches = exact_[i].empty() ||
@@ -160,7 +171,7 @@ std::vector<std::size_t> Matcher::families() const {
 std::vector<std::string> Matcher::open_sizes() const {
   std::vector<std::string> open;
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
-    if (!sizes_[i]) open.push_back(rows_.sizes[i]);
+    if (!sizes_[i]) open.push_back(rows_->sizes[i]);
   }
   return open;
 }
@@ -171,9 +182,9 @@ std::vector<std::vector<double>> Matcher::sizes(std::size_t family) const {
     asked.push_back(size.value_or(0));
   if (open_sizes().empty()) return {asked};
   std::set<std::vector<double>> found;
-  for (std::size_t row = rows_.begins[family]; row < rows_.begins[family + 1]; ++row) {
+  for (std::size_t row = rows_->begins[family]; row < rows_->begins[family + 1]; ++row) {
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      if (!sizes_[i]) asked[i] = rows_.sizes_of(row)[i];
+      if (!sizes_[i]) asked[i] = rows_->sizes_of(row)[i];
     }
     found.insert(asked);
   }
@@ -184,11 +195,11 @@ core::Error Matcher::no_family(const std::vector<Condition>& conditions) const {
   std::vector<std::string> wanted;
   for (const Condition& condition : conditions) {
     const std::string name = resolved(condition.column);
-    if (exact_column(rows_, name) < rows_.exact.size())
+    if (exact_column(*rows_, name) < rows_->exact.size())
       wanted.push_back(name + "=" + condition.value);
   }
   return core::Error{fmt::format("{}: no row has {} together, though each of them exists",
-                                 rows_.table, core::join(wanted, " and "))};
+                                 rows_->table, core::join(wanted, " and "))};
 }
 
 }  // namespace assay::store

@@ -1,8 +1,10 @@
 // Which families and sizes of a table the conditions of a query mean.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -16,6 +18,9 @@ class Matcher {
 
   // Errors: the table has no such column, or no such exact value, or the value is no number.
   core::Status take(const Condition& condition);
+
+  // Whether the table has the column.
+  [[nodiscard]] core::Status check_column(const std::string& column) const;
 
   // Gives sizes with one value that value. Error: a size that lies between rows is missing.
   core::Status settle();
@@ -37,9 +42,9 @@ class Matcher {
   [[nodiscard]] std::string resolved(const std::string& name) const;
   [[nodiscard]] core::Error no_column(const std::string& name) const;
   [[nodiscard]] core::Error no_value(const ExactColumn& column, const std::string& value) const;
-  [[nodiscard]] std::pair<double, double> range_of(std::size_t size) const;
-
-  const WorkRows& rows_;
+  const WorkRows* rows_;
+  // Of each size, the least and the greatest value; copies share them.
+  std::shared_ptr<const std::vector<std::pair<double, double>>> ranges_;
   std::vector<std::optional<double>> sizes_;
   std::vector<std::vector<std::uint32_t>> exact_;  // the allowed values; empty for all
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "store/answers/answers_table.h"
 #include "store/answers/matcher.h"
 
 namespace assay::store {
@@ -10,13 +11,25 @@ namespace {
 std::optional<MedianInterval> interval_of(const WorkRows& rows,
                                           std::size_t family,
                                           const WorkEstimate& estimate) {
-  if (!estimate.is_measured() || rows.intervals.empty()) return std::nullopt;
+  if (estimate.refused != Refused::kNo || !estimate.is_measured() || rows.intervals.empty())
+    return std::nullopt;
   const RowInterval& row = rows.intervals[rows.begins[family] + estimate.low];
   if (row.samples == 0) return std::nullopt;
   return MedianInterval{.low = row.low, .high = row.high, .samples = row.samples};
 }
 
 }  // namespace
+
+Answer answer_of(const WorkIndex& index,
+                 std::size_t family,
+                 std::vector<double> sizes,
+                 Beyond beyond) {
+  const WorkEstimate estimate = index.family(family).at(sizes, beyond);
+  return {.family = family,
+          .sizes = std::move(sizes),
+          .estimate = estimate,
+          .interval = interval_of(index.rows(), family, estimate)};
+}
 
 core::Result<QueryResult> query(const WorkIndex& index,
                                 const std::vector<Condition>& conditions,
@@ -28,17 +41,14 @@ core::Result<QueryResult> query(const WorkIndex& index,
   ASSAY_TRY(matcher.settle());
   QueryResult result{.open_sizes = matcher.open_sizes()};
   for (const std::size_t number : matcher.families()) {
-    const Family& family = index.family(number);
-    for (const std::vector<double>& sizes : matcher.sizes(number)) {
-      const WorkEstimate estimate = family.at(sizes, beyond);
-      if (estimate.refused != Refused::kNo) {
-        result.refused.push_back({number, sizes, family.refusal(estimate, sizes)});
-      } else {
-        result.answers.push_back({.family = number,
-                                  .sizes = sizes,
-                                  .estimate = estimate,
-                                  .interval = interval_of(rows, number, estimate)});
+    for (std::vector<double>& sizes : matcher.sizes(number)) {
+      Answer answer = answer_of(index, number, std::move(sizes), beyond);
+      if (answer.estimate.refused == Refused::kNo) {
+        result.answers.push_back(std::move(answer));
+        continue;
       }
+      std::string reason = index.family(number).refusal(answer.estimate, answer.sizes);
+      result.refused.push_back({number, std::move(answer.sizes), std::move(reason)});
     }
   }
   if (result.answers.empty() && result.refused.empty()) return matcher.no_family(conditions);

@@ -50,7 +50,9 @@ std::vector<Work> declared() {
                 column("batch_size", 6),
                 column("num_heads", 6),
                 column("step", 6, 1)},
-       .labels = {"tp_size"}},
+       .labels = {"tp_size"},
+       .own_spread = 1.2,
+       .across_spread = 1.2},
       // All heads share one latent, so that heads and requests are not the same.
       {.table = "generation_mla_perf",
        .axes = {{.times = {"step"}, .plus = 1, .reach = 6},
@@ -79,7 +81,10 @@ std::vector<Work> declared() {
        .axes = {column("message_size", 6)},
        .own_spread = 1.1,
        .across_spread = 1.1},
-      {.table = "custom_allreduce_perf", .axes = {column("message_size", 6)}},
+      {.table = "custom_allreduce_perf",
+       .axes = {column("message_size", 6)},
+       .own_spread = 1,
+       .across_spread = 1},
   };
 }
 
@@ -116,7 +121,7 @@ const Work* find_work(std::string_view table) {
 Work work_of_sizes(std::string table,
                    const std::vector<std::string>& sizes,
                    const std::vector<std::size_t>& values) {
-  Work work{.table = std::move(table), .axes = {}};
+  Work work{.table = std::move(table), .axes = {}, .own_spread = 1.9, .across_spread = 1.4};
   for (const std::string& size : sizes)
     work.axes.push_back({.times = {size}, .plus = size == "step" ? 1.0 : 0.0});
   const auto most = std::max_element(values.begin(), values.end()) - values.begin();
