@@ -92,6 +92,16 @@ class Family {
     return values_.subspan(row * num_sizes_, num_sizes_);
   }
 
+  // The roofline of a row, in ms; 0 if it is unknown.
+  [[nodiscard]] double known_roofline(std::uint32_t row) const {
+    return roofline_ ? roofline_(sizes_of(row)) : 0;
+  }
+
+  // The first quantity of a row, which its curve runs along.
+  [[nodiscard]] double size_along(std::uint32_t row) const {
+    return axes_.empty() ? 0 : quantity(axes_.front(), sizes_of(row));
+  }
+
   // "linear in m", "as num_heads=8 num_key_value_heads=1 batch_size=128", "scaled by the roofline
   // from 8 curves, the nearest n=4096 k=4096".
   [[nodiscard]] std::string method(const WorkEstimate& estimate,

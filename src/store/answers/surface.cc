@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "core/check.h"
 #include "store/answers/matcher.h"
@@ -45,7 +46,8 @@ Surface::Surface(std::unique_ptr<const Family> family,
     : family_(std::move(family)),
       num_sizes_(sizes.size()),
       places_(std::move(places)),
-      beyond_(beyond) {
+      beyond_(beyond),
+      remembered_(kRemembered) {
   std::copy(sizes.begin(), sizes.end(), bound_.begin());
 }
 
@@ -59,7 +61,13 @@ Surface::Sizes Surface::with(std::span<const double> free) const {
 
 WorkEstimate Surface::at(std::span<const double> free) const {
   const Sizes sizes = with(free);
-  return family_->at(std::span(sizes.data(), num_sizes_), beyond_);
+  std::uint64_t hash = 0;
+  for (const double size : free)
+    hash = (hash ^ std::bit_cast<std::uint64_t>(size)) * 0x9e3779b97f4a7c15ULL;
+  Remembered& known = remembered_[hash >> 54U];
+  if (known.sizes != sizes)
+    known = {.sizes = sizes, .estimate = family_->at(std::span(sizes.data(), num_sizes_), beyond_)};
+  return known.estimate;
 }
 
 std::string Surface::method(const WorkEstimate& estimate, std::span<const double> free) const {
