@@ -40,7 +40,7 @@ report::CurveFigure share_figure(const std::string& table, const store::ShareFig
   figure.x.title = shares.size;
   figure.y.title = "roofline / latency (%)";
   figure.y.low = 0.1;
-  figure.y.high = 200;
+  figure.y.high = 2000;  // the names of the curves stand above the roofline
   double low = std::numeric_limits<double>::infinity();
   double high = 0;
   for (const store::ShareCurve& shown : shares.curves) {
