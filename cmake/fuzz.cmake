@@ -3,6 +3,9 @@
 # target the corpus and fixed mutations of it and which any compiler builds. Either links only the
 # layer. The corpus of all targets of a layer is tests/fuzz/corpus/LAYER, where that exists.
 set(fuzz_runs 3000)
+# The libraries that a layer has besides its own.
+set(parts_of_model assay_serving)
+set(parts_of_collect assay_serving)
 file(GLOB_RECURSE fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*_fuzz.cc)
 set(fuzz_layers "")
 set(fuzz_list "")
@@ -17,7 +20,7 @@ foreach(source IN LISTS fuzz_sources)
   endif()
   if(ASSAY_FUZZ)
     add_executable(${name} ${source})
-    target_link_libraries(${name} PRIVATE assay_settings assay_${layer})
+    target_link_libraries(${name} PRIVATE assay_settings assay_${layer} ${parts_of_${layer}})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     string(APPEND fuzz_list "${name} ${corpus}\n")
     continue()
@@ -41,5 +44,6 @@ foreach(layer IN LISTS fuzz_layers)
   add_executable(${layer}_fuzz_replay ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.cc ${${layer}_fuzz_sources}
                                       ${CMAKE_CURRENT_BINARY_DIR}/${layer}_fuzz_targets.cc)
   target_include_directories(${layer}_fuzz_replay PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz)
-  target_link_libraries(${layer}_fuzz_replay PRIVATE assay_settings assay_${layer} ZLIB::ZLIB)
+  target_link_libraries(${layer}_fuzz_replay PRIVATE assay_settings assay_${layer} ${parts_of_${layer}}
+                                                           ZLIB::ZLIB)
 endforeach()

@@ -2,18 +2,24 @@
 
 Same names, arguments and results as the helper of the public collector, on assay's engine
 (libassay_measure.so, include/assay/measure.h): more samples where the median is not yet certain, and
-every sample is kept. Outside `assay collect` rows are appended to CSV files.
+every sample is kept. Outside `assay collect` rows are appended to CSV files. Names that only the
+helper of a module's own collector has (its draws of experts, its paths of models) come from there.
 """
 import contextlib
 import csv
 import ctypes
 import fcntl
+import functools
+import importlib.util
 import io
 import os
 import pathlib
 import sys
 import time
 
+# A module ends its process with this code, or returns WORKER_RESTART, when a case is done and it
+# wants all memory to be given back.
+EXIT_CODE_RESTART = 10
 MOST_SAMPLES = 4096
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
@@ -43,6 +49,53 @@ class _State(ctypes.Structure):
                 ("slowed", ctypes.c_int32)]
 
 
+class WorkerRestartSignal:
+    """The type of WORKER_RESTART."""
+
+
+WORKER_RESTART = WorkerRestartSignal()
+
+
+class PerfLogError(RuntimeError):
+    """A measured row could not be kept."""
+
+
+class _OwnHelper:
+    """The helper of the collector that the module is a part of, loaded when it is first needed."""
+
+    path = None  # of the file
+
+    @classmethod
+    @functools.lru_cache(maxsize=1)
+    def load(cls):
+        if cls.path is None or not cls.path.is_file():
+            return None
+        spec = importlib.util.spec_from_file_location("collector_own_helper", cls.path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["collector_own_helper"] = module
+        spec.loader.exec_module(module)
+        return module
+
+
+def use_own_helper(path):
+    """Names that this helper does not have come from that file."""
+    _OwnHelper.path = path
+    _OwnHelper.load.cache_clear()
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    own = _OwnHelper.load()
+    if own is not None and hasattr(own, name):
+        return getattr(own, name)
+    import helper_routing
+    if hasattr(helper_routing, name):
+        return getattr(helper_routing, name)
+    raise AttributeError(f"assay's helper has no '{name}', and the module is in no folder of a "
+                         "collector that has one")
+
+
 class _Session:
     """The request of `assay collect` for the present case, or the defaults without it."""
 
@@ -58,14 +111,24 @@ class _Session:
 session = _Session()
 
 
-def _load_engine():
-    here = pathlib.Path(__file__).resolve().parent
+def _engine_places():
+    """Where the engine may lie: in an installation two folders above share/assay/python, in a build
+    beside the link to this folder."""
     name = "libassay_measure.so"
-    places = [os.environ.get("ASSAY_MEASURE_LIBRARY"), here.parents[2] / "lib" / name]
-    for place in places:
-        if place and pathlib.Path(place).exists():
+    if os.environ.get("ASSAY_MEASURE_LIBRARY"):
+        yield pathlib.Path(os.environ["ASSAY_MEASURE_LIBRARY"])
+    for file in (pathlib.Path(__file__).resolve(), pathlib.Path(__file__).absolute()):
+        prefix = file.parents[3] if len(file.parents) > 3 else file.parent
+        yield prefix / "lib" / name
+        yield prefix / "lib64" / name
+        yield from sorted(prefix.glob(f"lib/*-linux-gnu/{name}"))
+
+
+def _load_engine():
+    for place in _engine_places():
+        if place.exists():
             return ctypes.CDLL(str(place))
-    raise ImportError(f"{name} was not found; ASSAY_MEASURE_LIBRARY may name it")
+    raise ImportError("libassay_measure.so was not found; ASSAY_MEASURE_LIBRARY may name it")
 
 
 _engine = None
@@ -320,7 +383,27 @@ def log_perf(item_list, framework, version, device_name, op_name, kernel_source,
         if power_stats:
             row["power"] = power_stats["power"]
             row["power_limit"] = power_stats["power_limit"]
-        _append_csv(perf_filename, list(row), list(row.values()))
+        _append_csv(os.fspath(str(perf_filename)), list(row), list(row.values()))
+    return True
+
+
+@contextlib.contextmanager
+def power_monitoring_only(device, measure_power=None):
+    """For kernels that a module times itself. Yields None: power is benchmark_with_power()'s."""
+    yield None
+
+
+def create_test_case_id(test_case, test_type, module_name):
+    return f"{module_name}:{test_type}:{test_case}"
+
+
+def get_device_module():
+    import torch
+    return torch.cuda
+
+
+def get_device_str():
+    return "cuda"
 
 
 def get_sm_version():

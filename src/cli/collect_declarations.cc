@@ -5,6 +5,7 @@
 #include <map>
 
 #include "cli/collect_options.h"
+#include "cli/model_options.h"
 #include "cli/options.h"
 #include "collect/plan/operator.h"
 
@@ -82,6 +83,14 @@ void CollectArguments::add_what(App& app) {
                  "operators; OPERATOR chooses among its own")
       ->type_name("FILE.py")
       ->group(kWhatGroup);
+  app.add_option("--for-model,--for_model", for_models_,
+                 "measure what serving these models needs: config.json files, folders that have "
+                 "one, names of models that ship with assay, or 'all' of these; --tp and --ep are "
+                 "then the numbers of GPUs of a deployment")
+      ->type_name("CONFIG")
+      ->suggest(model_words())
+      ->group(kWhatGroup);
+  models_.add_precision(app, kWhatGroup);
   add_choice<collect::Grid>(
       app, "--grid", grid_,
       {{"common", collect::Grid::kCommon},
@@ -91,7 +100,7 @@ void CollectArguments::add_what(App& app) {
       "common: the public collector's points; coarse: few over the whole range; "
       "fine: with those beside the edges of tiles and waves; cpu: at most 100 that are quick on a "
       "CPU")
-      ->default_str("common; of --device cpu: cpu")
+      ->default_str("common; of --device cpu: cpu; of --for-model: coarse")
       ->group(kWhatGroup);
   app.add_option(both("case-filter"), case_filters_,
                  "only cases whose id (see --plan-only) has this text, such as 'm=1 '; given "
@@ -148,8 +157,11 @@ void CollectArguments::add_axes(App& app) {
 void CollectArguments::add_how(App& app) {
   add_choice<model::L2State>(
       app, "--l2", request_.options.l2,
-      {{"hot", model::L2State::kHot}, {"cold", model::L2State::kCold}},
-      "whether what a launch reads may still be in the L2 cache; cold rotates buffers past it")
+      {{"engine", model::L2State::kEngine},
+       {"hot", model::L2State::kHot},
+       {"cold", model::L2State::kCold}},
+      "what of its data a launch may find in the L2 cache; engine: activations but neither weights "
+      "nor caches of keys and values")
       ->group(kHowGroup);
   add_choice<model::Launch>(app, "--launch", request_.options.launch,
                             {{"graph", model::Launch::kGraph}, {"eager", model::Launch::kEager}},
@@ -186,6 +198,14 @@ void CollectArguments::add_how(App& app) {
       ->group(kHowGroup);
   app.add_flag(both("measure-power"), request_.measure_power,
                "measure energy (J) and mean power (W) too")
+      ->group(kHowGroup);
+  app.add_option(
+         both("power-every"), request_.power_every,
+         "with --measure-power: of cases that differ only in a size, such as --m, every Nth "
+         "and the largest; the others have no power")
+      ->type_name("N")
+      ->check(count_problem)
+      ->default_str("1")
       ->group(kHowGroup);
   app.add_option("--power-seconds,--power_test_duration_sec", request_.power_seconds,
                  "how long a case runs for its power, at least")
@@ -225,7 +245,8 @@ void CollectArguments::add_running(App& app) {
                "show the operators and how many cases each grid has; of named ones their axes")
       ->group(kRunGroup);
   app.add_option("--backend", backend_,
-                 "what the tables have in the column framework, and reports in their names")
+                 "what the tables have in the column framework, except for rows of a --module, and "
+                 "reports in their names")
       ->type_name("NAME")
       ->default_str("assay")
       ->group(kRunGroup);

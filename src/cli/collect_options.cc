@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/version.h"
+#include "collect/plan/plan_for_models.h"
 #include "doctor/doctor.h"
 
 namespace assay::cli {
@@ -54,9 +55,10 @@ std::vector<std::string> CollectArguments::named() const {
 }
 
 core::Status CollectArguments::check() const {
+  ASSAY_TRY(check_models());
   if (module_.empty()) {
     ASSAY_TRY(check_names());
-    ASSAY_TRY(check_axes());
+    if (for_models_.empty()) ASSAY_TRY(check_axes());
   } else {
     ASSAY_TRY(check_module());
   }
@@ -91,6 +93,30 @@ core::Status CollectArguments::check_names() const {
     const std::string hint = near.empty() ? "" : fmt::format("did you mean '{}'? ", near);
     return core::Error{fmt::format("unknown operator '{}'; {}the operators are {}", name, hint,
                                    core::join(known, ", "))};
+  }
+  return {};
+}
+
+core::Status CollectArguments::check_models() const {
+  if (for_models_.empty()) {
+    for (const char* option : {"--quant", "--phase"}) {
+      if (given_.contains(option))
+        return core::Error{fmt::format("{} is of models: name them by --for-model", option)};
+    }
+    return {};
+  }
+  if (!module_.empty())
+    return core::Error{"--for-model is for assay's own operators, not a --module"};
+  if (refine_) {
+    return core::Error{
+        "--for-model and --refine exclude each other: the store's points are refined"};
+  }
+  for (const auto& [option, list] : axis_values_) {
+    if (list.empty() || option == "tp" || option == "ep") continue;
+    return core::Error{
+        fmt::format("--{} and --for-model exclude each other: the models tell the "
+                    "values; --case-filter chooses among their cases",
+                    option)};
   }
   return {};
 }
@@ -130,11 +156,15 @@ std::vector<const collect::Operator*> CollectArguments::operators() const {
 core::Result<collect::Plan> CollectArguments::plan() const {
   const collect::PlanOptions options = ASSAY_TRY(plan_options());
   collect::Plan plan;
-  if (module_.empty()) {
+  if (!for_models_.empty()) {
+    plan = ASSAY_TRY(plan_of_models(options));
+  } else if (module_.empty()) {
     plan = collect::make_plan(options);
   } else {
-    const auto operators = ASSAY_TRY(collect::list_module(ASSAY_TRY(module_program(module_))));
-    plan = ASSAY_TRY(collect::make_module_plan(operators, named(), options));
+    const auto listing = ASSAY_TRY(collect::list_module(ASSAY_TRY(module_program(module_))));
+    for (const std::string& note : listing.notes)
+      print_warning(note);
+    plan = ASSAY_TRY(collect::make_module_plan(listing.operators, named(), options));
   }
   if (!plan.cases.empty()) return plan;
   return core::Error{
@@ -142,10 +172,32 @@ core::Result<collect::Plan> CollectArguments::plan() const {
       "(--plan-only shows cases)"};
 }
 
+core::Result<collect::Plan> CollectArguments::plan_of_models(
+    const collect::PlanOptions& options) const {
+  const auto given = [&](const char* option) {
+    const auto found = axis_values_.find(option);
+    return found == axis_values_.end() ? std::string() : found->second;
+  };
+  const serving::NeedsRequest request =
+      ASSAY_TRY(models_.request(for_models_, given("tp"), given("ep")));
+  const serving::Needs needs = serving::needs_of(request);
+  for (const std::string& note : notes_of_excluded(needs.excluded))
+    print_note(note);
+  collect::ModelsPlan made = collect::plan_for_models(needs.needs, options);
+  for (const collect::Unmeasured& unmeasured : made.unmeasured) {
+    print_warning(fmt::format("{} is left out, of which the models need {} {}: {}",
+                              unmeasured.operator_name, unmeasured.uses,
+                              unmeasured.uses == 1 ? "shape" : "shapes", unmeasured.reason));
+  }
+  return std::move(made.plan);
+}
+
 collect::Grid CollectArguments::grid() const {
   // A module lists its cases itself.
   const bool on_cpu = device_.kind == DeviceKind::kCpu && module_.empty();
-  return on_cpu && !given_.contains("--grid") ? collect::Grid::kCpu : grid_;
+  if (given_.contains("--grid")) return grid_;
+  if (on_cpu) return collect::Grid::kCpu;
+  return for_models_.empty() ? grid_ : collect::Grid::kCoarse;
 }
 
 core::Result<collect::PlanOptions> CollectArguments::plan_options() const {
@@ -156,7 +208,7 @@ core::Result<collect::PlanOptions> CollectArguments::plan_options() const {
         options.operators, names_operators() ? collect::Chosen::kByName : collect::Chosen::kAll));
   }
   for (const auto& [option, list] : axis_values_) {
-    if (list.empty()) continue;
+    if (list.empty() || !for_models_.empty()) continue;
     const collect::Operator& op = *options.operators.front();
     options.overrides.push_back(
         ASSAY_TRY(collect::parse_override(op, *find_axis(op, option), split(list, ','))));
@@ -229,6 +281,7 @@ collect::Settings CollectArguments::settings() const {
   for (const auto& [option, list] : axis_values_) {
     if (!list.empty()) settings["--" + option] = list;
   }
+  settings["--for-model"] = core::join(for_models_, " ");
   settings["--case-filter"] = core::join(case_filters_, " or ");
   if (refine_) {
     settings.erase("--grid");

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/model_options.h"
 #include "cli/summary_output.h"
 #include "cli/workers.h"
 #include "collect/plan/plan.h"
@@ -56,6 +57,10 @@ class CollectArguments {
 
   [[nodiscard]] bool refines() const { return refine_; }
 
+  [[nodiscard]] bool runs_on_gpus() const {
+    return device_.kind != DeviceKind::kCpu && module_.empty();
+  }
+
   [[nodiscard]] bool resumes() const { return resume_ || retry_failed_; }
 
   // Returns the cases that --refine adds, of which there may be none.
@@ -77,10 +82,13 @@ class CollectArguments {
   [[nodiscard]] std::vector<std::string> named() const;
   [[nodiscard]] collect::Grid grid() const;
   [[nodiscard]] core::Result<collect::PlanOptions> plan_options() const;
+  [[nodiscard]] core::Result<collect::Plan> plan_of_models(
+      const collect::PlanOptions& options) const;
   [[nodiscard]] core::Status check_module() const;
   [[nodiscard]] core::Status check_refine() const;
   [[nodiscard]] core::Status check_names() const;
   [[nodiscard]] core::Status check_axes() const;
+  [[nodiscard]] core::Status check_models() const;
   [[nodiscard]] core::Status choose_worker(const DeviceArguments& device,
                                            collect::CollectOptions& options) const;
   [[nodiscard]] collect::CaseRequest request() const;
@@ -108,6 +116,8 @@ class CollectArguments {
   collect::CaseRequest request_;
   DeviceArguments device_;
   std::filesystem::path module_;
+  std::vector<std::string> for_models_;  // files, folders or names
+  ModelArguments models_;
   std::string lock_clocks_;
   std::filesystem::path folder_ = "perf";
   std::string backend_;

@@ -11,13 +11,14 @@ struct NamedType {
 };
 
 // The first name of each type is the one that is written.
-constexpr std::array<NamedType, 11> kNames = {{
+constexpr std::array<NamedType, 12> kNames = {{
     {"bfloat16", DataType::kBfloat16},
     {"float16", DataType::kFloat16},
     {"float32", DataType::kFloat32},
     {"fp8", DataType::kFp8},
     {"fp8_block", DataType::kFp8Block},
     {"int8", DataType::kInt8},
+    {"w4a16_mxfp4", DataType::kMxfp4},
     {"bf16", DataType::kBfloat16},
     {"fp16", DataType::kFloat16},
     {"half", DataType::kFloat16},

@@ -53,8 +53,23 @@ constexpr std::optional<Launch> launch_named(std::string_view name) {
   return std::nullopt;
 }
 
-// Whether the data that a launch reads may still be in the L2 cache from the previous launch.
-enum class L2State : std::uint8_t { kHot, kCold };
+// What of the data that a launch reads may still be in the L2 cache from the previous launch:
+// everything, nothing, or, as engines find it, activations but neither weights nor caches of keys
+// and values.
+enum class L2State : std::uint8_t { kHot, kCold, kEngine };
+
+inline constexpr std::array<std::string_view, 3> kL2Names = {"hot", "cold", "engine"};
+
+constexpr std::string_view name_of(L2State state) {
+  return kL2Names[static_cast<std::size_t>(state)];
+}
+
+constexpr std::optional<L2State> l2_state_named(std::string_view name) {
+  for (const L2State state : {L2State::kHot, L2State::kCold, L2State::kEngine}) {
+    if (name == name_of(state)) return state;
+  }
+  return std::nullopt;
+}
 
 struct Timing {
   double median_ms = 0;  // the time of one launch

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -184,6 +185,231 @@ class ModuleWorker(unittest.TestCase):
             self.assertIn(says, json.loads(done.stdout)["fatal"])
         done = self.worker("--list", module=self.folder / "missing.py")
         self.assertIn("no such file", json.loads(done.stdout)["fatal"])
+
+    def collector(self):
+        """A collector's folder as the public one is laid out: cases and types of registries at its
+        top, a folder for a framework with modules and their registry below."""
+        top = self.folder / "collector"
+        framework = top / "engine"
+        framework.mkdir(parents=True)
+        self.write("collector/registry_types.py", """
+            from dataclasses import dataclass
+            from enum import Enum
+
+            class PerfFile(str, Enum):
+                ATTENTION = "context_attention_perf.txt"
+                MOE = "moe_perf.txt"
+
+                def __str__(self):
+                    return self.value
+
+            @dataclass(frozen=True)
+            class Route:
+                min_version: str
+                module: str
+
+            @dataclass(frozen=True)
+            class Entry:
+                op: str
+                get_func: str
+                run_func: str
+                perf_filename: str
+                module: str = None
+                versions: tuple = ()
+        """)
+        self.write("collector/case_generator.py", """
+            def get_attention_cases():
+                return [[1, 2], [3, 4]]
+        """)
+        self.write("collector/helper.py", """
+            def own_draw(tokens):
+                return ["own"] * tokens
+            def log_perf(*arguments, **keywords):
+                raise RuntimeError("this is not assay's")
+        """)
+        self.write("collector/engine/registry.py", """
+            from collector.registry_types import Entry, PerfFile, Route
+            REGISTRY = [
+                Entry(op="attention_context", module="collector.engine.collect_attn",
+                      get_func="get_context_attention_test_cases",
+                      run_func="run_attention_torch", perf_filename=PerfFile.ATTENTION),
+                Entry(op="moe", get_func="get_moe_test_cases", run_func="run_moe_torch",
+                      perf_filename=PerfFile.MOE,
+                      versions=(Route("2.0", "collector.engine.collect_moe"),)),
+                Entry(op="lost", module="collector.engine.collect_lost", get_func="get",
+                      run_func="run", perf_filename="lost_perf.txt"),
+            ]
+        """)
+        self.write("collector/engine/collect_attn.py", """
+            from case_generator import get_attention_cases
+            from collector.helper import benchmark_with_power, log_perf
+
+            def get_context_attention_test_cases():
+                return get_attention_cases()
+
+            def run_attention_torch(batch, length, *, perf_filename, device="cuda:0"):
+                assert device == "cpu", device
+                with benchmark_with_power(device, lambda: sum(range(length))) as results:
+                    pass
+                log_perf([{"batch_size": batch, "isl": length, "latency": results["latency_ms"]}],
+                         framework="TRTLLM", version="1", device_name="CPU",
+                         op_name="context_attention", kernel_source="torch_flow",
+                         perf_filename=perf_filename)
+        """)
+        self.write("collector/engine/collect_moe.py", """
+            import sys
+            from .collect_attn import log_perf
+            from helper import EXIT_CODE_RESTART, own_draw
+
+            def get_moe_test_cases():
+                return [{"id": "a", "params": [2]}, {"id": "b", "params": [3]}]
+
+            def run_moe_torch(tokens, *, perf_filename, device):
+                assert own_draw(tokens) == ["own"] * tokens
+                log_perf([{"num_tokens": tokens, "latency": 1}], "TRTLLM", "1", "CPU", "moe", "k",
+                         perf_filename)
+                sys.exit(EXIT_CODE_RESTART)
+        """)
+        return framework
+
+    def test_a_module_of_a_collector_with_its_registry(self):
+        module = self.collector() / "collect_attn.py"
+        listed = json.loads(self.worker("--list", module=module).stdout)["operators"]
+        self.assertEqual(listed, [{"name": "attention_context", "cases": [[1, 2], [3, 4]]}])
+        done = self.worker("--device", "cpu", module=module, requests=[
+            {"id": 1, "operator": "attention_context", "case": [3, 4]}])
+        (row,) = [json.loads(line)["row"] for line in done.stdout.splitlines() if '"row"' in line]
+        self.assertEqual(row["table"], "context_attention_perf")
+        self.assertEqual(row["framework"], "TRTLLM")
+        self.assertEqual(row["key"], [["batch_size", 3], ["isl", 4]])
+
+    def test_a_registry_as_the_module(self):
+        registry = self.collector() / "registry.py"
+        done = self.worker("--list", module=registry)
+        answer = json.loads(done.stdout)
+        listed = {each["name"]: each["cases"] for each in answer["operators"]}
+        self.assertEqual(listed, {"attention_context": [[1, 2], [3, 4]], "moe": [[2], [3]]})
+        (note,) = answer["notes"]
+        self.assertIn("left out: lost: ModuleNotFoundError: No module named", note)
+
+    def test_a_module_that_ends_its_process_is_done_all_the_same(self):
+        module = self.collector() / "collect_moe.py"
+        done = self.worker("--device", "cpu", module=module, requests=[
+            {"id": 1, "operator": "moe", "case": [2]}, {"id": 2, "operator": "moe", "case": [3]}])
+        messages = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(messages[-1], {"id": 1, "done": True})
+        self.assertEqual(done.returncode, 10)
+        (row,) = [message["row"] for message in messages if "row" in message]
+        self.assertEqual((row["table"], row["framework"]), ("moe_perf", "TRTLLM"))
+
+    def test_a_registry_in_the_module_and_names_that_nobody_has(self):
+        module = self.write("collect_one.py", """
+            from helper import log_perf, WORKER_RESTART
+            REGISTRY = [{"op": "one", "get_func": "cases", "run_func": "measure",
+                         "perf_filename": "one_perf.txt"}]
+            def cases(): return [1, 2]
+            def measure(number, perf_filename):
+                import helper
+                try:
+                    helper.no_such_name
+                except AttributeError as error:
+                    print(error)
+                log_perf([{"number": number, "latency": 1}], "x", "1", "CPU", "one", "k",
+                         perf_filename)
+                return WORKER_RESTART
+        """)
+        done = self.worker("--device", "cpu", module=module, requests=[
+            {"id": 1, "operator": "one", "case": [2]}])
+        self.assertEqual(done.returncode, 10, done.stderr)
+        self.assertIn('"table": "one_perf"', done.stdout)
+        self.assertIn("helper has no 'no_such_name'", done.stderr)
+        for entry, says in (('{"op": "one", "get_func": "cases"}', "'one' has no run_func"),
+                            ('{"op": "one", "get_func": "no", "run_func": "measure"}',
+                             "names no(), which")):
+            module = self.write("collect_two.py", f"""
+                REGISTRY = [{entry}]
+                def cases(): return []
+                def measure(): pass
+            """)
+            done = self.worker("--list", module=module)
+            self.assertIn(says, json.loads(done.stdout)["fatal"])
+
+    def test_one_runner_of_another_name_and_the_table_by_default(self):
+        module = self.write("collect_near.py", """
+            from helper import log_perf
+            def get_generation_attention_test_cases(): return [[5]]
+            def run_attention_torch(length, *, perf_filename, device):
+                log_perf([{"length": length, "latency": 1}], "x", "1", "CPU", "a", "k",
+                         perf_filename)
+        """)
+        done = self.worker("--device", "cpu", module=module, requests=[
+            {"id": 1, "operator": "attention_generation", "case": [5]}])
+        self.assertIn('"table": "generation_attention_perf"', done.stdout)
+
+    def test_another_exit_is_an_error(self):
+        module = self.write("collect_end.py", """
+            import sys
+            def get_end_test_cases(): return [[]]
+            def run_end(): sys.exit("no licence")
+        """)
+        done = self.worker("--device", "cpu", module=module, requests=[
+            {"id": 1, "operator": "end", "case": []}])
+        self.assertIn("sys.exit('no licence')", done.stdout.splitlines()[-1])
+
+    def test_draws_of_experts(self):
+        sys.path.insert(0, str(PYTHON))
+        import helper
+        import helper_routing as routing
+        self.assertEqual(helper.EXIT_CODE_RESTART, 10)
+        self.assertIs(helper.power_law_logits_v3, routing.power_law_logits_v3)
+        for tokens, experts, topk, ep in ((1, 8, 2, 1), (3, 8, 2, 4), (64, 128, 8, 4), (1000, 256, 8, 8),
+                                          (5, 5, 5, 1)):
+            draws = [(expert * 7 % experts + 1) ** -1.2 for expert in range(experts)]
+            counts = routing.power_law_counts(draws, tokens, topk, ep)
+            self.assertEqual(sum(counts), tokens * topk)
+            self.assertLessEqual(max(counts), tokens)
+            loads = [sum(counts[gpu * experts // ep:(gpu + 1) * experts // ep]) for gpu in range(ep)]
+            self.assertEqual(loads[0], max(loads))
+            balanced = routing.balanced_choices(tokens, experts, topk)
+            for choices in (routing.choices_of(counts, tokens, topk), balanced):
+                self.assertEqual(len(choices), tokens)
+                self.assertTrue(all(len(set(chosen)) == topk for chosen in choices))
+            used = [sum(chosen.count(expert) for chosen in balanced) for expert in range(experts)]
+            self.assertLessEqual(max(used) - min(used), 1)
+        with self.assertRaisesRegex(ValueError, "9 experts of 8"):
+            routing.balanced_choices(4, 8, 9)
+        with self.assertRaisesRegex(ValueError, "shared by 3 GPUs"):
+            routing.power_law_counts([1] * 8, 4, 2, 3)
+        # Many more tokens than the law gives to experts that are full: the others take them.
+        counts = routing.power_law_counts([1000, 1, 1, 1], 100, 3, 1)
+        self.assertEqual(counts[0], 100)
+        self.assertEqual(sum(counts), 300)
+
+    # With nothing set by hand: the engine lies where an installation has it.
+    def test_alone_in_an_installation(self):
+        prefix = self.folder / "assay"
+        python = prefix / "share" / "assay" / "python"
+        python.mkdir(parents=True)
+        for file in PYTHON.glob("*.py"):
+            shutil.copy(file, python)
+        (prefix / "lib").mkdir()
+        shutil.copy(os.environ["ASSAY_MEASURE_LIBRARY"], prefix / "lib" / "libassay_measure.so")
+        (self.folder / "runs").mkdir()
+        environment = {name: value for name, value in os.environ.items()
+                       if name not in ("ASSAY_MEASURE_LIBRARY", "PYTHONPATH")}
+        done = subprocess.run(
+            [sys.executable, python / "assay_module_worker.py", self.module, "--alone", "--device",
+             "cpu", "sum_context"], text=True, capture_output=True, check=False,
+            cwd=self.folder / "runs", env=environment)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("ValueError: no thousands", done.stderr)
+        lines = (self.folder / "runs" / "sum_context_perf.txt").read_text().splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertFalse((self.folder / "runs" / "sum_generation_perf.txt").exists())
+        done = subprocess.run(
+            [sys.executable, python / "assay_module_worker.py", self.module, "sum", "--alone"],
+            text=True, capture_output=True, check=False, env=environment)
+        self.assertIn("no operator 'sum'; there are sum_context, sum_generation", done.stderr)
 
     def test_an_error_that_loses_the_gpu_ends_the_worker(self):
         module = self.write("lost.py", """

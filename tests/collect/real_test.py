@@ -119,6 +119,24 @@ class Modules(RealTest):
         (error,) = json.loads(errors.read_text(encoding="utf-8"))
         self.assertEqual(error["error_type"], "WorkerSignalCrash")
 
+    def test_the_name_of_the_backend_changes_no_row(self):
+        self.run_assay("collect", "sum_generation", "--module", self.module, "--device", "cpu",
+                       "--backend", "trtllm")
+        self.assertEqual([row["framework"] for row in self.table("sum_generation_perf.txt")],
+                         ["Python"])
+
+    # A module may end its process to give back memory: no case is lost by that.
+    def test_a_module_that_wants_a_new_process_after_each_case(self):
+        text = textwrap.dedent(self.MODULE).replace("import os", "import sys").replace(
+            "from helper import", "from helper import EXIT_CODE_RESTART,")
+        text = text.replace("    if length == 100:\n        os.kill(os.getpid(), 9)\n", "")
+        text += "    sys.exit(EXIT_CODE_RESTART)\n"
+        (self.folder / self.module).write_text(text, encoding="utf-8")
+        self.run_assay("collect", "--module", self.module, "--device", "cpu")
+        self.assertEqual({row["length"] for row in self.table("sum_context_perf.txt")},
+                         {"10", "100", "1000"})
+        self.assertEqual(len(self.table("sum_generation_perf.txt")), 1)
+
     def test_its_operators_can_be_chosen(self):
         self.run_assay("collect", "sum_generation", "--module", self.module, "--device", "cpu")
         self.assertFalse((self.folder / "perf" / "sum_context_perf.txt").exists())

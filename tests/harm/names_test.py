@@ -238,7 +238,8 @@ class Names(unittest.TestCase):
                 self.check((column, name),
                            ('store', 'export', '--store', store, '-o', self.output),
                            ('store', 'place', '--store', store, '--systems', self.output,
-                            '--system', 'x', '--force', '--layout', layout))
+                            '--system', 'x', '--force', '--layout', layout, '--backend',
+                            'trtllm'))
         # The last name was the true one.
         self.assertTrue((self.output / 'gemm_perf.txt').is_file())
 

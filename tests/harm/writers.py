@@ -168,7 +168,7 @@ def folder_commands(folder):
         'generate -p': (*GENERATE, '--write', 'text', '-p', '-o', OUTPUT),
         'export': ('store', 'export', '--store', 'h200_sxm', '--table', 'gemm_perf', '-o', OUTPUT),
         'place': ('store', 'place', '--store', 'h200_sxm', '--system', 'h200_sxm', '--force',
-                  '--systems', OUTPUT),
+                  '--backend', 'trtllm', '--systems', OUTPUT),
         'codegen': ('allreduce', 'codegen', *tables, '-o', OUTPUT),
         'plot': ('allreduce', 'plot', *tables, '--write', 'svg', '--fusion', 'NONE', '-o', OUTPUT),
         'report': ('trace', 'report', TRACES / 'ctas_16', *WRITE, '-o', OUTPUT),

@@ -66,6 +66,11 @@ class Collect final : public Command {
   // As CSV, the plan is one table, for other programs.
   void show_plan(const collect::Plan& plan) const {
     model::Book book = collect::plan_book(plan);
+    if (arguments_.runs_on_gpus()) {
+      book.tables.front().notes.push_back(
+          fmt::format("about {} on one H200; several GPUs share the cases",
+                      core::duration_text(collect::expected_seconds(plan))));
+    }
     if (arguments_.presentation().summary() == Summary::kCsv)
       book.tables.erase(book.tables.begin());
     show(book);
@@ -153,6 +158,9 @@ const CommandSpec kCollect{
         "collectives "
         "of the job. --module runs operators written in Python, in the form of the public "
         "collector.\n\n"
+        "--for-model reads the config.json of models and measures exactly the shapes that serving "
+        "them needs: projections, heads, windows, experts and batched products at each --tp and "
+        "--ep, with few sizes between which --refine adds more.\n\n"
         "Each GPU has a worker, and all of them share one queue. A case that crashes, hangs or "
         "fails costs only itself: it is recorded with its error and parameters, its worker is "
         "started again, and the run goes on. Collectives run afterwards, in one worker that owns "
@@ -176,6 +184,8 @@ const CommandSpec kCollect{
         "assay collect --ops gemm --case-filter 'm=1 ' --plan-only --format csv\n"
         "assay collect gemm moe --grid coarse -o perf --resume\n"
         "assay collect --refine --limit 500 -o perf\n"
+        "assay collect --for-model qwen3-32b mixtral/config.json --tp 4 --plan-only\n"
+        "assay collect --for-model all --quant config,bfloat16,fp8,fp8_block -o perf\n"
         "assay collect gemm --device cpu --dtype float32 --m 1,16,256 --n 1024 --k 1024\n"
         "assay collect --module collect_sdpa.py -o perf\n"
         "mpirun -n 16 assay collect nccl --num-gpus 2,4,8,16 -o perf\n",

@@ -5,8 +5,11 @@
 #include "cli/output.h"
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
+#include "core/files.h"
+#include "core/output_file.h"
 #include "store/database/store_export.h"
 #include "store/systems/shipped.h"
+#include "store/systems/system_place.h"
 
 namespace assay::cli {
 namespace {
@@ -27,33 +30,69 @@ class StorePlace final : public Command {
         ->suggest(shipped_words())
         ->required()
         ->check(folder_name_problem);
-    app.add_option("--backend", request_.backend, "name of the backend's folder")
+    app.add_option(
+           "--backend", request_.backend,
+           "the name under which the planner looks for tables: " + store::planner_backends())
         ->type_name("NAME")
+        ->suggest({store::kPlannerBackends.begin(), store::kPlannerBackends.end()})
         ->default_str("the rows' framework in lower case")
         ->check(folder_name_problem);
     add_rows_options(app, request_.rows);
     add_choice(app, "--layout", request_.layout, kLayouts,
-               "flat: CSV in data/SYSTEM/BACKEND/VERSION; family: Parquet and "
-               "collection_meta.yaml in data/SYSTEM/FAMILY/BACKEND/VERSION, as since July 2026");
+               "family: Parquet and collection_meta.yaml in data/SYSTEM/FAMILY/BACKEND/VERSION, as "
+               "since July 2026; flat: CSV in data/SYSTEM/BACKEND/VERSION, as before");
     add_choice(app, "--type-names", request_.labels, kLabelNames,
                "names of types: new says bfloat16, old float16");
     app.add_flag(
         "--force", [this] { request_.existing = store::Existing::kReplace; },
-        "replace files that are there");
+        "replace tables that are there");
+    app.add_flag("--tables-only", tables_only_, "write no SYSTEM.yaml beside them");
     add_presentation_options(app, presentation_);
   }
 
   core::Result<Outcome> run() override {
     const store::Store store = ASSAY_TRY(store::open_to_read(store_));
-    const auto written = ASSAY_TRY(store::place(store, request_));
+    store::Placed placed = ASSAY_TRY(store::place(store, request_));
+    std::vector<std::string> problems;
+    if (!tables_only_) problems = ASSAY_TRY(describe(store, placed));
     if (presentation_.shows_summary()) {
-      print_summary({.title = "Place", .tables = {written_table(written)}},
-                    presentation_.summary());
+      std::vector<model::Table> tables{written_table(placed.files)};
+      if (!placed.left_out.empty()) tables.push_back(left_out_table(placed.left_out));
+      print_summary({.title = "Place", .tables = std::move(tables)}, presentation_.summary());
     }
+    for (const std::string& problem : problems)
+      print_warning(problem);
     return Outcome::kOk;
   }
 
  private:
+  // Writes the description unless one is there. Returns what the planner would miss in it.
+  [[nodiscard]] core::Result<std::vector<std::string>> describe(const store::Store& store,
+                                                                store::Placed& placed) const {
+    const std::filesystem::path path = request_.systems / (request_.system + ".yaml");
+    if (core::is_regular_file(path)) {
+      return store::problems_for_planner(ASSAY_TRY(core::read_file(path)), request_.system, placed);
+    }
+    const auto text =
+        store::system_text_to_place(store, store::shipped_at(store_), request_.system, placed);
+    if (!text.ok()) {
+      return std::vector{
+          fmt::format("no {} was written: {}", path.filename().string(), text.error().message)};
+    }
+    ASSAY_TRY(core::write_file(path, text.value()));
+    placed.files.push_back({.path = path, .table = "", .rows = 0});
+    return store::problems_for_planner(text.value(), request_.system, placed);
+  }
+
+  static model::Table left_out_table(const std::vector<store::LeftOut>& left_out) {
+    model::Table table{.name = "left_out",
+                       .title = "Not placed",
+                       .columns = {{.name = "table"}, {.name = "reason"}, {.name = "rows"}}};
+    for (const store::LeftOut& rows : left_out)
+      table.add_row({rows.table, rows.reason, model::Cell(rows.rows)});
+    return table;
+  }
+
   static std::string folder_name_problem(const std::string& name) {
     const bool plain = !name.empty() && name.find('/') == std::string::npos && name[0] != '.';
     return plain ? "" : fmt::format("'{}' cannot be the name of a folder", name);
@@ -61,6 +100,7 @@ class StorePlace final : public Command {
 
   std::filesystem::path store_;
   store::PlaceRequest request_;
+  bool tables_only_ = false;
   Presentation presentation_;
 };
 
@@ -68,18 +108,21 @@ const CommandSpec kStorePlace{
     .name = "store place",
     .summary = "put tables where the programs that read them look for them",
     .description =
-        "Writes every table into the folder of its system, backend and version below "
-        "DIR/data; NCCL's table goes to the backend 'nccl' and the version of NCCL. Nothing is "
-        "written when a file is there already, unless --force is given; each file appears under "
-        "its name only when it is whole.\n\n"
-        "Only points of grids are written, unless --points all is given: programs that take a "
-        "weight's shape with a few measured points for a whole curve answer worse with the points "
-        "that 'assay collect --refine' added between others.",
+        "Writes every table into the folder of its family, backend and version below DIR/data, as "
+        "the public planner (aiconfigurator) reads it, and DIR/SYSTEM.yaml unless it is there "
+        "already. NCCL's table goes to the backend 'nccl' and the version of NCCL. Rows that "
+        "assay measured lie below the name of a backend that the planner has, in the folder "
+        "'assay-VERSION'; their columns, and collection_meta.yaml, name assay and its kernels. "
+        "Rows that the planner cannot read are left out and counted.\n\n"
+        "Nothing is written when a table is there already, unless --force is given; each file "
+        "appears under its name only when it is whole.\n\n"
+        "Unless --points all is given, of the points that 'assay collect --refine' added only "
+        "those are placed that lie on curves of the grid, because the planner takes any other "
+        "point for a line of it.",
     .examples =
-        "assay store place h200_sxm --systems src/aiconfigurator/systems \\\n"
-        "    --system h200_sxm\n"
-        "assay store place h200.db --systems systems --system h200_sxm \\\n"
-        "    --framework assay --backend trtllm --layout family\n",
+        "assay store place h200_sxm --systems systems --system h200_sxm --backend trtllm\n"
+        "aiconfigurator cli default --systems-paths systems --system h200_sxm \\\n"
+        "    --backend trtllm --model Qwen/Qwen3-32B --total-gpus 4\n",
     .make = make_command<StorePlace>,
 };
 ASSAY_REGISTER(CommandSpec, kStorePlace);

@@ -82,7 +82,8 @@ const CommandSpec kStoreSystem{
     .description =
         "Writes the file that programs read beside the tables, and that --system of other commands "
         "takes. Each field says in a comment where it comes from: 'measured', with the row and "
-        "how many there were, or 'cited', with the document; or it is left out with the reason.\n\n"
+        "how many there were, or 'cited', with the document; or 'assumed', with "
+        "what would measure it; or it is left out with the reason.\n\n"
         "The limits (mem_bw, the tensor cores' operations per second, intra_node_bw, pcie_bw) are "
         "those of NVIDIA's data sheet where there is one, so that a roofline is one; for a GPU "
         "without one they are the best that was reached. What was reached stands in the section "

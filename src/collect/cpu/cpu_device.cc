@@ -72,7 +72,9 @@ core::Result<std::unique_ptr<Stopwatch>> CpuDevice::stopwatch(Work& work,
 }
 
 std::int64_t CpuDevice::copies(const KernelSpec& spec, model::L2State l2) const {
-  if (l2 == model::L2State::kHot) return 1;
+  // A CPU's last cache is shared and far larger than a layer's activations and weights of the
+  // shapes that are measured here; with kEngine everything stays where it is.
+  if (l2 != model::L2State::kCold) return 1;
   constexpr std::int64_t kMost = 64;
   const std::int64_t bytes =
       std::max<std::int64_t>(static_cast<std::int64_t>(footprint_bytes(spec)), 1);

@@ -1,8 +1,12 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "collect/cuda/attention_short.h"
 #include "collect/cuda/makers.h"
 #include "collect/cuda/work.h"
 #include "collect/kernels/attention_layout.h"
@@ -30,11 +34,31 @@ std::optional<std::string> why_no_library(const AttentionSpec& spec) {
   return std::nullopt;
 }
 
+using Way = core::Result<MadeWork> (*)(Gpu&, const AttentionSpec&, model::L2State);
+
 // Products may be faster for one query of each head over keys that all heads share: cuDNN fills few
 // multiprocessors with a small batch, and products fill them all. Elsewhere cuDNN is faster, and
 // trying would cost time.
 bool may_be_faster_composed(const AttentionSpec& spec) {
   return spec.kv_heads == 1 && spec.query_length == 1 && spec.page_size == 0;
+}
+
+bool is_short(const AttentionSpec& spec) {
+  return spec.kv_length <= kMostShortKeys && spec.page_size == 0;
+}
+
+// Returns the ways that are worth trying. The first ones take less time to make.
+std::vector<Way> ways_of(const AttentionSpec& spec) {
+  std::vector<Way> ways;
+  if (spec.values_in_keys) ways.push_back(make_mla_decode);
+  if (is_short(spec)) ways.push_back(make_short_attention);
+  if (spec.type != spec.kv_type && !fills_cache(spec)) {
+    if (!spec.values_in_keys) ways.push_back(make_decode_attention);
+    return ways;
+  }
+  ways.push_back(make_cudnn_attention);
+  if (may_be_faster_composed(spec)) ways.push_back(make_composed_attention);
+  return ways;
 }
 
 core::Result<double> typical_ms(CudaWork& work) {
@@ -46,18 +70,51 @@ core::Result<double> typical_ms(CudaWork& work) {
   return typical;
 }
 
-// Returns the faster one, or the first where the other cannot be made or tried.
-MadeWork faster(MadeWork first, core::Result<MadeWork> other) {
-  if (!other.ok() || std::holds_alternative<Unsupported>(other.value())) return first;
+// Returns the faster one, or the one that could be tried.
+MadeWork faster(MadeWork first, MadeWork other) {
   const auto time_ms = [](MadeWork& made) {
     // All works here come from this folder.
     return typical_ms(static_cast<CudaWork&>(*std::get<std::unique_ptr<Work>>(made)));
   };
   const core::Result<double> first_ms = time_ms(first);
-  const core::Result<double> other_ms = time_ms(other.value());
-  const bool is_better = first_ms.ok() && other_ms.ok() && other_ms.value() < first_ms.value();
-  return is_better ? std::move(other).value() : std::move(first);
+  const core::Result<double> other_ms = time_ms(other);
+  const bool is_better = other_ms.ok() && (!first_ms.ok() || other_ms.value() < first_ms.value());
+  return is_better ? std::move(other) : std::move(first);
 }
+
+// The fastest of the ways so far, and what the others said.
+class Trial {
+ public:
+  Trial(Gpu& gpu, const AttentionSpec& spec, model::L2State l2) : gpu_(gpu), spec_(spec), l2_(l2) {}
+
+  [[nodiscard]] bool has_work() const { return best_.has_value(); }
+
+  void add(Way way) {
+    core::Result<MadeWork> made = way(gpu_, spec_, l2_);
+    if (!made.ok()) {
+      if (!error_) error_ = made.error();
+    } else if (const auto* refused = std::get_if<Unsupported>(&made.value())) {
+      reasons_ += (reasons_.empty() ? "" : "; ") + refused->reason;
+    } else {
+      best_ = best_ ? faster(std::move(*best_), std::move(made).value()) : std::move(made).value();
+    }
+  }
+
+  // An error counts only where no way works: the memory may suffice for one work but not for two.
+  core::Result<MadeWork> result() {
+    if (best_) return std::move(*best_);
+    if (error_) return *error_;
+    return MadeWork(Unsupported{reasons_});
+  }
+
+ private:
+  Gpu& gpu_;
+  const AttentionSpec& spec_;
+  model::L2State l2_;
+  std::optional<MadeWork> best_;
+  std::optional<core::Error> error_;
+  std::string reasons_;
+};
 
 }  // namespace
 
@@ -73,20 +130,12 @@ void expect_attention(Gpu& /*gpu*/, const AttentionSpec& /*spec*/) {}
 
 core::Result<MadeWork> make_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2) {
   if (auto reason = why_no_library(spec)) return MadeWork(Unsupported{*reason});
-  if (spec.type != spec.kv_type) {
-    return fills_cache(spec) ? make_cudnn_attention(gpu, spec, l2)
-                             : make_decode_attention(gpu, spec, l2);
-  }
-  MadeWork by_cudnn = ASSAY_TRY(make_cudnn_attention(gpu, spec, l2));
-  const auto* refused = std::get_if<Unsupported>(&by_cudnn);
-  if (refused == nullptr) {
-    if (!may_be_faster_composed(spec)) return by_cudnn;
-    return faster(std::move(by_cudnn), make_composed_attention(gpu, spec, l2));
-  }
-  MadeWork composed = ASSAY_TRY(make_composed_attention(gpu, spec, l2));
-  if (const auto* also = std::get_if<Unsupported>(&composed))
-    return MadeWork(Unsupported{refused->reason + "; " + also->reason});
-  return composed;
+  Trial trial(gpu, spec, l2);
+  for (const Way way : ways_of(spec))
+    trial.add(way);
+  const bool composes = spec.type == spec.kv_type && !may_be_faster_composed(spec);
+  if (!trial.has_work() && composes) trial.add(make_composed_attention);
+  return trial.result();
 }
 
 }  // namespace assay::collect

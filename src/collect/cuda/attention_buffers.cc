@@ -21,6 +21,18 @@ BufferSpec random_numbers(std::int64_t elements,
       .fill = {.kind = Fill::Kind::kUniform, .type = type, .amplitude = amplitude, .seed = seed}};
 }
 
+// Keys and values of earlier tokens are in the cache; those of new tokens have just been computed.
+// A launch reads those that a window reaches.
+BufferSpec in_cache(BufferSpec keys, const AttentionSpec& spec) {
+  if (spec.query_length == spec.kv_length) return keys;
+  keys.role = BufferRole::kCache;
+  const std::int64_t reached = spec.window + spec.query_length;
+  if (spec.window > 0 && reached < spec.kv_length)
+    keys.read_bytes =
+        keys.bytes / static_cast<std::size_t>(spec.kv_length) * static_cast<std::size_t>(reached);
+  return keys;
+}
+
 // With keys and values in [-1, 1), most are below 448 times this scale, and some are cut.
 constexpr float kCacheScale = 0.002F;
 
@@ -37,8 +49,8 @@ core::Result<AttentionBuffers> AttentionBuffers::take(Gpu& gpu,
   const AttentionLayout layout = layout_of(spec);
   const auto output_bytes = static_cast<std::size_t>(layout.output_elements * bytes_of(spec.type));
   std::vector<BufferSpec> specs = {
-      random_numbers(layout.key_elements, spec.kv_type, 1, 1),
-      random_numbers(layout.value_elements, spec.kv_type, 1, 2),
+      in_cache(random_numbers(layout.key_elements, spec.kv_type, 1, 1), spec),
+      in_cache(random_numbers(layout.value_elements, spec.kv_type, 1, 2), spec),
       random_numbers(layout.query_elements, spec.type, kQueryAmplitude, 3),
       {.bytes = output_bytes},
       {.bytes = static_cast<std::size_t>(layout.pages) * sizeof(std::int32_t)},
@@ -98,8 +110,8 @@ std::vector<BufferSpec> CacheFill::buffers_of(const AttentionSpec& spec) {
                    .amplitude = 0,
                    .offset = kCacheScale,
                    .seed = 5};
-  return {{bytes(latents > 0 ? latents : layout.key_elements)},
-          {bytes(latents > 0 ? 0 : layout.value_elements)},
+  return {{.bytes = bytes(latents > 0 ? latents : layout.key_elements), .role = BufferRole::kCache},
+          {.bytes = bytes(latents > 0 ? 0 : layout.value_elements), .role = BufferRole::kCache},
           {bytes(latents * bytes_of(DataType::kBfloat16)), random},
           {sizeof(float), scale}};
 }

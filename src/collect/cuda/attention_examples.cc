@@ -152,8 +152,57 @@ void add_fp8_decodes(std::vector<AttentionSpec>& to) {
   }
   for (const AttentionSpec& spec : decodes)
     to.push_back(with_fp8_cache(spec));
-  // No kernel exists for this one, so it is skipped.
-  to.push_back(with_fp8_cache(paged(decoding(mla_decode(128), 4, 1000))));
+}
+
+// One new token over latents, with and without parts to join, and with heads that fill no block.
+void add_latent_decodes(std::vector<AttentionSpec>& to) {
+  std::vector<AttentionSpec> decodes;
+  for (const std::int64_t heads : {1, 2, 4, 8, 12, 16, 32, 64, 96, 128}) {
+    decodes.push_back(decoding(mla_decode(heads), 8, 4096));
+    decodes.push_back(decoding(mla_decode(heads), 3, 1001));
+  }
+  for (const std::int64_t keys : {1, 63, 65, 131072})
+    decodes.push_back(decoding(mla_decode(16), 1, keys));
+  decodes.push_back(decoding(mla_decode(32), 200, 500));
+  decodes.push_back(paged(decoding(mla_decode(8), 4, 1000)));
+  decodes.push_back(paged(decoding(mla_decode(64), 3, 4000), 128));
+  for (const AttentionSpec& spec : decodes) {
+    to.push_back(spec);
+    to.push_back(with_fp8_cache(spec));
+  }
+}
+
+// Few new tokens of many requests.
+void add_short(std::vector<AttentionSpec>& to) {
+  for (const std::int64_t length : {1, 5, 16}) {
+    for (const std::int64_t head_dim : {64, 128, 192, 256})
+      to.push_back(new_tokens(with_heads(16, 4, head_dim), 64, length));
+  }
+  to.push_back(new_tokens(with_heads(12, 1, 128), 3, 7));
+  to.push_back(new_tokens(windowed(grouped(), 3), 8, 16));
+  to.push_back(new_tokens(mla_context(128), 16, 16));
+  to.push_back(new_tokens(grouped(), 256, 16));
+  to.push_back(with_fp8_cache(new_tokens(grouped(), 64, 16)));
+}
+
+AttentionSpec encoder(std::int64_t heads, std::int64_t head_dim) {
+  AttentionSpec spec = with_heads(heads, heads, head_dim);
+  spec.causal = false;
+  return spec;
+}
+
+void add_encoders(std::vector<AttentionSpec>& to) {
+  for (const std::int64_t head_dim : {64, 72, 80}) {
+    for (const std::int64_t length : {1, 13, 576, 1500})
+      to.push_back(new_tokens(encoder(16, head_dim), 4, length));
+  }
+  to.push_back(new_tokens(encoder(5, 80), 1, 16384));
+}
+
+// cuDNN 9.14 computes the first of these wrongly on Hopper, where it is skipped.
+void add_fp8_tiles(std::vector<AttentionSpec>& to) {
+  to.push_back(new_tokens(of_type(with_heads(12, 2, 64), DataType::kFp8), 4, 1536));
+  to.push_back(new_tokens(of_type(with_heads(11, 1, 64), DataType::kFp8), 1, 1536));
 }
 
 }  // namespace
@@ -166,6 +215,10 @@ std::vector<AttentionSpec> attention_examples() {
   add_fp8(examples);
   add_filled_caches(examples);
   add_fp8_decodes(examples);
+  add_latent_decodes(examples);
+  add_short(examples);
+  add_encoders(examples);
+  add_fp8_tiles(examples);
   return examples;
 }
 

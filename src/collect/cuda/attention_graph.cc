@@ -236,6 +236,7 @@ std::optional<cudnnDataType_t> cudnn_type(DataType type) {
     case DataType::kFloat32:
     case DataType::kFp8Block:
     case DataType::kInt8:
+    case DataType::kMxfp4:
       break;
   }
   return std::nullopt;

@@ -18,17 +18,15 @@ std::size_t rounded_up(std::size_t bytes, std::size_t to) {
 }
 
 constexpr std::int64_t kMostCopies = 4096;
+constexpr std::size_t kMostRotatingBytes = std::size_t{24} << 30U;
+
+// The copies together are this many times as large as the L2 cache. On an H200 (60 MiB), products
+// take the same time within 1 % with 2, 4, 8 and 16, from weights of 1 to 200 MB; a weight of 64
+// MiB alone is as slow as copies of it.
+constexpr std::int64_t kCachesOfCopies = 2;
 
 std::size_t pitch_of(const BufferSpec& spec) {
   return rounded_up(std::max<std::size_t>(spec.bytes, 1), kAlignment);
-}
-
-// Returns how many copies are used in turn. With a cold cache there are enough to take twice the
-// size of the cache, up to kMostCopies.
-std::int64_t copies_for(std::size_t bytes, std::int64_t l2_bytes, model::L2State l2) {
-  if (l2 == model::L2State::kHot) return 1;
-  const auto one = static_cast<std::int64_t>(bytes);
-  return std::clamp<std::int64_t>((2 * l2_bytes + one - 1) / one, 1, kMostCopies);
 }
 
 }  // namespace
@@ -140,35 +138,59 @@ void Arena::note_written(const char* memory, std::size_t bytes) {
   filled_.erase(std::remove_if(filled_.begin(), filled_.end(), touched), filled_.end());
 }
 
+bool rotates(BufferRole role, model::L2State l2) {
+  if (l2 == model::L2State::kHot || role == BufferRole::kTable) return false;
+  return l2 == model::L2State::kCold || role != BufferRole::kActivation;
+}
+
+std::int64_t copies_of(const std::vector<BufferSpec>& specs,
+                       std::int64_t l2_bytes,
+                       model::L2State l2) {
+  std::size_t bytes = 0;
+  std::size_t read = 0;
+  for (const BufferSpec& spec : specs) {
+    if (!rotates(spec.role, l2) || spec.bytes == 0) continue;
+    bytes += pitch_of(spec);
+    read += spec.read_bytes > 0 ? spec.read_bytes : pitch_of(spec);
+  }
+  if (bytes == 0) return 1;
+  const auto one = static_cast<std::int64_t>(read);
+  const std::int64_t wanted = (kCachesOfCopies * l2_bytes + one - 1) / one;
+  const auto fitting = static_cast<std::int64_t>(kMostRotatingBytes / bytes);
+  return std::max<std::int64_t>(std::min({wanted, fitting, kMostCopies}), 1);
+}
+
 core::Result<Buffers> Buffers::take(Gpu& gpu,
                                     const std::vector<BufferSpec>& specs,
                                     model::L2State l2) {
-  std::size_t bytes = 0;
-  for (const BufferSpec& spec : specs)
-    bytes += pitch_of(spec);
   Buffers buffers;
-  buffers.copies_ = copies_for(bytes, gpu.l2_bytes(), l2);
-  const auto copies = static_cast<std::size_t>(buffers.copies_);
-  buffers.space_ = ASSAY_TRY(gpu.arena().take(bytes * copies));
-  char* memory = buffers.space_.memory();
+  buffers.copies_ = copies_of(specs, gpu.l2_bytes(), l2);
+  std::size_t bytes = 0;
   for (const BufferSpec& spec : specs) {
-    const std::size_t pitch = pitch_of(spec);
-    buffers.places_.push_back({memory, pitch});
-    const std::size_t size = pitch * copies;
-    if (spec.fill.kind == Fill::Kind::kNothing) {
-      gpu.arena().note_written(memory, size);
-    } else if (!gpu.arena().note_filled(memory, size, spec.fill)) {
-      ASSAY_TRY(cuda_status(fill(memory, size, spec.fill, gpu.stream()), "making data"));
+    const std::size_t stride = rotates(spec.role, l2) ? pitch_of(spec) : 0;
+    const std::size_t copies = stride > 0 ? static_cast<std::size_t>(buffers.copies_) : 1;
+    buffers.places_.push_back({.stride = stride, .bytes = copies * pitch_of(spec)});
+    bytes += buffers.places_.back().bytes;
+  }
+  buffers.space_ = ASSAY_TRY(gpu.arena().take(bytes));
+  char* memory = buffers.space_.memory();
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    Place& place = buffers.places_[i];
+    place.memory = memory;
+    memory += place.bytes;
+    const Fill& filling = specs[i].fill;
+    if (filling.kind == Fill::Kind::kNothing) {
+      gpu.arena().note_written(place.memory, place.bytes);
+    } else if (!gpu.arena().note_filled(place.memory, place.bytes, filling)) {
+      ASSAY_TRY(cuda_status(fill(place.memory, place.bytes, filling, gpu.stream()), "making data"));
     }
-    memory += size;
   }
   return buffers;
 }
 
 core::Status Buffers::spoil(Gpu& gpu, std::size_t buffer) const {
   const Place& place = places_[buffer];
-  return cuda_status(cudaMemsetAsync(place.memory, 0xFF,
-                                     place.pitch * static_cast<std::size_t>(copies_), gpu.stream()),
+  return cuda_status(cudaMemsetAsync(place.memory, 0xFF, place.bytes, gpu.stream()),
                      "clearing an output");
 }
 

@@ -1,5 +1,18 @@
 // Device memory: an arena that is kept from case to case, because taking memory from the driver
 // costs milliseconds, and the buffers that works take from it.
+//
+// A maker names the role of each of its buffers, and Buffers::take() decides by the L2 state which
+// of them have copies that launches use in turn. Weights and their scales are kWeight. Keys and
+// values that earlier launches left in memory are kCache, but those that have just been computed
+// (context attention without a prefix) are activations. All that is computed within a layer is
+// kActivation, the default: inputs, outputs, scratch memory, scales of activations, tokens'
+// positions and page tables. If a launch reads only a part of a weight or a cache (the experts that
+// were drawn, the keys of a window), `read_bytes` says how much, because copies of the whole would
+// be too few to push that part out of the cache. If the rows of a table are looked up, the table is
+// kTable and the indices are kSelection: these rotate instead of the table. A buffer that holds
+// addresses of rotating buffers is a kWeight itself. launch_copy(copy) passes at(buffer, copy) for
+// all buffers, whether they have copies or not; with kEngine at() of an activation is the same for
+// each copy, so that what it holds must not depend on the copy.
 #pragma once
 
 #include <cstddef>
@@ -84,13 +97,25 @@ class Arena {
 
 class Gpu;
 
+enum class BufferRole : std::uint8_t { kActivation, kWeight, kCache, kTable, kSelection };
+
 struct BufferSpec {
   std::size_t bytes = 0;
   Fill fill = {};  // kNothing if it is an output
+  BufferRole role = BufferRole::kActivation;
+  std::size_t read_bytes = 0;  // by a launch, of this buffer or of the table; 0: all of this buffer
 };
 
-// The buffers of a work. With a cold cache there are so many copies of all of them that a launch
-// finds none of its data in the L2 cache. The first buffers, which are weights, stay in their place
+// How many copies of the buffers launches use in turn.
+std::int64_t copies_of(const std::vector<BufferSpec>& specs,
+                       std::int64_t l2_bytes,
+                       model::L2State l2);
+
+// Whether a buffer of this role has a copy for each turn.
+bool rotates(BufferRole role, model::L2State l2);
+
+// The buffers of a work. There are so many copies of those that are to be cold that a launch finds
+// none of their data in the L2 cache. The first buffers, which are weights, stay in their place
 // from case to case and need not be filled again.
 class Buffers {
  public:
@@ -102,7 +127,7 @@ class Buffers {
   template <class T = void>
   [[nodiscard]] T* at(std::size_t buffer, std::int64_t copy) const {
     const Place& place = places_[buffer];
-    return reinterpret_cast<T*>(place.memory + static_cast<std::size_t>(copy) * place.pitch);
+    return reinterpret_cast<T*>(place.memory + static_cast<std::size_t>(copy) * place.stride);
   }
 
   [[nodiscard]] std::int64_t copies() const { return copies_; }
@@ -114,7 +139,8 @@ class Buffers {
  private:
   struct Place {
     char* memory = nullptr;
-    std::size_t pitch = 0;
+    std::size_t stride = 0;  // from copy to copy; 0 if there is one
+    std::size_t bytes = 0;   // of all copies
   };
 
   ArenaSpace space_;

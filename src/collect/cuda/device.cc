@@ -77,6 +77,10 @@ struct Maker {
     return make_quantize(gpu, spec, l2);
   }
 
+  core::Result<MadeWork> operator()(const DeltaNetSpec& spec) const {
+    return make_delta_net(gpu, spec, l2);
+  }
+
   core::Result<MadeWork> operator()(const AttentionSpec& spec) const {
     return make_attention(gpu, spec, l2);
   }

@@ -1,14 +1,17 @@
-// Matrix products by cuBLASLt.
+// Matrix products by cuBLASLt, and those of few tokens in blocks of fp8 also by Assay's kernel.
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "collect/cuda/block_product.h"
 #include "collect/cuda/cuda_status.h"
 #include "collect/cuda/lt_product.h"
 #include "collect/cuda/makers.h"
 #include "collect/cuda/product_reference.h"
 #include "collect/cuda/work.h"
 #include "collect/kernels/block_scales.h"
+#include "core/statistics.h"
 
 namespace assay::collect {
 namespace {
@@ -35,15 +38,15 @@ std::vector<BufferSpec> buffers_of(const GemmSpec& spec) {
   };
   const std::int64_t element = bytes_of(spec.type);
   std::vector<BufferSpec> buffers = {
-      {bytes(spec.n, spec.k, element), operand_fill(spec.type, 1)},
+      {bytes(spec.n, spec.k, element), operand_fill(spec.type, 1), BufferRole::kWeight},
       {bytes(spec.m, spec.k, element), operand_fill(spec.type, 2)},
       {bytes(spec.m, spec.n, output_bytes_of(spec.type))},
   };
   if (spec.type == DataType::kFp8Block) {
     const std::int64_t weight_scales = WeightScales{spec.n, spec.k}.count();
     const std::int64_t input_scales = InputScales{spec.m, spec.k}.count();
-    buffers.push_back(
-        {static_cast<std::size_t>(weight_scales) * sizeof(float), block_scale_fill(3)});
+    buffers.push_back({static_cast<std::size_t>(weight_scales) * sizeof(float), block_scale_fill(3),
+                       BufferRole::kWeight});
     buffers.push_back(
         {static_cast<std::size_t>(input_scales) * sizeof(float), block_scale_fill(4)});
   }
@@ -62,7 +65,27 @@ class GemmWork : public CudaWork {
         buffers_(std::move(buffers)),
         product_(std::move(product)) {}
 
-  [[nodiscard]] std::string kernel_source() const override { return "cublaslt"; }
+  [[nodiscard]] std::string kernel_source() const override {
+    return splits_ > 0 ? "assay_block_product" : "cublaslt";
+  }
+
+  // Tries Assay's kernel with all its numbers of splits, and launches the fastest from then on.
+  core::Status choose_fastest() {
+    if (!block_product_takes(spec_)) return {};
+    std::vector<int> choices = block_product_splits(spec_);
+    choices.insert(choices.begin(), kByLibrary);
+    double least_ms = std::numeric_limits<double>::max();
+    int best = kByLibrary;
+    for (const int choice : choices) {
+      splits_ = choice;
+      const double typical_ms = ASSAY_TRY(time_choice());
+      if (typical_ms >= least_ms) continue;
+      least_ms = typical_ms;
+      best = choice;
+    }
+    splits_ = best;
+    return {};
+  }
 
   [[nodiscard]] std::int64_t copies() const override { return buffers_.copies(); }
 
@@ -82,11 +105,25 @@ class GemmWork : public CudaWork {
 
  protected:
   core::Status launch_copy(std::int64_t copy) override {
-    return product_->enqueue(arguments(copy), gpu().stream());
+    if (splits_ == kByLibrary) return product_->enqueue(arguments(copy), gpu().stream());
+    return cuda_status(block_product(spec_, arguments(copy), splits_, gpu().stream()),
+                       "a product in blocks of fp8");
   }
 
  private:
   enum Buffer : std::size_t { kWeight, kInput, kOutput, kWeightScales, kInputScales };
+
+  static constexpr int kByLibrary = 0;
+
+  core::Result<double> time_choice() {
+    constexpr std::int64_t kTries = 5;
+    constexpr std::int64_t kLaunches = 16;
+    ASSAY_TRY(launch());
+    const auto watch = ASSAY_TRY(stopwatch({.launches_per_sample = kLaunches}));
+    const double typical_ms = core::median(ASSAY_TRY(watch->sample(kTries)));
+    rewind();
+    return typical_ms;
+  }
 
   [[nodiscard]] ProductArguments arguments(std::int64_t copy) const {
     ProductArguments arguments{.input = buffers_.at(kInput, copy),
@@ -102,6 +139,7 @@ class GemmWork : public CudaWork {
   GemmSpec spec_;
   Buffers buffers_;
   std::unique_ptr<LtProduct> product_;
+  int splits_ = kByLibrary;  // of Assay's kernel, or kByLibrary
 };
 
 }  // namespace
@@ -120,8 +158,9 @@ core::Result<MadeWork> make_gemm(Gpu& gpu, const GemmSpec& asked, model::L2State
   if (auto* unsupported = std::get_if<Unsupported>(&made)) return MadeWork(std::move(*unsupported));
   auto product = std::get<std::unique_ptr<LtProduct>>(std::move(made));
   Buffers buffers = ASSAY_TRY(Buffers::take(gpu, buffers_of(spec), l2));
-  return MadeWork(
-      std::make_unique<GemmWork>(gpu, l2, spec, std::move(buffers), std::move(product)));
+  auto work = std::make_unique<GemmWork>(gpu, l2, spec, std::move(buffers), std::move(product));
+  ASSAY_TRY(work->choose_fastest());
+  return MadeWork(std::move(work));
 }
 
 }  // namespace assay::collect

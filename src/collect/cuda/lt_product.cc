@@ -22,6 +22,7 @@ LtTypes lt_types(DataType type) {
     case DataType::kFloat16:
       return {.input = CUDA_R_16F, .output = CUDA_R_16F};
     case DataType::kBfloat16:
+    case DataType::kMxfp4:  // limit_of() refuses it
       return {};
     case DataType::kFp8:
     case DataType::kFp8Block:

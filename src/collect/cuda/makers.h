@@ -13,14 +13,15 @@ namespace assay::collect {
 core::Result<MadeWork> make_gemm(Gpu& gpu, const GemmSpec& spec, model::L2State l2);
 core::Result<MadeWork> make_memory(Gpu& gpu, const MemorySpec& spec, model::L2State l2);
 core::Result<MadeWork> make_quantize(Gpu& gpu, const QuantizeSpec& spec, model::L2State l2);
+core::Result<MadeWork> make_delta_net(Gpu& gpu, const DeltaNetSpec& spec, model::L2State l2);
 core::Result<MadeWork> make_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2);
 // Begins to compile the kernel of this attention while others run.
 void expect_attention(Gpu& gpu, const AttentionSpec& spec);
 core::Result<MadeWork> make_moe(Gpu& gpu, const MoeSpec& spec, model::L2State l2);
 core::Result<MadeWork> make_transfer(Gpu& gpu, const TransferSpec& spec, model::L2State l2);
 
-// make_attention() takes the first of these ways that works, or the faster one where two are worth
-// trying. This one is a plan of cuDNN.
+// make_attention() tries those of these ways that can do the case, and takes the fastest. This one
+// is a plan of cuDNN.
 core::Result<MadeWork> make_cudnn_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2);
 
 // Two products of cuBLASLt with Assay's softmax between them.
@@ -32,5 +33,11 @@ core::Result<MadeWork> make_composed_attention(Gpu& gpu,
 core::Result<MadeWork> make_decode_attention(Gpu& gpu,
                                              const AttentionSpec& spec,
                                              model::L2State l2);
+
+// Assay's kernel for one query and MLA's cache of latents.
+core::Result<MadeWork> make_mla_decode(Gpu& gpu, const AttentionSpec& spec, model::L2State l2);
+
+// Assay's kernel for few new tokens.
+core::Result<MadeWork> make_short_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2);
 
 }  // namespace assay::collect

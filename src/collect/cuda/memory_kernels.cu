@@ -128,10 +128,34 @@ cudaError_t run_for_vectors(const Operation& operation, std::int64_t count, cuda
   return cudaGetLastError();
 }
 
+template <class T>
+struct NormArguments {
+  const T* input;
+  const T* weight;
+  const T* residual;  // null: the norm is that of the input
+  T* output;
+  T* sum;
+  int vectors_per_row;
+};
+
+// Adds a vector of the residual and writes the sum, which is rounded as engines keep it.
+template <class T>
+__device__ Vector<T> with_residual(const NormArguments<T>& arguments,
+                                   const Vector<T>& loaded,
+                                   std::int64_t at) {
+  const Vector<T> residual = load_vector(arguments.residual, at);
+  Vector<T> sum;
+#pragma unroll
+  for (int k = 0; k < Vector<T>::kSize; ++k)
+    sum.values[k] = from_float<T>(as_float(loaded.values[k]) + as_float(residual.values[k]));
+  store_vector(arguments.sum, at, sum);
+  return sum;
+}
+
 // A block works on one row, which stays in registers between the two passes.
-template <class T, int kMost>
-__global__ void __launch_bounds__(1024)
-    rms_norm(const T* input, const T* weight, T* output, int vectors_per_row) {
+template <class T, int kMost, bool kAdds>
+__global__ void __launch_bounds__(1024) rms_norm(const NormArguments<T> arguments) {
+  const int vectors_per_row = arguments.vectors_per_row;
   const std::int64_t row = blockIdx.x * std::int64_t{vectors_per_row};
   Vector<T> loaded[kMost];
   float squares = 0;
@@ -139,7 +163,8 @@ __global__ void __launch_bounds__(1024)
   for (int j = 0; j < kMost; ++j) {
     const int i = static_cast<int>(threadIdx.x + j * blockDim.x);
     if (i >= vectors_per_row) continue;
-    loaded[j] = load_vector(input, row + i);
+    loaded[j] = load_vector(arguments.input, row + i);
+    if constexpr (kAdds) loaded[j] = with_residual(arguments, loaded[j], row + i);
 #pragma unroll
     for (int k = 0; k < Vector<T>::kSize; ++k)
       squares += as_float(loaded[j].values[k]) * as_float(loaded[j].values[k]);
@@ -150,30 +175,33 @@ __global__ void __launch_bounds__(1024)
   for (int j = 0; j < kMost; ++j) {
     const int i = static_cast<int>(threadIdx.x + j * blockDim.x);
     if (i >= vectors_per_row) continue;
-    const Vector<T> factors = load_vector(weight, i);
+    const Vector<T> factors = load_vector(arguments.weight, i);
     Vector<T> result;
 #pragma unroll
     for (int k = 0; k < Vector<T>::kSize; ++k)
       result.values[k] =
           from_float<T>(as_float(loaded[j].values[k]) * factor * as_float(factors.values[k]));
-    store_vector(output, row + i, result);
+    store_vector(arguments.output, row + i, result);
   }
 }
 
-template <class T>
+template <class T, bool kAdds>
 cudaError_t run_rms_norm(const MemorySpec& spec,
                          const MemoryArguments& arguments,
                          cudaStream_t stream) {
   const auto vectors = static_cast<int>(spec.columns / Vector<T>::kSize);
   const int threads = std::clamp((vectors + 63) / 64 * 32, 32, 1024);  // two vectors each
   const auto blocks = static_cast<unsigned>(spec.rows);
-  const auto* input = static_cast<const T*>(arguments.input);
-  const auto* weight = static_cast<const T*>(arguments.other);
-  auto* output = static_cast<T*>(arguments.output);
+  const NormArguments<T> norm{.input = static_cast<const T*>(arguments.input),
+                              .weight = static_cast<const T*>(arguments.other),
+                              .residual = static_cast<const T*>(arguments.residual),
+                              .output = static_cast<T*>(arguments.output),
+                              .sum = static_cast<T*>(arguments.sum),
+                              .vectors_per_row = vectors};
   if (vectors <= 2 * threads) {
-    rms_norm<T, 2><<<blocks, threads, 0, stream>>>(input, weight, output, vectors);
+    rms_norm<T, 2, kAdds><<<blocks, threads, 0, stream>>>(norm);
   } else {
-    rms_norm<T, 16><<<blocks, threads, 0, stream>>>(input, weight, output, vectors);
+    rms_norm<T, 16, kAdds><<<blocks, threads, 0, stream>>>(norm);
   }
   return cudaGetLastError();
 }
@@ -208,7 +236,9 @@ cudaError_t run_typed(const MemorySpec& spec,
   const auto per_row = static_cast<std::uint32_t>(spec.columns / Vector<T>::kSize);
   switch (spec.kind) {
     case MemorySpec::Kind::kRmsNorm:
-      return run_rms_norm<T>(spec, arguments, stream);
+      return run_rms_norm<T, false>(spec, arguments, stream);
+    case MemorySpec::Kind::kAddRmsNorm:
+      return run_rms_norm<T, true>(spec, arguments, stream);
     case MemorySpec::Kind::kSiluMul:
       return run_for_vectors(SiluMul<T>{input, output, per_row}, vectors, stream);
     case MemorySpec::Kind::kEmbedding:
@@ -244,17 +274,25 @@ __device__ double block_sum(double value) {
   return parts[0];
 }
 
+// The number of the norm's input: of kAddRmsNorm the sum that the kernel wrote.
+__device__ double normed_at(const MemorySpec& spec,
+                            const MemoryArguments& arguments,
+                            std::int64_t at) {
+  const bool adds = spec.kind == MemorySpec::Kind::kAddRmsNorm;
+  return load_number(spec.type, adds ? arguments.sum : arguments.input, at);
+}
+
 __device__ double rms_norm_at(const MemorySpec& spec,
                               const MemoryArguments& arguments,
                               std::int64_t at) {
   const std::int64_t row = at / spec.columns;
   double squares = 0;
   for (std::int64_t i = threadIdx.x; i < spec.columns; i += kThreads) {
-    const double x = load_number(spec.type, arguments.input, row * spec.columns + i);
+    const double x = normed_at(spec, arguments, row * spec.columns + i);
     squares += x * x;
   }
   squares = block_sum(squares);
-  return load_number(spec.type, arguments.input, at) *
+  return normed_at(spec, arguments, at) *
          load_number(spec.type, arguments.other, at % spec.columns) /
          sqrt(squares / static_cast<double>(spec.columns) + static_cast<double>(kRmsEpsilon));
 }
@@ -268,11 +306,19 @@ __device__ double silu_mul_at(const MemorySpec& spec,
   return gate / (1 + exp(-gate)) * up;
 }
 
+__device__ double sum_at(const MemorySpec& spec,
+                         const MemoryArguments& arguments,
+                         std::int64_t at) {
+  return load_number(spec.type, arguments.input, at) +
+         load_number(spec.type, arguments.residual, at);
+}
+
 __device__ double expected_at(const MemorySpec& spec,
                               const MemoryArguments& arguments,
                               std::int64_t at) {
   switch (spec.kind) {
     case MemorySpec::Kind::kRmsNorm:
+    case MemorySpec::Kind::kAddRmsNorm:
       return rms_norm_at(spec, arguments, at);
     case MemorySpec::Kind::kSiluMul:
       return silu_mul_at(spec, arguments, at);
@@ -290,6 +336,7 @@ __device__ double expected_at(const MemorySpec& spec,
 __device__ double roundings_of(MemorySpec::Kind kind) {
   switch (kind) {
     case MemorySpec::Kind::kRmsNorm:
+    case MemorySpec::Kind::kAddRmsNorm:
       return 160;  // in a thread's part of the sum, then in the block's
     case MemorySpec::Kind::kSiluMul:
       return 16;
@@ -301,12 +348,16 @@ __device__ double roundings_of(MemorySpec::Kind kind) {
 // A block computes one sample.
 __global__ void memory_samples_of(MemorySpec spec, MemoryArguments arguments, Sample* samples) {
   const std::int64_t at = sampled(blockIdx.x, spec.rows * spec.columns);
-  const double expected = expected_at(spec, arguments, at);
+  // Every second sample of kAddRmsNorm is one of the sum.
+  const bool is_sum = spec.kind == MemorySpec::Kind::kAddRmsNorm && blockIdx.x % 2 == 1;
+  const double expected = is_sum ? sum_at(spec, arguments, at) : expected_at(spec, arguments, at);
+  const double roundings = is_sum ? 1 : roundings_of(spec.kind);
   if (threadIdx.x == 0)
-    samples[blockIdx.x] = {.value = load_number(spec.type, arguments.output, at),
-                           .expected = expected,
-                           .bound = rounding_bound(spec.type, expected, roundings_of(spec.kind)),
-                           .at = at};
+    samples[blockIdx.x] = {
+        .value = load_number(spec.type, is_sum ? arguments.sum : arguments.output, at),
+        .expected = expected,
+        .bound = rounding_bound(spec.type, expected, roundings),
+        .at = at};
 }
 
 // Adds the sum of all elements to samples[1].expected, and that of their squares to

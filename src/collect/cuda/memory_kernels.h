@@ -13,8 +13,10 @@ namespace assay::collect {
 struct MemoryArguments {
   const void* input = nullptr;
   const void* other = nullptr;            // the weight of RMSNorm, or the second summand
+  const void* residual = nullptr;         // of kAddRmsNorm
   const std::int32_t* indices = nullptr;  // rows of the table, which is the input
   void* output = nullptr;                 // for kRead: read_blocks() float32 sums
+  void* sum = nullptr;                    // of kAddRmsNorm: input + residual
 };
 
 inline constexpr float kRmsEpsilon = 1e-6F;

@@ -16,6 +16,10 @@ constexpr std::int64_t kMostVectors = (std::int64_t{1} << 32U) - 1;
 constexpr std::int64_t kMostRowVectors =
     std::int64_t{16} * 1024;  // RMSNorm keeps a row in registers
 
+bool is_norm(MemorySpec::Kind kind) {
+  return kind == MemorySpec::Kind::kRmsNorm || kind == MemorySpec::Kind::kAddRmsNorm;
+}
+
 // Returns the buffers in the order of MemoryWork::Buffer.
 std::vector<BufferSpec> buffers_of(const MemorySpec& spec) {
   using Kind = MemorySpec::Kind;
@@ -27,19 +31,28 @@ std::vector<BufferSpec> buffers_of(const MemorySpec& spec) {
   BufferSpec other{0, others};
   BufferSpec indices{};
   BufferSpec output{static_cast<std::size_t>(bytes)};
-  if (spec.kind == Kind::kRmsNorm) other.bytes = static_cast<std::size_t>(spec.columns * element);
+  BufferSpec residual{0, others};
+  BufferSpec sum{};
+  if (is_norm(spec.kind)) {
+    other.bytes = static_cast<std::size_t>(spec.columns * element);
+    other.role = BufferRole::kWeight;
+  }
+  if (spec.kind == Kind::kAddRmsNorm) residual.bytes = sum.bytes = input.bytes;
   if (spec.kind == Kind::kAdd) other.bytes = input.bytes;
   if (spec.kind == Kind::kSiluMul) input.bytes *= 2;
   if (spec.kind == Kind::kRead)
     output.bytes = static_cast<std::size_t>(read_blocks(spec)) * sizeof(float);
   if (spec.kind == Kind::kEmbedding) {
     input.bytes = static_cast<std::size_t>(spec.vocabulary * spec.columns * element);
+    input.role = BufferRole::kTable;
     indices = {static_cast<std::size_t>(spec.rows) * sizeof(std::int32_t),
                {.kind = Fill::Kind::kIndices,
                 .limit = static_cast<std::int32_t>(spec.vocabulary),
-                .seed = 3}};
+                .seed = 3},
+               BufferRole::kSelection,
+               static_cast<std::size_t>(bytes)};
   }
-  return {input, other, indices, output};
+  return {input, other, residual, indices, output, sum};
 }
 
 class MemoryWork : public CudaWork {
@@ -51,7 +64,10 @@ class MemoryWork : public CudaWork {
 
   [[nodiscard]] std::int64_t copies() const override { return buffers_.copies(); }
 
-  core::Status spoil() override { return buffers_.spoil(gpu(), kOutput); }
+  core::Status spoil() override {
+    ASSAY_TRY(buffers_.spoil(gpu(), kSum));
+    return buffers_.spoil(gpu(), kOutput);
+  }
 
   core::Result<Accuracy> compare() override {
     ASSAY_TRY(cuda_status(compare_memory(spec_, arguments(0), gpu().samples(), gpu().stream()),
@@ -65,13 +81,15 @@ class MemoryWork : public CudaWork {
   }
 
  private:
-  enum Buffer : std::size_t { kInput, kOther, kIndices, kOutput };
+  enum Buffer : std::size_t { kInput, kOther, kResidual, kIndices, kOutput, kSum };
 
   [[nodiscard]] MemoryArguments arguments(std::int64_t copy) const {
     return {.input = buffers_.at(kInput, copy),
             .other = buffers_.at(kOther, copy),
+            .residual = buffers_.at(kResidual, copy),
             .indices = buffers_.at<std::int32_t>(kIndices, copy),
-            .output = buffers_.at(kOutput, copy)};
+            .output = buffers_.at(kOutput, copy),
+            .sum = buffers_.at(kSum, copy)};
   }
 
   MemorySpec spec_;
@@ -83,9 +101,9 @@ std::string why_not(const MemorySpec& spec) {
   if (bytes_of(spec.type) < 2) return "memory kernels are of float32, float16 and bfloat16";
   const std::int64_t row_bytes = spec.columns * bytes_of(spec.type);
   const bool by_rows =
-      spec.kind == Kind::kRmsNorm || spec.kind == Kind::kSiluMul || spec.kind == Kind::kEmbedding;
+      is_norm(spec.kind) || spec.kind == Kind::kSiluMul || spec.kind == Kind::kEmbedding;
   if (by_rows && row_bytes % kVectorBytes != 0) return "rows must be of a multiple of 16 bytes";
-  if (spec.kind == Kind::kRmsNorm && row_bytes > kMostRowVectors * kVectorBytes)
+  if (is_norm(spec.kind) && row_bytes > kMostRowVectors * kVectorBytes)
     return "rows are longer than 256 KiB";
   if (spec.rows * row_bytes / kVectorBytes > kMostVectors || spec.rows > INT32_MAX)
     return "more than 64 GiB";

@@ -1,7 +1,9 @@
 #include "collect/cuda/moe_buffers.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "collect/cuda/moe_packed.h"
 #include "collect/kernels/block_scales.h"
 
 namespace assay::collect {
@@ -24,18 +26,35 @@ Fill weight_scales(std::uint32_t seed) {
           .seed = seed};
 }
 
+Fill any_bytes(std::uint32_t seed) {
+  return {.kind = Fill::Kind::kUniform, .type = DataType::kInt8, .amplitude = 127, .seed = seed};
+}
+
+// Scales of mxfp4 from 2^-8 to 2^-2.
+Fill exponents(std::uint32_t seed) {
+  return {.kind = Fill::Kind::kUniform,
+          .type = DataType::kInt8,
+          .amplitude = 3,
+          .offset = kScaleExponentBias - 5,
+          .seed = seed};
+}
+
 class Plan {
  public:
   explicit Plan(const MoeShape& shape)
       : shape_(shape), buffers_(static_cast<std::size_t>(MoeBuffer::kNumBuffers)) {}
 
   std::vector<BufferSpec> make(std::size_t addresses_bytes) {
-    add_weights();
+    if (shape_.spec.type == DataType::kMxfp4) {
+      add_packed_weights();
+    } else {
+      add_weights();
+    }
     add_routing();
     add_activations();
     if (shape_.spec.type == DataType::kFp8Block) add_scales();
-    set(MoeBuffer::kUpAddresses, static_cast<std::int64_t>(addresses_bytes));
-    set(MoeBuffer::kDownAddresses, static_cast<std::int64_t>(addresses_bytes));
+    set_weight(MoeBuffer::kUpAddresses, static_cast<std::int64_t>(addresses_bytes));
+    set_weight(MoeBuffer::kDownAddresses, static_cast<std::int64_t>(addresses_bytes));
     return std::move(buffers_);
   }
 
@@ -44,12 +63,32 @@ class Plan {
     buffers_[static_cast<std::size_t>(buffer)] = {static_cast<std::size_t>(bytes), fill};
   }
 
+  // Of a weight, a launch reads the part of the experts that have tokens.
+  void set_weight(MoeBuffer buffer, std::int64_t bytes, const Fill& fill = {}) {
+    const auto& rows = shape_.rows;
+    const auto drawn = std::count_if(rows.begin(), rows.end(),
+                                     [](std::int64_t of_expert) { return of_expert > 0; });
+    buffers_[static_cast<std::size_t>(buffer)] = {
+        static_cast<std::size_t>(bytes), fill, BufferRole::kWeight,
+        static_cast<std::size_t>(bytes / shape_.local_experts * drawn)};
+  }
+
   void add_weights() {
     const MoeSpec& spec = shape_.spec;
     const std::int64_t bytes =
         shape_.local_experts * shape_.intermediate * spec.hidden * bytes_of(spec.type);
-    set(MoeBuffer::kUpWeight, 2 * bytes, weights(spec.type, 1));
-    set(MoeBuffer::kDownWeight, bytes, weights(spec.type, 2));
+    set_weight(MoeBuffer::kUpWeight, 2 * bytes, weights(spec.type, 1));
+    set_weight(MoeBuffer::kDownWeight, bytes, weights(spec.type, 2));
+  }
+
+  void add_packed_weights() {
+    const PackedWeight up = packed_up(shape_);
+    const PackedWeight down = packed_down(shape_);
+    const std::int64_t experts = shape_.local_experts;
+    set_weight(MoeBuffer::kUpWeight, experts * up.bytes(), any_bytes(1));
+    set_weight(MoeBuffer::kDownWeight, experts * down.bytes(), any_bytes(2));
+    set_weight(MoeBuffer::kUpScales, experts * up.scale_bytes(), exponents(4));
+    set_weight(MoeBuffer::kDownScales, experts * down.scale_bytes(), exponents(5));
   }
 
   void add_routing() {
@@ -58,10 +97,14 @@ class Plan {
     set(MoeBuffer::kLogits, spec.tokens * spec.experts * 2);
     set(MoeBuffer::kChosen, choices * 4);
     set(MoeBuffer::kShares, choices * 4);
+    set(MoeBuffer::kTallies, shape_.local_experts * 4);
     set(MoeBuffer::kCounts, shape_.local_experts * 4);
     set(MoeBuffer::kOffsets, (shape_.local_experts + 1) * 4);
     set(MoeBuffer::kCursors, shape_.local_experts * 4);
     set(MoeBuffer::kPositions, choices * 4);
+    const std::int64_t tiles = most_tiles(shape_.local_rows, shape_.local_experts);
+    set(MoeBuffer::kTiles, tiles * static_cast<std::int64_t>(sizeof(GroupedTile)));
+    set(MoeBuffer::kTileCount, 4);
   }
 
   void add_activations() {
@@ -82,8 +125,8 @@ class Plan {
     const std::int64_t experts = shape_.local_experts;
     const WeightScales up{2 * shape_.intermediate, hidden};
     const WeightScales down{hidden, shape_.intermediate};
-    set(MoeBuffer::kUpScales, experts * up.count() * 4, weight_scales(4));
-    set(MoeBuffer::kDownScales, experts * down.count() * 4, weight_scales(5));
+    set_weight(MoeBuffer::kUpScales, experts * up.count() * 4, weight_scales(4));
+    set_weight(MoeBuffer::kDownScales, experts * down.count() * 4, weight_scales(5));
     set(MoeBuffer::kGatheredScales, shape_.local_rows * scale_blocks(hidden) * 4);
     set(MoeBuffer::kActivatedScales, shape_.local_rows * scale_blocks(shape_.intermediate) * 4);
   }
@@ -109,6 +152,14 @@ MoeShape moe_shape_of(const MoeSpec& spec, const ExpertChoice& choice) {
     shape.pairs += count;
   }
   return shape;
+}
+
+PackedWeight packed_up(const MoeShape& shape) {
+  return {.rows = shape.intermediate, .parts = 2, .k = shape.spec.hidden};
+}
+
+PackedWeight packed_down(const MoeShape& shape) {
+  return {.rows = shape.spec.hidden, .parts = 1, .k = shape.intermediate};
 }
 
 std::vector<BufferSpec> moe_buffers_of(const MoeShape& shape, std::size_t addresses_bytes) {

@@ -7,6 +7,7 @@
 
 #include "collect/cuda/buffers.h"
 #include "collect/cuda/moe_kernels.h"
+#include "collect/cuda/moe_packed.h"
 #include "collect/kernels/kernels.h"
 #include "collect/kernels/moe_routing.h"
 
@@ -30,16 +31,19 @@ MoeShape moe_shape_of(const MoeSpec& spec, const ExpertChoice& choice);
 enum class MoeBuffer : std::uint8_t {
   kUpWeight,  // gate and up
   kDownWeight,
-  kUpScales,  // scales of weights of fp8_block
+  kUpScales,  // scales of weights of fp8_block and mxfp4
   kDownScales,
   kLogits,
   kInput,
   kChosen,
   kShares,
+  kTallies,
   kCounts,
   kOffsets,
   kCursors,
   kPositions,
+  kTiles,
+  kTileCount,
   kGathered,
   kGatheredScales,
   kGated,
@@ -51,6 +55,10 @@ enum class MoeBuffer : std::uint8_t {
   kDownAddresses,
   kNumBuffers,
 };
+
+// The weights of an expert in kMxfp4.
+PackedWeight packed_up(const MoeShape& shape);
+PackedWeight packed_down(const MoeShape& shape);
 
 // `addresses_bytes` is the size for one product.
 std::vector<BufferSpec> moe_buffers_of(const MoeShape& shape, std::size_t addresses_bytes);

@@ -81,5 +81,28 @@ TEST(MoeBuffers, OtherTypesHaveNeitherFillingNorScales) {
   }
 }
 
+TEST(MoeBuffers, FourBitWeightsAreFilledUpToTiles) {
+  MoeSpec spec = spec_of(DataType::kMxfp4);
+  spec.intermediate = 600;  // 150 on a GPU: two tiles of rows, and three steps of k
+  const MoeShape shape = moe_shape_of(spec, choose_experts(spec));
+  const auto buffers = moe_buffers_of(shape, 0);
+  EXPECT_EQ(bytes_of(buffers, MoeBuffer::kUpWeight), 32U * 2 * 256 * 384 / 2);
+  EXPECT_EQ(bytes_of(buffers, MoeBuffer::kUpScales), 32U * 2 * 256 * 384 / 32);
+  EXPECT_EQ(bytes_of(buffers, MoeBuffer::kDownWeight), 32U * 384 * 192 / 2);
+  EXPECT_EQ(bytes_of(buffers, MoeBuffer::kGathered), 2U * 384 * shape.local_rows);
+}
+
+TEST(MoeBuffers, ThereIsRoomForTheTilesOfAnyRouting) {
+  for (const std::int64_t tokens : {1, 23, 1000, 5000}) {
+    MoeSpec spec = spec_of(DataType::kFp8Block);
+    spec.tokens = tokens;
+    const MoeShape shape = moe_shape_of(spec, choose_experts(spec));
+    std::int64_t tiles = 0;
+    for (const std::int64_t rows : shape.rows)
+      tiles += (rows + kTileTokens - 1) / kTileTokens;
+    EXPECT_LE(tiles * sizeof(GroupedTile), bytes_of(moe_buffers_of(shape, 0), MoeBuffer::kTiles));
+  }
+}
+
 }  // namespace
 }  // namespace assay::collect

@@ -5,9 +5,11 @@
 #include <climits>
 
 #include "collect/cuda/expert_rows.cuh"
+#include "collect/cuda/launch_after.h"
 #include "collect/cuda/moe_kernels.h"
 #include "collect/cuda/numbers.cuh"
 #include "collect/cuda/quantize_kernels.h"
+#include "collect/cuda/tma.cuh"
 #include "collect/cuda/vectors.cuh"
 #include "collect/kernels/block_scales.h"
 
@@ -24,20 +26,27 @@ struct alignas(8 * sizeof(T)) Eight {
   T values[8];
 };
 
-// Returns the next row of the expert that was chosen at `at` of [tokens, top_k], or -1 if the
-// expert is not local.
+// With so few tokens, one block routes them all: its time is less than that of more launches.
+constexpr int kFewTokens = 32;
+
+bool has_few_tokens(const MoeArguments& arguments) {
+  return arguments.tokens <= kFewTokens;
+}
+
+// Returns the row of the choice at `at` of [tokens, top_k], or -1 if its expert is not local.
+// Unless one block has routed all tokens, this takes the expert's next row.
 __device__ int claim_row(const MoeArguments& arguments, std::int64_t at) {
+  if (arguments.tokens <= kFewTokens) return arguments.positions[at];
   const int expert = arguments.chosen[at];
   const int row = expert < arguments.local_experts ? atomicAdd(&arguments.cursors[expert], 1) : -1;
   arguments.positions[at] = row;
   return row;
 }
 
-// A warp works on one token; a lane holds the logit of every 32nd expert.
+// A warp works on one token; a lane holds the logit of every 32nd expert. Adds to the tallies of
+// the local experts.
 template <int kPerLane>
-__global__ void __launch_bounds__(kThreads) choose(MoeArguments arguments) {
-  const int token = static_cast<int>(blockIdx.x * (kThreads / kLanes) + threadIdx.x / kLanes);
-  if (token >= arguments.tokens) return;
+__device__ void choose_for(const MoeArguments& arguments, int token, std::int32_t* tallies) {
   const int lane = static_cast<int>(threadIdx.x % kLanes);
   const auto* logits = static_cast<const __nv_bfloat16*>(arguments.logits) +
                        static_cast<std::int64_t>(token) * arguments.experts;
@@ -78,37 +87,111 @@ __global__ void __launch_bounds__(kThreads) choose(MoeArguments arguments) {
     if (lane != 0) continue;
     arguments.chosen[row + choice] = expert;
     arguments.shares[row + choice] = share;
-    if (expert < arguments.local_experts) atomicAdd(&arguments.counts[expert], 1);
+    if (expert < arguments.local_experts) atomicAdd(&tallies[expert], 1);
   }
-  if (lane != 0) return;
-  for (int choice = 0; choice < arguments.top_k; ++choice)
+  __syncwarp();
+  for (int choice = lane; choice < arguments.top_k; choice += kLanes)
     arguments.shares[row + choice] /= sum;
 }
 
-// One block suffices, because there are few experts.
-__global__ void __launch_bounds__(kMostExperts) find_offsets(MoeArguments arguments) {
-  __shared__ int sums[kMostExperts];
-  const int expert = static_cast<int>(threadIdx.x);
-  const int count = expert < arguments.local_experts ? arguments.counts[expert] : 0;
+template <int kPerLane>
+__global__ void __launch_bounds__(kThreads) choose(MoeArguments arguments) {
+  let_later_kernels_begin();
+  const int token = static_cast<int>(blockIdx.x * (kThreads / kLanes) + threadIdx.x / kLanes);
+  if (token < arguments.tokens) choose_for<kPerLane>(arguments, token, arguments.tallies);
+}
+
+// Rows in the high half, tiles in the low one.
+__device__ std::uint64_t rows_and_tiles(int rows, int tiles) {
+  return static_cast<std::uint64_t>(rows) << 32U | static_cast<std::uint64_t>(tiles);
+}
+
+// Returns the sum of the values of this thread and those before it; the block has kMostExperts
+// threads.
+__device__ std::uint64_t sum_up_to(std::uint64_t value) {
+  __shared__ std::uint64_t of_warps[kMostExperts / kLanes];
+  const unsigned lane = threadIdx.x % kLanes;
+  const unsigned warp = threadIdx.x / kLanes;
+  for (unsigned distance = 1; distance < kLanes; distance *= 2) {
+    const std::uint64_t before = __shfl_up_sync(0xFFFFFFFFU, value, distance);
+    if (lane >= distance) value += before;
+  }
+  if (lane == kLanes - 1) of_warps[warp] = value;
+  __syncthreads();
+  for (unsigned i = 0; i < warp; ++i)
+    value += of_warps[i];
+  return value;
+}
+
+// Writes where an expert's rows begin, and the tiles in which a grouped product takes them. Each
+// thread has an expert. Returns the expert's first row.
+__device__ int place_expert(const MoeArguments& arguments, int expert, int count) {
   const int rows =
       (count + arguments.row_multiple - 1) / arguments.row_multiple * arguments.row_multiple;
-  sums[expert] = rows;
-  __syncthreads();
-  for (int distance = 1; distance < kMostExperts; distance *= 2) {
-    const int before = expert >= distance ? sums[expert - distance] : 0;
-    __syncthreads();
-    sums[expert] += before;
-    __syncthreads();
+  const int tiles = (count + kTileTokens - 1) / kTileTokens;
+  const std::uint64_t sum = sum_up_to(rows_and_tiles(rows, tiles));
+  const int end = static_cast<int>(sum >> 32U);
+  const int begin = end - rows;
+  if (expert >= arguments.local_experts) return begin;
+  const int last = static_cast<int>(sum & 0xFFFFFFFFU);
+  arguments.counts[expert] = count;
+  arguments.offsets[expert] = begin;
+  if (expert == arguments.local_experts - 1) {
+    arguments.offsets[expert + 1] = end;
+    *arguments.tile_count = last;
   }
-  if (expert >= arguments.local_experts) return;
-  arguments.offsets[expert] = sums[expert] - rows;
-  arguments.cursors[expert] = sums[expert] - rows;
-  if (expert == arguments.local_experts - 1) arguments.offsets[expert + 1] = sums[expert];
+  for (int i = 0; i < tiles; ++i) {
+    const int before = i * kTileTokens;
+    arguments.tiles[last - tiles + i] = {.expert = expert,
+                                         .row = begin + before,
+                                         .rows = min(count - before, kTileTokens),
+                                         .first = last - tiles,
+                                         .tiles = tiles,
+                                         .begin = begin,
+                                         .end = end,
+                                         .unused = 0};
+  }
+  return begin;
+}
+
+// One block suffices, because there are few experts. It clears the tallies for the next launch.
+__global__ void __launch_bounds__(kMostExperts) place_experts(MoeArguments arguments) {
+  wait_for_earlier_kernels();
+  let_later_kernels_begin();
+  const int expert = static_cast<int>(threadIdx.x);
+  const bool is_local = expert < arguments.local_experts;
+  const int begin = place_expert(arguments, expert, is_local ? arguments.tallies[expert] : 0);
+  if (!is_local) return;
+  arguments.cursors[expert] = begin;
+  arguments.tallies[expert] = 0;
+}
+
+// Chooses experts for few tokens, a warp for each two, and gives each choice its row.
+template <int kPerLane>
+__global__ void __launch_bounds__(kMostExperts) route_few(MoeArguments arguments) {
+  let_later_kernels_begin();
+  __shared__ std::int32_t cursors[kMostExperts];
+  const int expert = static_cast<int>(threadIdx.x);
+  cursors[expert] = 0;
+  __syncthreads();
+  for (int token = expert / kLanes; token < arguments.tokens; token += kMostExperts / kLanes)
+    choose_for<kPerLane>(arguments, token, cursors);
+  __syncthreads();
+  const int begin = place_expert(arguments, expert, cursors[expert]);
+  cursors[expert] = begin;
+  __syncthreads();
+  for (int at = expert; at < arguments.tokens * arguments.top_k; at += kMostExperts) {
+    const int chosen = arguments.chosen[at];
+    arguments.positions[at] =
+        chosen < arguments.local_experts ? atomicAdd(&cursors[chosen], 1) : -1;
+  }
 }
 
 // A block works on one token, which it writes once for each local expert.
 template <class T, class To>
 __global__ void __launch_bounds__(kThreads) gather(MoeArguments arguments) {
+  wait_for_earlier_kernels();
+  let_later_kernels_begin();
   __shared__ int rows[kMostChoices];
   const std::int64_t token = blockIdx.x;
   const auto choice = static_cast<int>(threadIdx.x);
@@ -146,23 +229,58 @@ __global__ void __launch_bounds__(kThreads) gated_silu(MoeArguments arguments) {
   static_cast<Eight<To>*>(arguments.activated)[i] = result;
 }
 
+// Adds the rows of several choices; their loads are under way together.
+template <class T, int kChoices>
+__device__ void add_rows(const Vector<T>* rows,
+                         const std::int64_t* places,
+                         const float* shares,
+                         float (&sums)[8]) {
+  Vector<T> loaded[kChoices];
+#pragma unroll
+  for (int choice = 0; choice < kChoices; ++choice)
+    loaded[choice] = load_vector(reinterpret_cast<const T*>(rows), places[choice]);
+#pragma unroll
+  for (int choice = 0; choice < kChoices; ++choice) {
+#pragma unroll
+    for (int j = 0; j < 8; ++j)
+      sums[j] += shares[choice] * as_float(loaded[choice].values[j]);
+  }
+}
+
+// A block works on one token. Choices whose experts are elsewhere are left out.
 template <class T>
 __global__ void __launch_bounds__(kThreads) weighted_sum(MoeArguments arguments) {
+  wait_for_earlier_kernels();
+  let_later_kernels_begin();
+  __shared__ std::int64_t first_vectors[kMostChoices];
+  __shared__ float shares[kMostChoices];
+  __shared__ int local;
   const std::int64_t token = blockIdx.x;
   const int vectors = arguments.hidden / 8;
-  const auto* rows = static_cast<const T*>(arguments.expert_output);
+  if (threadIdx.x < kLanes) {
+    int found = 0;
+    for (int first = 0; first < arguments.top_k; first += kLanes) {
+      const int choice = first + static_cast<int>(threadIdx.x);
+      const std::int64_t at = token * arguments.top_k + choice;
+      const int row = choice < arguments.top_k ? arguments.positions[at] : -1;
+      const unsigned here = __ballot_sync(0xFFFFFFFFU, row >= 0);
+      const int place = found + __popc(here & ((1U << threadIdx.x) - 1));
+      found += __popc(here);
+      if (row < 0) continue;
+      first_vectors[place] = std::int64_t{row} * vectors;
+      shares[place] = arguments.shares[at];
+    }
+    if (threadIdx.x == 0) local = found;
+  }
+  __syncthreads();
+  const auto* rows = static_cast<const Vector<T>*>(arguments.expert_output);
   for (int i = static_cast<int>(threadIdx.x); i < vectors; i += kThreads) {
     float sums[8] = {};
-    for (int choice = 0; choice < arguments.top_k; ++choice) {
-      const std::int64_t at = token * arguments.top_k + choice;
-      const int row = arguments.positions[at];
-      if (row < 0) continue;
-      const float share = arguments.shares[at];
-      const Vector<T> loaded = load_vector(rows, static_cast<std::int64_t>(row) * vectors + i);
-#pragma unroll
-      for (int j = 0; j < 8; ++j)
-        sums[j] += share * as_float(loaded.values[j]);
-    }
+    int choice = 0;
+    for (; choice + 4 <= local; choice += 4)
+      add_rows<T, 4>(rows + i, first_vectors + choice, shares + choice, sums);
+    for (; choice < local; ++choice)
+      add_rows<T, 1>(rows + i, first_vectors + choice, shares + choice, sums);
     Vector<T> result;
 #pragma unroll
     for (int j = 0; j < 8; ++j)
@@ -171,17 +289,28 @@ __global__ void __launch_bounds__(kThreads) weighted_sum(MoeArguments arguments)
   }
 }
 
-void launch_choose(const MoeArguments& arguments, cudaStream_t stream) {
+template <int kPerLane>
+void launch_route(const MoeArguments& arguments, cudaStream_t stream) {
+  if (has_few_tokens(arguments)) {
+    route_few<kPerLane><<<1, kMostExperts, 0, stream>>>(arguments);
+    return;
+  }
+  constexpr int kTokensOfBlock = kThreads / kLanes;
   const auto blocks =
-      static_cast<unsigned>((arguments.tokens + kThreads / kLanes - 1) / (kThreads / kLanes));
+      static_cast<unsigned>((arguments.tokens + kTokensOfBlock - 1) / kTokensOfBlock);
+  choose<kPerLane><<<blocks, kThreads, 0, stream>>>(arguments);
+  launch_after(place_experts, {.blocks = 1, .threads = kMostExperts}, stream, arguments);
+}
+
+void route(const MoeArguments& arguments, cudaStream_t stream) {
   if (arguments.experts <= kLanes) {
-    choose<1><<<blocks, kThreads, 0, stream>>>(arguments);
+    launch_route<1>(arguments, stream);
   } else if (arguments.experts <= 4 * kLanes) {
-    choose<4><<<blocks, kThreads, 0, stream>>>(arguments);
+    launch_route<4>(arguments, stream);
   } else if (arguments.experts <= 8 * kLanes) {
-    choose<8><<<blocks, kThreads, 0, stream>>>(arguments);
+    launch_route<8>(arguments, stream);
   } else {
-    choose<16><<<blocks, kThreads, 0, stream>>>(arguments);
+    launch_route<16>(arguments, stream);
   }
 }
 
@@ -219,6 +348,8 @@ __device__ Quantised quantised(const float (&values)[8]) {
 
 // A thread block works on one token, which it writes once for each local expert.
 __global__ void __launch_bounds__(kThreads) gather_blocks(MoeArguments arguments) {
+  wait_for_earlier_kernels();
+  let_later_kernels_begin();
   __shared__ int rows[kMostChoices];
   __shared__ int experts[kMostChoices];
   const std::int64_t token = blockIdx.x;
@@ -295,8 +426,12 @@ __global__ void __launch_bounds__(kThreads) activate_blocks(MoeArguments argumen
 
 // The kernels for fp8_block, with a scale for each 128 elements of a row. Hidden and intermediate
 // sizes are multiples of 128.
+KernelShape shape_of_tokens(const MoeArguments& arguments) {
+  return {.blocks = static_cast<unsigned>(arguments.tokens), .threads = kThreads};
+}
+
 void gather_in_blocks(const MoeArguments& arguments, cudaStream_t stream) {
-  gather_blocks<<<static_cast<unsigned>(arguments.tokens), kThreads, 0, stream>>>(arguments);
+  launch_after(gather_blocks, shape_of_tokens(arguments), stream, arguments);
 }
 
 void activate_in_blocks(const MoeArguments& arguments, cudaStream_t stream) {
@@ -491,22 +626,23 @@ std::int64_t stage_rows(const MoeArguments& arguments, MoeStage stage) {
 
 }  // namespace
 
+cudaError_t clear_tallies(const MoeArguments& arguments, cudaStream_t stream) {
+  return cudaMemsetAsync(arguments.tallies, 0,
+                         static_cast<std::size_t>(arguments.local_experts) * sizeof(std::int32_t),
+                         stream);
+}
+
 cudaError_t route_and_gather(const MoeArguments& arguments, cudaStream_t stream) {
-  const cudaError_t cleared = cudaMemsetAsync(
-      arguments.counts, 0, static_cast<std::size_t>(arguments.local_experts) * sizeof(std::int32_t),
-      stream);
-  if (cleared != cudaSuccess) return cleared;
-  launch_choose(arguments, stream);
-  find_offsets<<<1, kMostExperts, 0, stream>>>(arguments);
-  const auto blocks = static_cast<unsigned>(arguments.tokens);
+  route(arguments, stream);
+  const KernelShape shape = shape_of_tokens(arguments);
   if (arguments.product_type == DataType::kFp8Block) {
     gather_in_blocks(arguments, stream);
   } else if (is_fp8(arguments)) {
-    gather<__nv_bfloat16, __nv_fp8_e4m3><<<blocks, kThreads, 0, stream>>>(arguments);
+    launch_after(gather<__nv_bfloat16, __nv_fp8_e4m3>, shape, stream, arguments);
   } else if (arguments.type == DataType::kFloat16) {
-    gather<__half, __half><<<blocks, kThreads, 0, stream>>>(arguments);
+    launch_after(gather<__half, __half>, shape, stream, arguments);
   } else {
-    gather<__nv_bfloat16, __nv_bfloat16><<<blocks, kThreads, 0, stream>>>(arguments);
+    launch_after(gather<__nv_bfloat16, __nv_bfloat16>, shape, stream, arguments);
   }
   return cudaGetLastError();
 }
@@ -529,13 +665,10 @@ cudaError_t activate(const MoeArguments& arguments, cudaStream_t stream) {
 }
 
 cudaError_t combine(const MoeArguments& arguments, cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>(arguments.tokens);
-  if (arguments.type == DataType::kFloat16) {
-    weighted_sum<__half><<<blocks, kThreads, 0, stream>>>(arguments);
-  } else {
-    weighted_sum<__nv_bfloat16><<<blocks, kThreads, 0, stream>>>(arguments);
-  }
-  return cudaGetLastError();
+  const KernelShape shape = shape_of_tokens(arguments);
+  if (arguments.type == DataType::kFloat16)
+    return launch_after(weighted_sum<__half>, shape, stream, arguments);
+  return launch_after(weighted_sum<__nv_bfloat16>, shape, stream, arguments);
 }
 
 std::int64_t stage_columns(const MoeArguments& arguments, MoeStage stage) {

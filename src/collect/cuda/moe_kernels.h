@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "collect/cuda/compare.h"
+#include "collect/cuda/moe_tiles.h"
 #include "collect/kernels/kernels.h"
 
 namespace assay::collect {
@@ -32,19 +33,25 @@ struct MoeArguments {
   const void* input = nullptr;        // [tokens, hidden]
   std::int32_t* chosen = nullptr;     // [tokens, top_k]
   float* shares = nullptr;            // [tokens, top_k], factors of the weighted sum
+  std::int32_t* tallies = nullptr;    // [local_experts], 0 before and after a launch
   std::int32_t* counts = nullptr;     // [local_experts], without padding
   std::int32_t* offsets = nullptr;    // [local_experts + 1]: an expert's first row
   std::int32_t* cursors = nullptr;    // [local_experts]
   std::int32_t* positions = nullptr;  // [tokens, top_k]: the row, or -1
-  void* gathered = nullptr;           // [local_rows, hidden]
-  void* gated = nullptr;              // [local_rows, 2 intermediate]: gate, then up
-  void* activated = nullptr;          // [local_rows, intermediate]
-  void* expert_output = nullptr;      // [local_rows, hidden]
-  void* output = nullptr;             // [tokens, hidden]
+  GroupedTile* tiles = nullptr;       // [most_tiles()]
+  std::int32_t* tile_count = nullptr;
+  void* gathered = nullptr;       // [local_rows, hidden]
+  void* gated = nullptr;          // [local_rows, 2 intermediate]: gate, then up
+  void* activated = nullptr;      // [local_rows, intermediate]
+  void* expert_output = nullptr;  // [local_rows, hidden]
+  void* output = nullptr;         // [tokens, hidden]
   // Only for fp8_block. ExpertScales has the layout.
   float* gathered_scales = nullptr;
   float* activated_scales = nullptr;
 };
+
+// Call it once before the first launch.
+cudaError_t clear_tallies(const MoeArguments& arguments, cudaStream_t stream);
 
 cudaError_t route_and_gather(const MoeArguments& arguments, cudaStream_t stream);
 cudaError_t activate(const MoeArguments& arguments, cudaStream_t stream);

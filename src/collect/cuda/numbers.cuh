@@ -18,6 +18,7 @@ __device__ inline double load_number(DataType type, const void* from, std::int64
     case DataType::kFloat16:
       return static_cast<double>(__half2float(static_cast<const __half*>(from)[at]));
     case DataType::kBfloat16:
+    case DataType::kMxfp4:
       return static_cast<double>(__bfloat162float(static_cast<const __nv_bfloat16*>(from)[at]));
     case DataType::kFp8:
     case DataType::kFp8Block:
@@ -40,6 +41,7 @@ __device__ inline double spacing_of(DataType type, double value) {
       smallest_exponent = -24;
       break;
     case DataType::kBfloat16:
+    case DataType::kMxfp4:
       mantissa_bits = 7;
       smallest_exponent = -133;
       break;

@@ -16,8 +16,8 @@ double count(std::int64_t a, std::int64_t b, std::int64_t c = 1) {
   return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
 }
 
-const char* l2_name(L2State l2) {
-  return l2 == L2State::kCold ? "cold" : "hot";
+std::string_view l2_name(L2State l2) {
+  return name_of(l2);
 }
 
 SelfTestShape gemm(const GemmSpec& spec, L2State l2 = L2State::kHot) {
@@ -58,6 +58,8 @@ const char* name_of_kind(MemorySpec::Kind kind) {
   switch (kind) {
     case MemorySpec::Kind::kRmsNorm:
       return "rms_norm";
+    case MemorySpec::Kind::kAddRmsNorm:
+      return "add_rms_norm";
     case MemorySpec::Kind::kSiluMul:
       return "silu_mul";
     case MemorySpec::Kind::kEmbedding:
@@ -76,6 +78,7 @@ SelfTestShape memory(const MemorySpec& spec, L2State l2) {
   const double once = count(spec.rows, spec.columns, bytes_of(spec.type));
   double times = 2;
   if (spec.kind == MemorySpec::Kind::kRead) times = 1;
+  if (spec.kind == MemorySpec::Kind::kAddRmsNorm) times = 4;
   if (spec.kind == MemorySpec::Kind::kAdd || spec.kind == MemorySpec::Kind::kSiluMul) times = 3;
   return {.name = fmt::format("{} {} {} x {} {}", name_of_kind(spec.kind), name_of(spec.type),
                               spec.rows, spec.columns, l2_name(l2)),
@@ -86,8 +89,9 @@ SelfTestShape memory(const MemorySpec& spec, L2State l2) {
 
 void add_memory(std::vector<SelfTestShape>& shapes) {
   using Kind = MemorySpec::Kind;
-  constexpr std::array kKinds = {Kind::kRmsNorm, Kind::kSiluMul, Kind::kEmbedding,
-                                 Kind::kAdd,     Kind::kCopy,    Kind::kRead};
+  constexpr std::array kKinds = {Kind::kRmsNorm,   Kind::kAddRmsNorm, Kind::kSiluMul,
+                                 Kind::kEmbedding, Kind::kAdd,        Kind::kCopy,
+                                 Kind::kRead};
   for (const Kind kind : kKinds) {
     const auto shape = [kind](std::int64_t rows, std::int64_t columns, DataType type) {
       return MemorySpec{
@@ -116,19 +120,71 @@ void add_quantize(std::vector<SelfTestShape>& shapes) {
   }
 }
 
-// The bytes and operations are those of a GPU with an equal share of the tokens.
+SelfTestShape delta_net(const DeltaNetSpec& spec, L2State l2) {
+  const bool is_prompt = spec.phase == DeltaNetSpec::Phase::kPrompt;
+  const bool is_convolution = spec.part == DeltaNetSpec::Part::kConvolution;
+  const Cost cost = cost_of(spec);
+  return {.name = fmt::format("delta net {} {} batch {} length {} heads {}/{} taps {} {}",
+                              is_convolution ? "convolution" : "rule",
+                              is_prompt ? "prompt" : "decode", spec.batch, spec.length,
+                              spec.key_heads, spec.value_heads, spec.taps, l2_name(l2)),
+          .spec = spec,
+          .l2 = l2,
+          .bytes = cost.bytes,
+          .flops = is_convolution ? 0 : cost.flops};
+}
+
+// Lengths that fill their chunks of 64 and others, heads that share keys by one to four, and enough
+// heads that a block has a whole one.
+void add_delta_nets(std::vector<SelfTestShape>& shapes) {
+  using Part = DeltaNetSpec::Part;
+  using Phase = DeltaNetSpec::Phase;
+
+  struct Sizes {
+    std::int64_t batch;
+    std::int64_t length;
+    std::int64_t key_heads;
+    std::int64_t value_heads;
+    std::int64_t taps;
+  };
+
+  static constexpr Sizes kPrompts[] = {{1, 1, 2, 4, 4},
+                                       {3, 65, 4, 4, 3},
+                                       {2, 777, 2, 6, 2},
+                                       {1, 2048, 16, 32, 4},
+                                       {8, 1000, 4, 16, 4}};
+  static constexpr Sizes kDecodes[] = {
+      {1, 1, 2, 4, 4}, {3, 1, 4, 4, 3}, {64, 1, 16, 32, 4}, {256, 1, 2, 4, 2}};
+  for (const Part part : {Part::kConvolution, Part::kRule}) {
+    L2State l2 = L2State::kCold;
+    const auto add = [&](Phase phase, const Sizes& sizes) {
+      l2 = l2 == L2State::kCold ? L2State::kEngine : L2State::kCold;
+      shapes.push_back(delta_net({.part = part,
+                                  .phase = phase,
+                                  .batch = sizes.batch,
+                                  .length = sizes.length,
+                                  .key_heads = sizes.key_heads,
+                                  .value_heads = sizes.value_heads,
+                                  .taps = sizes.taps},
+                                 l2));
+    };
+    for (const Sizes& sizes : kPrompts)
+      add(Phase::kPrompt, sizes);
+    for (const Sizes& sizes : kDecodes)
+      add(Phase::kDecode, sizes);
+  }
+}
+
 SelfTestShape moe(const MoeSpec& spec, L2State l2 = L2State::kHot) {
-  const double rows = count(spec.tokens, spec.top_k) / static_cast<double>(spec.ep);
-  const double weights = 3 * count(spec.hidden, spec.intermediate / spec.tp);
+  const Cost cost = cost_of(spec);
   return {.name = fmt::format("moe {} tokens {} {}x{} top {} of {} tp {} ep {} {}",
                               name_of(spec.type), spec.tokens, spec.hidden, spec.intermediate,
                               spec.top_k, spec.experts, spec.tp, spec.ep,
                               spec.routing == Routing::kPowerLaw ? "power law" : "balanced"),
           .spec = spec,
           .l2 = l2,
-          .bytes = weights * static_cast<double>(spec.experts / spec.ep) *
-                   static_cast<double>(bytes_of(spec.type)),
-          .flops = 2 * rows * weights};
+          .bytes = cost.bytes,
+          .flops = cost.flops};
 }
 
 void add_moe(std::vector<SelfTestShape>& shapes) {
@@ -162,6 +218,22 @@ void add_moe(std::vector<SelfTestShape>& shapes) {
                         .top_k = 8,
                         .experts = 128,
                         .type = DataType::kFloat16}));
+  // The width of a GPU is no multiple of a tile, and with tp 8 no multiple of a step either.
+  for (const DataType type : {DataType::kBfloat16, DataType::kMxfp4}) {
+    for (const std::int64_t tp : {1, 2, 8}) {
+      for (const std::int64_t tokens : {16, 500, 4096}) {
+        shapes.push_back(moe({.tokens = tokens,
+                              .hidden = 2880,
+                              .intermediate = 2880,
+                              .top_k = 4,
+                              .experts = 32,
+                              .tp = tp,
+                              .routing = tokens == 500 ? Routing::kPowerLaw : Routing::kBalanced,
+                              .exponent = 1.2,
+                              .type = type}));
+      }
+    }
+  }
   // Most experts have no token, and the others one, which does not fill their rows.
   MoeSpec qwen{.tokens = 1,
                .hidden = 4096,
@@ -224,6 +296,7 @@ std::vector<SelfTestShape> self_test_shapes() {
   add_quantize(shapes);
   add_gemms(shapes);
   add_moe(shapes);
+  add_delta_nets(shapes);
   add_attention(shapes);
   return shapes;
 }

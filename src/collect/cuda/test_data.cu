@@ -165,6 +165,7 @@ cudaError_t fill(void* memory, std::size_t bytes, const Fill& contents, cudaStre
       launch_uniform<__half>(memory, vectors, contents, stream);
       break;
     case DataType::kBfloat16:
+    case DataType::kMxfp4:
       launch_uniform<__nv_bfloat16>(memory, vectors, contents, stream);
       break;
     case DataType::kFp8:

@@ -54,6 +54,13 @@ core::Result<Accuracy> CudaWork::check() {
   return compare();
 }
 
+core::Status CudaWork::prepare_l2() {
+  if (!needs_flush()) return {};
+  ASSAY_TRY(gpu_.flush_l2());
+  if (l2_ == model::L2State::kEngine) ASSAY_TRY(launch_copy(copies() - 1));
+  return {};
+}
+
 core::Result<std::unique_ptr<Stopwatch>> CudaWork::stopwatch(const StopwatchRequest& request) {
   if (request.launch == model::Launch::kEager) return EagerStopwatch::create(*this, request);
   return GraphStopwatch::create(*this, request);
@@ -125,7 +132,7 @@ core::Status GraphStopwatch::build(std::int64_t samples) {
 
 // Each launch of a graph reads the same copies, which may all fit into the cache.
 core::Status GraphStopwatch::replay() {
-  if (work_.is_cold()) ASSAY_TRY(work_.gpu().flush_l2());
+  ASSAY_TRY(work_.prepare_l2());
   ASSAY_TRY(cuda_status(cudaGraphLaunch(graph_, work_.gpu().stream()), "launching a graph"));
   return work_.gpu().wait();
 }
@@ -156,7 +163,7 @@ core::Result<std::vector<double>> EagerStopwatch::sample(std::int64_t count) {
   std::vector<double> times_ms;
   const cudaStream_t stream = work_.gpu().stream();
   for (std::int64_t i = 0; i < count; ++i) {
-    if (work_.is_cold() && i == 0) ASSAY_TRY(work_.gpu().flush_l2());
+    if (i == 0) ASSAY_TRY(work_.prepare_l2());
     ASSAY_TRY(events_.record(0, stream, cudaEventRecordDefault));
     for (std::int64_t launch = 0; launch < launches_; ++launch)
       ASSAY_TRY(work_.launch());

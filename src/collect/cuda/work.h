@@ -39,7 +39,15 @@ class CudaWork : public Work {
   // Returns the number of copies of the buffers, which launches use in turn.
   [[nodiscard]] virtual std::int64_t copies() const = 0;
 
-  [[nodiscard]] bool is_cold() const { return l2_ == model::L2State::kCold; }
+  // Whether a graph must begin with a cache that has none of the copies. One copy is as large as
+  // several caches, or nothing of the work is to be cold.
+  [[nodiscard]] bool needs_flush() const {
+    return l2_ == model::L2State::kCold || (l2_ == model::L2State::kEngine && copies() > 1);
+  }
+
+  // Makes the L2 cache what the first launch after rewind() is to find: nothing, or with kEngine
+  // the activations, which a launch of the last copy leaves there.
+  core::Status prepare_l2();
 
   // The work must outlive the stopwatch.
   virtual core::Result<std::unique_ptr<Stopwatch>> stopwatch(const StopwatchRequest& request);

@@ -37,6 +37,12 @@ struct Accuracy {
   std::string where;  // "output[3, 17] is 1.25, should be 1.5"
 };
 
+// A kernel that could do the same work, but was slower when a maker tried it.
+struct OtherKernel {
+  std::string kernel_source;
+  std::vector<double> samples_ms;  // a few, of one launch each
+};
+
 // A kernel with its buffers, filled with random numbers.
 class Work {
  public:
@@ -50,6 +56,9 @@ class Work {
 
   // The library or kernel that really runs: "cublaslt", "cudnn_sdpa", "onednn".
   [[nodiscard]] virtual std::string kernel_source() const = 0;
+
+  // The kernels that were tried before this one was chosen.
+  [[nodiscard]] virtual std::vector<OtherKernel> others() const { return {}; }
 
   // Launches the kernel once, waits, and compares its output.
   virtual core::Result<Accuracy> check() = 0;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "collect/kernels/attention_layout.h"
 #include "collect/kernels/block_scales.h"
+#include "collect/kernels/moe_routing.h"
 
 namespace assay::collect {
 namespace {
@@ -32,8 +34,11 @@ double input_bytes(std::int64_t rows, std::int64_t columns, DataType type) {
   return elements + kScaleBytes * real(rows) * real(scale_blocks(columns));
 }
 
-// The bytes of a weight; in kFp8Block it has a scale for every 128 x 128 elements.
+// The bytes of a weight; in kFp8Block it has a scale for every 128 x 128 elements, in kMxfp4 a byte
+// for every 32 elements of a row.
 double weight_bytes(std::int64_t rows, std::int64_t columns, DataType type) {
+  if (type == DataType::kMxfp4)
+    return real(rows) * (real(columns) / 2 + real(ceil_div(columns, 32)));
   const double elements = real(rows) * real(columns) * real(bytes_of(type));
   if (type != DataType::kFp8Block) return elements;
   const std::int64_t blocks = scale_blocks(rows) * scale_blocks(columns);
@@ -97,17 +102,17 @@ double expert_bytes(const MoeSpec& spec) {
          weight_bytes(spec.hidden, width, spec.type);
 }
 
-// Counts the weights of the experts that have a token, and the tokens of this GPU, which are read
-// and written once as bfloat16 (a token has at most one pair with each of this GPU's experts). Data
-// between the two products could stay on the chip.
+// Counts the weights of the experts that are drawn, and the tokens of this GPU, which are read and
+// written once as bfloat16 (a token has at most one pair with each of this GPU's experts). Data
+// between the two products could stay on the chip. 4-bit weights are multiplied as bfloat16.
 Cost cost_of_kernel(const MoeSpec& spec) {
-  const std::int64_t pairs = least_pairs(spec);
+  const DrawnExperts drawn = drawn_experts(spec);
   const std::int64_t pairs_of_token = std::min(spec.top_k, ceil_div(spec.experts, spec.ep));
-  const std::int64_t tokens = ceil_div(pairs, pairs_of_token);
+  const std::int64_t tokens = ceil_div(drawn.pairs, pairs_of_token);
   const double activations = 2 * real(tokens) * real(spec.hidden) * output_bytes(spec.type);
-  return {.bytes = real(least_experts(spec)) * expert_bytes(spec) + activations,
-          .flops = 6 * real(pairs) * real(spec.hidden) * real(local_intermediate(spec)),
-          .type = spec.type};
+  return {.bytes = real(drawn.experts) * expert_bytes(spec) + activations,
+          .flops = 6 * real(drawn.pairs) * real(spec.hidden) * real(local_intermediate(spec)),
+          .type = spec.type == DataType::kMxfp4 ? DataType::kBfloat16 : spec.type};
 }
 
 // Counts all local weights, the tokens before and after, and for each pair its permuted input and
@@ -115,15 +120,11 @@ Cost cost_of_kernel(const MoeSpec& spec) {
 // to a multiple of 4.
 double footprint_of_kernel(const MoeSpec& spec) {
   const std::int64_t local_experts = ceil_div(spec.experts, spec.ep);
-  // Balanced routing spreads tokens evenly; a power law may send each token to all local experts.
-  const std::int64_t pairs = spec.routing == Routing::kBalanced
-                                 ? least_pairs(spec)
-                                 : spec.tokens * std::min(spec.top_k, local_experts);
   const double pair_width = real(2 * spec.hidden + 3 * local_intermediate(spec));
   const double width = output_bytes(spec.type);
   const std::int64_t padding_rows = spec.type == DataType::kFp8Block ? 3 * local_experts : 0;
   return real(local_experts) * expert_bytes(spec) +
-         real(pairs + padding_rows) * pair_width * width +
+         real(drawn_experts(spec).pairs + padding_rows) * pair_width * width +
          2 * real(spec.tokens) * real(spec.hidden) * width;
 }
 
@@ -137,9 +138,54 @@ double footprint_of_kernel(const QuantizeSpec& spec) {
   return cost_of_kernel(spec).bytes;
 }
 
+double channels_of_net(const DeltaNetSpec& spec) {
+  return 2 * real(spec.key_heads * spec.key_dim) + real(spec.value_heads * spec.value_dim);
+}
+
+// A prompt's state is only written; a request that decodes reads it, too.
+double state_passes(const DeltaNetSpec& spec) {
+  return spec.phase == DeltaNetSpec::Phase::kDecode ? 2 : 1;
+}
+
+Cost cost_of_convolution(const DeltaNetSpec& spec) {
+  const double tokens = real(spec.batch * spec.length);
+  const double window = real(spec.batch * (spec.taps - 1)) * state_passes(spec);
+  return {.bytes = channels_of_net(spec) * (2 * tokens + real(spec.taps) + window) *
+                   real(bytes_of(DataType::kBfloat16)),
+          .flops = 2 * tokens * channels_of_net(spec) * real(spec.taps)};
+}
+
+// Counts the input, the two gates of a head, the output and the float32 states; and for each token
+// the two products of a state and its update, since the chunks of a prompt compute more.
+Cost cost_of_kernel(const DeltaNetSpec& spec) {
+  if (spec.part == DeltaNetSpec::Part::kConvolution) return cost_of_convolution(spec);
+  const double tokens = real(spec.batch * spec.length);
+  const double state = real(spec.value_heads * spec.key_dim * spec.value_dim);
+  const double numbers =
+      channels_of_net(spec) + real(spec.value_heads * spec.value_dim) + 2 * real(spec.value_heads);
+  return {
+      .bytes = tokens * numbers * real(bytes_of(DataType::kBfloat16)) +
+               state_passes(spec) * real(spec.batch) * state * real(bytes_of(DataType::kFloat32)),
+      .flops = 6 * tokens * state};
+}
+
+// The products within a chunk of a prompt, which pass through memory: two matrices of bfloat16 and
+// four float32 numbers for each token.
+double footprint_of_kernel(const DeltaNetSpec& spec) {
+  constexpr std::int64_t kChunk = 64;
+  constexpr double kBytesOfToken = 2 * kChunk * 2 + 4 * 4;
+  const double bytes = cost_of_kernel(spec).bytes;
+  if (spec.part == DeltaNetSpec::Part::kConvolution || spec.phase == DeltaNetSpec::Phase::kDecode)
+    return bytes;
+  const std::int64_t tokens = spec.batch * ceil_div(spec.length, kChunk) * kChunk;
+  return bytes + real(tokens * spec.value_heads) * kBytesOfToken;
+}
+
 // The number of buffers of [rows, columns] that are read or written.
 double passes(MemorySpec::Kind kind) {
   switch (kind) {
+    case MemorySpec::Kind::kAddRmsNorm:
+      return 4;
     case MemorySpec::Kind::kSiluMul:
     case MemorySpec::Kind::kAdd:
       return 3;
@@ -155,7 +201,7 @@ double passes(MemorySpec::Kind kind) {
 
 // The bytes of the norm's weight or the embedding's indices, which passes() does not count.
 double side_bytes(const MemorySpec& spec) {
-  if (spec.kind == MemorySpec::Kind::kRmsNorm) {
+  if (spec.kind == MemorySpec::Kind::kRmsNorm || spec.kind == MemorySpec::Kind::kAddRmsNorm) {
     return real(spec.columns) * real(bytes_of(spec.type));
   }
   return spec.kind == MemorySpec::Kind::kEmbedding ? real(spec.rows) * kIndexBytes : 0;
@@ -234,15 +280,17 @@ double attended_keys(const AttentionSpec& spec) {
   return below + real(spec.query_length - rising) * real(limit);
 }
 
-std::int64_t least_pairs(const MoeSpec& spec) {
-  return ceil_div(spec.tokens * spec.top_k, spec.ep);
-}
-
-// A power law may send all tokens to one expert.
-std::int64_t least_experts(const MoeSpec& spec) {
-  const std::int64_t pairs = least_pairs(spec);
-  if (spec.routing == Routing::kPowerLaw) return ceil_div(pairs, spec.tokens);
-  return std::min(pairs, ceil_div(spec.experts, spec.ep));
+DrawnExperts drawn_experts(const MoeSpec& spec) {
+  const bool is_sound = spec.top_k <= spec.experts && spec.experts % spec.ep == 0;
+  if (!is_sound) return {};  // limit_of() says so
+  DrawnExperts drawn;
+  const std::vector<std::int64_t> counts = expert_counts(spec);
+  for (std::int64_t expert = 0; expert < spec.experts / spec.ep; ++expert) {
+    const std::int64_t tokens = counts[static_cast<std::size_t>(expert)];
+    drawn.pairs += tokens;
+    if (tokens > 0) ++drawn.experts;
+  }
+  return drawn;
 }
 
 }  // namespace assay::collect

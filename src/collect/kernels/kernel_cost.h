@@ -27,11 +27,13 @@ double footprint_bytes(const KernelSpec& spec);
 // The number of keys that the queries of one head attend to, summed over all queries.
 double attended_keys(const AttentionSpec& spec);
 
-// The least number of (token, expert) pairs on the GPU that has most of them.
-std::int64_t least_pairs(const MoeSpec& spec);
+// What the routing gives to the GPU that gets most tokens.
+struct DrawnExperts {
+  std::int64_t pairs = 0;    // of a token and an expert
+  std::int64_t experts = 0;  // that have a token
+};
 
-// The least number of experts of that GPU that have a token.
-std::int64_t least_experts(const MoeSpec& spec);
+DrawnExperts drawn_experts(const MoeSpec& spec);
 
 // Why this kernel cannot run on the device, as far as that is known before anything is tried;
 // std::nullopt if it may run. The device itself reports what a library refuses.

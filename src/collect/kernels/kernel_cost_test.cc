@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
+
+#include "collect/kernels/moe_routing.h"
 
 namespace assay::collect {
 namespace {
@@ -93,8 +96,47 @@ TEST(KernelCost, OfExpertsIsThoseThatHaveATokenOnOneGpu) {
   const double expert = 3 * 256 * 256 * 2;
   EXPECT_EQ(cost_of(spec).bytes, 2 * expert + 2 * 1 * 256 * 2);
   EXPECT_EQ(cost_of(spec).flops, 2.0 * 3 * 2 * 256 * 256);
+}
+
+TEST(KernelCost, OfExpertsDrawnByAPowerLawIsThoseThatWereDrawn) {
+  MoeSpec spec{.tokens = 16, .hidden = 4096, .intermediate = 1536, .top_k = 8, .experts = 128};
+  spec.tp = 4;
+  spec.type = DataType::kFp8;
+  const double expert = 3.0 * 4096 * 384;
+  const double tokens = 2.0 * 16 * 4096 * 2;
+  EXPECT_EQ(cost_of(spec).bytes, 128 * expert + tokens);
   spec.routing = Routing::kPowerLaw;
-  EXPECT_EQ(cost_of(spec).bytes, expert + 2 * 1 * 256 * 2);
+  spec.exponent = 1.2;
+  const std::vector<std::int64_t> counts = choose_experts(spec).tokens_of_expert;
+  const auto drawn = 128 - std::count(counts.begin(), counts.end(), 0);
+  // Between what one token needs and what all of them could.
+  ASSERT_GT(drawn, 16);
+  ASSERT_LT(drawn, 128);
+  EXPECT_EQ(cost_of(spec).bytes, static_cast<double>(drawn) * expert + tokens);
+  EXPECT_EQ(cost_of(spec).flops, 6.0 * 16 * 8 * 4096 * 384);
+}
+
+TEST(KernelCost, OfFourBitExpertsIsHalfABytePerWeightAndItsScales) {
+  const MoeSpec spec{.tokens = 32,
+                     .hidden = 2880,
+                     .intermediate = 2880,
+                     .top_k = 4,
+                     .experts = 32,
+                     .type = DataType::kMxfp4};
+  const double expert = 3.0 * 2880 * 2880 * (0.5 + 1.0 / 32);
+  EXPECT_EQ(cost_of(spec).bytes, 32 * expert + 2.0 * 32 * 2880 * 2);
+  EXPECT_EQ(cost_of(spec).flops, 6.0 * 32 * 4 * 2880 * 2880);
+  EXPECT_EQ(cost_of(spec).type, DataType::kBfloat16);
+}
+
+TEST(KernelCost, OfExpertsOnTheBusiestGpuIsMoreThanItsShare) {
+  MoeSpec spec{.tokens = 1024, .hidden = 256, .intermediate = 256, .top_k = 8, .experts = 64};
+  spec.ep = 8;
+  spec.routing = Routing::kPowerLaw;
+  spec.exponent = 1.2;
+  const std::int64_t pairs = choose_experts(spec).tokens_of_gpu(0, spec.ep);
+  ASSERT_GT(pairs, 1024);
+  EXPECT_EQ(cost_of(spec).flops, 6.0 * static_cast<double>(pairs) * 256 * 256);
 }
 
 TEST(KernelCost, OfDeepSeekV3OnOneGpuIsAllItsWeights) {
@@ -130,6 +172,7 @@ TEST(KernelCost, OfMemoryOperatorsIsWhatTheyReadAndWrite) {
     return cost_of(MemorySpec{.kind = kind, .rows = 10, .columns = 100}).bytes;
   };
   EXPECT_EQ(bytes(Kind::kRmsNorm), 2 * 2000 + 200);
+  EXPECT_EQ(bytes(Kind::kAddRmsNorm), 4 * 2000 + 200);
   EXPECT_EQ(bytes(Kind::kSiluMul), 3 * 2000);
   EXPECT_EQ(bytes(Kind::kAdd), 3 * 2000);
   EXPECT_EQ(bytes(Kind::kCopy), 2 * 2000);
@@ -197,6 +240,17 @@ TEST(KernelLimits, ACpuHasNoEightBitTypes) {
             "CPUs are measured in float32, bfloat16 and float16, not in fp8");
 }
 
+TEST(KernelLimits, OnlyExpertsHaveFourBitWeights) {
+  EXPECT_EQ(limit_of(gemm(DataType::kMxfp4), gpu(90)), "only moe is measured in w4a16_mxfp4");
+  MoeSpec moe{.hidden = 2880, .intermediate = 2880, .top_k = 4, .experts = 32};
+  moe.type = DataType::kMxfp4;
+  EXPECT_EQ(limit_of(moe, gpu(90)), std::nullopt);
+  EXPECT_EQ(limit_of(moe, gpu(80)),
+            "w4a16_mxfp4 needs compute capability 9.0, this device has 8.0");
+  EXPECT_EQ(limit_of(moe, cpu()),
+            "CPUs are measured in float32, bfloat16 and float16, not in w4a16_mxfp4");
+}
+
 TEST(KernelLimits, ACacheTypeCountsToo) {
   const AttentionSpec spec{.kv_type = DataType::kFp8};
   EXPECT_EQ(limit_of(spec, gpu(90)), std::nullopt);
@@ -236,6 +290,43 @@ TEST(KernelLimits, AReasonIsTheSameForOtherSizes) {
   ASSERT_TRUE(reason);
   spec.n = 320;
   EXPECT_EQ(limit_of(spec, gpu(90)), reason);
+}
+
+TEST(KernelCost, OfAConvolutionIsItsChannelsInAndOutAndTheLastInputs) {
+  DeltaNetSpec spec{.part = DeltaNetSpec::Part::kConvolution,
+                    .batch = 2,
+                    .length = 10,
+                    .key_heads = 1,
+                    .value_heads = 2};
+  EXPECT_EQ(cost_of(spec).bytes, 512.0 * (2 * 20 + 4 + 2 * 3) * 2);
+  EXPECT_EQ(cost_of(spec).flops, 512.0 * 20 * 4 * 2);
+  spec.phase = DeltaNetSpec::Phase::kDecode;
+  spec.length = 1;
+  EXPECT_EQ(cost_of(spec).bytes, 512.0 * (2 * 2 + 4 + 2 * 2 * 3) * 2);
+  EXPECT_EQ(footprint_bytes(spec), cost_of(spec).bytes);
+}
+
+TEST(KernelCost, OfADeltaRuleIsItsTokensAndItsStates) {
+  DeltaNetSpec spec{.batch = 3, .length = 65, .key_heads = 1, .value_heads = 2};
+  const double token = (512 + 256 + 2 * 2) * 2;
+  const double states = 3.0 * 2 * 128 * 128 * 4;
+  EXPECT_EQ(cost_of(spec).bytes, 3 * 65 * token + states);
+  EXPECT_EQ(cost_of(spec).flops, 3.0 * 65 * 2 * 128 * 128 * 6);
+  // Two chunks of 64 tokens for each request and head, with 272 bytes a token.
+  EXPECT_EQ(footprint_bytes(spec), cost_of(spec).bytes + 3.0 * 2 * 128 * 272);
+  spec.phase = DeltaNetSpec::Phase::kDecode;
+  spec.length = 1;
+  EXPECT_EQ(cost_of(spec).bytes, 3 * token + 2 * states);
+  EXPECT_EQ(footprint_bytes(spec), cost_of(spec).bytes);
+}
+
+TEST(KernelLimits, TheDeltaNetNeedsHopperAndHeadsThatShareKeysEvenly) {
+  DeltaNetSpec spec{.key_heads = 4, .value_heads = 8};
+  EXPECT_EQ(limit_of(spec, gpu(90)), std::nullopt);
+  EXPECT_EQ(limit_of(spec, gpu(89)),
+            "the gated delta net needs compute capability 9.0, this device has 8.9");
+  spec.value_heads = 6;
+  EXPECT_EQ(limit_of(spec, gpu(90)), "value heads cannot be shared evenly by heads of keys");
 }
 
 TEST(KernelLimits, BuffersMustFitTheMemory) {

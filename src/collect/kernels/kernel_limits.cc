@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <type_traits>
+
 #include "collect/kernels/block_scales.h"
 #include "collect/kernels/collective_pattern.h"
 #include "collect/kernels/kernel_cost.h"
@@ -26,6 +28,7 @@ int least_sm(DataType type) {
     case DataType::kFp8:
       return 89;
     case DataType::kFp8Block:
+    case DataType::kMxfp4:
       return 90;
   }
   return 0;
@@ -33,13 +36,23 @@ int least_sm(DataType type) {
 
 Reason type_limit(DataType type, const DeviceFacts& facts) {
   if (facts.kind == "cpu") {
-    if (bytes_of(type) > 1) return std::nullopt;
+    if (bytes_of(type) > 1 && type != DataType::kMxfp4) return std::nullopt;
     return fmt::format("CPUs are measured in float32, bfloat16 and float16, not in {}",
                        name_of(type));
   }
   if (facts.sm_version >= least_sm(type)) return std::nullopt;
   return fmt::format("{} needs compute capability {:.1f}, this device has {:.1f}", name_of(type),
                      least_sm(type) / 10.0, facts.sm_version / 10.0);
+}
+
+// Only mixtures of experts have 4-bit weights.
+template <class Spec>
+Reason packed_limit(const Spec& spec) {
+  if constexpr (requires { spec.type; } && !std::is_same_v<Spec, MoeSpec>) {
+    if (spec.type == DataType::kMxfp4)
+      return fmt::format("only moe is measured in {}", name_of(spec.type));
+  }
+  return std::nullopt;
 }
 
 Reason memory_limit(double needed_bytes, const DeviceFacts& facts) {
@@ -90,6 +103,18 @@ Reason kernel_limit(const QuantizeSpec& /*spec*/, const DeviceFacts& facts) {
   return type_limit(DataType::kFp8, facts);
 }
 
+// Its kernels for prompts take the tensor cores of Hopper.
+Reason kernel_limit(const DeltaNetSpec& spec, const DeviceFacts& facts) {
+  constexpr int kHopper = 90;
+  if (facts.kind == "cpu") return "a CPU has no kernels of the gated delta net here";
+  if (facts.sm_version < kHopper) {
+    return fmt::format(
+        "the gated delta net needs compute capability {:.1f}, this device has {:.1f}",
+        kHopper / 10.0, facts.sm_version / 10.0);
+  }
+  return share_limit(spec.value_heads, "value heads", spec.key_heads, "heads of keys");
+}
+
 Reason kernel_limit(const MemorySpec& /*spec*/, const DeviceFacts& /*facts*/) {
   return std::nullopt;
 }
@@ -111,6 +136,8 @@ Reason kernel_limit(const TransferSpec& /*spec*/, const DeviceFacts& facts) {
 }  // namespace
 
 std::optional<std::string> limit_of(const KernelSpec& spec, const DeviceFacts& facts) {
+  const auto packed = [](const auto& held) { return packed_limit(held); };
+  if (Reason reason = std::visit(packed, spec)) return reason;
   const auto limit = [&](const auto& held) { return kernel_limit(held, facts); };
   if (Reason reason = std::visit(limit, spec)) return reason;
   return memory_limit(footprint_bytes(spec), facts);

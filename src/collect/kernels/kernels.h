@@ -70,13 +70,30 @@ struct QuantizeSpec {
   std::int64_t k = 1;
 };
 
+// A part of a layer of linear attention, the gated delta net: either the causal convolution of each
+// channel of queries, keys and values over its last tokens, with SiLU, or the gated delta rule,
+// which updates a float32 matrix [key_dim, value_dim] of each value head with each token. Prompts
+// begin with no state; a request that decodes has one token and reads and writes its state.
+struct DeltaNetSpec {
+  enum class Part : std::uint8_t { kConvolution, kRule } part = Part::kRule;
+  enum class Phase : std::uint8_t { kPrompt, kDecode } phase = Phase::kPrompt;
+  std::int64_t batch = 1;
+  std::int64_t length = 1;  // tokens of a request; 1 in decoding
+  std::int64_t key_heads = 1;
+  std::int64_t key_dim = 128;
+  std::int64_t value_heads = 1;  // a multiple of key_heads
+  std::int64_t value_dim = 128;
+  std::int64_t taps = 4;  // tokens of the convolution
+};
+
 // A kernel over [rows, columns] that the memory bandwidth limits.
 struct MemorySpec {
   enum class Kind : std::uint8_t {
-    kRmsNorm,    // with a weight
-    kSiluMul,    // [rows, 2 columns] to [rows, columns]
-    kEmbedding,  // rows looked up in a table of `vocabulary` rows
-    kAdd,        // the sum of two inputs
+    kRmsNorm,     // with a weight
+    kAddRmsNorm,  // the sum of input and residual, which is written, and its norm
+    kSiluMul,     // [rows, 2 columns] to [rows, columns]
+    kEmbedding,   // rows looked up in a table of `vocabulary` rows
+    kAdd,         // the sum of two inputs
     kCopy,
     kRead,  // the sum of all elements
   } kind = Kind::kCopy;
@@ -115,6 +132,7 @@ using KernelSpec = std::variant<GemmSpec,
                                 AttentionSpec,
                                 MoeSpec,
                                 QuantizeSpec,
+                                DeltaNetSpec,
                                 MemorySpec,
                                 CollectiveSpec,
                                 TransferSpec>;

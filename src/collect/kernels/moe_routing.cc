@@ -19,14 +19,18 @@ std::vector<std::int64_t> counts_of(const std::vector<std::int32_t>& experts, st
   return counts;
 }
 
-// The i-th expert of token t is t + i * stride, so that all experts get the same share.
-ExpertChoice balanced(const MoeSpec& spec) {
+enum class FewTokens : std::uint8_t { kSpread, kNextToEachOther };
+
+// The i-th expert of token t is t + i * stride, so that all experts get the same share. Fewer
+// tokens than a stride are spread over it.
+ExpertChoice balanced(const MoeSpec& spec, FewTokens few = FewTokens::kSpread) {
   const std::int64_t stride = (spec.experts + spec.top_k - 1) / spec.top_k;
+  const bool are_spread = few == FewTokens::kSpread && spec.tokens < stride;
   ExpertChoice choice;
   choice.experts.reserve(static_cast<std::size_t>(spec.tokens * spec.top_k));
   std::vector<std::int64_t> last_token(static_cast<std::size_t>(spec.experts), -1);
   for (std::int64_t token = 0; token < spec.tokens; ++token) {
-    const std::int64_t first = spec.tokens < stride ? token * stride / spec.tokens : token;
+    const std::int64_t first = are_spread ? token * stride / spec.tokens : token;
     for (std::int64_t i = 0; i < spec.top_k; ++i) {
       std::int64_t expert = (first + i * stride) % spec.experts;
       // If top_k does not divide the number of experts, the last choices can reach the first again.
@@ -46,12 +50,26 @@ double uniform(std::mt19937_64& random) {
 }
 
 // The inverse of the cumulative distribution of x^-exponent on [low, high].
-double power_law_sample(double u, double exponent, double low, double high) {
-  if (std::fabs(exponent - 1) < 1e-9) return low * std::pow(high / low, u);
-  const double power = 1 - exponent;
-  const double begin = std::pow(low, power);
-  return std::pow(begin + u * (std::pow(high, power) - begin), 1 / power);
-}
+class PowerLaw {
+ public:
+  PowerLaw(double exponent, double low, double high)
+      : power_(1 - exponent), low_(low), ratio_(high / low) {
+    begin_ = std::pow(low, power_);
+    width_ = std::pow(high, power_) - begin_;
+  }
+
+  [[nodiscard]] double at(double u) const {
+    if (std::fabs(power_) < 1e-9) return low_ * std::pow(ratio_, u);
+    return std::pow(begin_ + u * width_, 1 / power_);
+  }
+
+ private:
+  double power_;
+  double low_;
+  double ratio_;
+  double begin_ = 0;
+  double width_ = 0;
+};
 
 // Restores the sum of all counts, which rounding and the limit of `tokens` for an expert have
 // changed. It changes one count by one, that of the next GPU in turn, until the sum is right.
@@ -78,9 +96,10 @@ std::vector<std::int64_t> power_law_counts(const MoeSpec& spec, std::uint64_t se
   const double low = few ? 0.01 : 1.0;
   const double high = few ? 2.0 : std::max(0.8 * static_cast<double>(spec.tokens), 1.0);
   std::mt19937_64 random(seed);
+  const PowerLaw law(spec.exponent, low, high);
   std::vector<double> shares;
   for (std::int64_t expert = 0; expert < spec.experts; ++expert)
-    shares.push_back(power_law_sample(uniform(random), spec.exponent, low, high));
+    shares.push_back(law.at(uniform(random)));
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
   std::vector<std::int64_t> counts;
   for (const double share : shares)
@@ -146,9 +165,17 @@ Counts median_counts(const MoeSpec& spec) {
   return std::move(draws[kDraws / 2].second);
 }
 
-// Exchanges the experts of GPU 0 and of the busiest GPU.
+// Exchanges the counts of GPU 0 and of the busiest GPU, whose number it returns.
+std::int64_t put_busiest_first(const MoeSpec& spec, Counts& counts) {
+  const std::int64_t busiest = busiest_gpu(counts, spec.ep);
+  const std::int64_t per_gpu = spec.experts / spec.ep;
+  if (busiest > 0)
+    std::swap_ranges(counts.begin(), counts.begin() + per_gpu, counts.begin() + busiest * per_gpu);
+  return busiest;
+}
+
 void put_busiest_first(const MoeSpec& spec, ExpertChoice& choice) {
-  const std::int64_t busiest = busiest_gpu(choice.tokens_of_expert, spec.ep);
+  const std::int64_t busiest = put_busiest_first(spec, choice.tokens_of_expert);
   if (busiest == 0) return;
   const auto per_gpu = static_cast<std::int32_t>(spec.experts / spec.ep);
   const auto distance = static_cast<std::int32_t>(busiest) * per_gpu;
@@ -159,8 +186,22 @@ void put_busiest_first(const MoeSpec& spec, ExpertChoice& choice) {
       expert -= distance;
     }
   }
-  const auto first = choice.tokens_of_expert.begin();
-  std::swap_ranges(first, first + per_gpu, first + distance);
+}
+
+// As balanced() counts them. Whole turns give each expert the same, and the rest is played out.
+Counts balanced_counts(const MoeSpec& spec) {
+  const std::int64_t stride = (spec.experts + spec.top_k - 1) / spec.top_k;
+  // After as many tokens as there are experts, all have had the same; before, tokens are few.
+  const std::int64_t turns = spec.tokens < stride ? 0 : spec.tokens / spec.experts;
+  MoeSpec rest = spec;
+  rest.tokens = spec.tokens - turns * spec.experts;
+  Counts counts(static_cast<std::size_t>(spec.experts), turns * spec.top_k);
+  if (rest.tokens == 0) return counts;
+  const ExpertChoice played =
+      balanced(rest, turns > 0 ? FewTokens::kNextToEachOther : FewTokens::kSpread);
+  for (std::size_t expert = 0; expert < counts.size(); ++expert)
+    counts[expert] += played.tokens_of_expert[expert];
+  return counts;
 }
 
 }  // namespace
@@ -174,6 +215,13 @@ ExpertChoice choose_experts(const MoeSpec& spec) {
       spec.routing == Routing::kPowerLaw ? spread(spec, median_counts(spec)) : balanced(spec);
   put_busiest_first(spec, choice);
   return choice;
+}
+
+std::vector<std::int64_t> expert_counts(const MoeSpec& spec) {
+  std::vector<std::int64_t> counts =
+      spec.routing == Routing::kPowerLaw ? median_counts(spec) : balanced_counts(spec);
+  put_busiest_first(spec, counts);
+  return counts;
 }
 
 }  // namespace assay::collect

@@ -31,6 +31,7 @@ void expect_sound(const MoeSpec& spec) {
       ++counts[static_cast<std::size_t>(expert)];
   }
   EXPECT_EQ(counts, choice.tokens_of_expert);
+  EXPECT_EQ(counts, expert_counts(spec));
   for (std::int64_t gpu = 1; gpu < spec.ep; ++gpu)
     EXPECT_GE(choice.tokens_of_gpu(0, spec.ep), choice.tokens_of_gpu(gpu, spec.ep));
 }

@@ -79,6 +79,8 @@ Operator memory_operator(const char* name, const char* summary, MemoryKind kind)
 
 const Operator kRmsNorm =
     memory_operator("rms_norm", "root mean square norm with a weight", MemoryKind::kRmsNorm);
+const Operator kAddRmsNorm = memory_operator(
+    "add_rms_norm", "residual added, and the norm of the sum", MemoryKind::kAddRmsNorm);
 const Operator kSiluMul = memory_operator(
     "silu_mul", "gated activation: SiLU of one half times the other", MemoryKind::kSiluMul);
 const Operator kEmbedding =
@@ -90,6 +92,7 @@ const Operator kCopy =
 const Operator kRead = memory_operator(
     "read", "sum of all elements of a tensor: reading bandwidth", MemoryKind::kRead);
 ASSAY_REGISTER(Operator, kRmsNorm);
+ASSAY_REGISTER(Operator, kAddRmsNorm);
 ASSAY_REGISTER(Operator, kSiluMul);
 ASSAY_REGISTER(Operator, kEmbedding);
 ASSAY_REGISTER(Operator, kAdd);

@@ -38,8 +38,8 @@ MoeSpec moe_spec(const Case& point) {
           .type = point.type("moe_dtype")};
 }
 
-// Takes the cases of the public collector. It measures gpt-oss in the model's own 4-bit format,
-// which Hopper does not have; here gpt-oss is measured in bfloat16.
+// Takes the cases of the public collector, and gpt-oss in bfloat16 beside the model's own 4-bit
+// weights, which no other model has.
 bool takes_moe(const Case& point) {
   constexpr std::int64_t kMostGpus = 256;
   constexpr std::int64_t kGptOssHidden = 2880;
@@ -49,7 +49,8 @@ bool takes_moe(const Case& point) {
   if (spec.tp * spec.ep > kMostGpus) return false;
   if (spec.intermediate % spec.tp != 0 || spec.experts % spec.ep != 0) return false;
   if (spec.hidden == kSmallHidden && spec.tp > kSmallMostTp) return false;
-  return spec.hidden != kGptOssHidden || spec.type == DataType::kBfloat16;
+  if (spec.type == DataType::kBfloat16) return true;
+  return (spec.type == DataType::kMxfp4) == (spec.hidden == kGptOssHidden);
 }
 
 // hidden_size, inter_size, topk and num_experts of models whose experts have a gate. Nemotron 3,
@@ -101,7 +102,7 @@ std::vector<Axis> moe_axes() {
        .option = "dtype",
        .help = "type of tokens and weights in the products",
        .unit = "",
-       .common = texts({"bfloat16", "fp8", "fp8_block"})},
+       .common = texts({"bfloat16", "fp8", "fp8_block", "w4a16_mxfp4"})},
       {.column = "num_tokens",
        .option = "",
        .help = "tokens of all GPUs",

@@ -97,13 +97,18 @@ TEST(Operators, LatentAttentionTakesTheCasesOfThePublicCollector) {
   EXPECT_EQ(count("mla_bmm_gen_post"), 448);
 }
 
+TEST(Operators, EncoderAttentionTakesTheCasesOfThePublicCollector) {
+  EXPECT_EQ(count("encoder_attention"), 7679);
+}
+
 // A public task is a model, tp, ep, type and distribution with all 30 token counts: 2,877. Of
 // them 693 are of Nemotron 3 (77 settings x 3 types x 3 distributions), whose experts have no gate
-// and so need another kernel. gpt-oss has one type: 4-bit there and bfloat16 here.
+// and so need another kernel. gpt-oss has one type there, 4-bit; here it has bfloat16 as well,
+// which makes 71 settings x 3 distributions more.
 TEST(Operators, MoeTakesTheCasesOfThePublicCollector) {
   EXPECT_EQ(count("moe", [](const Case& point) { return point.integer("num_tokens") == 1; }),
-            2877 - 693);
-  EXPECT_EQ(count("moe"), (2877 - 693) * 30);
+            2877 - 693 + 213);
+  EXPECT_EQ(count("moe"), (2877 - 693 + 213) * 30);
 }
 
 TEST(Operators, ComputeScaleTakesTheCasesOfThePublicCollector) {
@@ -116,6 +121,14 @@ TEST(Operators, CollectivesTakeTheCasesOfThePublicCollector) {
   EXPECT_EQ(count("nccl", is_ring), 126);  // only in assay
   EXPECT_EQ(count("nccl"), 504 + 126);
   EXPECT_EQ(count("custom_allreduce"), 69);
+}
+
+// Prompts: 16 lengths of up to 8 requests, and up to 262,144 tokens of more; decoding: 11 batches;
+// for the heads of Qwen3-Next on 1, 2, 4 and 8 GPUs.
+TEST(Operators, LinearAttentionTakesPromptsAndSingleTokens) {
+  const auto is_generation = [](const Case& point) { return point.text("phase") == "generation"; };
+  EXPECT_EQ(count("gdn", is_generation), 4 * 11);
+  EXPECT_EQ(count("gdn"), 4 * (11 + 4 * 16 + 15 + 14 + 13));
 }
 
 TEST(Operators, ACoarseSweepOfAllIsShort) {
@@ -168,6 +181,7 @@ TEST(Operators, HaveTheColumnsOfThePublicTables) {
       "gemm_perf/gemm: gemm_dtype m n k",
       "context_attention_perf/context_attention:" + attention,
       "generation_attention_perf/generation_attention:" + attention,
+      "encoder_attention_perf/encoder_attention: batch_size isl num_heads head_dim attn_dtype",
       "context_mla_perf/mla_context:" + mla,
       "generation_mla_perf/mla_generation:" + mla,
       "mla_bmm_perf/mla_gen_pre: bmm_dtype num_tokens num_heads",
@@ -176,6 +190,10 @@ TEST(Operators, HaveTheColumnsOfThePublicTables) {
       "moe_ep_size distribution",
       "computescale_perf/compute_scale: m k quant_dtype",
       "scale_matrix_perf/scale_matrix: m k quant_dtype",
+      "gdn_perf/gdn_conv: phase batch_size seq_len d_model d_conv num_k_heads head_k_dim "
+      "num_v_heads head_v_dim",
+      "gdn_perf/gdn_rule: phase batch_size seq_len d_model d_conv num_k_heads head_k_dim "
+      "num_v_heads head_v_dim",
       "custom_allreduce_perf/all_reduce: allreduce_dtype num_gpus message_size implementation"};
   for (const char* name : {"rms_norm", "silu_mul", "embedding", "add", "copy", "read"}) {
     expected.insert(fmt::format("memory_op_perf/{}: dtype rows columns vocabulary", name));
@@ -279,6 +297,18 @@ TEST(Operators, LatentDecodingHasOneHeadOfKeysThatAreItsValues) {
   EXPECT_TRUE(spec.values_in_keys);
 }
 
+TEST(Operators, EncodersAttendToAllTokens) {
+  const Case made =
+      only_case("encoder_attention", {number("batch_size", 2), number("isl", 1500),
+                                      number("num_heads", 20), number("head_dim", 64)});
+  const auto spec = kernel_of<AttentionSpec>(made);
+  EXPECT_FALSE(spec.causal);
+  EXPECT_EQ(spec.kv_heads, 20);
+  EXPECT_EQ(spec.query_length, 1500);
+  EXPECT_EQ(spec.kv_length, 1500);
+  EXPECT_EQ(made.op().cost(made).flops, 4.0 * 2 * 20 * 64 * 1500 * 1500);
+}
+
 TEST(Operators, LatentProductsGoIntoTheLatentSpaceAndOutOfIt) {
   const auto spec = [](const char* name) {
     return kernel_of<GemmSpec>(only_case(
@@ -311,6 +341,28 @@ TEST(Operators, ComputeScaleIsATimeLessAnother) {
   EXPECT_EQ(std::get<QuantizeSpec>(*parts[0].less).scale, QuantizeSpec::Scale::kGiven);
   EXPECT_FALSE(parts[1].less);
   EXPECT_EQ(std::get<QuantizeSpec>(parts[1].kernel).scale, QuantizeSpec::Scale::kGiven);
+}
+
+TEST(Operators, LinearAttentionIsAConvolutionAndADeltaRule) {
+  const auto made = [](const char* phase, std::int64_t length) {
+    return only_case("gdn",
+                     {text("phase", phase), number("batch_size", 3), number("seq_len", length),
+                      number("num_k_heads", 4), number("num_v_heads", 8)});
+  };
+  const Case prompt = made("context", 100);
+  const std::vector<Part> parts = prompt.op().parts(prompt);
+  ASSERT_EQ(parts.size(), 2U);
+  const auto convolution = std::get<DeltaNetSpec>(parts[0].kernel);
+  const auto rule = std::get<DeltaNetSpec>(parts[1].kernel);
+  EXPECT_EQ(convolution.part, DeltaNetSpec::Part::kConvolution);
+  EXPECT_EQ(convolution.taps, 4);
+  EXPECT_EQ(rule.part, DeltaNetSpec::Part::kRule);
+  EXPECT_EQ(rule.phase, DeltaNetSpec::Phase::kPrompt);
+  EXPECT_EQ(rule.batch, 3);
+  EXPECT_EQ(rule.length, 100);
+  EXPECT_EQ(rule.key_heads, 4);
+  EXPECT_EQ(rule.value_heads, 8);
+  EXPECT_EQ(kernel_of<DeltaNetSpec>(made("generation", 1)).phase, DeltaNetSpec::Phase::kDecode);
 }
 
 TEST(Operators, CollectivesCountElementsOfTheWholeBuffer) {

@@ -12,6 +12,7 @@ namespace assay::collect {
 namespace {
 
 constexpr std::size_t kMostValues = 6;  // values of an axis that are shown
+constexpr double kSecondsOfACase = 0.033;
 
 std::string values_text(const std::vector<model::PerfValue>& values) {
   std::vector<std::string> words;
@@ -94,6 +95,10 @@ model::Book axes_book(const std::vector<const Operator*>& operators) {
     book.tables.push_back(std::move(table));
   }
   return book;
+}
+
+double expected_seconds(const Plan& plan) {
+  return kSecondsOfACase * static_cast<double>(plan.cases.size());
 }
 
 model::Book plan_book(const Plan& plan) {

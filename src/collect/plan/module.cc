@@ -25,6 +25,41 @@ json last_answer(const std::string& output) {
   return {};
 }
 
+core::Error not_of_kind(const ModuleProgram& program,
+                        const char* field,
+                        const char* kind,
+                        const json& value) {
+  constexpr std::size_t kMostShown = 80;
+  return core::Error{
+      fmt::format("{}: what the module lists has a field '{}' that is not {}: {}",
+                  program.module.string(), field, kind,
+                  value.dump(-1, ' ', true, json::error_handler_t::replace).substr(0, kMostShown))};
+}
+
+core::Result<std::string> text_of(const json& object,
+                                  const char* field,
+                                  const ModuleProgram& program) {
+  const auto found = object.find(field);
+  const json value = found == object.end() ? json() : *found;
+  if (!value.is_string()) return not_of_kind(program, field, "a text", value);
+  return value.get<std::string>();
+}
+
+core::Result<ModuleOperator> operator_of(const json& listed, const ModuleProgram& program) {
+  if (!listed.is_object()) return not_of_kind(program, "operators", "a list of objects", listed);
+  ModuleOperator made;
+  made.name = ASSAY_TRY(text_of(listed, "name", program));
+  const auto cases = listed.find("cases");
+  if (cases == listed.end() || !cases->is_array()) {
+    return not_of_kind(program, "cases", "a list", cases == listed.end() ? json() : *cases);
+  }
+  for (const json& arguments : *cases) {
+    if (!arguments.is_array()) return not_of_kind(program, "cases", "a list of lists", arguments);
+    made.cases.push_back(arguments.dump(-1, ' ', false, json::error_handler_t::replace));
+  }
+  return made;
+}
+
 std::vector<PlannedCase> planned_cases(const ModuleOperator& op) {
   std::vector<PlannedCase> cases;
   for (const std::string& arguments : op.cases)
@@ -43,23 +78,29 @@ std::vector<std::string> ModuleProgram::worker(const std::string& device) const 
           device, "--engine",      engine.string()};
 }
 
-core::Result<std::vector<ModuleOperator>> list_module(const ModuleProgram& program) {
+core::Result<ModuleListing> list_module(const ModuleProgram& program) {
   const core::ToolEnd end = ASSAY_TRY(core::run_tool(
       {program.python, program.script.string(), program.module.string(), "--list"}, ""));
   const json answer = last_answer(end.output);
-  if (answer.contains("fatal")) return core::Error{answer["fatal"].get<std::string>()};
+  if (answer.contains("fatal")) {
+    return core::Error{ASSAY_TRY(text_of(answer, "fatal", program))};
+  }
   if (!answer.contains("operators")) {
     return core::Error{fmt::format("{}: {} ended with exit code {}: {}", program.module.string(),
                                    program.python, end.exit_code, end.output)};
   }
-  std::vector<ModuleOperator> operators;
-  for (const json& each : answer["operators"]) {
-    ModuleOperator& made = operators.emplace_back();
-    made.name = each["name"].get<std::string>();
-    for (const json& arguments : each["cases"])
-      made.cases.push_back(arguments.dump());
+  const json& listed = answer["operators"];
+  if (!listed.is_array()) return not_of_kind(program, "operators", "a list", listed);
+  ModuleListing listing;
+  for (const json& each : listed)
+    listing.operators.push_back(ASSAY_TRY(operator_of(each, program)));
+  const json notes = answer.value("notes", json::array());
+  if (!notes.is_array()) return not_of_kind(program, "notes", "a list", notes);
+  for (const json& note : notes) {
+    if (!note.is_string()) return not_of_kind(program, "notes", "a list of texts", note);
+    listing.notes.push_back(note.get<std::string>());
   }
-  return operators;
+  return listing;
 }
 
 core::Result<Plan> make_module_plan(const std::vector<ModuleOperator>& operators,

@@ -21,14 +21,22 @@ struct ModuleProgram {
   [[nodiscard]] std::vector<std::string> worker(const std::string& device) const;
 };
 
+// What a module's worker says its framework is; each row names its own.
+inline constexpr const char* kModuleFramework = "module";
+
 struct ModuleOperator {
   std::string name;                // "dsa_context"
   std::vector<std::string> cases;  // JSON lists of arguments, as run_dsa() takes them
 };
 
-// Runs the module's get_..._test_cases(). Errors: there is no Python, or the module does not load
-// or has no such function, in its own words.
-core::Result<std::vector<ModuleOperator>> list_module(const ModuleProgram& program);
+struct ModuleListing {
+  std::vector<ModuleOperator> operators;
+  std::vector<std::string> notes = {};  // operators of a registry that cannot be used here, and why
+};
+
+// Runs the module's functions that list cases. Errors: there is no Python, the module does not load
+// or has no such function, in its own words, or what it lists is of another form.
+core::Result<ModuleListing> list_module(const ModuleProgram& program);
 
 // The plan of the operators, or only of those in `names` if there are any; ids are "dsa_context
 // [4096,1,8]". Of the options it uses filters, limit, order and seed. Error: no such operator.

@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <set>
 #include <utility>
 
+#include "collect/plan/module.h"
+#include "collect/run/power_choice.h"
 #include "collect/run/reports.h"
 #include "core/interrupt.h"
 #include "core/statistics.h"
@@ -41,6 +44,8 @@ class Collection {
     for (const store::StoredCase& one : state_.finished())
       result_.tally.add(one);
     standing_.total = static_cast<std::int64_t>(plan.cases.size());
+    if (options.request.measure_power)
+      with_power_ = cases_with_power(plan.cases, options.request.power_every);
   }
 
   core::Status run() {
@@ -133,6 +138,7 @@ class Collection {
     request.operator_name = one.operator_name;
     request.case_json = one.json;
     request.check = one.check;
+    request.measure_power = with_power_.contains(one.id);
     return request;
   }
 
@@ -183,8 +189,10 @@ class Collection {
     for (FinishedCase& one : finished) {
       note_time(one);
       note_certainty(one);
+      // A module logs whose kernel it ran; only assay's own rows take the name that is asked for.
+      const bool renames = !options_.backend.empty() && device_["framework"] != kModuleFramework;
       for (model::PerfMeasurement& measured : one.rows) {
-        if (!options_.backend.empty()) measured.row.framework = options_.backend;
+        if (renames) measured.row.framework = options_.backend;
       }
       records.push_back(record_of(std::move(one), heading_.backend));
     }
@@ -255,6 +263,7 @@ class Collection {
 
   const CollectOptions& options_;
   const Plan& plan_;
+  std::set<std::string> with_power_;  // ids of cases
   const CollectHooks& hooks_;
   RunState state_;
   fs::path reports_;

@@ -20,6 +20,7 @@ constexpr const char* kNumWarmups = "--num-warmups";
 constexpr const char* kNumRuns = "--num-runs";
 constexpr const char* kRepeatN = "--repeat-n";
 constexpr const char* kMeasurePower = "--measure-power";
+constexpr const char* kPowerEvery = "--power-every";
 constexpr const char* kPowerSeconds = "--power-seconds";
 constexpr const char* kDeadline = "--deadline";  // seconds
 constexpr const char* kBackend = "--backend";
@@ -54,6 +55,18 @@ core::Status read_word(const Settings& settings,
                                  found->second, first.first, second.first)};
 }
 
+core::Status read_l2_state(const Settings& settings, model::L2State& target) {
+  const auto found = settings.find(kL2);
+  if (found == settings.end()) return {};
+  const auto state = model::l2_state_named(found->second);
+  if (!state) {
+    return core::Error{fmt::format(
+        "the run's record has {} = '{}', which is none of hot, cold, engine", kL2, found->second)};
+  }
+  target = *state;
+  return {};
+}
+
 core::Result<store::Store> open_refined(const fs::path& folder, const fs::path& from) {
   if (!from.empty()) return store::open_to_read(from);
   const fs::path file = folder / kStoreFile;
@@ -83,24 +96,25 @@ core::Status check_same_measuring(const std::set<std::string>& given,
 
 Settings settings_of(const CaseRequest& request) {
   const MeasureOptions& measuring = request.options;
-  return {{kL2, measuring.l2 == model::L2State::kHot ? "hot" : "cold"},
-          {kLaunch, std::string(name_of(measuring.launch))},
-          {kCertainty, fmt::format("{:.6g}", measuring.certainty * 100)},
-          {kNumWarmups, std::to_string(measuring.num_warmups)},
-          {kNumRuns, std::to_string(measuring.num_runs)},
-          {kRepeatN, std::to_string(measuring.repeat_n)},
-          {kMeasurePower, request.measure_power ? "on" : "off"},
-          {kPowerSeconds, fmt::format("{}", request.power_seconds)}};
+  Settings settings = {{kL2, std::string(name_of(measuring.l2))},
+                       {kLaunch, std::string(name_of(measuring.launch))},
+                       {kCertainty, fmt::format("{:.6g}", measuring.certainty * 100)},
+                       {kNumWarmups, std::to_string(measuring.num_warmups)},
+                       {kNumRuns, std::to_string(measuring.num_runs)},
+                       {kRepeatN, std::to_string(measuring.repeat_n)},
+                       {kMeasurePower, request.measure_power ? "on" : "off"},
+                       {kPowerSeconds, fmt::format("{}", request.power_seconds)}};
+  // Earlier versions measured the power of all cases, and have no such setting.
+  if (request.power_every > 1) settings[kPowerEvery] = std::to_string(request.power_every);
+  return settings;
 }
 
 core::Result<CaseRequest> request_of(const Settings& settings) {
-  using model::L2State;
   using model::Launch;
   CaseRequest request;
   MeasureOptions& measuring = request.options;
   double certainty_percent = measuring.certainty * 100;
-  ASSAY_TRY(read_word<L2State>(settings, kL2, {"hot", L2State::kHot}, {"cold", L2State::kCold},
-                               measuring.l2));
+  ASSAY_TRY(read_l2_state(settings, measuring.l2));
   ASSAY_TRY(read_word<Launch>(settings, kLaunch, {"graph", Launch::kGraph},
                               {"eager", Launch::kEager}, measuring.launch));
   ASSAY_TRY(read_number(settings, kCertainty, certainty_percent));
@@ -111,6 +125,7 @@ core::Result<CaseRequest> request_of(const Settings& settings) {
   ASSAY_TRY(read_word<bool>(settings, kMeasurePower, {"on", true}, {"off", false},
                             request.measure_power));
   ASSAY_TRY(read_number(settings, kPowerSeconds, request.power_seconds));
+  ASSAY_TRY(read_number(settings, kPowerEvery, request.power_every));
   return request;
 }
 

@@ -20,6 +20,7 @@ TEST(MeasureSettings, ComeBackAsTheyWereGiven) {
   request.options.repeat_n = 7;
   request.options.launch = model::Launch::kEager;
   request.options.l2 = model::L2State::kCold;
+  request.power_every = 4;
   const Settings settings = settings_of(request);
   EXPECT_EQ(settings.at("--certainty"), "7");
   const CaseRequest again = request_of(settings).value();
@@ -27,6 +28,7 @@ TEST(MeasureSettings, ComeBackAsTheyWereGiven) {
   EXPECT_DOUBLE_EQ(again.options.certainty, 0.07);
   EXPECT_EQ(again.options.launch, model::Launch::kEager);
   EXPECT_EQ(again.options.l2, model::L2State::kCold);
+  EXPECT_EQ(again.power_every, 4);
   EXPECT_TRUE(again.measure_power);
 }
 
@@ -37,7 +39,7 @@ TEST(MeasureSettings, AreAsUsualWhereARecordSaysNothing) {
 
 TEST(MeasureSettings, NameWhatARecordHasWrong) {
   EXPECT_THAT(request_of({{"--l2", "warm"}}).error().message,
-              HasSubstr("--l2 = 'warm', which is neither hot nor cold"));
+              HasSubstr("--l2 = 'warm', which is none of hot, cold, engine"));
   EXPECT_THAT(request_of({{"--num-runs", "6x"}}).error().message,
               HasSubstr("--num-runs = '6x', which is no number"));
 }

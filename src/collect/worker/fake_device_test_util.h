@@ -16,6 +16,7 @@ struct FakeDeviceScript {
   double around_ms = 0;  // what the events add to a sample
   bool captures = true;
   Accuracy accuracy = {};
+  std::vector<OtherKernel> others = {};
   std::string unsupported = {};  // the reason why make() refuses, if not empty
   std::string fails = {};        // the error of sampling, if not empty
   bool is_lost = false;
@@ -28,6 +29,8 @@ class FakeWork final : public Work {
   core::Status launch() override { return {}; }
 
   [[nodiscard]] std::string kernel_source() const override { return "fake"; }
+
+  [[nodiscard]] std::vector<OtherKernel> others() const override { return script_.others; }
 
   core::Result<Accuracy> check() override { return script_.accuracy; }
 

@@ -27,7 +27,7 @@ struct MeasureOptions {
   std::int64_t repeat_n = 0;  // launches in a sample; 0: as many as sample_ms takes
   model::Launch launch = model::Launch::kGraph;
   bool allow_eager = true;  // launch eagerly what cannot be captured
-  model::L2State l2 = model::L2State::kHot;
+  model::L2State l2 = model::L2State::kEngine;
 };
 
 struct Measured {

@@ -36,7 +36,8 @@ constexpr std::array kLaunches = {
     Named<model::Launch>{name_of(model::Launch::kGraph), model::Launch::kGraph},
     Named<model::Launch>{name_of(model::Launch::kEager), model::Launch::kEager}};
 constexpr std::array kL2States = {Named<model::L2State>{"hot", model::L2State::kHot},
-                                  Named<model::L2State>{"cold", model::L2State::kCold}};
+                                  Named<model::L2State>{"cold", model::L2State::kCold},
+                                  Named<model::L2State>{"engine", model::L2State::kEngine}};
 
 template <class Names, class Enum>
 std::string_view name_in(const Names& names, Enum value) {

@@ -51,6 +51,8 @@ struct CaseRequest {
   bool check = false;     // compare outputs with a reference before timing
   bool measure_power = false;
   double power_seconds = 1;  // least duration of a measurement of power
+  // Of a whole collection, not of a case: every Nth size of a key has its power measured.
+  std::int64_t power_every = 1;
   MeasureOptions options = {};
   std::vector<SoonCase> soon = {};
 };

@@ -80,6 +80,22 @@ TEST(RunCase, ARowHoldsTheCaseAndWhatItWasMeasuredWith) {
   EXPECT_EQ(std::get<CaseDone>(ran.messages.back()).id, 7);
 }
 
+TEST(RunCase, SlowerKernelsHaveATableOfTheirOwn) {
+  const FakeDeviceScript script{.time_ms = [](std::int64_t) { return 0.5; },
+                                .others = {{"slow", {3.0, 1.0, 2.0}}}};
+  const Ran ran = run(script, gemm());
+  ASSERT_EQ(ran.all<CaseRow>().size(), 2U);
+  const model::PerfMeasurement other = ran.all<CaseRow>()[0].measurement;
+  const model::PerfMeasurement row = ran.all<CaseRow>()[1].measurement;
+  EXPECT_EQ(row.row.table, "gemm_perf");
+  EXPECT_EQ(row.row.kernel_source, "fake");
+  EXPECT_EQ(other.row.table, "gemm_perf_others");
+  EXPECT_EQ(other.row.kernel_source, "slow");
+  EXPECT_EQ(other.row.key, row.row.key);
+  EXPECT_DOUBLE_EQ(other.row.latency_ms, 2);
+  EXPECT_EQ(other.timing.samples_ms.size(), 3U);
+}
+
 TEST(RunCase, AKernelThatTheDeviceHasNotIsASkip) {
   const Ran ran = run({.unsupported = "no plan for it"}, gemm());
   ASSERT_EQ(ran.messages.size(), 1U);

@@ -21,7 +21,8 @@ struct BatchAnswers {
 };
 
 // `questions` is CSV: names of columns, as options spell them ("batch-size", "dtype"), and a line
-// for each question; an empty field leaves its column open. Each has also the conditions of
+// for each question; an empty field leaves its column open, and columns of results
+// (latency, names that end in _ms) are passed over. Each has also the conditions of
 // `common`. Answers come in the order of the questions; one that leaves something open has several.
 // Errors: the CSV is damaged, or names a column that the table does not have.
 core::Result<BatchAnswers> query_batch(const WorkIndex& index,

@@ -56,6 +56,10 @@ TEST(Batch, TakesConditionsForAllLines) {
   EXPECT_EQ(answers_of("m\n1\n3\n", {{"dtype", "fp8"}}).answered, 2);
 }
 
+TEST(Batch, PassesOverWhatWasMeasured) {
+  EXPECT_EQ(answers_of("m,dtype,latency_ms\n1,fp8,7\n").answered, 1);
+}
+
 TEST(Batch, RefusesColumnsThatTheTableLacks) {
   const WorkIndex index(make_work_rows("gemm_perf", frame_of("m,latency\n1,1\n2,2\n")).value(),
                         nullptr);

@@ -55,16 +55,19 @@ core::Result<Facts> facts_of(YAML::Node root, const std::string& table) {
   FactReader reader(facts);
   const YAML::Node tables = root["tables"];
   if (tables.IsDefined() && tables.IsMap()) {
-    ASSAY_TRY(reader.add(tables[table], "tables." + table));
+    const YAML::Node own = tables[table];
+    if (own.IsDefined()) ASSAY_TRY(reader.add(own, "tables." + table));
     root.remove("tables");
   }
   ASSAY_TRY(reader.add(root, ""));
   return facts;
 }
 
-YAML::Node described(const PlacedTable& table) {
+YAML::Node node_of(const PlacedTable& table) {
   YAML::Node node;
   node["collected_at"] = table.collected_at;
+  for (const std::string& kernel : table.kernels)
+    node["kernels"].push_back(kernel);
   node["rows"] = table.rows;
   node["status"] = "complete";
   return node;
@@ -91,19 +94,18 @@ core::Result<std::map<std::string, std::string>> parse_collection_meta(std::stri
 }
 
 core::Result<std::string> collection_meta_text(const std::filesystem::path& path,
-                                               const std::string& framework,
-                                               const std::string& version,
-                                               const std::vector<PlacedTable>& tables) {
+                                               const PlacedFolder& folder) {
   YAML::Node root;
   if (core::is_regular_file(path))
     root = ASSAY_TRY(parse(ASSAY_TRY(core::read_file(path)), path.string()));
   try {
     root["schema_version"] = 1;
     root["provenance"] = "collected";
-    root["runtime"]["framework"] = framework;
-    root["runtime"]["version"] = version;
-    for (const PlacedTable& table : tables)
-      root["tables"][table.table] = described(table);
+    root["runtime"]["framework"] = folder.framework;
+    root["runtime"]["version"] = folder.version;
+    root["runtime"]["collector"] = folder.collector;
+    for (const PlacedTable& table : folder.tables)
+      root["tables"][table.table] = node_of(table);
     return YAML::Dump(root) + '\n';
   } catch (const std::exception& error) {
     return core::Error{fmt::format("{}: {}", path.string(), error.what())};

@@ -28,13 +28,20 @@ struct PlacedTable {
   std::string table;
   std::int64_t rows = 0;
   std::string collected_at;
+  std::vector<std::string> kernels = {};  // the kernel sources of its rows
+};
+
+// Tables in one folder, by what really measured them, whatever the folder's name.
+struct PlacedFolder {
+  std::string framework;  // whose version it is: "assay", or "nccl" for collectives of NCCL
+  std::string version;
+  std::string collector;  // what measured: "assay"
+  std::vector<PlacedTable> tables;
 };
 
 // The text that the file `path` should have once these tables lie beside it; what it says about
 // others stays.
 core::Result<std::string> collection_meta_text(const std::filesystem::path& path,
-                                               const std::string& framework,
-                                               const std::string& version,
-                                               const std::vector<PlacedTable>& tables);
+                                               const PlacedFolder& folder);
 
 }  // namespace assay::store

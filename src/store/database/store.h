@@ -86,6 +86,9 @@ struct Selection {
   std::string device = {};
   std::int64_t last_run = 0;  // later runs are left out; 0 for all runs
   Points points = Points::kAll;
+  // Only rows of this state of the L2 cache. Without it, of the rows with one key those that were
+  // measured as engines find it come before all others, also before later ones.
+  std::optional<model::L2State> l2 = {};
 };
 
 // A run with what it has left in the store.

@@ -94,7 +94,7 @@ core::Status insert_timing(const Database& database,
     insert.bind(at++, value);
   insert.bind(at++, timing.launches_per_sample);
   insert.bind(at++, name_of(timing.launch));
-  insert.bind(at++, std::string_view(timing.l2 == model::L2State::kHot ? "hot" : "cold"));
+  insert.bind(at++, name_of(timing.l2));
   insert.bind(at++, timing.skew_ms);
   for (const auto& clock : {conditions.sm_mhz_before, conditions.sm_mhz_after,
                             conditions.memory_mhz_before, conditions.memory_mhz_after})

@@ -68,6 +68,7 @@ struct Target {
   std::string version;
   fs::path path;
   std::string collected_at;
+  Frame rows = {};
 };
 
 core::Status check_one(const std::set<std::string>& values, const char* what, const char* option) {
@@ -89,15 +90,44 @@ core::Status check_mixture(const std::vector<Content>& contents) {
   return check_one(devices, "device", "--device-name");
 }
 
-fs::path path_of(const Content& content, const PlaceRequest& request) {
-  const std::string own = request.backend.empty() ? lower_case(content.framework) : request.backend;
-  const std::string backend = content.table == "nccl_perf" ? kNccl : own;
+// The name under which the planner looks for the rows.
+core::Result<std::string> backend_of(const std::string& framework, const PlaceRequest& request) {
+  const std::string backend = request.backend.empty() ? lower_case(framework) : request.backend;
+  if (is_planner_backend(backend)) return backend;
+  return core::Error{
+      fmt::format("no planner looks for tables of a backend '{}'; choose the one in "
+                  "whose name it shall find them with --backend: {}",
+                  backend, planner_backends())};
+}
+
+fs::path path_of(const Content& content, const PlaceRequest& request, const std::string& backend) {
+  const bool is_nccl = content.table == "nccl_perf";
   const fs::path data = request.systems / "data" / request.system;
-  if (request.layout == PlaceLayout::kFlat) {
-    return data / backend / content.version / (content.table + ending_of(FileFormat::kCsv));
+  const fs::path family =
+      request.layout == PlaceLayout::kFamily ? data / family_of(content.table) : data;
+  const fs::path folder =
+      is_nccl ? family / kNccl / content.version
+              : family / backend / version_folder(backend, content.framework, content.version);
+  const FileFormat format =
+      request.layout == PlaceLayout::kFamily ? FileFormat::kParquet : FileFormat::kCsv;
+  return folder / (content.table + ending_of(format));
+}
+
+// Tables that only assay has are of no use to the planner.
+bool is_read(const std::string& table) {
+  return find_planner_table(table) != nullptr || find_table_spec(table) != nullptr;
+}
+
+void leave_out(const Content& content, std::vector<LeftOut>& left_out) {
+  const auto same = std::find_if(left_out.begin(), left_out.end(), [&](const LeftOut& other) {
+    return other.table == content.table;
+  });
+  if (same != left_out.end()) {
+    same->rows += content.rows;
+    return;
   }
-  return data / family_of(content.table) / backend / content.version /
-         (content.table + ending_of(FileFormat::kParquet));
+  left_out.push_back(
+      {.table = content.table, .reason = "the planner has no such table", .rows = content.rows});
 }
 
 core::Result<std::vector<Content>> selected(const Store& store, const Selection& rows) {
@@ -110,12 +140,17 @@ core::Result<std::vector<Content>> selected(const Store& store, const Selection&
 }
 
 core::Result<std::vector<Target>> targets_of(const std::vector<Content>& contents,
-                                             const PlaceRequest& request) {
+                                             const PlaceRequest& request,
+                                             Placed& placed) {
   std::vector<Target> targets;
   for (const Content& content : contents) {
     for (const std::string& name : {content.table, content.framework, content.version})
       ASSAY_TRY(core::check_file_name(name));
-    const fs::path path = path_of(content, request);
+    if (!is_read(content.table)) {
+      leave_out(content, placed.left_out);
+      continue;
+    }
+    const fs::path path = path_of(content, request, placed.backend);
     const auto same = std::find_if(targets.begin(), targets.end(),
                                    [&](const Target& target) { return target.path == path; });
     if (same == targets.end()) {
@@ -134,11 +169,21 @@ core::Result<std::vector<Target>> targets_of(const std::vector<Content>& content
   return targets;
 }
 
-core::Status check_existing(const std::vector<Target>& targets, Existing existing) {
-  if (existing == Existing::kReplace) return {};
+PerfFileStyle style_of(const PlaceRequest& request) {
+  return {
+      .format = request.layout == PlaceLayout::kFamily ? FileFormat::kParquet : FileFormat::kCsv,
+      .labels = request.labels};
+}
+
+// A file that holds the same already is no obstacle: NCCL's table is the same for every backend.
+core::Status check_existing(const std::vector<Target>& targets, const PlaceRequest& request) {
+  if (request.existing == Existing::kReplace) return {};
   for (const Target& target : targets) {
     std::error_code code;
     if (!fs::exists(target.path, code)) continue;
+    const auto there = core::read_file(target.path);
+    const auto made = format_perf_file(target.table, target.rows, style_of(request));
+    if (there.ok() && made.ok() && there.value() == made.value()) continue;
     return core::Error{
         fmt::format("'{}' is there already; nothing was written. --force replaces it and others",
                     target.path.string())};
@@ -146,29 +191,81 @@ core::Status check_existing(const std::vector<Target>& targets, Existing existin
   return {};
 }
 
-core::Status write_metas(const std::vector<Target>& targets,
-                         const PlaceRequest& request,
-                         std::vector<WrittenFile>& written) {
-  std::map<fs::path, std::vector<PlacedTable>> folders;
-  std::map<fs::path, std::pair<std::string, std::string>> runtimes;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    const Target& target = targets[i];
-    const fs::path folder = target.path.parent_path();
-    folders[folder].push_back(
-        {.table = target.table, .rows = written[i].rows, .collected_at = target.collected_at});
-    // The file names the runtime as the path does: ".../BACKEND/VERSION".
-    runtimes[folder] = {folder.parent_path().filename().string(), target.version};
+core::Result<Frame> rows_of(const Store& store,
+                            const Target& target,
+                            Points points,
+                            const std::string& device) {
+  return store.table({.table = target.table,
+                      .framework = target.framework,
+                      .version = target.version,
+                      .device = device,
+                      .points = points},
+                     Store::Columns::kPublic);
+}
+
+// Fills in the rows of a file.
+core::Status read_rows(const Store& store,
+                       const PlaceRequest& request,
+                       Target& target,
+                       Placed& placed) {
+  target.rows = ASSAY_TRY(rows_of(store, target, request.rows.points, request.rows.device));
+  const PlannerTable* table = find_planner_table(target.table);
+  const bool is_own = lower_case(target.framework) == placed.backend;
+  if (table != nullptr && !is_own) {
+    if (request.rows.points == Points::kGrid && !table->curve.empty()) {
+      const Frame all = ASSAY_TRY(rows_of(store, target, Points::kAll, request.rows.device));
+      target.rows = with_points_of_curves(*table, target.rows, all);
+    }
+    target.rows = rows_for_planner(*table, target.rows, placed.left_out);
   }
-  if (request.layout == PlaceLayout::kFlat) return {};
-  for (const auto& [folder, tables] : folders) {
-    const fs::path path = folder / kCollectionMetaName;
-    const auto& runtime = runtimes.at(folder);
-    const std::string text =
-        ASSAY_TRY(collection_meta_text(path, runtime.first, runtime.second, tables));
-    ASSAY_TRY(core::write_file(path, text));
-    written.push_back({.path = path, .table = "", .rows = 0});
+  target.rows = with_power_of_all(target.table, std::move(target.rows), placed.left_out);
+  return {};
+}
+
+PlacedTable described(const Target& target) {
+  PlacedTable table{.table = target.table,
+                    .rows = static_cast<std::int64_t>(target.rows.num_rows()),
+                    .collected_at = target.collected_at};
+  const FrameColumn* kernels = target.rows.find("kernel_source");
+  std::set<std::string> names;
+  for (std::size_t row = 0; kernels != nullptr && row < kernels->size(); ++row)
+    if (!kernels->is_missing(row)) names.insert(value_text(kernels->value(row)));
+  table.kernels.assign(names.begin(), names.end());
+  return table;
+}
+
+core::Status write_metas(const std::vector<Target>& targets, Placed& placed) {
+  std::map<fs::path, PlacedFolder> folders;
+  for (const Target& target : targets) {
+    PlacedFolder& folder = folders[target.path.parent_path()];
+    // NCCL's version is no version of what measured it.
+    folder.framework = target.table == "nccl_perf" ? kNccl : target.framework;
+    folder.collector = target.framework;
+    folder.version = target.version;
+    folder.tables.push_back(described(target));
+  }
+  for (const auto& [path, folder] : folders) {
+    const fs::path file = path / kCollectionMetaName;
+    ASSAY_TRY(core::write_file(file, ASSAY_TRY(collection_meta_text(file, folder))));
+    placed.files.push_back({.path = file, .table = "", .rows = 0});
   }
   return {};
+}
+
+core::Status write_tables(const std::vector<Target>& targets,
+                          const PlaceRequest& request,
+                          Placed& placed) {
+  const PerfFileStyle style = style_of(request);
+  for (const Target& target : targets) {
+    ASSAY_TRY(core::check_interrupt());
+    ASSAY_TRY(core::make_directories(target.path.parent_path()));
+    ASSAY_TRY(write_perf_file(target.table, target.rows, style, target.path));
+    placed.files.push_back({.path = target.path,
+                            .table = target.table,
+                            .rows = static_cast<std::int64_t>(target.rows.num_rows())});
+  }
+  if (request.layout == PlaceLayout::kFlat) return {};
+  return write_metas(targets, placed);
 }
 
 }  // namespace
@@ -210,32 +307,32 @@ std::string family_of(const std::string& table) {
   return has_ending ? table.substr(0, table.size() - kEnding.size()) : table;
 }
 
-core::Result<std::vector<WrittenFile>> place(const Store& store, const PlaceRequest& request) {
+std::string version_folder(const std::string& backend,
+                           const std::string& framework,
+                           const std::string& version) {
+  return lower_case(framework) == backend ? version : framework + '-' + version;
+}
+
+core::Result<Placed> place(const Store& store, const PlaceRequest& request) {
   const std::vector<Content> contents = ASSAY_TRY(selected(store, request.rows));
   ASSAY_TRY(check_mixture(contents));
-  const std::vector<Target> targets = ASSAY_TRY(targets_of(contents, request));
-  const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(request.systems));
-  ASSAY_TRY(check_existing(targets, request.existing));
-  const PerfFileStyle style{
-      .format = request.layout == PlaceLayout::kFlat ? FileFormat::kCsv : FileFormat::kParquet,
-      .labels = request.labels};
-  std::vector<WrittenFile> written;
-  for (const Target& target : targets) {
+  Placed placed{.framework = contents.front().framework, .device = contents.front().device};
+  placed.backend = ASSAY_TRY(backend_of(placed.framework, request));
+  std::vector<Target> targets = ASSAY_TRY(targets_of(contents, request, placed));
+  for (Target& target : targets) {
     ASSAY_TRY(core::check_interrupt());
-    const Frame frame = ASSAY_TRY(store.table({.table = target.table,
-                                               .framework = target.framework,
-                                               .version = target.version,
-                                               .device = request.rows.device,
-                                               .points = request.rows.points},
-                                              Store::Columns::kPublic));
-    ASSAY_TRY(core::make_directories(target.path.parent_path()));
-    ASSAY_TRY(write_perf_file(target.table, frame, style, target.path));
-    written.push_back({.path = target.path,
-                       .table = target.table,
-                       .rows = static_cast<std::int64_t>(frame.num_rows())});
+    ASSAY_TRY(read_rows(store, request, target, placed));
+    const bool is_nccl = target.table == "nccl_perf";
+    if (is_nccl) placed.nccl_version = target.version;
+    if (!is_nccl) placed.version = version_folder(placed.backend, target.framework, target.version);
   }
-  ASSAY_TRY(write_metas(targets, request, written));
-  return written;
+  const auto is_empty = [](const Target& target) { return target.rows.num_rows() == 0; };
+  targets.erase(std::remove_if(targets.begin(), targets.end(), is_empty), targets.end());
+  if (targets.empty()) return core::Error{"the planner can read none of the store's rows"};
+  const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(request.systems));
+  ASSAY_TRY(check_existing(targets, request));
+  ASSAY_TRY(write_tables(targets, request, placed));
+  return placed;
 }
 
 }  // namespace assay::store

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "store/database/planner_tables.h"
 #include "store/database/store.h"
 #include "store/files/perf_file.h"
 
@@ -41,8 +42,9 @@ const char* ending_of(FileFormat format);
 core::Result<std::vector<WrittenFile>> export_tables(const Store& store,
                                                      const ExportRequest& request);
 
-// kFlat writes data/SYSTEM/BACKEND/VERSION/gemm_perf.txt; kFamily, in use since 2026, writes
-// data/SYSTEM/gemm/BACKEND/VERSION/gemm_perf.parquet with a collection_meta.yaml beside it.
+// kFamily writes data/SYSTEM/gemm/BACKEND/VERSION/gemm_perf.parquet with a collection_meta.yaml
+// beside it, as the public planner has it since 2026; kFlat, of the releases before,
+// data/SYSTEM/BACKEND/VERSION/gemm_perf.txt.
 enum class PlaceLayout { kFlat, kFamily };
 
 enum class Existing { kKeep, kReplace };
@@ -50,23 +52,40 @@ enum class Existing { kKeep, kReplace };
 struct PlaceRequest {
   std::filesystem::path systems;  // the folder with data/ and SYSTEM.yaml
   std::string system;             // "h200_sxm"
-  std::string backend = {};       // the folder's name; empty for the framework in lower case
-  // `table` and `op_name` are not used. Only points of the grid are placed: readers bracket along
-  // one size after the other, or take the curve of a weight's shape for complete, so that points
-  // between those of a grid mislead them.
+  std::string backend = {};       // "trtllm"; empty for the framework in lower case
+  // `table` and `op_name` are not used. Of points outside of the grid only those on its curves are
+  // placed (planner_tables.h).
   Selection rows = {.table = {}, .points = Points::kGrid};
-  PlaceLayout layout = PlaceLayout::kFlat;
+  PlaceLayout layout = PlaceLayout::kFamily;
   Labels labels = Labels::kNew;
   Existing existing = Existing::kKeep;
+};
+
+struct Placed {
+  std::vector<WrittenFile> files = {};
+  std::vector<LeftOut> left_out = {};
+  std::string framework = {};  // of the rows
+  std::string device = {};     // of the rows
+  std::string backend = {};    // the folder, and the folder of the version in it
+  std::string version = {};
+  std::string nccl_version = {};  // of the rows of nccl_perf; empty without them
 };
 
 // The folder of a table: "mla" for "mla_bmm_perf". A table that is not declared has a folder of its
 // own.
 std::string family_of(const std::string& table);
 
+// The folder of a version: rows of a framework in its own name have the version alone, those of
+// another the framework before it ("assay-0.1.0"). That is no version that the planner could mix up
+// with, or complete by, those of the backend.
+std::string version_folder(const std::string& backend,
+                           const std::string& framework,
+                           const std::string& version);
+
 // Every file is written whole or not at all. NCCL's tables go to nccl/VERSION whatever the backend.
-// Rows of several frameworks or devices, and files that exist already, are errors before anything
-// is written.
-core::Result<std::vector<WrittenFile>> place(const Store& store, const PlaceRequest& request);
+// Rows of another framework than the backend are those that the planner can read. Errors, before
+// anything is written: rows of several frameworks or devices, a backend that no planner has, files
+// that exist already, and no rows.
+core::Result<Placed> place(const Store& store, const PlaceRequest& request);
 
 }  // namespace assay::store

@@ -79,10 +79,10 @@ core::Result<std::vector<SourceRow>> sources_of(const Database& database,
   return sources;
 }
 
-// Calls visit(id, run) for the rows of a source that no later run hides.
+// Calls visit(id, run) for the rows of a source that none of another run hides.
 template <class Visit>
 core::Status newest_rows(Statement& select, std::int64_t source, Visit visit) {
-  // Rows with equal keys come together, those of the latest run first.
+  // Rows with equal keys come together, those to be shown first.
   select.bind(0, source);
   std::int64_t key_hash = 0;
   std::int64_t run = -1;
@@ -94,14 +94,17 @@ core::Status newest_rows(Statement& select, std::int64_t source, Visit visit) {
   return {};
 }
 
-// The second parameter, where it is bound, is the last run that counts.
+// The second parameter, where it is bound, is the last run that counts, and the third the state of
+// the L2 cache.
 core::Result<Statement> select_newest(const Database& database, Points points) {
   const std::string hidden =
       points == Points::kAll ? kReruns : fmt::format("{} UNION {}", kReruns, refinements());
   return database.prepare(
-      fmt::format("SELECT id, key_hash, run FROM measurement WHERE source = ?1 AND run NOT IN ({}) "
-                  "AND (?2 IS NULL OR run <= ?2) ORDER BY key_hash, run DESC",
-                  hidden));
+      fmt::format("SELECT m.id, m.key_hash, m.run FROM measurement m LEFT JOIN timing t ON "
+                  "t.measurement = m.id WHERE m.source = ?1 AND m.run NOT IN ({}) AND (?2 IS NULL "
+                  "OR m.run <= ?2) AND (?3 IS NULL OR t.l2 = ?3) ORDER BY m.key_hash, "
+                  "coalesce(t.l2 = '{}', 0) DESC, m.run DESC",
+                  hidden, name_of(model::L2State::kEngine)));
 }
 
 // The ids of the selected rows, in the order in which they were appended.
@@ -110,6 +113,7 @@ core::Result<std::vector<RowId>> row_ids(const Database& database,
                                          const Selection& selection) {
   Statement select = ASSAY_TRY(select_newest(database, selection.points));
   if (selection.last_run > 0) select.bind(1, selection.last_run);
+  if (selection.l2) select.bind(2, name_of(*selection.l2));
   std::vector<RowId> rows;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     ASSAY_TRY(newest_rows(select, sources[i].id, [&](std::int64_t id, std::int64_t /*run*/) {

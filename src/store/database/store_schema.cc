@@ -14,9 +14,10 @@ constexpr int kApplicationId = 0x41535359;  // "ASSY"
 
 // measurement.key holds the values of the layout's columns as a JSON list: ["bfloat16",1,32,32];
 // key_hash is a 64-bit hash of that text. A row is hidden when a later run has the same source and
-// key, unless that run is a rerun, whose rows are all hidden. timing has what only our own
-// measurements know. Samples are 32-bit floats, little endian, in milliseconds: they hold seven
-// digits, and timers resolve half a microsecond.
+// key, unless that run is a rerun, whose rows are all hidden; but rows of a cache as engines find
+// it hide those of other states of the cache, and never the other way round. timing has what only
+// our own measurements know. Samples are 32-bit floats, little endian, in milliseconds: they hold
+// seven digits, and timers resolve half a microsecond.
 constexpr const char* kSchema = R"sql(
 CREATE TABLE run(
   id INTEGER PRIMARY KEY,
@@ -114,6 +115,12 @@ std::string quoted(const std::string& name) {
   return text + '"';
 }
 
+// 1 if the row is measured as engines find the cache.
+std::string as_engine(const char* measurement) {
+  return fmt::format("EXISTS (SELECT 1 FROM timing WHERE measurement = {}.id AND l2 = '{}')",
+                     measurement, name_of(model::L2State::kEngine));
+}
+
 std::string view_part(const Layout& layout, const std::vector<std::string>& columns) {
   std::string sql = "SELECT s.framework, s.version, s.device, s.op_name, s.kernel_source";
   for (const std::string& column : columns) {
@@ -128,8 +135,9 @@ std::string view_part(const Layout& layout, const std::vector<std::string>& colu
       ", m.latency_ms AS latency, m.power_watts AS power, m.power_limit_watts AS power_limit "
       "FROM source s JOIN measurement m ON m.source = s.id WHERE s.layout = {0} AND m.run NOT IN "
       "({1}) AND NOT EXISTS (SELECT 1 FROM measurement newer WHERE newer.source = m.source AND "
-      "newer.key_hash = m.key_hash AND newer.run > m.run AND newer.run NOT IN ({1}))",
-      layout.id, kReruns);
+      "newer.key_hash = m.key_hash AND newer.run <> m.run AND newer.run NOT IN ({1}) AND "
+      "({3}, newer.run) > ({2}, m.run))",
+      layout.id, kReruns, as_engine("m"), as_engine("newer"));
   return sql;
 }
 

@@ -159,6 +159,35 @@ TEST_F(StoreTest, TheLatestRunWinsAndOlderOnesStayInTheFile) {
   EXPECT_EQ(runs[0].measured, 2);
 }
 
+CaseRecord gemm_case_in(model::L2State l2, std::int64_t m, double latency_ms) {
+  CaseRecord made = gemm_case(m, latency_ms);
+  made.rows[0].timing.l2 = l2;
+  return made;
+}
+
+TEST_F(StoreTest, RowsAsEnginesFindTheCacheComeFirstUnlessToldOtherwise) {
+  using model::L2State;
+  Store store = open(Mode::kCreate);
+  const auto append = [&](const CaseRecord& one) {
+    ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), one).ok());
+  };
+  append(gemm_case_in(L2State::kEngine, 1, 0.25));
+  append(gemm_case_in(L2State::kEngine, 1, 0.5));
+  append(gemm_case_in(L2State::kHot, 1, 0.125));
+  append(gemm_case_in(L2State::kCold, 2, 1.0));
+  append(gemm_case_in(L2State::kHot, 2, 0.75));
+  const auto of = [&](std::optional<L2State> l2) {
+    Selection selection = kGemm;
+    selection.l2 = l2;
+    return latencies(store.table(selection, Columns::kPublic).value());
+  };
+  EXPECT_THAT(of({}), ElementsAre(0.5, 0.75));
+  EXPECT_THAT(query(file_, "SELECT latency FROM gemm_perf ORDER BY m"), ElementsAre("0.5", "0.75"));
+  EXPECT_THAT(of(L2State::kEngine), ElementsAre(0.5));
+  EXPECT_THAT(of(L2State::kCold), ElementsAre(1.0));
+  EXPECT_THAT(of(L2State::kHot), ElementsAre(0.125, 0.75));
+}
+
 TEST_F(StoreTest, AnImportedTableKeepsItsOwnDuplicates) {
   Store store = open(Mode::kCreate);
   ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", gemm_frame({1, 1, 2}, {3, 4, 5})).ok());
@@ -224,6 +253,13 @@ TEST(CollectionMeta, SaysWhatIsTrueOfATable) {
               testing::UnorderedElementsAre(testing::Pair("runtime.image", "x"),
                                             testing::Pair("tables.a_perf.rows", "2"),
                                             testing::Pair("tables.a_perf.image", "x")));
+}
+
+TEST(CollectionMeta, NeedNotNameTheTable) {
+  const auto facts = parse_collection_meta("runtime: {version: 1}\ntables: {b_perf: {rows: 3}}\n",
+                                           "it", "a_perf");
+  ASSERT_TRUE(facts.ok()) << facts.error().message;
+  EXPECT_THAT(facts.value(), testing::ElementsAre(testing::Pair("runtime.version", "1")));
 }
 
 TEST(CollectionMeta, RefusesAliasesThatHoldThemselvesOrTooMuch) {

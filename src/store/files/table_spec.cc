@@ -196,18 +196,19 @@ Columns mamba2_columns() {
           latency()};
 }
 
+// Rows of collections have neither the product of two other columns nor the name of a model.
 Columns delta_net_columns() {
   return {text("phase"),
           whole("batch_size", "sequences"),
           whole("seq_len", "tokens"),
-          whole("num_tokens", "tokens"),
+          sometimes(whole("num_tokens", "tokens")),
           whole("d_model", "elements"),
           whole("d_conv", "elements"),
           whole("num_k_heads"),
           whole("head_k_dim", "elements"),
           whole("num_v_heads"),
           whole("head_v_dim", "elements"),
-          text("model_name"),
+          sometimes(text("model_name")),
           latency()};
 }
 
@@ -306,7 +307,7 @@ std::vector<TableSpec> operators() {
           {"computescale_perf", "quantize", {"compute_scale"}, quantize_columns()},
           {"scale_matrix_perf", "quantize", {"scale_matrix"}, quantize_columns()},
           {"mamba2_perf", "linear_attention", {"mamba2"}, mamba2_columns()},
-          {"gdn_perf", "linear_attention", {"gdn"}, delta_net_columns()},
+          {"gdn_perf", "linear_attention", {"gdn", "gdn_conv", "gdn_rule"}, delta_net_columns()},
           {"kda_perf", "kda", {"kda"}, delta_net_columns()},
           {"mhc_module_perf", "mhc", {"pre", "post"}, mhc_columns()},
           {"wideep_context_mla_perf", "mla", context_mla, wideep_mla_columns()},

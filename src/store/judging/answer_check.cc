@@ -20,7 +20,7 @@ std::uint64_t mixed(std::uint64_t hash, double value) {
 }
 
 // The tenth that each row is left out with.
-std::vector<std::uint64_t> folds_of(const WorkRows& rows, LeftOut left_out) {
+std::vector<std::uint64_t> folds_of(const WorkRows& rows, HoldOut left_out) {
   std::vector<std::uint64_t> folds(rows.num_rows());
   const std::string along = rows.work.axes.empty() ? "" : rows.work.axes.front().times.front();
   for (std::size_t family = 0; family < rows.num_families(); ++family) {
@@ -28,7 +28,7 @@ std::vector<std::uint64_t> folds_of(const WorkRows& rows, LeftOut left_out) {
       std::uint64_t hash = mixed(17, static_cast<double>(family));
       const auto sizes = rows.sizes_of(row);
       for (std::size_t i = 0; i < sizes.size(); ++i) {
-        if (left_out == LeftOut::kPoints || rows.sizes[i] != along) hash = mixed(hash, sizes[i]);
+        if (left_out == HoldOut::kPoints || rows.sizes[i] != along) hash = mixed(hash, sizes[i]);
       }
       folds[row] = hash % kFolds;
     }
@@ -117,11 +117,11 @@ class Judge {
 
 std::vector<AnswerErrors> judge_answers(const WorkRows& rows,
                                         const RooflineBinder& binder,
-                                        LeftOut left_out) {
+                                        HoldOut left_out) {
   const std::vector<std::uint64_t> folds = folds_of(rows, left_out);
   const std::vector<bool> upper = upper_halves(rows);
   const auto is_out = [&](std::size_t row, std::uint64_t fold) {
-    return folds[row] == fold && (left_out != LeftOut::kUpperHalves || upper[row]);
+    return folds[row] == fold && (left_out != HoldOut::kUpperHalves || upper[row]);
   };
   Judge judge;
   for (std::uint64_t fold = 0; fold < kFolds; ++fold) {

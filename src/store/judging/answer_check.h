@@ -22,11 +22,11 @@ struct AnswerErrors {
 
 // What is left out: points at random, so that most have neighbours on their curve; whole curves,
 // as for a weight that was not measured; or the upper half of curves, which answers have to extend.
-enum class LeftOut : std::uint8_t { kPoints, kCurves, kUpperHalves };
+enum class HoldOut : std::uint8_t { kPoints, kCurves, kUpperHalves };
 
 // All points first, and then by method. The same table gives the same figures.
 std::vector<AnswerErrors> judge_answers(const WorkRows& rows,
                                         const RooflineBinder& binder,
-                                        LeftOut left_out);
+                                        HoldOut left_out);
 
 }  // namespace assay::store

@@ -24,24 +24,24 @@ WorkRows rows_of(double odd) {
 }
 
 TEST(AnswerCheck, AsksEveryPointOfTheOthers) {
-  for (const LeftOut left_out : {LeftOut::kPoints, LeftOut::kCurves}) {
+  for (const HoldOut left_out : {HoldOut::kPoints, HoldOut::kCurves}) {
     const auto errors = judge_answers(rows_of(1), nullptr, left_out);
     ASSERT_FALSE(errors.empty());
     EXPECT_EQ(errors[0].method, "all");
     EXPECT_EQ(errors[0].points + errors[0].refused, 5 * 13);
   }
-  EXPECT_LT(judge_answers(rows_of(1), nullptr, LeftOut::kPoints)[0].median, 0.05);
+  EXPECT_LT(judge_answers(rows_of(1), nullptr, HoldOut::kPoints)[0].median, 0.05);
 }
 
 TEST(AnswerCheck, SeesRowsThatNothingPredicts) {
-  const auto errors = judge_answers(rows_of(3), nullptr, LeftOut::kPoints);
+  const auto errors = judge_answers(rows_of(3), nullptr, HoldOut::kPoints);
   EXPECT_GT(errors[0].p90, 0.3);
   EXPECT_LT(errors[0].inside_80, 1);
-  EXPECT_EQ(errors[0].median, judge_answers(rows_of(3), nullptr, LeftOut::kPoints)[0].median);
+  EXPECT_EQ(errors[0].median, judge_answers(rows_of(3), nullptr, HoldOut::kPoints)[0].median);
 }
 
 TEST(AnswerCheck, LeavesOutHalfOfEachCurve) {
-  const auto errors = judge_answers(rows_of(1), nullptr, LeftOut::kUpperHalves);
+  const auto errors = judge_answers(rows_of(1), nullptr, HoldOut::kUpperHalves);
   EXPECT_EQ(errors[0].points + errors[0].refused, 5 * 6);
 }
 

@@ -58,13 +58,13 @@ model::Table answers_errors_table() {
                     "upper halves: of curves, which answers then extend"}};
 }
 
-const char* name_of(LeftOut left_out) {
+const char* name_of(HoldOut left_out) {
   switch (left_out) {
-    case LeftOut::kPoints:
+    case HoldOut::kPoints:
       return "points";
-    case LeftOut::kCurves:
+    case HoldOut::kCurves:
       return "curves";
-    case LeftOut::kUpperHalves:
+    case HoldOut::kUpperHalves:
       return "upper halves";
   }
   return "";
@@ -146,7 +146,7 @@ void CheckReport::add_finding(const std::string& name, const Finding& finding) {
 }
 
 void CheckReport::add(const std::string& name,
-                      LeftOut left_out,
+                      HoldOut left_out,
                       const std::vector<AnswerErrors>& errors) {
   for (const AnswerErrors& of : errors) {
     answers_.add_row({name, name_of(left_out), of.method, of.points, of.refused,

@@ -29,7 +29,7 @@ class CheckReport {
   void add(const std::string& name, const TableCheck& check);
   void add(const std::string& name, const HeldOut& held_out);
   // What judge_answers() found.
-  void add(const std::string& name, LeftOut left_out, const std::vector<AnswerErrors>& errors);
+  void add(const std::string& name, HoldOut left_out, const std::vector<AnswerErrors>& errors);
   void add(const CasesFound& cases);
   void add(std::vector<model::Table> tables);
 

@@ -20,6 +20,19 @@ constexpr double kPastCaches = kKibibyte * kKibibyte * kKibibyte;
 constexpr double kSmallMemory = kKibibyte * kKibibyte;
 constexpr double kSmallMessage = 64 * kKibibyte;
 
+// Assumed where neither rows nor a file tell, since the planner needs each of them. The factor, the
+// latencies and other_mem are those that it assumes for all of NVIDIA's systems; the network is the
+// one InfiniBand NDR port for each GPU of NVIDIA's HGX reference hosts.
+constexpr double kAssumedMemoryScaling = 0.8;
+constexpr double kAssumedMemoryLatencySeconds = 3e-6;
+constexpr double kAssumedPeerLatencySeconds = 1e-5;
+constexpr double kAssumedNetworkGbps = 50;
+constexpr double kAssumedOtherBytes = 3.5 * kPastCaches;
+// What assay-worker measured on an H200, of 2 and of 4 GPUs, with NCCL 2.28.9.
+constexpr double kAssumedNcclBytes = 864 * kSmallMemory;
+// Larger groups take the planner's entry for 8.
+constexpr int kMostNcclGpus = 8;
+
 struct Sourced {
   std::string value;
   std::string source;
@@ -108,6 +121,10 @@ class FieldList {
     }
   }
 
+  [[nodiscard]] static Choice assumed(std::string value, const std::string& why) {
+    return Sourced{std::move(value), "assumed: " + why};
+  }
+
   [[nodiscard]] std::string from_file() const { return "cited: " + data_.cited_from; }
 
   [[nodiscard]] Choice cited(const std::string& field) const {
@@ -186,12 +203,16 @@ class FieldList {
          measured(memory, kGigabytes, "memory_op_perf")},
         collect_memory);
     add("gpu", "mem_bw_empirical_scaling_factor",
-        {scaling(memory), cited("gpu.mem_bw_empirical_scaling_factor")}, collect_memory);
+        {scaling(memory), cited("gpu.mem_bw_empirical_scaling_factor"),
+         assumed(fmt::format("{}", kAssumedMemoryScaling), collect_memory)},
+        "");
     add("gpu", "mem_empirical_constant_latency",
         {fitted(constant_latency(memory_points(data_.memory_ops, "copy"), kSmallMemory),
                 "copies of up to 1 MiB", "memory_op_perf"),
-         cited("gpu.mem_empirical_constant_latency")},
-        "too few small rows: assay collect copy");
+         cited("gpu.mem_empirical_constant_latency"),
+         assumed(seconds_text(kAssumedMemoryLatencySeconds),
+                 "too few small rows: assay collect copy")},
+        "");
     add("gpu", "mem_capacity",
         {free_memory(), cited("gpu.mem_capacity"), published(board().memory_bytes, 1)},
         "the store has no collection of this device");
@@ -261,8 +282,11 @@ class FieldList {
         {cited("node.num_gpus_per_node"), published(board().gpus_per_node, board().node_document),
          most_gpus()},
         "no rows of several GPUs: assay collect nccl");
-    add("node", "inter_node_bw", {cited("node.inter_node_bw")},
-        "it is of the network between hosts, not of the GPU: name it by --cite");
+    add("node", "inter_node_bw",
+        {cited("node.inter_node_bw"),
+         assumed(whole_text(kAssumedNetworkGbps * kGigabytes.size),
+                 "a port of 400 Gb/s for each GPU; name your network's by --cite")},
+        "");
     add("node", "intra_node_bw",
         {cited("node.intra_node_bw"),
          published(board().link_gbps, kGigabytes.size, ", one direction"),
@@ -275,8 +299,10 @@ class FieldList {
     add("node", "p2p_latency",
         {fitted(constant_latency(send_points(data_.collectives, 2), kSmallMessage),
                 "NCCL's send_recv of up to 64 KiB between 2 GPUs", "nccl_perf"),
-         cited("node.p2p_latency")},
-        "too few rows of send_recv between 2 GPUs: assay collect nccl");
+         cited("node.p2p_latency"),
+         assumed(seconds_text(kAssumedPeerLatencySeconds),
+                 "too few rows of send_recv between 2 GPUs: assay collect nccl")},
+        "");
     add_others("node");
   }
 
@@ -287,18 +313,45 @@ class FieldList {
   }
 
   void add_misc() {
-    add("misc", "other_mem", {cited("misc.other_mem")},
-        "it is of the program that serves models: name it by --cite");
+    add("misc", "other_mem",
+        {cited("misc.other_mem"),
+         assumed(whole_text(kAssumedOtherBytes),
+                 "3.5 GiB for the program that serves models; name its own by --cite")},
+        "");
     Choice nccl = fact("device NCCL");
+    if (!nccl) nccl = version_of_collectives();
     if (!nccl) nccl = cited("misc.nccl_version");
     if (nccl) nccl->value = "'" + nccl->value + "'";
     add("misc", "nccl_version", {nccl}, "the store has no collection of this device");
     add_others("misc");
-    const std::size_t before = fields_.size();
+    for (int gpus = 1; gpus <= kMostNcclGpus; ++gpus)
+      add("misc.nccl_mem", fmt::format("{}", gpus), {nccl_memory(gpus)}, "");
     add_others("misc.nccl_mem");
-    if (fields_.size() > before) return;
-    add("misc", "nccl_mem", {},
-        "no row tells it: see assay-worker collect --nccl-memory, and name it by --cite");
+  }
+
+  // NCCL's tables lie in the folder of their own version.
+  [[nodiscard]] Choice version_of_collectives() const {
+    const FrameColumn* versions = data_.collectives.find("version");
+    if (versions == nullptr || versions->size() == 0 || versions->is_missing(0))
+      return std::nullopt;
+    return Sourced{value_text(versions->value(0)), "measured: the version of rows of nccl_perf"};
+  }
+
+  // What communicators of so many GPUs take on each; that of the next larger group where there is
+  // one, else of the next smaller one.
+  [[nodiscard]] Choice nccl_memory(int gpus) const {
+    const auto of = [](int number) { return fmt::format("misc.nccl_mem.{}", number); };
+    if (Choice exact = cited(of(gpus))) return exact;
+    if (gpus == 1) return assumed("0", "a single GPU has no communicator");
+    for (int other = gpus + 1; other <= kMostNcclGpus; ++other)
+      if (const Choice more = cited(of(other)))
+        return assumed(more->value, fmt::format("that of {} GPUs", other));
+    for (int other = gpus - 1; other > 1; --other)
+      if (const Choice less = cited(of(other)))
+        return assumed(less->value, fmt::format("that of {} GPUs", other));
+    return assumed(whole_text(kAssumedNcclBytes),
+                   "what NCCL 2.28.9 took on an H200; assay-worker collect --nccl-memory tells it "
+                   "for --cite");
   }
 
   void add_reached(const std::string& name,

@@ -127,12 +127,38 @@ TEST(SystemFields, ADeviceWithoutMultiprocessorsHasNoSmVersion) {
   EXPECT_EQ(field(data, "gpu", "sm_version").value, "");
 }
 
-TEST(SystemFields, WithoutRowsEachFieldSaysWhatItLacks) {
+TEST(SystemFields, WithoutRowsEachFieldSaysWhatItLacksOrAssumes) {
   const SystemData data{.device = "NVIDIA X"};
+  std::size_t assumed = 0;
   for (const SystemField& one : system_fields(data)) {
-    EXPECT_EQ(one.value, "") << one.name;
     EXPECT_NE(one.source, "") << one.name;
+    if (one.value.empty()) continue;
+    EXPECT_THAT(one.source, StartsWith("assumed: ")) << one.name;
+    ++assumed;
   }
+  EXPECT_EQ(assumed, 13U);
+}
+
+TEST(SystemFields, MemoryOfNcclIsThatOfTheNextLargerGroupKnown) {
+  SystemData data = h200();
+  data.cited_from = "nccl.yaml";
+  data.cited = {{"misc.nccl_mem.2", "100"}, {"misc.nccl_mem.4", "200"}};
+  const auto memory = [&](const char* gpus) { return field(data, "misc.nccl_mem", gpus); };
+  EXPECT_EQ(memory("1").value, "0");
+  EXPECT_EQ(memory("2").source, "cited: nccl.yaml");
+  EXPECT_EQ(memory("3").value, "200");
+  EXPECT_EQ(memory("3").source, "assumed: that of 4 GPUs");
+  EXPECT_EQ(memory("8").value, "200");
+}
+
+TEST(SystemFields, WithoutAnEngineTheVersionOfNcclIsThatOfItsRows) {
+  SystemData data = h200();
+  data.facts.clear();
+  EXPECT_EQ(field(data, "misc", "nccl_version").value, "");
+  data.collectives = frame_of(
+      "version,op_name,nccl_dtype,num_gpus,message_size,latency\n"
+      "2.27.5,send_recv,int8,2,512,0.0090\n");
+  EXPECT_EQ(field(data, "misc", "nccl_version").value, "'2.27.5'");
 }
 
 class SystemFile : public StoreTest {

@@ -1,0 +1,118 @@
+#include "cli/model_options.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/options.h"
+#include "model/serving/family.h"
+#include "model/serving/shipped_models.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr const char* kAllModels = "all";
+constexpr std::int64_t kMostGpusOfAModel = 1024;
+
+const Choices<std::optional<serving::Quantization>> kQuantizations = {
+    {"config", std::nullopt},
+    {"bfloat16", serving::Quantization::kBfloat16},
+    {"fp8", serving::Quantization::kFp8},
+    {"fp8_block", serving::Quantization::kFp8Block},
+    {"w4a16_mxfp4", serving::Quantization::kMxfp4}};
+
+const Choices<serving::Phase> kPhases = {{"context", serving::Phase::kContext},
+                                         {"generation", serving::Phase::kGeneration}};
+
+// Numbers of GPUs from words separated by commas, ascending, each once.
+core::Result<std::vector<std::int64_t>> gpus_in(const std::string& option,
+                                                const std::string& text) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& word : split(text, ',')) {
+    std::int64_t number = 0;
+    const char* const end = word.data() + word.size();
+    const auto [stopped, error] = std::from_chars(word.data(), end, number);
+    if (error != std::errc() || stopped != end || number < 1 || number > kMostGpusOfAModel) {
+      return core::Error{fmt::format("--{}: '{}' is no number of GPUs from 1 to {}", option, word,
+                                     kMostGpusOfAModel)};
+    }
+    numbers.push_back(number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+}  // namespace
+
+void ModelArguments::add_precision(App& app, const char* group) {
+  add_choice_list(app, "--quant", quantizations_, kQuantizations,
+                  "how the weights of the models are kept; config: as each config.json tells")
+      ->default_str("config")
+      ->group(group);
+  add_choice_list(app, "--phase", phases_, kPhases, "the work on prompts, the decoding, or both")
+      ->group(group);
+}
+
+core::Result<std::vector<serving::Model>> ModelArguments::read(
+    const std::vector<std::string>& names) {
+  std::vector<serving::Model> models;
+  for (const std::string& name : names) {
+    if (name != kAllModels) {
+      models.push_back(ASSAY_TRY(serving::read_model(name)));
+      continue;
+    }
+    for (const serving::ShippedModel& shipped : serving::shipped_models())
+      models.push_back(ASSAY_TRY(serving::read_model(std::string(shipped.name))));
+  }
+  return models;
+}
+
+core::Result<serving::NeedsRequest> ModelArguments::request(const std::vector<std::string>& models,
+                                                            const std::string& tp,
+                                                            const std::string& ep) const {
+  serving::NeedsRequest request{.models = ASSAY_TRY(read(models))};
+  if (!tp.empty()) request.tp = ASSAY_TRY(gpus_in("tp", tp));
+  if (!ep.empty()) request.ep = ASSAY_TRY(gpus_in("ep", ep));
+  if (!quantizations_.empty()) request.quantizations = quantizations_;
+  if (!phases_.empty()) request.phases = phases_;
+  return request;
+}
+
+std::vector<std::string> notes_of_excluded(const std::vector<serving::Excluded>& all) {
+  struct Alike {
+    const serving::Excluded* first;
+    std::size_t others;
+  };
+
+  std::vector<Alike> alike;
+  for (const serving::Excluded& excluded : all) {
+    const auto known = std::find_if(alike.begin(), alike.end(), [&](const Alike& group) {
+      return group.first->model == excluded.model && group.first->reason == excluded.reason;
+    });
+    if (known == alike.end()) {
+      alike.push_back({&excluded, 0});
+    } else {
+      ++known->others;
+    }
+  }
+  std::vector<std::string> notes;
+  for (const auto& [first, others] : alike) {
+    const std::string more =
+        others == 0 ? ""
+                    : fmt::format(" and {} other deployment{}", others, others == 1 ? "" : "s");
+    notes.push_back(fmt::format("{}: left out: {}{}: {}", first->model, first->deployment, more,
+                                first->reason));
+  }
+  return notes;
+}
+
+std::vector<std::string> model_words() {
+  std::vector<std::string> words = {kAllModels};
+  for (const serving::ShippedModel& shipped : serving::shipped_models())
+    words.emplace_back(shipped.name);
+  return words;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,42 @@
+// The options that name models and how they are deployed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/serving/needs.h"
+
+namespace assay::cli {
+
+class App;
+
+class ModelArguments {
+ public:
+  // Declares --quant and --phase.
+  void add_precision(App& app, const char* group);
+
+  // Reads the models. "all" means every model that ships with assay. Error: a model does not read.
+  [[nodiscard]] static core::Result<std::vector<serving::Model>> read(
+      const std::vector<std::string>& names);
+
+  // The request for these models, with the numbers of GPUs as texts separated by commas; an empty
+  // text takes the default. Error: a model does not read, or a number is none.
+  [[nodiscard]] core::Result<serving::NeedsRequest> request(const std::vector<std::string>& models,
+                                                            const std::string& tp,
+                                                            const std::string& ep) const;
+
+ private:
+  std::vector<std::optional<serving::Quantization>> quantizations_;
+  std::vector<serving::Phase> phases_;
+};
+
+// A line for each model and reason: "glm-4.5: left out: tp 8, moe_tp 8, fp8_block and 4 other
+// deployments: an intermediate size of ...".
+std::vector<std::string> notes_of_excluded(const std::vector<serving::Excluded>& all);
+
+// The names of the models that ship with assay, and "all".
+std::vector<std::string> model_words();
+
+}  // namespace assay::cli

@@ -1,0 +1,642 @@
+// The kernels of MLA's decoding. Each block works on some keys of a sequence for up to 64 heads,
+// and a second kernel joins the parts of a sequence.
+#include <cuda_runtime.h>
+
+#include <cmath>
+
+#include "collect/cuda/mla_decode_block.cuh"
+#include "collect/cuda/mla_decode_kernels.h"
+#include "collect/cuda/vectors.cuh"
+
+namespace assay::collect {
+namespace {
+
+using namespace mla;
+
+// The barriers of a block besides 0, which all threads use.
+constexpr int kScoresMeet = 1;   // the first warp group
+constexpr int kWeightsMeet = 2;  // both groups: weights have been written
+constexpr int kReadersMeet = 3;  // both groups: weights have been read
+
+__device__ float power_of_two_of(float exponent) {
+  float power = 0;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
+  return power;
+}
+
+// Combines the values of the eight lanes that have the same columns.
+template <class Combine>
+__device__ float over_rows(float value, Combine combine) {
+  value = combine(value, __shfl_xor_sync(0xFFFFFFFFU, value, 4));
+  value = combine(value, __shfl_xor_sync(0xFFFFFFFFU, value, 8));
+  return combine(value, __shfl_xor_sync(0xFFFFFFFFU, value, 16));
+}
+
+struct Maximum {
+  __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
+};
+
+struct Sum {
+  __device__ float operator()(float a, float b) const { return a + b; }
+};
+
+// The softmax of a tile, of the first warp group. A lane has the heads head_of(i), i < kHeads / 4.
+template <bool kFp8, int kHeads>
+class Softmax {
+ public:
+  using Its = Size<kFp8, kHeads>;
+
+  __device__ Softmax(char* shared, float scale, int keys)
+      : of_warps_(reinterpret_cast<float*>(shared + Its::kOfWarps)), scale_(scale), keys_(keys) {
+#pragma unroll
+    for (int i = 0; i < kHeads / 4; ++i)
+      largest_[i] = -INFINITY;
+  }
+
+  // Turns scores into weights, and sets the factors by which sums so far are to be multiplied.
+  __device__ void weigh(const Lane& lane,
+                        int first_key,
+                        float (&scores)[kHeads / 2],
+                        float (&factors)[kHeads / 4]) {
+    mask(lane, first_key, scores);
+    find_largest(lane, scores);
+    meet<kGroupThreads>(kScoresMeet);
+#pragma unroll
+    for (int i = 0; i < kHeads / 4; ++i) {
+      float largest = largest_[i];
+#pragma unroll
+      for (int warp = 0; warp < kGroupWarps; ++warp)
+        largest = fmaxf(largest, of_warps_[warp * kHeads + head_of(lane, i)]);
+      factors[i] = power_of_two_of((largest_[i] - largest) * scale_);
+      largest_[i] = largest;
+      const float scaled = largest * scale_;
+      float& upper = scores[i / 2 * 4 + i % 2];
+      float& lower = scores[i / 2 * 4 + 2 + i % 2];
+      upper = power_of_two_of(fmaf(upper, scale_, -scaled));
+      lower = power_of_two_of(fmaf(lower, scale_, -scaled));
+      weights_[i] = weights_[i] * factors[i] + upper + lower;
+    }
+  }
+
+  // Writes the sums of weights of each warp and head, and the statistics of a part.
+  __device__ void finish(const Lane& lane, float (&exponents)[kHeads / 4]) {
+    meet<kGroupThreads>(kScoresMeet);  // all have read the largest scores
+#pragma unroll
+    for (int i = 0; i < kHeads / 4; ++i) {
+      exponents[i] = largest_[i] * scale_;
+      const float sum = over_rows(weights_[i], Sum{});
+      if (lane.row == 0) of_warps_[lane.warp * kHeads + head_of(lane, i)] = sum;
+    }
+  }
+
+  __device__ static int head_of(const Lane& lane, int i) {
+    return i / 2 * 8 + lane.pair * 2 + i % 2;
+  }
+
+ private:
+  __device__ void mask(const Lane& lane, int first_key, float (&scores)[kHeads / 2]) const {
+    if (first_key + kTileKeys <= keys_) return;
+    const int upper = first_key + lane.warp * 16 + (kFp8 ? fp8_key_of_row(lane.row) : lane.row);
+#pragma unroll
+    for (int i = 0; i < kHeads / 2; ++i) {
+      if (upper + i % 4 / 2 * 8 >= keys_) scores[i] = -INFINITY;
+    }
+  }
+
+  __device__ void find_largest(const Lane& lane, const float (&scores)[kHeads / 2]) {
+#pragma unroll
+    for (int i = 0; i < kHeads / 4; ++i) {
+      const int at = i / 2 * 4 + i % 2;
+      const float largest = over_rows(fmaxf(scores[at], scores[at + 2]), Maximum{});
+      if (lane.row == 0) of_warps_[lane.warp * kHeads + head_of(lane, i)] = largest;
+    }
+  }
+
+  float* of_warps_;  // [warp, head]
+  float scale_;
+  int keys_;
+  float largest_[kHeads / 4];
+  float weights_[kHeads / 4] = {};
+};
+
+// Writes weights as the right factor of a product, whose rows are heads.
+template <bool kFp8, int kHeads>
+__device__ void store_weights(const Lane& lane,
+                              std::uint32_t to,
+                              const float (&weights)[kHeads / 2]) {
+  const int row = lane.index % 8;
+  const int matrix = lane.index / 8;
+  const std::uint32_t chunk = ((lane.warp * 2 + matrix % 2) ^ row) * 16;
+  if constexpr (kHeads == 8) {
+    const std::uint32_t words[2] = {packed<kFp8>(weights[0], weights[1]),
+                                    packed<kFp8>(weights[2], weights[3])};
+    store_transposed(to + row * 128 + chunk, words);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kHeads / 16; ++i) {
+      const float* of = weights + i * 8;
+      const std::uint32_t words[4] = {packed<kFp8>(of[0], of[1]), packed<kFp8>(of[2], of[3]),
+                                      packed<kFp8>(of[4], of[5]), packed<kFp8>(of[6], of[7])};
+      store_transposed(to + (i * 16 + matrix / 2 * 8 + row) * 128 + chunk, words);
+    }
+  }
+}
+
+template <bool kFp8, int kHeads>
+__device__ void scale_output(const float (&factors)[kHeads / 4],
+                             float (&output)[Size<kFp8, kHeads>::kOutputTiles][kHeads / 2]) {
+  bool changes = false;
+#pragma unroll
+  for (int i = 0; i < kHeads / 4; ++i)
+    changes = changes || factors[i] != 1;
+  if (!__any_sync(0xFFFFFFFFU, changes)) return;
+#pragma unroll
+  for (int tile = 0; tile < Size<kFp8, kHeads>::kOutputTiles; ++tile) {
+#pragma unroll
+    for (int i = 0; i < kHeads / 2; ++i)
+      output[tile][i] *= factors[i / 4 * 2 + i % 2];
+  }
+}
+
+// Writes a lane's results for one head: the output itself, or the sums of a part.
+template <bool kFp8, int kTiles>
+__device__ void write_columns(const Lane& lane,
+                              const float (&of)[kTiles][2],
+                              float factor,
+                              __nv_bfloat16* result,
+                              float* sums) {
+  const int first = first_column<kFp8>(lane);
+  if constexpr (!kFp8) {
+#pragma unroll
+    for (int i = 0; i < kTiles * 2; ++i) {
+      const int column = first + i / 2 * 64 + i % 2 * 8;
+      if (sums == nullptr) {
+        result[column] = __float2bfloat16(of[i / 2][i % 2] * factor);
+      } else {
+        sums[column] = of[i / 2][i % 2];
+      }
+    }
+  } else {
+    static_assert(kTiles == 4);
+    if (sums == nullptr) {
+      const auto pair = [&](int i) { return packed<false>(of[i][0] * factor, of[i][1] * factor); };
+      *reinterpret_cast<uint4*>(result + first) = {pair(0), pair(1), pair(2), pair(3)};
+    } else {
+      auto* to = reinterpret_cast<float4*>(sums + first);
+      to[0] = {of[0][0], of[0][1], of[1][0], of[1][1]};
+      to[1] = {of[2][0], of[2][1], of[3][0], of[3][1]};
+    }
+  }
+}
+
+template <bool kFp8, int kHeads>
+__device__ void write_output(const MlaDecodeArguments& arguments,
+                             const Part& part,
+                             const Lane& lane,
+                             const float* of_warps,
+                             const float (&output)[Size<kFp8, kHeads>::kOutputTiles][kHeads / 2]) {
+  constexpr int kTiles = Size<kFp8, kHeads>::kOutputTiles;
+  const float scale = kFp8 ? arguments.scale[0] : 1.0F;
+#pragma unroll
+  for (int i = 0; i < kHeads / 4; ++i) {
+    const int head = Softmax<kFp8, kHeads>::head_of(lane, i);
+    if (head >= part.heads) continue;
+    const std::int64_t row = part.batch * arguments.heads + part.first_head + head;
+    float weights = 0;
+#pragma unroll
+    for (int warp = 0; warp < kGroupWarps; ++warp)
+      weights += of_warps[warp * kHeads + head];
+    float of[kTiles][2];
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      of[tile][0] = output[tile][i / 2 * 4 + i % 2];
+      of[tile][1] = output[tile][i / 2 * 4 + 2 + i % 2];
+    }
+    write_columns<kFp8, kTiles>(
+        lane, of, scale / weights, static_cast<__nv_bfloat16*>(arguments.output) + row * kValueDim,
+        arguments.splits == 1 ? nullptr
+                              : arguments.sums + (row * arguments.splits + part.split) * kValueDim);
+  }
+}
+
+// Writes the statistics of a part, from the lanes that together have every head once.
+template <bool kFp8, int kHeads>
+__device__ void write_statistics(const MlaDecodeArguments& arguments,
+                                 const Part& part,
+                                 const Lane& lane,
+                                 const float* of_warps,
+                                 const float (&exponents)[kHeads / 4]) {
+  if (arguments.splits == 1 || lane.warp != 0 || lane.row != 0) return;
+#pragma unroll
+  for (int i = 0; i < kHeads / 4; ++i) {
+    const int head = Softmax<kFp8, kHeads>::head_of(lane, i);
+    if (head >= part.heads) continue;
+    const std::int64_t row = part.batch * arguments.heads + part.first_head + head;
+    float weights = 0;
+#pragma unroll
+    for (int warp = 0; warp < kGroupWarps; ++warp)
+      weights += of_warps[warp * kHeads + head];
+    reinterpret_cast<float2*>(arguments.statistics)[row * arguments.splits + part.split] = {
+        exponents[i], weights};
+  }
+}
+
+// Gives the factors of a tile to other warp groups.
+template <bool kFp8, int kHeads>
+__device__ void store_factors(const Lane& lane, const float (&factors)[kHeads / 4], float* to) {
+  if (lane.warp != 0 || lane.row != 0) return;
+#pragma unroll
+  for (int i = 0; i < kHeads / 4; ++i)
+    to[Softmax<kFp8, kHeads>::head_of(lane, i)] = factors[i];
+}
+
+template <bool kFp8, int kHeads>
+__device__ void load_factors(const Lane& lane, const float* from, float (&factors)[kHeads / 4]) {
+#pragma unroll
+  for (int i = 0; i < kHeads / 4; ++i)
+    factors[i] = from[Softmax<kFp8, kHeads>::head_of(lane, i)];
+}
+
+// What all threads of a block begin with. One thread loads tiles.
+template <bool kFp8, int kHeads>
+__device__ void begin_block(const MlaDecodeArguments& arguments,
+                            const Part& part,
+                            const Tiles<kFp8, kHeads>& tiles,
+                            std::uint32_t base,
+                            bool is_loader) {
+  using Its = Size<kFp8, kHeads>;
+  if (is_loader) {
+    tiles.create_counters();
+    for (int n = 0; n < Its::kStages; ++n)
+      tiles.begin(n);
+  }
+  load_query<kFp8, kHeads>(arguments, part, base + Its::kQuery);
+  publish_to_products();
+  __syncthreads();
+  let_next_kernel_begin();
+}
+
+__device__ float score_scale(float of_keys) {
+  return 1.4426950408889634F * rsqrtf(static_cast<float>(kHeadDim)) * of_keys;
+}
+
+template <int kHeads>
+__global__ void __launch_bounds__(Size<false, kHeads>::kThreads, 1)
+    decode_bfloat16_latents(const __grid_constant__ MlaDecodeArguments arguments,
+                            const __grid_constant__ MlaCacheMaps maps) {
+  using Its = Size<false, kHeads>;
+  extern __shared__ __align__(1024) char shared[];
+  const std::uint32_t base = shared_address(shared);
+  const Part part = part_of(arguments);
+  const Lane lane;
+  const Tiles<false, kHeads> tiles(arguments, maps, part, base);
+  const bool is_loader = threadIdx.x == Its::kThreads - kGroupThreads;
+  begin_block(arguments, part, tiles, base, is_loader);
+
+  const std::uint32_t weights = base + Its::kWeights;
+  const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
+  auto* shared_factors = reinterpret_cast<float*>(shared + Its::kFactors);
+  float output[Its::kOutputTiles][kHeads / 2] = {};
+  if (Its::kGroups == 1 || lane.group == 0) {
+    Softmax<false, kHeads> softmax(shared, score_scale(1), static_cast<int>(arguments.keys));
+    for (int n = 0; n < tiles.count(); ++n) {
+      tiles.await(n);
+      float scores[kHeads / 2];
+      multiply_bfloat16_keys<kHeads>(tiles.at(n), base + Its::kQuery, scores);
+      float factors[kHeads / 4];
+      softmax.weigh(lane, tiles.first_key(n), scores, factors);
+      if (Its::kGroups == 2 && n > 0) meet<Its::kThreads>(kReadersMeet);
+      store_weights<false, kHeads>(lane, weights, scores);
+      if (Its::kGroups == 2) store_factors<false, kHeads>(lane, factors, shared_factors);
+      publish_to_products();
+      meet<Its::kThreads>(kWeightsMeet);
+      scale_output<false, kHeads>(factors, output);
+      multiply_bfloat16_values<kHeads>(lane, tiles.at(n), weights, output);
+      tiles.end(n);
+      if (Its::kGroups == 1 && is_loader) tiles.begin(n + Its::kStages);
+      __syncwarp();
+    }
+    float exponents[kHeads / 4];
+    softmax.finish(lane, exponents);
+    __syncthreads();
+    write_statistics<false, kHeads>(arguments, part, lane, of_warps, exponents);
+  } else {
+    for (int n = 0; n < tiles.count(); ++n) {
+      meet<Its::kThreads>(kWeightsMeet);
+      float factors[kHeads / 4];
+      load_factors<false, kHeads>(lane, shared_factors, factors);
+      scale_output<false, kHeads>(factors, output);
+      tiles.await(n);
+      multiply_bfloat16_values<kHeads>(lane, tiles.at(n), weights, output);
+      if (n + 1 < tiles.count()) arrive<Its::kThreads>(kReadersMeet);
+      tiles.end(n);
+      if (is_loader) tiles.begin(n + Its::kStages);
+      __syncwarp();
+    }
+    __syncthreads();
+  }
+  write_output<false, kHeads>(arguments, part, lane, of_warps, output);
+}
+
+// The two buffers of weights between warp groups, and their factors.
+template <int kHeads>
+class WeightBuffers {
+ public:
+  using Its = Size<true, kHeads>;
+
+  __device__ WeightBuffers(char* shared, std::uint32_t base) : shared_(shared), base_(base) {}
+
+  __device__ void create_counters() const {
+    for (int n = 0; n < Its::kWeightBuffers; ++n) {
+      create_counter(full(n), kGroupThreads);
+      create_counter(empty(n), (Its::kGroups - 1) * kGroupWarps);
+    }
+  }
+
+  [[nodiscard]] __device__ std::uint32_t at(int n) const {
+    return base_ + Its::kWeights + n % Its::kWeightBuffers * Its::kWeightBytes;
+  }
+
+  [[nodiscard]] __device__ float* factors(int n) const {
+    return reinterpret_cast<float*>(shared_ + Its::kFactors) + n % Its::kWeightBuffers * kHeads;
+  }
+
+  __device__ void await_empty(int n) const {
+    if (n >= Its::kWeightBuffers) await_phase(empty(n), (n / Its::kWeightBuffers - 1) % 2);
+  }
+
+  __device__ void end_writing(int n) const {
+    publish_to_products();
+    arrive_at(full(n));
+  }
+
+  __device__ void await_full(int n) const { await_phase(full(n), n / Its::kWeightBuffers % 2); }
+
+  __device__ void end_reading(int n) const {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) arrive_at(empty(n));
+  }
+
+ private:
+  [[nodiscard]] __device__ std::uint32_t full(int n) const {
+    return base_ + Its::kWeightCounters + n % Its::kWeightBuffers * 8;
+  }
+
+  [[nodiscard]] __device__ std::uint32_t empty(int n) const {
+    return full(n) + Its::kWeightBuffers * 8;
+  }
+
+  char* shared_;
+  std::uint32_t base_;
+};
+
+// Registers of a thread. With 64 heads, the output needs more than its third of them.
+template <int kHeads>
+__device__ void share_registers(bool has_output) {
+  if constexpr (kHeads == 64) {
+    if (has_output) {
+      asm volatile("setmaxnreg.inc.sync.aligned.u32 184;");
+    } else {
+      asm volatile("setmaxnreg.dec.sync.aligned.u32 136;");
+    }
+  }
+}
+
+template <int kHeads>
+__global__ void __launch_bounds__(Size<true, kHeads>::kThreads, 1)
+    decode_fp8_latents(const __grid_constant__ MlaDecodeArguments arguments,
+                       const __grid_constant__ MlaCacheMaps maps) {
+  using Its = Size<true, kHeads>;
+  extern __shared__ __align__(1024) char shared[];
+  const std::uint32_t base = shared_address(shared);
+  const Part part = part_of(arguments);
+  const Lane lane;
+  const Tiles<true, kHeads> tiles(arguments, maps, part, base);
+  const WeightBuffers<kHeads> weights(shared, base);
+  const bool is_loader = threadIdx.x == Its::kThreads - kGroupThreads;
+  if (is_loader) weights.create_counters();
+  begin_block(arguments, part, tiles, base, is_loader);
+
+  const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
+  if (lane.group == 0) {
+    share_registers<kHeads>(false);
+    Softmax<true, kHeads> softmax(shared, score_scale(arguments.scale[0]),
+                                  static_cast<int>(arguments.keys));
+    for (int n = 0; n < tiles.count(); ++n) {
+      tiles.await(n);
+      float scores[kHeads / 2];
+      multiply_fp8_keys<kHeads>(lane, tiles.at(n), base + Its::kQuery, scores);
+      tiles.end(n);
+      float factors[kHeads / 4];
+      softmax.weigh(lane, tiles.first_key(n), scores, factors);
+      weights.await_empty(n);
+      store_weights<true, kHeads>(lane, weights.at(n), scores);
+      store_factors<true, kHeads>(lane, factors, weights.factors(n));
+      weights.end_writing(n);
+    }
+    float exponents[kHeads / 4];
+    softmax.finish(lane, exponents);
+    __syncthreads();
+    write_statistics<true, kHeads>(arguments, part, lane, of_warps, exponents);
+  } else {
+    share_registers<kHeads>(true);
+    float output[Its::kOutputTiles][kHeads / 2] = {};
+    for (int n = 0; n < tiles.count(); ++n) {
+      weights.await_full(n);
+      float factors[kHeads / 4];
+      load_factors<true, kHeads>(lane, weights.factors(n), factors);
+      scale_output<true, kHeads>(factors, output);
+      tiles.await(n);
+      multiply_fp8_values<kHeads>(lane, tiles.at(n), weights.at(n), output);
+      weights.end_reading(n);
+      tiles.end(n);
+      if (is_loader) tiles.begin(n + Its::kStages);
+      __syncwarp();
+    }
+    __syncthreads();
+    write_output<true, kHeads>(arguments, part, lane, of_warps, output);
+  }
+}
+
+constexpr int kJoinColumns = kValueDim / 4;  // threads, with four columns each
+
+// A block joins the parts of one head of one sequence. `kJoiners` threads share four columns, so
+// that each has some of the parts.
+template <int kJoiners>
+__global__ void __launch_bounds__(kJoinColumns* kJoiners)
+    join_latent_parts(const __grid_constant__ MlaDecodeArguments arguments) {
+  __shared__ float factors[kJoinColumns * kJoiners];  // as many as there may be parts
+  __shared__ float4 parts[kJoiners][kJoinColumns];
+  await_kernel_ahead();
+  const auto thread = static_cast<int>(threadIdx.x);
+  const auto splits = static_cast<int>(arguments.splits);
+  const std::int64_t row = blockIdx.x;
+  const float2 mine =
+      thread < splits ? reinterpret_cast<const float2*>(arguments.statistics)[row * splits + thread]
+                      : float2{-INFINITY, 0};
+  const float largest = block_reduce(mine.x, Maximum{});
+  const float factor = power_of_two_of(mine.x - largest);
+  if (thread < splits) factors[thread] = factor;
+  const float weights = block_reduce(mine.y * factor, Sum{});  // also waits for all factors
+  const int column = thread % kJoinColumns;
+  const auto* sums =
+      reinterpret_cast<const float4*>(arguments.sums) + row * splits * kJoinColumns + column;
+  float4 sum{};
+#pragma unroll 8
+  for (int split = thread / kJoinColumns; split < splits; split += kJoiners) {
+    const float4 part = sums[split * kJoinColumns];
+    sum.x += part.x * factors[split];
+    sum.y += part.y * factors[split];
+    sum.z += part.z * factors[split];
+    sum.w += part.w * factors[split];
+  }
+  parts[thread / kJoinColumns][column] = sum;
+  __syncthreads();
+  if (thread >= kJoinColumns) return;
+#pragma unroll
+  for (int other = 1; other < kJoiners; ++other) {
+    const float4 part = parts[other][column];
+    sum = {sum.x + part.x, sum.y + part.y, sum.z + part.z, sum.w + part.w};
+  }
+  const float scale =
+      (arguments.cache == model::DataType::kFp8 ? arguments.scale[0] : 1.0F) / weights;
+  static_cast<uint2*>(arguments.output)[row * kJoinColumns + column] = {
+      packed<false>(sum.x * scale, sum.y * scale), packed<false>(sum.z * scale, sum.w * scale)};
+}
+
+// The second kernel's blocks may begin when those of the first one end.
+template <int kJoiners>
+cudaError_t launch_join(const MlaDecodeArguments& arguments, cudaStream_t stream) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = static_cast<unsigned>(arguments.batch * arguments.heads);
+  config.blockDim = kJoinColumns * kJoiners;
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, join_latent_parts<kJoiners>, arguments);
+}
+
+constexpr int kManyJoiners = 4;
+static_assert(kMostSplits <= kJoinColumns * kManyJoiners);
+
+template <bool kFp8, int kHeads>
+struct MlaKernels {
+  using Its = Size<kFp8, kHeads>;
+
+  static auto kernel() {
+    if constexpr (kFp8) {
+      return decode_fp8_latents<kHeads>;
+    } else {
+      return decode_bfloat16_latents<kHeads>;
+    }
+  }
+
+  static cudaError_t prepare() {
+    return cudaFuncSetAttribute(kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                Its::kSharedBytes);
+  }
+
+  static cudaError_t launch(const MlaDecodeArguments& arguments,
+                            const MlaCacheMaps& maps,
+                            cudaStream_t stream) {
+    const auto blocks =
+        static_cast<unsigned>(arguments.batch * head_blocks(arguments.heads) * arguments.splits);
+    kernel()<<<blocks, Its::kThreads, Its::kSharedBytes, stream>>>(arguments, maps);
+    const cudaError_t launched = cudaGetLastError();
+    if (launched != cudaSuccess || arguments.splits == 1) return launched;
+    constexpr std::int64_t kFewParts = 8;
+    return arguments.splits <= kFewParts ? launch_join<1>(arguments, stream)
+                                         : launch_join<kManyJoiners>(arguments, stream);
+  }
+};
+
+template <bool kFp8, class Use>
+cudaError_t with_mla_heads(std::int64_t heads, const Use& use) {
+  switch (heads_of_block(heads)) {
+    case 8:
+      return use(MlaKernels<kFp8, 8>{});
+    case 16:
+      return use(MlaKernels<kFp8, 16>{});
+    case 32:
+      return use(MlaKernels<kFp8, 32>{});
+    default:
+      return use(MlaKernels<kFp8, 64>{});
+  }
+}
+
+// Calls `use` with the kernels for this cache and these heads, and returns its result.
+template <class Use>
+cudaError_t with_mla_kernels(const MlaDecodeArguments& arguments, const Use& use) {
+  if (arguments.cache == model::DataType::kFp8) return with_mla_heads<true>(arguments.heads, use);
+  return with_mla_heads<false>(arguments.heads, use);
+}
+
+using MapMaker = decltype(&cuTensorMapEncodeTiled);
+
+MapMaker map_maker() {
+  static const MapMaker maker = [] {
+    constexpr unsigned kFirstVersion = 12000;
+    void* found = nullptr;
+    cudaDriverEntryPointQueryResult result{};
+    const cudaError_t error = cudaGetDriverEntryPointByVersion(
+        "cuTensorMapEncodeTiled", &found, kFirstVersion, cudaEnableDefault, &result);
+    return error == cudaSuccess && result == cudaDriverEntryPointSuccess
+               ? reinterpret_cast<MapMaker>(found)
+               : nullptr;
+  }();
+  return maker;
+}
+
+struct MapBox {
+  cuuint32_t columns = 0;
+  CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
+};
+
+cudaError_t make_map(const void* cache,
+                     std::int64_t rows,
+                     model::DataType type,
+                     const MapBox& box,
+                     CUtensorMap* map) {
+  if (map_maker() == nullptr) return cudaErrorNotSupported;
+  const bool is_fp8 = type == model::DataType::kFp8;
+  const cuuint64_t sizes[2] = {kHeadDim, static_cast<cuuint64_t>(rows)};
+  const cuuint64_t row_bytes[1] = {static_cast<cuuint64_t>(kHeadDim) * (is_fp8 ? 1 : 2)};
+  const cuuint32_t lengths[2] = {box.columns, kTileKeys};
+  const cuuint32_t steps[2] = {1, 1};
+  const CUresult made = map_maker()(
+      map, is_fp8 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2,
+      const_cast<void*>(cache), sizes, row_bytes, lengths, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      box.swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return made == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+}  // namespace
+
+cudaError_t map_mla_cache(const void* cache,
+                          std::int64_t rows,
+                          model::DataType type,
+                          MlaCacheMaps* maps) {
+  if (type != model::DataType::kFp8) {
+    return make_map(cache, rows, type, {.columns = 64}, &maps->latents);
+  }
+  const cudaError_t made = make_map(cache, rows, type, {.columns = 128}, &maps->latents);
+  if (made != cudaSuccess) return made;
+  return make_map(cache, rows, type, {.columns = 64, .swizzle = CU_TENSOR_MAP_SWIZZLE_64B},
+                  &maps->rotated);
+}
+
+cudaError_t prepare_mla_decode(const MlaDecodeArguments& arguments) {
+  return with_mla_kernels(arguments, [](const auto& kernels) { return kernels.prepare(); });
+}
+
+cudaError_t mla_decode(const MlaDecodeArguments& arguments,
+                       const MlaCacheMaps& maps,
+                       cudaStream_t stream) {
+  return with_mla_kernels(
+      arguments, [&](const auto& kernels) { return kernels.launch(arguments, maps, stream); });
+}
+
+}  // namespace assay::collect

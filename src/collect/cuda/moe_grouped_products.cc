@@ -1,0 +1,139 @@
+#include <utility>
+#include <vector>
+
+#include "collect/cuda/cuda_status.h"
+#include "collect/cuda/moe_grouped.h"
+#include "collect/cuda/moe_products.h"
+#include "collect/cuda/moe_reference.h"
+
+namespace assay::collect {
+namespace {
+
+// The kernel's instructions are those of this architecture alone.
+constexpr int kHopper = 9;
+
+class GroupedMoeProducts : public MoeProducts {
+ public:
+  explicit GroupedMoeProducts(Gpu& gpu) : gpu_(gpu) {}
+
+  [[nodiscard]] std::string kernel_source() const override { return "assay_grouped"; }
+
+  core::Status prepare(const MoeMemory& memory) override {
+    for (std::int64_t copy = 0; copy < memory.buffers.copies(); ++copy) {
+      up_.push_back(ASSAY_TRY(described_up(memory, copy)));
+      down_.push_back(ASSAY_TRY(described_down(memory, copy)));
+    }
+    return {};
+  }
+
+  core::Status enqueue_up(const MoeMemory& memory, std::int64_t copy) override {
+    return enqueue(up_[static_cast<std::size_t>(copy)], memory, GroupedEpilogue::kActivate);
+  }
+
+  core::Status enqueue_down(const MoeMemory& memory, std::int64_t copy) override {
+    return enqueue(down_[static_cast<std::size_t>(copy)], memory, GroupedEpilogue::kStore);
+  }
+
+  core::Result<Accuracy> compare_up(const MoeMemory& memory) override {
+    const Accuracy values =
+        ASSAY_TRY(compare_stage_of_up(memory, MoeStage::kActivate, "activated"));
+    if (memory.shape.spec.type != DataType::kFp8Block) return values;
+    return worse(values, ASSAY_TRY(compare_stage_of_up(memory, MoeStage::kActivateScales,
+                                                       "scale of activated")));
+  }
+
+  core::Result<Accuracy> compare_down(const MoeMemory& memory) override {
+    const MoeShape& shape = memory.shape;
+    if (shape.spec.type != DataType::kMxfp4) return compare_down_product(gpu_, memory, {});
+    ASSAY_TRY(cuda_status(
+        compare_packed_down(memory.arguments_of(0), memory.down(0), gpu_.samples(), gpu_.stream()),
+        "checking"));
+    return accuracy_of_samples(gpu_, samples_of(shape.pairs * shape.spec.hidden), shape.spec.hidden,
+                               "expert's product");
+  }
+
+ private:
+  core::Result<GroupedArguments> described_up(const MoeMemory& memory, std::int64_t copy) const {
+    const MoeShape& shape = memory.shape;
+    const ProductArguments product = memory.up(copy);
+    GroupedArguments arguments = ASSAY_TRY(described({.type = shape.spec.type,
+                                                      .epilogue = GroupedEpilogue::kActivate,
+                                                      .experts = shape.local_experts,
+                                                      .rows = shape.local_rows,
+                                                      .n = 2 * shape.intermediate,
+                                                      .k = shape.spec.hidden,
+                                                      .input = product.input,
+                                                      .weight = product.weight,
+                                                      .weight_scales = product.weight_scales},
+                                                     product, memory, copy));
+    arguments.output = memory.at(MoeBuffer::kActivated, copy);
+    arguments.output_scales = memory.at<float>(MoeBuffer::kActivatedScales, copy);
+    return arguments;
+  }
+
+  core::Result<GroupedArguments> described_down(const MoeMemory& memory, std::int64_t copy) const {
+    const MoeShape& shape = memory.shape;
+    const ProductArguments product = memory.down(copy);
+    GroupedArguments arguments = ASSAY_TRY(described({.type = shape.spec.type,
+                                                      .epilogue = GroupedEpilogue::kStore,
+                                                      .experts = shape.local_experts,
+                                                      .rows = shape.local_rows,
+                                                      .n = shape.spec.hidden,
+                                                      .k = shape.intermediate,
+                                                      .input = product.input,
+                                                      .weight = product.weight,
+                                                      .weight_scales = product.weight_scales},
+                                                     product, memory, copy));
+    arguments.output = product.output;
+    return arguments;
+  }
+
+  static core::Result<GroupedArguments> described(const GroupedOperands& operands,
+                                                  const ProductArguments& product,
+                                                  const MoeMemory& memory,
+                                                  std::int64_t copy) {
+    GroupedArguments arguments{};
+    ASSAY_TRY(cuda_status(describe(operands, arguments), "describing the experts' matrices"));
+    arguments.input_scales = product.input_scales;
+    arguments.tiles = memory.at<GroupedTile>(MoeBuffer::kTiles, copy);
+    arguments.tile_count = memory.at<std::int32_t>(MoeBuffer::kTileCount, copy);
+    return arguments;
+  }
+
+  core::Status enqueue(const GroupedArguments& arguments,
+                       const MoeMemory& memory,
+                       GroupedEpilogue epilogue) const {
+    return cuda_status(enqueue_grouped(arguments, memory.shape.spec.type, epilogue,
+                                       gpu_.properties().multiProcessorCount, gpu_.stream()),
+                       "the experts' products");
+  }
+
+  core::Result<Accuracy> compare_stage_of_up(const MoeMemory& memory,
+                                             MoeStage stage,
+                                             const char* name) const {
+    const MoeArguments arguments = memory.arguments_of(0);
+    ASSAY_TRY(cuda_status(compare_activation(arguments, memory.up(0), memory.shape.spec.type, stage,
+                                             gpu_.samples(), gpu_.stream()),
+                          "checking"));
+    return accuracy_of_samples(gpu_, activation_samples_of(arguments, stage),
+                               stage_columns(arguments, stage), name);
+  }
+
+  Gpu& gpu_;
+  // One for each copy of the memory.
+  std::vector<GroupedArguments> up_;
+  std::vector<GroupedArguments> down_;
+};
+
+}  // namespace
+
+core::Result<MadeProducts> make_grouped_products(Gpu& gpu, const MoeShape& shape) {
+  if (gpu.properties().major != kHopper)
+    return MadeProducts{nullptr, "assay's grouped product is for compute capability 9.0"};
+  const DataType type = shape.spec.type;
+  if (type == DataType::kFloat16)
+    return MadeProducts{nullptr, "assay's grouped product is not for float16"};
+  return MadeProducts{std::make_unique<GroupedMoeProducts>(gpu), ""};
+}
+
+}  // namespace assay::collect

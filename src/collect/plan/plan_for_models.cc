@@ -1,0 +1,80 @@
+#include "collect/plan/plan_for_models.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace assay::collect {
+namespace {
+
+bool has_axis(const Operator& op, const std::string& column) {
+  return std::any_of(op.axes.begin(), op.axes.end(),
+                     [&](const Axis& axis) { return axis.column == column; });
+}
+
+// Columns that are no axes have one value in all cases of the operator.
+std::vector<AxisOverride> overrides_of(const Operator& op, const serving::OperatorUse& use) {
+  std::vector<AxisOverride> overrides;
+  for (const model::PerfField& field : use.key) {
+    if (has_axis(op, field.column)) overrides.push_back({field.column, {field.value}});
+  }
+  if (has_axis(op, "op_name")) overrides.push_back({"op_name", {model::PerfValue(use.op_name)}});
+  return overrides;
+}
+
+class ModelCases {
+ public:
+  explicit ModelCases(const PlanOptions& options) : options_(options) {}
+
+  void add(const serving::OperatorUse& use) {
+    const Operator* op = find_operator(use.op);
+    const auto& chosen = options_.operators;
+    if (op == nullptr && chosen.size() == all_operators().size())
+      note(use.op, "no operator of this program measures it");
+    if (op == nullptr || std::find(chosen.begin(), chosen.end(), op) == chosen.end()) return;
+    const std::vector<AxisOverride> overrides = overrides_of(*op, use);
+    for (const AxisOverride& given : overrides) {
+      if (const core::Status good = check_override(*op, given); !good.ok()) {
+        note(use.op, good.error().message);
+        return;
+      }
+    }
+    for (const Case& point : cases_of(*op, options_.grid, overrides))
+      cases_[op].push_back(planned_case(point));
+  }
+
+  [[nodiscard]] ModelsPlan made() && {
+    ModelsPlan made;
+    for (const Operator* op : options_.operators) {
+      const auto found = cases_.find(op);
+      if (found == cases_.end()) continue;
+      for (PlannedCase& planned : select_cases(std::move(found->second), options_))
+        made.plan.cases.push_back(std::move(planned));
+      cases_.erase(found);
+    }
+    made.plan.hash = plan_hash(made.plan.cases);
+    for (auto& [key, uses] : unmeasured_)
+      made.unmeasured.push_back({key.first, key.second, uses});
+    return made;
+  }
+
+ private:
+  void note(const std::string& op, const std::string& reason) { ++unmeasured_[{op, reason}]; }
+
+  const PlanOptions& options_;
+  std::map<const Operator*, std::vector<PlannedCase>> cases_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> unmeasured_;
+};
+
+}  // namespace
+
+ModelsPlan plan_for_models(const std::vector<serving::Need>& needs, const PlanOptions& options) {
+  ModelCases cases(options);
+  for (const serving::Need& need : needs)
+    cases.add(need.use);
+  return std::move(cases).made();
+}
+
+}  // namespace assay::collect

@@ -1,0 +1,83 @@
+#include "collect/plan/plan_for_models.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "model/serving/family.h"
+
+namespace assay::collect {
+namespace {
+
+ModelsPlan planned(const char* model, serving::NeedsRequest request, PlanOptions options) {
+  request.models = {serving::read_model(model).value()};
+  options.grid = Grid::kCoarse;
+  if (options.operators.empty()) options.operators = all_operators();
+  return plan_for_models(serving::needs_of(request).needs, options);
+}
+
+std::vector<std::string> ids_of(const ModelsPlan& made, const std::string& op) {
+  std::vector<std::string> ids;
+  for (const PlannedCase& planned : made.plan.cases) {
+    if (planned.operator_name == op) ids.push_back(planned.id);
+  }
+  return ids;
+}
+
+TEST(PlanForModels, WeightsAreTheModelsAndTokensTheGrids) {
+  const ModelsPlan made =
+      planned("llama-3.1-8b", {.tp = {1}}, {.operators = {find_operator("gemm")}});
+  const auto ids = ids_of(made, "gemm");
+  constexpr std::size_t kWeights = 5;  // qkv, output, gate and up, down, logits
+  EXPECT_EQ(ids.size(), kWeights * find_operator("gemm")->axes[1].values(Grid::kCoarse).size());
+  EXPECT_THAT(ids, testing::Contains("gemm gemm_dtype=bfloat16 m=64 n=28672 k=4096"));
+  EXPECT_THAT(ids, testing::Contains("gemm gemm_dtype=bfloat16 m=1 n=128256 k=4096"));
+}
+
+TEST(PlanForModels, HeadsAndWindowsAreNotCrossed) {
+  const ModelsPlan made = planned("gemma-3-27b", {.tp = {1, 8}},
+                                  {.operators = {find_operator("generation_attention")}});
+  std::set<std::string> keys;
+  for (const std::string& id : ids_of(made, "generation_attention")) {
+    const std::size_t begin = id.find("num_heads");
+    keys.insert(id.substr(begin, id.find(" attn_dtype") - begin));
+  }
+  EXPECT_THAT(keys, testing::UnorderedElementsAre(
+                        "num_heads=32 num_key_value_heads=16 head_dim=128 window_size=0",
+                        "num_heads=32 num_key_value_heads=16 head_dim=128 window_size=1024",
+                        "num_heads=4 num_key_value_heads=2 head_dim=128 window_size=0",
+                        "num_heads=4 num_key_value_heads=2 head_dim=128 window_size=1024"));
+}
+
+TEST(PlanForModels, NoCaseComesTwice) {
+  const ModelsPlan made = planned("deepseek-v3", {}, {});
+  std::set<std::string> once;
+  for (const PlannedCase& planned : made.plan.cases)
+    EXPECT_TRUE(once.insert(planned.id).second) << planned.id;
+  EXPECT_FALSE(ids_of(made, "context_mla").empty());
+  EXPECT_FALSE(ids_of(made, "mla_bmm_gen_pre").empty());
+}
+
+TEST(PlanForModels, CollectivesAreThoseOfTheDeployment) {
+  const ModelsPlan made = planned("qwen3-30b-a3b", {.tp = {1, 2}}, {});
+  for (const std::string& id : ids_of(made, "nccl")) {
+    EXPECT_THAT(id, testing::HasSubstr("num_gpus=2"));
+    EXPECT_THAT(
+        id, testing::AnyOf(testing::HasSubstr("all_gather"), testing::HasSubstr("reduce_scatter")));
+  }
+  EXPECT_FALSE(ids_of(made, "nccl").empty());
+  EXPECT_FALSE(ids_of(made, "custom_allreduce").empty());
+}
+
+TEST(PlanForModels, FiltersAndLimitsAreThoseOfEveryPlan) {
+  const ModelsPlan made =
+      planned("llama-3.1-8b", {.tp = {1}}, {.case_filters = {"m=1 "}, .limit = 2});
+  EXPECT_EQ(ids_of(made, "gemm").size(), 2U);
+  EXPECT_TRUE(ids_of(made, "generation_attention").empty());
+}
+
+}  // namespace
+}  // namespace assay::collect

@@ -1,0 +1,94 @@
+#include "model/serving/config.h"
+
+#include <fmt/core.h>
+
+#include "core/json_fields.h"
+#include "core/text.h"
+
+namespace assay::serving {
+namespace {
+
+// No size of a model comes near it, and the product of two such sizes and a few tokens fits into 64
+// bits.
+constexpr std::int64_t kMostOfASize = std::int64_t{1} << 24;
+
+}  // namespace
+
+core::Result<Config> Config::parse(std::string_view text, std::string name) {
+  nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
+  if (!object.is_object())
+    return core::Error{name + ": no JSON object, so this is no model's config.json"};
+  return Config(std::move(object), std::move(name), "");
+}
+
+bool Config::has(const char* field) const {
+  return core::fields::find(object_, field) != nullptr;
+}
+
+core::Error Config::error(const std::string& field, const std::string& problem) const {
+  return core::Error{fmt::format("{}: {}{}: {}", name_, prefix_, field, problem)};
+}
+
+core::Result<std::int64_t> Config::number(const char* field, std::int64_t least) const {
+  const auto* value = core::fields::find(object_, field);
+  if (value == nullptr) return error(field, "the field is missing");
+  const auto read = core::fields::value_as<std::int64_t>(*value);
+  if (!read.ok()) return error(field, "it is " + read.error().message);
+  if (read.value() < least || read.value() > kMostOfASize)
+    return error(field, fmt::format("it is {}, and must be {} to 2^24", read.value(), least));
+  return read.value();
+}
+
+core::Result<std::int64_t> Config::count(const char* field) const {
+  return number(field, 1);
+}
+
+core::Result<std::int64_t> Config::count_or(const char* field, std::int64_t absent) const {
+  if (!has(field)) return absent;
+  return number(field, 0);
+}
+
+core::Result<bool> Config::flag_or(const char* field, bool absent) const {
+  const auto* value = core::fields::find(object_, field);
+  if (value == nullptr) return absent;
+  const auto read = core::fields::value_as<bool>(*value);
+  if (!read.ok()) return error(field, "it is " + read.error().message);
+  return read.value();
+}
+
+core::Result<std::string> Config::text(const char* field) const {
+  const auto* value = core::fields::find(object_, field);
+  if (value == nullptr) return error(field, "the field is missing");
+  auto read = core::fields::value_as<std::string>(*value);
+  if (!read.ok()) return error(field, "it is " + read.error().message);
+  return read;
+}
+
+core::Result<std::vector<std::string>> Config::words(const char* field) const {
+  const auto* value = core::fields::find(object_, field);
+  if (value == nullptr) return std::vector<std::string>();
+  auto read = core::fields::value_as<std::vector<std::string>>(*value);
+  if (!read.ok()) return error(field, "it is " + read.error().message);
+  return read;
+}
+
+core::Result<std::vector<std::int64_t>> Config::counts(const char* field) const {
+  const auto* value = core::fields::find(object_, field);
+  std::vector<std::int64_t> made;
+  if (value == nullptr) return made;
+  if (!value->is_array()) return error(field, "it is no list");
+  for (const auto& entry : *value) {
+    const auto read = core::fields::value_as<std::int64_t>(entry);
+    if (!read.ok()) return error(field, "an entry is " + read.error().message);
+    made.push_back(read.value());
+  }
+  return made;
+}
+
+core::Result<Config> Config::part(const char* field) const {
+  const auto* value = core::fields::find(object_, field);
+  if (value == nullptr || !value->is_object()) return error(field, "it is no object");
+  return Config(*value, name_, prefix_ + field + ".");
+}
+
+}  // namespace assay::serving

@@ -1,0 +1,81 @@
+#include "model/serving/family.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/files.h"
+#include "core/text.h"
+#include "model/serving/parts.h"
+#include "model/serving/shipped_models.h"
+
+namespace assay::serving {
+namespace {
+
+const Family* family_of(const std::string& architecture) {
+  for (const Family* family : all_families()) {
+    for (const char* known : family->architectures) {
+      if (architecture == known) return family;
+    }
+  }
+  return nullptr;
+}
+
+std::string known_architectures() {
+  std::vector<std::string> names;
+  for (const Family* family : all_families())
+    names.insert(names.end(), family->architectures.begin(), family->architectures.end());
+  std::sort(names.begin(), names.end());
+  return core::join(names, ", ");
+}
+
+// Models that read pictures keep the decoder's sizes in a part of their own, and what concerns the
+// weights of both beside it.
+core::Result<Config> decoder_of(const Config& config) {
+  if (config.has("text_config")) return config.part("text_config");
+  return config;
+}
+
+core::Status check_layers(const Model& model, const Config& config) {
+  if (model.num_layers() > 0) return {};
+  return config.error("num_hidden_layers", "the model has no layers");
+}
+
+}  // namespace
+
+std::vector<const Family*> all_families() {
+  return core::Registry<Family>::all();
+}
+
+core::Result<Model> parse_model(std::string_view text, const std::string& name) {
+  const Config config = ASSAY_TRY(Config::parse(text, name));
+  const std::vector<std::string> architectures = ASSAY_TRY(config.words("architectures"));
+  if (architectures.empty()) return config.error("architectures", "the field is missing or empty");
+  const Family* family = family_of(architectures.front());
+  if (family == nullptr) {
+    return config.error("architectures", fmt::format("'{}' is not known; known are {}",
+                                                     architectures.front(), known_architectures()));
+  }
+  const Config decoder = ASSAY_TRY(decoder_of(config));
+  Model model = ASSAY_TRY(family->read(decoder));
+  ASSAY_TRY(check_layers(model, decoder));
+  model.precision = ASSAY_TRY(precision_of(config));
+  model.name = name;
+  model.family = family->name;
+  return model;
+}
+
+core::Result<Model> read_model(const std::filesystem::path& file_or_name) {
+  const std::filesystem::path inside = file_or_name / "config.json";
+  if (core::is_folder(file_or_name))
+    return parse_model(ASSAY_TRY(core::read_file(inside)), inside.string());
+  std::error_code ignored;
+  if (!std::filesystem::exists(file_or_name, ignored)) {
+    const ShippedModel* shipped = find_shipped_model(file_or_name.string());
+    if (shipped != nullptr) return parse_model(shipped->config, std::string(shipped->name));
+    ASSAY_TRY(check_shipped_model(file_or_name.string()));
+  }
+  return parse_model(ASSAY_TRY(core::read_file(file_or_name)), file_or_name.string());
+}
+
+}  // namespace assay::serving

@@ -1,0 +1,42 @@
+// Families of models: how a config.json becomes a Model. A new family is one file,
+// src/model/serving/families/<name>.cc:
+//
+//   core::Result<Model> read_glm4_moe(const Config& config) { ... }
+//   const Family kGlm4Moe{
+//       .name = "glm4_moe", .architectures = {"Glm4MoeForCausalLM"}, .read = read_glm4_moe};
+//   ASSAY_REGISTER(Family, kGlm4Moe);
+//
+// parts.h has what families share. Figures of models are files in models/, which the build puts
+// into the program.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/registry.h"
+#include "core/result.h"
+#include "model/serving/config.h"
+#include "model/serving/model.h"
+
+namespace assay::serving {
+
+struct Family {
+  const char* name;                        // its model_type: "glm4_moe"
+  std::vector<const char*> architectures;  // as config.json names them
+  // Fills everything but the model's name and family. The config is that of the text model, where
+  // a model reads pictures, too.
+  core::Result<Model> (*read)(const Config& config);
+};
+
+std::vector<const Family*> all_families();
+
+// Reads a model from the text of its config.json. Error: the architecture is unknown, or a field is
+// missing or impossible; it names the field.
+core::Result<Model> parse_model(std::string_view text, const std::string& name);
+
+// Reads a model by its config.json, a folder that has one, or the name of a model that ships with
+// assay (shipped_models.h). A file comes before a name.
+core::Result<Model> read_model(const std::filesystem::path& file_or_name);
+
+}  // namespace assay::serving

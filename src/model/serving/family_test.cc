@@ -1,0 +1,98 @@
+#include "model/serving/family.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "model/serving/shipped_models.h"
+
+namespace assay::serving {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kLlama = R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 4096,
+    "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "vocab_size": 128256)";
+
+core::Result<Model> with(const std::string& more) {
+  return parse_model(kLlama + more + "}", "config.json");
+}
+
+std::string problem(const core::Result<Model>& model) {
+  EXPECT_FALSE(model.ok());
+  return model.ok() ? "" : model.error().message;
+}
+
+TEST(ParseModel, ReadsSizesAndDerivesTheHead) {
+  const auto model = with("");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(model.value().family, "llama");
+  EXPECT_EQ(model.value().num_layers(), 32);
+  ASSERT_EQ(model.value().layers.size(), 1U);
+  const auto& attention = std::get<Attention>(model.value().layers.front().layer.mixer);
+  EXPECT_EQ(attention.head_dim, 128);
+  EXPECT_EQ(attention.kv_heads, 8);
+  EXPECT_EQ(model.value().precision, Precision{});
+}
+
+TEST(ParseModel, UnknownArchitectureNamesTheFieldAndWhatIsKnown) {
+  const auto model = parse_model(R"({"architectures": ["MambaForCausalLM"]})", "x/config.json");
+  EXPECT_THAT(problem(model), HasSubstr("x/config.json: architectures: 'MambaForCausalLM'"));
+  EXPECT_THAT(problem(model), HasSubstr("LlamaForCausalLM"));
+  EXPECT_THAT(problem(parse_model("{}", "c")), HasSubstr("c: architectures: the field is missing"));
+  EXPECT_THAT(problem(parse_model("[1]", "c")), HasSubstr("no JSON object"));
+}
+
+TEST(ParseModel, BadFieldIsNamed) {
+  EXPECT_THAT(problem(with(R"(, "num_key_value_heads": 5)")),
+              HasSubstr("config.json: num_key_value_heads: 5 do not divide the 32 heads"));
+  EXPECT_THAT(problem(with(R"(, "head_dim": "wide")")),
+              HasSubstr("head_dim: it is not a whole number"));
+  EXPECT_THAT(problem(with(R"(, "hidden_size": 0)")), HasSubstr("hidden_size: it is 0"));
+  EXPECT_THAT(problem(with(R"(, "num_hidden_layers": 99999999)")), HasSubstr("num_hidden_layers"));
+  EXPECT_THAT(problem(with(R"(, "vocab_size": null)")),
+              HasSubstr("vocab_size: the field is missing"));
+}
+
+TEST(ParseModel, QuantizationFollowsTheConfig) {
+  const auto blocks =
+      with(R"(, "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]})");
+  ASSERT_TRUE(blocks.ok()) << blocks.error().message;
+  EXPECT_EQ(blocks.value().precision.linear, Quantization::kFp8Block);
+  const auto whole = with(R"(, "quantization_config": {"quant_method": "compressed-tensors",
+      "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float"}}}})");
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  EXPECT_EQ(whole.value().precision.linear, Quantization::kFp8);
+  EXPECT_THAT(problem(with(R"(, "quantization_config": {"quant_method": "awq"})")),
+              HasSubstr("config.json: quantization_config.quant_method: 'awq' is not known"));
+}
+
+TEST(ParseModel, DecoderOfAModelThatReadsPicturesLiesInAPart) {
+  const auto model = parse_model(R"({"architectures": ["Gemma3ForConditionalGeneration"],
+      "text_config": {"hidden_size": 5376, "intermediate_size": 21504, "num_hidden_layers": 62,
+                      "num_attention_heads": 32, "num_key_value_heads": 16, "head_dim": 128,
+                      "sliding_window": 1024, "vocab_size": 262208}})",
+                                 "gemma");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  ASSERT_EQ(model.value().layers.size(), 2U);
+  EXPECT_EQ(model.value().layers[0].count, 52);  // to a window
+  EXPECT_EQ(model.value().layers[1].count, 10);
+}
+
+TEST(ReadModel, EveryShippedModelReads) {
+  ASSERT_GE(shipped_models().size(), 20U);
+  for (const ShippedModel& shipped : shipped_models()) {
+    const auto model = read_model(std::string(shipped.name));
+    EXPECT_TRUE(model.ok()) << model.error().message;
+  }
+}
+
+TEST(ReadModel, MisspelledNameSaysWhichIsMeant) {
+  EXPECT_THAT(problem(read_model("qwen3-32bb")), HasSubstr("did you mean 'qwen3-32b'?"));
+  EXPECT_THAT(problem(read_model("nowhere/config.json")), HasSubstr("nowhere/config.json"));
+}
+
+}  // namespace
+}  // namespace assay::serving

@@ -1,0 +1,37 @@
+#include "model/serving/model.h"
+
+#include <algorithm>
+#include <array>
+
+namespace assay::serving {
+namespace {
+
+constexpr std::array<std::string_view, 4> kQuantizationNames = {"bfloat16", "fp8", "fp8_block",
+                                                                "w4a16_mxfp4"};
+
+}  // namespace
+
+std::string_view name_of(Quantization quantization) {
+  return kQuantizationNames[static_cast<std::size_t>(quantization)];
+}
+
+std::optional<Quantization> quantization_named(std::string_view name) {
+  const auto found = std::find(kQuantizationNames.begin(), kQuantizationNames.end(), name);
+  if (found == kQuantizationNames.end()) return std::nullopt;
+  return static_cast<Quantization>(found - kQuantizationNames.begin());
+}
+
+std::int64_t Model::num_layers() const {
+  std::int64_t count = 0;
+  for (const EqualLayers& equal : layers)
+    count += equal.count;
+  return count;
+}
+
+bool Model::has_experts() const {
+  return std::any_of(layers.begin(), layers.end(), [](const EqualLayers& equal) {
+    return std::holds_alternative<Experts>(equal.layer.feed_forward);
+  });
+}
+
+}  // namespace assay::serving

@@ -1,0 +1,112 @@
+// A decoder as the sizes that decide how fast it is served. Families of models make one from a
+// config.json (family.h); uses_of() turns it into the operators that a GPU runs (uses.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace assay::serving {
+
+// How the weights of a product are kept. kMxfp4 has 4-bit weights with a scale for 32 of them, and
+// bfloat16 activations; only experts have it.
+enum class Quantization : std::uint8_t { kBfloat16, kFp8, kFp8Block, kMxfp4 };
+
+// The spelling of performance tables: "bfloat16", "fp8_block", "w4a16_mxfp4".
+std::string_view name_of(Quantization quantization);
+std::optional<Quantization> quantization_named(std::string_view name);
+
+// fp8_block has one scale for this many rows and columns of a weight.
+inline constexpr std::int64_t kScaleBlock = 128;
+
+struct Precision {
+  Quantization linear = Quantization::kBfloat16;     // projections and dense feed-forward layers
+  Quantization experts = Quantization::kBfloat16;    // of mixtures
+  Quantization cache = Quantization::kBfloat16;      // of keys and values: kBfloat16 or kFp8
+  Quantization attention = Quantization::kBfloat16;  // the products of attention to a prompt
+
+  bool operator==(const Precision& other) const = default;
+};
+
+// Attention with softmax; the heads share keys and values in groups.
+struct Attention {
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 1;
+  std::int64_t head_dim = 128;
+  std::int64_t window = 0;        // number of keys that a query attends to; 0: all
+  bool normalises_heads = false;  // queries and keys pass a norm
+  bool has_output_gate = false;   // the first projection also makes a gate as wide as the queries
+
+  bool operator==(const Attention& other) const = default;
+};
+
+// Multi-head latent attention: the cache holds one latent and one positional key for all heads.
+struct LatentAttention {
+  std::int64_t heads = 1;
+  std::int64_t query_rank = 0;  // 0: queries are projected at once
+  std::int64_t latent_rank = 512;
+  std::int64_t nope_dim = 128;  // part of a head's query and key without position
+  std::int64_t rope_dim = 64;   // part with position
+  std::int64_t value_dim = 128;
+
+  bool operator==(const LatentAttention& other) const = default;
+};
+
+// Linear attention by the gated delta rule: each value head keeps a matrix of key_dim x value_dim.
+struct DeltaNet {
+  std::int64_t key_heads = 1;
+  std::int64_t value_heads = 1;
+  std::int64_t key_dim = 128;
+  std::int64_t value_dim = 128;
+  std::int64_t convolution = 4;  // tokens that the convolution before it spans
+
+  bool operator==(const DeltaNet& other) const = default;
+};
+
+// Two products with a gated activation between them.
+struct FeedForward {
+  std::int64_t intermediate = 1;
+
+  bool operator==(const FeedForward& other) const = default;
+};
+
+struct Experts {
+  std::int64_t count = 1;
+  std::int64_t top_k = 1;
+  std::int64_t intermediate = 1;         // of an expert
+  std::int64_t shared_intermediate = 0;  // of the experts that every token goes to; 0: none
+  bool has_shared_gate = false;          // a product of one column scales the shared experts
+
+  bool operator==(const Experts& other) const = default;
+};
+
+using Mixer = std::variant<Attention, LatentAttention, DeltaNet>;
+
+struct Layer {
+  Mixer mixer;
+  std::variant<FeedForward, Experts> feed_forward;
+
+  bool operator==(const Layer& other) const = default;
+};
+
+struct EqualLayers {
+  Layer layer;
+  std::int64_t count = 0;
+};
+
+struct Model {
+  std::string name;    // "qwen3-32b", or the name of the file
+  std::string family;  // "qwen3"
+  std::int64_t hidden = 1;
+  std::int64_t vocabulary = 1;
+  Precision precision;              // as its config.json tells; the cache is bfloat16 there
+  std::vector<EqualLayers> layers;  // no two are equal
+
+  [[nodiscard]] std::int64_t num_layers() const;
+  [[nodiscard]] bool has_experts() const;
+};
+
+}  // namespace assay::serving

@@ -1,0 +1,144 @@
+#include "model/serving/parts.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace assay::serving {
+namespace {
+
+// Layers are looked at one by one.
+constexpr std::int64_t kMostLayers = 10000;
+
+core::Result<std::int64_t> read_num_layers(const Config& config) {
+  const std::int64_t count = ASSAY_TRY(config.count("num_hidden_layers"));
+  if (count > kMostLayers)
+    return config.error("num_hidden_layers",
+                        fmt::format("it is {}, and may be at most {}", count, kMostLayers));
+  return count;
+}
+
+// The words of the compressed-tensors format: {"num_bits": 8, "type": "float", ...}.
+core::Result<Quantization> of_compressed_tensors(const Config& config) {
+  const core::Error unknown =
+      config.error("config_groups", "only weights of 8-bit floats in one group are known");
+  if (!config.has("config_groups")) return unknown;
+  const Config groups = ASSAY_TRY(config.part("config_groups"));
+  if (!groups.has("group_0")) return unknown;
+  const Config group = ASSAY_TRY(groups.part("group_0"));
+  if (!group.has("weights")) return unknown;
+  const Config weights = ASSAY_TRY(group.part("weights"));
+  const std::int64_t bits = ASSAY_TRY(weights.count("num_bits"));
+  if (bits != 8 || ASSAY_TRY(weights.text("type")) != "float") return unknown;
+  const bool blocks = weights.has("strategy") && ASSAY_TRY(weights.text("strategy")) == "block";
+  return blocks ? Quantization::kFp8Block : Quantization::kFp8;
+}
+
+core::Result<Quantization> of_fp8(const Config& config) {
+  const auto block = ASSAY_TRY(config.counts("weight_block_size"));
+  if (block.empty()) return Quantization::kFp8;
+  if (block == std::vector<std::int64_t>{kScaleBlock, kScaleBlock}) return Quantization::kFp8Block;
+  return config.error("weight_block_size", "only blocks of 128 x 128 are known");
+}
+
+}  // namespace
+
+core::Result<Model> read_sizes(const Config& config) {
+  Model model;
+  model.hidden = ASSAY_TRY(config.count("hidden_size"));
+  model.vocabulary = ASSAY_TRY(config.count("vocab_size"));
+  return model;
+}
+
+core::Result<Attention> read_attention(const Config& config) {
+  Attention attention;
+  attention.heads = ASSAY_TRY(config.count("num_attention_heads"));
+  attention.kv_heads = config.has("num_key_value_heads")
+                           ? ASSAY_TRY(config.count("num_key_value_heads"))
+                           : attention.heads;
+  if (attention.heads % attention.kv_heads != 0) {
+    return config.error("num_key_value_heads", fmt::format("{} do not divide the {} heads",
+                                                           attention.kv_heads, attention.heads));
+  }
+  if (config.has("head_dim")) {
+    attention.head_dim = ASSAY_TRY(config.count("head_dim"));
+    return attention;
+  }
+  const std::int64_t hidden = ASSAY_TRY(config.count("hidden_size"));
+  if (hidden % attention.heads != 0)
+    return config.error("head_dim",
+                        "the field is missing, and the heads do not divide hidden_size");
+  attention.head_dim = hidden / attention.heads;
+  return attention;
+}
+
+core::Result<LatentAttention> read_latent_attention(const Config& config) {
+  LatentAttention attention;
+  attention.heads = ASSAY_TRY(config.count("num_attention_heads"));
+  attention.query_rank = ASSAY_TRY(config.count_or("q_lora_rank", 0));
+  attention.latent_rank = ASSAY_TRY(config.count("kv_lora_rank"));
+  attention.nope_dim = ASSAY_TRY(config.count("qk_nope_head_dim"));
+  attention.rope_dim = ASSAY_TRY(config.count("qk_rope_head_dim"));
+  attention.value_dim = ASSAY_TRY(config.count("v_head_dim"));
+  return attention;
+}
+
+core::Result<FirstLayersDense> read_first_layers_dense(const Config& config) {
+  FirstLayersDense layers;
+  layers.num_dense = ASSAY_TRY(config.count_or("first_k_dense_replace", 0));
+  layers.dense.intermediate = ASSAY_TRY(config.count("intermediate_size"));
+  layers.experts.count = ASSAY_TRY(config.count("n_routed_experts"));
+  layers.experts.top_k = ASSAY_TRY(config.count("num_experts_per_tok"));
+  layers.experts.intermediate = ASSAY_TRY(config.count("moe_intermediate_size"));
+  layers.experts.shared_intermediate =
+      ASSAY_TRY(config.count_or("n_shared_experts", 0)) * layers.experts.intermediate;
+  return layers;
+}
+
+core::Result<Precision> precision_of(const Config& config) {
+  if (!config.has("quantization_config")) return Precision{};
+  const Config part = ASSAY_TRY(config.part("quantization_config"));
+  const std::string method = ASSAY_TRY(part.text("quant_method"));
+  if (method == "mxfp4") return Precision{.experts = Quantization::kMxfp4};
+  Quantization weights = Quantization::kBfloat16;
+  if (method == "fp8") {
+    weights = ASSAY_TRY(of_fp8(part));
+  } else if (method == "compressed-tensors") {
+    weights = ASSAY_TRY(of_compressed_tensors(part));
+  } else {
+    return part.error(
+        "quant_method",
+        fmt::format("'{}' is not known; known are fp8, mxfp4 and compressed-tensors", method));
+  }
+  return Precision{.linear = weights, .experts = weights};
+}
+
+core::Result<std::vector<EqualLayers>> read_layers(
+    const Config& config, const std::function<Layer(std::int64_t index)>& layer_at) {
+  std::vector<EqualLayers> layers;
+  const std::int64_t count = ASSAY_TRY(read_num_layers(config));
+  for (std::int64_t index = 0; index < count; ++index) {
+    Layer layer = layer_at(index);
+    const auto equal = std::find_if(layers.begin(), layers.end(),
+                                    [&](const EqualLayers& known) { return known.layer == layer; });
+    if (equal == layers.end()) {
+      layers.push_back({.layer = std::move(layer), .count = 1});
+    } else {
+      ++equal->count;
+    }
+  }
+  return layers;
+}
+
+core::Result<std::vector<std::string>> read_layer_types(const Config& config) {
+  std::vector<std::string> types = ASSAY_TRY(config.words("layer_types"));
+  const std::int64_t count = ASSAY_TRY(read_num_layers(config));
+  if (!types.empty() && static_cast<std::int64_t>(types.size()) != count) {
+    return config.error("layer_types", fmt::format("it has {} layers, and num_hidden_layers is {}",
+                                                   types.size(), count));
+  }
+  return types;
+}
+
+}  // namespace assay::serving

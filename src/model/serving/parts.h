@@ -1,0 +1,48 @@
+// The parts of a config.json that families share.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/serving/config.h"
+#include "model/serving/model.h"
+
+namespace assay::serving {
+
+// hidden_size and vocab_size.
+core::Result<Model> read_sizes(const Config& config);
+
+// num_attention_heads, num_key_value_heads (absent: as many as heads), head_dim (absent:
+// hidden_size divided by the heads). Error: heads that KV heads do not divide.
+core::Result<Attention> read_attention(const Config& config);
+
+// q_lora_rank, kv_lora_rank, qk_nope_head_dim, qk_rope_head_dim and v_head_dim.
+core::Result<LatentAttention> read_latent_attention(const Config& config);
+
+// The layers of models whose first ones are dense and whose others have experts.
+struct FirstLayersDense {
+  std::int64_t num_dense = 0;
+  FeedForward dense;
+  Experts experts;
+};
+
+// first_k_dense_replace, intermediate_size, n_routed_experts, num_experts_per_tok,
+// moe_intermediate_size and n_shared_experts, each as wide as a routed one.
+core::Result<FirstLayersDense> read_first_layers_dense(const Config& config);
+
+// The precision that quantization_config tells; bfloat16 without one. Error: a method that assay
+// does not know.
+core::Result<Precision> precision_of(const Config& config);
+
+// Calls `layer_at` for the layers 0 to num_hidden_layers - 1, and counts the equal ones.
+core::Result<std::vector<EqualLayers>> read_layers(
+    const Config& config, const std::function<Layer(std::int64_t index)>& layer_at);
+
+// The kinds of the layers, as layer_types names them; empty where the field is absent. Error: their
+// number is not num_hidden_layers.
+core::Result<std::vector<std::string>> read_layer_types(const Config& config);
+
+}  // namespace assay::serving

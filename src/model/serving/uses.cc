@@ -1,0 +1,357 @@
+#include "model/serving/uses.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace assay::serving {
+namespace {
+
+using model::PerfField;
+using model::PerfValue;
+
+std::int64_t divided_up(std::int64_t value, std::int64_t parts) {
+  return (value + parts - 1) / parts;
+}
+
+PerfValue text_value(std::string_view text) {
+  return PerfValue(std::string(text));
+}
+
+// Collects the uses of one kind of layer, or of what stands before and after the layers.
+class Uses {
+ public:
+  Uses(const Model& model, const Deployment& deployment, Phase phase)
+      : model_(model), deployment_(deployment), phase_(phase) {}
+
+  [[nodiscard]] std::vector<OperatorUse> made() && { return std::move(made_); }
+
+  void add_begin() {
+    count_ = 1;
+    add_memory("embedding", "embedding", model_.hidden);
+    add_all_reduce("all-reduce of the embedding");
+  }
+
+  void add_layers(const EqualLayers& equal) {
+    count_ = equal.count;
+    add_memory("norm before attention", "add_rms_norm", model_.hidden);
+    std::visit([this](const auto& mixer) { add_mixer(mixer); }, equal.layer.mixer);
+    add_all_reduce("all-reduce after attention");
+    add_memory("norm before the feed-forward layer", "add_rms_norm", model_.hidden);
+    std::visit([this](const auto& layer) { add_feed_forward(layer); }, equal.layer.feed_forward);
+  }
+
+  void add_end() {
+    count_ = 1;
+    add_memory("last norm", "add_rms_norm", model_.hidden);
+    add_product("logits", divided_up(model_.vocabulary, deployment_.tp), model_.hidden,
+                Quantization::kBfloat16, Amount::kRequests);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t local(std::int64_t size) const { return size / deployment_.tp; }
+
+  void add(OperatorUse use) {
+    use.count = count_;
+    made_.push_back(std::move(use));
+  }
+
+  void add_product(const char* role,
+                   std::int64_t n,
+                   std::int64_t k,
+                   Quantization quantization,
+                   Amount rows = Amount::kTokens) {
+    add({.role = role,
+         .op = "gemm",
+         .table = "gemm_perf",
+         .op_name = "gemm",
+         .key = {{"gemm_dtype", text_value(name_of(quantization))}, {"n", n}, {"k", k}},
+         .sizes = {{"m", rows}}});
+  }
+
+  void add_linear(const char* role, std::int64_t n, std::int64_t k) {
+    add_product(role, n, k, deployment_.precision.linear);
+  }
+
+  // `rows` is the number of rows that each token has.
+  void add_memory(const char* role, const char* op, std::int64_t columns, std::int64_t rows = 1) {
+    add({.role = role,
+         .op = op,
+         .table = "memory_op_perf",
+         .op_name = op,
+         .key = {{"dtype", text_value("bfloat16")}, {"columns", columns}},
+         .sizes = {{"rows", Amount::kTokens, rows}}});
+  }
+
+  void add_all_reduce(const char* role) {
+    if (deployment_.tp == 1) return;
+    add({.role = role,
+         .op = "custom_allreduce",
+         .table = "custom_allreduce_perf",
+         .op_name = "all_reduce",
+         .key = {{"allreduce_dtype", text_value("bfloat16")}, {"num_gpus", deployment_.tp}},
+         .sizes = {{"message_size", Amount::kTokens, model_.hidden}}});
+  }
+
+  void add_exchange(const char* role, const char* function) {
+    add({.role = role,
+         .op = "nccl",
+         .table = "nccl_perf",
+         .op_name = function,
+         .key = {{"nccl_dtype", text_value("half")},
+                 {"num_gpus", deployment_.moe_tp * deployment_.moe_ep}},
+         .sizes = {{"message_size", Amount::kExpertTokens, model_.hidden}}});
+  }
+
+  void add_mixer(const Attention& attention) {
+    const std::int64_t heads = local(attention.heads);
+    const std::int64_t kv_heads = divided_up(attention.kv_heads, deployment_.tp);
+    const std::int64_t width = heads * attention.head_dim;
+    const std::int64_t gate = attention.has_output_gate ? width : 0;
+    add_linear("qkv projection", width + gate + 2 * kv_heads * attention.head_dim, model_.hidden);
+    if (attention.normalises_heads)
+      add_memory("norm of queries and keys", "rms_norm", attention.head_dim, heads + kv_heads);
+    add_attention(attention, heads, kv_heads);
+    add_linear("output projection", model_.hidden, width);
+  }
+
+  void add_attention(const Attention& attention, std::int64_t heads, std::int64_t kv_heads) {
+    const bool is_context = phase_ == Phase::kContext;
+    const Precision& precision = deployment_.precision;
+    const Quantization products = is_context ? precision.attention : Quantization::kBfloat16;
+    OperatorUse use{.role = attention.window > 0 ? "attention to a window" : "attention",
+                    .op = is_context ? "context_attention" : "generation_attention",
+                    .key = {{"num_heads", heads},
+                            {"num_key_value_heads", kv_heads},
+                            {"head_dim", attention.head_dim},
+                            {"window_size", attention.window},
+                            {"attn_dtype", text_value(name_of(products))},
+                            {"kv_cache_dtype", text_value(name_of(precision.cache))}},
+                    .sizes = {{"batch_size", Amount::kRequests}}};
+    use.table = use.op + "_perf";
+    use.op_name = use.op;
+    add_lengths(use);
+    add(std::move(use));
+  }
+
+  // A prompt has no tokens in the cache before it; a request that decodes has one new token.
+  void add_lengths(OperatorUse& use) const {
+    if (phase_ == Phase::kContext) {
+      use.sizes.push_back({"isl", Amount::kNewTokens});
+      use.sizes.push_back({"step", Amount::kCachedTokens});
+    } else {
+      use.key.push_back({"isl", std::int64_t{1}});
+      use.sizes.push_back({"step", Amount::kCachedTokens});
+    }
+  }
+
+  void add_mixer(const LatentAttention& attention) {
+    const std::int64_t heads = local(attention.heads);
+    const std::int64_t query = heads * (attention.nope_dim + attention.rope_dim);
+    const std::int64_t latent = attention.latent_rank + attention.rope_dim;
+    add_linear("projection to the latents", attention.query_rank + latent, model_.hidden);
+    if (attention.query_rank > 0) {
+      add_memory("norm of the queries' latent", "rms_norm", attention.query_rank);
+      add_linear("query projection", query, attention.query_rank);
+    } else {
+      add_linear("query projection", query, model_.hidden);
+    }
+    add_memory("norm of the latent", "rms_norm", attention.latent_rank);
+    if (phase_ == Phase::kContext) {
+      add_linear("projection to keys and values",
+                 heads * (attention.nope_dim + attention.value_dim), attention.latent_rank);
+      add_latent_attention("context_mla", "mla_context", heads);
+    } else {
+      add_latent_product("products into the latent", "mla_bmm_gen_pre", "mla_gen_pre", heads);
+      add_latent_attention("generation_mla", "mla_generation", heads);
+      add_latent_product("products out of the latent", "mla_bmm_gen_post", "mla_gen_post", heads);
+    }
+    add_linear("output projection", model_.hidden, heads * attention.value_dim);
+  }
+
+  void add_latent_attention(const char* op, const char* op_name, std::int64_t heads) {
+    OperatorUse use{.role = "latent attention",
+                    .op = op,
+                    .table = std::string(op) + "_perf",
+                    .op_name = op_name,
+                    .key = {{"mla_dtype", text_value("bfloat16")},
+                            {"kv_cache_dtype", text_value(name_of(deployment_.precision.cache))},
+                            {"num_heads", heads}},
+                    .sizes = {{"batch_size", Amount::kRequests}}};
+    add_lengths(use);
+    add(std::move(use));
+  }
+
+  // Each head has its own matrix. Engines that keep weights in 8 bits keep these in fp8, too.
+  void add_latent_product(const char* role,
+                          const char* op,
+                          const char* op_name,
+                          std::int64_t heads) {
+    const bool is_wide = deployment_.precision.linear == Quantization::kBfloat16;
+    add({.role = role,
+         .op = op,
+         .table = "mla_bmm_perf",
+         .op_name = op_name,
+         .key = {{"bmm_dtype", text_value(is_wide ? "bfloat16" : "fp8")}, {"num_heads", heads}},
+         .sizes = {{"num_tokens", Amount::kTokens}}});
+  }
+
+  void add_mixer(const DeltaNet& net) {
+    const std::int64_t keys = local(net.key_heads * net.key_dim);
+    const std::int64_t values = local(net.value_heads * net.value_dim);
+    add_linear("projection of linear attention", 2 * keys + 2 * values, model_.hidden);
+    add_linear("projection of its gates", 2 * local(net.value_heads), model_.hidden);
+    add({.role = "linear attention",
+         .op = "gdn",
+         .table = "gdn_perf",
+         .op_name = "gdn",
+         .key = {{"phase", text_value(name_of(phase_))},
+                 {"d_conv", net.convolution},
+                 {"num_k_heads", local(net.key_heads)},
+                 {"head_k_dim", net.key_dim},
+                 {"num_v_heads", local(net.value_heads)},
+                 {"head_v_dim", net.value_dim}},
+         .sizes = {{"batch_size", Amount::kRequests}, {"seq_len", Amount::kNewTokens}}});
+    add_memory("norm of linear attention", "rms_norm", net.value_dim, local(net.value_heads));
+    add_linear("output projection", model_.hidden, values);
+  }
+
+  void add_feed_forward(const FeedForward& layer) {
+    add_gated("gate and up projection", "activation", "down projection", layer.intermediate);
+    add_all_reduce("all-reduce after the feed-forward layer");
+  }
+
+  void add_gated(const char* up, const char* activation, const char* down, std::int64_t width) {
+    const std::int64_t intermediate = local(width);
+    add_linear(up, 2 * intermediate, model_.hidden);
+    add_memory(activation, "silu_mul", intermediate);
+    add_linear(down, model_.hidden, intermediate);
+  }
+
+  void add_feed_forward(const Experts& experts) {
+    const bool exchanges = deployment_.moe_tp * deployment_.moe_ep > deployment_.tp;
+    add_product("router", experts.count, model_.hidden, Quantization::kBfloat16);
+    if (exchanges) add_exchange("tokens to the experts", "all_gather");
+    add_experts(experts);
+    if (experts.shared_intermediate > 0) {
+      add_gated("shared gate and up projection", "shared activation", "shared down projection",
+                experts.shared_intermediate);
+      if (experts.has_shared_gate)
+        add_product("gate of the shared expert", 1, model_.hidden, Quantization::kBfloat16);
+    }
+    if (exchanges) {
+      add_exchange("tokens from the experts", "reduce_scatter");
+    } else {
+      add_all_reduce("all-reduce after the experts");
+    }
+  }
+
+  void add_experts(const Experts& experts) {
+    add({.role = "experts",
+         .op = "moe",
+         .table = "moe_perf",
+         .op_name = "moe",
+         .key = {{"moe_dtype", text_value(name_of(deployment_.precision.experts))},
+                 {"hidden_size", model_.hidden},
+                 {"inter_size", experts.intermediate},
+                 {"topk", experts.top_k},
+                 {"num_experts", experts.count},
+                 {"moe_tp_size", deployment_.moe_tp},
+                 {"moe_ep_size", deployment_.moe_ep},
+                 {"distribution", text_value(deployment_.distribution)}},
+         .sizes = {{"num_tokens", Amount::kExpertTokens}}});
+  }
+
+  const Model& model_;
+  const Deployment& deployment_;
+  Phase phase_;
+  std::int64_t count_ = 1;
+  std::vector<OperatorUse> made_;
+};
+
+// What the GPUs share must be a multiple of their number.
+struct Shared {
+  const char* what;
+  std::int64_t size;
+  std::int64_t gpus;
+};
+
+std::string gpus_text(std::int64_t gpus) {
+  return fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
+}
+
+core::Status check_shared(const std::vector<Shared>& all) {
+  for (const Shared& shared : all) {
+    if (shared.size % shared.gpus == 0) continue;
+    return core::Error{fmt::format("{} {} cannot be shared by {}", shared.size, shared.what,
+                                   gpus_text(shared.gpus))};
+  }
+  return {};
+}
+
+// A GPU's part of an intermediate size may not cut a block of scales.
+core::Status check_blocks(std::int64_t intermediate, std::int64_t gpus, Quantization quantization) {
+  if (quantization != Quantization::kFp8Block) return {};
+  if (intermediate / gpus % kScaleBlock == 0) return {};
+  return core::Error{fmt::format("an intermediate size of {} on {} cuts the blocks of {}",
+                                 intermediate, gpus_text(gpus), kScaleBlock)};
+}
+
+struct LayerCheck {
+  const Deployment& deployment;
+
+  core::Status operator()(const Attention& attention) const {
+    return check_shared({{"heads", attention.heads, deployment.tp}});
+  }
+
+  core::Status operator()(const LatentAttention& attention) const {
+    return check_shared({{"heads", attention.heads, deployment.tp}});
+  }
+
+  core::Status operator()(const DeltaNet& net) const {
+    return check_shared({{"key heads", net.key_heads, deployment.tp},
+                         {"value heads", net.value_heads, deployment.tp}});
+  }
+
+  core::Status operator()(const FeedForward& layer) const {
+    ASSAY_TRY(check_shared({{"intermediate columns", layer.intermediate, deployment.tp}}));
+    return check_blocks(layer.intermediate, deployment.tp, deployment.precision.linear);
+  }
+
+  core::Status operator()(const Experts& experts) const {
+    ASSAY_TRY(check_shared(
+        {{"experts", experts.count, deployment.moe_ep},
+         {"intermediate columns of an expert", experts.intermediate, deployment.moe_tp},
+         {"intermediate columns of the shared expert", experts.shared_intermediate,
+          deployment.tp}}));
+    ASSAY_TRY(check_blocks(experts.intermediate, deployment.moe_tp, deployment.precision.experts));
+    return check_blocks(experts.shared_intermediate, deployment.tp, deployment.precision.linear);
+  }
+};
+
+}  // namespace
+
+std::string_view name_of(Phase phase) {
+  return phase == Phase::kContext ? "context" : "generation";
+}
+
+core::Status check_deployment(const Model& model, const Deployment& deployment) {
+  const LayerCheck check{deployment};
+  for (const EqualLayers& equal : model.layers) {
+    ASSAY_TRY(std::visit(check, equal.layer.mixer));
+    ASSAY_TRY(std::visit(check, equal.layer.feed_forward));
+  }
+  return {};
+}
+
+std::vector<OperatorUse> uses_of(const Model& model, const Deployment& deployment, Phase phase) {
+  Uses uses(model, deployment, phase);
+  uses.add_begin();
+  for (const EqualLayers& equal : model.layers)
+    uses.add_layers(equal);
+  uses.add_end();
+  return std::move(uses).made();
+}
+
+}  // namespace assay::serving

@@ -1,0 +1,68 @@
+// The operators that one GPU runs for a step of a model: which table prices each, the columns that
+// the model and its deployment fix, the sizes that follow from the batch, and how often it runs.
+// Columns and names are those of performance tables and of assay collect.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/perf.h"
+#include "model/serving/model.h"
+
+namespace assay::serving {
+
+// A step computes new tokens of prompts, or one new token of each request.
+enum class Phase : std::uint8_t { kContext, kGeneration };
+
+std::string_view name_of(Phase phase);
+
+// How a model is spread over GPUs. Heads, projections and dense layers are shared by `tp` GPUs;
+// mixtures by moe_tp x moe_ep. Where these are more than tp, groups of tp GPUs have requests of
+// their own (attention data parallelism), and exchange tokens before and after the experts.
+struct Deployment {
+  std::int64_t tp = 1;
+  std::int64_t moe_tp = 1;  // GPUs that share an expert
+  std::int64_t moe_ep = 1;  // groups of GPUs that have experts of their own
+  Precision precision = {};
+  std::string distribution = "balanced";  // how tokens choose experts, as in moe_perf
+};
+
+// Error: why engines cannot serve the model so: sizes that the GPUs do not divide evenly, or blocks
+// of fp8_block that they would cut. Sizes of heads of keys and values are exempt, since GPUs repeat
+// those.
+core::Status check_deployment(const Model& model, const Deployment& deployment);
+
+// What a size counts. Tokens and requests are those of the GPU's own group.
+enum class Amount : std::uint8_t {
+  kTokens,        // new tokens of all requests
+  kRequests,      // requests
+  kNewTokens,     // new tokens of one request
+  kCachedTokens,  // tokens of one request that are in the cache already
+  kExpertTokens,  // new tokens of all groups, which their experts get
+};
+
+struct SizeField {
+  std::string column;
+  Amount amount = Amount::kTokens;
+  std::int64_t factor = 1;
+
+  bool operator==(const SizeField& other) const = default;
+};
+
+struct OperatorUse {
+  std::string role = {};                   // "qkv projection"
+  std::string op;                          // the operator of assay collect: "gemm"
+  std::string table = {};                  // "gemm_perf"
+  std::string op_name = {};                // as rows of the table have it: "gemm"
+  std::vector<model::PerfField> key = {};  // columns with a value that the batch does not change
+  std::vector<SizeField> sizes = {};
+  std::int64_t count = 1;  // launches in a step of the whole model
+};
+
+// The uses in the order of a layer, with a use for each kind of layer. Precondition:
+// check_deployment() accepts.
+std::vector<OperatorUse> uses_of(const Model& model, const Deployment& deployment, Phase phase);
+
+}  // namespace assay::serving

@@ -1,0 +1,156 @@
+#include "model/serving/uses.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "model/serving/family.h"
+#include "model/serving/shipped_models.h"
+
+namespace assay::serving {
+namespace {
+
+using testing::HasSubstr;
+
+Model shipped(const char* name) {
+  auto model = read_model(name);
+  EXPECT_TRUE(model.ok()) << model.error().message;
+  return std::move(model).value();
+}
+
+// "2560x5120 fp8_block x64": the products with their launches.
+std::vector<std::string> products(const std::vector<OperatorUse>& uses) {
+  std::vector<std::string> made;
+  for (const OperatorUse& use : uses) {
+    if (use.op != "gemm") continue;
+    made.push_back(std::to_string(std::get<std::int64_t>(use.key[1].value)) + "x" +
+                   std::to_string(std::get<std::int64_t>(use.key[2].value)) + " " +
+                   std::get<std::string>(use.key[0].value) + " x" + std::to_string(use.count));
+  }
+  return made;
+}
+
+const OperatorUse& first(const std::vector<OperatorUse>& uses, const std::string& op) {
+  const auto found =
+      std::find_if(uses.begin(), uses.end(), [&](const OperatorUse& use) { return use.op == op; });
+  EXPECT_NE(found, uses.end()) << op;
+  return *found;
+}
+
+std::int64_t number(const OperatorUse& use, const std::string& column) {
+  for (const model::PerfField& field : use.key) {
+    if (field.column == column) return std::get<std::int64_t>(field.value);
+  }
+  ADD_FAILURE() << use.role << " has no " << column;
+  return -1;
+}
+
+std::int64_t launches(const std::vector<OperatorUse>& uses, const std::string& op) {
+  std::int64_t count = 0;
+  for (const OperatorUse& use : uses)
+    count += use.op == op ? use.count : 0;
+  return count;
+}
+
+// The public planner's own list for this model and deployment (four GPUs, blocks of fp8).
+TEST(UsesOf, DenseModelHasThePublicPlannersProducts) {
+  const Precision precision{.linear = Quantization::kFp8Block,
+                            .experts = Quantization::kFp8Block,
+                            .cache = Quantization::kFp8};
+  const auto uses =
+      uses_of(shipped("qwen3-32b"), {.tp = 4, .precision = precision}, Phase::kGeneration);
+  EXPECT_THAT(products(uses),
+              testing::ElementsAre("2560x5120 fp8_block x64", "5120x2048 fp8_block x64",
+                                   "12800x5120 fp8_block x64", "5120x6400 fp8_block x64",
+                                   "37984x5120 bfloat16 x1"));
+  const OperatorUse& attention = first(uses, "generation_attention");
+  EXPECT_EQ(number(attention, "num_heads"), 16);
+  EXPECT_EQ(number(attention, "num_key_value_heads"), 2);
+  EXPECT_EQ(attention.count, 64);
+  EXPECT_EQ(launches(uses, "custom_allreduce"), 1 + 2 * 64);
+}
+
+TEST(UsesOf, LatentAttentionHasThePublicPlannersProducts) {
+  const Model model = shipped("deepseek-v3");
+  const Deployment deployment{.tp = 8, .moe_tp = 1, .moe_ep = 8, .precision = model.precision};
+  const auto context = uses_of(model, deployment, Phase::kContext);
+  // The three dense layers come first; the public planner prices them as if they had experts.
+  EXPECT_THAT(products(context),
+              testing::IsSupersetOf({"2112x7168 fp8_block x58", "3072x1536 fp8_block x58",
+                                     "4096x512 fp8_block x58", "7168x2048 fp8_block x58",
+                                     "512x7168 fp8_block x58", "7168x256 fp8_block x58",
+                                     "256x7168 bfloat16 x58", "16160x7168 bfloat16 x1",
+                                     "4608x7168 fp8_block x3", "7168x2304 fp8_block x3"}));
+  EXPECT_EQ(number(first(context, "context_mla"), "num_heads"), 16);
+  const auto generation = uses_of(model, deployment, Phase::kGeneration);
+  EXPECT_EQ(launches(generation, "mla_bmm_gen_pre"), 61);
+  EXPECT_EQ(launches(generation, "generation_mla"), 61);
+  EXPECT_EQ(launches(generation, "context_mla"), 0);
+  const OperatorUse& experts = first(generation, "moe");
+  EXPECT_EQ(number(experts, "moe_ep_size"), 8);
+  EXPECT_EQ(number(experts, "inter_size"), 2048);
+}
+
+TEST(UsesOf, ModelWithWindowsHasBothKindsOfAttention) {
+  const auto uses = uses_of(shipped("gpt-oss-120b"), {.tp = 2, .moe_tp = 2}, Phase::kContext);
+  std::vector<std::pair<std::int64_t, std::int64_t>> windows;
+  for (const OperatorUse& use : uses) {
+    if (use.op == "context_attention") windows.emplace_back(number(use, "window_size"), use.count);
+  }
+  EXPECT_THAT(windows, testing::ElementsAre(std::pair(128, 18), std::pair(0, 18)));
+  EXPECT_EQ(number(first(uses, "context_attention"), "num_heads"), 32);
+  EXPECT_EQ(number(first(uses, "context_attention"), "head_dim"), 64);
+}
+
+TEST(UsesOf, FewerKvHeadsThanGpusAreRepeated) {
+  const auto uses = uses_of(shipped("qwen3-235b-a22b"), {.tp = 8, .moe_ep = 8}, Phase::kGeneration);
+  EXPECT_EQ(number(first(uses, "generation_attention"), "num_key_value_heads"), 1);
+}
+
+TEST(UsesOf, GroupsOfGpusExchangeTokensAroundTheirExperts) {
+  const auto uses = uses_of(shipped("qwen3-235b-a22b"), {.moe_ep = 8}, Phase::kGeneration);
+  EXPECT_EQ(launches(uses, "nccl"), 2 * 94);
+  EXPECT_EQ(launches(uses, "custom_allreduce"), 0);
+  EXPECT_EQ(number(first(uses, "nccl"), "num_gpus"), 8);
+  EXPECT_EQ(first(uses, "moe").sizes.front().amount, Amount::kExpertTokens);
+}
+
+TEST(UsesOf, LinearAttentionTakesThreeOfFourLayers) {
+  const auto uses = uses_of(shipped("qwen3-next-80b-a3b"), {}, Phase::kContext);
+  EXPECT_EQ(launches(uses, "gdn"), 36);
+  EXPECT_EQ(launches(uses, "context_attention"), 12);
+  EXPECT_EQ(launches(uses, "moe"), 48);
+}
+
+TEST(UsesOf, EveryShippedModelHasItsLayers) {
+  for (const ShippedModel& about : shipped_models()) {
+    const Model model = shipped(std::string(about.name).c_str());
+    const auto uses = uses_of(model, {}, Phase::kGeneration);
+    EXPECT_EQ(launches(uses, "generation_attention") + launches(uses, "generation_mla") +
+                  launches(uses, "gdn"),
+              model.num_layers())
+        << about.name;
+    EXPECT_EQ(launches(uses, "moe") > 0, model.has_experts()) << about.name;
+  }
+}
+
+TEST(CheckDeployment, NamesWhatCannotBeShared) {
+  const Model model = shipped("qwen3-14b");
+  EXPECT_TRUE(check_deployment(model, {.tp = 8}).ok());
+  const core::Status odd = check_deployment(model, {.tp = 16});
+  ASSERT_FALSE(odd.ok());
+  EXPECT_THAT(odd.error().message, HasSubstr("40 heads cannot be shared by 16 GPUs"));
+}
+
+TEST(CheckDeployment, BlocksOfFp8AreNotCut) {
+  const Model model = shipped("qwen3-235b-a22b");
+  const Precision blocks{.experts = Quantization::kFp8Block};
+  EXPECT_TRUE(check_deployment(model, {.tp = 4, .moe_tp = 4, .precision = blocks}).ok());
+  const core::Status cut = check_deployment(model, {.tp = 8, .moe_tp = 8, .precision = blocks});
+  ASSERT_FALSE(cut.ok());
+  EXPECT_THAT(cut.error().message, HasSubstr("1536 on 8 GPUs cuts the blocks of 128"));
+}
+
+}  // namespace
+}  // namespace assay::serving

@@ -1,0 +1,247 @@
+#include "store/database/planner_tables.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "core/text.h"
+#include "store/files/table_spec.h"
+
+namespace assay::store {
+namespace {
+
+using Names = std::vector<std::string_view>;
+
+const Names kProductTypes = {"bfloat16", "int8_wo",   "int4_wo",  "fp8",  "fp8_static",
+                             "sq",       "fp8_block", "fp8_ootb", "nvfp4"};
+const Names kExpertTypes = {
+    "bfloat16", "fp8",         "int4_wo",          "fp8_block",          "w4afp8",
+    "nvfp4",    "w4a16_mxfp4", "w4a8_mxfp4_mxfp8", "w4a16_mxfp4_cutlass"};
+const Names kAttentionTypes = {"bfloat16", "fp8", "fp8_block"};
+const Names kCacheTypes = {"bfloat16", "int8", "fp8"};
+// It takes the types of custom all-reduces for `half`, whatever they are.
+const Names kSixteenBits = {"bfloat16", "float16", "half"};
+
+std::vector<PlannerTable> make_planner_tables() {
+  const Names collectives = {"all_gather", "alltoall", "reduce_scatter", "all_reduce"};
+  return {
+      {"gemm_perf", {"gemm_dtype", "m", "n", "k"}, "m", {{"gemm_dtype", kProductTypes}}},
+      {"computescale_perf", {"quant_dtype", "m", "k"}, "", {{"quant_dtype", kProductTypes}}},
+      {"scale_matrix_perf", {"quant_dtype", "m", "k"}, "", {{"quant_dtype", kProductTypes}}},
+      {"context_attention_perf",
+       {"attn_dtype", "kv_cache_dtype", "num_key_value_heads", "head_dim", "window_size",
+        "num_heads", "isl", "batch_size"},
+       "",
+       {{"attn_dtype", kAttentionTypes},
+        {"kv_cache_dtype", kCacheTypes},
+        {"step", {"0"}},
+        {"beam_width", {"1"}}}},
+      {"generation_attention_perf",
+       {"kv_cache_dtype", "num_key_value_heads", "head_dim", "window_size", "num_heads",
+        "batch_size", "step"},
+       "",
+       {{"attn_dtype", kAttentionTypes},
+        {"kv_cache_dtype", kCacheTypes},
+        {"isl", {"1"}},
+        {"beam_width", {"1"}}}},
+      {"encoder_attention_perf",
+       {"attn_dtype", "head_dim", "num_heads", "isl", "batch_size"},
+       "",
+       {{"attn_dtype", kAttentionTypes}}},
+      {"context_mla_perf",
+       {"mla_dtype", "kv_cache_dtype", "num_heads", "isl", "batch_size"},
+       "",
+       {{"mla_dtype", kAttentionTypes}, {"kv_cache_dtype", kCacheTypes}, {"step", {"0"}}}},
+      {"generation_mla_perf",
+       {"kv_cache_dtype", "num_heads", "batch_size", "step"},
+       "",
+       {{"mla_dtype", kAttentionTypes}, {"kv_cache_dtype", kCacheTypes}, {"isl", {"1"}}}},
+      {"mla_bmm_perf",
+       {"bmm_dtype", "op_name", "num_heads", "num_tokens"},
+       "num_tokens",
+       {{"bmm_dtype", kProductTypes}, {"op_name", {"mla_gen_pre", "mla_gen_post"}}}},
+      {"moe_perf",
+       {"moe_dtype", "distribution", "topk", "num_experts", "hidden_size", "inter_size",
+        "moe_tp_size", "moe_ep_size", "num_tokens"},
+       "num_tokens",
+       {{"moe_dtype", kExpertTypes}}},
+      {"custom_allreduce_perf",
+       {"num_gpus", "message_size"},
+       "message_size",
+       {{"allreduce_dtype", kSixteenBits}}},
+      {"nccl_perf",
+       {"nccl_dtype", "op_name", "num_gpus", "message_size"},
+       "message_size",
+       {{"nccl_dtype", {"half", "int8", "fp8"}}, {"op_name", collectives}}},
+  };
+}
+
+std::string cell_text(const FrameColumn* column, std::size_t row) {
+  if (column == nullptr || column->is_missing(row)) return "";
+  return value_text(column->value(row));
+}
+
+// The values of the columns as one text.
+std::string key_text(const std::vector<const FrameColumn*>& columns, std::size_t row) {
+  std::string text;
+  for (const FrameColumn* column : columns)
+    text += cell_text(column, row) + '\n';
+  return text;
+}
+
+std::vector<const FrameColumn*> columns_of(const Frame& frame, const Names& names) {
+  std::vector<const FrameColumn*> columns;
+  for (const std::string_view name : names)
+    columns.push_back(frame.find(name));
+  return columns;
+}
+
+template <typename Value>
+std::vector<Value> picked(const std::vector<Value>& values, const std::vector<std::size_t>& rows) {
+  std::vector<Value> result;
+  result.reserve(rows.size());
+  for (const std::size_t row : rows)
+    result.push_back(values[row]);
+  return result;
+}
+
+FrameColumn::Values picked(const TextColumn& column, const std::vector<std::size_t>& rows) {
+  return TextColumn{.codes = picked(column.codes, rows), .words = column.words};
+}
+
+Frame picked_rows(const Frame& frame, const std::vector<std::size_t>& rows) {
+  Frame result;
+  for (const FrameColumn& column : frame.columns) {
+    result.columns.push_back(
+        {.name = column.name,
+         .values = std::visit([&](const auto& v) { return FrameColumn::Values(picked(v, rows)); },
+                              column.values),
+         .missing = column.missing.empty() ? std::vector<bool>() : picked(column.missing, rows)});
+  }
+  return result;
+}
+
+// Why the row cannot be read; empty if it can.
+std::string obstacle(const PlannerTable& table, const Frame& rows, std::size_t row) {
+  for (const KnownValues& known : table.known) {
+    const FrameColumn* column = rows.find(known.column);
+    if (column == nullptr) continue;
+    const std::string text = cell_text(column, row);
+    if (std::find(known.values.begin(), known.values.end(), text) != known.values.end()) continue;
+    if (known.values.size() > 1)
+      return fmt::format("the planner knows no {} '{}'", known.column, text);
+    return fmt::format("the planner takes all rows for {} {}", known.column, known.values.front());
+  }
+  return "";
+}
+
+void tell(const PlannerTable& table,
+          const std::map<std::string, std::int64_t>& reasons,
+          std::vector<LeftOut>& left_out) {
+  for (const auto& [reason, count] : reasons)
+    left_out.push_back({.table = std::string(table.table), .reason = reason, .rows = count});
+}
+
+Names site_of(const PlannerTable& table) {
+  Names names;
+  std::copy_if(table.key.begin(), table.key.end(), std::back_inserter(names),
+               [&](std::string_view name) { return name != table.curve; });
+  return names;
+}
+
+}  // namespace
+
+bool is_planner_backend(std::string_view backend) {
+  return std::find(kPlannerBackends.begin(), kPlannerBackends.end(), backend) !=
+         kPlannerBackends.end();
+}
+
+std::string planner_backends() {
+  return core::join(std::vector<std::string>(kPlannerBackends.begin(), kPlannerBackends.end()),
+                    ", ");
+}
+
+const std::vector<PlannerTable>& planner_tables() {
+  static const std::vector<PlannerTable> tables = make_planner_tables();
+  return tables;
+}
+
+const PlannerTable* find_planner_table(std::string_view table) {
+  for (const PlannerTable& known : planner_tables()) {
+    if (known.table == table) return &known;
+  }
+  return nullptr;
+}
+
+Frame rows_for_planner(const PlannerTable& table,
+                       const Frame& rows,
+                       std::vector<LeftOut>& left_out) {
+  const std::vector<const FrameColumn*> key = columns_of(rows, table.key);
+  const FrameColumn* latency = rows.find("latency");
+  std::map<std::string, std::int64_t> reasons;
+  std::unordered_map<std::string, std::size_t> places;  // by key, in `kept`
+  std::vector<std::size_t> kept;
+  for (std::size_t row = 0; row < rows.num_rows(); ++row) {
+    const std::string reason = obstacle(table, rows, row);
+    if (!reason.empty()) {
+      ++reasons[reason];
+      continue;
+    }
+    const auto [place, is_new] = places.emplace(key_text(key, row), kept.size());
+    if (is_new) {
+      kept.push_back(row);
+      continue;
+    }
+    ++reasons["a faster row has the key that the planner sees"];
+    std::size_t& other = kept[place->second];
+    if (latency != nullptr && number_at(*latency, row) < number_at(*latency, other)) other = row;
+  }
+  tell(table, reasons, left_out);
+  return picked_rows(rows, kept);
+}
+
+Frame with_points_of_curves(const PlannerTable& table, const Frame& grid, const Frame& all) {
+  if (table.curve.empty()) return grid;
+  const Names site = site_of(table);
+  std::unordered_map<std::string, std::int64_t> points;
+  const std::vector<const FrameColumn*> of_grid = columns_of(grid, site);
+  for (std::size_t row = 0; row < grid.num_rows(); ++row)
+    ++points[key_text(of_grid, row)];
+  const std::vector<const FrameColumn*> of_all = columns_of(all, site);
+  const std::vector<const FrameColumn*> whole_of_grid = columns_of(grid, table.key);
+  const std::vector<const FrameColumn*> whole_of_all = columns_of(all, table.key);
+  std::unordered_map<std::string, bool> in_grid;
+  for (std::size_t row = 0; row < grid.num_rows(); ++row)
+    in_grid[key_text(whole_of_grid, row)] = true;
+  std::vector<std::size_t> kept;
+  for (std::size_t row = 0; row < all.num_rows(); ++row) {
+    const auto found = points.find(key_text(of_all, row));
+    const bool on_curve = found != points.end() && found->second > 1;
+    if (on_curve || in_grid.contains(key_text(whole_of_all, row))) kept.push_back(row);
+  }
+  return picked_rows(all, kept);
+}
+
+Frame with_power_of_all(const std::string& table, Frame rows, std::vector<LeftOut>& left_out) {
+  const auto lacks = [](const FrameColumn& column) {
+    return is_power_column(column.name) &&
+           std::find(column.missing.begin(), column.missing.end(), true) != column.missing.end();
+  };
+  if (std::none_of(rows.columns.begin(), rows.columns.end(), lacks)) return rows;
+  const FrameColumn* power = rows.find(kPowerColumns.front());
+  std::int64_t with_power = 0;
+  for (std::size_t row = 0; power != nullptr && row < rows.num_rows(); ++row)
+    with_power += power->is_missing(row) ? 0 : 1;
+  left_out.push_back({.table = table,
+                      .reason = "power alone, because the planner wants it of all rows or of none",
+                      .rows = with_power});
+  const auto is_power = [](const FrameColumn& column) { return is_power_column(column.name); };
+  rows.columns.erase(std::remove_if(rows.columns.begin(), rows.columns.end(), is_power),
+                     rows.columns.end());
+  return rows;
+}
+
+}  // namespace assay::store

@@ -1,0 +1,135 @@
+#include "store/database/planner_tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "store/database/store_export.h"
+#include "store/database/store_test_util.h"
+#include "store/files/table_spec.h"
+
+namespace assay::store {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const PlannerTable& planner_table(const std::string& name) {
+  const PlannerTable* table = find_planner_table(name);
+  EXPECT_NE(table, nullptr) << name;
+  return *table;
+}
+
+constexpr const char* kGemmColumns = "op_name,kernel_source,gemm_dtype,m,n,k,latency\n";
+
+// A word that no public table has would be a column that is never looked at.
+TEST(PlannerTables, NameColumnsThatTheTablesHave) {
+  for (const PlannerTable& table : planner_tables()) {
+    const TableSpec* spec = find_table_spec(table.table);
+    ASSERT_NE(spec, nullptr) << table.table;
+    std::set<std::string_view> names(table.key.begin(), table.key.end());
+    EXPECT_TRUE(table.curve.empty() || names.contains(table.curve)) << table.table;
+    for (const KnownValues& known : table.known)
+      names.insert(known.column);
+    for (const std::string_view name : names)
+      EXPECT_TRUE(is_common_column(name) || spec->find(name) != nullptr) << table.table << name;
+  }
+}
+
+TEST(PlannerTables, RowsOfUnknownTypesAreLeftOutAndCounted) {
+  const Frame rows = frame_of(std::string(kGemmColumns) +
+                              "gemm,cublaslt,int8,1,32,64,0.1\n"
+                              "gemm,cublaslt,fp8,1,32,64,0.2\n"
+                              "gemm,cublaslt,int8,2,32,64,0.3\n");
+  std::vector<LeftOut> left_out;
+  const Frame read = rows_for_planner(planner_table("gemm_perf"), rows, left_out);
+  EXPECT_THAT(latencies(read), ElementsAre(0.2));
+  ASSERT_EQ(left_out.size(), 1U);
+  EXPECT_EQ(left_out[0].table, "gemm_perf");
+  EXPECT_EQ(left_out[0].reason, "the planner knows no gemm_dtype 'int8'");
+  EXPECT_EQ(left_out[0].rows, 2);
+}
+
+TEST(PlannerTables, OfRowsThatItCannotTellApartTheFastestIsPlaced) {
+  const Frame rows = frame_of(std::string(kGemmColumns) +
+                              "gemm,one,fp8,1,32,64,0.3\n"
+                              "gemm,other,fp8,1,32,64,0.2\n"
+                              "gemm,one,fp8,2,32,64,0.4\n");
+  std::vector<LeftOut> left_out;
+  const Frame read = rows_for_planner(planner_table("gemm_perf"), rows, left_out);
+  EXPECT_THAT(latencies(read), ElementsAre(0.2, 0.4));
+  EXPECT_EQ(value_text(read.find("kernel_source")->value(0)), "other");
+  ASSERT_EQ(left_out.size(), 1U);
+  EXPECT_EQ(left_out[0].rows, 1);
+}
+
+// It does not look at `step` of context attention: a row after 512 cached tokens would be taken for
+// one without a cache.
+TEST(PlannerTables, RowsThatWouldBeTakenForOthersAreLeftOut) {
+  const Frame rows = frame_of(
+      "batch_size,isl,num_heads,num_key_value_heads,head_dim,window_size,beam_width,attn_dtype,"
+      "kv_cache_dtype,step,latency\n"
+      "1,64,8,2,128,0,1,bfloat16,bfloat16,512,0.1\n"
+      "1,64,8,2,128,0,1,bfloat16,bfloat16,0,0.2\n");
+  std::vector<LeftOut> left_out;
+  const Frame read = rows_for_planner(planner_table("context_attention_perf"), rows, left_out);
+  EXPECT_THAT(latencies(read), ElementsAre(0.2));
+  ASSERT_EQ(left_out.size(), 1U);
+  EXPECT_EQ(left_out[0].reason, "the planner takes all rows for step 0");
+}
+
+TEST(PlannerTables, RefinedPointsCountOnCurvesThatTheGridBegan) {
+  const std::string grid =
+      "gemm,k,fp8,1,32,64,0.1\n"
+      "gemm,k,fp8,8,32,64,0.8\n"
+      "gemm,k,fp8,1,48,64,0.2\n";
+  const Frame all = frame_of(kGemmColumns + grid +
+                             "gemm,k,fp8,4,32,64,0.4\n"     // on the curve of (32, 64)
+                             "gemm,k,fp8,4,48,64,0.5\n"     // one point is no curve
+                             "gemm,k,fp8,4,40,64,0.6\n"     // a weight that the grid does not have
+                             "gemm,k,bfloat16,4,32,64,9\n"  // another type
+  );
+  const Frame both =
+      with_points_of_curves(planner_table("gemm_perf"), frame_of(kGemmColumns + grid), all);
+  EXPECT_THAT(latencies(both), ElementsAre(0.1, 0.8, 0.2, 0.4));
+}
+
+TEST(PlannerTables, PowerIsOfAllRowsOrOfNone) {
+  const std::string columns = "m,latency,power,power_limit\n";
+  std::vector<LeftOut> left_out;
+  const Frame whole = with_power_of_all("gemm_perf", frame_of(columns + "1,2,300,700\n"), left_out);
+  EXPECT_NE(whole.find("power"), nullptr);
+  EXPECT_TRUE(left_out.empty());
+  const Frame part =
+      with_power_of_all("gemm_perf", frame_of(columns + "1,2,300,700\n2,3,,\n"), left_out);
+  EXPECT_EQ(part.find("power"), nullptr);
+  EXPECT_EQ(part.find("power_limit"), nullptr);
+  EXPECT_EQ(part.num_rows(), 2U);
+  ASSERT_EQ(left_out.size(), 1U);
+  EXPECT_EQ(left_out[0].rows, 1);
+}
+
+TEST(StoreExport, RowsOfAnotherFrameworkLieInAFolderThatNamesIt) {
+  EXPECT_EQ(version_folder("trtllm", "assay", "0.1.0"), "assay-0.1.0");
+  EXPECT_EQ(version_folder("trtllm", "TRTLLM", "1.3.0rc10"), "1.3.0rc10");
+}
+
+TEST_F(StoreTest, PlacesOnlyForBackendsThatAPlannerHas) {
+  Store store = open(Store::Mode::kCreate);
+  ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), gemm_case(1, 0.5)).ok());
+  const std::filesystem::path systems = folder_ / "systems";
+  const auto problem = [&](const std::string& backend) {
+    const auto placed = place(store, {.systems = systems, .system = "x", .backend = backend});
+    return placed.ok() ? "" : placed.error().message;
+  };
+  EXPECT_THAT(problem(""), HasSubstr("a backend 'assay'"));
+  EXPECT_THAT(problem("tensorrt"), HasSubstr("--backend: trtllm, vllm, sglang"));
+  EXPECT_FALSE(std::filesystem::exists(systems / "data"));
+  EXPECT_EQ(problem("vllm"), "");
+  EXPECT_TRUE(
+      std::filesystem::is_regular_file(systems / "data/x/gemm/vllm/assay-0.1.0/gemm_perf.parquet"));
+}
+
+}  // namespace
+}  // namespace assay::store
