@@ -35,4 +35,7 @@ std::vector<Case> goal_cases();
 // Simulations of GOAL schedules that are made in memory; making them does not count.
 std::vector<Case> simulate_cases();
 
+// Questions to the performance database.
+std::vector<Case> query_cases();
+
 }  // namespace assay::bench

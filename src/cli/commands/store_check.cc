@@ -1,3 +1,9 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -9,11 +15,59 @@
 #include "cli/summary_output.h"
 #include "cli/table_inputs.h"
 #include "collect/run/coverage.h"
+#include "core/files.h"
+#include "report/curves.h"
+#include "store/judging/answer_check.h"
 #include "store/judging/check_report.h"
+#include "store/judging/roofline_share.h"
 #include "store/systems/shipped.h"
 
 namespace assay::cli {
 namespace {
+
+constexpr std::size_t kShareCurves = 8;
+
+// "4096", "64Ki", "1Mi"
+std::string short_size(double size) {
+  if (size >= 1048576) return fmt::format("{:.4g}Mi", size / 1048576);
+  return size >= 8192 ? fmt::format("{:.4g}Ki", size / 1024) : fmt::format("{:.4g}", size);
+}
+
+report::CurveFigure share_figure(const std::string& table, const store::ShareFigure& shares) {
+  report::CurveFigure figure;
+  figure.title = table + ": share of the roofline";
+  figure.subtitle = "median of the rows of a size, with p10 to p90";
+  figure.x.title = shares.size;
+  figure.y.title = "roofline / latency (%)";
+  figure.y.low = 0.1;
+  figure.y.high = 2000;  // the names of the curves stand above the roofline
+  double low = std::numeric_limits<double>::infinity();
+  double high = 0;
+  for (const store::ShareCurve& shown : shares.curves) {
+    report::Curve curve{.name = shown.name.empty() ? table : shown.name,
+                        .color = report::category_color(figure.curves.size()),
+                        .points = {}};
+    for (const store::SharesAtSize& at : shown.sizes) {
+      curve.points.push_back({at.size, 100 * at.median, 100 * at.p10, 100 * at.p90});
+      low = std::min(low, at.size);
+      high = std::max(high, at.size);
+    }
+    figure.curves.push_back(std::move(curve));
+  }
+  figure.x.low = low / 1.25;
+  figure.x.high = high * 1.25;
+  const double step = std::max(1.0, std::ceil(std::log2(high / low) / 10));
+  for (double power = std::ceil(std::log2(low)); std::exp2(power) <= high; power += step)
+    figure.x.ticks.push_back({std::exp2(power), short_size(std::exp2(power))});
+  for (const double tick : {0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0})
+    figure.y.ticks.push_back({tick, fmt::format("{:.4g}", tick)});
+  figure.curves.push_back(
+      {.name = "roofline",
+       .color = report::kBlack,
+       .look = report::Curve::Look::kLimit,
+       .points = {{figure.x.low, 100, 100, 100}, {figure.x.high, 100, 100, 100}}});
+  return figure;
+}
 
 class StoreCheck final : public Command {
  public:
@@ -29,6 +83,10 @@ class StoreCheck final : public Command {
                 "rows may be faster than the roofline by this: peaks are not exact");
     app.add_flag("--held-out", held_out_,
                  "predict every point from its neighbours and say where to measure more");
+    app.add_option("--plot", plot_,
+                   "draw the share of the roofline over size into this folder, a PNG for each "
+                   "table (needs gnuplot)")
+        ->type_name("DIR");
     add_percent(app, "--refine-limit", held_out_limit_, "5",
                 "error of a held-out point that calls for more points");
     add_roofline_options(app, roofline_);
@@ -78,10 +136,30 @@ class StoreCheck final : public Command {
       return {};
     }
     report.add(name, checked.value());
+    if (!plot_.empty()) ASSAY_TRY(plot_one(named, rooflines));
     if (!held_out_) return {};
+    const store::WorkRows rows = ASSAY_TRY(store::make_work_rows(named.table, named.frame));
+    for (const store::HoldOut left_out :
+         {store::HoldOut::kPoints, store::HoldOut::kCurves, store::HoldOut::kUpperHalves})
+      report.add(name, left_out, store::judge_answers(rows, rooflines.bound, left_out));
     const auto index = ASSAY_TRY(store::TableIndex::make(named.table, named.frame, rooflines.all));
     report.add(name, store::held_out_errors(index, held_out_limit_));
     return {};
+  }
+
+  // Draws the share of the roofline that rows reach, over their size.
+  core::Status plot_one(const NamedFrame& named, const store::Rooflines& rooflines) const {
+    const store::WorkIndex index(ASSAY_TRY(store::make_work_rows(named.table, named.frame)),
+                                 rooflines.bound);
+    const store::ShareFigure shares = store::roofline_shares(index, kShareCurves);
+    if (shares.curves.empty()) {
+      print_note(fmt::format("{}: no figure, since no roofline is known", named.table));
+      return {};
+    }
+    ASSAY_TRY(core::make_directories(plot_));
+    const auto path = plot_ / (named.table + ".png");
+    return report::draw(report::drawing_of(share_figure(named.table, shares)),
+                        report::FigureFormat::kPng, path);
   }
 
   core::Status check_coverage(const std::string& only, store::CheckReport& report) const {
@@ -104,6 +182,7 @@ class StoreCheck final : public Command {
   std::string table_;
   store::CheckLimits limits_;
   bool held_out_ = false;
+  std::filesystem::path plot_;
   double held_out_limit_ = store::kHeldOutLimit;
   RooflineInputs roofline_;
   RerunArguments rerun_;
@@ -139,6 +218,7 @@ const CommandSpec kStoreCheck{
     .examples =
         "assay store check --store perf/perf.db --system h200_sxm\n"
         "assay store check gemm_perf.parquet --held-out\n"
+        "assay store check --store h200_sxm --plot figures\n"
         "assay store check --store perf/perf.db --rerun 200 --max-share 0.5\n"
         "assay store check */*.parquet --format csv > checks.csv\n",
     .make = make_command<StoreCheck>,

@@ -11,7 +11,10 @@
 #include "cli/summary_output.h"
 #include "cli/table_inputs.h"
 #include "collect/plan/operator.h"
+#include "core/files.h"
 #include "core/text.h"
+#include "store/answers/batch.h"
+#include "store/answers/packed_tables.h"
 #include "store/answers/query.h"
 #include "store/files/frame.h"
 #include "store/files/table_spec.h"
@@ -77,6 +80,9 @@ class StoreQuery final : public Command {
     app.add_flag(
         "--extrapolate", extrapolate_,
         fmt::format("answer also more than {} times past the measured points", store::kMostBeyond));
+    app.add_option("--batch", batch_,
+                   "answer every line of this CSV file, whose columns are named as the options")
+        ->type_name("FILE.csv");
     add_roofline_options(app, roofline_);
     add_presentation_options(app, presentation_);
   }
@@ -92,16 +98,10 @@ class StoreQuery final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    const std::string table = store::table_name(table_);
-    std::vector<NamedFrame> tables = ASSAY_TRY(read_tables(inputs_, table, presentation_));
-    std::vector<store::Frame> frames;
-    for (NamedFrame& named : tables)
-      frames.push_back(std::move(named.frame));
-    const store::KeyRoofline roofline = ASSAY_TRY(read_rooflines(roofline_, inputs_, table)).all;
-    const auto index = ASSAY_TRY(store::TableIndex::make(
-        table, frames.size() == 1 ? frames.front() : store::joined_frames(frames), roofline));
-    const auto result = ASSAY_TRY(store::query(
-        index, conditions(), extrapolate_ ? store::Beyond::kExtrapolate : store::Beyond::kRefuse));
+    const std::string table = table_meant();
+    const auto index = ASSAY_TRY(read_index(table));
+    if (!batch_.empty()) return answer_batch(index);
+    const auto result = ASSAY_TRY(store::query(index, conditions(), beyond()));
     return show(index, result);
   }
 
@@ -114,6 +114,52 @@ class StoreQuery final : public Command {
     app.add_option(option_names_of(column), take, "a column")->type_name("VALUE")->group("");
   }
 
+  [[nodiscard]] store::Beyond beyond() const {
+    return extrapolate_ ? store::Beyond::kExtrapolate : store::Beyond::kRefuse;
+  }
+
+  core::Result<Outcome> answer_batch(const store::WorkIndex& index) const {
+    const std::string questions = ASSAY_TRY(core::read_file(batch_));
+    auto answers = store::query_batch(index, questions, conditions(), beyond());
+    if (!answers.ok()) return answers.error().context(batch_.string());
+    store::BatchAnswers& found = answers.value();
+    model::Book book{.title = "Latencies"};
+    book.tables.push_back(std::move(found.table));
+    print_summary(book, presentation_.format.value_or(Summary::kCsv));
+    if (found.refused == 0) return Outcome::kOk;
+    print_note(
+        fmt::format("{} of {} have no answer", found.refused, found.refused + found.answered));
+    return Outcome::kRegressionFound;
+  }
+
+  // TABLE may also be the name of an operator of `assay collect`.
+  [[nodiscard]] std::string table_meant() const {
+    const collect::Operator* measured = collect::find_operator(table_);
+    return measured != nullptr ? measured->table : store::table_name(table_);
+  }
+
+  core::Result<store::WorkIndex> read_index(const std::string& table) const {
+    store::RooflineBinder binder = ASSAY_TRY(read_rooflines(roofline_, inputs_, table)).bound;
+    if (const store::ShippedSystem* shipped = inputs_.shipped(); shipped != nullptr)
+      return store::WorkIndex(ASSAY_TRY(read_shipped(*shipped, table)), std::move(binder));
+    std::vector<store::Frame> frames;
+    for (NamedFrame& named : ASSAY_TRY(read_tables(inputs_, table, presentation_)))
+      frames.push_back(std::move(named.frame));
+    return store::WorkIndex::make(
+        table, frames.size() == 1 ? frames.front() : store::joined_frames(frames),
+        std::move(binder));
+  }
+
+  core::Result<store::WorkRows> read_shipped(const store::ShippedSystem& system,
+                                             const std::string& table) const {
+    const std::string called = fmt::format("the shipped database {}", system.name);
+    const auto tables = ASSAY_TRY(store::PackedTables::open(system.tables));
+    if (!presentation_.quiet) print_note(fmt::format("from {}: {}", called, tables.origin()));
+    auto rows = tables.table(table);
+    if (!rows.ok()) return core::Error{called + " has " + rows.error().message};
+    return rows;
+  }
+
   [[nodiscard]] std::vector<store::Condition> conditions() const {
     std::vector<store::Condition> all = columns_;
     for (const std::string& condition : where_) {
@@ -123,13 +169,13 @@ class StoreQuery final : public Command {
     return all;
   }
 
-  core::Result<Outcome> show(const store::TableIndex& index,
+  core::Result<Outcome> show(const store::WorkIndex& index,
                              const store::QueryResult& result) const {
     if (result.answers.empty()) {
       return core::Error{fmt::format(
-          "{}{}{}: {}; --extrapolate answers all the same", index.table(),
+          "{}{}{}: {}; --extrapolate answers all the same", index.rows().table,
           result.refused.size() > 1 ? " of " : "",
-          result.refused.size() > 1 ? index.group_name(*result.refused.front().group) : "",
+          result.refused.size() > 1 ? index.rows().family_name(result.refused.front().family) : "",
           result.refused.front().reason)};
     }
     const bool is_table = presentation_.summary() == Summary::kTable;
@@ -139,8 +185,8 @@ class StoreQuery final : public Command {
             index, result, is_table ? store::KeyColumns::kVarying : store::KeyColumns::kAll)}};
     if (presentation_.shows_summary()) print_summary(book, presentation_.summary());
     for (const store::Refusal& refusal : result.refused) {
-      print_note(
-          fmt::format("no answer of {}: {}", index.group_name(*refusal.group), refusal.reason));
+      print_note(fmt::format("no answer of {}: {}", index.rows().family_name(refusal.family),
+                             refusal.reason));
     }
     return Outcome::kOk;
   }
@@ -150,6 +196,7 @@ class StoreQuery final : public Command {
   std::vector<store::Condition> columns_;
   std::vector<std::string> where_;
   bool extrapolate_ = false;
+  std::filesystem::path batch_;
   RooflineInputs roofline_;
   Presentation presentation_;
 };
@@ -161,26 +208,31 @@ const CommandSpec kStoreQuery{
         "Latencies are milliseconds of one launch. Without --store and FILE they are those of the "
         "database that ships with assay, by the peaks of its own device, and a line on standard "
         "error names that device: on another GPU, or with other libraries, they are others.\n\n"
-        "Every column of the table is an option: --m "
-        "300, --batch-size 8, --dtype fp8 (the "
-        "table's own column of types), --framework VLLM. Sizes (m, n, k, batch_size, isl, step, "
-        "num_heads, num_tokens, message_size) may lie between measured ones; all other columns "
-        "must be as measured. Columns that are left out give one row for each of their values.\n\n"
-        "Between points the latency runs linearly in each size, and as a cubic without overshoot "
-        "in sequence lengths; where the device's peaks are known (--system), it is the time above "
-        "the roofline that does, so that no answer is faster than the roofline. 'low' and 'high' "
-        "are the ends of the bracket. Where no bracket exists, a plane through the nearest points "
-        "answers. 'uncertainty' is the typical error of predicting the bracket's points from "
-        "their neighbours without themselves.\n\n"
+        "TABLE is a table (gemm, moe, nccl) or an operator of 'assay collect' "
+        "(attention_generation). Every column of the table is an option: --m 300, --batch-size 8, "
+        "--dtype fp8 (the table's own column of types), --framework VLLM. Sizes, heads, experts "
+        "and widths need not be as measured; all other columns must be. Columns that are left out "
+        "give one row for each of their values.\n\n"
+        "A row with other columns that is the same work answers as well (16 heads with 2 key-value "
+        "heads as 8 with 1 at twice the batch). Between two points of a weight's own curve the "
+        "time above the roofline runs in a straight line, corrected by the curves beside it; "
+        "where there is no curve, those near by are scaled by the roofline. 'method' says which, "
+        "and 'low' and 'high' are the rows that the answer comes from. Without peaks (--system), "
+        "the product of the sizes stands for the roofline.\n\n"
+        "'uncertainty' is one sigma of the answer, and 'low_80' to 'high_80' an interval that "
+        "holds the time in 80 % of cases: assay store check --held-out tells how often it does. "
+        "An answer whose sigma is more than itself is refused.\n\n"
         "'interval_low' and 'interval_high' are of a measured row alone: an interval of the median "
         "of its samples, which holds it with 'interval_confidence' (at least 95 % from 6 samples "
         "on, 93.75 % of 5), if samples are independent. It tells nothing of other runs. An "
         "interpolated answer has none, nor has a row of a file or of an imported table.",
     .more_description = columns_help,
+    .regression_means = "a line of --batch has no answer",
     .examples =
         "assay store query gemm --m 300 --n 4096 --k 4096 --dtype fp8\n"
         "assay store query gemm --m 300 --n 4096 --k 4096 --store mine.db\n"
         "assay store query gemm gemm_perf.parquet --m 300 --n 4096 --k 4096 --dtype fp8\n"
+        "assay store query gemm --batch products.csv > answers.csv\n"
         "assay store query nccl --op-name all_reduce --num-gpus 8 --message-size 3000000 \\\n"
         "    --dtype half --store h200.db --format json\n",
     .make = make_command<StoreQuery>,

@@ -94,6 +94,9 @@ class Case {
 
   [[nodiscard]] const std::vector<model::PerfValue>& values() const { return values_; }
 
+  // Makes it another point. Precondition: the axis has integers.
+  void set(std::size_t axis, std::int64_t value) { values_[axis] = value; }
+
   // The value in a column. Precondition: the operator has this column.
   [[nodiscard]] std::int64_t integer(std::string_view column) const;
   [[nodiscard]] const std::string& text(std::string_view column) const;

@@ -15,6 +15,7 @@
 #include "core/statistics.h"
 #include "core/text.h"
 #include "store/answers/table_index.h"
+#include "store/answers/work.h"
 
 namespace assay::store {
 namespace {
@@ -268,30 +269,40 @@ struct Columns {
   std::vector<std::vector<double>> sizes;
 };
 
+// Returns whether the numbers are a size: one that grids have if it has several values, and one
+// that makes the table's work in any case.
+bool is_size(const std::string& column, const std::vector<double>& numbers, const Work* work) {
+  if (work != nullptr && work->has(column)) return true;
+  if (work != nullptr && column == "num_key_value_heads") return has_several(numbers);
+  return role_of(column) == Role::kSize && has_several(numbers);
+}
+
 core::Result<Columns> sort_columns(const std::string& table,
                                    const Frame& frame,
+                                   const Work* work,
                                    GroupedRows& grouped) {
   Columns columns;
   const FrameColumn* heads = frame.find("num_heads");
   for (const FrameColumn& column : frame.columns) {
-    const Role role = role_of(column.name);
-    if (role == Role::kMeasured) continue;
+    if (role_of(column.name) == Role::kMeasured) continue;
+    if (work != nullptr && work->is_label(column.name)) continue;
     if (is_text(column)) {
       columns.exact.push_back(coded_texts(column));
       continue;
     }
     std::vector<double> numbers = numbers_of(column);
-    if (role == Role::kSize && has_several(numbers)) {
+    if (is_size(column.name, numbers, work)) {
       grouped.sizes.push_back(column.name);
       columns.sizes.push_back(std::move(numbers));
     } else {
-      const bool follows = column.name == "num_key_value_heads";
+      const bool follows = work == nullptr && column.name == "num_key_value_heads";
       columns.exact.push_back(coded_numbers(column, follows ? heads : nullptr));
     }
   }
-  if (grouped.sizes.size() > kMostAxes) {
+  const std::size_t most = work == nullptr ? kMostAxes : kMostWorkAxes;
+  if (grouped.sizes.size() > most) {
     return core::Error{fmt::format("{}: {} columns are sizes; at most {} can be interpolated",
-                                   table, grouped.sizes.size(), kMostAxes)};
+                                   table, grouped.sizes.size(), most)};
   }
   return columns;
 }
@@ -333,18 +344,24 @@ std::vector<std::optional<MedianInterval>> intervals_of(const Frame& frame) {
   std::vector<std::optional<MedianInterval>> intervals(frame.num_rows());
   for (std::size_t row = 0; row < intervals.size(); ++row) {
     const double count = number_at(*samples, row);
-    const MedianInterval interval{.low = number_at(*low, row), .high = number_at(*high, row)};
+    const MedianInterval interval{.low = number_at(*low, row),
+                                  .high = number_at(*high, row),
+                                  .samples = count >= 1 ? static_cast<std::uint64_t>(count) : 0};
     if (!(count >= 1) || !std::isfinite(interval.low) || !std::isfinite(interval.high)) continue;
     intervals[row] = interval;
-    intervals[row]->confidence =
-        core::median_confidence(static_cast<std::size_t>(count), core::kMedianTail);
   }
   return intervals;
 }
 
 }  // namespace
 
-core::Result<GroupedRows> group_rows(const std::string& table, const Frame& frame) {
+double MedianInterval::confidence() const {
+  return core::median_confidence(samples, core::kMedianTail);
+}
+
+core::Result<GroupedRows> group_rows(const std::string& table,
+                                     const Frame& frame,
+                                     const Work* work) {
   const FrameColumn* latency = frame.find("latency");
   if (latency == nullptr || is_text(*latency)) {
     return core::Error{table +
@@ -354,7 +371,7 @@ core::Result<GroupedRows> group_rows(const std::string& table, const Frame& fram
   if (frame.num_rows() == 0) return core::Error{table + ": no rows"};
   GroupedRows grouped;
   grouped.latencies = numbers_of(*latency);
-  Columns columns = ASSAY_TRY(sort_columns(table, frame, grouped));
+  Columns columns = ASSAY_TRY(sort_columns(table, frame, work, grouped));
   const std::size_t count = columns.sizes.size();
   grouped.size_values.resize(frame.num_rows() * count);
   for (std::size_t row = 0; row < frame.num_rows(); ++row) {
@@ -369,15 +386,18 @@ core::Result<GroupedRows> group_rows(const std::string& table, const Frame& fram
   return grouped;
 }
 
+model::PerfValue value_of_text(const std::string& text) {
+  std::int64_t whole = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), whole);
+  const bool is_whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
+  return is_whole ? model::PerfValue(whole) : model::PerfValue(text);
+}
+
 std::vector<model::PerfField> group_key(const GroupedRows& rows, std::size_t group) {
   std::vector<model::PerfField> key;
   for (std::size_t i = 0; i < rows.exact.size(); ++i) {
     const std::string& text = rows.exact[i].values[rows.exact_of_group[group][i]];
-    std::int64_t whole = 0;
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), whole);
-    const bool is_whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
-    key.push_back({.column = rows.exact[i].name,
-                   .value = is_whole ? model::PerfValue(whole) : model::PerfValue(text)});
+    key.push_back({.column = rows.exact[i].name, .value = value_of_text(text)});
   }
   for (const std::string& size : rows.sizes)
     key.push_back({.column = size, .value = std::int64_t{0}});

@@ -7,7 +7,7 @@
 
 #include "core/result.h"
 #include "model/table.h"
-#include "store/answers/table_index.h"
+#include "store/answers/work_index.h"
 
 namespace assay::store {
 
@@ -18,34 +18,36 @@ struct Condition {
 };
 
 struct Answer {
-  const Group* group = nullptr;
-  Estimate estimate;
-  // The measured row has one. An interpolated answer has none: its error is that of the
-  // interpolation, which no interval of the bracket's ends tells.
+  std::size_t family = 0;
+  std::vector<double> sizes;  // asked, or of the rows where the query leaves them open
+  WorkEstimate estimate = {};
+  // The measured row has one. Another answer has none: its error is that of the interpolation,
+  // which no interval of the bracket's ends tells.
   std::optional<MedianInterval> interval = {};
 };
 
 struct Refusal {
-  const Group* group = nullptr;
+  std::size_t family = 0;
+  std::vector<double> sizes;
   std::string reason;
 };
 
-// There is one answer for each combination of the exact values that the conditions leave open.
+// There is one answer for each combination of the values that the conditions leave open.
 struct QueryResult {
-  std::vector<double> sizes;  // as asked, in the order of the table's sizes
-  std::vector<Answer> answers;
-  std::vector<Refusal> refused;
+  std::vector<std::string> open_sizes = {};  // those that the conditions leave open
+  std::vector<Answer> answers = {};
+  std::vector<Refusal> refused = {};
 };
 
 // Errors: the table does not have a column or an exact value, a size has no value, or a combination
-// was not measured. The index must outlive the result.
-core::Result<QueryResult> query(const TableIndex& index,
+// was not measured.
+core::Result<QueryResult> query(const WorkIndex& index,
                                 const std::vector<Condition>& conditions,
                                 Beyond beyond);
 
 // kVarying puts columns whose value is the same in all rows into a note.
 enum class KeyColumns { kVarying, kAll };
 
-model::Table answers_table(const TableIndex& index, const QueryResult& result, KeyColumns keys);
+model::Table answers_table(const WorkIndex& index, const QueryResult& result, KeyColumns keys);
 
 }  // namespace assay::store

@@ -16,19 +16,19 @@ constexpr const char* kGemm =
     "TRTLLM,1.3,NVIDIA H200,gemm,torch,bfloat16,1,64,64,0.04\n"
     "TRTLLM,1.3,NVIDIA H200,gemm,torch,bfloat16,3,64,64,0.08\n";
 
-TableIndex index_of(const std::string& csv) {
-  auto index = TableIndex::make("gemm_perf", frame_of(csv), nullptr);
+WorkIndex index_of(const std::string& csv, const std::string& table = "gemm_perf") {
+  auto index = WorkIndex::make(table, frame_of(csv), nullptr);
   EXPECT_TRUE(index.ok());
   return std::move(index).value();
 }
 
-std::string error_of(const TableIndex& index, const std::vector<Condition>& conditions) {
+std::string error_of(const WorkIndex& index, const std::vector<Condition>& conditions) {
   const auto result = query(index, conditions, Beyond::kRefuse);
   return result.ok() ? "" : result.error().message;
 }
 
 TEST(Query, AnswersOnceForEveryCombinationLeftOpen) {
-  const TableIndex index = index_of(kGemm);
+  const WorkIndex index = index_of(kGemm);
   const auto result = query(index, {{"m", "2"}, {"dtype", "bfloat16"}}, Beyond::kRefuse);
   ASSERT_TRUE(result.ok()) << result.error().message;
   ASSERT_EQ(result.value().answers.size(), 2U);
@@ -36,19 +36,19 @@ TEST(Query, AnswersOnceForEveryCombinationLeftOpen) {
   EXPECT_DOUBLE_EQ(result.value().answers[1].estimate.latency, 0.04);
   const model::Table table = answers_table(index, result.value(), KeyColumns::kVarying);
   EXPECT_EQ(table.columns[0].name, "framework");
-  EXPECT_EQ(table.title, "gemm_perf at m=2");
+  EXPECT_EQ(table.title, "gemm_perf at m=2 n=64 k=64");
   EXPECT_NE(table.notes.front().find("gemm_dtype bfloat16"), std::string::npos);
   const model::Table all = answers_table(index, result.value(), KeyColumns::kAll);
   EXPECT_TRUE(all.column("n").has_value());
-  EXPECT_DOUBLE_EQ(model::number(all.at(1, *all.column("high_latency"))), 0.06);
+  EXPECT_DOUBLE_EQ(model::number(all.at(0, *all.column("high_latency"))), 0.08);
 }
 
 TEST(Query, TellsWhatExists) {
-  const TableIndex index = index_of(kGemm);
+  const WorkIndex index = index_of(kGemm);
   EXPECT_EQ(error_of(index, {}), "gemm_perf needs m (1 to 3)");
   EXPECT_EQ(error_of(index, {{"m", "2"}, {"gemm_dtype", "fp9"}}),
             "gemm_perf has no gemm_dtype 'fp9' (did you mean fp8?); it has bfloat16, fp8");
-  EXPECT_EQ(error_of(index, {{"m", "2"}, {"n", "65"}}), "gemm_perf has no n '65'; it has 64");
+  EXPECT_EQ(error_of(index, {{"m", "0"}}), "m=0 is no work: m was measured from 1 to 3");
   EXPECT_NE(error_of(index, {{"m", "2"}, {"kernel_sorce", "x"}}).find("did you mean 'kernel_sou"),
             std::string::npos);
   EXPECT_EQ(error_of(index, {{"m", "-2"}}), "m takes a number of at least 0, not '-2'");
@@ -57,25 +57,24 @@ TEST(Query, TellsWhatExists) {
             "them exists");
 }
 
-TEST(Query, TakesAnyNumberOfHeadsThatAllHaveTheirOwnKeys) {
-  const TableIndex index = index_of(
-      "num_heads,num_key_value_heads,latency\n"
-      "8,8,0.1\n16,16,0.2\n8,4,0.05\n16,4,0.07\n");
-  const auto own =
-      query(index, {{"num_heads", "12"}, {"num_key_value_heads", "12"}}, Beyond::kRefuse);
-  ASSERT_TRUE(own.ok()) << own.error().message;
-  ASSERT_EQ(own.value().answers.size(), 1U);
-  EXPECT_NEAR(own.value().answers[0].estimate.latency, 0.15, 1e-12);
-  const auto shared =
-      query(index, {{"num_heads", "12"}, {"num_key_value_heads", "4"}}, Beyond::kRefuse);
-  ASSERT_TRUE(shared.ok());
-  EXPECT_NEAR(shared.value().answers[0].estimate.latency, 0.06, 1e-12);
-  EXPECT_EQ(error_of(index, {{"num_heads", "12"}, {"num_key_value_heads", "3"}}),
-            "gemm_perf has no num_key_value_heads '3'; it has 4, as num_heads");
+TEST(Query, LeavesSizesOfModelsOpen) {
+  const WorkIndex index = index_of(
+      "num_heads,num_key_value_heads,head_dim,isl,batch_size,step,latency\n"
+      "8,8,128,1,1,1,0.1\n8,8,128,1,2,1,0.2\n8,2,128,1,1,1,0.05\n8,2,128,1,2,1,0.07\n",
+      "generation_attention_perf");
+  const auto open = query(index, {{"num_heads", "8"}, {"batch_size", "2"}}, Beyond::kRefuse);
+  ASSERT_TRUE(open.ok()) << open.error().message;
+  ASSERT_EQ(open.value().answers.size(), 2U);
+  EXPECT_DOUBLE_EQ(open.value().answers[0].estimate.latency, 0.07);
+  const model::Table table = answers_table(index, open.value(), KeyColumns::kVarying);
+  EXPECT_EQ(table.columns[0].name, "num_key_value_heads");
+  EXPECT_EQ(table.at(1, 0), model::Cell(std::int64_t{8}));
+  EXPECT_EQ(error_of(index, {{"num_heads", "8"}}),
+            "generation_attention_perf needs batch_size (1 to 2)");
 }
 
 TEST(Query, GivesNumbersOfWhatIsANumber) {
-  const TableIndex index = index_of(
+  const WorkIndex index = index_of(
       "version,num_heads,num_key_value_heads,head_dim,alpha,m,latency\n"
       "2.28,8,8,128,1.5,1,0.1\n2.28,8,8,128,1.5,3,0.3\n2.28,8,4,128,,1,0.1\n");
   const auto result = query(index, {{"m", "1"}}, Beyond::kRefuse);
@@ -88,14 +87,14 @@ TEST(Query, GivesNumbersOfWhatIsANumber) {
   EXPECT_EQ(cell(0, "head_dim"), model::Cell(std::int64_t{128}));
   EXPECT_EQ(cell(0, "num_heads"), model::Cell(std::int64_t{8}));
   EXPECT_EQ(cell(0, "version"), model::Cell(std::string("2.28")));
-  EXPECT_EQ(cell(0, "num_key_value_heads"), model::Cell(std::int64_t{4}));
-  EXPECT_EQ(cell(0, "alpha"), model::Cell());
-  EXPECT_EQ(cell(1, "num_key_value_heads"), model::Cell(std::int64_t{8}));  // as many as heads
-  EXPECT_EQ(cell(1, "alpha"), model::Cell(1.5));
+  EXPECT_EQ(cell(0, "num_key_value_heads"), model::Cell(std::int64_t{8}));
+  EXPECT_EQ(cell(0, "alpha"), model::Cell(1.5));
+  EXPECT_EQ(cell(1, "num_key_value_heads"), model::Cell(std::int64_t{4}));
+  EXPECT_EQ(cell(1, "alpha"), model::Cell());
 }
 
 TEST(Query, GivesAMeasuredRowsOwnInterval) {
-  const TableIndex index = index_of(
+  const WorkIndex index = index_of(
       "m,latency,interval_low_ms,interval_high_ms,samples\n"
       "8,0.5,0.45,0.6,5\n2,0.2,,,7\n4,0.3,0.29,0.31,7\n4,0.9,0.8,0.99,7\n");
   const auto cells_at = [&](const char* m, KeyColumns keys) {
@@ -115,22 +114,6 @@ TEST(Query, GivesAMeasuredRowsOwnInterval) {
   EXPECT_EQ(cells_at("2", KeyColumns::kAll), Cells(3));
   EXPECT_EQ(cells_at("3", KeyColumns::kAll), Cells(3));  // interpolated
   EXPECT_EQ(cells_at("3", KeyColumns::kVarying), Cells());
-}
-
-TEST(TableIndex, JoinsKernelsThatShareNoPlace) {
-  const TableIndex index = index_of("kernel_source,m,latency\na,1,1\na,2,2\nb,3,3\nb,4,4\n");
-  ASSERT_EQ(index.groups().size(), 1U);
-  EXPECT_EQ(index.exact_value(index.groups()[0], 0), "a or b");
-  const TableIndex apart = index_of("kernel_source,m,latency\na,1,1\na,2,2\nb,2,3\nb,4,4\n");
-  EXPECT_EQ(apart.groups().size(), 2U);
-}
-
-TEST(TableIndex, CountsRowsItCannotUse) {
-  const TableIndex index = index_of("m,latency\n1,0.1\n,0.2\n3,\n4,0.4\n");
-  EXPECT_EQ(index.unused().count, 2);
-  EXPECT_EQ(index.unused().first_row, 1U);
-  EXPECT_EQ(index.groups()[0].surface.grid().points().size(), 2U);
-  EXPECT_FALSE(TableIndex::make("x_perf", frame_of("m,time\n1,2\n"), nullptr).ok());
 }
 
 }  // namespace

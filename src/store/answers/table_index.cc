@@ -69,7 +69,7 @@ core::Result<TableIndex> TableIndex::make(const std::string& table,
   for (std::size_t group = 0; group < rows.rows_of_group.size(); ++group) {
     Roofline bound = group_roofline(roofline, rows, group);
     index.groups_.push_back({.exact = rows.exact_of_group[group],
-                             .surface = Surface(axes, grid_of(rows, group), std::move(bound)),
+                             .surface = GridSurface(axes, grid_of(rows, group), std::move(bound)),
                              .intervals = intervals_of(rows, group)});
   }
   index.exact_ = std::move(rows.exact);

@@ -9,10 +9,12 @@
 
 #include "core/result.h"
 #include "model/perf.h"
-#include "store/answers/surface.h"
+#include "store/answers/grid_surface.h"
 #include "store/files/frame.h"
 
 namespace assay::store {
+
+struct Work;
 
 // The least time in ms that a row's key (all its columns but the results) can take; 0 if it is
 // unknown.
@@ -31,14 +33,16 @@ struct ExactColumn {
 struct MedianInterval {
   double low = 0;
   double high = 0;
+  std::uint64_t samples = 0;
+
   // The probability with which it holds the median, if samples are independent. It holds no change
   // from one run to the next.
-  double confidence = 0;
+  [[nodiscard]] double confidence() const;
 };
 
 struct Group {
   std::vector<std::uint32_t> exact;  // by column: the index of its value
-  Surface surface;
+  GridSurface surface;
   std::vector<std::optional<MedianInterval>> intervals = {};  // by row of the grid; empty: unknown
 };
 
@@ -97,7 +101,14 @@ struct GroupedRows {
   UnusedRows unused;
 };
 
-core::Result<GroupedRows> group_rows(const std::string& table, const Frame& frame);
+// With `work`, the columns that make it are sizes even if they have one value, numbers of key-value
+// heads are sizes as others, and labels are left out.
+core::Result<GroupedRows> group_rows(const std::string& table,
+                                     const Frame& frame,
+                                     const Work* work = nullptr);
+
+// An exact value as a row's key has it: a whole number, or a text.
+model::PerfValue value_of_text(const std::string& text);
 
 // The key of a group for rooflines, with the sizes at the end, which are to be filled in.
 std::vector<model::PerfField> group_key(const GroupedRows& rows, std::size_t group);

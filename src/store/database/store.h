@@ -122,6 +122,9 @@ struct Origin {
   std::string last_day = {};
 };
 
+// "NVIDIA H200, assay 0.1.0, measured 2026-01-02"
+std::string origin_text(const Origin& origin);
+
 class Store {
  public:
   // kCreate makes the file if it does not exist. Errors: the file is no store, is damaged, or was

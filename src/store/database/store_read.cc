@@ -345,4 +345,12 @@ core::Result<std::vector<Content>> Store::list(Points points) const {
   return contents;
 }
 
+std::string origin_text(const Origin& origin) {
+  std::vector<std::string> parts = origin.devices;
+  parts.insert(parts.end(), origin.makers.begin(), origin.makers.end());
+  const bool one_day = origin.first_day == origin.last_day;
+  parts.push_back("measured " + origin.first_day + (one_day ? "" : " to " + origin.last_day));
+  return core::join(parts, ", ");
+}
+
 }  // namespace assay::store

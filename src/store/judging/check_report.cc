@@ -41,6 +41,35 @@ model::Table findings_table() {
                       {.name = "where"}}};
 }
 
+model::Table answers_errors_table() {
+  return {.name = "answers",
+          .title = "Error of answers for points that were left out, a tenth at a time",
+          .columns = {{.name = "table"},
+                      {.name = "left_out"},
+                      {.name = "method"},
+                      {.name = "points"},
+                      {.name = "refused"},
+                      {.name = "median", .unit = "%", .better = model::Better::kLower},
+                      {.name = "p90", .unit = "%", .better = model::Better::kLower},
+                      {.name = "inside",
+                       .unit = "%",
+                       .description = "of the points within their answer's 80 % interval"}},
+          .notes = {"points: at random; curves: whole ones, as of a weight that was not measured; "
+                    "upper halves: of curves, which answers then extend"}};
+}
+
+const char* name_of(HoldOut left_out) {
+  switch (left_out) {
+    case HoldOut::kPoints:
+      return "points";
+    case HoldOut::kCurves:
+      return "curves";
+    case HoldOut::kUpperHalves:
+      return "upper halves";
+  }
+  return "";
+}
+
 model::Table held_out_table() {
   return {.name = "held_out",
           .title = "Error of points predicted from their neighbours without themselves",
@@ -86,6 +115,7 @@ std::int64_t whole(double size) {
 CheckReport::CheckReport()
     : checked_(checked_table()),
       findings_(findings_table()),
+      answers_(answers_errors_table()),
       held_out_(held_out_table()),
       intervals_(intervals_table()) {}
 
@@ -112,6 +142,16 @@ void CheckReport::add_finding(const std::string& name, const Finding& finding) {
   if (finding.weight == Weight::kProblem) {
     problems_.push_back(fmt::format("{}: {}: {} of {} ({}), {}", name, finding.name, found.count,
                                     found.total, finding.meaning, found.where));
+  }
+}
+
+void CheckReport::add(const std::string& name,
+                      HoldOut left_out,
+                      const std::vector<AnswerErrors>& errors) {
+  for (const AnswerErrors& of : errors) {
+    answers_.add_row({name, name_of(left_out), of.method, of.points, of.refused,
+                      model::cell_of(of.median * 100), model::cell_of(of.p90 * 100),
+                      model::cell_of(of.inside_80 * 100)});
   }
 }
 
@@ -143,7 +183,7 @@ void CheckReport::add(std::vector<model::Table> tables) {
 }
 
 std::vector<model::Table> CheckReport::tables() const {
-  std::vector<model::Table> tables{checked_, findings_, held_out_, intervals_};
+  std::vector<model::Table> tables{checked_, findings_, answers_, held_out_, intervals_};
   tables.insert(tables.end(), others_.begin(), others_.end());
   std::erase_if(tables, [](const model::Table& table) { return table.cells.empty(); });
   return tables;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/table.h"
+#include "store/judging/answer_check.h"
 #include "store/judging/table_check.h"
 
 namespace assay::store {
@@ -27,6 +28,8 @@ class CheckReport {
   // `name` is the table's or its file's.
   void add(const std::string& name, const TableCheck& check);
   void add(const std::string& name, const HeldOut& held_out);
+  // What judge_answers() found.
+  void add(const std::string& name, HoldOut left_out, const std::vector<AnswerErrors>& errors);
   void add(const CasesFound& cases);
   void add(std::vector<model::Table> tables);
 
@@ -47,6 +50,7 @@ class CheckReport {
 
   model::Table checked_;
   model::Table findings_;
+  model::Table answers_;
   model::Table held_out_;
   model::Table intervals_;
   std::vector<model::Table> others_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 namespace assay::store {
 namespace {
@@ -54,14 +55,20 @@ bool is_without_gate(const Key& key) {
   return name != nullptr && name->find("nongated") != std::string::npos;
 }
 
+// A column that a table of earlier times, or a query, need not have: it changes no cost.
+std::optional<model::PerfValue> default_of(std::string_view column) {
+  if (column == "window_size") return model::PerfValue(std::int64_t{0});
+  if (column == "tp_size") return model::PerfValue(std::int64_t{1});
+  return std::nullopt;
+}
+
 double bound_ms(const CostedOperator& measured, const Key& key, const Peaks& peaks, Cache cache) {
   if (is_without_gate(key)) return 0;
   std::vector<model::PerfValue> values;
   for (const CostedOperator::Column& column : measured.columns) {
     const model::PerfValue* value = find_value(key, column.name);
-    // Tables from before there were sliding windows have no such column.
-    if (value == nullptr && column.name == "window_size") {
-      values.emplace_back(std::int64_t{0});
+    if (const auto usual = default_of(column.name); value == nullptr && usual) {
+      values.push_back(*usual);
       continue;
     }
     if (value == nullptr || !suits(column, *value)) return 0;
@@ -71,6 +78,41 @@ double bound_ms(const CostedOperator& measured, const Key& key, const Peaks& pea
   const bool is_held = cache == Cache::kMayHold && cost.bytes <= peaks.l2_bytes;
   return peaks.roofline_ms(is_held ? cost.bytes / kCacheSpeedup : cost.bytes, cost.flops,
                            model::name_of(cost.type), cost.link_bytes);
+}
+
+Roofline bound_roofline(const CostedOperator& measured,
+                        const Key& exact,
+                        const std::vector<std::string>& sizes,
+                        const Peaks& peaks) {
+  if (is_without_gate(exact) || !measured.bound_cost) return nullptr;
+  std::vector<model::PerfValue> values;
+  std::vector<std::size_t> places(sizes.size(), kNoPlace);
+  for (std::size_t i = 0; i < measured.columns.size(); ++i) {
+    const CostedOperator::Column& column = measured.columns[i];
+    const auto size = std::find(sizes.begin(), sizes.end(), column.name);
+    if (size != sizes.end()) {
+      if (column.kind != ColumnKind::kWhole) return nullptr;
+      places[static_cast<std::size_t>(size - sizes.begin())] = i;
+      values.emplace_back(std::int64_t{1});
+      continue;
+    }
+    const model::PerfValue* value = find_value(exact, column.name);
+    const auto usual = default_of(column.name);
+    if (value == nullptr && !usual) return nullptr;
+    values.push_back(value != nullptr ? *value : *usual);
+    if (!suits(column, values.back())) return nullptr;
+  }
+  const auto cost = measured.bound_cost(std::move(values), std::move(places));
+  const std::vector<double> ones(sizes.size(), 1);
+  const double flops_per_ms = peaks.flops_of(model::name_of(cost(ones).type)) / 1e3;
+  const double bytes_per_ms = peaks.memory_bytes_per_s / 1e3;
+  const double link_bytes_per_ms = peaks.link_bytes_per_s / 1e3;
+  return [=](std::span<const double> asked) {
+    const RowCost row = cost(asked);
+    const auto time = [](double amount, double rate) { return rate > 0 ? amount / rate : 0; };
+    return std::max({time(row.bytes, bytes_per_ms), time(row.flops, flops_per_ms),
+                     time(row.link_bytes, link_bytes_per_ms)});
+  };
 }
 
 }  // namespace
@@ -90,7 +132,14 @@ Rooflines table_rooflines(const std::string& table,
       return measured == nullptr ? 0 : bound_ms(*measured, key, peaks, cache);
     };
   };
-  return {.all = bound_with(Cache::kHoldsNothing), .cached = bound_with(Cache::kMayHold)};
+  const RooflineBinder bound = [shared, peaks](const Key& exact,
+                                               const std::vector<std::string>& sizes) -> Roofline {
+    const CostedOperator* measured = operator_of(*shared, exact);
+    return measured == nullptr ? nullptr : bound_roofline(*measured, exact, sizes, peaks);
+  };
+  return {.all = bound_with(Cache::kHoldsNothing),
+          .cached = bound_with(Cache::kMayHold),
+          .bound = bound};
 }
 
 }  // namespace assay::store

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "model/data_type.h"
 #include "model/perf.h"
 #include "store/answers/table_index.h"
+#include "store/answers/work_index.h"
 #include "store/files/table_spec.h"
 #include "store/systems/system_yaml.h"
 
@@ -20,6 +22,7 @@ namespace assay::store {
 struct Rooflines {
   KeyRoofline all;
   KeyRoofline cached;
+  RooflineBinder bound = {};  // as `all`, for many sizes of one key
 };
 
 struct RowCost {
@@ -28,6 +31,8 @@ struct RowCost {
   model::DataType type = model::DataType::kBfloat16;  // of the products
   double link_bytes = 0;
 };
+
+inline constexpr std::size_t kNoPlace = static_cast<std::size_t>(-1);
 
 // An operator whose rows a table holds. Callers know operators, this layer does not.
 struct CostedOperator {
@@ -40,6 +45,11 @@ struct CostedOperator {
   std::vector<Column> columns;  // that its cost depends on
   // The cost of the row with these values of the columns.
   std::function<RowCost(const std::vector<model::PerfValue>& values)> cost;
+  // The cost of rows that differ in sizes alone: `places` tells for each size which column it is,
+  // or kNoPlace. The function that it gives takes no memory, and is for one thread at a time.
+  using SizedCost = std::function<RowCost(std::span<const double> sizes)>;
+  std::function<SizedCost(std::vector<model::PerfValue> values, std::vector<std::size_t> places)>
+      bound_cost = {};
 };
 
 // Returns whether the table's times are differences of the times of two kernels. Such times may be

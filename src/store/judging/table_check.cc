@@ -293,7 +293,7 @@ core::Result<TableCheck> check_table(const std::string& table,
 std::vector<HeldOutPoint> held_out_points(const TableIndex& index, std::size_t axis) {
   std::vector<HeldOutPoint> points;
   for (std::size_t group = 0; group < index.groups().size(); ++group) {
-    const Surface& surface = index.groups()[group].surface;
+    const GridSurface& surface = index.groups()[group].surface;
     for (const GridPoint& measured : surface.grid().points()) {
       if (measured.latency <= 0) continue;
       const auto predicted = surface.held_out(measured.position, axis);

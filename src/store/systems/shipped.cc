@@ -35,14 +35,6 @@ core::Result<Store> open_shipped(const ShippedSystem& system) {
   return Store::unpack(fmt::format("the shipped database {}", system.name), system.database);
 }
 
-std::string origin_text(const Origin& origin) {
-  std::vector<std::string> parts = origin.devices;
-  parts.insert(parts.end(), origin.makers.begin(), origin.makers.end());
-  const bool one_day = origin.first_day == origin.last_day;
-  parts.push_back("measured " + origin.first_day + (one_day ? "" : " to " + origin.last_day));
-  return core::join(parts, ", ");
-}
-
 bool is_store(const fs::path& path) {
   constexpr std::string_view kMagic{"SQLite format 3\0", 16};
   std::string head(kMagic.size(), ' ');

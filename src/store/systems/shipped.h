@@ -17,6 +17,7 @@ struct ShippedSystem {
   std::string_view name;      // "h200_sxm"
   std::string_view database;  // a store's file, packed by zstd
   std::string_view yaml;      // as system_text() writes it
+  std::string_view tables;    // those of the database, as pack_tables() makes them
 };
 
 // They are sorted by name.
@@ -34,9 +35,6 @@ const ShippedSystem* shipped_at(const std::filesystem::path& file_or_name);
 
 // Opens its database, which takes a few milliseconds for each 10 MB. Nothing may write into it.
 core::Result<Store> open_shipped(const ShippedSystem& system);
-
-// "NVIDIA H200, assay 0.1.0, measured 2026-01-02"
-std::string origin_text(const Origin& origin);
 
 // Whether the file begins as a store does.
 bool is_store(const std::filesystem::path& path);

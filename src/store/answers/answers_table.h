@@ -1,0 +1,48 @@
+// The rows of a table of answers, one after the other.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/table.h"
+#include "store/answers/query.h"
+
+namespace assay::store {
+
+// Asks one family; the answer's estimate may be a refusal.
+Answer answer_of(const WorkIndex& index,
+                 std::size_t family,
+                 std::vector<double> sizes,
+                 Beyond beyond);
+
+// What a table of answers shows of each.
+struct ShownColumns {
+  KeyColumns keys = KeyColumns::kAll;
+  std::vector<std::size_t> exact = {};
+  std::vector<std::size_t> sizes = {};
+  bool roofline = true;
+  bool interval = true;
+
+  [[nodiscard]] bool all() const { return keys == KeyColumns::kAll; }
+};
+
+// All key columns, with the line of a question in front and the reason of a refusal at the end.
+class AnswerRows {
+ public:
+  explicit AnswerRows(const WorkIndex& index);
+  AnswerRows(AnswerRows&&) noexcept;
+  AnswerRows& operator=(AnswerRows&&) = delete;
+  ~AnswerRows();
+
+  // `answer` may be null where nothing is known of what was asked.
+  void add(std::int64_t line, const Answer* answer, const std::string& refusal);
+
+  [[nodiscard]] model::Table table() &&;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace assay::store

@@ -1,0 +1,106 @@
+#include "store/answers/batch.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "store/answers/answers_table.h"
+#include "store/answers/matcher.h"
+#include "store/files/csv_frame.h"
+
+namespace assay::store {
+namespace {
+
+// "--batch-size" and "batch-size" are batch_size.
+std::string column_named(std::string_view name) {
+  while (name.starts_with("-"))
+    name.remove_prefix(1);
+  std::string column(name);
+  std::replace(column.begin(), column.end(), '-', '_');
+  return column;
+}
+
+// A column of results, as files of measured rows have one beside what was asked.
+bool is_result(std::string_view column) {
+  return column == "latency" || column.ends_with("_ms");
+}
+
+class Batch {
+ public:
+  Batch(const WorkIndex& index, Beyond beyond) : index_(index), beyond_(beyond), rows_(index) {}
+
+  // Adds the answers to one question.
+  void ask(std::int64_t line, core::Result<Matcher> matcher) {
+    const core::Status settled = matcher.ok() ? matcher.value().settle() : core::Status();
+    if (!matcher.ok()) return refuse(line, nullptr, matcher.error().message);
+    if (!settled.ok()) return refuse(line, nullptr, settled.error().message);
+    const std::vector<std::size_t> families = matcher.value().families();
+    if (families.empty()) return refuse(line, nullptr, "no row has these values together");
+    for (const std::size_t number : families) {
+      for (std::vector<double>& sizes : matcher.value().sizes(number)) {
+        Answer answer = answer_of(index_, number, std::move(sizes), beyond_);
+        const Family& family = index_.family(number);
+        if (answer.estimate.refused == Refused::kNo) {
+          rows_.add(line, &answer, "");
+          ++answered_;
+        } else {
+          refuse(line, &answer, family.refusal(answer.estimate, answer.sizes));
+        }
+      }
+    }
+  }
+
+  BatchAnswers finish() && {
+    return {.table = std::move(rows_).table(), .answered = answered_, .refused = refused_};
+  }
+
+ private:
+  void refuse(std::int64_t line, const Answer* asked, const std::string& reason) {
+    rows_.add(line, asked, reason);
+    ++refused_;
+  }
+
+  const WorkIndex& index_;
+  Beyond beyond_;
+  AnswerRows rows_;
+  std::int64_t answered_ = 0;
+  std::int64_t refused_ = 0;
+};
+
+core::Result<Matcher> with_fields(Matcher matcher,
+                                  const std::vector<std::string>& columns,
+                                  const std::vector<std::string_view>& fields) {
+  if (fields.size() != columns.size()) {
+    return core::Error{fmt::format("{} fields, but {} columns", fields.size(), columns.size())};
+  }
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!fields[i].empty() && !is_result(columns[i]))
+      ASSAY_TRY(matcher.take({columns[i], std::string(fields[i])}));
+  }
+  return matcher;
+}
+
+}  // namespace
+
+core::Result<BatchAnswers> query_batch(const WorkIndex& index,
+                                       std::string_view questions,
+                                       const std::vector<Condition>& common,
+                                       Beyond beyond) {
+  Matcher matcher(index.rows());
+  for (const Condition& condition : common)
+    ASSAY_TRY(matcher.take(condition));
+  LineCutter lines(questions);
+  std::vector<std::string_view> fields;
+  if (!ASSAY_TRY(lines.next(fields))) return core::Error{"no line of names"};
+  std::vector<std::string> columns;
+  for (const std::string_view field : fields) {
+    columns.push_back(column_named(field));
+    if (!is_result(columns.back())) ASSAY_TRY(matcher.check_column(columns.back()));
+  }
+  Batch batch(index, beyond);
+  while (ASSAY_TRY(lines.next(fields)))
+    batch.ask(lines.line(), with_fields(matcher, columns, fields));
+  return std::move(batch).finish();
+}
+
+}  // namespace assay::store

@@ -1,0 +1,199 @@
+// The rows of a table with equal exact values, and the time of any sizes that they suggest.
+//
+// A curve is the rows with equal sizes but the one that most rows differ in (tokens, bytes). An
+// answer is, in this order:
+//
+// 1. the row with these sizes, or one that is the same work (work.h);
+// 2. on a curve that brackets the size: the time above the roofline runs in a straight line between
+//    the two points beside it;
+// 3. beside all curves: each curve near by tells which multiple of (least time of the family +
+//    roofline) a kernel takes there; simple kriging between the curves (an exponential variogram
+//    over the logarithms of the quantities, D. G. Krige, 1951; N. Cressie, "Statistics for Spatial
+//    Data", 1993) weighs them, and the multiple is scaled by the roofline of the sizes asked.
+//
+// Between points of its curve, an answer may also be a mean of 2 and 3 (Work::own_share).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/answers/grid_surface.h"
+#include "store/answers/work_rows.h"
+
+namespace assay::store {
+
+// Family::at() with kRefuse gives no answer for more than this many times past the measured rows.
+inline constexpr double kMostBeyond = 4;
+enum class Beyond : std::uint8_t { kRefuse, kExtrapolate };
+
+enum class How : std::uint8_t {
+  kMeasured,  // the row has these sizes
+  kSameWork,  // the row has other sizes that are the same work
+  kOwnCurve,  // between two points of a curve
+  kAcross,    // from curves near by
+  kBoth,      // a mean of the last two
+};
+
+enum class Refused : std::uint8_t {
+  kNo,
+  kBeyond,     // more than kMostBeyond times past the measured quantities
+  kUncertain,  // one sigma is more than the answer
+  kUnknown,    // nothing was measured
+};
+
+// An answer's 80 % interval lies this many sigma to both sides, in logarithms.
+inline constexpr double kSigmasOf80 = 1.2816;
+
+struct WorkEstimate {
+  double latency = 0;   // ms
+  double roofline = 0;  // ms; 0: unknown
+  // One standard deviation of the logarithm of the latency; NaN where the row was measured.
+  double sigma = std::numeric_limits<double>::quiet_NaN();
+  How how = How::kMeasured;
+  Refused refused = Refused::kNo;
+  // How many times past the measured range, along which quantity, and whether above it.
+  double beyond = 1;
+  std::uint8_t beyond_axis = 0;
+  bool is_above = false;
+  std::uint8_t curves = 0;  // that kriging took
+  // Rows of the family: the row itself, the ends of the bracket, or the nearest rows of the two
+  // nearest curves.
+  std::uint32_t low = 0;
+  std::uint32_t high = 0;
+
+  [[nodiscard]] bool is_measured() const { return how == How::kMeasured; }
+
+  [[nodiscard]] double low_80() const;
+  [[nodiscard]] double high_80() const;
+};
+
+// Not for several threads at once: it remembers rooflines of rows.
+class Family {
+ public:
+  // `rows` must outlive it. `roofline` (of sizes in the order of the rows' columns) may be null.
+  Family(const WorkRows& rows, std::size_t family, Roofline roofline);
+
+  // `sizes` are in the order of the rows' columns. Takes no memory.
+  [[nodiscard]] WorkEstimate at(std::span<const double> sizes, Beyond beyond) const;
+
+  [[nodiscard]] std::size_t number() const { return family_; }
+
+  [[nodiscard]] std::size_t num_rows() const { return latencies_.size(); }
+
+  [[nodiscard]] double latency(std::uint32_t row) const { return latencies_[row]; }
+
+  [[nodiscard]] std::span<const double> sizes_of(std::uint32_t row) const {
+    return values_.subspan(row * num_sizes_, num_sizes_);
+  }
+
+  // The roofline of a row, in ms; 0 if it is unknown.
+  [[nodiscard]] double known_roofline(std::uint32_t row) const {
+    return roofline_ ? roofline_(sizes_of(row)) : 0;
+  }
+
+  // The first quantity of a row, which its curve runs along.
+  [[nodiscard]] double size_along(std::uint32_t row) const {
+    return axes_.empty() ? 0 : quantity(axes_.front(), sizes_of(row));
+  }
+
+  // "linear in m", "as num_heads=8 num_key_value_heads=1 batch_size=128", "scaled by the roofline
+  // from 8 curves, the nearest n=4096 k=4096".
+  [[nodiscard]] std::string method(const WorkEstimate& estimate,
+                                   std::span<const double> sizes) const;
+
+  // "m was measured from 1 to 4096; 100000 is 24.4 times beyond that"
+  [[nodiscard]] std::string refusal(const WorkEstimate& estimate,
+                                    std::span<const double> sizes) const;
+
+  // "m=256 n=4096": the sizes of a row that differ from these.
+  [[nodiscard]] std::string place(std::uint32_t row, std::span<const double> sizes) const;
+
+ private:
+  static constexpr std::size_t kNearCurves = 8;
+  static constexpr std::size_t kListed = 24;
+
+  struct Axis {
+    std::vector<std::uint32_t> times;  // size columns
+    std::vector<std::uint32_t> over;
+    double plus = 0;
+    double tile = 1;
+    double per_reach = 1;  // one over the reach
+    double least = std::numeric_limits<double>::infinity();
+    double most = 0;
+  };
+
+  struct Curve {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+  };
+
+  // The nearest curves of some quantities but the first, and the covariances of their readings.
+  struct Shortlist {
+    std::array<double, kMostWorkAxes> places = {};
+    std::size_t count = 0;
+    std::array<std::uint32_t, kListed> curves = {};
+    std::array<double, kListed> distances = {};
+    std::array<double, kListed> to_point = {};
+    bool has_covariances = false;
+    std::array<std::array<double, kListed>, kListed> covariances = {};
+  };
+
+  struct Point;
+  struct Bracket;
+  struct Reading;
+  struct NearCurves;
+
+  void add_axes();
+  void add_curves();
+  void add_errors();
+  [[nodiscard]] double quantity(const Axis& axis, std::span<const double> sizes) const;
+
+  [[nodiscard]] double base_of(double roofline) const { return floor_ + roofline; }
+
+  [[nodiscard]] double roof_of(std::span<const double> sizes) const;
+  [[nodiscard]] double roof_of_row(std::uint32_t row) const;
+  [[nodiscard]] double multiple_of_row(std::uint32_t row) const;
+  [[nodiscard]] std::uint32_t find_curve(std::span<const double> sizes) const;
+  [[nodiscard]] std::uint32_t curve_of_same_work(const Point& point, std::uint32_t own) const;
+  [[nodiscard]] Bracket bracket(const Curve& curve, const Point& point) const;
+  [[nodiscard]] Reading read(const Curve& curve, const Point& point) const;
+  [[nodiscard]] const Shortlist& shortlist(const Point& point) const;
+  [[nodiscard]] double covariance(std::uint32_t a, std::uint32_t b) const;
+  void add_covariances() const;
+  [[nodiscard]] double same_work_error() const;
+  void check_range(const Point& point, Beyond beyond, WorkEstimate& estimate) const;
+  bool answer_on(std::uint32_t curve, const Point& point, WorkEstimate& estimate) const;
+  void find_near(const Point& point, NearCurves& near) const;
+  [[nodiscard]] std::uint32_t row_at(const Curve& curve, double x) const;
+  void follow_shape(const Point& point, const NearCurves& near, WorkEstimate& answer) const;
+  bool answer_across(const Point& point, const NearCurves& near, WorkEstimate& estimate) const;
+
+  const WorkRows* rows_;
+  std::size_t family_;
+  Roofline roofline_;
+  std::size_t num_sizes_;
+  std::size_t along_ = 0;  // the size column of curves
+  std::span<const double> values_;
+  std::span<const double> latencies_;
+  std::vector<Axis> axes_;
+  std::vector<Curve> curves_;
+  std::vector<std::vector<double>> places_;  // by axis but the first: of each curve, over its reach
+  std::vector<double> logs_;                 // of x_, in doublings
+  std::vector<double> x_;                    // by row: the first quantity, filled up to its tile
+  std::vector<float> errors_;  // by row: of predicting it from its curve, in logarithms; or NaN
+  double usual_error_ = 0.05;  // their root mean square
+  double floor_ = 0;           // ms
+  double rate_ = 0;            // without a roofline: the least ms for a unit of work
+  mutable double same_work_error_ = -1;    // not asked yet
+  mutable std::vector<double> multiples_;  // by row; NaN: not asked yet
+  mutable Shortlist listed_;
+  mutable std::vector<double> roofs_;  // by row; NaN: not asked yet
+};
+
+}  // namespace assay::store

@@ -1,0 +1,206 @@
+#include "store/answers/family.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "store/answers/query.h"
+#include "store/answers/surface.h"
+#include "store/database/store_test_util.h"
+
+namespace assay::store {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kDecoding = "generation_attention_perf";
+constexpr const char* kDecodingColumns =
+    "batch_size,isl,num_heads,num_key_value_heads,head_dim,window_size,attn_dtype,kv_cache_dtype,"
+    "step,latency\n";
+
+// 4 us and what the caches take at a fixed rate.
+double decoding_ms(double batch, double heads, double kv_heads, double step) {
+  return 0.004 + batch * (step + 1) * kv_heads * 1e-7 + batch * heads * 1e-6;
+}
+
+std::string decoding_row(double batch, double heads, double kv_heads, double step) {
+  return fmt::format("{},1,{},{},128,0,bfloat16,bfloat16,{},{}\n", batch, heads, kv_heads, step,
+                     decoding_ms(batch, heads, kv_heads, step));
+}
+
+// Batches of powers of 2 at 8 and 64 heads.
+std::string decoding_rows(double heads, double kv_heads) {
+  std::string rows;
+  for (double batch = 1; batch <= 256; batch *= 2) {
+    for (double step = 127; step < 40000; step = step * 4 + 3)
+      rows += decoding_row(batch, heads, kv_heads, step);
+  }
+  return rows;
+}
+
+// The bytes of the caches at the rate of decoding_ms().
+Roofline decoding_roofline(const std::vector<std::string>& sizes) {
+  const auto at = [&](const char* name) {
+    return static_cast<std::size_t>(std::find(sizes.begin(), sizes.end(), name) - sizes.begin());
+  };
+  return [batch = at("batch_size"), kv_heads = at("num_key_value_heads"),
+          step = at("step")](std::span<const double> asked) {
+    return asked[batch] * asked[kv_heads] * (asked[step] + 1) * 1e-7;
+  };
+}
+
+WorkIndex index_of(const char* table, const std::string& csv, RooflineBinder binder) {
+  auto index = WorkIndex::make(table, frame_of(csv), std::move(binder));
+  EXPECT_TRUE(index.ok()) << (index.ok() ? "" : index.error().message);
+  return std::move(index).value();
+}
+
+WorkIndex decoding_index(const std::string& rows) {
+  return index_of(
+      kDecoding, kDecodingColumns + rows,
+      [](const auto&, const std::vector<std::string>& sizes) { return decoding_roofline(sizes); });
+}
+
+struct Told {
+  WorkEstimate estimate;
+  std::string method;
+  std::string refusal;
+};
+
+Told ask(const WorkIndex& index,
+         const std::vector<Condition>& conditions,
+         Beyond beyond = Beyond::kRefuse) {
+  const auto result = query(index, conditions, beyond);
+  EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
+  if (!result.ok()) return {};
+  if (result.value().answers.empty())
+    return {.estimate = {}, .method = {}, .refusal = result.value().refused.front().reason};
+  const Answer& answer = result.value().answers.front();
+  return {.estimate = answer.estimate,
+          .method = index.family(answer.family).method(answer.estimate, answer.sizes),
+          .refusal = {}};
+}
+
+Told ask_decoding(
+    const WorkIndex& index, double batch, double heads, double kv_heads, double step) {
+  return ask(index, {{"batch_size", fmt::format("{}", batch)},
+                     {"num_heads", fmt::format("{}", heads)},
+                     {"num_key_value_heads", fmt::format("{}", kv_heads)},
+                     {"step", fmt::format("{}", step)}});
+}
+
+TEST(Family, GivesMeasuredRowsAsTheyAre) {
+  const WorkIndex index = decoding_index(decoding_rows(8, 1));
+  const Told told = ask_decoding(index, 16, 8, 1, 511);
+  EXPECT_EQ(told.method, "exact");
+  EXPECT_DOUBLE_EQ(told.estimate.latency, decoding_ms(16, 8, 1, 511));
+  EXPECT_TRUE(std::isnan(told.estimate.sigma));
+}
+
+TEST(Family, TakesTheSameWorkInOtherColumns) {
+  const WorkIndex index = decoding_index(decoding_rows(8, 1));
+  const Told told = ask_decoding(index, 64, 16, 2, 511);
+  EXPECT_THAT(told.method, HasSubstr("as batch_size=128 num_heads=8 num_key_value_heads=1"));
+  EXPECT_NEAR(told.estimate.latency, decoding_ms(128, 8, 1, 511), 0.02 * told.estimate.latency);
+  // Every model with 8 key-value heads at TP 4 has these.
+  EXPECT_EQ(ask_decoding(index, 3, 16, 2, 700).refusal, "");
+}
+
+TEST(Family, ScalesHeadsByTheRooflineBothWays) {
+  const WorkIndex many = decoding_index(decoding_rows(64, 8));
+  const Told fewer = ask_decoding(many, 64, 16, 2, 8191);
+  const double truth = decoding_ms(64, 16, 2, 8191);
+  EXPECT_NEAR(fewer.estimate.latency / truth, 1, 0.1) << fewer.method;
+  const WorkIndex few = decoding_index(decoding_rows(8, 1));
+  const Told more = ask_decoding(few, 32, 32, 4, 8191);
+  EXPECT_NEAR(more.estimate.latency / decoding_ms(32, 32, 4, 8191), 1, 0.1) << more.method;
+}
+
+TEST(Family, SaysThatItScalesAndFromWhat) {
+  const WorkIndex index = decoding_index(decoding_rows(64, 8));
+  const Told told = ask_decoding(index, 64, 48, 8, 8191);
+  EXPECT_THAT(told.method, HasSubstr("scaled by the roofline from 8 curves, the nearest "));
+  EXPECT_GT(told.estimate.sigma, 0.005);
+  EXPECT_LT(told.estimate.low_80(), told.estimate.latency);
+  EXPECT_GT(told.estimate.high_80(), told.estimate.latency);
+}
+
+TEST(Family, RefusesWhatIsFarBeyondAndAnswersOnRequest) {
+  const WorkIndex index = decoding_index(decoding_rows(8, 1));
+  EXPECT_THAT(
+      ask_decoding(index, 10000, 8, 1, 511).refusal,
+      HasSubstr("batch_size x num_key_value_heads was measured from 1 to 256; 10000 is 39.1 "
+                "times beyond that"));
+  const Told told = ask(
+      index,
+      {{"batch_size", "10000"}, {"num_heads", "8"}, {"num_key_value_heads", "1"}, {"step", "511"}},
+      Beyond::kExtrapolate);
+  EXPECT_THAT(told.method, HasSubstr("extrapolated above the measured batch_size"));
+  EXPECT_GT(told.estimate.sigma, 0.4);
+}
+
+std::string product_rows(double step_at) {
+  std::string csv = "gemm_dtype,m,n,k,latency\n";
+  for (const double n : {1024.0, 2048.0, 4096.0, 8192.0}) {
+    for (const double m : {1.0, 64.0, 128.0, 192.0, 256.0, 1024.0}) {
+      if (n == 4096 && m == 192) continue;
+      const double waves = m > step_at ? 2 : 1;
+      csv += fmt::format("fp8,{},{},4096,{}\n", m, n, waves * n * 1e-5);
+    }
+  }
+  return csv;
+}
+
+// Between m=128 and m=256, all other weights jump after 192, as their kernels do.
+TEST(Family, FollowsTheShapeOfTheWeightsBeside) {
+  const WorkIndex index = index_of("gemm_perf", product_rows(192), nullptr);
+  const Told told = ask(index, {{"m", "192"}, {"n", "4096"}, {"k", "4096"}});
+  EXPECT_NEAR(told.estimate.latency / (4096 * 1e-5), 1, 0.1) << told.method;
+  EXPECT_THAT(told.method, HasSubstr("linear in m"));
+}
+
+TEST(Family, RunsStraightAboveTheRooflineOnItsCurve) {
+  std::string csv = "gemm_dtype,m,n,k,latency\n";
+  const auto roofline = [](double m) { return m > 300 ? m * 1e-3 : 0.3; };
+  for (const double m : {16.0, 256.0, 512.0, 1024.0})
+    csv += fmt::format("fp8,{},64,64,{}\n", m, roofline(m) + 0.01 + m * 1e-6);
+  const WorkIndex index =
+      index_of("gemm_perf", csv, [&](const auto&, const std::vector<std::string>&) -> Roofline {
+        return [&](std::span<const double> sizes) { return roofline(sizes[0]); };
+      });
+  const Told told = ask(index, {{"m", "290"}, {"n", "64"}, {"k", "64"}});
+  EXPECT_NEAR(told.estimate.latency, 0.31 + 290e-6, 0.02);
+  EXPECT_GE(told.estimate.latency, roofline(290));
+}
+
+TEST(Family, WithoutARooflineASingleValueDoesNotScale) {
+  const WorkIndex index =
+      index_of("gemm_perf", "gemm_dtype,m,n,k,latency\nfp8,1,64,64,1\nfp8,2,64,64,2\n", nullptr);
+  EXPECT_EQ(ask(index, {{"m", "1"}, {"n", "65"}, {"k", "64"}}).refusal,
+            "n was measured at 64 only, and no roofline (--system) tells how it scales");
+}
+
+TEST(Surface, AnswersAsAQueryDoes) {
+  const WorkIndex index = decoding_index(decoding_rows(8, 1) + decoding_rows(64, 8));
+  const auto surface =
+      Surface::bind(index, {{"num_heads", "24"}, {"num_key_value_heads", "4"}, {"head_dim", "128"}},
+                    {"step", "batch_size"});
+  ASSERT_TRUE(surface.ok()) << surface.error().message;
+  for (const double batch : {1.0, 7.0, 64.0}) {
+    for (const double step : {100.0, 511.0, 3000.0}) {
+      const std::array sizes{step, batch};
+      const WorkEstimate told = surface.value().at(sizes);
+      const Told asked = ask_decoding(index, batch, 24, 4, step);
+      EXPECT_EQ(told.latency, asked.estimate.latency);
+      EXPECT_EQ(surface.value().method(told, sizes), asked.method);
+    }
+  }
+  EXPECT_EQ(Surface::bind(index, {{"num_heads", "8"}}, {"step", "batch_size"}).error().message,
+            "generation_attention_perf needs num_key_value_heads");
+  EXPECT_EQ(Surface::bind(index, {}, {"steps"}).error().message,
+            "generation_attention_perf has no size 'steps'");
+}
+
+}  // namespace
+}  // namespace assay::store

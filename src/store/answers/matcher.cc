@@ -1,0 +1,205 @@
+#include "store/answers/matcher.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "core/text.h"
+
+namespace assay::store {
+namespace {
+
+constexpr std::size_t kShownValues = 24;
+
+std::string shown(const std::vector<std::string>& values) {
+  if (values.size() <= kShownValues) return core::join(values, ", ");
+  const std::vector<std::string> first(values.begin(), values.begin() + kShownValues);
+  return fmt::format("{} and {} more", core::join(first, ", "), values.size() - kShownValues);
+}
+
+bool equal_ignoring_case(const std::string& a, const std::string& b) {
+  return a.size() == b.size() && core::contains_ignoring_case(a, b);
+}
+
+template <class List, class Name>
+std::size_t index_in(const List& list, const Name& has_name) {
+  return static_cast<std::size_t>(std::find_if(list.begin(), list.end(), has_name) - list.begin());
+}
+
+std::size_t size_column(const WorkRows& rows, const std::string& name) {
+  return index_in(rows.sizes, [&](const std::string& size) { return size == name; });
+}
+
+std::size_t exact_column(const WorkRows& rows, const std::string& name) {
+  return index_in(rows.exact, [&](const ExactColumn& column) { return column.name == name; });
+}
+
+// Sizes that a query may leave open, because models have few values of them, and which it may name
+// though they were not measured.
+bool may_be_open(const std::string& size) {
+  static const std::set<std::string, std::less<>> kOpen = {
+      "num_key_value_heads", "head_dim",    "hidden_size", "inter_size", "topk",
+      "num_experts",         "moe_tp_size", "moe_ep_size"};
+  return kOpen.count(size) > 0;
+}
+
+std::vector<std::pair<double, double>> ranges_of(const WorkRows& rows) {
+  std::vector<std::pair<double, double>> ranges(rows.sizes.size(),
+                                                {std::numeric_limits<double>::infinity(), 0});
+  for (std::size_t row = 0; row < rows.num_rows(); ++row) {
+    const auto sizes = rows.sizes_of(row);
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      ranges[i] = {std::min(ranges[i].first, sizes[i]), std::max(ranges[i].second, sizes[i])};
+  }
+  return ranges;
+}
+
+}  // namespace
+
+core::Result<double> size_of(const std::string& column, const std::string& text) {
+  double value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
+  if (whole && std::isfinite(value) && value >= 0) return value;
+  return core::Error{fmt::format("{} takes a number of at least 0, not '{}'", column, text)};
+}
+
+Matcher::Matcher(const WorkRows& rows)
+    : rows_(&rows),
+      ranges_(std::make_shared<const std::vector<std::pair<double, double>>>(ranges_of(rows))),
+      sizes_(rows.sizes.size()),
+      exact_(rows.exact.size()) {}
+
+core::Status Matcher::check_column(const std::string& column) const {
+  const std::string name = resolved(column);
+  const bool is_known = rows_->work.is_label(name) || size_column(*rows_, name) < sizes_.size() ||
+                        exact_column(*rows_, name) < exact_.size();
+  return is_known ? core::Status() : no_column(column);
+}
+
+// "dtype" stands for "gemm_dtype", "attn_dtype" and the like.
+std::string Matcher::resolved(const std::string& name) const {
+  if (name != "dtype") return name;
+  for (const ExactColumn& column : rows_->exact) {
+    if (column.name == name) return name;
+    if (column.name.ends_with("_dtype") && column.name != "kv_cache_dtype") return column.name;
+  }
+  return name;
+}
+
+core::Error Matcher::no_column(const std::string& name) const {
+  std::vector<std::string> names = rows_->sizes;
+  for (const ExactColumn& column : rows_->exact)
+    names.push_back(column.name);
+  const std::string near = core::nearest(name, names);
+  const std::string hint = near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
+  return core::Error{fmt::format("{} has no column '{}'{} It has {}", rows_->table, name,
+                                 near.empty() ? "." : hint, core::join(names, ", "))};
+}
+
+core::Error Matcher::no_value(const ExactColumn& column, const std::string& value) const {
+  // A number that does not exist is no misspelling of another.
+  const bool is_number = value.find_first_not_of("0123456789.") == std::string::npos;
+  const std::string near = is_number ? "" : core::nearest(value, column.values);
+  const std::string hint = near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
+  return core::Error{fmt::format("{} has no {} '{}'{}; it has {}", rows_->table, column.name, value,
+                                 hint, shown(column.values))};
+}
+
+core::Status Matcher::take_exact(std::size_t number, const std::string& value) {
+  const ExactColumn& column = rows_->exact[number];
+  exact_[number].clear();
+  for (std::uint32_t i = 0; i < column.values.size(); ++i) {
+    if (equal_ignoring_case(column.values[i], value)) exact_[number].push_back(i);
+  }
+  if (exact_[number].empty()) return no_value(column, value);
+  return {};
+}
+
+core::Status Matcher::take(const Condition& condition) {
+  const std::string name = resolved(condition.column);
+  if (rows_->work.is_label(name)) return {};
+  if (const std::size_t size = size_column(*rows_, name); size < rows_->sizes.size()) {
+    const double value = ASSAY_TRY(size_of(name, condition.value));
+    if (value == 0) {
+      if (const auto [least, most] = (*ranges_)[size]; least > 0) {
+        return core::Error{fmt::format("{}={} is no work: {} was measured from {} to {}", name,
+                                       condition.value, name, least, most)};
+      }
+    }
+    sizes_[size] = value;
+    return {};
+  }
+  const std::size_t column = exact_column(*rows_, name);
+  if (column == rows_->exact.size()) return no_column(condition.column);
+  return take_exact(column, condition.value);
+}
+
+core::Status Matcher::settle() {
+  std::vector<std::string> missing;
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    if (sizes_[i]) continue;
+    const auto [least, most] = (*ranges_)[i];
+    if (least == most) {
+      sizes_[i] = least;
+    } else if (!may_be_open(rows_->sizes[i])) {
+      missing.push_back(fmt::format("{} ({} to {})", rows_->sizes[i], least, most));
+    }
+  }
+  if (missing.empty()) return {};
+  return core::Error{fmt::format("{} needs {}", rows_->table, core::join(missing, " and "))};
+}
+
+std::vector<std::size_t> Matcher::families() const {
+  std::vector<std::size_t> found;
+  for (std::size_t family = 0; family < rows_->num_families(); ++family) {
+    const auto codes = rows_->codes_of(family);
+    bool matches = true;
+    for (std::size_t i = 0; matches && i < exact_.size(); ++i) {
+      matches = exact_[i].empty() ||
+                std::find(exact_[i].begin(), exact_[i].end(), codes[i]) != exact_[i].end();
+    }
+    if (matches) found.push_back(family);
+  }
+  return found;
+}
+
+std::vector<std::string> Matcher::open_sizes() const {
+  std::vector<std::string> open;
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    if (!sizes_[i]) open.push_back(rows_->sizes[i]);
+  }
+  return open;
+}
+
+std::vector<std::vector<double>> Matcher::sizes(std::size_t family) const {
+  std::vector<double> asked;
+  for (const auto& size : sizes_)
+    asked.push_back(size.value_or(0));
+  if (open_sizes().empty()) return {asked};
+  std::set<std::vector<double>> found;
+  for (std::size_t row = rows_->begins[family]; row < rows_->begins[family + 1]; ++row) {
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      if (!sizes_[i]) asked[i] = rows_->sizes_of(row)[i];
+    }
+    found.insert(asked);
+  }
+  return {found.begin(), found.end()};
+}
+
+core::Error Matcher::no_family(const std::vector<Condition>& conditions) const {
+  std::vector<std::string> wanted;
+  for (const Condition& condition : conditions) {
+    const std::string name = resolved(condition.column);
+    if (exact_column(*rows_, name) < rows_->exact.size())
+      wanted.push_back(name + "=" + condition.value);
+  }
+  return core::Error{fmt::format("{}: no row has {} together, though each of them exists",
+                                 rows_->table, core::join(wanted, " and "))};
+}
+
+}  // namespace assay::store

@@ -1,0 +1,43 @@
+// Tables as one block of bytes that is used where it lies: the build makes it of a shipped system's
+// database (src/store/mapping), and queries map it rather than read SQLite. It is made and
+// read by the same build, so that it has no version and is not meant for files that stay.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "store/answers/work_rows.h"
+
+namespace assay::store {
+
+// `origin` is told to users as it is.
+std::string pack_tables(const std::string& origin, const std::vector<WorkRows>& tables);
+
+// The bytes must stay, and begin at an address that 8 divides.
+class PackedTables {
+ public:
+  // Error: the bytes are none of pack_tables().
+  static core::Result<PackedTables> open(std::string_view bytes);
+
+  [[nodiscard]] const std::string& origin() const { return origin_; }
+
+  [[nodiscard]] std::vector<std::string> names() const;
+
+  // The rows lie in the bytes. Error: there is no such table; the message names those that are.
+  [[nodiscard]] core::Result<WorkRows> table(const std::string& name) const;
+
+ private:
+  struct Entry {
+    std::string name;
+    std::uint64_t offset = 0;
+  };
+
+  std::string_view bytes_;
+  std::string origin_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace assay::store

@@ -1,0 +1,71 @@
+#include "store/answers/packed_tables.h"
+
+#include <gtest/gtest.h>
+
+#include "store/answers/query.h"
+#include "store/database/store_test_util.h"
+
+namespace assay::store {
+namespace {
+
+constexpr const char* kProducts =
+    "kernel_source,gemm_dtype,m,n,k,latency,interval_low_ms,interval_high_ms,samples\n"
+    "a,fp8,1,64,64,0.1,0.09,0.11,7\na,fp8,4,64,64,0.3,0.2,0.4,7\nb,bfloat16,1,64,128,0.2,,,\n";
+constexpr const char* kOthers =
+    "kind,alpha,width,batch_size,s,latency\nx,1.5,8,1,2,1\nx,,8,2,4,2\n";
+
+WorkRows rows_of_csv(const std::string& table, const std::string& csv) {
+  auto rows = make_work_rows(table, frame_of(csv));
+  EXPECT_TRUE(rows.ok());
+  return std::move(rows).value();
+}
+
+// As the linker aligns what it embeds.
+std::vector<std::uint64_t> aligned(const std::string& bytes) {
+  std::vector<std::uint64_t> words((bytes.size() + 7) / 8);
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  return words;
+}
+
+TEST(PackedTables, GivesTheRowsBack) {
+  const std::vector<WorkRows> tables{rows_of_csv("gemm_perf", kProducts),
+                                     rows_of_csv("other_perf", kOthers)};
+  const std::string bytes = pack_tables("measured by hand", tables);
+  const auto words = aligned(bytes);
+  const auto packed =
+      PackedTables::open({reinterpret_cast<const char*>(words.data()), bytes.size()});
+  ASSERT_TRUE(packed.ok()) << packed.error().message;
+  EXPECT_EQ(packed.value().origin(), "measured by hand");
+  for (const WorkRows& expected : tables) {
+    const auto rows = packed.value().table(expected.table);
+    ASSERT_TRUE(rows.ok()) << rows.error().message;
+    EXPECT_EQ(rows.value().sizes, expected.sizes);
+    EXPECT_EQ(rows.value().work.axes.size(), expected.work.axes.size());
+    EXPECT_EQ(rows.value().work.axes.front().times, expected.work.axes.front().times);
+    const auto equal = [](auto a, auto b) {
+      return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    };
+    EXPECT_TRUE(equal(rows.value().codes, expected.codes));
+    EXPECT_TRUE(equal(rows.value().begins, expected.begins));
+    EXPECT_TRUE(equal(rows.value().values, expected.values));
+    EXPECT_TRUE(equal(rows.value().latencies, expected.latencies));
+    ASSERT_EQ(rows.value().intervals.size(), expected.intervals.size());
+    for (std::size_t i = 0; i < expected.exact.size(); ++i)
+      EXPECT_EQ(rows.value().exact[i].values, expected.exact[i].values);
+  }
+  EXPECT_EQ(packed.value().table("moe_perf").error().message,
+            "no table moe_perf; it has gemm_perf, other_perf");
+}
+
+TEST(PackedTables, RefusesWhatIsCutOff) {
+  const std::string bytes = pack_tables("", {rows_of_csv("gemm_perf", kProducts)});
+  const auto words = aligned(bytes);
+  for (std::size_t size = 0; size < bytes.size(); size += 8) {
+    const std::string_view part(reinterpret_cast<const char*>(words.data()), size);
+    const auto packed = PackedTables::open(part);
+    EXPECT_TRUE(!packed.ok() || !packed.value().table("gemm_perf").ok()) << size;
+  }
+}
+
+}  // namespace
+}  // namespace assay::store

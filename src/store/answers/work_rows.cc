@@ -1,0 +1,164 @@
+#include "store/answers/work_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "core/text.h"
+
+namespace assay::store {
+namespace {
+
+// What the spans of rows that were made here lie in.
+struct OwnedRows {
+  std::vector<std::uint32_t> codes;
+  std::vector<std::uint64_t> begins = {0};
+  std::vector<double> values;
+  std::vector<double> latencies;
+  std::vector<RowInterval> intervals;
+};
+
+void point_into(WorkRows& rows, std::shared_ptr<const OwnedRows> owned) {
+  rows.codes = owned->codes;
+  rows.begins = owned->begins;
+  rows.values = owned->values;
+  rows.latencies = owned->latencies;
+  rows.intervals = owned->intervals;
+  rows.data = std::move(owned);
+}
+
+// The size that curves run along: the first column of the first quantity.
+std::size_t along_of(const Work& work, const std::vector<std::string>& sizes) {
+  if (work.axes.empty()) return 0;
+  const auto found = std::find(sizes.begin(), sizes.end(), work.axes.front().times.front());
+  return static_cast<std::size_t>(found - sizes.begin());
+}
+
+class RowOrder {
+ public:
+  RowOrder(const GroupedRows& grouped, std::size_t along)
+      : grouped_(grouped), count_(grouped.sizes.size()), along_(along) {}
+
+  bool operator()(std::uint32_t a, std::uint32_t b) const {
+    const double* left = grouped_.size_values.data() + a * count_;
+    const double* right = grouped_.size_values.data() + b * count_;
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (i != along_ && left[i] != right[i]) return left[i] < right[i];
+    }
+    return along_ < count_ && left[along_] < right[along_];
+  }
+
+ private:
+  const GroupedRows& grouped_;
+  std::size_t count_;
+  std::size_t along_;
+};
+
+RowInterval interval_at(const GroupedRows& grouped, std::uint32_t row) {
+  if (grouped.intervals.empty() || !grouped.intervals[row]) return {};
+  const MedianInterval& interval = *grouped.intervals[row];
+  return {.low = interval.low, .high = interval.high, .samples = interval.samples};
+}
+
+// Of several rows at one place the first counts, as it does for the public consumer.
+void add_family(const GroupedRows& grouped,
+                std::vector<std::uint32_t> rows,
+                const RowOrder& comes_before,
+                OwnedRows& owned) {
+  std::stable_sort(rows.begin(), rows.end(), comes_before);
+  const std::size_t count = grouped.sizes.size();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i > 0 && !comes_before(rows[i - 1], rows[i])) continue;
+    const auto first = grouped.size_values.begin() + static_cast<std::ptrdiff_t>(rows[i] * count);
+    owned.values.insert(owned.values.end(), first, first + static_cast<std::ptrdiff_t>(count));
+    owned.latencies.push_back(grouped.latencies[rows[i]]);
+    if (!grouped.intervals.empty()) owned.intervals.push_back(interval_at(grouped, rows[i]));
+  }
+  owned.begins.push_back(owned.latencies.size());
+}
+
+}  // namespace
+
+std::string WorkRows::family_name(std::size_t family) const {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    if (exact[i].values.size() > 1)
+      parts.push_back(exact[i].name + "=" + exact[i].values[codes_of(family)[i]]);
+  }
+  return core::join(parts, " ");
+}
+
+Work work_of_rows(const std::string& table,
+                  const std::vector<std::string>& sizes,
+                  std::span<const double> values) {
+  const Work* known = find_work(table);
+  if (known == nullptr) {
+    std::vector<std::size_t> counts;
+    for (std::size_t size = 0; size < sizes.size(); ++size) {
+      std::set<double> distinct;
+      for (std::size_t i = size; i < values.size(); i += sizes.size())
+        distinct.insert(values[i]);
+      counts.push_back(distinct.size());
+    }
+    return work_of_sizes(table, sizes, counts);
+  }
+  Work work = *known;
+  // Tables of earlier times lack some columns; others have more.
+  std::erase_if(work.axes, [&](const WorkAxis& axis) {
+    const auto is_there = [&](const std::string& column) {
+      return std::find(sizes.begin(), sizes.end(), column) != sizes.end();
+    };
+    return !std::all_of(axis.times.begin(), axis.times.end(), is_there) ||
+           !std::all_of(axis.over.begin(), axis.over.end(), is_there);
+  });
+  for (const std::string& size : sizes) {
+    if (!work.has(size)) work.axes.push_back({.times = {size}});
+  }
+  return work;
+}
+
+core::Result<WorkRows> make_work_rows(const std::string& table, const Frame& frame) {
+  const Work* known = find_work(table);
+  const Work undeclared;
+  GroupedRows grouped = ASSAY_TRY(group_rows(table, frame, known != nullptr ? known : &undeclared));
+  WorkRows rows;
+  rows.table = table;
+  rows.work = work_of_rows(table, grouped.sizes, grouped.size_values);
+  auto owned = std::make_shared<OwnedRows>();
+  const RowOrder comes_before(grouped, along_of(rows.work, grouped.sizes));
+  std::vector<std::size_t> order(grouped.rows_of_group.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return grouped.exact_of_group[a] < grouped.exact_of_group[b];
+  });
+  for (const std::size_t group : order) {
+    const auto& codes = grouped.exact_of_group[group];
+    owned->codes.insert(owned->codes.end(), codes.begin(), codes.end());
+    add_family(grouped, grouped.rows_of_group[group], comes_before, *owned);
+  }
+  rows.exact = std::move(grouped.exact);
+  rows.sizes = std::move(grouped.sizes);
+  point_into(rows, std::move(owned));
+  return rows;
+}
+
+WorkRows kept_rows(const WorkRows& rows, const std::function<bool(std::size_t row)>& keep) {
+  WorkRows kept = rows;
+  auto owned = std::make_shared<OwnedRows>();
+  owned->codes.assign(rows.codes.begin(), rows.codes.end());
+  for (std::size_t family = 0; family < rows.num_families(); ++family) {
+    for (std::size_t row = rows.begins[family]; row < rows.begins[family + 1]; ++row) {
+      if (!keep(row)) continue;
+      const auto sizes = rows.sizes_of(row);
+      owned->values.insert(owned->values.end(), sizes.begin(), sizes.end());
+      owned->latencies.push_back(rows.latencies[row]);
+      if (!rows.intervals.empty()) owned->intervals.push_back(rows.intervals[row]);
+    }
+    owned->begins.push_back(owned->latencies.size());
+  }
+  point_into(kept, std::move(owned));
+  return kept;
+}
+
+}  // namespace assay::store

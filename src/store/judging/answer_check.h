@@ -1,0 +1,32 @@
+// How good the answers of a table are: points that are left out in turn, a tenth of them at a time,
+// are asked of the other nine tenths.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "store/answers/work_index.h"
+
+namespace assay::store {
+
+// Errors are parts of the measured latency.
+struct AnswerErrors {
+  std::string method;  // "all", "linear in m", "same work", ...
+  std::int64_t points = 0;
+  std::int64_t refused = 0;
+  double median = 0;
+  double p90 = 0;
+  double inside_80 = 0;  // the share of points within the answers' 80 % interval
+};
+
+// What is left out: points at random, so that most have neighbours on their curve; whole curves,
+// as for a weight that was not measured; or the upper half of curves, which answers have to extend.
+enum class HoldOut : std::uint8_t { kPoints, kCurves, kUpperHalves };
+
+// All points first, and then by method. The same table gives the same figures.
+std::vector<AnswerErrors> judge_answers(const WorkRows& rows,
+                                        const RooflineBinder& binder,
+                                        HoldOut left_out);
+
+}  // namespace assay::store

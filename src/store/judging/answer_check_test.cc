@@ -1,0 +1,49 @@
+#include "store/judging/answer_check.h"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "store/database/store_test_util.h"
+
+namespace assay::store {
+namespace {
+
+// Times that grow evenly with m and n, and every tenth row `odd` times as long.
+WorkRows rows_of(double odd) {
+  std::string csv = "gemm_dtype,m,n,k,latency\n";
+  int row = 0;
+  for (double n = 512; n <= 8192; n *= 2) {
+    for (double m = 1; m <= 4096; m *= 2) {
+      const double factor = row++ % 10 == 0 ? odd : 1;
+      csv += fmt::format("fp8,{},{},4096,{}\n", m, n, factor * (0.005 + m * n * 1e-6));
+    }
+  }
+  auto rows = make_work_rows("gemm_perf", frame_of(csv));
+  EXPECT_TRUE(rows.ok());
+  return std::move(rows).value();
+}
+
+TEST(AnswerCheck, AsksEveryPointOfTheOthers) {
+  for (const HoldOut left_out : {HoldOut::kPoints, HoldOut::kCurves}) {
+    const auto errors = judge_answers(rows_of(1), nullptr, left_out);
+    ASSERT_FALSE(errors.empty());
+    EXPECT_EQ(errors[0].method, "all");
+    EXPECT_EQ(errors[0].points + errors[0].refused, 5 * 13);
+  }
+  EXPECT_LT(judge_answers(rows_of(1), nullptr, HoldOut::kPoints)[0].median, 0.05);
+}
+
+TEST(AnswerCheck, SeesRowsThatNothingPredicts) {
+  const auto errors = judge_answers(rows_of(3), nullptr, HoldOut::kPoints);
+  EXPECT_GT(errors[0].p90, 0.3);
+  EXPECT_LT(errors[0].inside_80, 1);
+  EXPECT_EQ(errors[0].median, judge_answers(rows_of(3), nullptr, HoldOut::kPoints)[0].median);
+}
+
+TEST(AnswerCheck, LeavesOutHalfOfEachCurve) {
+  const auto errors = judge_answers(rows_of(1), nullptr, HoldOut::kUpperHalves);
+  EXPECT_EQ(errors[0].points + errors[0].refused, 5 * 6);
+}
+
+}  // namespace
+}  // namespace assay::store
