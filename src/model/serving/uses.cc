@@ -202,19 +202,31 @@ class Uses {
     const std::int64_t values = local(net.value_heads * net.value_dim);
     add_linear("projection of linear attention", 2 * keys + 2 * values, model_.hidden);
     add_linear("projection of its gates", 2 * local(net.value_heads), model_.hidden);
-    add({.role = "linear attention",
-         .op = "gdn",
-         .table = "gdn_perf",
-         .op_name = "gdn",
-         .key = {{"phase", text_value(name_of(phase_))},
-                 {"d_conv", net.convolution},
-                 {"num_k_heads", local(net.key_heads)},
-                 {"head_k_dim", net.key_dim},
-                 {"num_v_heads", local(net.value_heads)},
-                 {"head_v_dim", net.value_dim}},
-         .sizes = {{"batch_size", Amount::kRequests}, {"seq_len", Amount::kNewTokens}}});
+    add_delta_net("convolution of linear attention", "gdn_conv", net);
+    add_delta_net("linear attention", "gdn_rule", net);
     add_memory("norm of linear attention", "rms_norm", net.value_dim, local(net.value_heads));
     add_linear("output projection", model_.hidden, values);
+  }
+
+  void add_delta_net(const char* role, const char* op_name, const DeltaNet& net) {
+    OperatorUse use{.role = role,
+                    .op = "gdn",
+                    .table = "gdn_perf",
+                    .op_name = op_name,
+                    .key = {{"phase", text_value(name_of(phase_))},
+                            {"d_model", model_.hidden},
+                            {"d_conv", net.convolution},
+                            {"num_k_heads", local(net.key_heads)},
+                            {"head_k_dim", net.key_dim},
+                            {"num_v_heads", local(net.value_heads)},
+                            {"head_v_dim", net.value_dim}},
+                    .sizes = {{"batch_size", Amount::kRequests}}};
+    if (phase_ == Phase::kContext) {
+      use.sizes.push_back({"seq_len", Amount::kNewTokens});
+    } else {
+      use.key.push_back({"seq_len", std::int64_t{1}});
+    }
+    add(std::move(use));
   }
 
   void add_feed_forward(const FeedForward& layer) {
