@@ -562,7 +562,7 @@ class Resume(CollectTest):
         self.collect('gemm', *SHAPES)
         again = ('gemm', *SHAPES, '--resume-retry-failed')
         for options, variables, words in (
-                (('--l2', 'cold'), {}, '--l2 was hot and is cold'),
+                (('--l2', 'cold'), {}, '--l2 was engine and is cold'),
                 (('--limit', '9'), {}, '--limit was not given and is 9'),
                 (('--num-runs', '6'), {}, '--num-runs was 0 and is 6'),
                 ((), {'FAKE_VERSION': '9'}, 'version was 0.1.0 and is 9'),
