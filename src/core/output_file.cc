@@ -99,13 +99,6 @@ std::string temporary_name() {
   return fmt::format("{}{:016x}{}", kTemporaryStart, number, kTemporaryEnd);
 }
 
-bool is_temporary_name(std::string_view name) {
-  return name.size() == kTemporaryStart.size() + kRandomDigits + kTemporaryEnd.size() &&
-         name.starts_with(kTemporaryStart) && name.ends_with(kTemporaryEnd) &&
-         name.find_first_not_of("0123456789abcdef", kTemporaryStart.size()) ==
-             name.size() - kTemporaryEnd.size();
-}
-
 // Removes the file or folder if it is one of ours and no living process holds its lock.
 void remove_if_left_behind(const fs::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -245,6 +238,13 @@ bool is_locked(int descriptor) {
 }
 
 }  // namespace
+
+bool is_temporary_name(std::string_view name) {
+  return name.size() == kTemporaryStart.size() + kRandomDigits + kTemporaryEnd.size() &&
+         name.starts_with(kTemporaryStart) && name.ends_with(kTemporaryEnd) &&
+         name.find_first_not_of("0123456789abcdef", kTemporaryStart.size()) ==
+             name.size() - kTemporaryEnd.size();
+}
 
 Result<TemporaryFile> TemporaryFile::beside(const fs::path& path) {
   remove_left_behind(folder_of(path));

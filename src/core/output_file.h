@@ -110,6 +110,9 @@ class TemporaryFolder {
 // no more files.
 void remove_left_behind_below(const std::filesystem::path& folder, int levels);
 
+// Whether a file or folder has a name that a guard gives: it is a guard's, or was left behind.
+bool is_temporary_name(std::string_view name);
+
 // Removes the files of all guards. A signal handler may call it, as it calls nothing but unlink().
 void remove_temporary_files();
 

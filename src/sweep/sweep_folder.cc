@@ -130,7 +130,7 @@ core::Status check_new_folder(const fs::path& folder) {
   }
   if (!is_there(folder)) return {};
   for (const fs::path& name : ASSAY_TRY(core::list_directory(folder))) {
-    if (name == kLockFile) continue;
+    if (name == kLockFile || core::is_temporary_name(name.string())) continue;
     return core::Error{
         fmt::format("'{}' is not empty: name a new folder for the sweep", folder.string())};
   }

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "core/files.h"
 #include "core/output_file.h"
 
@@ -137,6 +139,14 @@ TEST_F(SweepFolderTest, SaysWhoHoldsTheFolderAndWaits) {
   said.clear();
   EXPECT_TRUE(SweepFolder::reopen(path_, on_wait).ok());
   EXPECT_EQ(said, "");
+}
+
+// A sweep that was killed while it wrote its first file leaves only that behind.
+TEST_F(SweepFolderTest, AFolderWithAnAbandonedFirstFileIsNew) {
+  fs::create_directories(path_);
+  std::ofstream(path_ / ".assay-0aaae1dfe9eb7714.tmp") << "{";
+  const auto made = SweepFolder::create(path_, plan());
+  ASSERT_TRUE(made.ok()) << made.error().message;
 }
 
 TEST_F(SweepFolderTest, RefusesForeignFolders) {
