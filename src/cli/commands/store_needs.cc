@@ -66,6 +66,7 @@ class StoreNeeds final : public Command {
     const serving::Needs needs = serving::needs_of(request);
     for (const std::string& note : notes_of_excluded(needs.excluded))
       print_note(note);
+    if (needs.needs.empty()) return core::Error{"no deployment is left that can be served"};
     ASSAY_TRY(read(needs));
     std::vector<Judged> judged;
     for (const serving::Need& need : needs.needs)
@@ -121,11 +122,13 @@ class StoreNeeds final : public Command {
     return found == indices_.end() ? nullptr : &found->second;
   }
 
+  // As CSV, the shapes are one table, for other programs.
   [[nodiscard]] model::Book book_of(const std::vector<Judged>& judged) const {
     model::Book book{.title = "What serving the models needs"};
-    book.tables.push_back(summary_of(judged));
-    model::Table shapes = shapes_of(judged);
-    if (shapes.row_count() > 0) book.tables.push_back(std::move(shapes));
+    model::Table shapes = all_ ? every_shape(judged) : missing_shapes(judged);
+    const bool is_csv = presentation_.summary() == Summary::kCsv;
+    if (!is_csv) book.tables.push_back(summary_of(judged));
+    if (is_csv || shapes.row_count() > 0) book.tables.push_back(std::move(shapes));
     return book;
   }
 
@@ -143,9 +146,22 @@ class StoreNeeds final : public Command {
     return table;
   }
 
-  [[nodiscard]] model::Table shapes_of(const std::vector<Judged>& judged) const {
+  static model::Table missing_shapes(const std::vector<Judged>& judged) {
+    model::Table table{
+        .name = "missing",
+        .title = "Missing shapes",
+        .columns = {{.name = "operator"}, {.name = "shape"}, {.name = "models"}, {.name = "why"}}};
+    for (const Judged& one : judged) {
+      if (one.verdict.having != store::Having::kMissing) continue;
+      table.add_row({one.need->use.op, key_text(one.need->use), core::join(one.need->models, ", "),
+                     one.verdict.how});
+    }
+    return table;
+  }
+
+  static model::Table every_shape(const std::vector<Judged>& judged) {
     model::Table table{.name = "shapes",
-                       .title = all_ ? "Every shape" : "Missing shapes",
+                       .title = "Every shape",
                        .columns = {{.name = "operator"},
                                    {.name = "having"},
                                    {.name = "shape"},
@@ -153,7 +169,6 @@ class StoreNeeds final : public Command {
                                    {.name = "how"},
                                    {.name = "uncertainty", .unit = "%"}}};
     for (const Judged& one : judged) {
-      if (!all_ && one.verdict.having != store::Having::kMissing) continue;
       const bool is_derived = one.verdict.having == store::Having::kDerived;
       table.add_row({one.need->use.op, std::string(store::name_of(one.verdict.having)),
                      key_text(one.need->use), core::join(one.need->models, ", "), one.verdict.how,

@@ -88,9 +88,8 @@ class DeltaNetWork : public CudaWork {
   // The names of the functions of engines that do the same, by which readers of the public tables
   // tell the rows of a layer apart.
   [[nodiscard]] std::string kernel_source() const override {
-    if (is_convolution(spec_))
-      return is_prompt(spec_) ? "causal_conv1d_fn" : "causal_conv1d_update";
-    return is_prompt(spec_) ? "chunk_gated_delta_rule" : "fused_sigmoid_gating_delta_rule_update";
+    if (is_convolution(spec_)) return "assay_convolution";
+    return is_prompt(spec_) ? "assay_delta_rule_chunked" : "assay_delta_rule";
   }
 
   [[nodiscard]] std::int64_t copies() const override { return buffers_.copies(); }
