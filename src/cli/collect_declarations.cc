@@ -96,11 +96,12 @@ void CollectArguments::add_what(App& app) {
       {{"common", collect::Grid::kCommon},
        {"coarse", collect::Grid::kCoarse},
        {"fine", collect::Grid::kFine},
-       {"cpu", collect::Grid::kCpu}},
+       {"cpu", collect::Grid::kCpu},
+       {"models", collect::Grid::kModels}},
       "common: the public collector's points; coarse: few over the whole range; "
       "fine: with those beside the edges of tiles and waves; cpu: at most 100 that are quick on a "
-      "CPU")
-      ->default_str("common; of --device cpu: cpu; of --for-model: coarse")
+      "CPU; models: coarse, with more tokens and requests")
+      ->default_str("common; of --device cpu: cpu; of --for-model: models")
       ->group(kWhatGroup);
   app.add_option(both("case-filter"), case_filters_,
                  "only cases whose id (see --plan-only) has this text, such as 'm=1 '; given "

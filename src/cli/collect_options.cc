@@ -197,7 +197,7 @@ collect::Grid CollectArguments::grid() const {
   const bool on_cpu = device_.kind == DeviceKind::kCpu && module_.empty();
   if (given_.contains("--grid")) return grid_;
   if (on_cpu) return collect::Grid::kCpu;
-  return for_models_.empty() ? grid_ : collect::Grid::kCoarse;
+  return for_models_.empty() ? grid_ : collect::Grid::kModels;
 }
 
 core::Result<collect::PlanOptions> CollectArguments::plan_options() const {

@@ -52,7 +52,7 @@ class OnTheCpu(RealTest):
                                          "kernel_source", "gemm_dtype", "m", "n", "k", "latency"])
         self.assertTrue(all(float(row["latency"]) > 0 for row in rows))
         self.run_assay(*sweep, "--resume")
-        answer = self.run_assay("store", "query", "gemm", "--m", "32", "--n", "128", "--k", "128",
+        answer = self.run_assay("store", "query", "gemm", "--m", "16", "--n", "64", "--k", "128",
                                 "--dtype", "float32", "--store", "perf/perf.db",
                                 "--format", "json")
         self.assertIn("latency", answer.stdout)

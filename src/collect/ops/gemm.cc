@@ -30,6 +30,7 @@ Axis tokens_axis() {
           .common = gemm_tokens(Grid::kCommon),
           .coarse = gemm_tokens(Grid::kCoarse),
           .fine = gemm_tokens(Grid::kFine),
+          .models = gemm_tokens(Grid::kModels),
           .nesting = Nesting::kInner};
 }
 

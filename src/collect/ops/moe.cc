@@ -111,6 +111,7 @@ std::vector<Axis> moe_axes() {
                            128,  160,  192,  256,  320,  384,   512,   768,   1024,  1536,
                            2048, 3072, 4096, 6144, 8192, 12288, 16384, 20480, 32768, 65536}),
        .coarse = joined(powers(1, 64), powers(256, 16384, 4)),
+       .models = powers(1, 16384),
        .nesting = Nesting::kInner},
       size_axis("hidden_size", "elements of a token", "elements", 0),
       size_axis("inter_size", "elements between an expert's products", "elements", 1),

@@ -33,6 +33,13 @@ std::vector<model::PerfValue> fine_tokens() {
   return joined(std::move(made), powers(8192, 32768));
 }
 
+// Libraries go from one kernel to another between two sizes, the more often the fewer tokens there
+// are for a tile. All weights have the same sizes, so that one curve tells of the others.
+std::vector<model::PerfValue> model_tokens() {
+  return integers({1,   2,   4,   8,   16,  32,  64,  80,   96,   112,  128,  160,  192,  224, 256,
+                   320, 384, 448, 512, 640, 768, 896, 1024, 1536, 2048, 3072, 4096, 6144, 8192});
+}
+
 }  // namespace
 
 std::vector<model::PerfValue> integers(std::initializer_list<std::int64_t> values) {
@@ -95,6 +102,7 @@ std::vector<model::PerfField> key_of(const Case& point) {
 std::vector<model::PerfValue> gemm_tokens(Grid grid) {
   if (grid == Grid::kFine) return fine_tokens();
   if (grid == Grid::kCommon) return common_tokens();
+  if (grid == Grid::kModels) return model_tokens();
   return integers({1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096, 8192});
 }
 

@@ -19,7 +19,7 @@ constexpr std::array kTypes = {DataType::kFloat32, DataType::kFloat16,  DataType
 
 template <class List>
 const List& of_grid(Grid grid, const List& common, const List& coarse, const List& fine) {
-  const bool is_coarse = grid == Grid::kCoarse || grid == Grid::kCpu;
+  const bool is_coarse = grid != Grid::kCommon && grid != Grid::kFine;
   if (is_coarse && !coarse.empty()) return coarse;
   if (grid == Grid::kFine && !fine.empty()) return fine;
   return common;
@@ -108,6 +108,8 @@ std::string_view name_of(Grid grid) {
       return "fine";
     case Grid::kCpu:
       return "cpu";
+    case Grid::kModels:
+      return "models";
     case Grid::kCommon:
       break;
   }
@@ -115,6 +117,7 @@ std::string_view name_of(Grid grid) {
 }
 
 const std::vector<model::PerfValue>& Axis::values(Grid grid) const {
+  if (grid == Grid::kModels && !models.empty()) return models;
   return of_grid(grid, common, coarse, fine);
 }
 

@@ -28,8 +28,9 @@ namespace assay::collect {
 // also points beside the edges of tiles and waves. kCpu has the points of kCoarse in data types
 // that workers of CPUs have, and that take a CPU a few milliseconds. They are at most
 // kMostCpuCases, which take two cores about a minute: of the size with most values every second one
-// is left out, again and again, until there are so few.
-enum class Grid : std::uint8_t { kCoarse, kCommon, kFine, kCpu };
+// is left out, again and again, until there are so few. kModels has the sizes between which a store
+// answers for the shapes of models; everything else is as in kCoarse.
+enum class Grid : std::uint8_t { kCoarse, kCommon, kFine, kCpu, kModels };
 
 inline constexpr std::size_t kMostCpuCases = 100;
 inline constexpr double kMostCpuFlops = 1e9;
@@ -50,6 +51,7 @@ struct Axis {
   std::vector<model::PerfValue> common;
   std::vector<model::PerfValue> coarse = {};  // empty: as common
   std::vector<model::PerfValue> fine = {};    // empty: as common
+  std::vector<model::PerfValue> models = {};  // empty: as coarse
   Nesting nesting = Nesting::kOuter;
   // The values that users may also request: integers from `least` to `most`, data types if the
   // values name data types, and names that `accepts` takes.

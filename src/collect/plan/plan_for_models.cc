@@ -14,6 +14,38 @@ bool has_axis(const Operator& op, const std::string& column) {
                      [&](const Axis& axis) { return axis.column == column; });
 }
 
+const model::PerfValue* given_value(const std::vector<AxisOverride>& overrides,
+                                    const std::string& column) {
+  for (const AxisOverride& given : overrides) {
+    if (given.column == column) return &given.values.front();
+  }
+  return nullptr;
+}
+
+bool agrees(const AxisGroup& group,
+            const std::vector<model::PerfValue>& row,
+            const std::vector<AxisOverride>& overrides) {
+  bool any = false;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const model::PerfValue* given = given_value(overrides, group.columns[i]);
+    if (given != nullptr && *given != row[i]) return false;
+    any = any || given != nullptr;
+  }
+  return any;
+}
+
+// A use leaves out what changes no work (tp_size beside the number of heads): of a row of the
+// group that has the use's values, the others are taken, too.
+void complete(const AxisGroup& group, std::vector<AxisOverride>& overrides) {
+  const auto found = std::find_if(group.common.begin(), group.common.end(),
+                                  [&](const auto& row) { return agrees(group, row, overrides); });
+  if (found == group.common.end()) return;
+  for (std::size_t i = 0; i < group.columns.size(); ++i) {
+    if (given_value(overrides, group.columns[i]) == nullptr)
+      overrides.push_back({group.columns[i], {(*found)[i]}});
+  }
+}
+
 // Columns that are no axes have one value in all cases of the operator.
 std::vector<AxisOverride> overrides_of(const Operator& op, const serving::OperatorUse& use) {
   std::vector<AxisOverride> overrides;
@@ -21,6 +53,8 @@ std::vector<AxisOverride> overrides_of(const Operator& op, const serving::Operat
     if (has_axis(op, field.column)) overrides.push_back({field.column, {field.value}});
   }
   if (has_axis(op, "op_name")) overrides.push_back({"op_name", {model::PerfValue(use.op_name)}});
+  for (const AxisGroup& group : op.groups)
+    complete(group, overrides);
   return overrides;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 ModelsPlan planned(const char* model, serving::NeedsRequest request, PlanOptions options) {
   request.models = {serving::read_model(model).value()};
-  options.grid = Grid::kCoarse;
+  options.grid = Grid::kModels;
   if (options.operators.empty()) options.operators = all_operators();
   return plan_for_models(serving::needs_of(request).needs, options);
 }
@@ -32,7 +32,7 @@ TEST(PlanForModels, WeightsAreTheModelsAndTokensTheGrids) {
       planned("llama-3.1-8b", {.tp = {1}}, {.operators = {find_operator("gemm")}});
   const auto ids = ids_of(made, "gemm");
   constexpr std::size_t kWeights = 5;  // qkv, output, gate and up, down, logits
-  EXPECT_EQ(ids.size(), kWeights * find_operator("gemm")->axes[1].values(Grid::kCoarse).size());
+  EXPECT_EQ(ids.size(), kWeights * find_operator("gemm")->axes[1].values(Grid::kModels).size());
   EXPECT_THAT(ids, testing::Contains("gemm gemm_dtype=bfloat16 m=64 n=28672 k=4096"));
   EXPECT_THAT(ids, testing::Contains("gemm gemm_dtype=bfloat16 m=1 n=128256 k=4096"));
 }
@@ -50,6 +50,15 @@ TEST(PlanForModels, HeadsAndWindowsAreNotCrossed) {
                         "num_heads=32 num_key_value_heads=16 head_dim=128 window_size=1024",
                         "num_heads=4 num_key_value_heads=2 head_dim=128 window_size=0",
                         "num_heads=4 num_key_value_heads=2 head_dim=128 window_size=1024"));
+}
+
+TEST(PlanForModels, HeadsOfLatentsHaveOneNumberOfGpus) {
+  const ModelsPlan made =
+      planned("deepseek-v3", {.tp = {2}}, {.operators = {find_operator("generation_mla")}});
+  ASSERT_FALSE(ids_of(made, "generation_mla").empty());
+  for (const std::string& id : ids_of(made, "generation_mla"))
+    EXPECT_THAT(
+        id, testing::AllOf(testing::HasSubstr("num_heads=64 "), testing::HasSubstr("tp_size=2 ")));
 }
 
 TEST(PlanForModels, NoCaseComesTwice) {
