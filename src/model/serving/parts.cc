@@ -119,11 +119,11 @@ core::Result<std::vector<EqualLayers>> read_layers(
   std::vector<EqualLayers> layers;
   const std::int64_t count = ASSAY_TRY(read_num_layers(config));
   for (std::int64_t index = 0; index < count; ++index) {
-    Layer layer = layer_at(index);
+    const Layer layer = layer_at(index);
     const auto equal = std::find_if(layers.begin(), layers.end(),
                                     [&](const EqualLayers& known) { return known.layer == layer; });
     if (equal == layers.end()) {
-      layers.push_back({.layer = std::move(layer), .count = 1});
+      layers.push_back({.layer = layer, .count = 1});
     } else {
       ++equal->count;
     }

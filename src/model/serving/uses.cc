@@ -8,7 +8,6 @@
 namespace assay::serving {
 namespace {
 
-using model::PerfField;
 using model::PerfValue;
 
 std::int64_t divided_up(std::int64_t value, std::int64_t parts) {
