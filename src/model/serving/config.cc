@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <optional>
+#include <utility>
+
 #include "core/json_fields.h"
 #include "core/text.h"
 
@@ -12,13 +15,30 @@ namespace {
 // bits.
 constexpr std::int64_t kMostOfASize = std::int64_t{1} << 24;
 
+// Copies of JSON call themselves for each level of brackets.
+constexpr int kMostLevels = 100;
+
+// Returns std::nullopt if there are more levels.
+std::optional<nlohmann::json> parse_shallow(std::string_view text) {
+  bool is_deep = false;
+  const auto keeps = [&](int depth, nlohmann::json::parse_event_t /*event*/, nlohmann::json&) {
+    is_deep = is_deep || depth > kMostLevels;
+    return !is_deep;
+  };
+  nlohmann::json parsed = nlohmann::json::parse(text, keeps, false);
+  if (is_deep) return std::nullopt;
+  return parsed;
+}
+
 }  // namespace
 
 core::Result<Config> Config::parse(std::string_view text, std::string name) {
-  nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
-  if (!object.is_object())
+  std::optional<nlohmann::json> object = parse_shallow(text);
+  if (!object)
+    return core::Error{fmt::format("{}: more than {} levels of brackets", name, kMostLevels)};
+  if (!object->is_object())
     return core::Error{name + ": no JSON object, so this is no model's config.json"};
-  return Config(std::move(object), std::move(name), "");
+  return Config(std::move(*object), std::move(name), "");
 }
 
 bool Config::has(const char* field) const {

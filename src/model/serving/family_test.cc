@@ -45,6 +45,15 @@ TEST(ParseModel, UnknownArchitectureNamesTheFieldAndWhatIsKnown) {
   EXPECT_THAT(problem(parse_model("[1]", "c")), HasSubstr("no JSON object"));
 }
 
+TEST(ParseModel, AMillionBracketsAreAnError) {
+  const std::string deep(1000000, '[');
+  EXPECT_THAT(problem(parse_model("{\"architectures\": " + deep, "c")),
+              HasSubstr("c: more than 100 levels of brackets"));
+  const std::string closed = deep + std::string(deep.size(), ']');
+  EXPECT_THAT(problem(parse_model("{\"architectures\": " + closed + "}", "c")),
+              HasSubstr("c: more than 100 levels of brackets"));
+}
+
 TEST(ParseModel, BadFieldIsNamed) {
   EXPECT_THAT(problem(with(R"(, "num_key_value_heads": 5)")),
               HasSubstr("config.json: num_key_value_heads: 5 do not divide the 32 heads"));
