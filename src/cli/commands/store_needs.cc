@@ -122,7 +122,7 @@ class StoreNeeds final : public Command {
     return found == indices_.end() ? nullptr : &found->second;
   }
 
-  // As CSV, the shapes are one table, for other programs.
+  // CSV is for other programs, which want the shapes as one table.
   [[nodiscard]] model::Book book_of(const std::vector<Judged>& judged) const {
     model::Book book{.title = "What serving the models needs"};
     model::Table shapes = all_ ? every_shape(judged) : missing_shapes(judged);

@@ -32,7 +32,8 @@ struct Operands {
   int input_pitch = 1;
 };
 
-// With the scales of the tokens and of the weight, filled up to what swizzled tiles ask for.
+// A stage also has the scales of its tokens and of its weight, and is filled up to what swizzled
+// tiles ask for.
 template <int kTokens>
 constexpr int kStageBytes = kTileBytes + kTokens * 128 + 1024;
 

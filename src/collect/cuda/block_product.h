@@ -14,11 +14,12 @@ namespace assay::collect {
 
 inline constexpr std::int64_t kMostBlockTokens = 64;
 
-// Whether the kernel can do it: fp8_block, one product, at most kMostBlockTokens tokens, and n and
-// k multiples of 128.
+// Returns whether the kernel can do it: fp8_block, one product, at most kMostBlockTokens tokens,
+// and n and k that 128 divides.
 bool block_product_takes(const GemmSpec& spec);
 
-// Into how many parts, each done by another block of threads, the sum over k may be split.
+// Returns the numbers of parts, each done by another block of threads, that the sum over k may
+// have.
 std::vector<int> block_product_splits(const GemmSpec& spec);
 
 // The layout of the scales is that of block_scales.h.

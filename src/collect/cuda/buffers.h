@@ -114,12 +114,12 @@ std::size_t aligned(std::size_t bytes, std::size_t to);
 // The bytes from a copy to the next.
 std::size_t pitch_of(const BufferSpec& spec);
 
-// How many copies of the buffers launches use in turn.
+// Returns the number of copies of the buffers that launches use in turn.
 std::int64_t copies_of(const std::vector<BufferSpec>& specs,
                        std::int64_t l2_bytes,
                        model::L2State l2);
 
-// Whether a buffer of this role has a copy for each turn.
+// Returns whether a buffer of this role has a copy for each turn.
 bool rotates(BufferRole role, model::L2State l2);
 
 // The buffers of a work. There are so many copies of those that are to be cold that a launch finds

@@ -31,7 +31,7 @@ std::int64_t state_bytes(const DeltaNetSpec& spec) {
          static_cast<std::int64_t>(sizeof(float));
 }
 
-// What a check must keep of the state that a launch overwrites.
+// Returns the bytes of the state that a check must keep, because a launch overwrites it.
 std::int64_t before_bytes(const DeltaNetSpec& spec) {
   if (is_prompt(spec)) return 0;
   if (is_convolution(spec)) return state_bytes(spec);

@@ -32,12 +32,12 @@ struct DeltaNetArguments {
   void* output =
       nullptr;  // bfloat16 [batch, length, channels], or [batch, length, value heads, 128]
 
-  // Of the convolution.
+  // Only the convolution has these.
   const void* weight =
       nullptr;             // bfloat16 [channels, taps]; the last tap is that of the token itself
   void* window = nullptr;  // bfloat16 [batch, taps - 1, channels]: the last inputs
 
-  // Of the rule.
+  // Only the rule has these.
   const void* alpha = nullptr;       // bfloat16 [batch, length, value heads]
   const void* beta = nullptr;        // the same
   const float* rate_log = nullptr;   // [value heads]; a token's decay is
@@ -58,7 +58,7 @@ cudaError_t convolve_token(const DeltaNetArguments& arguments, cudaStream_t stre
 cudaError_t delta_rule_prompt(const DeltaNetArguments& arguments, cudaStream_t stream);
 cudaError_t delta_rule_token(const DeltaNetArguments& arguments, cudaStream_t stream);
 
-// What a check compares, and the state before the launch.
+// A check compares the arguments' outputs, and begins with the state before the launch.
 struct DeltaNetCheck {
   DeltaNetArguments arguments;
   const void* window_before = nullptr;  // of the convolution's update
