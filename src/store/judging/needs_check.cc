@@ -149,7 +149,7 @@ class NeedCheck {
   }
 
   static void judge(const Family& family, std::span<const double> sizes, NeedVerdict& verdict) {
-    const WorkEstimate estimate = family.at(sizes, Beyond::kExtrapolate);
+    const WorkEstimate estimate = family.at(sizes, Beyond::kRefuse);
     if (estimate.refused != Refused::kNo) {
       verdict = {.having = Having::kMissing, .how = family.refusal(estimate, sizes)};
       return;

@@ -26,8 +26,8 @@ struct NeedVerdict {
 };
 
 // Asks for a few sizes of the use (tokens from 1 to 4096, requests from 1 to 64, tokens in the
-// cache from 127 to 8191), each of which must have an answer. `index` is null if there is no such
-// table.
+// cache from 127 to 8191), each of which must have an answer as `store query` gives it. `index` is
+// null if there is no such table.
 NeedVerdict check_need(const serving::OperatorUse& use, const WorkIndex* index);
 
 }  // namespace assay::store

@@ -58,13 +58,14 @@ TEST(CheckNeed, WithoutTheTableEverythingIsMissing) {
   EXPECT_EQ(check_need(product("fp8", 1024), nullptr).how, "no such table");
 }
 
-// A logits product has a row for each request, of which there may be 64.
-TEST(CheckNeed, SizesAreThoseOfTheBatch) {
+// Rows of the key alone are not enough: a query would refuse these sizes.
+TEST(CheckNeed, SizesFarBeyondTheRowsAreMissing) {
   const WorkIndex index = products();
   serving::OperatorUse use = product("fp8", 1024);
-  use.sizes = {{"m", serving::Amount::kTokens, 1 << 20}};  // far beyond what was measured
+  use.sizes = {{"m", serving::Amount::kTokens, 1 << 20}};
   const NeedVerdict verdict = check_need(use, &index);
-  EXPECT_NE(verdict.having, Having::kDerived) << verdict.how;
+  EXPECT_EQ(verdict.having, Having::kMissing);
+  EXPECT_THAT(verdict.how, HasSubstr("beyond"));
 }
 
 }  // namespace
