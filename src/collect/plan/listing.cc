@@ -12,7 +12,7 @@ namespace assay::collect {
 namespace {
 
 constexpr std::size_t kMostValues = 6;  // values of an axis that are shown
-constexpr double kSecondsOfACase = 0.033;
+constexpr double kSecondsOfACase = 0.048;
 
 std::string values_text(const std::vector<model::PerfValue>& values) {
   std::vector<std::string> words;
