@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -11,10 +10,23 @@
 namespace assay::serving {
 namespace {
 
-// The names of moe_perf. The public planner prices DeepSeek-V3 and Kimi-K2 by the first power law,
-// and other mixtures by the second.
-constexpr std::array<const char*, 3> kDistributions = {"balanced", "power_law_1.01",
-                                                       "power_law_1.2"};
+// The public planner spreads tokens by the flatter power law where attention is latent
+// (DeepSeek-V3, Kimi-K2) or a token has one expert (Llama 4), and by the other one elsewhere.
+bool has_flatter_spread(const Layer& layer) {
+  const auto* experts = std::get_if<Experts>(&layer.feed_forward);
+  return experts != nullptr &&
+         (experts->top_k == 1 || std::holds_alternative<LatentAttention>(layer.mixer));
+}
+
+// The names of moe_perf.
+std::vector<const char*> distributions_of(const Model& model) {
+  std::vector<const char*> names = {"balanced", "power_law_1.2"};
+  const bool is_flatter =
+      std::any_of(model.layers.begin(), model.layers.end(),
+                  [](const EqualLayers& equal) { return has_flatter_spread(equal.layer); });
+  if (is_flatter) names.push_back("power_law_1.01");
+  return names;
+}
 
 // How many GPUs share the experts, and how.
 struct ExpertSharing {
@@ -148,7 +160,7 @@ Needs needs_of(const NeedsRequest& request) {
     const auto sharings = model.has_experts() ? sharings_of(request) : dense_sharings(request);
     for (const Precision& precision : precisions_of(model, request)) {
       for (const ExpertSharing& sharing : sharings) {
-        for (const char* distribution : kDistributions) {
+        for (const char* distribution : distributions_of(model)) {
           collected.add(model,
                         {.tp = sharing.tp,
                          .moe_tp = sharing.moe_tp,

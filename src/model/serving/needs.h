@@ -41,7 +41,8 @@ struct Needs {
 
 // With weights of 8 bits engines keep the cache in bfloat16 or in fp8, and in the latter case
 // compute attention to prompts in either: all of these are needed. Experts are needed with tokens
-// that are spread evenly and by the two power laws of the public planner.
+// that are spread evenly and by the steeper of two power laws; where the public planner spreads them
+// by the flatter one, by that one, too.
 Needs needs_of(const NeedsRequest& request);
 
 }  // namespace assay::serving
