@@ -105,7 +105,7 @@ struct Model {
   Precision precision;              // as its config.json tells; the cache is bfloat16 there
   std::vector<EqualLayers> layers;  // no two are equal
   // How unevenly tokens choose experts, in the spelling of moe_perf. The public planner prices
-  // models of DeepSeek by an exponent of 1.01, all others by 1.2.
+  // DeepSeek-V3, Kimi-K2 and Llama 4 by an exponent of 1.01, all others by 1.2.
   std::string skew = "power_law_1.2";
 
   [[nodiscard]] std::int64_t num_layers() const;

@@ -10,8 +10,6 @@
 namespace assay::serving {
 namespace {
 
-// The names of moe_perf. The public planner prices DeepSeek-V3 and Kimi-K2 by the first power law,
-// and other mixtures by the second.
 // How many GPUs share the experts, and how.
 struct ExpertSharing {
   std::int64_t tp = 1;

@@ -93,6 +93,37 @@ TEST(PlannerTables, RowsThatWouldBeTakenForOthersAreLeftOut) {
   EXPECT_EQ(left_out[0].reason, "the planner takes all rows for step 0");
 }
 
+// It finds the steps of a layer by kernels' names, so that rows of other kernels would be no rows.
+TEST(PlannerTables, StepsOfALayerGetTheNamesByWhichTheyAreFoundAndKeepThoseOfTheirKernels) {
+  const Frame rows = frame_of(
+      "op_name,kernel_source,phase,batch_size,seq_len,d_model,d_conv,num_k_heads,head_k_dim,"
+      "num_v_heads,head_v_dim,latency\n"
+      "gdn_conv,assay_convolution,context,1,64,2048,4,16,128,32,128,0.1\n"
+      "gdn_conv,assay_convolution,generation,1,1,2048,4,16,128,32,128,0.2\n"
+      "gdn_rule,assay_delta_rule_chunked,context,1,64,2048,4,16,128,32,128,0.3\n"
+      "gdn_rule,assay_delta_rule,generation,1,1,2048,4,16,128,32,128,0.4\n"
+      "gdn,module,context,1,64,2048,4,16,128,32,128,0.5\n");
+  const PlannerTable& table = planner_table("gdn_perf");
+  std::vector<LeftOut> left_out;
+  const Frame read = rows_for_planner(table, with_names_of_steps(table, rows), left_out);
+  EXPECT_THAT(latencies(read), ElementsAre(0.1, 0.2, 0.3, 0.4));
+  const auto names = [&](std::string_view column) {
+    const TextColumn texts = as_text(*read.find(column));
+    std::vector<std::string> words;
+    for (const std::uint32_t code : texts.codes)
+      words.push_back(texts.words[code]);
+    return words;
+  };
+  EXPECT_THAT(names("kernel_source"),
+              ElementsAre("causal_conv1d_fn", "causal_conv1d_update", "chunk_gated_delta_rule",
+                          "fused_sigmoid_gating_delta_rule_update"));
+  EXPECT_THAT(names(kMeasuredKernelColumn),
+              ElementsAre("assay_convolution", "assay_convolution", "assay_delta_rule_chunked",
+                          "assay_delta_rule"));
+  ASSERT_EQ(left_out.size(), 1U);
+  EXPECT_EQ(left_out[0].reason, "the planner knows no kernel_source 'module'");
+}
+
 TEST(PlannerTables, RefinedPointsCountOnCurvesThatTheGridBegan) {
   const std::string grid =
       "gemm,k,fp8,1,32,64,0.1\n"

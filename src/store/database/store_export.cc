@@ -126,7 +126,6 @@ void leave_out(const Content& content, std::vector<LeftOut>& left_out) {
     same->rows += content.rows;
     return;
   }
-  // It finds rows of linear attention, for one, by the names of kernels of its backends.
   const char* reason = find_table_spec(content.table) == nullptr
                            ? "the planner has no such table"
                            : "the planner does not find these rows by assay's kernels";
@@ -230,6 +229,7 @@ core::Status read_rows(const Store& store,
       const Frame all = ASSAY_TRY(rows_of(store, target, Points::kAll, request.rows.device));
       target.rows = with_points_of_curves(*table, target.rows, all);
     }
+    target.rows = with_names_of_steps(*table, std::move(target.rows));
     target.rows = rows_for_planner(*table, target.rows, placed.left_out);
   }
   drop_column(target.rows, kL2Column);
@@ -241,7 +241,8 @@ PlacedTable described(const Target& target) {
   PlacedTable table{.table = target.table,
                     .rows = static_cast<std::int64_t>(target.rows.num_rows()),
                     .collected_at = target.collected_at};
-  const FrameColumn* kernels = target.rows.find("kernel_source");
+  const FrameColumn* kernels = target.rows.find(kMeasuredKernelColumn);
+  if (kernels == nullptr) kernels = target.rows.find("kernel_source");
   std::set<std::string> names;
   for (std::size_t row = 0; kernels != nullptr && row < kernels->size(); ++row)
     if (!kernels->is_missing(row)) names.insert(value_text(kernels->value(row)));
