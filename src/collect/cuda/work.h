@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "collect/cuda/buffers.h"
@@ -18,6 +19,10 @@ namespace assay::collect {
 class CudaWork : public Work {
  public:
   CudaWork(Gpu& gpu, model::L2State l2) : gpu_(gpu), l2_(l2) {}
+
+  [[nodiscard]] std::vector<OtherKernel> others() const final { return others_; }
+
+  void set_others(std::vector<OtherKernel> others) { others_ = std::move(others); }
 
   // Launches with the next copy of the buffers.
   core::Status launch() final;
@@ -67,6 +72,7 @@ class CudaWork : public Work {
   model::L2State l2_;
   std::int64_t next_copy_ = 0;
   bool was_launched_ = false;
+  std::vector<OtherKernel> others_;
 };
 
 // Events of CUDA, which the destructor destroys.

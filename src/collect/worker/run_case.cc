@@ -18,9 +18,16 @@
 #include "collect/worker/measure.h"
 #include "collect/worker/protocol.h"
 #include "core/statistics.h"
+#include "gpu/devices.h"
 
 namespace assay::collect {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 // The outcome of a case.
 using Stop = std::variant<CaseDone, CaseSkipped, CaseError>;
@@ -103,7 +110,7 @@ class Runner {
     for (const Part& part : point.op().parts(point)) {
       if (std::optional<Stop> stop = run_part(part)) return *stop;
     }
-    return CaseDone{.id = request_.id, .kernels_ms = kernels_ms_};
+    return CaseDone{.id = request_.id, .times = times_};
   }
 
  private:
@@ -127,7 +134,9 @@ class Runner {
   std::optional<Stop> run_sequence(const Part& part) {
     std::vector<KernelSpec> kernels = {part.kernel};
     kernels.insert(kernels.end(), part.then.begin(), part.then.end());
+    const Clock::time_point start = Clock::now();
     const core::Result<MadeWork> made = run_.device.make_sequence(kernels, request_.options.l2);
+    times_.prepare_ms += milliseconds_since(start);
     Step<Timed> step = time_made(made);
     if (auto* stop = std::get_if<Stop>(&step)) return *stop;
     Timed& together = std::get<Timed>(step);
@@ -184,7 +193,10 @@ class Runner {
   }
 
   Step<Timed> time_kernel(const KernelSpec& spec) {
-    return time_made(run_.device.make(spec, request_.options.l2));
+    const Clock::time_point start = Clock::now();
+    const core::Result<MadeWork> made = run_.device.make(spec, request_.options.l2);
+    times_.prepare_ms += milliseconds_since(start);
+    return time_made(made);
   }
 
   Step<Timed> time_made(const core::Result<MadeWork>& made) {
@@ -210,7 +222,9 @@ class Runner {
 
   std::optional<Stop> check(Work& work) {
     run_.say(CaseDoing{request_.id, "check"});
+    const Clock::time_point start = Clock::now();
     const core::Result<Accuracy> accuracy = work.check();
+    times_.check_ms += milliseconds_since(start);
     if (!accuracy.ok()) return device_error(accuracy.error());
     if (accuracy.value().worst <= kWorstAccuracy) return std::nullopt;
     return error("WrongResult",
@@ -224,7 +238,7 @@ class Runner {
     const auto is_off = [](const Timed& tried) {
       return tried.conditions.throttled || tried.conditions.drifting;
     };
-    if (is_off(timed)) {
+    if (is_off(timed) && !is_by_own_power(timed.conditions)) {
       Timed again = ASSAY_TRY(time_once(work));
       // If both are off, the one with less spread is kept, with its flag.
       const auto spread = [](const Timed& tried) {
@@ -235,10 +249,16 @@ class Runner {
     return timed;
   }
 
+  // A kernel that draws more power than the device may slows the clock each time anew.
+  static bool is_by_own_power(const model::Conditions& conditions) {
+    const std::vector<std::string>& reasons = conditions.slowdowns;
+    return conditions.throttled && reasons.size() == 1 && reasons.front() == gpu::kPowerCap;
+  }
+
   core::Result<Timed> time_once(Work& work) {
     const DeviceState before = ASSAY_TRY(rested_state());
     Measured measured = ASSAY_TRY(measure(run_.device, work, request_.options));
-    kernels_ms_ += measured.kernels_ms;
+    times_.kernels_ms += measured.kernels_ms;
     Timed timed;
     timed.conditions = conditions(before, ASSAY_TRY(state()), measured.timing);
     timed.timing = std::move(measured.timing);
@@ -247,11 +267,13 @@ class Runner {
 
   // The state after a rest, which the device needs if earlier kernels were too much for it.
   core::Result<DeviceState> rested_state() {
+    const Clock::time_point start = Clock::now();
     DeviceState now = ASSAY_TRY(state());
     for (int step = 0; step < kMostRestSteps && is_slowed(now); ++step) {
       std::this_thread::sleep_for(kRestStep);
       now = ASSAY_TRY(state());
     }
+    times_.rest_ms += milliseconds_since(start);
     return now;
   }
 
@@ -271,7 +293,8 @@ class Runner {
     constexpr std::int64_t kSamples = 64;
     while (took.count() < request_.power_seconds) {
       const std::vector<double> samples_ms = ASSAY_TRY(watch->sample(kSamples));
-      kernels_ms_ += core::sum(samples_ms) * static_cast<double>(timed.timing.launches_per_sample);
+      times_.kernels_ms +=
+          core::sum(samples_ms) * static_cast<double>(timed.timing.launches_per_sample);
       launches += static_cast<double>(kSamples * timed.timing.launches_per_sample);
       took = std::chrono::steady_clock::now() - start;
     }
@@ -313,7 +336,7 @@ class Runner {
 
   const CaseRun& run_;
   const CaseRequest& request_;
-  double kernels_ms_ = 0;
+  CaseTimes times_;
 };
 
 core::Result<model::PerfValue> value_of(const nlohmann::json& value) {

@@ -154,7 +154,9 @@ TEST(RunCase, TheTimeOfKernelsIsTold) {
   request.options.repeat_n = 2;
   const Ran ran = run({.time_ms = [](std::int64_t) { return 0.5; }}, request);
   ASSERT_EQ(ran.all<CaseDone>().size(), 1U);
-  EXPECT_DOUBLE_EQ(ran.all<CaseDone>()[0].kernels_ms.value_or(0), (20 * 2 + 3) * 0.5);
+  const std::optional<CaseTimes> times = ran.all<CaseDone>()[0].times;
+  ASSERT_TRUE(times);
+  EXPECT_DOUBLE_EQ(times->kernels_ms, (20 * 2 + 3) * 0.5);
 }
 
 TEST(RunCase, PowerComesFromTheEnergyCounter) {

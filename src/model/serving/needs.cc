@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -13,9 +12,6 @@ namespace {
 
 // The names of moe_perf. The public planner prices DeepSeek-V3 and Kimi-K2 by the first power law,
 // and other mixtures by the second.
-constexpr std::array<const char*, 3> kDistributions = {"balanced", "power_law_1.01",
-                                                       "power_law_1.2"};
-
 // How many GPUs share the experts, and how.
 struct ExpertSharing {
   std::int64_t tp = 1;
@@ -140,7 +136,7 @@ Needs needs_of(const NeedsRequest& request) {
     const auto sharings = model.has_experts() ? sharings_of(request) : dense_sharings(request);
     for (const Precision& precision : precisions_of(model, request)) {
       for (const ExpertSharing& sharing : sharings) {
-        for (const char* distribution : kDistributions) {
+        for (const std::string& distribution : {std::string("balanced"), model.skew}) {
           collected.add(model,
                         {.tp = sharing.tp,
                          .moe_tp = sharing.moe_tp,
