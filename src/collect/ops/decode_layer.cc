@@ -138,8 +138,8 @@ KernelSpec kernel_of(const serving::OperatorUse& use, const LayerPoint& point) {
   std::vector<model::PerfValue> values;
   for (const Axis& axis : op->axes)
     values.push_back(value_of_use(axis, use, point));
-  for (Part& part : op->parts(Case(*op, std::move(values)))) {
-    if (part.op_name == use.op_name) return in_whole_blocks(std::move(part.kernel));
+  for (const Part& part : op->parts(Case(*op, std::move(values)))) {
+    if (part.op_name == use.op_name) return in_whole_blocks(part.kernel);
   }
   ASSAY_CHECK(false, "a layer uses a part that its operator does not have");
   return {};
@@ -258,14 +258,12 @@ Cost layer_cost(const Case& point) {
 }
 
 std::vector<Part> layer_parts(const Case& point) {
-  std::vector<KernelSpec> kernels = layer_kernels(point);
-  Part part{.op_name = kLayerName,
-            .table = "decode_layer_perf",
-            .key = key_of(point),
-            .kernel = std::move(kernels.front())};
-  part.then.assign(std::make_move_iterator(kernels.begin() + 1),
-                   std::make_move_iterator(kernels.end()));
-  return {part};
+  const std::vector<KernelSpec> kernels = layer_kernels(point);
+  return {{.op_name = kLayerName,
+           .table = "decode_layer_perf",
+           .key = key_of(point),
+           .kernel = kernels.front(),
+           .then = {kernels.begin() + 1, kernels.end()}}};
 }
 
 std::vector<model::PerfValue> model_names() {
