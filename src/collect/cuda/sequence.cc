@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "collect/cuda/compare.h"
 #include "collect/cuda/makers.h"
 #include "collect/cuda/work.h"
 
@@ -55,18 +56,13 @@ class SequenceWork : public CudaWork {
   }
 
   core::Result<Accuracy> compare() override {
-    Accuracy worst;
-    std::int64_t compared = 0;
+    Accuracy all;
     for (const auto& work : works_) {
       Accuracy one = ASSAY_TRY(work->compare());
-      compared += one.compared;
-      if (!(one.worst <= worst.worst)) {
-        worst = std::move(one);
-        worst.where = work->kernel_source() + ": " + worst.where;
-      }
+      one.where = work->kernel_source() + ": " + one.where;
+      all = worse(all, one);
     }
-    worst.compared = compared;
-    return worst;
+    return all;
   }
 
  private:
