@@ -40,10 +40,9 @@ core::Result<cudaGraphExec_t> ready_graph(cudaGraph_t graph, cudaStream_t stream
 }  // namespace
 
 core::Status CudaWork::launch() {
-  was_launched_ = true;
   const std::int64_t copy = next_copy_;
   next_copy_ = (next_copy_ + 1) % copies();
-  return launch_copy(copy);
+  return launch_with(copy);
 }
 
 core::Result<Accuracy> CudaWork::check() {

@@ -34,6 +34,12 @@ class CudaWork : public Work {
   virtual core::Status spoil() = 0;
   virtual core::Result<Accuracy> compare() = 0;
 
+  // Launches with this copy of the buffers, of which there are copies().
+  core::Status launch_with(std::int64_t copy) {
+    was_launched_ = true;
+    return launch_copy(copy);
+  }
+
   // The next launch uses the first copy.
   void rewind() { next_copy_ = 0; }
 

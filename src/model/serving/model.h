@@ -31,6 +31,12 @@ struct Precision {
   bool operator==(const Precision& other) const = default;
 };
 
+// The precision of a model whose weights are kept so. kMxfp4 is that of experts beside projections
+// in bfloat16.
+Precision weights_of(Quantization quantization);
+// How weights are kept: weights_of() with it has the same weights.
+Quantization quantization_of(const Precision& precision);
+
 // Attention with softmax; the heads share keys and values in groups.
 struct Attention {
   std::int64_t heads = 1;
@@ -109,6 +115,8 @@ struct Model {
   std::string skew = "power_law_1.2";
 
   [[nodiscard]] std::int64_t num_layers() const;
+  // The kind of layer that it has most of, and of several the first. Precondition: it has layers.
+  [[nodiscard]] const EqualLayers& most_frequent_layers() const;
   [[nodiscard]] bool has_experts() const;
 };
 

@@ -51,11 +51,6 @@ std::set<ExpertSharing> dense_sharings(const NeedsRequest& request) {
   return found;
 }
 
-Precision weights_of(Quantization quantization) {
-  if (quantization == Quantization::kMxfp4) return {.experts = Quantization::kMxfp4};
-  return {.linear = quantization, .experts = quantization};
-}
-
 std::vector<Precision> precisions_of(const Precision& weights) {
   std::vector<Precision> all = {weights};
   if (weights == Precision{}) return all;
@@ -83,10 +78,7 @@ std::string text_of(const Deployment& deployment) {
   std::string text = fmt::format("tp {}", deployment.tp);
   if (deployment.moe_tp > 1) text += fmt::format(", moe_tp {}", deployment.moe_tp);
   if (deployment.moe_ep > 1) text += fmt::format(", ep {}", deployment.moe_ep);
-  const Precision& precision = deployment.precision;
-  const Quantization weights =
-      precision.linear == Quantization::kBfloat16 ? precision.experts : precision.linear;
-  return fmt::format("{}, {}", text, name_of(weights));
+  return fmt::format("{}, {}", text, name_of(quantization_of(deployment.precision)));
 }
 
 class Collected {
