@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
+#include "cli/operator_costs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/store_options.h"
-#include "collect/plan/operator.h"
 #include "core/text.h"
 #include "model/warnings.h"
 #include "store/database/store.h"
@@ -70,51 +69,6 @@ std::string peak_problem(const std::string& text) {
       positive_number_problem(text.substr(sign + 1)).empty())
     return "";
   return "takes TYPE=TFLOPS as in bfloat16=989, not '" + text + "'";
-}
-
-store::ColumnKind kind_of(const collect::Axis& axis) {
-  if (axis.column.ends_with("dtype")) return store::ColumnKind::kDataType;
-  if (axis.common.empty() || std::holds_alternative<std::string>(axis.common.front())) {
-    return store::ColumnKind::kText;
-  }
-  return std::holds_alternative<double>(axis.common.front()) ? store::ColumnKind::kReal
-                                                             : store::ColumnKind::kWhole;
-}
-
-store::RowCost row_cost(const collect::Cost& cost) {
-  return {
-      .bytes = cost.bytes, .flops = cost.flops, .type = cost.type, .link_bytes = cost.link_bytes};
-}
-
-// The op_name of the operator's rows, or of its first ones.
-std::string op_name_of(const collect::Operator& measured) {
-  std::vector<model::PerfValue> values;
-  for (const collect::Axis& axis : measured.axes) {
-    if (axis.common.empty()) return measured.name;
-    values.push_back(axis.common.front());
-  }
-  const auto parts = measured.parts(collect::Case(measured, values));
-  return parts.empty() ? measured.name : parts.front().op_name;
-}
-
-store::CostedOperator costed(const collect::Operator& measured) {
-  store::CostedOperator costed{.name = op_name_of(measured), .columns = {}, .cost = {}};
-  for (const collect::Axis& axis : measured.axes)
-    costed.columns.push_back({.name = axis.column, .kind = kind_of(axis)});
-  costed.cost = [&measured](const std::vector<model::PerfValue>& values) {
-    return row_cost(measured.cost(collect::Case(measured, values)));
-  };
-  costed.bound_cost = [&measured](std::vector<model::PerfValue> values,
-                                  std::vector<std::size_t> places) {
-    const auto point = std::make_shared<collect::Case>(measured, std::move(values));
-    return [&measured, point, places = std::move(places)](std::span<const double> sizes) {
-      for (std::size_t i = 0; i < sizes.size(); ++i) {
-        if (places[i] != store::kNoPlace) point->set(places[i], std::llround(sizes[i]));
-      }
-      return row_cost(measured.cost(*point));
-    };
-  };
-  return costed;
 }
 
 }  // namespace
@@ -192,9 +146,7 @@ core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
                                               const TableInputs& rows,
                                               const std::string& table) {
   const store::ShippedSystem* shipped = inputs.system.empty() ? rows.shipped() : nullptr;
-  const bool given = shipped != nullptr || !inputs.system.empty() || inputs.memory_gb_per_s > 0 ||
-                     !inputs.peaks.empty();
-  if (!given) return store::Rooflines();
+  if (shipped == nullptr && !inputs.is_given()) return store::Rooflines();
   store::Peaks peaks;
   if (!inputs.system.empty()) peaks = ASSAY_TRY(store::peaks_of_system(inputs.system));
   if (shipped != nullptr) peaks = ASSAY_TRY(store::peaks_of(*shipped));
@@ -204,11 +156,7 @@ core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
     peaks.flops_per_s[peak.substr(0, sign)] =
         finite_number(peak.substr(sign + 1)).value_or(0) * 1e12;
   }
-  std::vector<store::CostedOperator> operators;
-  for (const collect::Operator* measured : collect::all_operators()) {
-    if (measured->table == table) operators.push_back(costed(*measured));
-  }
-  return store::table_rooflines(table, operators, peaks);
+  return store::table_rooflines(table, costed_operators(table), peaks);
 }
 
 }  // namespace assay::cli

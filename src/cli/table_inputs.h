@@ -57,6 +57,10 @@ struct RooflineInputs {
   std::filesystem::path system;  // a file, or the name of a shipped system
   double memory_gb_per_s = 0;
   std::vector<std::string> peaks;  // such as "bfloat16=989"
+
+  [[nodiscard]] bool is_given() const {
+    return !system.empty() || memory_gb_per_s > 0 || !peaks.empty();
+  }
 };
 
 void add_roofline_options(App& app, RooflineInputs& inputs);

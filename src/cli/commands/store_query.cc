@@ -157,6 +157,8 @@ class StoreQuery final : public Command {
     if (!presentation_.quiet) print_note(fmt::format("from {}: {}", called, tables.origin()));
     auto rows = tables.table(table);
     if (!rows.ok()) return core::Error{called + " has " + rows.error().message};
+    // Other rooflines make other answers.
+    if (roofline_.is_given()) rows.value().spreads = nullptr;
     return rows;
   }
 

@@ -41,10 +41,11 @@ const std::string& exact_value(const WorkRows& rows, const Answer& answer, std::
 
 void add_estimate_columns(model::Table& table, const ShownColumns& shown) {
   table.columns.push_back({.name = "latency", .unit = "ms", .better = model::Better::kLower});
-  table.columns.push_back({.name = "uncertainty",
-                           .unit = "%",
-                           .better = model::Better::kLower,
-                           .description = "one sigma of the latency"});
+  table.columns.push_back(
+      {.name = "uncertainty",
+       .unit = "%",
+       .better = model::Better::kLower,
+       .description = "one sigma of the latency, as points that were left out tell it"});
   table.columns.push_back(
       {.name = "low_80", .unit = "ms", .description = "the 80 % interval of the latency"});
   table.columns.push_back({.name = "high_80", .unit = "ms"});
@@ -123,7 +124,7 @@ void add_estimate_cells(std::vector<model::Cell>& row,
   if (estimate.is_measured()) {
     row.resize(row.size() + 3);
   } else {
-    row.emplace_back(estimate.sigma * 100);
+    row.emplace_back(estimate.uncertainty() * 100);
     row.emplace_back(estimate.low_80());
     row.emplace_back(estimate.high_80());
   }
