@@ -33,6 +33,7 @@ Family::Family(const WorkRows& rows,
   multiples_.assign(count, kNothing);
   add_axes();
   add_curves();
+  squares_.resize(curves_.size());
   add_errors();
   floor_ = std::numeric_limits<double>::infinity();
   for (const double latency : latencies_)
@@ -146,14 +147,13 @@ double Family::roof_of(std::span<const double> sizes) const {
   return work;
 }
 
-double Family::roof_of_row(std::uint32_t row) const {
-  if (std::isnan(roofs_[row])) roofs_[row] = roof_of(sizes_of(row));
+double Family::learn_roof_of_row(std::uint32_t row) const {
+  roofs_[row] = roof_of(sizes_of(row));
   return roofs_[row];
 }
 
-double Family::multiple_of_row(std::uint32_t row) const {
-  if (std::isnan(multiples_[row]))
-    multiples_[row] = std::log(std::max(latencies_[row], 1e-9) / base_of(roof_of_row(row)));
+double Family::learn_multiple_of_row(std::uint32_t row) const {
+  multiples_[row] = std::log(std::max(latencies_[row], 1e-9) / base_of(roof_of_row(row)));
   return multiples_[row];
 }
 

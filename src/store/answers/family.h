@@ -19,6 +19,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -167,8 +168,8 @@ class Family {
   [[nodiscard]] std::string place(std::uint32_t row, std::span<const double> sizes) const;
 
  private:
-  static constexpr std::size_t kNearCurves = 8;
-  static constexpr std::size_t kListed = 24;
+  static constexpr std::size_t kNearCurves = 6;
+  static constexpr std::size_t kListed = 16;
 
   struct Axis {
     std::vector<std::uint32_t> times;  // size columns
@@ -193,6 +194,9 @@ class Family {
     std::array<std::uint32_t, kListed> curves = {};
     std::array<double, kListed> distances = {};
     std::array<double, kListed> to_point = {};
+    std::array<double, kListed> first_logs = {};  // of the first rows, as logs_
+    std::array<double, kListed> last_logs = {};
+    std::array<std::uint32_t, kListed> hints = {};  // see first_not_below()
     bool has_covariances = false;
     std::array<std::array<double, kListed>, kListed> covariances = {};
   };
@@ -217,17 +221,29 @@ class Family {
   [[nodiscard]] double base_of(double roofline) const { return floor_ + roofline; }
 
   [[nodiscard]] double roof_of(std::span<const double> sizes) const;
-  [[nodiscard]] double roof_of_row(std::uint32_t row) const;
-  [[nodiscard]] double multiple_of_row(std::uint32_t row) const;
+
+  [[nodiscard]] double roof_of_row(std::uint32_t row) const {
+    return std::isnan(roofs_[row]) ? learn_roof_of_row(row) : roofs_[row];
+  }
+
+  [[nodiscard]] double multiple_of_row(std::uint32_t row) const {
+    return std::isnan(multiples_[row]) ? learn_multiple_of_row(row) : multiples_[row];
+  }
+
+  double learn_roof_of_row(std::uint32_t row) const;
+  double learn_multiple_of_row(std::uint32_t row) const;
   [[nodiscard]] Point point_of(std::span<const double> sizes, HiddenRows hidden) const;
   [[nodiscard]] std::uint32_t find_curve(std::span<const double> sizes) const;
+  [[nodiscard]] std::uint32_t find_curve_like_last(std::span<const double> sizes) const;
   [[nodiscard]] std::uint32_t find_curve_of(std::uint32_t row) const;
   [[nodiscard]] std::uint32_t curve_of_same_work(const Point& point, std::uint32_t own) const;
   [[nodiscard]] bool is_left(const Curve& curve, HiddenRows hidden) const;
+  std::uint32_t first_not_below(const Curve& curve, double x, std::uint32_t& hint) const;
   [[nodiscard]] Bracket bracket(const Curve& curve, const Point& point) const;
+  Bracket bracket(const Curve& curve, const Point& point, std::uint32_t& hint) const;
   [[nodiscard]] double trend_past(const Curve& curve, std::uint32_t end, const Point& point) const;
-  [[nodiscard]] Reading read(const Curve& curve, const Point& point) const;
-  [[nodiscard]] const Shortlist& shortlist(const Point& point) const;
+  Reading read(const Curve& curve, const Point& point, std::uint32_t& hint) const;
+  [[nodiscard]] Shortlist& shortlist(const Point& point) const;
   [[nodiscard]] double covariance(std::uint32_t a, std::uint32_t b) const;
   void add_covariances() const;
   [[nodiscard]] double same_work_error() const;
@@ -238,6 +254,7 @@ class Family {
                       const Bracket& found,
                       const Point& point,
                       WorkEstimate& estimate) const;
+  bool trim(const Curve& curve, HiddenRows hidden, std::pair<double, double>& ends) const;
   void find_near(const Point& point, NearCurves& near) const;
   [[nodiscard]] std::uint32_t row_at(const Curve& curve, double x, HiddenRows hidden) const;
   void follow_shape(const Point& point, const NearCurves& near, WorkEstimate& answer) const;
@@ -245,6 +262,7 @@ class Family {
                    const Point& point,
                    const NearCurves& near,
                    WorkEstimate& estimate) const;
+  [[nodiscard]] Kriging krige(const NearCurves& near) const;
   bool answer_across(const Point& point, const NearCurves& near, WorkEstimate& estimate) const;
 
   const WorkRows* rows_;
@@ -267,6 +285,8 @@ class Family {
   mutable double same_work_error_ = -1;    // not asked yet
   mutable std::vector<double> multiples_;  // by row; NaN: not asked yet
   mutable Shortlist listed_;
+  mutable std::vector<double> squares_;  // by curve: of its distance to the point of the list
+  mutable std::uint32_t last_curve_ = std::numeric_limits<std::uint32_t>::max();
   mutable std::vector<double> roofs_;  // by row; NaN: not asked yet
 };
 

@@ -41,11 +41,6 @@ WorkEstimate mean_of(const WorkEstimate& a, const WorkEstimate& b) {
   return mean;
 }
 
-// (1 - e^-doublings) / doublings
-double fading(double doublings) {
-  return doublings > 1e-6 ? -std::expm1(-doublings) / doublings : 1;
-}
-
 WorkEstimate with_spread(WorkEstimate part, const Spread& spread) {
   part.sigma = spread.one(part.sigma);
   return part;
@@ -86,18 +81,18 @@ struct Family::Bracket {
 
 // What a curve says of a size.
 struct Family::Reading {
-  double multiple = 0;  // the logarithm of latency / base
-  double away = 0;      // of the point that was read, in doublings
-  double trend = 0;     // past the end: the change of the multiple if it went on as before
-  std::uint32_t row = 0;
+  double multiple;  // the logarithm of latency / base
+  double away;      // of the point that was read, in doublings
+  double trend;     // past the end: the change of the multiple if it went on as before
+  std::uint32_t row;
 };
 
 struct Family::NearCurves {
   struct Near {
-    double distance = std::numeric_limits<double>::infinity();
-    std::uint32_t curve = 0;
-    std::uint32_t listed = 0;  // its place in the shortlist
-    Reading reading = {};
+    double distance;
+    std::uint32_t curve;
+    std::uint32_t listed;  // its place in the shortlist
+    Reading reading;
   };
 
   std::array<Near, kNearCurves> all;
@@ -134,6 +129,18 @@ std::uint32_t Family::find_curve(std::span<const double> sizes) const {
   return static_cast<std::uint32_t>(found - curves_.begin());
 }
 
+std::uint32_t Family::find_curve_like_last(std::span<const double> sizes) const {
+  if (last_curve_ != kNoCurve) {
+    const auto have = sizes_of(curves_[last_curve_].begin);
+    bool is_it = true;
+    for (std::size_t i = 0; is_it && i < num_sizes_; ++i)
+      is_it = i == along_ || have[i] == sizes[i];
+    if (is_it) return last_curve_;
+  }
+  last_curve_ = find_curve(sizes);
+  return last_curve_;
+}
+
 std::uint32_t Family::find_curve_of(std::uint32_t row) const {
   const auto after =
       std::upper_bound(curves_.begin(), curves_.end(), row,
@@ -155,12 +162,28 @@ bool Family::is_left(const Curve& curve, HiddenRows hidden) const {
   return hidden.begin > curve.begin || hidden.end < curve.end;
 }
 
-// The curve has rows that are not left out.
+// The first row of a curve that is not below x; where there is none, its end. The hint is that of
+// the question before, for questions that come in order.
+std::uint32_t Family::first_not_below(const Curve& curve, double x, std::uint32_t& hint) const {
+  const auto is_it = [&](std::uint32_t row) {
+    return (row == curve.end || x_[row] >= x) && (row == curve.begin || x_[row - 1] < x);
+  };
+  if (hint >= curve.begin && hint <= curve.end && is_it(hint)) return hint;
+  const auto first = std::lower_bound(x_.begin() + curve.begin, x_.begin() + curve.end, x);
+  hint = static_cast<std::uint32_t>(first - x_.begin());
+  return hint;
+}
+
 Family::Bracket Family::bracket(const Curve& curve, const Point& point) const {
+  std::uint32_t hint = curve.end;
+  return bracket(curve, point, hint);
+}
+
+// The curve has rows that are not left out.
+Family::Bracket Family::bracket(const Curve& curve, const Point& point, std::uint32_t& hint) const {
   const HiddenRows& out = point.hidden;
   const auto next = [&](std::uint32_t row) { return out.has(row) ? out.end : row; };
-  const auto first = std::lower_bound(x_.begin() + curve.begin, x_.begin() + curve.end, point.x);
-  const auto at = static_cast<std::uint32_t>(first - x_.begin());
+  const std::uint32_t at = first_not_below(curve, point.x, hint);
   const std::uint32_t above = at < curve.end ? next(at) : at;
   if (above < curve.end && x_[above] == point.x) {
     // Of several sizes within one tile, that itself or the next larger one.
@@ -190,15 +213,15 @@ double Family::trend_past(const Curve& curve, std::uint32_t end, const Point& po
 }
 
 // What the curve says at the point: between its rows the multiple runs in a straight line over the
-// logarithm; past them it goes on by half of its trend, which fades within a doubling.
-Family::Reading Family::read(const Curve& curve, const Point& point) const {
-  const Bracket found = bracket(curve, point);
+// logarithm; past them it goes on by half of its trend, and less from doubling to doubling.
+Family::Reading Family::read(const Curve& curve, const Point& point, std::uint32_t& hint) const {
+  const Bracket found = bracket(curve, point, hint);
   if (found.kind == Bracket::Kind::kOn)
-    return {.multiple = multiple_of_row(found.low), .row = found.low};
+    return {.multiple = multiple_of_row(found.low), .away = 0, .trend = 0, .row = found.low};
   if (found.kind == Bracket::Kind::kOutside) {
     const double away = std::abs(logs_[found.low] - point.log);
     const double trend = trend_past(curve, found.low, point);
-    return {.multiple = multiple_of_row(found.low) + 0.5 * trend * fading(away),
+    return {.multiple = multiple_of_row(found.low) + trend / (2 + away),
             .away = away,
             .trend = trend,
             .row = found.low};
@@ -209,6 +232,7 @@ Family::Reading Family::read(const Curve& curve, const Point& point) const {
   const double from = multiple_of_row(found.low);
   return {.multiple = from + t * (multiple_of_row(found.high) - from),
           .away = std::min(point.log - low, high - point.log) / 2,
+          .trend = 0,
           .row = t < 0.5 ? found.low : found.high};
 }
 
@@ -295,7 +319,7 @@ void Family::answer_between(const Curve& curve,
 
 // The curves that are nearest by their own quantities. Sizes of one weight are often asked one
 // after the other, so that the last list is kept.
-const Family::Shortlist& Family::shortlist(const Point& point) const {
+Family::Shortlist& Family::shortlist(const Point& point) const {
   const auto same = [&] {
     for (std::size_t axis = 1; axis < axes_.size(); ++axis) {
       if (listed_.places[axis] != point.places[axis]) return false;
@@ -309,16 +333,23 @@ const Family::Shortlist& Family::shortlist(const Point& point) const {
   listed_.places = point.places;
   listed_.count = 0;
   listed_.asked = 0;
+  listed_.hints.fill(0);
   listed_.has_covariances = false;
   std::array<double, kListed> squares_of{};
   std::size_t& count = listed_.count;
+  // One quantity after the other, so that the compiler takes several curves at once.
+  std::fill(squares_.begin(), squares_.end(), 0.0);
+  for (std::size_t axis = 1; axis < axes_.size(); ++axis) {
+    const double* places = places_[axis].data();
+    const double place = point.places[axis];
+    double* sums = squares_.data();
+    for (std::size_t curve = 0; curve < curves_.size(); ++curve)
+      sums[curve] += (places[curve] - place) * (places[curve] - place);
+  }
+  double most = std::numeric_limits<double>::infinity();
   for (std::uint32_t curve = 0; curve < curves_.size(); ++curve) {
-    double squares = 0;
-    for (std::size_t axis = 1; axis < axes_.size(); ++axis) {
-      const double away = places_[axis][curve] - point.places[axis];
-      squares += away * away;
-    }
-    if (count == kListed && squares >= squares_of[count - 1]) continue;
+    const double squares = squares_[curve];
+    if (squares >= most) continue;
     if (count < kListed) ++count;
     std::size_t at = count - 1;
     for (; at > 0 && squares_of[at - 1] > squares; --at) {
@@ -327,10 +358,14 @@ const Family::Shortlist& Family::shortlist(const Point& point) const {
     }
     squares_of[at] = squares;
     listed_.curves[at] = curve;
+    if (count == kListed) most = squares_of[count - 1];
   }
   for (std::size_t i = 0; i < count; ++i) {
     listed_.distances[i] = std::sqrt(squares_of[i]);
     listed_.to_point[i] = std::exp(-listed_.distances[i]);
+    const Curve& curve = curves_[listed_.curves[i]];
+    listed_.first_logs[i] = logs_[curve.begin];
+    listed_.last_logs[i] = logs_[curve.end - 1];
   }
   return listed_;
 }
@@ -355,31 +390,47 @@ void Family::add_covariances() const {
   listed_.has_covariances = true;
 }
 
+// Takes hidden rows from the ends of a curve, as logarithms. False if none is left.
+bool Family::trim(const Curve& curve, HiddenRows hidden, std::pair<double, double>& ends) const {
+  if (!is_left(curve, hidden)) return false;
+  if (hidden.has(curve.begin)) ends.first = logs_[hidden.end];
+  if (hidden.has(curve.end - 1)) ends.second = logs_[hidden.begin - 1];
+  return true;
+}
+
 // The nearest curves by their own quantities and by how far off their points lie.
 void Family::find_near(const Point& point, NearCurves& near) const {
-  const Shortlist& list = shortlist(point);
+  Shortlist& list = shortlist(point);
+  const bool has_all = point.hidden.begin == point.hidden.end;
   std::size_t& count = near.count;
+  std::array<double, kNearCurves> distances;
+  std::array<std::uint32_t, kNearCurves> places;
   for (std::size_t i = 0; i < list.count; ++i) {
-    const Curve& curve = curves_[list.curves[i]];
-    if (!is_left(curve, point.hidden)) continue;
-    const std::uint32_t first = point.hidden.has(curve.begin) ? point.hidden.end : curve.begin;
-    const std::uint32_t last =
-        point.hidden.has(curve.end - 1) ? point.hidden.begin - 1 : curve.end - 1;
-    double past = 0;
-    if (point.x < x_[first]) past = (logs_[first] - point.log) * axes_[0].per_reach;
-    if (point.x > x_[last]) past = (point.log - logs_[last]) * axes_[0].per_reach;
     const double own = list.distances[i];
+    // They come by this distance, so that no later one is nearer.
+    if (count == kNearCurves && own >= distances[count - 1]) break;
+    std::pair<double, double> ends{list.first_logs[i], list.last_logs[i]};
+    if (!has_all && !trim(curves_[list.curves[i]], point.hidden, ends)) continue;
+    const double past =
+        std::max({ends.first - point.log, point.log - ends.second, 0.0}) * axes_[0].per_reach;
     const double distance = past > 0 ? std::sqrt(own * own + past * past) : own;
-    if (count == kNearCurves && distance >= near.all[count - 1].distance) continue;
+    if (count == kNearCurves && distance >= distances[count - 1]) continue;
     if (count < kNearCurves) ++count;
     std::size_t at = count - 1;
-    for (; at > 0 && near.all[at - 1].distance > distance; --at)
-      near.all[at] = near.all[at - 1];
-    near.all[at] = {
-        .distance = distance, .curve = list.curves[i], .listed = static_cast<std::uint32_t>(i)};
+    for (; at > 0 && distances[at - 1] > distance; --at) {
+      distances[at] = distances[at - 1];
+      places[at] = places[at - 1];
+    }
+    distances[at] = distance;
+    places[at] = static_cast<std::uint32_t>(i);
   }
-  for (std::size_t i = 0; i < count; ++i)
-    near.all[i].reading = read(curves_[near.all[i].curve], point);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t curve = list.curves[places[i]];
+    near.all[i] = {.distance = distances[i],
+                   .curve = curve,
+                   .listed = places[i],
+                   .reading = read(curves_[curve], point, list.hints[places[i]])};
+  }
 }
 
 // The row of a curve at exactly this x; kNoRow if there is none.
@@ -401,10 +452,11 @@ void Family::follow_shape(const Point& point, const NearCurves& near, WorkEstima
   double sum = 0;
   double squares = 0;
   for (std::size_t i = 0; i < near.count; ++i) {
+    const std::uint32_t here = near.all[i].reading.row;
+    if (x_[here] != point.x) continue;
     const Curve& curve = curves_[near.all[i].curve];
     const auto row = [&](double x) { return row_at(curve, x, point.hidden); };
-    const std::uint32_t here = row(point.x);
-    const std::uint32_t low = here == kNoRow ? kNoRow : row(x_low);
+    const std::uint32_t low = row(x_low);
     const std::uint32_t high = low == kNoRow ? kNoRow : row(x_high);
     if (high == kNoRow || latencies_[here] <= 0) continue;
     const double low_excess = latencies_[low] - roof_of_row(low);
@@ -445,7 +497,8 @@ bool Family::answer_past(std::uint32_t number,
     const Bracket beside = bracket(curves_[curve], at_end);
     if (beside.kind == Bracket::Kind::kOutside) continue;
     if (bracket(curves_[curve], point).kind == Bracket::Kind::kOutside) continue;
-    const double change = reading.multiple - read(curves_[curve], at_end).multiple;
+    std::uint32_t hint = curves_[curve].end;
+    const double change = reading.multiple - read(curves_[curve], at_end, hint).multiple;
     const double weight = std::exp(-kFading * distance);
     weights += weight;
     sum += weight * change;
@@ -465,16 +518,59 @@ bool Family::answer_past(std::uint32_t number,
   return true;
 }
 
-// The weights of near curves: their covariances' Cholesky factor, and the solutions for three
-// right-hand sides: ones, multiples, those to the point.
+// Sums over near curves, each the product of two vectors in the metric of their covariances, by
+// their factors L D L' (L has ones on its diagonal).
 struct Family::Kriging {
-  using Values = std::array<double, kNearCurves>;
-
-  std::array<Values, kNearCurves> factor = {};
-  Values ones = {};
-  Values multiples = {};
-  Values to_point = {};
+  double one_one = 0;
+  double one_multiple = 0;
+  double one_point = 0;
+  double point_multiple = 0;
+  double point_point = 0;
 };
+
+Family::Kriging Family::krige(const NearCurves& near) const {
+  std::array<std::array<double, kNearCurves>, kNearCurves> factor;
+  std::array<double, kNearCurves> ones;
+  std::array<double, kNearCurves> multiples;
+  std::array<double, kNearCurves> to_point;
+  std::array<double, kNearCurves> scale;  // one over D
+  Kriging sums;
+  for (std::size_t i = 0; i < near.count; ++i) {
+    const auto& at = near.all[i];
+    const double away = at.reading.away * axes_[0].per_reach;
+    double diagonal = 1 + kNugget + 2 * away / (1 + away);
+    double one = 1;
+    double multiple = at.reading.multiple;
+    double point = listed_.to_point[at.listed];
+    for (std::size_t j = 0; j < i; ++j) {
+      double value = listed_.has_covariances ? listed_.covariances[at.listed][near.all[j].listed]
+                                             : covariance(at.curve, near.all[j].curve);
+      for (std::size_t k = 0; k < j; ++k)
+        value -= factor[i][k] * factor[j][k];
+      // This is L D, until the row is whole.
+      factor[i][j] = value;
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      const double value = factor[i][j] * scale[j];
+      diagonal -= value * factor[i][j];
+      one -= value * ones[j];
+      multiple -= value * multiples[j];
+      point -= value * to_point[j];
+    }
+    scale[i] = 1 / std::max(diagonal, 1e-9);
+    for (std::size_t j = 0; j < i; ++j)
+      factor[i][j] *= scale[j];
+    ones[i] = one;
+    multiples[i] = multiple;
+    to_point[i] = point;
+    sums.one_one += one * one * scale[i];
+    sums.one_multiple += one * multiple * scale[i];
+    sums.one_point += one * point * scale[i];
+    sums.point_multiple += point * multiple * scale[i];
+    sums.point_point += point * point * scale[i];
+  }
+  return sums;
+}
 
 // Kriging between the curves near by. The variance tells how certain that is.
 bool Family::answer_across(const Point& point,
@@ -483,42 +579,7 @@ bool Family::answer_across(const Point& point,
   const std::size_t count = curves.count;
   const auto& near = curves.all;
   if (count == 0) return false;
-  Kriging kriging;
-  auto& [factor, ones, multiples, to_point] = kriging;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double own = near[i].reading.away * axes_[0].per_reach;
-    for (std::size_t j = 0; j <= i; ++j) {
-      double value = listed_.has_covariances ? listed_.covariances[near[i].listed][near[j].listed]
-                                             : covariance(near[i].curve, near[j].curve);
-      if (i == j) value += kNugget + (own > 0 ? 2 * (1 - std::exp(-own)) : 0);
-      for (std::size_t k = 0; k < j; ++k)
-        value -= factor[i][k] * factor[j][k];
-      factor[i][j] = i == j ? std::sqrt(std::max(value, 1e-9)) : value / factor[j][j];
-    }
-    ones[i] = 1;
-    multiples[i] = near[i].reading.multiple;
-    to_point[i] = listed_.to_point[near[i].listed];
-    for (std::size_t k = 0; k < i; ++k) {
-      ones[i] -= factor[i][k] * ones[k];
-      multiples[i] -= factor[i][k] * multiples[k];
-      to_point[i] -= factor[i][k] * to_point[k];
-    }
-    ones[i] /= factor[i][i];
-    multiples[i] /= factor[i][i];
-    to_point[i] /= factor[i][i];
-  }
-  double one_one = 0;
-  double one_multiple = 0;
-  double one_point = 0;
-  double point_multiple = 0;
-  double point_point = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    one_one += ones[i] * ones[i];
-    one_multiple += ones[i] * multiples[i];
-    one_point += ones[i] * to_point[i];
-    point_multiple += to_point[i] * multiples[i];
-    point_point += to_point[i] * to_point[i];
-  }
+  const auto [one_one, one_multiple, one_point, point_multiple, point_point] = krige(curves);
   const double mean = one_multiple / one_one;
   const double multiple = mean + point_multiple - mean * one_point;
   const double variance =
@@ -566,7 +627,7 @@ Parts Family::parts(std::span<const double> sizes, Beyond beyond, HiddenRows hid
   nothing.roofline = point.known_roof;
   check_range(point, beyond, nothing);
   parts.own = nothing;
-  const std::uint32_t own = find_curve(sizes);
+  const std::uint32_t own = find_curve_like_last(sizes);
   const bool has_curve = own != kNoCurve && is_left(curves_[own], hidden);
   parts.has_own = has_curve && answer_on(own, point, parts.own);
   parts.is_measured = parts.has_own && parts.own.is_measured();
