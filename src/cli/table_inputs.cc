@@ -31,7 +31,8 @@ core::Result<NamedFrame> read_one(const fs::path& path) {
 
 core::Result<std::vector<NamedFrame>> read_store(const store::Store& opened,
                                                  const std::string& called,
-                                                 const std::string& only) {
+                                                 const std::string& only,
+                                                 std::optional<model::L2State> l2) {
   std::vector<std::string> names = ASSAY_TRY(opened.tables());
   if (names.empty()) return core::Error{called + " holds no tables"};
   if (!only.empty()) {
@@ -43,16 +44,21 @@ core::Result<std::vector<NamedFrame>> read_store(const store::Store& opened,
   }
   std::vector<NamedFrame> tables;
   for (const std::string& name : names) {
-    tables.push_back(
-        {.table = name,
-         .source = {},
-         .frame = ASSAY_TRY(opened.table({.table = name}, store::Store::Columns::kWithInterval))});
+    store::Selection rows{.table = name};
+    rows.l2 = l2;
+    store::Frame frame = ASSAY_TRY(opened.table(rows, store::Store::Columns::kWithInterval));
+    if (l2 && !only.empty() && frame.num_rows() == 0) {
+      return core::Error{fmt::format("{} has no rows of {} that were measured with --l2 {}", called,
+                                     name, model::name_of(*l2))};
+    }
+    tables.push_back({.table = name, .source = {}, .frame = std::move(frame)});
   }
   return tables;
 }
 
 core::Result<std::vector<NamedFrame>> read_shipped(const store::ShippedSystem& system,
                                                    const std::string& only,
+                                                   std::optional<model::L2State> l2,
                                                    const Presentation& presentation) {
   const store::Store opened = ASSAY_TRY(store::open_shipped(system));
   const std::string called = fmt::format("the shipped database {}", system.name);
@@ -60,7 +66,7 @@ core::Result<std::vector<NamedFrame>> read_shipped(const store::ShippedSystem& s
     const store::Origin origin = ASSAY_TRY(opened.origin());
     print_note(fmt::format("from {}: {}", called, store::origin_text(origin)));
   }
-  return read_store(opened, called, only);
+  return read_store(opened, called, only, l2);
 }
 
 std::string peak_problem(const std::string& text) {
@@ -77,6 +83,8 @@ core::Status TableInputs::check() const {
   if (!store.empty() && !files.empty()) {
     return core::Error{"--store and FILE exclude each other"};
   }
+  if (l2 && !files.empty() && database().empty())
+    return core::Error{"--l2 chooses rows of a store; files do not tell the state of the cache"};
   if (!store.empty() || !files.empty() || shipped() != nullptr) return {};
   const std::string names = store::shipped_names();
   return core::Error{"what to read: --store DB, or performance tables (CSV or Parquet) as FILE" +
@@ -107,9 +115,10 @@ core::Result<std::vector<NamedFrame>> read_tables(const TableInputs& inputs,
                                                   const std::string& table,
                                                   const Presentation& presentation) {
   const store::ShippedSystem* shipped = inputs.shipped();
-  if (shipped != nullptr) return read_shipped(*shipped, table, presentation);
+  if (shipped != nullptr) return read_shipped(*shipped, table, inputs.l2, presentation);
   if (const fs::path database = inputs.database(); !database.empty()) {
-    return read_store(ASSAY_TRY(store::open_to_read(database)), database.string(), table);
+    return read_store(ASSAY_TRY(store::open_to_read(database)), database.string(), table,
+                      inputs.l2);
   }
   std::vector<NamedFrame> tables;
   for (const fs::path& path : inputs.files) {
