@@ -120,7 +120,7 @@ TEST(Family, ScalesHeadsByTheRooflineBothWays) {
 TEST(Family, SaysThatItScalesAndFromWhat) {
   const WorkIndex index = decoding_index(decoding_rows(64, 8));
   const Told told = ask_decoding(index, 64, 48, 8, 8191);
-  EXPECT_THAT(told.method, HasSubstr("scaled by the roofline from 8 curves, the nearest "));
+  EXPECT_THAT(told.method, HasSubstr("scaled by the roofline from 6 curves, the nearest "));
   EXPECT_GT(told.estimate.sigma, 0.005);
   EXPECT_LT(told.estimate.low_80(), told.estimate.latency);
   EXPECT_GT(told.estimate.high_80(), told.estimate.latency);
