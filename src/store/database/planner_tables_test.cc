@@ -176,6 +176,33 @@ TEST_F(StoreTest, PlacesOnlyForBackendsThatAPlannerHas) {
       std::filesystem::is_regular_file(systems / "data/x/gemm/vllm/assay-0.1.0/gemm_perf.parquet"));
 }
 
+TEST_F(StoreTest, PlacesWhatSeveralVersionsMeasuredInOneFolder) {
+  Store store = open(Store::Mode::kCreate);
+  ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), gemm_case(1, 0.5)).ok());
+  CaseRecord later = gemm_case(2, 0.75);
+  later.rows[0].row.version = "0.2.0";
+  CaseRecord other = gemm_case(3, 1);
+  other.rows[0].row.table = "custom_allreduce_perf";
+  other.rows[0].row.key = {{"allreduce_dtype", std::string("bfloat16")},
+                           {"num_gpus", std::int64_t{2}},
+                           {"message_size", std::int64_t{1024}}};
+  ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), {later, other}).ok());
+  const auto result =
+      place(store, {.systems = folder_ / "systems", .system = "x", .backend = "vllm"});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const Placed& placed = result.value();
+  EXPECT_EQ(placed.version, "assay-0.2.0");
+  const std::filesystem::path data = folder_ / "systems/data/x";
+  EXPECT_TRUE(std::filesystem::exists(data / "gemm/vllm/assay-0.2.0/gemm_perf.parquet"));
+  EXPECT_TRUE(
+      std::filesystem::exists(data / "comm/vllm/assay-0.2.0/custom_allreduce_perf.parquet"));
+  const auto facts = read_collection_meta(data / "comm/vllm/assay-0.2.0/collection_meta.yaml",
+                                          "custom_allreduce_perf");
+  EXPECT_EQ(facts.value().at("runtime.version"), "0.1.0");
+  ASSERT_EQ(placed.left_out.size(), 1U);
+  EXPECT_EQ(placed.left_out[0].reason, "of version 0.1.0, while there are later rows of 0.2.0");
+}
+
 TEST_F(StoreTest, AnUnreadableDescriptionOfTablesIsReplacedOnlyByForce) {
   Store store = open(Store::Mode::kCreate);
   ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), gemm_case(1, 0.5)).ok());
