@@ -11,7 +11,7 @@
 namespace assay::store {
 namespace {
 
-using Sizes = std::vector<std::int64_t>;
+using SizeValues = std::vector<std::int64_t>;
 using RowNumbers = std::vector<std::size_t>;
 
 FrameColumn* find_column(Frame& rows, std::string_view name) {
@@ -77,7 +77,7 @@ class Filling {
   }
 
   // `line` is in the order of its sizes.
-  void fill_line(const RowNumbers& line, const Sizes& sizes) {
+  void fill_line(const RowNumbers& line, const SizeValues& sizes) {
     std::optional<std::size_t> low;
     for (std::size_t at = 0; at < line.size(); ++at) {
       if (lacks_[line[at]]) continue;
@@ -93,7 +93,10 @@ class Filling {
   [[nodiscard]] bool is_whole() const { return filled_ == lacks_; }
 
  private:
-  void fill_between(const RowNumbers& line, std::size_t low, std::size_t high, const Sizes& sizes) {
+  void fill_between(const RowNumbers& line,
+                    std::size_t low,
+                    std::size_t high,
+                    const SizeValues& sizes) {
     for (std::size_t at = low + 1; at < high; ++at) {
       const std::size_t row = line[at];
       if (filled_[row]) continue;
@@ -109,7 +112,7 @@ class Filling {
   std::vector<Watts> watts_;
 };
 
-FrameColumn sources_of(const Filling& filling, std::size_t num_rows) {
+FrameColumn power_sources_of(const Filling& filling, std::size_t num_rows) {
   ColumnBuilder builder{std::string(kPowerSourceColumn)};
   for (std::size_t row = 0; row < num_rows; ++row) {
     if (filling.is_filled(row)) {
@@ -138,7 +141,7 @@ Frame with_power_between(const std::vector<std::string_view>& key, Frame rows) {
   Filling filling(rows, *power);
   for (const std::string_view name : key) {
     const FrameColumn* column = rows.find(name);
-    const auto* sizes = column == nullptr ? nullptr : std::get_if<Sizes>(&column->values);
+    const auto* sizes = column == nullptr ? nullptr : std::get_if<SizeValues>(&column->values);
     if (sizes == nullptr || filling.is_whole()) continue;
     for (auto& [text, line] : lines_along(key, name, rows)) {
       std::sort(line.begin(), line.end(),
@@ -146,7 +149,7 @@ Frame with_power_between(const std::vector<std::string_view>& key, Frame rows) {
       filling.fill_line(line, *sizes);
     }
   }
-  rows.columns.push_back(sources_of(filling, rows.num_rows()));
+  rows.columns.push_back(power_sources_of(filling, rows.num_rows()));
   return rows;
 }
 
