@@ -2,12 +2,14 @@
 # and what map_system makes of that for queries, which map it rather than read SQLite.
 #
 # map_system links assay_store by its file: as a target, the library would bring these systems along,
-# which only map_system can make.
-add_executable(map_system ${CMAKE_CURRENT_SOURCE_DIR}/store/mapping/main.cc)
+# which only map_system can make. The operators tell the rooflines of the rows.
+add_executable(map_system ${CMAKE_CURRENT_SOURCE_DIR}/cli/mapping/main.cc
+                          ${CMAKE_CURRENT_SOURCE_DIR}/cli/operator_costs.cc)
 add_dependencies(map_system assay_store)
 target_link_libraries(
   map_system
-  PRIVATE assay_settings $<TARGET_FILE:assay_store> assay_model PkgConfig::sqlite3
+  PRIVATE assay_settings assay_operators assay_serving $<TARGET_FILE:assay_store> assay_model
+          PkgConfig::sqlite3
           nlohmann_json::nlohmann_json simdjson::simdjson PkgConfig::zstd Snappy::snappy yaml-cpp)
 set(systems_folder ${CMAKE_SOURCE_DIR}/systems)
 file(GLOB system_files CONFIGURE_DEPENDS ${systems_folder}/*.yaml)
@@ -24,8 +26,8 @@ foreach(yaml IN LISTS system_files)
   set(tables ${CMAKE_CURRENT_BINARY_DIR}/${name}.tables)
   add_custom_command(
     OUTPUT ${tables}
-    COMMAND map_system ${database} ${tables}
-    DEPENDS map_system ${database}
+    COMMAND map_system ${database} ${yaml} ${tables}
+    DEPENDS map_system ${database} ${yaml}
     COMMENT "Mapping ${name}")
   list(APPEND shipped_files ${yaml} ${database} ${tables})
   string(APPEND shipped_symbols

@@ -24,7 +24,7 @@ ROOMS = {
         {"files"},
         {"database"},
         {"answers", "systems"},
-        {"judging", "mapping"},
+        {"judging"},
     ],
     "collect": [
         {"kernels"},

@@ -58,11 +58,22 @@ void add_rows_options(App& app, store::Selection& rows) {
       ->type_name("NAME")
       ->default_str("all")
       ->group(group);
+  add_l2_option(app, rows.l2)->group(group);
   Choices<store::Points> choices{{"all", store::Points::kAll}, {"grid", store::Points::kGrid}};
   if (rows.points == store::Points::kGrid) std::swap(choices.front(), choices.back());
   add_choice(app, "--points", rows.points, choices,
              "grid: without the points that collect --refine measured between others")
       ->group(group);
+}
+
+Option* add_l2_option(App& app, std::optional<model::L2State>& l2) {
+  static const Choices<std::optional<model::L2State>> kStates{{"engine", model::L2State::kEngine},
+                                                              {"cold", model::L2State::kCold},
+                                                              {"hot", model::L2State::kHot}};
+  return add_choice(
+             app, "--l2", l2, kStates,
+             "only rows that were measured with the L2 cache as engines find it, cold or hot")
+      ->default_str("of rows with one key, engine before others");
 }
 
 model::Table written_table(const std::vector<store::WrittenFile>& written) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,11 @@ Option* add_store_option(App& app, std::filesystem::path& store);
 // that name must be given as a path.
 core::Status refuse_shipped_output(const std::filesystem::path& store);
 
-// Declares --framework, --framework-version, --device-name and --points.
+// Declares --framework, --framework-version, --device-name, --l2 and --points.
 void add_rows_options(App& app, store::Selection& rows);
+
+// Declares --l2.
+Option* add_l2_option(App& app, std::optional<model::L2State>& l2);
 
 model::Table written_table(const std::vector<store::WrittenFile>& written);
 

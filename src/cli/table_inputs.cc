@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
+#include "cli/operator_costs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/store_options.h"
-#include "collect/plan/operator.h"
 #include "core/text.h"
 #include "model/warnings.h"
 #include "store/database/store.h"
@@ -32,7 +31,8 @@ core::Result<NamedFrame> read_one(const fs::path& path) {
 
 core::Result<std::vector<NamedFrame>> read_store(const store::Store& opened,
                                                  const std::string& called,
-                                                 const std::string& only) {
+                                                 const std::string& only,
+                                                 std::optional<model::L2State> l2) {
   std::vector<std::string> names = ASSAY_TRY(opened.tables());
   if (names.empty()) return core::Error{called + " holds no tables"};
   if (!only.empty()) {
@@ -44,16 +44,21 @@ core::Result<std::vector<NamedFrame>> read_store(const store::Store& opened,
   }
   std::vector<NamedFrame> tables;
   for (const std::string& name : names) {
-    tables.push_back(
-        {.table = name,
-         .source = {},
-         .frame = ASSAY_TRY(opened.table({.table = name}, store::Store::Columns::kWithInterval))});
+    store::Selection rows{.table = name};
+    rows.l2 = l2;
+    store::Frame frame = ASSAY_TRY(opened.table(rows, store::Store::Columns::kWithInterval));
+    if (l2 && !only.empty() && frame.num_rows() == 0) {
+      return core::Error{fmt::format("{} has no rows of {} that were measured with --l2 {}", called,
+                                     name, model::name_of(*l2))};
+    }
+    tables.push_back({.table = name, .source = {}, .frame = std::move(frame)});
   }
   return tables;
 }
 
 core::Result<std::vector<NamedFrame>> read_shipped(const store::ShippedSystem& system,
                                                    const std::string& only,
+                                                   std::optional<model::L2State> l2,
                                                    const Presentation& presentation) {
   const store::Store opened = ASSAY_TRY(store::open_shipped(system));
   const std::string called = fmt::format("the shipped database {}", system.name);
@@ -61,7 +66,7 @@ core::Result<std::vector<NamedFrame>> read_shipped(const store::ShippedSystem& s
     const store::Origin origin = ASSAY_TRY(opened.origin());
     print_note(fmt::format("from {}: {}", called, store::origin_text(origin)));
   }
-  return read_store(opened, called, only);
+  return read_store(opened, called, only, l2);
 }
 
 std::string peak_problem(const std::string& text) {
@@ -72,57 +77,14 @@ std::string peak_problem(const std::string& text) {
   return "takes TYPE=TFLOPS as in bfloat16=989, not '" + text + "'";
 }
 
-store::ColumnKind kind_of(const collect::Axis& axis) {
-  if (axis.column.ends_with("dtype")) return store::ColumnKind::kDataType;
-  if (axis.common.empty() || std::holds_alternative<std::string>(axis.common.front())) {
-    return store::ColumnKind::kText;
-  }
-  return std::holds_alternative<double>(axis.common.front()) ? store::ColumnKind::kReal
-                                                             : store::ColumnKind::kWhole;
-}
-
-store::RowCost row_cost(const collect::Cost& cost) {
-  return {
-      .bytes = cost.bytes, .flops = cost.flops, .type = cost.type, .link_bytes = cost.link_bytes};
-}
-
-// The op_name of the operator's rows, or of its first ones.
-std::string op_name_of(const collect::Operator& measured) {
-  std::vector<model::PerfValue> values;
-  for (const collect::Axis& axis : measured.axes) {
-    if (axis.common.empty()) return measured.name;
-    values.push_back(axis.common.front());
-  }
-  const auto parts = measured.parts(collect::Case(measured, values));
-  return parts.empty() ? measured.name : parts.front().op_name;
-}
-
-store::CostedOperator costed(const collect::Operator& measured) {
-  store::CostedOperator costed{.name = op_name_of(measured), .columns = {}, .cost = {}};
-  for (const collect::Axis& axis : measured.axes)
-    costed.columns.push_back({.name = axis.column, .kind = kind_of(axis)});
-  costed.cost = [&measured](const std::vector<model::PerfValue>& values) {
-    return row_cost(measured.cost(collect::Case(measured, values)));
-  };
-  costed.bound_cost = [&measured](std::vector<model::PerfValue> values,
-                                  std::vector<std::size_t> places) {
-    const auto point = std::make_shared<collect::Case>(measured, std::move(values));
-    return [&measured, point, places = std::move(places)](std::span<const double> sizes) {
-      for (std::size_t i = 0; i < sizes.size(); ++i) {
-        if (places[i] != store::kNoPlace) point->set(places[i], std::llround(sizes[i]));
-      }
-      return row_cost(measured.cost(*point));
-    };
-  };
-  return costed;
-}
-
 }  // namespace
 
 core::Status TableInputs::check() const {
   if (!store.empty() && !files.empty()) {
     return core::Error{"--store and FILE exclude each other"};
   }
+  if (l2 && !files.empty() && database().empty())
+    return core::Error{"--l2 chooses rows of a store; files do not tell the state of the cache"};
   if (!store.empty() || !files.empty() || shipped() != nullptr) return {};
   const std::string names = store::shipped_names();
   return core::Error{"what to read: --store DB, or performance tables (CSV or Parquet) as FILE" +
@@ -153,9 +115,10 @@ core::Result<std::vector<NamedFrame>> read_tables(const TableInputs& inputs,
                                                   const std::string& table,
                                                   const Presentation& presentation) {
   const store::ShippedSystem* shipped = inputs.shipped();
-  if (shipped != nullptr) return read_shipped(*shipped, table, presentation);
+  if (shipped != nullptr) return read_shipped(*shipped, table, inputs.l2, presentation);
   if (const fs::path database = inputs.database(); !database.empty()) {
-    return read_store(ASSAY_TRY(store::open_to_read(database)), database.string(), table);
+    return read_store(ASSAY_TRY(store::open_to_read(database)), database.string(), table,
+                      inputs.l2);
   }
   std::vector<NamedFrame> tables;
   for (const fs::path& path : inputs.files) {
@@ -192,9 +155,7 @@ core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
                                               const TableInputs& rows,
                                               const std::string& table) {
   const store::ShippedSystem* shipped = inputs.system.empty() ? rows.shipped() : nullptr;
-  const bool given = shipped != nullptr || !inputs.system.empty() || inputs.memory_gb_per_s > 0 ||
-                     !inputs.peaks.empty();
-  if (!given) return store::Rooflines();
+  if (shipped == nullptr && !inputs.is_given()) return store::Rooflines();
   store::Peaks peaks;
   if (!inputs.system.empty()) peaks = ASSAY_TRY(store::peaks_of_system(inputs.system));
   if (shipped != nullptr) peaks = ASSAY_TRY(store::peaks_of(*shipped));
@@ -204,11 +165,7 @@ core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
     peaks.flops_per_s[peak.substr(0, sign)] =
         finite_number(peak.substr(sign + 1)).value_or(0) * 1e12;
   }
-  std::vector<store::CostedOperator> operators;
-  for (const collect::Operator* measured : collect::all_operators()) {
-    if (measured->table == table) operators.push_back(costed(*measured));
-  }
-  return store::table_rooflines(table, operators, peaks);
+  return store::table_rooflines(table, costed_operators(table), peaks);
 }
 
 }  // namespace assay::cli

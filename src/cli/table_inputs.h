@@ -2,11 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/summary_output.h"
 #include "core/result.h"
+#include "model/perf.h"
 #include "store/files/frame.h"
 #include "store/judging/table_check.h"
 #include "store/systems/shipped.h"
@@ -22,6 +24,7 @@ struct TableInputs {
   std::filesystem::path store;               // a file, or the name of a shipped one
   std::vector<std::filesystem::path> files;  // tables; or one store, which people forget to name
   WithoutInput without = WithoutInput::kRefuse;
+  std::optional<model::L2State> l2 = {};  // of a store, only such rows
 
   // Returns what is read as a store: --store, or the only FILE if it is one. Empty if there is
   // none.
@@ -57,6 +60,10 @@ struct RooflineInputs {
   std::filesystem::path system;  // a file, or the name of a shipped system
   double memory_gb_per_s = 0;
   std::vector<std::string> peaks;  // such as "bfloat16=989"
+
+  [[nodiscard]] bool is_given() const {
+    return !system.empty() || memory_gb_per_s > 0 || !peaks.empty();
+  }
 };
 
 void add_roofline_options(App& app, RooflineInputs& inputs);

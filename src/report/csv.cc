@@ -14,8 +14,8 @@ namespace {
 
 std::string field(const model::Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
-  return text == nullptr ? core::csv_field(model::text(cell))
-                         : core::csv_text(core::valid_utf8(*text));
+  // Numbers have nothing to quote.
+  return text == nullptr ? model::text(cell) : core::csv_text(core::valid_utf8(*text));
 }
 
 }  // namespace

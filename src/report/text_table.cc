@@ -88,7 +88,7 @@ std::size_t longest_word(std::string_view text) {
 }
 
 // Breaks text into lines between words; a word that is longer than a line goes on in the next one.
-// The last line tells whether more was left out.
+// Of too many lines those in the middle are left out, and an ellipsis tells of it.
 std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
   std::vector<std::string> lines(1);
   std::size_t used = 0;
@@ -108,8 +108,11 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
   for (std::string& line : lines)
     line = without_last_spaces(line);
   if (lines.size() > kMostCellLines) {
-    lines.resize(kMostCellLines);
-    lines.back() = std::string(core::first_characters(lines.back(), width - 1)) + kEllipsis;
+    // Paths and lists differ at their ends.
+    constexpr std::size_t kHead = kMostCellLines / 2;
+    lines.erase(lines.begin() + kHead, lines.end() - (kMostCellLines - kHead));
+    std::string& last = lines[kHead - 1];
+    last = std::string(core::first_characters(last, width - 1)) + kEllipsis;
   }
   return lines;
 }

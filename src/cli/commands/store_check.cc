@@ -34,34 +34,49 @@ std::string short_size(double size) {
   return size >= 8192 ? fmt::format("{:.4g}Ki", size / 1024) : fmt::format("{:.4g}", size);
 }
 
-report::CurveFigure share_figure(const std::string& table, const store::ShareFigure& shares) {
-  report::CurveFigure figure;
-  figure.title = table + ": share of the roofline";
-  figure.subtitle = "median of the rows of a size, with p10 to p90";
-  figure.x.title = shares.size;
+// The axis of shares ends below the least of them. The names of the curves stand above the
+// roofline.
+void add_share_axis(report::CurveFigure& figure, double least_percent) {
+  constexpr double kNamesPart = 0.42;  // of the height below the roofline
   figure.y.title = "roofline / latency (%)";
-  figure.y.low = 0.1;
-  figure.y.high = 2000;  // the names of the curves stand above the roofline
+  figure.y.low = 20;
+  for (const double tick :
+       {100.0, 50.0, 20.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01}) {
+    if (tick < figure.y.low && figure.y.low <= least_percent) break;
+    figure.y.low = std::min(figure.y.low, tick);
+    figure.y.ticks.push_back({tick, fmt::format("{:.4g}", tick)});
+  }
+  figure.y.high = 100 * std::pow(100 / figure.y.low, kNamesPart);
+  if (figure.y.high > 200) figure.y.ticks.push_back({200, "200"});
+}
+
+report::CurveFigure share_figure(const store::ShareFigure& shares) {
+  report::CurveFigure figure;
+  figure.title = shares.name + ": share of the roofline";
+  figure.subtitle =
+      "a line is one shape over its size; some of the table's, from little work to much";
+  figure.x.title = shares.size;
   double low = std::numeric_limits<double>::infinity();
   double high = 0;
+  double least = 100;
   for (const store::ShareCurve& shown : shares.curves) {
-    report::Curve curve{.name = shown.name.empty() ? table : shown.name,
+    report::Curve curve{.name = shown.name.empty() ? shares.name : shown.name,
                         .color = report::category_color(figure.curves.size()),
                         .points = {}};
-    for (const store::SharesAtSize& at : shown.sizes) {
-      curve.points.push_back({at.size, 100 * at.median, 100 * at.p10, 100 * at.p90});
-      low = std::min(low, at.size);
-      high = std::max(high, at.size);
+    for (const auto& [size, share] : shown.sizes) {
+      curve.points.push_back({size, 100 * share, std::nan(""), std::nan("")});
+      low = std::min(low, size);
+      high = std::max(high, size);
+      least = std::min(least, 100 * share);
     }
     figure.curves.push_back(std::move(curve));
   }
+  add_share_axis(figure, least);
   figure.x.low = low / 1.25;
   figure.x.high = high * 1.25;
   const double step = std::max(1.0, std::ceil(std::log2(high / low) / 10));
   for (double power = std::ceil(std::log2(low)); std::exp2(power) <= high; power += step)
     figure.x.ticks.push_back({std::exp2(power), short_size(std::exp2(power))});
-  for (const double tick : {0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0})
-    figure.y.ticks.push_back({tick, fmt::format("{:.4g}", tick)});
   figure.curves.push_back(
       {.name = "roofline",
        .color = report::kBlack,
@@ -86,7 +101,7 @@ class StoreCheck final : public Command {
                  "predict every point from its neighbours and say where to measure more");
     app.add_option("--plot", plot_,
                    "draw the share of the roofline over size into this folder, a PNG for each "
-                   "table (needs gnuplot)")
+                   "operator (needs gnuplot)")
         ->type_name("DIR");
     add_percent(app, "--refine-limit", held_out_limit_, "5",
                 "error of a held-out point that calls for more points");
@@ -141,27 +156,30 @@ class StoreCheck final : public Command {
     if (!plot_.empty()) ASSAY_TRY(plot_one(named, rooflines));
     if (!held_out_) return {};
     const store::WorkRows rows = ASSAY_TRY(store::make_work_rows(named.table, named.frame));
-    for (const store::HoldOut left_out :
-         {store::HoldOut::kPoints, store::HoldOut::kCurves, store::HoldOut::kUpperHalves})
+    for (const store::HoldOut left_out : {store::HoldOut::kPoints, store::HoldOut::kCurves,
+                                          store::HoldOut::kUpperHalves, store::HoldOut::kEdges})
       report.add(name, left_out, store::judge_answers(rows, rooflines.bound, left_out));
     const auto index = ASSAY_TRY(store::TableIndex::make(named.table, named.frame, rooflines.all));
     report.add(name, store::held_out_errors(index, held_out_limit_));
     return {};
   }
 
-  // Draws the share of the roofline that rows reach, over their size.
+  // Draws the share of the roofline that shapes reach, over their size: a figure for each operator.
   core::Status plot_one(const NamedFrame& named, const store::Rooflines& rooflines) const {
     const store::WorkIndex index(ASSAY_TRY(store::make_work_rows(named.table, named.frame)),
                                  rooflines.bound);
-    const store::ShareFigure shares = store::roofline_shares(index, kShareCurves);
-    if (shares.curves.empty()) {
+    const std::vector<store::ShareFigure> figures = store::roofline_shares(index, kShareCurves);
+    if (figures.empty()) {
       print_note(fmt::format("{}: no figure, since no roofline is known", named.table));
       return {};
     }
     ASSAY_TRY(core::make_directories(plot_));
-    const auto path = plot_ / (named.table + ".png");
-    return report::draw(report::drawing_of(share_figure(named.table, shares)),
-                        report::FigureFormat::kPng, path);
+    for (const store::ShareFigure& shares : figures) {
+      ASSAY_TRY(core::check_file_name(shares.name));
+      ASSAY_TRY(report::draw(report::drawing_of(share_figure(shares)), report::FigureFormat::kPng,
+                             plot_ / (shares.name + ".png")));
+    }
+    return {};
   }
 
   core::Status check_coverage(const std::string& only, store::CheckReport& report) const {
@@ -203,10 +221,13 @@ const CommandSpec kStoreCheck{
         "row faster than the roofline: the least time that its bytes and operations can take. "
         "Where its data fit in the L2 cache (gpu.l2_bytes of --system; 50 MB for Hopper, "
         "gpu.sm_version 90) up to 5 times the memory's speed is excused, and counted.\n\n"
-        "In a store that 'assay collect' wrote, cases that its newest collection expected and that "
-        "are missing are a problem too; those of a refinement (collect --refine) and failed ones "
+        "In a store that 'assay collect' wrote, cases that an operator's newest collection "
+        "expected "
+        "and that are missing are a problem too; those of a refinement (collect --refine) and "
+        "failed ones "
         "are a remark.\n\n"
-        "--rerun measures points of that collection again, by the options that it recorded, and "
+        "--rerun measures points of the newest collection again, by the options that it recorded, "
+        "and "
         "reports how many of each table differ by more than 10 %. What it measures is kept in the "
         "store as a run of its own, which changes no table.\n\n"
         "Of decode_layer_perf a table shows the time of each layer in one graph, the sum of its "

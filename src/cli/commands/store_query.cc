@@ -77,6 +77,7 @@ class StoreQuery final : public Command {
       add_column(app, column);
     app.add_option("--where", where_, "a column by name, for those that have no option")
         ->type_name("COLUMN=VALUE");
+    add_l2_option(app, inputs_.l2);
     app.add_flag(
         "--extrapolate", extrapolate_,
         fmt::format("answer also more than {} times past the measured points", store::kMostBeyond));
@@ -140,7 +141,8 @@ class StoreQuery final : public Command {
 
   core::Result<store::WorkIndex> read_index(const std::string& table) const {
     store::RooflineBinder binder = ASSAY_TRY(read_rooflines(roofline_, inputs_, table)).bound;
-    if (const store::ShippedSystem* shipped = inputs_.shipped(); shipped != nullptr)
+    const store::ShippedSystem* shipped = inputs_.shipped();
+    if (shipped != nullptr && !inputs_.l2)
       return store::WorkIndex(ASSAY_TRY(read_shipped(*shipped, table)), std::move(binder));
     std::vector<store::Frame> frames;
     for (NamedFrame& named : ASSAY_TRY(read_tables(inputs_, table, presentation_)))
@@ -157,6 +159,8 @@ class StoreQuery final : public Command {
     if (!presentation_.quiet) print_note(fmt::format("from {}: {}", called, tables.origin()));
     auto rows = tables.table(table);
     if (!rows.ok()) return core::Error{called + " has " + rows.error().message};
+    // Other rooflines make other answers.
+    if (roofline_.is_given()) rows.value().spreads = nullptr;
     return rows;
   }
 

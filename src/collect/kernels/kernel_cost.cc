@@ -1,7 +1,10 @@
 #include "collect/kernels/kernel_cost.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
+#include <unordered_map>
 #include <vector>
 
 #include "collect/kernels/attention_layout.h"
@@ -280,9 +283,26 @@ double attended_keys(const AttentionSpec& spec) {
   return below + real(spec.query_length - rising) * real(limit);
 }
 
-DrawnExperts drawn_experts(const MoeSpec& spec) {
-  const bool is_sound = spec.top_k <= spec.experts && spec.experts % spec.ep == 0;
-  if (!is_sound) return {};  // limit_of() says so
+namespace {
+
+// What the experts that are drawn depend on.
+struct Draw {
+  std::array<std::int64_t, 5> numbers;
+  double exponent = 0;
+
+  bool operator==(const Draw&) const = default;
+};
+
+struct DrawHash {
+  std::size_t operator()(const Draw& draw) const {
+    std::size_t hash = std::hash<double>()(draw.exponent);
+    for (const std::int64_t number : draw.numbers)
+      hash = hash * 1000003 + static_cast<std::size_t>(number);
+    return hash;
+  }
+};
+
+DrawnExperts count_drawn_experts(const MoeSpec& spec) {
   DrawnExperts drawn;
   const std::vector<std::int64_t> counts = expert_counts(spec);
   for (std::int64_t expert = 0; expert < spec.experts / spec.ep; ++expert) {
@@ -291,6 +311,24 @@ DrawnExperts drawn_experts(const MoeSpec& spec) {
     if (tokens > 0) ++drawn.experts;
   }
   return drawn;
+}
+
+}  // namespace
+
+// Drawing from a power law takes a tenth of a millisecond, and rows of several types and widths
+// have the same draw.
+DrawnExperts drawn_experts(const MoeSpec& spec) {
+  constexpr std::size_t kMostKept = 1 << 16;
+  const bool is_sound = spec.top_k <= spec.experts && spec.experts % spec.ep == 0;
+  if (!is_sound) return {};  // limit_of() says so
+  thread_local std::unordered_map<Draw, DrawnExperts, DrawHash> kept;
+  if (kept.size() > kMostKept) kept.clear();
+  const Draw draw{.numbers = {spec.tokens, spec.top_k, spec.experts, spec.ep,
+                              static_cast<std::int64_t>(spec.routing)},
+                  .exponent = spec.exponent};
+  const auto [at, is_new] = kept.try_emplace(draw);
+  if (is_new) at->second = count_drawn_experts(spec);
+  return at->second;
 }
 
 }  // namespace assay::collect

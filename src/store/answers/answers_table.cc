@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -39,30 +40,36 @@ const std::string& exact_value(const WorkRows& rows, const Answer& answer, std::
   return rows.exact[column].values[rows.codes_of(answer.family)[column]];
 }
 
-void add_estimate_columns(model::Table& table, const ShownColumns& shown) {
-  table.columns.push_back({.name = "latency", .unit = "ms", .better = model::Better::kLower});
+// For a table of several answers, whose methods go into a column of few characters.
+std::string short_method(const WorkEstimate& estimate) {
+  static constexpr std::array kNames = {"exact",         "same work", "own curve",
+                                        "across curves", "own curve", "past its curve"};
+  if (estimate.is_beyond()) return fmt::format("extrapolated x{:.3g}", estimate.beyond);
+  return kNames[static_cast<std::size_t>(estimate.how)];
+}
+
+void add_error_columns(model::Table& table) {
   table.columns.push_back({.name = "uncertainty",
                            .unit = "%",
                            .better = model::Better::kLower,
-                           .description = "one sigma of the latency"});
+                           .description = "one sigma, as points that were left out tell it"});
   table.columns.push_back(
       {.name = "low_80", .unit = "ms", .description = "the 80 % interval of the latency"});
   table.columns.push_back({.name = "high_80", .unit = "ms"});
-  table.columns.push_back({.name = "method"});
-  if (shown.all()) {
-    for (const char* end : {"low", "high"}) {
-      table.columns.push_back({.name = end, .description = "row that the answer comes from"});
-      table.columns.push_back({.name = std::string(end) + "_latency", .unit = "ms"});
-    }
-  } else {
-    table.columns.push_back({.name = "bracket", .unit = "ms"});
+}
+
+void add_end_columns(model::Table& table, const ShownColumns& shown) {
+  if (!shown.all()) {
+    if (shown.is_single) table.columns.push_back({.name = "bracket", .unit = "ms"});
+    return;
   }
-  if (shown.roofline) {
-    table.columns.push_back({.name = "roofline",
-                             .unit = "ms",
-                             .description = "the least time that bytes and operations take"});
+  for (const char* end : {"low", "high"}) {
+    table.columns.push_back({.name = end, .description = "row that the answer comes from"});
+    table.columns.push_back({.name = std::string(end) + "_latency", .unit = "ms"});
   }
-  if (!shown.interval) return;
+}
+
+void add_interval_columns(model::Table& table, const ShownColumns& shown) {
   table.columns.push_back({.name = "interval_low",
                            .unit = "ms",
                            .description = "of the measured row's median; interpolated: none"});
@@ -72,6 +79,19 @@ void add_estimate_columns(model::Table& table, const ShownColumns& shown) {
   table.columns.push_back({.name = "interval_confidence",
                            .unit = "%",
                            .description = "with which the interval holds the median"});
+}
+
+void add_estimate_columns(model::Table& table, const ShownColumns& shown) {
+  table.columns.push_back({.name = "latency", .unit = "ms", .better = model::Better::kLower});
+  if (shown.estimates) add_error_columns(table);
+  table.columns.push_back({.name = "method"});
+  if (shown.estimates) add_end_columns(table, shown);
+  if (shown.roofline) {
+    table.columns.push_back({.name = "roofline",
+                             .unit = "ms",
+                             .description = "the least time that bytes and operations take"});
+  }
+  if (shown.interval) add_interval_columns(table, shown);
 }
 
 void add_bracket_cells(std::vector<model::Cell>& row,
@@ -86,6 +106,7 @@ void add_bracket_cells(std::vector<model::Cell>& row,
     }
     return row.resize(row.size() + 2 * (2 - ends.size()));
   }
+  if (!shown.is_single) return;
   // "m=256: 0.0201, m=512: 0.0241"
   std::vector<std::string> parts;
   for (const std::uint32_t end : ends)
@@ -120,15 +141,16 @@ void add_estimate_cells(std::vector<model::Cell>& row,
                         const ShownColumns& shown) {
   const WorkEstimate& estimate = answer.estimate;
   row.emplace_back(estimate.latency);
-  if (estimate.is_measured()) {
+  if (shown.estimates && estimate.is_measured()) {
     row.resize(row.size() + 3);
-  } else {
-    row.emplace_back(estimate.sigma * 100);
+  } else if (shown.estimates) {
+    row.emplace_back(estimate.uncertainty() * 100);
     row.emplace_back(estimate.low_80());
     row.emplace_back(estimate.high_80());
   }
-  row.emplace_back(family.method(estimate, answer.sizes));
-  add_bracket_cells(row, family, answer, shown);
+  const bool is_long = shown.all() || shown.is_single;
+  row.emplace_back(is_long ? family.method(estimate, answer.sizes) : short_method(estimate));
+  if (shown.estimates) add_bracket_cells(row, family, answer, shown);
   if (shown.roofline)
     row.emplace_back(estimate.roofline > 0 ? model::Cell(estimate.roofline) : model::Cell());
   if (shown.interval) add_interval_cells(row, answer, shown);
@@ -148,6 +170,9 @@ class AnswersTable {
       shown_.sizes.push_back(i);
       table_.columns.push_back({.name = rows_.sizes[i]});
     }
+    shown_.estimates =
+        shown_.all() || any([](const Answer& answer) { return !answer.estimate.is_measured(); });
+    shown_.is_single = result_.answers.size() == 1;
     shown_.roofline = any([](const Answer& answer) { return answer.estimate.roofline > 0; });
     shown_.interval =
         shown_.all() || any([](const Answer& answer) { return answer.interval.has_value(); });

@@ -21,6 +21,8 @@ struct ShownColumns {
   KeyColumns keys = KeyColumns::kAll;
   std::vector<std::size_t> exact = {};
   std::vector<std::size_t> sizes = {};
+  bool estimates = true;   // whether any answer is none of a row
+  bool is_single = false;  // whether there is one answer, which then has room
   bool roofline = true;
   bool interval = true;
 

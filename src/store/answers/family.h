@@ -6,24 +6,31 @@
 // 1. the row with these sizes, or one that is the same work (work.h);
 // 2. on a curve that brackets the size: the time above the roofline runs in a straight line between
 //    the two points beside it;
-// 3. beside all curves: each curve near by tells which multiple of (least time of the family +
-//    roofline) a kernel takes there; simple kriging between the curves (an exponential variogram
-//    over the logarithms of the quantities, D. G. Krige, 1951; N. Cressie, "Statistics for Spatial
-//    Data", 1993) weighs them, and the multiple is scaled by the roofline of the sizes asked.
+// 3. past the end of its curve: its last multiple of (least time of the family + roofline), changed
+//    as that of the curves beside it changes from there to the size;
+// 4. beside all curves: each curve near by tells which multiple a kernel takes there; simple
+// kriging
+//    between the curves (an exponential variogram over the logarithms of the quantities,
+//    D. G. Krige, 1951; N. Cressie, "Statistics for Spatial Data", 1993) weighs them, and the
+//    multiple is scaled by the roofline of the sizes asked.
 //
-// Between points of its curve, an answer may also be a mean of 2 and 3 (Work::own_share).
+// Where several of these answer, it is their mean, each weighed by the inverse of its variance,
+// which points that are left out tell (calibration.h).
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "store/answers/grid_surface.h"
+#include "store/answers/spread.h"
 #include "store/answers/work_rows.h"
 
 namespace assay::store {
@@ -38,23 +45,26 @@ enum class How : std::uint8_t {
   kOwnCurve,  // between two points of a curve
   kAcross,    // from curves near by
   kBoth,      // a mean of the last two
+  kPastOwn,   // past the end of a curve, along those near by, and its mean with kAcross
 };
 
 enum class Refused : std::uint8_t {
   kNo,
   kBeyond,     // more than kMostBeyond times past the measured quantities
-  kUncertain,  // one sigma is more than the answer
+  kUncertain,  // one sigma is more than the answer: more than kMostSigma
   kUnknown,    // nothing was measured
 };
 
-// An answer's 80 % interval lies this many sigma to both sides, in logarithms.
-inline constexpr double kSigmasOf80 = 1.2816;
+// The logarithm of 2.
+inline constexpr double kMostSigma = 0.6931471805599453;
 
 struct WorkEstimate {
   double latency = 0;   // ms
   double roofline = 0;  // ms; 0: unknown
-  // One standard deviation of the logarithm of the latency; NaN where the row was measured.
+  // Within these logarithms of the latency, 68.3 % and 80 % of times lie to both sides of it; NaN
+  // where the row was measured.
   double sigma = std::numeric_limits<double>::quiet_NaN();
+  double half_80 = std::numeric_limits<double>::quiet_NaN();
   How how = How::kMeasured;
   Refused refused = Refused::kNo;
   // How many times past the measured range, along which quantity, and whether above it.
@@ -69,18 +79,61 @@ struct WorkEstimate {
 
   [[nodiscard]] bool is_measured() const { return how == How::kMeasured; }
 
+  [[nodiscard]] bool is_beyond() const { return beyond > 1 + 1e-9; }
+
+  // One sigma as a part of the latency.
+  [[nodiscard]] double uncertainty() const;
   [[nodiscard]] double low_80() const;
   [[nodiscard]] double high_80() const;
 };
 
+// Rows of one curve that an answer passes over, as if they were not there.
+struct HiddenRows {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+
+  [[nodiscard]] bool has(std::uint32_t row) const { return row - begin < end - begin; }
+};
+
+// What each way answers, with its raw error for sigma (spread.h).
+struct Parts {
+  WorkEstimate own;          // kOwn or kPast, if `has_own`
+  WorkEstimate across;       // kAcross, if `has_across`
+  WorkEstimate same;         // kSame, if `has_same`
+  bool is_measured = false;  // then `own` is the row
+  bool has_own = false;
+  bool has_across = false;
+  bool has_same = false;
+
+  [[nodiscard]] Way own_way() const { return own.how == How::kPastOwn ? Way::kPast : Way::kOwn; }
+};
+
+// The mean of the parts, by the spreads of each, with a raw error for sigma; and the way that it
+// is.
+WorkEstimate mean_of_parts(const Parts& parts, const Spreads& spreads, Way& way);
+
+// The same with its intervals, or refused because they are too wide. No part was measured.
+WorkEstimate answer_of_parts(const Parts& parts, const Spreads& spreads, Beyond beyond);
+
+class Calibration;
+
 // Not for several threads at once: it remembers rooflines of rows.
 class Family {
  public:
-  // `rows` must outlive it. `roofline` (of sizes in the order of the rows' columns) may be null.
-  Family(const WorkRows& rows, std::size_t family, Roofline roofline);
+  // `rows` must outlive it, and so must `calibration`. `roofline` (of sizes in the order of the
+  // rows' columns) may be null, and so may `calibration` where parts() alone is asked.
+  Family(const WorkRows& rows,
+         std::size_t family,
+         Roofline roofline,
+         const Calibration* calibration);
 
   // `sizes` are in the order of the rows' columns. Takes no memory.
   [[nodiscard]] WorkEstimate at(std::span<const double> sizes, Beyond beyond) const;
+  [[nodiscard]] Parts parts(std::span<const double> sizes, Beyond beyond, HiddenRows hidden) const;
+
+  // The curve of a row, and its upper half.
+  [[nodiscard]] HiddenRows curve_of(std::uint32_t row) const;
+  [[nodiscard]] HiddenRows upper_half_of(std::uint32_t row) const;
 
   [[nodiscard]] std::size_t number() const { return family_; }
 
@@ -115,8 +168,8 @@ class Family {
   [[nodiscard]] std::string place(std::uint32_t row, std::span<const double> sizes) const;
 
  private:
-  static constexpr std::size_t kNearCurves = 8;
-  static constexpr std::size_t kListed = 24;
+  static constexpr std::size_t kNearCurves = 6;
+  static constexpr std::size_t kListed = 16;
 
   struct Axis {
     std::vector<std::uint32_t> times;  // size columns
@@ -137,9 +190,13 @@ class Family {
   struct Shortlist {
     std::array<double, kMostWorkAxes> places = {};
     std::size_t count = 0;
+    int asked = 0;  // again, after the first time
     std::array<std::uint32_t, kListed> curves = {};
     std::array<double, kListed> distances = {};
     std::array<double, kListed> to_point = {};
+    std::array<double, kListed> first_logs = {};  // of the first rows, as logs_
+    std::array<double, kListed> last_logs = {};
+    std::array<std::uint32_t, kListed> hints = {};  // see first_not_below()
     bool has_covariances = false;
     std::array<std::array<double, kListed>, kListed> covariances = {};
   };
@@ -148,35 +205,70 @@ class Family {
   struct Bracket;
   struct Reading;
   struct NearCurves;
+  struct Kriging;
+
+  // Kernels fill a quantity up to a multiple of the tile, if it is larger.
+  static double filled_up(double value, double tile);
+  // The logarithm of a quantity, which should not be 0 but may be in a damaged table.
+  static double doublings(double quantity);
 
   void add_axes();
   void add_curves();
   void add_errors();
+  [[nodiscard]] double error_at(const Curve& curve, std::uint32_t row, HiddenRows hidden) const;
   [[nodiscard]] double quantity(const Axis& axis, std::span<const double> sizes) const;
 
   [[nodiscard]] double base_of(double roofline) const { return floor_ + roofline; }
 
   [[nodiscard]] double roof_of(std::span<const double> sizes) const;
-  [[nodiscard]] double roof_of_row(std::uint32_t row) const;
-  [[nodiscard]] double multiple_of_row(std::uint32_t row) const;
+
+  [[nodiscard]] double roof_of_row(std::uint32_t row) const {
+    return std::isnan(roofs_[row]) ? learn_roof_of_row(row) : roofs_[row];
+  }
+
+  [[nodiscard]] double multiple_of_row(std::uint32_t row) const {
+    return std::isnan(multiples_[row]) ? learn_multiple_of_row(row) : multiples_[row];
+  }
+
+  double learn_roof_of_row(std::uint32_t row) const;
+  double learn_multiple_of_row(std::uint32_t row) const;
+  [[nodiscard]] Point point_of(std::span<const double> sizes, HiddenRows hidden) const;
   [[nodiscard]] std::uint32_t find_curve(std::span<const double> sizes) const;
+  [[nodiscard]] std::uint32_t find_curve_like_last(std::span<const double> sizes) const;
+  [[nodiscard]] std::uint32_t find_curve_of(std::uint32_t row) const;
   [[nodiscard]] std::uint32_t curve_of_same_work(const Point& point, std::uint32_t own) const;
+  [[nodiscard]] bool is_left(const Curve& curve, HiddenRows hidden) const;
+  std::uint32_t first_not_below(const Curve& curve, double x, std::uint32_t& hint) const;
   [[nodiscard]] Bracket bracket(const Curve& curve, const Point& point) const;
-  [[nodiscard]] Reading read(const Curve& curve, const Point& point) const;
-  [[nodiscard]] const Shortlist& shortlist(const Point& point) const;
+  Bracket bracket(const Curve& curve, const Point& point, std::uint32_t& hint) const;
+  [[nodiscard]] double trend_past(const Curve& curve, std::uint32_t end, const Point& point) const;
+  Reading read(const Curve& curve, const Point& point, std::uint32_t& hint) const;
+  [[nodiscard]] Shortlist& shortlist(const Point& point) const;
   [[nodiscard]] double covariance(std::uint32_t a, std::uint32_t b) const;
   void add_covariances() const;
   [[nodiscard]] double same_work_error() const;
+  [[nodiscard]] std::pair<double, double> range_along(HiddenRows hidden) const;
   void check_range(const Point& point, Beyond beyond, WorkEstimate& estimate) const;
   bool answer_on(std::uint32_t curve, const Point& point, WorkEstimate& estimate) const;
+  void answer_between(const Curve& curve,
+                      const Bracket& found,
+                      const Point& point,
+                      WorkEstimate& estimate) const;
+  bool trim(const Curve& curve, HiddenRows hidden, std::pair<double, double>& ends) const;
   void find_near(const Point& point, NearCurves& near) const;
-  [[nodiscard]] std::uint32_t row_at(const Curve& curve, double x) const;
+  [[nodiscard]] std::uint32_t row_at(const Curve& curve, double x, HiddenRows hidden) const;
   void follow_shape(const Point& point, const NearCurves& near, WorkEstimate& answer) const;
+  bool answer_past(std::uint32_t curve,
+                   const Point& point,
+                   const NearCurves& near,
+                   WorkEstimate& estimate) const;
+  [[nodiscard]] Kriging krige(const NearCurves& near) const;
   bool answer_across(const Point& point, const NearCurves& near, WorkEstimate& estimate) const;
 
   const WorkRows* rows_;
   std::size_t family_;
   Roofline roofline_;
+  const Calibration* calibration_;
   std::size_t num_sizes_;
   std::size_t along_ = 0;  // the size column of curves
   std::span<const double> values_;
@@ -193,6 +285,8 @@ class Family {
   mutable double same_work_error_ = -1;    // not asked yet
   mutable std::vector<double> multiples_;  // by row; NaN: not asked yet
   mutable Shortlist listed_;
+  mutable std::vector<double> squares_;  // by curve: of its distance to the point of the list
+  mutable std::uint32_t last_curve_ = std::numeric_limits<std::uint32_t>::max();
   mutable std::vector<double> roofs_;  // by row; NaN: not asked yet
 };
 

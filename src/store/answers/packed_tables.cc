@@ -106,13 +106,14 @@ void pack(const WorkRows& rows, Packer& packer) {
 
 }  // namespace
 
-std::string pack_tables(const std::string& origin, const std::vector<WorkRows>& tables) {
+std::string pack_tables(const std::string& origin, const std::vector<MappedTable>& tables) {
   std::string blocks;
   std::vector<std::uint64_t> offsets;
-  for (const WorkRows& rows : tables) {
+  for (const MappedTable& table : tables) {
     offsets.push_back(blocks.size());
     Packer packer(blocks);
-    pack(rows, packer);
+    pack(table.rows, packer);
+    packer.array(std::span(&table.spreads, 1));
   }
   const auto head = [&](std::uint64_t size_of_head) {
     std::string bytes(kMagic);
@@ -120,7 +121,7 @@ std::string pack_tables(const std::string& origin, const std::vector<WorkRows>& 
     packer.text(origin);
     packer.number(tables.size());
     for (std::size_t i = 0; i < tables.size(); ++i) {
-      packer.text(tables[i].table);
+      packer.text(tables[i].rows.table);
       packer.number(size_of_head + offsets[i]);
     }
     return bytes;
@@ -174,7 +175,9 @@ core::Result<WorkRows> PackedTables::table(const std::string& name) const {
   rows.values = unpacker.array<double>();
   rows.latencies = unpacker.array<double>();
   rows.intervals = unpacker.array<RowInterval>();
+  const auto spreads = unpacker.array<Spreads>();
   if (!unpacker.is_whole()) return core::Error{"the packed tables are cut off"};
+  rows.spreads = spreads.data();
   rows.work = work_of_rows(name, rows.sizes, rows.values);
   return rows;
 }

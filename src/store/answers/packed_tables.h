@@ -1,5 +1,5 @@
 // Tables as one block of bytes that is used where it lies: the build makes it of a shipped system's
-// database (src/store/mapping), and queries map it rather than read SQLite. It is made and
+// database (src/cli/mapping), and queries map it rather than read SQLite. It is made and
 // read by the same build, so that it has no version and is not meant for files that stay.
 #pragma once
 
@@ -13,8 +13,13 @@
 
 namespace assay::store {
 
+struct MappedTable {
+  WorkRows rows;
+  Spreads spreads;
+};
+
 // `origin` is told to users as it is.
-std::string pack_tables(const std::string& origin, const std::vector<WorkRows>& tables);
+std::string pack_tables(const std::string& origin, const std::vector<MappedTable>& tables);
 
 // The bytes must stay, and begin at an address that 8 divides.
 class PackedTables {

@@ -14,10 +14,12 @@ constexpr const char* kProducts =
 constexpr const char* kOthers =
     "kind,alpha,width,batch_size,s,latency\nx,1.5,8,1,2,1\nx,,8,2,4,2\n";
 
-WorkRows rows_of_csv(const std::string& table, const std::string& csv) {
+MappedTable mapped(const std::string& table, const std::string& csv) {
   auto rows = make_work_rows(table, frame_of(csv));
   EXPECT_TRUE(rows.ok());
-  return std::move(rows).value();
+  MappedTable made{.rows = std::move(rows).value(), .spreads = {}};
+  made.spreads.ways[0] = Spread(std::vector<Miss>(Spread::kFewest, {.raw = 1, .error = 0.25}));
+  return made;
 }
 
 // As the linker aligns what it embeds.
@@ -28,15 +30,16 @@ std::vector<std::uint64_t> aligned(const std::string& bytes) {
 }
 
 TEST(PackedTables, GivesTheRowsBack) {
-  const std::vector<WorkRows> tables{rows_of_csv("gemm_perf", kProducts),
-                                     rows_of_csv("other_perf", kOthers)};
+  const std::vector<MappedTable> tables{mapped("gemm_perf", kProducts),
+                                        mapped("other_perf", kOthers)};
   const std::string bytes = pack_tables("measured by hand", tables);
   const auto words = aligned(bytes);
   const auto packed =
       PackedTables::open({reinterpret_cast<const char*>(words.data()), bytes.size()});
   ASSERT_TRUE(packed.ok()) << packed.error().message;
   EXPECT_EQ(packed.value().origin(), "measured by hand");
-  for (const WorkRows& expected : tables) {
+  for (const MappedTable& table : tables) {
+    const WorkRows& expected = table.rows;
     const auto rows = packed.value().table(expected.table);
     ASSERT_TRUE(rows.ok()) << rows.error().message;
     EXPECT_EQ(rows.value().sizes, expected.sizes);
@@ -49,6 +52,8 @@ TEST(PackedTables, GivesTheRowsBack) {
     EXPECT_TRUE(equal(rows.value().begins, expected.begins));
     EXPECT_TRUE(equal(rows.value().values, expected.values));
     EXPECT_TRUE(equal(rows.value().latencies, expected.latencies));
+    ASSERT_NE(rows.value().spreads, nullptr);
+    EXPECT_EQ(rows.value().spreads->of_way(Way::kOwn, 2).eighty, 0.5);
     ASSERT_EQ(rows.value().intervals.size(), expected.intervals.size());
     for (std::size_t i = 0; i < expected.exact.size(); ++i)
       EXPECT_EQ(rows.value().exact[i].values, expected.exact[i].values);
@@ -58,7 +63,7 @@ TEST(PackedTables, GivesTheRowsBack) {
 }
 
 TEST(PackedTables, RefusesWhatIsCutOff) {
-  const std::string bytes = pack_tables("", {rows_of_csv("gemm_perf", kProducts)});
+  const std::string bytes = pack_tables("", {mapped("gemm_perf", kProducts)});
   const auto words = aligned(bytes);
   for (std::size_t size = 0; size < bytes.size(); size += 8) {
     const std::string_view part(reinterpret_cast<const char*>(words.data()), size);

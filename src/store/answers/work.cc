@@ -20,18 +20,13 @@ WorkAxis column(const char* name, double reach, double plus = 0) {
 
 std::vector<Work> declared() {
   return {
-      {.table = "gemm_perf",
-       .axes = {column("m", 3), column("n", 6), column("k", 6)},
-       .own_spread = 2.2,
-       .across_spread = 1.2},
+      {.table = "gemm_perf", .axes = {column("m", 3), column("n", 6), column("k", 6)}},
       {.table = "context_attention_perf",
        .axes = {{.times = {"isl"}, .tile = 128, .reach = 1.5},
                 kCaches,
                 kQueriesOfCache,
                 kHeadDim,
-                column("step", 6, 1)},
-       .own_spread = 1.1,
-       .across_spread = 1.2},
+                column("step", 6, 1)}},
       {.table = "encoder_attention_perf",
        .axes = {{.times = {"isl"}, .tile = 128, .reach = 1.5},
                 {.times = {"batch_size", "num_heads"}, .reach = 6},
@@ -41,31 +36,22 @@ std::vector<Work> declared() {
                 kCaches,
                 kQueriesOfCache,
                 kHeadDim,
-                column("isl", 6)},
-       .own_spread = 1.3,
-       .across_spread = 1.4},
+                column("isl", 6)}},
       // Every head has keys and values of its own.
       {.table = "context_mla_perf",
        .axes = {{.times = {"isl"}, .tile = 128, .reach = 1.5},
                 column("batch_size", 6),
                 column("num_heads", 6),
                 column("step", 6, 1)},
-       .labels = {"tp_size"},
-       .own_spread = 1.2,
-       .across_spread = 1.2},
+       .labels = {"tp_size"}},
       // All heads share one latent, so that heads and requests are not the same.
       {.table = "generation_mla_perf",
        .axes = {{.times = {"step"}, .plus = 1, .reach = 6},
                 column("batch_size", 6),
                 column("num_heads", 6),
                 column("isl", 6)},
-       .labels = {"tp_size"},
-       .own_spread = 2.5,
-       .across_spread = 1.0},
-      {.table = "mla_bmm_perf",
-       .axes = {column("num_tokens", 3), column("num_heads", 6)},
-       .own_spread = 1.2,
-       .across_spread = 1.5},
+       .labels = {"tp_size"}},
+      {.table = "mla_bmm_perf", .axes = {column("num_tokens", 3), column("num_heads", 6)}},
       // The experts of a GPU, their width and its pairs of a token and an expert. How many GPUs
       // share the experts still matters where routing is uneven, because the busiest is measured.
       {.table = "moe_perf",
@@ -74,17 +60,9 @@ std::vector<Work> declared() {
                 {.times = {"inter_size"}, .over = {"moe_tp_size"}, .reach = 3},
                 {.times = {"num_experts"}, .over = {"moe_ep_size"}, .reach = 3},
                 column("topk", 3),
-                column("moe_ep_size", 3)},
-       .own_spread = 1.3,
-       .across_spread = 1.2},
-      {.table = "nccl_perf",
-       .axes = {column("message_size", 6)},
-       .own_spread = 1.1,
-       .across_spread = 1.1},
-      {.table = "custom_allreduce_perf",
-       .axes = {column("message_size", 6)},
-       .own_spread = 1,
-       .across_spread = 1},
+                column("moe_ep_size", 3)}},
+      {.table = "nccl_perf", .axes = {column("message_size", 6)}},
+      {.table = "custom_allreduce_perf", .axes = {column("message_size", 6)}},
   };
 }
 
@@ -121,7 +99,7 @@ const Work* find_work(std::string_view table) {
 Work work_of_sizes(std::string table,
                    const std::vector<std::string>& sizes,
                    const std::vector<std::size_t>& values) {
-  Work work{.table = std::move(table), .axes = {}, .own_spread = 1.9, .across_spread = 1.4};
+  Work work{.table = std::move(table), .axes = {}};
   for (const std::string& size : sizes)
     work.axes.push_back({.times = {size}, .plus = size == "step" ? 1.0 : 0.0});
   const auto most = std::max_element(values.begin(), values.end()) - values.begin();

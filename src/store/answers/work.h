@@ -30,10 +30,6 @@ struct Work {
   std::vector<WorkAxis> axes;
   // Columns of numbers that change no work on one GPU.
   std::vector<std::string> labels = {};
-  // One sigma of an answer that the curves around it suggest is multiplied by these, so that the
-  // 80 % interval holds 80 % of held-out points: those on a curve of their own, and others.
-  double own_spread = 1.3;
-  double across_spread = 1.3;
 
   // Whether a column is part of a quantity.
   [[nodiscard]] bool has(std::string_view column) const;

@@ -1,6 +1,6 @@
 #include "store/answers/work_index.h"
 
-#include <charconv>
+#include "store/answers/calibration.h"
 
 namespace assay::store {
 namespace {
@@ -14,7 +14,43 @@ std::vector<model::PerfField> exact_fields(const WorkRows& rows, std::size_t fam
   return fields;
 }
 
+// The columns of other rows of the table are the same.
+Family family_of(const WorkRows& rows,
+                 std::size_t number,
+                 const RooflineBinder& binder,
+                 const Calibration* calibration) {
+  Roofline roofline = binder ? binder(exact_fields(rows, number), rows.sizes) : nullptr;
+  return Family(rows, number, std::move(roofline), calibration);
+}
+
 }  // namespace
+
+struct WorkIndex::State {
+  State(WorkRows of, RooflineBinder with, Calibration::LearnsFrom learns_from)
+      : rows(std::move(of)),
+        binder(std::move(with)),
+        families(rows.num_families()),
+        calibration(
+            rows,
+            [this](std::size_t number) -> const Family& { return family(number); },
+            [this](const WorkRows& some, std::size_t number) {
+              return family_of(some, number, binder, nullptr);
+            },
+            learns_from) {
+    if (rows.spreads != nullptr && !learns_from) calibration.know(*rows.spreads);
+  }
+
+  const Family& family(std::size_t number) {
+    std::unique_ptr<Family>& made = families[number];
+    if (!made) made = std::make_unique<Family>(family_of(rows, number, binder, &calibration));
+    return *made;
+  }
+
+  WorkRows rows;
+  RooflineBinder binder;
+  std::vector<std::unique_ptr<Family>> families;
+  Calibration calibration;
+};
 
 core::Result<WorkIndex> WorkIndex::make(const std::string& table,
                                         const Frame& frame,
@@ -22,20 +58,30 @@ core::Result<WorkIndex> WorkIndex::make(const std::string& table,
   return WorkIndex(ASSAY_TRY(make_work_rows(table, frame)), std::move(binder));
 }
 
-WorkIndex::WorkIndex(WorkRows rows, RooflineBinder binder)
-    : rows_(std::make_unique<const WorkRows>(std::move(rows))),
-      binder_(std::move(binder)),
-      families_(rows_->num_families()) {}
+WorkIndex::WorkIndex(WorkRows rows,
+                     RooflineBinder binder,
+                     std::function<bool(std::size_t row)> learns_from)
+    : state_(std::make_unique<State>(std::move(rows), std::move(binder), std::move(learns_from))) {}
+
+WorkIndex::WorkIndex(WorkIndex&&) noexcept = default;
+WorkIndex& WorkIndex::operator=(WorkIndex&&) noexcept = default;
+WorkIndex::~WorkIndex() = default;
+
+const WorkRows& WorkIndex::rows() const {
+  return state_->rows;
+}
+
+const Spreads& WorkIndex::spreads() const {
+  return state_->calibration.all();
+}
 
 Family WorkIndex::own_family(std::size_t number) const {
-  Roofline roofline = binder_ ? binder_(exact_fields(*rows_, number), rows_->sizes) : nullptr;
-  return Family(*rows_, number, std::move(roofline));
+  (void)state_->calibration.all();
+  return family_of(state_->rows, number, state_->binder, &state_->calibration);
 }
 
 const Family& WorkIndex::family(std::size_t number) const {
-  std::unique_ptr<Family>& made = families_[number];
-  if (!made) made = std::make_unique<Family>(own_family(number));
-  return *made;
+  return state_->family(number);
 }
 
 }  // namespace assay::store

@@ -25,19 +25,28 @@ class WorkIndex {
   static core::Result<WorkIndex> make(const std::string& table,
                                       const Frame& frame,
                                       RooflineBinder binder);
-  WorkIndex(WorkRows rows, RooflineBinder binder);
+  // `learns_from`: the rows that may tell the errors of answers; null: all.
+  WorkIndex(WorkRows rows,
+            RooflineBinder binder,
+            std::function<bool(std::size_t row)> learns_from = nullptr);
+  WorkIndex(WorkIndex&&) noexcept;
+  WorkIndex& operator=(WorkIndex&&) noexcept;
+  ~WorkIndex();
 
-  [[nodiscard]] const WorkRows& rows() const { return *rows_; }
+  [[nodiscard]] const WorkRows& rows() const;
 
   // Made when it is asked for first.
   [[nodiscard]] const Family& family(std::size_t number) const;
-  // One that shares nothing with others but the rows.
+  // One that shares nothing with others but the rows and what is known of the errors of answers,
+  // which is all learnt before.
   [[nodiscard]] Family own_family(std::size_t number) const;
 
+  // What the rows tell of the errors of answers.
+  [[nodiscard]] const Spreads& spreads() const;
+
  private:
-  std::unique_ptr<const WorkRows> rows_;  // families refer to them
-  RooflineBinder binder_;
-  mutable std::vector<std::unique_ptr<Family>> families_;
+  struct State;
+  std::unique_ptr<State> state_;  // families refer to it
 };
 
 }  // namespace assay::store

@@ -145,6 +145,7 @@ core::Result<WorkRows> make_work_rows(const std::string& table, const Frame& fra
 
 WorkRows kept_rows(const WorkRows& rows, const std::function<bool(std::size_t row)>& keep) {
   WorkRows kept = rows;
+  kept.spreads = nullptr;
   auto owned = std::make_shared<OwnedRows>();
   owned->codes.assign(rows.codes.begin(), rows.codes.end());
   for (std::size_t family = 0; family < rows.num_families(); ++family) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "store/answers/spread.h"
 #include "store/answers/table_index.h"
 #include "store/answers/work.h"
 #include "store/files/frame.h"
@@ -36,6 +37,9 @@ struct WorkRows {
   std::span<const double> values = {};          // of each row: a value of each size
   std::span<const double> latencies = {};       // ms, by row
   std::span<const RowInterval> intervals = {};  // by row, or empty
+  // What the rows tell of the errors of answers, with the rooflines of the device that measured
+  // them; null: not told yet.
+  const Spreads* spreads = nullptr;
 
   [[nodiscard]] std::size_t num_families() const { return begins.size() - 1; }
 

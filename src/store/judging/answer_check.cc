@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "core/statistics.h"
+#include "store/answers/calibration.h"
 
 namespace assay::store {
 namespace {
@@ -85,8 +87,9 @@ class Judge {
   }
 
   [[nodiscard]] std::vector<AnswerErrors> errors() const {
-    static constexpr std::array kNames = {"exact", "same work", "own curve", "across curves",
-                                          "own curve and across"};
+    static constexpr std::array kNames = {
+        "exact",         "same work", "own curve", "across curves", "own curve and across",
+        "past its curve"};
     std::vector<AnswerErrors> found{summary_of("all", all_)};
     for (std::size_t how = 0; how < by_how_.size(); ++how) {
       if (!by_how_[how].errors.empty()) found.push_back(summary_of(kNames[how], by_how_[how]));
@@ -110,31 +113,61 @@ class Judge {
   }
 
   Tally all_;
-  std::array<Tally, 5> by_how_;
+  std::array<Tally, 6> by_how_;
 };
+
+using IsOut = std::function<bool(std::size_t row)>;
+
+// Asks the rows that are left for those that are out.
+void judge(const WorkRows& rows, const RooflineBinder& binder, const IsOut& is_out, Judge& judge) {
+  const WorkIndex rest(kept_rows(rows, [&](std::size_t row) { return !is_out(row); }), binder);
+  for (std::size_t family = 0; family < rows.num_families(); ++family) {
+    for (std::size_t row = rows.begins[family]; row < rows.begins[family + 1]; ++row) {
+      if (!is_out(row) || rows.latencies[row] <= 0) continue;
+      judge.add(rest.family(family).at(rows.sizes_of(row), Beyond::kRefuse), rows.latencies[row]);
+    }
+  }
+}
+
+// Half of the curves tell the intervals, and the other half judges them.
+std::vector<AnswerErrors> judge_edges(const WorkRows& rows, const RooflineBinder& binder) {
+  const std::vector<std::uint64_t> folds = folds_of(rows, HoldOut::kCurves);
+  Judge found;
+  for (const std::uint64_t half : {0, 1}) {
+    const auto is_judged = [&](std::size_t row) { return folds[row] % 2 == half; };
+    const WorkIndex learnt(rows, binder, [&](std::size_t row) { return !is_judged(row); });
+    for (const Edge& edge : edges_of(rows)) {
+      const std::vector<bool> out = edge.rows_of(rows);
+      if (std::find(out.begin(), out.end(), true) == out.end()) continue;
+      const WorkIndex rest(kept_rows(rows, [&](std::size_t row) { return !out[row]; }), binder);
+      for (std::size_t family = 0; family < rows.num_families(); ++family) {
+        for (std::size_t row = rows.begins[family]; row < rows.begins[family + 1]; ++row) {
+          if (!out[row] || !is_judged(row) || rows.latencies[row] <= 0) continue;
+          const Parts parts = rest.family(family).parts(rows.sizes_of(row), Beyond::kRefuse, {});
+          found.add(answer_of_parts(parts, learnt.spreads(), Beyond::kRefuse), rows.latencies[row]);
+        }
+      }
+    }
+  }
+  return found.errors();
+}
 
 }  // namespace
 
 std::vector<AnswerErrors> judge_answers(const WorkRows& rows,
                                         const RooflineBinder& binder,
                                         HoldOut left_out) {
+  if (left_out == HoldOut::kEdges) return judge_edges(rows, binder);
   const std::vector<std::uint64_t> folds = folds_of(rows, left_out);
   const std::vector<bool> upper = upper_halves(rows);
-  const auto is_out = [&](std::size_t row, std::uint64_t fold) {
-    return folds[row] == fold && (left_out != HoldOut::kUpperHalves || upper[row]);
-  };
-  Judge judge;
+  Judge found;
   for (std::uint64_t fold = 0; fold < kFolds; ++fold) {
-    const WorkIndex rest(kept_rows(rows, [&](std::size_t row) { return !is_out(row, fold); }),
-                         binder);
-    for (std::size_t family = 0; family < rows.num_families(); ++family) {
-      for (std::size_t row = rows.begins[family]; row < rows.begins[family + 1]; ++row) {
-        if (!is_out(row, fold) || rows.latencies[row] <= 0) continue;
-        judge.add(rest.family(family).at(rows.sizes_of(row), Beyond::kRefuse), rows.latencies[row]);
-      }
-    }
+    const auto is_out = [&](std::size_t row) {
+      return folds[row] == fold && (left_out != HoldOut::kUpperHalves || upper[row]);
+    };
+    judge(rows, binder, is_out, found);
   }
-  return judge.errors();
+  return found.errors();
 }
 
 }  // namespace assay::store

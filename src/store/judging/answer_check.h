@@ -1,5 +1,6 @@
 // How good the answers of a table are: points that are left out in turn, a tenth of them at a time,
-// are asked of the other nine tenths.
+// are asked of the other nine tenths. The others alone also tell the intervals of these answers, so
+// that no point judges an interval that it helped to make.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,10 @@ struct AnswerErrors {
 };
 
 // What is left out: points at random, so that most have neighbours on their curve; whole curves,
-// as for a weight that was not measured; or the upper half of curves, which answers have to extend.
-enum class HoldOut : std::uint8_t { kPoints, kCurves, kUpperHalves };
+// as for a weight that was not measured; the upper half of curves, which answers have to extend;
+// or, for each quantity, all rows past a value of it, at most 4 times past those that stay where
+// there are such.
+enum class HoldOut : std::uint8_t { kPoints, kCurves, kUpperHalves, kEdges };
 
 // All points first, and then by method. The same table gives the same figures.
 std::vector<AnswerErrors> judge_answers(const WorkRows& rows,

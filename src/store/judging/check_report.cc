@@ -55,7 +55,8 @@ model::Table answers_errors_table() {
                        .unit = "%",
                        .description = "of the points within their answer's 80 % interval"}},
           .notes = {"points: at random; curves: whole ones, as of a weight that was not measured; "
-                    "upper halves: of curves, which answers then extend"}};
+                    "upper halves: of curves, which answers then extend; edges: all rows past a "
+                    "value of a quantity, up to 4 times"}};
 }
 
 const char* name_of(HoldOut left_out) {
@@ -66,6 +67,8 @@ const char* name_of(HoldOut left_out) {
       return "curves";
     case HoldOut::kUpperHalves:
       return "upper halves";
+    case HoldOut::kEdges:
+      return "edges";
   }
   return "";
 }
@@ -174,7 +177,7 @@ void CheckReport::add(const CasesFound& cases) {
                      std::string()});
   if (cases.weight == Weight::kRemark) return;
   passed_ = false;
-  problems_.push_back(fmt::format("{}: {}: {} of {} that the newest collection expected",
+  problems_.push_back(fmt::format("{}: {}: {} of {} that its newest collection expected",
                                   cases.operator_name, cases.finding, cases.count, cases.expected));
 }
 

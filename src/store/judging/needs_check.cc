@@ -157,7 +157,7 @@ class NeedCheck {
     if (verdict.having != Having::kDerived) return;
     if (verdict.how.empty()) verdict.how = family.method(estimate, sizes);
     if (std::isfinite(estimate.sigma))
-      verdict.sigma_percent = std::max(verdict.sigma_percent, 100 * std::expm1(estimate.sigma));
+      verdict.sigma_percent = std::max(verdict.sigma_percent, 100 * estimate.uncertainty());
   }
 
   const OperatorUse& use_;

@@ -1,4 +1,4 @@
-// Which share of the roofline the rows of a table reach, over their size.
+// Which share of the roofline an operator reaches, over its size.
 #pragma once
 
 #include <string>
@@ -8,25 +8,26 @@
 
 namespace assay::store {
 
-// The rows of one size: roofline / latency.
-struct SharesAtSize {
-  double size = 0;  // the table's first quantity (work.h), greater than 0
-  double median = 0;
-  double p10 = 0;
-  double p90 = 0;
+struct ShareAtSize {
+  double size = 0;   // the table's first quantity (work.h), greater than 0
+  double share = 0;  // roofline / latency
 };
 
+// Rows that differ in the size alone: those of one weight, or of one combination of heads.
 struct ShareCurve {
-  std::string name;                 // the values that tell its family from others
-  std::vector<SharesAtSize> sizes;  // ascending
+  std::string name;                // what tells it from others: "fp8 n=4096 k=4096"
+  std::vector<ShareAtSize> sizes;  // ascending
 };
 
 struct ShareFigure {
-  std::string size;                // "m", "step", ...
-  std::vector<ShareCurve> curves;  // one for each family, those with most rows first
+  std::string name;  // the operator
+  std::string size;  // "m", "step", ...
+  std::vector<ShareCurve> curves;
 };
 
-// Families whose roofline is unknown have no curve.
-ShareFigure roofline_shares(const WorkIndex& index, std::size_t most_curves);
+// One figure for each op_name of the table that has rows with a roofline. Of each family, those
+// with most rows first, it shows a few of the curves that have most sizes, from little work to
+// much.
+std::vector<ShareFigure> roofline_shares(const WorkIndex& index, std::size_t most_curves);
 
 }  // namespace assay::store
