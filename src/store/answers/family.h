@@ -286,6 +286,7 @@ class Family {
   mutable std::vector<double> multiples_;  // by row; NaN: not asked yet
   mutable Shortlist listed_;
   mutable std::vector<double> squares_;  // by curve: of its distance to the point of the list
+  mutable std::vector<double> sorted_;
   mutable std::uint32_t last_curve_ = std::numeric_limits<std::uint32_t>::max();
   mutable std::vector<double> roofs_;  // by row; NaN: not asked yet
 };
