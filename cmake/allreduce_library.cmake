@@ -78,6 +78,10 @@ endif()
 file(GLOB collect_worker_sources CONFIGURE_DEPENDS collect/kernels/*.cc collect/worker/*.cc)
 list(FILTER collect_worker_sources EXCLUDE REGEX "_test\\.cc$")
 list(APPEND worker_sources ${collect_worker_sources} collect/plan/operator.cc)
+# decode_layer reads the models that ship with assay.
+file(GLOB serving_sources CONFIGURE_DEPENDS model/serving/*.cc model/serving/families/*.cc)
+list(FILTER serving_sources EXCLUDE REGEX "_test\\.cc$|_fuzz\\.cc$|/read_model\\.cc$")
+list(APPEND worker_sources ${serving_sources} ${models_source})
 add_executable(assay_worker cli/gpu_worker/main.cc ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
                             allreduce/bench/sampler.cc core/check.cc core/json_fields.cc core/shared_library.cc core/statistics.cc
                             core/text.cc model/collective.cc model/data_type.cc

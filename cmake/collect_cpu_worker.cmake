@@ -11,7 +11,7 @@ file(GLOB cpu_worker_sources CONFIGURE_DEPENDS collect/cpu/*.cc)
 list(FILTER cpu_worker_sources EXCLUDE REGEX "_test\\.cc$")
 add_executable(assay_cpu_worker ${cpu_worker_sources})
 target_link_libraries(assay_cpu_worker PRIVATE assay_settings assay_collect assay_operators
-                                               ${ASSAY_DNNL_LIBRARY})
+                                                assay_serving ${ASSAY_DNNL_LIBRARY})
 target_include_directories(assay_cpu_worker SYSTEM PRIVATE ${ASSAY_DNNL_INCLUDE})
 target_link_options(assay_cpu_worker PRIVATE -Wl,--disable-new-dtags)
 set_target_properties(assay_cpu_worker PROPERTIES OUTPUT_NAME assay-cpu-worker

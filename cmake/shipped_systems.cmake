@@ -8,7 +8,8 @@ add_executable(map_system ${CMAKE_CURRENT_SOURCE_DIR}/cli/mapping/main.cc
 add_dependencies(map_system assay_store)
 target_link_libraries(
   map_system
-  PRIVATE assay_settings assay_operators $<TARGET_FILE:assay_store> assay_model PkgConfig::sqlite3
+  PRIVATE assay_settings assay_operators assay_serving $<TARGET_FILE:assay_store> assay_model
+          PkgConfig::sqlite3
           nlohmann_json::nlohmann_json simdjson::simdjson PkgConfig::zstd Snappy::snappy yaml-cpp)
 set(systems_folder ${CMAKE_SOURCE_DIR}/systems)
 file(GLOB system_files CONFIGURE_DEPENDS ${systems_folder}/*.yaml)

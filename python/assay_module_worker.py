@@ -68,8 +68,11 @@ class Operator:
         signature = inspect.signature(self.runner)
         given = signature.bind_partial(*case).arguments
         known = {"device": device, "perf_filename": self.perf_filename}
+        # A decorator may show nothing of the function that it passes all arguments on to.
+        takes_any = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
         return self.runner(*case, **{name: value for name, value in known.items()
-                                     if name in signature.parameters and name not in given})
+                                     if (takes_any or name in signature.parameters)
+                                     and name not in given})
 
 
 def collector_root(path):

@@ -183,7 +183,7 @@ core::Result<collect::Plan> CollectArguments::plan_of_models(
   const serving::Needs needs = serving::needs_of(request);
   for (const std::string& note : notes_of_excluded(needs.excluded))
     print_note(note);
-  collect::ModelsPlan made = collect::plan_for_models(needs.needs, options);
+  collect::ModelsPlan made = collect::plan_for_models(request, needs.needs, options);
   for (const collect::Unmeasured& unmeasured : made.unmeasured) {
     print_warning(fmt::format("{} is left out, of which the models need {} {}: {}",
                               unmeasured.operator_name, unmeasured.uses,

@@ -107,8 +107,7 @@ std::string described(const gpu::Process& process) {
 // Some GPUs report a power cap while they do nothing.
 bool counts(const gpu::ClockReason& reason, const gpu::Device& device) {
   if (reason.kind == gpu::ClockReason::Kind::kExpected) return false;
-  return reason.words != "software power cap" ||
-         device.utilization_percent.value_or(100) >= kBusyPercent;
+  return reason.words != gpu::kPowerCap || device.utilization_percent.value_or(100) >= kBusyPercent;
 }
 
 void check_slowdowns(GpuFindings& findings, const gpu::Device& device) {

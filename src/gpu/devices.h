@@ -33,6 +33,9 @@ struct Clock {
 };
 
 // Why the clocks are not higher right now.
+// The words of the slowdown that keeps a GPU's power within its limit.
+inline constexpr const char* kPowerCap = "software power cap";
+
 struct ClockReason {
   // kExpected: idle, or set so by the administrator; kSlowdown: the GPU protects itself or saves
   // power, so that a measurement now differs from what it can do.

@@ -19,7 +19,7 @@ struct KnownReason {
 constexpr KnownReason kKnownReasons[] = {
     {0x001, "idle", ClockReason::Kind::kExpected},
     {0x002, "application clock setting", ClockReason::Kind::kExpected},
-    {0x004, "software power cap", ClockReason::Kind::kSlowdown},
+    {0x004, kPowerCap, ClockReason::Kind::kSlowdown},
     {0x008, "hardware slowdown", ClockReason::Kind::kSlowdown},
     {0x010, "sync boost", ClockReason::Kind::kSlowdown},
     {0x020, "software thermal slowdown", ClockReason::Kind::kSlowdown},

@@ -346,6 +346,24 @@ class ModuleWorker(unittest.TestCase):
             {"id": 1, "operator": "attention_generation", "case": [5]}])
         self.assertIn('"table": "generation_attention_perf"', done.stdout)
 
+    def test_a_decorator_that_hides_the_names_of_arguments(self):
+        module = self.write("collect_hidden.py", """
+            from helper import log_perf
+            def passed_on(function):
+                def call(*args, **kwargs):
+                    return function(*args, **kwargs)
+                return call
+            def get_hidden_test_cases(): return [[5]]
+            @passed_on
+            def run_hidden(length, *, perf_filename, device):
+                log_perf([{"length": length, "latency": 1}], "x", "1", device, "a", "k",
+                         perf_filename)
+        """)
+        done = self.worker("--device", "cpu", module=module, requests=[
+            {"id": 1, "operator": "hidden", "case": [5]}])
+        self.assertIn('"table": "hidden_perf"', done.stdout)
+        self.assertIn('"device": "cpu"', done.stdout)
+
     def test_another_exit_is_an_error(self):
         module = self.write("collect_end.py", """
             import sys

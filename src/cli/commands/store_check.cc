@@ -15,6 +15,7 @@
 #include "cli/summary_output.h"
 #include "cli/table_inputs.h"
 #include "collect/run/coverage.h"
+#include "collect/run/layer_report.h"
 #include "core/files.h"
 #include "report/curves.h"
 #include "store/judging/answer_check.h"
@@ -151,6 +152,7 @@ class StoreCheck final : public Command {
       return {};
     }
     report.add(name, checked.value());
+    if (named.table == collect::kLayerTable) report.add({collect::layer_report(named.frame)});
     if (!plot_.empty()) ASSAY_TRY(plot_one(named, rooflines));
     if (!held_out_) return {};
     const store::WorkRows rows = ASSAY_TRY(store::make_work_rows(named.table, named.frame));
@@ -219,12 +221,17 @@ const CommandSpec kStoreCheck{
         "row faster than the roofline: the least time that its bytes and operations can take. "
         "Where its data fit in the L2 cache (gpu.l2_bytes of --system; 50 MB for Hopper, "
         "gpu.sm_version 90) up to 5 times the memory's speed is excused, and counted.\n\n"
-        "In a store that 'assay collect' wrote, cases that its newest collection expected and that "
-        "are missing are a problem too; those of a refinement (collect --refine) and failed ones "
+        "In a store that 'assay collect' wrote, cases that an operator's newest collection "
+        "expected "
+        "and that are missing are a problem too; those of a refinement (collect --refine) and "
+        "failed ones "
         "are a remark.\n\n"
-        "--rerun measures points of that collection again, by the options that it recorded, and "
+        "--rerun measures points of the newest collection again, by the options that it recorded, "
+        "and "
         "reports how many of each table differ by more than 10 %. What it measures is kept in the "
         "store as a run of its own, which changes no table.\n\n"
+        "Of decode_layer_perf a table shows the time of each layer in one graph, the sum of its "
+        "kernels' times one by one, and their ratio.\n\n"
         "Remarks: holes, duplicates and drops are found in every real table. Rows are 'uncertain' "
         "whose samples scattered more than the --certainty that their run asked for allows; "
         "'unknown' is told of rows that are not of a collection, or of a fixed number of samples. "

@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <vector>
 
 #include "cli/command.h"
@@ -11,8 +13,11 @@
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
+#include "core/files.h"
 #include "core/interrupt.h"
 #include "core/terminal.h"
+#include "core/text.h"
+#include "store/systems/shipped.h"
 
 namespace assay::cli {
 namespace {
@@ -59,7 +64,14 @@ model::Table files_table() {
 class StoreImport final : public Command {
  public:
   explicit StoreImport(App& app) {
-    app.add_option("FILE", inputs_, "perf tables, CSV or Parquet, and folders of them")->required();
+    app.add_option(
+           "FILE", inputs_,
+           "perf tables, CSV or Parquet, folders of them, and other stores (files, or names "
+           "of shipped ones)")
+        ->required();
+    app.add_option("--table", tables_, "of other stores, only these tables")
+        ->type_name("TABLE")
+        ->delimiter(',');
     app.add_option("--store", store_, "the store to import into; made if it is not there")
         ->type_name("FILE")
         ->required();
@@ -70,12 +82,19 @@ class StoreImport final : public Command {
 
   core::Result<Outcome> run() override {
     std::vector<fs::path> files;
+    std::vector<fs::path> stores;
     for (const fs::path& input : inputs_) {
+      if (is_store(input)) {
+        stores.push_back(input);
+        continue;
+      }
       const std::vector<fs::path> found = ASSAY_TRY(store::find_perf_files(input));
       files.insert(files.end(), found.begin(), found.end());
     }
     store::Store store = ASSAY_TRY(store::Store::open(store_, store::Store::Mode::kCreate));
     model::Table table = files_table();
+    for (const fs::path& other : stores)
+      ASSAY_TRY(merge(store, other, table));
     const core::Status done = import_all(store, files, table);
     if (presentation_.shows_summary()) {
       print_summary({.title = "Import", .tables = {table}}, presentation_.summary());
@@ -85,12 +104,42 @@ class StoreImport final : public Command {
       print_error(failure);
     if (!done.ok()) return done.error();
     if (failures_.empty()) return Outcome::kOk;
-    if (failures_.size() == files.size()) return core::Error{"nothing was imported"};
+    if (failures_.size() == files.size() && stores.empty())
+      return core::Error{"nothing was imported"};
     return core::Error{fmt::format("{} of {} files could not be imported; the others were",
                                    failures_.size(), files.size())};
   }
 
  private:
+  static bool is_store(const fs::path& input) {
+    constexpr std::string_view kSqlite = "SQLite format 3";
+    if (core::is_regular_file(input)) {
+      std::ifstream file(input, std::ios::binary);
+      std::string first(kSqlite.size(), '\0');
+      file.read(first.data(), static_cast<std::streamsize>(first.size()));
+      return first == kSqlite;
+    }
+    const std::vector<std::string> shipped = shipped_words();
+    return std::find(shipped.begin(), shipped.end(), input.string()) != shipped.end();
+  }
+
+  core::Status merge(store::Store& store, const fs::path& input, model::Table& table) {
+    const store::Store other = ASSAY_TRY(store::open_to_read(input));
+    const auto merged = store.merge(other, tables_);
+    if (!merged.ok()) return merged.error().context(input.string());
+    if (merged.value().empty() && !tables_.empty()) {
+      return core::Error{
+          fmt::format("{}: no rows of {}", input.string(), core::join(tables_, ", "))};
+    }
+    for (const store::MergedRun& one : merged.value()) {
+      const model::Cell rows = one.is_known ? model::Cell() : model::Cell(one.rows);
+      table.add_row({fmt::format("{}, run of {}", input.string(), one.run.started_at),
+                     one.is_known ? "already there" : "imported", model::Cell(), rows,
+                     model::Cell(), model::Cell()});
+    }
+    return {};
+  }
+
   core::Status import_all(store::Store& store,
                           const std::vector<fs::path>& files,
                           model::Table& table) {
@@ -122,6 +171,7 @@ class StoreImport final : public Command {
   }
 
   std::vector<fs::path> inputs_;
+  std::vector<std::string> tables_;
   fs::path store_;
   Presentation presentation_;
   model::Warnings repairs_;
@@ -136,12 +186,14 @@ const CommandSpec kStoreImport{
         "header, old names of types) and Parquet; for a folder, all files NAME_perf.txt, .csv and "
         ".parquet in it and below it. Each file is imported whole or not at all, with its path and "
         "what the collection_meta.yaml beside it says; a file whose content the store has already "
-        "is passed over.\n\n"
+        "is passed over. Of another store all runs are taken, with their cases, samples and "
+        "conditions: so what several hosts measured becomes one database.\n\n"
         "Where files have rows with the same key, the one imported last counts; the others stay "
         "in the store.",
     .examples =
         "assay store import gemm_perf.txt nccl_perf.txt --store mine.db\n"
-        "assay store import systems/data/h200_sxm --store h200.db\n",
+        "assay store import systems/data/h200_sxm --store h200.db\n"
+        "assay store import host2/perf.db --table nccl_perf --store perf.db\n",
     .make = make_command<StoreImport>,
 };
 ASSAY_REGISTER(CommandSpec, kStoreImport);

@@ -14,8 +14,8 @@
 namespace assay::cli {
 namespace {
 
-const Choices<store::PlaceLayout> kLayouts{{"flat", store::PlaceLayout::kFlat},
-                                           {"family", store::PlaceLayout::kFamily}};
+const Choices<store::PlaceLayout> kLayouts{{"family", store::PlaceLayout::kFamily},
+                                           {"flat", store::PlaceLayout::kFlat}};
 
 class StorePlace final : public Command {
  public:

@@ -47,10 +47,19 @@ bool is_short(const AttentionSpec& spec) {
   return spec.kv_length <= kMostShortKeys && spec.page_size == 0;
 }
 
+// Over many latents Assay's kernel is faster than the others (H200: they were at up to 1024
+// tokens).
+bool is_long_mla_decode(const AttentionSpec& spec) {
+  constexpr std::int64_t kManyLatents = 16384;
+  return spec.values_in_keys && spec.query_length == 1 &&
+         spec.batch * spec.kv_length > kManyLatents;
+}
+
 // Returns the ways that are worth trying. The first ones take less time to make.
 std::vector<Way> ways_of(const AttentionSpec& spec) {
   std::vector<Way> ways;
   if (spec.values_in_keys) ways.push_back(make_mla_decode);
+  if (is_long_mla_decode(spec)) return ways;
   if (is_short(spec)) ways.push_back(make_short_attention);
   if (spec.type != spec.kv_type && !fills_cache(spec)) {
     if (!spec.values_in_keys) ways.push_back(make_decode_attention);
@@ -61,28 +70,21 @@ std::vector<Way> ways_of(const AttentionSpec& spec) {
   return ways;
 }
 
-core::Result<double> typical_ms(CudaWork& work) {
+// All works that a way makes come from this folder.
+CudaWork& cuda_work(const MadeWork& made) {
+  return static_cast<CudaWork&>(*std::get<std::unique_ptr<Work>>(made));
+}
+
+core::Result<std::vector<double>> few_samples_ms(CudaWork& work) {
   constexpr std::int64_t kTries = 5;
   constexpr std::int64_t kLaunches = 4;
   const auto watch = ASSAY_TRY(work.stopwatch({.launches_per_sample = kLaunches}));
-  const double typical = core::median(ASSAY_TRY(watch->sample(kTries)));
+  std::vector<double> samples_ms = ASSAY_TRY(watch->sample(kTries));
   work.rewind();
-  return typical;
+  return samples_ms;
 }
 
-// Returns the faster one, or the one that could be tried.
-MadeWork faster(MadeWork first, MadeWork other) {
-  const auto time_ms = [](MadeWork& made) {
-    // All works here come from this folder.
-    return typical_ms(static_cast<CudaWork&>(*std::get<std::unique_ptr<Work>>(made)));
-  };
-  const core::Result<double> first_ms = time_ms(first);
-  const core::Result<double> other_ms = time_ms(other);
-  const bool is_better = other_ms.ok() && (!first_ms.ok() || other_ms.value() < first_ms.value());
-  return is_better ? std::move(other) : std::move(first);
-}
-
-// The fastest of the ways so far, and what the others said.
+// The fastest of the ways so far, and what the others took or said.
 class Trial {
  public:
   Trial(Gpu& gpu, const AttentionSpec& spec, model::L2State l2) : gpu_(gpu), spec_(spec), l2_(l2) {}
@@ -95,23 +97,45 @@ class Trial {
       if (!error_) error_ = made.error();
     } else if (const auto* refused = std::get_if<Unsupported>(&made.value())) {
       reasons_ += (reasons_.empty() ? "" : "; ") + refused->reason;
+    } else if (!best_) {
+      best_ = std::move(made).value();
     } else {
-      best_ = best_ ? faster(std::move(*best_), std::move(made).value()) : std::move(made).value();
+      keep_faster(std::move(made).value());
     }
   }
 
   // An error counts only where no way works: the memory may suffice for one work but not for two.
   core::Result<MadeWork> result() {
-    if (best_) return std::move(*best_);
+    if (best_) {
+      cuda_work(*best_).set_others(std::move(others_));
+      return std::move(*best_);
+    }
     if (error_) return *error_;
     return MadeWork(Unsupported{reasons_});
   }
 
  private:
+  void keep_faster(MadeWork other) {
+    const core::Result<std::vector<double>> sampled = few_samples_ms(cuda_work(other));
+    if (!sampled.ok()) return;
+    std::vector<double> other_ms = sampled.value();
+    if (best_ms_.empty()) {
+      const core::Result<std::vector<double>> first = few_samples_ms(cuda_work(*best_));
+      if (first.ok()) best_ms_ = first.value();
+    }
+    if (best_ms_.empty() || core::median(other_ms) < core::median(best_ms_)) {
+      std::swap(*best_, other);
+      std::swap(best_ms_, other_ms);
+    }
+    if (!other_ms.empty()) others_.push_back({cuda_work(other).kernel_source(), other_ms});
+  }
+
   Gpu& gpu_;
   const AttentionSpec& spec_;
   model::L2State l2_;
   std::optional<MadeWork> best_;
+  std::vector<double> best_ms_;
+  std::vector<OtherKernel> others_;
   std::optional<core::Error> error_;
   std::string reasons_;
 };
@@ -133,8 +157,11 @@ core::Result<MadeWork> make_attention(Gpu& gpu, const AttentionSpec& spec, model
   Trial trial(gpu, spec, l2);
   for (const Way way : ways_of(spec))
     trial.add(way);
-  const bool composes = spec.type == spec.kv_type && !may_be_faster_composed(spec);
-  if (!trial.has_work() && composes) trial.add(make_composed_attention);
+  const bool is_long = is_long_mla_decode(spec);
+  if (!trial.has_work() && is_long) trial.add(make_cudnn_attention);
+  const bool was_composed = !is_long && may_be_faster_composed(spec);
+  if (!trial.has_work() && spec.type == spec.kv_type && !was_composed)
+    trial.add(make_composed_attention);
   return trial.result();
 }
 

@@ -117,13 +117,50 @@ void Arena::note_written(const char* memory, std::size_t bytes) {
   filled_.erase(std::remove_if(filled_.begin(), filled_.end(), touched), filled_.end());
 }
 
+core::Result<char*> SharedInputs::memory_of(Gpu& gpu,
+                                            const Fill& filling,
+                                            std::vector<char*>& used) {
+  Fill wanted = filling;
+  for (Input& input : inputs_) {
+    char* memory = input.space.memory();
+    wanted.seed = input.fill.seed;
+    if (wanted != input.fill || std::find(used.begin(), used.end(), memory) != used.end()) continue;
+    used.push_back(memory);
+    return memory;
+  }
+  ArenaSpace space = ASSAY_TRY(gpu.arena().take(kMostBytes));
+  char* memory = space.memory();
+  if (!gpu.arena().note_filled(memory, kMostBytes, filling)) {
+    ASSAY_TRY(cuda_status(fill(memory, kMostBytes, filling, gpu.stream()), "making data"));
+  }
+  inputs_.push_back({.fill = filling, .space = std::move(space)});
+  used.push_back(memory);
+  return memory;
+}
+
+namespace {
+
+bool is_shared(Gpu& gpu, const BufferSpec& spec, model::L2State l2) {
+  return gpu.shared_inputs() != nullptr && spec.role == BufferRole::kActivation &&
+         !rotates(spec.role, l2) && spec.fill.kind != Fill::Kind::kNothing && spec.bytes > 0 &&
+         pitch_of(spec) <= SharedInputs::kMostBytes;
+}
+
+}  // namespace
+
 core::Result<Buffers> Buffers::take(Gpu& gpu,
                                     const std::vector<BufferSpec>& specs,
                                     model::L2State l2) {
   Buffers buffers;
   buffers.copies_ = copies_of(specs, gpu.l2_bytes(), l2);
   std::size_t bytes = 0;
+  std::vector<char*> shared;
   for (const BufferSpec& spec : specs) {
+    if (is_shared(gpu, spec, l2)) {
+      char* memory = ASSAY_TRY(gpu.shared_inputs()->memory_of(gpu, spec.fill, shared));
+      buffers.places_.push_back({.memory = memory, .bytes = pitch_of(spec)});
+      continue;
+    }
     const std::size_t stride = rotates(spec.role, l2) ? pitch_of(spec) : 0;
     const std::size_t copies = stride > 0 ? static_cast<std::size_t>(buffers.copies_) : 1;
     buffers.places_.push_back({.stride = stride, .bytes = copies * pitch_of(spec)});
@@ -133,6 +170,7 @@ core::Result<Buffers> Buffers::take(Gpu& gpu,
   char* memory = buffers.space_.memory();
   for (std::size_t i = 0; i < specs.size(); ++i) {
     Place& place = buffers.places_[i];
+    if (place.memory != nullptr) continue;  // it is shared
     place.memory = memory;
     memory += place.bytes;
     const Fill& filling = specs[i].fill;

@@ -27,6 +27,7 @@
 namespace assay::collect {
 
 class Arena;
+class Gpu;
 
 // A piece of the arena, which its destructor gives back.
 class ArenaSpace {
@@ -52,7 +53,7 @@ class ArenaSpace {
 // measured before it: memory-bound products differed by up to 36 % between runs whose weights lay
 // elsewhere (H200). A case that needs more gets a chunk of its own. A chunk is handed out from its
 // front to its back, and from its front again once nobody uses it; this suffices because there are
-// only one or two works at a time.
+// only one or two works at a time, or those of a sequence, which come and go together.
 class Arena {
  public:
   Arena() = default;
@@ -95,7 +96,28 @@ class Arena {
   std::vector<Filled> filled_;
 };
 
-class Gpu;
+// Inputs that the works of a sequence read one after the other. In an engine each finds its input
+// in the L2 cache, because the kernel before has just written it; inputs of its own, which a work
+// reads once in a layer, would have been pushed out. Numbers of one type and range serve all works.
+// Buffers::take() asks for them while Gpu::share_inputs() has them, and they must outlive the
+// works.
+class SharedInputs {
+ public:
+  // Larger inputs do not stay in the cache beside others, so that they have memory of their own.
+  static constexpr std::size_t kMostBytes = std::size_t{32} << 20U;
+
+  // Returns memory of kMostBytes that has this filling but for its seed, and is not among `used`,
+  // to which it adds it.
+  core::Result<char*> memory_of(Gpu& gpu, const Fill& fill, std::vector<char*>& used);
+
+ private:
+  struct Input {
+    Fill fill;
+    ArenaSpace space;
+  };
+
+  std::vector<Input> inputs_;
+};
 
 enum class BufferRole : std::uint8_t { kActivation, kWeight, kCache, kTable, kSelection };
 

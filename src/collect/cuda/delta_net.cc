@@ -85,8 +85,6 @@ class DeltaNetWork : public CudaWork {
   DeltaNetWork(Gpu& gpu, model::L2State l2, const DeltaNetSpec& spec, Buffers buffers)
       : CudaWork(gpu, l2), spec_(spec), buffers_(std::move(buffers)) {}
 
-  // The names of the functions of engines that do the same, by which readers of the public tables
-  // tell the rows of a layer apart.
   [[nodiscard]] std::string kernel_source() const override {
     if (is_convolution(spec_)) return "assay_convolution";
     return is_prompt(spec_) ? "assay_delta_rule_chunked" : "assay_delta_rule";

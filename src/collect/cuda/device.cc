@@ -126,6 +126,16 @@ core::Result<MadeWork> CudaDevice::make(const KernelSpec& spec, model::L2State l
   return made;
 }
 
+core::Result<MadeWork> CudaDevice::make_sequence(const std::vector<KernelSpec>& specs,
+                                                 model::L2State l2) {
+  ASSAY_TRY(choose_first());
+  const Maker maker{*gpus_.front(), l2};
+  MadeWork made = ASSAY_TRY(collect::make_sequence(
+      *gpus_.front(), specs, l2, [&](const KernelSpec& spec) { return std::visit(maker, spec); }));
+  ASSAY_TRY(finish());  // waits for the data
+  return made;
+}
+
 core::Result<std::unique_ptr<Stopwatch>> CudaDevice::stopwatch(Work& work,
                                                                const StopwatchRequest& request) {
   // This device made all works that it gets.

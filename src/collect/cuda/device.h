@@ -19,6 +19,8 @@ class CudaDevice : public Device {
 
   void expect(const KernelSpec& spec) override;
   core::Result<MadeWork> make(const KernelSpec& spec, model::L2State l2) override;
+  core::Result<MadeWork> make_sequence(const std::vector<KernelSpec>& specs,
+                                       model::L2State l2) override;
   core::Result<std::unique_ptr<Stopwatch>> stopwatch(Work& work,
                                                      const StopwatchRequest& request) override;
   core::Status finish() override;

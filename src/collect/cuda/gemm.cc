@@ -1,6 +1,7 @@
 // Matrix products by cuBLASLt, and those of few tokens in blocks of fp8 also by Assay's kernel.
-#include <limits>
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -65,25 +66,26 @@ class GemmWork : public CudaWork {
         buffers_(std::move(buffers)),
         product_(std::move(product)) {}
 
-  [[nodiscard]] std::string kernel_source() const override {
-    return splits_ > 0 ? "assay_block_product" : "cublaslt";
-  }
+  [[nodiscard]] std::string kernel_source() const override { return source_of(splits_); }
 
   // Tries Assay's kernel with all its numbers of splits, and launches the fastest from then on.
   core::Status choose_fastest() {
     if (!block_product_takes(spec_)) return {};
     std::vector<int> choices = block_product_splits(spec_);
     choices.insert(choices.begin(), kByLibrary);
-    double least_ms = std::numeric_limits<double>::max();
-    int best = kByLibrary;
+    std::vector<Tried> tried;
     for (const int choice : choices) {
       splits_ = choice;
-      const double typical_ms = ASSAY_TRY(time_choice());
-      if (typical_ms >= least_ms) continue;
-      least_ms = typical_ms;
-      best = choice;
+      tried.push_back({choice, ASSAY_TRY(time_choice())});
     }
-    splits_ = best;
+    std::stable_sort(tried.begin(), tried.end(), [](const Tried& a, const Tried& b) {
+      return core::median(a.samples_ms) < core::median(b.samples_ms);
+    });
+    splits_ = tried.front().splits;
+    const auto other = std::find_if(tried.begin(), tried.end(), [&](const Tried& one) {
+      return source_of(one.splits) != kernel_source();
+    });
+    if (other != tried.end()) set_others({{source_of(other->splits), other->samples_ms}});
     return {};
   }
 
@@ -115,14 +117,23 @@ class GemmWork : public CudaWork {
 
   static constexpr int kByLibrary = 0;
 
-  core::Result<double> time_choice() {
+  struct Tried {
+    int splits = kByLibrary;
+    std::vector<double> samples_ms;
+  };
+
+  static std::string source_of(int splits) {
+    return splits == kByLibrary ? "cublaslt" : "assay_block_product";
+  }
+
+  core::Result<std::vector<double>> time_choice() {
     constexpr std::int64_t kTries = 5;
     constexpr std::int64_t kLaunches = 16;
     ASSAY_TRY(launch());
     const auto watch = ASSAY_TRY(stopwatch({.launches_per_sample = kLaunches}));
-    const double typical_ms = core::median(ASSAY_TRY(watch->sample(kTries)));
+    std::vector<double> samples_ms = ASSAY_TRY(watch->sample(kTries));
     rewind();
-    return typical_ms;
+    return samples_ms;
   }
 
   [[nodiscard]] ProductArguments arguments(std::int64_t copy) const {

@@ -33,6 +33,11 @@ class Gpu {
 
   Arena& arena() { return arena_; }
 
+  // The inputs that works made now share; nullptr, the rule, if each has its own.
+  [[nodiscard]] SharedInputs* shared_inputs() const { return shared_inputs_; }
+
+  void share_inputs(SharedInputs* inputs) { shared_inputs_ = inputs; }
+
   // Fails if the library is missing or fails.
   core::Result<Blas*> blas();
 
@@ -62,6 +67,7 @@ class Gpu {
   cudaDeviceProp properties_{};
   std::int64_t free_bytes_at_start_ = 0;
   Arena arena_;
+  SharedInputs* shared_inputs_ = nullptr;
   std::unique_ptr<Blas> blas_;
   Sample* samples_ = nullptr;
   ClockCount* clock_count_ = nullptr;  // in memory of the host

@@ -2,6 +2,9 @@
 // here and a function in Maker of device.cc.
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "collect/cuda/gpu.h"
 #include "collect/kernels/device.h"
 #include "collect/kernels/kernels.h"
@@ -9,6 +12,8 @@
 #include "model/perf.h"
 
 namespace assay::collect {
+
+using MakeKernel = std::function<core::Result<MadeWork>(const KernelSpec& spec)>;
 
 core::Result<MadeWork> make_gemm(Gpu& gpu, const GemmSpec& spec, model::L2State l2);
 core::Result<MadeWork> make_memory(Gpu& gpu, const MemorySpec& spec, model::L2State l2);
@@ -19,6 +24,12 @@ core::Result<MadeWork> make_attention(Gpu& gpu, const AttentionSpec& spec, model
 void expect_attention(Gpu& gpu, const AttentionSpec& spec);
 core::Result<MadeWork> make_moe(Gpu& gpu, const MoeSpec& spec, model::L2State l2);
 core::Result<MadeWork> make_transfer(Gpu& gpu, const TransferSpec& spec, model::L2State l2);
+
+// Makes each of the kernels by `make`, for a work that launches them in their order.
+core::Result<MadeWork> make_sequence(Gpu& gpu,
+                                     const std::vector<KernelSpec>& specs,
+                                     model::L2State l2,
+                                     const MakeKernel& make);
 
 // make_attention() tries those of these ways that can do the case, and takes the fastest. This one
 // is a plan of cuDNN.

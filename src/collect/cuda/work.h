@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "collect/cuda/buffers.h"
@@ -19,6 +20,10 @@ class CudaWork : public Work {
  public:
   CudaWork(Gpu& gpu, model::L2State l2) : gpu_(gpu), l2_(l2) {}
 
+  [[nodiscard]] std::vector<OtherKernel> others() const final { return others_; }
+
+  void set_others(std::vector<OtherKernel> others) { others_ = std::move(others); }
+
   // Launches with the next copy of the buffers.
   core::Status launch() final;
 
@@ -28,6 +33,12 @@ class CudaWork : public Work {
   // NaN or the like, compare() compares those of the first copy.
   virtual core::Status spoil() = 0;
   virtual core::Result<Accuracy> compare() = 0;
+
+  // Launches with this copy of the buffers, of which there are copies().
+  core::Status launch_with(std::int64_t copy) {
+    was_launched_ = true;
+    return launch_copy(copy);
+  }
 
   // The next launch uses the first copy.
   void rewind() { next_copy_ = 0; }
@@ -61,6 +72,7 @@ class CudaWork : public Work {
   model::L2State l2_;
   std::int64_t next_copy_ = 0;
   bool was_launched_ = false;
+  std::vector<OtherKernel> others_;
 };
 
 // Events of CUDA, which the destructor destroys.

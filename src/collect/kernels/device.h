@@ -60,6 +60,9 @@ class Work {
   // The kernels that were tried before this one was chosen.
   [[nodiscard]] virtual std::vector<OtherKernel> others() const { return {}; }
 
+  // The works of which this one is the sequence; none of a single kernel. They live as long as it.
+  [[nodiscard]] virtual std::vector<Work*> members() { return {}; }
+
   // Launches the kernel once, waits, and compares its output.
   virtual core::Result<Accuracy> check() = 0;
 };
@@ -113,6 +116,14 @@ class Device {
 
   // Errors: out of memory, a library that fails.
   virtual core::Result<MadeWork> make(const KernelSpec& spec, model::L2State l2) = 0;
+
+  // Makes a work that launches these kernels one after the other, as a layer of a model does. What
+  // is to be cold is cold for each of them, and what they compute is as hot as if each took the
+  // output of the one before. Errors are those of make().
+  virtual core::Result<MadeWork> make_sequence(const std::vector<KernelSpec>& /*specs*/,
+                                               model::L2State /*l2*/) {
+    return MadeWork(Unsupported{"this device launches no sequences of kernels"});
+  }
 
   // Error with kGraph: the work cannot be captured into a graph, but kEager is possible. The work
   // must outlive the stopwatch.

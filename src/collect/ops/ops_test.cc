@@ -194,7 +194,9 @@ TEST(Operators, HaveTheColumnsOfThePublicTables) {
       "num_v_heads head_v_dim",
       "gdn_perf/gdn_rule: phase batch_size seq_len d_model d_conv num_k_heads head_k_dim "
       "num_v_heads head_v_dim",
-      "custom_allreduce_perf/all_reduce: allreduce_dtype num_gpus message_size implementation"};
+      "custom_allreduce_perf/all_reduce: allreduce_dtype num_gpus message_size implementation",
+      "decode_layer_perf/decode_layer: model tp_size moe_ep_size quantization kv_cache_dtype "
+      "batch_size step"};
   for (const char* name :
        {"rms_norm", "add_rms_norm", "silu_mul", "embedding", "add", "copy", "read"}) {
     expected.insert(fmt::format("memory_op_perf/{}: dtype rows columns vocabulary", name));
@@ -413,6 +415,120 @@ TEST(Operators, EveryCaseHasANameOfItsOwn) {
     }
   }
   EXPECT_EQ(static_cast<std::int64_t>(names.size()), cases);
+}
+
+std::vector<KernelSpec> kernels_of_layer(const char* model,
+                                         std::int64_t tp,
+                                         const char* weights,
+                                         std::int64_t batch,
+                                         std::int64_t ep = 1) {
+  const Case layer = only_case(
+      "decode_layer", {text("model", model), number("tp_size", tp), number("moe_ep_size", ep),
+                       text("quantization", weights), text("kv_cache_dtype", "bfloat16"),
+                       number("batch_size", batch), number("step", 4095)});
+  const std::vector<Part> parts = layer.op().parts(layer);
+  EXPECT_EQ(parts.size(), 1U);
+  std::vector<KernelSpec> kernels = {parts[0].kernel};
+  kernels.insert(kernels.end(), parts[0].then.begin(), parts[0].then.end());
+  return kernels;
+}
+
+TEST(Operators, ALayerHasTheKernelsOfItsModelInTheirOrder) {
+  const auto kernels = kernels_of_layer("llama-3.1-70b", 4, "fp8", 16);
+  ASSERT_EQ(kernels.size(), 8U);  // and no all-reduce
+  EXPECT_EQ(std::get<MemorySpec>(kernels[0]).kind, MemorySpec::Kind::kAddRmsNorm);
+  EXPECT_EQ(std::get<MemorySpec>(kernels[0]).rows, 16);
+  const auto& qkv = std::get<GemmSpec>(kernels[1]);
+  EXPECT_EQ(qkv.m, 16);
+  EXPECT_EQ(qkv.n, (64 + 2 * 8) / 4 * 128);
+  EXPECT_EQ(qkv.k, 8192);
+  EXPECT_EQ(qkv.type, DataType::kFp8);
+  const auto& attention = std::get<AttentionSpec>(kernels[2]);
+  EXPECT_EQ(attention.heads, 16);
+  EXPECT_EQ(attention.kv_heads, 2);
+  EXPECT_EQ(attention.batch, 16);
+  EXPECT_EQ(attention.kv_length, 4096);
+  EXPECT_GT(attention.page_size, 0);
+  EXPECT_EQ(std::get<MemorySpec>(kernels[6]).kind, MemorySpec::Kind::kSiluMul);
+  EXPECT_EQ(std::get<MemorySpec>(kernels[6]).columns, 28672 / 4);
+  EXPECT_EQ(std::get<GemmSpec>(kernels[7]).k, 28672 / 4);
+}
+
+// Most layers of DeepSeek-V3 have experts, most of Qwen3-Next have linear attention.
+TEST(Operators, ALayerIsOfTheKindThatTheModelHasMostOf) {
+  const auto has_kind = [](const std::vector<KernelSpec>& kernels, std::size_t kind) {
+    return std::any_of(kernels.begin(), kernels.end(),
+                       [&](const KernelSpec& kernel) { return kernel.index() == kind; });
+  };
+  const std::size_t moe = KernelSpec(MoeSpec{}).index();
+  const std::size_t net = KernelSpec(DeltaNetSpec{}).index();
+  const std::size_t attention = KernelSpec(AttentionSpec{}).index();
+  const auto deepseek = kernels_of_layer("deepseek-v3", 8, "fp8_block", 128);
+  EXPECT_TRUE(has_kind(deepseek, moe));
+  EXPECT_TRUE(has_kind(deepseek, attention));
+  const auto next = kernels_of_layer("qwen3-next-80b-a3b", 2, "bfloat16", 1);
+  EXPECT_TRUE(has_kind(next, moe));
+  EXPECT_TRUE(has_kind(next, net));
+  EXPECT_FALSE(has_kind(next, attention));
+}
+
+// With 8 groups of a GPU each, the experts of a GPU get the tokens of all.
+TEST(Operators, ExpertsOfALayerGetTheTokensOfAllGroups) {
+  for (const KernelSpec& kernel : kernels_of_layer("deepseek-v3", 1, "fp8_block", 16, 8)) {
+    if (const auto* moe = std::get_if<MoeSpec>(&kernel)) {
+      EXPECT_EQ(moe->tokens, 16 * 8);
+      EXPECT_EQ(moe->ep, 8);
+      EXPECT_EQ(moe->tp, 1);
+    }
+    if (const auto* product = std::get_if<GemmSpec>(&kernel)) {
+      EXPECT_EQ(product->m, 16);
+    }
+  }
+}
+
+TEST(Operators, LayersAreFewAndOfEveryModel) {
+  std::map<std::string, std::set<std::string>> swept;
+  for (const Case& layer : cases_of(operator_named("decode_layer"), Grid::kModels, {}))
+    swept[layer.text("model")].insert(
+        fmt::format("{} on {}", layer.text("quantization"), layer.integer("tp_size")));
+  EXPECT_EQ(swept.size(), operator_named("decode_layer").axes[0].common.size());
+  EXPECT_EQ(swept["llama-3.1-8b"], (std::set<std::string>{"bfloat16 on 1", "fp8 on 1"}));
+  EXPECT_EQ(swept["llama-3.1-405b"], (std::set<std::string>{"bfloat16 on 8", "fp8 on 4"}));
+  EXPECT_EQ(swept["deepseek-v3"], (std::set<std::string>{"fp8_block on 8"}));
+  EXPECT_EQ(swept["gpt-oss-120b"], (std::set<std::string>{"bfloat16 on 2", "w4a16_mxfp4 on 1"}));
+  EXPECT_LE(count("decode_layer", Grid::kModels), 150);
+}
+
+TEST(Operators, EveryLayerOfASweepCanRunOnAnH200) {
+  DeviceFacts h200;
+  h200.kind = "cuda";
+  h200.sm_version = 90;
+  h200.memory_bytes = 140'000'000'000;
+  for (const Case& layer : cases_of(operator_named("decode_layer"), Grid::kCommon, {})) {
+    EXPECT_EQ(layer.op().skip(layer, h200).value_or(""), "") << layer.id();
+    const Cost cost = layer.op().cost(layer);
+    EXPECT_GT(cost.bytes, 10e6) << layer.id();
+    EXPECT_GT(cost.flops, 0) << layer.id();
+  }
+}
+
+TEST(Operators, LayersThatNobodyServesSayWhy) {
+  const auto reason = [&](const char* model, std::int64_t tp, std::int64_t ep, const char* kind) {
+    const Case layer = only_case(
+        "decode_layer", {text("model", model), number("tp_size", tp), number("moe_ep_size", ep),
+                         text("quantization", "fp8_block"), text("kv_cache_dtype", "bfloat16"),
+                         number("batch_size", 1), number("step", 4095)});
+    DeviceFacts facts;
+    facts.kind = kind;
+    facts.sm_version = 90;
+    return layer.op().skip(layer, facts).value_or("");
+  };
+  EXPECT_EQ(reason("deepseek-v3", 8, 1, "cuda"), "");
+  EXPECT_EQ(reason("deepseek-v3", 8, 1, "cpu"), "a CPU has no graphs of kernels");
+  EXPECT_NE(reason("qwen3-235b-a22b", 8, 1, "cuda").find("cuts the blocks"), std::string::npos);
+  EXPECT_EQ(reason("llama-3.1-8b", 1, 8, "cuda"), "a model without experts has none to share out");
+  EXPECT_EQ(reason("deepseek-v3", 2, 3, "cuda"),
+            "neither tp_size nor moe_ep_size divides the other");
 }
 
 }  // namespace

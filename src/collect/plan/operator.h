@@ -112,6 +112,8 @@ class Case {
   std::vector<model::PerfValue> values_;
 };
 
+inline constexpr std::string_view kSumEnding = "_sum";
+
 // A row of a case's results, without the columns that follow from the case itself.
 struct Part {
   std::string op_name;  // "compute_scale"
@@ -120,6 +122,9 @@ struct Part {
   KernelSpec kernel;
   // If it has a value, the row's time is that of `kernel` less that of this one, and at least 0.
   std::optional<KernelSpec> less = {};
+  // Kernels that are launched after `kernel`, all in one graph: the row has the time of them all.
+  // A second row, whose op_name ends in kSumEnding, has the sum of their times one by one.
+  std::vector<KernelSpec> then = {};
   // The row has the version of this library, which is named as in the device's facts: "NCCL".
   // Empty: the version of assay.
   std::string version_of = {};

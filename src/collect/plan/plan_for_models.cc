@@ -58,6 +58,24 @@ std::vector<AxisOverride> overrides_of(const Operator& op, const serving::Operat
   return overrides;
 }
 
+constexpr std::string_view kLayerOperator = "decode_layer";
+
+template <class Value>
+bool has_value(const std::vector<Value>& list, const Value& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+bool covers(const serving::NeedsRequest& request, const serving::Model& model, const Case& layer) {
+  const auto weights = serving::quantization_named(layer.text("quantization"));
+  const bool is_config =
+      weights == serving::quantization_of(model.precision) && has_value(request.quantizations, {});
+  const bool has_experts_together = request.ep.empty() || !model.has_experts() ||
+                                    has_value(request.ep, layer.integer("moe_ep_size"));
+  return has_value(request.phases, serving::Phase::kGeneration) && has_experts_together &&
+         has_value(request.tp, layer.integer("tp_size")) &&
+         (is_config || has_value(request.quantizations, weights));
+}
+
 class ModelCases {
  public:
   explicit ModelCases(const PlanOptions& options) : options_(options) {}
@@ -67,7 +85,7 @@ class ModelCases {
     const auto& chosen = options_.operators;
     if (op == nullptr && chosen.size() == all_operators().size())
       note(use.op, "no operator of this program measures it");
-    if (op == nullptr || std::find(chosen.begin(), chosen.end(), op) == chosen.end()) return;
+    if (op == nullptr || !has_value(chosen, op)) return;
     const std::vector<AxisOverride> overrides = overrides_of(*op, use);
     for (const AxisOverride& given : overrides) {
       if (const core::Status good = check_override(*op, given); !good.ok()) {
@@ -77,6 +95,17 @@ class ModelCases {
     }
     for (const Case& point : cases_of(*op, options_.grid, overrides))
       cases_[op].push_back(planned_case(point));
+  }
+
+  // The sweep's cases of one model's decoding layer that the request covers.
+  void add_layer(const serving::Model& model, const serving::NeedsRequest& request) {
+    const Operator* op = find_operator(kLayerOperator);
+    if (!has_value(options_.operators, op)) return;
+    const AxisOverride named{"model", {model::PerfValue(model.name)}};
+    if (!check_override(*op, named).ok()) return;  // it does not ship with assay
+    for (const Case& point : cases_of(*op, options_.grid, {named})) {
+      if (covers(request, model, point)) cases_[op].push_back(planned_case(point));
+    }
   }
 
   [[nodiscard]] ModelsPlan made() && {
@@ -104,10 +133,14 @@ class ModelCases {
 
 }  // namespace
 
-ModelsPlan plan_for_models(const std::vector<serving::Need>& needs, const PlanOptions& options) {
+ModelsPlan plan_for_models(const serving::NeedsRequest& request,
+                           const std::vector<serving::Need>& needs,
+                           const PlanOptions& options) {
   ModelCases cases(options);
   for (const serving::Need& need : needs)
     cases.add(need.use);
+  for (const serving::Model& model : request.models)
+    cases.add_layer(model, request);
   return std::move(cases).made();
 }
 

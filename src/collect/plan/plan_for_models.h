@@ -25,6 +25,11 @@ struct ModelsPlan {
 // Each use gives the cases of its operator that have its key, with the sizes of options.grid
 // between which a store interpolates. options.operators limits the plan to these operators;
 // options.overrides has no meaning.
-ModelsPlan plan_for_models(const std::vector<serving::Need>& needs, const PlanOptions& options);
+//
+// The plan also has the decoding layers of those of the models that ship with assay: each as
+// decode_layer's sweep takes it, as far as the request has its quantization and its number of GPUs.
+ModelsPlan plan_for_models(const serving::NeedsRequest& request,
+                           const std::vector<serving::Need>& needs,
+                           const PlanOptions& options);
 
 }  // namespace assay::collect

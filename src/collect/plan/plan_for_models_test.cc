@@ -16,7 +16,7 @@ ModelsPlan planned(const char* model, serving::NeedsRequest request, PlanOptions
   request.models = {serving::read_model(model).value()};
   options.grid = Grid::kModels;
   if (options.operators.empty()) options.operators = all_operators();
-  return plan_for_models(serving::needs_of(request).needs, options);
+  return plan_for_models(request, serving::needs_of(request).needs, options);
 }
 
 std::vector<std::string> ids_of(const ModelsPlan& made, const std::string& op) {
@@ -86,6 +86,19 @@ TEST(PlanForModels, FiltersAndLimitsAreThoseOfEveryPlan) {
       planned("llama-3.1-8b", {.tp = {1}}, {.case_filters = {"m=1 "}, .limit = 2});
   EXPECT_EQ(ids_of(made, "gemm").size(), 2U);
   EXPECT_TRUE(ids_of(made, "generation_attention").empty());
+}
+
+TEST(PlanForModels, LayersAreThoseThatTheRequestCovers) {
+  const PlanOptions options{.operators = {find_operator("decode_layer")}};
+  const auto layers = [&](serving::NeedsRequest request) {
+    return ids_of(planned("llama-3.1-8b", std::move(request), options), "decode_layer");
+  };
+  const auto own = layers({});
+  EXPECT_EQ(own.size(), 3U);
+  EXPECT_THAT(own, testing::Each(testing::HasSubstr("tp_size=1 moe_ep_size=1 quantization=bf")));
+  EXPECT_EQ(layers({.quantizations = {std::nullopt, serving::Quantization::kFp8}}).size(), 6U);
+  EXPECT_TRUE(layers({.tp = {2}}).empty());
+  EXPECT_TRUE(layers({.phases = {serving::Phase::kContext}}).empty());
 }
 
 }  // namespace

@@ -204,13 +204,13 @@ class Collection {
 
   void note_time(const FinishedCase& one) {
     if (one.outcome != store::CaseOutcome::kMeasured) return;
-    double sampled_ms = 0;
+    CaseTimes sampled;
     for (const model::PerfMeasurement& row : one.rows)
-      sampled_ms +=
+      sampled.kernels_ms +=
           core::sum(row.timing.samples_ms) * static_cast<double>(row.timing.launches_per_sample);
     result_.times.push_back({.operator_name = one.planned->operator_name,
                              .wall_ms = one.wall_ms,
-                             .kernels_ms = one.kernels_ms.value_or(sampled_ms)});
+                             .parts = one.times.value_or(sampled)});
   }
 
   void note_certainty(const FinishedCase& one) {

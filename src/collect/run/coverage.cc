@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -29,28 +31,36 @@ std::vector<store::CasesFound> Coverage::findings() const {
 std::vector<model::Table> Coverage::tables() const {
   std::vector<model::Table> tables = tally_book(tally).tables;
   tables.front().title = fmt::format(
-      "Cases of {}, of {}", is_refinement ? "its refinement" : "the newest collection", started_at);
+      "Cases of {}, of {}", is_refinement ? "its refinement" : "the collection", started_at);
   return tables;
 }
 
 core::Result<std::vector<Coverage>> read_coverage(const store::Store& store,
                                                   const std::string& table) {
+  std::vector<store::StoredRun> runs = ASSAY_TRY(store.runs());
+  std::map<std::int64_t, std::int64_t> roots;  // of each collection, the one that it goes back to
   std::vector<Coverage> coverages;
-  std::optional<std::int64_t> id = ASSAY_TRY(store.last_run(kCollectRun));
-  while (id) {
-    const store::Run run = ASSAY_TRY(store.run(*id));
-    Tally tally = ASSAY_TRY(tally_of(store, *id, [&](const std::string& name) {
-      const Operator* known = find_operator(name);
-      return table.empty() || (known != nullptr && known->table == table);
-    }));
-    const std::optional<std::int64_t> refined = refined_by(run);
-    if (!tally.operators().empty()) {
-      coverages.insert(coverages.begin(), {.started_at = run.started_at,
-                                           .is_refinement = refined.has_value(),
-                                           .tally = std::move(tally)});
-    }
+  for (const store::StoredRun& stored : runs) {
+    if (stored.run.kind != kCollectRun) continue;
     // A run that refines points of another store records a run number of that store.
-    id = refined && *refined < *id ? refined : std::nullopt;
+    const std::optional<std::int64_t> refined = refined_by(stored.run);
+    const auto root = refined ? roots.find(*refined) : roots.end();
+    roots[stored.id] = root == roots.end() ? stored.id : root->second;
+  }
+  std::map<std::string, std::int64_t> newest;  // root of the collection that counts, by operator
+  std::reverse(runs.begin(), runs.end());
+  for (const store::StoredRun& stored : runs) {
+    if (stored.run.kind != kCollectRun) continue;
+    const std::int64_t root = roots.at(stored.id);
+    Tally tally = ASSAY_TRY(tally_of(store, stored.id, [&](const std::string& name) {
+      const Operator* known = find_operator(name);
+      const bool is_asked = table.empty() || (known != nullptr && known->table == table);
+      return is_asked && newest.emplace(name, root).first->second == root;
+    }));
+    if (tally.operators().empty()) continue;
+    coverages.insert(coverages.begin(), {.started_at = stored.run.started_at,
+                                         .is_refinement = refined_by(stored.run).has_value(),
+                                         .tally = std::move(tally)});
   }
   return coverages;
 }

@@ -1,5 +1,5 @@
-// Compares what the plans of a store's newest collection, and of those that it refines, expected
-// with what the store holds.
+// Compares what the plans of a store's collections expected with what the store holds. An operator
+// is judged by its newest collection and the refinements of that.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ struct Coverage {
   [[nodiscard]] std::vector<model::Table> tables() const;
 };
 
-// Returns the collections, first a grid and then its refinements, with their operators of one
+// Returns the collections, the oldest first, with the operators that are judged by them, of one
 // table, or of all tables if the name is empty. Leaves out collections by versions of assay that
 // did not record the expected cases.
 core::Result<std::vector<Coverage>> read_coverage(const store::Store& store,

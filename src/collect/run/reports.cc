@@ -78,6 +78,9 @@ ordered_json time_of(const std::vector<TimeUse>& times) {
     time[one.operator_name] = {{"cases", one.cases},
                                {"time_s", one.wall_seconds},
                                {"kernels_s", one.kernel_seconds},
+                               {"prepare_s", one.prepare_seconds},
+                               {"check_s", one.check_seconds},
+                               {"rest_s", one.rest_seconds},
                                {"overhead_median_ms", one.overhead_median_ms},
                                {"overhead_p90_ms", one.overhead_p90_ms}};
   }

@@ -19,7 +19,10 @@ TimeUse use_of(const std::string& name, const std::vector<CaseTime>& times) {
   std::vector<double> overheads_ms;
   for (const CaseTime& one : times) {
     use.wall_seconds += one.wall_ms / 1e3;
-    use.kernel_seconds += one.kernels_ms / 1e3;
+    use.kernel_seconds += one.parts.kernels_ms / 1e3;
+    use.prepare_seconds += one.parts.prepare_ms / 1e3;
+    use.check_seconds += one.parts.check_ms / 1e3;
+    use.rest_seconds += one.parts.rest_ms / 1e3;
     overheads_ms.push_back(one.overhead_ms());
   }
   use.overhead_median_ms = core::median(overheads_ms);
@@ -107,15 +110,20 @@ model::Table time_table(const std::vector<TimeUse>& uses) {
                                  {.name = "time", .unit = "s"},
                                  {.name = "kernels", .unit = "s"},
                                  {.name = "kernels_share", .unit = "%"},
+                                 {.name = "prepare", .unit = "s"},
+                                 {.name = "check", .unit = "s"},
+                                 {.name = "rest", .unit = "s"},
                                  {.name = "overhead_median", .unit = "ms"},
                                  {.name = "overhead_p90", .unit = "ms"}}};
   for (const TimeUse& use : uses) {
     table.add_row({use.operator_name, use.cases, use.wall_seconds, use.kernel_seconds,
-                   use.share() * 100, use.overhead_median_ms, use.overhead_p90_ms});
+                   use.share() * 100, use.prepare_seconds, use.check_seconds, use.rest_seconds,
+                   use.overhead_median_ms, use.overhead_p90_ms});
   }
   table.notes.emplace_back(
-      "kernels: their launches, for warming up and for samples, kept or not. overhead: what a case "
-      "takes besides.");
+      "kernels: their launches, for warming up and for samples, kept or not. prepare: data, and "
+      "trials of the kernels to choose from. check: comparing with a reference. rest: waiting for "
+      "the clock after kernels that slowed it. overhead: what a case takes besides its kernels.");
   return table;
 }
 

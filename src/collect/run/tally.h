@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collect/plan/plan.h"
+#include "collect/worker/protocol.h"
 #include "model/table.h"
 #include "store/database/store.h"
 
@@ -62,10 +63,10 @@ std::vector<std::string> operators_without_row(const Tally& tally, Excused excus
 // The time of a measured case.
 struct CaseTime {
   std::string operator_name;
-  double wall_ms = 0;     // from the end of the worker's previous case to the end of this one
-  double kernels_ms = 0;  // the part in which the device ran launches of this case
+  double wall_ms = 0;  // from the end of the worker's previous case to the end of this one
+  CaseTimes parts = {};
 
-  [[nodiscard]] double overhead_ms() const { return wall_ms - kernels_ms; }
+  [[nodiscard]] double overhead_ms() const { return wall_ms - parts.kernels_ms; }
 };
 
 struct TimeUse {
@@ -73,6 +74,9 @@ struct TimeUse {
   std::int64_t cases = 0;
   double wall_seconds = 0;
   double kernel_seconds = 0;
+  double prepare_seconds = 0;
+  double check_seconds = 0;
+  double rest_seconds = 0;
   double overhead_median_ms = 0;  // per case
   double overhead_p90_ms = 0;
 

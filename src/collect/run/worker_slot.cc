@@ -139,7 +139,7 @@ std::optional<SlotEvent> WorkerSlot::take_of_case(const WorkerMessage& message) 
     return failed(error->error_class, error->message);
   }
   if (current_.rows.empty()) return failed("NoRow", "the worker was done without a row");
-  current_.kernels_ms = std::get<CaseDone>(message).kernels_ms;
+  current_.times = std::get<CaseDone>(message).times;
   return finished(store::CaseOutcome::kMeasured);
 }
 

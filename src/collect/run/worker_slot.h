@@ -41,8 +41,8 @@ struct FinishedCase {
   std::string doing = {};  // the last stage that the worker named
   std::string device_id = {};
   std::vector<model::PerfMeasurement> rows = {};  // if it was measured
-  double wall_ms = 0;  // since the worker was ready or finished its previous case
-  std::optional<double> kernels_ms = {};  // as the worker reports it
+  double wall_ms = 0;                   // since the worker was ready or finished its previous case
+  std::optional<CaseTimes> times = {};  // as the worker reports them
 };
 
 struct WorkerReady {

@@ -18,6 +18,7 @@ constexpr std::int64_t kMostLaunches = 4096;  // in a sample, because a graph ha
 constexpr std::int64_t kProbeLaunches = 16;   // of a short work before its samples
 constexpr std::int64_t kMostAtOnce = 64;      // samples between two looks at the interval
 constexpr int kMostTrials = 3;                // of the number of launches in a sample
+constexpr double kLongLaunchMs = 10;          // one of them warms up
 
 class Measurement {
  public:
@@ -28,19 +29,31 @@ class Measurement {
   }
 
   core::Result<Measured> run() {
-    for (std::int64_t i = 0; i < options_.num_warmups; ++i) {
-      ASSAY_TRY(work_.launch());
-    }
-    ASSAY_TRY(device_.finish());
+    const std::int64_t warmups = ASSAY_TRY(warm_up());
     std::unique_ptr<Stopwatch> watch = ASSAY_TRY(make_watch());
     ASSAY_TRY(options_.num_runs > 0 ? sample(*watch, options_.num_runs) : sample_until_sure(watch));
     timing_.skew_ms = watch->skew_ms();
     summarize();
-    kernels_ms_ += static_cast<double>(options_.num_warmups) * timing_.median_ms;
+    kernels_ms_ += static_cast<double>(warmups) * timing_.median_ms;
     return Measured{.timing = std::move(timing_), .kernels_ms = kernels_ms_};
   }
 
  private:
+  // Returns the number of launches.
+  core::Result<std::int64_t> warm_up() {
+    const auto start = std::chrono::steady_clock::now();
+    for (std::int64_t i = 0; i < options_.num_warmups; ++i) {
+      ASSAY_TRY(work_.launch());
+      if (i > 0) continue;
+      ASSAY_TRY(device_.finish());
+      const std::chrono::duration<double, std::milli> took =
+          std::chrono::steady_clock::now() - start;
+      if (took.count() > kLongLaunchMs) return 1;
+    }
+    ASSAY_TRY(device_.finish());
+    return options_.num_warmups;
+  }
+
   // Makes a stopwatch with as many launches in a sample as the length of the work asks for.
   core::Result<std::unique_ptr<Stopwatch>> make_watch() {
     if (options_.repeat_n > 0) return watch_of(options_.repeat_n);

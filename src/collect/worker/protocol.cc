@@ -158,7 +158,10 @@ core::Result<WorkerMessage> doing_of(const json& object) {
 core::Result<WorkerMessage> done_of(const json& object) {
   CaseDone done{.id = ASSAY_TRY(field<std::int64_t>(object, "id"))};
   if (find(object, "kernels_ms") != nullptr) {
-    done.kernels_ms = ASSAY_TRY(field<double>(object, "kernels_ms"));
+    done.times = CaseTimes{.kernels_ms = ASSAY_TRY(field<double>(object, "kernels_ms")),
+                           .prepare_ms = ASSAY_TRY(field<double>(object, "prepare_ms")),
+                           .check_ms = ASSAY_TRY(field<double>(object, "check_ms")),
+                           .rest_ms = ASSAY_TRY(field<double>(object, "rest_ms"))};
   }
   return WorkerMessage(done);
 }
@@ -377,7 +380,11 @@ ordered_json object_of(const CaseRow& row) {
 
 ordered_json object_of(const CaseDone& done) {
   ordered_json object = {{"id", done.id}, {"done", true}};
-  set(object, "kernels_ms", done.kernels_ms);
+  if (!done.times) return object;
+  object["kernels_ms"] = done.times->kernels_ms;
+  object["prepare_ms"] = done.times->prepare_ms;
+  object["check_ms"] = done.times->check_ms;
+  object["rest_ms"] = done.times->rest_ms;
   return object;
 }
 

@@ -17,7 +17,8 @@
 //                   {"id":7,"doing":"time"}
 //                   {"id":7,"row":{...}}                                  a measured row; a case
 //                   has any number of rows, and then one of these:
-//                   {"id":7,"done":true,"kernels_ms":8.5}
+//                   {"id":7,"done":true,"kernels_ms":8.5,"prepare_ms":2.1,"check_ms":0,
+//                    "rest_ms":0}
 //                   {"id":7,"skip":"cuDNN has no plan for head size 576"}
 //                   {"id":7,"error":{"class":"OutOfMemory","message":"...","traceback":"...",
 //                    "lost":false}}          lost: the worker ends, and another one gets
@@ -75,11 +76,18 @@ struct CaseRow {
   model::PerfMeasurement measurement;
 };
 
+// The parts of a case's time.
+struct CaseTimes {
+  double kernels_ms =
+      0;  // of all launches that were timed, warm-ups and discarded samples included
+  double prepare_ms = 0;  // for data, and for trials of the kernels to choose from
+  double check_ms = 0;    // for comparing outputs with a reference
+  double rest_ms = 0;     // for waiting until the device's clock is back
+};
+
 struct CaseDone {
   std::int64_t id = 0;
-  // The time for which the device executed launches of this case, including warm-ups and samples
-  // that were not kept. Unknown for a module's worker.
-  std::optional<double> kernels_ms = {};
+  std::optional<CaseTimes> times = {};  // unknown for a module's worker
 };
 
 struct CaseSkipped {

@@ -18,9 +18,16 @@
 #include "collect/worker/measure.h"
 #include "collect/worker/protocol.h"
 #include "core/statistics.h"
+#include "gpu/devices.h"
 
 namespace assay::collect {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 // The outcome of a case.
 using Stop = std::variant<CaseDone, CaseSkipped, CaseError>;
@@ -50,6 +57,38 @@ model::Timing timing_of(const std::vector<double>& samples_ms) {
   return timing;
 }
 
+// The timing of several works one after the other, each measured by itself. Its samples are the
+// sums of as many samples as all have; the ends of the interval are sums, too, which is wider than
+// the interval of the sum.
+void add_timing(model::Timing& sum, const model::Timing& one) {
+  sum.median_ms += one.median_ms;
+  sum.mean_ms += one.mean_ms;
+  sum.p10_ms += one.p10_ms;
+  sum.p90_ms += one.p90_ms;
+  sum.low_ms += one.low_ms;
+  sum.high_ms += one.high_ms;
+  sum.samples_ms.resize(std::min(sum.samples_ms.size(), one.samples_ms.size()));
+  for (std::size_t i = 0; i < sum.samples_ms.size(); ++i)
+    sum.samples_ms[i] += one.samples_ms[i];
+  if (one.launch == model::Launch::kEager) sum.launch = one.launch;
+}
+
+// The conditions are those of the first but for the flags, which any raises. Precondition: there is
+// at least one.
+Timed sum_of(const std::vector<Timed>& each) {
+  Timed sum = each.front();
+  sum.timing.launches_per_sample = 1;
+  for (std::size_t i = 1; i < each.size(); ++i) {
+    const Timed& one = each[i];
+    add_timing(sum.timing, one.timing);
+    sum.conditions.throttled = sum.conditions.throttled || one.conditions.throttled;
+    sum.conditions.drifting = sum.conditions.drifting || one.conditions.drifting;
+    sum.conditions.sm_mhz_after = one.conditions.sm_mhz_after;
+    sum.conditions.memory_mhz_after = one.conditions.memory_mhz_after;
+  }
+  return sum;
+}
+
 // The largest error that is accepted, in units of the deviation that the data type allows.
 constexpr double kWorstAccuracy = 1;
 
@@ -71,11 +110,12 @@ class Runner {
     for (const Part& part : point.op().parts(point)) {
       if (std::optional<Stop> stop = run_part(part)) return *stop;
     }
-    return CaseDone{.id = request_.id, .kernels_ms = kernels_ms_};
+    return CaseDone{.id = request_.id, .times = times_};
   }
 
  private:
   std::optional<Stop> run_part(const Part& part) {
+    if (!part.then.empty()) return run_sequence(part);
     Step<Timed> measured = time_kernel(part.kernel);
     if (auto* stop = std::get_if<Stop>(&measured)) return *stop;
     Timed& timed = std::get<Timed>(measured);
@@ -87,6 +127,33 @@ class Runner {
     }
     if (!part.less) say_others(part, timed);
     say_row(part, std::move(timed), latency_ms);
+    return std::nullopt;
+  }
+
+  // Times the kernels in one graph, then each by itself: the same works, at about the same clocks.
+  std::optional<Stop> run_sequence(const Part& part) {
+    std::vector<KernelSpec> kernels = {part.kernel};
+    kernels.insert(kernels.end(), part.then.begin(), part.then.end());
+    const Clock::time_point start = Clock::now();
+    const core::Result<MadeWork> made = run_.device.make_sequence(kernels, request_.options.l2);
+    times_.prepare_ms += milliseconds_since(start);
+    Step<Timed> step = time_made(made);
+    if (auto* stop = std::get_if<Stop>(&step)) return *stop;
+    Timed& together = std::get<Timed>(step);
+    std::vector<Timed> each;
+    for (Work* member : std::get<std::unique_ptr<Work>>(made.value())->members()) {
+      core::Result<Timed> timed = time_until_steady(*member);
+      if (!timed.ok()) return device_error(timed.error());
+      each.push_back(std::move(timed).value());
+    }
+    Part sum = part;
+    sum.op_name += kSumEnding;
+    Timed summed = sum_of(each);
+    summed.kernel_source = together.kernel_source;
+    const double together_ms = together.timing.median_ms;
+    const double summed_ms = summed.timing.median_ms;
+    say_row(part, std::move(together), together_ms);
+    say_row(sum, std::move(summed), summed_ms);
     return std::nullopt;
   }
 
@@ -126,9 +193,15 @@ class Runner {
   }
 
   Step<Timed> time_kernel(const KernelSpec& spec) {
-    core::Result<MadeWork> made = run_.device.make(spec, request_.options.l2);
+    const Clock::time_point start = Clock::now();
+    const core::Result<MadeWork> made = run_.device.make(spec, request_.options.l2);
+    times_.prepare_ms += milliseconds_since(start);
+    return time_made(made);
+  }
+
+  Step<Timed> time_made(const core::Result<MadeWork>& made) {
     if (!made.ok()) return device_error(made.error());
-    if (auto* unsupported = std::get_if<Unsupported>(&made.value())) {
+    if (const auto* unsupported = std::get_if<Unsupported>(&made.value())) {
       return skip(unsupported->reason);
     }
     Work& work = *std::get<std::unique_ptr<Work>>(made.value());
@@ -140,12 +213,18 @@ class Runner {
     if (!timed.ok()) return device_error(timed.error());
     timed.value().kernel_source = work.kernel_source();
     timed.value().others = work.others();
+    if (request_.measure_power) {
+      if (const core::Status added = add_power(work, timed.value()); !added.ok())
+        return device_error(added.error());
+    }
     return std::move(timed).value();
   }
 
   std::optional<Stop> check(Work& work) {
     run_.say(CaseDoing{request_.id, "check"});
+    const Clock::time_point start = Clock::now();
     const core::Result<Accuracy> accuracy = work.check();
+    times_.check_ms += milliseconds_since(start);
     if (!accuracy.ok()) return device_error(accuracy.error());
     if (accuracy.value().worst <= kWorstAccuracy) return std::nullopt;
     return error("WrongResult",
@@ -159,7 +238,7 @@ class Runner {
     const auto is_off = [](const Timed& tried) {
       return tried.conditions.throttled || tried.conditions.drifting;
     };
-    if (is_off(timed)) {
+    if (is_off(timed) && !is_by_own_power(timed.conditions)) {
       Timed again = ASSAY_TRY(time_once(work));
       // If both are off, the one with less spread is kept, with its flag.
       const auto spread = [](const Timed& tried) {
@@ -167,14 +246,19 @@ class Runner {
       };
       if (!is_off(again) || spread(again) < spread(timed)) timed = std::move(again);
     }
-    if (request_.measure_power) ASSAY_TRY(add_power(work, timed));
     return timed;
+  }
+
+  // A kernel that draws more power than the device may slows the clock each time anew.
+  static bool is_by_own_power(const model::Conditions& conditions) {
+    const std::vector<std::string>& reasons = conditions.slowdowns;
+    return conditions.throttled && reasons.size() == 1 && reasons.front() == gpu::kPowerCap;
   }
 
   core::Result<Timed> time_once(Work& work) {
     const DeviceState before = ASSAY_TRY(rested_state());
     Measured measured = ASSAY_TRY(measure(run_.device, work, request_.options));
-    kernels_ms_ += measured.kernels_ms;
+    times_.kernels_ms += measured.kernels_ms;
     Timed timed;
     timed.conditions = conditions(before, ASSAY_TRY(state()), measured.timing);
     timed.timing = std::move(measured.timing);
@@ -183,11 +267,13 @@ class Runner {
 
   // The state after a rest, which the device needs if earlier kernels were too much for it.
   core::Result<DeviceState> rested_state() {
+    const Clock::time_point start = Clock::now();
     DeviceState now = ASSAY_TRY(state());
     for (int step = 0; step < kMostRestSteps && is_slowed(now); ++step) {
       std::this_thread::sleep_for(kRestStep);
       now = ASSAY_TRY(state());
     }
+    times_.rest_ms += milliseconds_since(start);
     return now;
   }
 
@@ -207,7 +293,8 @@ class Runner {
     constexpr std::int64_t kSamples = 64;
     while (took.count() < request_.power_seconds) {
       const std::vector<double> samples_ms = ASSAY_TRY(watch->sample(kSamples));
-      kernels_ms_ += core::sum(samples_ms) * static_cast<double>(timed.timing.launches_per_sample);
+      times_.kernels_ms +=
+          core::sum(samples_ms) * static_cast<double>(timed.timing.launches_per_sample);
       launches += static_cast<double>(kSamples * timed.timing.launches_per_sample);
       took = std::chrono::steady_clock::now() - start;
     }
@@ -249,7 +336,7 @@ class Runner {
 
   const CaseRun& run_;
   const CaseRequest& request_;
-  double kernels_ms_ = 0;
+  CaseTimes times_;
 };
 
 core::Result<model::PerfValue> value_of(const nlohmann::json& value) {
@@ -320,8 +407,11 @@ void expect_soon(Device& device, const CaseRequest& request) {
     if (!parsed.ok()) continue;
     const Case& point = parsed.value();
     if (point.op().skip && point.op().skip(point, device.facts())) continue;
-    for (const Part& part : point.op().parts(point))
+    for (const Part& part : point.op().parts(point)) {
       device.expect(part.kernel);
+      for (const KernelSpec& kernel : part.then)
+        device.expect(kernel);
+    }
   }
 }
 

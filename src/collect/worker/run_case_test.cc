@@ -154,7 +154,9 @@ TEST(RunCase, TheTimeOfKernelsIsTold) {
   request.options.repeat_n = 2;
   const Ran ran = run({.time_ms = [](std::int64_t) { return 0.5; }}, request);
   ASSERT_EQ(ran.all<CaseDone>().size(), 1U);
-  EXPECT_DOUBLE_EQ(ran.all<CaseDone>()[0].kernels_ms.value_or(0), (20 * 2 + 3) * 0.5);
+  const std::optional<CaseTimes> times = ran.all<CaseDone>()[0].times;
+  ASSERT_TRUE(times);
+  EXPECT_DOUBLE_EQ(times->kernels_ms, (20 * 2 + 3) * 0.5);
 }
 
 TEST(RunCase, PowerComesFromTheEnergyCounter) {
@@ -210,6 +212,49 @@ TEST(RunCase, TheDeviceIsToldOfSoonCasesThatItKnows) {
   expect_soon(device, request);
   ASSERT_EQ(device.expected.size(), 1U);
   EXPECT_EQ(std::get<GemmSpec>(device.expected.front()).m, 64);
+}
+
+CaseRequest layer() {
+  CaseRequest request;
+  request.id = 8;
+  request.operator_name = "decode_layer";
+  request.case_json =
+      R"({"model":"llama-3.1-8b","tp_size":1,"moe_ep_size":1,"quantization":"bfloat16",)"
+      R"("kv_cache_dtype":"bfloat16","batch_size":16,"step":4095})";
+  return request;
+}
+
+TEST(RunCase, ALayerHasTheTimeOfOneGraphAndTheSumOfItsKernels) {
+  const Ran ran =
+      run({.time_ms = [](std::int64_t) { return 0.25; }, .sequence_part = 0.75}, layer());
+  const std::vector<CaseRow> rows = ran.all<CaseRow>();
+  ASSERT_EQ(rows.size(), 2U);
+  ASSERT_EQ(ran.specs.size(), 8U);
+  const model::PerfMeasurement& together = rows[0].measurement;
+  const model::PerfMeasurement& sum = rows[1].measurement;
+  EXPECT_EQ(together.row.op_name, "decode_layer");
+  EXPECT_EQ(sum.row.op_name, "decode_layer_sum");
+  EXPECT_EQ(together.row.key, sum.row.key);
+  EXPECT_EQ(sum.row.table, "decode_layer_perf");
+  EXPECT_EQ(sum.row.kernel_source, together.row.kernel_source);
+  EXPECT_DOUBLE_EQ(together.row.latency_ms, 8 * 0.25 * 0.75);
+  EXPECT_DOUBLE_EQ(sum.row.latency_ms, 8 * 0.25);
+  EXPECT_DOUBLE_EQ(sum.timing.high_ms, 8 * 0.25);
+  ASSERT_FALSE(sum.timing.samples_ms.empty());
+  EXPECT_DOUBLE_EQ(sum.timing.samples_ms.front(), 8 * 0.25);
+  EXPECT_EQ(ran.all<CaseDone>().size(), 1U);
+}
+
+TEST(RunCase, ALayerIsSkippedOrFailsAsAWhole) {
+  const Ran refused = run({.unsupported = "no such kernel"}, layer());
+  EXPECT_TRUE(refused.all<CaseRow>().empty());
+  ASSERT_EQ(refused.all<CaseSkipped>().size(), 1U);
+  CaseRequest checked = layer();
+  checked.check = true;
+  const Ran wrong = run({.accuracy = {.worst = 2, .compared = 1, .where = "there"}}, checked);
+  EXPECT_TRUE(wrong.all<CaseRow>().empty());
+  ASSERT_EQ(wrong.all<CaseError>().size(), 1U);
+  EXPECT_EQ(wrong.all<CaseError>()[0].error_class, "WrongResult");
 }
 
 }  // namespace

@@ -21,6 +21,21 @@ std::optional<Quantization> quantization_named(std::string_view name) {
   return static_cast<Quantization>(found - kQuantizationNames.begin());
 }
 
+Precision weights_of(Quantization quantization) {
+  if (quantization == Quantization::kMxfp4) return {.experts = Quantization::kMxfp4};
+  return {.linear = quantization, .experts = quantization};
+}
+
+Quantization quantization_of(const Precision& precision) {
+  return precision.linear == Quantization::kBfloat16 ? precision.experts : precision.linear;
+}
+
+const EqualLayers& Model::most_frequent_layers() const {
+  return *std::max_element(
+      layers.begin(), layers.end(),
+      [](const EqualLayers& a, const EqualLayers& b) { return a.count < b.count; });
+}
+
 std::int64_t Model::num_layers() const {
   std::int64_t count = 0;
   for (const EqualLayers& equal : layers)

@@ -31,6 +31,12 @@ struct Precision {
   bool operator==(const Precision& other) const = default;
 };
 
+// The precision of a model whose weights are kept so. kMxfp4 is that of experts beside projections
+// in bfloat16.
+Precision weights_of(Quantization quantization);
+// How weights are kept: weights_of() with it has the same weights.
+Quantization quantization_of(const Precision& precision);
+
 // Attention with softmax; the heads share keys and values in groups.
 struct Attention {
   std::int64_t heads = 1;
@@ -104,8 +110,13 @@ struct Model {
   std::int64_t vocabulary = 1;
   Precision precision;              // as its config.json tells; the cache is bfloat16 there
   std::vector<EqualLayers> layers;  // no two are equal
+  // How unevenly tokens choose experts, in the spelling of moe_perf. The public planner prices
+  // DeepSeek-V3, Kimi-K2 and Llama 4 by an exponent of 1.01, all others by 1.2.
+  std::string skew = "power_law_1.2";
 
   [[nodiscard]] std::int64_t num_layers() const;
+  // The kind of layer that it has most of, and of several the first. Precondition: it has layers.
+  [[nodiscard]] const EqualLayers& most_frequent_layers() const;
   [[nodiscard]] bool has_experts() const;
 };
 

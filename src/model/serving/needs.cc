@@ -3,18 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>
 
 namespace assay::serving {
 namespace {
-
-// The names of moe_perf. The public planner prices DeepSeek-V3 and Kimi-K2 by the first power law,
-// and other mixtures by the second.
-constexpr std::array<const char*, 3> kDistributions = {"balanced", "power_law_1.01",
-                                                       "power_law_1.2"};
 
 // How many GPUs share the experts, and how.
 struct ExpertSharing {
@@ -57,11 +51,6 @@ std::set<ExpertSharing> dense_sharings(const NeedsRequest& request) {
   return found;
 }
 
-Precision weights_of(Quantization quantization) {
-  if (quantization == Quantization::kMxfp4) return {.experts = Quantization::kMxfp4};
-  return {.linear = quantization, .experts = quantization};
-}
-
 std::vector<Precision> precisions_of(const Precision& weights) {
   std::vector<Precision> all = {weights};
   if (weights == Precision{}) return all;
@@ -89,10 +78,7 @@ std::string text_of(const Deployment& deployment) {
   std::string text = fmt::format("tp {}", deployment.tp);
   if (deployment.moe_tp > 1) text += fmt::format(", moe_tp {}", deployment.moe_tp);
   if (deployment.moe_ep > 1) text += fmt::format(", ep {}", deployment.moe_ep);
-  const Precision& precision = deployment.precision;
-  const Quantization weights =
-      precision.linear == Quantization::kBfloat16 ? precision.experts : precision.linear;
-  return fmt::format("{}, {}", text, name_of(weights));
+  return fmt::format("{}, {}", text, name_of(quantization_of(deployment.precision)));
 }
 
 class Collected {
@@ -148,7 +134,7 @@ Needs needs_of(const NeedsRequest& request) {
     const auto sharings = model.has_experts() ? sharings_of(request) : dense_sharings(request);
     for (const Precision& precision : precisions_of(model, request)) {
       for (const ExpertSharing& sharing : sharings) {
-        for (const char* distribution : kDistributions) {
+        for (const std::string& distribution : {std::string("balanced"), model.skew}) {
           collected.add(model,
                         {.tp = sharing.tp,
                          .moe_tp = sharing.moe_tp,

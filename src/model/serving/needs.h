@@ -41,7 +41,7 @@ struct Needs {
 
 // With weights of 8 bits engines keep the cache in bfloat16 or in fp8, and in the latter case
 // compute attention to prompts in either: all of these are needed. Experts are needed with tokens
-// that are spread evenly and by the two power laws of the public planner.
+// that are spread evenly, and as unevenly as the model's `skew` tells.
 Needs needs_of(const NeedsRequest& request);
 
 }  // namespace assay::serving

@@ -65,6 +65,18 @@ TEST(NeedsOf, ExpertsAreDividedInEveryWay) {
               testing::UnorderedElementsAre(std::pair(1, 2), std::pair(2, 2), std::pair(1, 8)));
 }
 
+TEST(NeedsOf, TokensAreSpreadAsThePublicPlannerSpreadsThem) {
+  const auto spreads = [](const char* model) {
+    return values<std::string>(needs_of({.models = {shipped_model(model)}, .tp = {8}}), "moe",
+                               "distribution");
+  };
+  using Names = std::set<std::string>;
+  EXPECT_EQ(spreads("qwen3-235b-a22b"), (Names{"balanced", "power_law_1.2"}));
+  for (const char* model : {"deepseek-v3", "kimi-k2", "llama-4-scout"})
+    EXPECT_EQ(spreads(model), (Names{"balanced", "power_law_1.01"})) << model;
+  EXPECT_EQ(spreads("qwen3-32b"), Names{});
+}
+
 TEST(NeedsOf, EightBitWeightsNeedBothCaches) {
   const Needs needs = needs_of(
       {.models = {shipped_model("qwen3-8b")}, .tp = {1}, .quantizations = {Quantization::kFp8}});

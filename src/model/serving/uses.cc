@@ -365,4 +365,13 @@ std::vector<OperatorUse> uses_of(const Model& model, const Deployment& deploymen
   return std::move(uses).made();
 }
 
+std::vector<OperatorUse> uses_of_layer(const Model& model,
+                                       const Layer& layer,
+                                       const Deployment& deployment,
+                                       Phase phase) {
+  Uses uses(model, deployment, phase);
+  uses.add_layers({.layer = layer, .count = 1});
+  return std::move(uses).made();
+}
+
 }  // namespace assay::serving

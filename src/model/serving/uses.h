@@ -65,4 +65,10 @@ struct OperatorUse {
 // check_deployment() accepts.
 std::vector<OperatorUse> uses_of(const Model& model, const Deployment& deployment, Phase phase);
 
+// The uses of one layer of the model, in their order; each has a count of 1.
+std::vector<OperatorUse> uses_of_layer(const Model& model,
+                                       const Layer& layer,
+                                       const Deployment& deployment,
+                                       Phase phase);
+
 }  // namespace assay::serving

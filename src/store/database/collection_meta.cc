@@ -63,12 +63,13 @@ core::Result<Facts> facts_of(YAML::Node root, const std::string& table) {
   return facts;
 }
 
-YAML::Node node_of(const PlacedTable& table) {
+YAML::Node node_of(const PlacedTable& table, const std::string& version) {
   YAML::Node node;
   node["collected_at"] = table.collected_at;
   for (const std::string& kernel : table.kernels)
     node["kernels"].push_back(kernel);
   node["rows"] = table.rows;
+  if (table.version != version) node["version"] = table.version;
   node["status"] = "complete";
   return node;
 }
@@ -105,7 +106,7 @@ core::Result<std::string> collection_meta_text(const std::filesystem::path& path
     root["runtime"]["version"] = folder.version;
     root["runtime"]["collector"] = folder.collector;
     for (const PlacedTable& table : folder.tables)
-      root["tables"][table.table] = node_of(table);
+      root["tables"][table.table] = node_of(table, folder.version);
     return YAML::Dump(root) + '\n';
   } catch (const std::exception& error) {
     return core::Error{fmt::format("{}: {}", path.string(), error.what())};

@@ -26,6 +26,7 @@ core::Result<std::map<std::string, std::string>> parse_collection_meta(std::stri
 
 struct PlacedTable {
   std::string table;
+  std::string version;  // of what measured it; written where it is not the folder's
   std::int64_t rows = 0;
   std::string collected_at;
   std::vector<std::string> kernels = {};  // the kernel sources of its rows

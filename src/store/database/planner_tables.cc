@@ -23,8 +23,22 @@ const Names kExpertTypes = {
     "nvfp4",    "w4a16_mxfp4", "w4a8_mxfp4_mxfp8", "w4a16_mxfp4_cutlass"};
 const Names kAttentionTypes = {"bfloat16", "fp8", "fp8_block"};
 const Names kCacheTypes = {"bfloat16", "int8", "fp8"};
+// The steps of a gated delta net, by the kernels of the engine whose rows it saw first; it gives
+// the kernels of other engines these names, too.
+const std::vector<LayerStep> kDeltaNetSteps = {
+    {"gdn_conv", "context", "causal_conv1d_fn"},
+    {"gdn_conv", "generation", "causal_conv1d_update"},
+    {"gdn_rule", "context", "chunk_gated_delta_rule"},
+    {"gdn_rule", "generation", "fused_sigmoid_gating_delta_rule_update"}};
 // It takes the types of custom all-reduces for `half`, whatever they are.
 const Names kSixteenBits = {"bfloat16", "float16", "half"};
+
+Names kernels_of(const std::vector<LayerStep>& steps) {
+  Names names;
+  for (const LayerStep& step : steps)
+    names.push_back(step.kernel);
+  return names;
+}
 
 std::vector<PlannerTable> make_planner_tables() {
   const Names collectives = {"all_gather", "alltoall", "reduce_scatter", "all_reduce"};
@@ -69,6 +83,12 @@ std::vector<PlannerTable> make_planner_tables() {
         "moe_tp_size", "moe_ep_size", "num_tokens"},
        "num_tokens",
        {{"moe_dtype", kExpertTypes}}},
+      {"gdn_perf",
+       {"kernel_source", "phase", "d_model", "d_conv", "num_k_heads", "head_k_dim", "num_v_heads",
+        "head_v_dim", "batch_size", "seq_len"},
+       "",
+       {{"kernel_source", kernels_of(kDeltaNetSteps)}},
+       kDeltaNetSteps},
       {"custom_allreduce_perf",
        {"num_gpus", "message_size"},
        "message_size",
@@ -79,6 +99,8 @@ std::vector<PlannerTable> make_planner_tables() {
        {{"nccl_dtype", {"half", "int8", "fp8"}}, {"op_name", collectives}}},
   };
 }
+
+constexpr std::string_view kKernelColumn = "kernel_source";
 
 std::string cell_text(const FrameColumn* column, std::size_t row) {
   if (column == nullptr || column->is_missing(row)) return "";
@@ -223,6 +245,31 @@ Frame rows_for_planner(const PlannerTable& table,
   }
   tell(table, reasons, left_out);
   return picked_rows(rows, kept);
+}
+
+Frame with_names_of_steps(const PlannerTable& table, Frame rows) {
+  const auto named = std::find_if(rows.columns.begin(), rows.columns.end(),
+                                  [](const auto& column) { return column.name == kKernelColumn; });
+  if (table.steps.empty() || named == rows.columns.end()) return rows;
+  const FrameColumn* op_names = rows.find("op_name");
+  const FrameColumn* phases = rows.find("phase");
+  ColumnBuilder builder{std::string(kKernelColumn)};
+  for (std::size_t row = 0; row < rows.num_rows(); ++row) {
+    const std::string op_name = cell_text(op_names, row);
+    const std::string phase = cell_text(phases, row);
+    const auto step = std::find_if(
+        table.steps.begin(), table.steps.end(),
+        [&](const LayerStep& known) { return known.op_name == op_name && known.phase == phase; });
+    if (step == table.steps.end()) {
+      builder.add(std::string_view(cell_text(&*named, row)));
+    } else {
+      builder.add(step->kernel);
+    }
+  }
+  FrameColumn measured = std::exchange(*named, std::move(builder).finish());
+  measured.name = kMeasuredKernelColumn;
+  rows.columns.push_back(std::move(measured));
+  return rows;
 }
 
 Frame with_points_of_curves(const PlannerTable& table, const Frame& grid, const Frame& all) {

@@ -33,6 +33,13 @@ struct KnownValues {
   std::vector<std::string_view> values;
 };
 
+// A step of a layer, which it finds by the name of the kernel that one engine runs for it.
+struct LayerStep {
+  std::string_view op_name;
+  std::string_view phase;
+  std::string_view kernel;
+};
+
 struct PlannerTable {
   std::string_view table;
   std::vector<std::string_view> key;
@@ -40,6 +47,7 @@ struct PlannerTable {
   // the sizes are a grid. A point between those of a grid misleads: it is taken for a line of it.
   std::string_view curve = {};
   std::vector<KnownValues> known = {};
+  std::vector<LayerStep> steps = {};  // empty: it looks at no names of kernels
 };
 
 const std::vector<PlannerTable>& planner_tables();
@@ -63,6 +71,13 @@ inline constexpr std::string_view kL2Column = "l2";
 Frame rows_for_planner(const PlannerTable& table,
                        const Frame& rows,
                        std::vector<LeftOut>& left_out);
+
+// What ran, in rows whose kernel_source is the name by which the planner finds a step.
+inline constexpr std::string_view kMeasuredKernelColumn = "measured_kernel_source";
+
+// Gives rows of steps the names by which it finds them; the names of what ran go to a column of
+// their own, which it does not look at.
+Frame with_names_of_steps(const PlannerTable& table, Frame rows);
 
 // Adds to the rows of grids those of `all` that lie on curves which the grid began with at least
 // two points. Both are of the same table; the result has the rows in the order of `all`.

@@ -93,6 +93,37 @@ TEST(PlannerTables, RowsThatWouldBeTakenForOthersAreLeftOut) {
   EXPECT_EQ(left_out[0].reason, "the planner takes all rows for step 0");
 }
 
+// It finds the steps of a layer by kernels' names, so that rows of other kernels would be no rows.
+TEST(PlannerTables, StepsOfALayerGetTheNamesByWhichTheyAreFoundAndKeepThoseOfTheirKernels) {
+  const Frame rows = frame_of(
+      "op_name,kernel_source,phase,batch_size,seq_len,d_model,d_conv,num_k_heads,head_k_dim,"
+      "num_v_heads,head_v_dim,latency\n"
+      "gdn_conv,assay_convolution,context,1,64,2048,4,16,128,32,128,0.1\n"
+      "gdn_conv,assay_convolution,generation,1,1,2048,4,16,128,32,128,0.2\n"
+      "gdn_rule,assay_delta_rule_chunked,context,1,64,2048,4,16,128,32,128,0.3\n"
+      "gdn_rule,assay_delta_rule,generation,1,1,2048,4,16,128,32,128,0.4\n"
+      "gdn,module,context,1,64,2048,4,16,128,32,128,0.5\n");
+  const PlannerTable& table = planner_table("gdn_perf");
+  std::vector<LeftOut> left_out;
+  const Frame read = rows_for_planner(table, with_names_of_steps(table, rows), left_out);
+  EXPECT_THAT(latencies(read), ElementsAre(0.1, 0.2, 0.3, 0.4));
+  const auto names = [&](std::string_view column) {
+    const TextColumn texts = as_text(*read.find(column));
+    std::vector<std::string> words;
+    for (const std::uint32_t code : texts.codes)
+      words.push_back(texts.words[code]);
+    return words;
+  };
+  EXPECT_THAT(names("kernel_source"),
+              ElementsAre("causal_conv1d_fn", "causal_conv1d_update", "chunk_gated_delta_rule",
+                          "fused_sigmoid_gating_delta_rule_update"));
+  EXPECT_THAT(names(kMeasuredKernelColumn),
+              ElementsAre("assay_convolution", "assay_convolution", "assay_delta_rule_chunked",
+                          "assay_delta_rule"));
+  ASSERT_EQ(left_out.size(), 1U);
+  EXPECT_EQ(left_out[0].reason, "the planner knows no kernel_source 'module'");
+}
+
 TEST(PlannerTables, RefinedPointsCountOnCurvesThatTheGridBegan) {
   const std::string grid =
       "gemm,k,fp8,1,32,64,0.1\n"
@@ -143,6 +174,33 @@ TEST_F(StoreTest, PlacesOnlyForBackendsThatAPlannerHas) {
   EXPECT_EQ(problem("vllm"), "");
   EXPECT_TRUE(
       std::filesystem::is_regular_file(systems / "data/x/gemm/vllm/assay-0.1.0/gemm_perf.parquet"));
+}
+
+TEST_F(StoreTest, PlacesWhatSeveralVersionsMeasuredInOneFolder) {
+  Store store = open(Store::Mode::kCreate);
+  ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), gemm_case(1, 0.5)).ok());
+  CaseRecord later = gemm_case(2, 0.75);
+  later.rows[0].row.version = "0.2.0";
+  CaseRecord other = gemm_case(3, 1);
+  other.rows[0].row.table = "custom_allreduce_perf";
+  other.rows[0].row.key = {{"allreduce_dtype", std::string("bfloat16")},
+                           {"num_gpus", std::int64_t{2}},
+                           {"message_size", std::int64_t{1024}}};
+  ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), {later, other}).ok());
+  const auto result =
+      place(store, {.systems = folder_ / "systems", .system = "x", .backend = "vllm"});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const Placed& placed = result.value();
+  EXPECT_EQ(placed.version, "assay-0.2.0");
+  const std::filesystem::path data = folder_ / "systems/data/x";
+  EXPECT_TRUE(std::filesystem::exists(data / "gemm/vllm/assay-0.2.0/gemm_perf.parquet"));
+  EXPECT_TRUE(
+      std::filesystem::exists(data / "comm/vllm/assay-0.2.0/custom_allreduce_perf.parquet"));
+  const auto facts = read_collection_meta(data / "comm/vllm/assay-0.2.0/collection_meta.yaml",
+                                          "custom_allreduce_perf");
+  EXPECT_EQ(facts.value().at("runtime.version"), "0.1.0");
+  ASSERT_EQ(placed.left_out.size(), 1U);
+  EXPECT_EQ(placed.left_out[0].reason, "of version 0.1.0, while there are later rows of 0.2.0");
 }
 
 TEST_F(StoreTest, AnUnreadableDescriptionOfTablesIsReplacedOnlyByForce) {

@@ -102,6 +102,13 @@ struct StoredRun {
   std::int64_t failed = 0;
 };
 
+// A run of another store that this one took, or has already.
+struct MergedRun {
+  Run run;
+  std::int64_t rows = 0;
+  bool is_known = false;
+};
+
 // A summary of a store's rows for one table, framework, version, device and operation.
 struct Content {
   std::string table;
@@ -170,6 +177,12 @@ class Store {
   core::Result<std::optional<std::string>> append_file(const Run& run,
                                                        const std::string& table,
                                                        const Frame& rows);
+
+  // Takes the runs of another store, with their cases and how their rows were measured, all or
+  // nothing; of runs with rows of these tables only those rows, if tables are named. A run that
+  // this store has already (the same kind, start, device and plan) is passed over.
+  core::Result<std::vector<MergedRun>> merge(const Store& other,
+                                             const std::vector<std::string>& tables);
 
   // The names of its tables, sorted.
   [[nodiscard]] core::Result<std::vector<std::string>> tables() const;

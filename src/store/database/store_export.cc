@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "core/files.h"
@@ -100,14 +101,32 @@ core::Result<std::string> backend_of(const std::string& framework, const PlaceRe
                   backend, planner_backends())};
 }
 
-fs::path path_of(const Content& content, const PlaceRequest& request, const std::string& backend) {
-  const bool is_nccl = content.table == "nccl_perf";
+bool is_nccl(const Content& content) {
+  return content.table == "nccl_perf";
+}
+
+// Returns the version whose rows are the latest, of one table or, without a name, of all but
+// NCCL's.
+std::string latest_version(const std::vector<Content>& contents, const std::string& table) {
+  const Content* latest = nullptr;
+  for (const Content& content : contents) {
+    const bool counts = table.empty() ? !is_nccl(content) : content.table == table;
+    const auto age = [](const Content& one) { return std::tie(one.last_at, one.version); };
+    if (counts && (latest == nullptr || age(content) > age(*latest))) latest = &content;
+  }
+  return latest == nullptr ? "" : latest->version;
+}
+
+fs::path path_of(const Content& content,
+                 const PlaceRequest& request,
+                 const std::string& backend,
+                 const std::string& version) {
   const fs::path data = request.systems / "data" / request.system;
   const fs::path family =
       request.layout == PlaceLayout::kFamily ? data / family_of(content.table) : data;
   const fs::path folder =
-      is_nccl ? family / kNccl / content.version
-              : family / backend / version_folder(backend, content.framework, content.version);
+      is_nccl(content) ? family / kNccl / content.version
+                       : family / backend / version_folder(backend, content.framework, version);
   const FileFormat format =
       request.layout == PlaceLayout::kFamily ? FileFormat::kParquet : FileFormat::kCsv;
   return folder / (content.table + ending_of(format));
@@ -118,19 +137,21 @@ bool is_read(const std::string& table, bool is_own) {
   return is_own || find_planner_table(table) != nullptr;
 }
 
-void leave_out(const Content& content, std::vector<LeftOut>& left_out) {
+void leave_out(const Content& content, const std::string& reason, std::vector<LeftOut>& left_out) {
   const auto same = std::find_if(left_out.begin(), left_out.end(), [&](const LeftOut& other) {
-    return other.table == content.table;
+    return other.table == content.table && other.reason == reason;
   });
   if (same != left_out.end()) {
     same->rows += content.rows;
     return;
   }
-  // It finds rows of linear attention, for one, by the names of kernels of its backends.
-  const char* reason = find_table_spec(content.table) == nullptr
-                           ? "the planner has no such table"
-                           : "the planner does not find these rows by assay's kernels";
   left_out.push_back({.table = content.table, .reason = reason, .rows = content.rows});
+}
+
+const char* why_not_read(const std::string& table) {
+  return find_table_spec(table) == nullptr
+             ? "the planner has no such table"
+             : "the planner does not find these rows by assay's kernels";
 }
 
 core::Result<std::vector<Content>> selected(const Store& store, const Selection& rows) {
@@ -142,6 +163,8 @@ core::Result<std::vector<Content>> selected(const Store& store, const Selection&
   return contents;
 }
 
+// The planner reads one version of a backend. Rows that go by its name, though another framework
+// measured them, lie in one folder for that reason, of each table those of its latest version.
 core::Result<std::vector<Target>> targets_of(const std::vector<Content>& contents,
                                              const PlaceRequest& request,
                                              Placed& placed) {
@@ -149,11 +172,21 @@ core::Result<std::vector<Target>> targets_of(const std::vector<Content>& content
   for (const Content& content : contents) {
     for (const std::string& name : {content.table, content.framework, content.version})
       ASSAY_TRY(core::check_file_name(name));
-    if (!is_read(content.table, lower_case(content.framework) == placed.backend)) {
-      leave_out(content, placed.left_out);
+    const bool is_own = lower_case(content.framework) == placed.backend;
+    if (!is_read(content.table, is_own)) {
+      leave_out(content, why_not_read(content.table), placed.left_out);
       continue;
     }
-    const fs::path path = path_of(content, request, placed.backend);
+    const std::string latest = latest_version(contents, content.table);
+    if (!is_own && !is_nccl(content) && content.version != latest) {
+      leave_out(
+          content,
+          fmt::format("of version {}, while there are later rows of {}", content.version, latest),
+          placed.left_out);
+      continue;
+    }
+    const std::string folder = is_own ? content.version : latest_version(contents, "");
+    const fs::path path = path_of(content, request, placed.backend, folder);
     const auto same = std::find_if(targets.begin(), targets.end(),
                                    [&](const Target& target) { return target.path == path; });
     if (same == targets.end()) {
@@ -230,6 +263,7 @@ core::Status read_rows(const Store& store,
       const Frame all = ASSAY_TRY(rows_of(store, target, Points::kAll, request.rows.device));
       target.rows = with_points_of_curves(*table, target.rows, all);
     }
+    target.rows = with_names_of_steps(*table, std::move(target.rows));
     target.rows = rows_for_planner(*table, target.rows, placed.left_out);
   }
   drop_column(target.rows, kL2Column);
@@ -239,9 +273,11 @@ core::Status read_rows(const Store& store,
 
 PlacedTable described(const Target& target) {
   PlacedTable table{.table = target.table,
+                    .version = target.version,
                     .rows = static_cast<std::int64_t>(target.rows.num_rows()),
                     .collected_at = target.collected_at};
-  const FrameColumn* kernels = target.rows.find("kernel_source");
+  const FrameColumn* kernels = target.rows.find(kMeasuredKernelColumn);
+  if (kernels == nullptr) kernels = target.rows.find("kernel_source");
   std::set<std::string> names;
   for (std::size_t row = 0; kernels != nullptr && row < kernels->size(); ++row)
     if (!kernels->is_missing(row)) names.insert(value_text(kernels->value(row)));
@@ -265,7 +301,7 @@ core::Result<std::vector<MetaFile>> metas_of(const std::vector<Target>& targets,
     // NCCL's version is no version of what measured it.
     folder.framework = target.table == "nccl_perf" ? kNccl : target.framework;
     folder.collector = target.framework;
-    folder.version = target.version;
+    folder.version = std::max(folder.version, target.version);
     folder.tables.push_back(described(target));
   }
   for (const auto& [path, folder] : folders) {
@@ -350,9 +386,9 @@ core::Result<Placed> place(const Store& store, const PlaceRequest& request) {
   for (Target& target : targets) {
     ASSAY_TRY(core::check_interrupt());
     ASSAY_TRY(read_rows(store, request, target, placed));
-    const bool is_nccl = target.table == "nccl_perf";
-    if (is_nccl) placed.nccl_version = target.version;
-    if (!is_nccl) placed.version = version_folder(placed.backend, target.framework, target.version);
+    const bool of_nccl = target.table == "nccl_perf";
+    if (of_nccl) placed.nccl_version = target.version;
+    if (!of_nccl) placed.version = target.path.parent_path().filename().string();
   }
   const auto is_empty = [](const Target& target) { return target.rows.num_rows() == 0; };
   targets.erase(std::remove_if(targets.begin(), targets.end(), is_empty), targets.end());

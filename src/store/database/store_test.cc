@@ -376,6 +376,45 @@ TEST_F(StoreTest, ReadersSeeWhatIsCommittedWhileOneWrites) {
   }
 }
 
+TEST_F(StoreTest, TakesTheRunsOfAnotherStore) {
+  Store other = Store::open(folder_ / "other.db", Mode::kCreate).value();
+  const std::int64_t first = other.begin_run(test_run()).value();
+  ASSERT_TRUE(other.append(first, gemm_case(1, 0.5)).ok());
+  store::Run refining = test_run();
+  refining.started_at = "2026-01-03T03:04:05Z";
+  refining.facts[kRefinesFact] = std::to_string(first);
+  const std::int64_t second = other.begin_run(refining).value();
+  ASSERT_TRUE(other.append(second, gemm_case(2, 0.75)).ok());
+  Store store = open(Mode::kCreate);
+  store::Run own = test_run();
+  own.started_at = "2025-12-31T03:04:05Z";
+  ASSERT_TRUE(store.append(store.begin_run(own).value(), gemm_case(3, 1)).ok());
+
+  const std::vector<MergedRun> merged = store.merge(other, {}).value();
+  ASSERT_EQ(merged.size(), 2U);
+  EXPECT_EQ(merged[0].rows, 1);
+  const Frame frame = store.table(kGemm, Columns::kWithStatistics).value();
+  EXPECT_THAT(latencies(frame), testing::UnorderedElementsAre(0.5, 0.75, 1));
+  EXPECT_EQ(frame.find("samples")->value(1), model::PerfValue(std::int64_t{2}));
+  const std::vector<StoredRun> runs = store.runs().value();
+  ASSERT_EQ(runs.size(), 3U);
+  EXPECT_EQ(runs[2].run.facts.at(kRefinesFact), std::to_string(runs[1].id));
+  EXPECT_EQ(runs[2].measured, 1);
+
+  for (const MergedRun& again : store.merge(other, {}).value())
+    EXPECT_TRUE(again.is_known);
+  EXPECT_EQ(store.runs().value().size(), 3U);
+}
+
+TEST_F(StoreTest, TakesOnlyTheTablesThatAreNamed) {
+  Store other = Store::open(folder_ / "other.db", Mode::kCreate).value();
+  ASSERT_TRUE(other.append(other.begin_run(test_run()).value(), gemm_case(1, 0.5)).ok());
+  Store store = open(Mode::kCreate);
+  EXPECT_TRUE(store.merge(other, {"nccl_perf"}).value().empty());
+  EXPECT_TRUE(store.runs().value().empty());
+  EXPECT_EQ(store.merge(other, {"nccl_perf", "gemm_perf"}).value().front().rows, 1);
+}
+
 TEST_F(StoreTest, AKillLosesNothingThatWasCommitted) {
   int ends[2] = {};
   ASSERT_EQ(::pipe(ends), 0);

@@ -177,7 +177,7 @@ void CheckReport::add(const CasesFound& cases) {
                      std::string()});
   if (cases.weight == Weight::kRemark) return;
   passed_ = false;
-  problems_.push_back(fmt::format("{}: {}: {} of {} that the newest collection expected",
+  problems_.push_back(fmt::format("{}: {}: {} of {} that its newest collection expected",
                                   cases.operator_name, cases.finding, cases.count, cases.expected));
 }
 

@@ -82,8 +82,8 @@ TEST_F(SystemPlace, ShippedDatabasesBecomeWhatThePlannerReads) {
         continue;
       }
       tables.insert(file.table);
-      const std::string backend =
-          file.table == "nccl_perf" ? "nccl/" + placed.value().nccl_version : "trtllm/assay-0.1.0";
+      const std::string backend = file.table == "nccl_perf" ? "nccl/" + placed.value().nccl_version
+                                                            : "trtllm/" + placed.value().version;
       EXPECT_EQ(file.path, systems / "data" / name / family_of(file.table) / backend /
                                (file.table + ".parquet"));
       const auto rows = read_parquet_file(file.path);

@@ -8,6 +8,7 @@ namespace {
 
 core::Result<Model> read_deepseek_v3(const Config& config) {
   Model model = ASSAY_TRY(read_sizes(config));
+  model.skew = "power_law_1.01";
   const LatentAttention attention = ASSAY_TRY(read_latent_attention(config));
   const FirstLayersDense layers = ASSAY_TRY(read_first_layers_dense(config));
   model.layers = ASSAY_TRY(read_layers(config, [&](std::int64_t index) {

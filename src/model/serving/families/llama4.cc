@@ -14,6 +14,7 @@ constexpr std::int64_t kFullInterval = 4;
 // longer and at most twice the work for others.
 core::Result<Model> read_llama4(const Config& config) {
   Model model = ASSAY_TRY(read_sizes(config));
+  model.skew = "power_law_1.01";
   const Attention full = ASSAY_TRY(read_attention(config));
   Attention chunked = full;
   chunked.window = ASSAY_TRY(config.count_or("attention_chunk_size", 0));

@@ -1,0 +1,18 @@
+// What a plain sum of kernels' times leaves out: decoding layers in one graph, beside the sum of
+// their kernels one by one.
+#pragma once
+
+#include <string_view>
+
+#include "model/table.h"
+#include "store/files/frame.h"
+
+namespace assay::collect {
+
+inline constexpr std::string_view kLayerTable = "decode_layer_perf";
+
+// Each layer of the table decode_layer_perf with both times and their ratio. A layer that lacks
+// either time is left out; without any layer the result has no rows.
+model::Table layer_report(const store::Frame& frame);
+
+}  // namespace assay::collect
