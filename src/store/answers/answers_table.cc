@@ -279,7 +279,7 @@ void AnswerRows::add(std::int64_t line, const Answer* answer, const std::string&
   row.reserve(table.columns.size());
   row.emplace_back(line);
   if (answer != nullptr) add_key_cells(row, state_->index.rows(), *answer, state_->shown);
-  if (refusal.empty())
+  if (answer != nullptr && refusal.empty())
     add_estimate_cells(row, state_->index.family(answer->family), *answer, state_->shown);
   row.resize(table.columns.size() - 1);
   row.push_back(refusal.empty() ? model::Cell() : model::Cell(refusal));

@@ -122,14 +122,14 @@ Calibration::Calibration(const WorkRows& rows,
 
 const Spreads& Calibration::near() const {
   if (known_ != nullptr) return *known_;
-  if (!std::exchange(knows_near_, true)) learn_near();
+  if (!knows_near_) learn_near();
   return spreads_;
 }
 
 const Spreads& Calibration::all() const {
   if (known_ != nullptr) return *known_;
   (void)near();
-  if (!std::exchange(knows_beyond_, true)) learn_beyond();
+  if (!knows_beyond_) learn_beyond();
   return spreads_;
 }
 
@@ -158,6 +158,7 @@ class Chosen {
 }  // namespace
 
 void Calibration::learn_near() const {
+  knows_near_ = true;
   const Chosen chosen(rows_->num_rows());
   const Chosen chosen_upper(rows_->num_rows() / 2);
   std::vector<Asked> asked;
@@ -191,6 +192,7 @@ void Calibration::learn_near() const {
 }
 
 void Calibration::learn_beyond() const {
+  knows_beyond_ = true;
   for (const Edge& edge : edges_of(*rows_)) {
     const std::vector<bool> out = edge.rows_of(*rows_);
     const auto count = static_cast<std::size_t>(std::count(out.begin(), out.end(), true));

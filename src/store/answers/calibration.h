@@ -31,7 +31,7 @@ struct Edge {
 // Nobody asks below a quantity that begins with 1.
 std::vector<Edge> edges_of(const WorkRows& rows);
 
-// Not for several threads at once: it learns when it is asked.
+// It learns when it is asked first; what has learnt all may be asked by several threads.
 class Calibration {
  public:
   using Families = std::function<const Family&(std::size_t)>;

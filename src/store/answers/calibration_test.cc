@@ -73,6 +73,19 @@ TEST(Calibration, LearnsFromTheRowsHowFarAnswersAreOff) {
   EXPECT_GT(large, 0.05);
 }
 
+TEST(Calibration, AnswersOfRowsThatAreAllEqual) {
+  std::string csv = "kind,s,n,latency\n";
+  for (const int s : {1, 2, 4, 8, 16, 32, 64}) {
+    for (const int n : {1, 2, 4})
+      csv += fmt::format("x,{},{},1\n", s, n);
+  }
+  const WorkIndex index = WorkIndex::make("other_perf", frame_of(csv), nullptr).value();
+  const auto answer = index.family(0).at(std::vector<double>{3, 3}, Beyond::kRefuse);
+  EXPECT_NEAR(answer.latency, 1, 0.5);
+  EXPECT_GT(answer.sigma, 0);
+  EXPECT_LT(answer.low_80(), answer.high_80());
+}
+
 TEST(Calibration, TakesWhatWasLearntBefore) {
   WorkRows rows = products(0.2);
   const Spreads known;

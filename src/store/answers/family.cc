@@ -14,6 +14,13 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
+// Almost all sizes are whole numbers, which take a tenth of the time to write.
+std::string size_text(double size) {
+  if (size == std::floor(size) && std::abs(size) < 1e15)
+    return std::to_string(static_cast<std::int64_t>(size));
+  return fmt::format("{}", size);
+}
+
 }  // namespace
 
 Family::Family(const WorkRows& rows,
@@ -34,6 +41,7 @@ Family::Family(const WorkRows& rows,
   add_axes();
   add_curves();
   squares_.resize(curves_.size());
+  sorted_.resize(curves_.size());
   add_errors();
   floor_ = std::numeric_limits<double>::infinity();
   for (const double latency : latencies_)
@@ -188,11 +196,15 @@ double Family::same_work_error() const {
 
 std::string Family::place(std::uint32_t row, std::span<const double> sizes) const {
   const auto have = sizes_of(row);
-  std::vector<std::string> parts;
+  std::string text;
   for (std::size_t i = 0; i < num_sizes_; ++i) {
-    if (have[i] != sizes[i]) parts.push_back(fmt::format("{}={}", rows_->sizes[i], have[i]));
+    if (have[i] == sizes[i]) continue;
+    if (!text.empty()) text += ' ';
+    text += rows_->sizes[i];
+    text += '=';
+    text += size_text(have[i]);
   }
-  return core::join(parts, " ");
+  return text;
 }
 
 std::string Family::method(const WorkEstimate& estimate, std::span<const double> sizes) const {

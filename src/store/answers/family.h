@@ -249,7 +249,7 @@ class Family {
   [[nodiscard]] double same_work_error() const;
   [[nodiscard]] std::pair<double, double> range_along(HiddenRows hidden) const;
   void check_range(const Point& point, Beyond beyond, WorkEstimate& estimate) const;
-  bool answer_on(std::uint32_t curve, const Point& point, WorkEstimate& estimate) const;
+  bool answer_on(std::uint32_t number, const Point& point, WorkEstimate& estimate) const;
   void answer_between(const Curve& curve,
                       const Bracket& found,
                       const Point& point,
@@ -258,12 +258,12 @@ class Family {
   void find_near(const Point& point, NearCurves& near) const;
   [[nodiscard]] std::uint32_t row_at(const Curve& curve, double x, HiddenRows hidden) const;
   void follow_shape(const Point& point, const NearCurves& near, WorkEstimate& answer) const;
-  bool answer_past(std::uint32_t curve,
+  bool answer_past(std::uint32_t number,
                    const Point& point,
                    const NearCurves& near,
                    WorkEstimate& estimate) const;
   [[nodiscard]] Kriging krige(const NearCurves& near) const;
-  bool answer_across(const Point& point, const NearCurves& near, WorkEstimate& estimate) const;
+  bool answer_across(const Point& point, const NearCurves& curves, WorkEstimate& estimate) const;
 
   const WorkRows* rows_;
   std::size_t family_;
@@ -286,6 +286,7 @@ class Family {
   mutable std::vector<double> multiples_;  // by row; NaN: not asked yet
   mutable Shortlist listed_;
   mutable std::vector<double> squares_;  // by curve: of its distance to the point of the list
+  mutable std::vector<double> sorted_;
   mutable std::uint32_t last_curve_ = std::numeric_limits<std::uint32_t>::max();
   mutable std::vector<double> roofs_;  // by row; NaN: not asked yet
 };

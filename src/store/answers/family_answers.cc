@@ -347,9 +347,15 @@ Family::Shortlist& Family::shortlist(const Point& point) const {
       sums[curve] += (places[curve] - place) * (places[curve] - place);
   }
   double most = std::numeric_limits<double>::infinity();
+  if (squares_.size() > kListed) {
+    sorted_ = squares_;
+    const auto last = sorted_.begin() + kListed - 1;
+    std::nth_element(sorted_.begin(), last, sorted_.end());
+    most = *last;
+  }
   for (std::uint32_t curve = 0; curve < curves_.size(); ++curve) {
     const double squares = squares_[curve];
-    if (squares >= most) continue;
+    if (squares > most || (count == kListed && squares >= squares_of[count - 1])) continue;
     if (count < kListed) ++count;
     std::size_t at = count - 1;
     for (; at > 0 && squares_of[at - 1] > squares; --at) {
@@ -358,7 +364,6 @@ Family::Shortlist& Family::shortlist(const Point& point) const {
     }
     squares_of[at] = squares;
     listed_.curves[at] = curve;
-    if (count == kListed) most = squares_of[count - 1];
   }
   for (std::size_t i = 0; i < count; ++i) {
     listed_.distances[i] = std::sqrt(squares_of[i]);

@@ -177,6 +177,52 @@ TEST(Family, RunsStraightAboveTheRooflineOnItsCurve) {
   EXPECT_GE(told.estimate.latency, roofline(290));
 }
 
+// All weights take ten times as long past m=128. That of the weight that ends there is not known,
+// but it is the same kernel's.
+TEST(Family, GoesOnPastItsCurveAsThoseBesideIt) {
+  std::string csv = "gemm_dtype,m,n,k,latency\n";
+  for (const double n : {1024.0, 2048.0, 4096.0, 8192.0}) {
+    for (const double m : {16.0, 32.0, 64.0, 128.0, 256.0, 512.0}) {
+      const double own = n == 2048 ? 1.5 : 1;
+      if (n != 2048 || m <= 128)
+        csv += fmt::format("fp8,{},{},4096,{}\n", m, n, own * n * m * 1e-6 * (m > 128 ? 10 : 1));
+    }
+  }
+  const WorkIndex index = index_of("gemm_perf", csv, nullptr);
+  const Told told = ask(index, {{"m", "256"}, {"n", "2048"}, {"k", "4096"}});
+  EXPECT_NEAR(told.estimate.latency / (1.5 * 2048 * 256 * 1e-5), 1, 0.15) << told.method;
+  EXPECT_THAT(told.method, HasSubstr("past m=128 of its own"));
+}
+
+// Rows are left out of answers without making their family anew.
+TEST(Family, PassesOverHiddenRowsAsIfTheyWereNotThere) {
+  const WorkIndex all = decoding_index(decoding_rows(8, 1) + decoding_rows(64, 8));
+  const Family& family = all.family(0);
+  for (std::uint32_t row = 5; row < family.num_rows(); row += 7) {
+    const std::array<HiddenRows, 3> ways{HiddenRows{.begin = row, .end = row + 1},
+                                         family.curve_of(row), family.upper_half_of(row)};
+    for (const HiddenRows hidden : ways) {
+      if (!hidden.has(row)) continue;
+      const auto is_kept = [&](std::size_t at) {
+        return !hidden.has(static_cast<std::uint32_t>(at));
+      };
+      const WorkIndex rest(kept_rows(all.rows(), is_kept),
+                           [](const auto&, const auto& sizes) { return decoding_roofline(sizes); });
+      const Parts with = family.parts(family.sizes_of(row), Beyond::kRefuse, hidden);
+      const Parts without = rest.family(0).parts(family.sizes_of(row), Beyond::kRefuse, {});
+      ASSERT_EQ(with.has_own, without.has_own) << row;
+      if (with.has_own) {
+        EXPECT_DOUBLE_EQ(with.own.latency, without.own.latency) << row;
+      }
+      ASSERT_EQ(with.has_same, without.has_same) << row;
+      if (with.has_same) {
+        EXPECT_DOUBLE_EQ(with.same.latency, without.same.latency) << row;
+      }
+      EXPECT_DOUBLE_EQ(with.across.latency, without.across.latency) << row;
+    }
+  }
+}
+
 TEST(Family, WithoutARooflineASingleValueDoesNotScale) {
   const WorkIndex index =
       index_of("gemm_perf", "gemm_dtype,m,n,k,latency\nfp8,1,64,64,1\nfp8,2,64,64,2\n", nullptr);

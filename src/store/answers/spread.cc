@@ -10,10 +10,14 @@ constexpr double kWithinOne = 0.683;
 constexpr double kWithinEighty = 0.8;
 constexpr std::size_t kMissesOfClass = 80;
 
+// Rows that are all equal are never off. That answers are is possible all the same.
+constexpr double kLeastRatio = 1e-3;
+
 // The ratio below which this share of points lies, one more of which may be any.
 double ratio_of(const std::vector<double>& sorted, double share) {
   const double place = std::ceil(static_cast<double>(sorted.size() + 1) * share);
-  return sorted[std::min(static_cast<std::size_t>(place), sorted.size()) - 1];
+  return std::max(sorted[std::min(static_cast<std::size_t>(place), sorted.size()) - 1],
+                  kLeastRatio);
 }
 
 }  // namespace
