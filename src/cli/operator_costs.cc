@@ -1,7 +1,10 @@
 #include "cli/operator_costs.h"
 
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "collect/plan/operator.h"
 
@@ -22,35 +25,58 @@ store::RowCost row_cost(const collect::Cost& cost) {
       .bytes = cost.bytes, .flops = cost.flops, .type = cost.type, .link_bytes = cost.link_bytes};
 }
 
-// The op_name of the operator's rows, or of its first ones.
-std::string op_name_of(const collect::Operator& measured) {
+// A case of the operator, to learn which rows it has. std::nullopt: an axis has no usual values.
+std::optional<collect::Case> any_case(const collect::Operator& measured) {
   std::vector<model::PerfValue> values;
   for (const collect::Axis& axis : measured.axes) {
-    if (axis.common.empty()) return measured.name;
+    if (axis.common.empty()) return std::nullopt;
     values.push_back(axis.common.front());
   }
-  const auto parts = measured.parts(collect::Case(measured, values));
-  return parts.empty() ? measured.name : parts.front().op_name;
+  return collect::Case(measured, std::move(values));
 }
 
-store::CostedOperator costed(const collect::Operator& measured) {
-  store::CostedOperator costed{.name = op_name_of(measured), .columns = {}, .cost = {}};
+using CaseCost = std::function<collect::Cost(const collect::Case&)>;
+
+store::CostedOperator costed(const collect::Operator& measured,
+                             const std::string& op_name,
+                             const CaseCost& cost) {
+  store::CostedOperator costed{.name = op_name, .columns = {}, .cost = {}};
   for (const collect::Axis& axis : measured.axes)
     costed.columns.push_back({.name = axis.column, .kind = kind_of(axis)});
-  costed.cost = [&measured](const std::vector<model::PerfValue>& values) {
-    return row_cost(measured.cost(collect::Case(measured, values)));
+  costed.cost = [&measured, cost](const std::vector<model::PerfValue>& values) {
+    return row_cost(cost(collect::Case(measured, values)));
   };
-  costed.bound_cost = [&measured](std::vector<model::PerfValue> values,
-                                  std::vector<std::size_t> places) {
+  costed.bound_cost = [&measured, cost](std::vector<model::PerfValue> values,
+                                        std::vector<std::size_t> places) {
     const auto point = std::make_shared<collect::Case>(measured, std::move(values));
-    return [&measured, point, places = std::move(places)](std::span<const double> sizes) {
+    return [cost, point, places = std::move(places)](std::span<const double> sizes) {
       for (std::size_t i = 0; i < sizes.size(); ++i) {
         if (places[i] != store::kNoPlace) point->set(places[i], std::llround(sizes[i]));
       }
-      return row_cost(measured.cost(*point));
+      return row_cost(cost(*point));
     };
   };
   return costed;
+}
+
+// An operator's cost is that of all its rows, unless it has several and this is the row of one
+// kernel.
+std::vector<store::CostedOperator> costed_rows(const collect::Operator& measured) {
+  const std::optional<collect::Case> sample = any_case(measured);
+  const std::vector<collect::Part> parts =
+      sample ? measured.parts(*sample) : std::vector<collect::Part>();
+  if (parts.empty()) return {costed(measured, measured.name, measured.cost)};
+  std::vector<store::CostedOperator> rows;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].table != measured.table) continue;
+    const bool is_one_kernel = parts.size() > 1 && !parts[i].less && parts[i].then.empty();
+    const CaseCost of_kernel = [&measured, i](const collect::Case& point) {
+      return collect::cost_of(measured.parts(point)[i].kernel);
+    };
+    rows.push_back(
+        costed(measured, parts[i].op_name, is_one_kernel ? of_kernel : CaseCost(measured.cost)));
+  }
+  return rows;
 }
 
 }  // namespace
@@ -58,7 +84,9 @@ store::CostedOperator costed(const collect::Operator& measured) {
 std::vector<store::CostedOperator> costed_operators(const std::string& table) {
   std::vector<store::CostedOperator> operators;
   for (const collect::Operator* measured : collect::all_operators()) {
-    if (measured->table == table) operators.push_back(costed(*measured));
+    if (measured->table != table) continue;
+    for (store::CostedOperator& row : costed_rows(*measured))
+      operators.push_back(std::move(row));
   }
   return operators;
 }

@@ -14,6 +14,10 @@
 
 namespace assay::model {
 
+// A table of this ending has the rows of kernels that were slower than those in the table of the
+// same name without it.
+inline constexpr const char* kOthersEnding = "_others";
+
 using PerfValue = std::variant<std::int64_t, double, std::string>;
 
 struct PerfField {

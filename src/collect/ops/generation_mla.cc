@@ -43,6 +43,7 @@ std::vector<Axis> generation_mla_axes() {
                    .unit = "tokens",
                    .common = decoding_steps(2),
                    .coarse = decoding_steps(4),
+                   .models = decoding_steps_for_models(),
                    .least = 0});
 }
 

@@ -90,6 +90,25 @@ TEST(Operators, GenerationAttentionTakesTheCasesOfThePublicCollector) {
   EXPECT_EQ(count("generation_attention"), 30114 + 2 * 11150);
 }
 
+// Caches of 128 requests of 8,192 tokens, which the public collector does not measure.
+TEST(Operators, DecodingForModelsReachesTheCachesThatServersHave) {
+  const Operator& op = operator_named("generation_attention");
+  const std::vector<AxisOverride> heads = {
+      {"num_heads", {std::int64_t{64}}},         {"num_key_value_heads", {std::int64_t{8}}},
+      {"head_dim", {std::int64_t{128}}},         {"window_size", {std::int64_t{0}}},
+      {"attn_dtype", {std::string("bfloat16")}}, {"kv_cache_dtype", {std::string("bfloat16")}}};
+  const auto longest = [&](Grid grid, std::int64_t batch) {
+    std::int64_t step = 0;
+    for (const Case& point : cases_of(op, grid, heads))
+      if (point.integer("batch_size") == batch) step = std::max(step, point.integer("step"));
+    return step;
+  };
+  EXPECT_EQ(longest(Grid::kCommon, 128), 2047);
+  EXPECT_EQ(longest(Grid::kModels, 128), 8191);
+  EXPECT_EQ(longest(Grid::kModels, 256), 4095);
+  EXPECT_EQ(longest(Grid::kModels, 1), 131071);
+}
+
 TEST(Operators, LatentAttentionTakesTheCasesOfThePublicCollector) {
   EXPECT_EQ(count("context_mla"), 1760);
   EXPECT_EQ(count("generation_mla"), 2896);

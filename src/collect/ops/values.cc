@@ -68,6 +68,10 @@ std::vector<model::PerfValue> decoding_steps(std::int64_t factor) {
   return made;
 }
 
+std::vector<model::PerfValue> decoding_steps_for_models() {
+  return integers({1, 127, 1023, 4095, 8191, 32767, 131071});
+}
+
 std::vector<model::PerfValue> joined(std::vector<model::PerfValue> first,
                                      const std::vector<model::PerfValue>& second) {
   first.insert(first.end(), second.begin(), second.end());

@@ -22,6 +22,9 @@ std::vector<model::PerfValue> powers(std::int64_t first,
 // times 2, so that the values are 1, 3, 7, ...
 std::vector<model::PerfValue> decoding_steps(std::int64_t factor);
 
+// Fewer of them, most where prompts of thousands of tokens are decoded.
+std::vector<model::PerfValue> decoding_steps_for_models();
+
 // The values of the first list, then those of the second.
 std::vector<model::PerfValue> joined(std::vector<model::PerfValue> first,
                                      const std::vector<model::PerfValue>& second);

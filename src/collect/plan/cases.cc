@@ -93,7 +93,9 @@ class Sweep {
   }
 
   [[nodiscard]] bool takes(const Case& point) const {
-    if (operator_.takes && !operator_.takes(point)) return false;
+    const bool is_for_models = grid_ == Grid::kModels && operator_.takes_for_models;
+    const auto& takes = is_for_models ? operator_.takes_for_models : operator_.takes;
+    if (takes && !takes(point)) return false;
     if (grid_ != Grid::kCpu) return true;
     const Cost cost = operator_.cost(point);
     return is_quick_on_cpu(cost) && (chooses_no_type() || computes_on_cpu(cost.type));

@@ -138,6 +138,9 @@ struct Operator {
   // Returns whether a sweep includes this combination. Sweeps leave out cases that need too much
   // memory or time, and shapes that no model has.
   std::function<bool(const Case&)> takes = nullptr;  // nullptr: all
+  // The same for Grid::kModels, which is not bound to the public collector's sweeps; nullptr: as
+  // `takes`.
+  std::function<bool(const Case&)> takes_for_models = nullptr;
   // Returns why the case cannot run on this device, or std::nullopt if it can.
   std::function<std::optional<std::string>(const Case&, const DeviceFacts&)> skip = nullptr;
   std::function<Cost(const Case&)> cost;

@@ -127,6 +127,10 @@ class Refiner {
     double error = 0;  // the largest error of the points that the case lies beside
   };
 
+  static bool is_of_a_sweep(const Operator& op, const Case& point) {
+    return op.takes(point) || (op.takes_for_models && op.takes_for_models(point));
+  }
+
   void add_point(const Operator& op,
                  const ColumnTexts& columns,
                  const std::string& size,
@@ -138,7 +142,7 @@ class Refiner {
     ++beyond_;
     // A case that was asked for by name need not be one that a sweep takes; neither need its
     // neighbours.
-    const bool is_guarded = op.takes && op.takes(*here);
+    const bool is_guarded = op.takes && is_of_a_sweep(op, *here);
     for (const auto& [low, high] :
          {std::pair(point.low, point.size), std::pair(point.size, point.high)}) {
       const auto middle = middle_of(std::llround(low), std::llround(high));
@@ -146,7 +150,7 @@ class Refiner {
       ColumnTexts between = columns;
       between[size] = std::to_string(*middle);
       std::optional<Case> made = case_with(op, between);
-      if (!made || (is_guarded && !op.takes(*made))) continue;
+      if (!made || (is_guarded && !is_of_a_sweep(op, *made))) continue;
       add_case(std::move(*made), point.error);
     }
   }

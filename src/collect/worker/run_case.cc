@@ -161,7 +161,7 @@ class Runner {
   // table finds the fastest.
   void say_others(const Part& part, const Timed& chosen) {
     Part others = part;
-    others.table += "_others";
+    others.table += model::kOthersEnding;
     for (const OtherKernel& other : chosen.others) {
       Timed timed;
       timed.timing = timing_of(other.samples_ms);

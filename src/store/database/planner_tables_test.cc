@@ -7,6 +7,7 @@
 #include <set>
 
 #include "store/database/collection_meta.h"
+#include "store/database/power_between.h"
 #include "store/database/store_export.h"
 #include "store/database/store_test_util.h"
 #include "store/files/table_spec.h"
@@ -138,6 +139,35 @@ TEST(PlannerTables, RefinedPointsCountOnCurvesThatTheGridBegan) {
   const Frame both =
       with_points_of_curves(planner_table("gemm_perf"), frame_of(kGemmColumns + grid), all);
   EXPECT_THAT(latencies(both), ElementsAre(0.1, 0.8, 0.2, 0.4));
+}
+
+TEST(PlannerTables, PowerBetweenMeasuredSizesIsInterpolatedAndMarked) {
+  const Frame rows = frame_of(
+      "gemm_dtype,m,n,k,latency,power,power_limit\n"
+      "fp8,1,32,64,0.1,200.5,699.5\n"
+      "fp8,31,32,64,0.4,,\n"  // half of the way from 1 + 1 to 511 + 1 on a scale of powers
+      "fp8,511,32,64,0.9,600.5,699.5\n"
+      "fp8,31,48,64,0.4,,\n");  // alone on its curve
+  const Frame filled = with_power_between(planner_table("gemm_perf").key, rows);
+  const FrameColumn& power = *filled.find("power");
+  EXPECT_DOUBLE_EQ(number_at(power, 1), 400.5);
+  EXPECT_DOUBLE_EQ(number_at(*filled.find("power_limit"), 1), 699.5);
+  EXPECT_DOUBLE_EQ(number_at(power, 2), 600.5);
+  EXPECT_TRUE(power.is_missing(3));
+  const FrameColumn& source = *filled.find(kPowerSourceColumn);
+  EXPECT_EQ(value_text(source.value(0)), "measured");
+  EXPECT_EQ(value_text(source.value(1)), "interpolated");
+  EXPECT_TRUE(source.is_missing(3));
+  std::vector<LeftOut> left_out;
+  EXPECT_EQ(with_power_of_all("gemm_perf", filled, left_out).find(kPowerSourceColumn), nullptr);
+}
+
+TEST(PlannerTables, RowsThatAllHavePowerAreNotMarked) {
+  const Frame rows =
+      frame_of("gemm_dtype,m,n,k,latency,power,power_limit\nfp8,1,32,64,1,200,700\n");
+  EXPECT_TRUE(same_values(with_power_between(planner_table("gemm_perf").key, rows), rows));
+  const Frame none = frame_of("gemm_dtype,m,n,k,latency\nfp8,1,32,64,1\n");
+  EXPECT_TRUE(same_values(with_power_between(planner_table("gemm_perf").key, none), none));
 }
 
 TEST(PlannerTables, PowerIsOfAllRowsOrOfNone) {

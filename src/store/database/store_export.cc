@@ -13,6 +13,7 @@
 #include "core/output_file.h"
 #include "core/text.h"
 #include "store/database/collection_meta.h"
+#include "store/database/power_between.h"
 #include "store/files/table_spec.h"
 
 namespace assay::store {
@@ -265,6 +266,7 @@ core::Status read_rows(const Store& store,
     }
     target.rows = with_names_of_steps(*table, std::move(target.rows));
     target.rows = rows_for_planner(*table, target.rows, placed.left_out);
+    target.rows = with_power_between(table->key, std::move(target.rows));
   }
   drop_column(target.rows, kL2Column);
   target.rows = with_power_of_all(target.table, std::move(target.rows), placed.left_out);

@@ -23,7 +23,7 @@ constexpr std::array<const char*, 3> kEndings{".parquet", ".txt", ".csv"};
 // Recognises "gemm_perf.txt", and the all-reduce table of the public collector's introduction.
 bool looks_like_table(const fs::path& path) {
   const std::string stem = path.stem().string();
-  const bool perf = stem.size() > 5 && stem.ends_with("_perf");
+  const bool perf = stem.size() > 5 && (stem.ends_with("_perf") || stem.ends_with("_perf_others"));
   const bool ending =
       std::find(kEndings.begin(), kEndings.end(), path.extension().string()) != kEndings.end();
   return ending && (perf || stem == "custom_all_reduce");

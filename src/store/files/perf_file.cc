@@ -115,6 +115,13 @@ bool fits(const TableSpec& spec, const Frame& rows) {
 core::Result<TableSpec> choose_table(const std::string& stem,
                                      const Frame& rows,
                                      model::Warnings& warnings) {
+  const std::string_view ending = model::kOthersEnding;
+  if (stem.ends_with(ending)) {
+    const std::string fastest = stem.substr(0, stem.size() - ending.size());
+    TableSpec spec = ASSAY_TRY(choose_table(fastest, rows, warnings));
+    spec.table += ending;
+    return spec;
+  }
   const TableSpec* named = find_table_spec(stem);
   if (named != nullptr && fits(*named, rows)) return *named;
   for (const TableSpec& spec : table_specs()) {

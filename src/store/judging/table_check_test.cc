@@ -7,7 +7,6 @@
 #include "core/output_file.h"
 #include "store/database/store_test_util.h"
 #include "store/files/parquet.h"
-#include "store/systems/shipped.h"
 #include "store/systems/system_yaml.h"
 
 namespace assay::store {
@@ -161,7 +160,7 @@ TEST(Peaks, NamesTheLineOfAnError) {
 }
 
 struct RealTable {
-  const char* table;  // of the shipped database, or a file below the folder of public tables
+  const char* table;  // a file below the folder of public tables
   const char* column;
   double median;
   double p95;
@@ -180,23 +179,9 @@ void expect_interpolated(const RealTable& real, const std::string& name, const F
   EXPECT_TRUE(found) << real.table;
 }
 
-// The accuracy of the straight lines and cubics of surface.h on the database that ships with the
-// program; a worse method shows here. The database holds points that were measured because their
-// neighbours predict them badly, hence the large percentiles.
-TEST(HeldOut, ShippedTablesAreInterpolatedAsWellAsBefore) {
-  const Store store = open_shipped(*find_shipped("h200_sxm")).value();
-  for (const RealTable& real :
-       {RealTable{"gemm_perf", "k", 0.026, 0.23}, RealTable{"gemm_perf", "n", 0.040, 0.29},
-        RealTable{"context_attention_perf", "isl", 0.033, 0.45},
-        RealTable{"generation_attention_perf", "step", 0.024, 0.21},
-        RealTable{"moe_perf", "num_tokens", 0.019, 0.185}}) {
-    const auto frame = store.table({.table = real.table}, Store::Columns::kPublic);
-    ASSERT_TRUE(frame.ok()) << frame.error().message;
-    expect_interpolated(real, real.table, frame.value());
-  }
-}
-
-// The same for public tables, where they are.
+// The accuracy of the straight lines and cubics of surface.h on public tables, where they are; a
+// worse method shows here. That of answers from the shipped database is in
+// cli/shipped_answers_test.cc.
 class PublicTable : public testing::TestWithParam<RealTable> {
  public:
   static fs::path folder() {

@@ -1,0 +1,47 @@
+// The answers that the shipped databases give to points that they hold, when these are left out.
+#include <gtest/gtest.h>
+
+#include "cli/operator_costs.h"
+#include "store/answers/work_index.h"
+#include "store/judging/answer_check.h"
+#include "store/judging/table_check.h"
+#include "store/systems/shipped.h"
+
+namespace assay::cli {
+namespace {
+
+struct Expected {
+  const char* table;
+  double median;  // of the errors, as parts of the latency
+  double p90;
+};
+
+TEST(ShippedAnswers, AreAsGoodAsTheyWere) {
+  const store::ShippedSystem& system = *store::find_shipped("h200_sxm");
+  const store::Store store = store::open_shipped(system).value();
+  const store::Peaks peaks = store::peaks_of(system).value();
+  for (const Expected& expected : {Expected{"gemm_perf", 0.03, 0.09},
+                                   {"context_attention_perf", 0.04, 0.12},
+                                   {"generation_attention_perf", 0.03, 0.09},
+                                   {"generation_mla_perf", 0.04, 0.15},
+                                   {"context_mla_perf", 0.06, 0.18},
+                                   {"moe_perf", 0.04, 0.14},
+                                   {"nccl_perf", 0.02, 0.10}}) {
+    SCOPED_TRACE(expected.table);
+    const store::Frame frame =
+        store.table({.table = expected.table}, store::Store::Columns::kWithInterval).value();
+    const store::Rooflines rooflines =
+        store::table_rooflines(expected.table, costed_operators(expected.table), peaks);
+    const store::AnswerErrors all =
+        store::judge_answers(store::make_work_rows(expected.table, frame).value(), rooflines.bound,
+                             store::HoldOut::kPoints)
+            .front();
+    EXPECT_LE(all.median, expected.median);
+    EXPECT_LE(all.p90, expected.p90);
+    EXPECT_GE(all.inside_80, 0.75);
+    EXPECT_LE(all.inside_80, 0.90);
+  }
+}
+
+}  // namespace
+}  // namespace assay::cli
