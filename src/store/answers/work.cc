@@ -40,8 +40,8 @@ std::vector<Work> declared() {
       // Every head has keys and values of its own.
       {.table = "context_mla_perf",
        .axes = {{.times = {"isl"}, .tile = 128, .reach = 1.5},
-                column("batch_size", 6),
-                column("num_heads", 6),
+                {.times = {"batch_size", "num_heads"}, .reach = 6},
+                column("num_heads", 24),
                 column("step", 6, 1)},
        .labels = {"tp_size"}},
       // All heads share one latent, so that heads and requests are not the same.
