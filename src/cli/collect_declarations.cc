@@ -109,6 +109,11 @@ void CollectArguments::add_what(App& app) {
       ->type_name("TEXT")
       ->one_value_each()
       ->group(kWhatGroup);
+  app.add_option(both("unless-in"), unless_in_,
+                 "leave out cases that another store has measured with the same --l2 and --launch: "
+                 "a file, or the name of a shipped one")
+      ->type_name("STORE")
+      ->group(kWhatGroup);
   app.add_option("--limit", limit_,
                  "only the first N cases of each operator; of --refine the worst N")
       ->type_name("N")

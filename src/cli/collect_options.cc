@@ -168,7 +168,8 @@ core::Result<collect::Plan> CollectArguments::plan() const {
   }
   if (!plan.cases.empty()) return plan;
   return core::Error{
-      "no case to measure: --case-filter, --limit or the guardrails of the operators leave none "
+      "no case to measure: --case-filter, --unless-in, --limit or the guardrails of the operators "
+      "leave none "
       "(--plan-only shows cases)"};
 }
 
@@ -214,6 +215,8 @@ core::Result<collect::PlanOptions> CollectArguments::plan_options() const {
         ASSAY_TRY(collect::parse_override(op, *find_axis(op, option), split(list, ','))));
   }
   options.case_filters = case_filters_;
+  if (!unless_in_.empty())
+    options.measured = ASSAY_TRY(collect::measured_cases(unless_in_, request().options));
   options.limit = limit_;
   if (smoke_ && !limit_) options.limit = kSmokeCases;
   const bool shuffled = smoke_ || shuffle_;
@@ -283,6 +286,7 @@ collect::Settings CollectArguments::settings() const {
   }
   settings["--for-model"] = core::join(for_models_, " ");
   settings["--case-filter"] = core::join(case_filters_, " or ");
+  settings["--unless-in"] = unless_in_.string();
   if (refine_) {
     settings.erase("--grid");
     settings["--refine"] = fmt::format("beyond {:g} %", refine_limit_percent_);

@@ -103,6 +103,7 @@ class CollectArguments {
   std::map<std::string, std::string> axis_values_;  // values by option name
   collect::Grid grid_ = collect::Grid::kCommon;
   std::vector<std::string> case_filters_;
+  std::filesystem::path unless_in_;
   std::optional<std::int64_t> limit_;
   bool refine_ = false;
   std::filesystem::path refine_from_;  // empty for the folder's own store

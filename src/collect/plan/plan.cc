@@ -70,7 +70,8 @@ std::vector<PlannedCase> select_cases(std::vector<PlannedCase> all, const PlanOp
   std::vector<PlannedCase> cases;
   std::unordered_set<std::string> ids;
   for (PlannedCase& planned : all) {
-    if (is_wanted(planned.id, options.case_filters) && ids.insert(planned.id).second) {
+    const bool is_open = !options.measured.contains(planned.id);
+    if (is_open && is_wanted(planned.id, options.case_filters) && ids.insert(planned.id).second) {
       cases.push_back(std::move(planned));
     }
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -19,9 +20,10 @@ enum class Order : std::uint8_t { kMixed, kShuffled };
 struct PlanOptions {
   std::vector<const Operator*> operators = {};
   Grid grid = Grid::kCommon;
-  std::vector<AxisOverride> overrides = {};    // only with one operator
-  std::vector<std::string> case_filters = {};  // a case whose id has any of these texts stays
-  std::optional<std::int64_t> limit = {};      // of cases of each operator; the largest come first
+  std::vector<AxisOverride> overrides = {};       // only with one operator
+  std::vector<std::string> case_filters = {};     // a case whose id has any of these texts stays
+  std::unordered_set<std::string> measured = {};  // ids of cases to leave out
+  std::optional<std::int64_t> limit = {};  // of cases of each operator; the largest come first
   Order order = Order::kMixed;  // within each operator; kShuffled applies before the limit
   std::uint64_t seed = 42;
   std::int64_t check_every = 100;  // every Nth case and the first few are compared with a reference
@@ -52,8 +54,8 @@ enum class Chosen : std::uint8_t { kByName, kAll };
 // an operator that was chosen by name is no collective.
 core::Status keep_collectives(std::vector<const Operator*>& operators, Chosen chosen);
 
-// Selects among the cases of one operator: those that the filters take, each once, in the order and
-// up to the limit of the options. Sets which of them are checked.
+// Selects among the cases of one operator: those that are not measured and that the filters take,
+// each once, in the order and up to the limit of the options. Sets which of them are checked.
 std::vector<PlannedCase> select_cases(std::vector<PlannedCase> all, const PlanOptions& options);
 PlannedCase planned_case(const Case& point);
 

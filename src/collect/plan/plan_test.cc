@@ -137,6 +137,14 @@ TEST(CollectPlan, AnyOfTheFiltersKeepsACase) {
   EXPECT_THAT(make_plan({.operators = {&op}, .case_filters = {"m=11"}}).cases, SizeIs(0));
 }
 
+TEST(CollectPlan, WhatIsMeasuredIsLeftOut) {
+  const Operator op = product();
+  const auto all = ids(make_plan({.operators = {&op}}));
+  const auto rest = ids(make_plan({.operators = {&op}, .measured = {all[0], all[5]}}));
+  EXPECT_THAT(rest, SizeIs(all.size() - 2));
+  EXPECT_EQ(std::count(rest.begin(), rest.end(), all[5]), 0);
+}
+
 TEST(CollectPlan, FiltersComeBeforeTheLimit) {
   const Operator op = product();
   const Plan plan = make_plan({.operators = {&op}, .case_filters = {"m=3 "}, .limit = 1});

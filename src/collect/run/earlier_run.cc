@@ -139,6 +139,23 @@ core::Result<std::chrono::milliseconds> recorded_deadline(const store::Run& run)
   return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
 }
 
+core::Result<std::unordered_set<std::string>> measured_cases(const fs::path& file_or_name,
+                                                             const MeasureOptions& measuring) {
+  const store::Store store = ASSAY_TRY(store::open_to_read(file_or_name));
+  std::unordered_set<std::string> ids;
+  for (const store::StoredRun& stored : ASSAY_TRY(store.runs())) {
+    const Settings settings = recorded_settings(stored.run);
+    const bool is_alike = stored.run.kind == kCollectRun &&
+                          fact_of(settings, kL2) == name_of(measuring.l2) &&
+                          fact_of(settings, kLaunch) == name_of(measuring.launch);
+    if (!is_alike) continue;
+    for (const store::StoredCase& one : ASSAY_TRY(store.cases(stored.id))) {
+      if (one.outcome == store::CaseOutcome::kMeasured) ids.insert(one.id);
+    }
+  }
+  return ids;
+}
+
 bool was_on_cpu(const store::Run& run) {
   return fact_of(recorded_device(run), "kind") == "cpu";
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_set>
 
 #include "collect/plan/run_record.h"
 #include "collect/run/collection.h"
@@ -51,6 +52,11 @@ core::Result<RefinedRun> find_refined_before(const std::filesystem::path& folder
 
 // The number of the run that this run refines; std::nullopt if it refines none.
 std::optional<std::int64_t> refined_by(const store::Run& run);
+
+// The ids of the cases that the collections of this store measured in the same state of the L2
+// cache and with the same launches.
+core::Result<std::unordered_set<std::string>> measured_cases(
+    const std::filesystem::path& file_or_name, const MeasureOptions& measuring);
 
 // Makes a collection measure as the refined run did, on the same device, and notes that run in its
 // record. `given` has the names of the options that the user gave. Error: one of them asks for

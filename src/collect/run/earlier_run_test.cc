@@ -51,6 +51,28 @@ TEST(MeasureSettings, ADeadlineIsSixtySecondsUnlessTheRecordHasAnother) {
   EXPECT_EQ(recorded_deadline(run).value(), std::chrono::milliseconds(2500));
 }
 
+class MeasuredCases : public store::StoreTest {
+ protected:
+  void add(const std::string& l2, std::int64_t m, store::CaseOutcome outcome) {
+    store::Store store = open(store::Store::Mode::kCreate);
+    store::Run run = store::test_run();
+    run.facts.merge(Settings{{"setting --l2", l2}, {"setting --launch", "graph"}});
+    store::CaseRecord record = store::gemm_case(m, 0.5);
+    record.outcome = outcome;
+    EXPECT_TRUE(store.append(store.begin_run(run).value(), record).ok());
+  }
+};
+
+TEST_F(MeasuredCases, AreThoseOfTheSameState) {
+  add("engine", 1, store::CaseOutcome::kMeasured);
+  add("hot", 2, store::CaseOutcome::kMeasured);
+  add("engine", 3, store::CaseOutcome::kSkipped);
+  const auto measured = measured_cases(file_, {.l2 = model::L2State::kEngine}).value();
+  EXPECT_EQ(measured.size(), 1U);
+  EXPECT_TRUE(measured.contains(store::gemm_case(1, 0.5).id));
+  EXPECT_FALSE(measured_cases(folder_ / "none.db", {}).ok());
+}
+
 TEST(EarlierRun, TellsWhichDeviceItMeasuredOn) {
   store::Run run = store::test_run();
   EXPECT_FALSE(was_on_cpu(run));
