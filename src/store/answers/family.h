@@ -97,7 +97,7 @@ struct HiddenRows {
 
 // What each way answers, with its raw error for sigma (spread.h).
 struct Parts {
-  WorkEstimate own;          // kOwn or kPast, if `has_own`
+  WorkEstimate own;          // kOwnCurve or kPast, if `has_own`
   WorkEstimate across;       // kAcross, if `has_across`
   WorkEstimate same;         // kSame, if `has_same`
   bool is_measured = false;  // then `own` is the row
@@ -105,7 +105,9 @@ struct Parts {
   bool has_across = false;
   bool has_same = false;
 
-  [[nodiscard]] Way own_way() const { return own.how == How::kPastOwn ? Way::kPast : Way::kOwn; }
+  [[nodiscard]] Way own_way() const {
+    return own.how == How::kPastOwn ? Way::kPast : Way::kOwnCurve;
+  }
 };
 
 // The mean of the parts, by the spreads of each, with a raw error for sigma; and the way that it

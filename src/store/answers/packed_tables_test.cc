@@ -53,7 +53,7 @@ TEST(PackedTables, GivesTheRowsBack) {
     EXPECT_TRUE(equal(rows.value().values, expected.values));
     EXPECT_TRUE(equal(rows.value().latencies, expected.latencies));
     ASSERT_NE(rows.value().spreads, nullptr);
-    EXPECT_EQ(rows.value().spreads->of_way(Way::kOwn, 2).eighty, 0.5);
+    EXPECT_EQ(rows.value().spreads->of_way(Way::kOwnCurve, 2).eighty, 0.5);
     ASSERT_EQ(rows.value().intervals.size(), expected.intervals.size());
     for (std::size_t i = 0; i < expected.exact.size(); ++i)
       EXPECT_EQ(rows.value().exact[i].values, expected.exact[i].values);

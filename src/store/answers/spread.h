@@ -52,7 +52,7 @@ class Spread {
 };
 
 // The ways of answering, see family.h.
-enum class Way : std::uint8_t { kOwn, kPast, kAcross, kSame };
+enum class Way : std::uint8_t { kOwnCurve, kPast, kAcross, kSame };
 inline constexpr std::size_t kWays = 4;
 
 // Half of the intervals of an answer, as logarithms.
