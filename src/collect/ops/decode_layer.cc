@@ -117,21 +117,6 @@ model::PerfValue value_of_use(const Axis& axis,
   return axis.common.front();
 }
 
-std::int64_t filled_up(std::int64_t size) {
-  return (size + serving::kScaleBlock - 1) / serving::kScaleBlock * serving::kScaleBlock;
-}
-
-// Blocks at the edge of a weight are whole ones: kernels here take no parts of them, and those of
-// engines compute them all the same (the 2112 columns to DeepSeek's latents).
-KernelSpec in_whole_blocks(KernelSpec kernel) {
-  auto* product = std::get_if<GemmSpec>(&kernel);
-  if (product != nullptr && product->type == DataType::kFp8Block) {
-    product->n = filled_up(product->n);
-    product->k = filled_up(product->k);
-  }
-  return kernel;
-}
-
 KernelSpec kernel_of(const serving::OperatorUse& use, const LayerPoint& point) {
   const Operator* op = find_operator(use.op);
   ASSAY_CHECK(op != nullptr, "a layer uses an operator that does not exist");
@@ -139,7 +124,7 @@ KernelSpec kernel_of(const serving::OperatorUse& use, const LayerPoint& point) {
   for (const Axis& axis : op->axes)
     values.push_back(value_of_use(axis, use, point));
   for (const Part& part : op->parts(Case(*op, std::move(values)))) {
-    if (part.op_name == use.op_name) return in_whole_blocks(part.kernel);
+    if (part.op_name == use.op_name) return part.kernel;
   }
   ASSAY_CHECK(false, "a layer uses a part that its operator does not have");
   return {};

@@ -1,21 +1,36 @@
+#include "collect/kernels/block_scales.h"
 #include "collect/kernels/kernel_cost.h"
 #include "collect/ops/values.h"
 
 namespace assay::collect {
 namespace {
 
-GemmSpec gemm_spec(const Case& point) {
+// Blocks at the edge of a weight are whole ones: kernels here take no parts of them, and those of
+// engines compute them all the same (the 2112 columns to DeepSeek's latents).
+GemmSpec in_whole_blocks(GemmSpec spec) {
+  const auto filled_up = [](std::int64_t size) { return scale_blocks(size) * kScaleBlock; };
+  spec.n = filled_up(spec.n);
+  spec.k = filled_up(spec.k);
+  return spec;
+}
+
+GemmSpec asked_spec(const Case& point) {
   return {.m = point.integer("m"),
           .n = point.integer("n"),
           .k = point.integer("k"),
           .type = point.type("gemm_dtype")};
 }
 
+GemmSpec gemm_spec(const Case& point) {
+  const GemmSpec spec = asked_spec(point);
+  return spec.type == DataType::kFp8Block ? in_whole_blocks(spec) : spec;
+}
+
 // The public collector leaves out shapes whose indices exceed 32 bits.
 bool takes_gemm(const Case& point) {
   constexpr std::int64_t kLargestWidth = 65536;
   constexpr std::int64_t kIndexLimit = std::int64_t{1} << 31;
-  const GemmSpec spec = gemm_spec(point);
+  const GemmSpec spec = asked_spec(point);
   if (spec.n >= kLargestWidth && spec.k >= kLargestWidth) return false;
   if (spec.m * spec.n >= kIndexLimit || spec.m * spec.k >= kIndexLimit) return false;
   if (spec.type != DataType::kFp8Block) return true;

@@ -56,6 +56,15 @@ TEST(Operators, GemmTakesTheCasesOfThePublicCollector) {
   EXPECT_EQ(count("gemm", has_type("gemm_dtype", "int8")), 9240);
 }
 
+TEST(Operators, WeightsInBlocksOfFp8HaveWholeBlocks) {
+  const Case point = case_of("gemm gemm_dtype=fp8_block m=16 n=2112 k=7168").value();
+  const auto parts = point.op().parts(point);
+  const auto& kernel = std::get<GemmSpec>(parts.at(0).kernel);
+  EXPECT_EQ(kernel.n, 2176);
+  EXPECT_EQ(kernel.k, 7168);
+  EXPECT_EQ(parts.at(0).key.at(2).value, model::PerfValue(std::int64_t{2112}));
+}
+
 // The public fine grid has 35,742 shapes before its guard of 2^31 elements, which takes out
 // m = 32768 with n or k = 65536 (2 x 21 shapes of 22; the pair of both is out already).
 TEST(Operators, GemmTakesBothSidesOfEdgesOnTheFineGrid) {
