@@ -42,8 +42,8 @@ std::size_t exact_column(const WorkRows& rows, const std::string& name) {
 // though they were not measured.
 bool may_be_open(const std::string& size) {
   static const std::set<std::string, std::less<>> kOpen = {
-      "num_key_value_heads", "head_dim",    "hidden_size", "inter_size", "topk",
-      "num_experts",         "moe_tp_size", "moe_ep_size"};
+      "num_key_value_heads", "head_dim",    "hidden_size", "inter_size",  "topk",
+      "num_experts",         "moe_tp_size", "moe_ep_size", "num_k_heads", "num_v_heads"};
   return kOpen.count(size) > 0;
 }
 

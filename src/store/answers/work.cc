@@ -61,6 +61,12 @@ std::vector<Work> declared() {
                 {.times = {"num_experts"}, .over = {"moe_ep_size"}, .reach = 3},
                 column("topk", 3),
                 column("moe_ep_size", 3)}},
+      // The delta rule's state is that of a value head; key heads repeat for several.
+      {.table = "gdn_perf",
+       .axes = {column("seq_len", 3),
+                {.times = {"batch_size", "num_v_heads"}, .reach = 6},
+                column("num_v_heads", 24),
+                {.times = {"num_v_heads"}, .over = {"num_k_heads"}, .reach = 6}}},
       {.table = "nccl_perf", .axes = {column("message_size", 6)}},
       {.table = "custom_allreduce_perf", .axes = {column("message_size", 6)}},
   };

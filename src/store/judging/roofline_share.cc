@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "core/text.h"
 
@@ -12,6 +13,7 @@ namespace assay::store {
 namespace {
 
 constexpr std::string_view kOperator = "op_name";
+constexpr std::string_view kKernel = "kernel_source";
 
 // A curve with less than this part of the sizes of the longest is shown only if there is no other.
 constexpr double kWholeCurve = 0.6;
@@ -64,8 +66,9 @@ class Figure {
       }
     }
     std::vector<ShareCurve> curves;
-    for (const Candidate& curve : chosen)
-      curves.push_back({.name = name_of_curve(curve, chosen), .sizes = shares(curve)});
+    const std::vector<std::string> names = names_of(chosen);
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+      curves.push_back({.name = names[i], .sizes = shares(chosen[i])});
     std::erase_if(curves, [](const ShareCurve& curve) { return curve.sizes.empty(); });
     return curves;
   }
@@ -87,11 +90,25 @@ class Figure {
     return rows_.sizes_of(rows_.begins[curve.family] + curve.rows.begin);
   }
 
+  // Kernels have long names, which stand there only if nothing else tells two curves apart.
+  [[nodiscard]] std::vector<std::string> names_of(const std::vector<Candidate>& shown) const {
+    std::vector<std::string> names;
+    for (const std::string_view left_out : {kKernel, std::string_view()}) {
+      names.clear();
+      for (const Candidate& curve : shown)
+        names.push_back(name_of_curve(curve, shown, left_out));
+      if (std::set<std::string>(names.begin(), names.end()).size() == names.size()) break;
+    }
+    return names;
+  }
+
   // The values in which the curves that are shown differ.
   [[nodiscard]] std::string name_of_curve(const Candidate& curve,
-                                          const std::vector<Candidate>& shown) const {
+                                          const std::vector<Candidate>& shown,
+                                          std::string_view left_out) const {
     std::vector<std::string> parts;
     for (std::size_t column = 0; column < rows_.exact.size(); ++column) {
+      if (rows_.exact[column].name == left_out) continue;
       const std::uint32_t code = rows_.codes_of(curve.family)[column];
       const bool differs = std::any_of(shown.begin(), shown.end(), [&](const Candidate& other) {
         return rows_.codes_of(other.family)[column] != code;
