@@ -24,8 +24,8 @@ TEST(ShippedAnswers, AreAsGoodAsTheyWere) {
                                    {"context_attention_perf", 0.04, 0.12},
                                    {"generation_attention_perf", 0.03, 0.09},
                                    {"generation_mla_perf", 0.04, 0.15},
-                                   {"context_mla_perf", 0.06, 0.18},
-                                   {"moe_perf", 0.04, 0.14},
+                                   {"context_mla_perf", 0.04, 0.15},
+                                   {"moe_perf", 0.03, 0.10},
                                    {"nccl_perf", 0.02, 0.10}}) {
     SCOPED_TRACE(expected.table);
     const store::Frame frame =
