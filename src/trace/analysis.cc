@@ -6,7 +6,7 @@
 #include <limits>
 #include <regex>
 
-#include "core/text.h"
+#include "trace/communication_kernel.h"
 #include "trace/timeline.h"
 
 namespace assay::trace {
@@ -22,26 +22,26 @@ bool is_copy_kernel(std::string_view name) {
   return std::regex_match(name.begin(), name.end(), pattern);
 }
 
-GpuWork classify(std::string_view name, GpuEventKind kind) {
+GpuWork classify(std::string_view name, GpuEventKind kind, Compat compat) {
   if (kind == GpuEventKind::kMemcpy) return GpuWork::kMemcpy;
   if (kind == GpuEventKind::kMemset) return GpuWork::kComputation;
-  if (is_communication_kernel(name)) return GpuWork::kCommunication;
+  if (communication_of(name, compat)) return GpuWork::kCommunication;
   return is_copy_kernel(name) ? GpuWork::kMemcpy : GpuWork::kComputation;
 }
 
 // Classifies each distinct name once, since there are few names and many events.
-std::vector<GpuWork> classify_all(const model::Trace& trace) {
+std::vector<GpuWork> classify_all(const model::Trace& trace, Compat compat) {
   std::vector<std::int8_t> known(trace.texts.size(), -1);
   std::vector<GpuWork> work;
   work.reserve(trace.gpu_events.size());
   for (const model::GpuEvent& event : trace.gpu_events) {
     if (event.kind != GpuEventKind::kKernel) {
-      work.push_back(classify({}, event.kind));
+      work.push_back(classify({}, event.kind, compat));
       continue;
     }
     std::int8_t& cached = known[event.name];
     if (cached < 0) {
-      cached = static_cast<std::int8_t>(classify(trace.text(event.name), event.kind));
+      cached = static_cast<std::int8_t>(classify(trace.text(event.name), event.kind, compat));
     }
     work.push_back(static_cast<GpuWork>(cached));
   }
@@ -173,6 +173,7 @@ void note_findings(RankAnalysis& rank) {
 std::vector<Launcher> find_launchers(const RankAnalysis& rank) {
   struct Launch {
     NodeId launcher;
+    bool is_replayed;
     std::uint32_t position;  // in launch order
   };
 
@@ -181,30 +182,29 @@ std::vector<Launcher> find_launchers(const RankAnalysis& rank) {
   for (std::uint32_t i = 0; i < tree.gpu_events.size(); ++i) {
     const std::uint32_t event = tree.gpu_events[i];
     if (!rank.counted[event] || rank.gpu_work[event] == GpuWork::kCommunication) continue;
-    launches.push_back({launcher_of(*rank.trace, tree, tree.launched_by[event]), i});
+    const NodeId call = tree.launched_by[event];
+    const bool is_replayed =
+        rank.options.compat == Compat::kNone && is_graph_replay(*rank.trace, tree, call);
+    launches.push_back({is_replayed ? call : launcher_of(*rank.trace, tree, call), is_replayed, i});
   }
   std::stable_sort(launches.begin(), launches.end(),
                    [](const Launch& a, const Launch& b) { return a.launcher < b.launcher; });
   std::vector<Launcher> launchers;
   for (const Launch& launch : launches) {
-    if (launchers.empty() || launchers.back().node != launch.launcher) {
-      launchers.push_back({launch.launcher, {}, 0, 0});
+    if (launchers.empty() || launch.is_replayed || launchers.back().node != launch.launcher) {
+      launchers.push_back({launch.launcher, launch.is_replayed, {}, 0, 0});
     }
     launchers.back().kernels.push_back(tree.gpu_events[launch.position]);
   }
   for (Launcher& launcher : launchers) {
     launcher.direct_us = rank.busy_us(launcher.kernels);
-    launcher.subtree_us = rank.busy_us(tree.gpu_events_below(launcher.node));
+    launcher.subtree_us = launcher.is_replayed ? launcher.direct_us
+                                               : rank.busy_us(tree.gpu_events_below(launcher.node));
   }
   return launchers;
 }
 
 }  // namespace
-
-bool is_communication_kernel(std::string_view name) {
-  return core::contains_ignoring_case(name, "nccl") || core::contains_ignoring_case(name, "rccl") ||
-         core::contains_ignoring_case(name, "cross_device_reduce");
-}
 
 double RankAnalysis::busy_us(std::span<const std::uint32_t> events) const {
   std::vector<Interval> busy;
@@ -224,7 +224,7 @@ RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int
   rank.warnings = trace.warnings;
   rank.time = TimeScale(trace, options.compat);
   rank.tree = build_call_tree(trace);
-  rank.gpu_work = classify_all(trace);
+  rank.gpu_work = classify_all(trace, options.compat);
   rank.gpu_intervals.reserve(trace.gpu_events.size());
   for (const model::GpuEvent& event : trace.gpu_events) {
     rank.gpu_intervals.push_back(rank.time.interval(event.start_ns, event.duration_ns));

@@ -40,8 +40,11 @@ struct Excluded {
 };
 
 // An operator that launches GPU work itself (see launcher_of). Communication kernels are left out.
+// Each kernel that a graph replays is a launcher of its own, except in compat mode, since the
+// replay as a whole says nothing of what ran.
 struct Launcher {
   NodeId node = kNoNode;
+  bool is_replayed = false;            // one kernel of a graph, replayed by `node`
   std::vector<std::uint32_t> kernels;  // indices into Trace::gpu_events, in launch order
   double direct_us = 0;                // length of the union of its own kernels
   double subtree_us = 0;               // length of the union of all GPU work below it
@@ -72,9 +75,5 @@ struct RankAnalysis {
 
 // `trace` must outlive the analysis.
 RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int rank);
-
-// Returns whether a kernel communicates: its name contains "nccl", "rccl" or "cross_device_reduce",
-// ignoring case.
-bool is_communication_kernel(std::string_view name);
 
 }  // namespace assay::trace

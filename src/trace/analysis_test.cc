@@ -143,11 +143,19 @@ TEST(Steps, NumbersAreReadFromTheirNames) {
   EXPECT_EQ(profiler_step_number("Optimizer.step"), std::nullopt);
 }
 
-TEST(Analysis, CommunicationIsToldByTheKernelName) {
-  EXPECT_TRUE(is_communication_kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL"));
-  EXPECT_TRUE(is_communication_kernel("void vllm::cross_device_reduce_1stage<float>"));
-  EXPECT_TRUE(is_communication_kernel("RCCL_Kernel"));
-  EXPECT_FALSE(is_communication_kernel("nvjet_sm90_tst_256x128"));
+TEST(Analysis, DispatchAndCombineOfExpertsAreCommunication) {
+  testing::SmallTrace small;
+  small.op({.name = "aten::mm", .start = 0, .duration = 50});
+  small.launch("nvjet_sm90_tst_256x128", 1, 0, 10);
+  small.launch("void deep_ep::internode_ll::dispatch<true, 3, 10, 7168>(void*)", 1, 20, 60);
+  small.launch("EpCombineInterNodeV1Kernel_bf16", 1, 90, 50);
+  const model::Trace trace = small.read();
+  const auto communication_us = [&](Compat compat) {
+    const RankAnalysis rank = analyze_rank(trace, {.compat = compat}, 0);
+    return rank.time.microseconds(timeline(busy_intervals(rank), rank.window).total_comm);
+  };
+  EXPECT_EQ(communication_us(Compat::kNone), 110);
+  EXPECT_EQ(communication_us(Compat::kTraceLens), 0);
 }
 
 }  // namespace

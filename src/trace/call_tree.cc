@@ -263,6 +263,11 @@ NodeId launcher_of(const model::Trace& trace, const CallTree& tree, NodeId call)
   return call;
 }
 
+bool is_graph_replay(const model::Trace& trace, const CallTree& tree, NodeId call) {
+  const std::string_view name = trace.text(node_name(trace, tree.nodes[call]));
+  return name.find("GraphLaunch") != std::string_view::npos;
+}
+
 BackwardLinks::BackwardLinks(const model::Trace& trace, const CallTree& tree) {
   by_forward_ = Linker(trace, tree).links();
   by_backward_ = by_forward_;

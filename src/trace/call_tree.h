@@ -61,6 +61,10 @@ std::int64_t node_duration_ns(const model::Trace& trace, const Node& node);
 // operator above it other than "execute", or the call itself where there is none (graph launches).
 NodeId launcher_of(const model::Trace& trace, const CallTree& tree, NodeId call);
 
+// Returns whether a launching call replays a captured graph (cudaGraphLaunch, hipGraphLaunch). Its
+// kernels belong to operators that ran when the graph was captured.
+bool is_graph_replay(const model::Trace& trace, const CallTree& tree, NodeId call);
+
 // Joins the wrapper "autograd::engine::evaluate_function: X" of a backward operator with the
 // innermost forward operator that has the same sequence number.
 struct BackwardLink {

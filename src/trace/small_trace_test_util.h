@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/byte_source.h"
 #include "trace/reader/reader.h"
@@ -40,13 +41,27 @@ class SmallTrace {
 
   void launch_by(
       std::string_view call, std::string_view kernel, int thread, int start, int kernel_duration) {
+    replay(call, thread, start, {{kernel, kernel_duration}});
+  }
+
+  struct Replayed {
+    std::string_view kernel;
+    int duration = 0;
+  };
+
+  // Adds a call that launches kernels, which run one after the other from 1000 us later on.
+  void replay(std::string_view call, int thread, int start, const std::vector<Replayed>& kernels) {
     ++correlation_;
     add(fmt::format(R"("cat": "cuda_runtime", "name": "{}", "tid": {}, "ts": {}, "dur": 1,
                        "args": {{"correlation": {}}})",
                     call, thread, start, correlation_));
-    add(fmt::format(R"("cat": "kernel", "name": "{}", "tid": 7, "ts": {}, "dur": {},
-                       "args": {{"correlation": {}, "stream": 7, "device": 0}})",
-                    kernel, start + 1000, kernel_duration, correlation_));
+    int kernel_start = start + 1000;
+    for (const Replayed& replayed : kernels) {
+      add(fmt::format(R"("cat": "kernel", "name": "{}", "tid": 7, "ts": {}, "dur": {},
+                         "args": {{"correlation": {}, "stream": 7, "device": 0}})",
+                      replayed.kernel, kernel_start, replayed.duration, correlation_));
+      kernel_start += replayed.duration;
+    }
   }
 
   // Adds GPU work that no recorded call launched.

@@ -1,8 +1,10 @@
 #include "trace/perf/unified_walk.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "trace/call_tree.h"
+#include "trace/perf/kernel_category.h"
 #include "trace/perf/operator_family.h"
 #include "trace/perf/operator_instances.h"
 
@@ -141,6 +143,8 @@ class Walk {
       return rank_.gpu_work[e] == GpuWork::kCommunication;
     });
     if (communicates) return;
+    std::erase_if(events, [this](std::uint32_t e) { return is_replayed(e); });
+    if (events.empty()) return;
     add(node, std::move(events)).category = own_category(node);
   }
 
@@ -168,9 +172,22 @@ class Walk {
       const std::string_view kernel = trace_.text(trace_.gpu_events[event].name);
       UnifiedRow& row = add(launcher_of(trace_, tree_, call), {event});
       row.name += "->" + std::string(kernel) + " (Synthetic Op)";
-      row.category = op_category(row.name, kernel, rank_.options.compat);
+      row.category = is_replayed(event) ? replayed_category(trace_.gpu_events[event].name)
+                                        : op_category(row.name, kernel, rank_.options.compat);
       if (rank_.options.compat == Compat::kTraceLens) row.uid = next_uid++;
     }
+  }
+
+  // The kernels of a replayed graph have rows of their own. The public tool leaves them together.
+  [[nodiscard]] bool is_replayed(std::uint32_t event) const {
+    return rank_.options.compat == Compat::kNone &&
+           is_graph_replay(trace_, tree_, tree_.launched_by[event]);
+  }
+
+  std::string_view replayed_category(model::TextId kernel) {
+    const auto [found, inserted] = replayed_categories_.try_emplace(kernel);
+    if (inserted) found->second = kernel_category(trace_.text(kernel));
+    return found->second;
   }
 
   const RankAnalysis& rank_;
@@ -182,6 +199,7 @@ class Walk {
   std::vector<std::uint32_t> modelled_before_;
   std::vector<bool> covered_;  // for each GPU event
   std::vector<UnifiedRow> rows_;
+  std::unordered_map<model::TextId, std::string_view> replayed_categories_;  // by kernel name
 };
 
 }  // namespace

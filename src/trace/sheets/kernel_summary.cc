@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "trace/call_tree.h"
+#include "trace/perf/kernel_category.h"
 #include "trace/perf/operator_family.h"
 #include "trace/sheet.h"
 #include "trace/sheets/operator_table.h"
@@ -53,6 +54,17 @@ class Categories {
     }
   }
 
+  // A replayed kernel has a category of its own.
+  std::string_view replayed(GpuWork work, model::TextId kernel) {
+    if (work == GpuWork::kCommunication) return "communication";
+    const auto [found, inserted] = replayed_.try_emplace(kernel);
+    if (inserted) {
+      const std::string_view category = kernel_category(rank_.trace->text(kernel));
+      found->second = category == "other" ? "graph" : category;
+    }
+    return found->second;
+  }
+
   std::string_view category_of(NodeId launcher, model::TextId kernel) {
     const auto [found, inserted] = categories_.try_emplace(launcher);
     if (inserted || !rank_.tree.is_cpu_op(launcher)) {
@@ -75,6 +87,7 @@ class Categories {
 
   const RankAnalysis& rank_;
   std::unordered_map<NodeId, std::string_view> categories_;
+  std::unordered_map<model::TextId, std::string_view> replayed_;  // by kernel name
 };
 
 KernelKey kernel_key(const RankAnalysis& rank, Categories& categories, std::size_t event) {
@@ -83,8 +96,11 @@ KernelKey kernel_key(const RankAnalysis& rank, Categories& categories, std::size
   const NodeId call = rank.tree.launched_by[event];
   if (call == kNoNode) return {{}, 0, gpu.name, gpu.stream};
   const NodeId launcher = launcher_of(trace, rank.tree, call);
-  return {categories.category_of(launcher, gpu.name), node_name(trace, rank.tree.nodes[launcher]),
-          gpu.name, gpu.stream};
+  const bool is_replayed =
+      rank.options.compat == Compat::kNone && is_graph_replay(trace, rank.tree, call);
+  return {is_replayed ? categories.replayed(rank.gpu_work[event], gpu.name)
+                      : categories.category_of(launcher, gpu.name),
+          node_name(trace, rank.tree.nodes[launcher]), gpu.name, gpu.stream};
 }
 
 std::vector<model::Column> kernel_columns() {

@@ -14,6 +14,7 @@
 #include "core/statistics.h"
 #include "core/text.h"
 #include "trace/arguments.h"
+#include "trace/perf/kernel_category.h"
 #include "trace/perf/operator_family.h"
 
 namespace assay::trace {
@@ -124,11 +125,14 @@ std::vector<OperatorRow> operator_rows(const RankAnalysis& rank) {
   std::vector<OperatorRow> rows;
   rows.reserve(rank.launchers.size());
   for (const Launcher& launcher : rank.launchers) {
-    const model::TextId name = node_name(trace, rank.tree.nodes[launcher.node]);
     const model::TextId kernel = trace.gpu_events[launcher.kernels.front()].name;
+    const model::TextId name =
+        launcher.is_replayed ? kernel : node_name(trace, rank.tree.nodes[launcher.node]);
     const auto [found, inserted] = categories.try_emplace({name, kernel});
     if (inserted) {
-      found->second = op_category(trace.text(name), trace.text(kernel), rank.options.compat);
+      found->second = launcher.is_replayed
+                          ? kernel_category(trace.text(kernel))
+                          : op_category(trace.text(name), trace.text(kernel), rank.options.compat);
     }
     rows.push_back({&launcher, name, found->second});
   }

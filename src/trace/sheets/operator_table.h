@@ -30,7 +30,7 @@ ArgumentTexts argument_texts(const model::Trace& trace, const Node& node);
 // A launcher of the rank with what the operator sheets show of it.
 struct OperatorRow {
   const Launcher* launcher = nullptr;
-  model::TextId name = 0;
+  model::TextId name = 0;  // the operator's, or that of a replayed kernel
   std::string_view category;
 };
 

@@ -33,7 +33,9 @@ std::vector<LauncherGroup> group_launchers(const RankAnalysis& rank,
     const Node& node = rank.tree.nodes[row.launcher->node];
     LauncherKey key{row.name, row.category, node_track(trace, node), argument_texts(trace, node)};
     const auto [found, inserted] = index.try_emplace(key, groups.size());
-    const std::uint32_t uid = node_uid(trace, node);
+    const std::uint32_t uid = row.launcher->is_replayed
+                                  ? trace.gpu_events[row.launcher->kernels.front()].uid
+                                  : node_uid(trace, node);
     if (inserted) groups.push_back({std::move(key), {}, 0, uid});
     LauncherGroup& group = groups[found->second];
     group.launchers.push_back(row.launcher);
