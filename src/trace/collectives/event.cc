@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "core/text.h"
+#include "trace/communication_kernel.h"
 
 namespace assay::trace::collectives {
 namespace {
@@ -20,7 +20,8 @@ class Extractor {
         time_(time),
         catalog_(catalog),
         interned_(rank.trace->collectives.size(), kNotInterned),
-        texts_(rank.trace->texts.size(), kNotInterned) {}
+        texts_(rank.trace->texts.size(), kNotInterned),
+        inferred_(rank.trace->texts.size(), kNotInterned) {}
 
   std::vector<Event> events() {
     std::vector<Event> result;
@@ -91,11 +92,15 @@ class Extractor {
     return result;
   }
 
-  // vLLM's own all-reduce kernel has no recorded metadata, only its name.
+  // The kernels of libraries other than NCCL have no recorded metadata, only their names.
   model::TextId inferred_name(const model::GpuEvent& source) {
-    const bool is_custom =
-        core::contains_ignoring_case(rank_.trace->text(source.name), "cross_device_reduce");
-    return is_custom ? catalog_.text_id("allreduce") : 0;
+    model::TextId& name = inferred_[source.name];
+    if (name == kNotInterned) {
+      const auto communication =
+          communication_of(rank_.trace->text(source.name), rank_.options.compat);
+      name = catalog_.text_id(communication.value_or(""));
+    }
+    return name;
   }
 
   model::TextId text(model::TextId id) {
@@ -107,7 +112,8 @@ class Extractor {
   const Timebase& time_;
   Catalog& catalog_;
   std::vector<MetadataId> interned_;
-  std::vector<model::TextId> texts_;  // the catalog's id for each text of this trace
+  std::vector<model::TextId> texts_;     // the catalog's id for each text of this trace
+  std::vector<model::TextId> inferred_;  // the collective's name for each kernel name
 };
 
 Timebase timebase(std::span<const RankAnalysis> ranks, Compat compat) {

@@ -17,7 +17,7 @@ struct OverviewRow {
   const Metadata* metadata = nullptr;
   std::int64_t count = 0;
   double total_latency_us = 0;
-  double total_gibps = 0;  // bus bandwidth, or the throughput of an uneven exchange
+  double total_gibps = 0;  // of bus bandwidths
   double total_skew_us = 0;
   std::vector<std::uint32_t> channels = {};
   std::vector<std::uint32_t> threads = {};
@@ -35,7 +35,7 @@ class OverviewRows {
   }
 
   void add(const Exchange& item) {
-    add(item.collective, item.wall_us, item.throughput_gibps, item.start_skew_us);
+    add(item.collective, item.wall_us, item.bus_gibps, item.start_skew_us);
   }
 
   std::vector<OverviewRow> by_total() && {

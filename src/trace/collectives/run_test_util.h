@@ -25,6 +25,7 @@ struct Call {
   std::string in_split = "[]";
   std::uint32_t channels = 16;
   bool counted = true;
+  std::string kernel = "ncclDevKernel_Generic";
 };
 
 class TestRun {
@@ -47,7 +48,7 @@ class TestRun {
     event.start_ns = std::llround(call.start_us * 1000);
     event.duration_ns = std::llround(call.duration_us * 1000);
     event.correlation = static_cast<std::int64_t>(trace.gpu_events.size());
-    event.name = trace.texts.intern("ncclDevKernel_Generic");
+    event.name = trace.texts.intern(call.kernel);
     event.stream = 7;
     event.grid = {call.channels, 1, 1};
     event.block = {512, 1, 1};

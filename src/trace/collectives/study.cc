@@ -118,6 +118,10 @@ Exchange exchange(const Study& study, std::uint32_t position) {
   }
   result.mean_us = total_duration_us / collective.size;
   result.throughput_gibps = gibps(result.total_mib, result.wall_us);
+  result.algorithm_gibps = result.throughput_gibps / collective.size;
+  const Metadata& metadata = study.metadata(position);
+  result.bus_gibps =
+      result.algorithm_gibps * bus_factor(metadata, group_size(metadata, collective));
   result.size_imbalance =
       result.total_mib > 0 ? largest_mib / (result.total_mib / collective.size) : kUnknown;
   if (std::isnan(result.total_mib))
@@ -240,6 +244,10 @@ std::vector<Straggler> stragglers(const Study& study) {
     return a.total_wait_us < b.total_wait_us;
   });
   return result;
+}
+
+double kernel_bus_gibps(const Metadata& metadata, double duration_us) {
+  return gibps(metadata.full_mib, duration_us) * bus_factor(metadata, metadata.group_size);
 }
 
 double overlap_percent(const RankAnalysis& rank) {
