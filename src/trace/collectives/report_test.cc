@@ -193,6 +193,10 @@ TEST(CollectiveReport, BusBandwidthOfWhatIsNotMatchedHasFactorOne) {
     EXPECT_NEAR(figure(rows, 2, "bus bw (GB/s)"), 80, 1e-9) << kind;
     const model::Table& sums = *report.book.find("nccl_summary_long");
     EXPECT_NEAR(figure(sums, 0, "bus bw (GB/s)_max"), 200, 1e-9) << kind;
+    ASSERT_EQ(report.overview.row_count(), 1U);
+    EXPECT_EQ(figure(report.overview, 0, "count"), 3);
+    EXPECT_NEAR(figure(report.overview, 0, "bus GB/s"), (100 + 200 + 80) / 3.0, 1e-9);
+    EXPECT_EQ(text(report.overview, 0, "skew us"), "");
   }
 }
 
@@ -205,6 +209,8 @@ TEST(CollectiveReport, KernelsOfOtherLibrariesAreNamed) {
   const model::Table& rows = *report.book.find("nccl_long");
   EXPECT_EQ(text(rows, 0, "Collective name"), "dispatch");
   EXPECT_EQ(text(rows, 1, "Collective name"), "");
+  ASSERT_EQ(report.overview.row_count(), 1U);
+  EXPECT_EQ(text(report.overview, 0, "Collective name"), "dispatch");
   ASSERT_EQ(report.warnings.all().size(), 1U);
   EXPECT_EQ(report.warnings.all().front().count, 1);
 }

@@ -66,6 +66,17 @@ TEST(GraphReplay, HasCategoriesInTheOtherSheetsToo) {
               ElementsAre("GEMM", "InferenceAttention", "elementwise"));
 }
 
+TEST(KernelSummary, KnowsCommunicationThatNoOperatorLaunched) {
+  testing::SmallTrace small;
+  small.launch("EpDispatchIntraNodeKernel_bf16", 1, 0, 10);
+  small.launch("my_kernel", 1, 20, 5);
+  EXPECT_THAT(column(*report_of(small, Compat::kNone).find("kernel_summary"), "Parent op category"),
+              ElementsAre("communication", "runtime"));
+  EXPECT_THAT(
+      column(*report_of(small, Compat::kTraceLens).find("kernel_summary"), "Parent op category"),
+      ElementsAre("runtime", "runtime"));
+}
+
 TEST(GraphReplay, BelowAnOperatorIsExpandedToo) {
   testing::SmallTrace small;
   small.op({.name = "Torch-Compiled Region: 0/0", .start = 0, .duration = 50});

@@ -54,9 +54,8 @@ class Categories {
     }
   }
 
-  // A replayed kernel has a category of its own.
-  std::string_view replayed(GpuWork work, model::TextId kernel) {
-    if (work == GpuWork::kCommunication) return "communication";
+  // The category of a replayed kernel, which no recorded operator launched.
+  std::string_view replayed(model::TextId kernel) {
     const auto [found, inserted] = replayed_.try_emplace(kernel);
     if (inserted) {
       const std::string_view category = kernel_category(rank_.trace->text(kernel));
@@ -90,16 +89,27 @@ class Categories {
   std::unordered_map<model::TextId, std::string_view> replayed_;  // by kernel name
 };
 
+std::string_view category_of(const RankAnalysis& rank,
+                             Categories& categories,
+                             NodeId launcher,
+                             std::size_t event) {
+  const model::TextId kernel = rank.trace->gpu_events[event].name;
+  if (rank.options.compat == Compat::kNone) {
+    const bool is_replayed = is_graph_replay(*rank.trace, rank.tree, rank.tree.launched_by[event]);
+    const bool communicates = rank.gpu_work[event] == GpuWork::kCommunication;
+    if (communicates && (is_replayed || !rank.tree.is_cpu_op(launcher))) return "communication";
+    if (is_replayed) return categories.replayed(kernel);
+  }
+  return categories.category_of(launcher, kernel);
+}
+
 KernelKey kernel_key(const RankAnalysis& rank, Categories& categories, std::size_t event) {
   const model::Trace& trace = *rank.trace;
   const model::GpuEvent& gpu = trace.gpu_events[event];
   const NodeId call = rank.tree.launched_by[event];
   if (call == kNoNode) return {{}, 0, gpu.name, gpu.stream};
   const NodeId launcher = launcher_of(trace, rank.tree, call);
-  const bool is_replayed =
-      rank.options.compat == Compat::kNone && is_graph_replay(trace, rank.tree, call);
-  return {is_replayed ? categories.replayed(rank.gpu_work[event], gpu.name)
-                      : categories.category_of(launcher, gpu.name),
+  return {category_of(rank, categories, launcher, event),
           node_name(trace, rank.tree.nodes[launcher]), gpu.name, gpu.stream};
 }
 
