@@ -37,10 +37,9 @@ TEST(Analysis, CountsTheWorkOfTheStepsOnly) {
   EXPECT_EQ(rank.excluded.leaked.kernels, 1);
   EXPECT_EQ(rank.time.microseconds(rank.excluded.leaked.ticks), 150);
   EXPECT_EQ(rank.excluded.outside.kernels, 1);
-  ASSERT_TRUE(rank.window.has_value());
-  EXPECT_EQ(rank.time.microseconds(rank.window->length()), 180);
+  EXPECT_EQ(rank.total_time_us, 180);
 
-  const Timeline times = timeline(busy_intervals(rank), rank.window);
+  const Timeline times = timeline(busy_intervals(rank));
   EXPECT_EQ(times.computation, 130'000);
   EXPECT_EQ(times.total_comm, 60'000);
   EXPECT_EQ(times.exposed_comm, 30'000);
@@ -66,7 +65,7 @@ TEST(Analysis, WithoutStepsAllLaunchedWorkCounts) {
   small.launch("b", 1, 30, 10);
   const model::Trace trace = small.read();
   const RankAnalysis rank = analyze_rank(trace, {}, 0);
-  EXPECT_FALSE(rank.window.has_value());
+  EXPECT_TRUE(rank.steps.empty());
   EXPECT_EQ(rank.total_time_us, 40);
   bool warned = false;
   for (const model::Warning& w : rank.warnings.all()) {
@@ -107,24 +106,6 @@ TEST(Analysis, AnEventRecordedTwiceCountsOnce) {
   EXPECT_EQ(analyze_rank(trace, {.compat = Compat::kTraceLens}, 0).launchers[0].kernels.size(), 2U);
 }
 
-// The CPU needs 100 us per step; the GPU works for 30 us of them.
-TEST(Analysis, TheLastStepLastsAsLongAsTheCpuNeeds) {
-  testing::SmallTrace small;
-  small.annotation("ProfilerStep#1", Side::kCpu, 1000, 100);
-  small.annotation("ProfilerStep#2", Side::kCpu, 1100, 100);
-  for (const int start : {1000, 1100}) {
-    small.op({.name = "aten::mm", .start = start, .duration = 50});
-    small.launch("k", 1, start + 5, 30);
-  }
-  model::Trace trace = small.read();
-  for (model::GpuEvent& event : trace.gpu_events)
-    event.start_ns -= 1'000'000;
-  const RankAnalysis rank = analyze_rank(trace, {}, 0);
-  ASSERT_EQ(rank.steps.size(), 2U);
-  EXPECT_EQ(rank.time.microseconds(rank.steps[0].window.length()), 100);
-  EXPECT_EQ(rank.time.microseconds(rank.steps[1].window.length()), 95);
-}
-
 TEST(Analysis, NoGpuEventsIsAWarningNotAFailure) {
   testing::SmallTrace small;
   small.op({.name = "aten::add", .start = 0, .duration = 10});
@@ -134,13 +115,6 @@ TEST(Analysis, NoGpuEventsIsAWarningNotAFailure) {
   EXPECT_EQ(book.find("gpu_timeline"), nullptr);
   ASSERT_NE(book.find("warnings"), nullptr);
   EXPECT_EQ(model::text(book.find("warnings")->at(0, 0)), "no GPU events");
-}
-
-TEST(Steps, NumbersAreReadFromTheirNames) {
-  EXPECT_EQ(profiler_step_number("ProfilerStep#12"), 12);
-  EXPECT_EQ(profiler_step_number("ProfilerStep#"), std::nullopt);
-  EXPECT_EQ(profiler_step_number("ProfilerStep#1x"), std::nullopt);
-  EXPECT_EQ(profiler_step_number("Optimizer.step"), std::nullopt);
 }
 
 TEST(Analysis, CommunicationIsToldByTheKernelName) {
