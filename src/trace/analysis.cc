@@ -213,6 +213,12 @@ bool is_communication_kernel(std::string_view name) {
          core::contains_ignoring_case(name, "cross_device_reduce");
 }
 
+// In compat mode the rounded ticks of `gpu_intervals` would differ from the recorded duration.
+double RankAnalysis::gpu_event_us(std::size_t event) const {
+  if (options.compat == Compat::kNone) return time.microseconds(gpu_intervals[event].length());
+  return static_cast<double>(trace->gpu_events[event].duration_ns) / 1000;
+}
+
 double RankAnalysis::busy_us(std::span<const std::uint32_t> events) const {
   std::vector<Interval> busy;
   busy.reserve(events.size());

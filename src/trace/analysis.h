@@ -63,6 +63,9 @@ struct RankAnalysis {
   std::vector<Launcher> launchers;  // in node order
   double total_time_us = 0;         // gpu_timeline's total_time
 
+  // Length of a GPU event in microseconds: as recorded, or less where its end is corrupt.
+  [[nodiscard]] double gpu_event_us(std::size_t event) const;
+
   // Length of the union of the counted GPU events among `events`, in microseconds.
   [[nodiscard]] double busy_us(std::span<const std::uint32_t> events) const;
 };

@@ -1,5 +1,6 @@
 #include "trace/analysis.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "trace/sheet.h"
@@ -29,6 +30,13 @@ testing::SmallTrace two_steps() {
   }
   small.launch("stray", 1, 300, 7);
   return small;
+}
+
+double column_sum(const model::Table& table, std::string_view column) {
+  double sum = 0;
+  for (std::size_t row = 0; row < table.row_count(); ++row)
+    sum += model::number(table.at(row, *table.column(column)));
+  return sum;
 }
 
 TEST(Analysis, CountsTheWorkOfTheStepsOnly) {
@@ -104,6 +112,22 @@ TEST(Analysis, AnEventRecordedTwiceCountsOnce) {
   EXPECT_EQ(rank.launchers[0].kernels.size(), 1U);
   EXPECT_EQ(rank.warnings.all()[0].reason, "GPU event recorded twice");
   EXPECT_EQ(analyze_rank(trace, {.compat = Compat::kTraceLens}, 0).launchers[0].kernels.size(), 2U);
+}
+
+TEST(Analysis, ACorruptEndIsCutInEverySheet) {
+  testing::SmallTrace small;
+  small.op({.name = "aten::mm", .start = 0, .duration = 100});
+  small.launch("corrupt", 1, 0, 1'000'000);
+  small.launch("next", 1, 50, 10);
+  const model::Trace trace = small.read();
+  const model::Book book = individual_report(analyze_rank(trace, {.short_kernel_us = 51}, 0));
+  const model::Table& kernels = *book.find("kernel_summary");
+  EXPECT_EQ(column_sum(kernels, "Kernel duration (µs)_sum"), 60);
+  EXPECT_EQ(column_sum(kernels, "Percent of total time (%)"), 100);
+  EXPECT_EQ(column_sum(*book.find("short_kernels_summary"), "Short Kernel duration (µs) sum"), 60);
+  const model::Table& operators = *book.find("ops_unique_args");
+  EXPECT_THAT(model::text(operators.at(0, *operators.column("kernel_details_summary"))),
+              ::testing::HasSubstr("'total_duration_us': 50"));
 }
 
 TEST(Analysis, NoGpuEventsIsAWarningNotAFailure) {
