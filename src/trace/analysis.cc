@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "trace/communication_kernel.h"
+#include "trace/steps.h"
 #include "trace/timeline.h"
 
 namespace assay::trace {
@@ -88,31 +89,28 @@ void leave_out_duplicates(RankAnalysis& rank) {
   }
 }
 
-void count_only_steps(RankAnalysis& rank) {
-  const auto cpu = profiled_cpu_window_ns(*rank.trace);
-  if (!cpu) return;
-  for (std::size_t i = 0; i < rank.counted.size(); ++i) {
+// What was launched within the profiled steps belongs to them, whenever it ran. A trace that names
+// the steps on the GPU alone does not tell when a step launched.
+std::int64_t deciding_time_ns(const RankAnalysis& rank,
+                              const ProfilerSteps& steps,
+                              std::uint32_t event) {
+  if (steps.side() == ProfilerSteps::Side::kGpu) return rank.trace->gpu_events[event].start_ns;
+  return node_start_ns(*rank.trace, rank.tree.nodes[rank.tree.launched_by[event]]);
+}
+
+void count_only_steps(RankAnalysis& rank, const ProfilerSteps& steps) {
+  if (steps.empty()) return;
+  StepWindows windows(steps);
+  for (std::uint32_t i = 0; i < rank.counted.size(); ++i) {
     if (!rank.counted[i]) continue;
-    const Node& call = rank.tree.nodes[rank.tree.launched_by[i]];
-    const std::int64_t launched = node_start_ns(*rank.trace, call);
-    if (launched >= cpu->start && launched < cpu->end) continue;
+    if (const auto step = steps.find(deciding_time_ns(rank, steps, i))) {
+      windows.extend(*step, rank.gpu_intervals[i]);
+      continue;
+    }
     rank.counted[i] = false;
     tally(rank.excluded.outside, rank.gpu_intervals[i].length());
   }
-}
-
-void find_window(RankAnalysis& rank) {
-  rank.steps = gpu_steps(rank);
-  rank.window = profiled_gpu_window(rank);
-  if (!rank.window) return;
-  const Interval window = *rank.window;
-  for (std::size_t i = 0; i < rank.counted.size(); ++i) {
-    if (!rank.counted[i]) continue;
-    const Interval& run = rank.gpu_intervals[i];
-    const std::int64_t inside = std::max<std::int64_t>(
-        0, std::min(run.end, window.end) - std::max(run.start, window.start));
-    if (inside < run.length()) tally(rank.excluded.clipped, run.length() - inside);
-  }
+  rank.steps = windows.steps();
 }
 
 // Work on one stream runs in order, so a kernel that spans the whole of its successor has a
@@ -143,7 +141,22 @@ void clip_overrunning_kernels(RankAnalysis& rank) {
   }
 }
 
-void note_findings(RankAnalysis& rank) {
+void note_steps(RankAnalysis& rank, const ProfilerSteps& steps) {
+  const std::string& path = rank.trace->path;
+  if (steps.overlapping() > 0) {
+    rank.warnings.add("profiled steps that overlap or share a number",
+                      "their times hold work of each other", path, steps.overlapping());
+  }
+  if (rank.options.compat != Compat::kNone || rank.trace->gpu_events.empty()) return;
+  if (steps.empty()) {
+    rank.warnings.add("no ProfilerStep annotations", "all launched kernels are counted", path);
+  } else if (steps.side() == ProfilerSteps::Side::kGpu) {
+    rank.warnings.add("ProfilerStep annotations on the GPU only",
+                      "work belongs to the step in which it starts", path);
+  }
+}
+
+void note_findings(RankAnalysis& rank, const ProfilerSteps& steps) {
   const model::Trace& trace = *rank.trace;
   const auto warn_of = [&](const KernelTally& tally, const char* reason, const char* effect) {
     if (tally.kernels == 0) return;
@@ -158,15 +171,9 @@ void note_findings(RankAnalysis& rank) {
     rank.warnings.add("calls that share a correlation id", "the last one owns the GPU work",
                       trace.path, rank.tree.duplicate_correlations);
   }
-  if (const std::int64_t overlapping = overlapping_steps(trace); overlapping > 0) {
-    rank.warnings.add("profiled steps that overlap or share a number",
-                      "their times hold work of each other", trace.path, overlapping);
-  }
+  note_steps(rank, steps);
   if (trace.gpu_events.empty()) {
     rank.warnings.add("no GPU events", "GPU sheets are empty", trace.path);
-  } else if (rank.steps.empty() && rank.options.compat == Compat::kNone) {
-    rank.warnings.add("no ProfilerStep annotations", "all launched kernels are counted",
-                      trace.path);
   }
 }
 
@@ -206,6 +213,12 @@ std::vector<Launcher> find_launchers(const RankAnalysis& rank) {
 
 }  // namespace
 
+// In compat mode the rounded ticks of `gpu_intervals` would differ from the recorded duration.
+double RankAnalysis::gpu_event_us(std::size_t event) const {
+  if (options.compat == Compat::kNone) return time.microseconds(gpu_intervals[event].length());
+  return static_cast<double>(trace->gpu_events[event].duration_ns) / 1000;
+}
+
 double RankAnalysis::busy_us(std::span<const std::uint32_t> events) const {
   std::vector<Interval> busy;
   busy.reserve(events.size());
@@ -230,17 +243,17 @@ RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int
     rank.gpu_intervals.push_back(rank.time.interval(event.start_ns, event.duration_ns));
   }
   rank.counted.resize(trace.gpu_events.size());
+  const ProfilerSteps steps(trace);
   const bool corrects = options.compat == Compat::kNone;
   if (corrects) clip_overrunning_kernels(rank);
   count_by_link(rank);
   if (corrects) {
     leave_out_duplicates(rank);
-    count_only_steps(rank);
-    find_window(rank);
+    count_only_steps(rank, steps);
   }
   rank.launchers = find_launchers(rank);
-  rank.total_time_us = rank.time.microseconds(timeline(busy_intervals(rank), rank.window).total);
-  note_findings(rank);
+  rank.total_time_us = rank.time.microseconds(timeline(busy_intervals(rank)).total);
+  note_findings(rank, steps);
   return rank;
 }
 

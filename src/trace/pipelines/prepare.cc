@@ -182,7 +182,7 @@ model::Table timeline_overview(const AnalyzedRun& run) {
                       {"copy ms", "ms"},
                       {"leaked kernels"}}};
   for (const RankAnalysis& rank : run.ranks) {
-    const Timeline times = timeline(busy_intervals(rank), rank.window);
+    const Timeline times = timeline(busy_intervals(rank));
     std::vector<model::Cell> cells{std::int64_t{rank.rank},
                                    static_cast<std::int64_t>(rank.steps.size())};
     for (const std::int64_t ticks :

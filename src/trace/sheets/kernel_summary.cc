@@ -133,7 +133,7 @@ std::vector<std::pair<KernelKey, Durations>> durations_by_key(const RankAnalysis
     if (!is_shown(rank, event)) continue;
     const auto [found, inserted] = groups.try_emplace(kernel_key(rank, categories, event));
     if (inserted) found->second.first = groups.size();
-    found->second.add(static_cast<double>(rank.trace->gpu_events[event].duration_ns) / 1000);
+    found->second.add(rank.gpu_event_us(event));
   }
   std::vector<std::pair<KernelKey, Durations>> sorted(groups.begin(), groups.end());
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {

@@ -56,18 +56,17 @@ double pairwise_sum(std::span<const double> values) {
   return std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(whole), values.end(), total);
 }
 
-std::vector<Position> positions_of(const model::Trace& trace,
+std::vector<Position> positions_of(const RankAnalysis& rank,
                                    std::span<const GpuWorkList> instances) {
   std::vector<Position> positions;
   for (const std::uint32_t index : instances.front()) {
-    const model::GpuEvent& event = trace.gpu_events[index];
-    positions.push_back({trace.text(event.name), event.stream});
+    const model::GpuEvent& event = rank.trace->gpu_events[index];
+    positions.push_back({rank.trace->text(event.name), event.stream});
   }
   for (const GpuWorkList& instance : instances) {
     if (instance.size() != positions.size()) continue;
     for (std::size_t i = 0; i < positions.size(); ++i) {
-      const auto duration_ns = static_cast<double>(trace.gpu_events[instance[i]].duration_ns);
-      positions[i].durations_us.push_back(duration_ns / 1e3);
+      positions[i].durations_us.push_back(rank.gpu_event_us(instance[i]));
     }
   }
   for (Position& position : positions)
@@ -172,11 +171,11 @@ std::string left_out_note(std::int64_t calls) {
       calls);
 }
 
-KernelDetails kernel_details(const model::Trace& trace, std::span<const GpuWorkList> instances) {
+KernelDetails kernel_details(const RankAnalysis& rank, std::span<const GpuWorkList> instances) {
   if (instances.empty()) return {};
   std::vector<std::string> full;
   std::vector<std::string> truncated;
-  for (const Position& position : positions_of(trace, instances)) {
+  for (const Position& position : positions_of(rank, instances)) {
     full.push_back(full_text(position));
     truncated.push_back(truncated_text(position));
   }

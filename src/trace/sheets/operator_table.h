@@ -66,7 +66,7 @@ struct KernelDetails {
   std::int64_t left_out = 0;
 };
 
-KernelDetails kernel_details(const model::Trace& trace, std::span<const GpuWorkList> instances);
+KernelDetails kernel_details(const RankAnalysis& rank, std::span<const GpuWorkList> instances);
 
 // The note of a table for the sum of KernelDetails::left_out over its rows.
 std::string left_out_note(std::int64_t calls);

@@ -104,7 +104,7 @@ std::vector<Table> build_ops_unique_args(const RankAnalysis& rank) {
     std::vector<GpuWorkList> instances;
     for (const Launcher* launcher : group.launchers)
       instances.emplace_back(launcher->kernels);
-    KernelDetails details = kernel_details(*rank.trace, instances);
+    KernelDetails details = kernel_details(rank, instances);
     cumulative += percent(group.direct_us, total);
     row.emplace_back(static_cast<std::int64_t>(group.first_uid));
     row.emplace_back(std::move(details.full));

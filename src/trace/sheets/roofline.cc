@@ -177,7 +177,7 @@ class RooflineTable {
     std::vector<GpuWorkList> lists;
     for (const OperatorInstance* instance : group.instances)
       if (!instance->gpu_events.empty()) lists.emplace_back(instance->gpu_events);
-    KernelDetails details = kernel_details(*rank_.trace, lists);
+    KernelDetails details = kernel_details(rank_, lists);
     left_out_ += details.left_out;
     row.emplace_back(lists.empty() ? "[]" : std::move(details.full));
     row.push_back(text_cell(details.truncated));

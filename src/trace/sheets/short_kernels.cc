@@ -14,16 +14,12 @@ using model::Better;
 using model::Cell;
 using model::Table;
 
-double duration_us(const RankAnalysis& rank, std::size_t event) {
-  return static_cast<double>(rank.trace->gpu_events[event].duration_ns) / 1000;
-}
-
 std::vector<std::size_t> short_kernels(const RankAnalysis& rank) {
   std::vector<std::size_t> events;
   for (std::size_t event = 0; event < rank.trace->gpu_events.size(); ++event) {
     const bool kernel = rank.trace->gpu_events[event].kind == model::GpuEventKind::kKernel;
     const bool shown = rank.options.compat == Compat::kTraceLens || rank.counted[event];
-    if (kernel && shown && duration_us(rank, event) < rank.options.short_kernel_us) {
+    if (kernel && shown && rank.gpu_event_us(event) < rank.options.short_kernel_us) {
       events.push_back(event);
     }
   }
@@ -38,7 +34,7 @@ Table short_kernel_histogram(const RankAnalysis& rank, const std::vector<std::si
   if (events.empty()) return table;
   std::vector<double> durations;
   for (const std::size_t event : events)
-    durations.push_back(duration_us(rank, event));
+    durations.push_back(rank.gpu_event_us(event));
   const auto [low, high] = std::minmax_element(durations.begin(), durations.end());
   const auto bins = static_cast<std::size_t>(rank.options.short_kernel_bins);
   // The width of a bin must not be zero when all kernels are equally long.
@@ -94,7 +90,7 @@ std::vector<std::pair<ShortKernelKey, ShortKernelSum>> sums_by_key(
     if (is_dropped(rank, key)) continue;
     const auto [found, inserted] = groups.try_emplace(key);
     if (inserted) found->second.first = groups.size();
-    found->second.us += duration_us(rank, event);
+    found->second.us += rank.gpu_event_us(event);
     ++found->second.count;
   }
   std::vector<std::pair<ShortKernelKey, ShortKernelSum>> sorted(groups.begin(), groups.end());

@@ -204,13 +204,11 @@ Cell parameters_cell(const CallGroup& group) {
 }
 
 // Adds both kernel_details texts. Returns the number of calls that are not in them.
-std::int64_t add_kernels(const model::Trace& trace,
-                         const CallGroup& group,
-                         std::vector<Cell>& row) {
+std::int64_t add_kernels(const RankAnalysis& rank, const CallGroup& group, std::vector<Cell>& row) {
   std::vector<GpuWorkList> lists;
   for (const UnifiedRow* call : group.rows)
     lists.emplace_back(call->gpu_events);
-  KernelDetails details = kernel_details(trace, lists);
+  KernelDetails details = kernel_details(rank, lists);
   row.emplace_back(std::move(details.full));
   row.emplace_back(std::move(details.truncated));
   return details.left_out;
@@ -244,7 +242,7 @@ std::vector<Table> build_unified_perf_summary(const RankAnalysis& rank) {
     add_identity(*rank.trace, group, row);
     for (const Field& field : fields)
       row.push_back(field.value(group));
-    left_out += add_kernels(*rank.trace, group, row);
+    left_out += add_kernels(rank, group, row);
     row.push_back(parameters_cell(group));
     row.emplace_back(group.rows.front()->has_model);
     cumulative += percent(group.total_us, total);
