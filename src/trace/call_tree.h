@@ -47,7 +47,8 @@ struct CallTree {
 };
 
 // Nests the calls of each thread by their times and links them to GPU work by their correlation
-// ids, or by "External id" in traces whose launches have no correlation id.
+// ids, or by "External id" in traces whose launches have no correlation id. If the trace's launch
+// flows were read, a link needs one, as in the public tool.
 CallTree build_call_tree(const model::Trace& trace);
 
 // The fields that operators and runtime calls share.

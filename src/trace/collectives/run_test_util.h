@@ -80,6 +80,11 @@ class TestRun {
       event.start_ns += std::llround(offset_us * 1000);
   }
 
+  void use_device(int rank, int device) {
+    for (auto& event : traces_[static_cast<std::size_t>(rank)].gpu_events)
+      event.device = device;
+  }
+
   // Returns the analyses. In compat mode their times are rounded as in the public tool.
   const std::vector<RankAnalysis>& ranks() {
     for (RankAnalysis& rank : ranks_) {

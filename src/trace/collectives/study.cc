@@ -1,5 +1,7 @@
 #include "trace/collectives/study.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -183,6 +185,17 @@ void warn_of_silent_ranks(Study& study) {
   }
 }
 
+void warn_of_idle_devices(Study& study) {
+  const Recording& recording = study.recording;
+  if (recording.ranks_per_node == recording.devices_listed) return;
+  study.warnings.add(
+      "ranks that use the same device number, so they ran on several hosts",
+      fmt::format("taken as hosts of {} ranks, although each lists {} devices; --gpus-per-node "
+                  "overrules it",
+                  recording.ranks_per_node, recording.devices_listed),
+      fmt::format("ranks 0 and {}", recording.ranks_per_node));
+}
+
 void align_clocks(Study& study) {
   const auto& ranks = study.recording.ranks;
   const bool several_nodes =
@@ -205,6 +218,7 @@ std::vector<Interval> counted_intervals(const RankAnalysis& rank, GpuWork work) 
 
 Study study_collectives(std::span<const RankAnalysis> ranks, std::optional<int> gpus_per_node) {
   Study study{extract(ranks, gpus_per_node)};
+  warn_of_idle_devices(study);
   align_clocks(study);
   study.matching = match(study.recording);
   study.offsets = rank_offsets(study.recording, study.matching, study.node_offsets);

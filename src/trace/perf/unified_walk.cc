@@ -45,7 +45,7 @@ class Walk {
   std::vector<std::uint32_t> modelled_before() {
     std::vector<std::uint32_t> before(tree_.node_count() + 1, 0);
     for (NodeId node = 0; node < tree_.node_count(); ++node)
-      before[node + 1] = before[node] + (has_model(node) && has_work(node) ? 1 : 0);
+      before[node + 1] = before[node] + (estimates_.has_model(node) && has_work(node) ? 1 : 0);
     return before;
   }
 
@@ -54,7 +54,7 @@ class Walk {
   NodeId visit(NodeId node) {
     const NodeId after = tree_.nodes[node].subtree_end;
     if (!tree_.is_cpu_op(node) || !has_work(node)) return after;
-    if (has_model(node)) {
+    if (estimates_.has_model(node)) {
       take_modelled(node);
       return after;
     }
@@ -64,11 +64,6 @@ class Walk {
     if (!launches_directly(node)) return node + 1;
     take_leaf(node);
     return after;
-  }
-
-  bool has_model(NodeId node) {
-    const OperatorFamily* family = estimates_.family(node);
-    return family != nullptr && family->model != nullptr;
   }
 
   [[nodiscard]] bool has_work(NodeId node) const {
@@ -106,7 +101,8 @@ class Walk {
   bool take_backward(NodeId node) {
     const NodeId wrapper = tree_.nodes[node].parent;
     const NodeId forward = wrapper == kNoNode ? kNoNode : links_.forward_of(wrapper);
-    if (forward == kNoNode || !has_model(forward) || !is_sole_backward(wrapper, node)) return false;
+    if (forward == kNoNode || !estimates_.has_model(forward) || !is_sole_backward(wrapper, node))
+      return false;
     const Estimate* estimate = estimates_.find(forward, counted_below(rank_, forward));
     if (estimate == nullptr || !estimate->backward_work) return false;
     UnifiedRow& row = add(node, counted_below(rank_, node));

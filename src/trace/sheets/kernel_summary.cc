@@ -109,13 +109,18 @@ KernelKey kernel_key(const RankAnalysis& rank, Categories& categories, std::size
   const NodeId call = rank.tree.launched_by[event];
   if (call == kNoNode) return {{}, 0, gpu.name, gpu.stream};
   const NodeId launcher = launcher_of(trace, rank.tree, call);
-  return {category_of(rank, categories, launcher, event),
-          node_name(trace, rank.tree.nodes[launcher]), gpu.name, gpu.stream};
+  const std::string_view category = category_of(rank, categories, launcher, event);
+  if (hides_operators(rank)) return {category, 0, gpu.name, gpu.stream};
+  return {category, node_name(trace, rank.tree.nodes[launcher]), gpu.name, gpu.stream};
 }
 
-std::vector<model::Column> kernel_columns() {
-  std::vector<model::Column> result{
-      {"Parent op category"}, {"Parent cpu_op"}, {"Kernel name"}, {"Kernel stream"}};
+enum class LauncherColumn { kShow, kHide };
+
+std::vector<model::Column> kernel_columns(LauncherColumn launcher) {
+  std::vector<model::Column> result{{"Parent op category"}};
+  if (launcher == LauncherColumn::kShow) result.push_back({"Parent cpu_op"});
+  result.push_back({"Kernel name"});
+  result.push_back({"Kernel stream"});
   for (const char* statistic : {"sum", "count", "mean", "min", "max"}) {
     const bool time = std::string_view(statistic) != "count";
     result.push_back({std::string("Kernel duration (µs)_") + statistic, time ? "µs" : "",
@@ -149,15 +154,23 @@ std::vector<Table> build_kernel_summary(const RankAnalysis& rank) {
   double total = 0;
   for (const auto& [key, durations] : groups)
     total += durations.sum_us;
-  Table table{"kernel_summary", "GPU time by kernel and launching operator", kernel_columns()};
+  const auto launcher = hides_operators(rank) ? LauncherColumn::kHide : LauncherColumn::kShow;
+  Table table{"kernel_summary", "GPU time by kernel and launching operator",
+              kernel_columns(launcher)};
   for (const auto& [key, durations] : groups) {
-    const std::string_view parent = rank.trace->text(key.launcher);
-    table.add_row({std::string(key.category), std::string(parent),
-                   std::string(rank.trace->text(key.kernel)), std::int64_t{key.stream},
-                   durations.sum_us, durations.count,
-                   durations.sum_us / static_cast<double>(durations.count), durations.min_us,
-                   durations.max_us, percent(durations.sum_us, total),
-                   percent(durations.sum_us, rank.total_time_us)});
+    std::vector<model::Cell> row{std::string(key.category)};
+    if (launcher == LauncherColumn::kShow)
+      row.emplace_back(std::string(rank.trace->text(key.launcher)));
+    row.emplace_back(std::string(rank.trace->text(key.kernel)));
+    row.emplace_back(std::int64_t{key.stream});
+    row.emplace_back(durations.sum_us);
+    row.emplace_back(durations.count);
+    row.emplace_back(durations.sum_us / static_cast<double>(durations.count));
+    row.emplace_back(durations.min_us);
+    row.emplace_back(durations.max_us);
+    row.emplace_back(percent(durations.sum_us, total));
+    row.emplace_back(percent(durations.sum_us, rank.total_time_us));
+    table.add_row(std::move(row));
   }
   return {std::move(table)};
 }

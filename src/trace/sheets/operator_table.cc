@@ -21,9 +21,16 @@ namespace assay::trace {
 namespace {
 
 template <class Map, class Key>
-std::string_view name_in(const model::Trace& trace, const Map& names, Key key) {
+model::Cell name_cell(const RankAnalysis& rank, const Map& names, Key key) {
   const auto found = names.find(key);
-  return found == names.end() ? std::string_view{} : trace.text(found->second);
+  if (found != names.end()) return text_cell(rank.trace->text(found->second));
+  return rank.options.compat == Compat::kTraceLens ? model::Cell{"Unknown"} : model::Cell{};
+}
+
+template <class Map, class Key>
+model::TextId name_in(const Map& names, Key key) {
+  const auto found = names.find(key);
+  return found == names.end() ? model::TextId{0} : found->second;
 }
 
 constexpr std::size_t kShownNameBytes = 64;
@@ -118,7 +125,12 @@ ArgumentTexts argument_texts(const model::Trace& trace, const Node& node) {
   return {op.input_dims, op.input_types, op.input_strides, op.concrete_inputs};
 }
 
+bool hides_operators(const RankAnalysis& rank) {
+  return rank.options.compat == Compat::kTraceLens && rank.trace->cpu_ops.empty();
+}
+
 std::vector<OperatorRow> operator_rows(const RankAnalysis& rank) {
+  if (hides_operators(rank)) return {};
   const model::Trace& trace = *rank.trace;
   std::map<std::pair<model::TextId, model::TextId>, std::string_view> categories;
   std::vector<OperatorRow> rows;
@@ -146,13 +158,33 @@ model::Cell text_cell(std::string_view text) {
   return text.empty() ? model::Cell{} : model::Cell{std::string(text)};
 }
 
-void add_track_names(const model::Trace& trace,
+void add_track_names(const RankAnalysis& rank,
                      model::TrackId track,
                      std::vector<model::Cell>& row) {
+  const model::Trace& trace = *rank.trace;
   const model::TextId process = trace.tracks[track].process;
-  row.push_back(text_cell(name_in(trace, trace.process_names, process)));
-  row.push_back(text_cell(name_in(trace, trace.process_labels, process)));
-  row.push_back(text_cell(name_in(trace, trace.thread_names, track)));
+  row.push_back(name_cell(rank, trace.process_names, process));
+  row.push_back(name_cell(rank, trace.process_labels, process));
+  row.push_back(name_cell(rank, trace.thread_names, track));
+}
+
+CallIdentity CallIdentities::of(const Node& node) {
+  const model::TrackId track = node_track(trace_, node);
+  const model::TextId process = trace_.tracks[track].process;
+  const ArgumentTexts texts = argument_texts(trace_, node);
+  return {{name_in(trace_.process_names, process), name_in(trace_.process_labels, process),
+           name_in(trace_.thread_names, track)},
+          {shown_text(texts.dims), shown_text(texts.types), shown_text(texts.strides),
+           shown_text(texts.concrete)}};
+}
+
+model::TextId CallIdentities::shown_text(model::TextId json) {
+  const auto [known, is_new] = shown_.try_emplace(json, json);
+  if (is_new) {
+    std::string shown = python_repr_json(trace_.text(json), Brackets::kTuple);
+    known->second = first_of_.try_emplace(std::move(shown), json).first->second;
+  }
+  return known->second;
 }
 
 void add_argument_texts(const model::Trace& trace,
