@@ -214,9 +214,13 @@ std::vector<Launcher> find_launchers(const RankAnalysis& rank) {
 }  // namespace
 
 // In compat mode the rounded ticks of `gpu_intervals` would differ from the recorded duration.
+std::int64_t RankAnalysis::gpu_event_ns(std::size_t event) const {
+  return options.compat == Compat::kNone ? gpu_intervals[event].length()
+                                         : trace->gpu_events[event].duration_ns;
+}
+
 double RankAnalysis::gpu_event_us(std::size_t event) const {
-  if (options.compat == Compat::kNone) return time.microseconds(gpu_intervals[event].length());
-  return static_cast<double>(trace->gpu_events[event].duration_ns) / 1000;
+  return static_cast<double>(gpu_event_ns(event)) / 1000;
 }
 
 double RankAnalysis::busy_us(std::span<const std::uint32_t> events) const {

@@ -67,6 +67,7 @@ struct RankAnalysis {
   double total_time_us = 0;         // gpu_timeline's total_time
 
   // Length of a GPU event in microseconds: as recorded, or less where its end is corrupt.
+  [[nodiscard]] std::int64_t gpu_event_ns(std::size_t event) const;
   [[nodiscard]] double gpu_event_us(std::size_t event) const;
 
   // Length of the union of the counted GPU events among `events`, in microseconds.

@@ -189,9 +189,9 @@ void warn_of_idle_devices(Study& study) {
   const Recording& recording = study.recording;
   if (recording.ranks_per_node == recording.devices_listed) return;
   study.warnings.add(
-      "ranks that use the same device number, so they ran on several hosts",
-      fmt::format("taken as hosts of {} ranks, although each lists {} devices; --gpus-per-node "
-                  "overrules it",
+      "ranks with the same device number, so they ran on several hosts",
+      fmt::format("ranks per host taken as {}, not the {} devices that it lists; --gpus-per-node "
+                  "overrules this",
                   recording.ranks_per_node, recording.devices_listed),
       fmt::format("ranks 0 and {}", recording.ranks_per_node));
 }

@@ -168,9 +168,13 @@ class Walk {
       const std::string_view kernel = trace_.text(trace_.gpu_events[event].name);
       UnifiedRow& row = add(launcher_of(trace_, tree_, call), {event});
       row.name += "->" + std::string(kernel) + " (Synthetic Op)";
-      row.category = is_replayed(event) ? replayed_category(trace_.gpu_events[event].name)
-                                        : op_category(row.name, kernel, rank_.options.compat);
-      if (rank_.options.compat == Compat::kTraceLens) row.uid = next_uid++;
+      const bool compat = rank_.options.compat == Compat::kTraceLens;
+      // The public tool does not look at the kernels of graphs here.
+      const bool looks = !compat || tree_.is_cpu_op(row.node);
+      row.category = is_replayed(event)
+                         ? replayed_category(trace_.gpu_events[event].name)
+                         : op_category(row.name, looks ? kernel : "", rank_.options.compat);
+      if (compat) row.uid = next_uid++;
     }
   }
 

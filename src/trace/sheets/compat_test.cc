@@ -86,6 +86,14 @@ TEST(LaunchFlows, AreNeededInCompatMode) {
   EXPECT_EQ(direct_us(report_of(small, {})), "40.0");
 }
 
+TEST(SyntheticRows, HaveNoCategoryOfTheirKernel) {
+  testing::SmallTrace small;
+  small.op({.name = "aten::add", .start = 0, .duration = 10});
+  small.launch_by("cudaGraphLaunch", "void at::native::elementwise_kernel<4>", 1, 20, 5);
+  EXPECT_EQ(cells_of(report_of(small, kCompat), "unified_perf_summary", 0)[1], "other");
+  EXPECT_EQ(cells_of(report_of(small, {}), "unified_perf_summary", 0)[1], "elementwise");
+}
+
 // The types of the arguments are not shown, so they must not split a row.
 TEST(ShortKernels, OfCallsThatLookAlikeAreOneRow) {
   testing::SmallTrace small;

@@ -25,18 +25,20 @@ struct KernelKey {
 };
 
 struct Durations {
-  double sum_us = 0;
+  std::int64_t sum_ns = 0;  // whole, so that equal sums are equal whatever the order of their terms
   double min_us = 0;
   double max_us = 0;
   std::int64_t count = 0;
-  std::size_t first = 0;  // order of appearance
 
-  void add(double us) {
+  void add(std::int64_t ns) {
+    const double us = static_cast<double>(ns) / 1000;
     min_us = count == 0 ? us : std::min(min_us, us);
     max_us = count == 0 ? us : std::max(max_us, us);
-    sum_us += us;
+    sum_ns += ns;
     ++count;
   }
+
+  [[nodiscard]] double sum_us() const { return static_cast<double>(sum_ns) / 1000; }
 };
 
 // The public tool counts every kernel here, whatever it leaves out elsewhere.
@@ -136,13 +138,17 @@ std::vector<std::pair<KernelKey, Durations>> durations_by_key(const RankAnalysis
   std::map<KernelKey, Durations> groups;
   for (std::size_t event = 0; event < rank.trace->gpu_events.size(); ++event) {
     if (!is_shown(rank, event)) continue;
-    const auto [found, inserted] = groups.try_emplace(kernel_key(rank, categories, event));
-    if (inserted) found->second.first = groups.size();
-    found->second.add(rank.gpu_event_us(event));
+    groups[kernel_key(rank, categories, event)].add(rank.gpu_event_ns(event));
   }
   std::vector<std::pair<KernelKey, Durations>> sorted(groups.begin(), groups.end());
-  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-    return std::tie(b.second.sum_us, a.second.first) < std::tie(a.second.sum_us, b.second.first);
+  const auto texts = [&](const KernelKey& key) {
+    const std::string_view launcher = rank.trace->text(key.launcher);
+    return std::tuple(key.category.empty(), key.category, launcher.empty(), launcher,
+                      rank.trace->text(key.kernel), key.stream);
+  };
+  std::sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
+    if (a.second.sum_ns != b.second.sum_ns) return a.second.sum_ns > b.second.sum_ns;
+    return texts(a.first) < texts(b.first);
   });
   return sorted;
 }
@@ -153,7 +159,7 @@ std::vector<Table> build_kernel_summary(const RankAnalysis& rank) {
   if (groups.empty()) return {};
   double total = 0;
   for (const auto& [key, durations] : groups)
-    total += durations.sum_us;
+    total += durations.sum_us();
   const auto launcher = hides_operators(rank) ? LauncherColumn::kHide : LauncherColumn::kShow;
   Table table{"kernel_summary", "GPU time by kernel and launching operator",
               kernel_columns(launcher)};
@@ -163,13 +169,13 @@ std::vector<Table> build_kernel_summary(const RankAnalysis& rank) {
       row.emplace_back(std::string(rank.trace->text(key.launcher)));
     row.emplace_back(std::string(rank.trace->text(key.kernel)));
     row.emplace_back(std::int64_t{key.stream});
-    row.emplace_back(durations.sum_us);
+    row.emplace_back(durations.sum_us());
     row.emplace_back(durations.count);
-    row.emplace_back(durations.sum_us / static_cast<double>(durations.count));
+    row.emplace_back(durations.sum_us() / static_cast<double>(durations.count));
     row.emplace_back(durations.min_us);
     row.emplace_back(durations.max_us);
-    row.emplace_back(percent(durations.sum_us, total));
-    row.emplace_back(percent(durations.sum_us, rank.total_time_us));
+    row.emplace_back(percent(durations.sum_us(), total));
+    row.emplace_back(percent(durations.sum_us(), rank.total_time_us));
     table.add_row(std::move(row));
   }
   return {std::move(table)};

@@ -63,8 +63,9 @@ struct ShortKernelKey {
   auto operator<=>(const ShortKernelKey&) const = default;
 };
 
+// Whole nanoseconds, so that equal sums are equal whatever the order of their terms.
 struct ShortKernelSum {
-  double us = 0;
+  std::int64_t ns = 0;
   std::int64_t count = 0;
   std::size_t first = 0;
 };
@@ -99,13 +100,13 @@ std::vector<std::pair<ShortKernelKey, ShortKernelSum>> sums_by_key(
     if (is_dropped(rank, key)) continue;
     const auto [found, inserted] = groups.try_emplace(key);
     if (inserted) found->second.first = groups.size();
-    found->second.us += rank.gpu_event_us(event);
+    found->second.ns += rank.gpu_event_ns(event);
     ++found->second.count;
   }
   std::vector<std::pair<ShortKernelKey, ShortKernelSum>> sorted(groups.begin(), groups.end());
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-    return std::tie(b.second.us, a.second.count, a.second.first) <
-           std::tie(a.second.us, b.second.count, b.second.first);
+    return std::tie(b.second.ns, a.second.count, a.second.first) <
+           std::tie(a.second.ns, b.second.count, b.second.first);
   });
   return sorted;
 }
@@ -139,10 +140,11 @@ Table short_kernel_summary(const RankAnalysis& rank, const std::vector<std::size
     std::vector<Cell> row;
     if (!hides_operators(rank)) add_launcher(rank, key, row);
     row.emplace_back(std::string(trace.text(key.kernel)));
-    row.emplace_back(sum.us);
+    const double sum_us = static_cast<double>(sum.ns) / 1000;
+    row.emplace_back(sum_us);
     row.emplace_back(sum.count);
-    row.emplace_back(sum.us / static_cast<double>(sum.count));
-    row.emplace_back(percent(sum.us, rank.total_time_us));
+    row.emplace_back(sum_us / static_cast<double>(sum.count));
+    row.emplace_back(percent(sum_us, rank.total_time_us));
     table.add_row(std::move(row));
   }
   return table;
