@@ -96,6 +96,15 @@ struct Annotation {
   bool on_gpu = false;
 };
 
+// One end of an arrow that the profiler draws from a launching call to its GPU work.
+struct LaunchFlow {
+  enum class End : std::uint8_t { kStart, kFinish };
+
+  std::int64_t id = -1;  // the correlation id
+  TrackId track = 0;
+  End end = End::kStart;
+};
+
 struct Trace {
   std::string path;
   std::uint64_t text_bytes = 0;   // size of the JSON text
@@ -122,6 +131,7 @@ struct Trace {
   std::vector<GpuEvent> gpu_events;
   std::vector<CollectiveArgs> collectives;
   std::vector<Annotation> annotations;
+  std::optional<std::vector<LaunchFlow>> launch_flows = std::nullopt;  // std::nullopt: not read
   Warnings warnings;
 
   [[nodiscard]] std::string_view text(TextId id) const { return texts.view(id); }

@@ -6,7 +6,8 @@
 #include <limits>
 #include <regex>
 
-#include "core/text.h"
+#include "trace/communication_kernel.h"
+#include "trace/steps.h"
 #include "trace/timeline.h"
 
 namespace assay::trace {
@@ -22,26 +23,26 @@ bool is_copy_kernel(std::string_view name) {
   return std::regex_match(name.begin(), name.end(), pattern);
 }
 
-GpuWork classify(std::string_view name, GpuEventKind kind) {
+GpuWork classify(std::string_view name, GpuEventKind kind, Compat compat) {
   if (kind == GpuEventKind::kMemcpy) return GpuWork::kMemcpy;
   if (kind == GpuEventKind::kMemset) return GpuWork::kComputation;
-  if (is_communication_kernel(name)) return GpuWork::kCommunication;
+  if (communication_of(name, compat)) return GpuWork::kCommunication;
   return is_copy_kernel(name) ? GpuWork::kMemcpy : GpuWork::kComputation;
 }
 
 // Classifies each distinct name once, since there are few names and many events.
-std::vector<GpuWork> classify_all(const model::Trace& trace) {
+std::vector<GpuWork> classify_all(const model::Trace& trace, Compat compat) {
   std::vector<std::int8_t> known(trace.texts.size(), -1);
   std::vector<GpuWork> work;
   work.reserve(trace.gpu_events.size());
   for (const model::GpuEvent& event : trace.gpu_events) {
     if (event.kind != GpuEventKind::kKernel) {
-      work.push_back(classify({}, event.kind));
+      work.push_back(classify({}, event.kind, compat));
       continue;
     }
     std::int8_t& cached = known[event.name];
     if (cached < 0) {
-      cached = static_cast<std::int8_t>(classify(trace.text(event.name), event.kind));
+      cached = static_cast<std::int8_t>(classify(trace.text(event.name), event.kind, compat));
     }
     work.push_back(static_cast<GpuWork>(cached));
   }
@@ -88,31 +89,28 @@ void leave_out_duplicates(RankAnalysis& rank) {
   }
 }
 
-void count_only_steps(RankAnalysis& rank) {
-  const auto cpu = profiled_cpu_window_ns(*rank.trace);
-  if (!cpu) return;
-  for (std::size_t i = 0; i < rank.counted.size(); ++i) {
+// What was launched within the profiled steps belongs to them, whenever it ran. A trace that names
+// the steps on the GPU alone does not tell when a step launched.
+std::int64_t deciding_time_ns(const RankAnalysis& rank,
+                              const ProfilerSteps& steps,
+                              std::uint32_t event) {
+  if (steps.side() == ProfilerSteps::Side::kGpu) return rank.trace->gpu_events[event].start_ns;
+  return node_start_ns(*rank.trace, rank.tree.nodes[rank.tree.launched_by[event]]);
+}
+
+void count_only_steps(RankAnalysis& rank, const ProfilerSteps& steps) {
+  if (steps.empty()) return;
+  StepWindows windows(steps);
+  for (std::uint32_t i = 0; i < rank.counted.size(); ++i) {
     if (!rank.counted[i]) continue;
-    const Node& call = rank.tree.nodes[rank.tree.launched_by[i]];
-    const std::int64_t launched = node_start_ns(*rank.trace, call);
-    if (launched >= cpu->start && launched < cpu->end) continue;
+    if (const auto step = steps.find(deciding_time_ns(rank, steps, i))) {
+      windows.extend(*step, rank.gpu_intervals[i]);
+      continue;
+    }
     rank.counted[i] = false;
     tally(rank.excluded.outside, rank.gpu_intervals[i].length());
   }
-}
-
-void find_window(RankAnalysis& rank) {
-  rank.steps = gpu_steps(rank);
-  rank.window = profiled_gpu_window(rank);
-  if (!rank.window) return;
-  const Interval window = *rank.window;
-  for (std::size_t i = 0; i < rank.counted.size(); ++i) {
-    if (!rank.counted[i]) continue;
-    const Interval& run = rank.gpu_intervals[i];
-    const std::int64_t inside = std::max<std::int64_t>(
-        0, std::min(run.end, window.end) - std::max(run.start, window.start));
-    if (inside < run.length()) tally(rank.excluded.clipped, run.length() - inside);
-  }
+  rank.steps = windows.steps();
 }
 
 // Work on one stream runs in order, so a kernel that spans the whole of its successor has a
@@ -143,7 +141,22 @@ void clip_overrunning_kernels(RankAnalysis& rank) {
   }
 }
 
-void note_findings(RankAnalysis& rank) {
+void note_steps(RankAnalysis& rank, const ProfilerSteps& steps) {
+  const std::string& path = rank.trace->path;
+  if (steps.overlapping() > 0) {
+    rank.warnings.add("profiled steps that overlap or share a number",
+                      "their times hold work of each other", path, steps.overlapping());
+  }
+  if (rank.options.compat != Compat::kNone || rank.trace->gpu_events.empty()) return;
+  if (steps.empty()) {
+    rank.warnings.add("no ProfilerStep annotations", "all launched kernels are counted", path);
+  } else if (steps.side() == ProfilerSteps::Side::kGpu) {
+    rank.warnings.add("ProfilerStep annotations on the GPU only",
+                      "work belongs to the step in which it starts", path);
+  }
+}
+
+void note_findings(RankAnalysis& rank, const ProfilerSteps& steps) {
   const model::Trace& trace = *rank.trace;
   const auto warn_of = [&](const KernelTally& tally, const char* reason, const char* effect) {
     if (tally.kernels == 0) return;
@@ -158,21 +171,16 @@ void note_findings(RankAnalysis& rank) {
     rank.warnings.add("calls that share a correlation id", "the last one owns the GPU work",
                       trace.path, rank.tree.duplicate_correlations);
   }
-  if (const std::int64_t overlapping = overlapping_steps(trace); overlapping > 0) {
-    rank.warnings.add("profiled steps that overlap or share a number",
-                      "their times hold work of each other", trace.path, overlapping);
-  }
+  note_steps(rank, steps);
   if (trace.gpu_events.empty()) {
     rank.warnings.add("no GPU events", "GPU sheets are empty", trace.path);
-  } else if (rank.steps.empty() && rank.options.compat == Compat::kNone) {
-    rank.warnings.add("no ProfilerStep annotations", "all launched kernels are counted",
-                      trace.path);
   }
 }
 
 std::vector<Launcher> find_launchers(const RankAnalysis& rank) {
   struct Launch {
     NodeId launcher;
+    bool is_replayed;
     std::uint32_t position;  // in launch order
   };
 
@@ -181,29 +189,38 @@ std::vector<Launcher> find_launchers(const RankAnalysis& rank) {
   for (std::uint32_t i = 0; i < tree.gpu_events.size(); ++i) {
     const std::uint32_t event = tree.gpu_events[i];
     if (!rank.counted[event] || rank.gpu_work[event] == GpuWork::kCommunication) continue;
-    launches.push_back({launcher_of(*rank.trace, tree, tree.launched_by[event]), i});
+    const NodeId call = tree.launched_by[event];
+    const bool is_replayed =
+        rank.options.compat == Compat::kNone && is_graph_replay(*rank.trace, tree, call);
+    launches.push_back({is_replayed ? call : launcher_of(*rank.trace, tree, call), is_replayed, i});
   }
   std::stable_sort(launches.begin(), launches.end(),
                    [](const Launch& a, const Launch& b) { return a.launcher < b.launcher; });
   std::vector<Launcher> launchers;
   for (const Launch& launch : launches) {
-    if (launchers.empty() || launchers.back().node != launch.launcher) {
-      launchers.push_back({launch.launcher, {}, 0, 0});
+    if (launchers.empty() || launch.is_replayed || launchers.back().node != launch.launcher) {
+      launchers.push_back({launch.launcher, launch.is_replayed, {}, 0, 0});
     }
     launchers.back().kernels.push_back(tree.gpu_events[launch.position]);
   }
   for (Launcher& launcher : launchers) {
     launcher.direct_us = rank.busy_us(launcher.kernels);
-    launcher.subtree_us = rank.busy_us(tree.gpu_events_below(launcher.node));
+    launcher.subtree_us = launcher.is_replayed ? launcher.direct_us
+                                               : rank.busy_us(tree.gpu_events_below(launcher.node));
   }
   return launchers;
 }
 
 }  // namespace
 
-bool is_communication_kernel(std::string_view name) {
-  return core::contains_ignoring_case(name, "nccl") || core::contains_ignoring_case(name, "rccl") ||
-         core::contains_ignoring_case(name, "cross_device_reduce");
+// In compat mode the rounded ticks of `gpu_intervals` would differ from the recorded duration.
+std::int64_t RankAnalysis::gpu_event_ns(std::size_t event) const {
+  return options.compat == Compat::kNone ? gpu_intervals[event].length()
+                                         : trace->gpu_events[event].duration_ns;
+}
+
+double RankAnalysis::gpu_event_us(std::size_t event) const {
+  return static_cast<double>(gpu_event_ns(event)) / 1000;
 }
 
 double RankAnalysis::busy_us(std::span<const std::uint32_t> events) const {
@@ -224,23 +241,23 @@ RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int
   rank.warnings = trace.warnings;
   rank.time = TimeScale(trace, options.compat);
   rank.tree = build_call_tree(trace);
-  rank.gpu_work = classify_all(trace);
+  rank.gpu_work = classify_all(trace, options.compat);
   rank.gpu_intervals.reserve(trace.gpu_events.size());
   for (const model::GpuEvent& event : trace.gpu_events) {
     rank.gpu_intervals.push_back(rank.time.interval(event.start_ns, event.duration_ns));
   }
   rank.counted.resize(trace.gpu_events.size());
+  const ProfilerSteps steps(trace);
   const bool corrects = options.compat == Compat::kNone;
   if (corrects) clip_overrunning_kernels(rank);
   count_by_link(rank);
   if (corrects) {
     leave_out_duplicates(rank);
-    count_only_steps(rank);
-    find_window(rank);
+    count_only_steps(rank, steps);
   }
   rank.launchers = find_launchers(rank);
-  rank.total_time_us = rank.time.microseconds(timeline(busy_intervals(rank), rank.window).total);
-  note_findings(rank);
+  rank.total_time_us = rank.time.microseconds(timeline(busy_intervals(rank)).total);
+  note_findings(rank, steps);
   return rank;
 }
 

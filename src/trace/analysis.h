@@ -2,9 +2,9 @@
 // profiled steps, and the launching operators.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -19,9 +19,9 @@ namespace assay::trace {
 enum class GpuWork : std::uint8_t { kComputation, kCommunication, kMemcpy };
 
 // A profiled step as it ran on the GPU. It lasts from the first GPU work that ProfilerStep#N
-// launched to the first GPU work of the next step; the last step ends with its own work, or with
-// its CPU annotation if that is later. So steps are complete and comparable and leave no time out;
-// prefetched work belongs to the step that launched it.
+// launched to the first GPU work of the next step, the last step to the end of all work that the
+// steps launched. So the steps add up to the time that every other figure covers, and prefetched
+// work belongs to the step that launched it.
 struct Step {
   std::int64_t number = 0;
   Interval window;
@@ -32,16 +32,18 @@ struct KernelTally {
   std::int64_t ticks = 0;  // summed durations
 };
 
-// GPU work that the figures leave out, wholly or in part.
+// GPU work that the figures leave out.
 struct Excluded {
   KernelTally leaked;   // launched before the profile began: no recorded call launched them
   KernelTally outside;  // launched by a recorded call, but not during a profiled step
-  KernelTally clipped;  // the part of the steps' kernels that runs outside `window`
 };
 
 // An operator that launches GPU work itself (see launcher_of). Communication kernels are left out.
+// Each kernel that a graph replays is a launcher of its own, except in compat mode, since the
+// replay as a whole says nothing of what ran.
 struct Launcher {
   NodeId node = kNoNode;
+  bool is_replayed = false;            // one kernel of a graph, replayed by `node`
   std::vector<std::uint32_t> kernels;  // indices into Trace::gpu_events, in launch order
   double direct_us = 0;                // length of the union of its own kernels
   double subtree_us = 0;               // length of the union of all GPU work below it
@@ -55,16 +57,18 @@ struct RankAnalysis {
   CallTree tree;
   std::vector<Interval> gpu_intervals;  // for each GPU event
   std::vector<GpuWork> gpu_work;        // for each GPU event
-  std::vector<bool> counted;            // for each GPU event: part of the figures
-  std::vector<Step> steps;              // by start; empty when the trace names none
-  // The figures are clipped to this window: from the start of the first to the end of the last
-  // ProfilerStep#N that the trace annotates on the GPU, or the hull of `steps` where the trace has
-  // no such annotations. std::nullopt: there are no steps, and nothing is clipped.
-  std::optional<Interval> window;
+  // For each GPU event: part of the figures. All figures cover the time from the start of the first
+  // to the end of the last of these.
+  std::vector<bool> counted;
+  std::vector<Step> steps;  // by start; empty when the trace names none
   Excluded excluded;
   model::Warnings warnings;         // those of the trace, then those of the analysis
   std::vector<Launcher> launchers;  // in node order
   double total_time_us = 0;         // gpu_timeline's total_time
+
+  // Length of a GPU event in microseconds: as recorded, or less where its end is corrupt.
+  [[nodiscard]] std::int64_t gpu_event_ns(std::size_t event) const;
+  [[nodiscard]] double gpu_event_us(std::size_t event) const;
 
   // Length of the union of the counted GPU events among `events`, in microseconds.
   [[nodiscard]] double busy_us(std::span<const std::uint32_t> events) const;
@@ -72,9 +76,5 @@ struct RankAnalysis {
 
 // `trace` must outlive the analysis.
 RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int rank);
-
-// Returns whether a kernel communicates: its name contains "nccl", "rccl" or "cross_device_reduce",
-// ignoring case.
-bool is_communication_kernel(std::string_view name);
 
 }  // namespace assay::trace

@@ -1,5 +1,6 @@
 #include "trace/analysis.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "trace/sheet.h"
@@ -31,16 +32,22 @@ testing::SmallTrace two_steps() {
   return small;
 }
 
+double column_sum(const model::Table& table, std::string_view column) {
+  double sum = 0;
+  for (std::size_t row = 0; row < table.row_count(); ++row)
+    sum += model::number(table.at(row, *table.column(column)));
+  return sum;
+}
+
 TEST(Analysis, CountsTheWorkOfTheStepsOnly) {
   const model::Trace trace = two_steps().read();
   const RankAnalysis rank = analyze_rank(trace, {}, 0);
   EXPECT_EQ(rank.excluded.leaked.kernels, 1);
   EXPECT_EQ(rank.time.microseconds(rank.excluded.leaked.ticks), 150);
   EXPECT_EQ(rank.excluded.outside.kernels, 1);
-  ASSERT_TRUE(rank.window.has_value());
-  EXPECT_EQ(rank.time.microseconds(rank.window->length()), 180);
+  EXPECT_EQ(rank.total_time_us, 180);
 
-  const Timeline times = timeline(busy_intervals(rank), rank.window);
+  const Timeline times = timeline(busy_intervals(rank));
   EXPECT_EQ(times.computation, 130'000);
   EXPECT_EQ(times.total_comm, 60'000);
   EXPECT_EQ(times.exposed_comm, 30'000);
@@ -66,7 +73,7 @@ TEST(Analysis, WithoutStepsAllLaunchedWorkCounts) {
   small.launch("b", 1, 30, 10);
   const model::Trace trace = small.read();
   const RankAnalysis rank = analyze_rank(trace, {}, 0);
-  EXPECT_FALSE(rank.window.has_value());
+  EXPECT_TRUE(rank.steps.empty());
   EXPECT_EQ(rank.total_time_us, 40);
   bool warned = false;
   for (const model::Warning& w : rank.warnings.all()) {
@@ -107,22 +114,20 @@ TEST(Analysis, AnEventRecordedTwiceCountsOnce) {
   EXPECT_EQ(analyze_rank(trace, {.compat = Compat::kTraceLens}, 0).launchers[0].kernels.size(), 2U);
 }
 
-// The CPU needs 100 us per step; the GPU works for 30 us of them.
-TEST(Analysis, TheLastStepLastsAsLongAsTheCpuNeeds) {
+TEST(Analysis, ACorruptEndIsCutInEverySheet) {
   testing::SmallTrace small;
-  small.annotation("ProfilerStep#1", Side::kCpu, 1000, 100);
-  small.annotation("ProfilerStep#2", Side::kCpu, 1100, 100);
-  for (const int start : {1000, 1100}) {
-    small.op({.name = "aten::mm", .start = start, .duration = 50});
-    small.launch("k", 1, start + 5, 30);
-  }
-  model::Trace trace = small.read();
-  for (model::GpuEvent& event : trace.gpu_events)
-    event.start_ns -= 1'000'000;
-  const RankAnalysis rank = analyze_rank(trace, {}, 0);
-  ASSERT_EQ(rank.steps.size(), 2U);
-  EXPECT_EQ(rank.time.microseconds(rank.steps[0].window.length()), 100);
-  EXPECT_EQ(rank.time.microseconds(rank.steps[1].window.length()), 95);
+  small.op({.name = "aten::mm", .start = 0, .duration = 100});
+  small.launch("corrupt", 1, 0, 1'000'000);
+  small.launch("next", 1, 50, 10);
+  const model::Trace trace = small.read();
+  const model::Book book = individual_report(analyze_rank(trace, {.short_kernel_us = 51}, 0));
+  const model::Table& kernels = *book.find("kernel_summary");
+  EXPECT_EQ(column_sum(kernels, "Kernel duration (µs)_sum"), 60);
+  EXPECT_EQ(column_sum(kernels, "Percent of total time (%)"), 100);
+  EXPECT_EQ(column_sum(*book.find("short_kernels_summary"), "Short Kernel duration (µs) sum"), 60);
+  const model::Table& operators = *book.find("ops_unique_args");
+  EXPECT_THAT(model::text(operators.at(0, *operators.column("kernel_details_summary"))),
+              ::testing::HasSubstr("'total_duration_us': 50"));
 }
 
 TEST(Analysis, NoGpuEventsIsAWarningNotAFailure) {
@@ -136,18 +141,19 @@ TEST(Analysis, NoGpuEventsIsAWarningNotAFailure) {
   EXPECT_EQ(model::text(book.find("warnings")->at(0, 0)), "no GPU events");
 }
 
-TEST(Steps, NumbersAreReadFromTheirNames) {
-  EXPECT_EQ(profiler_step_number("ProfilerStep#12"), 12);
-  EXPECT_EQ(profiler_step_number("ProfilerStep#"), std::nullopt);
-  EXPECT_EQ(profiler_step_number("ProfilerStep#1x"), std::nullopt);
-  EXPECT_EQ(profiler_step_number("Optimizer.step"), std::nullopt);
-}
-
-TEST(Analysis, CommunicationIsToldByTheKernelName) {
-  EXPECT_TRUE(is_communication_kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL"));
-  EXPECT_TRUE(is_communication_kernel("void vllm::cross_device_reduce_1stage<float>"));
-  EXPECT_TRUE(is_communication_kernel("RCCL_Kernel"));
-  EXPECT_FALSE(is_communication_kernel("nvjet_sm90_tst_256x128"));
+TEST(Analysis, DispatchAndCombineOfExpertsAreCommunication) {
+  testing::SmallTrace small;
+  small.op({.name = "aten::mm", .start = 0, .duration = 50});
+  small.launch("nvjet_sm90_tst_256x128", 1, 0, 10);
+  small.launch("void deep_ep::internode_ll::dispatch<true, 3, 10, 7168>(void*)", 1, 20, 60);
+  small.launch("EpCombineInterNodeV1Kernel_bf16", 1, 90, 50);
+  const model::Trace trace = small.read();
+  const auto communication_us = [&](Compat compat) {
+    const RankAnalysis rank = analyze_rank(trace, {.compat = compat}, 0);
+    return rank.time.microseconds(timeline(busy_intervals(rank)).total_comm);
+  };
+  EXPECT_EQ(communication_us(Compat::kNone), 110);
+  EXPECT_EQ(communication_us(Compat::kTraceLens), 0);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "trace/call_tree.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 
@@ -148,13 +149,58 @@ void order_gpu_events(CallTree& tree) {
   }
 }
 
+// The public tool links a call to GPU work only where the trace has both ends of the arrow between
+// them, and to the last such work. Graph launches need no arrow.
+class ArrowLinks {
+ public:
+  ArrowLinks(const model::Trace& trace, bool by_correlation) : trace_(trace) {
+    for (const model::LaunchFlow& flow : *trace.launch_flows) {
+      Arrow& arrow = arrows_[flow.id];
+      if (flow.end == model::LaunchFlow::End::kStart)
+        arrow.starts = true;
+      else
+        arrow.finish = flow.track;
+    }
+    for (std::uint32_t i = 0; i < trace.gpu_events.size(); ++i) {
+      const auto arrow = arrows_.find(link_key(trace.gpu_events[i], by_correlation));
+      if (arrow != arrows_.end() && arrow->second.finish == trace.gpu_events[i].track)
+        arrow->second.event = i;
+    }
+  }
+
+  [[nodiscard]] bool links(const model::RuntimeCall& call,
+                           std::int64_t key,
+                           std::uint32_t i) const {
+    const std::string_view name = trace_.text(call.name);
+    if (name == "cudaGraphLaunch" || name == "hipGraphLaunch") return true;
+    const auto arrow = arrows_.find(key);
+    return arrow != arrows_.end() && arrow->second.starts && arrow->second.event == i;
+  }
+
+ private:
+  struct Arrow {
+    bool starts = false;
+    std::optional<model::TrackId> finish = std::nullopt;
+    std::optional<std::uint32_t> event = std::nullopt;
+  };
+
+  const model::Trace& trace_;
+  std::unordered_map<std::int64_t, Arrow> arrows_;
+};
+
 void link_gpu_events(const model::Trace& trace, CallTree& tree) {
   const bool by_correlation = links_by_correlation(trace);
   const auto nodes = launching_nodes(trace, tree, by_correlation);
+  std::optional<ArrowLinks> arrows;
+  if (trace.launch_flows) arrows.emplace(trace, by_correlation);
   tree.launched_by.reserve(trace.gpu_events.size());
-  for (const model::GpuEvent& event : trace.gpu_events) {
-    const auto found = nodes.find(link_key(event, by_correlation));
-    tree.launched_by.push_back(found == nodes.end() ? kNoNode : found->second);
+  for (std::uint32_t i = 0; i < trace.gpu_events.size(); ++i) {
+    const std::int64_t key = link_key(trace.gpu_events[i], by_correlation);
+    const auto found = nodes.find(key);
+    const bool linked =
+        found != nodes.end() &&
+        (!arrows || arrows->links(trace.runtime_calls[tree.nodes[found->second].index], key, i));
+    tree.launched_by.push_back(linked ? found->second : kNoNode);
   }
   order_gpu_events(tree);
 }
@@ -261,6 +307,11 @@ NodeId launcher_of(const model::Trace& trace, const CallTree& tree, NodeId call)
     }
   }
   return call;
+}
+
+bool is_graph_replay(const model::Trace& trace, const CallTree& tree, NodeId call) {
+  const std::string_view name = trace.text(node_name(trace, tree.nodes[call]));
+  return name.find("GraphLaunch") != std::string_view::npos;
 }
 
 BackwardLinks::BackwardLinks(const model::Trace& trace, const CallTree& tree) {

@@ -47,7 +47,8 @@ struct CallTree {
 };
 
 // Nests the calls of each thread by their times and links them to GPU work by their correlation
-// ids, or by "External id" in traces whose launches have no correlation id.
+// ids, or by "External id" in traces whose launches have no correlation id. If the trace's launch
+// flows were read, a link needs one, as in the public tool.
 CallTree build_call_tree(const model::Trace& trace);
 
 // The fields that operators and runtime calls share.
@@ -60,6 +61,10 @@ std::int64_t node_duration_ns(const model::Trace& trace, const Node& node);
 // Returns the node that stands for a launching call in the operator tables: the nearest CPU
 // operator above it other than "execute", or the call itself where there is none (graph launches).
 NodeId launcher_of(const model::Trace& trace, const CallTree& tree, NodeId call);
+
+// Returns whether a launching call replays a captured graph (cudaGraphLaunch, hipGraphLaunch). Its
+// kernels belong to operators that ran when the graph was captured.
+bool is_graph_replay(const model::Trace& trace, const CallTree& tree, NodeId call);
 
 // Joins the wrapper "autograd::engine::evaluate_function: X" of a backward operator with the
 // innermost forward operator that has the same sequence number.

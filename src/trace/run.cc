@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <map>
@@ -30,10 +31,24 @@ bool is_trace_file(const fs::path& path) {
          core::is_regular_file(path);
 }
 
-// Returns N of the last "rankN", "rank_N", "rank-N" or "rank[N" in a name.
+// Returns N of "TP-N" as SGLang names traces ("…-TP-1-DP-0-PP-0-EP-0.trace.json.gz"), but not of
+// runs of several pipeline stages, each of which numbers from 0.
+std::optional<int> tensor_rank_in_name(std::string_view name) {
+  const std::size_t at = name.rfind("-TP-");
+  const std::size_t stage = name.rfind("-PP-");
+  const bool staged = stage != std::string_view::npos && name.substr(stage + 4, 1) != "0";
+  if (at == std::string_view::npos || staged) return std::nullopt;
+  name.remove_prefix(at + 4);
+  int rank = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rank);
+  if (error != std::errc() || rank < 0 || rank > model::kHighestRank) return std::nullopt;
+  return rank;
+}
+
+// Returns N of the last "rankN", "rank_N", "rank-N" or "rank[N" in a name, or of "TP-N".
 std::optional<int> rank_in_name(std::string_view name) {
   const std::size_t at = name.rfind("rank");
-  if (at == std::string_view::npos) return std::nullopt;
+  if (at == std::string_view::npos) return tensor_rank_in_name(name);
   name.remove_prefix(at + 4);
   if (!name.empty() && std::string_view("_-[").find(name.front()) != std::string_view::npos) {
     name.remove_prefix(1);
@@ -42,6 +57,11 @@ std::optional<int> rank_in_name(std::string_view name) {
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rank);
   if (error != std::errc() || rank < 0 || rank > model::kHighestRank) return std::nullopt;
   return rank;
+}
+
+// vLLM also profiles its front end, which uses no GPU, and SGLang can merge the ranks' traces.
+bool is_of_no_rank(std::string_view name) {
+  return name.find(".async_llm.") != std::string_view::npos || name.starts_with("merged-");
 }
 
 core::Result<std::vector<fs::path>> trace_files_in(const fs::path& folder) {
@@ -75,24 +95,97 @@ core::Result<std::vector<RankFile>> rank_folders_in(const fs::path& folder,
   return found;
 }
 
+// Keeps the last by name of several files of one rank, which are of several recordings.
+std::vector<RankFile> last_of_each_rank(const std::vector<RankFile>& files,
+                                        model::Warnings& warnings) {
+  std::vector<RankFile> kept;
+  for (const RankFile& file : files) {
+    const auto same = std::find_if(kept.begin(), kept.end(), [&](const RankFile& other) {
+      return file.rank && other.rank == file.rank;
+    });
+    if (same == kept.end()) {
+      kept.push_back(file);
+      continue;
+    }
+    warnings.add("folder with several traces of a rank", "the last by name is used",
+                 same->path.string());
+    same->path = file.path;
+  }
+  return kept;
+}
+
+core::Result<std::vector<RankFile>> rank_files_in(const fs::path& folder,
+                                                  model::Warnings& warnings) {
+  std::vector<RankFile> found;
+  std::vector<fs::path> left_out;
+  for (const fs::path& file : ASSAY_TRY(trace_files_in(folder))) {
+    const std::string name = file.filename().string();
+    if (is_of_no_rank(name))
+      left_out.push_back(file);
+    else
+      found.push_back({rank_in_name(name), file});
+  }
+  for (const fs::path& file : left_out) {
+    if (found.empty()) return std::vector<RankFile>{{std::nullopt, left_out.back()}};
+    warnings.add("trace of a front end, or of all ranks, beside those of ranks", "not used",
+                 file.string());
+  }
+  return last_of_each_rank(found, warnings);
+}
+
+// Returns N of "iteration_N", the folders in which torchtitan profiles several steps of a run.
+std::optional<int> iteration_number(std::string_view name) {
+  constexpr std::string_view kPrefix = "iteration_";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  int number = 0;
+  const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool whole = read.ec == std::errc() && read.ptr == name.data() + name.size();
+  return whole && number >= 0 ? std::optional(number) : std::nullopt;
+}
+
+// Returns the traces of the last profiled iteration.
+core::Result<std::vector<RankFile>> last_iteration_in(const fs::path& folder,
+                                                      model::Warnings& warnings) {
+  std::map<int, fs::path> iterations;
+  for (const fs::path& name : ASSAY_TRY(core::list_directory(folder))) {
+    const std::optional<int> number = iteration_number(name.string());
+    if (number && core::is_folder(folder / name)) iterations[*number] = folder / name;
+  }
+  for (auto last = iterations.rbegin(); last != iterations.rend(); ++last) {
+    std::vector<RankFile> found = ASSAY_TRY(rank_folders_in(last->second, warnings));
+    if (found.empty()) found = ASSAY_TRY(rank_files_in(last->second, warnings));
+    if (found.empty()) continue;
+    if (iterations.size() > 1)
+      warnings.add("folder with several profiled iterations",
+                   "the last one with traces is used; name another to see that",
+                   last->second.string(), static_cast<std::int64_t>(iterations.size()));
+    return found;
+  }
+  return std::vector<RankFile>{};
+}
+
+// Where launchers and trainers leave traces: aorta, then torchtitan by its defaults, of which the
+// profiler's is the folder of the job.
+constexpr std::array kTraceFolders = {"", "torch_profiler", "profile_trace", "profile_traces"};
+
 core::Result<std::vector<RankFile>> files_in_folder(const fs::path& folder,
                                                     model::Warnings& warnings) {
-  for (const fs::path& candidate : {folder, folder / "torch_profiler"}) {
+  for (const char* name : kTraceFolders) {
+    const fs::path candidate = *name == '\0' ? folder : folder / name;
     if (!core::is_folder(candidate)) continue;
     std::vector<RankFile> found = ASSAY_TRY(rank_folders_in(candidate, warnings));
+    if (found.empty()) found = ASSAY_TRY(last_iteration_in(candidate, warnings));
     if (!found.empty()) return found;
   }
-  std::vector<RankFile> found;
-  for (const fs::path& file : ASSAY_TRY(trace_files_in(folder))) {
-    found.push_back({rank_in_name(file.filename().string()), file});
-  }
+  std::vector<RankFile> found = ASSAY_TRY(rank_files_in(folder, warnings));
   if (const std::string hint = found.empty() ? repeats_hint(folder) : ""; !hint.empty()) {
     return core::Error{fmt::format("'{}' holds repeated runs: {}", folder.string(), hint)};
   }
   if (found.empty()) {
     return core::Error{fmt::format(
         "no traces in '{}': expected folders rank0, rank1, … (or torch_profiler/rank0, …) with a "
-        "*.json or *.json.gz file each, or such files themselves",
+        "*.json or *.json.gz file each, folders iteration_N, or such files themselves",
         folder.string())};
   }
   return found;
@@ -216,10 +309,11 @@ std::uint64_t total_bytes(std::span<const RankFile> files) {
 
 core::Result<Run> read_run(std::span<const RankFile> files,
                            unsigned threads,
-                           const OnProgress& on_progress) {
+                           const OnProgress& on_progress,
+                           LaunchFlows flows) {
   std::vector<std::optional<core::Result<model::Trace>>> traces(files.size());
   core::parallel_for(files.size(), threads, [&](std::size_t i) {
-    traces[i].emplace(read_trace(files[i].path, on_progress));
+    traces[i].emplace(read_trace(files[i].path, on_progress, flows));
   });
   Run run;
   for (std::size_t i = 0; i < files.size(); ++i) {

@@ -22,8 +22,9 @@ struct RankFile {
 };
 
 // Returns the trace files that `path` stands for. `path` may be a file, a folder that holds rank0,
-// rank_0 or rank_00, the parent of such a folder named torch_profiler, or a folder of *.json and
-// *.json.gz files.
+// rank_0 or rank_00, a folder of *.json and *.json.gz files, as vLLM and SGLang leave, a folder
+// that holds iteration_N with either (torchtitan), of which the last counts, or the parent of such
+// a folder named torch_profiler or profile_trace(s).
 core::Result<std::vector<RankFile>> find_rank_files(const std::filesystem::path& path,
                                                     model::Warnings& warnings);
 
@@ -45,7 +46,8 @@ std::uint64_t total_bytes(std::span<const RankFile> files);
 // file name, else its position; a contradiction is a warning. Two traces of one rank are an error.
 core::Result<Run> read_run(std::span<const RankFile> files,
                            unsigned threads,
-                           const OnProgress& on_progress = {});
+                           const OnProgress& on_progress = {},
+                           LaunchFlows flows = LaunchFlows::kSkip);
 
 // Adds a warning for the ranks between 0 and the world size that the run lacks.
 void warn_of_missing_ranks(Run& run);

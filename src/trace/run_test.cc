@@ -178,6 +178,53 @@ TEST_F(FindRankFiles, TakesTheUsualFolderNames) {
   EXPECT_TRUE(warnings_.empty());
 }
 
+TEST_F(FindRankFiles, TakesTheLastIterationOfTorchtitan) {
+  for (const char* iteration : {"iteration_10", "iteration_100", "iteration_20"})
+    for (const char* file : {"rank0_trace.json", "rank1_trace.json"})
+      add(fs::path("profile_traces") / iteration / file);
+  EXPECT_EQ(found(),
+            "0:profile_traces/iteration_100/rank0_trace.json "
+            "1:profile_traces/iteration_100/rank1_trace.json");
+  ASSERT_EQ(warnings_.all().size(), 1U);
+  EXPECT_EQ(warnings_.all()[0].count, 3);
+  EXPECT_THAT(warnings_.all()[0].example, ::testing::EndsWith("iteration_100"));
+}
+
+TEST_F(FindRankFiles, IterationsWithoutTracesAreSkipped) {
+  add("iteration_10/rank0_trace.json.gz");
+  fs::create_directories(folder_ / "iteration_20");
+  fs::create_directories(folder_ / "iteration_x");
+  EXPECT_EQ(found(), "0:iteration_10/rank0_trace.json.gz");
+}
+
+TEST_F(FindRankFiles, TakesTheLastRecordingOfVllm) {
+  add("dp0_pp0_tp0_dcp0_ep0_rank0.1784000000000000001.pt.trace.json.gz");
+  add("dp0_pp0_tp0_dcp0_ep0_rank0.1785000000000000002.pt.trace.json.gz");
+  add("dp0_pp0_tp1_dcp0_ep1_rank1.1784000000000000003.pt.trace.json.gz");
+  add("dp0_pp0_tp1_dcp0_ep1_rank1.1785000000000000004.pt.trace.json.gz");
+  add("node-a_77.async_llm.1785000000000000000.pt.trace.json.gz");
+  EXPECT_EQ(found(),
+            "0:dp0_pp0_tp0_dcp0_ep0_rank0.1785000000000000002.pt.trace.json.gz "
+            "1:dp0_pp0_tp1_dcp0_ep1_rank1.1785000000000000004.pt.trace.json.gz");
+  ASSERT_EQ(warnings_.all().size(), 2U);
+}
+
+TEST_F(FindRankFiles, ReadsTheRanksOfSglang) {
+  add("1757000000.12-TP-0.trace.json.gz");
+  add("1757000000.12-TP-1.trace.json.gz");
+  add("merged-1757000000.12.trace.json.gz");
+  EXPECT_EQ(found(), "0:1757000000.12-TP-0.trace.json.gz 1:1757000000.12-TP-1.trace.json.gz");
+  EXPECT_EQ(warnings_.all().size(), 1U);
+}
+
+TEST_F(FindRankFiles, SeveralStagesOfSglangHaveNoRankInTheirNames) {
+  add("9-TP-0-DP-0-PP-0-EP-0-DECODE.trace.json.gz");
+  add("9-TP-0-DP-0-PP-1-EP-0-DECODE.trace.json.gz");
+  EXPECT_EQ(found(),
+            "0:9-TP-0-DP-0-PP-0-EP-0-DECODE.trace.json.gz "
+            "?:9-TP-0-DP-0-PP-1-EP-0-DECODE.trace.json.gz");
+}
+
 TEST_F(FindRankFiles, CountsFoldersWithoutATrace) {
   add("rank0/a.json");
   fs::create_directories(folder_ / "rank1/b.json");

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/byte_source.h"
 #include "trace/reader/reader.h"
@@ -40,13 +41,40 @@ class SmallTrace {
 
   void launch_by(
       std::string_view call, std::string_view kernel, int thread, int start, int kernel_duration) {
+    replay(call, thread, start, {{kernel, kernel_duration}});
+  }
+
+  struct Replayed {
+    std::string_view kernel;
+    int duration = 0;
+  };
+
+  // Adds a call that launches kernels, which run one after the other from 1000 us later on.
+  void replay(std::string_view call, int thread, int start, const std::vector<Replayed>& kernels) {
     ++correlation_;
     add(fmt::format(R"("cat": "cuda_runtime", "name": "{}", "tid": {}, "ts": {}, "dur": 1,
                        "args": {{"correlation": {}}})",
                     call, thread, start, correlation_));
-    add(fmt::format(R"("cat": "kernel", "name": "{}", "tid": 7, "ts": {}, "dur": {},
-                       "args": {{"correlation": {}, "stream": 7, "device": 0}})",
-                    kernel, start + 1000, kernel_duration, correlation_));
+    flow("s", thread, start);
+    int kernel_start = start + 1000;
+    for (const Replayed& replayed : kernels) {
+      add(fmt::format(R"("cat": "kernel", "name": "{}", "tid": 7, "ts": {}, "dur": {},
+                         "args": {{"correlation": {}, "stream": 7, "device": 0}})",
+                      replayed.kernel, kernel_start, replayed.duration, correlation_));
+      flow("f", 7, kernel_start);
+      kernel_start += replayed.duration;
+    }
+  }
+
+  // Adds a call that sets memory. ROCm draws no arrow from it to its GPU work.
+  void set_memory(int thread, int start, int duration) {
+    ++correlation_;
+    add(fmt::format(R"("cat": "cuda_runtime", "name": "hipMemsetAsync", "tid": {}, "ts": {},
+                       "dur": 1, "args": {{"correlation": {}}})",
+                    thread, start, correlation_));
+    add(fmt::format(R"("cat": "gpu_memset", "name": "Memset", "tid": 7, "ts": {},
+                       "dur": {}, "args": {{"correlation": {}, "stream": 7, "device": 0}})",
+                    start + 1000, duration, correlation_));
   }
 
   // Adds GPU work that no recorded call launched.
@@ -64,11 +92,13 @@ class SmallTrace {
                     duration));
   }
 
-  [[nodiscard]] model::Trace read() const {
-    const std::string text = fmt::format(
-        R"({{"deviceProperties": [{{"name": "NVIDIA H200"}}], "traceEvents": [{}]}})", events_);
+  [[nodiscard]] model::Trace read(LaunchFlows flows = LaunchFlows::kSkip) const {
+    const std::string text =
+        fmt::format(R"({{"deviceProperties": [{{"name": "NVIDIA H200"}}], "traceEvents": [{}]}})",
+                    events_ + (flows == LaunchFlows::kRead ? flows_ : ""));
     core::MemorySource source(text, text.size());
-    core::Result<model::Trace> trace = read_trace(source, "test.json");
+    core::Result<model::Trace> trace =
+        read_trace(source, "test.json", {}, kDefaultChunkBytes, flows);
     if (trace.ok()) return std::move(trace).value();
     ADD_FAILURE() << trace.error().message;
     return {};
@@ -79,7 +109,15 @@ class SmallTrace {
     events_ += fmt::format(R"({}{{"ph": "X", "pid": 1, {}}})", events_.empty() ? "" : ",", members);
   }
 
+  // An arrow has no number in the order of events that tests rely on: arrows stand behind those.
+  void flow(std::string_view phase, int thread, int time) {
+    flows_ += fmt::format(
+        R"(,{{"ph": "{}", "cat": "ac2g", "name": "ac2g", "id": {}, "pid": 1, "tid": {}, "ts": {}}})",
+        phase, correlation_, thread, time);
+  }
+
   std::string events_;
+  std::string flows_;
   int correlation_ = 0;
 };
 

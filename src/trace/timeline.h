@@ -1,5 +1,4 @@
-// The profiled steps, and how the GPU spent its time in them: computing, communicating alone,
-// copying alone, idle.
+// How the GPU spent its time: computing, communicating alone, copying alone, idle.
 #pragma once
 
 #include <array>
@@ -10,24 +9,6 @@
 #include "trace/analysis.h"
 
 namespace assay::trace {
-
-// Returns N of "ProfilerStep#N".
-std::optional<std::int64_t> profiler_step_number(std::string_view annotation);
-
-// Returns the CPU time from the first step's start to the last step's end, in nanoseconds. Work
-// launched in it belongs to the steps. std::nullopt: the trace names no step.
-std::optional<Interval> profiled_cpu_window_ns(const model::Trace& trace);
-
-// Counts the steps that begin within the step before or have its number. Their figures are
-// doubtful.
-std::int64_t overlapping_steps(const model::Trace& trace);
-
-// Returns the steps as they ran on the GPU, by start. The analysis must have its tree, time,
-// gpu_intervals and counted.
-std::vector<Step> gpu_steps(const RankAnalysis& rank);
-
-// Returns RankAnalysis::window. The analysis must have its steps too.
-std::optional<Interval> profiled_gpu_window(const RankAnalysis& rank);
 
 // The rows of the public tool's gpu_timeline in its order, in ticks.
 struct Timeline {
@@ -59,8 +40,10 @@ struct BusyIntervals {
 
 BusyIntervals busy_intervals(const RankAnalysis& rank);
 
-// Returns the timeline of the part inside `window`, or of everything from the first to the last
-// event when there is no window.
-Timeline timeline(const BusyIntervals& busy, const std::optional<Interval>& window);
+// Returns the timeline from the first to the last of these intervals.
+Timeline timeline(const BusyIntervals& busy);
+
+// Returns the timeline of the part inside `window`.
+Timeline timeline(const BusyIntervals& busy, const Interval& window);
 
 }  // namespace assay::trace

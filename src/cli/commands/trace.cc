@@ -8,7 +8,8 @@ const CommandSpec kTrace{
     .summary = "report on PyTorch profiler traces of many ranks, and compare runs",
     .description =
         "Reads Kineto traces (.json, .json.gz) of one or many ranks. A configuration folder "
-        "holds torch_profiler/rank0, rank1, ..., each with a trace.\n\n"
+        "holds torch_profiler/rank0, rank1, ..., each with a trace; folders as torchtitan, "
+        "vLLM and SGLang leave them are read, too.\n\n"
         "'report' explains each rank by itself, 'collectives' explains the communication "
         "between ranks, 'analyze' writes both for a configuration, and 'compare' compares two "
         "configurations and says which differences are real.",

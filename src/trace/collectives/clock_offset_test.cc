@@ -44,6 +44,38 @@ TEST(ClockOffset, OfASecondNodeIsFoundAndRemoved) {
   EXPECT_TRUE(study.warnings.empty());
 }
 
+// Each host lists four devices and uses two, so the ranks' device numbers repeat. Without the hosts
+// the clock of the second would look like ranks that are late.
+TEST(ClockOffset, HostsAreToldByTheDevicesInUse) {
+  TestRun run(4, Compat::kNone, 4);
+  for (int c = 0; c < 9; ++c)
+    run.add_to(
+        {0, 1, 2, 3},
+        {.start_us = 1000.0 * c, .duration_us = 100, .ranks = "[0, 1, 2, 3]", .group_size = 4}, 3);
+  for (int rank = 0; rank < 4; ++rank)
+    run.use_device(rank, rank % 2);
+  run.shift_clock(2, 5000);
+  run.shift_clock(3, 5000);
+  const Study study = study_collectives(run.ranks());
+  ASSERT_EQ(study.node_offsets.size(), 2U);
+  EXPECT_NEAR(study.node_offsets[1].offset_us, 5000, 1e-9);
+  EXPECT_EQ(study.synchronised.front().earliest_rank, 0);
+  EXPECT_EQ(stragglers(study).front().rank->rank, 3);
+  ASSERT_EQ(study.warnings.all().size(), 1U);
+  EXPECT_EQ(study.warnings.all()[0].example, "ranks 0 and 2");
+  EXPECT_TRUE(study_collectives(run.ranks(), 4).node_offsets.empty());
+}
+
+TEST(ClockOffset, DevicesOfOneHostMayStayIdle) {
+  TestRun run(3, Compat::kNone, 8);
+  run.add_to({0, 1, 2}, {.start_us = 0, .duration_us = 100, .ranks = "[0, 1, 2]", .group_size = 3});
+  for (int rank = 0; rank < 3; ++rank)
+    run.use_device(rank, rank + 3);
+  const Study study = study_collectives(run.ranks());
+  EXPECT_EQ(study.recording.ranks_per_node, 8);
+  EXPECT_TRUE(study.warnings.empty());
+}
+
 // Matching by ends needs the offset, and the offset needs a matching. So the offset comes from the
 // ranks that agree on the number of events.
 TEST(ClockOffset, IsFoundWhenARankLacksAnEvent) {

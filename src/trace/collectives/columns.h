@@ -51,6 +51,8 @@ model::Table make_table(std::string name,
   return table;
 }
 
+constexpr double kGigabytesPerGibibyte = 1.073741824;
+
 // Returns the value, or an empty cell for NaN, which stands for an unknown figure.
 inline model::Cell real(double value) {
   return std::isnan(value) ? model::Cell{} : model::Cell{value};
@@ -157,6 +159,8 @@ class MetadataFields {
 // The launch settings of collectives, which are what NCCL and RCCL sweeps vary.
 inline const model::Column kChannelsColumn{"channels", "", model::Better::kNeither,
                                            "thread blocks of the launch, one a channel"};
+inline const model::Column kKernelBusColumn{"bus bw (GB/s)", "GB/s", model::Better::kHigher,
+                                            "over the kernel's own time, waiting included"};
 inline const model::Column kThreadsColumn{"threads", "", model::Better::kNeither,
                                           "threads a block of the launch"};
 
@@ -253,8 +257,6 @@ Field<Item> id_field(const Study& study) {
           }};
 }
 
-constexpr double kGigabytesPerGibibyte = 1.073741824;
-
 enum class Statistic { kMean, kMedian, kMinimum, kMaximum };
 
 inline const char* suffix(Statistic statistic) {
@@ -324,6 +326,16 @@ std::vector<Metric<Item>> bandwidth_metrics(const std::string& name,
   if (is_compat) return {{{name + " (GB/s)", "GiB/s", higher}, gibps}};
   return {{{name + " (GiB/s)", "GiB/s", higher}, gibps},
           {{name + " (GB/s)", "GB/s", higher}, gibps, kGigabytesPerGibibyte}};
+}
+
+// The bandwidths of an uneven exchange that compare with those of other collectives: a rank's mean
+// amount over the time of the exchange. The public tool only has the sum over ranks.
+inline std::vector<Metric<Exchange>> rank_bandwidth_metrics() {
+  std::vector<Metric<Exchange>> metrics =
+      bandwidth_metrics("algo bw", &Exchange::algorithm_gibps, false);
+  for (Metric<Exchange>& metric : bandwidth_metrics("bus bw", &Exchange::bus_gibps, false))
+    metrics.push_back(std::move(metric));
+  return metrics;
 }
 
 template <class Item>

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
-#include "core/text.h"
+#include "trace/communication_kernel.h"
 
 namespace assay::trace::collectives {
 namespace {
@@ -20,7 +23,8 @@ class Extractor {
         time_(time),
         catalog_(catalog),
         interned_(rank.trace->collectives.size(), kNotInterned),
-        texts_(rank.trace->texts.size(), kNotInterned) {}
+        texts_(rank.trace->texts.size(), kNotInterned),
+        inferred_(rank.trace->texts.size(), kNotInterned) {}
 
   std::vector<Event> events() {
     std::vector<Event> result;
@@ -91,11 +95,15 @@ class Extractor {
     return result;
   }
 
-  // vLLM's own all-reduce kernel has no recorded metadata, only its name.
+  // The kernels of libraries other than NCCL have no recorded metadata, only their names.
   model::TextId inferred_name(const model::GpuEvent& source) {
-    const bool is_custom =
-        core::contains_ignoring_case(rank_.trace->text(source.name), "cross_device_reduce");
-    return is_custom ? catalog_.text_id("allreduce") : 0;
+    model::TextId& name = inferred_[source.name];
+    if (name == kNotInterned) {
+      const auto communication =
+          communication_of(rank_.trace->text(source.name), rank_.options.compat);
+      name = catalog_.text_id(communication.value_or(""));
+    }
+    return name;
   }
 
   model::TextId text(model::TextId id) {
@@ -107,7 +115,8 @@ class Extractor {
   const Timebase& time_;
   Catalog& catalog_;
   std::vector<MetadataId> interned_;
-  std::vector<model::TextId> texts_;  // the catalog's id for each text of this trace
+  std::vector<model::TextId> texts_;     // the catalog's id for each text of this trace
+  std::vector<model::TextId> inferred_;  // the collective's name for each kernel name
 };
 
 Timebase timebase(std::span<const RankAnalysis> ranks, Compat compat) {
@@ -142,13 +151,44 @@ int devices_of_a_node(std::span<const RankAnalysis> ranks) {
   return devices;
 }
 
+// Returns the device on which a rank did most of its work, or -1 when no event names one.
+int device_of(const RankAnalysis& rank) {
+  std::map<int, std::int64_t> events;
+  for (const model::GpuEvent& event : rank.trace->gpu_events)
+    if (event.device >= 0) ++events[event.device];
+  const auto most =
+      std::max_element(events.begin(), events.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == events.end() ? -1 : most->first;
+}
+
+// Two ranks of a host have different devices. Returns the most ranks a host, at most as many as
+// devices are listed, with which that holds.
+int ranks_of_a_node(std::span<const RankAnalysis> ranks, int listed) {
+  std::vector<std::pair<int, int>> devices;  // rank, device
+  for (const RankAnalysis& rank : ranks)
+    if (const int device = device_of(rank); device >= 0) devices.emplace_back(rank.rank, device);
+  const auto fits = [&](int ranks_per_node) {
+    std::set<std::pair<int, int>> used;
+    return std::all_of(devices.begin(), devices.end(), [&](const auto& own) {
+      return used.emplace(own.first / ranks_per_node, own.second).second;
+    });
+  };
+  int ranks_per_node = listed;
+  while (ranks_per_node > 1 && !fits(ranks_per_node))
+    --ranks_per_node;
+  return ranks_per_node;
+}
+
 }  // namespace
 
 Recording extract(std::span<const RankAnalysis> ranks, std::optional<int> gpus_per_node) {
   const Compat compat = ranks.empty() ? Compat::kNone : ranks.front().options.compat;
-  const int ranks_per_node = gpus_per_node.value_or(devices_of_a_node(ranks));
+  const int listed = gpus_per_node.value_or(devices_of_a_node(ranks));
+  const bool as_listed = gpus_per_node || compat == Compat::kTraceLens;
+  const int ranks_per_node = as_listed ? listed : ranks_of_a_node(ranks, listed);
   Recording result{
-      compat, ranks_per_node, timebase(ranks, compat), Catalog(compat, ranks_per_node), {}};
+      compat, ranks_per_node, listed, timebase(ranks, compat), Catalog(compat, ranks_per_node), {}};
   for (const RankAnalysis& rank : ranks) {
     const int node = ranks_per_node > 0 ? rank.rank / ranks_per_node : 0;
     result.ranks.push_back(

@@ -52,6 +52,7 @@ struct RankEvents {
 struct Recording {
   Compat compat = Compat::kNone;
   int ranks_per_node = 0;  // 0: the traces name no devices, so all ranks count as one node
+  int devices_listed = 0;  // of a node; more than its ranks when these leave some devices idle
   Timebase time;
   Catalog catalog;
   std::vector<RankEvents> ranks;

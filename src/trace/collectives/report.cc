@@ -12,12 +12,13 @@
 namespace assay::trace::collectives {
 namespace {
 
-// Sums over the collectives of one kind and size.
+// Sums over the collectives of one kind and size, or over the kernels of a kind that is not matched
+// across ranks.
 struct OverviewRow {
   const Metadata* metadata = nullptr;
   std::int64_t count = 0;
   double total_latency_us = 0;
-  double total_gibps = 0;  // bus bandwidth, or the throughput of an uneven exchange
+  double total_gibps = 0;  // of bus bandwidths
   double total_skew_us = 0;
   std::vector<std::uint32_t> channels = {};
   std::vector<std::uint32_t> threads = {};
@@ -35,7 +36,19 @@ class OverviewRows {
   }
 
   void add(const Exchange& item) {
-    add(item.collective, item.wall_us, item.throughput_gibps, item.start_skew_us);
+    add(item.collective, item.wall_us, item.bus_gibps, item.start_skew_us);
+  }
+
+  // Takes a kernel that is not matched with those of other ranks. Its time includes its wait.
+  void add(const Event& event) {
+    const Metadata& m = study_.catalog()[event.metadata];
+    OverviewRow& row = row_of(m);
+    ++row.count;
+    row.total_latency_us += event.duration_us;
+    row.total_gibps += kernel_bus_gibps(m, event.duration_us);
+    row.total_skew_us = kUnknown;
+    row.channels.push_back(event.channels);
+    row.threads.push_back(event.threads);
   }
 
   std::vector<OverviewRow> by_total() && {
@@ -47,10 +60,7 @@ class OverviewRows {
 
  private:
   void add(std::uint32_t position, double latency_us, double gibps, double skew_us) {
-    const Metadata& m = study_.metadata(position);
-    const auto [place, is_new] = places_.emplace(m.signature, rows_.size());
-    if (is_new) rows_.push_back({&m});
-    OverviewRow& row = rows_[place->second];
+    OverviewRow& row = row_of(study_.metadata(position));
     ++row.count;
     row.total_latency_us += latency_us;
     row.total_gibps += gibps;
@@ -58,6 +68,12 @@ class OverviewRows {
     collect_launch(study_, study_.collective(position), &Event::channels, row.channels);
     collect_launch(study_, study_.collective(position), &Event::threads, row.threads);
     note_last(row, study_.collective(position));
+  }
+
+  OverviewRow& row_of(const Metadata& metadata) {
+    const auto [place, is_new] = places_.emplace(metadata.signature, rows_.size());
+    if (is_new) rows_.push_back({&metadata});
+    return rows_[place->second];
   }
 
   void note_last(OverviewRow& row, const Collective& collective) {
@@ -97,6 +113,18 @@ std::string straggler_sentence(const Study& study) {
       most->total_wait_us / 1e3, others_us / 1e3 / static_cast<double>(ranks.size() - 1));
 }
 
+// Adds what is not matched across ranks but has a name. The public tool shows it in long sheets
+// only.
+void add_unmatched_kinds(const Study& study, OverviewRows& rows) {
+  if (study.is_compat()) return;
+  for (const RankEvents& rank : study.recording.ranks) {
+    for (const Event& event : rank.events) {
+      const Metadata& metadata = study.catalog()[event.metadata];
+      if (metadata.name != 0 && !is_matched(metadata)) rows.add(event);
+    }
+  }
+}
+
 // Returns one row for each kind and size of collective, slowest total first. The note names the
 // straggler.
 model::Table overview(const Study& study) {
@@ -106,6 +134,7 @@ model::Table overview(const Study& study) {
     rows.add(item);
   for (const Exchange& item : study.exchanges)
     rows.add(item);
+  add_unmatched_kinds(study, rows);
   const MetadataFields<OverviewRow> metadata(
       study, [](const OverviewRow& row) -> const Metadata& { return *row.metadata; });
   const Fields<OverviewRow> fields = {
@@ -114,9 +143,11 @@ model::Table overview(const Study& study) {
       metadata.size("MiB", &Metadata::full_mib),
       {{"ranks"},
        [](const OverviewRow& row) -> model::Cell {
+         if (row.metadata->group_size < 0) return {};
          return std::int64_t{row.metadata->group_size};
        }},
-      {{"count"}, [](const OverviewRow& row) { return row.count; }},
+      {{"count", "", Better::kNeither, "collectives; kernels where ranks are not matched"},
+       [](const OverviewRow& row) { return row.count; }},
       {{"mean us", "us", Better::kLower},
        [](const OverviewRow& row) { return real(row.mean(row.total_latency_us)); }},
       {{"bus GB/s", "GB/s", Better::kHigher},

@@ -165,6 +165,11 @@ TEST(CollectiveReport, UnevenExchangesByHand) {
   EXPECT_DOUBLE_EQ(figure(table, 0, "avg_rank_dur (us)"), 150);
   EXPECT_DOUBLE_EQ(figure(table, 0, "size_imbalance"), 1.5);
   EXPECT_DOUBLE_EQ(figure(table, 0, "throughput (GiB/s)"), 4.0 / 1024 / 200e-6);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "algo bw (GiB/s)"), 2.0 / 1024 / 200e-6);
+  EXPECT_DOUBLE_EQ(figure(table, 0, "bus bw (GiB/s)"), 1.0 / 1024 / 200e-6);  // (2-1) / 2
+  EXPECT_DOUBLE_EQ(figure(*report.book.find("nccl_summary_all2allv"), 0, "bus bw (GiB/s)_mean"),
+                   1.0 / 1024 / 200e-6);
+  EXPECT_NEAR(figure(report.overview, 0, "bus GB/s"), (1 << 20) / 200e-6 / 1e9, 1e-9);
   EXPECT_DOUBLE_EQ(figure(table, 0, "max_rank_throughput (GiB/s)"), 3.0 / 1024 / 200e-6);
   EXPECT_DOUBLE_EQ(figure(table, 0, "skew in end time"), 50);
   EXPECT_DOUBLE_EQ(figure(table, 0, "rank_1_skew in start time"), 50);
@@ -174,6 +179,40 @@ TEST(CollectiveReport, UnevenExchangesByHand) {
   EXPECT_DOUBLE_EQ(figure(heat, 0, "total_sent_MB"), 1);
   EXPECT_DOUBLE_EQ(figure(heat, 1, "total_sent_MB"), 2);
   EXPECT_DOUBLE_EQ(figure(heat, 2, "total_sent_MB"), 0.5);
+}
+
+TEST(CollectiveReport, BusBandwidthOfWhatIsNotMatchedHasFactorOne) {
+  for (const char* kind : {"broadcast", "reduce", "send", "recv"}) {
+    TestRun run(2);
+    run.add(0, {.duration_us = 40, .collective = kind, .in_elements = 1'000'000});
+    run.add(0, {.start_us = 50, .duration_us = 20, .collective = kind, .in_elements = 1'000'000});
+    run.add(1, {.duration_us = 50, .collective = kind, .in_elements = 1'000'000});
+    const CollectiveReport report = collective_report(run.ranks());
+    const model::Table& rows = *report.book.find("nccl_long");
+    EXPECT_NEAR(figure(rows, 0, "bus bw (GB/s)"), 100, 1e-9) << kind;  // 4 MB in 40 us
+    EXPECT_NEAR(figure(rows, 2, "bus bw (GB/s)"), 80, 1e-9) << kind;
+    const model::Table& sums = *report.book.find("nccl_summary_long");
+    EXPECT_NEAR(figure(sums, 0, "bus bw (GB/s)_max"), 200, 1e-9) << kind;
+    ASSERT_EQ(report.overview.row_count(), 1U);
+    EXPECT_EQ(figure(report.overview, 0, "count"), 3);
+    EXPECT_NEAR(figure(report.overview, 0, "bus GB/s"), (100 + 200 + 80) / 3.0, 1e-9);
+    EXPECT_EQ(text(report.overview, 0, "skew us"), "");
+  }
+}
+
+// The kernels of DeepEP come without metadata, but their names say what they do.
+TEST(CollectiveReport, KernelsOfOtherLibrariesAreNamed) {
+  TestRun run(1);
+  run.add(0, {.duration_us = 40, .collective = "", .kernel = "EpDispatchIntraNodeKernel_bf16"});
+  run.add(0, {.start_us = 50, .duration_us = 20, .collective = ""});
+  const CollectiveReport report = collective_report(run.ranks());
+  const model::Table& rows = *report.book.find("nccl_long");
+  EXPECT_EQ(text(rows, 0, "Collective name"), "dispatch");
+  EXPECT_EQ(text(rows, 1, "Collective name"), "");
+  ASSERT_EQ(report.overview.row_count(), 1U);
+  EXPECT_EQ(text(report.overview, 0, "Collective name"), "dispatch");
+  ASSERT_EQ(report.warnings.all().size(), 1U);
+  EXPECT_EQ(report.warnings.all().front().count, 1);
 }
 
 TEST(CollectiveReport, TheCallerMayKnowTheNodesBetter) {

@@ -25,6 +25,7 @@ struct Call {
   std::string in_split = "[]";
   std::uint32_t channels = 16;
   bool counted = true;
+  std::string kernel = "ncclDevKernel_Generic";
 };
 
 class TestRun {
@@ -47,7 +48,7 @@ class TestRun {
     event.start_ns = std::llround(call.start_us * 1000);
     event.duration_ns = std::llround(call.duration_us * 1000);
     event.correlation = static_cast<std::int64_t>(trace.gpu_events.size());
-    event.name = trace.texts.intern("ncclDevKernel_Generic");
+    event.name = trace.texts.intern(call.kernel);
     event.stream = 7;
     event.grid = {call.channels, 1, 1};
     event.block = {512, 1, 1};
@@ -77,6 +78,11 @@ class TestRun {
   void shift_clock(int rank, double offset_us) {
     for (auto& event : traces_[static_cast<std::size_t>(rank)].gpu_events)
       event.start_ns += std::llround(offset_us * 1000);
+  }
+
+  void use_device(int rank, int device) {
+    for (auto& event : traces_[static_cast<std::size_t>(rank)].gpu_events)
+      event.device = device;
   }
 
   // Returns the analyses. In compat mode their times are rounded as in the public tool.

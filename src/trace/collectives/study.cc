@@ -1,5 +1,7 @@
 #include "trace/collectives/study.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -118,6 +120,10 @@ Exchange exchange(const Study& study, std::uint32_t position) {
   }
   result.mean_us = total_duration_us / collective.size;
   result.throughput_gibps = gibps(result.total_mib, result.wall_us);
+  result.algorithm_gibps = result.throughput_gibps / collective.size;
+  const Metadata& metadata = study.metadata(position);
+  result.bus_gibps =
+      result.algorithm_gibps * bus_factor(metadata, group_size(metadata, collective));
   result.size_imbalance =
       result.total_mib > 0 ? largest_mib / (result.total_mib / collective.size) : kUnknown;
   if (std::isnan(result.total_mib))
@@ -179,6 +185,17 @@ void warn_of_silent_ranks(Study& study) {
   }
 }
 
+void warn_of_idle_devices(Study& study) {
+  const Recording& recording = study.recording;
+  if (recording.ranks_per_node == recording.devices_listed) return;
+  study.warnings.add(
+      "ranks with the same device number, so they ran on several hosts",
+      fmt::format("ranks per host taken as {}, not the {} devices that it lists; --gpus-per-node "
+                  "overrules this",
+                  recording.ranks_per_node, recording.devices_listed),
+      fmt::format("ranks 0 and {}", recording.ranks_per_node));
+}
+
 void align_clocks(Study& study) {
   const auto& ranks = study.recording.ranks;
   const bool several_nodes =
@@ -201,6 +218,7 @@ std::vector<Interval> counted_intervals(const RankAnalysis& rank, GpuWork work) 
 
 Study study_collectives(std::span<const RankAnalysis> ranks, std::optional<int> gpus_per_node) {
   Study study{extract(ranks, gpus_per_node)};
+  warn_of_idle_devices(study);
   align_clocks(study);
   study.matching = match(study.recording);
   study.offsets = rank_offsets(study.recording, study.matching, study.node_offsets);
@@ -240,6 +258,10 @@ std::vector<Straggler> stragglers(const Study& study) {
     return a.total_wait_us < b.total_wait_us;
   });
   return result;
+}
+
+double kernel_bus_gibps(const Metadata& metadata, double duration_us) {
+  return gibps(metadata.full_mib, duration_us) * bus_factor(metadata, metadata.group_size);
 }
 
 double overlap_percent(const RankAnalysis& rank) {

@@ -38,7 +38,9 @@ struct Exchange {
   double longest_us = 0;
   double shortest_us = 0;
   double mean_us = 0;
-  double throughput_gibps = 0;
+  double throughput_gibps = 0;  // of all ranks together
+  double algorithm_gibps = 0;   // of the mean rank
+  double bus_gibps = 0;
   double fastest_rank_gibps = 0;
   double slowest_rank_gibps = 0;
   double size_imbalance = 0;  // largest input over mean input
@@ -76,6 +78,11 @@ struct Study {
 // that the traces say.
 Study study_collectives(std::span<const RankAnalysis> ranks,
                         std::optional<int> gpus_per_node = std::nullopt);
+
+// Returns the bus bandwidth of one rank's kernel over its own time, which includes its wait for
+// other ranks. It is all that can be told of broadcasts, reduces, sends and receives, which are not
+// matched across ranks.
+double kernel_bus_gibps(const Metadata& metadata, double duration_us);
 
 // The time that one rank waits for the others and that they wait for it.
 struct Straggler {

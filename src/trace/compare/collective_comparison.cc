@@ -60,7 +60,7 @@ const InstanceSheet& all_to_allv() {
       .time_column = "wall_time (us)",
       .time_name = "wall_time (us)",
       .total_name = "Total wall_time (ms)",
-      .bandwidths = {"throughput"},
+      .bandwidths = {"throughput", "bus bw"},
       .others = {{.name = "size_imbalance"}, {.name = "skew in start time", .unit = "us"}}};
   return sheet;
 }

@@ -83,6 +83,28 @@ TEST(CollectiveComparison, GroupNamesJoinOnlyWhenTheGroupsAreTheSame) {
   EXPECT_EQ(sync_comparison(pair, other).row_count(), 1U);
 }
 
+model::Table exchange(double throughput_gbps) {
+  model::Table table{.name = "nccl_all2allv", .title = "", .columns = {}};
+  for (const char* name :
+       {"Collective name", "dtype", "Group size", "wall_time (us)", "throughput (GB/s)",
+        "throughput (GiB/s)", "bus bw (GB/s)", "bus bw (GiB/s)"}) {
+    table.columns.push_back({.name = name});
+  }
+  table.add_row({std::string("all_to_allv"), std::string("Float"), std::int64_t{8}, 10.0,
+                 throughput_gbps, throughput_gbps, throughput_gbps * 7 / 64,
+                 throughput_gbps * 7 / 64});
+  return table;
+}
+
+TEST(CollectiveComparison, ExchangesHaveTheBusBandwidthOfARank) {
+  const model::Book book = collective_comparison(
+      {with_collectives("a", exchange(640)), with_collectives("b", exchange(320))});
+  const model::Table& table = *book.find("nccl_all2allv_cmp");
+  EXPECT_DOUBLE_EQ(number(table.at(0, *table.column("a_bus bw (GB/s)_mean"))), 70);
+  EXPECT_DOUBLE_EQ(number(table.at(0, *table.column("b_bus bw (GB/s)_mean"))), 35);
+  EXPECT_DOUBLE_EQ(number(table.at(0, *table.column("b_throughput (GB/s)_mean"))), 320);
+}
+
 // A report in the compatible mode has GiB/s under the heading (GB/s).
 TEST(CollectiveComparison, BandwidthIsAlways1e9) {
   model::Table mislabelled = implicit_sync({{"allreduce", 4, 10, 100, 1}});

@@ -130,6 +130,14 @@ core::Result<Convolution> read_convolution(const OperatorCall& call, const Posit
   return checked_convolution(call, std::move(c));
 }
 
+// The public tool shows the empty dimensions of a bias that a backward call lacks.
+Argument shown_bias(const OperatorCall& call, const Convolution& c, std::size_t input) {
+  const bool is_backward = input == kBackwardPositions.input;
+  const bool shows_dims = is_backward && call.dims.size() > kBackwardPositions.bias;
+  if (call.like_public_tool() && shows_dims && !c.bias) return {ArgumentList{}};
+  return {c.bias};
+}
+
 std::vector<Parameter> parameters_of(const OperatorCall& call,
                                      const Convolution& c,
                                      std::size_t input) {
@@ -139,7 +147,7 @@ std::vector<Parameter> parameters_of(const OperatorCall& call,
           {"dtype_input_weight", text_tuple({call.type(input), call.type(input + 1)})},
           {"input_stride", call.stride(input)},
           {"weight_stride", call.stride(input + 1)},
-          {"bias", Argument{c.bias}},
+          {"bias", shown_bias(call, c, input), Brackets::kList},
           {"stride", to_argument(c.stride)},
           {"padding", to_argument(c.padding)},
           {"dilation", to_argument(c.dilation)},

@@ -89,7 +89,8 @@ constexpr double kLargestScale = 1e6;
 core::Result<Shape> upsampled(const OperatorCall& call, Shape shape, std::size_t axes) {
   if (shape.size() < axes) return core::Error{"unexpected dimensions"};
   const auto spatial = shape.end() - static_cast<std::ptrdiff_t>(axes);
-  if (!call.text(1).empty()) {
+  // The public tool needs the size itself.
+  if (!call.text(1).empty() || call.like_public_tool()) {
     const Shape size = ASSAY_TRY(call.integers(1));
     if (size.size() != axes) return core::Error{"unexpected output size"};
     std::copy(size.begin(), size.end(), spatial);
@@ -105,16 +106,30 @@ core::Result<Shape> upsampled(const OperatorCall& call, Shape shape, std::size_t
   return shape;
 }
 
+// The shape of the call is that of the output, which decides the number of elements.
+std::vector<Parameter> resizing_parameters(const OperatorCall& call,
+                                           const Shape& in,
+                                           const Shape& out,
+                                           const Shape& padding) {
+  std::vector<Parameter> parameters{{"input_shape", to_argument(in)},
+                                    {"output_shape", to_argument(out)}};
+  if (!padding.empty()) parameters.push_back({"padding", to_argument(padding), Brackets::kList});
+  parameters.push_back({"op_shape", to_argument(out)});
+  parameters.push_back({"dtype_in_out", text_tuple({call.type(0), call.type(0)})});
+  parameters.push_back({"stride_input", call.stride(0)});
+  parameters.push_back({"stride_output", Argument{}});
+  return parameters;
+}
+
 // Padding and upsampling read the input once and write a larger output.
 core::Result<Estimate> resizing(const OperatorCall& call) {
   const Shape in = ASSAY_TRY(call.shape(0));
   const auto axes = static_cast<std::size_t>(call.name[call.name.size() - 2] - '0');  // "…2d"
   const bool pads = call.name.find("pad") != std::string_view::npos;
   const Shape out = ASSAY_TRY(pads ? padded(call, in, axes) : upsampled(call, in, axes));
-  Estimate estimate{unary_parameters(call, "", Argument{}),
+  Estimate estimate{resizing_parameters(call, in, out, pads ? call.integers(1).value() : Shape{}),
                     compute_spec(ComputeUnit::kVector, call.type(0)),
                     {element_count(out)}};
-  estimate.parameters.push_back({"output_shape", to_argument(out)});
   if (const std::optional<double> bytes = element_bytes(call.type(0)))
     estimate.work.bytes = (element_count(in) + element_count(out)) * *bytes;
   return estimate;

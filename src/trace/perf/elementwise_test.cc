@@ -1,3 +1,5 @@
+#include <gmock/gmock.h>
+
 #include "trace/perf/model_test_util.h"
 
 namespace assay::trace {
@@ -49,6 +51,24 @@ TEST(Elementwise, WritesTheEnlargedOutput) {
                                 .types = R"(["float", "", ""])",
                                 .concrete = R"(["", "", "[2.0, 3.0]"])"});
   EXPECT_EQ(up.work.bytes, 4 * (2 * 4 * 5 + 2 * 8 * 15));
+}
+
+TEST(Elementwise, NamesTheShapesOfAResizingCall) {
+  RecordedCall call = {.name = "aten::upsample_nearest2d",
+                       .dims = "[[1, 2, 4, 5], [], []]",
+                       .types = R"(["float", "", ""])",
+                       .concrete = R"(["", "[8, 15]", ""])",
+                       .strides = "[[40, 20, 5, 1], [], []]",
+                       .compat = Compat::kTraceLens};
+  EXPECT_EQ(parameter_text(estimate(call)),
+            "input_shape=(1, 2, 4, 5) output_shape=(1, 2, 8, 15) op_shape=(1, 2, 8, 15) "
+            "dtype_in_out=('float', 'float') stride_input=(40, 20, 5, 1) stride_output=None");
+  call.concrete = R"(["", "", "[2.0, 3.0]"])";
+  EXPECT_FALSE(try_estimate(call).ok()) << "the public tool knows no scales";
+  call.name = "aten::replication_pad2d";
+  call.concrete = R"(["", "[1, 2, 3, 4]"])";
+  EXPECT_THAT(parameter_text(estimate(call)),
+              ::testing::HasSubstr("padding=[1, 2, 3, 4] op_shape=(1, 2, 11, 8)"));
 }
 
 TEST(Elementwise, QuantizesToFewerBits) {

@@ -4,23 +4,40 @@
 #include <array>
 #include <initializer_list>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace assay::trace {
 namespace {
 
-using FamilyByName = std::unordered_map<std::string_view, const OperatorFamily*>;
+struct Families {
+  std::unordered_map<std::string_view, const OperatorFamily*> by_name;
+  std::vector<std::pair<std::string_view, const OperatorFamily*>> by_prefix;
 
-FamilyByName index_families() {
+  [[nodiscard]] const OperatorFamily* find(std::string_view name) const {
+    const auto found = by_name.find(name);
+    if (found != by_name.end()) return found->second;
+    for (const auto& [prefix, family] : by_prefix)
+      if (name.starts_with(prefix)) return family;
+    return nullptr;
+  }
+};
+
+Families index_families() {
   constexpr std::string_view kSpace = " \n";
-  FamilyByName families;
+  Families families;
   for (const OperatorFamily* family : core::Registry<OperatorFamily>::all()) {
     std::string_view rest = family->operators;
     for (auto start = rest.find_first_not_of(kSpace); start != std::string_view::npos;
          start = rest.find_first_not_of(kSpace)) {
       rest.remove_prefix(start);
       const std::string_view name = rest.substr(0, rest.find_first_of(kSpace));
-      const bool is_new = families.emplace(name, family).second;
-      ASSAY_CHECK(is_new, "an operator belongs to one family");
+      if (name.ends_with('*')) {
+        families.by_prefix.emplace_back(name.substr(0, name.size() - 1), family);
+      } else {
+        const bool is_new = families.by_name.emplace(name, family).second;
+        ASSAY_CHECK(is_new, "an operator belongs to one family");
+      }
       rest.remove_prefix(name.size());
     }
   }
@@ -99,9 +116,8 @@ bool OperatorFamily::is_backward() const {
 }
 
 const OperatorFamily* operator_family(std::string_view operator_name) {
-  static const FamilyByName families = index_families();
-  const auto found = families.find(operator_name);
-  return found == families.end() ? nullptr : found->second;
+  static const Families families = index_families();
+  return families.find(operator_name);
 }
 
 std::string_view op_category(std::string_view operator_name,

@@ -40,20 +40,26 @@ struct Estimate {
   std::optional<Work> backward_work = std::nullopt;
 };
 
+// Whether a call that the model does not fit is an operator with a model whose figures are missing,
+// or one without a model.
+enum class ModelFits { kEveryCall, kSomeCalls };
+
 struct OperatorFamily {
   using Model = core::Result<Estimate> (*)(const OperatorCall& call);
 
   const char* name;                    // unique
-  const char* operators;               // their full names, separated by white space
+  const char* operators;               // their names, separated by white space; "a_*": all that
+                                       // begin with "a_"
   const char* category;                // "SDPA_fwd"
   const char* backward_category = "";  // of their backward operators
   const char* sheet = "";              // "SDPA" for SDPA_fwd and SDPA_bwd; "" for none
   Model model = nullptr;               // null: these operators only have a category
+  ModelFits fits = ModelFits::kEveryCall;
 
   [[nodiscard]] bool is_backward() const;  // whether its category ends in "_bwd"
 };
 
-// Returns the family of the operator with this exact name, or nullptr.
+// Returns the family that has the operator, or nullptr.
 const OperatorFamily* operator_family(std::string_view operator_name);
 
 // Returns the kind of work that an operator launches, by which the ops sheets group it: "GEMM",

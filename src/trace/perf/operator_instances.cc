@@ -43,7 +43,8 @@ class Collector {
     std::vector<NodeId> nodes;
     for (NodeId node = 0; node < rank_.tree.node_count(); ++node) {
       const OperatorFamily* family = estimates_.family(node);
-      if (family != nullptr && family->model != nullptr) nodes.push_back(node);
+      const bool has_sheet = family != nullptr && !std::string_view(family->sheet).empty();
+      if (has_sheet && estimates_.has_model(node)) nodes.push_back(node);
     }
     std::sort(nodes.begin(), nodes.end(), [this](NodeId a, NodeId b) {
       return node_uid(*rank_.trace, rank_.tree.nodes[a]) <
@@ -114,10 +115,16 @@ const OperatorFamily* Estimates::family(NodeId node) {
   return found->second;
 }
 
-const Estimate* Estimates::find(NodeId node, std::span<const std::uint32_t> kernels) {
+bool Estimates::has_model(NodeId node) {
   const OperatorFamily* known = family(node);
-  if (known == nullptr || known->model == nullptr) return nullptr;
-  const model::CpuOp& op = rank_.trace->cpu_ops[rank_.tree.nodes[node].index];
+  if (known == nullptr || known->model == nullptr) return false;
+  if (known->fits == ModelFits::kEveryCall) return true;
+  return evaluated(rank_.trace->cpu_ops[rank_.tree.nodes[node].index], *known, {}).ok();
+}
+
+const core::Result<Estimate>& Estimates::evaluated(const model::CpuOp& op,
+                                                   const OperatorFamily& family,
+                                                   std::span<const std::uint32_t> kernels) {
   std::string key;
   for (const model::TextId id :
        {op.name, op.input_dims, op.input_types, op.input_strides, op.concrete_inputs})
@@ -126,8 +133,14 @@ const Estimate* Estimates::find(NodeId node, std::span<const std::uint32_t> kern
     append(key, rank_.trace->gpu_events[kernel].name);
   auto found = estimates_.find(key);
   if (found == estimates_.end())
-    found = estimates_.emplace(std::move(key), evaluate(op, *known, kernels)).first;
-  const core::Result<Estimate>& estimate = found->second;
+    found = estimates_.emplace(std::move(key), evaluate(op, family, kernels)).first;
+  return found->second;
+}
+
+const Estimate* Estimates::find(NodeId node, std::span<const std::uint32_t> kernels) {
+  if (!has_model(node)) return nullptr;
+  const core::Result<Estimate>& estimate =
+      evaluated(rank_.trace->cpu_ops[rank_.tree.nodes[node].index], *family(node), kernels);
   if (estimate.ok()) return &estimate.value();
   failures_.add("operator call that its performance model does not fit",
                 "no roofline figures for it", estimate.error().message);

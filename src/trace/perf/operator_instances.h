@@ -25,6 +25,9 @@ class Estimates {
   // Returns the family of a node's operator, or nullptr for runtime calls and unknown operators.
   const OperatorFamily* family(NodeId node);
 
+  // Returns whether a node's operator has a model that fits the call, or has one for every call.
+  bool has_model(NodeId node);
+
   // Returns the estimate of a call. `kernels` are its GPU events, whose names tell some models how
   // the call was computed. Returns nullptr when the operator has no model, and when its arguments
   // do not fit the model, which is then noted in failures().
@@ -34,6 +37,9 @@ class Estimates {
   [[nodiscard]] const model::Warnings& failures() const { return failures_; }
 
  private:
+  const core::Result<Estimate>& evaluated(const model::CpuOp& op,
+                                          const OperatorFamily& family,
+                                          std::span<const std::uint32_t> kernels);
   core::Result<Estimate> evaluate(const model::CpuOp& op,
                                   const OperatorFamily& family,
                                   std::span<const std::uint32_t> kernels) const;

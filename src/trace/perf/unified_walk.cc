@@ -1,8 +1,10 @@
 #include "trace/perf/unified_walk.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "trace/call_tree.h"
+#include "trace/perf/kernel_category.h"
 #include "trace/perf/operator_family.h"
 #include "trace/perf/operator_instances.h"
 
@@ -43,7 +45,7 @@ class Walk {
   std::vector<std::uint32_t> modelled_before() {
     std::vector<std::uint32_t> before(tree_.node_count() + 1, 0);
     for (NodeId node = 0; node < tree_.node_count(); ++node)
-      before[node + 1] = before[node] + (has_model(node) && has_work(node) ? 1 : 0);
+      before[node + 1] = before[node] + (estimates_.has_model(node) && has_work(node) ? 1 : 0);
     return before;
   }
 
@@ -52,7 +54,7 @@ class Walk {
   NodeId visit(NodeId node) {
     const NodeId after = tree_.nodes[node].subtree_end;
     if (!tree_.is_cpu_op(node) || !has_work(node)) return after;
-    if (has_model(node)) {
+    if (estimates_.has_model(node)) {
       take_modelled(node);
       return after;
     }
@@ -62,11 +64,6 @@ class Walk {
     if (!launches_directly(node)) return node + 1;
     take_leaf(node);
     return after;
-  }
-
-  bool has_model(NodeId node) {
-    const OperatorFamily* family = estimates_.family(node);
-    return family != nullptr && family->model != nullptr;
   }
 
   [[nodiscard]] bool has_work(NodeId node) const {
@@ -104,7 +101,8 @@ class Walk {
   bool take_backward(NodeId node) {
     const NodeId wrapper = tree_.nodes[node].parent;
     const NodeId forward = wrapper == kNoNode ? kNoNode : links_.forward_of(wrapper);
-    if (forward == kNoNode || !has_model(forward) || !is_sole_backward(wrapper, node)) return false;
+    if (forward == kNoNode || !estimates_.has_model(forward) || !is_sole_backward(wrapper, node))
+      return false;
     const Estimate* estimate = estimates_.find(forward, counted_below(rank_, forward));
     if (estimate == nullptr || !estimate->backward_work) return false;
     UnifiedRow& row = add(node, counted_below(rank_, node));
@@ -141,6 +139,8 @@ class Walk {
       return rank_.gpu_work[e] == GpuWork::kCommunication;
     });
     if (communicates) return;
+    std::erase_if(events, [this](std::uint32_t e) { return is_replayed(e); });
+    if (events.empty()) return;
     add(node, std::move(events)).category = own_category(node);
   }
 
@@ -168,9 +168,26 @@ class Walk {
       const std::string_view kernel = trace_.text(trace_.gpu_events[event].name);
       UnifiedRow& row = add(launcher_of(trace_, tree_, call), {event});
       row.name += "->" + std::string(kernel) + " (Synthetic Op)";
-      row.category = op_category(row.name, kernel, rank_.options.compat);
-      if (rank_.options.compat == Compat::kTraceLens) row.uid = next_uid++;
+      const bool compat = rank_.options.compat == Compat::kTraceLens;
+      // The public tool does not look at the kernels of graphs here.
+      const bool looks = !compat || tree_.is_cpu_op(row.node);
+      row.category = is_replayed(event)
+                         ? replayed_category(trace_.gpu_events[event].name)
+                         : op_category(row.name, looks ? kernel : "", rank_.options.compat);
+      if (compat) row.uid = next_uid++;
     }
+  }
+
+  // The kernels of a replayed graph have rows of their own. The public tool leaves them together.
+  [[nodiscard]] bool is_replayed(std::uint32_t event) const {
+    return rank_.options.compat == Compat::kNone &&
+           is_graph_replay(trace_, tree_, tree_.launched_by[event]);
+  }
+
+  std::string_view replayed_category(model::TextId kernel) {
+    const auto [found, inserted] = replayed_categories_.try_emplace(kernel);
+    if (inserted) found->second = kernel_category(trace_.text(kernel));
+    return found->second;
   }
 
   const RankAnalysis& rank_;
@@ -182,6 +199,7 @@ class Walk {
   std::vector<std::uint32_t> modelled_before_;
   std::vector<bool> covered_;  // for each GPU event
   std::vector<UnifiedRow> rows_;
+  std::unordered_map<model::TextId, std::string_view> replayed_categories_;  // by kernel name
 };
 
 }  // namespace

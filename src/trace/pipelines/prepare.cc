@@ -83,8 +83,9 @@ core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
   }
   progress.add_total(total_bytes(files));
   AnalyzedRun result;
-  result.run = std::make_unique<Run>(ASSAY_TRY(
-      read_run(files, request.threads, [&](std::uint64_t bytes) { progress.advance(bytes); })));
+  const auto flows = options.compat == Compat::kTraceLens ? LaunchFlows::kRead : LaunchFlows::kSkip;
+  result.run = std::make_unique<Run>(ASSAY_TRY(read_run(
+      files, request.threads, [&](std::uint64_t bytes) { progress.advance(bytes); }, flows)));
   ASSAY_TRY(core::check_interrupt());
   result.run->warnings.merge(warnings);
   // A user who names single files knows which ranks those are.
@@ -182,7 +183,7 @@ model::Table timeline_overview(const AnalyzedRun& run) {
                       {"copy ms", "ms"},
                       {"leaked kernels"}}};
   for (const RankAnalysis& rank : run.ranks) {
-    const Timeline times = timeline(busy_intervals(rank), rank.window);
+    const Timeline times = timeline(busy_intervals(rank));
     std::vector<model::Cell> cells{std::int64_t{rank.rank},
                                    static_cast<std::int64_t>(rank.steps.size())};
     for (const std::int64_t ticks :

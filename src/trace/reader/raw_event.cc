@@ -19,7 +19,7 @@ constexpr std::array kEventFields{
     Entry{"ph", &RawEvent::phase},  Entry{"cat", &RawEvent::category},
     Entry{"name", &RawEvent::name}, Entry{"pid", &RawEvent::pid},
     Entry{"tid", &RawEvent::tid},   Entry{"ts", &RawEvent::ts},
-    Entry{"dur", &RawEvent::dur},
+    Entry{"dur", &RawEvent::dur},   Entry{"id", &RawEvent::id},
 };
 
 constexpr std::array kArgsFields{

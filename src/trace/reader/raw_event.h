@@ -17,6 +17,7 @@ struct RawEvent {
   std::string_view tid;
   std::string_view ts;
   std::string_view dur;
+  std::string_view id;
 
   // These fields come from "args".
   std::string_view external_id;

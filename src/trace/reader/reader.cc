@@ -136,9 +136,11 @@ DocumentFacts read_document(const std::string& text) {
 core::Result<model::Trace> read_trace(core::ByteSource& source,
                                       const std::string& name,
                                       const OnProgress& on_progress,
-                                      std::size_t chunk_bytes) {
+                                      std::size_t chunk_bytes,
+                                      LaunchFlows flows) {
   model::Trace trace;
   trace.path = name;
+  if (flows == LaunchFlows::kRead) trace.launch_flows.emplace();
   TraceBuilder builder(trace);
   EventParser parser(builder, trace.warnings);
   std::uint64_t reported = 0;
@@ -159,9 +161,10 @@ core::Result<model::Trace> read_trace(core::ByteSource& source,
 }
 
 core::Result<model::Trace> read_trace(const std::filesystem::path& path,
-                                      const OnProgress& on_progress) {
+                                      const OnProgress& on_progress,
+                                      LaunchFlows flows) {
   const std::unique_ptr<core::ByteSource> source = ASSAY_TRY(core::open_bytes(path));
-  return read_trace(*source, path.string(), on_progress);
+  return read_trace(*source, path.string(), on_progress, kDefaultChunkBytes, flows);
 }
 
 }  // namespace assay::trace

@@ -20,14 +20,19 @@ namespace assay::trace {
 // Receives the number of file bytes read since the last call.
 using OnProgress = std::function<void(std::uint64_t)>;
 
+// Whether to fill Trace::launch_flows, of which only the compat mode makes use.
+enum class LaunchFlows { kSkip, kRead };
+
 core::Result<model::Trace> read_trace(const std::filesystem::path& path,
-                                      const OnProgress& on_progress = {});
+                                      const OnProgress& on_progress = {},
+                                      LaunchFlows flows = LaunchFlows::kSkip);
 
 // Reads a trace from any bytes; messages call it `name`.
 core::Result<model::Trace> read_trace(core::ByteSource& source,
                                       const std::string& name,
                                       const OnProgress& on_progress = {},
-                                      std::size_t chunk_bytes = kDefaultChunkBytes);
+                                      std::size_t chunk_bytes = kDefaultChunkBytes,
+                                      LaunchFlows flows = LaunchFlows::kSkip);
 
 // The facts that a trace states in addition to its events.
 struct DocumentFacts {

@@ -35,6 +35,7 @@ bool wants_args(std::string_view phase, std::string_view category) {
 
 void TraceBuilder::add(const RawEvent& event, std::uint32_t uid) {
   if (event.phase == "\"M\"") return add_metadata(event);
+  if (trace_.launch_flows && event.category == "\"ac2g\"") return add_launch_flow(event);
   if (!is_text(event.phase)) warn("event without a phase (ph)", "event left out", event.name);
   if (event.phase != "\"X\"") return;
   const std::string_view category = event.category;
@@ -68,6 +69,15 @@ void TraceBuilder::add_metadata(const RawEvent& event) {
   } else if (event.name == "\"thread_name\"") {
     trace_.thread_names[track(event.pid, event.tid)] = read_text(event.args_name);
   }
+}
+
+void TraceBuilder::add_launch_flow(const RawEvent& event) {
+  const Number id = integer(event.id);
+  const bool starts = event.phase == "\"s\"";
+  if (!id.usable() || (!starts && event.phase != "\"f\"")) return;
+  using End = model::LaunchFlow::End;
+  trace_.launch_flows->push_back(
+      {id.value, track(event.pid, event.tid), starts ? End::kStart : End::kFinish});
 }
 
 void TraceBuilder::add_cpu_op(const RawEvent& event, const Span& span) {

@@ -32,6 +32,7 @@ class TraceBuilder {
   };
 
   void add_metadata(const RawEvent& event);
+  void add_launch_flow(const RawEvent& event);
   void add_cpu_op(const RawEvent& event, const Span& span);
   void add_recorded_rank(const RawEvent& event);
   void add_runtime_call(const RawEvent& event, const Span& span);

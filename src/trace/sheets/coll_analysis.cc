@@ -1,11 +1,13 @@
 // coll_analysis: the collectives of this rank by kind, size and stream.
 #include "trace/collectives/sheet.h"
 #include "trace/sheet.h"
+#include "trace/sheets/operator_table.h"
 
 namespace assay::trace {
 namespace {
 
 std::vector<model::Table> build_coll_analysis(const RankAnalysis& rank) {
+  if (hides_operators(rank)) return {};
   const collectives::Study study = collectives::study_collectives(std::span(&rank, 1));
   model::Table table = collectives::rank_summary(
       study, "coll_analysis", collectives::NodeColumns::kHide,

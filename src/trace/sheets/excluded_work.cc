@@ -14,9 +14,6 @@ std::vector<model::Table> build_excluded_work(const RankAnalysis& rank) {
   };
   add("leaked", rank.excluded.leaked, "launched before the profile began: no recorded call");
   add("outside", rank.excluded.outside, "launched by a recorded call outside the profiled steps");
-  add("clipped", rank.excluded.clipped,
-      "the part of the steps' own kernels that ran outside their GPU window; left out of the "
-      "timeline only");
   return {std::move(table)};
 }
 

@@ -31,7 +31,7 @@ void add_rows(const RankAnalysis& rank,
 
 Table timeline_table(const RankAnalysis& rank, const BusyIntervals& busy) {
   Table table{"gpu_timeline", "How the GPU spent the profiled steps", share_columns()};
-  add_rows(rank, timeline(busy, rank.window), {}, table);
+  add_rows(rank, timeline(busy), {}, table);
   return table;
 }
 

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "trace/call_tree.h"
+#include "trace/perf/kernel_category.h"
 #include "trace/perf/operator_family.h"
 #include "trace/sheet.h"
 #include "trace/sheets/operator_table.h"
@@ -24,18 +25,20 @@ struct KernelKey {
 };
 
 struct Durations {
-  double sum_us = 0;
+  std::int64_t sum_ns = 0;  // whole, so that equal sums are equal whatever the order of their terms
   double min_us = 0;
   double max_us = 0;
   std::int64_t count = 0;
-  std::size_t first = 0;  // order of appearance
 
-  void add(double us) {
+  void add(std::int64_t ns) {
+    const double us = static_cast<double>(ns) / 1000;
     min_us = count == 0 ? us : std::min(min_us, us);
     max_us = count == 0 ? us : std::max(max_us, us);
-    sum_us += us;
+    sum_ns += ns;
     ++count;
   }
+
+  [[nodiscard]] double sum_us() const { return static_cast<double>(sum_ns) / 1000; }
 };
 
 // The public tool counts every kernel here, whatever it leaves out elsewhere.
@@ -51,6 +54,16 @@ class Categories {
     for (const OperatorRow& row : operator_rows(rank)) {
       categories_.emplace(row.launcher->node, row.category);
     }
+  }
+
+  // The category of a replayed kernel, which no recorded operator launched.
+  std::string_view replayed(model::TextId kernel) {
+    const auto [found, inserted] = replayed_.try_emplace(kernel);
+    if (inserted) {
+      const std::string_view category = kernel_category(rank_.trace->text(kernel));
+      found->second = category == "other" ? "graph" : category;
+    }
+    return found->second;
   }
 
   std::string_view category_of(NodeId launcher, model::TextId kernel) {
@@ -75,7 +88,22 @@ class Categories {
 
   const RankAnalysis& rank_;
   std::unordered_map<NodeId, std::string_view> categories_;
+  std::unordered_map<model::TextId, std::string_view> replayed_;  // by kernel name
 };
+
+std::string_view category_of(const RankAnalysis& rank,
+                             Categories& categories,
+                             NodeId launcher,
+                             std::size_t event) {
+  const model::TextId kernel = rank.trace->gpu_events[event].name;
+  if (rank.options.compat == Compat::kNone) {
+    const bool is_replayed = is_graph_replay(*rank.trace, rank.tree, rank.tree.launched_by[event]);
+    const bool communicates = rank.gpu_work[event] == GpuWork::kCommunication;
+    if (communicates && (is_replayed || !rank.tree.is_cpu_op(launcher))) return "communication";
+    if (is_replayed) return categories.replayed(kernel);
+  }
+  return categories.category_of(launcher, kernel);
+}
 
 KernelKey kernel_key(const RankAnalysis& rank, Categories& categories, std::size_t event) {
   const model::Trace& trace = *rank.trace;
@@ -83,13 +111,18 @@ KernelKey kernel_key(const RankAnalysis& rank, Categories& categories, std::size
   const NodeId call = rank.tree.launched_by[event];
   if (call == kNoNode) return {{}, 0, gpu.name, gpu.stream};
   const NodeId launcher = launcher_of(trace, rank.tree, call);
-  return {categories.category_of(launcher, gpu.name), node_name(trace, rank.tree.nodes[launcher]),
-          gpu.name, gpu.stream};
+  const std::string_view category = category_of(rank, categories, launcher, event);
+  if (hides_operators(rank)) return {category, 0, gpu.name, gpu.stream};
+  return {category, node_name(trace, rank.tree.nodes[launcher]), gpu.name, gpu.stream};
 }
 
-std::vector<model::Column> kernel_columns() {
-  std::vector<model::Column> result{
-      {"Parent op category"}, {"Parent cpu_op"}, {"Kernel name"}, {"Kernel stream"}};
+enum class LauncherColumn { kShow, kHide };
+
+std::vector<model::Column> kernel_columns(LauncherColumn launcher) {
+  std::vector<model::Column> result{{"Parent op category"}};
+  if (launcher == LauncherColumn::kShow) result.push_back({"Parent cpu_op"});
+  result.push_back({"Kernel name"});
+  result.push_back({"Kernel stream"});
   for (const char* statistic : {"sum", "count", "mean", "min", "max"}) {
     const bool time = std::string_view(statistic) != "count";
     result.push_back({std::string("Kernel duration (µs)_") + statistic, time ? "µs" : "",
@@ -105,13 +138,17 @@ std::vector<std::pair<KernelKey, Durations>> durations_by_key(const RankAnalysis
   std::map<KernelKey, Durations> groups;
   for (std::size_t event = 0; event < rank.trace->gpu_events.size(); ++event) {
     if (!is_shown(rank, event)) continue;
-    const auto [found, inserted] = groups.try_emplace(kernel_key(rank, categories, event));
-    if (inserted) found->second.first = groups.size();
-    found->second.add(static_cast<double>(rank.trace->gpu_events[event].duration_ns) / 1000);
+    groups[kernel_key(rank, categories, event)].add(rank.gpu_event_ns(event));
   }
   std::vector<std::pair<KernelKey, Durations>> sorted(groups.begin(), groups.end());
-  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-    return std::tie(b.second.sum_us, a.second.first) < std::tie(a.second.sum_us, b.second.first);
+  const auto texts = [&](const KernelKey& key) {
+    const std::string_view launcher = rank.trace->text(key.launcher);
+    return std::tuple(key.category.empty(), key.category, launcher.empty(), launcher,
+                      rank.trace->text(key.kernel), key.stream);
+  };
+  std::sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
+    if (a.second.sum_ns != b.second.sum_ns) return a.second.sum_ns > b.second.sum_ns;
+    return texts(a.first) < texts(b.first);
   });
   return sorted;
 }
@@ -122,16 +159,24 @@ std::vector<Table> build_kernel_summary(const RankAnalysis& rank) {
   if (groups.empty()) return {};
   double total = 0;
   for (const auto& [key, durations] : groups)
-    total += durations.sum_us;
-  Table table{"kernel_summary", "GPU time by kernel and launching operator", kernel_columns()};
+    total += durations.sum_us();
+  const auto launcher = hides_operators(rank) ? LauncherColumn::kHide : LauncherColumn::kShow;
+  Table table{"kernel_summary", "GPU time by kernel and launching operator",
+              kernel_columns(launcher)};
   for (const auto& [key, durations] : groups) {
-    const std::string_view parent = rank.trace->text(key.launcher);
-    table.add_row({std::string(key.category), std::string(parent),
-                   std::string(rank.trace->text(key.kernel)), std::int64_t{key.stream},
-                   durations.sum_us, durations.count,
-                   durations.sum_us / static_cast<double>(durations.count), durations.min_us,
-                   durations.max_us, percent(durations.sum_us, total),
-                   percent(durations.sum_us, rank.total_time_us)});
+    std::vector<model::Cell> row{std::string(key.category)};
+    if (launcher == LauncherColumn::kShow)
+      row.emplace_back(std::string(rank.trace->text(key.launcher)));
+    row.emplace_back(std::string(rank.trace->text(key.kernel)));
+    row.emplace_back(std::int64_t{key.stream});
+    row.emplace_back(durations.sum_us());
+    row.emplace_back(durations.count);
+    row.emplace_back(durations.sum_us() / static_cast<double>(durations.count));
+    row.emplace_back(durations.min_us);
+    row.emplace_back(durations.max_us);
+    row.emplace_back(percent(durations.sum_us(), total));
+    row.emplace_back(percent(durations.sum_us(), rank.total_time_us));
+    table.add_row(std::move(row));
   }
   return {std::move(table)};
 }

@@ -14,15 +14,23 @@
 #include "core/statistics.h"
 #include "core/text.h"
 #include "trace/arguments.h"
+#include "trace/perf/kernel_category.h"
 #include "trace/perf/operator_family.h"
 
 namespace assay::trace {
 namespace {
 
 template <class Map, class Key>
-std::string_view name_in(const model::Trace& trace, const Map& names, Key key) {
+model::Cell name_cell(const RankAnalysis& rank, const Map& names, Key key) {
   const auto found = names.find(key);
-  return found == names.end() ? std::string_view{} : trace.text(found->second);
+  if (found != names.end()) return text_cell(rank.trace->text(found->second));
+  return rank.options.compat == Compat::kTraceLens ? model::Cell{"Unknown"} : model::Cell{};
+}
+
+template <class Map, class Key>
+model::TextId name_in(const Map& names, Key key) {
+  const auto found = names.find(key);
+  return found == names.end() ? model::TextId{0} : found->second;
 }
 
 constexpr std::size_t kShownNameBytes = 64;
@@ -55,18 +63,17 @@ double pairwise_sum(std::span<const double> values) {
   return std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(whole), values.end(), total);
 }
 
-std::vector<Position> positions_of(const model::Trace& trace,
+std::vector<Position> positions_of(const RankAnalysis& rank,
                                    std::span<const GpuWorkList> instances) {
   std::vector<Position> positions;
   for (const std::uint32_t index : instances.front()) {
-    const model::GpuEvent& event = trace.gpu_events[index];
-    positions.push_back({trace.text(event.name), event.stream});
+    const model::GpuEvent& event = rank.trace->gpu_events[index];
+    positions.push_back({rank.trace->text(event.name), event.stream});
   }
   for (const GpuWorkList& instance : instances) {
     if (instance.size() != positions.size()) continue;
     for (std::size_t i = 0; i < positions.size(); ++i) {
-      const auto duration_ns = static_cast<double>(trace.gpu_events[instance[i]].duration_ns);
-      positions[i].durations_us.push_back(duration_ns / 1e3);
+      positions[i].durations_us.push_back(rank.gpu_event_us(instance[i]));
     }
   }
   for (Position& position : positions)
@@ -118,17 +125,25 @@ ArgumentTexts argument_texts(const model::Trace& trace, const Node& node) {
   return {op.input_dims, op.input_types, op.input_strides, op.concrete_inputs};
 }
 
+bool hides_operators(const RankAnalysis& rank) {
+  return rank.options.compat == Compat::kTraceLens && rank.trace->cpu_ops.empty();
+}
+
 std::vector<OperatorRow> operator_rows(const RankAnalysis& rank) {
+  if (hides_operators(rank)) return {};
   const model::Trace& trace = *rank.trace;
   std::map<std::pair<model::TextId, model::TextId>, std::string_view> categories;
   std::vector<OperatorRow> rows;
   rows.reserve(rank.launchers.size());
   for (const Launcher& launcher : rank.launchers) {
-    const model::TextId name = node_name(trace, rank.tree.nodes[launcher.node]);
     const model::TextId kernel = trace.gpu_events[launcher.kernels.front()].name;
+    const model::TextId name =
+        launcher.is_replayed ? kernel : node_name(trace, rank.tree.nodes[launcher.node]);
     const auto [found, inserted] = categories.try_emplace({name, kernel});
     if (inserted) {
-      found->second = op_category(trace.text(name), trace.text(kernel), rank.options.compat);
+      found->second = launcher.is_replayed
+                          ? kernel_category(trace.text(kernel))
+                          : op_category(trace.text(name), trace.text(kernel), rank.options.compat);
     }
     rows.push_back({&launcher, name, found->second});
   }
@@ -143,13 +158,33 @@ model::Cell text_cell(std::string_view text) {
   return text.empty() ? model::Cell{} : model::Cell{std::string(text)};
 }
 
-void add_track_names(const model::Trace& trace,
+void add_track_names(const RankAnalysis& rank,
                      model::TrackId track,
                      std::vector<model::Cell>& row) {
+  const model::Trace& trace = *rank.trace;
   const model::TextId process = trace.tracks[track].process;
-  row.push_back(text_cell(name_in(trace, trace.process_names, process)));
-  row.push_back(text_cell(name_in(trace, trace.process_labels, process)));
-  row.push_back(text_cell(name_in(trace, trace.thread_names, track)));
+  row.push_back(name_cell(rank, trace.process_names, process));
+  row.push_back(name_cell(rank, trace.process_labels, process));
+  row.push_back(name_cell(rank, trace.thread_names, track));
+}
+
+CallIdentity CallIdentities::of(const Node& node) {
+  const model::TrackId track = node_track(trace_, node);
+  const model::TextId process = trace_.tracks[track].process;
+  const ArgumentTexts texts = argument_texts(trace_, node);
+  return {{name_in(trace_.process_names, process), name_in(trace_.process_labels, process),
+           name_in(trace_.thread_names, track)},
+          {shown_text(texts.dims), shown_text(texts.types), shown_text(texts.strides),
+           shown_text(texts.concrete)}};
+}
+
+model::TextId CallIdentities::shown_text(model::TextId json) {
+  const auto [known, is_new] = shown_.try_emplace(json, json);
+  if (is_new) {
+    std::string shown = python_repr_json(trace_.text(json), Brackets::kTuple);
+    known->second = first_of_.try_emplace(std::move(shown), json).first->second;
+  }
+  return known->second;
 }
 
 void add_argument_texts(const model::Trace& trace,
@@ -168,11 +203,11 @@ std::string left_out_note(std::int64_t calls) {
       calls);
 }
 
-KernelDetails kernel_details(const model::Trace& trace, std::span<const GpuWorkList> instances) {
+KernelDetails kernel_details(const RankAnalysis& rank, std::span<const GpuWorkList> instances) {
   if (instances.empty()) return {};
   std::vector<std::string> full;
   std::vector<std::string> truncated;
-  for (const Position& position : positions_of(trace, instances)) {
+  for (const Position& position : positions_of(rank, instances)) {
     full.push_back(full_text(position));
     truncated.push_back(truncated_text(position));
   }

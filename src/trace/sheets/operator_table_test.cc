@@ -25,7 +25,7 @@ TEST(KernelDetails, SummarisesByPositionAndSortsByTotal) {
   const std::vector<std::uint32_t> odd = {add_kernel(trace, "slow", 9000)};
   const std::vector<GpuWorkList> instances = {first, second, odd};
 
-  const KernelDetails details = kernel_details(trace, instances);
+  const KernelDetails details = kernel_details(analyze_rank(trace, {}, 0), instances);
 
   EXPECT_EQ(details.full,
             "[{'name': 'fast', 'stream': 7, 'count': 2, 'total_duration_us': 2.5, "
@@ -42,12 +42,12 @@ TEST(KernelDetails, ShortensNamesAndRoundsMeans) {
   const std::vector<std::uint32_t> only = {add_kernel(trace, std::string(70, 'k'), 1238)};
   const std::vector<GpuWorkList> instances = {only};
 
-  EXPECT_EQ(kernel_details(trace, instances).truncated,
+  EXPECT_EQ(kernel_details(analyze_rank(trace, {}, 0), instances).truncated,
             "[{'name': '" + std::string(64, 'k') + "...', 'stream': 7, 'mean_duration_us': 1.24}]");
 }
 
 TEST(KernelDetails, IsEmptyWithoutInstances) {
-  EXPECT_EQ(kernel_details(model::Trace(), {}).full, "");
+  EXPECT_EQ(kernel_details(RankAnalysis(), {}).full, "");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using model::Cell;
 using model::Table;
 
 // Everything that distinguishes two kinds of call.
-using LauncherKey = std::tuple<model::TextId, std::string_view, model::TrackId, ArgumentTexts>;
+using LauncherKey = std::tuple<model::TextId, std::string_view, CallIdentity>;
 
 struct LauncherGroup {
   LauncherKey key;
@@ -27,13 +27,16 @@ struct LauncherGroup {
 std::vector<LauncherGroup> group_launchers(const RankAnalysis& rank,
                                            const std::vector<OperatorRow>& rows) {
   const model::Trace& trace = *rank.trace;
+  CallIdentities identities(trace);
   std::map<LauncherKey, std::size_t> index;
   std::vector<LauncherGroup> groups;
   for (const OperatorRow& row : rows) {
     const Node& node = rank.tree.nodes[row.launcher->node];
-    LauncherKey key{row.name, row.category, node_track(trace, node), argument_texts(trace, node)};
+    LauncherKey key{row.name, row.category, identities.of(node)};
     const auto [found, inserted] = index.try_emplace(key, groups.size());
-    const std::uint32_t uid = node_uid(trace, node);
+    const std::uint32_t uid = row.launcher->is_replayed
+                                  ? trace.gpu_events[row.launcher->kernels.front()].uid
+                                  : node_uid(trace, node);
     if (inserted) groups.push_back({std::move(key), {}, 0, uid});
     LauncherGroup& group = groups[found->second];
     group.launchers.push_back(row.launcher);
@@ -64,12 +67,13 @@ std::vector<model::Column> unique_args_columns() {
   return result;
 }
 
-void add_identity(const model::Trace& trace, const LauncherGroup& group, std::vector<Cell>& row) {
-  const auto& [name, category, track, arguments] = group.key;
-  row.emplace_back(std::string(trace.text(name)));
+void add_identity(const RankAnalysis& rank, const LauncherGroup& group, std::vector<Cell>& row) {
+  const auto& [name, category, identity] = group.key;
+  const Node& first = rank.tree.nodes[group.launchers.front()->node];
+  row.emplace_back(std::string(rank.trace->text(name)));
   row.emplace_back(std::string(category));
-  add_track_names(trace, track, row);
-  add_argument_texts(trace, arguments, Brackets::kTuple, row);
+  add_track_names(rank, node_track(*rank.trace, first), row);
+  add_argument_texts(*rank.trace, identity.arguments, Brackets::kTuple, row);
   row.emplace_back(static_cast<std::int64_t>(group.launchers.size()));
 }
 
@@ -97,12 +101,12 @@ std::vector<Table> build_ops_unique_args(const RankAnalysis& rank) {
   double cumulative = 0;
   for (const LauncherGroup& group : groups) {
     std::vector<Cell> row;
-    add_identity(*rank.trace, group, row);
+    add_identity(rank, group, row);
     add_times(group, row);
     std::vector<GpuWorkList> instances;
     for (const Launcher* launcher : group.launchers)
       instances.emplace_back(launcher->kernels);
-    KernelDetails details = kernel_details(*rank.trace, instances);
+    KernelDetails details = kernel_details(rank, instances);
     cumulative += percent(group.direct_us, total);
     row.emplace_back(static_cast<std::int64_t>(group.first_uid));
     row.emplace_back(std::move(details.full));

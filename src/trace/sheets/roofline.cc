@@ -138,7 +138,7 @@ class RooflineTable {
     row.push_back(intensity_cell(achieved));
     add_spread(row, achieved.terabytes_per_s);
     add_spread(row, achieved.teraflops_per_s);
-    add_track_names(*rank_.trace, node_track(*rank_.trace, rank_.tree.nodes[first.node]), row);
+    add_track_names(rank_, node_track(*rank_.trace, rank_.tree.nodes[first.node]), row);
     row.push_back(text_cell(achieved.compute_spec));
     add_kernels(group, row);
     add_argument_texts(*rank_.trace, argument_texts(*rank_.trace, rank_.tree.nodes[first.node]),
@@ -177,7 +177,7 @@ class RooflineTable {
     std::vector<GpuWorkList> lists;
     for (const OperatorInstance* instance : group.instances)
       if (!instance->gpu_events.empty()) lists.emplace_back(instance->gpu_events);
-    KernelDetails details = kernel_details(*rank_.trace, lists);
+    KernelDetails details = kernel_details(rank_, lists);
     left_out_ += details.left_out;
     row.emplace_back(lists.empty() ? "[]" : std::move(details.full));
     row.push_back(text_cell(details.truncated));

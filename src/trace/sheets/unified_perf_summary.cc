@@ -18,7 +18,7 @@ using model::Cell;
 using model::Table;
 
 // Everything that distinguishes two kinds of call.
-using CallKey = std::tuple<std::string_view, std::string_view, model::TrackId, ArgumentTexts>;
+using CallKey = std::tuple<std::string_view, std::string_view, CallIdentity>;
 
 struct CallGroup {
   CallKey key;
@@ -32,11 +32,12 @@ std::vector<CallGroup> group_calls(const RankAnalysis& rank,
                                    const std::vector<UnifiedRow>& rows,
                                    const std::optional<GpuArchitecture>& architecture) {
   const model::Trace& trace = *rank.trace;
+  CallIdentities identities(trace);
   std::map<CallKey, std::size_t> index;
   std::vector<CallGroup> groups;
   for (const UnifiedRow& row : rows) {
     const Node& node = rank.tree.nodes[row.node];
-    CallKey key{row.name, row.category, node_track(trace, node), argument_texts(trace, node)};
+    CallKey key{row.name, row.category, identities.of(node)};
     const auto [found, is_new] = index.try_emplace(key, groups.size());
     if (is_new) groups.push_back({.key = std::move(key)});
     CallGroup& group = groups[found->second];
@@ -180,12 +181,13 @@ std::vector<model::Column> unified_columns(const std::vector<Field>& fields) {
   return unified_columns;
 }
 
-void add_identity(const model::Trace& trace, const CallGroup& group, std::vector<Cell>& row) {
-  const auto& [name, category, track, arguments] = group.key;
+void add_identity(const RankAnalysis& rank, const CallGroup& group, std::vector<Cell>& row) {
+  const auto& [name, category, identity] = group.key;
+  const Node& first = rank.tree.nodes[group.rows.front()->node];
   row.push_back(text_cell(name));
   row.push_back(text_cell(category));
-  add_track_names(trace, track, row);
-  add_argument_texts(trace, arguments, Brackets::kTuple, row);
+  add_track_names(rank, node_track(*rank.trace, first), row);
+  add_argument_texts(*rank.trace, identity.arguments, Brackets::kTuple, row);
 }
 
 // Returns the parameters as Python prints a dict: "{'M': 2048, 'bias': False}".
@@ -204,13 +206,11 @@ Cell parameters_cell(const CallGroup& group) {
 }
 
 // Adds both kernel_details texts. Returns the number of calls that are not in them.
-std::int64_t add_kernels(const model::Trace& trace,
-                         const CallGroup& group,
-                         std::vector<Cell>& row) {
+std::int64_t add_kernels(const RankAnalysis& rank, const CallGroup& group, std::vector<Cell>& row) {
   std::vector<GpuWorkList> lists;
   for (const UnifiedRow* call : group.rows)
     lists.emplace_back(call->gpu_events);
-  KernelDetails details = kernel_details(trace, lists);
+  KernelDetails details = kernel_details(rank, lists);
   row.emplace_back(std::move(details.full));
   row.emplace_back(std::move(details.truncated));
   return details.left_out;
@@ -226,6 +226,7 @@ std::vector<std::string> notes(const model::Warnings& failures, std::int64_t lef
 }
 
 std::vector<Table> build_unified_perf_summary(const RankAnalysis& rank) {
+  if (hides_operators(rank)) return {};
   Estimates estimates(rank);
   const std::vector<UnifiedRow> rows = unified_rows(rank, estimates);
   if (rows.empty()) return {};
@@ -241,10 +242,10 @@ std::vector<Table> build_unified_perf_summary(const RankAnalysis& rank) {
   std::int64_t left_out = 0;
   for (const CallGroup& group : groups) {
     std::vector<Cell> row;
-    add_identity(*rank.trace, group, row);
+    add_identity(rank, group, row);
     for (const Field& field : fields)
       row.push_back(field.value(group));
-    left_out += add_kernels(*rank.trace, group, row);
+    left_out += add_kernels(rank, group, row);
     row.push_back(parameters_cell(group));
     row.emplace_back(group.rows.front()->has_model);
     cumulative += percent(group.total_us, total);

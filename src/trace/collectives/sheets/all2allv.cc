@@ -24,6 +24,7 @@ Fields<Exchange> exchange_fields(const Study& study) {
         std::pair("max_rank_throughput", &Exchange::fastest_rank_gibps),
         std::pair("min_rank_throughput", &Exchange::slowest_rank_gibps)})
     append(fields, metric_fields(bandwidth_metrics(name, value, is_compat)));
+  if (!is_compat) append(fields, metric_fields(rank_bandwidth_metrics()));
   append(fields, metric_fields<Exchange>({
                      {{"size_imbalance", "", Better::kLower}, &Exchange::size_imbalance},
                      {{"skew in start time", "us", Better::kLower}, &Exchange::start_skew_us},

@@ -68,6 +68,10 @@ std::vector<model::Table> build_long(const Study& study) {
        [](const LongRow& row) { return row.event->duration_us; }},
   };
   if (!study.is_compat()) {
+    fields.push_back({kKernelBusColumn, [metadata](const LongRow& row) {
+                        return real(kernel_bus_gibps(metadata(row), row.event->duration_us) *
+                                    kGigabytesPerGibibyte);
+                      }});
     fields.push_back(
         {kChannelsColumn, [](const LongRow& row) { return launch_value(row.event->channels); }});
     fields.push_back(

@@ -45,6 +45,10 @@ Fields<ExchangeGroup> exchange_spread_fields(bool is_compat) {
                     [](const ExchangeGroup& group) { return group.total_us(); }});
   for (const auto& metric : bandwidth_metrics("throughput", &Exchange::throughput_gibps, is_compat))
     append_spread(fields, metric, kAllStatistics);
+  if (!is_compat) {
+    for (const auto& metric : rank_bandwidth_metrics())
+      append_spread(fields, metric, kAllStatistics);
+  }
   append_spread(fields, {{"size_imbalance", "", Better::kLower}, &Exchange::size_imbalance},
                 kMeanAndMaximum);
   append_spread(fields, {{"max_rank_dur (us)", "us"}, &Exchange::longest_us}, kMeanAndMaximum);

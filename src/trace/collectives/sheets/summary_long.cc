@@ -68,8 +68,17 @@ Fields<RankRow> rank_duration_fields() {
            [](const RankRow& row) { return static_cast<std::int64_t>(row.durations_us.size()); }}};
 }
 
+// The fastest call is the one that waited least.
+model::Cell fastest_bus_gbps(const RankRow& row) {
+  return real(kernel_bus_gibps(*row.metadata, core::minimum(row.durations_us)) *
+              kGigabytesPerGibibyte);
+}
+
 Fields<RankRow> rank_launch_fields() {
-  return {{kChannelsColumn, [](const RankRow& row) { return launch_cell(row.channels); }},
+  model::Column fastest = kKernelBusColumn;
+  fastest.name += suffix(Statistic::kMaximum);
+  return {{std::move(fastest), fastest_bus_gbps},
+          {kChannelsColumn, [](const RankRow& row) { return launch_cell(row.channels); }},
           {kThreadsColumn, [](const RankRow& row) { return launch_cell(row.threads); }}};
 }
 

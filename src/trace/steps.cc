@@ -1,0 +1,104 @@
+#include "trace/steps.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+
+namespace assay::trace {
+namespace {
+
+Interval hull(const Interval& a, const Interval& b) {
+  return {std::min(a.start, b.start), std::max(a.end, b.end)};
+}
+
+}  // namespace
+
+std::optional<std::int64_t> profiler_step_number(std::string_view annotation) {
+  constexpr std::string_view kPrefix = "ProfilerStep#";
+  if (!annotation.starts_with(kPrefix)) return std::nullopt;
+  annotation.remove_prefix(kPrefix.size());
+  std::int64_t number = 0;
+  const auto [end, error] =
+      std::from_chars(annotation.data(), annotation.data() + annotation.size(), number);
+  if (error != std::errc() || end != annotation.data() + annotation.size()) return std::nullopt;
+  return number;
+}
+
+ProfilerSteps::ProfilerSteps(const model::Trace& trace) {
+  std::vector<Annotated> on_gpu;
+  for (const model::Annotation& a : trace.annotations) {
+    const auto number = profiler_step_number(trace.text(a.name));
+    if (!number) continue;
+    (a.on_gpu ? on_gpu : steps_).push_back({*number, {a.start_ns, a.start_ns + a.duration_ns}});
+  }
+  if (steps_.empty() && !on_gpu.empty()) {
+    side_ = Side::kGpu;
+    steps_ = std::move(on_gpu);
+  }
+  std::sort(steps_.begin(), steps_.end(), [](const Annotated& a, const Annotated& b) {
+    return a.range_ns.start < b.range_ns.start;
+  });
+  if (side_ == Side::kGpu) keep_first_of_each_number();
+  end_ns_ = std::numeric_limits<std::int64_t>::min();
+  for (const Annotated& step : steps_)
+    end_ns_ = std::max(end_ns_, step.range_ns.end);
+}
+
+// The GPU has a range for each stream of a step.
+void ProfilerSteps::keep_first_of_each_number() {
+  std::set<std::int64_t> seen;
+  std::erase_if(steps_, [&](const Annotated& step) { return !seen.insert(step.number).second; });
+}
+
+std::optional<std::size_t> ProfilerSteps::find(std::int64_t time_ns) const {
+  if (side_ == Side::kCpu && time_ns >= end_ns_) return std::nullopt;
+  const auto after = std::upper_bound(
+      steps_.begin(), steps_.end(), time_ns,
+      [](std::int64_t time, const Annotated& step) { return time < step.range_ns.start; });
+  if (after == steps_.begin()) return std::nullopt;
+  return static_cast<std::size_t>(after - steps_.begin()) - 1;
+}
+
+std::int64_t ProfilerSteps::overlapping() const {
+  if (side_ == Side::kGpu) return 0;
+  std::int64_t count = 0;
+  for (std::size_t i = 1; i < steps_.size(); ++i) {
+    const Annotated& before = steps_[i - 1];
+    if (steps_[i].number == before.number || steps_[i].range_ns.start < before.range_ns.end)
+      ++count;
+  }
+  return count;
+}
+
+StepWindows::StepWindows(const ProfilerSteps& steps) : annotated_(steps), windows_(steps.size()) {}
+
+void StepWindows::extend(std::size_t step, const Interval& work) {
+  if (work.length() == 0) return;
+  std::optional<Interval>& window = windows_[step];
+  window = window ? hull(*window, work) : work;
+}
+
+std::vector<Step> StepWindows::steps() const {
+  std::map<std::int64_t, Interval> by_number;
+  std::int64_t end = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t i = 0; i < windows_.size(); ++i) {
+    if (!windows_[i]) continue;
+    const auto [found, inserted] = by_number.try_emplace(annotated_.number(i), *windows_[i]);
+    if (!inserted) found->second = hull(found->second, *windows_[i]);
+    end = std::max(end, windows_[i]->end);
+  }
+  std::vector<Step> steps;
+  for (const auto& [number, window] : by_number)
+    steps.push_back({number, window});
+  std::sort(steps.begin(), steps.end(),
+            [](const Step& a, const Step& b) { return a.window.start < b.window.start; });
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    steps[i].window.end = i + 1 < steps.size() ? steps[i + 1].window.start : end;
+  return steps;
+}
+
+}  // namespace assay::trace

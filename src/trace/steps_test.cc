@@ -1,0 +1,143 @@
+#include "trace/steps.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "trace/analysis.h"
+#include "trace/sheet.h"
+#include "trace/small_trace_test_util.h"
+#include "trace/timeline.h"
+
+namespace assay::trace {
+namespace {
+
+using Side = testing::SmallTrace::Side;
+
+// Returns the lengths of the steps in microseconds.
+std::vector<double> step_lengths_us(const RankAnalysis& rank) {
+  std::vector<double> lengths;
+  for (const Step& step : rank.steps)
+    lengths.push_back(rank.time.microseconds(step.window.length()));
+  return lengths;
+}
+
+bool has_warning(const RankAnalysis& rank, std::string_view reason) {
+  const auto& all = rank.warnings.all();
+  return std::any_of(all.begin(), all.end(), [&](const auto& w) { return w.reason == reason; });
+}
+
+// Two steps of 5 ms on the CPU that each launch 3 ms of work. ROCm ends the ranges of the steps on
+// the GPU 16 us after they began.
+testing::SmallTrace rocm_steps() {
+  testing::SmallTrace small;
+  for (const int step : {0, 1}) {
+    const int start = 5000 * step;
+    const std::string name = fmt::format("ProfilerStep#{}", step + 1);
+    small.annotation(name, Side::kCpu, start, 5000);
+    small.annotation(name, Side::kGpu, start + 1010, 16);
+    small.op({.name = "aten::mm", .start = start + 5, .duration = 100});
+    small.launch_by("hipExtModuleLaunchKernel", "Cijk_gemm", 1, start + 10, 3000);
+  }
+  return small;
+}
+
+TEST(Steps, TheWindowIsTheWorkThatTheyLaunched) {
+  const model::Trace trace = rocm_steps().read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  EXPECT_EQ(rank.total_time_us, 8000);
+  EXPECT_EQ(timeline(busy_intervals(rank)).computation, 6'000'000);
+  EXPECT_EQ(step_lengths_us(rank), (std::vector<double>{5000, 3000}));
+}
+
+TEST(Steps, SharesOfKernelsAreOfTheSameWindow) {
+  const model::Trace trace = rocm_steps().read();
+  const model::Book book = individual_report(analyze_rank(trace, {}, 0));
+  const model::Table& kernels = *book.find("kernel_summary");
+  ASSERT_EQ(kernels.row_count(), 1U);
+  EXPECT_EQ(model::number(kernels.at(0, *kernels.column("Percent of total time (%)"))), 75);
+}
+
+TEST(Steps, TheOptimizerAfterTheLastRangeBelongsToItsStep) {
+  testing::SmallTrace small;
+  small.annotation("ProfilerStep#1", Side::kCpu, 0, 100);
+  small.annotation("ProfilerStep#1", Side::kGpu, 1010, 60);
+  small.launch("gemm", 1, 10, 60);
+  small.launch("adam", 1, 90, 40);
+  const model::Trace trace = small.read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  EXPECT_EQ(rank.total_time_us, 120);
+  EXPECT_EQ(timeline(busy_intervals(rank)).computation, 100'000);
+}
+
+TEST(Steps, OnTheCpuOnlyAddNoCpuTime) {
+  testing::SmallTrace small;
+  small.annotation("ProfilerStep#1", Side::kCpu, 0, 1'000'000);
+  small.annotation("ProfilerStep#2", Side::kCpu, 1'000'000, 13'000'000);
+  small.launch("fill", 1, 1'000'010, 2);
+  const model::Trace trace = small.read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  EXPECT_EQ(rank.total_time_us, 2);
+  EXPECT_EQ(step_lengths_us(rank), std::vector<double>{2});
+}
+
+// The first step's broadcast outlasts the second step's work.
+TEST(Steps, TileTheWindow) {
+  testing::SmallTrace small;
+  small.annotation("ProfilerStep#1", Side::kCpu, 0, 100);
+  small.annotation("ProfilerStep#2", Side::kCpu, 100, 100);
+  small.launch("gemm", 1, 10, 50);
+  small.launch("ncclDevKernel_Broadcast", 1, 60, 200);
+  small.launch("gemm", 1, 110, 50);
+  model::Trace trace = small.read();
+  trace.gpu_events[1].stream = 9;
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  EXPECT_EQ(rank.total_time_us, 250);
+  const std::vector<double> lengths = step_lengths_us(rank);
+  EXPECT_EQ(std::accumulate(lengths.begin(), lengths.end(), 0.0), rank.total_time_us);
+  ASSERT_EQ(rank.steps.size(), 2U);
+  EXPECT_EQ(rank.steps[0].window.end, rank.steps[1].window.start);
+}
+
+// Without calls of the steps, the start of a kernel tells its step. A range on another stream does
+// not begin the step anew.
+TEST(Steps, OnTheGpuOnlyOwnTheWorkThatStartsInThem) {
+  testing::SmallTrace small;
+  small.annotation("ProfilerStep#1", Side::kGpu, 1100, 16);
+  small.annotation("ProfilerStep#2", Side::kGpu, 1200, 16);
+  small.annotation("ProfilerStep#1", Side::kGpu, 1230, 16);
+  small.launch("before", 1, 0, 20);
+  small.launch("a", 1, 100, 80);
+  small.launch("b", 1, 200, 20);
+  small.launch("c", 1, 240, 30);
+  const model::Trace trace = small.read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  EXPECT_EQ(rank.excluded.outside.kernels, 1);
+  EXPECT_EQ(rank.total_time_us, 170);
+  EXPECT_EQ(step_lengths_us(rank), (std::vector<double>{100, 70}));
+  EXPECT_TRUE(has_warning(rank, "ProfilerStep annotations on the GPU only"));
+}
+
+TEST(Steps, ThatLaunchNothingLeaveNothingToCount) {
+  testing::SmallTrace small;
+  small.annotation("ProfilerStep#1", Side::kCpu, 100, 10);
+  small.launch("k", 1, 10, 20);
+  const model::Trace trace = small.read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  EXPECT_EQ(rank.total_time_us, 0);
+  EXPECT_EQ(rank.excluded.outside.kernels, 1);
+  EXPECT_FALSE(has_warning(rank, "no ProfilerStep annotations"));
+}
+
+TEST(Steps, NumbersAreReadFromTheirNames) {
+  EXPECT_EQ(profiler_step_number("ProfilerStep#12"), 12);
+  EXPECT_EQ(profiler_step_number("ProfilerStep#"), std::nullopt);
+  EXPECT_EQ(profiler_step_number("ProfilerStep#1x"), std::nullopt);
+  EXPECT_EQ(profiler_step_number("Optimizer.step"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace assay::trace
