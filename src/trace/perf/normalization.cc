@@ -214,7 +214,8 @@ ASSAY_REGISTER(OperatorFamily, kLayerNormBackward);
 
 const OperatorFamily kGroupNorm{
     "group norm",
-    "aten::group_norm aten::native_group_norm aten::miopen_group_norm aten::cudnn_group_norm",
+    "aten::group_norm aten::native_group_norm aten::miopen_group_norm aten::cudnn_group_norm"
+    " aiter::_groupnorm_run",
     "NORM_fwd",
     "NORM_bwd",
     "Normalization",
@@ -237,9 +238,6 @@ const OperatorFamily kInstanceNormBackward{
     " aten::miopen_instance_norm_backward aten::cudnn_instance_norm_backward",
     "NORM_bwd"};
 ASSAY_REGISTER(OperatorFamily, kInstanceNormBackward);
-
-const OperatorFamily kAiterGroupNorm{"aiter group norm", "aiter::_groupnorm_run", "NORM_fwd"};
-ASSAY_REGISTER(OperatorFamily, kAiterGroupNorm);
 
 struct ModulatedNorm {
   Shape shape;  // [T, B, H]

@@ -108,5 +108,18 @@ TEST(RmsNorm, AddsAndQuantizes) {
   EXPECT_EQ(quantized.work.bytes, 4 * (kElements + 4) + kElements + 4 * 16);
 }
 
+TEST(Normalization, OfGroupsHasOneFormInPytorchAndAiter) {
+  RecordedCall call = {
+      .name = "aten::group_norm",
+      .dims = "[[1, 8, 4, 4], [], [8], [8], []]",
+      .types = R"(["c10::BFloat16", "Scalar", "c10::BFloat16", "c10::BFloat16", "Scalar"])",
+      .concrete = R"(["", "2", "", "", "1e-06"])"};
+  const Estimate expected = estimate(call);
+  call.name = "aiter::_groupnorm_run";
+  EXPECT_EQ(parameter_text(estimate(call)), parameter_text(expected));
+  EXPECT_EQ(estimate(call).work.flops, expected.work.flops);
+  EXPECT_EQ(estimate(call).work.bytes, expected.work.bytes);
+}
+
 }  // namespace
 }  // namespace assay::trace

@@ -33,6 +33,19 @@ model::TextId name_in(const Map& names, Key key) {
   return found == names.end() ? model::TextId{0} : found->second;
 }
 
+// Removes the blanks outside the strings of a JSON text.
+std::string without_blanks(std::string_view json) {
+  std::string result;
+  result.reserve(json.size());
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (c == '"' && (i == 0 || json[i - 1] != '\\')) in_string = !in_string;
+    if (in_string || static_cast<unsigned char>(c) > ' ') result += c;
+  }
+  return result;
+}
+
 constexpr std::size_t kShownNameBytes = 64;
 
 // The n-th piece of GPU work of each call.
@@ -181,8 +194,7 @@ CallIdentity CallIdentities::of(const Node& node) {
 model::TextId CallIdentities::shown_text(model::TextId json) {
   const auto [known, is_new] = shown_.try_emplace(json, json);
   if (is_new) {
-    std::string shown = python_repr_json(trace_.text(json), Brackets::kTuple);
-    known->second = first_of_.try_emplace(std::move(shown), json).first->second;
+    known->second = first_of_.try_emplace(without_blanks(trace_.text(json)), json).first->second;
   }
   return known->second;
 }
