@@ -15,6 +15,9 @@ TEST(CommunicationKernel, ExpertParallelLibraries) {
             "notify");
   EXPECT_EQ(communication_of("void deep_ep::internode_ll::dispatch<true, 3, 10, 7168>(void*)"),
             "dispatch");
+  EXPECT_EQ(communication_of("void ep::internode::notify_dispatch<true, 4>(int const*)"), "notify");
+  EXPECT_EQ(communication_of("void ep::internode_ll::combine<7168>(void*)"), "combine");
+  EXPECT_EQ(communication_of("_ZN2ep9intranode8dispatchILi8EEEvPv"), "dispatch");
   EXPECT_EQ(communication_of("void primus_turbo::deep_ep::intranode::combine<8>(int*)"), "combine");
   EXPECT_EQ(communication_of("_ZN7deep_ep12internode_ll7combineILb0ELi6144EEEvPv"), "combine");
   EXPECT_EQ(communication_of("void deep_ep::ep::dispatch_impl<true, ncclTeamTagLsa>(void*)"),
