@@ -43,12 +43,12 @@ MoeSpec moe_spec(const Case& point) {
 bool takes_moe(const Case& point) {
   constexpr std::int64_t kMostGpus = 256;
   constexpr std::int64_t kGptOssHidden = 2880;
-  constexpr std::int64_t kSmallHidden = 2048;  // Qwen3-30B-A3B
+  constexpr std::int64_t kSmallIntermediate = 768;  // Qwen3-30B-A3B
   constexpr std::int64_t kSmallMostTp = 4;
   const MoeSpec spec = moe_spec(point);
   if (spec.tp * spec.ep > kMostGpus) return false;
   if (spec.intermediate % spec.tp != 0 || spec.experts % spec.ep != 0) return false;
-  if (spec.hidden == kSmallHidden && spec.tp > kSmallMostTp) return false;
+  if (spec.intermediate == kSmallIntermediate && spec.tp > kSmallMostTp) return false;
   if (spec.type == DataType::kBfloat16) return true;
   return (spec.type == DataType::kMxfp4) == (spec.hidden == kGptOssHidden);
 }
