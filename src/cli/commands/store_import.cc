@@ -82,10 +82,10 @@ class StoreImport final : public Command {
 
   core::Result<Outcome> run() override {
     std::vector<fs::path> files;
-    std::vector<fs::path> stores;
+    std::vector<OtherStore> stores;
     for (const fs::path& input : inputs_) {
       if (is_store(input)) {
-        stores.push_back(input);
+        stores.push_back({input, ASSAY_TRY(open_other(input))});
         continue;
       }
       const std::vector<fs::path> found = ASSAY_TRY(store::find_perf_files(input));
@@ -93,7 +93,7 @@ class StoreImport final : public Command {
     }
     store::Store store = ASSAY_TRY(store::Store::open(store_, store::Store::Mode::kCreate));
     model::Table table = files_table();
-    for (const fs::path& other : stores)
+    for (const OtherStore& other : stores)
       ASSAY_TRY(merge(store, other, table));
     const core::Status done = import_all(store, files, table);
     if (presentation_.shows_summary()) {
@@ -111,6 +111,11 @@ class StoreImport final : public Command {
   }
 
  private:
+  struct OtherStore {
+    fs::path path;
+    store::Store store;
+  };
+
   static bool is_store(const fs::path& input) {
     constexpr std::string_view kSqlite = "SQLite format 3";
     if (core::is_regular_file(input)) {
@@ -123,17 +128,23 @@ class StoreImport final : public Command {
     return std::find(shipped.begin(), shipped.end(), input.string()) != shipped.end();
   }
 
-  core::Status merge(store::Store& store, const fs::path& input, model::Table& table) {
-    const store::Store other = ASSAY_TRY(store::open_to_read(input));
-    const auto merged = store.merge(other, tables_);
-    if (!merged.ok()) return merged.error().context(input.string());
-    if (merged.value().empty() && !tables_.empty()) {
-      return core::Error{
-          fmt::format("{}: no rows of {}", input.string(), core::join(tables_, ", "))};
+  [[nodiscard]] core::Result<store::Store> open_other(const fs::path& input) const {
+    store::Store other = ASSAY_TRY(store::open_to_read(input));
+    const std::vector<std::string> known = ASSAY_TRY(other.tables());
+    for (const std::string& table : tables_) {
+      if (std::find(known.begin(), known.end(), table) != known.end()) continue;
+      return core::Error{fmt::format("{}: no table {}; it has {}", input.string(), table,
+                                     core::join(known, ", "))};
     }
+    return other;
+  }
+
+  core::Status merge(store::Store& store, const OtherStore& other, model::Table& table) {
+    const auto merged = store.merge(other.store, tables_);
+    if (!merged.ok()) return merged.error().context(other.path.string());
     for (const store::MergedRun& one : merged.value()) {
       const model::Cell rows = one.is_known ? model::Cell() : model::Cell(one.rows);
-      table.add_row({fmt::format("{}, run of {}", input.string(), one.run.started_at),
+      table.add_row({fmt::format("{}, run of {}", other.path.string(), one.run.started_at),
                      one.is_known ? "already there" : "imported", model::Cell(), rows,
                      model::Cell(), model::Cell()});
     }

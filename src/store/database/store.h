@@ -180,7 +180,7 @@ class Store {
 
   // Takes the runs of another store, with their cases and how their rows were measured, all or
   // nothing; of runs with rows of these tables only those rows, if tables are named. A run that
-  // this store has already (the same kind, start, device and plan) is passed over.
+  // this store has already (the same kind, start, device, plan and facts) is passed over.
   core::Result<std::vector<MergedRun>> merge(const Store& other,
                                              const std::vector<std::string>& tables);
 
