@@ -1,4 +1,4 @@
-// What the operators that assay measures cost, for the rooflines of their tables.
+// Tells what the operators that assay measures cost, for the rooflines of their tables.
 #pragma once
 
 #include <string>

@@ -88,7 +88,7 @@ std::size_t longest_word(std::string_view text) {
 }
 
 // Breaks text into lines between words; a word that is longer than a line goes on in the next one.
-// Of too many lines those in the middle are left out, and an ellipsis tells of it.
+// If there are too many lines, an ellipsis replaces those in the middle.
 std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
   std::vector<std::string> lines(1);
   std::size_t used = 0;

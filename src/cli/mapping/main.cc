@@ -13,7 +13,7 @@
 
 namespace assay::store {
 
-// What this program makes the systems of has none.
+// This program makes the shipped systems, so that it has none itself.
 std::span<const ShippedSystem> shipped_systems() {
   return {};
 }

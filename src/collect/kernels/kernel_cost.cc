@@ -285,7 +285,7 @@ double attended_keys(const AttentionSpec& spec) {
 
 namespace {
 
-// What the experts that are drawn depend on.
+// The sizes and the exponent decide which experts are drawn.
 struct Draw {
   std::array<std::int64_t, 5> numbers;
   double exponent = 0;

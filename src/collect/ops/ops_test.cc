@@ -500,7 +500,7 @@ TEST(Operators, ALayerIsOfTheKindThatTheModelHasMostOf) {
   EXPECT_FALSE(has_kind(next, attention));
 }
 
-// With 8 groups of a GPU each, the experts of a GPU get the tokens of all.
+// The experts of a GPU get the tokens of all 8 groups, each of which is one GPU.
 TEST(Operators, ExpertsOfALayerGetTheTokensOfAllGroups) {
   for (const KernelSpec& kernel : kernels_of_layer("deepseek-v3", 1, "fp8_block", 16, 8)) {
     if (const auto* moe = std::get_if<MoeSpec>(&kernel)) {

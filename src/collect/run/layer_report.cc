@@ -27,7 +27,7 @@ model::Cell layer_cell(const store::Frame& frame, std::string_view column, std::
   return std::visit([](const auto& value) { return model::Cell(value); }, found->value(row));
 }
 
-// In the order of their first rows.
+// The layers come in the order of their first rows.
 std::vector<LayerTimes> layers_of(const store::Frame& frame) {
   std::vector<LayerTimes> layers;
   std::map<std::vector<model::Cell>, std::size_t> places;

@@ -1,5 +1,5 @@
-// What a plain sum of kernels' times leaves out: decoding layers in one graph, beside the sum of
-// their kernels one by one.
+// The report on decoding layers shows the time of each in one graph beside the sum of its kernels one
+// by one, and so what a plain sum leaves out.
 #pragma once
 
 #include <string_view>

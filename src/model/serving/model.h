@@ -34,7 +34,7 @@ struct Precision {
 // The precision of a model whose weights are kept so. kMxfp4 is that of experts beside projections
 // in bfloat16.
 Precision weights_of(Quantization quantization);
-// How weights are kept: weights_of() with it has the same weights.
+// Returns the quantization whose weights_of() has the same weights.
 Quantization quantization_of(const Precision& precision);
 
 // Attention with softmax; the heads share keys and values in groups.
@@ -110,7 +110,7 @@ struct Model {
   std::int64_t vocabulary = 1;
   Precision precision;              // as its config.json tells; the cache is bfloat16 there
   std::vector<EqualLayers> layers;  // no two are equal
-  // How unevenly tokens choose experts, in the spelling of moe_perf. The public planner prices
+  // The distribution of tokens over experts, as moe_perf names it. The public planner prices
   // DeepSeek-V3, Kimi-K2 and Llama 4 by an exponent of 1.01, all others by 1.2.
   std::string skew = "power_law_1.2";
 

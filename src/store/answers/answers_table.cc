@@ -40,7 +40,7 @@ const std::string& exact_value(const WorkRows& rows, const Answer& answer, std::
   return rows.exact[column].values[rows.codes_of(answer.family)[column]];
 }
 
-// For a table of several answers, whose methods go into a column of few characters.
+// A table of several answers has a column of few characters for their methods.
 std::string short_method(const WorkEstimate& estimate) {
   static constexpr std::array kNames = {"exact",         "same work", "own curve",
                                         "across curves", "own curve", "past its curve"};
