@@ -167,6 +167,11 @@ model::Table overview(const Study& study) {
     table.notes.emplace_back(
         "None that all ranks of a group share; nccl_summary_long holds the rest.");
   }
+  if (!study.exchanges.empty() && !study.is_compat()) {
+    table.notes.emplace_back(
+        "all_to_allv lasts from the first rank's start to the last one's end: waiting for the last "
+        "rank (skew) counts in its time and lowers its bandwidth.");
+  }
   const std::string sentence = straggler_sentence(study);
   if (!sentence.empty()) table.notes.push_back(sentence);
   return table;

@@ -170,6 +170,8 @@ TEST(CollectiveReport, UnevenExchangesByHand) {
   EXPECT_DOUBLE_EQ(figure(*report.book.find("nccl_summary_all2allv"), 0, "bus bw (GiB/s)_mean"),
                    1.0 / 1024 / 200e-6);
   EXPECT_NEAR(figure(report.overview, 0, "bus GB/s"), (1 << 20) / 200e-6 / 1e9, 1e-9);
+  ASSERT_FALSE(report.overview.notes.empty());
+  EXPECT_THAT(report.overview.notes.front(), HasSubstr("waiting for the last rank (skew) counts"));
   EXPECT_DOUBLE_EQ(figure(table, 0, "max_rank_throughput (GiB/s)"), 3.0 / 1024 / 200e-6);
   EXPECT_DOUBLE_EQ(figure(table, 0, "skew in end time"), 50);
   EXPECT_DOUBLE_EQ(figure(table, 0, "rank_1_skew in start time"), 50);
