@@ -202,8 +202,9 @@ core::Result<std::vector<MergedRun>> Store::merge(const Store& other,
                                                   const std::vector<std::string>& tables) {
   const Database& to = state_->database;
   const std::vector<StoredRun> runs = ASSAY_TRY(other.runs());
-  const std::vector<StoredRun> known = ASSAY_TRY(this->runs());
   Transaction transaction = ASSAY_TRY(Transaction::begin(to));
+  // Another process may have taken them just before.
+  const std::vector<StoredRun> known = ASSAY_TRY(this->runs());
   Merge merge(other.state_->database, to);
   ASSAY_TRY(merge.choose(tables));
   std::vector<MergedRun> merged;

@@ -406,6 +406,28 @@ TEST_F(StoreTest, TakesTheRunsOfAnotherStore) {
   EXPECT_EQ(store.runs().value().size(), 3U);
 }
 
+TEST_F(StoreTest, TakesARunOnceThoughTwoTakeItAtTheSameTime) {
+  {
+    Store other = Store::open(folder_ / "other.db", Mode::kCreate).value();
+    const std::int64_t run = other.begin_run(test_run()).value();
+    std::vector<CaseRecord> records;
+    for (std::int64_t m = 1; m <= 2000; ++m)
+      records.push_back(gemm_case(m, 0.5));
+    ASSERT_TRUE(other.append(run, records).ok());
+  }
+  open(Mode::kCreate);
+  const auto merge = [&] {
+    const Store other = Store::open(folder_ / "other.db", Mode::kRead).value();
+    Store store = Store::open(file_, Mode::kWrite).value();
+    EXPECT_TRUE(store.merge(other, {}).ok());
+  };
+  std::thread first(merge);
+  std::thread second(merge);
+  first.join();
+  second.join();
+  EXPECT_EQ(open(Mode::kRead).runs().value().size(), 1U);
+}
+
 TEST_F(StoreTest, TakesOnlyTheTablesThatAreNamed) {
   Store other = Store::open(folder_ / "other.db", Mode::kCreate).value();
   ASSERT_TRUE(other.append(other.begin_run(test_run()).value(), gemm_case(1, 0.5)).ok());
