@@ -1,5 +1,5 @@
-// The report on decoding layers shows the time of each in one graph beside the sum of its kernels one
-// by one, and so what a plain sum leaves out.
+// The report on decoding layers shows the time of each in one graph beside the sum of its kernels
+// one by one, and so what a plain sum leaves out.
 #pragma once
 
 #include <string_view>
