@@ -128,12 +128,13 @@ core::Result<char*> SharedInputs::memory_of(Gpu& gpu,
     used.push_back(memory);
     return memory;
   }
+  wanted.seed = kFirstSeed + static_cast<std::uint32_t>(inputs_.size());
   ArenaSpace space = ASSAY_TRY(gpu.arena().take(kMostBytes));
   char* memory = space.memory();
-  if (!gpu.arena().note_filled(memory, kMostBytes, filling)) {
-    ASSAY_TRY(cuda_status(fill(memory, kMostBytes, filling, gpu.stream()), "making data"));
+  if (!gpu.arena().note_filled(memory, kMostBytes, wanted)) {
+    ASSAY_TRY(cuda_status(fill(memory, kMostBytes, wanted, gpu.stream()), "making data"));
   }
-  inputs_.push_back({.fill = filling, .space = std::move(space)});
+  inputs_.push_back({.fill = wanted, .space = std::move(space)});
   used.push_back(memory);
   return memory;
 }

@@ -105,6 +105,9 @@ class SharedInputs {
  public:
   // Larger inputs do not stay in the cache beside others, so that they have memory of their own.
   static constexpr std::size_t kMostBytes = std::size_t{32} << 20U;
+  // The seeds of works are small. An input with the seed of a weight would equal it number by
+  // number, and their product would not be one of random summands.
+  static constexpr std::uint32_t kFirstSeed = 1000;
 
   // Returns memory of kMostBytes that has this filling but for its seed, and is not among `used`,
   // to which it adds it.
