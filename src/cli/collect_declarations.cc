@@ -214,10 +214,11 @@ void CollectArguments::add_how(App& app) {
       ->default_str("1")
       ->group(kHowGroup);
   app.add_option("--power-seconds,--power_test_duration_sec", request_.power_seconds,
-                 "how long a case runs for its power, at least")
+                 "the time between two steps of the energy counter over which the power is taken, "
+                 "at least")
       ->type_name("SECONDS")
       ->check(positive_number_problem)
-      ->default_str("1")
+      ->default_str("0.4")
       ->group(kHowGroup);
 }
 

@@ -217,6 +217,7 @@ core::Result<collect::PlanOptions> CollectArguments::plan_options() const {
   options.case_filters = case_filters_;
   if (!unless_in_.empty())
     options.measured = ASSAY_TRY(collect::measured_cases(unless_in_, request().options));
+  if (request_.measure_power) options.power_every = request_.power_every;
   options.limit = limit_;
   if (smoke_ && !limit_) options.limit = kSmokeCases;
   const bool shuffled = smoke_ || shuffle_;
@@ -345,9 +346,11 @@ core::Result<collect::RefinedRun> CollectArguments::find_refined() const {
 
 core::Result<collect::Refinement> CollectArguments::refinement() const {
   const collect::RefinedRun refined = ASSAY_TRY(find_refined());
+  collect::PlanOptions options = ASSAY_TRY(plan_options());
+  const auto then = ASSAY_TRY(collect::request_of(collect::recorded_settings(refined.run)));
+  if (then.measure_power) options.power_every = then.power_every;
   return collect::plan_refinement(
-      refined.store,
-      {.run = refined.id, .limit = refine_limit(), .options = ASSAY_TRY(plan_options())});
+      refined.store, {.run = refined.id, .limit = refine_limit(), .options = std::move(options)});
 }
 
 core::Result<collect::CollectOptions> CollectArguments::refine_options() const {

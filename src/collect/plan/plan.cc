@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "collect/plan/power_choice.h"
 #include "core/text.h"
 
 namespace assay::collect {
@@ -56,6 +57,11 @@ void mix(std::vector<PlannedCase>& cases) {
   cases = std::move(mixed);
 }
 
+bool is_measured(const PlannedCase& planned, const MeasuredCases& measured) {
+  if (!measured.ids.contains(planned.id)) return false;
+  return !planned.measure_power || measured.with_power.contains(planned.id);
+}
+
 std::vector<PlannedCase> all_of(const Operator& op, const PlanOptions& options) {
   std::vector<PlannedCase> cases;
   for (const Case& point : cases_of(op, options.grid, options.overrides)) {
@@ -70,11 +76,12 @@ std::vector<PlannedCase> select_cases(std::vector<PlannedCase> all, const PlanOp
   std::vector<PlannedCase> cases;
   std::unordered_set<std::string> ids;
   for (PlannedCase& planned : all) {
-    const bool is_open = !options.measured.contains(planned.id);
-    if (is_open && is_wanted(planned.id, options.case_filters) && ids.insert(planned.id).second) {
+    if (is_wanted(planned.id, options.case_filters) && ids.insert(planned.id).second)
       cases.push_back(std::move(planned));
-    }
   }
+  if (options.power_every) choose_power(cases, *options.power_every);
+  std::erase_if(cases,
+                [&](const PlannedCase& planned) { return is_measured(planned, options.measured); });
   if (options.order == Order::kShuffled) {
     std::mt19937_64 random(options.seed);
     shuffle(cases, random);

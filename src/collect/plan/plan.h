@@ -17,12 +17,21 @@ namespace assay::collect {
 // into its power limit by many large cases in a row.
 enum class Order : std::uint8_t { kMixed, kShuffled };
 
+// Ids of cases that an earlier collection measured.
+struct MeasuredCases {
+  std::unordered_set<std::string> ids = {};
+  std::unordered_set<std::string> with_power = {};  // of these
+};
+
 struct PlanOptions {
   std::vector<const Operator*> operators = {};
   Grid grid = Grid::kCommon;
-  std::vector<AxisOverride> overrides = {};       // only with one operator
-  std::vector<std::string> case_filters = {};     // a case whose id has any of these texts stays
-  std::unordered_set<std::string> measured = {};  // ids of cases to leave out
+  std::vector<AxisOverride> overrides = {};    // only with one operator
+  std::vector<std::string> case_filters = {};  // a case whose id has any of these texts stays
+  MeasuredCases measured = {};                 // cases to leave out
+  // Of cases that differ only in a size, every Nth has its energy measured, and the largest; unset:
+  // none. A measured case without power that is to have it stays.
+  std::optional<std::int64_t> power_every = {};
   std::optional<std::int64_t> limit = {};  // of cases of each operator; the largest come first
   Order order = Order::kMixed;  // within each operator; kShuffled applies before the limit
   std::uint64_t seed = 42;
@@ -37,6 +46,7 @@ struct PlannedCase {
   std::string id;    // Case::id()
   std::string json;  // as a worker's request has it
   bool check = false;
+  bool measure_power = false;
   Devices devices = Devices::kOne;
 };
 
@@ -55,7 +65,8 @@ enum class Chosen : std::uint8_t { kByName, kAll };
 core::Status keep_collectives(std::vector<const Operator*>& operators, Chosen chosen);
 
 // Selects among the cases of one operator: those that are not measured and that the filters take,
-// each once, in the order and up to the limit of the options. Sets which of them are checked.
+// each once, in the order and up to the limit of the options. Sets which of them are checked, and
+// which have their energy measured.
 std::vector<PlannedCase> select_cases(std::vector<PlannedCase> all, const PlanOptions& options);
 PlannedCase planned_case(const Case& point);
 

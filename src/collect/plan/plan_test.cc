@@ -140,7 +140,7 @@ TEST(CollectPlan, AnyOfTheFiltersKeepsACase) {
 TEST(CollectPlan, WhatIsMeasuredIsLeftOut) {
   const Operator op = product();
   const auto all = ids(make_plan({.operators = {&op}}));
-  const auto rest = ids(make_plan({.operators = {&op}, .measured = {all[0], all[5]}}));
+  const auto rest = ids(make_plan({.operators = {&op}, .measured = {.ids = {all[0], all[5]}}}));
   EXPECT_THAT(rest, SizeIs(all.size() - 2));
   EXPECT_EQ(std::count(rest.begin(), rest.end(), all[5]), 0);
 }

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "collect/plan/module.h"
-#include "collect/run/power_choice.h"
 #include "collect/run/reports.h"
 #include "core/interrupt.h"
 #include "core/statistics.h"
@@ -44,8 +43,6 @@ class Collection {
     for (const store::StoredCase& one : state_.finished())
       result_.tally.add(one);
     standing_.total = static_cast<std::int64_t>(plan.cases.size());
-    if (options.request.measure_power)
-      with_power_ = cases_with_power(plan.cases, options.request.power_every);
   }
 
   core::Status run() {
@@ -138,7 +135,7 @@ class Collection {
     request.operator_name = one.operator_name;
     request.case_json = one.json;
     request.check = one.check;
-    request.measure_power = with_power_.contains(one.id);
+    request.measure_power = one.measure_power;
     return request;
   }
 
@@ -263,7 +260,6 @@ class Collection {
 
   const CollectOptions& options_;
   const Plan& plan_;
-  std::set<std::string> with_power_;  // ids of cases
   const CollectHooks& hooks_;
   RunState state_;
   fs::path reports_;

@@ -139,10 +139,10 @@ core::Result<std::chrono::milliseconds> recorded_deadline(const store::Run& run)
   return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
 }
 
-core::Result<std::unordered_set<std::string>> measured_cases(const fs::path& file_or_name,
-                                                             const MeasureOptions& measuring) {
+core::Result<MeasuredCases> measured_cases(const fs::path& file_or_name,
+                                           const MeasureOptions& measuring) {
   const store::Store store = ASSAY_TRY(store::open_to_read(file_or_name));
-  std::unordered_set<std::string> ids;
+  MeasuredCases measured;
   for (const store::StoredRun& stored : ASSAY_TRY(store.runs())) {
     const Settings settings = recorded_settings(stored.run);
     const bool is_alike = stored.run.kind == kCollectRun &&
@@ -150,10 +150,12 @@ core::Result<std::unordered_set<std::string>> measured_cases(const fs::path& fil
                           fact_of(settings, kLaunch) == name_of(measuring.launch);
     if (!is_alike) continue;
     for (const store::StoredCase& one : ASSAY_TRY(store.cases(stored.id))) {
-      if (one.outcome == store::CaseOutcome::kMeasured) ids.insert(one.id);
+      if (one.outcome != store::CaseOutcome::kMeasured) continue;
+      measured.ids.insert(one.id);
+      if (one.has_power) measured.with_power.insert(one.id);
     }
   }
-  return ids;
+  return measured;
 }
 
 bool was_on_cpu(const store::Run& run) {

@@ -55,8 +55,8 @@ std::optional<std::int64_t> refined_by(const store::Run& run);
 
 // The ids of the cases that the collections of this store measured in the same state of the L2
 // cache and with the same launches.
-core::Result<std::unordered_set<std::string>> measured_cases(
-    const std::filesystem::path& file_or_name, const MeasureOptions& measuring);
+core::Result<MeasuredCases> measured_cases(const std::filesystem::path& file_or_name,
+                                           const MeasureOptions& measuring);
 
 // Makes a collection measure as the refined run did, on the same device, and notes that run in its
 // record. `given` has the names of the options that the user gave. Error: one of them asks for

@@ -68,8 +68,8 @@ TEST_F(MeasuredCases, AreThoseOfTheSameState) {
   add("hot", 2, store::CaseOutcome::kMeasured);
   add("engine", 3, store::CaseOutcome::kSkipped);
   const auto measured = measured_cases(file_, {.l2 = model::L2State::kEngine}).value();
-  EXPECT_EQ(measured.size(), 1U);
-  EXPECT_TRUE(measured.contains(store::gemm_case(1, 0.5).id));
+  EXPECT_EQ(measured.ids.size(), 1U);
+  EXPECT_TRUE(measured.ids.contains(store::gemm_case(1, 0.5).id));
   EXPECT_FALSE(measured_cases(folder_ / "none.db", {}).ok());
 }
 

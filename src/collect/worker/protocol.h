@@ -51,7 +51,7 @@ struct CaseRequest {
   std::string case_json;  // {"m":1}, or a list for a module
   bool check = false;     // compare outputs with a reference before timing
   bool measure_power = false;
-  double power_seconds = 1;  // least duration of a measurement of power
+  double power_seconds = 0.4;  // between two steps of the energy counter, at least
   // Of a whole collection, not of a case: every Nth size of a key has its power measured.
   std::int64_t power_every = 1;
   MeasureOptions options = {};

@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "collect/worker/energy_meter.h"
 #include "collect/worker/measure.h"
 #include "collect/worker/protocol.h"
 #include "core/statistics.h"
@@ -24,6 +25,11 @@ namespace assay::collect {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Between launches for the power, the device waits for the host after each batch.
+constexpr double kPowerBatchMs = 50;
+// A counter that has not moved by then does not move.
+constexpr double kPowerPatienceSeconds = 1;
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -282,28 +288,25 @@ class Runner {
         work, {.launch = timing.launch, .launches_per_sample = timing.launches_per_sample});
   }
 
-  // Reads the energy counter over a time so long that its resolution, some 100 ms, does not matter.
   core::Status add_power(Work& work, Timed& timed) {
     if (run_.sensors == nullptr) return {};
     const std::unique_ptr<Stopwatch> watch = ASSAY_TRY(stopwatch_like(work, timed.timing));
-    const auto start = std::chrono::steady_clock::now();
-    const std::optional<double> before = ASSAY_TRY(run_.sensors->energy_joules());
+    const auto per_sample = static_cast<double>(timed.timing.launches_per_sample);
+    const auto samples = static_cast<std::int64_t>(
+        std::clamp(kPowerBatchMs / (timed.timing.median_ms * per_sample), 1.0, 64.0));
     double launches = 0;
-    std::chrono::duration<double> took{};
-    constexpr std::int64_t kSamples = 64;
-    while (took.count() < request_.power_seconds) {
-      const std::vector<double> samples_ms = ASSAY_TRY(watch->sample(kSamples));
-      times_.kernels_ms +=
-          core::sum(samples_ms) * static_cast<double>(timed.timing.launches_per_sample);
-      launches += static_cast<double>(kSamples * timed.timing.launches_per_sample);
-      took = std::chrono::steady_clock::now() - start;
+    const Clock::time_point start = Clock::now();
+    const auto seconds = [&] { return milliseconds_since(start) / 1000; };
+    EnergyMeter meter(*run_.sensors);
+    while (meter.seconds() < request_.power_seconds && !meter.has_failed() &&
+           seconds() < request_.power_seconds + kPowerPatienceSeconds) {
+      times_.kernels_ms += core::sum(ASSAY_TRY(watch->sample(samples))) * per_sample;
+      launches += static_cast<double>(samples) * per_sample;
     }
-    const std::optional<double> after = ASSAY_TRY(run_.sensors->energy_joules());
+    const double took = seconds();
+    timed.power_watts = ASSAY_TRY(meter.watts());
     timed.power_limit_watts = ASSAY_TRY(state()).power_limit_watts;
-    if (!before || !after) return {};
-    const double joules = *after - *before;
-    timed.conditions.energy_joules = joules / launches;
-    timed.power_watts = joules / took.count();
+    if (timed.power_watts) timed.conditions.energy_joules = *timed.power_watts * took / launches;
     return {};
   }
 

@@ -54,6 +54,7 @@ struct StoredCase {
   std::string reason = {};
   std::string error_class = {};
   std::string detail = {};
+  bool has_power = false;  // whether a row of it has the power
 };
 
 // A row of a case, with what is needed to find it again in another run.

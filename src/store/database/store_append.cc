@@ -253,8 +253,9 @@ core::Status Store::append(std::int64_t run, const std::vector<CaseRecord>& reco
 
 core::Result<std::vector<StoredCase>> Store::cases(std::int64_t run) const {
   Statement select = ASSAY_TRY(state_->database.prepare(
-      "SELECT name, outcome, operator, reason, error_class, detail FROM case_record "
-      "WHERE run = ?1 ORDER BY id"));
+      "SELECT name, outcome, operator, reason, error_class, detail, EXISTS(SELECT 1 FROM "
+      "measurement m WHERE m.case_record = case_record.id AND m.power_watts IS NOT NULL) "
+      "FROM case_record WHERE run = ?1 ORDER BY id"));
   select.bind(0, run);
   std::vector<StoredCase> cases;
   while (ASSAY_TRY(select.step())) {
@@ -263,7 +264,8 @@ core::Result<std::vector<StoredCase>> Store::cases(std::int64_t run) const {
                      .operator_name = std::string(select.text(2)),
                      .reason = std::string(select.text(3)),
                      .error_class = std::string(select.text(4)),
-                     .detail = std::string(select.text(5))});
+                     .detail = std::string(select.text(5)),
+                     .has_power = select.integer(6) != 0});
   }
   return cases;
 }

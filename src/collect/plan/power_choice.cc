@@ -1,4 +1,4 @@
-#include "collect/run/power_choice.h"
+#include "collect/plan/power_choice.h"
 
 #include <nlohmann/json.hpp>
 
@@ -11,7 +11,7 @@
 namespace assay::collect {
 namespace {
 
-using Sizes = std::vector<std::pair<std::int64_t, const PlannedCase*>>;
+using Sizes = std::vector<std::pair<std::int64_t, PlannedCase*>>;
 
 // Returns the column of the first inner size, or "" if there is none.
 std::string size_column(const PlannedCase& planned, const nlohmann::json& values) {
@@ -27,16 +27,13 @@ std::string size_column(const PlannedCase& planned, const nlohmann::json& values
 
 }  // namespace
 
-std::set<std::string> cases_with_power(const std::vector<PlannedCase>& cases, std::int64_t every) {
-  std::set<std::string> chosen;
+void choose_power(std::vector<PlannedCase>& cases, std::int64_t every) {
   std::map<std::string, Sizes> sizes_of_key;
-  for (const PlannedCase& planned : cases) {
+  for (PlannedCase& planned : cases) {
     nlohmann::json values = nlohmann::json::parse(planned.json, nullptr, false);
     const std::string column = size_column(planned, values);
-    if (every <= 1 || column.empty()) {
-      chosen.insert(planned.id);
-      continue;
-    }
+    planned.measure_power = every <= 1 || column.empty();
+    if (planned.measure_power) continue;
     const auto size = values[column].get<std::int64_t>();
     values.erase(column);
     sizes_of_key[planned.operator_name + values.dump()].emplace_back(size, &planned);
@@ -45,10 +42,9 @@ std::set<std::string> cases_with_power(const std::vector<PlannedCase>& cases, st
     std::sort(sizes.begin(), sizes.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
     for (std::size_t i = 0; i < sizes.size(); i += static_cast<std::size_t>(every))
-      chosen.insert(sizes[i].second->id);
-    chosen.insert(sizes.back().second->id);
+      sizes[i].second->measure_power = true;
+    sizes.back().second->measure_power = true;
   }
-  return chosen;
 }
 
 }  // namespace assay::collect
