@@ -151,11 +151,10 @@ void add_roofline_options(App& app, RooflineInputs& inputs) {
       ->group(group);
 }
 
-core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
-                                              const TableInputs& rows,
-                                              const std::string& table) {
+core::Result<std::optional<store::Peaks>> read_given_peaks(const RooflineInputs& inputs,
+                                                           const TableInputs& rows) {
   const store::ShippedSystem* shipped = inputs.system.empty() ? rows.shipped() : nullptr;
-  if (shipped == nullptr && !inputs.is_given()) return store::Rooflines();
+  if (shipped == nullptr && !inputs.is_given()) return std::optional<store::Peaks>();
   store::Peaks peaks;
   if (!inputs.system.empty()) peaks = ASSAY_TRY(store::peaks_of_system(inputs.system));
   if (shipped != nullptr) peaks = ASSAY_TRY(store::peaks_of(*shipped));
@@ -165,7 +164,15 @@ core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
     peaks.flops_per_s[peak.substr(0, sign)] =
         finite_number(peak.substr(sign + 1)).value_or(0) * 1e12;
   }
-  return store::table_rooflines(table, costed_operators(table), peaks);
+  return std::optional(std::move(peaks));
+}
+
+core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
+                                              const TableInputs& rows,
+                                              const std::string& table) {
+  const std::optional<store::Peaks> peaks = ASSAY_TRY(read_given_peaks(inputs, rows));
+  if (!peaks) return store::Rooflines();
+  return store::table_rooflines(table, costed_operators(table), *peaks);
 }
 
 }  // namespace assay::cli

@@ -68,8 +68,12 @@ struct RooflineInputs {
 
 void add_roofline_options(App& app, RooflineInputs& inputs);
 
-// Returns null if the device's peaks or the cost of the table's operator are unknown. Without
-// --system, the rows of a shipped database have the peaks of its own device.
+// Without --system, the rows of a shipped database have the peaks of its own device. std::nullopt if
+// nothing tells the peaks.
+core::Result<std::optional<store::Peaks>> read_given_peaks(const RooflineInputs& inputs,
+                                                           const TableInputs& rows);
+
+// Returns null if the device's peaks or the cost of the table's operator are unknown.
 core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
                                               const TableInputs& rows,
                                               const std::string& table);

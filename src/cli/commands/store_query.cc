@@ -159,8 +159,10 @@ class StoreQuery final : public Command {
     if (!presentation_.quiet) print_note(fmt::format("from {}: {}", called, tables.origin()));
     auto rows = tables.table(table);
     if (!rows.ok()) return core::Error{called + " has " + rows.error().message};
-    // Other rooflines make other answers.
-    if (roofline_.is_given()) rows.value().spreads = nullptr;
+    // The spreads that ship are those of the device's own rooflines.
+    const bool is_own = ASSAY_TRY(read_given_peaks(roofline_, inputs_)) ==
+                        std::optional(ASSAY_TRY(store::peaks_of(system)));
+    if (!is_own) rows.value().spreads = nullptr;
     return rows;
   }
 

@@ -27,6 +27,8 @@ struct Peaks {
                                    double flops,
                                    std::string_view type,
                                    double link_bytes) const;
+
+  bool operator==(const Peaks&) const = default;
 };
 
 // Reads `gpu.mem_bw`, `gpu.*_tc_flops`, `node.intra_node_bw` and `gpu.l2_bytes`. Public files do
