@@ -300,6 +300,19 @@ Spec kernel_of(const Case& point) {
   return std::get<Spec>(point.op().parts(point).front().kernel);
 }
 
+TEST(Operators, GenerationReadsTheTokensOfItsWindowAlone) {
+  const auto spec_of = [](std::int64_t step) {
+    return kernel_of<AttentionSpec>(only_case(
+        "generation_attention",
+        {number("batch_size", 2), number("num_heads", 32), number("num_key_value_heads", 8),
+         number("head_dim", 128), number("window_size", 1024), text("attn_dtype", "bfloat16"),
+         text("kv_cache_dtype", "bfloat16"), number("step", step)}));
+  };
+  EXPECT_EQ(spec_of(8191).kv_length, 1024);
+  EXPECT_EQ(spec_of(8191).window, 0);
+  EXPECT_EQ(spec_of(511).kv_length, 512);
+}
+
 TEST(Operators, GenerationCountsTheNewTokenInTheLength) {
   const Case made =
       only_case("generation_attention",
