@@ -3,6 +3,7 @@
 
 #include "collect/cuda/attention_context_block.cuh"
 #include "collect/cuda/attention_context_kernels.h"
+#include "collect/cuda/tensor_map.h"
 
 namespace assay::collect {
 namespace {
@@ -43,22 +44,6 @@ cudaError_t with_context_kernel(const ContextArguments& arguments, const Use& us
   }
 }
 
-using EncodeMap = decltype(&cuTensorMapEncodeTiled);
-
-EncodeMap encode_map() {
-  static const EncodeMap encode = [] {
-    constexpr unsigned kFirstVersion = 12000;
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult result{};
-    const cudaError_t error = cudaGetDriverEntryPointByVersion(
-        "cuTensorMapEncodeTiled", &found, kFirstVersion, cudaEnableDefault, &result);
-    return error == cudaSuccess && result == cudaDriverEntryPointSuccess
-               ? reinterpret_cast<EncodeMap>(found)
-               : nullptr;
-  }();
-  return encode;
-}
-
 struct Tensor {
   const void* memory = nullptr;
   int batch = 1;
@@ -69,7 +54,7 @@ struct Tensor {
 
 // Boxes are 128 tokens of 128 elements; what lies outside is zeros.
 cudaError_t map_tensor(const Tensor& tensor, CUtensorMap* map) {
-  if (encode_map() == nullptr) return cudaErrorNotSupported;
+  if (encode_tensor_map() == nullptr) return cudaErrorNotSupported;
   const auto wide = [](int number) { return static_cast<cuuint64_t>(number); };
   const cuuint64_t sizes[4] = {wide(tensor.elements), wide(tensor.heads), wide(tensor.tokens),
                                wide(tensor.batch)};
@@ -77,7 +62,7 @@ cudaError_t map_tensor(const Tensor& tensor, CUtensorMap* map) {
   const cuuint64_t strides[3] = {sizes[0], token_bytes, token_bytes * sizes[2]};
   const cuuint32_t box[4] = {128, 1, 128, 1};
   const cuuint32_t steps[4] = {1, 1, 1, 1};
-  const CUresult made = encode_map()(
+  const CUresult made = encode_tensor_map()(
       map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 4, const_cast<void*>(tensor.memory), sizes, strides, box,
       steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
       CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
@@ -93,12 +78,11 @@ cudaError_t map_context(const ContextArguments& arguments,
   const auto tensor = [&](const void* memory, int tokens, int heads, int elements) -> Tensor {
     return {memory, shape.batch, tokens, heads, elements};
   };
-  const cudaError_t query =
-      map_tensor(tensor(tensors.query, shape.queries, shape.heads, arguments.head_dim),
-                 &maps->query);
+  const cudaError_t query = map_tensor(
+      tensor(tensors.query, shape.queries, shape.heads, arguments.head_dim), &maps->query);
   if (query != cudaSuccess) return query;
-  const cudaError_t keys = map_tensor(
-      tensor(tensors.keys, shape.keys, shape.kv_heads, arguments.head_dim), &maps->keys);
+  const cudaError_t keys =
+      map_tensor(tensor(tensors.keys, shape.keys, shape.kv_heads, arguments.head_dim), &maps->keys);
   if (keys != cudaSuccess) return keys;
   return map_tensor(tensor(tensors.values, shape.keys, shape.kv_heads, arguments.value_dim),
                     &maps->values);
@@ -119,7 +103,7 @@ cudaError_t context_attention(const ContextArguments& arguments,
   const int blocks = tiles < multiprocessors ? tiles : multiprocessors;
   return with_context_kernel(arguments, [&](auto* kernel, auto size) {
     kernel<<<static_cast<unsigned>(blocks), size.kThreads, size.kSharedBytes, stream>>>(arguments,
-                                                                                      maps);
+                                                                                        maps);
     return cudaGetLastError();
   });
 }

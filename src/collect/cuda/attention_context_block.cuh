@@ -39,8 +39,8 @@ struct Size {
   static constexpr int kValues = kKeys + kKeyStages * kKeyBytes;
   static constexpr int kTransposed = kValues + kValueStages * kBoxBytes;
   static constexpr int kBarriers = kTransposed + kValueStages * kBoxBytes;
-  static constexpr int kSharedBytes = kBarriers + (2 * kQueryStages + 2 * kKeyStages +
-                                                   3 * kValueStages) * 8;
+  static constexpr int kSharedBytes =
+      kBarriers + (2 * kQueryStages + 2 * kKeyStages + 3 * kValueStages) * 8;
 };
 
 // A ring of stages, each with a barrier that counts what fills it and, behind those, one that
@@ -159,8 +159,7 @@ class Walk {
 
  private:
   __device__ void start() {
-    const int place =
-        place_of(round_, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
+    const int place = place_of(round_, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
     is_over_ = place >= tiles_of(shape_);
     if (is_over_) return;
     tile_ = tile_at(shape_, place);
@@ -257,11 +256,10 @@ __device__ void transpose(std::uint32_t from, std::uint32_t to) {
   const int keys = warp * 32;  // of this warp
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) {
-    const Matrices read =
-        read_transposed(from + place_in_box(keys + matrix * 8 + row, chunk));
-    const Matrices written = {{even_bytes(read.of[0], read.of[1]), odd_bytes(read.of[0], read.of[1]),
-                               even_bytes(read.of[2], read.of[3]),
-                               odd_bytes(read.of[2], read.of[3])}};
+    const Matrices read = read_transposed(from + place_in_box(keys + matrix * 8 + row, chunk));
+    const Matrices written = {
+        {even_bytes(read.of[0], read.of[1]), odd_bytes(read.of[0], read.of[1]),
+         even_bytes(read.of[2], read.of[3]), odd_bytes(read.of[2], read.of[3])}};
     write_matrices(to + place_in_box(chunk * 16 + matrix % 2 * 8 + row, warp * 2 + matrix / 2),
                    written);
   }
@@ -283,7 +281,7 @@ __device__ void bring_tiles(const Shape& shape,
     wait_for_phase(shared.value_full(step), step / Size<kHeadDim, kValueDim>::kValueStages % 2);
     shared.transposed.await_empty(step);
     transpose<kValueDim>(shared.value(step), shared.value_transposed(step));
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    publish_writes();
     arrive(shared.transposed.full(step));
     join_threads(kProducersMeet, kGroupThreads);  // all have read the values
     if (ahead.is_over()) continue;
@@ -422,11 +420,8 @@ __device__ void multiply_values(const std::uint32_t (&weights)[kSteps][4],
 }
 
 // Sets scores that a query does not see to minus infinity.
-__device__ inline void mask(const Shape& shape,
-                            const Lane& lane,
-                            int first_query,
-                            int key_tile,
-                            float (&scores)[kScores]) {
+__device__ inline void mask(
+    const Shape& shape, const Lane& lane, int first_query, int key_tile, float (&scores)[kScores]) {
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
     const Keys seen = keys_of(shape, first_query + lane.first_row() + row * 8);
@@ -449,9 +444,7 @@ __device__ inline void await_turn(const Lane& lane) {
 }
 
 __device__ inline void pass_turn(const Lane& lane) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(kFirstTurn + 1 - lane.group),
-               "n"(kReaders * kGroupThreads)
-               : "memory");
+  arrive_for(kFirstTurn + 1 - lane.group, kReaders * kGroupThreads);
 }
 
 // Of 16 elements, a lane has four in turn: even ones in the first 8 columns, odd ones in the

@@ -15,6 +15,8 @@
 #include "collect/cuda/mla_decode_kernels.h"
 #include "collect/cuda/mla_decode_split.h"
 #include "collect/cuda/mla_decode_wgmma.cuh"
+#include "collect/cuda/tma.cuh"
+#include "collect/cuda/wgmma.cuh"
 
 namespace assay::collect::mla {
 
@@ -104,12 +106,12 @@ class Tiles {
       : with_(arguments), maps_(maps), part_(part), shared_(shared) {}
 
   // One thread calls it before all use the others.
-  __device__ void create_counters() const {
+  __device__ void make_barriers() const {
     for (int stage = 0; stage < Its::kStages; ++stage) {
-      create_counter(full(stage), 1);
-      create_counter(empty(stage), Its::kGroups * kGroupWarps);
+      make_barrier(full(stage), 1);
+      make_barrier(empty(stage), Its::kGroups * kGroupWarps);
     }
-    publish_counters();
+    publish_barriers();
   }
 
   [[nodiscard]] __device__ int count() const { return part_.tiles.last - part_.tiles.first; }
@@ -122,8 +124,8 @@ class Tiles {
   __device__ void begin(int n) const {
     if (n >= count()) return;
     const int stage = n % Its::kStages;
-    if (n >= Its::kStages) await_phase(empty(stage), (n / Its::kStages - 1) % 2);
-    expect_bytes(full(stage), Its::kTileBytes);
+    if (n >= Its::kStages) wait_for_phase(empty(stage), (n / Its::kStages - 1) % 2);
+    arrive_and_expect(full(stage), Its::kTileBytes);
     const int row = first_row(first_key(n));
     const std::uint32_t to = at(n);
     constexpr int kBoxColumns = kFp8 ? 128 : 64;
@@ -135,13 +137,13 @@ class Tiles {
   }
 
   __device__ void await(int n) const {
-    await_phase(full(n % Its::kStages), n / Its::kStages % 2);
+    wait_for_phase(full(n % Its::kStages), n / Its::kStages % 2);
   }
 
   // All warps call it when they have read the tile.
   __device__ void end(int n) const {
     __syncwarp();
-    if (threadIdx.x % 32 == 0) arrive_at(empty(n % Its::kStages));
+    if (threadIdx.x % 32 == 0) arrive(empty(n % Its::kStages));
   }
 
   [[nodiscard]] __device__ std::uint32_t at(int n) const {
@@ -268,8 +270,8 @@ __device__ void multiply_bfloat16_keys(std::uint32_t tile,
                                        float (&scores)[kHeads / 2]) {
   constexpr int kChains = Size<false, kHeads>::kChains;
   float chains[kChains][kHeads / 2] = {};
-  const std::uint64_t left = swizzled_matrix(tile);
-  const std::uint64_t right = swizzled_matrix(query);
+  const std::uint64_t left = matrix_descriptor(tile);
+  const std::uint64_t right = matrix_descriptor(query);
   begin_products();
 #pragma unroll
   for (int step = 0; step < kKeyChunks * kSteps; ++step) {
@@ -278,8 +280,8 @@ __device__ void multiply_bfloat16_keys(std::uint32_t tile,
     add_product<kHeads, false>(chains[step % kChains], left + (chunk * kBoxBytes + within) / 16,
                                right + (chunk * kHeads * 128 + within) / 16);
   }
-  end_products();
-  await_products<0>();
+  commit_products();
+  wait_for_products<0>();
   add_chains<kHeads, kChains>(chains, scores);
 }
 
@@ -296,7 +298,7 @@ __device__ void multiply_fp8_keys(const Lane& lane,
                                   float (&scores)[kHeads / 2]) {
   constexpr int kChains = Size<true, kHeads>::kChains;
   float chains[kChains][kHeads / 2] = {};
-  const std::uint64_t right = swizzled_matrix(query);
+  const std::uint64_t right = matrix_descriptor(query);
   const int key = fp8_key_of_row(lane.row);
   const std::uint32_t rows = tile + lane.warp * 16 * 128;
   const std::uint32_t rotated =
@@ -330,10 +332,10 @@ __device__ void multiply_fp8_keys(const Lane& lane,
       add_product<kHeads>(chains[step % kChains], left[step],
                           right + (chunk * kHeads * 128 + step * 32) / 16);
     }
-    end_products();
-    await_products<1>();  // the registers of the chunk before are free
+    commit_products();
+    wait_for_products<1>();  // the registers of the chunk before are free
   }
-  await_products<0>();
+  wait_for_products<0>();
   add_chains<kHeads, kChains>(chains, scores);
 }
 
@@ -355,8 +357,8 @@ __device__ void multiply_bfloat16_values(
     std::uint32_t weights,
     float (&output)[Size<false, kHeads>::kOutputTiles][kHeads / 2]) {
   constexpr int kTiles = Size<false, kHeads>::kOutputTiles;
-  const std::uint64_t left = swizzled_matrix(tile + lane.group * kTiles * kBoxBytes);
-  const std::uint64_t right = swizzled_matrix(weights);
+  const std::uint64_t left = matrix_descriptor(tile + lane.group * kTiles * kBoxBytes);
+  const std::uint64_t right = matrix_descriptor(weights);
   begin_products();
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
@@ -366,8 +368,8 @@ __device__ void multiply_bfloat16_values(
                                 right + step * 32 / 16);
     }
   }
-  end_products();
-  await_products<0>();
+  commit_products();
+  wait_for_products<0>();
 }
 
 // Interleaves the bytes of two keys' values: both keys' first bytes, then both keys' second.
@@ -387,7 +389,7 @@ __device__ void multiply_fp8_values(const Lane& lane,
                                     float (&output)[Size<true, kHeads>::kOutputTiles][kHeads / 2]) {
   constexpr int kTiles = Size<true, kHeads>::kOutputTiles;
   static_assert(kTiles == 4);
-  const std::uint64_t right = swizzled_matrix(weights);
+  const std::uint64_t right = matrix_descriptor(weights);
   const Fp8Columns its = fp8_columns(lane.group - 1, lane.warp, lane.row);
   const std::uint32_t box = tile + its.box * kBoxBytes + its.half * 8;
   const auto read = [&](int step) {
@@ -419,11 +421,11 @@ __device__ void multiply_fp8_values(const Lane& lane,
 #pragma unroll
     for (int i = 0; i < kTiles; ++i)
       add_product<kHeads>(output[i], left[i], right + step * 32 / 16);
-    end_products();
+    commit_products();
     // The registers of the step before are free; with 64 heads there are none for two steps.
-    await_products<kHeads == 64 ? 0 : 1>();
+    wait_for_products<kHeads == 64 ? 0 : 1>();
   }
-  await_products<0>();
+  wait_for_products<0>();
 }
 
 }  // namespace assay::collect::mla

@@ -4,8 +4,10 @@
 
 #include <cmath>
 
+#include "collect/cuda/launch_after.h"
 #include "collect/cuda/mla_decode_block.cuh"
 #include "collect/cuda/mla_decode_kernels.h"
+#include "collect/cuda/tensor_map.h"
 #include "collect/cuda/vectors.cuh"
 
 namespace assay::collect {
@@ -60,7 +62,7 @@ class Softmax {
                         float (&factors)[kHeads / 4]) {
     mask(lane, first_key, scores);
     find_largest(lane, scores);
-    meet<kGroupThreads>(kScoresMeet);
+    join_threads(kScoresMeet, kGroupThreads);
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i) {
       float largest = largest_[i];
@@ -80,7 +82,7 @@ class Softmax {
 
   // Writes the sums of weights of each warp and head, and the statistics of a part.
   __device__ void finish(const Lane& lane, float (&exponents)[kHeads / 4]) {
-    meet<kGroupThreads>(kScoresMeet);  // all have read the largest scores
+    join_threads(kScoresMeet, kGroupThreads);  // all have read the largest scores
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i) {
       exponents[i] = largest_[i] * scale_;
@@ -266,14 +268,14 @@ __device__ void begin_block(const MlaDecodeArguments& arguments,
                             bool is_loader) {
   using Its = Size<kFp8, kHeads>;
   if (is_loader) {
-    tiles.create_counters();
+    tiles.make_barriers();
     for (int n = 0; n < Its::kStages; ++n)
       tiles.begin(n);
   }
   load_query<kFp8, kHeads>(arguments, part, base + Its::kQuery);
-  publish_to_products();
+  publish_writes();
   __syncthreads();
-  let_next_kernel_begin();
+  let_later_kernels_begin();
 }
 
 __device__ float score_scale(float of_keys) {
@@ -305,11 +307,11 @@ __global__ void __launch_bounds__(Size<false, kHeads>::kThreads, 1)
       multiply_bfloat16_keys<kHeads>(tiles.at(n), base + Its::kQuery, scores);
       float factors[kHeads / 4];
       softmax.weigh(lane, tiles.first_key(n), scores, factors);
-      if (Its::kGroups == 2 && n > 0) meet<Its::kThreads>(kReadersMeet);
+      if (Its::kGroups == 2 && n > 0) join_threads(kReadersMeet, Its::kThreads);
       store_weights<false, kHeads>(lane, weights, scores);
       if (Its::kGroups == 2) store_factors<false, kHeads>(lane, factors, shared_factors);
-      publish_to_products();
-      meet<Its::kThreads>(kWeightsMeet);
+      publish_writes();
+      join_threads(kWeightsMeet, Its::kThreads);
       scale_output<false, kHeads>(factors, output);
       multiply_bfloat16_values<kHeads>(lane, tiles.at(n), weights, output);
       tiles.end(n);
@@ -322,13 +324,13 @@ __global__ void __launch_bounds__(Size<false, kHeads>::kThreads, 1)
     write_statistics<false, kHeads>(arguments, part, lane, of_warps, exponents);
   } else {
     for (int n = 0; n < tiles.count(); ++n) {
-      meet<Its::kThreads>(kWeightsMeet);
+      join_threads(kWeightsMeet, Its::kThreads);
       float factors[kHeads / 4];
       load_factors<false, kHeads>(lane, shared_factors, factors);
       scale_output<false, kHeads>(factors, output);
       tiles.await(n);
       multiply_bfloat16_values<kHeads>(lane, tiles.at(n), weights, output);
-      if (n + 1 < tiles.count()) arrive<Its::kThreads>(kReadersMeet);
+      if (n + 1 < tiles.count()) arrive_for(kReadersMeet, Its::kThreads);
       tiles.end(n);
       if (is_loader) tiles.begin(n + Its::kStages);
       __syncwarp();
@@ -346,10 +348,10 @@ class WeightBuffers {
 
   __device__ WeightBuffers(char* shared, std::uint32_t base) : shared_(shared), base_(base) {}
 
-  __device__ void create_counters() const {
+  __device__ void make_barriers() const {
     for (int n = 0; n < Its::kWeightBuffers; ++n) {
-      create_counter(full(n), kGroupThreads);
-      create_counter(empty(n), (Its::kGroups - 1) * kGroupWarps);
+      make_barrier(full(n), kGroupThreads);
+      make_barrier(empty(n), (Its::kGroups - 1) * kGroupWarps);
     }
   }
 
@@ -362,19 +364,19 @@ class WeightBuffers {
   }
 
   __device__ void await_empty(int n) const {
-    if (n >= Its::kWeightBuffers) await_phase(empty(n), (n / Its::kWeightBuffers - 1) % 2);
+    if (n >= Its::kWeightBuffers) wait_for_phase(empty(n), (n / Its::kWeightBuffers - 1) % 2);
   }
 
   __device__ void end_writing(int n) const {
-    publish_to_products();
-    arrive_at(full(n));
+    publish_writes();
+    arrive(full(n));
   }
 
-  __device__ void await_full(int n) const { await_phase(full(n), n / Its::kWeightBuffers % 2); }
+  __device__ void await_full(int n) const { wait_for_phase(full(n), n / Its::kWeightBuffers % 2); }
 
   __device__ void end_reading(int n) const {
     __syncwarp();
-    if (threadIdx.x % 32 == 0) arrive_at(empty(n));
+    if (threadIdx.x % 32 == 0) arrive(empty(n));
   }
 
  private:
@@ -395,9 +397,9 @@ template <int kHeads>
 __device__ void share_registers(bool has_output) {
   if constexpr (kHeads == 64) {
     if (has_output) {
-      asm volatile("setmaxnreg.inc.sync.aligned.u32 184;");
+      take_registers<184>();
     } else {
-      asm volatile("setmaxnreg.dec.sync.aligned.u32 136;");
+      give_registers<136>();
     }
   }
 }
@@ -414,7 +416,7 @@ __global__ void __launch_bounds__(Size<true, kHeads>::kThreads, 1)
   const Tiles<true, kHeads> tiles(arguments, maps, part, base);
   const WeightBuffers<kHeads> weights(shared, base);
   const bool is_loader = threadIdx.x == Its::kThreads - kGroupThreads;
-  if (is_loader) weights.create_counters();
+  if (is_loader) weights.make_barriers();
   begin_block(arguments, part, tiles, base, is_loader);
 
   const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
@@ -467,7 +469,7 @@ __global__ void __launch_bounds__(kJoinColumns* kJoiners)
     join_latent_parts(const __grid_constant__ MlaDecodeArguments arguments) {
   __shared__ float factors[kJoinColumns * kJoiners];  // as many as there may be parts
   __shared__ float4 parts[kJoiners][kJoinColumns];
-  await_kernel_ahead();
+  wait_for_earlier_kernels();
   const auto thread = static_cast<int>(threadIdx.x);
   const auto splits = static_cast<int>(arguments.splits);
   const std::int64_t row = blockIdx.x;
@@ -507,16 +509,10 @@ __global__ void __launch_bounds__(kJoinColumns* kJoiners)
 // The second kernel's blocks may begin when those of the first one end.
 template <int kJoiners>
 cudaError_t launch_join(const MlaDecodeArguments& arguments, cudaStream_t stream) {
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = static_cast<unsigned>(arguments.batch * arguments.heads);
-  config.blockDim = kJoinColumns * kJoiners;
-  config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs = 1;
-  return cudaLaunchKernelEx(&config, join_latent_parts<kJoiners>, arguments);
+  return launch_after(join_latent_parts<kJoiners>,
+                      {.blocks = static_cast<unsigned>(arguments.batch * arguments.heads),
+                       .threads = kJoinColumns * kJoiners},
+                      stream, arguments);
 }
 
 constexpr int kManyJoiners = 4;
@@ -574,22 +570,6 @@ cudaError_t with_mla_kernels(const MlaDecodeArguments& arguments, const Use& use
   return with_mla_heads<false>(arguments.heads, use);
 }
 
-using MapMaker = decltype(&cuTensorMapEncodeTiled);
-
-MapMaker map_maker() {
-  static const MapMaker maker = [] {
-    constexpr unsigned kFirstVersion = 12000;
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult result{};
-    const cudaError_t error = cudaGetDriverEntryPointByVersion(
-        "cuTensorMapEncodeTiled", &found, kFirstVersion, cudaEnableDefault, &result);
-    return error == cudaSuccess && result == cudaDriverEntryPointSuccess
-               ? reinterpret_cast<MapMaker>(found)
-               : nullptr;
-  }();
-  return maker;
-}
-
 struct MapBox {
   cuuint32_t columns = 0;
   CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
@@ -600,13 +580,13 @@ cudaError_t make_map(const void* cache,
                      model::DataType type,
                      const MapBox& box,
                      CUtensorMap* map) {
-  if (map_maker() == nullptr) return cudaErrorNotSupported;
+  if (encode_tensor_map() == nullptr) return cudaErrorNotSupported;
   const bool is_fp8 = type == model::DataType::kFp8;
   const cuuint64_t sizes[2] = {kHeadDim, static_cast<cuuint64_t>(rows)};
   const cuuint64_t row_bytes[1] = {static_cast<cuuint64_t>(kHeadDim) * (is_fp8 ? 1 : 2)};
   const cuuint32_t lengths[2] = {box.columns, kTileKeys};
   const cuuint32_t steps[2] = {1, 1};
-  const CUresult made = map_maker()(
+  const CUresult made = encode_tensor_map()(
       map, is_fp8 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2,
       const_cast<void*>(cache), sizes, row_bytes, lengths, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
       box.swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
