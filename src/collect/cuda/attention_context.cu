@@ -18,11 +18,12 @@ __global__ void __launch_bounds__(Size<kHeadDim, kValueDim>::kThreads, 1)
   const Shared<kHeadDim, kValueDim> shared(shared_address(memory));
   if (threadIdx.x == 0) shared.make_barriers();
   __syncthreads();
-  if (threadIdx.x / kGroupThreads == kReaders) {
-    give_registers<40>();
+  using Its = Size<kHeadDim, kValueDim>;
+  if (threadIdx.x / kGroupThreads == Its::kReaders) {
+    give_registers<Its::kReaders == 3 ? 32 : 40>();
     bring_tiles(arguments.shape, maps, shared);
   } else {
-    take_registers<232>();
+    take_registers<Its::kReaders == 3 ? 160 : 232>();
     Reader<kHeadDim, kValueDim> reader(arguments, shared);
     for (Walk walk(arguments.shape); !walk.is_over(); walk.next_tile())
       reader.read(walk);
@@ -52,15 +53,15 @@ struct Tensor {
   int elements = 1;
 };
 
-// Boxes are 128 tokens of 128 elements; what lies outside is zeros.
-cudaError_t map_tensor(const Tensor& tensor, CUtensorMap* map) {
+// Boxes are `rows` tokens of 128 elements; what lies outside is zeros.
+cudaError_t map_tensor(const Tensor& tensor, int rows, CUtensorMap* map) {
   if (encode_tensor_map() == nullptr) return cudaErrorNotSupported;
   const auto wide = [](int number) { return static_cast<cuuint64_t>(number); };
   const cuuint64_t sizes[4] = {wide(tensor.elements), wide(tensor.heads), wide(tensor.tokens),
                                wide(tensor.batch)};
   const cuuint64_t token_bytes = sizes[0] * sizes[1];
   const cuuint64_t strides[3] = {sizes[0], token_bytes, token_bytes * sizes[2]};
-  const cuuint32_t box[4] = {128, 1, 128, 1};
+  const cuuint32_t box[4] = {128, 1, static_cast<cuuint32_t>(rows), 1};
   const cuuint32_t steps[4] = {1, 1, 1, 1};
   const CUresult made = encode_tensor_map()(
       map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 4, const_cast<void*>(tensor.memory), sizes, strides, box,
@@ -78,14 +79,15 @@ cudaError_t map_context(const ContextArguments& arguments,
   const auto tensor = [&](const void* memory, int tokens, int heads, int elements) -> Tensor {
     return {memory, shape.batch, tokens, heads, elements};
   };
-  const cudaError_t query = map_tensor(
-      tensor(tensors.query, shape.queries, shape.heads, arguments.head_dim), &maps->query);
+  const cudaError_t query =
+      map_tensor(tensor(tensors.query, shape.queries, shape.heads, arguments.head_dim),
+                 shape.tile_queries, &maps->query);
   if (query != cudaSuccess) return query;
-  const cudaError_t keys =
-      map_tensor(tensor(tensors.keys, shape.keys, shape.kv_heads, arguments.head_dim), &maps->keys);
+  const cudaError_t keys = map_tensor(
+      tensor(tensors.keys, shape.keys, shape.kv_heads, arguments.head_dim), kTileKeys, &maps->keys);
   if (keys != cudaSuccess) return keys;
   return map_tensor(tensor(tensors.values, shape.keys, shape.kv_heads, arguments.value_dim),
-                    &maps->values);
+                    kTileKeys, &maps->values);
 }
 
 cudaError_t prepare_context(const ContextArguments& arguments) {

@@ -1,6 +1,7 @@
-// A block of the attention of new tokens in fp8. Two warp groups have 64 queries each: the product
-// with the next keys runs while they weigh the keys before. A third warp group has the copy engine
-// bring tiles, and transposes the values, since a product of fp8 reads both factors along the sum.
+// A block of the attention of new tokens in fp8. Two or three warp groups have 64 queries each: the
+// product with the next keys runs while they weigh the keys before. Another warp group has the copy
+// engine bring tiles, and transposes the values, since a product of fp8 reads both factors along
+// the sum.
 #pragma once
 
 #include <cuda_fp8.h>
@@ -16,8 +17,7 @@ namespace assay::collect::context {
 
 inline constexpr int kGroupThreads = 128;  // of a warp group
 inline constexpr int kGroupWarps = 4;
-inline constexpr int kReaders = 2;  // warp groups that multiply
-inline constexpr int kGroupQueries = kTileQueries / kReaders;
+inline constexpr int kGroupQueries = 64;
 inline constexpr int kBoxBytes = kTileKeys * 128;  // 128 rows of 128 elements
 inline constexpr int kSteps = kTileKeys / 32;      // a product takes 32 keys at a time
 inline constexpr int kScores = kTileKeys / 2;      // of a thread
@@ -27,12 +27,14 @@ inline constexpr int kFirstTurn = 2;               // and one for each reader
 // Shorter rows than those of a box are filled with zeros.
 template <int kHeadDim, int kValueDim>
 struct Size {
+  static constexpr int kTileQueries = tile_queries_of(kHeadDim);
+  static constexpr int kReaders = kTileQueries / kGroupQueries;  // warp groups that multiply
   static constexpr int kThreads = (kReaders + 1) * kGroupThreads;
   static constexpr int kKeyBoxes = (kHeadDim + 127) / 128;
   static constexpr int kQueryStages = 2;
   static constexpr int kKeyStages = 3;
   static constexpr int kValueStages = 2;  // of the values, and of the transposed ones
-  static constexpr int kQueryBytes = kKeyBoxes * kBoxBytes;
+  static constexpr int kQueryBytes = kKeyBoxes * kTileQueries * 128;
   static constexpr int kKeyBytes = kKeyBoxes * kBoxBytes;
   // Places in shared memory.
   static constexpr int kKeys = kQueryStages * kQueryBytes;
@@ -88,9 +90,9 @@ struct Shared {
         values_full(transposed.barriers + 2 * Its::kValueStages * 8) {}
 
   __device__ void make_barriers() const {
-    queries.make(1, kReaders * kGroupWarps);
-    keys.make(1, kReaders * kGroupWarps);
-    transposed.make(kGroupThreads, kReaders * kGroupWarps);
+    queries.make(1, Its::kReaders * kGroupWarps);
+    keys.make(1, Its::kReaders * kGroupWarps);
+    transposed.make(kGroupThreads, Its::kReaders * kGroupWarps);
     for (int stage = 0; stage < Its::kValueStages; ++stage)
       make_barrier(values_full + stage * 8, 1);
     publish_barriers();
@@ -176,14 +178,14 @@ class Walk {
   bool is_over_ = false;
 };
 
-// Copies rows of a head, `boxes` of 128 elements wide.
-template <int kBoxes>
+// Copies rows of a head, boxes of 128 elements wide.
+template <int kBoxes, int kRows>
 __device__ void copy_rows(
     std::uint32_t to, const CUtensorMap& map, int head, int token, int batch, std::uint32_t full) {
-  arrive_and_expect(full, kBoxes * kBoxBytes);
+  arrive_and_expect(full, kBoxes * kRows * 128);
 #pragma unroll
   for (int box = 0; box < kBoxes; ++box)
-    copy_box(to + box * kBoxBytes, map, {box * 128, head, token, batch}, full);
+    copy_box(to + box * kRows * 128, map, {box * 128, head, token, batch}, full);
 }
 
 // One thread calls it for each step in turn.
@@ -197,17 +199,18 @@ __device__ void begin_step(const Shape& shape,
   if (walk.begins_tile()) {
     const int round = walk.round();
     shared.queries.await_empty(round);
-    copy_rows<Its::kKeyBoxes>(shared.query(round), maps.query, tile.head, tile.first_query,
-                              tile.batch, shared.queries.full(round));
+    copy_rows<Its::kKeyBoxes, Its::kTileQueries>(shared.query(round), maps.query, tile.head,
+                                                 tile.first_query, tile.batch,
+                                                 shared.queries.full(round));
   }
   const int step = walk.step();
   const int kv_head = tile.head / (shape.heads / shape.kv_heads);
   const int token = walk.key_tile() * kTileKeys;
   shared.keys.await_empty(step);
-  copy_rows<Its::kKeyBoxes>(shared.key(step), maps.keys, kv_head, token, tile.batch,
-                            shared.keys.full(step));
-  copy_rows<1>(shared.value(step), maps.values, kv_head, token, tile.batch,
-               shared.value_full(step));
+  copy_rows<Its::kKeyBoxes, kTileKeys>(shared.key(step), maps.keys, kv_head, token, tile.batch,
+                                       shared.keys.full(step));
+  copy_rows<1, kTileKeys>(shared.value(step), maps.values, kv_head, token, tile.batch,
+                          shared.value_full(step));
 }
 
 struct Matrices {
@@ -402,8 +405,10 @@ __device__ void multiply_keys(std::uint32_t queries, std::uint32_t keys, float (
   const std::uint64_t right = matrix_descriptor(keys);
 #pragma unroll
   for (int element = 0; element < kHeadDim; element += 32) {
-    const int within = (element / 128 * kBoxBytes + element % 128) / 16;
-    product_fp8(scores, left + within, right + within, element == 0 ? 0 : 1);
+    const int box = element / 128;
+    const int within = element % 128;
+    product_fp8(scores, left + (box * tile_queries_of(kHeadDim) * 128 + within) / 16,
+                right + (box * kBoxBytes + within) / 16, element == 0 ? 0 : 1);
   }
 }
 
@@ -437,14 +442,15 @@ __device__ inline void mask(
   }
 }
 
-// Two readers take turns in giving products to the tensor cores, so that one weighs while the
-// other's run.
+// Readers take turns in giving products to the tensor cores, so that some weigh while another's
+// run.
 __device__ inline void await_turn(const Lane& lane) {
-  join_threads(kFirstTurn + lane.group, kReaders * kGroupThreads);
+  join_threads(kFirstTurn + lane.group, 2 * kGroupThreads);
 }
 
-__device__ inline void pass_turn(const Lane& lane) {
-  arrive_for(kFirstTurn + 1 - lane.group, kReaders * kGroupThreads);
+template <int kReaders>
+__device__ void pass_turn(const Lane& lane) {
+  arrive_for(kFirstTurn + (lane.group + 1) % kReaders, 2 * kGroupThreads);
 }
 
 // Of 16 elements, a lane has four in turn: even ones in the first 8 columns, odd ones in the
@@ -478,12 +484,14 @@ __device__ void write_output(const ContextArguments& arguments,
 template <int kHeadDim, int kValueDim>
 class Reader {
  public:
+  using Its = Size<kHeadDim, kValueDim>;
+
   __device__ Reader(const ContextArguments& arguments, const Shared<kHeadDim, kValueDim>& shared)
       : with_(arguments),
         shared_(shared),
         scale_(1.4426950408889634F * rsqrtf(static_cast<float>(kHeadDim)) * arguments.scales[0]),
         output_scale_(arguments.scales[1]) {
-    if (lane_.group == 1) pass_turn(lane_);  // the first one begins
+    if (lane_.group == Its::kReaders - 1) pass_turn<Its::kReaders>(lane_);  // the first one begins
   }
 
   __device__ void read(const Walk& walk) {
@@ -499,7 +507,7 @@ class Reader {
     begin_products();
     multiply_keys<kHeadDim>(queries(walk), shared_.key(first_step), scores);
     commit_products();
-    pass_turn(lane_);
+    pass_turn<Its::kReaders>(lane_);
     wait_for_products<0>();
     hold(scores);
     shared_.keys.end_reading(first_step);
@@ -516,7 +524,7 @@ class Reader {
       commit_products();
       multiply_values<kValueDim>(weights, shared_.value_transposed(step - 1), output, n == 1);
       commit_products();
-      pass_turn(lane_);
+      pass_turn<Its::kReaders>(lane_);
       wait_for_products<1>();
       hold(scores);
       shared_.keys.end_reading(step);

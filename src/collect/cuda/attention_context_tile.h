@@ -6,8 +6,12 @@
 
 namespace assay::collect::context {
 
-inline constexpr int kTileQueries = 128;
 inline constexpr int kTileKeys = 128;
+
+// The queries of a tile. Narrow heads leave registers for a third warp group of 64.
+constexpr int tile_queries_of(int head_dim) {
+  return head_dim == 64 ? 192 : 128;
+}
 
 // Shapes of an attention whose last query belongs to its last key.
 struct Shape {
@@ -18,6 +22,7 @@ struct Shape {
   int kv_heads = 1;
   int window = 0;  // 0: all keys
   bool causal = true;
+  int tile_queries = 128;
 };
 
 struct Tile {
@@ -27,7 +32,7 @@ struct Tile {
 };
 
 constexpr int tiles_of_head(const Shape& shape) {
-  return (shape.queries + kTileQueries - 1) / kTileQueries;
+  return (shape.queries + shape.tile_queries - 1) / shape.tile_queries;
 }
 
 constexpr int tiles_of(const Shape& shape) {
@@ -40,7 +45,7 @@ constexpr Tile tile_at(const Shape& shape, int place) {
   const int heads = shape.batch * shape.heads;
   return {.batch = place % heads / shape.heads,
           .head = place % shape.heads,
-          .first_query = (tiles_of_head(shape) - 1 - place / heads) * kTileQueries};
+          .first_query = (tiles_of_head(shape) - 1 - place / heads) * shape.tile_queries};
 }
 
 // The place of a block's tile number `round`. Every other round is dealt backwards, so that no
@@ -72,7 +77,7 @@ struct KeyTiles {
 };
 
 constexpr KeyTiles key_tiles_of(const Shape& shape, int first_query) {
-  const int behind = first_query + kTileQueries;
+  const int behind = first_query + shape.tile_queries;
   const int last_query = (behind < shape.queries ? behind : shape.queries) - 1;
   return {.first = keys_of(shape, first_query).begin / kTileKeys,
           .last = (keys_of(shape, last_query).end + kTileKeys - 1) / kTileKeys};

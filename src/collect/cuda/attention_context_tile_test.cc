@@ -12,13 +12,15 @@ namespace assay::collect::context {
 namespace {
 
 std::vector<Shape> some_shapes() {
-  return {{.batch = 3, .queries = 1, .keys = 1, .heads = 12, .kv_heads = 4},
-          {.batch = 2, .queries = 1000, .keys = 1000, .heads = 8, .kv_heads = 2},
-          {.batch = 2, .queries = 700, .keys = 705, .heads = 4, .kv_heads = 1},
-          {.batch = 1, .queries = 100, .keys = 1000, .heads = 4, .kv_heads = 4},
-          {.batch = 1, .queries = 2048, .keys = 2048, .heads = 2, .kv_heads = 1, .window = 128},
-          {.batch = 1, .queries = 700, .keys = 705, .heads = 2, .kv_heads = 1, .window = 200},
-          {.batch = 1, .queries = 300, .keys = 300, .heads = 2, .kv_heads = 1, .causal = false}};
+  return {
+      {.batch = 3, .queries = 1, .keys = 1, .heads = 12, .kv_heads = 4},
+      {.batch = 2, .queries = 1000, .keys = 1000, .heads = 8, .kv_heads = 2},
+      {.batch = 2, .queries = 700, .keys = 705, .heads = 4, .kv_heads = 1},
+      {.batch = 1, .queries = 100, .keys = 1000, .heads = 4, .kv_heads = 4},
+      {.batch = 1, .queries = 2048, .keys = 2048, .heads = 2, .kv_heads = 1, .window = 128},
+      {.batch = 1, .queries = 700, .keys = 705, .heads = 2, .kv_heads = 1, .window = 200},
+      {.batch = 1, .queries = 300, .keys = 300, .heads = 2, .kv_heads = 1, .causal = false},
+      {.batch = 2, .queries = 1000, .keys = 1000, .heads = 2, .kv_heads = 1, .tile_queries = 192}};
 }
 
 TEST(AttentionContextTile, BlocksHaveEachTileOnce) {
@@ -61,7 +63,7 @@ TEST(AttentionContextTile, TilesCoverEachQueryOnceAndTheLongestComeFirst) {
     for (int place = 0; place < tiles_of(shape); ++place) {
       const Tile tile = tile_at(shape, place);
       EXPECT_LT(tile.first_query, shape.queries);
-      EXPECT_EQ(tile.first_query % kTileQueries, 0);
+      EXPECT_EQ(tile.first_query % shape.tile_queries, 0);
       EXPECT_LT(tile.head, shape.heads);
       EXPECT_LT(tile.batch, shape.batch);
       seen.insert({tile.batch, tile.head, tile.first_query});
@@ -74,12 +76,13 @@ TEST(AttentionContextTile, TilesCoverEachQueryOnceAndTheLongestComeFirst) {
 
 TEST(AttentionContextTile, KeyTilesHaveAllKeysThatAreSeen) {
   for (const Shape& shape : some_shapes()) {
-    for (int first = 0; first < shape.queries; first += kTileQueries) {
+    for (int first = 0; first < shape.queries; first += shape.tile_queries) {
       const KeyTiles tiles = key_tiles_of(shape, first);
       ASSERT_GT(tiles.count(), 0);
       int begin = shape.keys;
       int end = 0;
-      for (int query = first; query < std::min(first + kTileQueries, shape.queries); ++query) {
+      for (int query = first; query < std::min(first + shape.tile_queries, shape.queries);
+           ++query) {
         begin = std::min(begin, keys_of(shape, query).begin);
         end = std::max(end, keys_of(shape, query).end);
       }
@@ -93,7 +96,7 @@ TEST(AttentionContextTile, MasksWhereAQueryDoesNotSeeAKey) {
   for (const Shape& shape : some_shapes()) {
     for (int first = 0; first < shape.queries; first += 64) {
       const int last = std::min(first + 64, shape.queries) - 1;
-      const KeyTiles tiles = key_tiles_of(shape, first / kTileQueries * kTileQueries);
+      const KeyTiles tiles = key_tiles_of(shape, first / shape.tile_queries * shape.tile_queries);
       for (int tile = tiles.first; tile < tiles.last; ++tile) {
         bool all_seen = true;
         for (int query = first; query <= last; ++query) {

@@ -141,6 +141,16 @@ constexpr std::int64_t splits_for(std::int64_t groups,
   return best;
 }
 
+// The number of warps that share a part of the keys. With many groups, or few keys, each warp has a
+// group of its own, so that no warp waits for others, and none begins and ends for a few tiles.
+constexpr int sharers_for(std::int64_t groups,
+                          std::int64_t tiles,
+                          std::int64_t processors,
+                          std::int64_t blocks) {
+  constexpr std::int64_t kFewTiles = 2;
+  return tiles <= kFewTiles || groups >= processors * blocks * kWarps ? 1 : kWarps;
+}
+
 // The tiles of a part: first <= tile < last.
 struct TileRange {
   int first = 0;

@@ -4,6 +4,8 @@
 
 #include "collect/cuda/attention_decode_warp.cuh"
 #include "collect/cuda/attention_kernels.h"
+#include "collect/cuda/launch_after.h"
+#include "collect/cuda/tma.cuh"
 #include "collect/cuda/vectors.cuh"
 #include "collect/kernels/attention_layout.h"
 
@@ -49,15 +51,15 @@ __device__ void finish(const DecodeArguments& arguments,
   }
 }
 
-template <int kHeadDim, int kRowTiles>
-__global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
-    decode_part(const __grid_constant__ DecodeArguments arguments) {
+// The attention of a warp to its tiles of a part.
+template <int kHeadDim, int kRowTiles, int kSharers>
+__device__ WarpAttention<kHeadDim, kRowTiles> attention_of_warp(const DecodeArguments& arguments,
+                                                                const Part& part,
+                                                                char* shared) {
   using Its = Size<kHeadDim, kRowTiles>;
-  extern __shared__ __align__(16) char shared[];
   const int warp = static_cast<int>(threadIdx.x) / kLanes;
-  const Part part = part_of<Its::kRows>(arguments);
-  Tiles<kHeadDim, kRowTiles> tiles(arguments, part,
-                                   shared + warp * Its::kStages * Its::kStageBytes);
+  Tiles<kHeadDim, kRowTiles, kSharers> tiles(arguments, part,
+                                             shared + warp * Its::kStages * Its::kStageBytes);
   for (int n = 0; n < Its::kStages - 1; ++n)
     tiles.begin(n);
   WarpAttention<kHeadDim, kRowTiles> attention(arguments, part);
@@ -67,10 +69,33 @@ __global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
     attention.add(tiles, n);
   }
   await_copies<0>();
+  return attention;
+}
+
+// A warp computes some query heads of one head of keys.
+template <int kHeadDim, int kRowTiles>
+__global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
+    decode_by_warps(const __grid_constant__ DecodeArguments arguments) {
+  extern __shared__ __align__(16) char shared[];
+  const Part part = part_of_warp<Size<kHeadDim, kRowTiles>::kRows>(arguments);
+  if (part.rows == 0) return;
+  attention_of_warp<kHeadDim, kRowTiles, 1>(arguments, part, shared).write_output(arguments, part);
+}
+
+template <int kHeadDim, int kRowTiles>
+__global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
+    decode_part(const __grid_constant__ DecodeArguments arguments) {
+  using Its = Size<kHeadDim, kRowTiles>;
+  extern __shared__ __align__(16) char shared[];
+  const int warp = static_cast<int>(threadIdx.x) / kLanes;
+  const Part part = part_of<Its::kRows>(arguments);
+  const WarpAttention<kHeadDim, kRowTiles> attention =
+      attention_of_warp<kHeadDim, kRowTiles, kWarps>(arguments, part, shared);
+  let_later_kernels_begin();
   __syncthreads();  // all warps have read their tiles
   auto* sums = reinterpret_cast<float*>(shared);
   float* statistics = sums + kWarps * Its::kRows * sum_words(kHeadDim);
-  attention.write(sums + warp * Its::kRows * sum_words(kHeadDim),
+  attention.write(part.rows, sums + warp * Its::kRows * sum_words(kHeadDim),
                   statistics + warp * Its::kRows * 2);
   __syncthreads();
   finish<kHeadDim, Its::kRows>(arguments, part, sums, statistics);
@@ -83,6 +108,7 @@ __global__ void __launch_bounds__(kHeadDim* kJoiners)
   constexpr int kJoinThreads = kHeadDim * kJoiners;
   __shared__ float factors[kMostSplits];
   __shared__ float parts[kJoinThreads];
+  wait_for_earlier_kernels();
   const int thread = static_cast<int>(threadIdx.x);
   const int column = thread % kHeadDim;
   const int splits = static_cast<int>(arguments.splits);
@@ -122,17 +148,29 @@ struct Kernels {
         cudaFuncSetAttribute(decode_part<kHeadDim, kRowTiles>,
                              cudaFuncAttributeMaxDynamicSharedMemorySize, Its::kSharedBytes);
     if (allowed != cudaSuccess) return allowed;
+    const cudaError_t allowed_too =
+        cudaFuncSetAttribute(decode_by_warps<kHeadDim, kRowTiles>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, Its::kSharedBytes);
+    if (allowed_too != cudaSuccess) return allowed_too;
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         blocks_at_a_time, decode_part<kHeadDim, kRowTiles>, kThreads, Its::kSharedBytes);
   }
 
   static cudaError_t launch(const DecodeArguments& arguments, cudaStream_t stream) {
     const dim3 blocks = blocks_of<Its::kRows>(arguments);
+    if (arguments.sharers == 1) {
+      constexpr int kBytes = kWarps * Its::kStages * Its::kStageBytes;
+      decode_by_warps<kHeadDim, kRowTiles><<<blocks, kThreads, kBytes, stream>>>(arguments);
+      return cudaGetLastError();
+    }
     decode_part<kHeadDim, kRowTiles><<<blocks, kThreads, Its::kSharedBytes, stream>>>(arguments);
-    if (arguments.splits == 1) return cudaGetLastError();
-    const auto outputs = static_cast<unsigned>(arguments.spec.batch * arguments.spec.heads);
-    join_parts<kHeadDim><<<outputs, kHeadDim * kJoiners, 0, stream>>>(arguments);
-    return cudaGetLastError();
+    const cudaError_t launched = cudaGetLastError();
+    if (launched != cudaSuccess || arguments.splits == 1) return launched;
+    return launch_after(
+        join_parts<kHeadDim>,
+        {.blocks = static_cast<unsigned>(arguments.spec.batch * arguments.spec.heads),
+         .threads = kHeadDim * kJoiners},
+        stream, arguments);
   }
 };
 

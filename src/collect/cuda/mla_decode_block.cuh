@@ -27,12 +27,15 @@ inline constexpr int kBoxBytes = kTileKeys * 128;
 inline constexpr int kKeyChunks = kHeadDim / 64;
 
 // The sizes of a block. Over bfloat16, the first warp group computes scores, weights and output,
-// and with 64 heads a second one takes half of the output's columns. Over fp8, the first one
-// computes scores and weights, and two others the output of the tile before: conversions and the
-// softmax then run while tensor cores multiply.
+// and with 64 heads a second one takes half of the output's columns. Over fp8, the first ones
+// compute scores and weights, and two others the output of the tiles before: conversions and the
+// softmax then run while tensor cores multiply. Up to 32 heads, there are registers for two that
+// take the tiles in turn.
 template <bool kFp8, int kHeads>
 struct Size {
-  static constexpr int kGroups = kFp8 ? 3 : (kHeads == 64 ? 2 : 1);
+  static constexpr int kScorers = kFp8 && kHeads <= 32 ? 2 : 1;  // warp groups
+  static constexpr int kGroups = kFp8 ? kScorers + 2 : (kHeads == 64 ? 2 : 1);
+  static constexpr int kReaders = kFp8 ? 3 : kGroups;  // warp groups that read a tile
   static constexpr int kThreads = kGroups * kGroupThreads;
   static constexpr int kTileBytes = kTileKeys * kHeadDim * (kFp8 ? 1 : 2);
   static constexpr int kStages = kFp8 ? (kHeads == 64 ? 3 : 4) : (kHeads == 8 ? 3 : 2);
@@ -42,8 +45,9 @@ struct Size {
   // Places in shared memory.
   static constexpr int kQuery = kStages * kTileBytes;
   static constexpr int kWeights = kQuery + kHeads * kHeadDim * 2;
-  static constexpr int kOfWarps = kWeights + kWeightBuffers * kWeightBytes;  // [warp, head]
-  static constexpr int kFactors = kOfWarps + kGroupWarps * kHeads * 4;       // [buffer, head]
+  static constexpr int kOfWarps = kWeights + kWeightBuffers * kWeightBytes;  // [2, warp, head]
+  static constexpr int kLargest = kOfWarps + 2 * kGroupWarps * kHeads * 4;   // [2, head]
+  static constexpr int kFactors = kLargest + 2 * kHeads * 4;                 // [buffer, head]
   static constexpr int kCounters = kFactors + kWeightBuffers * kHeads * 4;
   static constexpr int kWeightCounters = kCounters + 2 * kStages * 8;
   static constexpr int kSharedBytes = kWeightCounters + 2 * kWeightBuffers * 8;
@@ -109,7 +113,7 @@ class Tiles {
   __device__ void make_barriers() const {
     for (int stage = 0; stage < Its::kStages; ++stage) {
       make_barrier(full(stage), 1);
-      make_barrier(empty(stage), Its::kGroups * kGroupWarps);
+      make_barrier(empty(stage), Its::kReaders * kGroupWarps);
     }
     publish_barriers();
   }
@@ -341,11 +345,12 @@ __device__ void multiply_fp8_keys(const Lane& lane,
 
 // The first of a lane's columns of the output. Number `i` (0 or 1, for rows `row` and `row + 8`) of
 // product `tile` is column first + 64 tile + 8 i with bfloat16, and first + 2 tile + i with fp8,
-// with which the first group has none.
-template <bool kFp8>
+// with which scorers have none.
+template <bool kFp8, int kHeads>
 __device__ int first_column(const Lane& lane) {
   if (!kFp8) return lane.group * (kValueDim / 2) + lane.warp * 16 + lane.row;
-  const Fp8Columns its = fp8_columns(lane.group - 1, lane.warp, lane.row);
+  const Fp8Columns its =
+      fp8_columns(lane.group - Size<kFp8, kHeads>::kScorers, lane.warp, lane.row);
   return its.box * 128 + its.chunk * 16 + its.half * 8;
 }
 
@@ -390,7 +395,8 @@ __device__ void multiply_fp8_values(const Lane& lane,
   constexpr int kTiles = Size<true, kHeads>::kOutputTiles;
   static_assert(kTiles == 4);
   const std::uint64_t right = matrix_descriptor(weights);
-  const Fp8Columns its = fp8_columns(lane.group - 1, lane.warp, lane.row);
+  const Fp8Columns its =
+      fp8_columns(lane.group - Size<true, kHeads>::kScorers, lane.warp, lane.row);
   const std::uint32_t box = tile + its.box * kBoxBytes + its.half * 8;
   const auto read = [&](int step) {
     ValueStep of;

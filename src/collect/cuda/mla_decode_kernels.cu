@@ -16,9 +16,11 @@ namespace {
 using namespace mla;
 
 // The barriers of a block besides 0, which all threads use.
-constexpr int kScoresMeet = 1;   // the first warp group
-constexpr int kWeightsMeet = 2;  // both groups: weights have been written
-constexpr int kReadersMeet = 3;  // both groups: weights have been read
+constexpr int kWeightsMeet = 1;  // of bfloat16, both groups: weights have been written
+constexpr int kReadersMeet = 2;  // of bfloat16, both groups: weights have been read
+constexpr int kScoresMeet = 3;   // and one more for a second scorer
+constexpr int kFirstTurn = 5;    // and one more
+constexpr int kScorersMeet = 7;
 
 __device__ float power_of_two_of(float exponent) {
   float power = 0;
@@ -42,52 +44,64 @@ struct Sum {
   __device__ float operator()(float a, float b) const { return a + b; }
 };
 
-// The softmax of a tile, of the first warp group. A lane has the heads head_of(i), i < kHeads / 4.
+// The softmax of tiles, of a warp group. A lane has the heads head_of(i), i < kHeads / 4. Two
+// scorers take the tiles in turn; each goes on from the largest scores of the other.
 template <bool kFp8, int kHeads>
 class Softmax {
  public:
   using Its = Size<kFp8, kHeads>;
 
-  __device__ Softmax(char* shared, float scale, int keys)
-      : of_warps_(reinterpret_cast<float*>(shared + Its::kOfWarps)), scale_(scale), keys_(keys) {
+  __device__ Softmax(char* shared, int scorer, float scale, int keys)
+      : of_warps_(reinterpret_cast<float*>(shared + Its::kOfWarps)),
+        of_scorers_(reinterpret_cast<float*>(shared + Its::kLargest)),
+        scorer_(scorer),
+        scale_(scale),
+        keys_(keys) {
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i)
       largest_[i] = -INFINITY;
+    if (Its::kScorers == 2 && scorer == 1) pass_turn();  // the first one begins
   }
 
-  // Turns scores into weights, and sets the factors by which sums so far are to be multiplied.
+  // Turns scores of tile `n` into weights, and sets the factors by which the output so far is to be
+  // multiplied.
   __device__ void weigh(const Lane& lane,
+                        int n,
                         int first_key,
                         float (&scores)[kHeads / 2],
                         float (&factors)[kHeads / 4]) {
     mask(lane, first_key, scores);
-    find_largest(lane, scores);
-    join_threads(kScoresMeet, kGroupThreads);
+    float largest[kHeads / 4];
+    find_largest(lane, n, scores, largest);
+    continue_largest(lane, n, largest, factors);
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i) {
-      float largest = largest_[i];
-#pragma unroll
-      for (int warp = 0; warp < kGroupWarps; ++warp)
-        largest = fmaxf(largest, of_warps_[warp * kHeads + head_of(lane, i)]);
-      factors[i] = power_of_two_of((largest_[i] - largest) * scale_);
-      largest_[i] = largest;
-      const float scaled = largest * scale_;
+      const float own_factor = power_of_two_of((largest_[i] - largest[i]) * scale_);
+      if (Its::kScorers == 1) factors[i] = own_factor;
+      largest_[i] = largest[i];
+      const float scaled = largest[i] * scale_;
       float& upper = scores[i / 2 * 4 + i % 2];
       float& lower = scores[i / 2 * 4 + 2 + i % 2];
       upper = power_of_two_of(fmaf(upper, scale_, -scaled));
       lower = power_of_two_of(fmaf(lower, scale_, -scaled));
-      weights_[i] = weights_[i] * factors[i] + upper + lower;
+      weights_[i] = weights_[i] * own_factor + upper + lower;
     }
   }
 
-  // Writes the sums of weights of each warp and head, and the statistics of a part.
-  __device__ void finish(const Lane& lane, float (&exponents)[kHeads / 4]) {
-    join_threads(kScoresMeet, kGroupThreads);  // all have read the largest scores
+  // Writes the sums of weights of each warp and head, and sets the statistics of a part of `tiles`.
+  __device__ void finish(const Lane& lane, int tiles, float (&exponents)[kHeads / 4]) {
+    // All have read the largest scores, and those of the last tile are there.
+    join_threads(kScorersMeet, Its::kScorers * kGroupThreads);
+    float* sums = of_warps_ + (scorer_ * kGroupWarps + lane.warp) * kHeads;
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i) {
-      exponents[i] = largest_[i] * scale_;
-      const float sum = over_rows(weights_[i], Sum{});
-      if (lane.row == 0) of_warps_[lane.warp * kHeads + head_of(lane, i)] = sum;
+      const int head = head_of(lane, i);
+      const float largest =
+          Its::kScorers == 1 ? largest_[i] : of_scorers_[(tiles - 1) % 2 * kHeads + head];
+      exponents[i] = largest * scale_;
+      const float sum =
+          over_rows(weights_[i] * power_of_two_of((largest_[i] - largest) * scale_), Sum{});
+      if (lane.row == 0) sums[head] = sum;
     }
   }
 
@@ -105,16 +119,61 @@ class Softmax {
     }
   }
 
-  __device__ void find_largest(const Lane& lane, const float (&scores)[kHeads / 2]) {
+  // Sets the largest scores of the tile. Neighbouring tiles have places of their own, so that no
+  // warp writes where another still reads.
+  __device__ void find_largest(const Lane& lane,
+                               int n,
+                               const float (&scores)[kHeads / 2],
+                               float (&largest)[kHeads / 4]) const {
+    float* of_tile = of_warps_ + n % 2 * kGroupWarps * kHeads;
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i) {
       const int at = i / 2 * 4 + i % 2;
-      const float largest = over_rows(fmaxf(scores[at], scores[at + 2]), Maximum{});
-      if (lane.row == 0) of_warps_[lane.warp * kHeads + head_of(lane, i)] = largest;
+      const float of_warp = over_rows(fmaxf(scores[at], scores[at + 2]), Maximum{});
+      if (lane.row == 0) of_tile[lane.warp * kHeads + head_of(lane, i)] = of_warp;
+    }
+    join_threads(kScoresMeet + scorer_, kGroupThreads);
+#pragma unroll
+    for (int i = 0; i < kHeads / 4; ++i) {
+      largest[i] = of_tile[head_of(lane, i)];
+#pragma unroll
+      for (int warp = 1; warp < kGroupWarps; ++warp)
+        largest[i] = fmaxf(largest[i], of_tile[warp * kHeads + head_of(lane, i)]);
     }
   }
 
-  float* of_warps_;  // [warp, head]
+  // Makes the largest scores of the tile those of all tiles so far.
+  __device__ void continue_largest(const Lane& lane,
+                                   int n,
+                                   float (&largest)[kHeads / 4],
+                                   float (&factors)[kHeads / 4]) {
+    if constexpr (Its::kScorers == 1) {
+#pragma unroll
+      for (int i = 0; i < kHeads / 4; ++i)
+        largest[i] = fmaxf(largest[i], largest_[i]);
+    } else {
+      join_threads(kFirstTurn + scorer_, 2 * kGroupThreads);
+      const float* before = of_scorers_ + (n + 1) % 2 * kHeads;
+      float* now = of_scorers_ + n % 2 * kHeads;
+#pragma unroll
+      for (int i = 0; i < kHeads / 4; ++i) {
+        const int head = head_of(lane, i);
+        const float of_others = n == 0 ? -INFINITY : before[head];
+        largest[i] = fmaxf(largest[i], of_others);
+        factors[i] = power_of_two_of((of_others - largest[i]) * scale_);
+        if (lane.warp == 0 && lane.row == 0) now[head] = largest[i];
+      }
+      pass_turn();
+    }
+  }
+
+  __device__ void pass_turn() const {
+    arrive_for(kFirstTurn + 1 - scorer_, 2 * kGroupThreads);
+  }
+
+  float* of_warps_;    // [2, warp, head]
+  float* of_scorers_;  // [2, head]
+  int scorer_;
   float scale_;
   int keys_;
   float largest_[kHeads / 4];
@@ -161,13 +220,13 @@ __device__ void scale_output(const float (&factors)[kHeads / 4],
 }
 
 // Writes a lane's results for one head: the output itself, or the sums of a part.
-template <bool kFp8, int kTiles>
+template <bool kFp8, int kHeads, int kTiles>
 __device__ void write_columns(const Lane& lane,
                               const float (&of)[kTiles][2],
                               float factor,
                               __nv_bfloat16* result,
                               float* sums) {
-  const int first = first_column<kFp8>(lane);
+  const int first = first_column<kFp8, kHeads>(lane);
   if constexpr (!kFp8) {
 #pragma unroll
     for (int i = 0; i < kTiles * 2; ++i) {
@@ -206,7 +265,7 @@ __device__ void write_output(const MlaDecodeArguments& arguments,
     const std::int64_t row = part.batch * arguments.heads + part.first_head + head;
     float weights = 0;
 #pragma unroll
-    for (int warp = 0; warp < kGroupWarps; ++warp)
+    for (int warp = 0; warp < Size<kFp8, kHeads>::kScorers * kGroupWarps; ++warp)
       weights += of_warps[warp * kHeads + head];
     float of[kTiles][2];
 #pragma unroll
@@ -214,7 +273,7 @@ __device__ void write_output(const MlaDecodeArguments& arguments,
       of[tile][0] = output[tile][i / 2 * 4 + i % 2];
       of[tile][1] = output[tile][i / 2 * 4 + 2 + i % 2];
     }
-    write_columns<kFp8, kTiles>(
+    write_columns<kFp8, kHeads, kTiles>(
         lane, of, scale / weights, static_cast<__nv_bfloat16*>(arguments.output) + row * kValueDim,
         arguments.splits == 1 ? nullptr
                               : arguments.sums + (row * arguments.splits + part.split) * kValueDim);
@@ -228,7 +287,7 @@ __device__ void write_statistics(const MlaDecodeArguments& arguments,
                                  const Lane& lane,
                                  const float* of_warps,
                                  const float (&exponents)[kHeads / 4]) {
-  if (arguments.splits == 1 || lane.warp != 0 || lane.row != 0) return;
+  if (arguments.splits == 1 || lane.group != 0 || lane.warp != 0 || lane.row != 0) return;
 #pragma unroll
   for (int i = 0; i < kHeads / 4; ++i) {
     const int head = Softmax<kFp8, kHeads>::head_of(lane, i);
@@ -236,7 +295,7 @@ __device__ void write_statistics(const MlaDecodeArguments& arguments,
     const std::int64_t row = part.batch * arguments.heads + part.first_head + head;
     float weights = 0;
 #pragma unroll
-    for (int warp = 0; warp < kGroupWarps; ++warp)
+    for (int warp = 0; warp < Size<kFp8, kHeads>::kScorers * kGroupWarps; ++warp)
       weights += of_warps[warp * kHeads + head];
     reinterpret_cast<float2*>(arguments.statistics)[row * arguments.splits + part.split] = {
         exponents[i], weights};
@@ -300,13 +359,13 @@ __global__ void __launch_bounds__(Size<false, kHeads>::kThreads, 1)
   auto* shared_factors = reinterpret_cast<float*>(shared + Its::kFactors);
   float output[Its::kOutputTiles][kHeads / 2] = {};
   if (Its::kGroups == 1 || lane.group == 0) {
-    Softmax<false, kHeads> softmax(shared, score_scale(1), static_cast<int>(arguments.keys));
+    Softmax<false, kHeads> softmax(shared, 0, score_scale(1), static_cast<int>(arguments.keys));
     for (int n = 0; n < tiles.count(); ++n) {
       tiles.await(n);
       float scores[kHeads / 2];
       multiply_bfloat16_keys<kHeads>(tiles.at(n), base + Its::kQuery, scores);
       float factors[kHeads / 4];
-      softmax.weigh(lane, tiles.first_key(n), scores, factors);
+      softmax.weigh(lane, n, tiles.first_key(n), scores, factors);
       if (Its::kGroups == 2 && n > 0) join_threads(kReadersMeet, Its::kThreads);
       store_weights<false, kHeads>(lane, weights, scores);
       if (Its::kGroups == 2) store_factors<false, kHeads>(lane, factors, shared_factors);
@@ -319,7 +378,7 @@ __global__ void __launch_bounds__(Size<false, kHeads>::kThreads, 1)
       __syncwarp();
     }
     float exponents[kHeads / 4];
-    softmax.finish(lane, exponents);
+    softmax.finish(lane, tiles.count(), exponents);
     __syncthreads();
     write_statistics<false, kHeads>(arguments, part, lane, of_warps, exponents);
   } else {
@@ -351,7 +410,7 @@ class WeightBuffers {
   __device__ void make_barriers() const {
     for (int n = 0; n < Its::kWeightBuffers; ++n) {
       make_barrier(full(n), kGroupThreads);
-      make_barrier(empty(n), (Its::kGroups - 1) * kGroupWarps);
+      make_barrier(empty(n), (Its::kGroups - Its::kScorers) * kGroupWarps);
     }
   }
 
@@ -392,14 +451,16 @@ class WeightBuffers {
   std::uint32_t base_;
 };
 
-// Registers of a thread. With 64 heads, the output needs more than its third of them.
+// Registers of a thread. With many heads, the output needs more than its share of them.
 template <int kHeads>
 __device__ void share_registers(bool has_output) {
-  if constexpr (kHeads == 64) {
+  constexpr int kWithOutput = kHeads == 64 ? 184 : 144;
+  constexpr int kOthers = kHeads == 64 ? 136 : 112;
+  if constexpr (kHeads >= 32) {
     if (has_output) {
-      take_registers<184>();
+      take_registers<kWithOutput>();
     } else {
-      give_registers<136>();
+      give_registers<kOthers>();
     }
   }
 }
@@ -420,24 +481,24 @@ __global__ void __launch_bounds__(Size<true, kHeads>::kThreads, 1)
   begin_block(arguments, part, tiles, base, is_loader);
 
   const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
-  if (lane.group == 0) {
+  if (lane.group < Its::kScorers) {
     share_registers<kHeads>(false);
-    Softmax<true, kHeads> softmax(shared, score_scale(arguments.scale[0]),
+    Softmax<true, kHeads> softmax(shared, lane.group, score_scale(arguments.scale[0]),
                                   static_cast<int>(arguments.keys));
-    for (int n = 0; n < tiles.count(); ++n) {
+    for (int n = lane.group; n < tiles.count(); n += Its::kScorers) {
       tiles.await(n);
       float scores[kHeads / 2];
       multiply_fp8_keys<kHeads>(lane, tiles.at(n), base + Its::kQuery, scores);
       tiles.end(n);
       float factors[kHeads / 4];
-      softmax.weigh(lane, tiles.first_key(n), scores, factors);
+      softmax.weigh(lane, n, tiles.first_key(n), scores, factors);
       weights.await_empty(n);
       store_weights<true, kHeads>(lane, weights.at(n), scores);
       store_factors<true, kHeads>(lane, factors, weights.factors(n));
       weights.end_writing(n);
     }
     float exponents[kHeads / 4];
-    softmax.finish(lane, exponents);
+    softmax.finish(lane, tiles.count(), exponents);
     __syncthreads();
     write_statistics<true, kHeads>(arguments, part, lane, of_warps, exponents);
   } else {
