@@ -34,7 +34,18 @@ std::optional<std::string> why_no_context_kernel(const AttentionSpec& spec, int 
 class ContextAttention final : public CudaWork {
  public:
   ContextAttention(Gpu& gpu, model::L2State l2, const AttentionSpec& spec)
-      : CudaWork(gpu, l2), spec_(spec) {}
+      : CudaWork(gpu, l2),
+        spec_(spec),
+        shape_{.batch = static_cast<int>(spec.batch),
+               .queries = static_cast<int>(spec.query_length),
+               .keys = static_cast<int>(spec.kv_length),
+               .heads = static_cast<int>(spec.heads),
+               .kv_heads = static_cast<int>(spec.kv_heads),
+               .window = static_cast<int>(spec.window),
+               .causal = spec.causal} {
+    shape_.tile_queries = context::tile_queries_of(shape_, static_cast<int>(spec.head_dim),
+                                                   gpu.properties().multiProcessorCount);
+  }
 
   core::Status take_memory(model::L2State l2) {
     buffers_ = ASSAY_TRY(AttentionBuffers::take(gpu(), spec_, l2, {{2 * sizeof(float)}}));
@@ -72,14 +83,7 @@ class ContextAttention final : public CudaWork {
   static constexpr std::size_t kScales = 0;
 
   [[nodiscard]] ContextArguments arguments_of(std::int64_t copy) const {
-    return {.shape = {.batch = static_cast<int>(spec_.batch),
-                      .queries = static_cast<int>(spec_.query_length),
-                      .keys = static_cast<int>(spec_.kv_length),
-                      .heads = static_cast<int>(spec_.heads),
-                      .kv_heads = static_cast<int>(spec_.kv_heads),
-                      .window = static_cast<int>(spec_.window),
-                      .causal = spec_.causal,
-                      .tile_queries = context::tile_queries_of(static_cast<int>(spec_.head_dim))},
+    return {.shape = shape_,
             .head_dim = static_cast<int>(spec_.head_dim),
             .value_dim = static_cast<int>(spec_.value_dim),
             .scales = static_cast<const float*>(buffers_.more(kScales, copy)),
@@ -87,6 +91,7 @@ class ContextAttention final : public CudaWork {
   }
 
   AttentionSpec spec_;
+  context::Shape shape_;
   AttentionBuffers buffers_;
   std::vector<ContextMaps> maps_;
 };

@@ -10,21 +10,21 @@ namespace {
 
 using namespace context;
 
-template <int kHeadDim, int kValueDim>
-__global__ void __launch_bounds__(Size<kHeadDim, kValueDim>::kThreads, 1)
+template <int kHeadDim, int kValueDim, int kTileQueries>
+__global__ void __launch_bounds__(Size<kHeadDim, kValueDim, kTileQueries>::kThreads, 1)
     context_tiles(const __grid_constant__ ContextArguments arguments,
                   const __grid_constant__ ContextMaps maps) {
   extern __shared__ __align__(1024) char memory[];
-  const Shared<kHeadDim, kValueDim> shared(shared_address(memory));
+  const Shared<kHeadDim, kValueDim, kTileQueries> shared(shared_address(memory));
   if (threadIdx.x == 0) shared.make_barriers();
   __syncthreads();
-  using Its = Size<kHeadDim, kValueDim>;
+  using Its = Size<kHeadDim, kValueDim, kTileQueries>;
   if (threadIdx.x / kGroupThreads == Its::kReaders) {
     give_registers<Its::kReaders == 3 ? 32 : 40>();
     bring_tiles(arguments.shape, maps, shared);
   } else {
     take_registers<Its::kReaders == 3 ? 160 : 232>();
-    Reader<kHeadDim, kValueDim> reader(arguments, shared);
+    Reader<kHeadDim, kValueDim, kTileQueries> reader(arguments, shared);
     for (Walk walk(arguments.shape); !walk.is_over(); walk.next_tile())
       reader.read(walk);
   }
@@ -35,11 +35,13 @@ template <class Use>
 cudaError_t with_context_kernel(const ContextArguments& arguments, const Use& use) {
   switch (arguments.head_dim) {
     case 64:
-      return use(context_tiles<64, 64>, Size<64, 64>{});
+      return arguments.shape.tile_queries == 192
+                 ? use(context_tiles<64, 64, 192>, Size<64, 64, 192>{})
+                 : use(context_tiles<64, 64, 128>, Size<64, 64, 128>{});
     case 128:
-      return use(context_tiles<128, 128>, Size<128, 128>{});
+      return use(context_tiles<128, 128, 128>, Size<128, 128, 128>{});
     case 192:
-      return use(context_tiles<192, 128>, Size<192, 128>{});
+      return use(context_tiles<192, 128, 128>, Size<192, 128, 128>{});
     default:
       return cudaErrorInvalidValue;
   }

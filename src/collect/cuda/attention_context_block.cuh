@@ -25,9 +25,8 @@ inline constexpr int kProducersMeet = 1;           // a barrier; 0 is that of al
 inline constexpr int kFirstTurn = 2;               // and one for each reader
 
 // Shorter rows than those of a box are filled with zeros.
-template <int kHeadDim, int kValueDim>
+template <int kHeadDim, int kValueDim, int kTileQueries>
 struct Size {
-  static constexpr int kTileQueries = tile_queries_of(kHeadDim);
   static constexpr int kReaders = kTileQueries / kGroupQueries;  // warp groups that multiply
   static constexpr int kThreads = (kReaders + 1) * kGroupThreads;
   static constexpr int kKeyBoxes = (kHeadDim + 127) / 128;
@@ -78,9 +77,9 @@ struct Ring {
 };
 
 // The barriers and places of a block's shared memory.
-template <int kHeadDim, int kValueDim>
+template <int kHeadDim, int kValueDim, int kTileQueries>
 struct Shared {
-  using Its = Size<kHeadDim, kValueDim>;
+  using Its = Size<kHeadDim, kValueDim, kTileQueries>;
 
   __device__ explicit Shared(std::uint32_t at)
       : base(at),
@@ -189,19 +188,19 @@ __device__ void copy_rows(
 }
 
 // One thread calls it for each step in turn.
-template <int kHeadDim, int kValueDim>
+template <int kHeadDim, int kValueDim, int kTileQueries>
 __device__ void begin_step(const Shape& shape,
                            const ContextMaps& maps,
-                           const Shared<kHeadDim, kValueDim>& shared,
+                           const Shared<kHeadDim, kValueDim, kTileQueries>& shared,
                            const Walk& walk) {
-  using Its = Size<kHeadDim, kValueDim>;
+  using Its = Size<kHeadDim, kValueDim, kTileQueries>;
   const Tile& tile = walk.tile();
   if (walk.begins_tile()) {
     const int round = walk.round();
     shared.queries.await_empty(round);
-    copy_rows<Its::kKeyBoxes, Its::kTileQueries>(shared.query(round), maps.query, tile.head,
-                                                 tile.first_query, tile.batch,
-                                                 shared.queries.full(round));
+    copy_rows<Its::kKeyBoxes, kTileQueries>(shared.query(round), maps.query, tile.head,
+                                            tile.first_query, tile.batch,
+                                            shared.queries.full(round));
   }
   const int step = walk.step();
   const int kv_head = tile.head / (shape.heads / shape.kv_heads);
@@ -269,10 +268,10 @@ __device__ void transpose(std::uint32_t from, std::uint32_t to) {
 }
 
 // The warp group that brings tiles. It is two steps ahead of the transposition.
-template <int kHeadDim, int kValueDim>
+template <int kHeadDim, int kValueDim, int kTileQueries>
 __device__ void bring_tiles(const Shape& shape,
                             const ContextMaps& maps,
-                            const Shared<kHeadDim, kValueDim>& shared) {
+                            const Shared<kHeadDim, kValueDim, kTileQueries>& shared) {
   const bool is_loader = threadIdx.x % kGroupThreads == 0;
   Walk ahead(shape);
   for (int n = 0; n < 2 && !ahead.is_over(); ++n) {
@@ -281,7 +280,8 @@ __device__ void bring_tiles(const Shape& shape,
   }
   for (Walk walk(shape); !walk.is_over(); walk.next_keys()) {
     const int step = walk.step();
-    wait_for_phase(shared.value_full(step), step / Size<kHeadDim, kValueDim>::kValueStages % 2);
+    wait_for_phase(shared.value_full(step),
+                   step / Size<kHeadDim, kValueDim, kTileQueries>::kValueStages % 2);
     shared.transposed.await_empty(step);
     transpose<kValueDim>(shared.value(step), shared.value_transposed(step));
     publish_writes();
@@ -399,7 +399,7 @@ struct Lane {
 };
 
 // scores [64, keys] = queries x keys transposed.
-template <int kHeadDim>
+template <int kHeadDim, int kTileQueries>
 __device__ void multiply_keys(std::uint32_t queries, std::uint32_t keys, float (&scores)[kScores]) {
   const std::uint64_t left = matrix_descriptor(queries);
   const std::uint64_t right = matrix_descriptor(keys);
@@ -407,7 +407,7 @@ __device__ void multiply_keys(std::uint32_t queries, std::uint32_t keys, float (
   for (int element = 0; element < kHeadDim; element += 32) {
     const int box = element / 128;
     const int within = element % 128;
-    product_fp8(scores, left + (box * tile_queries_of(kHeadDim) * 128 + within) / 16,
+    product_fp8(scores, left + (box * kTileQueries * 128 + within) / 16,
                 right + (box * kBoxBytes + within) / 16, element == 0 ? 0 : 1);
   }
 }
@@ -481,12 +481,13 @@ __device__ void write_output(const ContextArguments& arguments,
 }
 
 // A warp group's attention of its 64 queries of one tile.
-template <int kHeadDim, int kValueDim>
+template <int kHeadDim, int kValueDim, int kTileQueries>
 class Reader {
  public:
-  using Its = Size<kHeadDim, kValueDim>;
+  using Its = Size<kHeadDim, kValueDim, kTileQueries>;
 
-  __device__ Reader(const ContextArguments& arguments, const Shared<kHeadDim, kValueDim>& shared)
+  __device__ Reader(const ContextArguments& arguments,
+                    const Shared<kHeadDim, kValueDim, kTileQueries>& shared)
       : with_(arguments),
         shared_(shared),
         scale_(1.4426950408889634F * rsqrtf(static_cast<float>(kHeadDim)) * arguments.scales[0]),
@@ -505,7 +506,7 @@ class Reader {
     shared_.keys.await_full(first_step);
     await_turn(lane_);
     begin_products();
-    multiply_keys<kHeadDim>(queries(walk), shared_.key(first_step), scores);
+    multiply_keys<kHeadDim, kTileQueries>(queries(walk), shared_.key(first_step), scores);
     commit_products();
     pass_turn<Its::kReaders>(lane_);
     wait_for_products<0>();
@@ -520,7 +521,7 @@ class Reader {
       shared_.transposed.await_full(step - 1);
       await_turn(lane_);
       begin_products();
-      multiply_keys<kHeadDim>(queries(walk), shared_.key(step), scores);
+      multiply_keys<kHeadDim, kTileQueries>(queries(walk), shared_.key(step), scores);
       commit_products();
       multiply_values<kValueDim>(weights, shared_.value_transposed(step - 1), output, n == 1);
       commit_products();
@@ -562,7 +563,9 @@ class Reader {
       mask(shape, lane_, walk.tile().first_query, key_tile, scores);
   }
 
+  // Most tiles of keys after the first few have no larger scores.
   __device__ static void scale(float (&output)[kValueDim / 2], float2 factors) {
+    if (!__any_sync(0xFFFFFFFFU, factors.x != 1 || factors.y != 1)) return;
 #pragma unroll
     for (int i = 0; i < kValueDim / 2; i += 4) {
       output[i] *= factors.x;
@@ -573,7 +576,7 @@ class Reader {
   }
 
   const ContextArguments& with_;
-  const Shared<kHeadDim, kValueDim>& shared_;
+  const Shared<kHeadDim, kValueDim, kTileQueries>& shared_;
   const Lane lane_;
   const float scale_;
   const float output_scale_;

@@ -20,7 +20,7 @@ struct ContextMaps {
 // Softmax(Q K^T scales[0] / sqrt(head_dim)) V scales[1]; all tensors are e4m3 [batch, token, head,
 // element] without gaps.
 struct ContextArguments {
-  context::Shape shape;  // with tile_queries_of(head_dim)
+  context::Shape shape;  // with the queries of a tile that tile_queries_of() gives
   int head_dim = 128;
   int value_dim = 128;
   const float* scales = nullptr;

@@ -8,11 +8,6 @@ namespace assay::collect::context {
 
 inline constexpr int kTileKeys = 128;
 
-// The queries of a tile. Narrow heads leave registers for a third warp group of 64.
-constexpr int tile_queries_of(int head_dim) {
-  return head_dim == 64 ? 192 : 128;
-}
-
 // Shapes of an attention whose last query belongs to its last key.
 struct Shape {
   int batch = 1;
@@ -81,6 +76,30 @@ constexpr KeyTiles key_tiles_of(const Shape& shape, int first_query) {
   const int last_query = (behind < shape.queries ? behind : shape.queries) - 1;
   return {.first = keys_of(shape, first_query).begin / kTileKeys,
           .last = (keys_of(shape, last_query).end + kTileKeys - 1) / kTileKeys};
+}
+
+// The time of a launch on this many multiprocessors, by what a step over a tile of keys takes, and
+// what a tile of queries takes besides.
+constexpr std::int64_t time_of_tiles(const Shape& shape, int processors, int step, int ends) {
+  std::int64_t of_head = 0;
+  std::int64_t longest = 0;
+  for (int first = 0; first < shape.queries; first += shape.tile_queries) {
+    const std::int64_t time = std::int64_t{step} * key_tiles_of(shape, first).count() + ends;
+    of_head += time;
+    longest = time > longest ? time : longest;
+  }
+  const std::int64_t shared = of_head * shape.batch * shape.heads / processors;
+  return shared > longest ? shared : longest;
+}
+
+// The queries of a tile: 64 for each of two warp groups. Heads of 64 leave registers for a third
+// one, which is faster for long prompts: a step then takes 7 / 6 of the time for 3 / 2 of the
+// queries, but a tile's other work longer (H200).
+constexpr int tile_queries_of(Shape shape, int head_dim, int processors) {
+  shape.tile_queries = 128;
+  const std::int64_t of_two = time_of_tiles(shape, processors, 6, 9);
+  shape.tile_queries = 192;
+  return head_dim == 64 && time_of_tiles(shape, processors, 7, 28) < of_two ? 192 : 128;
 }
 
 // Whether some of the queries first <= query <= last do not see some of a tile's keys.

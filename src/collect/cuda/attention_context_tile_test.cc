@@ -110,6 +110,18 @@ TEST(AttentionContextTile, MasksWhereAQueryDoesNotSeeAKey) {
   }
 }
 
+TEST(AttentionContextTile, LongPromptsOfNarrowHeadsHaveLargerTiles) {
+  const auto queries_of = [](int batch, int heads, int tokens, int head_dim) {
+    const Shape shape{.batch = batch, .queries = tokens, .keys = tokens, .heads = heads};
+    return tile_queries_of(shape, head_dim, 132);
+  };
+  EXPECT_EQ(queries_of(1, 32, 16384, 64), 192);
+  EXPECT_EQ(queries_of(8, 32, 4096, 64), 192);
+  EXPECT_EQ(queries_of(8, 32, 1024, 64), 128);
+  EXPECT_EQ(queries_of(1, 8, 4096, 64), 128);  // fewer tiles would leave multiprocessors idle
+  EXPECT_EQ(queries_of(1, 32, 16384, 128), 128);
+}
+
 TEST(AttentionContextTile, KeysOfAProductAreEachThereOnce) {
   std::set<int> keys;
   for (int place = 0; place < 32; ++place)

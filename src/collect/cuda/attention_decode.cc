@@ -101,7 +101,7 @@ class DecodeAttention final : public CudaWork {
   }
 
   AttentionSpec spec_;
-  int sharers_ = decode::kWarps;
+  std::int64_t sharers_ = decode::kWarps;
   std::int64_t splits_ = 1;
   AttentionBuffers buffers_;
   ArenaSpace between_;

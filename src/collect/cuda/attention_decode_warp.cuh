@@ -50,15 +50,10 @@ struct Part {
 };
 
 // The blocks of a launch: [batch, head of keys, split and tile of rows]. Blocks with the same keys
-// are neighbours, so that the later ones find the keys in the L2 cache. Where warps share nothing,
-// they are numbered in the same order.
+// are neighbours, so that the later ones find the keys in the L2 cache.
 template <int kRows>
 dim3 blocks_of(const DecodeArguments& arguments) {
   const std::int64_t row_tiles = ceil_div(arguments.spec.heads / arguments.spec.kv_heads, kRows);
-  if (arguments.sharers == 1) {
-    const std::int64_t parts = row_tiles * arguments.spec.kv_heads * arguments.spec.batch;
-    return {static_cast<unsigned>(ceil_div(parts, kWarps))};
-  }
   return {static_cast<unsigned>(row_tiles * arguments.splits),
           static_cast<unsigned>(arguments.spec.kv_heads),
           static_cast<unsigned>(arguments.spec.batch)};
@@ -84,13 +79,19 @@ __device__ Part part_of(const DecodeArguments& arguments) {
           .tiles = tiles_of_part(begin, end, static_cast<int>(split), static_cast<int>(splits))};
 }
 
-// The same for a warp that shares its keys with none; past the last part there are no rows.
+// The number of warps that a launch needs where none shares its keys.
+template <int kRows>
+std::int64_t warp_parts(const AttentionSpec& spec) {
+  return ceil_div(spec.heads / spec.kv_heads, kRows) * spec.kv_heads * spec.batch;
+}
+
+// The part of a warp that shares its keys with none; past the last part there are no rows.
 template <int kRows>
 __device__ Part part_of_warp(const DecodeArguments& arguments) {
   const auto kv_heads = static_cast<unsigned>(arguments.spec.kv_heads);
   const auto group = static_cast<unsigned>(arguments.spec.heads) / kv_heads;
   const unsigned row_tiles = (group + kRows - 1) / kRows;
-  const unsigned number = blockIdx.x * kWarps + threadIdx.x / kLanes;
+  const unsigned number = (blockIdx.x * blockDim.x + threadIdx.x) / kLanes;
   const unsigned row_tile = number % row_tiles;
   const unsigned kv_head = number / row_tiles % kv_heads;
   const unsigned batch = number / row_tiles / kv_heads;

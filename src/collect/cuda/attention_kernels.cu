@@ -4,8 +4,6 @@
 
 #include "collect/cuda/attention_decode_warp.cuh"
 #include "collect/cuda/attention_kernels.h"
-#include "collect/cuda/launch_after.h"
-#include "collect/cuda/tma.cuh"
 #include "collect/cuda/vectors.cuh"
 #include "collect/kernels/attention_layout.h"
 
@@ -91,7 +89,6 @@ __global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
   const Part part = part_of<Its::kRows>(arguments);
   const WarpAttention<kHeadDim, kRowTiles> attention =
       attention_of_warp<kHeadDim, kRowTiles, kWarps>(arguments, part, shared);
-  let_later_kernels_begin();
   __syncthreads();  // all warps have read their tiles
   auto* sums = reinterpret_cast<float*>(shared);
   float* statistics = sums + kWarps * Its::kRows * sum_words(kHeadDim);
@@ -108,7 +105,6 @@ __global__ void __launch_bounds__(kHeadDim* kJoiners)
   constexpr int kJoinThreads = kHeadDim * kJoiners;
   __shared__ float factors[kMostSplits];
   __shared__ float parts[kJoinThreads];
-  wait_for_earlier_kernels();
   const int thread = static_cast<int>(threadIdx.x);
   const int column = thread % kHeadDim;
   const int splits = static_cast<int>(arguments.splits);
@@ -156,21 +152,26 @@ struct Kernels {
         blocks_at_a_time, decode_part<kHeadDim, kRowTiles>, kThreads, Its::kSharedBytes);
   }
 
+  // Few warps are distributed over all multiprocessors.
+  static cudaError_t launch_warps(const DecodeArguments& arguments, cudaStream_t stream) {
+    constexpr std::int64_t kFewParts = 1024;
+    const std::int64_t parts = warp_parts<Its::kRows>(arguments.spec);
+    const int warps = parts > kFewParts ? kWarps : 1;
+    const auto blocks = static_cast<unsigned>(ceil_div(parts, warps));
+    const int bytes = warps * Its::kStages * Its::kStageBytes;
+    decode_by_warps<kHeadDim, kRowTiles><<<blocks, warps * kLanes, bytes, stream>>>(arguments);
+    return cudaGetLastError();
+  }
+
   static cudaError_t launch(const DecodeArguments& arguments, cudaStream_t stream) {
+    if (arguments.sharers == 1) return launch_warps(arguments, stream);
     const dim3 blocks = blocks_of<Its::kRows>(arguments);
-    if (arguments.sharers == 1) {
-      constexpr int kBytes = kWarps * Its::kStages * Its::kStageBytes;
-      decode_by_warps<kHeadDim, kRowTiles><<<blocks, kThreads, kBytes, stream>>>(arguments);
-      return cudaGetLastError();
-    }
     decode_part<kHeadDim, kRowTiles><<<blocks, kThreads, Its::kSharedBytes, stream>>>(arguments);
     const cudaError_t launched = cudaGetLastError();
     if (launched != cudaSuccess || arguments.splits == 1) return launched;
-    return launch_after(
-        join_parts<kHeadDim>,
-        {.blocks = static_cast<unsigned>(arguments.spec.batch * arguments.spec.heads),
-         .threads = kHeadDim * kJoiners},
-        stream, arguments);
+    const auto outputs = static_cast<unsigned>(arguments.spec.batch * arguments.spec.heads);
+    join_parts<kHeadDim><<<outputs, kHeadDim * kJoiners, 0, stream>>>(arguments);
+    return cudaGetLastError();
   }
 };
 

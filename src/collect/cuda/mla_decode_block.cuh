@@ -29,11 +29,11 @@ inline constexpr int kKeyChunks = kHeadDim / 64;
 // The sizes of a block. Over bfloat16, the first warp group computes scores, weights and output,
 // and with 64 heads a second one takes half of the output's columns. Over fp8, the first ones
 // compute scores and weights, and two others the output of the tiles before: conversions and the
-// softmax then run while tensor cores multiply. Up to 32 heads, there are registers for two that
-// take the tiles in turn.
+// softmax then run while tensor cores multiply. With 16 and 32 heads, two take the tiles in turn;
+// with 8 the memory is the limit, and with 64 there are no registers for another.
 template <bool kFp8, int kHeads>
 struct Size {
-  static constexpr int kScorers = kFp8 && kHeads <= 32 ? 2 : 1;  // warp groups
+  static constexpr int kScorers = kFp8 && (kHeads == 16 || kHeads == 32) ? 2 : 1;  // warp groups
   static constexpr int kGroups = kFp8 ? kScorers + 2 : (kHeads == 64 ? 2 : 1);
   static constexpr int kReaders = kFp8 ? 3 : kGroups;  // warp groups that read a tile
   static constexpr int kThreads = kGroups * kGroupThreads;
@@ -45,12 +45,14 @@ struct Size {
   // Places in shared memory.
   static constexpr int kQuery = kStages * kTileBytes;
   static constexpr int kWeights = kQuery + kHeads * kHeadDim * 2;
-  static constexpr int kOfWarps = kWeights + kWeightBuffers * kWeightBytes;  // [2, warp, head]
-  static constexpr int kLargest = kOfWarps + 2 * kGroupWarps * kHeads * 4;   // [2, head]
-  static constexpr int kFactors = kLargest + 2 * kHeads * 4;                 // [buffer, head]
+  static constexpr int kOfWarps = kWeights + kWeightBuffers * kWeightBytes;  // [place, warp, head]
+  static constexpr int kPlaces = 2 * kScorers;  // of neighbouring tiles
+  static constexpr int kLargest = kOfWarps + kPlaces * kGroupWarps * kHeads * 4;  // [2, head]
+  static constexpr int kFactors = kLargest + 2 * kHeads * 4;                      // [buffer, head]
   static constexpr int kCounters = kFactors + kWeightBuffers * kHeads * 4;
   static constexpr int kWeightCounters = kCounters + 2 * kStages * 8;
   static constexpr int kSharedBytes = kWeightCounters + 2 * kWeightBuffers * 8;
+  static_assert(kSharedBytes <= 227 * 1024);
   // Products that add to one sum wait for each other, so short ones add to several.
   static constexpr int kChains = kHeads == 64 ? 1 : (kHeads == 32 ? 2 : 4);
 };

@@ -71,13 +71,26 @@ class Softmax {
                         float (&scores)[kHeads / 2],
                         float (&factors)[kHeads / 4]) {
     mask(lane, first_key, scores);
+    const float* of_tile = find_largest(lane, n, scores);
     float largest[kHeads / 4];
-    find_largest(lane, n, scores, largest);
-    continue_largest(lane, n, largest, factors);
+    if (Its::kScorers == 2) join_threads(kFirstTurn + scorer_, 2 * kGroupThreads);
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i) {
-      const float own_factor = power_of_two_of((largest_[i] - largest[i]) * scale_);
-      if (Its::kScorers == 1) factors[i] = own_factor;
+      const int head = head_of(lane, i);
+      const float before = largest_before(n, i, head);
+      largest[i] = before;
+#pragma unroll
+      for (int warp = 0; warp < kGroupWarps; ++warp)
+        largest[i] = fmaxf(largest[i], of_tile[warp * kHeads + head]);
+      factors[i] = power_of_two_of((before - largest[i]) * scale_);
+      if (Its::kScorers == 2 && lane.warp == 0 && lane.row == 0)
+        of_scorers_[n % 2 * kHeads + head] = largest[i];
+    }
+    if (Its::kScorers == 2) pass_turn();
+#pragma unroll
+    for (int i = 0; i < kHeads / 4; ++i) {
+      const float own_factor =
+          Its::kScorers == 1 ? factors[i] : power_of_two_of((largest_[i] - largest[i]) * scale_);
       largest_[i] = largest[i];
       const float scaled = largest[i] * scale_;
       float& upper = scores[i / 2 * 4 + i % 2];
@@ -119,59 +132,33 @@ class Softmax {
     }
   }
 
-  // Sets the largest scores of the tile. Neighbouring tiles have places of their own, so that no
-  // warp writes where another still reads.
-  __device__ void find_largest(const Lane& lane,
-                               int n,
-                               const float (&scores)[kHeads / 2],
-                               float (&largest)[kHeads / 4]) const {
-    float* of_tile = of_warps_ + n % 2 * kGroupWarps * kHeads;
+  // Writes the largest scores of each warp, and returns where those of the tile are. Those of the
+  // next tile of this warp group are elsewhere, so that no warp writes where another still reads.
+  __device__ const float* find_largest(const Lane& lane,
+                                       int n,
+                                       const float (&scores)[kHeads / 2]) const {
+    float* of_tile = of_warps_ + n % Its::kPlaces * kGroupWarps * kHeads;
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i) {
       const int at = i / 2 * 4 + i % 2;
-      const float of_warp = over_rows(fmaxf(scores[at], scores[at + 2]), Maximum{});
-      if (lane.row == 0) of_tile[lane.warp * kHeads + head_of(lane, i)] = of_warp;
+      const float largest = over_rows(fmaxf(scores[at], scores[at + 2]), Maximum{});
+      if (lane.row == 0) of_tile[lane.warp * kHeads + head_of(lane, i)] = largest;
     }
     join_threads(kScoresMeet + scorer_, kGroupThreads);
-#pragma unroll
-    for (int i = 0; i < kHeads / 4; ++i) {
-      largest[i] = of_tile[head_of(lane, i)];
-#pragma unroll
-      for (int warp = 1; warp < kGroupWarps; ++warp)
-        largest[i] = fmaxf(largest[i], of_tile[warp * kHeads + head_of(lane, i)]);
-    }
+    return of_tile;
   }
 
-  // Makes the largest scores of the tile those of all tiles so far.
-  __device__ void continue_largest(const Lane& lane,
-                                   int n,
-                                   float (&largest)[kHeads / 4],
-                                   float (&factors)[kHeads / 4]) {
-    if constexpr (Its::kScorers == 1) {
-#pragma unroll
-      for (int i = 0; i < kHeads / 4; ++i)
-        largest[i] = fmaxf(largest[i], largest_[i]);
-    } else {
-      join_threads(kFirstTurn + scorer_, 2 * kGroupThreads);
-      const float* before = of_scorers_ + (n + 1) % 2 * kHeads;
-      float* now = of_scorers_ + n % 2 * kHeads;
-#pragma unroll
-      for (int i = 0; i < kHeads / 4; ++i) {
-        const int head = head_of(lane, i);
-        const float of_others = n == 0 ? -INFINITY : before[head];
-        largest[i] = fmaxf(largest[i], of_others);
-        factors[i] = power_of_two_of((of_others - largest[i]) * scale_);
-        if (lane.warp == 0 && lane.row == 0) now[head] = largest[i];
-      }
-      pass_turn();
-    }
+  // Returns the largest score of all tiles before.
+  __device__ float largest_before(int n, int i, int head) const {
+    if (Its::kScorers == 1) return largest_[i];
+    return n == 0 ? -INFINITY : of_scorers_[(n + 1) % 2 * kHeads + head];
   }
 
   __device__ void pass_turn() const {
     arrive_for(kFirstTurn + 1 - scorer_, 2 * kGroupThreads);
   }
 
-  float* of_warps_;    // [2, warp, head]
+  float* of_warps_;    // [place, warp, head]
   float* of_scorers_;  // [2, head]
   int scorer_;
   float scale_;
