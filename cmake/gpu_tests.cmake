@@ -39,8 +39,9 @@ if(ASSAY_HAVE_CUDNN)
     ${collect}/cuda/attention_graph.cc ${collect}/cuda/attention_mask.cc
     ${collect}/cuda/buffer_roles.cc ${collect}/cuda/buffers_test.cc
     ${collect}/cuda/attention_graph_test.cc ${collect}/cuda/attention_decode_tile_test.cc
-    ${collect}/cuda/mla_decode_split_test.cc ${collect}/cuda/moe_buffers.cc
-    ${collect}/cuda/moe_buffers_test.cc ${collect}/cuda/moe_packed_test.cc
+    ${collect}/cuda/attention_context_tile_test.cc ${collect}/cuda/mla_decode_split_test.cc
+    ${collect}/cuda/moe_buffers.cc ${collect}/cuda/moe_buffers_test.cc
+    ${collect}/cuda/moe_packed_test.cc
     ${collect}/kernels/attention_layout.cc
     ${collect}/kernels/moe_routing.cc ${CMAKE_SOURCE_DIR}/src/core/check.cc
     ${CMAKE_SOURCE_DIR}/src/core/shared_library.cc ${CMAKE_SOURCE_DIR}/src/model/data_type.cc)

@@ -65,6 +65,7 @@ std::vector<Way> ways_of(const AttentionSpec& spec) {
     if (!spec.values_in_keys) ways.push_back(make_decode_attention);
     return ways;
   }
+  if (spec.type == DataType::kFp8) ways.push_back(make_context_attention);
   ways.push_back(make_cudnn_attention);
   if (may_be_faster_composed(spec)) ways.push_back(make_composed_attention);
   return ways;

@@ -35,7 +35,7 @@ class DecodeAttention final : public CudaWork {
       : CudaWork(gpu, l2), spec_(spec) {}
 
   core::Status take_memory(model::L2State l2) {
-    splits_ = ASSAY_TRY(choose_splits());
+    ASSAY_TRY(choose_parts());
     buffers_ = ASSAY_TRY(AttentionBuffers::take(gpu(), spec_, l2, {{2 * sizeof(float)}}));
     const std::vector<float> scales = {static_cast<float>(kScales.keys),
                                        static_cast<float>(kScales.values)};
@@ -69,6 +69,7 @@ class DecodeAttention final : public CudaWork {
         .output = buffers_.output(copy),
         .pages = buffers_.pages(copy),
         .scales = static_cast<const float*>(buffers_.more(kScalesBuffer, copy)),
+        .sharers = sharers_,
         .splits = splits_,
         .sums = sums,
         .statistics = splits_ == 1 ? nullptr : sums + parts() * spec_.head_dim};
@@ -82,19 +83,25 @@ class DecodeAttention final : public CudaWork {
 
   [[nodiscard]] std::int64_t parts() const { return spec_.batch * spec_.heads * splits_; }
 
-  core::Result<std::int64_t> choose_splits() {
+  core::Status choose_parts() {
     int blocks = 0;
     ASSAY_TRY(cuda_status(prepare_decode(spec_, &blocks), "preparing a decoding"));
     const VisibleKeys visible = visible_keys(spec_, 0);
     const decode::TileRange tiles = decode::tiles_of_part(visible.begin, visible.end, 0, 1);
     const std::int64_t group = spec_.heads / spec_.kv_heads;
     const int rows = decode::kTileRows * decode::row_tiles_of_block(group, spec_.head_dim);
-    return decode::splits_for(spec_.batch * spec_.kv_heads * decode::ceil_div(group, rows),
-                              decode::ceil_div(tiles.last - tiles.first, decode::kWarps),
-                              gpu().properties().multiProcessorCount, blocks);
+    const std::int64_t groups = spec_.batch * spec_.kv_heads * decode::ceil_div(group, rows);
+    const std::int64_t count = tiles.last - tiles.first;
+    const std::int64_t processors = gpu().properties().multiProcessorCount;
+    sharers_ = decode::sharers_for(groups, count, processors, blocks);
+    if (sharers_ == 1) return {};
+    splits_ =
+        decode::splits_for(groups, decode::ceil_div(count, decode::kWarps), processors, blocks);
+    return {};
   }
 
   AttentionSpec spec_;
+  std::int64_t sharers_ = decode::kWarps;
   std::int64_t splits_ = 1;
   AttentionBuffers buffers_;
   ArenaSpace between_;

@@ -283,6 +283,14 @@ TEST(AttentionDecodeTile, FewSequencesAreSplitUntilTheGpuIsBusy) {
     EXPECT_LE(splits_of(1, steps), steps);
 }
 
+TEST(AttentionDecodeTile, WarpsShareKeysWhereThereAreFewGroupsWithMany) {
+  EXPECT_EQ(sharers_for(1, 8192, 132, 3), kWarps);
+  EXPECT_EQ(sharers_for(1, 2, 132, 3), kWarps);
+  EXPECT_EQ(sharers_for(1, 1, 132, 3), 1);  // three of four warps would have nothing to do
+  EXPECT_EQ(sharers_for(132 * 3 * 4, 8, 132, 3), 1);
+  EXPECT_EQ(sharers_for(132 * 3 * 4 + 1, 128, 132, 3), kWarps);  // a second round for one more
+}
+
 // It takes longer if some multiprocessors have one block more than others than with fewer blocks.
 TEST(AttentionDecodeTile, MultiprocessorsHaveEquallyManyBlocks) {
   EXPECT_EQ(splits_for(8, 128, 132, 3), 32);  // 2 on each, not 3 on some

@@ -79,6 +79,35 @@ __device__ Part part_of(const DecodeArguments& arguments) {
           .tiles = tiles_of_part(begin, end, static_cast<int>(split), static_cast<int>(splits))};
 }
 
+// The number of warps that a launch needs where none shares its keys.
+template <int kRows>
+std::int64_t warp_parts(const AttentionSpec& spec) {
+  return ceil_div(spec.heads / spec.kv_heads, kRows) * spec.kv_heads * spec.batch;
+}
+
+// The part of a warp that shares its keys with none; past the last part there are no rows.
+template <int kRows>
+__device__ Part part_of_warp(const DecodeArguments& arguments) {
+  const auto kv_heads = static_cast<unsigned>(arguments.spec.kv_heads);
+  const auto group = static_cast<unsigned>(arguments.spec.heads) / kv_heads;
+  const unsigned row_tiles = (group + kRows - 1) / kRows;
+  const unsigned number = (blockIdx.x * blockDim.x + threadIdx.x) / kLanes;
+  const unsigned row_tile = number % row_tiles;
+  const unsigned kv_head = number / row_tiles % kv_heads;
+  const unsigned batch = number / row_tiles / kv_heads;
+  const VisibleKeys visible = visible_keys(arguments.spec, 0);
+  const auto begin = static_cast<int>(visible.begin);
+  const auto end = static_cast<int>(visible.end);
+  const auto rows = static_cast<int>(min(group - row_tile * kRows, static_cast<unsigned>(kRows)));
+  return {.batch = batch,
+          .kv_head = kv_head,
+          .first_head = kv_head * group + row_tile * kRows,
+          .rows = batch < arguments.spec.batch ? rows : 0,
+          .begin = begin,
+          .end = end,
+          .tiles = tiles_of_part(begin, end, 0, 1)};
+}
+
 __device__ inline void copy_async(char* to, const char* from) {
   const auto place = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(place), "l"(from)
@@ -96,8 +125,8 @@ __device__ void await_copies() {
   __syncwarp();
 }
 
-// Copies a warp's tiles from the cache to shared memory.
-template <int kHeadDim, int kRowTiles>
+// Copies a warp's tiles from the cache to shared memory. `kSharers` warps take tiles in turn.
+template <int kHeadDim, int kRowTiles, int kSharers>
 class Tiles {
  public:
   using Its = Size<kHeadDim, kRowTiles>;
@@ -110,14 +139,16 @@ class Tiles {
                 part.kv_head * arguments.layout.keys[1]),
         shared_(shared),
         lane_(static_cast<int>(threadIdx.x) % kLanes),
-        first_(part.tiles.first + static_cast<int>(threadIdx.x) / kLanes),
-        count_(max(part.tiles.last - first_ + kWarps - 1, 0) / kWarps) {
+        first_(part.tiles.first + static_cast<int>(threadIdx.x) / kLanes % kSharers),
+        count_(max(part.tiles.last - first_ + kSharers - 1, 0) / kSharers) {
     set_pieces(kTileKeys - 1);
   }
 
   [[nodiscard]] __device__ int count() const { return count_; }
 
-  [[nodiscard]] __device__ int first_key(int n) const { return (first_ + n * kWarps) * kTileKeys; }
+  [[nodiscard]] __device__ int first_key(int n) const {
+    return (first_ + n * kSharers) * kTileKeys;
+  }
 
   // Begins the copies of tile `n` of this warp. It is called for 0, 1, 2, ..., also past the last
   // tile.
@@ -281,7 +312,8 @@ class WarpAttention {
     }
   }
 
-  __device__ void add(const Tiles<kHeadDim, kRowTiles>& tiles, int n) {
+  template <class TilesOfWarp>
+  __device__ void add(const TilesOfWarp& tiles, int n) {
     float scores[kRowTiles][2][4] = {};
     multiply_keys(tiles, n, scores);
     mask(tiles.first_key(n), scores);
@@ -290,10 +322,37 @@ class WarpAttention {
     multiply_values(tiles, n, scores);
   }
 
-  // Writes the sums of the warp's rows [rows, sum_words()] and their statistics [rows, 2].
-  __device__ void write(float* sums, float* statistics) const {
+  // Writes the output, if the warp has seen all keys.
+  __device__ void write_output(const DecodeArguments& arguments, const Part& part) const {
 #pragma unroll
     for (int at = 0; at < kRowPairs; ++at) {
+      const float factor = arguments.scales[1] / over_row(weights_[at], Plus{});
+      if (row(at) >= part.rows) continue;
+      const std::int64_t head = part.batch * arguments.spec.heads + part.first_head + row(at);
+      auto* to = static_cast<__nv_bfloat16*>(arguments.output) + head * kHeadDim;
+#pragma unroll
+      for (int tile = 0; tile < kHeadDim / 8; tile += 8) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          // Eight products in turn have columns in turn.
+          const auto pair = [&](int first) {
+            const __nv_bfloat162 two =
+                __floats2bfloat162_rn(output_[at / 2][first][at % 2 * 2 + i] * factor,
+                                      output_[at / 2][first + 1][at % 2 * 2 + i] * factor);
+            return reinterpret_cast<const std::uint32_t&>(two);
+          };
+          *reinterpret_cast<uint4*>(to + output_column(lane_, tile, i, kHeadDim)) = {
+              pair(tile), pair(tile + 2), pair(tile + 4), pair(tile + 6)};
+        }
+      }
+    }
+  }
+
+  // Writes the sums of the warp's rows [rows, sum_words()] and their statistics [rows, 2].
+  __device__ void write(int rows, float* sums, float* statistics) const {
+#pragma unroll
+    for (int at = 0; at < kRowPairs; ++at) {
+      if (at * 8 >= rows) continue;
 #pragma unroll
       for (int tile = 0; tile < kHeadDim / 8; ++tile) {
 #pragma unroll
@@ -335,7 +394,8 @@ class WarpAttention {
     }
   }
 
-  __device__ void multiply_keys(const Tiles<kHeadDim, kRowTiles>& tiles,
+  template <class TilesOfWarp>
+  __device__ void multiply_keys(const TilesOfWarp& tiles,
                                 int n,
                                 float (&scores)[kRowTiles][2][4]) const {
 #pragma unroll
@@ -422,7 +482,8 @@ class WarpAttention {
     }
   }
 
-  __device__ void multiply_values(const Tiles<kHeadDim, kRowTiles>& tiles,
+  template <class TilesOfWarp>
+  __device__ void multiply_values(const TilesOfWarp& tiles,
                                   int n,
                                   const float (&weights)[kRowTiles][2][4]) {
     std::uint32_t a[kRowTiles][4];

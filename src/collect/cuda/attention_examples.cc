@@ -199,10 +199,26 @@ void add_encoders(std::vector<AttentionSpec>& to) {
   to.push_back(new_tokens(encoder(5, 80), 1, 16384));
 }
 
-// cuDNN 9.14 computes the first of these wrongly on Hopper, where it is skipped.
-void add_fp8_tiles(std::vector<AttentionSpec>& to) {
-  to.push_back(new_tokens(of_type(with_heads(12, 2, 64), DataType::kFp8), 4, 1536));
-  to.push_back(new_tokens(of_type(with_heads(11, 1, 64), DataType::kFp8), 1, 1536));
+// New tokens in fp8: few and many tiles of queries, keys that fill no tile, and masks of all kinds.
+void add_fp8_contexts(std::vector<AttentionSpec>& to) {
+  std::vector<AttentionSpec> contexts;
+  for (const std::int64_t head_dim : {64, 128}) {
+    contexts.push_back(new_tokens(with_heads(12, 2, head_dim), 4, 1536));
+    contexts.push_back(new_tokens(with_heads(11, 1, head_dim), 1, 1536));
+    contexts.push_back(new_tokens(with_heads(64, 8, head_dim), 8, 129));
+    contexts.push_back(new_tokens(with_heads(8, 8, head_dim), 1, 8192));
+    contexts.push_back(new_tokens(with_heads(8, 2, head_dim), 3, 1));
+    contexts.push_back(new_tokens(windowed(with_heads(8, 2, head_dim), 128), 1, 2048));
+    contexts.push_back(new_tokens(windowed(with_heads(8, 2, head_dim), 17), 2, 333));
+    AttentionSpec chunk = new_tokens(with_heads(8, 2, head_dim), 2, 700);
+    chunk.kv_length = 705;
+    contexts.push_back(chunk);
+    contexts.push_back(windowed(chunk, 200));
+    contexts.push_back(new_tokens(encoder(8, head_dim), 2, 1000));
+  }
+  contexts.push_back(new_tokens(mla_context(16), 2, 1000));
+  for (const AttentionSpec& spec : contexts)
+    to.push_back(of_type(spec, DataType::kFp8));
 }
 
 }  // namespace
@@ -218,7 +234,7 @@ std::vector<AttentionSpec> attention_examples() {
   add_latent_decodes(examples);
   add_short(examples);
   add_encoders(examples);
-  add_fp8_tiles(examples);
+  add_fp8_contexts(examples);
   return examples;
 }
 

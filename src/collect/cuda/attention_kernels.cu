@@ -49,15 +49,15 @@ __device__ void finish(const DecodeArguments& arguments,
   }
 }
 
-template <int kHeadDim, int kRowTiles>
-__global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
-    decode_part(const __grid_constant__ DecodeArguments arguments) {
+// The attention of a warp to its tiles of a part.
+template <int kHeadDim, int kRowTiles, int kSharers>
+__device__ WarpAttention<kHeadDim, kRowTiles> attention_of_warp(const DecodeArguments& arguments,
+                                                                const Part& part,
+                                                                char* shared) {
   using Its = Size<kHeadDim, kRowTiles>;
-  extern __shared__ __align__(16) char shared[];
   const int warp = static_cast<int>(threadIdx.x) / kLanes;
-  const Part part = part_of<Its::kRows>(arguments);
-  Tiles<kHeadDim, kRowTiles> tiles(arguments, part,
-                                   shared + warp * Its::kStages * Its::kStageBytes);
+  Tiles<kHeadDim, kRowTiles, kSharers> tiles(arguments, part,
+                                             shared + warp * Its::kStages * Its::kStageBytes);
   for (int n = 0; n < Its::kStages - 1; ++n)
     tiles.begin(n);
   WarpAttention<kHeadDim, kRowTiles> attention(arguments, part);
@@ -67,10 +67,32 @@ __global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
     attention.add(tiles, n);
   }
   await_copies<0>();
+  return attention;
+}
+
+// A warp computes some query heads of one head of keys.
+template <int kHeadDim, int kRowTiles>
+__global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
+    decode_by_warps(const __grid_constant__ DecodeArguments arguments) {
+  extern __shared__ __align__(16) char shared[];
+  const Part part = part_of_warp<Size<kHeadDim, kRowTiles>::kRows>(arguments);
+  if (part.rows == 0) return;
+  attention_of_warp<kHeadDim, kRowTiles, 1>(arguments, part, shared).write_output(arguments, part);
+}
+
+template <int kHeadDim, int kRowTiles>
+__global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
+    decode_part(const __grid_constant__ DecodeArguments arguments) {
+  using Its = Size<kHeadDim, kRowTiles>;
+  extern __shared__ __align__(16) char shared[];
+  const int warp = static_cast<int>(threadIdx.x) / kLanes;
+  const Part part = part_of<Its::kRows>(arguments);
+  const WarpAttention<kHeadDim, kRowTiles> attention =
+      attention_of_warp<kHeadDim, kRowTiles, kWarps>(arguments, part, shared);
   __syncthreads();  // all warps have read their tiles
   auto* sums = reinterpret_cast<float*>(shared);
   float* statistics = sums + kWarps * Its::kRows * sum_words(kHeadDim);
-  attention.write(sums + warp * Its::kRows * sum_words(kHeadDim),
+  attention.write(part.rows, sums + warp * Its::kRows * sum_words(kHeadDim),
                   statistics + warp * Its::kRows * 2);
   __syncthreads();
   finish<kHeadDim, Its::kRows>(arguments, part, sums, statistics);
@@ -122,14 +144,31 @@ struct Kernels {
         cudaFuncSetAttribute(decode_part<kHeadDim, kRowTiles>,
                              cudaFuncAttributeMaxDynamicSharedMemorySize, Its::kSharedBytes);
     if (allowed != cudaSuccess) return allowed;
+    const cudaError_t allowed_too =
+        cudaFuncSetAttribute(decode_by_warps<kHeadDim, kRowTiles>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, Its::kSharedBytes);
+    if (allowed_too != cudaSuccess) return allowed_too;
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         blocks_at_a_time, decode_part<kHeadDim, kRowTiles>, kThreads, Its::kSharedBytes);
   }
 
+  // Few warps are distributed over all multiprocessors.
+  static cudaError_t launch_warps(const DecodeArguments& arguments, cudaStream_t stream) {
+    constexpr std::int64_t kFewParts = 1024;
+    const std::int64_t parts = warp_parts<Its::kRows>(arguments.spec);
+    const int warps = parts > kFewParts ? kWarps : 1;
+    const auto blocks = static_cast<unsigned>(ceil_div(parts, warps));
+    const int bytes = warps * Its::kStages * Its::kStageBytes;
+    decode_by_warps<kHeadDim, kRowTiles><<<blocks, warps * kLanes, bytes, stream>>>(arguments);
+    return cudaGetLastError();
+  }
+
   static cudaError_t launch(const DecodeArguments& arguments, cudaStream_t stream) {
+    if (arguments.sharers == 1) return launch_warps(arguments, stream);
     const dim3 blocks = blocks_of<Its::kRows>(arguments);
     decode_part<kHeadDim, kRowTiles><<<blocks, kThreads, Its::kSharedBytes, stream>>>(arguments);
-    if (arguments.splits == 1) return cudaGetLastError();
+    const cudaError_t launched = cudaGetLastError();
+    if (launched != cudaSuccess || arguments.splits == 1) return launched;
     const auto outputs = static_cast<unsigned>(arguments.spec.batch * arguments.spec.heads);
     join_parts<kHeadDim><<<outputs, kHeadDim * kJoiners, 0, stream>>>(arguments);
     return cudaGetLastError();

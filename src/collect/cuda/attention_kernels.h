@@ -24,7 +24,8 @@ struct DecodeArguments {
   void* output = nullptr;
   const std::int32_t* pages = nullptr;  // nullptr without pages, which have a multiple of 16 tokens
   const float* scales = nullptr;        // the positive scale of the keys, then that of the values
-  std::int64_t splits = 1;              // parts of the keys, at most their tiles of 16
+  std::int64_t sharers = 4;  // warps that share a part of the keys: 4, or 1 without splits
+  std::int64_t splits = 1;   // parts of the keys, at most their tiles of 16
   // With splits: sums [batch, head, split, column], and the largest score and the sum of weights of
   // each split.
   float* sums = nullptr;

@@ -2,24 +2,11 @@
 // the state in registers. A warpgroup has 64 columns of a head's state and computes everything
 // transposed, so that states, differences and updates go from product to product in registers and
 // only keys, queries and the records pass through shared memory.
-#include <cuda.h>
-
 #include "collect/cuda/delta_net_chunks.cuh"
+#include "collect/cuda/tensor_map.h"
 
 namespace assay::collect {
 namespace {
-
-using EncodeMap = decltype(&cuTensorMapEncodeTiled);
-
-// The driver has this function, which programs do not link.
-EncodeMap encode_map_function() {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-  const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function,
-                                                             12000, cudaEnableDefault, &found);
-  if (error != cudaSuccess || found != cudaDriverEntryPointSuccess) return nullptr;
-  return reinterpret_cast<EncodeMap>(function);
-}
 
 constexpr int kGroupThreads = 128;
 constexpr int kGroupColumns = 64;
@@ -439,7 +426,7 @@ __global__ void __launch_bounds__(kGroups* kGroupThreads, 1)
 // A map of all tokens' channels, of which boxes of 64 channels of 64 tokens of a request are
 // copied.
 cudaError_t map_of_tokens(const DeltaNetArguments& arguments, CUtensorMap& map) {
-  static const EncodeMap encode = encode_map_function();
+  static const EncodeTensorMap encode = encode_tensor_map();
   if (encode == nullptr) return cudaErrorNotSupported;
   const RuleLayout layout(arguments.spec);
   constexpr std::int64_t kElement = 2;

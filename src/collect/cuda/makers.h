@@ -51,4 +51,9 @@ core::Result<MadeWork> make_mla_decode(Gpu& gpu, const AttentionSpec& spec, mode
 // Assay's kernel for few new tokens.
 core::Result<MadeWork> make_short_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2);
 
+// Assay's kernel for new tokens in fp8.
+core::Result<MadeWork> make_context_attention(Gpu& gpu,
+                                              const AttentionSpec& spec,
+                                              model::L2State l2);
+
 }  // namespace assay::collect

@@ -15,6 +15,8 @@
 #include "collect/cuda/mla_decode_kernels.h"
 #include "collect/cuda/mla_decode_split.h"
 #include "collect/cuda/mla_decode_wgmma.cuh"
+#include "collect/cuda/tma.cuh"
+#include "collect/cuda/wgmma.cuh"
 
 namespace assay::collect::mla {
 
@@ -25,12 +27,15 @@ inline constexpr int kBoxBytes = kTileKeys * 128;
 inline constexpr int kKeyChunks = kHeadDim / 64;
 
 // The sizes of a block. Over bfloat16, the first warp group computes scores, weights and output,
-// and with 64 heads a second one takes half of the output's columns. Over fp8, the first one
-// computes scores and weights, and two others the output of the tile before: conversions and the
-// softmax then run while tensor cores multiply.
+// and with 64 heads a second one takes half of the output's columns. Over fp8, the first ones
+// compute scores and weights, and two others the output of the tiles before: conversions and the
+// softmax then run while tensor cores multiply. With 16 and 32 heads, two take the tiles in turn;
+// with 8 the memory is the limit, and with 64 there are no registers for another.
 template <bool kFp8, int kHeads>
 struct Size {
-  static constexpr int kGroups = kFp8 ? 3 : (kHeads == 64 ? 2 : 1);
+  static constexpr int kScorers = kFp8 && (kHeads == 16 || kHeads == 32) ? 2 : 1;  // warp groups
+  static constexpr int kGroups = kFp8 ? kScorers + 2 : (kHeads == 64 ? 2 : 1);
+  static constexpr int kReaders = kFp8 ? 3 : kGroups;  // warp groups that read a tile
   static constexpr int kThreads = kGroups * kGroupThreads;
   static constexpr int kTileBytes = kTileKeys * kHeadDim * (kFp8 ? 1 : 2);
   static constexpr int kStages = kFp8 ? (kHeads == 64 ? 3 : 4) : (kHeads == 8 ? 3 : 2);
@@ -40,11 +45,14 @@ struct Size {
   // Places in shared memory.
   static constexpr int kQuery = kStages * kTileBytes;
   static constexpr int kWeights = kQuery + kHeads * kHeadDim * 2;
-  static constexpr int kOfWarps = kWeights + kWeightBuffers * kWeightBytes;  // [warp, head]
-  static constexpr int kFactors = kOfWarps + kGroupWarps * kHeads * 4;       // [buffer, head]
+  static constexpr int kOfWarps = kWeights + kWeightBuffers * kWeightBytes;  // [place, warp, head]
+  static constexpr int kPlaces = 2 * kScorers;  // of neighbouring tiles
+  static constexpr int kLargest = kOfWarps + kPlaces * kGroupWarps * kHeads * 4;  // [2, head]
+  static constexpr int kFactors = kLargest + 2 * kHeads * 4;                      // [buffer, head]
   static constexpr int kCounters = kFactors + kWeightBuffers * kHeads * 4;
   static constexpr int kWeightCounters = kCounters + 2 * kStages * 8;
   static constexpr int kSharedBytes = kWeightCounters + 2 * kWeightBuffers * 8;
+  static_assert(kSharedBytes <= 227 * 1024);
   // Products that add to one sum wait for each other, so short ones add to several.
   static constexpr int kChains = kHeads == 64 ? 1 : (kHeads == 32 ? 2 : 4);
 };
@@ -104,12 +112,12 @@ class Tiles {
       : with_(arguments), maps_(maps), part_(part), shared_(shared) {}
 
   // One thread calls it before all use the others.
-  __device__ void create_counters() const {
+  __device__ void make_barriers() const {
     for (int stage = 0; stage < Its::kStages; ++stage) {
-      create_counter(full(stage), 1);
-      create_counter(empty(stage), Its::kGroups * kGroupWarps);
+      make_barrier(full(stage), 1);
+      make_barrier(empty(stage), Its::kReaders * kGroupWarps);
     }
-    publish_counters();
+    publish_barriers();
   }
 
   [[nodiscard]] __device__ int count() const { return part_.tiles.last - part_.tiles.first; }
@@ -122,8 +130,8 @@ class Tiles {
   __device__ void begin(int n) const {
     if (n >= count()) return;
     const int stage = n % Its::kStages;
-    if (n >= Its::kStages) await_phase(empty(stage), (n / Its::kStages - 1) % 2);
-    expect_bytes(full(stage), Its::kTileBytes);
+    if (n >= Its::kStages) wait_for_phase(empty(stage), (n / Its::kStages - 1) % 2);
+    arrive_and_expect(full(stage), Its::kTileBytes);
     const int row = first_row(first_key(n));
     const std::uint32_t to = at(n);
     constexpr int kBoxColumns = kFp8 ? 128 : 64;
@@ -135,13 +143,13 @@ class Tiles {
   }
 
   __device__ void await(int n) const {
-    await_phase(full(n % Its::kStages), n / Its::kStages % 2);
+    wait_for_phase(full(n % Its::kStages), n / Its::kStages % 2);
   }
 
   // All warps call it when they have read the tile.
   __device__ void end(int n) const {
     __syncwarp();
-    if (threadIdx.x % 32 == 0) arrive_at(empty(n % Its::kStages));
+    if (threadIdx.x % 32 == 0) arrive(empty(n % Its::kStages));
   }
 
   [[nodiscard]] __device__ std::uint32_t at(int n) const {
@@ -268,8 +276,8 @@ __device__ void multiply_bfloat16_keys(std::uint32_t tile,
                                        float (&scores)[kHeads / 2]) {
   constexpr int kChains = Size<false, kHeads>::kChains;
   float chains[kChains][kHeads / 2] = {};
-  const std::uint64_t left = swizzled_matrix(tile);
-  const std::uint64_t right = swizzled_matrix(query);
+  const std::uint64_t left = matrix_descriptor(tile);
+  const std::uint64_t right = matrix_descriptor(query);
   begin_products();
 #pragma unroll
   for (int step = 0; step < kKeyChunks * kSteps; ++step) {
@@ -278,8 +286,8 @@ __device__ void multiply_bfloat16_keys(std::uint32_t tile,
     add_product<kHeads, false>(chains[step % kChains], left + (chunk * kBoxBytes + within) / 16,
                                right + (chunk * kHeads * 128 + within) / 16);
   }
-  end_products();
-  await_products<0>();
+  commit_products();
+  wait_for_products<0>();
   add_chains<kHeads, kChains>(chains, scores);
 }
 
@@ -296,7 +304,7 @@ __device__ void multiply_fp8_keys(const Lane& lane,
                                   float (&scores)[kHeads / 2]) {
   constexpr int kChains = Size<true, kHeads>::kChains;
   float chains[kChains][kHeads / 2] = {};
-  const std::uint64_t right = swizzled_matrix(query);
+  const std::uint64_t right = matrix_descriptor(query);
   const int key = fp8_key_of_row(lane.row);
   const std::uint32_t rows = tile + lane.warp * 16 * 128;
   const std::uint32_t rotated =
@@ -330,20 +338,21 @@ __device__ void multiply_fp8_keys(const Lane& lane,
       add_product<kHeads>(chains[step % kChains], left[step],
                           right + (chunk * kHeads * 128 + step * 32) / 16);
     }
-    end_products();
-    await_products<1>();  // the registers of the chunk before are free
+    commit_products();
+    wait_for_products<1>();  // the registers of the chunk before are free
   }
-  await_products<0>();
+  wait_for_products<0>();
   add_chains<kHeads, kChains>(chains, scores);
 }
 
 // The first of a lane's columns of the output. Number `i` (0 or 1, for rows `row` and `row + 8`) of
 // product `tile` is column first + 64 tile + 8 i with bfloat16, and first + 2 tile + i with fp8,
-// with which the first group has none.
-template <bool kFp8>
+// with which scorers have none.
+template <bool kFp8, int kHeads>
 __device__ int first_column(const Lane& lane) {
   if (!kFp8) return lane.group * (kValueDim / 2) + lane.warp * 16 + lane.row;
-  const Fp8Columns its = fp8_columns(lane.group - 1, lane.warp, lane.row);
+  const Fp8Columns its =
+      fp8_columns(lane.group - Size<kFp8, kHeads>::kScorers, lane.warp, lane.row);
   return its.box * 128 + its.chunk * 16 + its.half * 8;
 }
 
@@ -355,8 +364,8 @@ __device__ void multiply_bfloat16_values(
     std::uint32_t weights,
     float (&output)[Size<false, kHeads>::kOutputTiles][kHeads / 2]) {
   constexpr int kTiles = Size<false, kHeads>::kOutputTiles;
-  const std::uint64_t left = swizzled_matrix(tile + lane.group * kTiles * kBoxBytes);
-  const std::uint64_t right = swizzled_matrix(weights);
+  const std::uint64_t left = matrix_descriptor(tile + lane.group * kTiles * kBoxBytes);
+  const std::uint64_t right = matrix_descriptor(weights);
   begin_products();
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
@@ -366,8 +375,8 @@ __device__ void multiply_bfloat16_values(
                                 right + step * 32 / 16);
     }
   }
-  end_products();
-  await_products<0>();
+  commit_products();
+  wait_for_products<0>();
 }
 
 // Interleaves the bytes of two keys' values: both keys' first bytes, then both keys' second.
@@ -387,8 +396,9 @@ __device__ void multiply_fp8_values(const Lane& lane,
                                     float (&output)[Size<true, kHeads>::kOutputTiles][kHeads / 2]) {
   constexpr int kTiles = Size<true, kHeads>::kOutputTiles;
   static_assert(kTiles == 4);
-  const std::uint64_t right = swizzled_matrix(weights);
-  const Fp8Columns its = fp8_columns(lane.group - 1, lane.warp, lane.row);
+  const std::uint64_t right = matrix_descriptor(weights);
+  const Fp8Columns its =
+      fp8_columns(lane.group - Size<true, kHeads>::kScorers, lane.warp, lane.row);
   const std::uint32_t box = tile + its.box * kBoxBytes + its.half * 8;
   const auto read = [&](int step) {
     ValueStep of;
@@ -419,11 +429,11 @@ __device__ void multiply_fp8_values(const Lane& lane,
 #pragma unroll
     for (int i = 0; i < kTiles; ++i)
       add_product<kHeads>(output[i], left[i], right + step * 32 / 16);
-    end_products();
+    commit_products();
     // The registers of the step before are free; with 64 heads there are none for two steps.
-    await_products<kHeads == 64 ? 0 : 1>();
+    wait_for_products<kHeads == 64 ? 0 : 1>();
   }
-  await_products<0>();
+  wait_for_products<0>();
 }
 
 }  // namespace assay::collect::mla

@@ -4,8 +4,10 @@
 
 #include <cmath>
 
+#include "collect/cuda/launch_after.h"
 #include "collect/cuda/mla_decode_block.cuh"
 #include "collect/cuda/mla_decode_kernels.h"
+#include "collect/cuda/tensor_map.h"
 #include "collect/cuda/vectors.cuh"
 
 namespace assay::collect {
@@ -14,9 +16,11 @@ namespace {
 using namespace mla;
 
 // The barriers of a block besides 0, which all threads use.
-constexpr int kScoresMeet = 1;   // the first warp group
-constexpr int kWeightsMeet = 2;  // both groups: weights have been written
-constexpr int kReadersMeet = 3;  // both groups: weights have been read
+constexpr int kWeightsMeet = 1;  // of bfloat16, both groups: weights have been written
+constexpr int kReadersMeet = 2;  // of bfloat16, both groups: weights have been read
+constexpr int kScoresMeet = 3;   // and one more for a second scorer
+constexpr int kFirstTurn = 5;    // and one more
+constexpr int kScorersMeet = 7;
 
 __device__ float power_of_two_of(float exponent) {
   float power = 0;
@@ -40,52 +44,77 @@ struct Sum {
   __device__ float operator()(float a, float b) const { return a + b; }
 };
 
-// The softmax of a tile, of the first warp group. A lane has the heads head_of(i), i < kHeads / 4.
+// The softmax of tiles, of a warp group. A lane has the heads head_of(i), i < kHeads / 4. Two
+// scorers take the tiles in turn; each goes on from the largest scores of the other.
 template <bool kFp8, int kHeads>
 class Softmax {
  public:
   using Its = Size<kFp8, kHeads>;
 
-  __device__ Softmax(char* shared, float scale, int keys)
-      : of_warps_(reinterpret_cast<float*>(shared + Its::kOfWarps)), scale_(scale), keys_(keys) {
+  __device__ Softmax(char* shared, int scorer, float scale, int keys)
+      : of_warps_(reinterpret_cast<float*>(shared + Its::kOfWarps)),
+        of_scorers_(reinterpret_cast<float*>(shared + Its::kLargest)),
+        scorer_(scorer),
+        scale_(scale),
+        keys_(keys) {
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i)
       largest_[i] = -INFINITY;
+    if (Its::kScorers == 2 && scorer == 1) pass_turn();  // the first one begins
   }
 
-  // Turns scores into weights, and sets the factors by which sums so far are to be multiplied.
+  // Turns scores of tile `n` into weights, and sets the factors by which the output so far is to be
+  // multiplied.
   __device__ void weigh(const Lane& lane,
+                        int n,
                         int first_key,
                         float (&scores)[kHeads / 2],
                         float (&factors)[kHeads / 4]) {
     mask(lane, first_key, scores);
-    find_largest(lane, scores);
-    meet<kGroupThreads>(kScoresMeet);
+    const float* of_tile = find_largest(lane, n, scores);
+    float largest[kHeads / 4];
+    if (Its::kScorers == 2) join_threads(kFirstTurn + scorer_, 2 * kGroupThreads);
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i) {
-      float largest = largest_[i];
+      const int head = head_of(lane, i);
+      const float before = largest_before(n, i, head);
+      largest[i] = before;
 #pragma unroll
       for (int warp = 0; warp < kGroupWarps; ++warp)
-        largest = fmaxf(largest, of_warps_[warp * kHeads + head_of(lane, i)]);
-      factors[i] = power_of_two_of((largest_[i] - largest) * scale_);
-      largest_[i] = largest;
-      const float scaled = largest * scale_;
+        largest[i] = fmaxf(largest[i], of_tile[warp * kHeads + head]);
+      factors[i] = power_of_two_of((before - largest[i]) * scale_);
+      if (Its::kScorers == 2 && lane.warp == 0 && lane.row == 0)
+        of_scorers_[n % 2 * kHeads + head] = largest[i];
+    }
+    if (Its::kScorers == 2) pass_turn();
+#pragma unroll
+    for (int i = 0; i < kHeads / 4; ++i) {
+      const float own_factor =
+          Its::kScorers == 1 ? factors[i] : power_of_two_of((largest_[i] - largest[i]) * scale_);
+      largest_[i] = largest[i];
+      const float scaled = largest[i] * scale_;
       float& upper = scores[i / 2 * 4 + i % 2];
       float& lower = scores[i / 2 * 4 + 2 + i % 2];
       upper = power_of_two_of(fmaf(upper, scale_, -scaled));
       lower = power_of_two_of(fmaf(lower, scale_, -scaled));
-      weights_[i] = weights_[i] * factors[i] + upper + lower;
+      weights_[i] = weights_[i] * own_factor + upper + lower;
     }
   }
 
-  // Writes the sums of weights of each warp and head, and the statistics of a part.
-  __device__ void finish(const Lane& lane, float (&exponents)[kHeads / 4]) {
-    meet<kGroupThreads>(kScoresMeet);  // all have read the largest scores
+  // Writes the sums of weights of each warp and head, and sets the statistics of a part of `tiles`.
+  __device__ void finish(const Lane& lane, int tiles, float (&exponents)[kHeads / 4]) {
+    // All have read the largest scores, and those of the last tile are there.
+    join_threads(kScorersMeet, Its::kScorers * kGroupThreads);
+    float* sums = of_warps_ + (scorer_ * kGroupWarps + lane.warp) * kHeads;
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i) {
-      exponents[i] = largest_[i] * scale_;
-      const float sum = over_rows(weights_[i], Sum{});
-      if (lane.row == 0) of_warps_[lane.warp * kHeads + head_of(lane, i)] = sum;
+      const int head = head_of(lane, i);
+      const float largest =
+          Its::kScorers == 1 ? largest_[i] : of_scorers_[(tiles - 1) % 2 * kHeads + head];
+      exponents[i] = largest * scale_;
+      const float sum =
+          over_rows(weights_[i] * power_of_two_of((largest_[i] - largest) * scale_), Sum{});
+      if (lane.row == 0) sums[head] = sum;
     }
   }
 
@@ -103,16 +132,35 @@ class Softmax {
     }
   }
 
-  __device__ void find_largest(const Lane& lane, const float (&scores)[kHeads / 2]) {
+  // Writes the largest scores of each warp, and returns where those of the tile are. Those of the
+  // next tile of this warp group are elsewhere, so that no warp writes where another still reads.
+  __device__ const float* find_largest(const Lane& lane,
+                                       int n,
+                                       const float (&scores)[kHeads / 2]) const {
+    float* of_tile = of_warps_ + n % Its::kPlaces * kGroupWarps * kHeads;
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i) {
       const int at = i / 2 * 4 + i % 2;
       const float largest = over_rows(fmaxf(scores[at], scores[at + 2]), Maximum{});
-      if (lane.row == 0) of_warps_[lane.warp * kHeads + head_of(lane, i)] = largest;
+      if (lane.row == 0) of_tile[lane.warp * kHeads + head_of(lane, i)] = largest;
     }
+    join_threads(kScoresMeet + scorer_, kGroupThreads);
+    return of_tile;
   }
 
-  float* of_warps_;  // [warp, head]
+  // Returns the largest score of all tiles before.
+  __device__ float largest_before(int n, int i, int head) const {
+    if (Its::kScorers == 1) return largest_[i];
+    return n == 0 ? -INFINITY : of_scorers_[(n + 1) % 2 * kHeads + head];
+  }
+
+  __device__ void pass_turn() const {
+    arrive_for(kFirstTurn + 1 - scorer_, 2 * kGroupThreads);
+  }
+
+  float* of_warps_;    // [place, warp, head]
+  float* of_scorers_;  // [2, head]
+  int scorer_;
   float scale_;
   int keys_;
   float largest_[kHeads / 4];
@@ -159,13 +207,13 @@ __device__ void scale_output(const float (&factors)[kHeads / 4],
 }
 
 // Writes a lane's results for one head: the output itself, or the sums of a part.
-template <bool kFp8, int kTiles>
+template <bool kFp8, int kHeads, int kTiles>
 __device__ void write_columns(const Lane& lane,
                               const float (&of)[kTiles][2],
                               float factor,
                               __nv_bfloat16* result,
                               float* sums) {
-  const int first = first_column<kFp8>(lane);
+  const int first = first_column<kFp8, kHeads>(lane);
   if constexpr (!kFp8) {
 #pragma unroll
     for (int i = 0; i < kTiles * 2; ++i) {
@@ -204,7 +252,7 @@ __device__ void write_output(const MlaDecodeArguments& arguments,
     const std::int64_t row = part.batch * arguments.heads + part.first_head + head;
     float weights = 0;
 #pragma unroll
-    for (int warp = 0; warp < kGroupWarps; ++warp)
+    for (int warp = 0; warp < Size<kFp8, kHeads>::kScorers * kGroupWarps; ++warp)
       weights += of_warps[warp * kHeads + head];
     float of[kTiles][2];
 #pragma unroll
@@ -212,7 +260,7 @@ __device__ void write_output(const MlaDecodeArguments& arguments,
       of[tile][0] = output[tile][i / 2 * 4 + i % 2];
       of[tile][1] = output[tile][i / 2 * 4 + 2 + i % 2];
     }
-    write_columns<kFp8, kTiles>(
+    write_columns<kFp8, kHeads, kTiles>(
         lane, of, scale / weights, static_cast<__nv_bfloat16*>(arguments.output) + row * kValueDim,
         arguments.splits == 1 ? nullptr
                               : arguments.sums + (row * arguments.splits + part.split) * kValueDim);
@@ -226,7 +274,7 @@ __device__ void write_statistics(const MlaDecodeArguments& arguments,
                                  const Lane& lane,
                                  const float* of_warps,
                                  const float (&exponents)[kHeads / 4]) {
-  if (arguments.splits == 1 || lane.warp != 0 || lane.row != 0) return;
+  if (arguments.splits == 1 || lane.group != 0 || lane.warp != 0 || lane.row != 0) return;
 #pragma unroll
   for (int i = 0; i < kHeads / 4; ++i) {
     const int head = Softmax<kFp8, kHeads>::head_of(lane, i);
@@ -234,7 +282,7 @@ __device__ void write_statistics(const MlaDecodeArguments& arguments,
     const std::int64_t row = part.batch * arguments.heads + part.first_head + head;
     float weights = 0;
 #pragma unroll
-    for (int warp = 0; warp < kGroupWarps; ++warp)
+    for (int warp = 0; warp < Size<kFp8, kHeads>::kScorers * kGroupWarps; ++warp)
       weights += of_warps[warp * kHeads + head];
     reinterpret_cast<float2*>(arguments.statistics)[row * arguments.splits + part.split] = {
         exponents[i], weights};
@@ -266,14 +314,14 @@ __device__ void begin_block(const MlaDecodeArguments& arguments,
                             bool is_loader) {
   using Its = Size<kFp8, kHeads>;
   if (is_loader) {
-    tiles.create_counters();
+    tiles.make_barriers();
     for (int n = 0; n < Its::kStages; ++n)
       tiles.begin(n);
   }
   load_query<kFp8, kHeads>(arguments, part, base + Its::kQuery);
-  publish_to_products();
+  publish_writes();
   __syncthreads();
-  let_next_kernel_begin();
+  let_later_kernels_begin();
 }
 
 __device__ float score_scale(float of_keys) {
@@ -298,18 +346,18 @@ __global__ void __launch_bounds__(Size<false, kHeads>::kThreads, 1)
   auto* shared_factors = reinterpret_cast<float*>(shared + Its::kFactors);
   float output[Its::kOutputTiles][kHeads / 2] = {};
   if (Its::kGroups == 1 || lane.group == 0) {
-    Softmax<false, kHeads> softmax(shared, score_scale(1), static_cast<int>(arguments.keys));
+    Softmax<false, kHeads> softmax(shared, 0, score_scale(1), static_cast<int>(arguments.keys));
     for (int n = 0; n < tiles.count(); ++n) {
       tiles.await(n);
       float scores[kHeads / 2];
       multiply_bfloat16_keys<kHeads>(tiles.at(n), base + Its::kQuery, scores);
       float factors[kHeads / 4];
-      softmax.weigh(lane, tiles.first_key(n), scores, factors);
-      if (Its::kGroups == 2 && n > 0) meet<Its::kThreads>(kReadersMeet);
+      softmax.weigh(lane, n, tiles.first_key(n), scores, factors);
+      if (Its::kGroups == 2 && n > 0) join_threads(kReadersMeet, Its::kThreads);
       store_weights<false, kHeads>(lane, weights, scores);
       if (Its::kGroups == 2) store_factors<false, kHeads>(lane, factors, shared_factors);
-      publish_to_products();
-      meet<Its::kThreads>(kWeightsMeet);
+      publish_writes();
+      join_threads(kWeightsMeet, Its::kThreads);
       scale_output<false, kHeads>(factors, output);
       multiply_bfloat16_values<kHeads>(lane, tiles.at(n), weights, output);
       tiles.end(n);
@@ -317,18 +365,18 @@ __global__ void __launch_bounds__(Size<false, kHeads>::kThreads, 1)
       __syncwarp();
     }
     float exponents[kHeads / 4];
-    softmax.finish(lane, exponents);
+    softmax.finish(lane, tiles.count(), exponents);
     __syncthreads();
     write_statistics<false, kHeads>(arguments, part, lane, of_warps, exponents);
   } else {
     for (int n = 0; n < tiles.count(); ++n) {
-      meet<Its::kThreads>(kWeightsMeet);
+      join_threads(kWeightsMeet, Its::kThreads);
       float factors[kHeads / 4];
       load_factors<false, kHeads>(lane, shared_factors, factors);
       scale_output<false, kHeads>(factors, output);
       tiles.await(n);
       multiply_bfloat16_values<kHeads>(lane, tiles.at(n), weights, output);
-      if (n + 1 < tiles.count()) arrive<Its::kThreads>(kReadersMeet);
+      if (n + 1 < tiles.count()) arrive_for(kReadersMeet, Its::kThreads);
       tiles.end(n);
       if (is_loader) tiles.begin(n + Its::kStages);
       __syncwarp();
@@ -346,10 +394,10 @@ class WeightBuffers {
 
   __device__ WeightBuffers(char* shared, std::uint32_t base) : shared_(shared), base_(base) {}
 
-  __device__ void create_counters() const {
+  __device__ void make_barriers() const {
     for (int n = 0; n < Its::kWeightBuffers; ++n) {
-      create_counter(full(n), kGroupThreads);
-      create_counter(empty(n), (Its::kGroups - 1) * kGroupWarps);
+      make_barrier(full(n), kGroupThreads);
+      make_barrier(empty(n), (Its::kGroups - Its::kScorers) * kGroupWarps);
     }
   }
 
@@ -362,19 +410,19 @@ class WeightBuffers {
   }
 
   __device__ void await_empty(int n) const {
-    if (n >= Its::kWeightBuffers) await_phase(empty(n), (n / Its::kWeightBuffers - 1) % 2);
+    if (n >= Its::kWeightBuffers) wait_for_phase(empty(n), (n / Its::kWeightBuffers - 1) % 2);
   }
 
   __device__ void end_writing(int n) const {
-    publish_to_products();
-    arrive_at(full(n));
+    publish_writes();
+    arrive(full(n));
   }
 
-  __device__ void await_full(int n) const { await_phase(full(n), n / Its::kWeightBuffers % 2); }
+  __device__ void await_full(int n) const { wait_for_phase(full(n), n / Its::kWeightBuffers % 2); }
 
   __device__ void end_reading(int n) const {
     __syncwarp();
-    if (threadIdx.x % 32 == 0) arrive_at(empty(n));
+    if (threadIdx.x % 32 == 0) arrive(empty(n));
   }
 
  private:
@@ -390,14 +438,16 @@ class WeightBuffers {
   std::uint32_t base_;
 };
 
-// Registers of a thread. With 64 heads, the output needs more than its third of them.
+// Registers of a thread. With many heads, the output needs more than its share of them.
 template <int kHeads>
 __device__ void share_registers(bool has_output) {
-  if constexpr (kHeads == 64) {
+  constexpr int kWithOutput = kHeads == 64 ? 184 : 144;
+  constexpr int kOthers = kHeads == 64 ? 136 : 112;
+  if constexpr (kHeads >= 32) {
     if (has_output) {
-      asm volatile("setmaxnreg.inc.sync.aligned.u32 184;");
+      take_registers<kWithOutput>();
     } else {
-      asm volatile("setmaxnreg.dec.sync.aligned.u32 136;");
+      give_registers<kOthers>();
     }
   }
 }
@@ -414,28 +464,28 @@ __global__ void __launch_bounds__(Size<true, kHeads>::kThreads, 1)
   const Tiles<true, kHeads> tiles(arguments, maps, part, base);
   const WeightBuffers<kHeads> weights(shared, base);
   const bool is_loader = threadIdx.x == Its::kThreads - kGroupThreads;
-  if (is_loader) weights.create_counters();
+  if (is_loader) weights.make_barriers();
   begin_block(arguments, part, tiles, base, is_loader);
 
   const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
-  if (lane.group == 0) {
+  if (lane.group < Its::kScorers) {
     share_registers<kHeads>(false);
-    Softmax<true, kHeads> softmax(shared, score_scale(arguments.scale[0]),
+    Softmax<true, kHeads> softmax(shared, lane.group, score_scale(arguments.scale[0]),
                                   static_cast<int>(arguments.keys));
-    for (int n = 0; n < tiles.count(); ++n) {
+    for (int n = lane.group; n < tiles.count(); n += Its::kScorers) {
       tiles.await(n);
       float scores[kHeads / 2];
       multiply_fp8_keys<kHeads>(lane, tiles.at(n), base + Its::kQuery, scores);
       tiles.end(n);
       float factors[kHeads / 4];
-      softmax.weigh(lane, tiles.first_key(n), scores, factors);
+      softmax.weigh(lane, n, tiles.first_key(n), scores, factors);
       weights.await_empty(n);
       store_weights<true, kHeads>(lane, weights.at(n), scores);
       store_factors<true, kHeads>(lane, factors, weights.factors(n));
       weights.end_writing(n);
     }
     float exponents[kHeads / 4];
-    softmax.finish(lane, exponents);
+    softmax.finish(lane, tiles.count(), exponents);
     __syncthreads();
     write_statistics<true, kHeads>(arguments, part, lane, of_warps, exponents);
   } else {
@@ -467,7 +517,7 @@ __global__ void __launch_bounds__(kJoinColumns* kJoiners)
     join_latent_parts(const __grid_constant__ MlaDecodeArguments arguments) {
   __shared__ float factors[kJoinColumns * kJoiners];  // as many as there may be parts
   __shared__ float4 parts[kJoiners][kJoinColumns];
-  await_kernel_ahead();
+  wait_for_earlier_kernels();
   const auto thread = static_cast<int>(threadIdx.x);
   const auto splits = static_cast<int>(arguments.splits);
   const std::int64_t row = blockIdx.x;
@@ -507,16 +557,10 @@ __global__ void __launch_bounds__(kJoinColumns* kJoiners)
 // The second kernel's blocks may begin when those of the first one end.
 template <int kJoiners>
 cudaError_t launch_join(const MlaDecodeArguments& arguments, cudaStream_t stream) {
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = static_cast<unsigned>(arguments.batch * arguments.heads);
-  config.blockDim = kJoinColumns * kJoiners;
-  config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs = 1;
-  return cudaLaunchKernelEx(&config, join_latent_parts<kJoiners>, arguments);
+  return launch_after(join_latent_parts<kJoiners>,
+                      {.blocks = static_cast<unsigned>(arguments.batch * arguments.heads),
+                       .threads = kJoinColumns * kJoiners},
+                      stream, arguments);
 }
 
 constexpr int kManyJoiners = 4;
@@ -574,22 +618,6 @@ cudaError_t with_mla_kernels(const MlaDecodeArguments& arguments, const Use& use
   return with_mla_heads<false>(arguments.heads, use);
 }
 
-using MapMaker = decltype(&cuTensorMapEncodeTiled);
-
-MapMaker map_maker() {
-  static const MapMaker maker = [] {
-    constexpr unsigned kFirstVersion = 12000;
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult result{};
-    const cudaError_t error = cudaGetDriverEntryPointByVersion(
-        "cuTensorMapEncodeTiled", &found, kFirstVersion, cudaEnableDefault, &result);
-    return error == cudaSuccess && result == cudaDriverEntryPointSuccess
-               ? reinterpret_cast<MapMaker>(found)
-               : nullptr;
-  }();
-  return maker;
-}
-
 struct MapBox {
   cuuint32_t columns = 0;
   CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
@@ -600,13 +628,13 @@ cudaError_t make_map(const void* cache,
                      model::DataType type,
                      const MapBox& box,
                      CUtensorMap* map) {
-  if (map_maker() == nullptr) return cudaErrorNotSupported;
+  if (encode_tensor_map() == nullptr) return cudaErrorNotSupported;
   const bool is_fp8 = type == model::DataType::kFp8;
   const cuuint64_t sizes[2] = {kHeadDim, static_cast<cuuint64_t>(rows)};
   const cuuint64_t row_bytes[1] = {static_cast<cuuint64_t>(kHeadDim) * (is_fp8 ? 1 : 2)};
   const cuuint32_t lengths[2] = {box.columns, kTileKeys};
   const cuuint32_t steps[2] = {1, 1};
-  const CUresult made = map_maker()(
+  const CUresult made = encode_tensor_map()(
       map, is_fp8 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2,
       const_cast<void*>(cache), sizes, row_bytes, lengths, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
       box.swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);

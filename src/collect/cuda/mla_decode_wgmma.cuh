@@ -1,38 +1,10 @@
-// The instructions of Hopper that the kernel of MLA's decoding uses: products of warp groups,
-// tensor copies, and the barriers between them.
+// The products of warp groups of MLA's decoding, whose right factors are narrow, and how weights
+// get to where such a product reads them.
 #pragma once
-
-#include <cuda.h>
 
 #include <cstdint>
 
 namespace assay::collect::mla {
-
-__device__ inline std::uint32_t shared_address(const void* at) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(at));
-}
-
-// A matrix in shared memory whose rows of 128 bytes are swizzled in groups of 8 rows, as a warp
-// group's product reads it. Groups of rows are 1024 bytes apart.
-__device__ inline std::uint64_t swizzled_matrix(std::uint32_t address) {
-  constexpr std::uint64_t kGroupStride = std::uint64_t{1024 >> 4} << 32U;
-  constexpr std::uint64_t kLeading = std::uint64_t{1} << 16U;
-  constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62U;
-  return kSwizzle128 | kGroupStride | kLeading | ((address & 0x3FFFFU) >> 4U);
-}
-
-__device__ inline void begin_products() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-
-__device__ inline void end_products() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-
-template <int kLeft>
-__device__ void await_products() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kLeft) : "memory");
-}
 
 #define ASSAY_FOUR(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
 #define ASSAY_SIXTEEN(d, i) \
@@ -122,69 +94,6 @@ __device__ inline void store_transposed(std::uint32_t address, const std::uint32
   asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address),
                "r"(of[0]), "r"(of[1])
                : "memory");
-}
-
-// Makes ordinary writes to shared memory visible to products.
-__device__ inline void publish_to_products() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
-template <int kThreads>
-__device__ void meet(int barrier) {
-  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
-}
-
-template <int kThreads>
-__device__ void arrive(int barrier) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
-}
-
-__device__ inline void create_counter(std::uint32_t counter, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(counter), "r"(arrivals) : "memory");
-}
-
-__device__ inline void publish_counters() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-__device__ inline void arrive_at(std::uint32_t counter) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(counter) : "memory");
-}
-
-__device__ inline void expect_bytes(std::uint32_t counter, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(counter), "r"(bytes)
-               : "memory");
-}
-
-__device__ inline void await_phase(std::uint32_t counter, int phase) {
-  asm volatile(
-      "{\n"
-      ".reg .pred done;\n"
-      "again:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@!done bra again;\n"
-      "}" ::"r"(counter),
-      "r"(phase)
-      : "memory");
-}
-
-// Copies a box of a matrix, and counts its bytes when they have arrived.
-__device__ inline void copy_box(
-    std::uint32_t to, const CUtensorMap& map, int column, int row, std::uint32_t counter) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, "
-      "{%2, %3}], [%4];" ::"r"(to),
-      "l"(&map), "r"(column), "r"(row), "r"(counter)
-      : "memory");
-}
-
-// A kernel launched to begin before the one ahead of it has ended waits here for its results.
-__device__ inline void await_kernel_ahead() {
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-}
-
-__device__ inline void let_next_kernel_begin() {
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
 }  // namespace assay::collect::mla

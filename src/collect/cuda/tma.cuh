@@ -55,6 +55,19 @@ __device__ inline void copy_box(
       : "memory");
 }
 
+// Copies the box of a map of four dimensions whose first element is at this place.
+__device__ inline void copy_box(std::uint32_t to,
+                                const CUtensorMap& map,
+                                const int (&place)[4],
+                                std::uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(to),
+      "l"(reinterpret_cast<std::uint64_t>(&map)), "r"(barrier), "r"(place[0]), "r"(place[1]),
+      "r"(place[2]), "r"(place[3])
+      : "memory");
+}
+
 // Copies bytes that follow each other. Addresses and size are multiples of 16.
 __device__ inline void copy_bytes(std::uint32_t to,
                                   const void* from,
@@ -85,6 +98,16 @@ __device__ inline void let_later_kernels_begin() {
 // A barrier of the hardware (1 to 15) among some of a block's threads.
 __device__ inline void join_threads(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+// The same without waiting, for threads that others wait for.
+__device__ inline void arrive_for(int barrier, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+// Makes ordinary writes to shared memory visible to products and to the copy engine.
+__device__ inline void publish_writes() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 template <int kRegisters>

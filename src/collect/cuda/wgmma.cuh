@@ -117,27 +117,30 @@ __device__ void hold(float (&sums)[kCount]) {
                  : ASSAY_SUMS_##SUMS(sums)                                                         \
                  : "l"(a), "l"(b), "r"(accumulate));                                               \
   }
-#define ASSAY_PRODUCT_OF_REGISTERS(NAME, N, SUMS, SHAPE, TYPES, A0, A1, A2, A3, B, P)              \
+#define ASSAY_PRODUCT_OF_REGISTERS(NAME, N, SUMS, SHAPE, TYPES, TRAILING, A0, A1, A2, A3, B, P)    \
   __device__ inline void NAME(float (&sums)[SUMS], const std::uint32_t (&a)[4], std::uint64_t b,   \
                               int accumulate) {                                                    \
     asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " P ", 0;\n"                                    \
                  "wgmma.mma_async.sync.aligned.m64n" #N SHAPE ".f32" TYPES " "                     \
-                 ASSAY_TEXT_##SUMS ", {" A0 ", " A1 ", " A2 ", " A3 "}, " B ", p, 1, 1, 0;\n}"     \
+                 ASSAY_TEXT_##SUMS ", {" A0 ", " A1 ", " A2 ", " A3 "}, " B ", p, 1, 1" TRAILING    \
+                 ";\n}"                                                                            \
                  : ASSAY_SUMS_##SUMS(sums)                                                         \
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));           \
   }
 ASSAY_PRODUCT_OF_SHARED(product_fp8, 16, 8, "k32", ".e4m3.e4m3", "", "%8", "%9", "%10")
 ASSAY_PRODUCT_OF_SHARED(product_bfloat16, 16, 8, "k16", ".bf16.bf16", ", 0, 0", "%8", "%9", "%10")
-ASSAY_PRODUCT_OF_REGISTERS(product_bfloat16, 16, 8, "k16", ".bf16.bf16", "%8", "%9", "%10", "%11", "%12", "%13")
+ASSAY_PRODUCT_OF_REGISTERS(product_bfloat16, 16, 8, "k16", ".bf16.bf16", ", 0", "%8", "%9", "%10", "%11", "%12", "%13")
 ASSAY_PRODUCT_OF_SHARED(product_fp8, 32, 16, "k32", ".e4m3.e4m3", "", "%16", "%17", "%18")
 ASSAY_PRODUCT_OF_SHARED(product_bfloat16, 32, 16, "k16", ".bf16.bf16", ", 0, 0", "%16", "%17", "%18")
-ASSAY_PRODUCT_OF_REGISTERS(product_bfloat16, 32, 16, "k16", ".bf16.bf16", "%16", "%17", "%18", "%19", "%20", "%21")
+ASSAY_PRODUCT_OF_REGISTERS(product_bfloat16, 32, 16, "k16", ".bf16.bf16", ", 0", "%16", "%17", "%18", "%19", "%20", "%21")
 ASSAY_PRODUCT_OF_SHARED(product_fp8, 64, 32, "k32", ".e4m3.e4m3", "", "%32", "%33", "%34")
+ASSAY_PRODUCT_OF_REGISTERS(product_fp8, 64, 32, "k32", ".e4m3.e4m3", "", "%32", "%33", "%34", "%35", "%36", "%37")
 ASSAY_PRODUCT_OF_SHARED(product_bfloat16, 64, 32, "k16", ".bf16.bf16", ", 0, 0", "%32", "%33", "%34")
-ASSAY_PRODUCT_OF_REGISTERS(product_bfloat16, 64, 32, "k16", ".bf16.bf16", "%32", "%33", "%34", "%35", "%36", "%37")
+ASSAY_PRODUCT_OF_REGISTERS(product_bfloat16, 64, 32, "k16", ".bf16.bf16", ", 0", "%32", "%33", "%34", "%35", "%36", "%37")
 ASSAY_PRODUCT_OF_SHARED(product_fp8, 128, 64, "k32", ".e4m3.e4m3", "", "%64", "%65", "%66")
+ASSAY_PRODUCT_OF_REGISTERS(product_fp8, 128, 64, "k32", ".e4m3.e4m3", "", "%64", "%65", "%66", "%67", "%68", "%69")
 ASSAY_PRODUCT_OF_SHARED(product_bfloat16, 128, 64, "k16", ".bf16.bf16", ", 0, 0", "%64", "%65", "%66")
-ASSAY_PRODUCT_OF_REGISTERS(product_bfloat16, 128, 64, "k16", ".bf16.bf16", "%64", "%65", "%66", "%67", "%68", "%69")
+ASSAY_PRODUCT_OF_REGISTERS(product_bfloat16, 128, 64, "k16", ".bf16.bf16", ", 0", "%64", "%65", "%66", "%67", "%68", "%69")
 ASSAY_PRODUCT_OF_SHARED(product_fp8, 256, 128, "k32", ".e4m3.e4m3", "", "%128", "%129", "%130")
 ASSAY_PRODUCT_OF_SHARED(product_bfloat16, 256, 128, "k16", ".bf16.bf16", ", 0, 0", "%128", "%129", "%130")
 
