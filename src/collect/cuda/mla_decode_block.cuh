@@ -38,7 +38,7 @@ struct Size {
   static constexpr int kReaders = kFp8 ? 3 : kGroups;  // warp groups that read a tile
   static constexpr int kThreads = kGroups * kGroupThreads;
   static constexpr int kTileBytes = kTileKeys * kHeadDim * (kFp8 ? 1 : 2);
-  static constexpr int kStages = kFp8 ? (kHeads == 64 ? 3 : 4) : (kHeads == 8 ? 3 : 2);
+  static constexpr int kStages = kFp8 ? (kHeads == 64 ? 3 : 3 + kScorers) : (kHeads == 8 ? 3 : 2);
   static constexpr int kOutputTiles = kGroups == 1 ? 8 : 4;  // of a warp group, of 64 columns
   static constexpr int kWeightBuffers = kFp8 ? 2 : 1;
   static constexpr int kWeightBytes = kHeads * kTileKeys * 2;
