@@ -93,7 +93,7 @@ class DecodeAttention final : public CudaWork {
     const std::int64_t groups = spec_.batch * spec_.kv_heads * decode::ceil_div(group, rows);
     const std::int64_t count = tiles.last - tiles.first;
     const std::int64_t processors = gpu().properties().multiProcessorCount;
-    sharers_ = decode::sharers_for(groups, count, processors, blocks);
+    sharers_ = decode::sharers_for(groups, group, count, processors, blocks);
     if (sharers_ == 1) return {};
     splits_ =
         decode::splits_for(groups, decode::ceil_div(count, decode::kWarps), processors, blocks);

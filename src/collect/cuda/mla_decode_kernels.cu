@@ -130,8 +130,9 @@ class Softmax {
     }
   }
 
-  // Writes the largest scores of each warp, and returns where those of the tile are. Those of the
-  // next tile of this warp group are elsewhere, so that no warp writes where another still reads.
+  // Writes the largest scores of each warp, and returns where those of the tile are. Over
+  // fp8, those of the next tile of this warp group are elsewhere, so that no warp writes where
+  // another still reads; over bfloat16, all meet before that.
   __device__ const float* find_largest(const Lane& lane,
                                        int n,
                                        const float (&scores)[kHeads / 2]) const {
@@ -481,10 +482,10 @@ __global__ void __launch_bounds__(Size<true, kHeads>::kThreads, 1)
   const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
   if (lane.group < Its::kScorers) {
     share_registers<kHeads>(false);
-    Softmax<true, kHeads> softmax(shared, Its::kScorers == 1 ? 0 : lane.group,
-                                  score_scale(arguments.scale[0]),
+    const int scorer = Its::kScorers == 1 ? 0 : lane.group;
+    Softmax<true, kHeads> softmax(shared, scorer, score_scale(arguments.scale[0]),
                                   static_cast<int>(arguments.keys));
-    for (int n = lane.group; n < tiles.count(); n += Its::kScorers) {
+    for (int n = scorer; n < tiles.count(); n += Its::kScorers) {
       tiles.await(n);
       float scores[kHeads / 2];
       multiply_fp8_keys<kHeads>(lane, tiles.at(n), base + Its::kQuery, scores);
