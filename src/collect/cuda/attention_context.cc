@@ -25,7 +25,7 @@ std::optional<std::string> why_no_context_kernel(const AttentionSpec& spec, int 
   if (spec.type != DataType::kFp8 || spec.kv_type != spec.type) return what + "for fp8";
   if (spec.page_size > 0 || spec.values_in_keys) return what + "for keys and values of their own";
   if (!has_context_kernel(spec.head_dim, spec.value_dim))
-    return what + "for heads of 64 and 128, and MLA's of 192";
+    return what + "for heads of 64, 128 and 256, and MLA's of 192";
   if (spec.batch * spec.heads * spec.kv_length > kMostTokens)
     return what + "for at most 2^30 tokens times heads";
   return std::nullopt;

@@ -42,6 +42,8 @@ cudaError_t with_context_kernel(const ContextArguments& arguments, const Use& us
       return use(context_tiles<128, 128, 128>, Size<128, 128, 128>{});
     case 192:
       return use(context_tiles<192, 128, 128>, Size<192, 128, 128>{});
+    case 256:
+      return use(context_tiles<256, 256, 128>, Size<256, 256, 128>{});
     default:
       return cudaErrorInvalidValue;
   }

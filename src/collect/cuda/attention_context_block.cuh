@@ -31,17 +31,22 @@ struct Size {
   static constexpr int kThreads = (kReaders + 1) * kGroupThreads;
   static constexpr int kKeyBoxes = (kHeadDim + 127) / 128;
   static constexpr int kQueryStages = 2;
-  static constexpr int kKeyStages = 3;
-  static constexpr int kValueStages = 2;  // of the values, and of the transposed ones
+  static constexpr int kKeyStages = kHeadDim == 256 ? 2 : 3;
+  static constexpr int kValueStages = kHeadDim == 256 ? 1 : 2;
+  static constexpr int kTransposedStages = 2;
   static constexpr int kQueryBytes = kKeyBoxes * kTileQueries * 128;
   static constexpr int kKeyBytes = kKeyBoxes * kBoxBytes;
+  static constexpr int kValueBoxes = (kValueDim + 127) / 128;
+  static constexpr int kValueBytes = kValueBoxes * kBoxBytes;
+  static constexpr int kTransposedBytes = kValueDim * kTileKeys;
   // Places in shared memory.
   static constexpr int kKeys = kQueryStages * kQueryBytes;
   static constexpr int kValues = kKeys + kKeyStages * kKeyBytes;
-  static constexpr int kTransposed = kValues + kValueStages * kBoxBytes;
-  static constexpr int kBarriers = kTransposed + kValueStages * kBoxBytes;
+  static constexpr int kTransposed = kValues + kValueStages * kValueBytes;
+  static constexpr int kBarriers = kTransposed + kTransposedStages * kTransposedBytes;
   static constexpr int kSharedBytes =
-      kBarriers + (2 * kQueryStages + 2 * kKeyStages + 3 * kValueStages) * 8;
+      kBarriers + (2 * (kQueryStages + kKeyStages + kTransposedStages) + kValueStages) * 8;
+  static_assert(kSharedBytes <= 227 * 1024);
 };
 
 // A ring of stages, each with a barrier that counts what fills it and, behind those, one that
@@ -86,7 +91,7 @@ struct Shared {
         queries{at + Its::kBarriers},
         keys{queries.barriers + 2 * Its::kQueryStages * 8},
         transposed{keys.barriers + 2 * Its::kKeyStages * 8},
-        values_full(transposed.barriers + 2 * Its::kValueStages * 8) {}
+        values_full(transposed.barriers + 2 * Its::kTransposedStages * 8) {}
 
   __device__ void make_barriers() const {
     queries.make(1, Its::kReaders * kGroupWarps);
@@ -106,11 +111,11 @@ struct Shared {
   }
 
   [[nodiscard]] __device__ std::uint32_t value(int n) const {
-    return base + Its::kValues + n % Its::kValueStages * kBoxBytes;
+    return base + Its::kValues + n % Its::kValueStages * Its::kValueBytes;
   }
 
   [[nodiscard]] __device__ std::uint32_t value_transposed(int n) const {
-    return base + Its::kTransposed + n % Its::kValueStages * kBoxBytes;
+    return base + Its::kTransposed + n % Its::kTransposedStages * Its::kTransposedBytes;
   }
 
   [[nodiscard]] __device__ std::uint32_t value_full(int n) const {
@@ -120,7 +125,7 @@ struct Shared {
   std::uint32_t base;
   Ring<Its::kQueryStages> queries;
   Ring<Its::kKeyStages> keys;
-  Ring<Its::kValueStages> transposed;
+  Ring<Its::kTransposedStages> transposed;
   std::uint32_t values_full;
 };
 
@@ -208,8 +213,8 @@ __device__ void begin_step(const Shape& shape,
   shared.keys.await_empty(step);
   copy_rows<Its::kKeyBoxes, kTileKeys>(shared.key(step), maps.keys, kv_head, token, tile.batch,
                                        shared.keys.full(step));
-  copy_rows<1, kTileKeys>(shared.value(step), maps.values, kv_head, token, tile.batch,
-                          shared.value_full(step));
+  copy_rows<Its::kValueBoxes, kTileKeys>(shared.value(step), maps.values, kv_head, token,
+                                         tile.batch, shared.value_full(step));
 }
 
 struct Matrices {
@@ -258,7 +263,8 @@ __device__ void transpose(std::uint32_t from, std::uint32_t to) {
   const int keys = warp * 32;  // of this warp
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) {
-    const Matrices read = read_transposed(from + place_in_box(keys + matrix * 8 + row, chunk));
+    const std::uint32_t box = from + chunk / 8 * kBoxBytes;
+    const Matrices read = read_transposed(box + place_in_box(keys + matrix * 8 + row, chunk % 8));
     const Matrices written = {
         {even_bytes(read.of[0], read.of[1]), odd_bytes(read.of[0], read.of[1]),
          even_bytes(read.of[2], read.of[3]), odd_bytes(read.of[2], read.of[3])}};
@@ -267,21 +273,22 @@ __device__ void transpose(std::uint32_t from, std::uint32_t to) {
   }
 }
 
-// The warp group that brings tiles. It is two steps ahead of the transposition.
+// The warp group that brings tiles. Copies are a step ahead of the transposition for each place of
+// values.
 template <int kHeadDim, int kValueDim, int kTileQueries>
 __device__ void bring_tiles(const Shape& shape,
                             const ContextMaps& maps,
                             const Shared<kHeadDim, kValueDim, kTileQueries>& shared) {
+  using Its = Size<kHeadDim, kValueDim, kTileQueries>;
   const bool is_loader = threadIdx.x % kGroupThreads == 0;
   Walk ahead(shape);
-  for (int n = 0; n < 2 && !ahead.is_over(); ++n) {
+  for (int n = 0; n < Its::kValueStages && !ahead.is_over(); ++n) {
     if (is_loader) begin_step(shape, maps, shared, ahead);
     ahead.next_keys();
   }
   for (Walk walk(shape); !walk.is_over(); walk.next_keys()) {
     const int step = walk.step();
-    wait_for_phase(shared.value_full(step),
-                   step / Size<kHeadDim, kValueDim, kTileQueries>::kValueStages % 2);
+    wait_for_phase(shared.value_full(step), step / Its::kValueStages % 2);
     shared.transposed.await_empty(step);
     transpose<kValueDim>(shared.value(step), shared.value_transposed(step));
     publish_writes();
@@ -497,61 +504,104 @@ class Reader {
 
   __device__ void read(const Walk& walk) {
     Softmax softmax(scale_);
-    float scores[kScores];
     float output[kValueDim / 2];
-    std::uint32_t weights[kSteps][4];
-    const int count = walk.keys().count();
-    const int first_step = walk.step();
     shared_.queries.await_full(walk.round());
-    shared_.keys.await_full(first_step);
-    await_turn(lane_);
-    begin_products();
-    multiply_keys<kHeadDim, kTileQueries>(queries(walk), shared_.key(first_step), scores);
-    commit_products();
-    pass_turn<Its::kReaders>(lane_);
-    wait_for_products<0>();
-    hold(scores);
-    shared_.keys.end_reading(first_step);
-    mask_some(walk, walk.key_tile(), scores);
-    softmax.weigh(scores);
-    round_weights(scores, weights);
-    for (int n = 1; n < count; ++n) {
-      const int step = first_step + n;
-      shared_.keys.await_full(step);
-      shared_.transposed.await_full(step - 1);
-      await_turn(lane_);
-      begin_products();
-      multiply_keys<kHeadDim, kTileQueries>(queries(walk), shared_.key(step), scores);
-      commit_products();
-      multiply_values<kValueDim>(weights, shared_.value_transposed(step - 1), output, n == 1);
-      commit_products();
-      pass_turn<Its::kReaders>(lane_);
-      wait_for_products<1>();
-      hold(scores);
-      shared_.keys.end_reading(step);
-      mask_some(walk, walk.key_tile() - n, scores);
-      const float2 factors = softmax.weigh(scores);
-      wait_for_products<0>();
-      hold(output);
-      shared_.transposed.end_reading(step - 1);
-      scale(output, factors);
-      round_weights(scores, weights);
+    if constexpr (kHeadDim == 256) {
+      read_in_turn(walk, softmax, output);
+    } else {
+      read_overlapping(walk, softmax, output);
     }
-    shared_.queries.end_reading(walk.round());
-    const int last_step = first_step + count - 1;
-    shared_.transposed.await_full(last_step);
-    begin_products();
-    multiply_values<kValueDim>(weights, shared_.value_transposed(last_step), output, count == 1);
-    commit_products();
-    wait_for_products<0>();
-    hold(output);
-    shared_.transposed.end_reading(last_step);
     const float2 sums = softmax.factors_of_output();
     write_output<kValueDim>(with_, lane_, walk.tile(),
                             {sums.x * output_scale_, sums.y * output_scale_}, output);
   }
 
  private:
+  // The product with the next keys runs beside that with the values before, and both while scores
+  // are weighed.
+  __device__ void read_overlapping(const Walk& walk,
+                                   Softmax& softmax,
+                                   float (&output)[kValueDim / 2]) {
+    float scores[kScores];
+    std::uint32_t weights[kSteps][4];
+    const int first_step = walk.step();
+    const int last_step = first_step + walk.keys().count() - 1;
+    begin_scores(walk, first_step, scores);
+    pass_turn<Its::kReaders>(lane_);
+    wait_for_products<0>();
+    end_scores(walk, first_step, scores);
+    softmax.weigh(scores);
+    round_weights(scores, weights);
+    for (int step = first_step + 1; step <= last_step; ++step) {
+      shared_.transposed.await_full(step - 1);
+      begin_scores(walk, step, scores);
+      multiply_values<kValueDim>(weights, shared_.value_transposed(step - 1), output,
+                                 step == first_step + 1);
+      commit_products();
+      pass_turn<Its::kReaders>(lane_);
+      wait_for_products<1>();
+      end_scores(walk, step, scores);
+      const float2 factors = softmax.weigh(scores);
+      end_output(step - 1, output);
+      scale(output, factors);
+      round_weights(scores, weights);
+    }
+    shared_.queries.end_reading(walk.round());
+    begin_output(last_step, weights, output, last_step == first_step);
+    end_output(last_step, output);
+  }
+
+  // Wide heads leave no registers for that, so that only the readers' products and weighing
+  // overlap.
+  __device__ void read_in_turn(const Walk& walk, Softmax& softmax, float (&output)[kValueDim / 2]) {
+    const int first_step = walk.step();
+    const int behind = first_step + walk.keys().count();
+    for (int step = first_step; step < behind; ++step) {
+      float scores[kScores];
+      std::uint32_t weights[kSteps][4];
+      begin_scores(walk, step, scores);
+      pass_turn<Its::kReaders>(lane_);
+      wait_for_products<0>();
+      end_scores(walk, step, scores);
+      if (step + 1 == behind) shared_.queries.end_reading(walk.round());
+      const float2 factors = softmax.weigh(scores);
+      round_weights(scores, weights);
+      if (step > first_step) scale(output, factors);
+      begin_output(step, weights, output, step == first_step);
+      end_output(step, output);
+    }
+  }
+
+  __device__ void begin_scores(const Walk& walk, int step, float (&scores)[kScores]) const {
+    shared_.keys.await_full(step);
+    await_turn(lane_);
+    begin_products();
+    multiply_keys<kHeadDim, kTileQueries>(queries(walk), shared_.key(step), scores);
+    commit_products();
+  }
+
+  __device__ void end_scores(const Walk& walk, int step, float (&scores)[kScores]) const {
+    hold(scores);
+    shared_.keys.end_reading(step);
+    mask_some(walk, walk.key_tile() - (step - walk.step()), scores);
+  }
+
+  __device__ void begin_output(int step,
+                               const std::uint32_t (&weights)[kSteps][4],
+                               float (&output)[kValueDim / 2],
+                               bool is_first) const {
+    shared_.transposed.await_full(step);
+    begin_products();
+    multiply_values<kValueDim>(weights, shared_.value_transposed(step), output, is_first);
+    commit_products();
+  }
+
+  __device__ void end_output(int step, float (&output)[kValueDim / 2]) const {
+    wait_for_products<0>();
+    hold(output);
+    shared_.transposed.end_reading(step);
+  }
+
   [[nodiscard]] __device__ std::uint32_t queries(const Walk& walk) const {
     return shared_.query(walk.round()) + lane_.group * kGroupQueries * 128;
   }

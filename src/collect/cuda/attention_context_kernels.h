@@ -33,10 +33,10 @@ struct ContextTensors {
   const void* values = nullptr;
 };
 
-// Heads of 64 and 128, and MLA's of 192 with values of 128.
+// Heads of 64, 128 and 256, and MLA's of 192 with values of 128.
 constexpr bool has_context_kernel(std::int64_t head_dim, std::int64_t value_dim) {
   if (head_dim == 192) return value_dim == 128;
-  return head_dim == value_dim && (head_dim == 64 || head_dim == 128);
+  return head_dim == value_dim && (head_dim == 64 || head_dim == 128 || head_dim == 256);
 }
 
 // Fails with cudaErrorNotSupported where the driver is too old.

@@ -87,13 +87,14 @@ class DecodeAttention final : public CudaWork {
     int blocks = 0;
     ASSAY_TRY(cuda_status(prepare_decode(spec_, &blocks), "preparing a decoding"));
     const VisibleKeys visible = visible_keys(spec_, 0);
-    const decode::TileRange tiles = decode::tiles_of_part(visible.begin, visible.end, 0, 1);
+    const decode::TileRange tiles =
+        decode::tiles_of_part(static_cast<int>(visible.begin), static_cast<int>(visible.end), 0, 1);
     const std::int64_t group = spec_.heads / spec_.kv_heads;
     const int rows = decode::kTileRows * decode::row_tiles_of_block(group, spec_.head_dim);
     const std::int64_t groups = spec_.batch * spec_.kv_heads * decode::ceil_div(group, rows);
     const std::int64_t count = tiles.last - tiles.first;
     const std::int64_t processors = gpu().properties().multiProcessorCount;
-    sharers_ = decode::sharers_for(groups, count, processors, blocks);
+    sharers_ = decode::sharers_for(groups, group, count, processors, blocks);
     if (sharers_ == 1) return {};
     splits_ =
         decode::splits_for(groups, decode::ceil_div(count, decode::kWarps), processors, blocks);

@@ -142,20 +142,23 @@ constexpr std::int64_t splits_for(std::int64_t groups,
 }
 
 // The number of warps that share a part of the keys. Where there are more groups than run together,
-// or one tile for each, every warp has a group of its own: it then begins and ends less often than
-// four that share one and wait for each other, but takes four times as long, so that the last round
-// counts more. Beginning and ending take as long as three tiles, and a tile of a warp that is alone
-// an eighth longer (H200, heads of 128).
+// every warp has a group of its own: it then begins and ends less often than four that share one
+// and wait for each other, but takes four times as long, so that the last round counts more.
+// Beginning and ending take as long as three tiles, and a tile of a warp that is alone an eighth
+// longer (H200, heads of 128). A group with a single tile has nothing to share, but its few rows
+// are joined at once.
 constexpr std::int64_t sharers_for(std::int64_t groups,
+                                   std::int64_t rows,
                                    std::int64_t tiles,
                                    std::int64_t processors,
                                    std::int64_t blocks) {
   constexpr std::int64_t kEnds = 3;
+  constexpr std::int64_t kFewRows = 4;
   const std::int64_t shared_rounds = ceil_div(groups, processors * blocks);
   const std::int64_t own_rounds = ceil_div(groups, processors * blocks * kWarps);
   const std::int64_t shared_time = 8 * shared_rounds * (kEnds + ceil_div(tiles, kWarps));
   const std::int64_t own_time = 9 * own_rounds * (kEnds + tiles);
-  return tiles == 1 || own_time < shared_time ? 1 : kWarps;
+  return (tiles == 1 && rows > kFewRows) || own_time < shared_time ? 1 : kWarps;
 }
 
 // The tiles of a part: first <= tile < last.

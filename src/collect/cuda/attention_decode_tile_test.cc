@@ -284,11 +284,13 @@ TEST(AttentionDecodeTile, FewSequencesAreSplitUntilTheGpuIsBusy) {
 }
 
 TEST(AttentionDecodeTile, WarpsShareKeysWhereThereAreFewGroupsWithMany) {
-  EXPECT_EQ(sharers_for(1, 8192, 132, 3), kWarps);
-  EXPECT_EQ(sharers_for(1, 2, 132, 3), kWarps);
-  EXPECT_EQ(sharers_for(1, 1, 132, 3), 1);  // three of four warps would have nothing to do
-  EXPECT_EQ(sharers_for(132 * 3 * 4, 8, 132, 3), 1);
-  EXPECT_EQ(sharers_for(132 * 3 * 4 + 1, 128, 132, 3), kWarps);  // a second round for one more
+  constexpr std::int64_t kSlots = 132 * 3 * 4;  // warps that run together
+  EXPECT_EQ(sharers_for(1, 8, 8192, 132, 3), kWarps);
+  EXPECT_EQ(sharers_for(1, 8, 2, 132, 3), kWarps);
+  EXPECT_EQ(sharers_for(1, 8, 1, 132, 3), 1);  // three of four warps would have nothing to do
+  EXPECT_EQ(sharers_for(1, 2, 1, 132, 3), kWarps);
+  EXPECT_EQ(sharers_for(kSlots, 2, 8, 132, 3), 1);
+  EXPECT_EQ(sharers_for(kSlots + 1, 8, 128, 132, 3), kWarps);  // a second round for one more
 }
 
 // It takes longer if some multiprocessors have one block more than others than with fewer blocks.

@@ -350,9 +350,20 @@ class WarpAttention {
 
   // Writes the sums of the warp's rows [rows, sum_words()] and their statistics [rows, 2].
   __device__ void write(int rows, float* sums, float* statistics) const {
+    if (kRowTiles == 1 && rows <= 8) {
+      write_rows<1>(sums, statistics);
+    } else {
+      write_rows<kRowPairs>(sums, statistics);
+    }
+  }
+
+ private:
+  static constexpr int kRowPairs = 2 * kRowTiles;  // rows of a lane
+
+  template <int kRows>
+  __device__ void write_rows(float* sums, float* statistics) const {
 #pragma unroll
-    for (int at = 0; at < kRowPairs; ++at) {
-      if (at * 8 >= rows) continue;
+    for (int at = 0; at < kRows; ++at) {
 #pragma unroll
       for (int tile = 0; tile < kHeadDim / 8; ++tile) {
 #pragma unroll
@@ -369,9 +380,6 @@ class WarpAttention {
       }
     }
   }
-
- private:
-  static constexpr int kRowPairs = 2 * kRowTiles;  // rows of a lane
 
   // The first two scores, and the first two outputs, of a tile of rows belong to the lane's first
   // row.

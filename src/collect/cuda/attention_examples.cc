@@ -202,7 +202,7 @@ void add_encoders(std::vector<AttentionSpec>& to) {
 // New tokens in fp8: few and many tiles of queries, keys that fill no tile, and masks of all kinds.
 void add_fp8_contexts(std::vector<AttentionSpec>& to) {
   std::vector<AttentionSpec> contexts;
-  for (const std::int64_t head_dim : {64, 128}) {
+  for (const std::int64_t head_dim : {64, 128, 256}) {
     contexts.push_back(new_tokens(with_heads(12, 2, head_dim), 4, 1536));
     contexts.push_back(new_tokens(with_heads(11, 1, head_dim), 1, 1536));
     contexts.push_back(new_tokens(with_heads(64, 8, head_dim), 8, 129));

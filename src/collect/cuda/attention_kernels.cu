@@ -75,7 +75,9 @@ template <int kHeadDim, int kRowTiles>
 __global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
     decode_by_warps(const __grid_constant__ DecodeArguments arguments) {
   extern __shared__ __align__(16) char shared[];
-  const Part part = part_of_warp<Size<kHeadDim, kRowTiles>::kRows>(arguments);
+  constexpr int kRows = Size<kHeadDim, kRowTiles>::kRows;
+  const Part part =
+      blockDim.x == kLanes ? part_of<kRows>(arguments) : part_of_warp<kRows>(arguments);
   if (part.rows == 0) return;
   attention_of_warp<kHeadDim, kRowTiles, 1>(arguments, part, shared).write_output(arguments, part);
 }
@@ -156,10 +158,15 @@ struct Kernels {
   static cudaError_t launch_warps(const DecodeArguments& arguments, cudaStream_t stream) {
     constexpr std::int64_t kFewParts = 1024;
     const std::int64_t parts = warp_parts<Its::kRows>(arguments.spec);
-    const int warps = parts > kFewParts ? kWarps : 1;
-    const auto blocks = static_cast<unsigned>(ceil_div(parts, warps));
-    const int bytes = warps * Its::kStages * Its::kStageBytes;
-    decode_by_warps<kHeadDim, kRowTiles><<<blocks, warps * kLanes, bytes, stream>>>(arguments);
+    constexpr int kBytes = Its::kStages * Its::kStageBytes;  // of a warp
+    if (parts <= kFewParts) {
+      const dim3 blocks = blocks_of<Its::kRows>(arguments);
+      decode_by_warps<kHeadDim, kRowTiles><<<blocks, kLanes, kBytes, stream>>>(arguments);
+    } else {
+      const auto blocks = static_cast<unsigned>(ceil_div(parts, kWarps));
+      decode_by_warps<kHeadDim, kRowTiles>
+          <<<blocks, kThreads, kWarps * kBytes, stream>>>(arguments);
+    }
     return cudaGetLastError();
   }
 

@@ -40,13 +40,13 @@ struct Size {
   static constexpr int kTileBytes = kTileKeys * kHeadDim * (kFp8 ? 1 : 2);
   static constexpr int kStages = kFp8 ? (kHeads == 64 ? 3 : 4) : (kHeads == 8 ? 3 : 2);
   static constexpr int kOutputTiles = kGroups == 1 ? 8 : 4;  // of a warp group, of 64 columns
-  static constexpr int kWeightBuffers = kFp8 ? 2 : 1;
+  static constexpr int kWeightBuffers = kFp8 ? 2 * kScorers : 1;
   static constexpr int kWeightBytes = kHeads * kTileKeys * 2;
   // Places in shared memory.
   static constexpr int kQuery = kStages * kTileBytes;
   static constexpr int kWeights = kQuery + kHeads * kHeadDim * 2;
   static constexpr int kOfWarps = kWeights + kWeightBuffers * kWeightBytes;  // [place, warp, head]
-  static constexpr int kPlaces = 2 * kScorers;  // of neighbouring tiles
+  static constexpr int kPlaces = kFp8 ? 2 * kScorers : 1;  // of neighbouring tiles
   static constexpr int kLargest = kOfWarps + kPlaces * kGroupWarps * kHeads * 4;  // [2, head]
   static constexpr int kFactors = kLargest + 2 * kHeads * 4;                      // [buffer, head]
   static constexpr int kCounters = kFactors + kWeightBuffers * kHeads * 4;

@@ -72,32 +72,28 @@ class Softmax {
                         float (&factors)[kHeads / 4]) {
     mask(lane, first_key, scores);
     const float* of_tile = find_largest(lane, n, scores);
-    float largest[kHeads / 4];
-    if (Its::kScorers == 2) join_threads(kFirstTurn + scorer_, 2 * kGroupThreads);
+    if constexpr (Its::kScorers == 1) {
 #pragma unroll
-    for (int i = 0; i < kHeads / 4; ++i) {
-      const int head = head_of(lane, i);
-      const float before = largest_before(n, i, head);
-      largest[i] = before;
+      for (int i = 0; i < kHeads / 4; ++i) {
+        const float largest = larger(largest_[i], of_tile + head_of(lane, i));
+        factors[i] = power_of_two_of((largest_[i] - largest) * scale_);
+        weigh_head(i, largest, factors[i], scores);
+      }
+    } else {
+      float largest[kHeads / 4];
+      join_threads(kFirstTurn + scorer_, 2 * kGroupThreads);
 #pragma unroll
-      for (int warp = 0; warp < kGroupWarps; ++warp)
-        largest[i] = fmaxf(largest[i], of_tile[warp * kHeads + head]);
-      factors[i] = power_of_two_of((before - largest[i]) * scale_);
-      if (Its::kScorers == 2 && lane.warp == 0 && lane.row == 0)
-        of_scorers_[n % 2 * kHeads + head] = largest[i];
-    }
-    if (Its::kScorers == 2) pass_turn();
+      for (int i = 0; i < kHeads / 4; ++i) {
+        const int head = head_of(lane, i);
+        const float before = n == 0 ? -INFINITY : of_scorers_[(n + 1) % 2 * kHeads + head];
+        largest[i] = larger(before, of_tile + head);
+        factors[i] = power_of_two_of((before - largest[i]) * scale_);
+        if (lane.warp == 0 && lane.row == 0) of_scorers_[n % 2 * kHeads + head] = largest[i];
+      }
+      pass_turn();
 #pragma unroll
-    for (int i = 0; i < kHeads / 4; ++i) {
-      const float own_factor =
-          Its::kScorers == 1 ? factors[i] : power_of_two_of((largest_[i] - largest[i]) * scale_);
-      largest_[i] = largest[i];
-      const float scaled = largest[i] * scale_;
-      float& upper = scores[i / 2 * 4 + i % 2];
-      float& lower = scores[i / 2 * 4 + 2 + i % 2];
-      upper = power_of_two_of(fmaf(upper, scale_, -scaled));
-      lower = power_of_two_of(fmaf(lower, scale_, -scaled));
-      weights_[i] = weights_[i] * own_factor + upper + lower;
+      for (int i = 0; i < kHeads / 4; ++i)
+        weigh_head(i, largest[i], power_of_two_of((largest_[i] - largest[i]) * scale_), scores);
     }
   }
 
@@ -109,11 +105,13 @@ class Softmax {
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i) {
       const int head = head_of(lane, i);
-      const float largest =
-          Its::kScorers == 1 ? largest_[i] : of_scorers_[(tiles - 1) % 2 * kHeads + head];
-      exponents[i] = largest * scale_;
-      const float sum =
-          over_rows(weights_[i] * power_of_two_of((largest_[i] - largest) * scale_), Sum{});
+      if constexpr (Its::kScorers == 2) {
+        const float largest = of_scorers_[(tiles - 1) % 2 * kHeads + head];
+        weights_[i] *= power_of_two_of((largest_[i] - largest) * scale_);
+        largest_[i] = largest;
+      }
+      exponents[i] = largest_[i] * scale_;
+      const float sum = over_rows(weights_[i], Sum{});
       if (lane.row == 0) sums[head] = sum;
     }
   }
@@ -132,8 +130,9 @@ class Softmax {
     }
   }
 
-  // Writes the largest scores of each warp, and returns where those of the tile are. Those of the
-  // next tile of this warp group are elsewhere, so that no warp writes where another still reads.
+  // Writes the largest scores of each warp, and returns where those of the tile are. Over
+  // fp8, those of the next tile of this warp group are elsewhere, so that no warp writes where
+  // another still reads; over bfloat16, all meet before that.
   __device__ const float* find_largest(const Lane& lane,
                                        int n,
                                        const float (&scores)[kHeads / 2]) const {
@@ -148,10 +147,23 @@ class Softmax {
     return of_tile;
   }
 
-  // Returns the largest score of all tiles before.
-  __device__ float largest_before(int n, int i, int head) const {
-    if (Its::kScorers == 1) return largest_[i];
-    return n == 0 ? -INFINITY : of_scorers_[(n + 1) % 2 * kHeads + head];
+  // Returns the largest of `before` and what the warps have found.
+  __device__ static float larger(float before, const float* of_warps) {
+#pragma unroll
+    for (int warp = 0; warp < kGroupWarps; ++warp)
+      before = fmaxf(before, of_warps[warp * kHeads]);
+    return before;
+  }
+
+  // Makes weights of a head's two scores, and adds them to a sum that is multiplied by `factor`.
+  __device__ void weigh_head(int i, float largest, float factor, float (&scores)[kHeads / 2]) {
+    largest_[i] = largest;
+    const float scaled = largest * scale_;
+    float& upper = scores[i / 2 * 4 + i % 2];
+    float& lower = scores[i / 2 * 4 + 2 + i % 2];
+    upper = power_of_two_of(fmaf(upper, scale_, -scaled));
+    lower = power_of_two_of(fmaf(lower, scale_, -scaled));
+    weights_[i] = weights_[i] * factor + upper + lower;
   }
 
   __device__ void pass_turn() const {
@@ -470,9 +482,10 @@ __global__ void __launch_bounds__(Size<true, kHeads>::kThreads, 1)
   const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
   if (lane.group < Its::kScorers) {
     share_registers<kHeads>(false);
-    Softmax<true, kHeads> softmax(shared, lane.group, score_scale(arguments.scale[0]),
+    const int scorer = Its::kScorers == 1 ? 0 : lane.group;
+    Softmax<true, kHeads> softmax(shared, scorer, score_scale(arguments.scale[0]),
                                   static_cast<int>(arguments.keys));
-    for (int n = lane.group; n < tiles.count(); n += Its::kScorers) {
+    for (int n = scorer; n < tiles.count(); n += Its::kScorers) {
       tiles.await(n);
       float scores[kHeads / 2];
       multiply_fp8_keys<kHeads>(lane, tiles.at(n), base + Its::kQuery, scores);

@@ -38,9 +38,7 @@ __device__ inline void wait_for_phase(std::uint32_t barrier, std::uint32_t parit
       "{\n.reg .pred done;\n"
       "again:\n"
       "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@done bra ready;\n"
-      "bra again;\n"
-      "ready:\n}" ::"r"(barrier),
+      "@!done bra again;\n}" ::"r"(barrier),
       "r"(parity)
       : "memory");
 }

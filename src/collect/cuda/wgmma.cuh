@@ -142,6 +142,7 @@ ASSAY_PRODUCT_OF_REGISTERS(product_fp8, 128, 64, "k32", ".e4m3.e4m3", "", "%64",
 ASSAY_PRODUCT_OF_SHARED(product_bfloat16, 128, 64, "k16", ".bf16.bf16", ", 0, 0", "%64", "%65", "%66")
 ASSAY_PRODUCT_OF_REGISTERS(product_bfloat16, 128, 64, "k16", ".bf16.bf16", ", 0", "%64", "%65", "%66", "%67", "%68", "%69")
 ASSAY_PRODUCT_OF_SHARED(product_fp8, 256, 128, "k32", ".e4m3.e4m3", "", "%128", "%129", "%130")
+ASSAY_PRODUCT_OF_REGISTERS(product_fp8, 256, 128, "k32", ".e4m3.e4m3", "", "%128", "%129", "%130", "%131", "%132", "%133")
 ASSAY_PRODUCT_OF_SHARED(product_bfloat16, 256, 128, "k16", ".bf16.bf16", ", 0, 0", "%128", "%129", "%130")
 
 #undef ASSAY_PRODUCT_OF_SHARED
