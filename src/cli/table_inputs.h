@@ -68,8 +68,8 @@ struct RooflineInputs {
 
 void add_roofline_options(App& app, RooflineInputs& inputs);
 
-// Without --system, the rows of a shipped database have the peaks of its own device. std::nullopt if
-// nothing tells the peaks.
+// Without --system, the rows of a shipped database have the peaks of its own device. std::nullopt
+// if nothing tells the peaks.
 core::Result<std::optional<store::Peaks>> read_given_peaks(const RooflineInputs& inputs,
                                                            const TableInputs& rows);
 
