@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collect/cuda/moe_grouped.h"
 #include "collect/cuda/moe_packed.h"
 #include "collect/kernels/block_scales.h"
 
@@ -105,6 +106,8 @@ class Plan {
     const std::int64_t tiles = most_tiles(shape_.local_rows, shape_.local_experts);
     set(MoeBuffer::kTiles, tiles * static_cast<std::int64_t>(sizeof(GroupedTile)));
     set(MoeBuffer::kTileCount, 4);
+    set(MoeBuffer::kSources, shape_.local_rows * 4);
+    set(MoeBuffer::kFinished, combine_counters(spec.hidden) * 4);
   }
 
   void add_activations() {
@@ -113,11 +116,16 @@ class Plan {
     const std::int64_t wide = bytes_of(shape_.type);
     set(MoeBuffer::kInput, spec.tokens * spec.hidden * wide,
         {.kind = Fill::Kind::kUniform, .type = shape_.type, .seed = 3});
-    set(MoeBuffer::kGathered, shape_.local_rows * spec.hidden * element);
+    set(MoeBuffer::kGathered, gathered_rows() * spec.hidden * element);
     set(MoeBuffer::kGated, 2 * shape_.local_rows * shape_.intermediate * wide);
     set(MoeBuffer::kActivated, shape_.local_rows * shape_.intermediate * element);
     set(MoeBuffer::kExpertOutput, shape_.local_rows * spec.hidden * wide);
     set(MoeBuffer::kOutput, spec.tokens * spec.hidden * wide);
+  }
+
+  // Those of the experts, or the tokens.
+  [[nodiscard]] std::int64_t gathered_rows() const {
+    return std::max(shape_.local_rows, shape_.spec.tokens);
   }
 
   void add_scales() {
@@ -127,7 +135,7 @@ class Plan {
     const WeightScales down{hidden, shape_.intermediate};
     set_weight(MoeBuffer::kUpScales, experts * up.count() * 4, weight_scales(4));
     set_weight(MoeBuffer::kDownScales, experts * down.count() * 4, weight_scales(5));
-    set(MoeBuffer::kGatheredScales, shape_.local_rows * scale_blocks(hidden) * 4);
+    set(MoeBuffer::kGatheredScales, gathered_rows() * scale_blocks(hidden) * 4);
     set(MoeBuffer::kActivatedScales, shape_.local_rows * scale_blocks(shape_.intermediate) * 4);
   }
 

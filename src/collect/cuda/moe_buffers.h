@@ -44,6 +44,8 @@ enum class MoeBuffer : std::uint8_t {
   kPositions,
   kTiles,
   kTileCount,
+  kSources,
+  kFinished,
   kGathered,
   kGatheredScales,
   kGated,

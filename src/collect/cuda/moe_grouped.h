@@ -13,6 +13,25 @@
 
 namespace assay::collect {
 
+// What adds the rows of each token up, with their factors, when a product without an activation
+// writes them: [tokens, n] of bfloat16. It begins with columns whose products all exist.
+struct GroupedCombine {
+  const std::int32_t* positions;  // [tokens, top_k]: a row of the product, or -1
+  const float* shares;            // [tokens, top_k], the factors
+  void* output;                   // nullptr if nothing is to be added
+  std::int32_t* finished;         // [combine_counters()], 0 before the launch
+  std::int32_t tokens;
+  std::int32_t top_k;  // at most kMostCombined
+};
+
+inline constexpr int kMostCombined = 32;
+inline constexpr int kCombinedColumns = 256;
+
+// One for each 256 columns, and one for what was begun.
+constexpr std::int64_t combine_counters(std::int64_t columns) {
+  return (columns + kCombinedColumns - 1) / kCombinedColumns + 1;
+}
+
 // Output [rows, columns] = input [rows, k] x weight [experts, n, k] transposed. With an activation,
 // the weight has the rows of the gate and then those of the up projection, n = 2 columns, and the
 // output is SiLU(gate) * up in the type of the input; fp8_block gets a scale for each 128 columns.
@@ -22,12 +41,16 @@ struct GroupedArguments {
   CUtensorMap inputs[kTileWidths.size()];
   const char* packed_weight;  // instead of `weight` for mxfp4; moe_packed.h has the layout
   const char* packed_scales;
-  const float* input_scales;   // of fp8_block; ExpertScales has the layout
+  // If there are sources, `input` has the tokens instead, and a row is that of its token.
+  const char* input;
+  const std::int32_t* sources;
+  const float* input_scales;   // of fp8_block; ExpertScales has the layout, of tokens TokenScales
   const float* weight_scales;  // of fp8_block; WeightScales has it
   const GroupedTile* tiles;
   const std::int32_t* tile_count;
   void* output;
   float* output_scales;  // of fp8_block with an activation
+  GroupedCombine combine;
   std::int32_t n;
   std::int32_t k;
   std::int32_t columns;
@@ -35,7 +58,7 @@ struct GroupedArguments {
 
 enum class GroupedEpilogue : std::uint8_t { kStore, kActivate };
 
-// Where the operands lie. The number of rows covers all experts, padding included.
+// Where the operands lie. The number of rows covers all experts, padding included, or the tokens.
 struct GroupedOperands {
   DataType type = DataType::kBfloat16;  // kBfloat16, kFp8, kFp8Block or kMxfp4
   GroupedEpilogue epilogue = GroupedEpilogue::kStore;

@@ -60,4 +60,13 @@ struct ExpertScales {
   }
 };
 
+// The scales of tokens [tokens, k] from which experts' rows are gathered: a token's lie together.
+struct TokenScales {
+  std::int64_t k = 1;
+
+  [[nodiscard]] constexpr std::int64_t at(std::int64_t token, std::int64_t element) const {
+    return token * scale_blocks(k) + element / kScaleBlock;
+  }
+};
+
 }  // namespace assay::collect
