@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "collect/cuda/moe_grouped.h"
 #include "collect/cuda/moe_packed.h"
 #include "collect/kernels/block_scales.h"
 
@@ -107,7 +106,6 @@ class Plan {
     set(MoeBuffer::kTiles, tiles * static_cast<std::int64_t>(sizeof(GroupedTile)));
     set(MoeBuffer::kTileCount, 4);
     set(MoeBuffer::kSources, shape_.local_rows * 4);
-    set(MoeBuffer::kFinished, combine_counters(spec.hidden) * 4);
   }
 
   void add_activations() {
@@ -135,7 +133,7 @@ class Plan {
     const WeightScales down{hidden, shape_.intermediate};
     set_weight(MoeBuffer::kUpScales, experts * up.count() * 4, weight_scales(4));
     set_weight(MoeBuffer::kDownScales, experts * down.count() * 4, weight_scales(5));
-    set(MoeBuffer::kGatheredScales, gathered_rows() * scale_blocks(hidden) * 4);
+    set(MoeBuffer::kGatheredScales, gathered_rows() * round_up_to_4(scale_blocks(hidden)) * 4);
     set(MoeBuffer::kActivatedScales, shape_.local_rows * scale_blocks(shape_.intermediate) * 4);
   }
 

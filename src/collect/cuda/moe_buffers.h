@@ -45,7 +45,6 @@ enum class MoeBuffer : std::uint8_t {
   kTiles,
   kTileCount,
   kSources,
-  kFinished,
   kGathered,
   kGatheredScales,
   kGated,

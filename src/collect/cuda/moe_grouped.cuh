@@ -3,7 +3,6 @@
 // multiplying warpgroup has 64 rows of both, so that gate and up of an element meet in a thread.
 #pragma once
 
-#include "collect/cuda/moe_grouped_combine.cuh"
 #include "collect/cuda/moe_grouped_copy.cuh"
 #include "collect/cuda/moe_grouped_narrow.cuh"
 #include "collect/cuda/moe_grouped_tall.cuh"
@@ -14,7 +13,6 @@ template <class Kind>
 __device__ void multiply_items(const GroupedBlock<Kind>& block, const Multiplier& me) {
   const int items = *block.arguments.tile_count * block.parts();
   RingPlace<Kind> place;
-  FinishedParts finished(block.arguments, me.thread);
   int turn = 0;
   int narrow = 0;  // counts the narrow tiles, for which both warpgroups meet
   for (int at = static_cast<int>(blockIdx.x); at < items; at += static_cast<int>(gridDim.x)) {
@@ -22,26 +20,23 @@ __device__ void multiply_items(const GroupedBlock<Kind>& block, const Multiplier
     const GroupedItem item = told_item(block.slot_at(turn++));
     switch (width_index(item.tile.rows)) {
       case 0:
-        multiply_item<Kind, 16>(block, item, me, narrow++, place, finished);
+        multiply_item<Kind, 16>(block, item, me, narrow++, place);
         break;
       case 1:
-        multiply_item<Kind, 32>(block, item, me, narrow++, place, finished);
+        multiply_item<Kind, 32>(block, item, me, narrow++, place);
         break;
       case 2:
-        multiply_item<Kind, 64>(block, item, me, narrow++, place, finished);
+        multiply_item<Kind, 64>(block, item, me, narrow++, place);
         break;
       default:
         if constexpr (Kind::kIsPacked) {
-          multiply_item<Kind, 128>(block, item, me, narrow++, place, finished);
+          multiply_item<Kind, 128>(block, item, me, narrow++, place);
         } else {
-          multiply_tall(block, item, me, place, finished);
+          multiply_tall(block, item, me, place);
         }
         break;
     }
   }
-  if constexpr (Kind::kActivates) return;
-  join_threads(2 + me.group, kGroupThreads);
-  finished.tell_last();
 }
 
 template <class Kind>
@@ -58,7 +53,7 @@ __device__ void prepare_shared(const GroupedBlock<Kind>& block) {
       prefetch_map(input);
   }
   if (threadIdx.x == 0) {
-    const int gathering = block.arguments.sources != nullptr ? kGroupThreads : 0;  // threads
+    const int gathering = block.gathering_arrivals();
     for (int stage = 0; stage < Kind::kStages; ++stage) {
       make_barrier(block.full(stage), 1 + gathering);
       make_barrier(block.empty(stage), kMultipliers * kGroupThreads / 32);
@@ -68,24 +63,12 @@ __device__ void prepare_shared(const GroupedBlock<Kind>& block) {
   __syncthreads();
 }
 
-// Adds rows up, if that is asked for, while others multiply.
 template <class Kind>
-__device__ void combine_rows(const GroupedBlock<Kind>& block, int lane) {
-  if constexpr (!Kind::kActivates) {
-    if (block.arguments.combine.output == nullptr) return;
-    wait_for_earlier_kernels();
-    CombineWork(block.arguments, lane).work();
-  }
-}
-
-template <class Kind>
-__device__ void copy_or_combine(const GroupedBlock<Kind>& block, int thread) {
+__device__ void copy_operands(const GroupedBlock<Kind>& block, int thread) {
   if (Kind::kActivates && block.arguments.sources != nullptr) {
     copy_and_gather_items(block, thread);
   } else if (thread == 0) {
     copy_items(block);
-  } else if (thread >= 32) {
-    combine_rows(block, thread % 32);
   }
   let_later_kernels_begin();
 }
@@ -100,11 +83,10 @@ __global__ void __launch_bounds__(kGroupedThreads, 1)
   const int thread = static_cast<int>(threadIdx.x) % kGroupThreads;
   if (group == kMultipliers) {
     give_registers<Kind::kCopierRegisters>();
-    copy_or_combine(block, thread);
+    copy_operands(block, thread);
   } else {
     take_registers<Kind::kMultiplierRegisters>();
     multiply_items(block, Multiplier{group, thread / 32, thread % 32, thread});
-    combine_rows(block, thread % 32);
   }
 }
 

@@ -13,25 +13,6 @@
 
 namespace assay::collect {
 
-// What adds the rows of each token up, with their factors, when a product without an activation
-// writes them: [tokens, n] of bfloat16. It begins with columns whose products all exist.
-struct GroupedCombine {
-  const std::int32_t* positions;  // [tokens, top_k]: a row of the product, or -1
-  const float* shares;            // [tokens, top_k], the factors
-  void* output;                   // nullptr if nothing is to be added
-  std::int32_t* finished;         // [combine_counters()], 0 before the launch
-  std::int32_t tokens;
-  std::int32_t top_k;  // at most kMostCombined
-};
-
-inline constexpr int kMostCombined = 32;
-inline constexpr int kCombinedColumns = 256;
-
-// One for each 256 columns, and one for what was begun.
-constexpr std::int64_t combine_counters(std::int64_t columns) {
-  return (columns + kCombinedColumns - 1) / kCombinedColumns + 1;
-}
-
 // Output [rows, columns] = input [rows, k] x weight [experts, n, k] transposed. With an activation,
 // the weight has the rows of the gate and then those of the up projection, n = 2 columns, and the
 // output is SiLU(gate) * up in the type of the input; fp8_block gets a scale for each 128 columns.
@@ -50,7 +31,6 @@ struct GroupedArguments {
   const std::int32_t* tile_count;
   void* output;
   float* output_scales;  // of fp8_block with an activation
-  GroupedCombine combine;
   std::int32_t n;
   std::int32_t k;
   std::int32_t columns;

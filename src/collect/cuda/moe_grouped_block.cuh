@@ -37,9 +37,9 @@ struct GroupedKind {
   static constexpr int kStepElements = kStepBytes / kElementBytes;
   static constexpr int kTileColumns = kActivates ? kHalfRows : 2 * kHalfRows;
 
-  // Of a thread: what copies and adds rows up leaves the rest to what multiplies.
-  static constexpr int kCopierRegisters = kActivates ? (kInBlocks ? 56 : 72) : 88;
-  static constexpr int kMultiplierRegisters = (504 - kCopierRegisters) / kMultipliers;
+  // Of a thread.
+  static constexpr int kCopierRegisters = 72;
+  static constexpr int kMultiplierRegisters = 216;
 
   // Offsets in shared memory.
   static constexpr int kInputs = kStages * 2 * kWeightBytes;
@@ -76,12 +76,8 @@ struct GroupedItem {
 
 // The items of a tile's weight part follow each other, so that blocks that run at the same time
 // read the same weight. Every `slot` is a tile of the right expert, because the items of an expert
-// are its tiles times the parts. Where rows are added up, all tiles of a part come first.
+// are its tiles times the parts.
 __device__ inline GroupedItem item_at(const GroupedArguments& arguments, int parts, int item) {
-  if (arguments.combine.output != nullptr) {
-    const int tiles = *arguments.tile_count;
-    return {arguments.tiles[item % tiles], item / tiles};
-  }
   const GroupedTile found = arguments.tiles[item / parts];
   const int nth = item - found.first * parts;
   if (found.tiles == 1) return {found, nth};
@@ -133,6 +129,13 @@ struct GroupedBlock {
     }
   }
 
+  // How often the threads that gather arrive at a stage: each for its pieces, and each warp for its
+  // scales.
+  [[nodiscard]] __device__ int gathering_arrivals() const {
+    if (arguments.sources == nullptr) return 0;
+    return kGroupThreads + (Kind::kInBlocks ? kGroupThreads / 32 : 0);
+  }
+
   [[nodiscard]] __device__ int parts() const {
     return (arguments.columns + Kind::kTileColumns - 1) / Kind::kTileColumns;
   }
@@ -153,6 +156,10 @@ __device__ inline uint4 shared_vector(std::uint32_t address) {
                : "=r"(vector.x), "=r"(vector.y), "=r"(vector.z), "=r"(vector.w)
                : "r"(address));
   return vector;
+}
+
+__device__ inline void store_shared_number(std::uint32_t address, float number) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(number) : "memory");
 }
 
 __device__ inline void store_shared_vector(std::uint32_t address, const uint4& vector) {

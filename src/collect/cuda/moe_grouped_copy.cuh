@@ -135,11 +135,16 @@ class GatheredRows {
       const int row = thread / kPieces + i * kApart;
       tokens_[i] = row < item.tile.rows ? sources[row] : -1;
     }
-    if constexpr (Kind::kInBlocks) scaled_ = thread < item.tile.rows ? sources[thread] : -1;
+    if constexpr (Kind::kInBlocks) {
+      if (thread < item.tile.rows)
+        scales_ =
+            block.arguments.input_scales + TokenScales{block.arguments.k}.at(sources[thread], 0);
+      next_ = four_scales(0);
+    }
   }
 
   // Rows beyond those of the tile keep what they have, which makes results that nobody writes.
-  __device__ void copy(int step, int stage) const {
+  __device__ void copy(int step, int stage) {
     const GroupedArguments& arguments = block_.arguments;
     const int piece = thread_ % kPieces;
     const std::int64_t row_bytes = std::int64_t{arguments.k} * Kind::kElementBytes;
@@ -155,12 +160,7 @@ class GatheredRows {
         copy_vector(to + static_cast<std::uint32_t>(i * kApart * kStepBytes),
                     from + tokens_[i] * row_bytes, bytes);
     }
-    if constexpr (Kind::kInBlocks) {
-      const TokenScales scales{arguments.k};
-      if (scaled_ >= 0)
-        copy_number(block_.scales_at(stage) + static_cast<std::uint32_t>(thread_ * 4),
-                    arguments.input_scales + scales.at(scaled_, step * Kind::kStepElements));
-    }
+    if constexpr (Kind::kInBlocks) copy_scale(step, stage);
     arrive_after_copies(block_.full(stage));
   }
 
@@ -169,10 +169,29 @@ class GatheredRows {
   static constexpr int kApart = kGroupThreads / kPieces;
   static constexpr int kRows = kTileTokens / kApart;
 
+  // The scales of a step and the three after it.
+  [[nodiscard]] __device__ float4 four_scales(int step) const {
+    if (scales_ == nullptr || step >= block_.steps()) return {};
+    return __ldg(reinterpret_cast<const float4*>(scales_ + step));
+  }
+
+  __device__ void copy_scale(int step, int stage) {
+    if (step % 4 == 0) {
+      now_ = next_;
+      next_ = four_scales(step + 4);
+    }
+    store_shared_number(block_.scales_at(stage) + static_cast<std::uint32_t>(thread_ * 4), now_.x);
+    now_ = {now_.y, now_.z, now_.w, 0};
+    __syncwarp();
+    if (thread_ % 32 == 0) arrive(block_.full(stage));
+  }
+
   const GroupedBlock<Kind>& block_;
   int thread_;
   int tokens_[kRows];  // -1 where the tile has no row
-  int scaled_ = -1;
+  const float* scales_ = nullptr;
+  float4 now_ = {};
+  float4 next_ = {};
 };
 
 // The work of the warpgroup. Its first thread copies the weights.
@@ -192,7 +211,7 @@ __device__ void copy_and_gather_items(const GroupedBlock<Kind>& block, int threa
       __syncwarp();
       wait_for_earlier_kernels();
     }
-    const GatheredRows<Kind> rows(block, item, thread);
+    GatheredRows<Kind> rows(block, item, thread);
     for (int step = 0; step < steps; ++step, place.advance()) {
       if (step >= ahead) {
         if (thread == 0) copy.copy_weight(step, place);

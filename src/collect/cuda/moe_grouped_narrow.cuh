@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "collect/cuda/moe_grouped_combine.cuh"
 #include "collect/cuda/moe_grouped_packed.cuh"
 #include "collect/cuda/moe_grouped_values.cuh"
 
@@ -166,23 +165,12 @@ __device__ void scale_values(const GroupedBlock<Kind>& block,
   all[(turn + 2) % kMaxima * kTileTokens + me.thread] = 0;
 }
 
-__device__ inline void tell_finished(const GroupedArguments& arguments,
-                                     const GroupedItem& item,
-                                     const Multiplier& me,
-                                     FinishedParts& finished) {
-  if (arguments.combine.output == nullptr) return;
-  join_threads(2 + me.group, kGroupThreads);
-  finished.tell_last();
-  finished.set(item.part);
-}
-
 template <class Kind, int kWidth>
 __device__ void finish_item(const GroupedBlock<Kind>& block,
                             const GroupedItem& item,
                             const Multiplier& me,
                             int turn,
-                            GroupedSums<kWidth>& sums,
-                            FinishedParts& finished) {
+                            GroupedSums<kWidth>& sums) {
   const GroupedArguments& arguments = block.arguments;
   const std::uint32_t staging =
       block.shared + static_cast<std::uint32_t>(Kind::kStaging + me.group * Kind::kStagingBytes);
@@ -193,7 +181,6 @@ __device__ void finish_item(const GroupedBlock<Kind>& block,
                        .column = item.part * Kind::kTileColumns + me.group * kGroupRows,
                        .columns = arguments.columns};
   if constexpr (!Kind::kActivates) {
-    tell_finished(arguments, item, me, finished);
     write_bfloat16<kWidth>(sums.of[0], staging, me, target);
     target.column += kHalfRows;
     write_bfloat16<kWidth>(sums.of[1], staging, me, target);
@@ -215,8 +202,7 @@ __device__ void multiply_item(const GroupedBlock<Kind>& block,
                               const GroupedItem& item,
                               const Multiplier& me,
                               int turn,
-                              RingPlace<Kind>& place,
-                              FinishedParts& finished) {
+                              RingPlace<Kind>& place) {
   GroupedSums<kWidth> sums = {};
   if constexpr (Kind::kInBlocks) {
     sum_in_blocks<Kind, kWidth>(block, item, me, place, sums);
@@ -225,7 +211,7 @@ __device__ void multiply_item(const GroupedBlock<Kind>& block,
   } else {
     sum_whole<Kind, kWidth>(block, me, place, sums);
   }
-  finish_item<Kind, kWidth>(block, item, me, turn, sums, finished);
+  finish_item<Kind, kWidth>(block, item, me, turn, sums);
 }
 
 }  // namespace assay::collect

@@ -22,18 +22,19 @@ __device__ inline void unpack(std::uint32_t word,
                               std::uint32_t upper_factor,
                               std::uint32_t lower_factor,
                               std::uint32_t (&pairs)[4]) {
-  constexpr std::uint32_t kSign = 0x80008000U;
-  constexpr std::uint32_t kNumber = 0x01C001C0U;
-  pairs[0] = two_scaled((word << 12U & kSign) | (word << 6U & kNumber), upper_factor);
-  pairs[1] = two_scaled((word << 8U & kSign) | (word << 2U & kNumber), lower_factor);
-  pairs[2] = two_scaled((word << 4U & kSign) | (word >> 2U & kNumber), upper_factor);
-  pairs[3] = two_scaled((word & kSign) | (word >> 6U & kNumber), lower_factor);
+  constexpr std::uint32_t kBits = 0x81C081C0U;  // where bfloat16 has those of kPairBits[0]
+  pairs[0] = two_scaled(word & kBits, upper_factor);
+  pairs[1] = two_scaled(word << 3U & kBits, lower_factor);
+  pairs[2] = two_scaled(word << 6U & kBits, upper_factor);
+  const std::uint32_t last =
+      (word << 1U & 0x80008000U) | (word >> 5U & 0x01000100U) | (word >> 4U & 0x00C000C0U);
+  pairs[3] = two_scaled(last, lower_factor);
 }
 
 // Two times 2^126 2^(e - 127) as bfloat16, for the scale e in a byte of the word.
 __device__ inline std::uint32_t two_factors(std::uint32_t word, int byte) {
-  const std::uint32_t exponent = (word >> (8 * byte) & 0xFFU) + 126;
-  return exponent * 0x00800080U;
+  constexpr std::uint32_t kTwoOnes = 0x00800080U;  // the lowest bits of two exponents
+  return (word >> (8 * byte) & 0xFFU) * kTwoOnes + 126U * kTwoOnes;
 }
 
 using UnpackedStep = std::uint32_t[kStepBytes / 32][4];

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "collect/cuda/moe_grouped_combine.cuh"
 #include "collect/cuda/moe_grouped_sums.cuh"
 #include "collect/cuda/moe_grouped_values.cuh"
 
@@ -122,8 +121,7 @@ template <class Kind>
 __device__ void multiply_tall(const GroupedBlock<Kind>& block,
                               const GroupedItem& item,
                               const Multiplier& me,
-                              RingPlace<Kind>& place,
-                              FinishedParts& finished) {
+                              RingPlace<Kind>& place) {
   TallSums sums = {};
   if constexpr (Kind::kInBlocks) {
     sum_tall_in_blocks(block, item, me, place, sums);
@@ -132,10 +130,6 @@ __device__ void multiply_tall(const GroupedBlock<Kind>& block,
   }
   // The other warps may still read what a narrow tile left in the memory of this one.
   join_threads(2 + me.group, kGroupThreads);
-  if constexpr (!Kind::kActivates) {
-    finished.tell_last();
-    finished.set(item.part);
-  }
   const GroupedArguments& arguments = block.arguments;
   const int first_token = me.group * kGroupRows + me.warp * 16;
   const std::uint32_t staging =

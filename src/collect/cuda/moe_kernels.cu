@@ -6,7 +6,6 @@
 
 #include "collect/cuda/expert_rows.cuh"
 #include "collect/cuda/launch_after.h"
-#include "collect/cuda/moe_grouped.h"
 #include "collect/cuda/moe_kernels.h"
 #include "collect/cuda/numbers.cuh"
 #include "collect/cuda/quantize_kernels.h"
@@ -180,19 +179,10 @@ __device__ int place_expert(const MoeArguments& arguments, int expert, int count
   return begin;
 }
 
-// For products that count what they have finished.
-__device__ void clear_counters(const MoeArguments& arguments) {
-  if (arguments.finished == nullptr) return;
-  const auto counters = static_cast<int>(combine_counters(arguments.hidden));
-  for (auto i = static_cast<int>(threadIdx.x); i < counters; i += kMostExperts)
-    arguments.finished[i] = 0;
-}
-
 // One block suffices, because there are few experts. It clears the tallies for the next launch.
 __global__ void __launch_bounds__(kMostExperts) place_experts(MoeArguments arguments) {
   wait_for_earlier_kernels();
   let_later_kernels_begin();
-  clear_counters(arguments);
   const int expert = static_cast<int>(threadIdx.x);
   const bool is_local = expert < arguments.local_experts;
   const int begin = place_expert(arguments, expert, is_local ? arguments.tallies[expert] : 0);
@@ -205,7 +195,6 @@ __global__ void __launch_bounds__(kMostExperts) place_experts(MoeArguments argum
 template <int kPerLane>
 __global__ void __launch_bounds__(kMostExperts) route_few(MoeArguments arguments) {
   let_later_kernels_begin();
-  clear_counters(arguments);
   __shared__ std::int32_t cursors[kMostExperts];
   const int expert = static_cast<int>(threadIdx.x);
   cursors[expert] = 0;

@@ -43,12 +43,11 @@ struct MoeArguments {
   // [local_rows]: each row's token, or nullptr. With it `gathered` are the tokens [tokens, hidden]
   // that have local experts, converted for the product, or nothing if the product takes the input.
   std::int32_t* sources = nullptr;
-  std::int32_t* finished = nullptr;  // [combine_counters(hidden)], cleared by each launch
-  void* gathered = nullptr;          // [local_rows, hidden]
-  void* gated = nullptr;             // [local_rows, 2 intermediate]: gate, then up
-  void* activated = nullptr;         // [local_rows, intermediate]
-  void* expert_output = nullptr;     // [local_rows, hidden]
-  void* output = nullptr;            // [tokens, hidden]
+  void* gathered = nullptr;       // [local_rows, hidden]
+  void* gated = nullptr;          // [local_rows, 2 intermediate]: gate, then up
+  void* activated = nullptr;      // [local_rows, intermediate]
+  void* expert_output = nullptr;  // [local_rows, hidden]
+  void* output = nullptr;         // [tokens, hidden]
   // Only for fp8_block. ExpertScales has the layout, and TokenScales that of tokens.
   float* gathered_scales = nullptr;
   float* activated_scales = nullptr;

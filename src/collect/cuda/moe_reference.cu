@@ -47,11 +47,12 @@ __device__ double packed_number(const ProductArguments& product,
                                 std::int64_t element) {
   const PackedPlace place = packed_place(weight, row / weight.rows, row % weight.rows, element);
   const std::int64_t block = expert * weight.blocks() + place.block;
-  const auto* bytes = static_cast<const std::uint8_t*>(product.weight);
+  const auto* bytes = static_cast<const char*>(product.weight);
   const auto* scales = reinterpret_cast<const std::uint8_t*>(product.weight_scales);
-  const int both = bytes[block * kPackedTileBytes + place.byte];
+  const std::uint32_t word =
+      *reinterpret_cast<const std::uint32_t*>(bytes + block * kPackedTileBytes + place.byte);
   const int exponent = scales[block * kPackedScaleBytes + place.scale_byte];
-  return ldexp(e2m1(both >> (4 * place.nibble) & 15), exponent - kScaleExponentBias);
+  return ldexp(e2m1(place.bits.of(word)), exponent - kScaleExponentBias);
 }
 
 // A sum over k: a row of the input, and the places of the weights' row.

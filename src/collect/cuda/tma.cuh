@@ -84,11 +84,7 @@ __device__ inline void copy_vector(std::uint32_t to, const void* from, std::uint
                : "memory");
 }
 
-__device__ inline void copy_number(std::uint32_t to, const float* from) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
-}
-
-// Arrives when what this thread copied by copy_vector() and copy_number() is there.
+// Arrives when what this thread copied by copy_vector() is there.
 __device__ inline void arrive_after_copies(std::uint32_t barrier) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }
