@@ -53,9 +53,8 @@ __device__ void prepare_shared(const GroupedBlock<Kind>& block) {
       prefetch_map(input);
   }
   if (threadIdx.x == 0) {
-    const int gathering = block.gathering_arrivals();
     for (int stage = 0; stage < Kind::kStages; ++stage) {
-      make_barrier(block.full(stage), 1 + gathering);
+      make_barrier(block.full(stage), Kind::kArrivals);
       make_barrier(block.empty(stage), kMultipliers * kGroupThreads / 32);
     }
     publish_barriers();
@@ -65,10 +64,10 @@ __device__ void prepare_shared(const GroupedBlock<Kind>& block) {
 
 template <class Kind>
 __device__ void copy_operands(const GroupedBlock<Kind>& block, int thread) {
-  if (Kind::kActivates && block.arguments.sources != nullptr) {
+  if constexpr (Kind::kGathers) {
     copy_and_gather_items(block, thread);
-  } else if (thread == 0) {
-    copy_items(block);
+  } else {
+    if (thread == 0) copy_items(block);
   }
   let_later_kernels_begin();
 }

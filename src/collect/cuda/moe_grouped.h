@@ -38,6 +38,10 @@ struct GroupedArguments {
 
 enum class GroupedEpilogue : std::uint8_t { kStore, kActivate };
 
+// The rows of all experts, or the tokens from which they are gathered. mxfp4 has no such product,
+// nor has any type without an activation.
+enum class GroupedInput : std::uint8_t { kRows, kTokens };
+
 // Where the operands lie. The number of rows covers all experts, padding included, or the tokens.
 struct GroupedOperands {
   DataType type = DataType::kBfloat16;  // kBfloat16, kFp8, kFp8Block or kMxfp4

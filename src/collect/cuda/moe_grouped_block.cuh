@@ -24,9 +24,10 @@ constexpr int kMaxima = 3;     // sets of maxima, used in turn
 constexpr int kItemSlots = 8;  // at least as many as stages, of which an item has at least one
 
 // The kinds of products that the kernel is compiled for.
-template <DataType kType, GroupedEpilogue kEpilogue>
+template <DataType kType, GroupedEpilogue kEpilogue, GroupedInput kInput = GroupedInput::kRows>
 struct GroupedKind {
   static constexpr bool kInBlocks = kType == DataType::kFp8Block;
+  static constexpr bool kGathers = kInput == GroupedInput::kTokens;
   static constexpr bool kActivates = kEpilogue == GroupedEpilogue::kActivate;
   // 4-bit weights, which become bfloat16 in registers.
   static constexpr bool kIsPacked = kType == DataType::kMxfp4;
@@ -37,9 +38,14 @@ struct GroupedKind {
   static constexpr int kStepElements = kStepBytes / kElementBytes;
   static constexpr int kTileColumns = kActivates ? kHalfRows : 2 * kHalfRows;
 
-  // Of a thread.
-  static constexpr int kCopierRegisters = 72;
-  static constexpr int kMultiplierRegisters = 216;
+  // Of a thread: those that multiply have what the copying ones leave.
+  static constexpr int kCopierRegisters = kInBlocks && kActivates ? 56 : 72;
+  static constexpr int kMultiplierRegisters = (504 - kCopierRegisters) / kMultipliers;
+
+  // The arrivals at a stage: of the thread that copies weights, and of the threads that gather,
+  // each for its pieces, and each warp for its scales.
+  static constexpr int kGatheringArrivals = kGroupThreads + (kInBlocks ? kGroupThreads / 32 : 0);
+  static constexpr int kArrivals = 1 + (kGathers ? kGatheringArrivals : 0);
 
   // Offsets in shared memory.
   static constexpr int kInputs = kStages * 2 * kWeightBytes;
@@ -124,16 +130,7 @@ struct GroupedBlock {
   // Waits for a stage. Rows that were gathered came by another way than the products read.
   __device__ void wait_until_full(const RingPlace<Kind>& place) const {
     wait_for_phase(full(place.stage), place.parity);
-    if constexpr (Kind::kActivates) {
-      if (arguments.sources != nullptr) show_to_products();
-    }
-  }
-
-  // How often the threads that gather arrive at a stage: each for its pieces, and each warp for its
-  // scales.
-  [[nodiscard]] __device__ int gathering_arrivals() const {
-    if (arguments.sources == nullptr) return 0;
-    return kGroupThreads + (Kind::kInBlocks ? kGroupThreads / 32 : 0);
+    if constexpr (Kind::kGathers) show_to_products();
   }
 
   [[nodiscard]] __device__ int parts() const {

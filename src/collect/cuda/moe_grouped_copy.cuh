@@ -56,7 +56,7 @@ class ItemCopy {
   }
 
   [[nodiscard]] __device__ std::uint32_t input_bytes() const {
-    if (block_.arguments.sources != nullptr) return 0;
+    if constexpr (Kind::kGathers) return 0;
     return static_cast<std::uint32_t>(tokens_ * kStepBytes + scales_ * 4);
   }
 

@@ -22,7 +22,7 @@ __device__ inline void unpack(std::uint32_t word,
                               std::uint32_t upper_factor,
                               std::uint32_t lower_factor,
                               std::uint32_t (&pairs)[4]) {
-  constexpr std::uint32_t kBits = 0x81C081C0U;  // where bfloat16 has those of kPairBits[0]
+  constexpr std::uint32_t kBits = 0x81C081C0U;  // where bfloat16 has those of the first pair
   pairs[0] = two_scaled(word & kBits, upper_factor);
   pairs[1] = two_scaled(word << 3U & kBits, lower_factor);
   pairs[2] = two_scaled(word << 6U & kBits, upper_factor);

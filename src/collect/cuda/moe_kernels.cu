@@ -310,6 +310,8 @@ __global__ void __launch_bounds__(kThreads) weighted_sum(MoeArguments arguments)
   for (int i = static_cast<int>(threadIdx.x); i < vectors; i += kThreads) {
     float sums[8] = {};
     int choice = 0;
+    for (; choice + 8 <= local; choice += 8)
+      add_rows<T, 8>(rows + i, first_vectors + choice, shares + choice, sums);
     for (; choice + 4 <= local; choice += 4)
       add_rows<T, 4>(rows + i, first_vectors + choice, shares + choice, sums);
     for (; choice < local; ++choice)

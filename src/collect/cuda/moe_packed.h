@@ -47,10 +47,14 @@ struct PackedBits {
   }
 };
 
-// The bits of the low half of a word, for each of four pairs of numbers; the pair's second numbers
-// have the same bits of the high half. A shift to the left brings the first three pairs' bits to
-// where bfloat16 has its sign and the low bits of its exponent. The last pair has the bits left.
-inline constexpr PackedBits kPairBits[4] = {{15, 8, 6}, {12, 5, 3}, {9, 2, 0}, {14, 13, 10}};
+// Returns the bits in the low half of a word for one of four pairs of numbers; the pair's second
+// number has the same bits of the high half. A shift to the left brings those of the first three
+// pairs to where bfloat16 has its sign and the low bits of its exponent. The last pair has what is
+// left.
+constexpr PackedBits bits_of_pair(int pair) {
+  if (pair == 3) return {.sign = 14, .upper = 13, .low = 10};
+  return {.sign = 15 - 3 * pair, .upper = 8 - 3 * pair, .low = 6 - 3 * pair};
+}
 
 // The place of an element: its block, the first byte of its word, the bits in that, and its scale's
 // byte.
@@ -74,7 +78,7 @@ constexpr PackedPlace packed_place(const PackedWeight& weight,
   const std::int64_t in_step = element % kPackedStep;
   const std::int64_t in_product = in_step % 16;
   const std::int64_t lane = lane_row * 4 + in_product % 8 / 2;
-  const PackedBits& pair = kPairBits[lower + in_product / 8 * 2];
+  const PackedBits pair = bits_of_pair(static_cast<int>(lower + in_product / 8 * 2));
   const int half = in_product % 2 == 0 ? 0 : 16;
   return {.block = tile * weight.steps() + element / kPackedStep,
           .byte = warp * 512 + lane * 16 + in_step / 16 * 4,
