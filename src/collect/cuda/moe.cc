@@ -24,7 +24,8 @@ constexpr std::array kWritten = {
     MoeBuffer::kChosen,       MoeBuffer::kShares,         MoeBuffer::kPositions,
     MoeBuffer::kGathered,     MoeBuffer::kGated,          MoeBuffer::kActivated,
     MoeBuffer::kExpertOutput, MoeBuffer::kOutput,         MoeBuffer::kCounts,
-    MoeBuffer::kOffsets,      MoeBuffer::kGatheredScales, MoeBuffer::kActivatedScales};
+    MoeBuffer::kOffsets,      MoeBuffer::kGatheredScales, MoeBuffer::kActivatedScales,
+    MoeBuffer::kSources};
 
 constexpr double kLongTrialMs = 2;  // one launch of such a length tells which products are fastest
 

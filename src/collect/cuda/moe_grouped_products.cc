@@ -12,16 +12,10 @@ namespace {
 // The kernel's instructions are those of this architecture alone.
 constexpr int kHopper = 9;
 
-constexpr std::int64_t kFewTokensGathered = 32;
-
-// Whether the first product gathers the tokens itself.
-bool may_gather(const MoeShape& shape) {
-  return shape.spec.tokens > kFewTokensGathered;
-}
-
 class GroupedMoeProducts : public MoeProducts {
  public:
-  GroupedMoeProducts(Gpu& gpu, const MoeShape& shape) : gpu_(gpu), gathers_(may_gather(shape)) {}
+  GroupedMoeProducts(Gpu& gpu, const MoeShape& shape)
+      : gpu_(gpu), gathers_(gathers_tokens(shape)) {}
 
   [[nodiscard]] std::string kernel_source() const override { return "assay_grouped"; }
 
