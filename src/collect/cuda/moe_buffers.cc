@@ -105,6 +105,7 @@ class Plan {
     const std::int64_t tiles = most_tiles(shape_.local_rows, shape_.local_experts);
     set(MoeBuffer::kTiles, tiles * static_cast<std::int64_t>(sizeof(GroupedTile)));
     set(MoeBuffer::kTileCount, 4);
+    set(MoeBuffer::kBegun, 2 * 4);
     if (gathers_tokens(shape_)) set(MoeBuffer::kSources, shape_.local_rows * 4);
   }
 
@@ -162,9 +163,12 @@ bool gathers_tokens(const MoeShape& shape) {
   const MoeSpec& spec = shape.spec;
   const bool is_possible = spec.type == DataType::kBfloat16 || spec.type == DataType::kFp8 ||
                            spec.type == DataType::kFp8Block;
-  // Where it was the faster one on an H200.
+  // Where it was the faster one on an H200. Tokens that the L2 cache does not hold may be gathered
+  // fewer times.
   const bool in_blocks = spec.type == DataType::kFp8Block;
-  const std::int64_t most_columns = in_blocks ? 512 : 1024;
+  constexpr std::int64_t kMostKeptBytes = std::int64_t{32} << 20U;
+  const bool are_kept = spec.tokens * spec.hidden * bytes_of(spec.type) <= kMostKeptBytes;
+  const std::int64_t most_columns = in_blocks || !are_kept ? 512 : 1024;
   const std::int64_t least_tokens = in_blocks ? 512 : 256;
   return is_possible && shape.intermediate <= most_columns && spec.tokens >= least_tokens &&
          shape.pairs >= 2 * spec.tokens;

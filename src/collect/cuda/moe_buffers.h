@@ -48,6 +48,7 @@ enum class MoeBuffer : std::uint8_t {
   kPositions,
   kTiles,
   kTileCount,
+  kBegun,
   kSources,
   kGathered,
   kGatheredScales,

@@ -11,13 +11,12 @@ namespace assay::collect {
 
 template <class Kind>
 __device__ void multiply_items(const GroupedBlock<Kind>& block, const Multiplier& me) {
-  const int items = *block.arguments.tile_count * block.parts();
   RingPlace<Kind> place;
-  int turn = 0;
   int narrow = 0;  // counts the narrow tiles, for which both warpgroups meet
-  for (int at = static_cast<int>(blockIdx.x); at < items; at += static_cast<int>(gridDim.x)) {
+  for (int turn = 0;; ++turn) {
     wait_for_phase(block.full(place.stage), place.parity);
-    const GroupedItem item = told_item(block.slot_at(turn++));
+    const GroupedItem item = told_item(block.slot_at(turn));
+    if (item.part < 0) return;
     switch (width_index(item.tile.rows)) {
       case 0:
         multiply_item<Kind, 16>(block, item, me, narrow++, place);

@@ -29,6 +29,7 @@ struct GroupedArguments {
   const float* weight_scales;  // of fp8_block; WeightScales has it
   const GroupedTile* tiles;
   const std::int32_t* tile_count;
+  std::int32_t* begun;  // 0 before the launch: how many items blocks took after their first ones
   void* output;
   float* output_scales;  // of fp8_block with an activation
   std::int32_t n;

@@ -39,7 +39,7 @@ struct GroupedKind {
   static constexpr int kTileColumns = kActivates ? kHalfRows : 2 * kHalfRows;
 
   // Of a thread: those that multiply have what the copying ones leave.
-  static constexpr int kCopierRegisters = kInBlocks && kActivates ? 56 : 72;
+  static constexpr int kCopierRegisters = kInBlocks && kActivates && !kGathers ? 56 : 72;
   static constexpr int kMultiplierRegisters = (504 - kCopierRegisters) / kMultipliers;
 
   // The arrivals at a stage: of the thread that copies weights, and of the threads that gather,
@@ -58,7 +58,8 @@ struct GroupedKind {
   static constexpr int kMaximaAt = kScales + kStages * kStageScaleBytes;
   static constexpr int kSlots = kMaximaAt + (kInBlocks && kActivates ? kMaxima * kScaleBytes : 0);
   static constexpr int kBarriers = kSlots + kItemSlots * static_cast<int>(sizeof(GroupedTile));
-  static constexpr int kSharedBytes = kBarriers + kStages * 2 * 8;
+  static constexpr int kNextItems = kBarriers + kStages * 2 * 8;  // of two turns
+  static constexpr int kSharedBytes = kNextItems + 2 * 4;
 };
 
 // The place in the ring of stages.
@@ -77,7 +78,7 @@ struct RingPlace {
 // What a block works on at a time: a tile of an expert's rows, and 256 rows of its weight.
 struct GroupedItem {
   GroupedTile tile;
-  int part;  // of the weight
+  int part;  // of the weight; -1 tells that there are no more items
 };
 
 // The items of a tile's weight part follow each other, so that blocks that run at the same time
@@ -131,6 +132,10 @@ struct GroupedBlock {
   __device__ void wait_until_full(const RingPlace<Kind>& place) const {
     wait_for_phase(full(place.stage), place.parity);
     if constexpr (Kind::kGathers) show_to_products();
+  }
+
+  [[nodiscard]] __device__ std::uint32_t next_item_at(int turn) const {
+    return shared + static_cast<std::uint32_t>(Kind::kNextItems + turn % 2 * 4);
   }
 
   [[nodiscard]] __device__ int parts() const {

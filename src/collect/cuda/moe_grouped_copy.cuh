@@ -9,7 +9,8 @@
 
 namespace assay::collect {
 
-// What the copying thread copies for an item.
+// What the copying thread copies for an item. It finds all places beforehand, because a thread that
+// works alone is slow: steps of 4-bit weights took as long as finding theirs.
 template <class Kind>
 class ItemCopy {
  public:
@@ -18,65 +19,80 @@ class ItemCopy {
         item_(item),
         turn_(turn),
         width_(width_index(item.tile.rows)),
-        tokens_(kTileTokens >> (kTileWidths.size() - 1 - width_)),
-        scales_(Kind::kInBlocks ? min(tokens_, item.tile.end - item.tile.row) : 0) {}
+        tokens_(kTileTokens >> (kTileWidths.size() - 1 - width_)) {
+    if constexpr (Kind::kIsPacked) {
+      find_packed();
+    } else {
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        rows_[half] = item.tile.expert * block.arguments.n + block.half_row(item.part, half);
+    }
+    if constexpr (Kind::kInBlocks && !Kind::kGathers) find_scales();
+    bytes_ = weight_bytes() + input_bytes();
+  }
 
   __device__ void copy_weight(int step, const RingPlace<Kind>& place) const {
     const int stage = place.stage;
     wait_for_phase(block_.empty(stage), place.parity ^ 1U);
     if (step == 0) tell_item(block_.slot_at(turn_), item_);
     const std::uint32_t full = block_.full(stage);
-    arrive_and_expect(full, weight_bytes() + input_bytes());
-    if constexpr (Kind::kIsPacked) return copy_packed(step, stage);
-    const int first_row = item_.tile.expert * block_.arguments.n;
+    arrive_and_expect(full, bytes_);
 #pragma unroll
-    for (int half = 0; half < 2; ++half)
-      copy_box(block_.weight_at(stage, half), block_.arguments.weight, step * Kind::kStepElements,
-               first_row + block_.half_row(item_.part, half), full);
+    for (int half = 0; half < 2; ++half) {
+      if constexpr (Kind::kIsPacked) {
+        copy_bytes(block_.weight_at(stage, half), packed_[half] + step * kPackedTileBytes,
+                   kPackedTileBytes, full);
+        copy_bytes(block_.scales_at(stage) + static_cast<std::uint32_t>(half * kPackedScaleBytes),
+                   packed_scales_[half] + step * kPackedScaleBytes, kPackedScaleBytes, full);
+      } else {
+        copy_box(block_.weight_at(stage, half), block_.arguments.weight, step * Kind::kStepElements,
+                 rows_[half], full);
+      }
+    }
   }
 
   __device__ void copy_input(int step, const RingPlace<Kind>& place) const {
     const int stage = place.stage;
-    const GroupedTile& tile = item_.tile;
-    const int column = step * Kind::kStepElements;
-    copy_box(block_.input_at(stage), block_.arguments.inputs[width_], column, tile.row,
-             block_.full(stage));
-    if constexpr (Kind::kInBlocks) {
-      const ExpertScales places{tile.begin, tile.end, block_.arguments.k};
-      copy_bytes(block_.scales_at(stage),
-                 block_.arguments.input_scales + places.at(tile.row, column),
-                 static_cast<std::uint32_t>(scales_) * 4, block_.full(stage));
-    }
+    copy_box(block_.input_at(stage), block_.arguments.inputs[width_], step * Kind::kStepElements,
+             item_.tile.row, block_.full(stage));
+    if constexpr (Kind::kInBlocks)
+      copy_bytes(block_.scales_at(stage), scales_ + std::int64_t{step} * scales_pitch_,
+                 static_cast<std::uint32_t>(scale_count_) * 4, block_.full(stage));
   }
 
  private:
-  [[nodiscard]] __device__ std::uint32_t weight_bytes() const {
+  static constexpr std::uint32_t weight_bytes() {
     constexpr int kPackedScales = Kind::kIsPacked ? Kind::kStageScaleBytes : 0;
     return static_cast<std::uint32_t>(2 * Kind::kWeightBytes + kPackedScales);
   }
 
   [[nodiscard]] __device__ std::uint32_t input_bytes() const {
     if constexpr (Kind::kGathers) return 0;
-    return static_cast<std::uint32_t>(tokens_ * kStepBytes + scales_ * 4);
+    return static_cast<std::uint32_t>(tokens_ * kStepBytes + scale_count_ * 4);
   }
 
-  __device__ void copy_packed(int step, int stage) const {
+  __device__ void find_packed() {
     const GroupedArguments& arguments = block_.arguments;
     const PackedWeight weight{arguments.columns, Kind::kActivates ? 2 : 1, arguments.k};
     const auto tiles = static_cast<int>(weight.tiles_of_part());
-    const std::uint32_t full = block_.full(stage);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       // A half of which no row is needed takes another one's.
       const int tile =
           Kind::kActivates ? item_.part + half * tiles : min(2 * item_.part + half, tiles - 1);
-      const std::int64_t nth =
-          item_.tile.expert * weight.blocks() + std::int64_t{tile} * weight.steps() + step;
-      copy_bytes(block_.weight_at(stage, half), arguments.packed_weight + nth * kPackedTileBytes,
-                 kPackedTileBytes, full);
-      copy_bytes(block_.scales_at(stage) + static_cast<std::uint32_t>(half * kPackedScaleBytes),
-                 arguments.packed_scales + nth * kPackedScaleBytes, kPackedScaleBytes, full);
+      const std::int64_t first =
+          item_.tile.expert * weight.blocks() + std::int64_t{tile} * weight.steps();
+      packed_[half] = arguments.packed_weight + first * kPackedTileBytes;
+      packed_scales_[half] = arguments.packed_scales + first * kPackedScaleBytes;
     }
+  }
+
+  __device__ void find_scales() {
+    const GroupedTile& tile = item_.tile;
+    const ExpertScales places{tile.begin, tile.end, block_.arguments.k};
+    scales_ = block_.arguments.input_scales + places.at(tile.row, 0);
+    scales_pitch_ = static_cast<int>(places.at(tile.row, kScaleBlock) - places.at(tile.row, 0));
+    scale_count_ = min(tokens_, tile.end - tile.row);
   }
 
   const GroupedBlock<Kind>& block_;
@@ -84,7 +100,13 @@ class ItemCopy {
   int turn_;
   int width_;
   int tokens_;
-  int scales_;
+  std::uint32_t bytes_ = 0;  // of a step
+  int rows_[2] = {};         // of the weight, where the halves begin
+  const char* packed_[2] = {};
+  const char* packed_scales_[2] = {};
+  const float* scales_ = nullptr;  // of the tokens in the first step
+  int scales_pitch_ = 0;
+  int scale_count_ = 0;
 };
 
 // Fills the ring with weights before the kernel that writes the input has ended. The tiles are
@@ -95,20 +117,37 @@ __device__ void copy_weights_ahead(const ItemCopy<Kind>& copy, int ahead, RingPl
     copy.copy_weight(step, place);
 }
 
+// Takes an item that no block has begun. Experts with many rows come first, so that blocks end at
+// about the same time.
+__device__ inline int take_item(const GroupedArguments& arguments) {
+  return static_cast<int>(gridDim.x) + atomicAdd(arguments.begun, 1);
+}
+
+// The step of an item at which the next one is taken: as late as hides how long that takes.
+__device__ inline int asking_step(int steps) {
+  constexpr int kStepsBefore = 4;
+  return max(steps - kStepsBefore, 0);
+}
+
+template <class Kind>
+__device__ void tell_end(const GroupedBlock<Kind>& block, int turn, const RingPlace<Kind>& place) {
+  wait_for_phase(block.empty(place.stage), place.parity ^ 1U);
+  tell_item(block.slot_at(turn), {.tile = {}, .part = -1});
+  arrive(block.full(place.stage));
+}
+
 // The work of one thread.
 template <class Kind>
 __device__ void copy_items(const GroupedBlock<Kind>& block) {
   const int parts = block.parts();
   const int steps = block.steps();
   const int items = *block.arguments.tile_count * parts;
-  const auto blocks = static_cast<int>(gridDim.x);
-  auto at = static_cast<int>(blockIdx.x);
-  if (at >= items) return;
+  const int asking = asking_step(steps);
   RingPlace<Kind> place;
-  GroupedItem next = item_at(block.arguments, parts, at);
-  for (int turn = 0; at < items; at += blocks, ++turn) {
-    const GroupedItem item = next;
-    if (at + blocks < items) next = item_at(block.arguments, parts, at + blocks);
+  int turn = 0;
+  int next = 0;
+  for (auto at = static_cast<int>(blockIdx.x); at < items; at = next) {
+    const GroupedItem item = item_at(block.arguments, parts, at);
     const ItemCopy<Kind> copy(block, item, turn);
     const int ahead = turn == 0 ? min(steps, Kind::kStages) : 0;
     if (turn == 0) {
@@ -116,10 +155,13 @@ __device__ void copy_items(const GroupedBlock<Kind>& block) {
       wait_for_earlier_kernels();
     }
     for (int step = 0; step < steps; ++step, place.advance()) {
+      if (step == asking) next = take_item(block.arguments);
       if (step >= ahead) copy.copy_weight(step, place);
       copy.copy_input(step, place);
     }
+    ++turn;
   }
+  tell_end(block, turn, place);
 }
 
 // What a thread gathers: 16 bytes of a step from each of some tokens, and the scale of one. A token
@@ -194,15 +236,39 @@ class GatheredRows {
   float4 next_ = {};
 };
 
+// What the first thread took, for all that gather.
+template <class Kind>
+__device__ int shared_next(const GroupedBlock<Kind>& block, int thread, int turn, int next) {
+  constexpr int kGatheringBarrier = 4;
+  const std::uint32_t place = block.next_item_at(turn);
+  if (thread == 0) store_shared_number(place, __int_as_float(next));
+  join_threads(kGatheringBarrier, kGroupThreads);
+  return __float_as_int(shared_number(place));
+}
+
+template <class Kind>
+__device__ void gather_end(const GroupedBlock<Kind>& block,
+                           int thread,
+                           int turn,
+                           const RingPlace<Kind>& place) {
+  if (thread == 0) tell_end(block, turn, place);
+  __syncwarp();
+  wait_for_phase(block.empty(place.stage), place.parity ^ 1U);
+  for (int i = 1; i < Kind::kArrivals; i += kGroupThreads) {
+    if (i + thread < Kind::kArrivals) arrive(block.full(place.stage));
+  }
+}
+
 // The work of the warpgroup. Its first thread copies the weights.
 template <class Kind>
 __device__ void copy_and_gather_items(const GroupedBlock<Kind>& block, int thread) {
   const int parts = block.parts();
   const int steps = block.steps();
   const int items = *block.arguments.tile_count * parts;
+  const int asking = asking_step(steps);
   RingPlace<Kind> place;
   int turn = 0;
-  for (int at = static_cast<int>(blockIdx.x); at < items; at += static_cast<int>(gridDim.x)) {
+  for (auto at = static_cast<int>(blockIdx.x); at < items; ++turn) {
     const GroupedItem item = item_at(block.arguments, parts, at);
     const ItemCopy<Kind> copy(block, item, turn);
     const int ahead = turn == 0 ? min(steps, Kind::kStages) : 0;
@@ -212,7 +278,9 @@ __device__ void copy_and_gather_items(const GroupedBlock<Kind>& block, int threa
       wait_for_earlier_kernels();
     }
     GatheredRows<Kind> rows(block, item, thread);
+    int next = 0;
     for (int step = 0; step < steps; ++step, place.advance()) {
+      if (thread == 0 && step == asking) next = take_item(block.arguments);
       if (step >= ahead) {
         if (thread == 0) copy.copy_weight(step, place);
         __syncwarp();
@@ -220,8 +288,9 @@ __device__ void copy_and_gather_items(const GroupedBlock<Kind>& block, int threa
       }
       rows.copy(step, place.stage);
     }
-    ++turn;
+    at = shared_next(block, thread, turn, next);
   }
+  gather_end(block, thread, turn, place);
 }
 
 }  // namespace assay::collect

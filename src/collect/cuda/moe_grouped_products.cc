@@ -83,6 +83,7 @@ class GroupedMoeProducts : public MoeProducts {
                              .weight = product.weight,
                              .weight_scales = product.weight_scales},
                             product, memory, copy));
+    arguments.begun = memory.at<std::int32_t>(MoeBuffer::kBegun, copy);
     arguments.output = memory.at(MoeBuffer::kActivated, copy);
     arguments.output_scales = memory.at<float>(MoeBuffer::kActivatedScales, copy);
     arguments.input = static_cast<const char*>(product.input);
@@ -103,6 +104,7 @@ class GroupedMoeProducts : public MoeProducts {
                                                       .weight = product.weight,
                                                       .weight_scales = product.weight_scales},
                                                      product, memory, copy));
+    arguments.begun = memory.at<std::int32_t>(MoeBuffer::kBegun, copy) + 1;
     arguments.output = product.output;
     return arguments;
   }

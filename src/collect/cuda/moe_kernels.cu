@@ -148,33 +148,49 @@ __device__ std::uint64_t sum_up_to(std::uint64_t value) {
   return value;
 }
 
+// Returns how many tiles the experts have that come before this one: those with more tokens, and of
+// those with as many the ones before it. The items of a product begin with the longest ones.
+__device__ int tiles_before(const MoeArguments& arguments, int expert, int count) {
+  __shared__ int counts[kMostExperts];
+  counts[expert] = count;
+  __syncthreads();
+  int tiles = 0;
+  for (int other = 0; other < arguments.local_experts; ++other) {
+    const int its_count = counts[other];
+    if (its_count > count || (its_count == count && other < expert))
+      tiles += (its_count + kTileTokens - 1) / kTileTokens;
+  }
+  return tiles;
+}
+
 // Writes where an expert's rows begin, and the tiles in which a grouped product takes them. Each
-// thread has an expert. Returns the expert's first row.
+// thread has an expert; those that are not local have no tokens. Returns the expert's first row.
 __device__ int place_expert(const MoeArguments& arguments, int expert, int count) {
+  if (expert < 2) arguments.begun[expert] = 0;
   const int rows =
       (count + arguments.row_multiple - 1) / arguments.row_multiple * arguments.row_multiple;
   const int tiles = (count + kTileTokens - 1) / kTileTokens;
   const std::uint64_t sum = sum_up_to(rows_and_tiles(rows, tiles));
   const int end = static_cast<int>(sum >> 32U);
   const int begin = end - rows;
+  const int first = tiles_before(arguments, expert, count);
   if (expert >= arguments.local_experts) return begin;
-  const int last = static_cast<int>(sum & 0xFFFFFFFFU);
   arguments.counts[expert] = count;
   arguments.offsets[expert] = begin;
   if (expert == arguments.local_experts - 1) {
     arguments.offsets[expert + 1] = end;
-    *arguments.tile_count = last;
+    *arguments.tile_count = static_cast<int>(sum & 0xFFFFFFFFU);
   }
   for (int i = 0; i < tiles; ++i) {
     const int before = i * kTileTokens;
-    arguments.tiles[last - tiles + i] = {.expert = expert,
-                                         .row = begin + before,
-                                         .rows = min(count - before, kTileTokens),
-                                         .first = last - tiles,
-                                         .tiles = tiles,
-                                         .begin = begin,
-                                         .end = end,
-                                         .unused = 0};
+    arguments.tiles[first + i] = {.expert = expert,
+                                  .row = begin + before,
+                                  .rows = min(count - before, kTileTokens),
+                                  .first = first,
+                                  .tiles = tiles,
+                                  .begin = begin,
+                                  .end = end,
+                                  .unused = 0};
   }
   return begin;
 }

@@ -40,6 +40,7 @@ struct MoeArguments {
   std::int32_t* positions = nullptr;  // [tokens, top_k]: the row, or -1
   GroupedTile* tiles = nullptr;       // [most_tiles()]
   std::int32_t* tile_count = nullptr;
+  std::int32_t* begun = nullptr;  // [2], for the items of both products; each launch clears them
   // [local_rows]: each row's token, or nullptr. With it `gathered` are the tokens [tokens, hidden]
   // that have local experts, converted for the product, or nothing if the product takes the input.
   std::int32_t* sources = nullptr;
