@@ -1,6 +1,7 @@
-// The kernel of moe_grouped.h. Two warpgroups multiply and one warp copies: a tile has 256 rows of
-// the weight in two halves of 128 (with an activation, gate and up of the same columns), and each
-// multiplying warpgroup has 64 rows of both, so that gate and up of an element meet in a thread.
+// The kernel of moe_grouped.h. Two warpgroups multiply, and one thread of a third copies, or all of
+// them do if they gather rows: a tile has 256 rows of the weight in two halves of 128 (with an
+// activation, gate and up of the same columns), and each multiplying warpgroup has 64 rows of both,
+// so that gate and up of an element meet in a thread.
 #pragma once
 
 #include "collect/cuda/moe_grouped_copy.cuh"

@@ -148,17 +148,21 @@ __device__ std::uint64_t sum_up_to(std::uint64_t value) {
   return value;
 }
 
+// With so few tokens all tiles take about as long, and their order does not matter.
+constexpr int kTokensOfShortTiles = 64;
+
 // Returns how many tiles the experts have that come before this one: those with more tokens, and of
 // those with as many the ones before it. The items of a product begin with the longest ones.
 __device__ int tiles_before(const MoeArguments& arguments, int expert, int count) {
-  __shared__ int counts[kMostExperts];
-  counts[expert] = count;
+  __shared__ int2 counts_and_tiles[kMostExperts];
+  counts_and_tiles[expert] = {count, (count + kTileTokens - 1) / kTileTokens};
   __syncthreads();
+  if (expert >= arguments.local_experts) return 0;
   int tiles = 0;
+#pragma unroll 8
   for (int other = 0; other < arguments.local_experts; ++other) {
-    const int its_count = counts[other];
-    if (its_count > count || (its_count == count && other < expert))
-      tiles += (its_count + kTileTokens - 1) / kTileTokens;
+    const int2 its = counts_and_tiles[other];
+    if (its.x > count - static_cast<int>(other < expert)) tiles += its.y;
   }
   return tiles;
 }
@@ -173,13 +177,15 @@ __device__ int place_expert(const MoeArguments& arguments, int expert, int count
   const std::uint64_t sum = sum_up_to(rows_and_tiles(rows, tiles));
   const int end = static_cast<int>(sum >> 32U);
   const int begin = end - rows;
-  const int first = tiles_before(arguments, expert, count);
+  const int last = static_cast<int>(sum & 0xFFFFFFFFU);
+  const int first = arguments.tokens > kTokensOfShortTiles ? tiles_before(arguments, expert, count)
+                                                           : last - tiles;
   if (expert >= arguments.local_experts) return begin;
   arguments.counts[expert] = count;
   arguments.offsets[expert] = begin;
   if (expert == arguments.local_experts - 1) {
     arguments.offsets[expert + 1] = end;
-    *arguments.tile_count = static_cast<int>(sum & 0xFFFFFFFFU);
+    *arguments.tile_count = last;
   }
   for (int i = 0; i < tiles; ++i) {
     const int before = i * kTileTokens;
