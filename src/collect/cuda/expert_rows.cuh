@@ -25,6 +25,12 @@ __device__ inline ExpertRow nth_row(const std::int32_t* offsets,
   return {expert, offsets[expert] + nth};
 }
 
+// Returns the row of the input that belongs to an expert's row. `sources` has the tokens of rows
+// that were not gathered, or is nullptr.
+__device__ inline std::int64_t input_row(const std::int32_t* sources, std::int64_t row) {
+  return sources != nullptr ? sources[row] : row;
+}
+
 // `offsets` has one element more than there are experts.
 __device__ inline ExpertScales expert_scales(const std::int32_t* offsets,
                                              std::int64_t expert,

@@ -24,7 +24,8 @@ constexpr std::array kWritten = {
     MoeBuffer::kChosen,       MoeBuffer::kShares,         MoeBuffer::kPositions,
     MoeBuffer::kGathered,     MoeBuffer::kGated,          MoeBuffer::kActivated,
     MoeBuffer::kExpertOutput, MoeBuffer::kOutput,         MoeBuffer::kCounts,
-    MoeBuffer::kOffsets,      MoeBuffer::kGatheredScales, MoeBuffer::kActivatedScales};
+    MoeBuffer::kOffsets,      MoeBuffer::kGatheredScales, MoeBuffer::kActivatedScales,
+    MoeBuffer::kSources};
 
 constexpr double kLongTrialMs = 2;  // one launch of such a length tells which products are fastest
 
@@ -81,7 +82,7 @@ class MoeWork : public CudaWork {
   }
 
   core::Result<Accuracy> compare() override {
-    const MoeArguments arguments = memory().arguments_of(0);
+    const MoeArguments arguments = used().arguments_of(memory(), 0);
     Accuracy all = ASSAY_TRY(check_routing(gpu(), arguments, shape_.spec, choice_));
     // With wrong experts or rows the other checks would read outside of their memory.
     if (all.worst > 1) return all;
@@ -95,7 +96,7 @@ class MoeWork : public CudaWork {
 
  protected:
   core::Status launch_copy(std::int64_t copy) override {
-    const MoeArguments arguments = memory().arguments_of(copy);
+    const MoeArguments arguments = used().arguments_of(memory(), copy);
     const cudaStream_t stream = gpu().stream();
     ASSAY_TRY(cuda_status(route_and_gather(arguments, stream), "routing"));
     ASSAY_TRY(used().enqueue_up(memory(), copy));

@@ -92,6 +92,42 @@ TEST(MoeBuffers, FourBitWeightsAreFilledUpToTiles) {
   EXPECT_EQ(bytes_of(buffers, MoeBuffer::kGathered), 2U * 384 * shape.local_rows);
 }
 
+// As Qwen3-235B-A22B on some GPUs.
+MoeShape narrow_experts(DataType type, std::int64_t tokens, std::int64_t tp, std::int64_t ep) {
+  const MoeSpec spec{.tokens = tokens,
+                     .hidden = 4096,
+                     .intermediate = 1536,
+                     .top_k = 8,
+                     .experts = 128,
+                     .tp = tp,
+                     .ep = ep,
+                     .type = type};
+  return moe_shape_of(spec, choose_experts(spec));
+}
+
+TEST(GathersTokens, ManyTokensOfNarrowExperts) {
+  EXPECT_TRUE(gathers_tokens(narrow_experts(DataType::kFp8Block, 512, 4, 1)));
+  EXPECT_FALSE(gathers_tokens(narrow_experts(DataType::kFp8Block, 511, 4, 1)));
+  EXPECT_FALSE(gathers_tokens(narrow_experts(DataType::kFp8Block, 512, 2, 1)));
+  EXPECT_TRUE(gathers_tokens(narrow_experts(DataType::kBfloat16, 256, 2, 1)));
+  EXPECT_FALSE(gathers_tokens(narrow_experts(DataType::kBfloat16, 256, 1, 1)));
+  EXPECT_FALSE(gathers_tokens(narrow_experts(DataType::kMxfp4, 4096, 4, 1)));
+  EXPECT_FALSE(gathers_tokens(narrow_experts(DataType::kFloat16, 4096, 4, 1)));
+}
+
+TEST(GathersTokens, WhoseRowsAreMore) {
+  EXPECT_TRUE(gathers_tokens(narrow_experts(DataType::kBfloat16, 4096, 2, 4)));
+  EXPECT_FALSE(gathers_tokens(narrow_experts(DataType::kBfloat16, 4096, 2, 8)));
+}
+
+TEST(GathersTokens, HasRoomForTheirPlacesAndScales) {
+  const MoeShape shape = narrow_experts(DataType::kFp8Block, 512, 4, 1);
+  const auto buffers = moe_buffers_of(shape, 0);
+  EXPECT_EQ(bytes_of(buffers, MoeBuffer::kSources), 4U * shape.local_rows);
+  EXPECT_GE(bytes_of(buffers, MoeBuffer::kGathered), 512U * 4096);
+  EXPECT_GE(bytes_of(buffers, MoeBuffer::kGatheredScales), 512U * 32 * 4);
+}
+
 TEST(MoeBuffers, ThereIsRoomForTheTilesOfAnyRouting) {
   for (const std::int64_t tokens : {1, 23, 1000, 5000}) {
     MoeSpec spec = spec_of(DataType::kFp8Block);

@@ -39,11 +39,10 @@ bool encode(EncodeTiled function, const MappedMatrix& matrix, int box_rows, CUte
                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-template <DataType kType, GroupedEpilogue kEpilogue>
+template <class Kind>
 cudaError_t enqueue_kind(const GroupedArguments& arguments,
                          int multiprocessors,
                          cudaStream_t stream) {
-  using Kind = GroupedKind<kType, kEpilogue>;
   const auto kernel = grouped_products<Kind>;
   const cudaError_t allowed =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Kind::kSharedBytes);
@@ -59,9 +58,20 @@ cudaError_t enqueue_type(const GroupedArguments& arguments,
                          GroupedEpilogue epilogue,
                          int multiprocessors,
                          cudaStream_t stream) {
-  if (epilogue == GroupedEpilogue::kActivate)
-    return enqueue_kind<kType, GroupedEpilogue::kActivate>(arguments, multiprocessors, stream);
-  return enqueue_kind<kType, GroupedEpilogue::kStore>(arguments, multiprocessors, stream);
+  using Store = GroupedKind<kType, GroupedEpilogue::kStore>;
+  using Activate = GroupedKind<kType, GroupedEpilogue::kActivate>;
+  if (arguments.sources == nullptr) {
+    return epilogue == GroupedEpilogue::kActivate
+               ? enqueue_kind<Activate>(arguments, multiprocessors, stream)
+               : enqueue_kind<Store>(arguments, multiprocessors, stream);
+  }
+  if constexpr (kType == DataType::kMxfp4) {
+    return cudaErrorNotSupported;
+  } else {
+    if (epilogue == GroupedEpilogue::kStore) return cudaErrorNotSupported;
+    using Gather = GroupedKind<kType, GroupedEpilogue::kActivate, GroupedInput::kTokens>;
+    return enqueue_kind<Gather>(arguments, multiprocessors, stream);
+  }
 }
 
 }  // namespace

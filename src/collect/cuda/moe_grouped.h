@@ -22,10 +22,14 @@ struct GroupedArguments {
   CUtensorMap inputs[kTileWidths.size()];
   const char* packed_weight;  // instead of `weight` for mxfp4; moe_packed.h has the layout
   const char* packed_scales;
-  const float* input_scales;   // of fp8_block; ExpertScales has the layout
+  // If there are sources, `input` has the tokens instead, and a row is that of its token.
+  const char* input;
+  const std::int32_t* sources;
+  const float* input_scales;   // of fp8_block; ExpertScales has the layout, of tokens TokenScales
   const float* weight_scales;  // of fp8_block; WeightScales has it
   const GroupedTile* tiles;
   const std::int32_t* tile_count;
+  std::int32_t* begun;  // 0 before the launch: how many items blocks took after their first ones
   void* output;
   float* output_scales;  // of fp8_block with an activation
   std::int32_t n;
@@ -35,7 +39,11 @@ struct GroupedArguments {
 
 enum class GroupedEpilogue : std::uint8_t { kStore, kActivate };
 
-// Where the operands lie. The number of rows covers all experts, padding included.
+// The rows of all experts, or the tokens from which they are gathered. mxfp4 has no such product,
+// nor has any type without an activation.
+enum class GroupedInput : std::uint8_t { kRows, kTokens };
+
+// Where the operands lie. The number of rows covers all experts, padding included, or the tokens.
 struct GroupedOperands {
   DataType type = DataType::kBfloat16;  // kBfloat16, kFp8, kFp8Block or kMxfp4
   GroupedEpilogue epilogue = GroupedEpilogue::kStore;

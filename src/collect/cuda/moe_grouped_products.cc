@@ -14,9 +14,17 @@ constexpr int kHopper = 9;
 
 class GroupedMoeProducts : public MoeProducts {
  public:
-  explicit GroupedMoeProducts(Gpu& gpu) : gpu_(gpu) {}
+  GroupedMoeProducts(Gpu& gpu, const MoeShape& shape)
+      : gpu_(gpu), gathers_(gathers_tokens(shape)) {}
 
   [[nodiscard]] std::string kernel_source() const override { return "assay_grouped"; }
+
+  [[nodiscard]] MoeArguments arguments_of(const MoeMemory& memory,
+                                          std::int64_t copy) const override {
+    MoeArguments arguments = memory.arguments_of(copy);
+    if (gathers_) arguments.sources = memory.at<std::int32_t>(MoeBuffer::kSources, copy);
+    return arguments;
+  }
 
   core::Status prepare(const MoeMemory& memory) override {
     for (std::int64_t copy = 0; copy < memory.buffers.copies(); ++copy) {
@@ -46,28 +54,40 @@ class GroupedMoeProducts : public MoeProducts {
     const MoeShape& shape = memory.shape;
     if (shape.spec.type != DataType::kMxfp4) return compare_down_product(gpu_, memory, {});
     ASSAY_TRY(cuda_status(
-        compare_packed_down(memory.arguments_of(0), memory.down(0), gpu_.samples(), gpu_.stream()),
+        compare_packed_down(arguments_of(memory, 0), memory.down(0), gpu_.samples(), gpu_.stream()),
         "checking"));
     return accuracy_of_samples(gpu_, samples_of(shape.pairs * shape.spec.hidden), shape.spec.hidden,
                                "expert's product");
   }
 
  private:
+  // The operands of the first product, which reads the input itself if it needs no other type.
+  [[nodiscard]] ProductArguments up_of(const MoeMemory& memory, std::int64_t copy) const {
+    ProductArguments product = memory.up(copy);
+    const MoeArguments arguments = arguments_of(memory, copy);
+    if (gathers_ && arguments.product_type == arguments.type) product.input = arguments.input;
+    return product;
+  }
+
   core::Result<GroupedArguments> described_up(const MoeMemory& memory, std::int64_t copy) const {
     const MoeShape& shape = memory.shape;
-    const ProductArguments product = memory.up(copy);
-    GroupedArguments arguments = ASSAY_TRY(described({.type = shape.spec.type,
-                                                      .epilogue = GroupedEpilogue::kActivate,
-                                                      .experts = shape.local_experts,
-                                                      .rows = shape.local_rows,
-                                                      .n = 2 * shape.intermediate,
-                                                      .k = shape.spec.hidden,
-                                                      .input = product.input,
-                                                      .weight = product.weight,
-                                                      .weight_scales = product.weight_scales},
-                                                     product, memory, copy));
+    const ProductArguments product = up_of(memory, copy);
+    GroupedArguments arguments =
+        ASSAY_TRY(described({.type = shape.spec.type,
+                             .epilogue = GroupedEpilogue::kActivate,
+                             .experts = shape.local_experts,
+                             .rows = gathers_ ? shape.spec.tokens : shape.local_rows,
+                             .n = 2 * shape.intermediate,
+                             .k = shape.spec.hidden,
+                             .input = product.input,
+                             .weight = product.weight,
+                             .weight_scales = product.weight_scales},
+                            product, memory, copy));
+    arguments.begun = memory.at<std::int32_t>(MoeBuffer::kBegun, copy);
     arguments.output = memory.at(MoeBuffer::kActivated, copy);
     arguments.output_scales = memory.at<float>(MoeBuffer::kActivatedScales, copy);
+    arguments.input = static_cast<const char*>(product.input);
+    arguments.sources = arguments_of(memory, copy).sources;
     return arguments;
   }
 
@@ -84,6 +104,7 @@ class GroupedMoeProducts : public MoeProducts {
                                                       .weight = product.weight,
                                                       .weight_scales = product.weight_scales},
                                                      product, memory, copy));
+    arguments.begun = memory.at<std::int32_t>(MoeBuffer::kBegun, copy) + 1;
     arguments.output = product.output;
     return arguments;
   }
@@ -111,15 +132,16 @@ class GroupedMoeProducts : public MoeProducts {
   core::Result<Accuracy> compare_stage_of_up(const MoeMemory& memory,
                                              MoeStage stage,
                                              const char* name) const {
-    const MoeArguments arguments = memory.arguments_of(0);
-    ASSAY_TRY(cuda_status(compare_activation(arguments, memory.up(0), memory.shape.spec.type, stage,
-                                             gpu_.samples(), gpu_.stream()),
+    const MoeArguments arguments = arguments_of(memory, 0);
+    ASSAY_TRY(cuda_status(compare_activation(arguments, up_of(memory, 0), memory.shape.spec.type,
+                                             stage, gpu_.samples(), gpu_.stream()),
                           "checking"));
     return accuracy_of_samples(gpu_, activation_samples_of(arguments, stage),
                                stage_columns(arguments, stage), name);
   }
 
   Gpu& gpu_;
+  bool gathers_;
   // One for each copy of the memory.
   std::vector<GroupedArguments> up_;
   std::vector<GroupedArguments> down_;
@@ -133,7 +155,7 @@ core::Result<MadeProducts> make_grouped_products(Gpu& gpu, const MoeShape& shape
   const DataType type = shape.spec.type;
   if (type == DataType::kFloat16)
     return MadeProducts{nullptr, "assay's grouped product is not for float16"};
-  return MadeProducts{std::make_unique<GroupedMoeProducts>(gpu), ""};
+  return MadeProducts{std::make_unique<GroupedMoeProducts>(gpu, shape), ""};
 }
 
 }  // namespace assay::collect

@@ -43,6 +43,31 @@ __device__ int claim_row(const MoeArguments& arguments, std::int64_t at) {
   return row;
 }
 
+// Where a block writes its token: to the rows of its choices, or once.
+struct Destinations {
+  int rows[kMostChoices];  // -1 if there is none
+  int count;
+};
+
+__device__ void claim_rows(const MoeArguments& arguments, int token, Destinations& to) {
+  const auto choice = static_cast<int>(threadIdx.x);
+  int row = -1;
+  if (choice < arguments.top_k) {
+    row = claim_row(arguments, std::int64_t{token} * arguments.top_k + choice);
+    to.rows[choice] = row;
+    if (row >= 0 && arguments.sources != nullptr) arguments.sources[row] = token;
+  }
+  const bool is_needed = __syncthreads_or(static_cast<int>(row >= 0)) != 0;
+  if (threadIdx.x == 0) {
+    to.count = is_needed ? arguments.top_k : 0;
+    if (arguments.sources != nullptr) {
+      to.rows[0] = token;
+      to.count = is_needed ? 1 : 0;
+    }
+  }
+  __syncthreads();
+}
+
 // A warp works on one token; a lane holds the logit of every 32nd expert. Adds to the tallies of
 // the local experts.
 template <int kPerLane>
@@ -123,17 +148,39 @@ __device__ std::uint64_t sum_up_to(std::uint64_t value) {
   return value;
 }
 
+// With so few tokens all tiles take about as long, and their order does not matter.
+constexpr int kTokensOfShortTiles = 64;
+
+// Returns how many tiles the experts have that come before this one: those with more tokens, and of
+// those with as many the ones before it. The items of a product begin with the longest ones.
+__device__ int tiles_before(const MoeArguments& arguments, int expert, int count) {
+  __shared__ int2 counts_and_tiles[kMostExperts];
+  counts_and_tiles[expert] = {count, (count + kTileTokens - 1) / kTileTokens};
+  __syncthreads();
+  if (expert >= arguments.local_experts) return 0;
+  int tiles = 0;
+#pragma unroll 8
+  for (int other = 0; other < arguments.local_experts; ++other) {
+    const int2 its = counts_and_tiles[other];
+    if (its.x > count - static_cast<int>(other < expert)) tiles += its.y;
+  }
+  return tiles;
+}
+
 // Writes where an expert's rows begin, and the tiles in which a grouped product takes them. Each
-// thread has an expert. Returns the expert's first row.
+// thread has an expert; those that are not local have no tokens. Returns the expert's first row.
 __device__ int place_expert(const MoeArguments& arguments, int expert, int count) {
+  if (expert < 2) arguments.begun[expert] = 0;
   const int rows =
       (count + arguments.row_multiple - 1) / arguments.row_multiple * arguments.row_multiple;
   const int tiles = (count + kTileTokens - 1) / kTileTokens;
   const std::uint64_t sum = sum_up_to(rows_and_tiles(rows, tiles));
   const int end = static_cast<int>(sum >> 32U);
   const int begin = end - rows;
-  if (expert >= arguments.local_experts) return begin;
   const int last = static_cast<int>(sum & 0xFFFFFFFFU);
+  const int first = arguments.tokens > kTokensOfShortTiles ? tiles_before(arguments, expert, count)
+                                                           : last - tiles;
+  if (expert >= arguments.local_experts) return begin;
   arguments.counts[expert] = count;
   arguments.offsets[expert] = begin;
   if (expert == arguments.local_experts - 1) {
@@ -142,14 +189,14 @@ __device__ int place_expert(const MoeArguments& arguments, int expert, int count
   }
   for (int i = 0; i < tiles; ++i) {
     const int before = i * kTileTokens;
-    arguments.tiles[last - tiles + i] = {.expert = expert,
-                                         .row = begin + before,
-                                         .rows = min(count - before, kTileTokens),
-                                         .first = last - tiles,
-                                         .tiles = tiles,
-                                         .begin = begin,
-                                         .end = end,
-                                         .unused = 0};
+    arguments.tiles[first + i] = {.expert = expert,
+                                  .row = begin + before,
+                                  .rows = min(count - before, kTileTokens),
+                                  .first = first,
+                                  .tiles = tiles,
+                                  .begin = begin,
+                                  .end = end,
+                                  .unused = 0};
   }
   return begin;
 }
@@ -187,17 +234,25 @@ __global__ void __launch_bounds__(kMostExperts) route_few(MoeArguments arguments
   }
 }
 
-// A block works on one token, which it writes once for each local expert.
+// Gives each choice its row, and moves nothing.
+__global__ void __launch_bounds__(kThreads) claim_all_rows(MoeArguments arguments) {
+  wait_for_earlier_kernels();
+  let_later_kernels_begin();
+  const std::int64_t at = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (at >= std::int64_t{arguments.tokens} * arguments.top_k) return;
+  const int row = claim_row(arguments, at);
+  if (row >= 0) arguments.sources[row] = static_cast<int>(at / arguments.top_k);
+}
+
+// A block works on one token, which it writes once for each local expert, or once.
 template <class T, class To>
 __global__ void __launch_bounds__(kThreads) gather(MoeArguments arguments) {
   wait_for_earlier_kernels();
   let_later_kernels_begin();
-  __shared__ int rows[kMostChoices];
+  __shared__ Destinations to;
   const std::int64_t token = blockIdx.x;
-  const auto choice = static_cast<int>(threadIdx.x);
-  if (choice < arguments.top_k)
-    rows[choice] = claim_row(arguments, token * arguments.top_k + choice);
-  __syncthreads();
+  claim_rows(arguments, static_cast<int>(token), to);
+  if (to.count == 0) return;
   const int vectors = arguments.hidden / 8;
   const auto* input = static_cast<const T*>(arguments.input);
   auto* gathered = static_cast<Eight<To>*>(arguments.gathered);
@@ -207,8 +262,8 @@ __global__ void __launch_bounds__(kThreads) gather(MoeArguments arguments) {
 #pragma unroll
     for (int j = 0; j < 8; ++j)
       converted.values[j] = To(as_float(loaded.values[j]));
-    for (int j = 0; j < arguments.top_k; ++j) {
-      if (rows[j] >= 0) gathered[static_cast<std::int64_t>(rows[j]) * vectors + i] = converted;
+    for (int j = 0; j < to.count; ++j) {
+      if (to.rows[j] >= 0) gathered[std::int64_t{to.rows[j]} * vectors + i] = converted;
     }
   }
 }
@@ -277,6 +332,8 @@ __global__ void __launch_bounds__(kThreads) weighted_sum(MoeArguments arguments)
   for (int i = static_cast<int>(threadIdx.x); i < vectors; i += kThreads) {
     float sums[8] = {};
     int choice = 0;
+    for (; choice + 8 <= local; choice += 8)
+      add_rows<T, 8>(rows + i, first_vectors + choice, shares + choice, sums);
     for (; choice + 4 <= local; choice += 4)
       add_rows<T, 4>(rows + i, first_vectors + choice, shares + choice, sums);
     for (; choice < local; ++choice)
@@ -318,6 +375,11 @@ bool is_fp8(const MoeArguments& arguments) {
   return arguments.product_type == DataType::kFp8;
 }
 
+// Products that gather rows themselves need no copy of tokens that they can multiply.
+__host__ __device__ bool takes_input(const MoeArguments& arguments) {
+  return arguments.sources != nullptr && arguments.product_type == arguments.type;
+}
+
 constexpr int kBlockLanes = 16;  // half a warp works on a block of 128 elements, each lane on 8
 constexpr int kGroups = kThreads / kBlockLanes;
 constexpr int kBlock = kScaleBlock;
@@ -346,20 +408,27 @@ __device__ Quantised quantised(const float (&values)[8]) {
   return result;
 }
 
-// A thread block works on one token, which it writes once for each local expert.
+__device__ void write_scale(const MoeArguments& arguments,
+                            const ExpertRow& place,
+                            int block,
+                            float scale) {
+  const int column = block * kBlock;
+  const std::int64_t at =
+      arguments.sources != nullptr
+          ? TokenScales{arguments.hidden}.at(place.row, column)
+          : expert_scales(arguments.offsets, place.expert, arguments.hidden).at(place.row, column);
+  arguments.gathered_scales[at] = scale;
+}
+
+// A thread block works on one token, which it writes once for each local expert, or once.
 __global__ void __launch_bounds__(kThreads) gather_blocks(MoeArguments arguments) {
   wait_for_earlier_kernels();
   let_later_kernels_begin();
-  __shared__ int rows[kMostChoices];
-  __shared__ int experts[kMostChoices];
+  __shared__ Destinations to;
   const std::int64_t token = blockIdx.x;
-  const auto choice = static_cast<int>(threadIdx.x);
-  if (choice < arguments.top_k) {
-    const std::int64_t at = token * arguments.top_k + choice;
-    rows[choice] = claim_row(arguments, at);
-    experts[choice] = arguments.chosen[at];
-  }
-  __syncthreads();
+  claim_rows(arguments, static_cast<int>(token), to);
+  if (to.count == 0) return;
+  const std::int32_t* experts = arguments.chosen + token * arguments.top_k;
   const int lane = static_cast<int>(threadIdx.x) % kBlockLanes;
   const std::int64_t vectors = arguments.hidden / 8;
   const auto* input = static_cast<const __nv_bfloat16*>(arguments.input);
@@ -373,13 +442,11 @@ __global__ void __launch_bounds__(kThreads) gather_blocks(MoeArguments arguments
     for (int j = 0; j < 8; ++j)
       values[j] = as_float(loaded.values[j]);
     const Quantised result = quantised(values);
-    for (int j = 0; j < arguments.top_k; ++j) {
-      if (rows[j] >= 0) gathered[rows[j] * vectors + vector] = result.values;
+    for (int j = 0; j < to.count; ++j) {
+      if (to.rows[j] >= 0) gathered[to.rows[j] * vectors + vector] = result.values;
     }
-    for (int j = lane; j < arguments.top_k; j += kBlockLanes) {
-      if (rows[j] < 0) continue;
-      const ExpertScales scales = expert_scales(arguments.offsets, experts[j], arguments.hidden);
-      arguments.gathered_scales[scales.at(rows[j], block * kBlock)] = result.scale;
+    for (int j = lane; j < to.count; j += kBlockLanes) {
+      if (to.rows[j] >= 0) write_scale(arguments, {experts[j], to.rows[j]}, block, result.scale);
     }
   }
 }
@@ -469,6 +536,16 @@ __device__ double scale_at(const MoeArguments& arguments,
   return scales[expert_scales(arguments.offsets, place.expert, k).at(place.row, column)];
 }
 
+__device__ double gathered_scale_at(const MoeArguments& arguments,
+                                    const ExpertRow& place,
+                                    std::int64_t column) {
+  if (arguments.sources == nullptr)
+    return scale_at(arguments, arguments.gathered_scales, place, arguments.hidden, column);
+  if (arguments.product_type != DataType::kFp8Block) return 1;
+  const std::int64_t token = arguments.sources[place.row];
+  return arguments.gathered_scales[TokenScales{arguments.hidden}.at(token, column)];
+}
+
 __device__ double input_at(const MoeArguments& arguments,
                            std::int64_t choice,
                            std::int64_t column) {
@@ -481,14 +558,13 @@ __device__ Looked look_at_gathered(const MoeArguments& arguments,
                                    std::int64_t choice,
                                    std::int64_t column) {
   const ExpertRow place{arguments.chosen[choice], arguments.positions[choice]};
-  if (place.row < 0) return {};
-  const double scale =
-      scale_at(arguments, arguments.gathered_scales, place, arguments.hidden, column);
+  if (place.row < 0 || takes_input(arguments)) return {};
+  const double scale = gathered_scale_at(arguments, place, column);
   const double exact = input_at(arguments, choice, column) / scale;
   const bool divided = arguments.product_type == DataType::kFp8Block;
   const double expected = divided ? cut_to_fp8(exact) : exact;
   return {.value = load_number(arguments.product_type, arguments.gathered,
-                               place.row * arguments.hidden + column),
+                               input_row(arguments.sources, place.row) * arguments.hidden + column),
           .expected = expected,
           .slack = divided ? fabs(expected) * 0x1p-20 : 0,
           .type = arguments.product_type};
@@ -502,8 +578,7 @@ __device__ Looked look_at_gathered_scale(const MoeArguments& arguments,
   double largest = 0;
   for (std::int64_t i = 0; i < kScaleBlock; ++i)
     largest = fmax(largest, fabs(input_at(arguments, choice, block * kScaleBlock + i)));
-  return {.value = scale_at(arguments, arguments.gathered_scales, place, arguments.hidden,
-                            block * kScaleBlock),
+  return {.value = gathered_scale_at(arguments, place, block * kScaleBlock),
           .expected = scale_for(largest),
           .type = DataType::kFloat32};
 }
@@ -635,7 +710,11 @@ cudaError_t clear_tallies(const MoeArguments& arguments, cudaStream_t stream) {
 cudaError_t route_and_gather(const MoeArguments& arguments, cudaStream_t stream) {
   route(arguments, stream);
   const KernelShape shape = shape_of_tokens(arguments);
-  if (arguments.product_type == DataType::kFp8Block) {
+  if (takes_input(arguments)) {
+    const std::int64_t choices = std::int64_t{arguments.tokens} * arguments.top_k;
+    const auto blocks = static_cast<unsigned>((choices + kThreads - 1) / kThreads);
+    launch_after(claim_all_rows, {.blocks = blocks, .threads = kThreads}, stream, arguments);
+  } else if (arguments.product_type == DataType::kFp8Block) {
     gather_in_blocks(arguments, stream);
   } else if (is_fp8(arguments)) {
     launch_after(gather<__nv_bfloat16, __nv_fp8_e4m3>, shape, stream, arguments);

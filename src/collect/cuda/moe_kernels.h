@@ -40,12 +40,16 @@ struct MoeArguments {
   std::int32_t* positions = nullptr;  // [tokens, top_k]: the row, or -1
   GroupedTile* tiles = nullptr;       // [most_tiles()]
   std::int32_t* tile_count = nullptr;
+  std::int32_t* begun = nullptr;  // [2], for the items of both products; each launch clears them
+  // [local_rows]: each row's token, or nullptr. With it `gathered` are the tokens [tokens, hidden]
+  // that have local experts, converted for the product, or nothing if the product takes the input.
+  std::int32_t* sources = nullptr;
   void* gathered = nullptr;       // [local_rows, hidden]
   void* gated = nullptr;          // [local_rows, 2 intermediate]: gate, then up
   void* activated = nullptr;      // [local_rows, intermediate]
   void* expert_output = nullptr;  // [local_rows, hidden]
   void* output = nullptr;         // [tokens, hidden]
-  // Only for fp8_block. ExpertScales has the layout.
+  // Only for fp8_block. ExpertScales has the layout, and TokenScales that of tokens.
   float* gathered_scales = nullptr;
   float* activated_scales = nullptr;
 };

@@ -30,6 +30,7 @@ MoeArguments MoeMemory::arguments_of(std::int64_t copy) const {
           .positions = at<std::int32_t>(MoeBuffer::kPositions, copy),
           .tiles = at<GroupedTile>(MoeBuffer::kTiles, copy),
           .tile_count = at<std::int32_t>(MoeBuffer::kTileCount, copy),
+          .begun = at<std::int32_t>(MoeBuffer::kBegun, copy),
           .gathered = at(MoeBuffer::kGathered, copy),
           .gated = at(MoeBuffer::kGated, copy),
           .activated = at(MoeBuffer::kActivated, copy),

@@ -45,15 +45,22 @@ class MoeProducts {
   // Returns the bytes of device memory for the addresses of one product's matrices.
   [[nodiscard]] virtual std::size_t addresses_bytes() const { return 0; }
 
+  // The arguments of the kernels around these products.
+  [[nodiscard]] virtual MoeArguments arguments_of(const MoeMemory& memory,
+                                                  std::int64_t copy) const {
+    return memory.arguments_of(copy);
+  }
+
   // Called once, when the memory is there.
   virtual core::Status prepare(const MoeMemory& memory) = 0;
 
-  // Enqueues the gate and up projections and the activation: `gathered` becomes `activated`.
+  // Enqueues the gate and up projections and the activation: `gathered`, or the input if that is
+  // not gathered, becomes `activated`.
   virtual core::Status enqueue_up(const MoeMemory& memory, std::int64_t copy) = 0;
   // Enqueues the down projection: `activated` becomes `expert_output`.
   virtual core::Status enqueue_down(const MoeMemory& memory, std::int64_t copy) = 0;
 
-  // Compares what the last launch wrote with `gathered`, the first copy of it.
+  // Compares what the last launch wrote, the first copy of it, with what the products read.
   virtual core::Result<Accuracy> compare_up(const MoeMemory& memory) = 0;
   virtual core::Result<Accuracy> compare_down(const MoeMemory& memory) = 0;
 };
@@ -71,7 +78,8 @@ core::Result<MadeProducts> make_cublas_products(Gpu& gpu,
                                                 const MoeShape& shape,
                                                 CublasGrouping grouping);
 
-// Assay's grouped product, with the activation in it.
+// Assay's grouped product, with the activation in it, and for many tokens with the gathering and
+// the weighted sum.
 core::Result<MadeProducts> make_grouped_products(Gpu& gpu, const MoeShape& shape);
 
 // Compares the down projection, which has the same form in all kinds.

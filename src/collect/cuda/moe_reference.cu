@@ -47,11 +47,12 @@ __device__ double packed_number(const ProductArguments& product,
                                 std::int64_t element) {
   const PackedPlace place = packed_place(weight, row / weight.rows, row % weight.rows, element);
   const std::int64_t block = expert * weight.blocks() + place.block;
-  const auto* bytes = static_cast<const std::uint8_t*>(product.weight);
+  const auto* bytes = static_cast<const char*>(product.weight);
   const auto* scales = reinterpret_cast<const std::uint8_t*>(product.weight_scales);
-  const int both = bytes[block * kPackedTileBytes + place.byte];
+  const std::uint32_t word =
+      *reinterpret_cast<const std::uint32_t*>(bytes + block * kPackedTileBytes + place.byte);
   const int exponent = scales[block * kPackedScaleBytes + place.scale_byte];
-  return ldexp(e2m1(both >> (4 * place.nibble) & 15), exponent - kScaleExponentBias);
+  return ldexp(e2m1(place.bits.of(word)), exponent - kScaleExponentBias);
 }
 
 // A sum over k: a row of the input, and the places of the weights' row.
@@ -61,11 +62,13 @@ struct Dot {
   ProductArguments product;
   PackedWeight weight;  // also of weights that are not packed
   ExpertScales input_scales;
+  const std::int32_t* sources;  // of rows that were not gathered, or nullptr
 };
 
 __device__ double summand(const Dot& dot, const ExpertRow& place, int column, std::int64_t i) {
   const std::int64_t k = dot.weight.k;
-  const double input = load_number(dot.type, dot.product.input, place.row * k + i);
+  const std::int64_t row = input_row(dot.sources, place.row);
+  const double input = load_number(dot.type, dot.product.input, row * k + i);
   if (dot.weight_type == DataType::kMxfp4)
     return input * packed_number(dot.product, dot.weight, place.expert, column, i);
   const std::int64_t rows = dot.weight.rows * dot.weight.parts;
@@ -73,8 +76,9 @@ __device__ double summand(const Dot& dot, const ExpertRow& place, int column, st
       load_number(dot.type, dot.product.weight, (place.expert * rows + column) * k + i);
   if (dot.type != DataType::kFp8Block) return input * weight;
   const WeightScales scales{rows, k};
-  return input * weight *
-         static_cast<double>(dot.product.input_scales[dot.input_scales.at(place.row, i)]) *
+  const std::int64_t input_scale =
+      dot.sources != nullptr ? TokenScales{k}.at(row, i) : dot.input_scales.at(row, i);
+  return input * weight * static_cast<double>(dot.product.input_scales[input_scale]) *
          static_cast<double>(
              dot.product.weight_scales[place.expert * scales.count() + scales.at(column, i)]);
 }
@@ -104,7 +108,8 @@ __device__ Bounded element_of(const ActivationCheck& check, const ExpertRow& pla
                 .weight_type = check.weight_type,
                 .product = check.product,
                 .weight = {arguments.intermediate, 2, arguments.hidden},
-                .input_scales = expert_scales(arguments.offsets, place.expert, arguments.hidden)};
+                .input_scales = expert_scales(arguments.offsets, place.expert, arguments.hidden),
+                .sources = arguments.sources};
   return sum_of(dot, place, column);
 }
 
@@ -198,7 +203,8 @@ __global__ void packed_down_samples(ActivationCheck check, std::int64_t count, S
                 .weight_type = check.weight_type,
                 .product = check.product,
                 .weight = {arguments.hidden, 1, arguments.intermediate},
-                .input_scales = {}};
+                .input_scales = {},
+                .sources = nullptr};
   const Bounded exact = sum_of(dot, place, static_cast<int>(at % columns));
   if (threadIdx.x % kLanes != 0) return;
   const double size = fabs(exact.value) + exact.bound;

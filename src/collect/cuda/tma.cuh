@@ -78,6 +78,22 @@ __device__ inline void copy_bytes(std::uint32_t to,
       : "memory");
 }
 
+// Copies 16 bytes without the copy engine; only the first `bytes` are read, the others become zero.
+__device__ inline void copy_vector(std::uint32_t to, const void* from, std::uint32_t bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes)
+               : "memory");
+}
+
+// Arrives when what this thread copied by copy_vector() is there.
+__device__ inline void arrive_after_copies(std::uint32_t barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
+// Lets the warpgroup's products see what was written without the copy engine.
+__device__ inline void show_to_products() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 __device__ inline void prefetch_map(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(reinterpret_cast<std::uint64_t>(&map)) : "memory");
 }

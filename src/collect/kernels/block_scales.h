@@ -60,4 +60,16 @@ struct ExpertScales {
   }
 };
 
+// The scales of tokens [tokens, k] from which experts' rows are gathered: a token's lie together,
+// filled up to a multiple of 4.
+struct TokenScales {
+  std::int64_t k = 1;
+
+  [[nodiscard]] constexpr std::int64_t pitch() const { return round_up_to_4(scale_blocks(k)); }
+
+  [[nodiscard]] constexpr std::int64_t at(std::int64_t token, std::int64_t element) const {
+    return token * pitch() + element / kScaleBlock;
+  }
+};
+
 }  // namespace assay::collect

@@ -1,0 +1,40 @@
+// What both ways of writing a tile of the grouped kernel share.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp8.h>
+
+#include <cstdint>
+
+#include "collect/cuda/moe_grouped_block.cuh"
+#include "collect/cuda/quantize_kernels.h"
+
+namespace assay::collect {
+
+__device__ inline float gated(float gate, float up) {
+  return __fdividef(gate, 1.0F + __expf(-gate)) * up;
+}
+
+__device__ inline std::uint32_t two_bfloat16(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return reinterpret_cast<const std::uint32_t&>(pair);
+}
+
+__device__ inline std::uint32_t two_fp8(float low, float high) {
+  return __nv_cvt_float2_to_fp8x2({low, high}, __NV_SATFINITE, __NV_E4M3);
+}
+
+// Where a warpgroup's 64 columns of a tile go.
+struct GroupedTarget {
+  char* output;
+  std::int64_t row_bytes;
+  int rows;    // of the tile
+  int column;  // the first of the 64
+  int columns;
+};
+
+__device__ inline float scale_of(int largest_bits) {
+  return fmaxf(__int_as_float(largest_bits), kLeastMaximum) / kLargestFp8;
+}
+
+}  // namespace assay::collect
