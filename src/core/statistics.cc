@@ -151,23 +151,33 @@ double student_t(double confidence, double degrees_of_freedom) {
   return (low + high) / 2;
 }
 
+double student_confidence(double t, double degrees_of_freedom) {
+  return probability_within(t, degrees_of_freedom);
+}
+
+double welch_freedom(double a, std::size_t count_a, double b, std::size_t count_b) {
+  const auto first = static_cast<double>(count_a);
+  const auto second = static_cast<double>(count_b);
+  const double estimate = (a + b) * (a + b) / (a * a / (first + 1) + b * b / (second + 1)) - 2;
+  return std::min(estimate, first + second - 2);
+}
+
 Difference welch_difference(std::span<const double> baseline,
                             std::span<const double> test,
                             double confidence) {
   const double difference = mean(test) - mean(baseline);
-  if (baseline.size() < 2 || test.size() < 2) return {difference, kNaN, kNaN, false};
+  if (baseline.size() < 2 || test.size() < 2) return {difference, kNaN, kNaN, false, kNaN, kNaN};
   const auto variance_of_mean = [](std::span<const double> values) {
     const auto n = static_cast<double>(values.size());
     return squared_deviations(values) / (n - 1) / n;
   };
   const double a = variance_of_mean(baseline);
   const double b = variance_of_mean(test);
-  if (a + b == 0) return {difference, difference, difference, true};
-  const double degrees_of_freedom = (a + b) * (a + b) /
-                                    (a * a / static_cast<double>(baseline.size() - 1) +
-                                     b * b / static_cast<double>(test.size() - 1));
-  const double half = student_t(confidence, degrees_of_freedom) * std::sqrt(a + b);
-  return {difference, difference - half, difference + half, true};
+  if (a + b == 0) return {difference, difference, difference, true, 0, kNaN};
+  const double freedom = welch_freedom(a, baseline.size(), b, test.size());
+  const double error = std::sqrt(a + b);
+  const double half = student_t(confidence, freedom) * error;
+  return {difference, difference - half, difference + half, true, error, freedom};
 }
 
 }  // namespace assay::core

@@ -48,12 +48,12 @@ TEST(Statistics, WelchIntervalHoldsZeroForTheSamePopulation) {
   EXPECT_FALSE(welch_difference(std::span(a).first(1), c, 0.95).valid);
 }
 
-// Both means have the same variance, so the degrees of freedom are
-// 4 / (1 / (3 - 1) + 1 / (7 - 1)) = 6.
+// Both means have the same variance, so Welch's estimate is 4 / (1 / (3 + 1) + 1 / (7 + 1)) - 2 =
+// 8.67, and 3 + 7 - 2 = 8 is the limit; t(0.975, 8) = 2.306004 (printed tables).
 TEST(Statistics, WelchIntervalHasTheDegreesOfFreedomOfUnequalSamples) {
   const double few[] = {-1, 0, 1};                   // the variance of the mean is 1/3
   const double many[] = {8, 8, 10, 10, 11, 11, 12};  // the same
-  const double half = 2.44691 * std::sqrt(2.0 / 3);
+  const double half = 2.306004 * std::sqrt(2.0 / 3);
   for (const bool swapped : {false, true}) {
     const Difference found =
         swapped ? welch_difference(many, few, 0.95) : welch_difference(few, many, 0.95);
@@ -61,6 +61,16 @@ TEST(Statistics, WelchIntervalHasTheDegreesOfFreedomOfUnequalSamples) {
     EXPECT_NEAR(found.high - found.difference, half, 1e-5);
     EXPECT_NEAR(found.difference - found.low, half, 1e-5);
   }
+}
+
+// By hand: the variances of the means are 1/3 (n = 3) and 4/3 (n = 3), so v = (5/3)^2 / ((1/9)/4 +
+// (16/9)/4) - 2 = 3.88235; t(0.975, v) lies between those of 3 and 4 (3.182446 and 2.776445).
+TEST(Statistics, WelchsOwnDegreesOfFreedomAreMoreThanSatterthwaites) {
+  EXPECT_NEAR(3.8823529, welch_freedom(1.0 / 3, 3, 4.0 / 3, 3), 1e-6);
+  EXPECT_DOUBLE_EQ(welch_freedom(1, 3, 1, 3), 4);
+  EXPECT_DOUBLE_EQ(welch_freedom(0, 3, 1, 3), 2);
+  EXPECT_DOUBLE_EQ(welch_freedom(1, 2, 0, 9), 1);
+  EXPECT_NEAR(student_confidence(2.776445, 4), 0.95, 1e-6);
 }
 
 // A side without spread adds no degrees of freedom: 3 - 1 remain.

@@ -82,13 +82,13 @@ TEST(Change, EqualSidesHaveNoNaN) {
   }
 }
 
-// With unequal counts and spreads, the degrees of freedom of the sides do not simply add up. By
-// hand: the variances are 4/3 (n = 4) and 1/2 (n = 2), so a = 1/3, b = 1/4 and v = (7/12)^2 /
-// ((1/9)/3 + (1/16)/1) = 3.41860; t(0.975, v) = 2.972958.
+// With unequal spreads, the degrees of freedom of the sides do not simply add up. By hand: the
+// variances are 2.5 (n = 5) and 1/2 (n = 2), so a = 1/2, b = 1/4 and v = (3/4)^2 / ((1/4)/6 +
+// (1/16)/3) - 2 = 7, above the limit of 5 + 2 - 2 = 5; t(0.975, 5) = 2.570582.
 TEST(Change, TheIntervalHasWelchsDegreesOfFreedom) {
-  const Change c = change({100, 102, 100, 102}, {110, 111});
+  const Change c = change({99, 100, 101, 102, 103}, {110, 111});
   EXPECT_DOUBLE_EQ(c.difference, 9.5);
-  const double half = 2.972958 * std::sqrt(1.0 / 3 + 1.0 / 4);
+  const double half = 2.570582 * std::sqrt(1.0 / 2 + 1.0 / 4);
   EXPECT_NEAR(c.low, 9.5 - half, 1e-4);
   EXPECT_NEAR(c.high, 9.5 + half, 1e-4);
 }
