@@ -86,9 +86,11 @@ sweep::SettingResult baseline_result(const GoodSetting& setting, const trace::He
           .runs = headline.baseline_runs,
           .steps = headline.baseline_steps,
           .step_ms = headline.baseline_ms,
+          .mean_ms = headline.baseline_mean_ms,
           .change_percent = std::nan(""),
           .change_percent_low = std::nan(""),
-          .change_percent_high = std::nan("")};
+          .change_percent_high = std::nan(""),
+          .transients = headline.baseline_transients};
 }
 
 sweep::SettingResult test_result(const GoodSetting& setting,
@@ -99,11 +101,13 @@ sweep::SettingResult test_result(const GoodSetting& setting,
           .runs = headline.test_runs,
           .steps = headline.test_steps,
           .step_ms = headline.test_ms,
+          .mean_ms = headline.test_mean_ms,
           .change_percent = headline.change_percent,
           .change_percent_low = headline.change_percent_low,
           .change_percent_high = headline.change_percent_high,
           .verdict = headline.verdict,
           .needed = headline.needed,
+          .transients = headline.test_transients,
           .comparison = (comparison / "final_analysis_report").string()};
 }
 

@@ -57,14 +57,14 @@ TEST(Repetitions, DriftBetweenRunsIsNoise) {
   const Configuration a = repeated("a", {{60, 60.1, 59.9}, {64, 64.1, 63.9}, {62, 62.1, 61.9}});
   const Configuration b = repeated("b", {{61, 61.1, 60.9}, {65, 65.1, 64.9}, {63, 63.1, 62.9}});
   EXPECT_EQ(answer({once("a", {60, 60.1, 59.9}), once("b", {61, 61.1, 60.9})}).headline.verdict,
-            Verdict::kWorse);
+            Verdict::kDifferent);
   const Comparison comparison = compare({a, b}).value();
   EXPECT_EQ(comparison.answer.headline.verdict, Verdict::kUnclear);
   EXPECT_EQ(comparison.answer.headline.baseline_count, 3U);
   EXPECT_FALSE(comparison.answer.regression);
   const std::string words = all_words(comparison.answer);
   EXPECT_THAT(words, HasSubstr("Unclear whether b is faster or slower than a (95 %: "));
-  EXPECT_THAT(words, HasSubstr("; 3 runs each): 63.000 against 62.000 ms per step. About "));
+  EXPECT_THAT(words, HasSubstr("; 3 runs each): 63.000 against 62.000 ms per steady step. About "));
   EXPECT_THAT(words, HasSubstr(" runs of each would tell a difference of 1.61 % apart."));
   EXPECT_THAT(words, HasSubstr("; 3 runs each) holds zero."));
   EXPECT_THAT(words,
