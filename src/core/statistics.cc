@@ -58,6 +58,14 @@ double probability_within(double t, double degrees_of_freedom) {
                              degrees_of_freedom / (degrees_of_freedom + t * t));
 }
 
+// Whether an F test at 5 %, two-sided, tells two variances with equal degrees of freedom apart.
+bool spreads_differ(double a, double b, double degrees_of_freedom) {
+  constexpr double kTail = 0.025;
+  const double larger = std::max(a, b);
+  const double half = degrees_of_freedom / 2;
+  return incomplete_beta(half, half, std::min(a, b) / (larger + std::min(a, b))) < kTail;
+}
+
 // The number of values at either end that lie outside of the median's interval, and the probability
 // that the median does so, too: it is below the (k+1)th of n values with probability
 // P(Binomial(n, 1/2) <= k).
@@ -155,11 +163,13 @@ double student_confidence(double t, double degrees_of_freedom) {
   return probability_within(t, degrees_of_freedom);
 }
 
-double welch_freedom(double a, std::size_t count_a, double b, std::size_t count_b) {
+double difference_freedom(double a, std::size_t count_a, double b, std::size_t count_b) {
   const auto first = static_cast<double>(count_a);
   const auto second = static_cast<double>(count_b);
+  const double most = first + second - 2;
+  if (count_a == count_b && !spreads_differ(a, b, first - 1)) return most;
   const double estimate = (a + b) * (a + b) / (a * a / (first + 1) + b * b / (second + 1)) - 2;
-  return std::min(estimate, first + second - 2);
+  return std::min(estimate, most);
 }
 
 Difference welch_difference(std::span<const double> baseline,
@@ -174,7 +184,7 @@ Difference welch_difference(std::span<const double> baseline,
   const double a = variance_of_mean(baseline);
   const double b = variance_of_mean(test);
   if (a + b == 0) return {difference, difference, difference, true, 0, kNaN};
-  const double freedom = welch_freedom(a, baseline.size(), b, test.size());
+  const double freedom = difference_freedom(a, baseline.size(), b, test.size());
   const double error = std::sqrt(a + b);
   const double half = student_t(confidence, freedom) * error;
   return {difference, difference - half, difference + half, true, error, freedom};

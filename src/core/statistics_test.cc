@@ -63,13 +63,15 @@ TEST(Statistics, WelchIntervalHasTheDegreesOfFreedomOfUnequalSamples) {
   }
 }
 
-// By hand: the variances of the means are 1/3 (n = 3) and 4/3 (n = 3), so v = (5/3)^2 / ((1/9)/4 +
-// (16/9)/4) - 2 = 3.88235; t(0.975, v) lies between those of 3 and 4 (3.182446 and 2.776445).
-TEST(Statistics, WelchsOwnDegreesOfFreedomAreMoreThanSatterthwaites) {
-  EXPECT_NEAR(3.8823529, welch_freedom(1.0 / 3, 3, 4.0 / 3, 3), 1e-6);
-  EXPECT_DOUBLE_EQ(welch_freedom(1, 3, 1, 3), 4);
-  EXPECT_DOUBLE_EQ(welch_freedom(0, 3, 1, 3), 2);
-  EXPECT_DOUBLE_EQ(welch_freedom(1, 2, 0, 9), 1);
+// Printed tables: the quantile of F at 97.5 % with 2 and 2 degrees of freedom is 39.00. By hand,
+// Welch's estimate for 1 and 100 is 101^2 / (1/4 + 100^2/4) - 2 = 2.08.
+TEST(Statistics, EqualSpreadsHaveStudentsDegreesOfFreedomAndOthersWelchs) {
+  EXPECT_DOUBLE_EQ(difference_freedom(1, 3, 1, 3), 4);
+  EXPECT_DOUBLE_EQ(difference_freedom(1, 3, 38.9, 3), 4);
+  EXPECT_NEAR(difference_freedom(1, 3, 39.1, 3), 2.2045, 1e-4);
+  EXPECT_NEAR(difference_freedom(1, 3, 100, 3), 2.0800, 1e-4);
+  EXPECT_DOUBLE_EQ(difference_freedom(0, 3, 1, 3), 2);
+  EXPECT_DOUBLE_EQ(difference_freedom(1, 2, 0, 9), 1);
   EXPECT_NEAR(student_confidence(2.776445, 4), 0.95, 1e-6);
 }
 

@@ -62,9 +62,9 @@ class TraceCompare final : public Command {
                  "the traces")
         ->group(group);
     add_tolerance(app, request_.tolerance_percent);
-    app.add_flag(
-           "--fail-on-regression", fail_on_regression_,
-           "end with exit code 3 when a step takes longer, beyond its noise and the tolerance")
+    app.add_flag("--fail-on-regression", fail_on_regression_,
+                 "end with exit code 3 when a steady step takes longer, beyond its noise and the "
+                 "tolerance, be it in these runs alone")
         ->group(group);
   }
 

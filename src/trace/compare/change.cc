@@ -151,7 +151,7 @@ std::optional<std::size_t> repetitions_needed(double first_deviation,
   const double second = second_deviation * second_deviation;
   if (first + second == 0) return kFewest;
   const auto enough = [&](std::size_t n) {
-    const double freedom = core::welch_freedom(first, n, second, n);
+    const double freedom = core::difference_freedom(first, n, second, n);
     const double quantiles =
         core::student_t(confidence, freedom) + core::student_t(kPowerTwoSided, freedom);
     return quantiles * std::sqrt((first + second) / static_cast<double>(n)) <=

@@ -102,7 +102,7 @@ inline constexpr std::size_t kMostRepetitions = 1000;
 // distinguishes a difference of `difference` from zero with a probability of 80 %. It is the
 // smallest n for which
 //   (t(confidence, v) + t(power, v)) sqrt((s1^2 + s2^2) / n) <= |difference|,
-// where v is core::welch_freedom() for n values a side (the formula of S.-C.
+// where v is core::difference_freedom() for n values a side (the formula of S.-C.
 // Chow, J. Shao and H. Wang, Sample Size Calculations in Clinical Research, section 3.2, with
 // Student's t in place of the normal quantiles). Returns std::nullopt for more than
 // kMostRepetitions.

@@ -154,14 +154,31 @@ void explain_by_place(const StepsOfRank& ranks, StepState& state) {
   state.ms = wait;
 }
 
-void append_states(int number, const Run& run, std::vector<StepState>& states) {
-  std::vector<double> periods;
-  for (const auto& [step, ranks] : run)
-    periods.push_back(mean_of(ranks, &RankStep::period_ms));
-  const std::vector<bool> steady = steady_of(run, periods);
+double mean_where(const std::vector<double>& values, const std::vector<bool>& chosen) {
   std::vector<double> kept;
-  for (std::size_t i = 0; i < periods.size(); ++i)
-    if (steady[i]) kept.push_back(periods[i]);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (chosen[i]) kept.push_back(values[i]);
+  return core::mean(kept);
+}
+
+void explain(const Run& run,
+             const StepsOfRank& ranks,
+             std::size_t position,
+             const std::vector<bool>& steady,
+             StepState& state) {
+  const double differs = state.period_ms - state.steady_ms;
+  explain_by_place(ranks, state);
+  explain_by_straggler(excess(run, &RankStep::comm_ms, position, steady), differs, state);
+  explain_by_host(excess(run, &RankStep::host_ms, position, steady), differs, state);
+}
+
+// Returns the states of a run where these of its steps are steady.
+std::vector<StepState> states_of(int number,
+                                 const Run& run,
+                                 const std::vector<double>& periods,
+                                 const std::vector<bool>& steady) {
+  const double steady_ms = mean_where(periods, steady);
+  std::vector<StepState> states;
   std::size_t i = 0;
   for (const auto& [step, ranks] : run) {
     StepState state{.run = number,
@@ -169,16 +186,24 @@ void append_states(int number, const Run& run, std::vector<StepState>& states) {
                     .period_ms = periods[i],
                     .is_first = i == 0,
                     .is_steady = steady[i],
-                    .steady_ms = core::mean(kept)};
-    if (!state.is_steady) {
-      const double differs = state.period_ms - state.steady_ms;
-      explain_by_place(ranks, state);
-      explain_by_straggler(excess(run, &RankStep::comm_ms, i, steady), differs, state);
-      explain_by_host(excess(run, &RankStep::host_ms, i, steady), differs, state);
-    }
+                    .steady_ms = steady_ms};
+    if (!state.is_steady) explain(run, ranks, i, steady, state);
     states.push_back(state);
     ++i;
   }
+  return states;
+}
+
+std::vector<StepState> run_states(int number, const Run& run) {
+  std::vector<double> periods;
+  for (const auto& [step, ranks] : run)
+    periods.push_back(mean_of(ranks, &RankStep::period_ms));
+  std::vector<bool> steady = steady_of(run, periods);
+  const std::vector<StepState> states = states_of(number, run, periods, steady);
+  if (run.size() >= kFewestWithoutCause) return states;
+  for (std::size_t i = 1; i < states.size(); ++i)
+    if (states[i].cause == Cause::kNone) steady[i] = true;
+  return states_of(number, run, periods, steady);
 }
 
 double others_waiting(const Run& run, int rank, const std::vector<std::int64_t>& steps) {
@@ -219,7 +244,8 @@ std::vector<RankStep> rank_steps(std::span<const RankReport> ranks) {
 std::vector<StepState> step_states(std::span<const RankStep> steps) {
   std::vector<StepState> states;
   for (const auto& [number, run] : runs_of(steps))
-    append_states(number, run, states);
+    for (const StepState& state : run_states(number, run))
+      states.push_back(state);
   return states;
 }
 

@@ -51,8 +51,9 @@ struct StepState {
 };
 
 // Returns the steps by run and number. A step is transient when find_steady() says so of its period
-// or, where its period differs from the median by more than kTransientPercent, of the time for
-// which some rank waited for its host, and that wait differs in the same direction.
+// (with a cause, unless it is the first or of at least kFewestWithoutCause) or, where its period
+// differs from the median by more than kTransientPercent, of the time for which some rank waited
+// for its host, and that wait differs in the same direction.
 std::vector<StepState> step_states(std::span<const RankStep> steps);
 
 // The steady steps as run and step.

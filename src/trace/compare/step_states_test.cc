@@ -188,6 +188,16 @@ TEST(StepStates, AStragglerIsTheRankThatTheOthersWaitFor) {
   EXPECT_DOUBLE_EQ(states[2].ms, 6);
 }
 
+// Of three steps two always lie closer together.
+TEST(StepStates, AmongFewStepsOneThatDiffersWithoutACauseIsNoise) {
+  EXPECT_THAT(steady(step_states(run_of({30, 33, 30.1}, {0, 0, 0}))),
+              ElementsAre(true, true, true));
+  EXPECT_THAT(steady(step_states(run_of({30, 33, 30.1, 30.05, 30.02}, {0, 0, 0, 0, 0}))),
+              ElementsAre(true, false, true, true, true));
+  EXPECT_THAT(steady(step_states(run_of({30, 33, 30.1}, {0, 0, 0}, {5, 8, 5}))),
+              ElementsAre(true, false, true));
+}
+
 TEST(StepStates, TheFirstAfterAWaitIsNamed) {
   std::vector<RankStep> steps = run_of({25, 30, 30.1, 30.05}, {0, 0, 0, 0});
   EXPECT_EQ(step_states(steps)[0].cause, Cause::kFirst);

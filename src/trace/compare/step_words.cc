@@ -76,16 +76,16 @@ std::string bound_in_words(int rank, const BoundOverRuns& bound, const Configura
           ? fmt::format(" in {} of {} runs", bound.host_ms.size(), side.runs.size())
           : "";
   const double others = core::mean(bound.others_ms);
+  const std::string waiting =
+      others > 0 ? fmt::format(", and the others' collectives take {} ms longer, waits included",
+                               percent_text(others))
+                 : "";
   return fmt::format(
-      "rank {} waits for its host for {:.3g} ms of a steady step ({:.3g} %){}{} (launch delay "
-      "{:.3g} µs, queue length {:.3g})",
-      rank, core::mean(bound.host_ms), core::mean(bound.share), runs,
-      others > 0
-          ? fmt::format(
-                ", and the others communicate {:.3g} ms longer, which includes waiting for it",
-                others)
-          : "",
-      core::mean(bound.delay_us), core::mean(bound.queue_length));
+      "rank {} waits for its host for {} ms of a steady step ({} %){}{} (launch delay {} µs, queue "
+      "length {})",
+      rank, percent_text(core::mean(bound.host_ms)), percent_text(core::mean(bound.share)), runs,
+      waiting, percent_text(core::mean(bound.delay_us)),
+      percent_text(core::mean(bound.queue_length)));
 }
 
 const Change* change_of(const std::vector<TimelineChange>& changes, const char* type) {
