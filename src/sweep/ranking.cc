@@ -215,7 +215,8 @@ model::Table Ranking::table(const std::string& sweep_folder) const {
                   {.name = "high (%)", .unit = "%", .description = "end of its interval"},
                   {.name = "verdict",
                    .description = "Same: the whole interval lies within the tolerance. Unclear: it "
-                                  "holds zero and is wider."}}};
+                                  "holds zero and is wider. Different in these runs: one run each, "
+                                  "so the noise between runs is unknown."}}};
   table.notes = {
       next(sweep_folder),
       fmt::format("{} with {}: each interval has {:.4g} % confidence, so that all hold together "

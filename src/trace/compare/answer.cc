@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -174,6 +175,15 @@ Answer answer(const Sides& sides) {
   const bool steps = pair.basis.window == Basis::Window::kStep;
   const std::string whole = steps ? whole_window_in_words(sides) : std::string();
   if (!whole.empty()) result.lines.push_back({"And over the whole profiled window?", whole});
+  if (std::any_of(changes.begin(), changes.end(), [&](const TimelineChange& change) {
+        return is_lost_among_many(change.time_ms, criterion);
+      }))
+    result.lines.push_back(
+        {"Why is a row unclear whose interval leaves out zero?",
+         fmt::format(
+             "{} rows are judged together (Holm's correction): each alone would be wrong in "
+             "{:g} % of like-with-like comparisons, so one of them often would.",
+             changes.size() - 1, 100 * (1 - criterion.confidence))});
   add_collectives(result.lines, sides);
   result.compared = compared_in_words(sides, pair);
   result.lines.push_back({"What was compared?", result.compared});

@@ -122,6 +122,10 @@ void judge_together(std::span<Change* const> changes, const Criterion& criterion
   }
 }
 
+bool is_lost_among_many(const Change& change, const Criterion& criterion) {
+  return change.verdict == Verdict::kUnclear && change.p < 1 - criterion.confidence;
+}
+
 Change single_change(double baseline, double test, model::Better better) {
   Change change;
   change.baseline = baseline;

@@ -89,6 +89,9 @@ Change measure_change(std::span<const double> baseline,
 // depend on each other. Intervals stay those of each change alone.
 void judge_together(std::span<Change* const> changes, const Criterion& criterion);
 
+// Whether a change is unclear only because it was judged together with others.
+bool is_lost_among_many(const Change& change, const Criterion& criterion);
+
 // Compares two figures that have no repetitions: there is no interval, and the verdict is kUnknown.
 Change single_change(double baseline, double test, model::Better better);
 

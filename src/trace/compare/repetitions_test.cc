@@ -87,6 +87,36 @@ TEST(Repetitions, ChangesBeyondTheDriftAreReal) {
   EXPECT_EQ(answer({a, b}).headline.verdict, Verdict::kBetter);
 }
 
+// One row of four by p = 0.03 is no finding.
+TEST(Repetitions, ARowIsJudgedAmongTheOthers) {
+  const auto with_copies = [](const std::string& label, const std::vector<double>& copies_ms) {
+    Configuration side{.label = label, .ranks = {}, .collectives = {}, .runs = {}};
+    for (const double copies : copies_ms) {
+      const int run = static_cast<int>(side.runs.size()) + 1;
+      side.runs.push_back(run);
+      const double other = 30 + 0.1 * run;
+      side.ranks.push_back(rank_report(0, {{"total_time", {60, 60}},
+                                           {"exposed_memcpy_time", {copies, copies}},
+                                           {"computation_time", {other, other}},
+                                           {"exposed_comm_time", {other, other}}}));
+      side.ranks.back().run = run;
+    }
+    return side;
+  };
+  const Configuration a = with_copies("a", {1.0, 1.1, 0.9});
+  const Configuration b = with_copies("b", {1.27, 1.37, 1.17});
+  const Comparison comparison = compare({a, b}).value();
+  const model::Table& summary = *comparison.timeline_comparison.find("Summary_Comparison");
+  const auto value = [&summary](const char* column) {
+    return cell_where(summary, "type", "exposed_memcpy_time", column);
+  };
+  EXPECT_LT(number(value("ci_high_percent")), 0);
+  EXPECT_EQ(text(value("status")), "Unclear");
+  EXPECT_GT(number(value("p_corrected")), 0.05);
+  EXPECT_THAT(all_words(comparison.answer),
+              HasSubstr("Why is a row unclear whose interval leaves out zero? 4 rows are judged"));
+}
+
 TEST(Repetitions, OneSideRunOnceKnowsOnlySteps) {
   const Configuration a = repeated("a", {{60, 60.1}, {62, 62.1}});
   const Configuration b = once("b", {61, 61.1, 61.2});

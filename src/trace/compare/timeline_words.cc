@@ -121,7 +121,9 @@ std::string in_words(const TimelineChange& change, Basis basis, const Criterion&
   const std::string verdict = timeline_verdict(change.time_ms, basis);
   if (std::isnan(change.time_ms.difference)) return verdict + ".";
   const std::string needed =
-      needed_in_words(change.time_ms, criterion, noun(basis.repetition), Length::kShort);
+      is_lost_among_many(change.time_ms, criterion)
+          ? "certain alone, but not among the rows that are judged together"
+          : needed_in_words(change.time_ms, criterion, noun(basis.repetition), Length::kShort);
   return fmt::format("{}: {:+.3f} ms{}{}{}.", verdict, change.time_ms.difference, per_step(basis),
                      needed.empty() ? "" : "; ", needed);
 }
