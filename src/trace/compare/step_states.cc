@@ -17,21 +17,27 @@ namespace {
 
 using StepsOfRank = std::vector<const RankStep*>;
 
+// Returns NaN for what is no finite number, as in damaged reports.
+double finite_at(const model::Table& table, std::size_t row, std::string_view column) {
+  const double value = number_at(table, row, column);
+  return std::isfinite(value) ? value : kNaN;
+}
+
 std::optional<RankStep> rank_step(const RankReport& report,
                                   const model::Table& table,
                                   std::size_t row) {
   const auto number = step_number(table, row);
-  const double period = number_at(table, row, kPeriodColumn);
+  const double period = finite_at(table, row, kPeriodColumn);
   if (!number || std::isnan(period)) return std::nullopt;
   return RankStep{.run = report.run,
                   .rank = report.rank,
                   .step = *number,
                   .period_ms = period,
-                  .host_ms = number_at(table, row, kHostColumn),
-                  .wait_ms = number_at(table, row, kWaitColumn),
-                  .delay_us = number_at(table, row, kDelayColumn),
-                  .queue_length = number_at(table, row, kQueueColumn),
-                  .comm_ms = number_at(table, row, "total_comm_time ms")};
+                  .host_ms = finite_at(table, row, kHostColumn),
+                  .wait_ms = finite_at(table, row, kWaitColumn),
+                  .delay_us = finite_at(table, row, kDelayColumn),
+                  .queue_length = finite_at(table, row, kQueueColumn),
+                  .comm_ms = finite_at(table, row, "total_comm_time ms")};
 }
 
 // One run: its steps by number, each with its ranks.
@@ -206,20 +212,18 @@ std::vector<StepState> run_states(int number, const Run& run) {
   return states_of(number, run, periods, steady);
 }
 
-double others_waiting(const Run& run, int rank, const std::vector<std::int64_t>& steps) {
+// Returns by how much longer the other ranks communicate than this one in the steady steps of its
+// run (median over ranks); 0 where they do not, or where nothing is known.
+double others_waiting(const std::map<std::pair<int, int>, StepsOfRank>& ranks,
+                      const std::pair<int, int>& of) {
   std::vector<double> others;
-  double own = 0;
-  for (const auto& [other, values] : by_rank_of(run, &RankStep::comm_ms)) {
-    std::vector<double> steady;
-    std::size_t i = 0;
-    for (const auto& [step, ranks] : run) {
-      if (std::find(steps.begin(), steps.end(), step) != steps.end()) steady.push_back(values[i]);
-      ++i;
-    }
-    (other == rank ? own : others.emplace_back()) = core::mean(steady);
+  for (const auto& [key, steps] : ranks) {
+    const double comm = mean_of(steps, &RankStep::comm_ms);
+    if (key.first == of.first && key.second != of.second && !std::isnan(comm))
+      others.push_back(comm);
   }
-  const double waited = core::median(others) - own;
-  return waited > 0 ? waited : 0;  // 0 also for NaN
+  const double waited = core::median(others) - mean_of(ranks.at(of), &RankStep::comm_ms);
+  return waited > 0 ? waited : 0;
 }
 
 }  // namespace
@@ -232,7 +236,7 @@ std::vector<RankStep> rank_steps(std::span<const RankReport> ranks) {
       if (const auto step = rank_step(report, *table, row)) steps.push_back(*step);
     if (table != nullptr) continue;
     for (const TimelineFigure& figure : step_figures(std::span(&report, 1)))
-      if (figure.type == kTotalTime)
+      if (figure.type == kTotalTime && std::isfinite(figure.time_ms))
         steps.push_back({.run = report.run,
                          .rank = report.rank,
                          .step = figure.step,
@@ -260,20 +264,16 @@ std::vector<BoundRank> host_bound_ranks(std::span<const RankStep> steps, const S
   std::map<std::pair<int, int>, StepsOfRank> ranks;
   for (const RankStep& step : steps)
     if (steady.count({step.run, step.step}) > 0) ranks[{step.run, step.rank}].push_back(&step);
-  const std::map<int, Run> runs = runs_of(steps);
   std::vector<BoundRank> bound;
   for (const auto& [key, own] : ranks) {
     const double host = mean_of(own, &RankStep::host_ms);
     const double share = 100 * host / mean_of(own, &RankStep::period_ms);
     if (!(share > kHostBoundPercent)) continue;
-    std::vector<std::int64_t> numbers;
-    for (const RankStep* step : own)
-      numbers.push_back(step->step);
     bound.push_back({.run = key.first,
                      .rank = key.second,
                      .host_ms = host,
                      .share = share,
-                     .others_ms = others_waiting(runs.at(key.first), key.second, numbers),
+                     .others_ms = others_waiting(ranks, key),
                      .delay_us = mean_of(own, &RankStep::delay_us),
                      .queue_length = mean_of(own, &RankStep::queue_length),
                      .steps = static_cast<std::int64_t>(own.size())});

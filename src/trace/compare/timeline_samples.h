@@ -31,7 +31,7 @@ struct TimelineFigure {
 // A step's time. In a comparison of steps it is the steady period: the mean period of the steps
 // that step_states() calls steady; the other rows are of the same steps. See step_periods.h.
 inline constexpr const char* kTotalTime = "total_time";
-// The length of all profiled steps as gpu_timeline_steps has them, transient ones included: their
+// The lengths of all profiled steps as gpu_timeline_steps has them, transient ones included: their
 // mean is that of the profiled window.
 inline constexpr const char* kAllSteps = "total_time_all_steps";
 

@@ -124,7 +124,8 @@ std::string in_words(const TimelineChange& change, Basis basis, const Criterion&
       is_lost_among_many(change.time_ms, criterion)
           ? "certain alone, but not among the rows that are judged together"
           : needed_in_words(change.time_ms, criterion, noun(basis.repetition), Length::kShort);
-  return fmt::format("{}: {:+.3f} ms{}{}{}.", verdict, change.time_ms.difference, per_step(basis),
+  return fmt::format("{}: {:+.3f} ms{}{}{}.", verdict, change.time_ms.difference,
+                     change.type == kAllSteps ? " per step" : per_step(basis),
                      needed.empty() ? "" : "; ", needed);
 }
 
