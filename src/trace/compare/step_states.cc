@@ -205,7 +205,7 @@ std::vector<StepState> run_states(int number, const Run& run) {
   for (const auto& [step, ranks] : run)
     periods.push_back(mean_of(ranks, &RankStep::period_ms));
   std::vector<bool> steady = steady_of(run, periods);
-  const std::vector<StepState> states = states_of(number, run, periods, steady);
+  std::vector<StepState> states = states_of(number, run, periods, steady);
   if (run.size() >= kFewestWithoutCause) return states;
   for (std::size_t i = 1; i < states.size(); ++i)
     if (states[i].cause == Cause::kNone) steady[i] = true;
