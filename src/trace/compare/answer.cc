@@ -181,9 +181,10 @@ Answer answer(const Sides& sides) {
     result.lines.push_back(
         {"Why is a row unclear whose interval leaves out zero?",
          fmt::format(
-             "{} rows are judged together (Holm's correction): each alone would be wrong in "
-             "{:g} % of like-with-like comparisons, so one of them often would.",
-             changes.size() - 1, 100 * (1 - criterion.confidence))});
+             "All rows but those of the total time are judged together (Holm's correction): "
+             "each alone would be wrong in {:g} % of like-with-like comparisons, so one of "
+             "them often would.",
+             100 * (1 - criterion.confidence))});
   add_collectives(result.lines, sides);
   result.compared = compared_in_words(sides, pair);
   result.lines.push_back({"What was compared?", result.compared});

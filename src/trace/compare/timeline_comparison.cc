@@ -101,6 +101,18 @@ model::Table comparison_by_rank(const TimelinePair& pair, const Sides& sides) {
   return table;
 }
 
+// The rows that answer the one question of a comparison, each in its way.
+bool is_headline(const std::string& type) {
+  return type == kTotalTime || type == kAllSteps;
+}
+
+void judge_parts_together(std::vector<TimelineChange>& changes, const Criterion& criterion) {
+  std::vector<Change*> family;
+  for (TimelineChange& change : changes)
+    if (!is_headline(change.type)) family.push_back(&change.time_ms);
+  judge_together(family, criterion);
+}
+
 }  // namespace
 
 std::string timeline_verdict(const Change& change, Basis basis) {
@@ -131,10 +143,7 @@ std::vector<TimelineChange> compare_means(const TimelinePair& pair, const Criter
   std::vector<TimelineChange> changes =
       compare_series(mean_over_ranks(pair.baseline, repetition),
                      mean_over_ranks(pair.test, repetition), by_evidence);
-  std::vector<Change*> family;
-  for (TimelineChange& change : changes)
-    if (change.type != kTotalTime) family.push_back(&change.time_ms);
-  judge_together(family, by_evidence);
+  judge_parts_together(changes, by_evidence);
   return changes;
 }
 
@@ -155,11 +164,13 @@ std::map<int, std::vector<TimelineChange>> compare_ranks(const TimelinePair& pai
   std::map<int, std::vector<TimelineChange>> ranks;
   for (const auto& [rank, series] : baseline)
     ranks[rank] = compare_series(series, test[rank], by_evidence);
-  std::vector<Change*> family;
+  // Whether the ranks agree on the headline is one question, what happens within them another.
+  std::map<std::string, std::vector<Change*>> families;
   for (auto& [rank, changes] : ranks)
     for (TimelineChange& change : changes)
-      family.push_back(&change.time_ms);
-  judge_together(family, by_evidence);
+      families[is_headline(change.type) ? change.type : ""].push_back(&change.time_ms);
+  for (const auto& [name, family] : families)
+    judge_together(family, by_evidence);
   return ranks;
 }
 

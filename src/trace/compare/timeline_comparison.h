@@ -25,15 +25,16 @@ std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
                                            const SeriesByType& test,
                                            const Criterion& criterion);
 
-// Applies compare_series to the means over ranks. The rows other than the headline are judged
-// together.
+// Applies compare_series to the means over ranks. The rows other than the headline and
+// the mean of all steps are judged together.
 std::vector<TimelineChange> compare_means(const TimelinePair& pair, const Criterion& criterion);
 
 // Returns the change of total_time, which says which setting is better; null when neither side has
 // it.
 const TimelineChange* headline(const std::vector<TimelineChange>& changes);
 
-// Applies compare_series to each rank of either side. All rows are judged together.
+// Applies compare_series to each rank of either side. The headlines of the ranks are judged
+// together, so are the means of all steps, and so are all other rows.
 std::map<int, std::vector<TimelineChange>> compare_ranks(const TimelinePair& pair,
                                                          const Criterion& criterion);
 
