@@ -58,6 +58,14 @@ double probability_within(double t, double degrees_of_freedom) {
                              degrees_of_freedom / (degrees_of_freedom + t * t));
 }
 
+// Whether an F test at 5 %, two-sided, tells two variances with equal degrees of freedom apart.
+bool spreads_differ(double a, double b, double degrees_of_freedom) {
+  constexpr double kTail = 0.025;
+  const double larger = std::max(a, b);
+  const double half = degrees_of_freedom / 2;
+  return incomplete_beta(half, half, std::min(a, b) / (larger + std::min(a, b))) < kTail;
+}
+
 // The number of values at either end that lie outside of the median's interval, and the probability
 // that the median does so, too: it is below the (k+1)th of n values with probability
 // P(Binomial(n, 1/2) <= k).
@@ -151,23 +159,35 @@ double student_t(double confidence, double degrees_of_freedom) {
   return (low + high) / 2;
 }
 
+double student_confidence(double t, double degrees_of_freedom) {
+  return probability_within(t, degrees_of_freedom);
+}
+
+double difference_freedom(double a, std::size_t count_a, double b, std::size_t count_b) {
+  const auto first = static_cast<double>(count_a);
+  const auto second = static_cast<double>(count_b);
+  const double most = first + second - 2;
+  if (count_a == count_b && !spreads_differ(a, b, first - 1)) return most;
+  const double estimate = (a + b) * (a + b) / (a * a / (first + 1) + b * b / (second + 1)) - 2;
+  return std::min(estimate, most);
+}
+
 Difference welch_difference(std::span<const double> baseline,
                             std::span<const double> test,
                             double confidence) {
   const double difference = mean(test) - mean(baseline);
-  if (baseline.size() < 2 || test.size() < 2) return {difference, kNaN, kNaN, false};
+  if (baseline.size() < 2 || test.size() < 2) return {difference, kNaN, kNaN, false, kNaN, kNaN};
   const auto variance_of_mean = [](std::span<const double> values) {
     const auto n = static_cast<double>(values.size());
     return squared_deviations(values) / (n - 1) / n;
   };
   const double a = variance_of_mean(baseline);
   const double b = variance_of_mean(test);
-  if (a + b == 0) return {difference, difference, difference, true};
-  const double degrees_of_freedom = (a + b) * (a + b) /
-                                    (a * a / static_cast<double>(baseline.size() - 1) +
-                                     b * b / static_cast<double>(test.size() - 1));
-  const double half = student_t(confidence, degrees_of_freedom) * std::sqrt(a + b);
-  return {difference, difference - half, difference + half, true};
+  if (a + b == 0) return {difference, difference, difference, true, 0, kNaN};
+  const double freedom = difference_freedom(a, baseline.size(), b, test.size());
+  const double error = std::sqrt(a + b);
+  const double half = student_t(confidence, freedom) * error;
+  return {difference, difference - half, difference + half, true, error, freedom};
 }
 
 }  // namespace assay::core

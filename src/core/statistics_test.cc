@@ -48,12 +48,12 @@ TEST(Statistics, WelchIntervalHoldsZeroForTheSamePopulation) {
   EXPECT_FALSE(welch_difference(std::span(a).first(1), c, 0.95).valid);
 }
 
-// Both means have the same variance, so the degrees of freedom are
-// 4 / (1 / (3 - 1) + 1 / (7 - 1)) = 6.
+// Both means have the same variance, so Welch's estimate is 4 / (1 / (3 + 1) + 1 / (7 + 1)) - 2 =
+// 8.67, and 3 + 7 - 2 = 8 is the limit; t(0.975, 8) = 2.306004 (printed tables).
 TEST(Statistics, WelchIntervalHasTheDegreesOfFreedomOfUnequalSamples) {
   const double few[] = {-1, 0, 1};                   // the variance of the mean is 1/3
   const double many[] = {8, 8, 10, 10, 11, 11, 12};  // the same
-  const double half = 2.44691 * std::sqrt(2.0 / 3);
+  const double half = 2.306004 * std::sqrt(2.0 / 3);
   for (const bool swapped : {false, true}) {
     const Difference found =
         swapped ? welch_difference(many, few, 0.95) : welch_difference(few, many, 0.95);
@@ -61,6 +61,18 @@ TEST(Statistics, WelchIntervalHasTheDegreesOfFreedomOfUnequalSamples) {
     EXPECT_NEAR(found.high - found.difference, half, 1e-5);
     EXPECT_NEAR(found.difference - found.low, half, 1e-5);
   }
+}
+
+// Printed tables: the quantile of F at 97.5 % with 2 and 2 degrees of freedom is 39.00. By hand,
+// Welch's estimate for 1 and 100 is 101^2 / (1/4 + 100^2/4) - 2 = 2.08.
+TEST(Statistics, EqualSpreadsHaveStudentsDegreesOfFreedomAndOthersWelchs) {
+  EXPECT_DOUBLE_EQ(difference_freedom(1, 3, 1, 3), 4);
+  EXPECT_DOUBLE_EQ(difference_freedom(1, 3, 38.9, 3), 4);
+  EXPECT_NEAR(difference_freedom(1, 3, 39.1, 3), 2.2045, 1e-4);
+  EXPECT_NEAR(difference_freedom(1, 3, 100, 3), 2.0800, 1e-4);
+  EXPECT_DOUBLE_EQ(difference_freedom(0, 3, 1, 3), 2);
+  EXPECT_DOUBLE_EQ(difference_freedom(1, 2, 0, 9), 1);
+  EXPECT_NEAR(student_confidence(2.776445, 4), 0.95, 1e-6);
 }
 
 // A side without spread adds no degrees of freedom: 3 - 1 remain.

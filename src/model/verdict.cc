@@ -6,13 +6,14 @@
 namespace assay::model {
 namespace {
 
-constexpr std::array<std::pair<Verdict, const char*>, 9> kWords = {{
+constexpr std::array<std::pair<Verdict, const char*>, 10> kWords = {{
     {Verdict::kBetter, "Better"},
     {Verdict::kWorse, "Worse"},
     {Verdict::kLonger, "Longer"},
     {Verdict::kShorter, "Shorter"},
     {Verdict::kSame, "Same"},
     {Verdict::kUnclear, "Unclear"},
+    {Verdict::kDifferent, "Different in these runs"},
     {Verdict::kUnknown, "Unknown"},
     {Verdict::kOnlyBaseline, "Only in baseline"},
     {Verdict::kOnlyTest, "Only in test"},

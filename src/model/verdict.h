@@ -9,11 +9,12 @@ namespace assay::model {
 enum class Verdict {
   kBetter,
   kWorse,
-  kLonger,   // for a figure without a better direction
-  kShorter,  // for a figure without a better direction
-  kSame,     // the whole confidence interval lies within the tolerance
-  kUnclear,  // the interval contains zero and exceeds the tolerance: more repeats are needed
-  kUnknown,  // fewer than two values on a side, so there is no interval
+  kLonger,     // for a figure without a better direction
+  kShorter,    // for a figure without a better direction
+  kSame,       // the whole confidence interval lies within the tolerance
+  kUnclear,    // the interval contains zero and exceeds the tolerance: more repeats are needed
+  kDifferent,  // beyond noise in one run a side, which says nothing of the noise between runs
+  kUnknown,    // fewer than two values on a side, so there is no interval
   kOnlyBaseline,
   kOnlyTest,
 };

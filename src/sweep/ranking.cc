@@ -58,11 +58,18 @@ std::string number_of(std::size_t count, const char* singular, const char* plura
   return fmt::format("{} {}", count, count == 1 ? singular : plural);
 }
 
+Verdict direction_of(const SettingResult& result) {
+  const Verdict verdict = model::verdict_of(Cell(result.verdict));
+  if (verdict != Verdict::kDifferent) return verdict;
+  return result.change_percent > 0 ? Verdict::kBetter : Verdict::kWorse;
+}
+
 std::vector<Cell> row_of(const SettingResult& result) {
   return {result.setting,
           static_cast<std::int64_t>(result.runs),
           static_cast<std::int64_t>(result.steps),
           cell_of(result.step_ms),
+          cell_of(result.mean_ms),
           cell_of(result.change_percent),
           cell_of(result.change_percent_low),
           cell_of(result.change_percent_high),
@@ -103,8 +110,7 @@ double Ranking::confidence() const {
 std::vector<const SettingResult*> Ranking::with(Verdict verdict) const {
   std::vector<const SettingResult*> found;
   for (const SettingResult& result : settings_)
-    if (model::verdict_of(Cell(result.verdict)) == verdict && result.setting != reference_)
-      found.push_back(&result);
+    if (direction_of(result) == verdict && result.setting != reference_) found.push_back(&result);
   return found;
 }
 
@@ -166,8 +172,14 @@ std::string Ranking::next(const std::string& sweep_folder) const {
     const SettingResult& best = *better.front();
     const std::string with_what =
         best.variables.empty() ? "without these variables" : "with " + best.variables;
-    return fmt::format("Next: run {}. {} says where the time is saved.", with_what,
-                       best.comparison);
+    const std::string repeat = rules_.repetition == "run"
+                                   ? ""
+                                   : fmt::format(
+                                         " One run a setting cannot tell the noise between "
+                                         "runs: assay sweep run --resume --repeat 3 -o {}.",
+                                         sweep_folder);
+    return fmt::format("Next: run {}. {} says where the time is saved.{}", with_what,
+                       best.comparison, repeat);
   }
   if (rules_.repetition != "run" || !with(Verdict::kUnclear).empty())
     return fmt::format(
@@ -189,7 +201,12 @@ model::Table Ranking::table(const std::string& sweep_folder) const {
                   {.name = "step (ms)",
                    .unit = "ms",
                    .better = model::Better::kLower,
-                   .description = "mean duration of a profiled step on the GPU"},
+                   .description = "steady period: from a step's first GPU work to that of the "
+                                  "next, mean over the steady steps"},
+                  {.name = "mean (ms)",
+                   .unit = "ms",
+                   .better = model::Better::kLower,
+                   .description = "of all profiled steps, steady or not"},
                   {.name = "faster by (%)",
                    .unit = "%",
                    .better = model::Better::kHigher,
@@ -198,7 +215,8 @@ model::Table Ranking::table(const std::string& sweep_folder) const {
                   {.name = "high (%)", .unit = "%", .description = "end of its interval"},
                   {.name = "verdict",
                    .description = "Same: the whole interval lies within the tolerance. Unclear: it "
-                                  "holds zero and is wider."}}};
+                                  "holds zero and is wider. Different in these runs: one run each, "
+                                  "so the noise between runs is unknown."}}};
   table.notes = {
       next(sweep_folder),
       fmt::format("{} with {}: each interval has {:.4g} % confidence, so that all hold together "
@@ -206,11 +224,13 @@ model::Table Ranking::table(const std::string& sweep_folder) const {
                   number_of(settings_.size() - 1, "comparison", "comparisons"), reference_,
                   kPercent * confidence(), kPercent * rules_.together, rules_.repetition,
                   rules_.tolerance_percent)};
+  for (const SettingResult& result : settings_)
+    if (!result.transients.empty()) table.notes.push_back(result.transients);
   table.style.opens_with_text = true;
   table.style.verdict_column = "verdict";
   table.style.judged_columns = {"faster by (%)"};
   table.style.chart = {.title = headline(),
-                       .axis = "ms per step, mean over ranks and runs",
+                       .axis = "ms per steady step, mean over ranks and runs",
                        .bars = model::Chart::Bars::kRows,
                        .columns = {"step (ms)"}};
   for (const SettingResult& result : settings_)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,12 +20,14 @@ struct SettingResult {
   std::string variables = {};  // "NCCL_MAX_CTAS=16"; "" for a setting without variables
   std::size_t runs = 0;        // successful runs
   std::size_t steps = 0;       // in all these runs
-  double step_ms = 0;          // mean
-  double change_percent = 0;   // against the reference; positive if faster, NaN for the reference
+  double step_ms = 0;          // the steady period
+  double mean_ms = std::numeric_limits<double>::quiet_NaN();  // of all profiled steps
+  double change_percent = 0;  // against the reference; positive if faster, NaN for the reference
   double change_percent_low = 0;
   double change_percent_high = 0;
   std::string verdict = {};
   std::string needed = {};      // if unclear: the number of repetitions that would decide
+  std::string transients = {};  // the steps that are not steady, in sentences
   std::string comparison = {};  // the workbook of the comparison with the reference
 };
 
@@ -57,6 +60,8 @@ class Ranking {
   [[nodiscard]] report::RankingFigure figure() const;
 
  private:
+  // Returns the settings with this verdict. Those that differ in these runs alone are among the
+  // better or the worse.
   [[nodiscard]] std::vector<const SettingResult*> with(model::Verdict verdict) const;
   [[nodiscard]] std::string certainty(const SettingResult& result) const;
   [[nodiscard]] std::string rest_in_words() const;

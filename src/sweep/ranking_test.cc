@@ -10,7 +10,6 @@ namespace assay::sweep {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -52,7 +51,7 @@ TEST(Ranking, TheFastestFirstWithTheReferenceInItsPlace) {
   const char* order[] = {"fast", "default", "slow", "unknown"};
   for (std::size_t row = 0; row < 4; ++row)
     EXPECT_EQ(model::text(table.at(row, 0)), order[row]);
-  EXPECT_EQ(model::text(table.at(1, 7)), "reference");
+  EXPECT_EQ(model::text(table.at(1, 8)), "reference");
   EXPECT_EQ(model::text(table.at(3, 3)), "");
   EXPECT_EQ(table.style.verdict_column, "verdict");
 }
@@ -97,9 +96,22 @@ TEST(Ranking, AnUnclearSettingIsNeverCalledEqual) {
 }
 
 TEST(Ranking, StepsOfOneRunSpeakOnlyOfTheseRuns) {
-  const Ranking ranks = ranking({result("32", 5, 1, "Better")}, "step");
-  EXPECT_THAT(ranks.answer(), StartsWith("Use 32: it is 5 % faster than default in these runs "
-                                         "(95 %: 4 to 6 %; 18 steps)."));
+  const Ranking ranks = ranking({result("32", 5, 1, "Different in these runs"),
+                                 result("4", -9, 1, "Different in these runs")},
+                                "step");
+  EXPECT_EQ(ranks.answer(),
+            "Use 32: it is 5 % faster than default in these runs (95 % over all "
+            "comparisons: 4 to 6 %; 18 steps). 1 setting is slower by 9 %.");
+  EXPECT_THAT(ranks.next("runs"), HasSubstr("assay sweep run --resume --repeat 3 -o runs"));
+}
+
+TEST(Ranking, TransientsAndTheMeanAreShownBesideTheSteadyStep) {
+  SettingResult fast = result("32", 5, 1, "Better");
+  fast.mean_ms = 9.75;
+  fast.transients = "1 of 18 steps of 32 is not steady.";
+  const model::Table table = ranking({fast}).table("runs");
+  EXPECT_EQ(model::number(table.at(0, *table.column("mean (ms)"))), 9.75);
+  EXPECT_EQ(table.notes.back(), fast.transients);
 }
 
 TEST(Ranking, TheFigureHasADotForEachSettingAndTheReferenceAtZero) {

@@ -25,6 +25,7 @@ enum class GpuWork : std::uint8_t { kComputation, kCommunication, kMemcpy };
 struct Step {
   std::int64_t number = 0;
   Interval window;
+  std::int64_t work_end = 0;  // of the work that it launched: before or after the end of `window`
 };
 
 struct KernelTally {

@@ -39,21 +39,25 @@ struct Request {
 
 enum class Regression { kNone, kFound };
 
-// The one figure that says which of two configurations is better: the time of a step. NaN for
-// what is not known; percentages are positive when the test is better.
+// The one figure that says which of two configurations is better: the steady period of a step. NaN
+// for what is not known; percentages are positive when the test is better.
 struct Headline {
   double baseline_ms = 0;  // mean over repetitions; of the whole trace when there are no steps
   double test_ms = 0;
+  double baseline_mean_ms = 0;  // of all profiled steps, steady or not; NaN when there are none
+  double test_mean_ms = 0;
   double change_percent = 0;
   double change_percent_low = 0;  // confidence interval over repetitions
   double change_percent_high = 0;
   std::string verdict = {};  // "Better", "Same", "Unclear", "Unknown: 1 run"
   std::size_t baseline_runs = 0;
   std::size_t test_runs = 0;
-  std::size_t baseline_steps = 0;  // over all runs
+  std::size_t baseline_steps = 0;  // profiled, over all runs
   std::size_t test_steps = 0;
   std::string repetition = {};  // what the interval counts: "run" or "step"; "" when there is none
-  std::string needed = {};      // where unclear: how many repetitions would tell; no full stop
+  std::string baseline_transients = {};  // the steps that are not steady, in sentences
+  std::string test_transients = {};
+  std::string needed = {};  // where unclear: how many repetitions would tell; no full stop
 };
 
 struct CommandResult {

@@ -93,7 +93,7 @@ std::vector<Step> StepWindows::steps() const {
   }
   std::vector<Step> steps;
   for (const auto& [number, window] : by_number)
-    steps.push_back({number, window});
+    steps.push_back({.number = number, .window = window, .work_end = window.end});
   std::sort(steps.begin(), steps.end(),
             [](const Step& a, const Step& b) { return a.window.start < b.window.start; });
   for (std::size_t i = 0; i < steps.size(); ++i)

@@ -86,9 +86,11 @@ sweep::SettingResult baseline_result(const GoodSetting& setting, const trace::He
           .runs = headline.baseline_runs,
           .steps = headline.baseline_steps,
           .step_ms = headline.baseline_ms,
+          .mean_ms = headline.baseline_mean_ms,
           .change_percent = std::nan(""),
           .change_percent_low = std::nan(""),
-          .change_percent_high = std::nan("")};
+          .change_percent_high = std::nan(""),
+          .transients = headline.baseline_transients};
 }
 
 sweep::SettingResult test_result(const GoodSetting& setting,
@@ -99,11 +101,13 @@ sweep::SettingResult test_result(const GoodSetting& setting,
           .runs = headline.test_runs,
           .steps = headline.test_steps,
           .step_ms = headline.test_ms,
+          .mean_ms = headline.test_mean_ms,
           .change_percent = headline.change_percent,
           .change_percent_low = headline.change_percent_low,
           .change_percent_high = headline.change_percent_high,
           .verdict = headline.verdict,
           .needed = headline.needed,
+          .transients = headline.test_transients,
           .comparison = (comparison / "final_analysis_report").string()};
 }
 
@@ -321,8 +325,11 @@ const CommandSpec kSweepReport{
         "how much, and whether that is real. Runs that did not go well are left out, and so is a "
         "setting with a trace that was damaged since: the rest is reported, and the exit code is "
         "1.\n\n"
+        "A step's time is its steady period, as in 'assay trace compare'; the mean of all profiled "
+        "steps stands beside it, and steps that are not steady are named.\n\n"
         "With two or more runs of each setting (--repeat) the intervals count runs, which know the "
-        "noise between runs; with one run they count its steps, which do not. Because several "
+        "noise between runs; with one run they count its steps, which do not, so that no verdict "
+        "is stronger than Different in these runs. Because several "
         "settings are compared with one baseline, the intervals are wider than in a single "
         "comparison, so that all verdicts hold together with 95 % confidence. A setting is Same "
         "when its whole interval lies within the tolerance, and Unclear when the interval is wider "

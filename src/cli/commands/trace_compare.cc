@@ -62,9 +62,9 @@ class TraceCompare final : public Command {
                  "the traces")
         ->group(group);
     add_tolerance(app, request_.tolerance_percent);
-    app.add_flag(
-           "--fail-on-regression", fail_on_regression_,
-           "end with exit code 3 when a step takes longer, beyond its noise and the tolerance")
+    app.add_flag("--fail-on-regression", fail_on_regression_,
+                 "end with exit code 3 when a steady step takes longer, beyond its noise and the "
+                 "tolerance, be it in these runs alone")
         ->group(group);
   }
 
@@ -97,13 +97,19 @@ const CommandSpec kTraceCompare{
     .summary = "compare two configurations and say which differences are real",
     .description =
         "Sets two configurations side by side. Changes are positive when the test is better. "
-        "Every figure comes with its change, the 95 % confidence interval over the steps, and a "
-        "verdict: Same when the whole interval lies within the tolerance of 1 %; Unclear when it "
-        "is wider and holds zero, with the number of repeats that would tell; else Better or "
-        "Worse.\n\n"
+        "A step's time is its steady period: from its first GPU work to that of the next step, "
+        "mean over the steps that do not differ from the steady state. Those that do (the first "
+        "after a wait, one in which a rank waited for its host or for a straggler) are named, with "
+        "their effect; the mean of all profiled steps stands beside.\n\n"
+        "Every figure comes with its change, the 95 % confidence interval, and a verdict: Same "
+        "when the whole interval lies within the tolerance of 1 %; Unclear when it is wider and "
+        "holds zero, with the number of repeats that would tell; else Better or Worse. With one "
+        "run a side no verdict is stronger than Different in these runs. Verdicts on many rows are "
+        "corrected for their number.\n\n"
         "A configuration that was run several times is a folder with repeat1, repeat2, ... "
         "Where both have repeats, the interval is over the runs: it then knows the noise between "
-        "repeated runs, not only that between steps. Where sweep_run.json lies beside the traces, "
+        "repeated runs, not only that between steps. Run each three times. Where sweep_run.json "
+        "lies beside the traces, "
         "differences between machines and libraries are warned of.",
     .regression_means = "with --fail-on-regression: a step takes longer, beyond its noise",
     .examples =

@@ -2,11 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "core/text.h"
 #include "trace/compare/collective_comparison.h"
+#include "trace/compare/step_words.h"
 #include "trace/compare/timeline_words.h"
 
 namespace assay::trace {
@@ -67,7 +69,8 @@ std::size_t rank_count(const Configuration& side) {
 std::size_t step_count(const std::vector<TimelineFigure>& figures, Basis basis) {
   std::set<std::pair<int, std::int64_t>> steps;
   for (const TimelineFigure& figure : figures)
-    if (basis.window == Basis::Window::kStep) steps.emplace(figure.run, figure.step);
+    if (basis.window == Basis::Window::kStep && figure.type == kAllSteps)
+      steps.emplace(figure.run, figure.step);
   return steps.size();
 }
 
@@ -124,6 +127,23 @@ void add_environment(Answer& answer, const Sides& sides) {
                                                      ". The comparison may show that instead."});
 }
 
+// What could make the answer wrong, with its effect.
+void add_steps(Answer& answer, const Sides& sides, const std::vector<TimelineChange>& changes) {
+  answer.baseline_transients = transients_in_words(sides.baseline);
+  answer.test_transients = transients_in_words(sides.test);
+  std::string texts = answer.baseline_transients;
+  if (!texts.empty() && !answer.test_transients.empty()) texts += " ";
+  texts += answer.test_transients;
+  answer.lines.push_back({kSteadyQuestion, texts.empty() ? "Yes." : "No. " + texts});
+  std::vector<std::string> bound;
+  for (const Configuration* side : {&sides.baseline, &sides.test})
+    if (std::string text = host_bound_in_words(*side); !text.empty())
+      bound.push_back(std::move(text));
+  if (!bound.empty()) answer.lines.push_back({kHostQuestion, "Yes. " + core::join(bound, " ")});
+  if (const std::string mean = mean_in_words(changes, answer.basis, sides); !mean.empty())
+    answer.lines.push_back({"And the mean of all profiled steps?", mean});
+}
+
 }  // namespace
 
 Answer answer(const Sides& sides) {
@@ -132,23 +152,39 @@ Answer answer(const Sides& sides) {
   const std::vector<TimelineChange> changes = compare_means(pair, criterion);
   Answer result;
   result.headline = single_change(std::nan(""), std::nan(""), model::Better::kLower);
+  result.mean = result.headline;
+  result.basis = pair.basis;
   if (const TimelineChange* found = headline(changes)) {
     result.headline = found->time_ms;
-    result.regression = found->time_ms.verdict == Verdict::kWorse;
+    const Verdict verdict = found->time_ms.verdict;
+    result.regression = verdict == Verdict::kWorse ||
+                        (verdict == Verdict::kDifferent && found->time_ms.difference > 0);
     result.lines = {{"Which setting is better?", headline_in_words(*found, pair.basis, sides)},
                     {"Is it real?", is_it_real(*found, pair, sides)},
                     {kWhyQuestion, parts_in_words(changes, pair.basis)},
-                    {kNextQuestion, next_in_words(*found, pair.basis, sides)},
-                    {"Do the ranks agree?", ranks_in_words(pair, found->type, criterion)}};
+                    {kNextQuestion, next_in_words(*found, pair.basis, sides)}};
+    if (pair.basis.window == Basis::Window::kStep) add_steps(result, sides, changes);
+    result.lines.push_back({"Do the ranks agree?", ranks_in_words(pair, found->type, criterion)});
   } else {
     result.lines = {{"Which setting is better?", "Unknown: neither side has a timeline."}};
   }
-  result.basis = pair.basis;
+  for (const TimelineChange& change : changes)
+    if (change.type == kAllSteps) result.mean = change.time_ms;
   result.baseline_steps = step_count(pair.baseline, pair.basis);
   result.test_steps = step_count(pair.test, pair.basis);
   const bool steps = pair.basis.window == Basis::Window::kStep;
   const std::string whole = steps ? whole_window_in_words(sides) : std::string();
   if (!whole.empty()) result.lines.push_back({"And over the whole profiled window?", whole});
+  if (std::any_of(changes.begin(), changes.end(), [&](const TimelineChange& change) {
+        return is_lost_among_many(change.time_ms, criterion);
+      }))
+    result.lines.push_back(
+        {"Why is a row unclear whose interval leaves out zero?",
+         fmt::format(
+             "All rows but those of the total time are judged together (Holm's correction): "
+             "each alone would be wrong in {:g} % of like-with-like comparisons, so one of "
+             "them often would.",
+             100 * (1 - criterion.confidence))});
   add_collectives(result.lines, sides);
   result.compared = compared_in_words(sides, pair);
   result.lines.push_back({"What was compared?", result.compared});

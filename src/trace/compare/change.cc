@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "core/statistics.h"
 
@@ -24,7 +25,8 @@ double ratio_of(double baseline, double test) {
   return test == 0 ? 1 : kNaN;
 }
 
-Verdict direction(double difference, model::Better better) {
+Verdict direction(double difference, const Criterion& criterion, model::Better better) {
+  if (criterion.evidence == Evidence::kOneRun) return Verdict::kDifferent;
   const bool longer = difference > 0;
   switch (better) {
     case model::Better::kLower:
@@ -43,30 +45,36 @@ Verdict verdict_for(const Change& change, const Criterion& criterion, model::Bet
   if (change.baseline_count == 0 && change.test_count > 0) return Verdict::kOnlyTest;
   if (std::isnan(change.low) || std::isnan(change.high)) return Verdict::kUnknown;
   return judge({.low = change.low, .high = change.high},
-               {.low = change.percent_low, .high = change.percent_high},
-               criterion.tolerance_percent, better);
+               {.low = change.percent_low, .high = change.percent_high}, criterion, better);
 }
 
 Range range_of(std::span<const double> values) {
   return {.low = core::minimum(values), .high = core::maximum(values)};
 }
 
-// Returns the Welch-Satterthwaite degrees of freedom for two samples of n values each.
-double degrees_of_freedom(double first_variance, double second_variance, std::size_t n) {
-  const double sum = first_variance + second_variance;
-  return static_cast<double>(n - 1) * sum * sum /
-         (first_variance * first_variance + second_variance * second_variance);
+// Returns the p of a difference of zero.
+double probability_of_zero(const core::Difference& difference) {
+  if (!difference.valid) return kNaN;
+  if (difference.error == 0) return difference.difference == 0 ? 1 : 0;
+  return 1 - core::student_confidence(std::fabs(difference.difference) / difference.error,
+                                      difference.degrees_of_freedom);
+}
+
+bool is_directed(Verdict verdict) {
+  return verdict == Verdict::kBetter || verdict == Verdict::kWorse || verdict == Verdict::kLonger ||
+         verdict == Verdict::kShorter || verdict == Verdict::kDifferent;
 }
 
 }  // namespace
 
 Verdict judge(const core::Interval& difference,
               const core::Interval& percent,
-              double tolerance_percent,
+              const Criterion& criterion,
               model::Better better) {
-  if (percent.low >= -tolerance_percent && percent.high <= tolerance_percent) return Verdict::kSame;
+  const double tolerance = criterion.tolerance_percent;
+  if (percent.low >= -tolerance && percent.high <= tolerance) return Verdict::kSame;
   if (difference.low <= 0 && difference.high >= 0) return Verdict::kUnclear;
-  return direction(difference.low, better);
+  return direction(difference.low, criterion, better);
 }
 
 double percent_better(double baseline, double test, model::Better better) {
@@ -93,8 +101,29 @@ Change measure_change(std::span<const double> baseline,
     change.percent_low = std::min(one_end, other_end);
     change.percent_high = std::max(one_end, other_end);
   }
+  change.p = change.p_corrected = probability_of_zero(interval);
   change.verdict = verdict_for(change, criterion, better);
   return change;
+}
+
+void judge_together(std::span<Change* const> changes, const Criterion& criterion) {
+  std::vector<Change*> ordered;
+  for (Change* change : changes)
+    if (!std::isnan(change->p)) ordered.push_back(change);
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const Change* a, const Change* b) { return a->p < b->p; });
+  double largest = 0;
+  for (std::size_t i = 0; i < ordered.size(); ++i) {
+    Change& change = *ordered[i];
+    largest = std::max(largest, change.p * static_cast<double>(ordered.size() - i));
+    change.p_corrected = std::min(largest, 1.0);
+    if (is_directed(change.verdict) && change.p_corrected > 1 - criterion.confidence)
+      change.verdict = Verdict::kUnclear;
+  }
+}
+
+bool is_lost_among_many(const Change& change, const Criterion& criterion) {
+  return change.verdict == Verdict::kUnclear && change.p < 1 - criterion.confidence;
 }
 
 Change single_change(double baseline, double test, model::Better better) {
@@ -126,7 +155,7 @@ std::optional<std::size_t> repetitions_needed(double first_deviation,
   const double second = second_deviation * second_deviation;
   if (first + second == 0) return kFewest;
   const auto enough = [&](std::size_t n) {
-    const double freedom = degrees_of_freedom(first, second, n);
+    const double freedom = core::difference_freedom(first, n, second, n);
     const double quantiles =
         core::student_t(confidence, freedom) + core::student_t(kPowerTwoSided, freedom);
     return quantiles * std::sqrt((first + second) / static_cast<double>(n)) <=
@@ -174,8 +203,10 @@ std::string within_sentence(std::string verdict) {
 
 std::string status_meaning(const Criterion& criterion) {
   return fmt::format(
-      "Same: the whole interval lies within {:g} %. Unclear: it holds zero and is wider, more "
-      "repetitions are needed.",
+      "Same: the whole interval lies within {:g} %. Unclear: it is wider and holds zero, or the "
+      "difference is not certain once corrected for the number of rows (Holm); more repetitions "
+      "are needed. Different in these runs: with one run a side, the noise between runs is "
+      "unknown.",
       criterion.tolerance_percent);
 }
 

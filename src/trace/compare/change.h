@@ -19,9 +19,14 @@ using model::Verdict;
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // The limits that decide the verdict on a difference.
+// What the values of both sides are. A run of one command differs from the next by more than its
+// steps do, so the steps of one run a side cannot say that one command is better than the other.
+enum class Evidence { kRuns, kOneRun };
+
 struct Criterion {
   double confidence = 0.95;                             // confidence level of the interval
   double tolerance_percent = model::kTolerancePercent;  // share of the baseline's mean
+  Evidence evidence = Evidence::kRuns;
 };
 
 // The smallest and the largest of some values; NaN when there are none.
@@ -50,6 +55,8 @@ struct Change {
   double baseline_deviation = 0;  // standard deviations of the repetitions
   double test_deviation = 0;
   Verdict verdict = Verdict::kUnknown;
+  double p = kNaN;            // of a difference of zero, by the same test as the interval
+  double p_corrected = kNaN;  // for the number of changes that were judged together
 };
 
 // Returns the verdict that an interval allows. `difference` is the interval of test - baseline, and
@@ -61,9 +68,11 @@ struct Change {
 //   kUnclear  `difference` contains zero (ends included) and `percent` reaches beyond the
 //             tolerance.
 //   otherwise the direction of the difference: better or worse, longer or shorter.
+//   Evidence::kOneRun
+//             makes kDifferent of these four.
 Verdict judge(const core::Interval& difference,
               const core::Interval& percent,
-              double tolerance_percent,
+              const Criterion& criterion,
               model::Better better);
 
 // The values of each side must be independent repetitions (runs, steps, or instances), not the
@@ -72,6 +81,16 @@ Change measure_change(std::span<const double> baseline,
                       std::span<const double> test,
                       model::Better better,
                       const Criterion& criterion);
+
+// Corrects verdicts for their number, so that with the criterion's confidence no one of them claims
+// a difference that is not there: a change whose corrected p is above 1 - confidence, but is not
+// the same, is unclear. The correction is Holm's (S. Holm, A Simple Sequentially Rejective Multiple
+// Test Procedure, Scandinavian Journal of Statistics 6, 1979), which holds however the changes
+// depend on each other. Intervals stay those of each change alone.
+void judge_together(std::span<Change* const> changes, const Criterion& criterion);
+
+// Whether a change is unclear only because it was judged together with others.
+bool is_lost_among_many(const Change& change, const Criterion& criterion);
 
 // Compares two figures that have no repetitions: there is no interval, and the verdict is kUnknown.
 Change single_change(double baseline, double test, model::Better better);
@@ -86,7 +105,7 @@ inline constexpr std::size_t kMostRepetitions = 1000;
 // distinguishes a difference of `difference` from zero with a probability of 80 %. It is the
 // smallest n for which
 //   (t(confidence, v) + t(power, v)) sqrt((s1^2 + s2^2) / n) <= |difference|,
-// where v is the Welch-Satterthwaite degrees of freedom for n values a side (the formula of S.-C.
+// where v is core::difference_freedom() for n values a side (the formula of S.-C.
 // Chow, J. Shao and H. Wang, Sample Size Calculations in Clinical Research, section 3.2, with
 // Student's t in place of the normal quantiles). Returns std::nullopt for more than
 // kMostRepetitions.

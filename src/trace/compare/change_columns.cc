@@ -42,6 +42,11 @@ void append_change(std::vector<model::Cell>& row, const Change& change, ChangeDe
   row.push_back(cell_of(change.ratio));
 }
 
+model::Column p_corrected_column() {
+  return {.name = "p_corrected",
+          .description = "of no difference, corrected for the number of rows (Holm 1979)"};
+}
+
 void append_range_columns(model::Table& table,
                           const Sides& sides,
                           const Metric& metric,

@@ -44,6 +44,9 @@ void append_ranges(std::vector<model::Cell>& row, const Change& change, Repetiti
 inline constexpr const char* kStatus = "status";
 inline constexpr const char* kPercentChange = "percent_change";
 
+// The column of Change::p_corrected.
+model::Column p_corrected_column();
+
 // Makes a visible comparison sheet an Excel table in which kStatus and the column `judged`, if one
 // is named, take the colour of the row's verdict. For kTraceLens, every column of percentages has a
 // colour scale, as in the public tool.

@@ -82,20 +82,74 @@ TEST(Change, EqualSidesHaveNoNaN) {
   }
 }
 
-// With unequal counts and spreads, the degrees of freedom of the sides do not simply add up. By
-// hand: the variances are 4/3 (n = 4) and 1/2 (n = 2), so a = 1/3, b = 1/4 and v = (7/12)^2 /
-// ((1/9)/3 + (1/16)/1) = 3.41860; t(0.975, v) = 2.972958.
+// With unequal spreads, the degrees of freedom of the sides do not simply add up. By hand: the
+// variances are 2.5 (n = 5) and 1/2 (n = 2), so a = 1/2, b = 1/4 and v = (3/4)^2 / ((1/4)/6 +
+// (1/16)/3) - 2 = 7, above the limit of 5 + 2 - 2 = 5; t(0.975, 5) = 2.570582.
 TEST(Change, TheIntervalHasWelchsDegreesOfFreedom) {
-  const Change c = change({100, 102, 100, 102}, {110, 111});
+  const Change c = change({99, 100, 101, 102, 103}, {110, 111});
   EXPECT_DOUBLE_EQ(c.difference, 9.5);
-  const double half = 2.972958 * std::sqrt(1.0 / 3 + 1.0 / 4);
+  const double half = 2.570582 * std::sqrt(1.0 / 2 + 1.0 / 4);
   EXPECT_NEAR(c.low, 9.5 - half, 1e-4);
   EXPECT_NEAR(c.high, 9.5 + half, 1e-4);
 }
 
+// The noise between the steps of one run says nothing of the noise between runs.
+TEST(Change, OneRunASideIsNeverBetterOrWorse) {
+  const Values low = {1.0, 1.01, 0.99};
+  const Values high = {2.0, 2.01, 1.99};
+  const Criterion one_run{.evidence = Evidence::kOneRun};
+  for (const Better better : {Better::kLower, Better::kHigher, Better::kNeither}) {
+    EXPECT_EQ(measure_change(low, high, better, one_run).verdict, Verdict::kDifferent);
+    EXPECT_EQ(measure_change(low, low, better, one_run).verdict, Verdict::kUnclear);
+  }
+  EXPECT_EQ(measure_change(Values{1, 1.001}, Values{1, 1.001}, Better::kLower,
+                           {.tolerance_percent = 5, .evidence = Evidence::kOneRun})
+                .verdict,
+            Verdict::kSame);
+}
+
+// Five differences of one side by t = 2.9 (v = 4) have p = 0.044 each. Alone, each is certain at
+// 95 %; together none is.
+TEST(JudgeTogether, ManyVerdictsNeedStrongerEvidence) {
+  const Values noise = {10.0, 10.1, 9.9};
+  const Values near = {10.237, 10.337, 10.137};
+  const Values far = {12.0, 12.1, 11.9};
+  std::vector<Change> changes(5, change(noise, near));
+  ASSERT_EQ(changes[0].verdict, Verdict::kWorse);
+  EXPECT_NEAR(changes[0].p, 0.044, 0.001);
+  const auto correct = [&changes] {
+    std::vector<Change*> family;
+    for (Change& each : changes)
+      family.push_back(&each);
+    judge_together(family, {});
+  };
+  correct();
+  for (const Change& each : changes) {
+    EXPECT_EQ(each.verdict, Verdict::kUnclear);
+    EXPECT_NEAR(each.p_corrected, 5 * each.p, 1e-12);
+    EXPECT_GT(each.low, 0);  // the interval is that of the row alone
+  }
+  // By hand: Holm multiplies the smallest p by 2, the other by 1.
+  changes = {change(noise, near), change(noise, far), change({10}, {11})};
+  correct();
+  EXPECT_EQ(changes[0].verdict, Verdict::kWorse);
+  EXPECT_DOUBLE_EQ(changes[0].p_corrected, changes[0].p);
+  EXPECT_DOUBLE_EQ(changes[1].p_corrected, 2 * changes[1].p);
+  EXPECT_EQ(changes[2].verdict, Verdict::kUnknown);
+}
+
+TEST(JudgeTogether, TheSameStaysTheSame) {
+  Change same = change({10.0, 10.001, 10.002}, {10.0, 10.001, 10.003});
+  ASSERT_EQ(same.verdict, Verdict::kSame);
+  Change* const family[] = {&same};
+  judge_together(family, {});
+  EXPECT_EQ(same.verdict, Verdict::kSame);
+}
+
 Verdict judged(double low, double high, double tolerance = 1) {
   // With a baseline of 100, a longer time is a negative percentage.
-  return judge({.low = low, .high = high}, {.low = -high, .high = -low}, tolerance, Better::kLower);
+  return judge({.low = low, .high = high}, {.low = -high, .high = -low},
+               {.tolerance_percent = tolerance}, Better::kLower);
 }
 
 TEST(Judge, TheSameIsAnIntervalWithinTheTolerance) {
@@ -124,9 +178,9 @@ TEST(Judge, UnclearHoldsZeroAndIsWider) {
 
 TEST(Judge, ABaselineOfZeroHasOnlyADirection) {
   const double nan = std::nan("");
-  EXPECT_EQ(judge({.low = 1, .high = 2}, {.low = nan, .high = nan}, 1, Better::kHigher),
+  EXPECT_EQ(judge({.low = 1, .high = 2}, {.low = nan, .high = nan}, {}, Better::kHigher),
             Verdict::kBetter);
-  EXPECT_EQ(judge({.low = -1, .high = 2}, {.low = nan, .high = nan}, 1, Better::kLower),
+  EXPECT_EQ(judge({.low = -1, .high = 2}, {.low = nan, .high = nan}, {}, Better::kLower),
             Verdict::kUnclear);
 }
 

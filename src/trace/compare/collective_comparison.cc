@@ -99,8 +99,9 @@ struct Judge {
 };
 
 Judge judge_of(const Sides& sides) {
-  return {.repetition = repetition(sides, Repetition::kInstance),
-          .criterion = sides.options.criterion};
+  const Repetition repeated_by = repetition(sides, Repetition::kInstance);
+  return {.repetition = repeated_by,
+          .criterion = with_evidence(sides.options.criterion, repeated_by)};
 }
 
 Change bandwidth_change(const Side& baseline,
@@ -134,6 +135,7 @@ void append_instance_columns(model::Table& table, const InstanceSheet& sheet, co
   append_range_columns(table, sides, {.name = sheet.time_name, .unit = "us"}, repeated_by);
   table.columns.push_back(
       {.name = kStatus, .description = status_meaning(sides.options.criterion)});
+  table.columns.push_back(p_corrected_column());
   for (const std::string& quantity : sheet.bandwidths)
     append_change_columns(
         table, sides,
@@ -152,16 +154,38 @@ void append_pair(std::vector<Cell>& row, const Cell& baseline, const Cell& test)
   row.push_back(test);
 }
 
+// Returns the change in time of each row. The rows are judged together.
+std::vector<Change> latencies(const InstanceSheet& sheet,
+                              const SheetPair& sheets,
+                              const std::vector<JoinedRows>& rows,
+                              const Sides& sides) {
+  const Judge judge = judge_of(sides);
+  std::vector<Change> changes;
+  changes.reserve(rows.size());
+  for (const JoinedRows& joined : rows) {
+    const Side baseline = baseline_of(sheets, joined, sides);
+    const Side test = test_of(sheets, joined, sides);
+    changes.push_back(
+        judge.change(instance_values(baseline.table, baseline.rows, sheet.time_column),
+                     instance_values(test.table, test.rows, sheet.time_column), Better::kLower));
+  }
+  std::vector<Change*> family;
+  for (Change& change : changes)
+    family.push_back(&change);
+  judge_together(family, judge.criterion);
+  return changes;
+}
+
 std::vector<Cell> instance_row(const InstanceSheet& sheet,
                                const SheetPair& sheets,
                                const JoinedRows& joined,
+                               const Change& latency,
                                const Sides& sides) {
   const Judge judge = judge_of(sides);
   const Side baseline = baseline_of(sheets, joined, sides);
   const Side test = test_of(sheets, joined, sides);
   const auto times_b = instance_values(baseline.table, baseline.rows, sheet.time_column);
   const auto times_t = instance_values(test.table, test.rows, sheet.time_column);
-  const Change latency = judge.change(times_b, times_t, Better::kLower);
   std::vector<Cell> row = joined.key;
   if (judge.repetition == Repetition::kRun)
     append_pair(row, static_cast<std::int64_t>(latency.baseline_count),
@@ -174,6 +198,7 @@ std::vector<Cell> instance_row(const InstanceSheet& sheet,
   append_change(row, latency, ChangeDetail::kInterval);
   append_ranges(row, latency, judge.repetition);
   row.emplace_back(verdict_text(latency, noun(judge.repetition)));
+  row.push_back(cell_of(latency.p_corrected));
   for (const std::string& quantity : sheet.bandwidths)
     append_change(row, bandwidth_change(baseline, test, quantity, judge), ChangeDetail::kMeans);
   append_change(row, total_change(totals_ms(times_b, baseline), totals_ms(times_t, test)),
@@ -221,8 +246,10 @@ model::Table compare_instances(const InstanceSheet& sheet, const Sides& sides) {
   table.notes = missing_sheet_notes(sheets, sides);
   if (judge_of(sides).repetition == Repetition::kRun) table.title += "; interval over runs";
   append_instance_columns(table, sheet, sides);
-  for (const JoinedRows& joined : longest_first(sheet, sheets, sides))
-    table.add_row(instance_row(sheet, sheets, joined, sides));
+  const std::vector<JoinedRows> rows = longest_first(sheet, sheets, sides);
+  const std::vector<Change> changes = latencies(sheet, sheets, rows, sides);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    table.add_row(instance_row(sheet, sheets, rows[i], changes[i], sides));
   style_as_comparison(table, sides, std::string(kPercentChange) + "_" + mean_name(sheet));
   return table;
 }
@@ -321,8 +348,10 @@ std::vector<CollectiveChange> compare_collectives(const Sides& sides) {
   const SheetPair sheets = sheet_pair(sides, sheet.source);
   const auto key_count = static_cast<std::ptrdiff_t>(sheet.keys.size());
   const Judge judge = judge_of(sides);
+  const std::vector<JoinedRows> rows = longest_first(sheet, sheets, sides);
+  const std::vector<Change> by_row = latencies(sheet, sheets, rows, sides);
   std::vector<CollectiveChange> changes;
-  for (const JoinedRows& joined : longest_first(sheet, sheets, sides)) {
+  for (const JoinedRows& joined : rows) {
     const Side baseline = baseline_of(sheets, joined, sides);
     const Side test = test_of(sheets, joined, sides);
     const auto times_b = instance_values(baseline.table, baseline.rows, sheet.time_column);
@@ -330,7 +359,7 @@ std::vector<CollectiveChange> compare_collectives(const Sides& sides) {
     changes.push_back(
         {.name = collective_name(RowKey(joined.key.end() - key_count, joined.key.end() - 1)),
          .repetition = judge.repetition,
-         .latency_us = judge.change(times_b, times_t, Better::kLower),
+         .latency_us = by_row[changes.size()],
          .baseline_total_ms = totals_ms(times_b, baseline).sum,
          .test_total_ms = totals_ms(times_t, test).sum,
          .bus_gbps = bandwidth_change(baseline, test, "bus bw", judge),

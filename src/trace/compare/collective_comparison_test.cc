@@ -40,7 +40,7 @@ TEST(CollectiveComparison, JoinsBothSidesAndShowsRowsOfOne) {
   };
   EXPECT_DOUBLE_EQ(number(reduce("a_comm_latency (us)_mean")), 10);
   EXPECT_DOUBLE_EQ(number(reduce("percent_change_comm_latency (us)_mean")), -100);
-  EXPECT_EQ(text(reduce("status")), "Worse");
+  EXPECT_EQ(text(reduce("status")), "Different in these runs");
   EXPECT_LT(number(reduce("ci_high_percent_comm_latency (us)_mean")), 0);
   EXPECT_DOUBLE_EQ(number(reduce("b_bus bw (GB/s)_mean")), 50);
   EXPECT_NEAR(number(reduce("percent_change_bus bw (GB/s)_mean")), -50, 1e-9);

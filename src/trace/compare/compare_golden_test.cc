@@ -180,7 +180,7 @@ TEST(CompareGolden, DefaultModeClaimsNothingWithoutSteps) {
   const model::Table& cmp = *comparison.collective_comparison.find("nccl_implicit_sync_cmp");
   const auto value = [&cmp](const char* column) { return cmp.at(0, *cmp.column(column)); };
   EXPECT_EQ(model::text(value("Collective name")), "_allgather_base");
-  EXPECT_EQ(model::text(value("status")), "Worse");
+  EXPECT_EQ(model::text(value("status")), "Different in these runs");
   EXPECT_NEAR(model::number(value("percent_change_comm_latency (us)_mean")), -68.19254428754611,
               1e-6);
   EXPECT_NEAR(model::number(value("baseline_bus bw (GB/s)_mean")), 288.3639479827847 * 1.073741824,

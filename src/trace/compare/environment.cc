@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/text.h"
+#include "trace/compare/repetitions.h"
 
 namespace assay::trace {
 namespace {
@@ -37,10 +38,6 @@ std::vector<Item> items_that_differ(const model::Facts& reference, Environments 
     for (const model::FactDifference& difference : model::differences(reference, environment.facts))
       note(items, difference, environment.run);
   return items;
-}
-
-std::string run_name(const Configuration& side, int run) {
-  return run == 0 ? side.label : fmt::format("{}/repeat{}", side.label, run);
 }
 
 std::vector<EnvironmentDifference> against(const std::string& reference_name,

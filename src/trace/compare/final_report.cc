@@ -28,7 +28,7 @@ struct SheetOrigin {
 constexpr auto kHidden = model::Visibility::kHidden;
 constexpr auto kVisible = model::Visibility::kVisible;
 
-constexpr std::array<SheetOrigin, 7> kTimelineSheets = {{
+constexpr std::array<SheetOrigin, 8> kTimelineSheets = {{
     {"GPU_Summary_Raw", "Summary", kHidden},
     {"GPU_AllRanks_Raw", "All_Ranks_Combined", kHidden},
     {"GPU_Time_Raw", "Per_Rank_Time_ms", kHidden},
@@ -36,6 +36,7 @@ constexpr std::array<SheetOrigin, 7> kTimelineSheets = {{
     {"GPU_Steps_Raw", "Per_Step", kHidden},
     {"GPU_ByRank_Cmp", "Comparison_By_Rank", kVisible},
     {"GPU_Summary_Cmp", "Summary_Comparison", kVisible},
+    {"GPU_Steps", "Steps", kVisible},
 }};
 
 constexpr std::array<SheetOrigin, 2> kCollectiveRaw = {{
@@ -138,7 +139,9 @@ model::Table dashboard(const Sides& sides, const Answer& answer) {
                      .columns = dashboard_columns(sides, pair.basis.repetition),
                      .notes = {answer.compared, answer.lines.front().answer}};
   for (const AnswerLine& line : answer.lines)
-    if (line.question == kWhyQuestion || line.question == kNextQuestion)
+    if (line.question == kWhyQuestion || line.question == kNextQuestion ||
+        (line.question == kSteadyQuestion && line.answer.starts_with("No")) ||
+        line.question == kHostQuestion)
       table.notes.push_back(line.question + " " + line.answer);
   table.style.verdict_column = kVerdict;
   table.style.judged_columns = {kLessBy};
@@ -156,7 +159,7 @@ struct ShownColumn {
 
 // The columns that fit a terminal 100 columns wide: all but the difference, the counts and the
 // words.
-constexpr std::array<ShownColumn, 7> kOnTerminal = {{{0, "time per step"},
+constexpr std::array<ShownColumn, 7> kOnTerminal = {{{0, "time per steady step"},
                                                      {1, nullptr},
                                                      {2, nullptr},
                                                      {4, "less by (%)"},

@@ -26,6 +26,16 @@ Repetition repetition(const Sides& sides, Repetition within) {
   return repeated ? Repetition::kRun : within;
 }
 
+Criterion with_evidence(const Criterion& criterion, Repetition repetition) {
+  Criterion result = criterion;
+  result.evidence = repetition == Repetition::kRun ? Evidence::kRuns : Evidence::kOneRun;
+  return result;
+}
+
+std::string run_name(const Configuration& side, int run) {
+  return run == 0 ? side.label : fmt::format("{}/repeat{}", side.label, run);
+}
+
 const char* noun(Repetition repetition) {
   switch (repetition) {
     case Repetition::kRun:

@@ -25,6 +25,12 @@ enum class Repetition {
 // Returns kRun when both sides have at least two runs, otherwise `within`.
 Repetition repetition(const Sides& sides, Repetition within);
 
+// Returns the criterion for changes between such repetitions.
+Criterion with_evidence(const Criterion& criterion, Repetition repetition);
+
+// Returns "a/repeat2", or "a" for the only run.
+std::string run_name(const Configuration& side, int run);
+
 // Returns "run", "step" or "instance"; "step" also for kNone.
 const char* noun(Repetition repetition);
 

@@ -57,14 +57,14 @@ TEST(Repetitions, DriftBetweenRunsIsNoise) {
   const Configuration a = repeated("a", {{60, 60.1, 59.9}, {64, 64.1, 63.9}, {62, 62.1, 61.9}});
   const Configuration b = repeated("b", {{61, 61.1, 60.9}, {65, 65.1, 64.9}, {63, 63.1, 62.9}});
   EXPECT_EQ(answer({once("a", {60, 60.1, 59.9}), once("b", {61, 61.1, 60.9})}).headline.verdict,
-            Verdict::kWorse);
+            Verdict::kDifferent);
   const Comparison comparison = compare({a, b}).value();
   EXPECT_EQ(comparison.answer.headline.verdict, Verdict::kUnclear);
   EXPECT_EQ(comparison.answer.headline.baseline_count, 3U);
   EXPECT_FALSE(comparison.answer.regression);
   const std::string words = all_words(comparison.answer);
   EXPECT_THAT(words, HasSubstr("Unclear whether b is faster or slower than a (95 %: "));
-  EXPECT_THAT(words, HasSubstr("; 3 runs each): 63.000 against 62.000 ms per step. About "));
+  EXPECT_THAT(words, HasSubstr("; 3 runs each): 63.000 against 62.000 ms per steady step. About "));
   EXPECT_THAT(words, HasSubstr(" runs of each would tell a difference of 1.61 % apart."));
   EXPECT_THAT(words, HasSubstr("; 3 runs each) holds zero."));
   EXPECT_THAT(words,
@@ -85,6 +85,38 @@ TEST(Repetitions, ChangesBeyondTheDriftAreReal) {
   const Configuration a = repeated("a", {{60, 61}, {60.5, 61.5}, {60.2, 61.2}});
   const Configuration b = repeated("b", {{50, 51}, {50.5, 51.5}, {50.2, 51.2}});
   EXPECT_EQ(answer({a, b}).headline.verdict, Verdict::kBetter);
+}
+
+// One row of four by p = 0.03 is no finding.
+TEST(Repetitions, ARowIsJudgedAmongTheOthers) {
+  const auto with_copies = [](const std::string& label, const std::vector<double>& copies_ms) {
+    Configuration side{.label = label, .ranks = {}, .collectives = {}, .runs = {}};
+    for (const double copies : copies_ms) {
+      const int run = static_cast<int>(side.runs.size()) + 1;
+      side.runs.push_back(run);
+      const double other = 30 + 0.1 * run;
+      side.ranks.push_back(rank_report(0, {{"total_time", {60, 60}},
+                                           {"exposed_memcpy_time", {copies, copies}},
+                                           {"computation_time", {other, other}},
+                                           {"exposed_comm_time", {other, other}}}));
+      side.ranks.back().run = run;
+    }
+    return side;
+  };
+  const Configuration a = with_copies("a", {1.0, 1.1, 0.9});
+  const Configuration b = with_copies("b", {1.27, 1.37, 1.17});
+  const Comparison comparison = compare({a, b}).value();
+  const model::Table& summary = *comparison.timeline_comparison.find("Summary_Comparison");
+  const auto value = [&summary](const char* column) {
+    return cell_where(summary, "type", "exposed_memcpy_time", column);
+  };
+  EXPECT_LT(number(value("ci_high_percent")), 0);
+  EXPECT_EQ(text(value("status")), "Unclear");
+  EXPECT_GT(number(value("p_corrected")), 0.05);
+  EXPECT_THAT(
+      all_words(comparison.answer),
+      HasSubstr("Why is a row unclear whose interval leaves out zero? All rows but those of "
+                "the total time are judged together"));
 }
 
 TEST(Repetitions, OneSideRunOnceKnowsOnlySteps) {

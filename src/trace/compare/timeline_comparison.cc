@@ -7,6 +7,7 @@
 #include "trace/compare/change_columns.h"
 #include "trace/compare/combine.h"
 #include "trace/compare/rows.h"
+#include "trace/compare/step_words.h"
 #include "trace/compare/tracelens_comparison.h"
 
 namespace assay::trace {
@@ -36,6 +37,7 @@ void append_columns(model::Table& table, const Sides& sides, Basis basis) {
   append_range_columns(table, sides, {.name = "ms", .unit = "ms"}, basis.repetition);
   table.columns.push_back(
       {.name = kStatus, .description = status_meaning(sides.options.criterion)});
+  table.columns.push_back(p_corrected_column());
   table.columns.push_back({.name = "ratio", .description = "test / baseline"});
   append_pair_columns(table, sides,
                       {.name = "percent", .unit = "%", .better = model::Better::kNeither});
@@ -52,6 +54,7 @@ void append_cells(std::vector<Cell>& row, const TimelineChange& change, Basis ba
     row.push_back(cell_of(value));
   append_ranges(row, time, basis.repetition);
   row.emplace_back(timeline_verdict(time, basis));
+  row.push_back(cell_of(time.p_corrected));
   row.push_back(cell_of(time.ratio));
   row.push_back(cell_of(change.baseline_percent));
   row.push_back(cell_of(change.test_percent));
@@ -62,7 +65,7 @@ void append_cells(std::vector<Cell>& row, const TimelineChange& change, Basis ba
 
 std::string basis_title(Basis basis) {
   const bool steps = basis.window == Basis::Window::kStep;
-  const std::string figures = steps ? "milliseconds per profiled step"
+  const std::string figures = steps ? "milliseconds per steady step"
                                     : "milliseconds of the whole traces, which name no steps";
   if (basis.repetition == Repetition::kNone) return figures + ": no interval";
   return figures + ", interval over " + noun(basis.repetition) + "s";
@@ -98,6 +101,18 @@ model::Table comparison_by_rank(const TimelinePair& pair, const Sides& sides) {
   return table;
 }
 
+// The rows that answer the one question of a comparison, each in its way.
+bool is_headline(const std::string& type) {
+  return type == kTotalTime || type == kAllSteps;
+}
+
+void judge_parts_together(std::vector<TimelineChange>& changes, const Criterion& criterion) {
+  std::vector<Change*> family;
+  for (TimelineChange& change : changes)
+    if (!is_headline(change.type)) family.push_back(&change.time_ms);
+  judge_together(family, criterion);
+}
+
 }  // namespace
 
 std::string timeline_verdict(const Change& change, Basis basis) {
@@ -124,8 +139,12 @@ std::vector<TimelineChange> compare_series(const SeriesByType& baseline,
 
 std::vector<TimelineChange> compare_means(const TimelinePair& pair, const Criterion& criterion) {
   const Repetition repetition = pair.basis.repetition;
-  return compare_series(mean_over_ranks(pair.baseline, repetition),
-                        mean_over_ranks(pair.test, repetition), criterion);
+  const Criterion by_evidence = with_evidence(criterion, repetition);
+  std::vector<TimelineChange> changes =
+      compare_series(mean_over_ranks(pair.baseline, repetition),
+                     mean_over_ranks(pair.test, repetition), by_evidence);
+  judge_parts_together(changes, by_evidence);
+  return changes;
 }
 
 const TimelineChange* headline(const std::vector<TimelineChange>& changes) {
@@ -141,10 +160,18 @@ std::map<int, std::vector<TimelineChange>> compare_ranks(const TimelinePair& pai
   std::map<int, SeriesByType> test = by_rank(pair.test, pair.basis.repetition);
   for (const auto& [rank, series] : test)
     baseline.try_emplace(rank);
-  std::map<int, std::vector<TimelineChange>> changes;
+  const Criterion by_evidence = with_evidence(criterion, pair.basis.repetition);
+  std::map<int, std::vector<TimelineChange>> ranks;
   for (const auto& [rank, series] : baseline)
-    changes[rank] = compare_series(series, test[rank], criterion);
-  return changes;
+    ranks[rank] = compare_series(series, test[rank], by_evidence);
+  // Whether the ranks agree on the headline is one question, what happens within them another.
+  std::map<std::string, std::vector<Change*>> families;
+  for (auto& [rank, changes] : ranks)
+    for (TimelineChange& change : changes)
+      families[is_headline(change.type) ? change.type : ""].push_back(&change.time_ms);
+  for (const auto& [name, family] : families)
+    judge_together(family, by_evidence);
+  return ranks;
 }
 
 model::Book timeline_comparison(const Sides& sides) {
@@ -153,6 +180,7 @@ model::Book timeline_comparison(const Sides& sides) {
   model::Book book{.title = sides.test.label + " against " + sides.baseline.label};
   book.tables.push_back(summary_comparison(pair, sides));
   book.tables.push_back(comparison_by_rank(pair, sides));
+  if (pair.basis.window == Basis::Window::kStep) book.tables.push_back(steps_of_sides(sides));
   for (model::Table& table : combined_timelines(sides).tables)
     book.tables.push_back(std::move(table));
   return book;

@@ -9,14 +9,24 @@
 
 #include "core/statistics.h"
 #include "trace/compare/rows.h"
+#include "trace/compare/step_states.h"
+#include "trace/sheets/steps_table.h"
+#include "trace/timeline.h"
 
 namespace assay::trace {
 namespace {
 
-constexpr std::array<const char*, 10> kReadingOrder = {
-    kTotalTime,        "computation_time", "exposed_comm_time", "exposed_memcpy_time",
-    "idle_time",       "micro_idle_time",  "macro_idle_time",   "busy_time",
-    "total_comm_time", "total_memcpy_time"};
+constexpr std::array<const char*, 11> kReadingOrder = {kTotalTime,
+                                                       kAllSteps,
+                                                       "computation_time",
+                                                       "exposed_comm_time",
+                                                       "exposed_memcpy_time",
+                                                       "idle_time",
+                                                       "micro_idle_time",
+                                                       "macro_idle_time",
+                                                       "busy_time",
+                                                       "total_comm_time",
+                                                       "total_memcpy_time"};
 
 constexpr std::array<const char*, 6> kParts = {"computation_time",    "exposed_comm_time",
                                                "exposed_memcpy_time", "idle_time",
@@ -32,16 +42,36 @@ void add_figures(const RankReport& rank,
   const auto type = table->column("type");
   if (!type) return;
   for (std::size_t row = 0; row < table->row_count(); ++row) {
-    const double step = number_at(*table, row, "step");
-    const bool is_step = std::fabs(step) < kMostSteps;  // false for NaN
     TimelineFigure figure{.run = rank.run,
                           .rank = rank.rank,
-                          .step = is_step ? static_cast<std::int64_t>(step) : 0,
+                          .step = step_number(*table, row).value_or(0),
                           .type = model::text(table->at(row, *type)),
                           .time_ms = number_at(*table, row, "time ms"),
                           .percent = number_at(*table, row, "percent")};
     if (std::isnan(figure.time_ms) && std::isnan(figure.percent)) continue;
     figures.push_back(std::move(figure));
+  }
+}
+
+// Adds what the sheet `steps` of a rank says of the periods.
+void add_periods(const RankReport& rank,
+                 const model::Table& table,
+                 std::vector<TimelineFigure>& figures) {
+  for (std::size_t row = 0; row < table.row_count(); ++row) {
+    const double period = number_at(table, row, kPeriodColumn);
+    const auto step = step_number(table, row);
+    if (std::isnan(period) || !step) continue;
+    for (const std::string_view type : kTimelineRows) {
+      const double time =
+          type == kTotalTime ? period : number_at(table, row, std::string(type) + " ms");
+      if (std::isnan(time)) continue;
+      figures.push_back({.run = rank.run,
+                         .rank = rank.rank,
+                         .step = *step,
+                         .type = std::string(type),
+                         .time_ms = time,
+                         .percent = period > 0 ? 100 * time / period : 0});
+    }
   }
 }
 
@@ -87,6 +117,32 @@ std::vector<TimelineFigure> step_figures(std::span<const RankReport> ranks) {
   return read_figures(ranks, "gpu_timeline_steps");
 }
 
+std::optional<std::int64_t> step_number(const model::Table& table, std::size_t row) {
+  const double step = number_at(table, row, "step");
+  if (!(std::fabs(step) < kMostSteps)) return std::nullopt;  // true for NaN
+  return static_cast<std::int64_t>(step);
+}
+
+std::vector<TimelineFigure> steady_figures(std::span<const RankReport> ranks) {
+  std::vector<TimelineFigure> figures;
+  for (const RankReport& rank : ranks) {
+    if (const model::Table* table = rank.book.find(kStepsSheet))
+      add_periods(rank, *table, figures);
+    else
+      add_figures(rank, "gpu_timeline_steps", figures);
+  }
+  const StepSet steady = steady_steps(step_states(rank_steps(ranks)));
+  std::erase_if(figures, [&steady](const TimelineFigure& figure) {
+    return steady.count({figure.run, figure.step}) == 0;
+  });
+  for (TimelineFigure& figure : step_figures(ranks)) {
+    if (figure.type != kTotalTime) continue;
+    figure.type = kAllSteps;
+    figures.push_back(std::move(figure));
+  }
+  return figures;
+}
+
 SeriesByType mean_over_ranks(std::span<const TimelineFigure> figures, Repetition repetition) {
   std::map<std::tuple<std::string, int, std::int64_t>, TimelineSeries> steps;
   for (const TimelineFigure& figure : figures) {
@@ -115,8 +171,8 @@ std::map<int, SeriesByType> by_rank(std::span<const TimelineFigure> figures,
 TimelinePair timeline_pair(const Sides& sides) {
   TimelinePair pair{
       .basis = {.window = Basis::Window::kStep, .repetition = repetition(sides, Repetition::kStep)},
-      .baseline = step_figures(sides.baseline.ranks),
-      .test = step_figures(sides.test.ranks)};
+      .baseline = steady_figures(sides.baseline.ranks),
+      .test = steady_figures(sides.test.ranks)};
   if (!pair.baseline.empty() && !pair.test.empty()) return pair;
   return whole_trace_pair(sides);
 }
@@ -129,7 +185,8 @@ TimelinePair whole_trace_pair(const Sides& sides) {
 }
 
 model::Better timeline_direction(const std::string& type) {
-  return type == "busy_time" ? model::Better::kNeither : model::Better::kLower;
+  const bool is_neither = type == "busy_time" || type.ends_with("idle_time");
+  return is_neither ? model::Better::kNeither : model::Better::kLower;
 }
 
 bool is_part(const std::string& type) {

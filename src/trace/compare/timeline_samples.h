@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,10 +28,22 @@ struct TimelineFigure {
   double percent = 0;
 };
 
+// A step's time. In a comparison of steps it is the steady period: the mean period of the steps
+// that step_states() calls steady; the other rows are of the same steps. See step_periods.h.
 inline constexpr const char* kTotalTime = "total_time";
+// The lengths of all profiled steps as gpu_timeline_steps has them, transient ones included: their
+// mean is that of the profiled window.
+inline constexpr const char* kAllSteps = "total_time_all_steps";
+
+// Returns the number of the step in a row; std::nullopt for damaged ones.
+std::optional<std::int64_t> step_number(const model::Table& table, std::size_t row);
+
 // Skip rows with neither a time nor a percentage.
 std::vector<TimelineFigure> whole_trace_figures(std::span<const RankReport> ranks);
 std::vector<TimelineFigure> step_figures(std::span<const RankReport> ranks);
+
+// Returns the figures of the steady steps over their periods, and kAllSteps.
+std::vector<TimelineFigure> steady_figures(std::span<const RankReport> ranks);
 
 // Parallel lists with one entry for each repetition.
 struct TimelineSeries {
@@ -65,8 +78,9 @@ TimelinePair timeline_pair(const Sides& sides);
 // Returns means over ranks, from the start of the first step to the end of the last.
 TimelinePair whole_trace_pair(const Sides& sides);
 
-// Returns the better direction of a timeline row. busy_time has none: a GPU that is busy longer may
-// do more work or wait less.
+// Returns the better direction of a timeline row. busy_time and the idle times have none: a GPU
+// that is busy longer may do more work or wait less, and one that is idle for less may have waited
+// for others in a collective instead.
 model::Better timeline_direction(const std::string& type);
 
 // Returns whether `type` is one of the parts that add up to kTotalTime.

@@ -14,7 +14,7 @@ namespace assay::trace {
 namespace {
 
 const char* per_step(Basis basis) {
-  return basis.window == Basis::Window::kStep ? " per step" : "";
+  return basis.window == Basis::Window::kStep ? " per steady step" : "";
 }
 
 bool repeated(const Sides& sides) {
@@ -50,11 +50,6 @@ const char* faster_or_slower(double percent) {
   return percent >= 0 ? "faster" : "slower";
 }
 
-std::string speed_in_words(const Change& change) {
-  if (std::isnan(change.percent)) return fmt::format("{:+.3f} ms away", change.difference);
-  return percent_text(change.percent) + " % " + faster_or_slower(change.percent);
-}
-
 // Returns "1.88 to 3.31 %" where the direction is already clear, otherwise "45.7 % slower to 3.22 %
 // faster".
 std::string interval_in_words(const Change& change) {
@@ -75,12 +70,6 @@ std::string counts_in_words(const Change& change, Repetition repetition) {
   return fmt::format("{} and {}", change.baseline_count, counted(change.test_count, repetition));
 }
 
-// Returns "95 %: 1.88 to 3.31 %; 3 runs each".
-std::string certainty_in_words(const Change& change, Basis basis, const Criterion& criterion) {
-  return fmt::format("{:.3g} %: {}; {}", 100 * criterion.confidence, interval_in_words(change),
-                     counts_in_words(change, basis.repetition));
-}
-
 // Returns a complete sentence, or an empty text.
 std::string needed_sentence(const Change& change, Basis basis, const Criterion& criterion) {
   const std::string needed = needed_in_words(change, criterion, noun(basis.repetition));
@@ -88,6 +77,16 @@ std::string needed_sentence(const Change& change, Basis basis, const Criterion& 
 }
 
 }  // namespace
+
+std::string speed_in_words(const Change& change) {
+  if (std::isnan(change.percent)) return fmt::format("{:+.3f} ms away", change.difference);
+  return percent_text(change.percent) + " % " + faster_or_slower(change.percent);
+}
+
+std::string certainty_in_words(const Change& change, Basis basis, const Criterion& criterion) {
+  return fmt::format("{:.3g} %: {}; {}", 100 * criterion.confidence, interval_in_words(change),
+                     counts_in_words(change, basis.repetition));
+}
 
 std::string headline_in_words(const TimelineChange& headline, Basis basis, const Sides& sides) {
   const Change& change = headline.time_ms;
@@ -122,8 +121,11 @@ std::string in_words(const TimelineChange& change, Basis basis, const Criterion&
   const std::string verdict = timeline_verdict(change.time_ms, basis);
   if (std::isnan(change.time_ms.difference)) return verdict + ".";
   const std::string needed =
-      needed_in_words(change.time_ms, criterion, noun(basis.repetition), Length::kShort);
-  return fmt::format("{}: {:+.3f} ms{}{}{}.", verdict, change.time_ms.difference, per_step(basis),
+      is_lost_among_many(change.time_ms, criterion)
+          ? "certain alone, but not among the rows that are judged together"
+          : needed_in_words(change.time_ms, criterion, noun(basis.repetition), Length::kShort);
+  return fmt::format("{}: {:+.3f} ms{}{}{}.", verdict, change.time_ms.difference,
+                     change.type == kAllSteps ? " per step" : per_step(basis),
                      needed.empty() ? "" : "; ", needed);
 }
 
@@ -142,7 +144,7 @@ std::string is_it_real(const TimelineChange& headline,
         "Unknown. A confidence interval needs 2 {0}s on each side; here {1} and {2} "
         "{0}s.",
         noun(basis.repetition), change.baseline_count, change.test_count);
-  const auto sentence = [&](const char* lead, const std::string& holds) {
+  const auto sentence = [&](const std::string& lead, const std::string& holds) {
     return fmt::format("{}. The confidence interval ({}) {}. {}", lead,
                        certainty_in_words(change, basis, criterion), holds,
                        noise_in_words(pair, sides));
@@ -151,6 +153,9 @@ std::string is_it_real(const TimelineChange& headline,
     return sentence("A difference, if there is one, is too small to matter",
                     fmt::format("lies within {:g} % either way", criterion.tolerance_percent));
   if (change.verdict == Verdict::kUnclear) return sentence("It may be noise", "holds zero");
+  if (change.verdict == Verdict::kDifferent)
+    return sentence("Different in these runs, which is all that one run a side can show",
+                    "leaves out zero");
   return sentence("Yes", "leaves out zero");
 }
 
@@ -158,8 +163,9 @@ std::string next_in_words(const TimelineChange& headline, Basis basis, const Sid
   const Change& change = headline.time_ms;
   const Criterion& criterion = sides.options.criterion;
   const bool runs = basis.repetition == Repetition::kRun;
-  const char* repeat =
-      runs ? "" : " Run each three times or more: steps do not know the noise between runs.";
+  constexpr const char* kRepeat =
+      "Run each three times or more: steps do not know the noise between runs.";
+  const std::string repeat = runs ? std::string() : std::string(" ") + kRepeat;
   switch (change.verdict) {
     case Verdict::kOnlyBaseline:
     case Verdict::kOnlyTest:
@@ -169,7 +175,10 @@ std::string next_in_words(const TimelineChange& headline, Basis basis, const Sid
     case Verdict::kUnclear:
       return "Measure more." + needed_sentence(change, basis, criterion) + repeat;
     case Verdict::kSame:
-      return "Use either." + std::string(repeat);
+      return "Use either." + repeat;
+    case Verdict::kDifferent:
+      return fmt::format("{} In these runs, {} is the faster.", kRepeat,
+                         change.difference < 0 ? sides.test.label : sides.baseline.label);
     case Verdict::kBetter:
     case Verdict::kShorter:
       return fmt::format("Use {}.{}", sides.test.label, repeat);

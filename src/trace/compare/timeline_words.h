@@ -10,6 +10,12 @@
 
 namespace assay::trace {
 
+// Returns "20.4 % slower", or the difference where there is no percentage.
+std::string speed_in_words(const Change& change);
+
+// Returns "95 %: 1.88 to 3.31 %; 3 runs each".
+std::string certainty_in_words(const Change& change, Basis basis, const Criterion& criterion);
+
 // Says which setting is faster.
 std::string headline_in_words(const TimelineChange& headline, Basis basis, const Sides& sides);
 

@@ -73,6 +73,8 @@ std::optional<Headline> headline_of(const Answer& answer, const Sides& sides) {
   const Repetition repetition = answer.basis.repetition;
   return Headline{.baseline_ms = change.baseline,
                   .test_ms = change.test,
+                  .baseline_mean_ms = answer.mean.baseline,
+                  .test_mean_ms = answer.mean.test,
                   .change_percent = change.percent,
                   .change_percent_low = change.percent_low,
                   .change_percent_high = change.percent_high,
@@ -82,6 +84,8 @@ std::optional<Headline> headline_of(const Answer& answer, const Sides& sides) {
                   .baseline_steps = answer.baseline_steps,
                   .test_steps = answer.test_steps,
                   .repetition = repetition == Repetition::kNone ? "" : noun(repetition),
+                  .baseline_transients = answer.baseline_transients,
+                  .test_transients = answer.test_transients,
                   .needed = needed_in_words(change, sides.options.criterion, noun(repetition))};
 }
 

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "report/book.h"
 #include "trace/compare/combine.h"
+#include "trace/sheets/steps_table.h"
 
 namespace assay::trace {
 namespace {
@@ -58,7 +59,8 @@ core::Result<std::vector<RankReport>> read_rank_reports(const fs::path& configur
   for (const fs::path& name : ASSAY_TRY(core::list_directory(folder))) {
     const std::optional<int> rank = report_rank(name.string());
     if (!rank) continue;
-    const std::vector<std::string> tables{"gpu_timeline", "gpu_timeline_steps", "excluded_work"};
+    const std::vector<std::string> tables{"gpu_timeline", "gpu_timeline_steps", kStepsSheet,
+                                          "excluded_work"};
     model::Book book = ASSAY_TRY(report::read_json(folder / name, tables));
     ASSAY_TRY(check_mode(book, folder / name, compat));
     if (book.find("gpu_timeline") == nullptr) {

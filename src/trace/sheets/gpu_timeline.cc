@@ -1,5 +1,6 @@
 #include "trace/sheet.h"
 #include "trace/sheets/operator_table.h"
+#include "trace/sheets/steps_table.h"
 #include "trace/timeline.h"
 
 namespace assay::trace {
@@ -35,7 +36,7 @@ Table timeline_table(const RankAnalysis& rank, const BusyIntervals& busy) {
   return table;
 }
 
-Table steps_table(const RankAnalysis& rank, const BusyIntervals& busy) {
+Table timeline_of_steps(const RankAnalysis& rank, const BusyIntervals& busy) {
   std::vector<model::Column> columns = share_columns();
   columns.insert(columns.begin(), {"step", "", Better::kNeither, "N of ProfilerStep#N"});
   Table table{"gpu_timeline_steps",
@@ -51,7 +52,10 @@ std::vector<Table> build_gpu_timeline(const RankAnalysis& rank) {
   if (busy.all.empty()) return {};
   std::vector<Table> tables;
   tables.push_back(timeline_table(rank, busy));
-  if (!rank.steps.empty()) tables.push_back(steps_table(rank, busy));
+  if (!rank.steps.empty()) {
+    tables.push_back(timeline_of_steps(rank, busy));
+    tables.push_back(steps_table(rank, busy));
+  }
   return tables;
 }
 

@@ -1,0 +1,286 @@
+#include "trace/compare/step_states.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "core/statistics.h"
+#include "trace/compare/rows.h"
+#include "trace/compare/timeline_samples.h"
+#include "trace/sheets/steps_table.h"
+#include "trace/steady.h"
+
+namespace assay::trace {
+namespace {
+
+using StepsOfRank = std::vector<const RankStep*>;
+
+// Returns NaN for what is no finite number, as in damaged reports.
+double finite_at(const model::Table& table, std::size_t row, std::string_view column) {
+  const double value = number_at(table, row, column);
+  return std::isfinite(value) ? value : kNaN;
+}
+
+std::optional<RankStep> rank_step(const RankReport& report,
+                                  const model::Table& table,
+                                  std::size_t row) {
+  const auto number = step_number(table, row);
+  const double period = finite_at(table, row, kPeriodColumn);
+  if (!number || std::isnan(period)) return std::nullopt;
+  return RankStep{.run = report.run,
+                  .rank = report.rank,
+                  .step = *number,
+                  .period_ms = period,
+                  .host_ms = finite_at(table, row, kHostColumn),
+                  .wait_ms = finite_at(table, row, kWaitColumn),
+                  .delay_us = finite_at(table, row, kDelayColumn),
+                  .queue_length = finite_at(table, row, kQueueColumn),
+                  .comm_ms = finite_at(table, row, "total_comm_time ms")};
+}
+
+// One run: its steps by number, each with its ranks.
+using Run = std::map<std::int64_t, StepsOfRank>;
+
+std::map<int, Run> runs_of(std::span<const RankStep> steps) {
+  std::map<int, Run> runs;
+  for (const RankStep& step : steps)
+    runs[step.run][step.step].push_back(&step);
+  return runs;
+}
+
+double mean_of(const StepsOfRank& ranks, double RankStep::*value) {
+  std::vector<double> values;
+  for (const RankStep* rank : ranks)
+    if (!std::isnan(rank->*value)) values.push_back(rank->*value);
+  return core::mean(values);
+}
+
+// The values of one rank, step by step; NaN where the rank lacks a step.
+std::map<int, std::vector<double>> by_rank_of(const Run& run, double RankStep::*value) {
+  std::map<int, std::vector<double>> ranks;
+  std::size_t position = 0;
+  for (const auto& [number, steps] : run) {
+    for (const RankStep* step : steps)
+      ranks.try_emplace(step->rank, run.size(), kNaN).first->second[position] = step->*value;
+    ++position;
+  }
+  return ranks;
+}
+
+bool has_nan(const std::vector<double>& values) {
+  return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+}
+
+// Marks the steps that a rank's wait for its host makes transient.
+void mark_host_bound(const Run& run,
+                     const std::vector<double>& periods,
+                     std::vector<bool>& steady) {
+  const double center = core::median(periods);
+  const double least = kTransientPercent / 100 * center;
+  for (const auto& [rank, waits] : by_rank_of(run, &RankStep::host_ms)) {
+    if (has_nan(waits)) continue;
+    const double usual = core::median(waits);
+    const std::vector<bool> usual_waits = find_steady(waits);
+    for (std::size_t i = 0; i < steady.size(); ++i) {
+      const double differs = periods[i] - center;
+      const double waited = waits[i] - usual;
+      if (!usual_waits[i] && std::fabs(differs) > least && std::fabs(waited) > least &&
+          (differs > 0) == (waited > 0))
+        steady[i] = false;
+    }
+  }
+}
+
+// Most of the steps have to be steady. Where those that waited for their host are more, there is no
+// steady state to tell them from.
+std::vector<bool> steady_of(const Run& run, const std::vector<double>& periods) {
+  const std::vector<bool> by_period = find_steady(periods);
+  std::vector<bool> steady = by_period;
+  if (periods.size() < kFewestForTransients) return steady;
+  mark_host_bound(run, periods, steady);
+  const auto kept = static_cast<std::size_t>(std::count(steady.begin(), steady.end(), true));
+  return 2 * kept > steady.size() ? steady : by_period;
+}
+
+// By how much each rank's value in a step is above its mean over the steady steps.
+std::map<int, double> excess(const Run& run,
+                             double RankStep::*value,
+                             std::size_t step,
+                             const std::vector<bool>& steady) {
+  std::map<int, double> result;
+  for (const auto& [rank, values] : by_rank_of(run, value)) {
+    std::vector<double> usual;
+    for (std::size_t i = 0; i < steady.size(); ++i)
+      if (steady[i]) usual.push_back(values[i]);
+    const double difference = values[step] - core::mean(usual);
+    if (!std::isnan(difference)) result[rank] = difference;
+  }
+  return result;
+}
+
+using RankValue = std::pair<const int, double>;
+
+void explain_by_host(const std::map<int, double>& waits, double differs, StepState& state) {
+  const auto most =
+      std::max_element(waits.begin(), waits.end(), [](const RankValue& a, const RankValue& b) {
+        return std::fabs(a.second) < std::fabs(b.second);
+      });
+  if (most == waits.end() || most->second * differs <= 0 ||
+      std::fabs(most->second) < std::fabs(differs) / 2)
+    return;
+  state.cause = Cause::kHost;
+  state.rank = most->first;
+  state.ms = most->second;
+}
+
+// The rank that arrives last waits least, while the others wait for it.
+void explain_by_straggler(const std::map<int, double>& comm, double differs, StepState& state) {
+  if (comm.size() < 2 || differs <= 0) return;
+  const auto last =
+      std::min_element(comm.begin(), comm.end(),
+                       [](const RankValue& a, const RankValue& b) { return a.second < b.second; });
+  std::vector<double> others;
+  for (const auto& [rank, value] : comm)
+    if (rank != last->first) others.push_back(value);
+  const double waited = core::median(others) - last->second;
+  if (waited < differs / 2) return;
+  state.cause = Cause::kStraggler;
+  state.rank = last->first;
+  state.ms = waited;
+}
+
+void explain_by_place(const StepsOfRank& ranks, StepState& state) {
+  if (!state.is_first) return;
+  const double wait = mean_of(ranks, &RankStep::wait_ms);
+  state.cause = Cause::kFirst;
+  if (!(wait > kTransientPercent / 100 * state.steady_ms)) return;
+  state.cause = Cause::kWait;
+  state.ms = wait;
+}
+
+double mean_where(const std::vector<double>& values, const std::vector<bool>& chosen) {
+  std::vector<double> kept;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (chosen[i]) kept.push_back(values[i]);
+  return core::mean(kept);
+}
+
+void explain(const Run& run,
+             const StepsOfRank& ranks,
+             std::size_t position,
+             const std::vector<bool>& steady,
+             StepState& state) {
+  const double differs = state.period_ms - state.steady_ms;
+  explain_by_place(ranks, state);
+  explain_by_straggler(excess(run, &RankStep::comm_ms, position, steady), differs, state);
+  explain_by_host(excess(run, &RankStep::host_ms, position, steady), differs, state);
+}
+
+// Returns the states of a run where these of its steps are steady.
+std::vector<StepState> states_of(int number,
+                                 const Run& run,
+                                 const std::vector<double>& periods,
+                                 const std::vector<bool>& steady) {
+  const double steady_ms = mean_where(periods, steady);
+  std::vector<StepState> states;
+  std::size_t i = 0;
+  for (const auto& [step, ranks] : run) {
+    StepState state{.run = number,
+                    .step = step,
+                    .period_ms = periods[i],
+                    .is_first = i == 0,
+                    .is_steady = steady[i],
+                    .steady_ms = steady_ms};
+    if (!state.is_steady) explain(run, ranks, i, steady, state);
+    states.push_back(state);
+    ++i;
+  }
+  return states;
+}
+
+std::vector<StepState> run_states(int number, const Run& run) {
+  std::vector<double> periods;
+  for (const auto& [step, ranks] : run)
+    periods.push_back(mean_of(ranks, &RankStep::period_ms));
+  std::vector<bool> steady = steady_of(run, periods);
+  std::vector<StepState> states = states_of(number, run, periods, steady);
+  if (run.size() >= kFewestWithoutCause) return states;
+  for (std::size_t i = 1; i < states.size(); ++i)
+    if (states[i].cause == Cause::kNone) steady[i] = true;
+  return states_of(number, run, periods, steady);
+}
+
+// Returns by how much longer the other ranks communicate than this one in the steady steps of its
+// run (median over ranks); 0 where they do not, or where nothing is known.
+double others_waiting(const std::map<std::pair<int, int>, StepsOfRank>& ranks,
+                      const std::pair<int, int>& of) {
+  std::vector<double> others;
+  for (const auto& [key, steps] : ranks) {
+    const double comm = mean_of(steps, &RankStep::comm_ms);
+    if (key.first == of.first && key.second != of.second && !std::isnan(comm))
+      others.push_back(comm);
+  }
+  const double waited = core::median(others) - mean_of(ranks.at(of), &RankStep::comm_ms);
+  return waited > 0 ? waited : 0;
+}
+
+}  // namespace
+
+std::vector<RankStep> rank_steps(std::span<const RankReport> ranks) {
+  std::vector<RankStep> steps;
+  for (const RankReport& report : ranks) {
+    const model::Table* table = report.book.find(kStepsSheet);
+    for (std::size_t row = 0; table != nullptr && row < table->row_count(); ++row)
+      if (const auto step = rank_step(report, *table, row)) steps.push_back(*step);
+    if (table != nullptr) continue;
+    for (const TimelineFigure& figure : step_figures(std::span(&report, 1)))
+      if (figure.type == kTotalTime && std::isfinite(figure.time_ms))
+        steps.push_back({.run = report.run,
+                         .rank = report.rank,
+                         .step = figure.step,
+                         .period_ms = figure.time_ms});
+  }
+  return steps;
+}
+
+std::vector<StepState> step_states(std::span<const RankStep> steps) {
+  std::vector<StepState> states;
+  for (const auto& [number, run] : runs_of(steps))
+    for (const StepState& state : run_states(number, run))
+      states.push_back(state);
+  return states;
+}
+
+StepSet steady_steps(std::span<const StepState> states) {
+  StepSet steady;
+  for (const StepState& state : states)
+    if (state.is_steady) steady.emplace(state.run, state.step);
+  return steady;
+}
+
+std::vector<BoundRank> host_bound_ranks(std::span<const RankStep> steps, const StepSet& steady) {
+  std::map<std::pair<int, int>, StepsOfRank> ranks;
+  for (const RankStep& step : steps)
+    if (steady.count({step.run, step.step}) > 0) ranks[{step.run, step.rank}].push_back(&step);
+  std::vector<BoundRank> bound;
+  for (const auto& [key, own] : ranks) {
+    const double host = mean_of(own, &RankStep::host_ms);
+    const double share = 100 * host / mean_of(own, &RankStep::period_ms);
+    if (!(share > kHostBoundPercent)) continue;
+    bound.push_back({.run = key.first,
+                     .rank = key.second,
+                     .host_ms = host,
+                     .share = share,
+                     .others_ms = others_waiting(ranks, key),
+                     .delay_us = mean_of(own, &RankStep::delay_us),
+                     .queue_length = mean_of(own, &RankStep::queue_length),
+                     .steps = static_cast<std::int64_t>(own.size())});
+  }
+  std::stable_sort(bound.begin(), bound.end(),
+                   [](const BoundRank& a, const BoundRank& b) { return a.share > b.share; });
+  return bound;
+}
+
+}  // namespace assay::trace

@@ -1,0 +1,81 @@
+// The steps of one configuration: which are steady, which are transient, and why.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trace/compare/configuration.h"
+
+namespace assay::trace {
+
+// One step on one rank, from its sheet `steps`. What the sheet lacks is NaN; reports of earlier
+// versions have no such sheet, and periods are then those of gpu_timeline_steps.
+struct RankStep {
+  int run = 0;  // as in RankReport
+  int rank = 0;
+  std::int64_t step = 0;
+  double period_ms = 0;
+  double host_ms = kNaN;  // the GPU was idle and nothing was launched
+  double wait_ms = kNaN;  // without GPU work, before the step
+  double delay_us = kNaN;
+  double queue_length = kNaN;
+  double comm_ms = kNaN;
+};
+
+std::vector<RankStep> rank_steps(std::span<const RankReport> ranks);
+
+// Why a step differs from the steady ones. The figures are those of `rank`.
+enum class Cause {
+  kNone,       // nothing that a trace shows
+  kHost,       // `rank` waited `ms` longer for its host than in the steady steps, or shorter
+  kStraggler,  // the other ranks waited `ms` longer for `rank` in collectives
+  kWait,       // the first step; its ranks had no GPU work for `ms` before it
+  kFirst,      // the first step, and the trace begins with it
+};
+
+// A step of one run, over its ranks.
+struct StepState {
+  int run = 0;
+  std::int64_t step = 0;
+  double period_ms = 0;  // mean over ranks
+  bool is_first = false;
+  bool is_steady = true;
+  double steady_ms = 0;  // mean period of the run's steady steps
+  Cause cause = Cause::kNone;
+  int rank = 0;
+  double ms = 0;
+};
+
+// Returns the steps by run and number. A step is transient when find_steady() says so of its period
+// (with a cause, unless it is the first or of at least kFewestWithoutCause) or, where its period
+// differs from the median by more than kTransientPercent, of the time for which some rank waited
+// for its host, and that wait differs in the same direction.
+std::vector<StepState> step_states(std::span<const RankStep> steps);
+
+// The steady steps as run and step.
+using StepSet = std::set<std::pair<int, std::int64_t>>;
+StepSet steady_steps(std::span<const StepState> states);
+
+// A rank that waits for its host in the steady steps, or for which the others wait.
+struct BoundRank {
+  int run = 0;
+  int rank = 0;
+  double host_ms = 0;    // mean over steady steps
+  double share = 0;      // of the mean steady period, in percent
+  double others_ms = 0;  // median of what the other ranks communicate longer than this one
+  double delay_us = 0;   // mean over steps of the median launch delay
+  double queue_length = 0;
+  std::int64_t steps = 0;  // steady steps of the run
+};
+
+// Waits for the host below this share of a step are of no interest.
+inline constexpr double kHostBoundPercent = 2;
+
+// Returns the ranks above kHostBoundPercent, the largest share first.
+std::vector<BoundRank> host_bound_ranks(std::span<const RankStep> steps, const StepSet& steady);
+
+}  // namespace assay::trace

@@ -1,0 +1,244 @@
+#include "trace/compare/step_states.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "trace/compare/compare.h"
+#include "trace/compare/compare_test_util.h"
+#include "trace/compare/step_words.h"
+#include "trace/pipelines/configuration_reader.h"
+#include "trace/sheet.h"
+#include "trace/small_trace_test_util.h"
+
+namespace assay::trace {
+namespace {
+
+using model::number;
+using model::text;
+using testing::all_words;
+using testing::cell_where;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Side = testing::SmallTrace::Side;
+
+// A step in hundreds of microseconds: its work, and how long the host waits before it launches the
+// second half of it.
+struct Made {
+  int work = 0;
+  int host = 0;
+};
+
+// A rank whose step launches one kernel, then another one when the host gets to it. A collective
+// ends each step, and a short kernel ends the trace's last one like all others.
+model::Trace rank_trace(const std::vector<Made>& steps) {
+  testing::SmallTrace small;
+  int time = 0;
+  int number = 3;
+  for (const Made& step : steps) {
+    const int half = 100 * step.work / 2;
+    const int wait = 100 * step.host;
+    small.annotation(fmt::format("ProfilerStep#{}", number++), Side::kCpu, time, 2 * half + wait);
+    // Work runs 1000 us after its launch, so a wait of the host shows beyond those.
+    small.launch("gemm", 1, time, half);
+    small.launch("gemm", 1, time + half + wait, half);
+    time += 2 * half + wait;
+  }
+  return small.read();
+}
+
+Configuration side_of(const std::string& label, const std::vector<std::vector<Made>>& ranks) {
+  Configuration side{.label = label, .ranks = {}, .collectives = {}};
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const model::Trace trace = rank_trace(ranks[rank]);
+    const RankAnalysis analysis = analyze_rank(trace, {}, static_cast<int>(rank));
+    side.ranks.push_back({.rank = static_cast<int>(rank), .book = individual_report(analysis)});
+  }
+  return side;
+}
+
+// The example: steps of 73.3, 88.1, 89.8 ms against 107.1 each. In the first step of `a`,
+// rank 1 found its work launched; in the others it waited for its host.
+Configuration waits_for_its_host() {
+  return side_of("a", {{{733, 0}, {881, 0}, {898, 0}}, {{733, 0}, {681, 200}, {698, 200}}});
+}
+
+Configuration steady_run() {
+  return side_of("b", {{{1071, 0}, {1071, 0}, {1071, 0}}, {{1071, 0}, {1071, 0}, {1071, 0}}});
+}
+
+TEST(StepStates, AFirstStepThatDiffersIsNoVerdict) {
+  const Comparison comparison = compare({waits_for_its_host(), steady_run()}).value();
+  const Change& headline = comparison.answer.headline;
+  EXPECT_NEAR(headline.baseline, 88.95, 1e-9);
+  EXPECT_NEAR(headline.test, 107.1, 1e-9);
+  EXPECT_NEAR(headline.percent, -20.4, 0.01);
+  EXPECT_EQ(headline.verdict, Verdict::kDifferent);
+  EXPECT_NEAR(comparison.answer.mean.percent, -27.9, 0.05);
+  const std::string words = all_words(comparison.answer);
+  EXPECT_THAT(words, StartsWith("Which setting is better? b is 20.4 % slower than a in these runs "
+                                "(95 %: "));
+  EXPECT_THAT(words, HasSubstr("2 and 3 steps): 107.100 against 88.950 ms per steady step."));
+  EXPECT_THAT(words, HasSubstr("Are the steps steady? No. 1 of 3 steps of a is not steady and left "
+                               "out: step 3, the first of the profile, took 73.300 ms, 17.6 % less "
+                               "than a steady one: rank 1 waited for its host "));
+  EXPECT_THAT(words, HasSubstr("With it, its mean would be 5.86 % lower."));
+  EXPECT_THAT(words, HasSubstr("Does a rank wait for its host? Yes. a: rank 1 waits for its host "
+                               "for "));
+  EXPECT_THAT(words, HasSubstr("And the mean of all profiled steps? b is 27.9 % slower than a: "
+                               "107.100 against 83.733 ms a step (95 %: "));
+  EXPECT_THAT(words, Not(HasSubstr("better)")));
+  EXPECT_THAT(words, Not(HasSubstr("Yes. The confidence")));
+}
+
+TEST(StepStates, IdleTimeThatShrinksIsNotBetter) {
+  Configuration a = waits_for_its_host();
+  Configuration b = steady_run();
+  // Two runs a side, so that the strongest verdicts are open.
+  for (Configuration* side : {&a, &b}) {
+    side->runs = {1, 2};
+    const std::size_t count = side->ranks.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      side->ranks[i].run = 1;
+      side->ranks.push_back(side->ranks[i]);
+      side->ranks.back().run = 2;
+    }
+  }
+  const Comparison comparison = compare({a, b}).value();
+  const model::Table& summary = *comparison.timeline_comparison.find("Summary_Comparison");
+  EXPECT_EQ(text(cell_where(summary, "type", "total_time", "status")), "Worse");
+  EXPECT_EQ(text(cell_where(summary, "type", "idle_time", "status")), "Shorter");
+}
+
+TEST(StepStates, TheSheetTellsEachRankAndStep) {
+  const Comparison comparison = compare({waits_for_its_host(), steady_run()}).value();
+  const model::Table& steps = *comparison.timeline_comparison.find("Steps");
+  ASSERT_EQ(steps.row_count(), 12U);
+  const auto cell = [&steps](std::size_t row, const char* column) {
+    return steps.at(row, *steps.column(column));
+  };
+  EXPECT_EQ(text(cell(3, "run")), "a");
+  EXPECT_EQ(number(cell(3, "rank")), 1);
+  EXPECT_EQ(text(cell(3, "state")), "transient: host of rank 1");
+  EXPECT_EQ(text(cell(4, "state")), "steady");
+  EXPECT_EQ(number(cell(3, "host-bound ms")), 0);
+  // The host waits 20 ms; work needs 1 ms from its launch to its start.
+  EXPECT_NEAR(number(cell(4, "host-bound ms")), 20, 1.001);
+  EXPECT_GT(number(cell(4, "host-bound %")), 20);
+  EXPECT_EQ(number(cell(4, "launch delay us")), 1000);
+  EXPECT_NE(comparison.final_report.find("GPU_Steps"), nullptr);
+}
+
+// The parts add up to the steady period, since all are of the same steps.
+TEST(StepStates, PartsAddUpToTheSteadyPeriod) {
+  const Comparison comparison = compare({waits_for_its_host(), steady_run()}).value();
+  const model::Table& summary = *comparison.timeline_comparison.find("Summary_Comparison");
+  double sum = 0;
+  for (const char* part :
+       {"computation_time", "exposed_comm_time", "exposed_memcpy_time", "idle_time"})
+    sum += number(cell_where(summary, "type", part, "a_time_ms"));
+  EXPECT_NEAR(sum, number(cell_where(summary, "type", "total_time", "a_time_ms")), 1e-9);
+  EXPECT_NEAR(sum, 88.95, 1e-9);
+}
+
+std::vector<RankStep> run_of(const std::vector<double>& periods,
+                             const std::vector<double>& host_ms,
+                             const std::vector<double>& comm_ms = {}) {
+  std::vector<RankStep> steps;
+  for (const int rank : {0, 1, 2})
+    for (std::size_t i = 0; i < periods.size(); ++i)
+      steps.push_back({.rank = rank,
+                       .step = static_cast<std::int64_t>(i),
+                       .period_ms = periods[i],
+                       .host_ms = rank == 0 ? host_ms[i] : 0,
+                       .wait_ms = 0,
+                       .comm_ms = rank == 2 || comm_ms.empty() ? 5 : comm_ms[i]});
+  return steps;
+}
+
+std::vector<bool> steady(const std::vector<StepState>& states) {
+  std::vector<bool> result;
+  for (const StepState& state : states)
+    result.push_back(state.is_steady);
+  return result;
+}
+
+// The bundled run of 2 GPUs: its last step is shorter because the host was faster, which the three
+// periods alone do not tell from noise.
+TEST(StepStates, TheHostExplainsWhatPeriodsDoNotTell) {
+  const auto states = step_states(run_of({23.3, 24.7, 19.9}, {8.24, 8.32, 4.31}));
+  EXPECT_THAT(steady(states), ElementsAre(true, true, false));
+  EXPECT_EQ(states[2].cause, Cause::kHost);
+  EXPECT_EQ(states[2].rank, 0);
+  EXPECT_NEAR(states[2].ms, 4.31 - 8.28, 1e-9);
+  EXPECT_DOUBLE_EQ(states[2].steady_ms, 24);
+  // Without the host's change, it is noise.
+  EXPECT_THAT(steady(step_states(run_of({23.3, 24.7, 19.9}, {8.24, 8.32, 8.31}))),
+              ElementsAre(true, true, true));
+}
+
+TEST(StepStates, AStragglerIsTheRankThatTheOthersWaitFor) {
+  const auto states = step_states(run_of({30, 30.1, 36, 30.05}, {0, 0, 0, 0}, {5, 5, 11, 5}));
+  EXPECT_THAT(steady(states), ElementsAre(true, true, false, true));
+  EXPECT_EQ(states[2].cause, Cause::kStraggler);
+  EXPECT_EQ(states[2].rank, 2);
+  EXPECT_DOUBLE_EQ(states[2].ms, 6);
+}
+
+// Of three steps two always lie closer together.
+TEST(StepStates, AmongFewStepsOneThatDiffersWithoutACauseIsNoise) {
+  EXPECT_THAT(steady(step_states(run_of({30, 33, 30.1}, {0, 0, 0}))),
+              ElementsAre(true, true, true));
+  EXPECT_THAT(steady(step_states(run_of({30, 33, 30.1, 30.05, 30.02}, {0, 0, 0, 0, 0}))),
+              ElementsAre(true, false, true, true, true));
+  EXPECT_THAT(steady(step_states(run_of({30, 33, 30.1}, {0, 0, 0}, {5, 8, 5}))),
+              ElementsAre(true, false, true));
+}
+
+TEST(StepStates, TheFirstAfterAWaitIsNamed) {
+  std::vector<RankStep> steps = run_of({25, 30, 30.1, 30.05}, {0, 0, 0, 0});
+  EXPECT_EQ(step_states(steps)[0].cause, Cause::kFirst);
+  for (RankStep& step : steps)
+    if (step.step == 0) step.wait_ms = 12;
+  const StepState first = step_states(steps)[0];
+  EXPECT_EQ(first.cause, Cause::kWait);
+  EXPECT_DOUBLE_EQ(first.ms, 12);
+}
+
+TEST(StepStates, EachRunHasItsOwnSteadyState) {
+  std::vector<RankStep> steps = run_of({30, 30.1, 30.2}, {0, 0, 0});
+  for (RankStep step : run_of({40, 33, 33.1}, {0, 0, 0})) {
+    step.run = 2;
+    steps.push_back(step);
+  }
+  const StepSet found = steady_steps(step_states(steps));
+  EXPECT_THAT(found, ElementsAre(std::pair(0, 0), std::pair(0, 1), std::pair(0, 2), std::pair(2, 1),
+                                 std::pair(2, 2)));
+}
+
+TEST(StepStates, HostBoundRanksAreSortedAndSmallSharesAreOfNoInterest) {
+  const std::vector<RankStep> steps = run_of({30, 30, 30}, {3, 3, 3}, {8, 8, 8});
+  const auto bound = host_bound_ranks(steps, steady_steps(step_states(steps)));
+  ASSERT_EQ(bound.size(), 1U);
+  EXPECT_EQ(bound[0].rank, 0);
+  EXPECT_DOUBLE_EQ(bound[0].share, 10);
+  EXPECT_EQ(bound[0].steps, 3);
+  EXPECT_TRUE(host_bound_ranks(run_of({30, 30, 30}, {0.5, 0.5, 0.5}), {{0, 0}}).empty());
+}
+
+// Reports of earlier versions have no sheet `steps`.
+TEST(StepStates, ReportsWithoutTheSheetAreComparedByTheirSteps) {
+  Configuration a = waits_for_its_host();
+  for (RankReport& report : a.ranks)
+    std::erase_if(report.book.tables,
+                  [](const model::Table& table) { return table.name == "steps"; });
+  const Answer found = answer({a, steady_run()});
+  EXPECT_NEAR(found.headline.baseline, 88.95, 1.0);
+  EXPECT_THAT(all_words(found), HasSubstr("step 3, the first of the profile, took 73.300 ms"));
+}
+
+}  // namespace
+}  // namespace assay::trace

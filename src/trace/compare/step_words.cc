@@ -1,0 +1,215 @@
+#include "trace/compare/step_words.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "core/statistics.h"
+#include "core/text.h"
+#include "trace/compare/rows.h"
+#include "trace/compare/step_states.h"
+#include "trace/compare/timeline_words.h"
+#include "trace/sheets/steps_table.h"
+
+namespace assay::trace {
+namespace {
+
+constexpr std::size_t kStepsNamed = 4;
+constexpr std::size_t kRanksNamed = 4;
+
+std::string more_or_less(double percent, const char* more, const char* less) {
+  return fmt::format("{} % {}", percent_text(percent), percent >= 0 ? more : less);
+}
+
+std::string cause_in_words(const StepState& state) {
+  switch (state.cause) {
+    case Cause::kHost:
+      return fmt::format(": rank {} waited for its host {:.3g} ms {} than in the steady steps",
+                         state.rank, std::fabs(state.ms), state.ms > 0 ? "more" : "less");
+    case Cause::kStraggler:
+      return fmt::format(": the other ranks waited {:.3g} ms more for rank {}", state.ms,
+                         state.rank);
+    case Cause::kWait:
+      return fmt::format(": the GPUs had no work for {:.3g} ms before it", state.ms);
+    case Cause::kFirst:
+      return "";
+    case Cause::kNone:
+      break;
+  }
+  return ": the traces show no cause";
+}
+
+std::string state_in_words(const StepState& state, const Configuration& side) {
+  const double percent = 100 * (state.period_ms / state.steady_ms - 1);
+  return fmt::format("{}step {}{} took {:.3f} ms, {} than a steady one{}",
+                     side.runs.size() > 1 ? run_name(side, state.run) + ", " : "", state.step,
+                     state.is_first ? ", the first of the profile," : "", state.period_ms,
+                     more_or_less(percent, "more", "less"), cause_in_words(state));
+}
+
+// The mean over runs of each run's mean period, over all steps or the steady ones.
+double mean_period(const std::vector<StepState>& states, bool steady_only) {
+  std::map<int, std::vector<double>> runs;
+  for (const StepState& state : states)
+    if (state.is_steady || !steady_only) runs[state.run].push_back(state.period_ms);
+  std::vector<double> means;
+  for (const auto& [run, periods] : runs)
+    means.push_back(core::mean(periods));
+  return core::mean(means);
+}
+
+// One rank over the runs of its side.
+struct BoundOverRuns {
+  std::vector<double> host_ms;
+  std::vector<double> share;
+  std::vector<double> others_ms;
+  std::vector<double> delay_us;
+  std::vector<double> queue_length;
+};
+
+std::string bound_in_words(int rank, const BoundOverRuns& bound, const Configuration& side) {
+  const std::string runs =
+      side.runs.size() > 1
+          ? fmt::format(" in {} of {} runs", bound.host_ms.size(), side.runs.size())
+          : "";
+  const double others = core::mean(bound.others_ms);
+  const std::string waiting =
+      others > 0 ? fmt::format(", and the others' collectives take {} ms longer, waits included",
+                               percent_text(others))
+                 : "";
+  return fmt::format(
+      "rank {} waits for its host for {} ms of a steady step ({} %){}{} (launch delay {} µs, queue "
+      "length {})",
+      rank, percent_text(core::mean(bound.host_ms)), percent_text(core::mean(bound.share)), runs,
+      waiting, percent_text(core::mean(bound.delay_us)),
+      percent_text(core::mean(bound.queue_length)));
+}
+
+const Change* change_of(const std::vector<TimelineChange>& changes, const char* type) {
+  for (const TimelineChange& change : changes)
+    if (change.type == type) return &change.time_ms;
+  return nullptr;
+}
+
+std::string state_word(const StepState& state) {
+  if (state.is_steady) return "steady";
+  switch (state.cause) {
+    case Cause::kHost:
+      return fmt::format("transient: host of rank {}", state.rank);
+    case Cause::kStraggler:
+      return fmt::format("transient: rank {} is late", state.rank);
+    case Cause::kWait:
+      return "transient: first after a wait";
+    case Cause::kFirst:
+      return "transient: first";
+    case Cause::kNone:
+      break;
+  }
+  return "transient";
+}
+
+void append_steps(const Configuration& side, model::Table& table) {
+  const std::vector<RankStep> steps = rank_steps(side.ranks);
+  std::map<std::pair<int, std::int64_t>, std::string> words;
+  for (const StepState& state : step_states(steps))
+    words[{state.run, state.step}] = state_word(state);
+  for (const RankStep& step : steps)
+    table.add_row({run_name(side, step.run), static_cast<std::int64_t>(step.rank), step.step,
+                   words[{step.run, step.step}], cell_of(step.period_ms), cell_of(step.wait_ms),
+                   cell_of(step.host_ms), cell_of(100 * step.host_ms / step.period_ms),
+                   cell_of(step.delay_us), cell_of(step.queue_length), cell_of(step.comm_ms)});
+}
+
+}  // namespace
+
+std::string transients_in_words(const Configuration& side) {
+  const std::vector<StepState> states = step_states(rank_steps(side.ranks));
+  std::vector<StepState> transient;
+  std::copy_if(states.begin(), states.end(), std::back_inserter(transient),
+               [](const StepState& state) { return !state.is_steady; });
+  if (transient.empty()) return "";
+  const auto differs = [](const StepState& state) {
+    return std::fabs(state.period_ms / state.steady_ms - 1);
+  };
+  std::stable_sort(transient.begin(), transient.end(),
+                   [&](const StepState& a, const StepState& b) { return differs(a) > differs(b); });
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(transient.size(), kStepsNamed); ++i)
+    texts.push_back(state_in_words(transient[i], side));
+  if (transient.size() > kStepsNamed)
+    texts.push_back(fmt::format("and {} more", transient.size() - kStepsNamed));
+  const double steady = mean_period(states, true);
+  const double effect = 100 * (mean_period(states, false) / steady - 1);
+  return fmt::format(
+      "{} of {} steps of {} {} not steady and left out: {}. With {}, its mean would "
+      "be {}.",
+      transient.size(), states.size(), side.label, transient.size() == 1 ? "is" : "are",
+      core::join(texts, "; "), transient.size() == 1 ? "it" : "them",
+      more_or_less(effect, "higher", "lower"));
+}
+
+std::string host_bound_in_words(const Configuration& side) {
+  const std::vector<RankStep> steps = rank_steps(side.ranks);
+  std::map<int, BoundOverRuns> ranks;
+  for (const BoundRank& bound : host_bound_ranks(steps, steady_steps(step_states(steps)))) {
+    BoundOverRuns& rank = ranks[bound.rank];
+    rank.host_ms.push_back(bound.host_ms);
+    rank.share.push_back(bound.share);
+    rank.others_ms.push_back(bound.others_ms);
+    rank.delay_us.push_back(bound.delay_us);
+    rank.queue_length.push_back(bound.queue_length);
+  }
+  if (ranks.empty()) return "";
+  std::vector<std::pair<int, const BoundOverRuns*>> order;
+  for (const auto& [rank, bound] : ranks)
+    order.emplace_back(rank, &bound);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return core::sum(a.second->host_ms) > core::sum(b.second->host_ms);
+  });
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(order.size(), kRanksNamed); ++i)
+    texts.push_back(bound_in_words(order[i].first, *order[i].second, side));
+  if (order.size() > kRanksNamed)
+    texts.push_back(fmt::format("and {} more ranks", order.size() - kRanksNamed));
+  return fmt::format("{}: {}.", side.label, core::join(texts, "; "));
+}
+
+std::string mean_in_words(const std::vector<TimelineChange>& changes,
+                          Basis basis,
+                          const Sides& sides) {
+  const Change* mean = change_of(changes, kAllSteps);
+  if (mean == nullptr || std::isnan(mean->difference)) return "";
+  return fmt::format("{} is {}: {:.3f} against {:.3f} ms a step{}.", sides.test.label,
+                     speed_in_words(*mean) + " than " + sides.baseline.label, mean->test,
+                     mean->baseline,
+                     std::isnan(mean->low)
+                         ? std::string()
+                         : " (" + certainty_in_words(*mean, basis, sides.options.criterion) + ")");
+}
+
+model::Table steps_of_sides(const Sides& sides) {
+  using model::Better;
+  model::Table table{
+      .name = "Steps",
+      .title = "Every step of every rank: what is steady, and the launches behind it",
+      .columns = {{.name = "run"},
+                  {.name = "rank"},
+                  {.name = "step"},
+                  {.name = "state", .description = "only steady steps are compared"},
+                  {.name = kPeriodColumn, .unit = "ms", .better = Better::kLower},
+                  {.name = kWaitColumn, .unit = "ms"},
+                  {.name = kHostColumn, .unit = "ms", .better = Better::kLower},
+                  {.name = kHostShareColumn, .unit = "%", .better = Better::kLower},
+                  {.name = kDelayColumn, .unit = "us"},
+                  {.name = kQueueColumn},
+                  {.name = "total_comm_time ms", .unit = "ms"}}};
+  append_steps(sides.baseline, table);
+  append_steps(sides.test, table);
+  table.style.excel_table = table.row_count() > 0;
+  return table;
+}
+
+}  // namespace assay::trace
