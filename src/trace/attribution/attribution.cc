@@ -49,26 +49,45 @@ std::vector<RunPair> run_pairs(std::size_t runs_a, std::size_t runs_b) {
   return pairs;
 }
 
-double mean_step_ms(const Execution& execution) {
-  double sum = 0;
+double milliseconds(const path::StepMark& step) {
+  return static_cast<double>(step.length_ns()) / kNanosecondsPerMs;
+}
+
+std::vector<bool> chosen_steps(const Execution& execution, const ChooseSteps& choose) {
+  std::vector<double> lengths_ms;
   for (const path::StepMark& step : execution.steps)
-    sum += static_cast<double>(step.length_ns());
-  return sum / kNanosecondsPerMs / static_cast<double>(execution.steps.size());
+    lengths_ms.push_back(milliseconds(step));
+  return choose ? choose(lengths_ms) : std::vector<bool>(lengths_ms.size(), true);
+}
+
+double counted_steps(const PreparedRun& run) {
+  return static_cast<double>(std::count(run.counts.begin(), run.counts.end(), true));
+}
+
+double mean_step_ms(const PreparedRun& run) {
+  double sum = 0;
+  for (std::size_t s = 0; s < run.counts.size(); ++s)
+    if (run.counts[s]) sum += milliseconds(run.execution->steps[s]);
+  return sum / counted_steps(run);
 }
 
 double mean_step_ms(std::span<const PreparedRun> runs) {
   double sum = 0;
   for (const PreparedRun& run : runs)
-    sum += mean_step_ms(*run.execution);
+    sum += mean_step_ms(run);
   return sum / static_cast<double>(runs.size());
 }
 
-std::pair<std::vector<PreparedRun>, std::vector<PreparedRun>> prepare(Executions a, Executions b) {
+std::pair<std::vector<PreparedRun>, std::vector<PreparedRun>> prepare(Executions a,
+                                                                      Executions b,
+                                                                      const ChooseSteps& choose) {
   std::pair<std::vector<PreparedRun>, std::vector<PreparedRun>> sides;
   for (const Execution* execution : a)
-    sides.first.push_back({execution, path::places_of(*execution), {}});
+    sides.first.push_back(
+        {execution, path::places_of(*execution), {}, chosen_steps(*execution, choose)});
   for (const Execution* execution : b)
-    sides.second.push_back({execution, path::places_of(*execution), {}});
+    sides.second.push_back(
+        {execution, path::places_of(*execution), {}, chosen_steps(*execution, choose)});
   std::vector<path::Placed> placed;
   for (auto* side : {&sides.first, &sides.second})
     for (const PreparedRun& run : *side)
@@ -81,11 +100,16 @@ std::pair<std::vector<PreparedRun>, std::vector<PreparedRun>> prepare(Executions
   return sides;
 }
 
-double mean(const std::vector<double>& values) {
+// Returns the mean of the steps that count in both runs; 0 where there are none.
+double mean_of_counted(const PairGraph& graph, const std::vector<double>& lengths) {
   double sum = 0;
-  for (const double value : values)
-    sum += value;
-  return sum / static_cast<double>(values.size());
+  std::size_t count = 0;
+  for (std::size_t s = 0; s < graph.steps; ++s) {
+    if (!graph.runs[kA]->counts[s] || !graph.runs[kB]->counts[s]) continue;
+    sum += lengths[s];
+    ++count;
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
 }
 
 // Returns by how much the mean step changes with each cause, in the mean of both orders.
@@ -94,12 +118,12 @@ std::array<double, kCauses> changes_ms(const PairGraph& graph, const AllPieces& 
   std::array<double, kCauses> result = {};
   for (const bool forward : {true, false}) {
     Mix mix;
-    double before = mean(replay.step_lengths(mix));
+    double before = mean_of_counted(graph, replay.step_lengths(mix));
     for (std::size_t i = 0; i < kCauses; ++i) {
       const std::size_t cause = forward ? i : kCauses - 1 - i;
       mix.set(cause);
       if (!replay.differs(static_cast<Cause>(cause))) continue;
-      const double after = mean(replay.step_lengths(mix));
+      const double after = mean_of_counted(graph, replay.step_lengths(mix));
       result[cause] += (after - before) / 2 / kNanosecondsPerMs;
       before = after;
     }
@@ -129,10 +153,11 @@ std::array<double, kCauses> on_path_ms(std::span<const PreparedRun> runs) {
   std::array<double, path::kPartNames.size()> parts = {};
   for (const PreparedRun& run : runs) {
     const auto path = path::critical_path(*run.execution, run.waits);
-    const auto share = static_cast<double>(runs.size() * run.execution->steps.size());
-    for (const path::Composition& step : path::compositions(*run.execution, path))
-      for (std::size_t p = 0; p < parts.size(); ++p)
-        parts[p] += static_cast<double>(step[p]) / kNanosecondsPerMs / share;
+    const double share = static_cast<double>(runs.size()) * counted_steps(run);
+    const std::vector<path::Composition> steps = path::compositions(*run.execution, path);
+    for (std::size_t s = 0; s < steps.size(); ++s)
+      for (std::size_t p = 0; p < parts.size() && run.counts[s]; ++p)
+        parts[p] += static_cast<double>(steps[s][p]) / kNanosecondsPerMs / share;
   }
   std::array<double, kCauses> result = {};
   for (std::size_t cause = 0; cause < kCauses; ++cause) {
@@ -164,12 +189,15 @@ void note_unlike_steps(std::span<const PreparedRun> a,
 
 }  // namespace
 
-core::Result<Attribution> attribute(Executions a, Executions b, std::optional<double> clock_ratio) {
+core::Result<Attribution> attribute(Executions a,
+                                    Executions b,
+                                    std::optional<double> clock_ratio,
+                                    const ChooseSteps& choose) {
   for (const auto& side : {a, b})
     for (const Execution* execution : side)
       if (execution->works.empty()) return core::Error{"a run has no GPU work"};
   if (a.empty() || b.empty()) return core::Error{"a side has no run"};
-  const auto [runs_a, runs_b] = prepare(a, b);
+  const auto [runs_a, runs_b] = prepare(a, b, choose);
   SharedTimes times = shared_times(runs_a, runs_b);
   times.clock_ratio = clock_ratio;
   Attribution result;

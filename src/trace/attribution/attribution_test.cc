@@ -23,13 +23,14 @@ struct Program {
   double kernel_us = 400;
   double beside_factor = 1.1;  // of kernels beside communication
   double optimizer_us = 150;
-  double gather_us = 250;   // hidden
-  double reduce_us = 300;   // not hidden
-  double latency_us = 20;   // of each collective
-  double slow_rank_us = 0;  // of rank 2, once a step
-  double host_us = 0;       // for which all ranks wait, once a step
-  double slow_host_us = 0;  // for which rank 1 waits, once a step
-  double added_us = 0;      // a kernel more
+  double gather_us = 250;       // hidden
+  double reduce_us = 300;       // not hidden
+  double latency_us = 20;       // of each collective
+  double slow_rank_us = 0;      // of rank 2, once a step
+  double host_us = 0;           // for which all ranks wait, once a step
+  double slow_host_us = 0;      // for which rank 1 waits, once a step
+  double odd_step_host_us = 0;  // for which all ranks wait in the second step
+  double added_us = 0;          // a kernel more
   std::string gemm = "gemm";
   std::uint32_t channels = 24;
   double noise_us = 1;
@@ -71,6 +72,9 @@ path::Execution execution_of(const Program& program) {
     slow[2] += program.slow_rank_us;
     run.kernel(program.gemm, slow, SimulatedRun::kCompute, {gathered});
     if (program.added_us > 0) run.kernel("added", ranks_us(program.added_us));
+    if (step == 2)
+      for (int r = 0; r < program.ranks; ++r)
+        run.delay_host(r, program.odd_step_host_us);
     const Done used = run.kernel("loss", ranks_us(50));
     const Done reduced =
         run.collective({"allreduce", 50'000'000, program.channels},
@@ -321,6 +325,28 @@ TEST(Attribution, FurtherStepsAreTold) {
   const Attribution attribution = attribution_of({}, longer);
   expect_sum(attribution);
   ASSERT_EQ(attribution.notes.size(), 1U);
+}
+
+// The second step of b is odd; the others are slower for another reason.
+TEST(Attribution, StepsThatDoNotCountExplainNothing) {
+  Program b;
+  b.reduce_us = 600;
+  b.odd_step_host_us = 5000;
+  const path::Execution execution_a = execution_of({});
+  const path::Execution execution_b = execution_of(b);
+  const path::Execution* const side_a[] = {&execution_a};
+  const path::Execution* const side_b[] = {&execution_b};
+  const auto all_but_second = [](std::span<const double> lengths) {
+    std::vector<bool> counts(lengths.size(), true);
+    counts[1] = false;
+    return counts;
+  };
+  const Attribution attribution = attribute(side_a, side_b, std::nullopt, all_but_second).value();
+  expect_planted(attribution, {Cause::kBandwidth});
+  EXPECT_NEAR(attribution.total_ms(), 0.3 * 3 / 4, 0.01);
+  EXPECT_LT(part(attribute(side_a, side_b).value(), Cause::kBandwidth) /
+                attribute(side_a, side_b).value().total_ms(),
+            0.5);
 }
 
 TEST(AttributionTable, PartsAddUpToItsTotal) {

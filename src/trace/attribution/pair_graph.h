@@ -21,6 +21,7 @@ struct PreparedRun {
   const path::Execution* execution = nullptr;
   path::Places places;
   path::Waits waits;
+  std::vector<bool> counts = {};  // by step: whether it is part of the mean
 };
 
 enum Side : std::uint8_t { kA, kB };

@@ -126,8 +126,8 @@ model::Table attribution_table(const Attribution& attribution, const Labels& lab
   for (std::size_t cause = 0; cause < kCauses; ++cause)
     add_cause(table, attribution, cause);
   table.add_row({"total", "total", attribution.a_ms, attribution.b_ms, attribution.total_ms(),
-                 attribution.total_ms() == 0 ? Cell() : Cell(100.0), "a step, mean over ranks",
-                 "GPU_Summary_Cmp: total_time"});
+                 attribution.total_ms() == 0 ? Cell() : Cell(100.0),
+                 "a step, mean over ranks, steps and runs", "GPU_Summary_Cmp: total_time"});
   table.notes.insert(table.notes.end(), attribution.notes.begin(), attribution.notes.end());
   table.style.excel_table = true;
   return table;
