@@ -55,7 +55,7 @@ std::string evidence(const Detail& detail) {
 
 // Where the rows are that show a part as a whole.
 std::string evidence(Cause cause, bool has_details) {
-  const std::string details = has_details ? "the details below" : "";
+  std::string details = has_details ? "the details below" : "";
   const char* rows = nullptr;
   if (cause == Cause::kHost) rows = "GPU_Summary_Cmp: idle_time";
   if (cause == Cause::kStraggler) rows = "NCCL_straggler_summary_Raw";
