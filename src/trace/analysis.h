@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "core/result.h"
 #include "model/trace.h"
 #include "trace/call_tree.h"
+#include "trace/inference_steps.h"
 #include "trace/interval.h"
 #include "trace/options.h"
 
@@ -18,13 +20,15 @@ namespace assay::trace {
 
 enum class GpuWork : std::uint8_t { kComputation, kCommunication, kMemcpy };
 
-// A profiled step as it ran on the GPU. It lasts from the first GPU work that ProfilerStep#N
+// A profiled step (ProfilerStep#N or, without those, a run of a model that a serving engine
+// annotates) as it ran on the GPU. It lasts from the first GPU work that it
 // launched to the first GPU work of the next step, the last step to the end of all work that the
 // steps launched. So the steps add up to the time that every other figure covers, and prefetched
 // work belongs to the step that launched it.
 struct Step {
   std::int64_t number = 0;
   Interval window;
+  std::optional<ServingLabel> label = std::nullopt;  // of a run that a serving engine annotates
 };
 
 struct KernelTally {
