@@ -119,6 +119,14 @@ void add_analysis_options(App& app, trace::Request& request) {
       ->group(group);
 }
 
+void add_recompute_option(App& app, trace::Options& options) {
+  app.add_flag("--detect-recompute,--detect_recompute", options.detect_recompute,
+               "tell the activations that backward computes again (checkpointing): the sheets "
+               "gpu_timeline_recompute and recompute, and a column of ops_unique_args")
+      ->excludes(app.find("--compat"))
+      ->group("Analysis options");
+}
+
 void add_parts_options(App& app, trace::Parts& parts) {
   const auto only = [&](const std::string& name, trace::Parts part, const std::string& help) {
     return app

@@ -29,6 +29,9 @@ void add_output_options(App& app,
 // Declares --arch, --short-kernel-us, --compat, --include-unlinked, --threads.
 void add_analysis_options(App& app, trace::Request& request);
 
+// Declares --detect-recompute, after add_analysis_options.
+void add_recompute_option(App& app, trace::Options& options);
+
 // Declares --individual-only and --collective-only.
 void add_parts_options(App& app, trace::Parts& parts);
 

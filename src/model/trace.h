@@ -96,6 +96,20 @@ struct Annotation {
   bool on_gpu = false;
 };
 
+// A call of a Python function that says what its operators belong to, in traces with call stacks.
+struct PythonCall {
+  enum class Kind : std::uint8_t {
+    kModule,     // of an nn.Module; the name is the module's class and number: "Linear_3"
+    kRecompute,  // of the function that computes a checkpointed forward pass again
+  };
+
+  std::int64_t start_ns = 0;
+  std::int64_t duration_ns = 0;
+  TextId name = 0;
+  TrackId track = 0;
+  Kind kind = Kind::kModule;
+};
+
 // One end of an arrow that the profiler draws from a launching call to its GPU work.
 struct LaunchFlow {
   enum class End : std::uint8_t { kStart, kFinish };
@@ -131,6 +145,7 @@ struct Trace {
   std::vector<GpuEvent> gpu_events;
   std::vector<CollectiveArgs> collectives;
   std::vector<Annotation> annotations;
+  std::vector<PythonCall> python_calls;  // only those of the kinds above
   std::optional<std::vector<LaunchFlow>> launch_flows = std::nullopt;  // std::nullopt: not read
   Warnings warnings;
 

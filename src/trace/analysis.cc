@@ -249,6 +249,7 @@ RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int
   rank.warnings = trace.warnings;
   rank.time = TimeScale(trace, options.compat);
   rank.tree = build_call_tree(trace);
+  if (options.detect_recompute) rank.passes = node_passes(trace, rank.tree);
   rank.gpu_work = classify_all(trace, options.compat);
   rank.gpu_intervals.reserve(trace.gpu_events.size());
   for (const model::GpuEvent& event : trace.gpu_events) {

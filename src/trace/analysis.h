@@ -15,6 +15,7 @@
 #include "trace/inference_steps.h"
 #include "trace/interval.h"
 #include "trace/options.h"
+#include "trace/recompute.h"
 
 namespace assay::trace {
 
@@ -64,7 +65,8 @@ struct RankAnalysis {
   // For each GPU event: part of the figures. All figures cover the time from the start of the first
   // to the end of the last of these.
   std::vector<bool> counted;
-  std::vector<Step> steps;  // by start; empty when the trace names none
+  std::vector<Step> steps;   // by start; empty when the trace names none
+  std::vector<Pass> passes;  // for each node; empty unless Options::detect_recompute
   Excluded excluded;
   model::Warnings warnings;         // those of the trace, then those of the analysis
   std::vector<Launcher> launchers;  // in node order
@@ -73,6 +75,12 @@ struct RankAnalysis {
   // Length of a GPU event in microseconds: as recorded, or less where its end is corrupt.
   [[nodiscard]] std::int64_t gpu_event_ns(std::size_t event) const;
   [[nodiscard]] double gpu_event_us(std::size_t event) const;
+
+  // Returns whether a node computes a checkpointed forward pass again. false unless
+  // Options::detect_recompute.
+  [[nodiscard]] bool recomputes(NodeId node) const {
+    return !passes.empty() && passes[node] == Pass::kRecompute;
+  }
 
   // Length of the union of the counted GPU events among `events`, in microseconds.
   [[nodiscard]] double busy_us(std::span<const std::uint32_t> events) const;

@@ -77,6 +77,12 @@ class SmallTrace {
                     start + 1000, duration, correlation_));
   }
 
+  // Adds a call of a Python function: "nn.Module: Linear_0".
+  void python(std::string_view function, int thread, int start, int duration) {
+    add(fmt::format(R"("cat": "python_function", "name": "{}", "tid": {}, "ts": {}, "dur": {})",
+                    function, thread, start, duration));
+  }
+
   // Adds GPU work that no recorded call launched.
   void leaked_kernel(std::string_view kernel, int start, int duration) {
     add(fmt::format(R"("cat": "kernel", "name": "{}", "tid": 7, "ts": {}, "dur": {},

@@ -40,6 +40,7 @@ void TraceBuilder::add(const RawEvent& event, std::uint32_t uid) {
   if (event.phase != "\"X\"") return;
   const std::string_view category = event.category;
   if (!is_text(category)) warn("event without a category (cat)", "event left out", event.name);
+  if (category == "\"python_function\"") return add_python_call(event, uid);
   const bool gpu_annotation = category == "\"gpu_user_annotation\"";
   if (!gpu_annotation && category != "\"user_annotation\"" && !wants_args(event.phase, category)) {
     return;
@@ -143,6 +144,22 @@ void TraceBuilder::add_gpu_event(const RawEvent& event, const Span& span, GpuEve
 void TraceBuilder::add_annotation(const Span& span, bool on_gpu) {
   trace_.annotations.push_back(
       {span.start_ns, span.duration_ns, span.name, span.track, span.uid, on_gpu});
+}
+
+// A trace with call stacks holds more of these than of all other events, so the name decides first.
+void TraceBuilder::add_python_call(const RawEvent& event, std::uint32_t uid) {
+  constexpr std::string_view kModule = "\"nn.Module: ";
+  const bool module = event.name.starts_with(kModule);
+  const bool recompute = event.name.find("recompute_fn") != std::string_view::npos &&
+                         event.name.find("torch/utils/checkpoint.py") != std::string_view::npos;
+  if (!module && !recompute) return;
+  const Span span = read_span(event, uid);
+  if (!span.usable) return;
+  using Kind = model::PythonCall::Kind;
+  const model::TextId name =
+      module ? trace_.texts.intern(trace_.text(span.name).substr(kModule.size() - 1)) : span.name;
+  trace_.python_calls.push_back({span.start_ns, span.duration_ns, name, span.track,
+                                 module ? Kind::kModule : Kind::kRecompute});
 }
 
 TraceBuilder::Span TraceBuilder::read_span(const RawEvent& event, std::uint32_t uid) {

@@ -1,0 +1,80 @@
+// The modules (nn.Module) of a model as a tree, and which of them each call works for. Only traces
+// with call stacks name modules (with_stack of torch.profiler).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/trace.h"
+#include "trace/call_tree.h"
+
+namespace assay::trace {
+
+using ModuleId = std::uint32_t;
+constexpr ModuleId kNoModule = 0xFFFFFFFF;
+
+struct Module {
+  model::TextId name = 0;  // class and number, as the profiler counts them: "Linear_3"
+  ModuleId parent = kNoModule;
+  int depth = 0;                                                     // 0 for the outermost
+  std::int64_t calls = 0;                                            // recorded
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();  // start of the first of them
+};
+
+// A module under two parents is two modules. One that is called from outside of its parent, as
+// when backward computes a checkpointed layer again, is the module that it was the first time.
+class ModuleTree {
+ public:
+  ModuleTree(const model::Trace& trace, const CallTree& tree);
+
+  [[nodiscard]] bool empty() const { return modules_.empty(); }
+
+  // Parents stand before their children.
+  [[nodiscard]] const std::vector<Module>& modules() const { return modules_; }
+
+  // Returns "Model_0/Layer_3/Linear_7".
+  [[nodiscard]] std::string path(ModuleId module) const;
+
+  // Returns the path without numbers, which many modules share: "Model/Layer/Linear".
+  [[nodiscard]] std::string class_path(ModuleId module) const;
+
+  // Returns the innermost module that a node works for, kNoModule if none. A backward operator
+  // works for the module of its forward operator.
+  [[nodiscard]] ModuleId of_node(NodeId node) const;
+
+ private:
+  // From `start_ns` on, a thread is in this module.
+  struct Stretch {
+    std::int64_t start_ns = 0;
+    ModuleId module = kNoModule;
+  };
+
+  void note_callers(std::span<const model::PythonCall* const> calls);
+  void note_recomputed();
+  void add_calls(std::span<const model::PythonCall* const> calls);
+  ModuleId module_in(ModuleId parent, model::TextId name);
+  ModuleId outermost(model::TextId name);
+  [[nodiscard]] NodeId forward_of(NodeId node) const;
+  [[nodiscard]] ModuleId at(NodeId node) const;
+
+  const model::Trace& trace_;
+  const CallTree& tree_;
+  BackwardLinks links_;
+  std::vector<Module> modules_;
+  std::map<std::pair<ModuleId, model::TextId>, ModuleId> by_parent_;
+  std::map<model::TextId, model::TextId> callers_;  // module → the module that first called it
+  std::map<std::int64_t, std::vector<NodeId>> recomputed_;  // by sequence number, in node order
+  std::map<model::TrackId, std::vector<Stretch>> stretches_;
+};
+
+// Returns a module's class: "Linear" of "Linear_3".
+std::string_view module_class(std::string_view name);
+
+}  // namespace assay::trace
