@@ -54,6 +54,14 @@ void show(const Presentation& presentation, const trace::CommandResult& result) 
   show_warnings(result.warnings);
 }
 
+std::string labels_problem(const std::string& text) {
+  const std::vector<std::string> labels = split(text, ',');
+  if (labels.size() != 2 || labels[0].empty() || labels[1].empty()) {
+    return "'" + text + "' is not two labels separated by a comma";
+  }
+  return labels[0] == labels[1] ? "the two labels must differ" : "";
+}
+
 }  // namespace
 
 void show_warnings(const model::Warnings& warnings) {
@@ -112,11 +120,28 @@ void add_analysis_options(App& app, trace::Request& request) {
                "with --compat: count kernels that no recorded call launched")
       ->needs(compat)
       ->group(group);
+  add_threads(app, request);
+}
+
+void add_threads(App& app, trace::Request& request) {
   app.add_option("--threads", request.threads, "traces to read at the same time")
       ->type_name("N")
       ->check(whole_number_problem)
       ->default_str("one per processor")
-      ->group(group);
+      ->group("Analysis options");
+}
+
+void add_labels(App& app, std::string& baseline, std::string& test) {
+  const auto set_labels = [&baseline, &test](const std::string& text) {
+    const std::vector<std::string> labels = split(text, ',');
+    baseline = labels[0];
+    test = labels[1];
+  };
+  app.add_option("--labels", set_labels, "what to call the two, in this order")
+      ->type_name("BASELINE,TEST")
+      ->check(labels_problem)
+      ->default_str("the names of their folders")
+      ->group("Comparison options");
 }
 
 void add_recompute_option(App& app, trace::Options& options) {

@@ -29,6 +29,12 @@ void add_output_options(App& app,
 // Declares --arch, --short-kernel-us, --compat, --include-unlinked, --threads.
 void add_analysis_options(App& app, trace::Request& request);
 
+// Declares --threads.
+void add_threads(App& app, trace::Request& request);
+
+// Declares --labels BASELINE,TEST.
+void add_labels(App& app, std::string& baseline, std::string& test);
+
 // Declares --detect-recompute, after add_analysis_options.
 void add_recompute_option(App& app, trace::Options& options);
 

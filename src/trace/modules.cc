@@ -24,6 +24,9 @@ std::vector<const PythonCall*> module_calls_in_order(const model::Trace& trace) 
   return calls;
 }
 
+// A module that is nested deeper counts as that around it: paths grow with their depth.
+constexpr int kDeepestModule = 64;
+
 constexpr std::uint32_t kNothing = 0xFFFFFFFF;
 static_assert(kNothing == kNoModule);
 
@@ -112,7 +115,7 @@ void ModuleTree::note_recomputed() {
 // Returns the module of a call that no module makes: that in which it was the other times, if any.
 ModuleId ModuleTree::outermost(model::TextId name) {
   std::vector<model::TextId> chain{name};
-  while (chain.size() <= callers_.size()) {
+  while (chain.size() < kDeepestModule) {
     const auto caller = callers_.find(chain.back());
     if (caller == callers_.end()) break;
     if (std::find(chain.begin(), chain.end(), caller->second) != chain.end()) break;
@@ -125,6 +128,7 @@ ModuleId ModuleTree::outermost(model::TextId name) {
 }
 
 ModuleId ModuleTree::module_in(ModuleId parent, model::TextId name) {
+  if (parent != kNoModule && modules_[parent].depth + 1 == kDeepestModule) return parent;
   const auto [found, inserted] =
       by_parent_.try_emplace({parent, name}, static_cast<ModuleId>(modules_.size()));
   if (inserted)

@@ -84,6 +84,18 @@ TEST(Modules, ClassesAreNamesWithoutTheirNumber) {
   EXPECT_EQ(module_class("Layer_"), "Layer_");
 }
 
+TEST(Modules, NestedWithoutEndEndSomewhere) {
+  testing::SmallTrace small;
+  for (int i = 0; i < 500; ++i)
+    small.python(fmt::format("nn.Module: M_{}", i), 1, i, 2000 - 2 * i);
+  small.launch("k", 1, 600, 5);
+  const model::Trace trace = small.read();
+  const CallTree tree = build_call_tree(trace);
+  const ModuleTree modules(trace, tree);
+  EXPECT_EQ(modules.modules().size(), 64U);
+  EXPECT_EQ(modules.of_node(0), 63U);
+}
+
 TEST(Modules, ATraceWithoutThemHasNoSheet) {
   testing::SmallTrace small;
   small.python("model.py(1): forward", 1, 0, 100);

@@ -128,4 +128,18 @@ struct CompareRequest : Request {
 
 core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress);
 
+// Sets two traces, or two folders of ranks, side by side kernel by kernel. The default folder is
+// kDiffFolder in the working directory.
+inline constexpr const char* kDiffFolder = "trace_diff";
+
+struct DiffRequest : Request {
+  std::filesystem::path baseline = {};
+  std::filesystem::path test = {};
+  std::string baseline_label = {};  // empty: the file's or folder's name
+  std::string test_label = {};
+  double tolerance_percent = model::kTolerancePercent;  // smaller changes of a call's time are none
+};
+
+core::Result<CommandResult> run_diff(const DiffRequest& request, core::Progress& progress);
+
 }  // namespace assay::trace
