@@ -98,10 +98,14 @@ class SmallTrace {
                     duration));
   }
 
+  [[nodiscard]] std::string document(LaunchFlows flows = LaunchFlows::kSkip) const {
+    return fmt::format(
+        R"({{"deviceProperties": [{{"name": "NVIDIA H200"}}], "traceEvents": [{}]}})",
+        events_ + (flows == LaunchFlows::kRead ? flows_ : ""));
+  }
+
   [[nodiscard]] model::Trace read(LaunchFlows flows = LaunchFlows::kSkip) const {
-    const std::string text =
-        fmt::format(R"({{"deviceProperties": [{{"name": "NVIDIA H200"}}], "traceEvents": [{}]}})",
-                    events_ + (flows == LaunchFlows::kRead ? flows_ : ""));
+    const std::string text = document(flows);
     core::MemorySource source(text, text.size());
     core::Result<model::Trace> trace =
         read_trace(source, "test.json", {}, kDefaultChunkBytes, flows);

@@ -38,6 +38,7 @@ ProfilerSteps::ProfilerSteps(const model::Trace& trace) {
   end_ns_ = std::numeric_limits<std::int64_t>::min();
   for (const Annotated& step : steps_)
     end_ns_ = std::max(end_ns_, step.range_ns.end);
+  if (serve() || side_ == Side::kGpu) end_ns_ = std::numeric_limits<std::int64_t>::max();
 }
 
 void ProfilerSteps::take_profiler_steps(const model::Trace& trace) {
@@ -92,12 +93,17 @@ void ProfilerSteps::keep_first_of_each_number() {
 }
 
 std::optional<std::size_t> ProfilerSteps::find(std::int64_t time_ns) const {
-  if (side_ == Side::kCpu && time_ns >= end_ns_) return std::nullopt;
+  if (time_ns >= end_ns_) return std::nullopt;
   const auto after = std::upper_bound(
       steps_.begin(), steps_.end(), time_ns,
       [](std::int64_t time, const Annotated& step) { return time < step.range_ns.start; });
   if (after == steps_.begin()) return std::nullopt;
   return static_cast<std::size_t>(after - steps_.begin()) - 1;
+}
+
+Interval ProfilerSteps::range_ns(std::size_t step) const {
+  const std::int64_t start = steps_[step].range_ns.start;
+  return {start, step + 1 < steps_.size() ? steps_[step + 1].range_ns.start : end_ns_};
 }
 
 std::int64_t ProfilerSteps::overlapping() const {

@@ -46,8 +46,12 @@ class ProfilerSteps {
   [[nodiscard]] bool serve() const { return !empty() && steps_.front().label.has_value(); }
 
   // Returns the position of the step that began last before this time of its side. std::nullopt: it
-  // is before the first step or, on the CPU, after the end of all.
+  // is before the first step or, for ProfilerSteps on the CPU, after the end of all. A serving
+  // engine goes on with a run after it was annotated: it samples, and copies what it generated.
   [[nodiscard]] std::optional<std::size_t> find(std::int64_t time_ns) const;
+
+  // Returns the time, on its side, of which find() says this step.
+  [[nodiscard]] Interval range_ns(std::size_t step) const;
 
   // Counts the CPU's steps that begin within the step before or have its number. Their figures are
   // doubtful.

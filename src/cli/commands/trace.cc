@@ -12,7 +12,8 @@ const CommandSpec kTrace{
         "vLLM and SGLang leave them are read, too.\n\n"
         "'report' explains each rank by itself, 'collectives' explains the communication "
         "between ranks, 'analyze' writes both for a configuration, and 'compare' compares two "
-        "configurations and says which differences are real.",
+        "configurations and says which differences are real. 'diff' shows which kernels two traces "
+        "do not share, and 'split' cuts a trace into its steps.",
     .examples =
         "assay trace analyze runs/ctas_16\n"
         "assay trace compare --baseline runs/ctas_default --test runs/ctas_16 "

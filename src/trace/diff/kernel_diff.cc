@@ -45,9 +45,10 @@ KernelDifference difference_of(KernelChange change, Uses baseline, Uses test) {
   row.test_us = total_us(row.test);
   const double calls = total_calls(row.baseline);
   const double more = total_calls(row.test) - calls;
-  const bool same_work = calls > 0 && !row.test.empty() && change != KernelChange::kReplaced &&
-                         change != KernelChange::kResized;
-  row.calls_effect_us = same_work ? more * row.baseline_us / calls : row.effect_us();
+  if (row.baseline.empty() || row.test.empty())
+    row.calls_effect_us = row.effect_us();
+  else if (change != KernelChange::kReplaced && change != KernelChange::kResized && calls > 0)
+    row.calls_effect_us = more * row.baseline_us / calls;
   row.per_call_effect_us = row.effect_us() - row.calls_effect_us;
   return row;
 }

@@ -58,7 +58,7 @@ struct KernelDifference {
   double baseline_us = 0;           // of all calls of all kernels
   double test_us = 0;
   double calls_effect_us = 0;     // what other counts of calls cost, at the baseline's time a call
-  double per_call_effect_us = 0;  // what other times a call cost, at the test's count of calls
+  double per_call_effect_us = 0;  // the rest: what other times a call, or other kernels, cost
 
   // Positive where the test takes longer. It is the sum of the two effects.
   [[nodiscard]] double effect_us() const { return test_us - baseline_us; }

@@ -12,6 +12,7 @@
 #include "model/trace.h"
 #include "trace/reader/event_cutter.h"
 #include "trace/reader/event_parser.h"
+#include "trace/reader/trace_builder.h"
 
 namespace assay::trace {
 namespace {
@@ -142,7 +143,10 @@ core::Result<model::Trace> read_trace(core::ByteSource& source,
   trace.path = name;
   if (flows == LaunchFlows::kRead) trace.launch_flows.emplace();
   TraceBuilder builder(trace);
-  EventParser parser(builder, trace.warnings);
+  const auto add = [&builder](const RawEvent& event, std::uint32_t uid, std::string_view) {
+    builder.add(event, uid);
+  };
+  EventParser parser(add, trace.warnings);
   std::uint64_t reported = 0;
   const auto consume = [&](const EventBatch& batch) {
     parser.parse(batch);
