@@ -193,6 +193,7 @@ core::Result<trace::CommandResult> run_and_show(
   ASSAY_TRY(core::check_interrupt());
   progress.clear();
   show(presentation, result);
+  if (!result.incomplete.empty()) return core::Error{result.incomplete};
   return result;
 }
 

@@ -20,6 +20,8 @@ class TraceCompare final : public Command {
     add_selection(app);
     add_comparison_options(app);
     add_parts_options(app, request_.parts);
+    add_gpus_per_node(app, request_.gpus_per_node);
+    app.find("--gpus-per-node")->excludes(app.find("--skip-tracelens"));
     add_analysis_options(app, request_);
   }
 

@@ -32,7 +32,7 @@ core::Result<Configuration> load_run(const fs::path& path,
   } else {
     const fs::path inputs[] = {path};
     const AnalyzedRun analyzed = ASSAY_TRY(analyze_files(inputs, request, progress));
-    run = configuration_of(analyzed, request.parts);
+    run = configuration_of(analyzed, request.parts, request.gpus_per_node);
     warnings.merge(analyzed.warnings());
   }
   if (request.options.compat != Compat::kNone) return run;
