@@ -144,7 +144,12 @@ void add_labels(App& app, std::string& baseline, std::string& test) {
       ->group("Comparison options");
 }
 
-void add_recompute_option(App& app, trace::Options& options) {
+void add_python_options(App& app, trace::Options& options) {
+  app.add_flag("--call-stacks", options.call_stacks,
+               "show the time of kernels by call stack and by Python function, where the trace has "
+               "call stacks (with_stack): the sheets call_stacks and python_functions")
+      ->excludes(app.find("--compat"))
+      ->group("Analysis options");
   app.add_flag("--detect-recompute,--detect_recompute", options.detect_recompute,
                "tell the activations that backward computes again (checkpointing): the sheets "
                "gpu_timeline_recompute and recompute, and a column of ops_unique_args")

@@ -35,8 +35,8 @@ void add_threads(App& app, trace::Request& request);
 // Declares --labels BASELINE,TEST.
 void add_labels(App& app, std::string& baseline, std::string& test);
 
-// Declares --detect-recompute, after add_analysis_options.
-void add_recompute_option(App& app, trace::Options& options);
+// Declares --call-stacks and --detect-recompute, after add_analysis_options.
+void add_python_options(App& app, trace::Options& options);
 
 // Declares --individual-only and --collective-only.
 void add_parts_options(App& app, trace::Parts& parts);

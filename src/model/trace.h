@@ -96,11 +96,12 @@ struct Annotation {
   bool on_gpu = false;
 };
 
-// A call of a Python function that says what its operators belong to, in traces with call stacks.
+// A call of a Python function, in traces with call stacks.
 struct PythonCall {
   enum class Kind : std::uint8_t {
     kModule,     // of an nn.Module; the name is the module's class and number: "Linear_3"
     kRecompute,  // of the function that computes a checkpointed forward pass again
+    kFunction,   // of any other function: "train.py(12): step"
   };
 
   std::int64_t start_ns = 0;
@@ -145,7 +146,7 @@ struct Trace {
   std::vector<GpuEvent> gpu_events;
   std::vector<CollectiveArgs> collectives;
   std::vector<Annotation> annotations;
-  std::vector<PythonCall> python_calls;  // only those of the kinds above
+  std::vector<PythonCall> python_calls;  // kFunction only where it was asked for
   std::optional<std::vector<LaunchFlow>> launch_flows = std::nullopt;  // std::nullopt: not read
   Warnings warnings;
 

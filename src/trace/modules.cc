@@ -1,11 +1,10 @@
 #include "trace/modules.h"
 
 #include <algorithm>
-#include <limits>
-#include <tuple>
 #include <utility>
 
 #include "core/text.h"
+#include "trace/python_calls.h"
 #include "trace/recompute.h"
 
 namespace assay::trace {
@@ -13,54 +12,15 @@ namespace {
 
 using model::PythonCall;
 
-std::vector<const PythonCall*> module_calls_in_order(const model::Trace& trace) {
-  std::vector<const PythonCall*> calls;
-  for (const PythonCall& call : trace.python_calls)
-    if (call.kind == PythonCall::Kind::kModule) calls.push_back(&call);
-  std::stable_sort(calls.begin(), calls.end(), [](const PythonCall* a, const PythonCall* b) {
-    return std::tuple(a->track, a->start_ns, -a->duration_ns) <
-           std::tuple(b->track, b->start_ns, -b->duration_ns);
-  });
-  return calls;
+static_assert(kNoPythonCall == kNoModule);
+
+bool is_module(const PythonCall& call) {
+  return call.kind == PythonCall::Kind::kModule;
 }
 
-// A module that is nested deeper counts as that around it: paths grow with their depth.
+// What is nested deeper counts as that around it: paths grow with their depth.
 constexpr int kDeepestModule = 64;
-
-constexpr std::uint32_t kNothing = 0xFFFFFFFF;
-static_assert(kNothing == kNoModule);
-
-// Walks calls that are sorted by thread and time. `enter` gets a call and what `enter` returned for
-// the call around it (kNothing without one); `leave` gets the thread, the time, and what was
-// returned for the call around that which ends.
-template <class Enter, class Leave>
-void walk_nested(std::span<const PythonCall* const> calls, const Enter& enter, const Leave& leave) {
-  struct Open {
-    std::int64_t end_ns;
-    std::uint32_t value;
-  };
-
-  std::vector<Open> open;
-  model::TrackId track = 0;
-  const auto around = [&] { return open.empty() ? kNothing : open.back().value; };
-  const auto close_until = [&](std::int64_t time_ns) {
-    while (!open.empty() && open.back().end_ns <= time_ns) {
-      const std::int64_t end_ns = open.back().end_ns;
-      open.pop_back();
-      leave(track, end_ns, around());
-    }
-  };
-  constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-  for (const PythonCall* call : calls) {
-    close_until(call->track == track ? call->start_ns : kNever);
-    track = call->track;
-    // A call that seems to outlast its caller ends with it.
-    const std::int64_t last_ns = open.empty() ? kNever : open.back().end_ns;
-    const std::uint32_t value = enter(*call, around());
-    open.push_back({std::min(call->start_ns + call->duration_ns, last_ns), value});
-  }
-  close_until(kNever);
-}
+constexpr int kDeepestFunction = 1000;  // as deep as Python goes by default
 
 }  // namespace
 
@@ -71,18 +31,20 @@ std::string_view module_class(std::string_view name) {
   return std::all_of(number.begin(), number.end(), core::is_digit) ? name.substr(0, last) : name;
 }
 
-ModuleTree::ModuleTree(const model::Trace& trace, const CallTree& tree)
-    : trace_(trace), tree_(tree), links_(trace, tree) {
-  const std::vector<const PythonCall*> calls = module_calls_in_order(trace);
+ModuleTree::ModuleTree(const model::Trace& trace, const CallTree& tree, PythonLevel level)
+    : trace_(trace), level_(level), tree_(tree), links_(trace, tree) {
+  const bool modules = level == PythonLevel::kModules;
+  const std::vector<const PythonCall*> calls = python_calls_in_order(
+      trace, [modules](const PythonCall& call) { return !modules || is_module(call); });
   if (calls.empty()) return;
-  note_callers(calls);
+  if (modules) note_callers(calls);
   add_calls(calls);
   note_recomputed();
 }
 
 void ModuleTree::note_callers(std::span<const PythonCall* const> calls) {
   const auto enter = [this](const PythonCall& call, std::uint32_t caller) {
-    if (caller != kNothing) callers_.try_emplace(call.name, caller);
+    if (caller != kNoPythonCall) callers_.try_emplace(call.name, caller);
     return call.name;
   };
   walk_nested(calls, enter, [](const auto&...) {});
@@ -128,7 +90,8 @@ ModuleId ModuleTree::outermost(model::TextId name) {
 }
 
 ModuleId ModuleTree::module_in(ModuleId parent, model::TextId name) {
-  if (parent != kNoModule && modules_[parent].depth + 1 == kDeepestModule) return parent;
+  const int deepest = level_ == PythonLevel::kModules ? kDeepestModule : kDeepestFunction;
+  if (parent != kNoModule && modules_[parent].depth + 1 == deepest) return parent;
   const auto [found, inserted] =
       by_parent_.try_emplace({parent, name}, static_cast<ModuleId>(modules_.size()));
   if (inserted)

@@ -28,11 +28,17 @@ struct Module {
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();  // start of the first of them
 };
 
+// What the tree is made of. kFunctions: all Python functions, modules among them, so that a place
+// in the tree is a call stack. Trace::python_calls must hold them.
+enum class PythonLevel { kModules, kFunctions };
+
 // A module under two parents is two modules. One that is called from outside of its parent, as
 // when backward computes a checkpointed layer again, is the module that it was the first time.
 class ModuleTree {
  public:
-  ModuleTree(const model::Trace& trace, const CallTree& tree);
+  ModuleTree(const model::Trace& trace,
+             const CallTree& tree,
+             PythonLevel level = PythonLevel::kModules);
 
   [[nodiscard]] bool empty() const { return modules_.empty(); }
 
@@ -65,6 +71,7 @@ class ModuleTree {
   [[nodiscard]] ModuleId at(NodeId node) const;
 
   const model::Trace& trace_;
+  PythonLevel level_;
   const CallTree& tree_;
   BackwardLinks links_;
   std::vector<Module> modules_;

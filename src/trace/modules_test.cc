@@ -105,6 +105,26 @@ TEST(Modules, ATraceWithoutThemHasNoSheet) {
   EXPECT_EQ(individual_report(analyze_rank(trace, {}, 0)).find("modules"), nullptr);
 }
 
+TEST(CallStacks, AreThoseOfTheForwardPass) {
+  testing::SmallTrace small = trained();
+  small.python("<built-in method mm of type object at 0x7f>", 1, 11, 12);
+  const model::Trace trace = small.read(LaunchFlows::kSkip, PythonCalls::kAll);
+  const model::Book book = individual_report(analyze_rank(trace, {.call_stacks = true}, 0));
+  const model::Table* stacks = book.find("call_stacks");
+  ASSERT_NE(stacks, nullptr);
+  ASSERT_EQ(stacks->row_count(), 5U);
+  EXPECT_EQ(model::text(stacks->at(0, *stacks->column("call stack"))),
+            "Linear_0; model.py(1): forward; Model_0");
+  EXPECT_EQ(cell(*stacks, 0, "kernels"), 2);
+  EXPECT_DOUBLE_EQ(cell(*stacks, 0, "time ms"), 0.018);
+  // The layer that runs again has a stack of its own.
+  EXPECT_EQ(model::text(stacks->at(2, *stacks->column("call stack"))), "Linear_1");
+  EXPECT_EQ(model::text(stacks->at(3, 0)), "(none)");
+  const model::Table& functions = *book.find("python_functions");
+  EXPECT_EQ(model::text(functions.at(0, 0)), "Model_0");
+  EXPECT_DOUBLE_EQ(cell(functions, 0, "total ms"), 0.037);
+}
+
 // Returns the summed time of recomputing kernels in microseconds.
 double recompute_us(const RankAnalysis& rank) {
   const std::vector<Pass> passes = node_passes(*rank.trace, rank.tree);

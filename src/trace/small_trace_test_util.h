@@ -104,11 +104,12 @@ class SmallTrace {
         events_ + (flows == LaunchFlows::kRead ? flows_ : ""));
   }
 
-  [[nodiscard]] model::Trace read(LaunchFlows flows = LaunchFlows::kSkip) const {
+  [[nodiscard]] model::Trace read(LaunchFlows flows = LaunchFlows::kSkip,
+                                  PythonCalls python = PythonCalls::kNamed) const {
     const std::string text = document(flows);
     core::MemorySource source(text, text.size());
     core::Result<model::Trace> trace =
-        read_trace(source, "test.json", {}, kDefaultChunkBytes, flows);
+        read_trace(source, "test.json", {}, kDefaultChunkBytes, flows, python);
     if (trace.ok()) return std::move(trace).value();
     ADD_FAILURE() << trace.error().message;
     return {};

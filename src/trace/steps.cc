@@ -130,7 +130,8 @@ std::vector<Step> StepWindows::steps() const {
   std::int64_t end = std::numeric_limits<std::int64_t>::min();
   for (std::size_t i = 0; i < windows_.size(); ++i) {
     if (!windows_[i]) continue;
-    const Step step{annotated_.number(i), *windows_[i], annotated_.label(i)};
+    const Step step{
+        .number = annotated_.number(i), .window = *windows_[i], .label = annotated_.label(i)};
     const auto [found, inserted] = by_number.try_emplace(step.number, step);
     if (!inserted) found->second.window = hull(found->second.window, step.window);
     end = std::max(end, windows_[i]->end);

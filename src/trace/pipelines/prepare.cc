@@ -108,8 +108,10 @@ core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
   progress.add_total(total_bytes(files));
   AnalyzedRun result;
   const auto flows = options.compat == Compat::kTraceLens ? LaunchFlows::kRead : LaunchFlows::kSkip;
+  const auto python = options.call_stacks ? PythonCalls::kAll : PythonCalls::kNamed;
   result.run = std::make_unique<Run>(ASSAY_TRY(read_run(
-      files, request.threads, [&](std::uint64_t bytes) { progress.advance(bytes); }, flows)));
+      files, request.threads, [&](std::uint64_t bytes) { progress.advance(bytes); }, flows,
+      python)));
   ASSAY_TRY(core::check_interrupt());
   result.run->warnings.merge(warnings);
   // A user who names single files knows which ranks those are.

@@ -152,14 +152,18 @@ void TraceBuilder::add_python_call(const RawEvent& event, std::uint32_t uid) {
   const bool module = event.name.starts_with(kModule);
   const bool recompute = event.name.find("recompute_fn") != std::string_view::npos &&
                          event.name.find("torch/utils/checkpoint.py") != std::string_view::npos;
-  if (!module && !recompute) return;
+  // The names of built-in functions tell addresses, so that no two are alike.
+  const bool function = all_python_calls_ && !event.name.starts_with("\"<built-in ");
+  if (!module && !recompute && !function) return;
   const Span span = read_span(event, uid);
   if (!span.usable) return;
   using Kind = model::PythonCall::Kind;
   const model::TextId name =
       module ? trace_.texts.intern(trace_.text(span.name).substr(kModule.size() - 1)) : span.name;
   trace_.python_calls.push_back({span.start_ns, span.duration_ns, name, span.track,
-                                 module ? Kind::kModule : Kind::kRecompute});
+                                 module      ? Kind::kModule
+                                 : recompute ? Kind::kRecompute
+                                             : Kind::kFunction});
 }
 
 TraceBuilder::Span TraceBuilder::read_span(const RawEvent& event, std::uint32_t uid) {

@@ -17,7 +17,8 @@ bool wants_args(std::string_view phase, std::string_view category);
 
 class TraceBuilder {
  public:
-  explicit TraceBuilder(model::Trace& trace) : trace_(trace) {}
+  explicit TraceBuilder(model::Trace& trace, bool all_python_calls = false)
+      : trace_(trace), all_python_calls_(all_python_calls) {}
 
   void add(const RawEvent& event, std::uint32_t uid);
 
@@ -50,6 +51,7 @@ class TraceBuilder {
   void warn(std::string_view reason, std::string_view effect, std::string_view event_name);
 
   model::Trace& trace_;
+  bool all_python_calls_;
   std::unordered_map<std::uint64_t, model::TrackId> tracks_;
   std::string scratch_;
   std::string_view current_name_;
