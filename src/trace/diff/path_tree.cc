@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -75,27 +76,30 @@ class Matching {
   void match_inside(std::size_t a, std::size_t b, const std::string& prefix) {
     Unmatched of_baseline = baseline_[a].inside;
     Unmatched of_test = test_[b].inside;
-    match_where(of_baseline, of_test,
-                [](std::string_view x, std::string_view y) { return x == y; });
-    match_where(of_baseline, of_test, [](std::string_view x, std::string_view y) {
-      return module_class(x) == module_class(y);
-    });
+    match_by(of_baseline, of_test, [](const Place& place) { return place.name; });
+    match_by(of_baseline, of_test,
+             [](const Place& place) { return std::string(module_class(place.name)); });
     unwrap(of_baseline, of_test);
     for (const std::size_t place : of_test)
       keep_under(place, prefix);
   }
 
-  template <class Same>
-  void match_where(Unmatched& of_baseline, Unmatched& of_test, const Same& same) {
+  // Matches the nth place with a key to the nth of the test's with that key.
+  template <class Key>
+  void match_by(Unmatched& of_baseline, Unmatched& of_test, const Key& key) {
+    std::map<std::string, Unmatched> by_key;
+    for (auto place = of_test.rbegin(); place != of_test.rend(); ++place)
+      by_key[key(test_[*place])].push_back(*place);
+    std::set<std::size_t> taken;
     std::erase_if(of_baseline, [&](std::size_t x) {
-      const auto found = std::find_if(of_test.begin(), of_test.end(), [&](std::size_t y) {
-        return same(baseline_[x].name, test_[y].name);
-      });
-      if (found == of_test.end()) return false;
-      match(x, *found);
-      of_test.erase(found);
+      Unmatched& candidates = by_key[key(baseline_[x])];
+      if (candidates.empty()) return false;
+      taken.insert(candidates.back());
+      match(x, candidates.back());
+      candidates.pop_back();
       return true;
     });
+    std::erase_if(of_test, [&](std::size_t y) { return taken.count(y) > 0; });
   }
 
   void match(std::size_t x, std::size_t y) {
@@ -113,6 +117,9 @@ class Matching {
 
   // A side may wrap what the other has directly: DistributedDataParallel, a compiled module.
   void unwrap(Unmatched& of_baseline, Unmatched& of_test) {
+    // Each is tried with each, which wrappers are never so many that it takes long.
+    constexpr std::size_t kMostTried = 10'000;
+    if (of_baseline.size() * of_test.size() > kMostTried) return;
     std::erase_if(of_baseline, [&](std::size_t x) {
       for (auto y = of_test.begin(); y != of_test.end(); ++y) {
         const std::size_t* inner = child_of_class(test_, *y, baseline_[x].name);
