@@ -39,6 +39,10 @@ struct CpuOp {
   TextId input_types = 0;
   TextId input_strides = 0;
   TextId concrete_inputs = 0;
+  // Of TorchScript: "TOP(Net)::forward.fc1(Linear)::forward", and "a.py(3): f;b.py(9): g", the
+  // innermost function first.
+  TextId module_hierarchy = 0;
+  TextId call_stack = 0;
 };
 
 // A CUDA or HIP runtime or driver call (categories cuda_runtime, cuda_driver).

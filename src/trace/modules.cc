@@ -24,6 +24,44 @@ constexpr int kDeepestFunction = 1000;  // as deep as Python goes by default
 
 }  // namespace
 
+bool names_modules(const model::Trace& trace) {
+  return std::any_of(trace.python_calls.begin(), trace.python_calls.end(), is_module) ||
+         std::any_of(trace.cpu_ops.begin(), trace.cpu_ops.end(),
+                     [](const model::CpuOp& op) { return op.module_hierarchy != 0; });
+}
+
+std::vector<std::string> names_in_hierarchy(std::string_view hierarchy) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin < hierarchy.size();) {
+    const std::size_t end = std::min(hierarchy.find('.', begin), hierarchy.size());
+    std::string_view frame = hierarchy.substr(begin, end - begin);
+    begin = end + 1;
+    frame = frame.substr(0, frame.find("::"));
+    // Operators and functions have no class; SELF is the module around.
+    const std::size_t open = frame.find('(');
+    if (open == std::string_view::npos || open == 0 || frame.back() != ')' ||
+        frame.starts_with("SELF("))
+      continue;
+    names.emplace_back(frame.starts_with("TOP(") ? frame.substr(open + 1, frame.size() - open - 2)
+                                                 : frame);
+  }
+  return names;
+}
+
+std::vector<std::string> names_in_stack(std::string_view stack) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin < stack.size();) {
+    const std::size_t end = std::min(stack.find(';', begin), stack.size());
+    std::string_view name = stack.substr(begin, end - begin);
+    begin = end + 1;
+    while (name.starts_with(' '))
+      name.remove_prefix(1);
+    if (!name.empty()) names.emplace_back(name);
+  }
+  std::reverse(names.begin(), names.end());
+  return names;
+}
+
 std::string_view module_class(std::string_view name) {
   const std::size_t last = name.find_last_of('_');
   if (last == std::string_view::npos || last + 1 == name.size()) return name;
@@ -36,7 +74,10 @@ ModuleTree::ModuleTree(const model::Trace& trace, const CallTree& tree, PythonLe
   const bool modules = level == PythonLevel::kModules;
   const std::vector<const PythonCall*> calls = python_calls_in_order(
       trace, [modules](const PythonCall& call) { return !modules || is_module(call); });
-  if (calls.empty()) return;
+  if (calls.empty()) {
+    add_recorded();
+    return;
+  }
   if (modules) note_callers(calls);
   add_calls(calls);
   note_recomputed();
@@ -101,17 +142,18 @@ ModuleId ModuleTree::module_in(ModuleId parent, model::TextId name) {
 
 std::string ModuleTree::path(ModuleId module) const {
   const Module& m = modules_[module];
-  const std::string name(trace_.text(m.name));
+  const std::string name(this->name(module));
   return m.parent == kNoModule ? name : path(m.parent) + '/' + name;
 }
 
 std::string ModuleTree::class_path(ModuleId module) const {
   const Module& m = modules_[module];
-  const std::string name(module_class(trace_.text(m.name)));
+  const std::string name(module_class(this->name(module)));
   return m.parent == kNoModule ? name : class_path(m.parent) + '/' + name;
 }
 
 ModuleId ModuleTree::at(NodeId node) const {
+  if (!recorded_.empty()) return recorded_[node];
   const std::int64_t time_ns = node_start_ns(trace_, tree_.nodes[node]);
   const auto found = stretches_.find(node_track(trace_, tree_.nodes[node]));
   if (found == stretches_.end()) return kNoModule;
@@ -120,6 +162,34 @@ ModuleId ModuleTree::at(NodeId node) const {
       std::upper_bound(stretches.begin(), stretches.end(), time_ns,
                        [](std::int64_t time, const Stretch& s) { return time < s.start_ns; });
   return after == stretches.begin() ? kNoModule : std::prev(after)->module;
+}
+
+// What an operator does not say of itself, its caller says.
+void ModuleTree::add_recorded() {
+  const bool modules = level_ == PythonLevel::kModules;
+  std::map<model::TextId, ModuleId> places;
+  std::vector<ModuleId> recorded(tree_.node_count(), kNoModule);
+  for (NodeId id = 0; id < tree_.node_count(); ++id) {
+    const Node& node = tree_.nodes[id];
+    if (node.parent != kNoNode) recorded[id] = recorded[node.parent];
+    if (!tree_.is_cpu_op(id)) continue;
+    const model::CpuOp& op = trace_.cpu_ops[node.index];
+    const model::TextId said = modules ? op.module_hierarchy : op.call_stack;
+    if (said == 0) continue;
+    const auto [place, inserted] = places.try_emplace(said, kNoModule);
+    if (inserted)
+      place->second = place_of(modules ? names_in_hierarchy(trace_.text(said))
+                                       : names_in_stack(trace_.text(said)));
+    recorded[id] = place->second;
+  }
+  if (!modules_.empty()) recorded_ = std::move(recorded);
+}
+
+ModuleId ModuleTree::place_of(std::span<const std::string> names) {
+  ModuleId place = kNoModule;
+  for (const std::string& name : names)
+    place = module_in(place, names_.intern(name));
+  return place;
 }
 
 ModuleId ModuleTree::of_node(NodeId node) const {

@@ -1,5 +1,5 @@
-// The modules (nn.Module) of a model as a tree, and which of them each call works for. Only traces
-// with call stacks name modules (with_stack of torch.profiler).
+// The modules (nn.Module) of a model as a tree, and which of them each call works for. Traces with
+// call stacks (with_stack of torch.profiler) name modules; of TorchScript, operators do.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/string_pool.h"
 #include "model/trace.h"
 #include "trace/call_tree.h"
 
@@ -21,7 +22,7 @@ using ModuleId = std::uint32_t;
 constexpr ModuleId kNoModule = 0xFFFFFFFF;
 
 struct Module {
-  model::TextId name = 0;  // class and number, as the profiler counts them: "Linear_3"
+  model::TextId name = 0;  // see ModuleTree::name()
   ModuleId parent = kNoModule;
   int depth = 0;                                                     // 0 for the outermost
   std::int64_t calls = 0;                                            // recorded
@@ -45,6 +46,13 @@ class ModuleTree {
   // Parents stand before their children.
   [[nodiscard]] const std::vector<Module>& modules() const { return modules_; }
 
+  // Returns class and number, as the profiler counts them: "Linear_3". TorchScript names a module
+  // by its member: "fc1(Linear)".
+  [[nodiscard]] std::string_view name(ModuleId module) const {
+    const model::TextId id = modules_[module].name;
+    return recorded_.empty() ? trace_.text(id) : names_.view(id);
+  }
+
   // Returns "Model_0/Layer_3/Linear_7".
   [[nodiscard]] std::string path(ModuleId module) const;
 
@@ -64,6 +72,8 @@ class ModuleTree {
 
   void note_callers(std::span<const model::PythonCall* const> calls);
   void note_recomputed();
+  void add_recorded();
+  ModuleId place_of(std::span<const std::string> names);
   void add_calls(std::span<const model::PythonCall* const> calls);
   ModuleId module_in(ModuleId parent, model::TextId name);
   ModuleId outermost(model::TextId name);
@@ -79,7 +89,17 @@ class ModuleTree {
   std::map<model::TextId, model::TextId> callers_;  // module → the module that first called it
   std::map<std::int64_t, std::vector<NodeId>> recomputed_;  // by sequence number, in node order
   std::map<model::TrackId, std::vector<Stretch>> stretches_;
+  model::StringPool names_;         // of the modules that operators name
+  std::vector<ModuleId> recorded_;  // for each node, if operators say it; else empty
 };
+
+// Returns whether a trace says anything of modules.
+bool names_modules(const model::Trace& trace);
+
+// Return the names in what an operator of TorchScript says of its module and of its call stack, the
+// outermost first: "Net", "fc1(Linear)" of "TOP(Net)::forward.fc1(Linear)::forward".
+std::vector<std::string> names_in_hierarchy(std::string_view hierarchy);
+std::vector<std::string> names_in_stack(std::string_view stack);
 
 // Returns a module's class: "Linear" of "Linear_3".
 std::string_view module_class(std::string_view name);

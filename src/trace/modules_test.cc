@@ -105,6 +105,34 @@ TEST(Modules, ATraceWithoutThemHasNoSheet) {
   EXPECT_EQ(individual_report(analyze_rank(trace, {}, 0)).find("modules"), nullptr);
 }
 
+TEST(Modules, OfTorchScriptAreNamedByOperators) {
+  EXPECT_EQ(names_in_hierarchy("TOP(Net)::forward.fc1(Linear)::forward.aten::linear"),
+            (std::vector<std::string>{"Net", "fc1(Linear)"}));
+  EXPECT_EQ(names_in_hierarchy("TOP(Net)::forward.SELF(Net)::helper.0(Block)::forward"),
+            (std::vector<std::string>{"Net", "0(Block)"}));
+  EXPECT_EQ(names_in_stack("a.py(3): f;b.py(9): g"),
+            (std::vector<std::string>{"b.py(9): g", "a.py(3): f"}));
+  EXPECT_TRUE(names_in_hierarchy(".()::.((").empty());
+  testing::SmallTrace small;
+  small.op({.name = "aten::linear",
+            .start = 10,
+            .duration = 50,
+            .arguments = R"("Module Hierarchy": "TOP(Net)::forward.fc1(Linear)::forward",
+                            "Call stack": "net.py(3): forward;run.py(9): main")"});
+  small.op({.name = "aten::addmm", .start = 12, .duration = 40});
+  small.launch("gemm", 1, 14, 5);
+  const model::Trace trace = small.read();
+  const model::Book book = individual_report(analyze_rank(trace, {.call_stacks = true}, 0));
+  const model::Table* modules = book.find("modules");
+  ASSERT_NE(modules, nullptr);
+  EXPECT_EQ(model::text(modules->at(1, 0)), "Net/fc1(Linear)");
+  EXPECT_EQ(cell(*modules, 1, "own ms"), 0.005);
+  const model::Table* stacks = book.find("call_stacks");
+  ASSERT_NE(stacks, nullptr);
+  EXPECT_EQ(model::text(stacks->at(0, *stacks->column("call stack"))),
+            "net.py(3): forward; run.py(9): main");
+}
+
 TEST(CallStacks, AreThoseOfTheForwardPass) {
   testing::SmallTrace small = trained();
   small.python("<built-in method mm of type object at 0x7f>", 1, 11, 12);

@@ -166,19 +166,13 @@ class RankUses {
   std::map<Kind, CallTimes*> known_;
 };
 
-bool names_modules(const RankAnalysis& rank) {
-  const auto& calls = rank.trace->python_calls;
-  return std::any_of(calls.begin(), calls.end(), [](const model::PythonCall& call) {
-    return call.kind == model::PythonCall::Kind::kModule;
-  });
-}
-
 }  // namespace
 
 PathKind common_path_kind(std::span<const RankAnalysis> baseline,
                           std::span<const RankAnalysis> test) {
-  const bool all = std::all_of(baseline.begin(), baseline.end(), names_modules) &&
-                   std::all_of(test.begin(), test.end(), names_modules);
+  const auto names = [](const RankAnalysis& rank) { return names_modules(*rank.trace); };
+  const bool all = std::all_of(baseline.begin(), baseline.end(), names) &&
+                   std::all_of(test.begin(), test.end(), names);
   return all ? PathKind::kModules : PathKind::kCalls;
 }
 

@@ -93,6 +93,8 @@ void TraceBuilder::add_cpu_op(const RawEvent& event, const Span& span) {
   op.input_types = trace_.texts.intern(event.input_types);
   op.input_strides = trace_.texts.intern(event.input_strides);
   op.concrete_inputs = trace_.texts.intern(event.concrete_inputs);
+  op.module_hierarchy = read_text(event.module_hierarchy);
+  op.call_stack = read_text(event.call_stack);
   trace_.cpu_ops.push_back(op);
   if (event.name == "\"record_param_comms\"") add_recorded_rank(event);
 }

@@ -33,12 +33,10 @@ std::map<ModuleId, StackTime> times_by_stack(const RankAnalysis& rank, const Mod
 }
 
 // Returns the names of the functions, the innermost first.
-std::vector<std::string> functions_of(const RankAnalysis& rank,
-                                      const ModuleTree& stacks,
-                                      ModuleId stack) {
+std::vector<std::string> functions_of(const ModuleTree& stacks, ModuleId stack) {
   std::vector<std::string> names;
   for (; stack != kNoModule; stack = stacks.modules()[stack].parent)
-    names.emplace_back(rank.trace->text(stacks.modules()[stack].name));
+    names.emplace_back(stacks.name(stack));
   return names;
 }
 
@@ -51,8 +49,7 @@ std::vector<std::pair<Key, StackTime>> longest_first(const std::map<Key, StackTi
   return order;
 }
 
-model::Table stacks_table(const RankAnalysis& rank,
-                          const ModuleTree& stacks,
+model::Table stacks_table(const ModuleTree& stacks,
                           const std::map<ModuleId, StackTime>& times,
                           double all_us) {
   model::Table table{
@@ -66,7 +63,7 @@ model::Table stacks_table(const RankAnalysis& rank,
        {"depth"},
        {"call stack", "", Better::kNeither, "the innermost first"}}};
   for (const auto& [stack, time] : longest_first(times)) {
-    const std::vector<std::string> names = functions_of(rank, stacks, stack);
+    const std::vector<std::string> names = functions_of(stacks, stack);
     table.add_row({names.empty() ? std::string("(none)") : names.front(), time.kernel_us / 1000,
                    percent(time.kernel_us, all_us), time.kernels,
                    static_cast<std::int64_t>(names.size()), core::join(names, "; ")});
@@ -74,14 +71,13 @@ model::Table stacks_table(const RankAnalysis& rank,
   return table;
 }
 
-model::Table functions_table(const RankAnalysis& rank,
-                             const ModuleTree& stacks,
+model::Table functions_table(const ModuleTree& stacks,
                              const std::map<ModuleId, StackTime>& times,
                              double all_us) {
   std::map<std::string, StackTime> own;
   std::map<std::string, StackTime> total;
   for (const auto& [stack, time] : times) {
-    const std::vector<std::string> names = functions_of(rank, stacks, stack);
+    const std::vector<std::string> names = functions_of(stacks, stack);
     if (names.empty()) continue;
     own[names.front()].add(time.kernel_us, time.kernels);
     // A function that calls itself counts once.
@@ -109,7 +105,7 @@ std::vector<model::Table> build_call_stacks(const RankAnalysis& rank) {
   double all_us = 0;
   for (const auto& [stack, time] : times)
     all_us += time.kernel_us;
-  return {stacks_table(rank, stacks, times, all_us), functions_table(rank, stacks, times, all_us)};
+  return {stacks_table(stacks, times, all_us), functions_table(stacks, times, all_us)};
 }
 
 const SheetSpec kCallStacks{.name = "call_stacks", .position = 360, .build = build_call_stacks};

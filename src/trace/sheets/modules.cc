@@ -178,7 +178,8 @@ model::Table classes_table(const ModuleTree& tree, const TimedModules& times, do
 }
 
 std::vector<model::Table> build_modules(const RankAnalysis& rank) {
-  if (rank.options.compat != Compat::kNone || rank.trace->python_calls.empty()) return {};
+  if (rank.options.compat != Compat::kNone) return {};
+  if (!names_modules(*rank.trace)) return {};
   const ModuleTree tree(*rank.trace, rank.tree);
   if (tree.empty()) return {};
   const TimedModules times = timed(rank, tree);
