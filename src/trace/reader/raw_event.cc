@@ -57,7 +57,7 @@ constexpr std::size_t kSlots = 64;
 // below.
 constexpr std::size_t slot_of(std::string_view key) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(key[i % key.size()]); };
-  return (key.size() * 5 + at(0) + at(1) * 10U + at(key.size() - 1) + at(8)) % kSlots;
+  return (key.size() * 10 + at(0) + at(1) * 10U + at(key.size() - 1) + at(9)) % kSlots;
 }
 
 template <std::size_t N>
