@@ -8,6 +8,7 @@
 #include "core/files.h"
 #include "trace/analysis.h"
 #include "trace/inference_steps.h"
+#include "trace/pipelines.h"
 #include "trace/reader/reader.h"
 #include "trace/small_trace_test_util.h"
 #include "trace/split/plan.h"
@@ -145,6 +146,28 @@ TEST_F(Split, RefusesWhatItCannotSplit) {
   EXPECT_NE(error_.find("none of the chosen"), std::string::npos);
   pieces_of(small.document(), {.annotation = "forward"});
   EXPECT_NE(error_.find("no annotation 'forward'"), std::string::npos);
+}
+
+TEST_F(Split, ReplacesNoFileUnlessToldAndNoInputEver) {
+  std::ofstream(folder_ / "t.json") << served().document();
+  SplitRequest request;
+  request.input = folder_ / "t.json";
+  request.output.folder = folder_;
+  request.choice.steps = {{1, 1}};
+  core::Progress silent("", core::Progress::Show::kNever);
+  ASSERT_TRUE(run_split(request, silent).ok());
+  const auto again = run_split(request, silent);
+  ASSERT_FALSE(again.ok());
+  EXPECT_NE(again.error().message.find("exists; --overwrite"), std::string::npos);
+  request.existing = Existing::kOverwrite;
+  EXPECT_TRUE(run_split(request, silent).ok());
+  // A link under the name of an output that leads to the input.
+  fs::remove(folder_ / "t.step_1_decode_bs8.json");
+  fs::create_symlink(folder_ / "t.json", folder_ / "t.step_1_decode_bs8.json");
+  const auto onto_input = run_split(request, silent);
+  ASSERT_FALSE(onto_input.ok());
+  EXPECT_NE(onto_input.error().message.find("is an input"), std::string::npos);
+  EXPECT_EQ(core::read_file(folder_ / "t.json").value(), served().document());
 }
 
 }  // namespace
