@@ -68,7 +68,7 @@ class Completion : public testing::Test {
 TEST_F(Completion, BashCompletesCommandsOptionsWordsAndPaths) {
   if (!installed("bash")) GTEST_SKIP() << "bash is not installed";
   EXPECT_EQ(bash("tr"), "trace\n");
-  EXPECT_EQ(bash("trace \"\""), "analyze|collectives|compare|fuse|path|report\n");
+  EXPECT_EQ(bash("trace \"\""), "analyze|collectives|compare|diff|fuse|path|report|split\n");
   EXPECT_EQ(bash("trace re"), "report\n");
   EXPECT_EQ(bash("help trace co"), "collectives|compare\n");
   EXPECT_EQ(bash("completion \"\""), "bash|zsh|fish\n");
@@ -108,7 +108,7 @@ TEST_F(Completion, FishCompletesCommandsOptionsWordsAndPaths) {
     return output_of("fish -c '" + body + "' 2>&1 | cut -f 1 | tr \"\\n\" \"|\"");
   };
   EXPECT_EQ(fish("tr"), "trace|");
-  EXPECT_EQ(fish("trace "), "analyze|collectives|compare|fuse|path|report|");
+  EXPECT_EQ(fish("trace "), "analyze|collectives|compare|diff|fuse|path|report|split|");
   EXPECT_EQ(fish("help trace co"), "collectives|compare|");
   EXPECT_EQ(fish("trace report --fo"), "--format|");
   EXPECT_EQ(fish("trace report --format j"), "json|");

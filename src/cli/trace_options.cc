@@ -54,6 +54,14 @@ void show(const Presentation& presentation, const trace::CommandResult& result) 
   show_warnings(result.warnings);
 }
 
+std::string labels_problem(const std::string& text) {
+  const std::vector<std::string> labels = split(text, ',');
+  if (labels.size() != 2 || labels[0].empty() || labels[1].empty()) {
+    return "'" + text + "' is not two labels separated by a comma";
+  }
+  return labels[0] == labels[1] ? "the two labels must differ" : "";
+}
+
 }  // namespace
 
 void show_warnings(const model::Warnings& warnings) {
@@ -123,6 +131,32 @@ void add_threads(App& app, trace::Request& request) {
       ->group("Analysis options");
 }
 
+void add_labels(App& app, std::string& baseline, std::string& test) {
+  const auto set_labels = [&baseline, &test](const std::string& text) {
+    const std::vector<std::string> labels = split(text, ',');
+    baseline = labels[0];
+    test = labels[1];
+  };
+  app.add_option("--labels", set_labels, "what to call the two, in this order")
+      ->type_name("BASELINE,TEST")
+      ->check(labels_problem)
+      ->default_str("the names of their folders")
+      ->group("Comparison options");
+}
+
+void add_python_options(App& app, trace::Options& options) {
+  app.add_flag("--call-stacks", options.call_stacks,
+               "show the time of kernels by call stack and by Python function, where the trace has "
+               "call stacks (with_stack): the sheets call_stacks and python_functions")
+      ->excludes(app.find("--compat"))
+      ->group("Analysis options");
+  app.add_flag("--detect-recompute,--detect_recompute", options.detect_recompute,
+               "tell the activations that backward computes again (checkpointing): the sheets "
+               "gpu_timeline_recompute and recompute, and a column of ops_unique_args")
+      ->excludes(app.find("--compat"))
+      ->group("Analysis options");
+}
+
 void add_parts_options(App& app, trace::Parts& parts) {
   const auto only = [&](const std::string& name, trace::Parts part, const std::string& help) {
     return app
@@ -164,6 +198,7 @@ core::Result<trace::CommandResult> run_and_show(
   ASSAY_TRY(core::check_interrupt());
   progress.clear();
   show(presentation, result);
+  if (!result.incomplete.empty()) return core::Error{result.incomplete};
   return result;
 }
 

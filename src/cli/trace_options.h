@@ -32,6 +32,12 @@ void add_analysis_options(App& app, trace::Request& request);
 // Declares --threads.
 void add_threads(App& app, trace::Request& request);
 
+// Declares --labels BASELINE,TEST.
+void add_labels(App& app, std::string& baseline, std::string& test);
+
+// Declares --call-stacks and --detect-recompute, after add_analysis_options.
+void add_python_options(App& app, trace::Options& options);
+
 // Declares --individual-only and --collective-only.
 void add_parts_options(App& app, trace::Parts& parts);
 

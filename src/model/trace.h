@@ -39,6 +39,10 @@ struct CpuOp {
   TextId input_types = 0;
   TextId input_strides = 0;
   TextId concrete_inputs = 0;
+  // Of TorchScript: "TOP(Net)::forward.fc1(Linear)::forward", and "a.py(3): f;b.py(9): g", the
+  // innermost function first.
+  TextId module_hierarchy = 0;
+  TextId call_stack = 0;
 };
 
 // A CUDA or HIP runtime or driver call (categories cuda_runtime, cuda_driver).
@@ -96,6 +100,21 @@ struct Annotation {
   bool on_gpu = false;
 };
 
+// A call of a Python function, in traces with call stacks.
+struct PythonCall {
+  enum class Kind : std::uint8_t {
+    kModule,     // of an nn.Module; the name is the module's class and number: "Linear_3"
+    kRecompute,  // of the function that computes a checkpointed forward pass again
+    kFunction,   // of any other function: "train.py(12): step"
+  };
+
+  std::int64_t start_ns = 0;
+  std::int64_t duration_ns = 0;
+  TextId name = 0;
+  TrackId track = 0;
+  Kind kind = Kind::kModule;
+};
+
 // One end of an arrow that the profiler draws from a launching call to its GPU work.
 struct LaunchFlow {
   enum class End : std::uint8_t { kStart, kFinish };
@@ -141,6 +160,7 @@ struct Trace {
   std::vector<CollectiveArgs> collectives;
   std::vector<Annotation> annotations;
   std::vector<StreamWait> stream_waits = {};
+  std::vector<PythonCall> python_calls;  // kFunction only where it was asked for
   std::optional<std::vector<LaunchFlow>> launch_flows = std::nullopt;  // std::nullopt: not read
   Warnings warnings;
 

@@ -98,8 +98,15 @@ std::int64_t deciding_time_ns(const RankAnalysis& rank,
   return node_start_ns(*rank.trace, rank.tree.nodes[rank.tree.launched_by[event]]);
 }
 
+// An engine may annotate a process that launches nothing.
+bool launch_anything(const RankAnalysis& rank, const ProfilerSteps& steps) {
+  for (std::uint32_t i = 0; i < rank.counted.size(); ++i)
+    if (rank.counted[i] && steps.find(deciding_time_ns(rank, steps, i))) return true;
+  return false;
+}
+
 void count_only_steps(RankAnalysis& rank, const ProfilerSteps& steps) {
-  if (steps.empty()) return;
+  if (steps.empty() || (steps.serve() && !launch_anything(rank, steps))) return;
   StepWindows windows(steps);
   for (std::uint32_t i = 0; i < rank.counted.size(); ++i) {
     if (!rank.counted[i]) continue;
@@ -148,10 +155,11 @@ void note_steps(RankAnalysis& rank, const ProfilerSteps& steps) {
                       "their times hold work of each other", path, steps.overlapping());
   }
   if (rank.options.compat != Compat::kNone || rank.trace->gpu_events.empty()) return;
-  if (steps.empty()) {
+  if (steps.empty() || (steps.serve() && rank.steps.empty())) {
     rank.warnings.add("no ProfilerStep annotations", "all launched kernels are counted", path);
   } else if (steps.side() == ProfilerSteps::Side::kGpu) {
-    rank.warnings.add("ProfilerStep annotations on the GPU only",
+    rank.warnings.add(steps.serve() ? "annotations of the model's runs on the GPU only"
+                                    : "ProfilerStep annotations on the GPU only",
                       "work belongs to the step in which it starts", path);
   }
 }
@@ -241,6 +249,7 @@ RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int
   rank.warnings = trace.warnings;
   rank.time = TimeScale(trace, options.compat);
   rank.tree = build_call_tree(trace);
+  if (options.detect_recompute) rank.passes = node_passes(trace, rank.tree);
   rank.gpu_work = classify_all(trace, options.compat);
   rank.gpu_intervals.reserve(trace.gpu_events.size());
   for (const model::GpuEvent& event : trace.gpu_events) {

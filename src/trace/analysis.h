@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,14 +12,17 @@
 #include "core/result.h"
 #include "model/trace.h"
 #include "trace/call_tree.h"
+#include "trace/inference_steps.h"
 #include "trace/interval.h"
 #include "trace/options.h"
+#include "trace/recompute.h"
 
 namespace assay::trace {
 
 enum class GpuWork : std::uint8_t { kComputation, kCommunication, kMemcpy };
 
-// A profiled step as it ran on the GPU. It lasts from the first GPU work that ProfilerStep#N
+// A profiled step (ProfilerStep#N or, without those, a run of a model that a serving engine
+// annotates) as it ran on the GPU. It lasts from the first GPU work that it
 // launched to the first GPU work of the next step, the last step to the end of all work that the
 // steps launched. So the steps add up to the time that every other figure covers, and prefetched
 // work belongs to the step that launched it.
@@ -26,6 +30,7 @@ struct Step {
   std::int64_t number = 0;
   Interval window;
   std::int64_t work_end = 0;  // of the work that it launched: before or after the end of `window`
+  std::optional<ServingLabel> label = std::nullopt;  // of a run that a serving engine annotates
 };
 
 struct KernelTally {
@@ -61,7 +66,8 @@ struct RankAnalysis {
   // For each GPU event: part of the figures. All figures cover the time from the start of the first
   // to the end of the last of these.
   std::vector<bool> counted;
-  std::vector<Step> steps;  // by start; empty when the trace names none
+  std::vector<Step> steps;   // by start; empty when the trace names none
+  std::vector<Pass> passes;  // for each node; empty unless Options::detect_recompute
   Excluded excluded;
   model::Warnings warnings;         // those of the trace, then those of the analysis
   std::vector<Launcher> launchers;  // in node order
@@ -70,6 +76,12 @@ struct RankAnalysis {
   // Length of a GPU event in microseconds: as recorded, or less where its end is corrupt.
   [[nodiscard]] std::int64_t gpu_event_ns(std::size_t event) const;
   [[nodiscard]] double gpu_event_us(std::size_t event) const;
+
+  // Returns whether a node computes a checkpointed forward pass again. false unless
+  // Options::detect_recompute.
+  [[nodiscard]] bool recomputes(NodeId node) const {
+    return !passes.empty() && passes[node] == Pass::kRecompute;
+  }
 
   // Length of the union of the counted GPU events among `events`, in microseconds.
   [[nodiscard]] double busy_us(std::span<const std::uint32_t> events) const;

@@ -22,6 +22,8 @@ struct Options {
   // Also counts kernels that no recorded call launched, as aorta makes TraceLens do. Only in compat
   // mode.
   bool include_unlinked = false;
+  bool detect_recompute = false;  // tells the work that backward does again; not in compat mode
+  bool call_stacks = false;       // reads and shows them; not in compat mode
   double short_kernel_us = 10;
   int short_kernel_bins = 100;
   // Replaces the architecture of the GPU that the trace names.

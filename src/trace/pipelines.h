@@ -13,6 +13,7 @@
 #include "model/verdict.h"
 #include "model/warnings.h"
 #include "trace/options.h"
+#include "trace/split/choice.h"
 
 namespace assay::trace {
 
@@ -65,6 +66,9 @@ struct CommandResult {
   std::optional<model::Book> book = std::nullopt;   // with Output::Kind::kBook
   std::vector<std::filesystem::path> written = {};  // files, in the order of their writing
   model::Warnings warnings = {};                    // of all traces
+  // What is missing in what was written, so that the command fails after it showed the rest; "" for
+  // nothing.
+  std::string incomplete = {};
   Regression regression = Regression::kNone;        // compare only
   std::optional<Headline> headline = std::nullopt;  // compare only, where a side has a timeline
 };
@@ -142,6 +146,7 @@ struct CompareRequest : Request {
   std::string test_label = {};
   Source source = Source::kTraces;
   Parts parts = Parts::kAll;                            // of the analysis to read or make
+  std::optional<int> gpus_per_node = std::nullopt;      // kTraces only
   bool gpu_timeline = true;                             // gpu_timeline_comparison
   bool collective = true;                               // collective_comparison
   bool final_report = true;                             // final_analysis_report
@@ -150,5 +155,33 @@ struct CompareRequest : Request {
 };
 
 core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress);
+
+// Sets two traces, or two folders of ranks, side by side kernel by kernel. The default folder is
+// kDiffFolder in the working directory.
+inline constexpr const char* kDiffFolder = "trace_diff";
+
+struct DiffRequest : Request {
+  std::filesystem::path baseline = {};
+  std::filesystem::path test = {};
+  std::string baseline_label = {};  // empty: the file's or folder's name
+  std::string test_label = {};
+  double tolerance_percent = model::kTolerancePercent;  // smaller changes of a call's time are none
+};
+
+core::Result<CommandResult> run_diff(const DiffRequest& request, core::Progress& progress);
+
+// Cuts a trace, or each trace of a folder of ranks, into smaller traces that profilers' viewers and
+// these commands read. The default folder is kSplitFolder in the working directory.
+inline constexpr const char* kSplitFolder = "trace_split";
+
+enum class Existing { kKeep, kOverwrite };  // kKeep: a file that exists is an error
+
+struct SplitRequest : Request {
+  std::filesystem::path input = {};
+  SplitChoice choice = {};
+  Existing existing = Existing::kKeep;
+};
+
+core::Result<CommandResult> run_split(const SplitRequest& request, core::Progress& progress);
 
 }  // namespace assay::trace

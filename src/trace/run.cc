@@ -310,10 +310,11 @@ std::uint64_t total_bytes(std::span<const RankFile> files) {
 core::Result<Run> read_run(std::span<const RankFile> files,
                            unsigned threads,
                            const OnProgress& on_progress,
-                           LaunchFlows flows) {
+                           LaunchFlows flows,
+                           PythonCalls python) {
   std::vector<std::optional<core::Result<model::Trace>>> traces(files.size());
   core::parallel_for(files.size(), threads, [&](std::size_t i) {
-    traces[i].emplace(read_trace(files[i].path, on_progress, flows));
+    traces[i].emplace(read_trace(files[i].path, on_progress, flows, python));
   });
   Run run;
   for (std::size_t i = 0; i < files.size(); ++i) {

@@ -47,7 +47,8 @@ std::uint64_t total_bytes(std::span<const RankFile> files);
 core::Result<Run> read_run(std::span<const RankFile> files,
                            unsigned threads,
                            const OnProgress& on_progress = {},
-                           LaunchFlows flows = LaunchFlows::kSkip);
+                           LaunchFlows flows = LaunchFlows::kSkip,
+                           PythonCalls python = PythonCalls::kNamed);
 
 // Adds a warning for the ranks between 0 and the world size that the run lacks.
 void warn_of_missing_ranks(Run& run);

@@ -77,6 +77,12 @@ class SmallTrace {
                     start + 1000, duration, correlation_));
   }
 
+  // Adds a call of a Python function: "nn.Module: Linear_0".
+  void python(std::string_view function, int thread, int start, int duration) {
+    add(fmt::format(R"("cat": "python_function", "name": "{}", "tid": {}, "ts": {}, "dur": {})",
+                    function, thread, start, duration));
+  }
+
   // Adds GPU work that no recorded call launched.
   void leaked_kernel(std::string_view kernel, int start, int duration) {
     add(fmt::format(R"("cat": "kernel", "name": "{}", "tid": 7, "ts": {}, "dur": {},
@@ -92,13 +98,18 @@ class SmallTrace {
                     duration));
   }
 
-  [[nodiscard]] model::Trace read(LaunchFlows flows = LaunchFlows::kSkip) const {
-    const std::string text =
-        fmt::format(R"({{"deviceProperties": [{{"name": "NVIDIA H200"}}], "traceEvents": [{}]}})",
-                    events_ + (flows == LaunchFlows::kRead ? flows_ : ""));
+  [[nodiscard]] std::string document(LaunchFlows flows = LaunchFlows::kSkip) const {
+    return fmt::format(
+        R"({{"deviceProperties": [{{"name": "NVIDIA H200"}}], "traceEvents": [{}]}})",
+        events_ + (flows == LaunchFlows::kRead ? flows_ : ""));
+  }
+
+  [[nodiscard]] model::Trace read(LaunchFlows flows = LaunchFlows::kSkip,
+                                  PythonCalls python = PythonCalls::kNamed) const {
+    const std::string text = document(flows);
     core::MemorySource source(text, text.size());
     core::Result<model::Trace> trace =
-        read_trace(source, "test.json", {}, kDefaultChunkBytes, flows);
+        read_trace(source, "test.json", {}, kDefaultChunkBytes, flows, python);
     if (trace.ok()) return std::move(trace).value();
     ADD_FAILURE() << trace.error().message;
     return {};

@@ -29,9 +29,14 @@ Timeline measured(const BusyIntervals& busy, std::int64_t total) {
 }  // namespace
 
 BusyIntervals busy_intervals(const RankAnalysis& rank) {
+  return busy_intervals(rank, [](std::size_t) { return true; });
+}
+
+BusyIntervals busy_intervals(const RankAnalysis& rank,
+                             const std::function<bool(std::size_t)>& belongs) {
   BusyIntervals busy;
   for (std::size_t i = 0; i < rank.gpu_intervals.size(); ++i) {
-    if (!rank.counted[i]) continue;
+    if (!rank.counted[i] || !belongs(i)) continue;
     const Interval& interval = rank.gpu_intervals[i];
     busy.all.push_back(interval);
     switch (rank.gpu_work[i]) {

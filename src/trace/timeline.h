@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -39,6 +41,10 @@ struct BusyIntervals {
 };
 
 BusyIntervals busy_intervals(const RankAnalysis& rank);
+
+// The same of the work that `belongs` accepts, by its position in Trace::gpu_events.
+BusyIntervals busy_intervals(const RankAnalysis& rank,
+                             const std::function<bool(std::size_t)>& belongs);
 
 // Returns the timeline from the first to the last of these intervals.
 Timeline timeline(const BusyIntervals& busy);

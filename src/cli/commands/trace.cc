@@ -13,7 +13,8 @@ const CommandSpec kTrace{
         "'report' explains each rank by itself, 'collectives' the communication between ranks, and "
         "'path' what decides the length of a step over all of them. 'analyze' writes reports and "
         "collectives of a configuration. 'compare' compares two configurations, says which "
-        "differences are real and what caused them. 'fuse' makes one trace of all ranks, for "
+        "differences are real and what caused them. 'diff' shows which kernels two traces do not "
+        "share, 'split' cuts a trace into its steps, and 'fuse' makes one trace of all ranks, for "
         "Perfetto.",
     .examples =
         "assay trace analyze runs/ctas_16\n"

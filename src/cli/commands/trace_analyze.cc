@@ -22,6 +22,7 @@ class TraceAnalyze final : public Command {
         ->group("Output options");
     add_gpus_per_node(app, request_.gpus_per_node);
     add_analysis_options(app, request_);
+    add_python_options(app, request_.options);
   }
 
   core::Result<Outcome> run() override {

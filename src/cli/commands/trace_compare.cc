@@ -20,6 +20,8 @@ class TraceCompare final : public Command {
     add_selection(app);
     add_comparison_options(app);
     add_parts_options(app, request_.parts);
+    add_gpus_per_node(app, request_.gpus_per_node);
+    app.find("--gpus-per-node")->excludes(app.find("--skip-tracelens"));
     add_analysis_options(app, request_);
   }
 
@@ -46,16 +48,7 @@ class TraceCompare final : public Command {
 
   void add_comparison_options(App& app) {
     const char* group = "Comparison options";
-    const auto set_labels = [this](const std::string& text) {
-      const std::vector<std::string> labels = split(text, ',');
-      request_.baseline_label = labels[0];
-      request_.test_label = labels[1];
-    };
-    app.add_option("--labels", set_labels, "what to call the two, in this order")
-        ->type_name("BASELINE,TEST")
-        ->check(labels_problem)
-        ->default_str("the names of their folders")
-        ->group(group);
+    add_labels(app, request_.baseline_label, request_.test_label);
     const auto use_reports = [this] { request_.source = trace::Source::kReports; };
     app.add_flag("--skip-tracelens", use_reports,
                  "read what 'assay trace analyze' left in each configuration instead of "
@@ -66,14 +59,6 @@ class TraceCompare final : public Command {
                  "end with exit code 3 when a steady step takes longer, beyond its noise and the "
                  "tolerance, be it in these runs alone")
         ->group(group);
-  }
-
-  static std::string labels_problem(const std::string& text) {
-    const std::vector<std::string> labels = split(text, ',');
-    if (labels.size() != 2 || labels[0].empty() || labels[1].empty()) {
-      return "'" + text + "' is not two labels separated by a comma";
-    }
-    return labels[0] == labels[1] ? "the two labels must differ" : "";
   }
 
   void select() {

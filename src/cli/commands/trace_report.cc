@@ -14,6 +14,7 @@ class TraceReport final : public Command {
     add_output_options(app, presentation_, request_,
                        {trace::kReportFolder, OutputHelp::Dash::kAllowed});
     add_analysis_options(app, request_);
+    add_python_options(app, request_.options);
   }
 
   core::Result<Outcome> run() override {

@@ -140,6 +140,17 @@ TEST_F(Kineto, AShortenedListOfRanksIsRebuilt) {
   EXPECT_EQ(job.communicators[0].gpus[0], 0U);
 }
 
+// Names of kernels and paths come from the host as they are.
+TEST_F(Kineto, InvalidBytesAreRepaired) {
+  const std::string other = R"({"ph":"X","cat":"cpu_op","name":"a\xff b","pid":1,"tid":1,"ts":1},)";
+  std::string bytes = other;
+  bytes.replace(bytes.find("\\xff"), 4, "\xff\x01");
+  write("rank0.json", trace(bytes + call(2, 10, "allreduce", 1024, 1024)));
+  const model::Job job = read_job(folder_.path(), {}).value();
+  ASSERT_EQ(job.gpus[0].operations.size(), 1U);
+  EXPECT_EQ(job.gpus[0].operations[0].bytes, 4096U);
+}
+
 TEST_F(Kineto, ACutTraceIsNamed) {
   const std::string whole = trace(call(2, 10, "allreduce", 1024, 1024));
   write("rank0.json", whole.substr(0, whole.size() / 2));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/byte_source.h"
+#include "core/text.h"
 #include "goal/inputs/kineto.h"
 #include "model/collective.h"
 
@@ -28,6 +29,15 @@ core::Result<simdjson::padded_string> read_whole(const std::filesystem::path& pa
     if (got == 0) return simdjson::padded_string(text);
     if (text.size() > kMostBytes) return core::Error{path.string() + ": larger than 4 GiB"};
   }
+}
+
+// Returns valid UTF-8 without control characters, which are white space outside of strings and
+// forbidden inside, so a blank can replace both.
+std::string repaired(std::string_view text) {
+  std::string result = core::valid_utf8(text);
+  for (char& c : result)
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  return result;
 }
 
 // 95 years. Damaged traces have larger times, which count as 0: the sum of a start, a duration and
@@ -100,10 +110,12 @@ class TraceReader {
   explicit TraceReader(std::string file) { trace_.file = std::move(file); }
 
   core::Result<KinetoTrace> read(const simdjson::padded_string& text) {
-    json::parser parser;
-    json::document document;
-    simdjson::error_code error = parser.iterate(text).get(document);
-    if (error == simdjson::SUCCESS) error = read_document(document);
+    simdjson::error_code error = parse(text);
+    if (error == simdjson::UTF8_ERROR || error == simdjson::UNESCAPED_CHARS) {
+      trace_.warnings.add("text that is not valid UTF-8, or has control characters",
+                          "read with replacement characters and blanks", trace_.file);
+      error = parse(simdjson::padded_string(repaired(text)));
+    }
     if (error != simdjson::SUCCESS) {
       return core::Error{fmt::format("{}: not a whole PyTorch profiler trace ({})", trace_.file,
                                      simdjson::error_message(error))};
@@ -131,6 +143,13 @@ class TraceReader {
     std::stable_sort(trace_.kernels.begin(), trace_.kernels.end(), by_start);
     std::stable_sort(trace_.launches.begin(), trace_.launches.end(),
                      [](const auto& a, const auto& b) { return a.correlation < b.correlation; });
+  }
+
+  simdjson::error_code parse(const simdjson::padded_string& text) {
+    json::parser parser;
+    json::document document;
+    const simdjson::error_code error = parser.iterate(text).get(document);
+    return error == simdjson::SUCCESS ? read_document(document) : error;
   }
 
   simdjson::error_code read_document(json::document& document) {

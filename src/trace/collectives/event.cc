@@ -1,5 +1,7 @@
 #include "trace/collectives/event.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -24,7 +26,9 @@ class Extractor {
         catalog_(catalog),
         interned_(rank.trace->collectives.size(), kNotInterned),
         texts_(rank.trace->texts.size(), kNotInterned),
-        inferred_(rank.trace->texts.size(), kNotInterned) {}
+        inferred_(rank.trace->texts.size(), kNotInterned) {
+    if (rank.options.compat == Compat::kNone) number_streams();
+  }
 
   std::vector<Event> events() {
     std::vector<Event> result;
@@ -77,8 +81,26 @@ class Extractor {
     return id;
   }
 
+  // Groups have streams of their own, so the streams stand for the groups of which no names were
+  // recorded. Their numbers differ between processes, but not the order of their first use.
+  void number_streams() {
+    std::vector<std::size_t> unnamed;
+    for (std::size_t i = 0; i < rank_.trace->gpu_events.size(); ++i)
+      if (is_wanted(i) && rank_.trace->gpu_events[i].collective < 0) unnamed.push_back(i);
+    std::stable_sort(unnamed.begin(), unnamed.end(), [this](std::size_t a, std::size_t b) {
+      return rank_.gpu_intervals[a].start < rank_.gpu_intervals[b].start;
+    });
+    for (const std::size_t i : unnamed)
+      streams_.try_emplace(rank_.trace->gpu_events[i].stream, streams_.size() + 1);
+  }
+
   MetadataId without_arguments(const model::GpuEvent& source) {
-    return catalog_.intern(recorded(model::CollectiveArgs{}, source));
+    Metadata metadata = recorded(model::CollectiveArgs{}, source);
+    const auto stream = streams_.find(source.stream);
+    if (stream != streams_.end() && stream->second > 1)
+      metadata.group_name =
+          catalog_.text_id(fmt::format("not recorded (stream {})", stream->second));
+    return catalog_.intern(std::move(metadata));
   }
 
   Metadata recorded(const model::CollectiveArgs& args, const model::GpuEvent& source) {
@@ -115,8 +137,9 @@ class Extractor {
   const Timebase& time_;
   Catalog& catalog_;
   std::vector<MetadataId> interned_;
-  std::vector<model::TextId> texts_;     // the catalog's id for each text of this trace
-  std::vector<model::TextId> inferred_;  // the collective's name for each kernel name
+  std::vector<model::TextId> texts_;             // the catalog's id for each text of this trace
+  std::vector<model::TextId> inferred_;          // the collective's name for each kernel name
+  std::map<std::int32_t, std::size_t> streams_;  // of unnamed groups, by first use, from 1 on
 };
 
 Timebase timebase(std::span<const RankAnalysis> ranks, Compat compat) {

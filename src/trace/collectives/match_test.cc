@@ -48,6 +48,25 @@ std::vector<std::vector<int>> starts(const Recording& recording, const Matching&
   return result;
 }
 
+// Two groups all-reduce at the same time, without metadata. Their kernels begin in another order on
+// each rank, and their streams have other numbers.
+TEST(Match, UnrecordedGroupsAreToldByTheirStreams) {
+  TestRun run(2);
+  const auto reduce = [](double start_us, int stream) {
+    return Call{.start_us = start_us,
+                .duration_us = 90,
+                .collective = "",
+                .kernel = "cross_device_reduce_1stage",
+                .stream = stream};
+  };
+  run.add(0, reduce(0, 20)).add(0, reduce(100, 20)).add(0, reduce(110, 24));
+  run.add(1, reduce(0, 13)).add(1, reduce(105, 17)).add(1, reduce(115, 13));
+  const Recording recording = extract(run.ranks());
+  const Matching matching = match(recording);
+  EXPECT_THAT(starts(recording, matching),
+              ElementsAre(ElementsAre(0, 0), ElementsAre(100, 115), ElementsAre(110, 105)));
+}
+
 TEST(Match, PairsEverythingWhenRanksAgree) {
   TestRun run = run_without(-1, -1);
   const Recording recording = extract(run.ranks());

@@ -26,6 +26,7 @@ struct Call {
   std::uint32_t channels = 16;
   bool counted = true;
   std::string kernel = "ncclDevKernel_Generic";
+  int stream = 7;
 };
 
 class TestRun {
@@ -49,7 +50,7 @@ class TestRun {
     event.duration_ns = std::llround(call.duration_us * 1000);
     event.correlation = static_cast<std::int64_t>(trace.gpu_events.size());
     event.name = trace.texts.intern(call.kernel);
-    event.stream = 7;
+    event.stream = call.stream;
     event.grid = {call.channels, 1, 1};
     event.block = {512, 1, 1};
     if (!call.collective.empty()) {

@@ -190,9 +190,10 @@ void warn_of_idle_devices(Study& study) {
   if (recording.ranks_per_node == recording.devices_listed) return;
   study.warnings.add(
       "ranks with the same device number, so they ran on several hosts",
-      fmt::format("ranks per host taken as {}, not the {} devices that it lists; 'assay trace "
-                  "collectives --gpus-per-node' overrules this",
-                  recording.ranks_per_node, recording.devices_listed),
+      fmt::format(
+          "ranks per host taken as {}, not the {} devices that it lists; --gpus-per-node of "
+          "'assay trace' overrules this",
+          recording.ranks_per_node, recording.devices_listed),
       fmt::format("ranks 0 and {}", recording.ranks_per_node));
 }
 

@@ -86,6 +86,7 @@ core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
   const core::FileLock lock = ASSAY_TRY(make_folder(request, folder));
   CommandResult result;
   result.warnings = run.warnings();
+  result.incomplete = run.lost_ranks;
   if (request.parts != Parts::kCollective) {
     ASSAY_TRY(add_individual_reports(run, request, folder, result));
   }
@@ -122,6 +123,10 @@ core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Pro
     CommandResult one = ASSAY_TRY(analyze_run(request, run, progress));
     append(result.written, std::move(one.written));
     merge_warnings(run, one.warnings, result.warnings);
+    if (!one.incomplete.empty()) {
+      const std::string where = run.repeat == 0 ? "" : fmt::format("repeat {}: ", run.repeat);
+      result.incomplete += (result.incomplete.empty() ? "" : "; ") + where + one.incomplete;
+    }
     summaries.push_back(std::move(one.summary));
     repeats.push_back(run.repeat);
   }

@@ -12,6 +12,7 @@ core::Result<CommandResult> run_collectives(const CollectivesRequest& request,
   CommandResult result;
   result.summary = {"Collectives", {std::move(collectives.overview)}};
   result.warnings = std::move(collectives.warnings);
+  result.incomplete = run.lost_ranks;
   if (request.output.kind == Output::Kind::kBook) {
     result.book = std::move(collectives.book);
     return result;

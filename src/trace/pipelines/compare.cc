@@ -32,7 +32,7 @@ core::Result<Configuration> load_run(const fs::path& path,
   } else {
     const fs::path inputs[] = {path};
     const AnalyzedRun analyzed = ASSAY_TRY(analyze_files(inputs, request, progress));
-    run = configuration_of(analyzed, request.parts);
+    run = configuration_of(analyzed, request.parts, request.gpus_per_node);
     if (request.final_report && request.options.compat == Compat::kNone)
       run.executions = {
           std::make_shared<const path::Execution>(path::execution_of(analyzed.ranks))};

@@ -1,5 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/files.h"
 #include "trace/pipelines.h"
 
 namespace assay::trace {
@@ -44,6 +49,33 @@ TEST(RunCompare, OtherLibrariesAreWarnedOf) {
   ASSERT_EQ(result.warnings.all().size(), 2U);
   EXPECT_NE(result.warnings.all()[0].reason.find("different NCCL version"), std::string::npos);
   EXPECT_TRUE(compared("fast/repeat1").warnings.empty());
+}
+
+// Returns the clock offsets of a comparison of a run of two hosts that list more devices than they
+// use, one row for each rank.
+std::string offsets_with(std::optional<int> gpus_per_node) {
+  CompareRequest request;
+  request.baseline =
+      std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/golden/trace/hosts_with_idle_devices/in/run";
+  request.test = request.baseline;
+  request.baseline_label = "a";
+  request.test_label = "b";
+  request.gpus_per_node = gpus_per_node;
+  request.output.folder =
+      std::filesystem::path(::testing::TempDir()) / "compare_test_gpus_per_node";
+  request.output.formats = {FileFormat::kCsv};
+  core::Progress silent("", core::Progress::Show::kNever);
+  EXPECT_TRUE(run_compare(request, silent).ok());
+  const std::string text =
+      core::read_file(request.output.folder / "collective_combined_csvs" / "clock_offsets.csv")
+          .value();
+  std::filesystem::remove_all(request.output.folder);
+  return text;
+}
+
+TEST(RunCompare, TakesTheRanksPerHostThatItIsTold) {
+  EXPECT_EQ(offsets_with(2), offsets_with(std::nullopt));
+  EXPECT_NE(offsets_with(4), offsets_with(std::nullopt));
 }
 
 }  // namespace

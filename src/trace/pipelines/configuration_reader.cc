@@ -105,13 +105,16 @@ fs::path own_folder(const fs::path& path) {
 
 }  // namespace
 
-Configuration configuration_of(const AnalyzedRun& run, Parts parts) {
+Configuration configuration_of(const AnalyzedRun& run,
+                               Parts parts,
+                               std::optional<int> gpus_per_node) {
   Configuration configuration;
   if (parts != Parts::kCollective) {
     configuration.ranks = timeline_reports(run);
     configuration.left_out = left_out_of(configuration.ranks);
   }
-  if (parts != Parts::kIndividual) configuration.collectives = collective_book(run).book;
+  if (parts != Parts::kIndividual)
+    configuration.collectives = collective_book(run, gpus_per_node).book;
   return configuration;
 }
 

@@ -15,8 +15,11 @@
 
 namespace assay::trace {
 
-// Returns a single run with only the tables that a comparison reads.
-Configuration configuration_of(const AnalyzedRun& run, Parts parts);
+// Returns a single run with only the tables that a comparison reads. `gpus_per_node` as in
+// collective_book().
+Configuration configuration_of(const AnalyzedRun& run,
+                               Parts parts,
+                               std::optional<int> gpus_per_node = std::nullopt);
 
 // Reads a single run. `path` is the configuration or its kAnalysisFolder. An error names what is
 // missing and the command that makes it.

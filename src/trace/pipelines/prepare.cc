@@ -41,13 +41,17 @@ model::Warnings AnalyzedRun::warnings() const {
 
 namespace {
 
+bool counts_anything(const RankAnalysis& rank) {
+  return std::find(rank.counted.begin(), rank.counted.end(), true) != rank.counted.end();
+}
+
 // A report in which every figure is zero looks like a measurement.
 core::Status check_gpu_work(const std::vector<RankAnalysis>& ranks) {
   if (ranks.empty()) return {};
   std::int64_t leaked = 0;
   std::int64_t outside = 0;
   for (const RankAnalysis& rank : ranks) {
-    if (std::find(rank.counted.begin(), rank.counted.end(), true) != rank.counted.end()) return {};
+    if (counts_anything(rank)) return {};
     leaked += rank.excluded.leaked.kernels;
     outside += rank.excluded.outside.kernels;
   }
@@ -68,6 +72,26 @@ core::Status check_gpu_work(const std::vector<RankAnalysis>& ranks) {
   return core::Error{where + " no GPU work to count: " + core::join(reasons, " and ")};
 }
 
+// The profiler writes GPU events last, so a file that was cut off may lack them all.
+void leave_out_ranks_without_gpu_work(AnalyzedRun& run) {
+  std::vector<int> ranks;
+  for (const RankAnalysis& rank : run.ranks) {
+    if (counts_anything(rank)) continue;
+    ranks.push_back(rank.rank);
+    run.run->warnings.merge(rank.trace->warnings);
+    run.run->warnings.add(
+        "rank without GPU work to count",
+        rank.trace->truncated ? "left out; its file is cut off or damaged" : "left out",
+        rank.trace->path);
+  }
+  if (ranks.empty()) return;
+  std::erase_if(run.ranks, [](const RankAnalysis& rank) { return !counts_anything(rank); });
+  run.lost_ranks = fmt::format("{} {} no GPU work to count, so all that was written lacks {}",
+                               ranks.size() == 1 ? "rank" : "ranks",
+                               core::join(ranks, ", ") + (ranks.size() == 1 ? " has" : " have"),
+                               ranks.size() == 1 ? "it" : "them");
+}
+
 }  // namespace
 
 core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
@@ -84,8 +108,10 @@ core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
   progress.add_total(total_bytes(files));
   AnalyzedRun result;
   const auto flows = options.compat == Compat::kTraceLens ? LaunchFlows::kRead : LaunchFlows::kSkip;
+  const auto python = options.call_stacks ? PythonCalls::kAll : PythonCalls::kNamed;
   result.run = std::make_unique<Run>(ASSAY_TRY(read_run(
-      files, request.threads, [&](std::uint64_t bytes) { progress.advance(bytes); }, flows)));
+      files, request.threads, [&](std::uint64_t bytes) { progress.advance(bytes); }, flows,
+      python)));
   ASSAY_TRY(core::check_interrupt());
   result.run->warnings.merge(warnings);
   // A user who names single files knows which ranks those are.
@@ -98,7 +124,10 @@ core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
     result.ranks[i] = analyze_rank(result.run->ranks[i].trace, options, result.run->ranks[i].rank);
   });
   ASSAY_TRY(core::check_interrupt());
-  if (options.compat == Compat::kNone) ASSAY_TRY(check_gpu_work(result.ranks));
+  if (options.compat == Compat::kNone) {
+    ASSAY_TRY(check_gpu_work(result.ranks));
+    leave_out_ranks_without_gpu_work(result);
+  }
   return result;
 }
 

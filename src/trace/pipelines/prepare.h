@@ -19,7 +19,10 @@ namespace assay::trace {
 // lives at a fixed address.
 struct AnalyzedRun {
   std::unique_ptr<Run> run;
-  std::vector<RankAnalysis> ranks;  // sorted by rank
+  std::vector<RankAnalysis> ranks;  // sorted by rank; without those that recorded no GPU work
+  // What is wrong with ranks that recorded no GPU work though others did, "" for nothing. All that
+  // is written lacks these ranks: figures that are all zero look like measurements.
+  std::string lost_ranks = {};
 
   // The warnings of the run, its traces and their analyses.
   [[nodiscard]] model::Warnings warnings() const;

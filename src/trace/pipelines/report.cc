@@ -29,6 +29,7 @@ core::Result<CommandResult> run_report(const ReportRequest& request, core::Progr
   }
   result.summary = {"Individual reports", {timeline_overview(run)}};
   result.warnings = run.warnings();
+  result.incomplete = run.lost_ranks;
   return result;
 }
 

@@ -4,8 +4,10 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "core/text.h"
+#include "trace/reader/trace_builder.h"
 
 namespace assay::trace {
 namespace {
@@ -93,8 +95,10 @@ struct EventParser::Simdjson {
   json::parser parser;
 };
 
-EventParser::EventParser(TraceBuilder& builder, model::Warnings& warnings)
-    : builder_(builder), warnings_(warnings), simdjson_(std::make_unique<Simdjson>()) {}
+EventParser::EventParser(OnEvent on_event, model::Warnings& warnings)
+    : on_event_(std::move(on_event)),
+      warnings_(warnings),
+      simdjson_(std::make_unique<Simdjson>()) {}
 
 EventParser::~EventParser() = default;
 
@@ -125,7 +129,8 @@ std::size_t EventParser::parse_together(const EventBatch& batch) {
         !read_event(object, raw)) {
       return parsed;
     }
-    builder_.add(raw, next_uid_++);
+    const EventBatch::Range range = batch.events[parsed];
+    on_event_(raw, next_uid_++, {batch.text + range.begin, range.end - range.begin});
     ++parsed;
   }
   return parsed;
@@ -138,7 +143,7 @@ void EventParser::parse_alone(std::string_view event) {
   RawEvent raw;
   if (simdjson_->parser.iterate(padded).get(document) == simdjson::SUCCESS &&
       document.get_object().get(object) == simdjson::SUCCESS && read_event(object, raw)) {
-    builder_.add(raw, next_uid_);
+    on_event_(raw, next_uid_, event);
   } else if (!repair_and_parse(event)) {
     warnings_.add("unreadable event", "left out", event.substr(0, 80));
   }
@@ -158,7 +163,7 @@ bool EventParser::repair_and_parse(std::string_view event) {
   const bool utf8 = core::valid_utf8(event) == event;
   warnings_.add(utf8 ? "control characters in a text" : "text that is not valid UTF-8",
                 utf8 ? "read as blanks" : "read with replacement characters", raw.name);
-  builder_.add(raw, next_uid_);
+  on_event_(raw, next_uid_, text);
   return true;
 }
 

@@ -1,18 +1,25 @@
-// Parses batches of events with simdjson and hands them to a TraceBuilder.
+// Parses batches of events with simdjson and hands on each event.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string_view>
 
 #include "model/warnings.h"
 #include "trace/reader/event_cutter.h"
-#include "trace/reader/trace_builder.h"
+#include "trace/reader/raw_event.h"
 
 namespace assay::trace {
 
+// Receives an event, its position in traceEvents, and its JSON text, repaired where it was invalid.
+// All of these are gone after the call.
+using OnEvent =
+    std::function<void(const RawEvent& event, std::uint32_t uid, std::string_view text)>;
+
 class EventParser {
  public:
-  EventParser(TraceBuilder& builder, model::Warnings& warnings);
+  EventParser(OnEvent on_event, model::Warnings& warnings);
   ~EventParser();
 
   void parse(const EventBatch& batch);
@@ -27,7 +34,7 @@ class EventParser {
   void parse_alone(std::string_view event);
   bool repair_and_parse(std::string_view event);
 
-  TraceBuilder& builder_;
+  OnEvent on_event_;
   model::Warnings& warnings_;
   std::uint32_t next_uid_ = 0;
   std::unique_ptr<Simdjson> simdjson_;

@@ -34,6 +34,8 @@ constexpr std::array kArgsFields{
     Entry{"Input type", &RawEvent::input_types},
     Entry{"Input Strides", &RawEvent::input_strides},
     Entry{"Concrete Inputs", &RawEvent::concrete_inputs},
+    Entry{"Module Hierarchy", &RawEvent::module_hierarchy},
+    Entry{"Call stack", &RawEvent::call_stack},
     Entry{"Collective name", &RawEvent::collective_name},
     Entry{"dtype", &RawEvent::dtype},
     Entry{"Process Group Name", &RawEvent::group_name},
@@ -57,7 +59,7 @@ constexpr std::size_t kSlots = 64;
 // below.
 constexpr std::size_t slot_of(std::string_view key) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(key[i % key.size()]); };
-  return (key.size() * 5 + at(0) + at(1) * 5U + at(key.size() - 1) + at(6)) % kSlots;
+  return (key.size() * 10 + at(0) + at(1) * 10U + at(key.size() - 1) + at(9)) % kSlots;
 }
 
 template <std::size_t N>

@@ -31,6 +31,8 @@ struct RawEvent {
   std::string_view input_types;
   std::string_view input_strides;
   std::string_view concrete_inputs;
+  std::string_view module_hierarchy;
+  std::string_view call_stack;
   std::string_view collective_name;
   std::string_view dtype;
   std::string_view group_name;

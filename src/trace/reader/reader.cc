@@ -12,6 +12,7 @@
 #include "model/trace.h"
 #include "trace/reader/event_cutter.h"
 #include "trace/reader/event_parser.h"
+#include "trace/reader/trace_builder.h"
 
 namespace assay::trace {
 namespace {
@@ -137,12 +138,16 @@ core::Result<model::Trace> read_trace(core::ByteSource& source,
                                       const std::string& name,
                                       const OnProgress& on_progress,
                                       std::size_t chunk_bytes,
-                                      LaunchFlows flows) {
+                                      LaunchFlows flows,
+                                      PythonCalls python) {
   model::Trace trace;
   trace.path = name;
   if (flows == LaunchFlows::kRead) trace.launch_flows.emplace();
-  TraceBuilder builder(trace);
-  EventParser parser(builder, trace.warnings);
+  TraceBuilder builder(trace, python == PythonCalls::kAll);
+  const auto add = [&builder](const RawEvent& event, std::uint32_t uid, std::string_view) {
+    builder.add(event, uid);
+  };
+  EventParser parser(add, trace.warnings);
   std::uint64_t reported = 0;
   const auto consume = [&](const EventBatch& batch) {
     parser.parse(batch);
@@ -162,9 +167,10 @@ core::Result<model::Trace> read_trace(core::ByteSource& source,
 
 core::Result<model::Trace> read_trace(const std::filesystem::path& path,
                                       const OnProgress& on_progress,
-                                      LaunchFlows flows) {
+                                      LaunchFlows flows,
+                                      PythonCalls python) {
   const std::unique_ptr<core::ByteSource> source = ASSAY_TRY(core::open_bytes(path));
-  return read_trace(*source, path.string(), on_progress, kDefaultChunkBytes, flows);
+  return read_trace(*source, path.string(), on_progress, kDefaultChunkBytes, flows, python);
 }
 
 }  // namespace assay::trace

@@ -23,16 +23,22 @@ using OnProgress = std::function<void(std::uint64_t)>;
 // Whether to fill Trace::launch_flows, of which only the compat mode makes use.
 enum class LaunchFlows { kSkip, kRead };
 
+// The calls of Python functions to keep: those that name modules and recomputation, or all, of
+// which a trace with call stacks has more than of all other events.
+enum class PythonCalls { kNamed, kAll };
+
 core::Result<model::Trace> read_trace(const std::filesystem::path& path,
                                       const OnProgress& on_progress = {},
-                                      LaunchFlows flows = LaunchFlows::kSkip);
+                                      LaunchFlows flows = LaunchFlows::kSkip,
+                                      PythonCalls python = PythonCalls::kNamed);
 
 // Reads a trace from any bytes; messages call it `name`.
 core::Result<model::Trace> read_trace(core::ByteSource& source,
                                       const std::string& name,
                                       const OnProgress& on_progress = {},
                                       std::size_t chunk_bytes = kDefaultChunkBytes,
-                                      LaunchFlows flows = LaunchFlows::kSkip);
+                                      LaunchFlows flows = LaunchFlows::kSkip,
+                                      PythonCalls python = PythonCalls::kNamed);
 
 // The facts that a trace states in addition to its events.
 struct DocumentFacts {

@@ -41,6 +41,7 @@ void TraceBuilder::add(const RawEvent& event, std::uint32_t uid) {
   const std::string_view category = event.category;
   if (!is_text(category)) warn("event without a category (cat)", "event left out", event.name);
   if (category == "\"cuda_sync\"") return add_stream_wait(event);
+  if (category == "\"python_function\"") return add_python_call(event, uid);
   const bool gpu_annotation = category == "\"gpu_user_annotation\"";
   if (!gpu_annotation && category != "\"user_annotation\"" && !wants_args(event.phase, category)) {
     return;
@@ -93,6 +94,8 @@ void TraceBuilder::add_cpu_op(const RawEvent& event, const Span& span) {
   op.input_types = trace_.texts.intern(event.input_types);
   op.input_strides = trace_.texts.intern(event.input_strides);
   op.concrete_inputs = trace_.texts.intern(event.concrete_inputs);
+  op.module_hierarchy = read_text(event.module_hierarchy);
+  op.call_stack = read_text(event.call_stack);
   trace_.cpu_ops.push_back(op);
   if (event.name == "\"record_param_comms\"") add_recorded_rank(event);
 }
@@ -158,6 +161,26 @@ void TraceBuilder::add_stream_wait(const RawEvent& event) {
                                  .record_correlation = record.value,
                                  .stream = to_int32(stream.value),
                                  .other_stream = to_int32(other.value)});
+}
+
+// A trace with call stacks holds more of these than of all other events, so the name decides first.
+void TraceBuilder::add_python_call(const RawEvent& event, std::uint32_t uid) {
+  constexpr std::string_view kModule = "\"nn.Module: ";
+  const bool module = event.name.starts_with(kModule);
+  const bool recompute = event.name.find("recompute_fn") != std::string_view::npos &&
+                         event.name.find("torch/utils/checkpoint.py") != std::string_view::npos;
+  // The names of built-in functions tell addresses, so that no two are alike.
+  const bool function = all_python_calls_ && !event.name.starts_with("\"<built-in ");
+  if (!module && !recompute && !function) return;
+  const Span span = read_span(event, uid);
+  if (!span.usable) return;
+  using Kind = model::PythonCall::Kind;
+  const model::TextId name =
+      module ? trace_.texts.intern(trace_.text(span.name).substr(kModule.size() - 1)) : span.name;
+  trace_.python_calls.push_back({span.start_ns, span.duration_ns, name, span.track,
+                                 module      ? Kind::kModule
+                                 : recompute ? Kind::kRecompute
+                                             : Kind::kFunction});
 }
 
 TraceBuilder::Span TraceBuilder::read_span(const RawEvent& event, std::uint32_t uid) {

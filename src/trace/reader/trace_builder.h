@@ -17,7 +17,8 @@ bool wants_args(std::string_view phase, std::string_view category);
 
 class TraceBuilder {
  public:
-  explicit TraceBuilder(model::Trace& trace) : trace_(trace) {}
+  explicit TraceBuilder(model::Trace& trace, bool all_python_calls = false)
+      : trace_(trace), all_python_calls_(all_python_calls) {}
 
   void add(const RawEvent& event, std::uint32_t uid);
 
@@ -39,6 +40,7 @@ class TraceBuilder {
   void add_gpu_event(const RawEvent& event, const Span& span, model::GpuEventKind kind);
   void add_annotation(const Span& span, bool on_gpu);
   void add_stream_wait(const RawEvent& event);
+  void add_python_call(const RawEvent& event, std::uint32_t uid);
 
   Span read_span(const RawEvent& event, std::uint32_t uid);
   std::int64_t read_duration(const RawEvent& event);
@@ -50,6 +52,7 @@ class TraceBuilder {
   void warn(std::string_view reason, std::string_view effect, std::string_view event_name);
 
   model::Trace& trace_;
+  bool all_python_calls_;
   std::unordered_map<std::uint64_t, model::TrackId> tracks_;
   std::string scratch_;
   std::string_view current_name_;

@@ -15,7 +15,7 @@ using model::Cell;
 using model::Table;
 
 // Everything that distinguishes two kinds of call.
-using LauncherKey = std::tuple<model::TextId, std::string_view, CallIdentity>;
+using LauncherKey = std::tuple<model::TextId, std::string_view, CallIdentity, bool>;
 
 struct LauncherGroup {
   LauncherKey key;
@@ -32,7 +32,8 @@ std::vector<LauncherGroup> group_launchers(const RankAnalysis& rank,
   std::vector<LauncherGroup> groups;
   for (const OperatorRow& row : rows) {
     const Node& node = rank.tree.nodes[row.launcher->node];
-    LauncherKey key{row.name, row.category, identities.of(node)};
+    LauncherKey key{row.name, row.category, identities.of(node),
+                    rank.recomputes(row.launcher->node)};
     const auto [found, inserted] = index.try_emplace(key, groups.size());
     const std::uint32_t uid = row.launcher->is_replayed
                                   ? trace.gpu_events[row.launcher->kernels.front()].uid
@@ -49,10 +50,13 @@ std::vector<LauncherGroup> group_launchers(const RankAnalysis& rank,
   return groups;
 }
 
-std::vector<model::Column> unique_args_columns() {
-  std::vector<model::Column> result{
-      {"name"},       {"op category"}, {"process_name"},  {"process_label"},   {"thread_name"},
-      {"Input Dims"}, {"Input type"},  {"Input Strides"}, {"Concrete Inputs"}, {"operation_count"}};
+std::vector<model::Column> unique_args_columns(const RankAnalysis& rank) {
+  std::vector<model::Column> result{{"name"},          {"op category"},   {"process_name"},
+                                    {"process_label"}, {"thread_name"},   {"Input Dims"},
+                                    {"Input type"},    {"Input Strides"}, {"Concrete Inputs"}};
+  if (rank.options.detect_recompute)
+    result.push_back({"is_recompute", "", Better::kNeither, "forward again, during backward"});
+  result.push_back({"operation_count"});
   for (const char* statistic : {"mean", "median", "std", "min", "max", "sum"}) {
     for (const char* scope : {"direct", "subtree"}) {
       result.push_back({std::string("total_") + scope + "_kernel_time_" + statistic, "µs",
@@ -68,12 +72,13 @@ std::vector<model::Column> unique_args_columns() {
 }
 
 void add_identity(const RankAnalysis& rank, const LauncherGroup& group, std::vector<Cell>& row) {
-  const auto& [name, category, identity] = group.key;
+  const auto& [name, category, identity, recomputes] = group.key;
   const Node& first = rank.tree.nodes[group.launchers.front()->node];
   row.emplace_back(std::string(rank.trace->text(name)));
   row.emplace_back(std::string(category));
   add_track_names(rank, node_track(*rank.trace, first), row);
   add_argument_texts(*rank.trace, identity.arguments, Brackets::kTuple, row);
+  if (rank.options.detect_recompute) row.emplace_back(recomputes);
   row.emplace_back(static_cast<std::int64_t>(group.launchers.size()));
 }
 
@@ -94,7 +99,7 @@ void add_times(const LauncherGroup& group, std::vector<Cell>& row) {
 std::vector<Table> build_ops_unique_args(const RankAnalysis& rank) {
   const std::vector<LauncherGroup> groups = group_launchers(rank, operator_rows(rank));
   if (groups.empty()) return {};
-  Table table{"ops_unique_args", "GPU time by operator and arguments", unique_args_columns()};
+  Table table{"ops_unique_args", "GPU time by operator and arguments", unique_args_columns(rank)};
   double total = 0;
   for (const LauncherGroup& group : groups)
     total += group.direct_us;

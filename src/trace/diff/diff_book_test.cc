@@ -1,0 +1,98 @@
+#include "trace/diff/diff_book.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "trace/small_trace_test_util.h"
+
+namespace assay::trace {
+namespace {
+
+using Side = testing::SmallTrace::Side;
+
+struct Layer {
+  std::string gemm = "gemm_a";
+  int gemm_us = 30;
+  bool norm = true;
+};
+
+// One step of a model of three layers, each of which multiplies and, perhaps, normalizes.
+model::Trace model_of(const Layer& layer, bool wrapped = false) {
+  testing::SmallTrace small;
+  small.annotation("ProfilerStep#1", Side::kCpu, 0, 1000);
+  if (wrapped) small.python("nn.Module: Wrapper_0", 1, 0, 990);
+  small.python("nn.Module: Model_0", 1, 1, 980);
+  for (int i = 0; i < 3; ++i) {
+    const int start = 10 + 300 * i;
+    small.python(fmt::format("nn.Module: Layer_{}", i), 1, start, 200);
+    small.op({.name = "aten::mm",
+              .start = start + 5,
+              .duration = 50,
+              .arguments = R"("Input Dims": [[4, 4], [4, 4]])"});
+    small.launch(layer.gemm, 1, start + 10, layer.gemm_us);
+    if (!layer.norm) continue;
+    small.op({.name = "aten::layer_norm", .start = start + 100, .duration = 50});
+    small.launch("norm", 1, start + 110, 7);
+  }
+  return small.read();
+}
+
+TraceDiff diff_of(const model::Trace& before, const model::Trace& after) {
+  std::vector<RankAnalysis> baseline;
+  std::vector<RankAnalysis> test;
+  baseline.push_back(analyze_rank(before, {}, 0));
+  test.push_back(analyze_rank(after, {}, 0));
+  return trace_diff({"old", baseline}, {"new", test}, {});
+}
+
+std::string cell(const TraceDiff& diff,
+                 std::string_view table,
+                 std::size_t row,
+                 std::string_view column) {
+  const model::Table* found = diff.book.find(table);
+  return model::text(found->at(row, *found->column(column)));
+}
+
+TEST(TraceDiff, TellsWhatReplacedWhat) {
+  const model::Trace before = model_of({});
+  const model::Trace after = model_of({.gemm = "gemm_b", .gemm_us = 50});
+  const TraceDiff diff = diff_of(before, after);
+  EXPECT_EQ(diff.answer,
+            "new takes 0.707 ms a step, as long as old; its kernels, which may overlap, take "
+            "0.06 ms more in all: +0.06 ms gemm_a replaced by gemm_b.");
+  ASSERT_EQ(diff.book.find("kernel_diff")->row_count(), 6U);
+  EXPECT_EQ(cell(diff, "kernel_diff", 0, "change"), "replaced");
+  EXPECT_EQ(cell(diff, "kernel_diff", 0, "old kernel"), "gemm_a");
+  EXPECT_EQ(cell(diff, "kernel_diff", 0, "new shapes"), "[[4, 4], [4, 4]]");
+  ASSERT_EQ(diff.for_terminal.row_count(), 1U);
+  EXPECT_EQ(cell(diff, "kernel_diff_summary", 0, "rows"), "3");
+  EXPECT_EQ(cell(diff, "kernel_diff_summary", 0, "path"), "Model/Layer");
+}
+
+TEST(TraceDiff, TellsWhereAModelTakesLonger) {
+  const model::Trace before = model_of({});
+  const model::Trace after = model_of({.gemm_us = 40, .norm = false}, true);
+  const TraceDiff diff = diff_of(before, after);
+  EXPECT_EQ(cell(diff, "tree_diff", 0, "path"), "Model_0");
+  EXPECT_EQ(cell(diff, "tree_diff", 0, "old kernels"), "6.0");
+  EXPECT_EQ(cell(diff, "tree_diff", 0, "new kernels"), "3.0");
+  EXPECT_EQ(cell(diff, "tree_diff", 1, "path"), "Model_0/Layer_0");
+  EXPECT_EQ(cell(diff, "tree_diff", 1, "change"), "slower");
+  const model::Table& kernels = *diff.book.find("kernel_diff");
+  ASSERT_EQ(kernels.row_count(), 6U);
+  EXPECT_EQ(cell(diff, "kernel_diff", 0, "change"), "slower");
+  EXPECT_EQ(cell(diff, "kernel_diff", 5, "change"), "removed");
+}
+
+TEST(TraceDiff, OfATraceWithItselfIsEmpty) {
+  const model::Trace trace = model_of({});
+  const TraceDiff diff = diff_of(trace, trace);
+  EXPECT_NE(diff.answer.find("as long as old; no kernel differs."), std::string::npos);
+  EXPECT_EQ(diff.for_terminal.row_count(), 0U);
+  EXPECT_EQ(diff.book.find("Answer")->row_count(), 1U);
+}
+
+}  // namespace
+}  // namespace assay::trace

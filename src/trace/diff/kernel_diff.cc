@@ -1,0 +1,252 @@
+#include "trace/diff/kernel_diff.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/statistics.h"
+
+namespace assay::trace {
+namespace {
+
+using Uses = std::vector<KernelUse>;
+// Kernels that communicate are never taken for kernels that compute.
+using PairingKey = std::tuple<GpuWork, std::string, std::string, std::string>;
+using KeyOf = std::function<PairingKey(const KernelUse&)>;
+
+double total_us(const Uses& uses) {
+  double total = 0;
+  for (const KernelUse& use : uses)
+    total += use.time_us;
+  return total;
+}
+
+double total_calls(const Uses& uses) {
+  double total = 0;
+  for (const KernelUse& use : uses)
+    total += use.calls;
+  return total;
+}
+
+void sort_by_time(Uses& uses) {
+  std::stable_sort(uses.begin(), uses.end(), [](const KernelUse& a, const KernelUse& b) {
+    return a.time_us != b.time_us ? a.time_us > b.time_us : a.key < b.key;
+  });
+}
+
+KernelDifference difference_of(KernelChange change, Uses baseline, Uses test) {
+  KernelDifference row{.change = change, .baseline = std::move(baseline), .test = std::move(test)};
+  sort_by_time(row.baseline);
+  sort_by_time(row.test);
+  row.baseline_us = total_us(row.baseline);
+  row.test_us = total_us(row.test);
+  const double calls = total_calls(row.baseline);
+  const double more = total_calls(row.test) - calls;
+  if (row.baseline.empty() || row.test.empty())
+    row.calls_effect_us = row.effect_us();
+  else if (change != KernelChange::kReplaced && change != KernelChange::kResized && calls > 0)
+    row.calls_effect_us = more * row.baseline_us / calls;
+  row.per_call_effect_us = row.effect_us() - row.calls_effect_us;
+  return row;
+}
+
+// Returns the spread of a call's time over several uses, as if all were one sample.
+struct CallSample {
+  double mean_us = 0;
+  double variance = 0;
+  double count = 0;
+};
+
+CallSample sample_of(const Uses& uses) {
+  CallSample sample;
+  double squares = 0;
+  for (const KernelUse& use : uses) {
+    const auto n = static_cast<double>(use.samples);
+    sample.count += n;
+    sample.mean_us += n * use.mean_us();
+    const double variance = use.samples < 2 ? 0 : use.deviation_us * use.deviation_us;
+    squares += (n - 1) * variance + n * use.mean_us() * use.mean_us();
+  }
+  if (sample.count == 0) return sample;
+  sample.mean_us /= sample.count;
+  const double around = squares - sample.count * sample.mean_us * sample.mean_us;
+  sample.variance = sample.count < 2 ? 0 : std::max(0.0, around) / (sample.count - 1);
+  return sample;
+}
+
+// Welch's test, from moments. A single call tells no spread, so the tolerance alone must do.
+bool mean_differs(const Uses& baseline, const Uses& test, const KernelDiffOptions& options) {
+  const CallSample a = sample_of(baseline);
+  const CallSample b = sample_of(test);
+  const double change = std::fabs(b.mean_us - a.mean_us);
+  if (change <= a.mean_us * options.tolerance_percent / 100) return false;
+  if (a.count < 2 || b.count < 2) return true;
+  const double va = a.variance / a.count;
+  const double vb = b.variance / b.count;
+  if (va + vb <= 0) return true;
+  const double freedom =
+      (va + vb) * (va + vb) / (va * va / (a.count - 1) + vb * vb / (b.count - 1));
+  return change > core::student_t(options.confidence, freedom) * std::sqrt(va + vb);
+}
+
+KernelChange change_of(const KernelDifference& row, const KernelDiffOptions& options) {
+  const double more = total_calls(row.test) - total_calls(row.baseline);
+  const bool other_calls = std::fabs(more) > 1e-9 * total_calls(row.baseline);
+  const bool other_mean = mean_differs(row.baseline, row.test, options);
+  if (other_calls &&
+      (!other_mean || std::fabs(row.calls_effect_us) >= std::fabs(row.per_call_effect_us)))
+    return more > 0 ? KernelChange::kMoreCalls : KernelChange::kFewerCalls;
+  if (!other_mean) return KernelChange::kSame;
+  return row.per_call_effect_us > 0 ? KernelChange::kSlower : KernelChange::kFaster;
+}
+
+// What has not found its like yet.
+struct Rest {
+  Uses baseline;
+  Uses test;
+};
+
+// Makes a row of each key that both sides have, and leaves the others in `rest`.
+template <class AddRow>
+void pair_by(const KeyOf& key_of, Rest& rest, const AddRow& add_row) {
+  std::map<PairingKey, Rest> groups;
+  for (KernelUse& use : rest.baseline)
+    groups[key_of(use)].baseline.push_back(std::move(use));
+  for (KernelUse& use : rest.test)
+    groups[key_of(use)].test.push_back(std::move(use));
+  rest = {};
+  for (auto& [key, group] : groups) {
+    if (!group.baseline.empty() && !group.test.empty()) {
+      add_row(std::move(group));
+      continue;
+    }
+    std::move(group.baseline.begin(), group.baseline.end(), std::back_inserter(rest.baseline));
+    std::move(group.test.begin(), group.test.end(), std::back_inserter(rest.test));
+  }
+}
+
+PairingKey whole_key(const KernelUse& use) {
+  return {use.work, use.key.path, use.key.operation + '\n' + use.key.shapes, use.key.kernel};
+}
+
+PairingKey without_path(const KernelUse& use) {
+  return {use.work, {}, use.key.operation + '\n' + use.key.shapes, use.key.kernel};
+}
+
+PairingKey without_kernel(const KernelUse& use) {
+  return {use.work, use.key.path, use.key.operation, use.key.shapes};
+}
+
+PairingKey operator_and_shapes(const KernelUse& use) {
+  return {use.work, {}, use.key.operation, use.key.shapes};
+}
+
+PairingKey place_and_operator(const KernelUse& use) {
+  return {use.work, use.key.path, use.key.operation, {}};
+}
+
+PairingKey place(const KernelUse& use) {
+  return {use.work, use.key.path, {}, {}};
+}
+
+bool says_more(const KernelDifference& a, const KernelDifference& b) {
+  const double first = std::fabs(a.effect_us());
+  const double second = std::fabs(b.effect_us());
+  if (first != second) return first > second;
+  return a.baseline_us + a.test_us > b.baseline_us + b.test_us;
+}
+
+class Pairing {
+ public:
+  Pairing(std::span<const KernelUse> baseline,
+          std::span<const KernelUse> test,
+          const KernelDiffOptions& options)
+      : options_(options), rest_{{baseline.begin(), baseline.end()}, {test.begin(), test.end()}} {}
+
+  std::vector<KernelDifference> rows() && {
+    pair_same(whole_key);
+    pair_same(without_path);
+    pair_other(without_kernel, KernelChange::kReplaced);
+    pair_other(operator_and_shapes, KernelChange::kReplaced);
+    pair_other(place_and_operator, KernelChange::kResized);
+    pair_places();
+    for (KernelUse& use : rest_.baseline)
+      rows_.push_back(difference_of(KernelChange::kRemoved, {std::move(use)}, {}));
+    for (KernelUse& use : rest_.test)
+      rows_.push_back(difference_of(KernelChange::kAdded, {}, {std::move(use)}));
+    std::stable_sort(rows_.begin(), rows_.end(), says_more);
+    return std::move(rows_);
+  }
+
+ private:
+  void pair_same(const KeyOf& key_of) {
+    pair_by(key_of, rest_, [this](Rest group) {
+      rows_.push_back(
+          difference_of(KernelChange::kSame, std::move(group.baseline), std::move(group.test)));
+      rows_.back().change = change_of(rows_.back(), options_);
+    });
+  }
+
+  void pair_other(const KeyOf& key_of, KernelChange change) {
+    pair_by(key_of, rest_, [&](Rest group) {
+      rows_.push_back(difference_of(change, std::move(group.baseline), std::move(group.test)));
+    });
+  }
+
+  // Without a path, all that is left would be one place.
+  void pair_places() {
+    Rest nowhere;
+    const auto set_aside = [](Uses& uses, Uses& aside) {
+      const auto first = std::stable_partition(
+          uses.begin(), uses.end(), [](const KernelUse& use) { return !use.key.path.empty(); });
+      std::move(first, uses.end(), std::back_inserter(aside));
+      uses.erase(first, uses.end());
+    };
+    set_aside(rest_.baseline, nowhere.baseline);
+    set_aside(rest_.test, nowhere.test);
+    pair_other(place, KernelChange::kReplaced);
+    std::move(nowhere.baseline.begin(), nowhere.baseline.end(), std::back_inserter(rest_.baseline));
+    std::move(nowhere.test.begin(), nowhere.test.end(), std::back_inserter(rest_.test));
+  }
+
+  const KernelDiffOptions& options_;
+  Rest rest_;
+  std::vector<KernelDifference> rows_;
+};
+
+}  // namespace
+
+std::string_view change_name(KernelChange change) {
+  switch (change) {
+    case KernelChange::kSame:
+      return "same";
+    case KernelChange::kSlower:
+      return "slower";
+    case KernelChange::kFaster:
+      return "faster";
+    case KernelChange::kMoreCalls:
+      return "more calls";
+    case KernelChange::kFewerCalls:
+      return "fewer calls";
+    case KernelChange::kReplaced:
+      return "replaced";
+    case KernelChange::kResized:
+      return "resized";
+    case KernelChange::kAdded:
+      return "added";
+    case KernelChange::kRemoved:
+      return "removed";
+  }
+  return "";
+}
+
+std::vector<KernelDifference> kernel_differences(std::span<const KernelUse> baseline,
+                                                 std::span<const KernelUse> test,
+                                                 const KernelDiffOptions& options) {
+  return Pairing(baseline, test, options).rows();
+}
+
+}  // namespace assay::trace

@@ -1,0 +1,152 @@
+#include "trace/diff/kernel_diff.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace assay::trace {
+namespace {
+
+KernelUse use(KernelKey key, double calls, double time_us, double deviation_us = 0.1) {
+  const auto samples = static_cast<std::int64_t>(calls);
+  return {std::move(key),
+          GpuWork::kComputation,
+          calls,
+          time_us,
+          samples > 1 ? deviation_us : std::numeric_limits<double>::quiet_NaN(),
+          samples};
+}
+
+KernelUse communication(KernelKey key, double calls, double time_us) {
+  KernelUse result = use(std::move(key), calls, time_us);
+  result.work = GpuWork::kCommunication;
+  return result;
+}
+
+double sum_of_effects(const std::vector<KernelDifference>& rows) {
+  double sum = 0;
+  for (const KernelDifference& row : rows)
+    sum += row.effect_us();
+  return sum;
+}
+
+const KernelKey kMatmul{"Model/Linear_0", "aten::mm", "[[8, 8], [8, 8]]", "gemm_a"};
+
+TEST(KernelDiff, ACallThatTakesLongerIsSlower) {
+  const std::vector baseline{use(kMatmul, 4, 40)};
+  const std::vector test{use(kMatmul, 4, 60)};
+  const auto rows = kernel_differences(baseline, test);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].change, KernelChange::kSlower);
+  EXPECT_EQ(rows[0].effect_us(), 20);
+  EXPECT_EQ(rows[0].per_call_effect_us, 20);
+  EXPECT_EQ(kernel_differences(test, baseline)[0].change, KernelChange::kFaster);
+}
+
+TEST(KernelDiff, WhatLiesWithinTheNoiseIsTheSame) {
+  const auto rows =
+      kernel_differences(std::vector{use(kMatmul, 4, 40, 5)}, std::vector{use(kMatmul, 4, 44, 5)});
+  EXPECT_EQ(rows[0].change, KernelChange::kSame);
+  const auto sharp = kernel_differences(std::vector{use(kMatmul, 4, 40, 0.1)},
+                                        std::vector{use(kMatmul, 4, 44, 0.1)});
+  EXPECT_EQ(sharp[0].change, KernelChange::kSlower);
+}
+
+TEST(KernelDiff, CallsAndTimeACallAreToldApart) {
+  const auto rows =
+      kernel_differences(std::vector{use(kMatmul, 4, 40)}, std::vector{use(kMatmul, 6, 66)});
+  EXPECT_EQ(rows[0].change, KernelChange::kMoreCalls);
+  EXPECT_EQ(rows[0].calls_effect_us, 20);
+  EXPECT_EQ(rows[0].per_call_effect_us, 6);
+}
+
+// One fused kernel for two.
+TEST(KernelDiff, AnotherKernelForTheSameOperatorReplacesIt) {
+  KernelKey second = kMatmul;
+  second.kernel = "bias";
+  KernelKey fused = kMatmul;
+  fused.kernel = "gemm_bias";
+  const auto rows = kernel_differences(std::vector{use(kMatmul, 4, 40), use(second, 4, 8)},
+                                       std::vector{use(fused, 4, 42)});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].change, KernelChange::kReplaced);
+  ASSERT_EQ(rows[0].baseline.size(), 2U);
+  EXPECT_EQ(rows[0].baseline[0].key.kernel, "gemm_a");
+  EXPECT_EQ(rows[0].test[0].key.kernel, "gemm_bias");
+  EXPECT_EQ(rows[0].effect_us(), -6);
+}
+
+TEST(KernelDiff, AKernelThatMovedIsTheSame) {
+  KernelKey wrapped = kMatmul;
+  wrapped.path = "Wrapper/Model/Linear_0";
+  const auto rows =
+      kernel_differences(std::vector{use(kMatmul, 4, 40)}, std::vector{use(wrapped, 4, 40)});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].change, KernelChange::kSame);
+}
+
+TEST(KernelDiff, TheSameOperatorWithOtherShapesIsResized) {
+  KernelKey larger = kMatmul;
+  larger.shapes = "[[16, 8], [8, 8]]";
+  const auto rows =
+      kernel_differences(std::vector{use(kMatmul, 4, 40)}, std::vector{use(larger, 4, 80)});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].change, KernelChange::kResized);
+}
+
+TEST(KernelDiff, AnotherOperatorAtTheSamePlaceReplacesIt) {
+  const KernelKey other{kMatmul.path, "vendor::linear", "", "fast_gemm"};
+  const auto rows =
+      kernel_differences(std::vector{use(kMatmul, 4, 40)}, std::vector{use(other, 4, 30)});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].change, KernelChange::kReplaced);
+}
+
+TEST(KernelDiff, WhatHasNoPlaceReplacesNothingUnlikeIt) {
+  const auto rows = kernel_differences(std::vector{use({"", "aten::mm", "[[8]]", "gemm"}, 1, 10)},
+                                       std::vector{use({"", "aten::add", "[[8]]", "add"}, 1, 5)});
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].change, KernelChange::kRemoved);
+  EXPECT_EQ(rows[0].effect_us(), -10);
+  EXPECT_EQ(rows[1].change, KernelChange::kAdded);
+}
+
+TEST(KernelDiff, CommunicationIsNoReplacementForComputing) {
+  const KernelKey sent{kMatmul.path, "c10d::allreduce_", "", "ncclDevKernel"};
+  const auto rows =
+      kernel_differences(std::vector{use(kMatmul, 4, 40)}, std::vector{communication(sent, 4, 30)});
+  EXPECT_EQ(rows.size(), 2U);
+}
+
+// The largest effect comes first, and nothing is lost or counted twice.
+TEST(KernelDiff, EffectsAddUpToTheDifference) {
+  std::vector<KernelUse> baseline;
+  std::vector<KernelUse> test;
+  double difference = 0;
+  for (int i = 0; i < 200; ++i) {
+    const KernelKey key{"M/" + std::to_string(i % 7), "op" + std::to_string(i % 5),
+                        std::to_string(i % 3), "k" + std::to_string(i)};
+    const double first = (i * 37) % 101;
+    const double second = (i * 53) % 97;
+    if (i % 3 != 0) baseline.push_back(use(key, 1 + i % 4, first));
+    if (i % 4 != 0) test.push_back(use(key, 1 + i % 3, second));
+    difference += (i % 4 != 0 ? second : 0) - (i % 3 != 0 ? first : 0);
+  }
+  const auto rows = kernel_differences(baseline, test);
+  EXPECT_NEAR(sum_of_effects(rows), difference, 1e-9);
+  std::size_t uses = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    uses += rows[i].baseline.size() + rows[i].test.size();
+    EXPECT_NEAR(rows[i].calls_effect_us + rows[i].per_call_effect_us, rows[i].effect_us(), 1e-9);
+    if (i > 0) {
+      EXPECT_GE(std::fabs(rows[i - 1].effect_us()), std::fabs(rows[i].effect_us()));
+    }
+  }
+  EXPECT_EQ(uses, baseline.size() + test.size());
+}
+
+}  // namespace
+}  // namespace assay::trace

@@ -1,0 +1,67 @@
+#include <string>
+#include <utility>
+
+#include "core/files.h"
+#include "trace/diff/diff_book.h"
+#include "trace/pipelines/configuration_reader.h"
+#include "trace/pipelines/prepare.h"
+#include "trace/sheet.h"
+
+namespace assay::trace {
+namespace {
+
+namespace fs = std::filesystem;
+
+core::Result<AnalyzedRun> analyze_side(const fs::path& path,
+                                       const DiffRequest& request,
+                                       core::Progress& progress) {
+  const fs::path inputs[] = {path};
+  return analyze_files(inputs, request, progress);
+}
+
+// Two traces may lie in folders or files of one name.
+std::pair<std::string, std::string> labels_of(const DiffRequest& request) {
+  std::string baseline =
+      request.baseline_label.empty() ? path_label(request.baseline) : request.baseline_label;
+  std::string test = request.test_label.empty() ? path_label(request.test) : request.test_label;
+  if (baseline == test) return {"baseline", "test"};
+  return {std::move(baseline), std::move(test)};
+}
+
+void warn_of_unlike_sides(const AnalyzedRun& baseline,
+                          const AnalyzedRun& test,
+                          model::Warnings& warnings) {
+  if (baseline.ranks.size() != test.ranks.size())
+    warnings.add("sides with other numbers of ranks", "the two did not do the same work",
+                 test.ranks.front().trace->path);
+  const auto has_steps = [](const AnalyzedRun& run) { return !run.ranks.front().steps.empty(); };
+  if (has_steps(baseline) != has_steps(test))
+    warnings.add("steps on one side only", "a step is compared with a whole trace",
+                 (has_steps(test) ? baseline : test).ranks.front().trace->path);
+}
+
+}  // namespace
+
+core::Result<CommandResult> run_diff(const DiffRequest& request, core::Progress& progress) {
+  const AnalyzedRun baseline = ASSAY_TRY(analyze_side(request.baseline, request, progress));
+  const AnalyzedRun test = ASSAY_TRY(analyze_side(request.test, request, progress));
+  const auto [baseline_label, test_label] = labels_of(request);
+  TraceDiff diff = trace_diff({baseline_label, baseline.ranks}, {test_label, test.ranks},
+                              {.tolerance_percent = request.tolerance_percent});
+  CommandResult result;
+  result.warnings = baseline.warnings();
+  result.warnings.merge(test.warnings());
+  warn_of_unlike_sides(baseline, test, result.warnings);
+  diff.book.tables.push_back(warnings_table(result.warnings));
+  result.summary = {"Difference", {std::move(diff.for_terminal)}};
+  if (request.output.kind == Output::Kind::kBook) {
+    result.book = std::move(diff.book);
+    return result;
+  }
+  const fs::path folder = request.output.folder.empty() ? kDiffFolder : request.output.folder;
+  const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(folder));
+  result.written = ASSAY_TRY(write_book(diff.book, folder / "trace_diff", request.output));
+  return result;
+}
+
+}  // namespace assay::trace
