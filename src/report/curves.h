@@ -15,6 +15,7 @@ struct CurvePoint {
   double y = 0;
   double low = 0;  // the band around y; NaN if there is none
   double high = 0;
+  std::string note = {};  // more about the point, where a reader can point at it
 };
 
 struct Curve {
@@ -38,6 +39,7 @@ struct Axis {
   double low = 1;  // greater than 0
   double high = 10;
   std::vector<AxisTick> ticks;
+  enum class Values : std::uint8_t { kNumbers, kBytes } values = Values::kNumbers;
 };
 
 struct CurveFigure {

@@ -7,7 +7,7 @@
 #include "core/run_program.h"
 #include "report/curves.h"
 #include "report/heatmap.h"
-#include "report/page.h"
+#include "report/canvas.h"
 #include "report/ranking.h"
 #include "report/test_support.h"
 

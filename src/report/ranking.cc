@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "report/colors.h"
-#include "report/page.h"
+#include "report/canvas.h"
 
 namespace assay::report {
 namespace {
