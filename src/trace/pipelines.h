@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@
 #include "trace/options.h"
 
 namespace assay::trace {
+
+struct ComparisonEvidence;
+struct RunGlimpse;
 
 enum class FileFormat { kXlsx, kCsv, kJson };
 
@@ -63,6 +67,8 @@ struct CommandResult {
   model::Warnings warnings = {};                    // of all traces
   Regression regression = Regression::kNone;        // compare only
   std::optional<Headline> headline = std::nullopt;  // compare only, where a side has a timeline
+  std::shared_ptr<ComparisonEvidence> evidence = nullptr;  // compare only: what its page shows
+  std::shared_ptr<RunGlimpse> glimpse = nullptr;           // analyze only: of the first run
 };
 
 // The parts of a configuration's analysis.
@@ -124,6 +130,7 @@ struct CompareRequest : Request {
   bool final_report = true;                             // final_analysis_report
   double confidence = 0.95;                             // of the intervals that verdicts rest on
   double tolerance_percent = model::kTolerancePercent;  // differences below it are of no interest
+  std::filesystem::path page = {};  // one more place for the page; it is always beside the workbook
 };
 
 core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress);

@@ -66,6 +66,11 @@ class TraceCompare final : public Command {
            "--fail-on-regression", fail_on_regression_,
            "end with exit code 3 when a step takes longer, beyond its noise and the tolerance")
         ->group(group);
+    app.add_option("--html", request_.page,
+                   "where the page goes, too; it needs no other file and no network")
+        ->type_name("FILE")
+        ->default_str("final_analysis_report.html beside the workbook")
+        ->group("Output options");
   }
 
   static std::string labels_problem(const std::string& text) {
@@ -104,7 +109,9 @@ const CommandSpec kTraceCompare{
         "A configuration that was run several times is a folder with repeat1, repeat2, ... "
         "Where both have repeats, the interval is over the runs: it then knows the noise between "
         "repeated runs, not only that between steps. Where sweep_run.json lies beside the traces, "
-        "differences between machines and libraries are warned of.",
+        "differences between machines and libraries are warned of.\n\n"
+        "final_analysis_report.html has the answer, charts and all tables of the final report on "
+        "one page, which opens in a browser without a network.",
     .regression_means = "with --fail-on-regression: a step takes longer, beyond its noise",
     .examples =
         "assay trace compare --baseline runs/default --test runs/ctas_16 --output cmp\n"

@@ -7,6 +7,7 @@
 #include "report/book.h"
 #include "trace/compare/combine.h"
 #include "trace/compare/timeline_summary.h"
+#include "trace/page/evidence.h"
 #include "trace/pipelines/prepare.h"
 #include "trace/run.h"
 #include "trace/sheet.h"
@@ -86,6 +87,7 @@ core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
   const core::FileLock lock = ASSAY_TRY(make_folder(request, folder));
   CommandResult result;
   result.warnings = run.warnings();
+  result.glimpse = std::make_shared<RunGlimpse>(glimpse(run));
   if (request.parts != Parts::kCollective) {
     ASSAY_TRY(add_individual_reports(run, request, folder, result));
   }
@@ -121,6 +123,7 @@ core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Pro
        ASSAY_TRY(runs_to_analyze(request.configuration, request.options.compat, result.warnings))) {
     CommandResult one = ASSAY_TRY(analyze_run(request, run, progress));
     append(result.written, std::move(one.written));
+    if (result.glimpse == nullptr) result.glimpse = std::move(one.glimpse);
     merge_warnings(run, one.warnings, result.warnings);
     summaries.push_back(std::move(one.summary));
     repeats.push_back(run.repeat);
