@@ -19,9 +19,9 @@ struct CurvePoint {
 };
 
 struct Curve {
-  // kMeasured: points, joined by a line, with their band. kLimit: a dashed line drawn behind the
-  // others.
-  enum class Look : std::uint8_t { kMeasured, kLimit };
+  // kMeasured: points, joined by a line, with their band. kReference: the same, measured on what
+  // the others are compared with. kLimit: a dashed line drawn behind the others.
+  enum class Look : std::uint8_t { kMeasured, kReference, kLimit };
 
   std::string name;
   Color color;

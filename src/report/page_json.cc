@@ -76,6 +76,7 @@ Json json_of(const CurveFigure& figure) {
   const auto axis_json = [](const Axis& axis) {
     return Json{{"title", axis.title}, {"bytes", axis.values == Axis::Values::kBytes}};
   };
+  constexpr const char* kLooks[] = {"measured", "reference", "limit"};
   Json curves = Json::array();
   for (const Curve& curve : figure.curves) {
     Json points = Json::array();
@@ -88,7 +89,7 @@ Json json_of(const CurveFigure& figure) {
     }
     curves.push_back({{"name", curve.name},
                       {"color", curve.color.text()},
-                      {"look", curve.look == Curve::Look::kLimit ? "limit" : "measured"},
+                      {"look", kLooks[static_cast<std::size_t>(curve.look)]},
                       {"points", points}});
   }
   return {{"kind", "curves"},

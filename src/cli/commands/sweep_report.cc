@@ -110,6 +110,20 @@ sweep::SettingResult test_result(const GoodSetting& setting,
           .comparison = (comparison / "final_analysis_report").string()};
 }
 
+// Returns the setting whose comparison says most: the one to use, or else the one that loses most.
+std::string most_telling(const report::RankingFigure& figure) {
+  const auto faster = std::find_if(
+      figure.items.begin(), figure.items.end(),
+      [](const report::RankedItem& item) { return item.verdict == model::Verdict::kBetter; });
+  return faster == figure.items.end() ? figure.items.back().name : faster->name;
+}
+
+// The page has a heading of its own before the next step.
+std::string without_heading(const std::string& next) {
+  constexpr std::string_view kHeading = "Next: ";
+  return next.starts_with(kHeading) ? next.substr(kHeading.size()) : next;
+}
+
 class SweepReport final : public Command {
  public:
   explicit SweepReport(App& app) {
@@ -274,8 +288,10 @@ class SweepReport final : public Command {
                                            const sweep::Ranking& ranking) const {
     trace::PageOpening opening{
         .title = book.title,
-        .answer = {.sentence = ranking.answer(), .next = {{ranking.next(sweep_.string())}}},
+        .answer = {.sentence = ranking.answer(),
+                   .next = {{without_heading(ranking.next(sweep_.string()))}}},
         .ranking = ranking.figure(),
+        .first = most_telling(ranking.figure()),
         .tables = &book};
     if (const model::Table* table = book.find("warnings")) {
       for (std::size_t row = 0; row < table->row_count(); ++row)

@@ -19,6 +19,16 @@ export function withUnit(value, unit) {
   return unit ? `${number(value)}\u00a0${unit}` : number(value);
 }
 
+// A figure of a chart: three digits also where it happens to be whole.
+export function figure(value) {
+  if (value === null || value === undefined) return '';
+  const size = Math.abs(value);
+  return size >= 100 || value === 0 ? value.toFixed(0) : size < 1e-3 ? number(value) : value.toPrecision(3);
+}
+
+// A tick of an axis: no more digits than it needs.
+export const tick = value => String(+value.toPrecision(4)).replace('-', '\u2212');
+
 export function signed(value) {
   return (value > 0 ? '+' : '') + number(value).replace('-', '\u2212');
 }

@@ -3,7 +3,7 @@ import {FilterModule, FormatModule, FrozenColumnsModule, InteractionModule, Resi
         ResizeTableModule, SortModule, Tabulator} from 'tabulator-tables';
 import {debounced, element} from './dom.js';
 import {filterOf} from './filter.js';
-import {number} from './format.js';
+import {number, textWidth} from './format.js';
 import * as state from './state.js';
 import {unpacked} from './unpack.js';
 
@@ -53,11 +53,20 @@ function headingOf(column) {
   return column.unit && !column.name.includes(column.unit) ? `${column.name} (${column.unit})` : column.name;
 }
 
-function widthOf(title, texts, wraps) {
-  const words = Math.max(...title.split(/[ _]/).map(word => word.length));
-  const content = Math.max(4, ...texts.map(text => text.length));
+const CELL = '13px system-ui, sans-serif';
+const HEAD = '700 13px system-ui, sans-serif';
+const ARROW = 44;   // pixels of a heading's arrow and padding
+const PADDING = 16;
+const MOST = 300;
+
+// No word of the heading is broken, nothing of a short cell is cut.
+function widthOf(title, texts, wraps, extra) {
   if (wraps) return Math.min(460, innerWidth - 90);
-  return Math.min(260, Math.max(content * 7.3 + 20, Math.min(words, 16) * 7.6 + 30, Math.min(title.length, 60) * 2.6 + 30));
+  const widest = list => Math.max(0, ...list.map(([text, font]) => textWidth(text, font)));
+  const words = title.split(/[ _]/).map(word => [word + '_', HEAD]);
+  const lines = textWidth(title, HEAD) / 3;  // a heading may take some lines
+  const content = widest(texts.map(text => [text.slice(0, 80), CELL])) + PADDING + extra;
+  return Math.ceil(Math.min(MOST, Math.max(content, Math.min(170, widest(words)) + ARROW, Math.min(220, lines) + ARROW)));
 }
 
 function columnOf(column, i, data, id) {
@@ -69,10 +78,9 @@ function columnOf(column, i, data, id) {
   const title = headingOf(column);
   return {
     title, field: 'c' + i, hozAlign: isNumber ? 'right' : 'left', headerWordWrap: true,
-    width: widthOf(title, texts, wraps), frozen: i === 0 && data.columns.length > 5,
+    width: widthOf(title, texts, wraps, i === data.verdict ? 24 : 0), frozen: i === 0 && data.columns.length > 5,
     sorter: sorterOf(cells), headerSortTristate: true, sorterParams: {},
     variableHeight: wraps, cssClass: wraps ? 'wraps' : '',
-    headerTooltip: column.description || false,
     formatter: cell => {
       const value = cell.getValue();
       if (i === data.verdict && value !== null && value !== '')
@@ -208,15 +216,16 @@ class Sheet {
   }
 
   makeHeadersReachable() {
-    for (const column of this.grid.getColumns()) {
+    this.grid.getColumns().forEach((column, i) => {
       const header = column.getElement();
+      header.title = this.data.columns[i].description;
       header.tabIndex = 0;
       header.addEventListener('keydown', event => {
         if (event.target !== header || (event.key !== 'Enter' && event.key !== ' ')) return;
         event.preventDefault();
         header.click();
       });
-    }
+    });
   }
 
   reset() {

@@ -1,6 +1,8 @@
 // The cards of one comparison: charts of its evidence, and a card for every table of its report.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,9 @@ std::string table_card_id(const std::string& prefix, const std::string& table);
 std::optional<report::WaterfallChart> attribution_chart(const ComparisonEvidence& evidence,
                                                         const std::string& prefix);
 std::optional<report::CompositionChart> composition_chart(const ComparisonEvidence& evidence);
+// The baseline and every test, with means over ranks.
+std::optional<report::CompositionChart> settings_chart(
+    std::span<const ComparisonEvidence> comparisons);
 std::optional<report::MapChart> step_map(const ComparisonEvidence& evidence);
 std::optional<report::CurveFigure> bandwidth_curves(const ComparisonEvidence& evidence);
 

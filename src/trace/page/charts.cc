@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "core/statistics.h"
 #include "model/gpu_specs.h"
@@ -90,7 +91,8 @@ report::MapPanel step_panel(const SideEvidence& side,
 // Collects the points of each setting and collective from a table of collectives.
 class BandwidthCurves {
  public:
-  explicit BandwidthCurves(report::CurveFigure& figure) : figure_(figure) {}
+  BandwidthCurves(std::string baseline, report::CurveFigure& figure)
+      : baseline_(std::move(baseline)), figure_(figure) {}
 
   void add(const model::Table& table, std::string_view size_column) {
     for (const char* column : {"Collective name", "bus bw (GB/s)_mean", "source"})
@@ -136,15 +138,23 @@ class BandwidthCurves {
     if (!channels.empty()) sums.note = channels + " channels";
   }
 
+  // A collective has one colour on both sides.
   report::Curve& curve(const std::string& source, const std::string& collective) {
     const std::string name = source + ": " + collective;
     for (report::Curve& one : figure_.curves)
       if (one.name == name) return one;
-    const report::Color color = report::category_color(figure_.curves.size());
-    figure_.curves.push_back({.name = name, .color = color, .points = {}});
+    const auto color = colors_.emplace(collective, colors_.size()).first->second;
+    const bool is_reference = source == baseline_;
+    figure_.curves.push_back(
+        {.name = name,
+         .color = report::category_color(color),
+         .look = is_reference ? report::Curve::Look::kReference : report::Curve::Look::kMeasured,
+         .points = {}});
     return figure_.curves.back();
   }
 
+  std::string baseline_;
+  std::map<std::string, std::size_t> colors_;
   report::CurveFigure& figure_;
 };
 
@@ -222,6 +232,31 @@ std::optional<report::CompositionChart> composition_chart(const ComparisonEviden
   return chart;
 }
 
+std::optional<report::CompositionChart> settings_chart(
+    std::span<const ComparisonEvidence> comparisons) {
+  if (comparisons.empty()) return std::nullopt;
+  report::CompositionChart chart{.axis = "ms per step, mean over ranks, steps and runs",
+                                 .unit = "ms",
+                                 .parts = {},
+                                 .bars = {}};
+  for (const Part& part : kParts)
+    chart.parts.push_back({part.name, part.color});
+  std::vector<const SideEvidence*> sides = {&comparisons.front().baseline};
+  for (const ComparisonEvidence& comparison : comparisons)
+    sides.push_back(&comparison.test);
+  for (const SideEvidence* side : sides) {
+    report::CompositionBar bar{.name = side->label, .values = {}};
+    for (const Part& part : kParts) {
+      std::vector<double> values;
+      for (const int rank : ranks_of(*side))
+        values.push_back(mean_of(*side, rank, part.type));
+      bar.values.push_back(values.empty() ? kNone : core::mean(values));
+    }
+    chart.bars.push_back(std::move(bar));
+  }
+  return chart;
+}
+
 std::optional<report::MapChart> step_map(const ComparisonEvidence& evidence) {
   std::set<int> ranks;
   std::set<StepKey> keys;
@@ -256,7 +291,7 @@ std::optional<report::CurveFigure> bandwidth_curves(const ComparisonEvidence& ev
       .x = {.title = "message size", .ticks = {}, .values = report::Axis::Values::kBytes},
       .y = {.title = "bus bandwidth (GB/s)", .ticks = {}},
       .curves = {}};
-  BandwidthCurves curves(figure);
+  BandwidthCurves curves(evidence.baseline.label, figure);
   if (const model::Table* table = evidence.report.find("NCCL_ImplSync_Raw"))
     curves.add(*table, "Full msg size (MB)");
   if (const model::Table* table = evidence.report.find("NCCL_nccl_summary_all2allv_Raw"))

@@ -5,7 +5,7 @@
 
 namespace assay::trace {
 
-inline constexpr report::Color kComputationColor = report::color_of(0x56b4e9);
+inline constexpr report::Color kComputationColor = report::color_of(0x0072b2);
 inline constexpr report::Color kCommunicationColor = report::color_of(0xe69f00);
 inline constexpr report::Color kCopyColor = report::color_of(0x009e73);
 inline constexpr report::Color kIdleColor = report::color_of(0xbbbbbb);

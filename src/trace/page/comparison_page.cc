@@ -149,11 +149,17 @@ report::Page comparisons_page(const PageOpening& opening,
                           .content = *opening.ranking,
                           .notes = {opening.ranking->subtitle}});
   }
+  if (auto chart = settings_chart(comparisons)) {
+    page.cards.push_back({.id = "settings",
+                          .title = "What a step consists of with each setting",
+                          .content = std::move(*chart)});
+  }
   std::vector<report::PageCard> tables;
   if (opening.tables != nullptr) tables = opening_tables(*opening.tables);
   for (const ComparisonEvidence& evidence : comparisons) {
     const std::string& name = evidence.test.label;
     choice.values.push_back(name);
+    if (name == opening.first) choice.first = choice.values.size() - 1;
     std::vector<report::PageCard> charts = chart_cards(evidence, name);
     std::vector<report::PageCard> own_tables = table_cards(evidence, name);
     add_condition(charts, name);

@@ -22,6 +22,7 @@ struct PageOpening {
   std::string title;
   report::PageAnswer answer;
   std::optional<report::RankingFigure> ranking = std::nullopt;
+  std::string first = {};               // the setting whose comparison shows at first
   const model::Book* tables = nullptr;  // shown before those of the comparisons; may be null
 };
 

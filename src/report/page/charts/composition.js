@@ -1,6 +1,6 @@
 // Stacked bars: of what a step consists, by rank or setting.
 import {tip} from '../dom.js';
-import {number, shortened, textWidth, withUnit} from '../format.js';
+import {figure, number, shortened, textWidth, withUnit} from '../format.js';
 import {readableOn} from '../paint.js';
 
 const FONT = '12px system-ui, sans-serif';
@@ -33,7 +33,7 @@ export function composition(chart, {width, narrow, colors, off}) {
         type: 'bar', stack: 'all', name: part.name, barCategoryGap: '18%', itemStyle: {color: part.color},
         data: bars.map(bar => {
           const value = bar.values[part.i] || 0;
-          const text = number(value);
+          const text = figure(value);
           const fits = height > 16 && value / most * room > textWidth(text, FONT) + 6;
           return {value, label: {show: fits, formatter: text, color: readableOn(part.color), fontSize: 12}};
         }),
@@ -47,6 +47,6 @@ function totals(bars, shown, colors, height) {
   return {type: 'bar', stack: 'all', silent: true, itemStyle: {color: 'transparent'},
     data: bars.map(bar => {
       const sum = shown.reduce((a, part) => a + (bar.values[part.i] || 0), 0);
-      return {value: 0, label: {show: height > 16, position: 'right', formatter: number(sum), color: colors.ink, fontSize: 12}};
+      return {value: 0, label: {show: height > 16, position: 'right', formatter: figure(sum), color: colors.ink, fontSize: 12}};
     })};
 }

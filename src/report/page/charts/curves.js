@@ -1,6 +1,6 @@
 // Curves over a logarithmic plane: measured points with their intervals, limits behind them.
 import {tip} from '../dom.js';
-import {bytes, number, textWidth} from '../format.js';
+import {bytes, number, textWidth, tick} from '../format.js';
 
 const FONT = '12px system-ui, sans-serif';
 const log = Math.log10;
@@ -23,7 +23,7 @@ function ticks(low, high, axis, most) {
   return [low, high];
 }
 
-const textOf = (value, axis) => axis.bytes ? bytes(value) : number(+value.toPrecision(3));
+const textOf = (value, axis) => axis.bytes ? bytes(value) : tick(+value.toPrecision(3));
 
 export function curves(chart, {width, narrow, colors, zoom, off}) {
   const curvesShown = chart.curves.filter(curve => !off.has(curve.name));
@@ -66,14 +66,15 @@ export function curves(chart, {width, narrow, colors, zoom, off}) {
         }});
     data.forEach((point, index) => { if (!limit) points.push({series: series.length, index, lines: linesOf(point)}); });
     series.push({type: 'line', name: curve.name, data: data.map(point => ({value: [log(point.x), log(point.y)], lines: linesOf(point)})),
-      symbol: limit ? 'none' : 'circle', symbolSize: 8, showAllSymbol: true, clip: true, z: limit ? 0 : 2,
-      lineStyle: {color, width: limit ? 1.5 : 2, type: limit ? 'dashed' : 'solid'}, itemStyle: {color}, emphasis: {scale: 1.5}});
+      symbol: limit ? 'none' : curve.look === 'reference' ? 'emptyCircle' : 'circle', symbolSize: curve.look === 'reference' ? 11 : 9, showAllSymbol: true, clip: true, z: limit ? 0 : 2,
+      // A line between two sizes that are far apart would claim what nobody measured.
+      lineStyle: {color, width: limit ? 1.5 : data.length > 2 ? 2 : 0, type: limit ? 'dashed' : 'solid'}, itemStyle: {color}, emphasis: {scale: 1.5}});
   }
   return {
     renderer: 'svg', zoom: 'xy', redrawsOnZoom: true, across: 1, points,
     height: narrow ? 320 : 400,
     key: named ? [] : chart.curves.map(curve => ({name: curve.name, color: curve.look === 'limit' ? colors.same : curve.color,
-      look: curve.look === 'limit' ? 'line dashed' : 'line'})),
+      look: curve.look === 'limit' ? 'line dashed' : curve.look === 'reference' ? 'ring' : 'line'})),
     values: () => ({columns: ['', chart.x.title, chart.y.title, 'low', 'high'],
       rows: chart.curves.flatMap(curve => curve.points.map(point =>
         [curve.name, textOf(point.x, chart.x), number(point.y), number(point.low), number(point.high)]))}),
@@ -91,7 +92,7 @@ function axis(given, [min, max], at, colors, more) {
   return {type: 'value', min, max, name: given.title, nameTextStyle: {color: colors.quiet, fontSize: 12},
     axisLabel: {color: colors.quiet, fontSize: 12, customValues: at, formatter: value => textOf(10 ** value, given), hideOverlap: true,
       showMinLabel: true, showMaxLabel: true},
-    axisTick: {show: true, customValues: at}, axisLine: {show: true, lineStyle: {color: colors.quiet}},
+    axisTick: {show: true, customValues: at}, axisLine: {show: true, onZero: false, lineStyle: {color: colors.quiet}},
     splitLine: {show: true, lineStyle: {color: colors.line}}, ...more};
 }
 

@@ -3,6 +3,20 @@
 import {tip} from '../dom.js';
 import {microseconds, shortened, textWidth} from '../format.js';
 
+// Of "void at::native::kernel<float>(int)" only "kernel" tells what runs.
+function shortName(name) {
+  const bare = name.replace(/^void /, '').split(/[<(]/)[0];
+  return bare.split('::').filter(Boolean).at(-1) || name;
+}
+
+function fitting(name, width) {
+  const text = shortName(name);
+  if (textWidth(text, SMALL) <= width) return text;
+  let keep = text.length - 1;
+  while (keep > 5 && textWidth(text.slice(0, keep) + '\u2026', SMALL) > width) --keep;
+  return keep > 5 ? text.slice(0, keep) + '\u2026' : '';
+}
+
 const FONT = '12px system-ui, sans-serif';
 const SMALL = '11px system-ui, sans-serif';
 
@@ -69,12 +83,13 @@ export function timeline(chart, {width, narrow, colors, zoom}) {
     const [x1] = api.coord([Math.max(span.start, from), lane]);
     const [x2, middle] = api.coord([Math.min(span.end, to), lane]);
     const y = middle + (r === 0 ? -half : 0);
-    const shape = {x: x1, y: y + 1, width: Math.max(0.8, x2 - x1), height: half - 1};
+    const gap = x2 - x1 > 4 ? 0.6 : 0;
+    const shape = {x: x1, y: y + 1, width: Math.max(0.8, x2 - x1 - gap), height: half - 1};
     const children = [{type: 'rect', shape, style: {fill: kinds[r].color, opacity: span.count > 1 ? Math.max(0.35, Math.min(1, span.busy / (span.end - span.start))) : 1,
       ...(span.critical ? {stroke: colors.ink, lineWidth: 1.6} : {})}, emphasis: {style: {stroke: colors.focus, lineWidth: 2}}}];
     const name = span.count === 1 ? chart.names[row.name[span.i]] : '';
-    if (half >= 12 && shape.width > 60 && name)
-      children.push({type: 'text', silent: true, style: {text: shortened(name, shape.width - 6, SMALL), x: x1 + 3, y: y + half / 2, verticalAlign: 'middle', font: SMALL, fill: kinds[r].ink}});
+    if (half >= 12 && shape.width > 44 && name)
+      children.push({type: 'text', silent: true, style: {text: fitting(name, shape.width - 6), x: x1 + 3, y: y + half / 2, verticalAlign: 'middle', font: SMALL, fill: kinds[r].ink}});
     return {type: 'group', children};
   };
   return {
@@ -90,7 +105,7 @@ export function timeline(chart, {width, narrow, colors, zoom}) {
       grid: {left, right: 14, top: 6, bottom: 50},
       xAxis: {type: 'value', min: 0, max: total, name: chart.axis, nameLocation: 'middle', nameGap: 28, splitNumber: narrow ? 3 : 7,
         nameTextStyle: {color: colors.quiet, fontSize: 12}, splitLine: {lineStyle: {color: colors.line}},
-        axisLabel: {color: colors.quiet, fontSize: 12, hideOverlap: true, showMinLabel: false, showMaxLabel: false,
+        axisLabel: {color: colors.quiet, fontSize: 12, hideOverlap: true,
           formatter: value => to - from > 20000 ? `${+(value / 1e3).toPrecision(6)}` : `${+(value / 1e3).toPrecision(8)}`}},
       yAxis: {type: 'category', inverse: true, data: names, axisTick: {show: false}, axisLine: {lineStyle: {color: colors.quiet}},
         axisLabel: {color: colors.ink, fontSize: 12, formatter: name => shortened(name, left - 10, FONT), interval: index => index % Math.ceil(14 / laneHeight) === 0}},
