@@ -93,6 +93,7 @@ struct MapPanel {
   std::vector<double> values = {};      // NaN for none
   std::vector<std::string> names = {};  // with kCategories; "" for none
   std::vector<std::string> texts = {};  // shown instead of the values; may be empty
+  std::vector<std::string> notes = {};  // more lines on each place; may be empty
 };
 
 struct MapChart {
@@ -107,7 +108,6 @@ struct MapChart {
   std::vector<std::string> rows;
   std::vector<MapPanel> panels;
   std::vector<NamedColor> categories = {};
-  std::vector<std::string> notes = {};  // more lines on each place; may be empty
 };
 
 // What one row of a lane did, in microseconds from the start of the timeline; sorted by start.

@@ -105,19 +105,18 @@ Json json_of(const MapChart& chart) {
     Json json = {{"title", panel.title}, {"values", finite(panel.values)}};
     if (!panel.names.empty()) json["names"] = panel.names;
     if (!panel.texts.empty()) json["texts"] = panel.texts;
+    if (!panel.notes.empty()) json["notes"] = panel.notes;
     panels.push_back(std::move(json));
   }
-  Json json = {{"kind", "map"},
-               {"scale", kScales[static_cast<std::size_t>(chart.scale)]},
-               {"x_title", chart.x_title},
-               {"y_title", chart.y_title},
-               {"unit", chart.unit},
-               {"columns", chart.columns},
-               {"rows", chart.rows},
-               {"panels", panels},
-               {"categories", colors_json(chart.categories)}};
-  if (!chart.notes.empty()) json["notes"] = chart.notes;
-  return json;
+  return {{"kind", "map"},
+          {"scale", kScales[static_cast<std::size_t>(chart.scale)]},
+          {"x_title", chart.x_title},
+          {"y_title", chart.y_title},
+          {"unit", chart.unit},
+          {"columns", chart.columns},
+          {"rows", chart.rows},
+          {"panels", panels},
+          {"categories", colors_json(chart.categories)}};
 }
 
 double rounded(double microseconds) {

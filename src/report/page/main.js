@@ -14,6 +14,20 @@ const chosen = choice => {
   return choice.values.includes(value) ? value : choice.values[choice.first || 0];
 };
 
+// Where no card fits all choices, the others follow the one that the reader made last.
+function follow(made, data) {
+  const conditional = data.cards.filter(card => card.when);
+  if (conditional.some(card => card.when.some(one => one.choice === made.name) && fits(card, data))) return;
+  const card = conditional.find(one => one.when.some(({choice, value}) => choice === made.name && value === chosen(made)));
+  for (const {choice, value} of card ? card.when : []) choose(choice, value, data);
+}
+
+function choose(name, value, data) {
+  state.set('choice.' + name, value);
+  const select = byId('choice-' + data.choices.findIndex(one => one.name === name));
+  if (select) select.value = value;
+}
+
 function fits(card, data) {
   return (card.when || []).every(({choice, value}) => {
     const known = data.choices.find(one => one.name === choice);
@@ -34,7 +48,7 @@ function showChosen(data) {
 
 function chooser(choice, data) {
   const select = element('select', {id: 'choice-' + data.choices.indexOf(choice),
-    onchange: event => { state.set('choice.' + choice.name, event.target.value); showChosen(data); }},
+    onchange: event => { state.set('choice.' + choice.name, event.target.value); follow(choice, data); showChosen(data); }},
     ...choice.values.map(value => element('option', {value}, value)));
   select.value = chosen(choice);
   state.onChange(() => { select.value = chosen(choice); });
@@ -85,12 +99,7 @@ function addCards(data) {
 function goTo(id, data) {
   const target = cards.get(id);
   if (!target) return;
-  for (const {choice, value} of target.card.when || []) {
-    state.set('choice.' + choice, value);
-    const at = data.choices.findIndex(one => one.name === choice);
-    const select = byId('choice-' + at);
-    if (select) select.value = value;
-  }
+  for (const {choice, value} of target.card.when || []) choose(choice, value, data);
   showChosen(data);
   target.open();
   target.root.scrollIntoView({block: 'start'});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace assay::trace {
@@ -51,22 +52,20 @@ std::string composition_title(const report::CompositionChart& chart) {
                      chart.parts[most].name, most_change);
 }
 
-std::string map_title(const report::MapChart& chart) {
-  const report::MapPanel* panel = nullptr;
-  std::size_t place = 0;
-  for (const report::MapPanel& one : chart.panels) {
-    for (std::size_t i = 0; i < one.values.size(); ++i) {
-      if (std::isnan(one.values[i]) || (panel != nullptr && one.values[i] <= panel->values[place]))
-        continue;
-      panel = &one;
-      place = i;
-    }
+std::string map_title(const report::MapChart& chart, const std::string& label) {
+  const std::vector<double>& values = chart.panels.front().values;
+  std::optional<std::size_t> longest;
+  std::optional<std::size_t> shortest;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isnan(values[i])) continue;
+    if (!longest || values[i] > values[*longest]) longest = i;
+    if (!shortest || values[i] < values[*shortest]) shortest = i;
   }
-  if (panel == nullptr) return "Length of each step on each rank (ms)";
-  return fmt::format(
-      "The longest step: {:.3g} ms, {}, rank {}, step {} (ms for each rank and step)",
-      panel->values[place], panel->title, chart.rows[place / chart.columns.size()],
-      chart.columns[place % chart.columns.size()]);
+  if (!longest) return label + ": length of each step on each rank (ms)";
+  const std::size_t width = chart.columns.size();
+  return fmt::format("{}: steps take {:.3g} to {:.3g} ms; the longest is {} on rank {}", label,
+                     values[*shortest], values[*longest], chart.columns[*longest % width],
+                     chart.rows[*longest / width]);
 }
 
 std::string bandwidth_title(const report::CurveFigure& figure) {
@@ -89,6 +88,14 @@ std::string attribution_title(const ComparisonEvidence& evidence) {
   const model::Table* table = evidence.report.find("Attribution");
   if (table != nullptr && !table->notes.empty()) return table->notes.front();
   return "What the change of a step is made of";
+}
+
+// Each side has a scale of its own: a difference between the sides would hide those between steps.
+void add_step_map(Cards& cards, const SideEvidence& side, const char* name) {
+  auto chart = step_map(side);
+  if (!chart) return;
+  std::string title = map_title(*chart, side.label);
+  cards.add(name, std::move(title), std::move(chart));
 }
 
 void add_timeline(Cards& cards, const SideEvidence& side, const char* name) {
@@ -115,14 +122,14 @@ std::vector<report::PageCard> chart_cards(const ComparisonEvidence& evidence,
     std::string title = composition_title(*chart);
     cards.add("composition", std::move(title), std::move(chart));
   }
-  if (auto chart = step_map(evidence)) {
-    std::string title = map_title(*chart);
-    cards.add("steps", std::move(title), std::move(chart));
-  }
+  add_step_map(cards, evidence.baseline, "steps-baseline");
+  add_step_map(cards, evidence.test, "steps-test");
   if (auto chart = bandwidth_curves(evidence)) {
     std::string title = bandwidth_title(*chart);
     cards.add("bandwidth", std::move(title), std::move(chart),
-              "Dots are means over instances, bars the range of runs or instances.");
+              "Dots are means, bars the range of all instances; rings: the baseline. Messages "
+              "below 4 KiB, whose "
+              "time is latency, are in the tables.");
   }
   add_timeline(cards, evidence.baseline, "timeline-baseline");
   add_timeline(cards, evidence.test, "timeline-test");

@@ -28,7 +28,7 @@ std::optional<report::CompositionChart> composition_chart(const ComparisonEviden
 // The baseline and every test, with means over ranks.
 std::optional<report::CompositionChart> settings_chart(
     std::span<const ComparisonEvidence> comparisons);
-std::optional<report::MapChart> step_map(const ComparisonEvidence& evidence);
+std::optional<report::MapChart> step_map(const SideEvidence& side);
 std::optional<report::CurveFigure> bandwidth_curves(const ComparisonEvidence& evidence);
 
 }  // namespace assay::trace

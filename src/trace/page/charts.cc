@@ -23,6 +23,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMebibyte = 1048576;
+constexpr double kSmallestBytes = 4096;
 
 struct Part {
   const char* type;
@@ -78,7 +79,7 @@ report::MapPanel step_panel(const SideEvidence& side,
   std::map<std::tuple<int, int, std::int64_t>, double> lengths;
   for (const TimelineFigure& figure : side.steps)
     if (figure.type == kTotalTime) lengths[{figure.rank, figure.run, figure.step}] = figure.time_ms;
-  report::MapPanel panel{.title = side.label};
+  report::MapPanel panel{.title = ""};
   for (const int rank : ranks) {
     for (const auto& [run, step] : steps) {
       const auto found = lengths.find({rank, run, step});
@@ -126,7 +127,8 @@ class BandwidthCurves {
                       std::map<std::tuple<std::string, std::string, double>, Sums>& points) {
     const double mean = number_at(table, row, "bus bw (GB/s)_mean");
     const double size = number_at(table, row, size_column) * kMebibyte;
-    if (!(mean > 0) || !(size > 0)) return;
+    // The time of a small message is latency; its bandwidth would only stretch the axes.
+    if (!(mean > 0) || size < kSmallestBytes) return;
     Sums& sums =
         points[{text_at(table, row, "source"), text_at(table, row, "Collective name"), size}];
     sums.means.push_back(mean);
@@ -257,16 +259,13 @@ std::optional<report::CompositionChart> settings_chart(
   return chart;
 }
 
-std::optional<report::MapChart> step_map(const ComparisonEvidence& evidence) {
-  std::set<int> ranks;
+std::optional<report::MapChart> step_map(const SideEvidence& side) {
+  const std::set<int> ranks = ranks_of(side);
   std::set<StepKey> keys;
   bool repeated = false;
-  for (const SideEvidence* side : {&evidence.baseline, &evidence.test}) {
-    for (const TimelineFigure& figure : side->steps) {
-      ranks.insert(figure.rank);
-      keys.emplace(figure.run, figure.step);
-      repeated = repeated || figure.run != 0;
-    }
+  for (const TimelineFigure& figure : side.steps) {
+    keys.emplace(figure.run, figure.step);
+    repeated = repeated || figure.run != 0;
   }
   if (keys.empty()) return std::nullopt;
   const std::vector<StepKey> steps(keys.begin(), keys.end());
@@ -275,8 +274,7 @@ std::optional<report::MapChart> step_map(const ComparisonEvidence& evidence) {
                          .unit = "ms",
                          .columns = {},
                          .rows = {},
-                         .panels = {step_panel(evidence.baseline, ranks, steps),
-                                    step_panel(evidence.test, ranks, steps)}};
+                         .panels = {step_panel(side, ranks, steps)}};
   for (const StepKey& step : steps)
     chart.columns.push_back(step_name(step, repeated));
   for (const int rank : ranks)
@@ -297,6 +295,10 @@ std::optional<report::CurveFigure> bandwidth_curves(const ComparisonEvidence& ev
   if (const model::Table* table = evidence.report.find("NCCL_nccl_summary_all2allv_Raw"))
     curves.add(*table, "total data communicated (MB)_mean");
   if (figure.curves.empty()) return std::nullopt;
+  std::stable_sort(figure.curves.begin(), figure.curves.end(),
+                   [](const report::Curve& a, const report::Curve& b) {
+                     return a.color.number() < b.color.number();
+                   });
   add_link_limit(figure, evidence);
   return figure;
 }

@@ -39,8 +39,10 @@ export function curves(chart, {width, narrow, colors, zoom, off}) {
   };
   const limits = chart.curves.filter(curve => curve.look === 'limit');
   const x = span(xs, 0.06);
-  const y = span(ys.concat(limits.flatMap(curve => curve.points.filter(point => log(point.x) >= x[0] && log(point.x) <= x[1]).map(point => point.y))
-      .filter(value => value > 0)), 0.08);
+  // A limit far from what was measured does not stretch the axis.
+  const [lowest, highest] = [Math.min(...ys), Math.max(...ys)];
+  const near = limits.flatMap(curve => curve.points.map(point => point.y)).filter(value => value >= lowest && value <= 10 * highest);
+  const y = span(ys.concat(near), 0.08);
   const seen = (range, [from, to]) => [range[0] + (range[1] - range[0]) * from / 100, range[0] + (range[1] - range[0]) * to / 100];
   const [seenX, seenY] = [seen(x, zoom.x), seen(y, zoom.y)];
   const xTicks = ticks(10 ** seenX[0], 10 ** seenX[1], chart.x, narrow ? 4 : 9).map(log);
@@ -66,7 +68,7 @@ export function curves(chart, {width, narrow, colors, zoom, off}) {
         }});
     data.forEach((point, index) => { if (!limit) points.push({series: series.length, index, lines: linesOf(point)}); });
     series.push({type: 'line', name: curve.name, data: data.map(point => ({value: [log(point.x), log(point.y)], lines: linesOf(point)})),
-      symbol: limit ? 'none' : curve.look === 'reference' ? 'emptyCircle' : 'circle', symbolSize: curve.look === 'reference' ? 11 : 9, showAllSymbol: true, clip: true, z: limit ? 0 : 2,
+      symbol: limit ? 'none' : curve.look === 'reference' ? 'emptyCircle' : 'circle', symbolSize: data.length > 12 ? 5 : curve.look === 'reference' ? 11 : 9, showAllSymbol: true, clip: true, z: limit ? 0 : 2,
       // A line between two sizes that are far apart would claim what nobody measured.
       lineStyle: {color, width: limit ? 1.5 : data.length > 2 ? 2 : 0, type: limit ? 'dashed' : 'solid'}, itemStyle: {color}, emphasis: {scale: 1.5}});
   }

@@ -59,12 +59,13 @@ function layOut(chart, width) {
   const names = Math.min(width * 0.3, Math.max(0, ...rows.map(name => textWidth(name, font)))) + 12;
   const titleRoom = chart.y_title ? 20 : 0;
   const left = titleRoom + names;
-  const wantedCell = Math.max(26, ...(panels.length > 1 ? [34] : [26]));
+  const wantedCell = panels.length > 1 ? 34 : 26;
   const most = Math.max(1, Math.floor((width - left) / (columns.length * wantedCell + 14)));
   const across = Math.min(panels.length, most, panels.length > 4 ? Math.ceil(panels.length / 2) : panels.length);
   const panelWidth = (width - left - 8 - 14 * (across - 1)) / across;
   const cellWidth = Math.min(panelWidth / columns.length, 84);
-  const cellHeight = rows.length > 64 ? Math.max(3, 900 / rows.length) : rows.length > 24 ? 16 : Math.min(30, Math.max(22, cellWidth * 0.7));
+  const least = chart.y_title ? (textWidth(chart.y_title, FONT) + 6) / rows.length : 0;
+  const cellHeight = rows.length > 64 ? Math.max(3, 900 / rows.length) : rows.length > 24 ? 16 : Math.max(least, Math.min(30, Math.max(22, cellWidth * 0.7)));
   const columnText = Math.max(...columns.map(name => textWidth(name, FONT)));
   const turned = columnText + 6 > cellWidth && columns.length * (columnText + 8) > cellWidth * columns.length * 2.2 && columnText > 26;
   const below = (turned ? Math.min(columnText, 90) + 10 : 22) + (chart.x_title ? 20 : 0);
@@ -93,7 +94,7 @@ export function map(chart, {width, colors, zoom}) {
   const linesOf = (panel, at) => {
     const row = Math.floor(at / columns.length);
     const column = at % columns.length;
-    const note = chart.notes && chart.notes[at];
+    const note = panel.notes && panel.notes[at];
     const value = chart.scale === 'categories' ? panel.names[at] || 'none' : textOf(panel, at) ? `${textOf(panel, at)} ${chart.unit}` : 'no value';
     return [`${chart.y_title || 'row'} ${rows[row]}, ${chart.x_title || 'column'} ${columns[column]}`,
       (panel.title ? panel.title + ': ' : '') + value, ...neighbours(panel, row, column), ...(note ? note.split('\n') : [])];
@@ -105,6 +106,7 @@ export function map(chart, {width, colors, zoom}) {
         .map(([word, r, c]) => [word, panel.values[r * columns.length + c]]).filter(([, value]) => value !== null);
     return near.length ? [near.map(([word, value]) => `${word} ${number(value)}`).join(', ')] : [];
   };
+  const widest = Math.max(0, ...panels.flatMap(panel => panel.values.length || panel.texts ? rows.flatMap((_, r) => columns.map((__, c) => textWidth(textOf(panel, r * columns.length + c), SMALL))) : []));
   const points = [];
   const series = panels.map((panel, p) => ({
     type: 'custom', xAxisIndex: p, yAxisIndex: p, clip: true, encode: {x: 0, y: 1},
@@ -124,14 +126,14 @@ export function map(chart, {width, colors, zoom}) {
           style: {stroke: colors.same, lineWidth: 1}});
       // A value stands in its cell only where it can be read.
       const text = textOf(panel, at);
-      if (text && cellHeight >= 15 && textWidth(text, SMALL) + 4 <= cellWidth)
+      if (text && cellHeight >= 15 && widest + 4 <= cellWidth)
         children.push({type: 'text', silent: true, style: {text, x, y, align: 'center', verticalAlign: 'middle', font: SMALL,
           fill: color ? readableOn(color) : colors.ink}});
       return {type: 'group', children};
     }}));
   for (let at = 0; at < rows.length * columns.length; ++at)
     panels.forEach((panel, p) => { if (p === 0) points.push({series: 0, index: at,
-      lines: panels.length > 1 ? [linesOf(panel, at)[0], ...panels.map(one => linesOf(one, at)[1]), ...(chart.notes ? (chart.notes[at] || '').split('\n').filter(Boolean) : [])] : linesOf(panel, at)}); });
+      lines: panels.length > 1 ? [linesOf(panel, at)[0], ...panels.map(one => linesOf(one, at)[1])] : linesOf(panel, at)}); });
   const xEvery = Math.max(1, Math.ceil((Math.max(...columns.map(name => textWidth(name, FONT))) + 6) / cellWidth));
   return {
     renderer: rows.length * columns.length * panels.length > 1500 ? 'canvas' : 'svg',
@@ -148,7 +150,7 @@ export function map(chart, {width, colors, zoom}) {
         nameTextStyle: {color: colors.quiet, fontSize: 12}, axisTick: {show: false}, axisLine: {show: false},
         axisLabel: {color: colors.quiet, fontSize: 12, rotate: place.turned ? 90 : 0, interval: place.turned ? 0 : (index => index % xEvery === 0)}})),
       yAxis: panels.map((_, p) => ({type: 'category', gridIndex: p, data: rows, inverse: true, name: p % place.across === 0 ? chart.y_title : '',
-        nameLocation: 'middle', nameRotate: 90, nameGap: place.names - 2, nameTextStyle: {color: colors.quiet, fontSize: 12},
+        nameLocation: 'middle', nameRotate: 90, nameGap: place.names, nameTextStyle: {color: colors.quiet, fontSize: 12},
         axisTick: {show: false}, axisLine: {show: false},
         axisLabel: {show: p % place.across === 0, color: colors.ink, fontSize: place.font === SMALL ? 11 : 12,
           interval: index => index % Math.max(1, Math.ceil(14 / cellHeight)) === 0, formatter: name => shortened(name, place.names - 8, place.font)}})),

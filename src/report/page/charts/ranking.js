@@ -43,7 +43,8 @@ export function ranking(chart, {width, colors}) {
     const x = value => api.coord([value, i])[0];
     const children = [];
     const text = (value, at, top, align, font, fill) => children.push({type: 'text', silent: true,
-      style: {text: value, x: at, y: top, align, verticalAlign: 'middle', font, fill}});
+      style: {text: value, x: at, y: top, align, verticalAlign: 'middle', font, fill,
+        backgroundColor: colors.page, padding: [1, 2]}});
     if (beside) {
       text(item.name, left - 10, y, 'right', BOLD, colors.ink);
       text(details[i], width - right + 12, y, 'left', FONT, colors.ink);

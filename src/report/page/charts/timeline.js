@@ -105,7 +105,7 @@ export function timeline(chart, {width, narrow, colors, zoom}) {
       grid: {left, right: 14, top: 6, bottom: 50},
       xAxis: {type: 'value', min: 0, max: total, name: chart.axis, nameLocation: 'middle', nameGap: 28, splitNumber: narrow ? 3 : 7,
         nameTextStyle: {color: colors.quiet, fontSize: 12}, splitLine: {lineStyle: {color: colors.line}},
-        axisLabel: {color: colors.quiet, fontSize: 12, hideOverlap: true,
+        axisLabel: {color: colors.quiet, fontSize: 12, hideOverlap: true, showMaxLabel: false,
           formatter: value => to - from > 20000 ? `${+(value / 1e3).toPrecision(6)}` : `${+(value / 1e3).toPrecision(8)}`}},
       yAxis: {type: 'category', inverse: true, data: names, axisTick: {show: false}, axisLine: {lineStyle: {color: colors.quiet}},
         axisLabel: {color: colors.ink, fontSize: 12, formatter: name => shortened(name, left - 10, FONT), interval: index => index % Math.ceil(14 / laneHeight) === 0}},
