@@ -247,7 +247,7 @@ describe('the address', () => {
     const page = await open(SAMPLE());
     await page.selectOption('#choice-0', '4cta');
     await page.click(`${sheet('verdicts')} .tabulator-col[tabulator-field="c1"] .tabulator-col-title`);
-    await page.fill(`${sheet('verdicts')} .tabulator-col[tabulator-field="c0"] input`, 'l');
+    await page.fill(`${sheet('verdicts')} .tabulator-col[tabulator-field="c0"] input`, 'r');
     await page.click('#card-timeline .tools button[aria-label^="Zoom in"]');
     await settled(page);
     const hash = await page.evaluate(() => location.hash);

@@ -7,6 +7,7 @@
 #include "report/book.h"
 #include "trace/compare/combine.h"
 #include "trace/compare/timeline_summary.h"
+#include "trace/compare/workbook_charts.h"
 #include "trace/page/evidence.h"
 #include "trace/pipelines/prepare.h"
 #include "trace/run.h"
@@ -28,7 +29,8 @@ core::Status add_individual_reports(const AnalyzedRun& run,
   append(result.written,
          ASSAY_TRY(write_individual_reports(run, request, folder / kIndividualFolder)));
   // The ranks of this configuration side by side.
-  const model::Book ranks = timeline_summary(timeline_reports(run), request.options.compat);
+  model::Book ranks = timeline_summary(timeline_reports(run), request.options.compat);
+  if (request.options.compat == Compat::kNone) add_charts(ranks);
   append(result.written,
          ASSAY_TRY(write_book(ranks, folder / "comparison_report", request.output)));
   result.summary.tables.push_back(timeline_overview(run));
@@ -40,6 +42,7 @@ core::Status add_collective_report(const AnalyzedRun& run,
                                    const fs::path& folder,
                                    CommandResult& result) {
   CollectiveBook collectives = collective_book(run, request.gpus_per_node);
+  if (request.options.compat == Compat::kNone) add_charts(collectives.book);
   append(result.written,
          ASSAY_TRY(write_book(collectives.book, folder / kCollectiveFolder / kCollectiveReportName,
                               request.output)));

@@ -10,6 +10,7 @@
 #include "core/output_file.h"
 #include "trace/compare/final_report.h"
 #include "trace/compare/timeline_comparison.h"
+#include "trace/compare/workbook_charts.h"
 #include "trace/page/comparison_page.h"
 #include "trace/page/evidence.h"
 #include "trace/pipelines/configuration_reader.h"
@@ -161,6 +162,7 @@ core::Result<CommandResult> run_compare(const CompareRequest& request, core::Pro
                                    .tolerance_percent = request.tolerance_percent}}};
   ASSAY_TRY(check_sides(sides));
   Comparison comparison = ASSAY_TRY(compare(sides));
+  if (request.options.compat == Compat::kNone) add_charts(comparison.collective_comparison);
   CommandResult result;
   result.warnings = baseline.warnings;
   result.warnings.merge(test.warnings);

@@ -176,8 +176,10 @@ function scaleBar(scale, chart, place, width, colors) {
   const steps = 60;
   for (let i = 0; i < steps; ++i)
     children.push({type: 'rect', shape: {x: x + room * i / steps, y, width: room / steps + 0.6, height: 11}, style: {fill: colorAt(scale.colors, (i + 0.5) / steps)}});
-  const ticks = room < 260 ? scale.ticks.filter((_, i) => i % 2 === 0) : scale.ticks;
-  ticks.forEach(([share, text], i) => children.push({type: 'text', style: {text: i === ticks.length - 1 && title.length < 6 ? `${text} ${title}` : text,
+  const named = scale.ticks.map(([share, text], i) => [share, i === scale.ticks.length - 1 ? `${text} ${title}` : text]);
+  const needed = named.reduce((sum, [, text]) => sum + textWidth(text, FONT) + 12, 0);
+  const ticks = needed > room ? named.filter((_, i) => i % 2 === 0) : named;
+  ticks.forEach(([share, text], i) => children.push({type: 'text', style: {text,
     x: x + room * share, y: y + 21, align: i === 0 ? 'left' : i === ticks.length - 1 ? 'right' : 'center', verticalAlign: 'middle', fill: colors.quiet, font: FONT}}));
   return [{type: 'custom', coordinateSystem: 'none', silent: true, data: [0], renderItem: () => ({type: 'group', children})}];
 }
