@@ -20,7 +20,9 @@ constexpr double kTextLinePoints = 15;  // Excel's default row height
 constexpr double kRowPixels = 20;       // Excel's default row height
 constexpr double kCharacterPixels = 7;  // width of a character of the default font
 constexpr std::uint32_t kChartRows = 15;
+constexpr std::size_t kMostBars = 60;
 constexpr double kMostChartPixels = 1000;
+constexpr std::uint8_t kPaperA4 = 9;
 constexpr double kMostTextCharacters = 150;
 // The parts of a bar come in this order: computation, exposed communication, copies and idle time.
 constexpr std::array kPartColors = {color_of(0x0072b2), color_of(0xe69f00), color_of(0x009e73),
@@ -45,10 +47,25 @@ std::vector<const model::Chart*> charts_of(const SheetPlan& plan) {
   return charts;
 }
 
+// The rows that a chart covers: where each row of the table is a bar, room for its name.
+std::uint32_t rows_of(const model::Chart& chart, const SheetPlan& plan) {
+  using Bars = model::Chart::Bars;
+  if (chart.bars != Bars::kRows && chart.bars != Bars::kStacked) return kChartRows;
+  constexpr std::uint32_t kBesideBars = 7;  // title, axis and legend
+  const auto bars = static_cast<std::uint32_t>(std::min<std::size_t>(plan.row_count, kMostBars));
+  return std::max(kChartRows, bars + kBesideBars);
+}
+
+std::uint32_t rows_of_charts(const SheetPlan& plan) {
+  std::uint32_t rows = 0;
+  for (const model::Chart* chart : charts_of(plan))
+    rows += rows_of(*chart, plan) + 1;
+  return rows;
+}
+
 // Programs that read a sheet expect its header in the first row.
 std::uint32_t rows_of_charts_above(const SheetPlan& plan) {
-  if (!opens_with_text(plan)) return 0;
-  return static_cast<std::uint32_t>(charts_of(plan).size()) * (kChartRows + 1);
+  return opens_with_text(plan) ? rows_of_charts(plan) : 0;
 }
 
 std::size_t text_row_count(const SheetPlan& plan) {
@@ -274,7 +291,7 @@ core::Status insert_chart(lxw_worksheet* sheet,
   options.y_offset = 4;
   options.x_scale =
       std::clamp(characters * kCharacterPixels, kUnscaledWidth, kMostChartPixels) / kUnscaledWidth;
-  options.y_scale = (kChartRows * kRowPixels - 4) / kUnscaledHeight;
+  options.y_scale = (rows_of(description, plan) * kRowPixels - 4) / kUnscaledHeight;
   const lxw_error code =
       worksheet_insert_chart_opt(sheet, static_cast<lxw_row_t>(row), 0, chart, &options);
   if (code == LXW_NO_ERROR) return {};
@@ -288,6 +305,39 @@ TablePlace place_of_table(const SheetPlan& plan) {
   auto row = static_cast<std::uint32_t>(text_row_count(plan));
   row += rows_of_charts_above(plan);
   return {.header_row = row, .last_row = row + static_cast<std::uint32_t>(plan.row_count)};
+}
+
+void set_printing(lxw_worksheet* sheet,
+                  const SheetPlan& plan,
+                  const std::vector<ColumnLayout>& layout) {
+  if (layout.empty()) return;
+  // Of a wide table its first columns are printed, up to the verdict if it is near, because all of
+  // them on one page would be too small to read.
+  constexpr double kReadableCharacters = 230;
+  constexpr double kMostCharacters = 330;
+  const auto verdict = plan.table->column(plan.table->style.verdict_column);
+  std::size_t last = 0;
+  double characters = layout[0].width;
+  for (std::size_t c = 1; c < layout.size(); ++c) {
+    characters += layout[c].width;
+    const bool reaches_verdict = verdict && c <= *verdict && characters <= kMostCharacters;
+    if (characters > kReadableCharacters && !reaches_verdict) break;
+    last = c;
+  }
+  const TablePlace place = place_of_table(plan);
+  const std::uint32_t below = opens_with_text(plan) ? 0 : rows_of_charts(plan);
+  // A print area would have a hidden sheet printed.
+  if (plan.visibility == model::Visibility::kVisible) {
+    worksheet_print_area(sheet, 0, 0, place.last_row + (below > 0 ? below + 1 : 0),
+                         static_cast<lxw_col_t>(last));
+  }
+  worksheet_set_landscape(sheet);
+  worksheet_set_paper(sheet, kPaperA4);
+  // What opens with text and charts is read at a glance, on one page.
+  constexpr std::size_t kRowsOfOnePage = 40;
+  const bool one_page = opens_with_text(plan) && plan.row_count <= kRowsOfOnePage;
+  worksheet_fit_to_pages(sheet, 1, one_page ? 1 : 0);
+  worksheet_repeat_rows(sheet, place.header_row, place.header_row);
 }
 
 core::Status write_opening(lxw_worksheet* sheet,
@@ -315,7 +365,7 @@ core::Status write_opening(lxw_worksheet* sheet,
   if (!opens_with_text(plan)) row = place_of_table(plan).last_row + 2;
   for (const model::Chart* description : charts_of(plan)) {
     ASSAY_TRY(insert_chart(sheet, plan, *description, row, span.characters, formats));
-    row += kChartRows + 1;
+    row += rows_of(*description, plan) + 1;
   }
   return {};
 }
