@@ -116,7 +116,7 @@ TEST(PageJson, DescribesEachKindOfChart) {
 }
 
 TEST(Page, IdsHaveNoCharactersThatMean) {
-  EXPECT_EQ(card_id("a b/c<d>\"#é"), "a_b_c_d____");
+  EXPECT_EQ(card_id("a b/c<d>\"#é"), "a_b_c_d_____");
   EXPECT_EQ(card_id("tp4.sm90-NONE_1"), "tp4.sm90-NONE_1");
 }
 
