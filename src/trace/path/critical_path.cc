@@ -1,8 +1,11 @@
 #include "trace/path/critical_path.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
+
+#include "trace/path/places.h"
 
 namespace assay::trace::path {
 namespace {
@@ -10,6 +13,8 @@ namespace {
 // Works follow each other within this on a busy GPU. After a longer pause without a reason, the
 // path goes on with whatever the rank finished last.
 constexpr std::int64_t kShortPauseNs = 50'000;
+// A kernel that fills the GPU lets the next one begin while its last blocks run.
+constexpr std::int64_t kLastBlocksNs = 20'000;
 
 Part part_of(GpuWork kind) {
   switch (kind) {
@@ -42,6 +47,23 @@ class ByEnd {
     return after == begin ? kNone : *(after - 1);
   }
 
+  // Returns the computation that kept the GPU from starting `late`: it ran before and ended about
+  // then. kNone when there is none.
+  [[nodiscard]] WorkId in_the_way(WorkId late) const {
+    const Work& work = x_.works[late];
+    const auto begin = order_.begin() + x_.ranks[work.rank].first;
+    auto at = std::upper_bound(
+        begin, order_.begin() + x_.ranks[work.rank].last, work.start_ns + kLastBlocksNs,
+        [&](std::int64_t time, WorkId w) { return time < x_.works[w].end_ns; });
+    while (at != begin) {
+      const Work& other = x_.works[*--at];
+      if (other.end_ns < work.start_ns - kLastBlocksNs) break;
+      const bool ran_before = other.start_ns < work.start_ns - kLastBlocksNs;
+      if (other.kind == GpuWork::kComputation && ran_before) return *at;
+    }
+    return kNone;
+  }
+
  private:
   const Execution& x_;
   std::vector<WorkId> order_;
@@ -72,9 +94,9 @@ class Walk {
 
  private:
   [[nodiscard]] WorkId last_work() const {
-    const auto last = std::max_element(
-        x_.works.begin(), x_.works.end(),
-        [](const Work& a, const Work& b) { return a.end_ns < b.end_ns; });
+    const auto last =
+        std::max_element(x_.works.begin(), x_.works.end(),
+                         [](const Work& a, const Work& b) { return a.end_ns < b.end_ns; });
     return static_cast<WorkId>(last - x_.works.begin());
   }
 
@@ -103,7 +125,8 @@ class Walk {
     const std::int64_t ready_ns = last == kNone ? kUnknownTime : x_.works[last].end_ns;
     const bool host = work.launched_ns > ready_ns && work.launched_ns <= work.start_ns;
     if (host || ready_ns < work.start_ns - kShortPauseNs) {
-      const WorkId other = by_end_.last_ended(work.rank, work.start_ns);
+      WorkId other = host ? kNone : by_end_.in_the_way(id);
+      if (other == kNone) other = by_end_.last_ended(work.rank, work.start_ns);
       if (other != kNone && (last == kNone || x_.works[other].end_ns > ready_ns)) last = other;
     }
     if (last == kNone) return kNone;
@@ -121,8 +144,8 @@ class Walk {
       const StepMark& step = x_.steps[step_];
       if (step.start_ns >= time_ns_) break;  // before the first step
       const bool straggles = straggling_from_ns_ < time_ns_;
-      const std::int64_t from = std::max(
-          {start_ns, step.start_ns, straggles ? straggling_from_ns_ : step.start_ns});
+      const std::int64_t from =
+          std::max({start_ns, step.start_ns, straggles ? straggling_from_ns_ : step.start_ns});
       if (step.end_ns > from)
         segments_.push_back({.start_ns = from,
                              .end_ns = std::min(time_ns_, step.end_ns),
@@ -142,10 +165,10 @@ class Walk {
   const Waits& waits_;
   ByEnd by_end_;
   std::vector<bool> seen_;
-  std::vector<Segment> segments_;                // the latest first
-  std::size_t step_ = x_.steps.size() - 1;       // of the latest time not yet told
-  std::int64_t time_ns_ = 0;                     // the path is told from here on
-  std::int64_t straggling_from_ns_ = kNever;     // from here to time_ns_, others wait
+  std::vector<Segment> segments_;             // the latest first
+  std::size_t step_ = x_.steps.size() - 1;    // of the latest time not yet told
+  std::int64_t time_ns_ = 0;                  // the path is told from here on
+  std::int64_t straggling_from_ns_ = kNever;  // from here to time_ns_, others wait
   WorkId last_seen_ = 0;
 };
 
@@ -153,6 +176,12 @@ class Walk {
 
 std::vector<Segment> critical_path(const Execution& execution, const Waits& waits) {
   return Walk(execution, waits).path();
+}
+
+std::vector<Segment> critical_path(const Execution& execution) {
+  const Places places = places_of(execution);
+  const Placed placed[] = {{&execution, &places}};
+  return critical_path(execution, find_waits(placed).front());
 }
 
 std::vector<Composition> compositions(const Execution& execution,

@@ -46,8 +46,10 @@ using Composition = std::array<std::int64_t, kPartNames.size()>;  // nanoseconds
 
 std::vector<Segment> critical_path(const Execution& execution, const Waits& waits);
 
+// The same with the waits that this execution alone tells.
+std::vector<Segment> critical_path(const Execution& execution);
+
 // Returns what each step is made of.
-std::vector<Composition> compositions(const Execution& execution,
-                                      const std::vector<Segment>& path);
+std::vector<Composition> compositions(const Execution& execution, const std::vector<Segment>& path);
 
 }  // namespace assay::trace::path

@@ -153,6 +153,7 @@ class Builder {
   }
 
   Execution build() {
+    result_.origin_ns = origin_ns_;
     for (std::size_t r = 0; r < communication_.recording.ranks.size(); ++r)
       add_rank(r);
     add_joins();
@@ -171,8 +172,8 @@ class Builder {
       const RankAnalysis& rank = *communication_.recording.ranks[r].analysis;
       for (std::size_t i = 0; i < rank.gpu_intervals.size(); ++i)
         if (rank.counted[i])
-          origin_ns_ = std::min(origin_ns_, rank.gpu_intervals[i].start +
-                                                clock_shift_ns(communication_.clocks[r]));
+          origin_ns_ = std::min(
+              origin_ns_, rank.gpu_intervals[i].start + clock_shift_ns(communication_.clocks[r]));
     }
   }
 
@@ -263,12 +264,12 @@ class Builder {
       while (first < communication.size() && communication[first].end <= work.start_ns)
         ++first;
       std::int64_t shared = 0;
-      for (std::size_t i = first;
-           i < communication.size() && communication[i].start < work.end_ns; ++i)
+      for (std::size_t i = first; i < communication.size() && communication[i].start < work.end_ns;
+           ++i)
         shared += std::min(communication[i].end, work.end_ns) -
                   std::max(communication[i].start, work.start_ns);
-      work.overlap = static_cast<float>(static_cast<double>(shared) /
-                                        static_cast<double>(work.length_ns()));
+      work.overlap =
+          static_cast<float>(static_cast<double>(shared) / static_cast<double>(work.length_ns()));
     }
   }
 

@@ -112,6 +112,7 @@ struct Execution {
   std::vector<Rank> ranks;
   std::vector<StepMark> steps;  // those that all ranks have; the whole window where there are none
   bool has_steps = false;       // whether the traces name steps
+  std::int64_t origin_ns = 0;   // recorded time, on the first rank's clock, of this one's zero
 
   [[nodiscard]] std::span<const WorkId> members_of(const Join& join) const {
     return std::span(members).subspan(join.first, join.size);

@@ -56,9 +56,9 @@ std::uint64_t usual_class(const std::vector<std::uint64_t>& classes) {
   std::map<std::uint64_t, std::size_t> counts;
   for (const std::uint64_t one : classes)
     ++counts[one];
-  const auto most = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
-    return a.second < b.second;
-  });
+  const auto most =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == counts.end() ? 0 : most->first;
 }
 

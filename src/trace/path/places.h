@@ -12,7 +12,7 @@ namespace assay::trace::path {
 
 struct Places {
   std::vector<std::vector<WorkId>> lane_works;  // by lane, in order
-  std::vector<std::int32_t> step;  // by work: position in Execution::steps; -1: outside all
+  std::vector<std::int32_t> step;       // by work: position in Execution::steps; -1: outside all
   std::vector<std::uint32_t> position;  // by work: in lane_works of its lane
   // Those of step s on lane l are in lane_works[l] from step_first[l][s] to step_last[l][s].
   std::vector<std::vector<std::uint32_t>> step_first;

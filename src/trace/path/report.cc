@@ -48,10 +48,10 @@ std::string in_words(const Composition& mean_parts, std::int64_t length_ns) {
 }
 
 Table steps_table(const Execution& execution, const std::vector<Segment>& path) {
-  Table table{.name = "critical_path_steps",
-              .title = "What decides the length of a step, over all ranks: parts add up to it",
-              .columns = {{.name = "step"},
-                          {.name = "step ms", .unit = "ms", .better = Better::kLower}}};
+  Table table{
+      .name = "critical_path_steps",
+      .title = "What decides the length of a step, over all ranks: parts add up to it",
+      .columns = {{.name = "step"}, {.name = "step ms", .unit = "ms", .better = Better::kLower}}};
   const char* meanings[] = {"kernels that compute",
                             "from the arrival of the last rank on",
                             "copies and their kernels",
@@ -146,8 +146,9 @@ Table segments_table(const Execution& execution, const std::vector<Segment>& pat
                    std::int64_t{execution.ranks[segment.rank].number},
                    std::int64_t{execution.lanes[work.lane].stream},
                    std::string(kPartNames[static_cast<std::size_t>(segment.part)]),
-                   straggles ? Cell(std::string(kPartNames[static_cast<std::size_t>(segment.cause)]))
-                             : Cell(),
+                   straggles
+                       ? Cell(std::string(kPartNames[static_cast<std::size_t>(segment.cause)]))
+                       : Cell(),
                    execution.kernels[work.kernel].name});
   }
   return table;
@@ -155,8 +156,9 @@ Table segments_table(const Execution& execution, const std::vector<Segment>& pat
 
 Table clocks_table(const Execution& execution) {
   Table table{.name = "clock_alignment",
-              .title = "How far each rank's clock is ahead of the first rank's, from the ends of "
-                       "collectives",
+              .title =
+                  "How far each rank's clock is ahead of the first rank's, from the ends of "
+                  "collectives",
               .columns = {{.name = "rank"},
                           {.name = "offset us", .unit = "us", .description = "as estimated"},
                           {.name = "removed us",

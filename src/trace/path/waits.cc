@@ -46,8 +46,8 @@ struct Ended {
 };
 
 struct Evidence {
-  Ended always;         // had ended in every repetition
-  bool none = false;    // in one repetition, nothing had
+  Ended always;       // had ended in every repetition
+  bool none = false;  // in one repetition, nothing had
   std::int64_t seen = 0;
   std::int64_t held_up = 0;
 
@@ -108,11 +108,8 @@ class Sweep {
   std::vector<std::uint32_t> ended_;
 };
 
-void note_ended(const Placed& placed,
-                WorkId w,
-                std::uint32_t lane,
-                std::uint32_t ended,
-                Evidence& evidence) {
+void note_ended(
+    const Placed& placed, WorkId w, std::uint32_t lane, std::uint32_t ended, Evidence& evidence) {
   const Places& places = *placed.places;
   const bool is_first = evidence.seen++ == 0;
   if (ended == 0) return void(evidence.none = true);

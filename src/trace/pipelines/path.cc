@@ -1,7 +1,5 @@
 #include "core/files.h"
-#include "trace/path/places.h"
 #include "trace/path/report.h"
-#include "trace/path/waits.h"
 #include "trace/pipelines/prepare.h"
 
 namespace assay::trace {
@@ -10,9 +8,7 @@ core::Result<CommandResult> run_path(const PathRequest& request, core::Progress&
   const std::filesystem::path inputs[] = {request.folder};
   const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
   const path::Execution execution = path::execution_of(run.ranks);
-  const path::Places places = path::places_of(execution);
-  const path::Placed placed[] = {{&execution, &places}};
-  const auto critical = path::critical_path(execution, path::find_waits(placed).front());
+  const auto critical = path::critical_path(execution);
   model::Book book = path::path_report(execution, critical);
   CommandResult result;
   result.warnings = run.warnings();
