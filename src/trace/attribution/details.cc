@@ -11,6 +11,7 @@ namespace {
 constexpr double kNanosecondsPerMillisecond = 1e6;
 constexpr double kBytesPerMsInGbps = 1e6;
 constexpr std::size_t kDetailsPerCause = 6;
+constexpr const char* kForRoom = ", waiting for room on the GPU";
 // Less than this a step is no evidence.
 constexpr double kLeastMs = 0.0005;
 
@@ -49,6 +50,7 @@ void DetailCounter::add_node(const PairGraph& graph,
   };
   note(Cause::kHost, name, &Pieces::host_ns);
   note(Cause::kOther, name, &Pieces::pause_ns);
+  note(Cause::kContention, name + kForRoom, &Pieces::room_ns);
   const std::string rank = fmt::format("rank {}", execution.ranks[node.rank].number);
   note(Cause::kStraggler, rank + ", its host", &Pieces::rank_host_ns);
   if (communicates) {

@@ -17,6 +17,10 @@ using path::Kernel;
 using path::Work;
 
 constexpr float kOverlapped = 0.05F;
+// A kernel with room on the GPU starts within this after what it waited for.
+constexpr std::int64_t kLongestStartNs = 20'000;
+// A pause in which other streams work for this share of it is for want of room.
+constexpr double kBusyShare = 0.8;
 constexpr double kSmallMessageBytes = 1 << 20;
 // Two sizes tell latency from bandwidth if they differ by this.
 constexpr double kSizesApart = 2;
@@ -179,8 +183,10 @@ class Divider {
         groups_{std::vector<Together>(graph.groups), std::vector<Together>(graph.groups)} {}
 
   AllPieces divide() {
-    for (const Side side : {kA, kB})
+    for (const Side side : {kA, kB}) {
+      find_busy(side);
       measure_pauses(side);
+    }
     for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
       for (const Side side : {kA, kB})
         gather(n, side);
@@ -198,8 +204,6 @@ class Divider {
   // launched the work only after all of them had ended.
   void measure_pauses(Side side) {
     std::vector<std::int64_t> lane_end(graph_.nodes.size(), path::kUnknownTime);
-    const std::int64_t begin_ns =
-        execution(side).steps.empty() ? 0 : execution(side).steps[0].start_ns;
     for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n) {
       const PairNode& node = graph_.nodes[n];
       const std::int64_t before_ns =
@@ -213,14 +217,47 @@ class Divider {
         const PairNode& other = graph_.nodes[graph_.waits[w]];
         if (other.has(side)) ready_ns = std::max(ready_ns, graph_.work(other, side).end_ns);
       }
-      const bool is_first = ready_ns == path::kUnknownTime;
-      if (is_first) ready_ns = begin_ns;
-      Pieces& pieces = pieces_[n][side];
-      pieces.present = true;
-      pieces.pause_ns = work.start_ns - ready_ns;
-      const bool by_host =
-          !is_first && work.launched_ns > ready_ns && work.launched_ns <= work.start_ns;
-      if (by_host) std::swap(pieces.host_ns, pieces.pause_ns);
+      pieces_[n][side].present = true;
+      divide_pause(pieces_[n][side], side, node, ready_ns);
+    }
+  }
+
+  void divide_pause(Pieces& pieces, Side side, const PairNode& node, std::int64_t ready_ns) const {
+    const Work& work = graph_.work(node, side);
+    if (ready_ns == path::kUnknownTime) {
+      // The rank's first work: how much later than others it begins was decided before.
+      pieces.host_ns = work.start_ns - execution(side).steps.front().start_ns;
+      return;
+    }
+    const std::int64_t pause_ns = work.start_ns - ready_ns;
+    if (work.launched_ns > ready_ns && work.launched_ns <= work.start_ns) {
+      pieces.host_ns = pause_ns;
+    } else if (pause_ns > kLongestStartNs && busy_share(side, node, ready_ns) > kBusyShare) {
+      pieces.room_ns = pause_ns;
+    } else {
+      pieces.pause_ns = pause_ns;
+    }
+  }
+
+  // Returns the part of the pause in which the GPU had other work.
+  [[nodiscard]] double busy_share(Side side, const PairNode& node, std::int64_t ready_ns) const {
+    const Interval pause{ready_ns, graph_.work(node, side).start_ns};
+    const std::vector<Interval>& busy = busy_[side][node.rank];
+    auto at = std::upper_bound(
+        busy.begin(), busy.end(), pause.start,
+        [](std::int64_t time, const Interval& interval) { return time < interval.end; });
+    std::int64_t shared = 0;
+    for (; at != busy.end() && at->start < pause.end; ++at)
+      shared += std::min(at->end, pause.end) - std::max(at->start, pause.start);
+    return static_cast<double>(shared) / static_cast<double>(pause.length());
+  }
+
+  void find_busy(Side side) {
+    for (const path::Rank& rank : execution(side).ranks) {
+      std::vector<Interval> intervals;
+      for (path::WorkId w = rank.first; w < rank.last; ++w)
+        intervals.push_back({execution(side).works[w].start_ns, execution(side).works[w].end_ns});
+      busy_[side].push_back(merged(std::move(intervals)));
     }
   }
 
@@ -326,6 +363,7 @@ class Divider {
   std::array<const SideTimes*, 2> times_;
   AllPieces pieces_;
   std::array<std::vector<Together>, 2> groups_;
+  std::array<std::vector<std::vector<Interval>>, 2> busy_;  // by side and rank
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace assay::trace::attribution {
 
 enum class Cause : std::uint8_t {
-  kContention,  // kernels beside communication, against the same kernels alone
+  kContention,  // kernels that take longer, or must wait for room on the GPU, beside other work
   kClock,       // kernels at another clock
   kKernels,     // kernels by themselves: added, removed, replaced, slower
   kBandwidth,   // collectives, from the last rank's arrival on: what grows with the message
@@ -44,6 +44,7 @@ struct Pieces {
   std::int64_t rank_ns = 0;        // of this rank beyond the middle one
   std::int64_t host_ns = 0;        // the pause before it, in which it was not launched
   std::int64_t rank_host_ns = 0;   // of this rank beyond the middle one
+  std::int64_t room_ns = 0;        // the pause before it, in which other streams filled the GPU
   std::int64_t pause_ns = 0;       // the rest of the pause before it; may be negative
 };
 

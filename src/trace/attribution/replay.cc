@@ -52,6 +52,7 @@ void Replay::run_node(std::uint32_t n, const Mix& mix) {
   const std::array<Pieces, 2>& own = pieces_[n];
   start_ns_[n] = ready_ns + own[side_of(mix, Cause::kHost)].host_ns +
                  own[side_of(mix, Cause::kStraggler)].rank_host_ns +
+                 own[side_of(mix, Cause::kContention)].room_ns +
                  own[side_of(mix, Cause::kOther)].pause_ns;
   if (node.join != kNoNodeId) return;
   end_ns_[n] = lane_ns_[n] = start_ns_[n] + duration(n, mix);

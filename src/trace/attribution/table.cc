@@ -19,7 +19,8 @@ constexpr double kLeastShare = 0.01;
 const char* meaning(Cause cause) {
   switch (cause) {
     case Cause::kContention:
-      return "the same kernels take longer beside communication than alone";
+      return "the same kernels take longer beside communication than alone, or wait for room on "
+             "the GPU";
     case Cause::kClock:
       return "kernels at another clock, as recorded with the runs";
     case Cause::kKernels:
