@@ -24,8 +24,6 @@ constexpr double kBusyShare = 0.8;
 constexpr double kSmallMessageBytes = 1 << 20;
 // Two sizes tell latency from bandwidth if they differ by this.
 constexpr double kSizesApart = 2;
-// A fitted latency is a guess; some of the shortest collective's time moves its bytes.
-constexpr double kMostLatency = 0.9;
 
 // The same code and shape in any run.
 using Shape = std::tuple<std::string, std::uint32_t, std::uint32_t>;
@@ -95,7 +93,7 @@ class Latencies {
     const double shortest = core::minimum(found->second.times_ns);
     double latency = fitted_latency_ns(of_kind(kernel.category));
     if (std::isnan(latency)) latency = fitted_latency_ns(of_kind(""));
-    if (!std::isnan(latency)) return std::min(latency, kMostLatency * shortest);
+    if (!std::isnan(latency)) return std::min(latency, shortest);
     return kernel.bytes < kSmallMessageBytes ? shortest : 0;
   }
 

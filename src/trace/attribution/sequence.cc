@@ -7,7 +7,8 @@ namespace {
 
 using Sequence = std::span<const std::uint64_t>;
 
-constexpr std::size_t kMostCells = 4'000'000;
+// The time and memory for so many are those of some millions of comparisons.
+constexpr std::ptrdiff_t kMostDifferences = 2000;
 constexpr std::size_t kLookAhead = 64;
 
 class Merger {
@@ -18,11 +19,9 @@ class Merger {
     a = a.subspan(same);
     b = b.subspan(same);
     const std::size_t end = common_end(a, b);
-    if ((a.size() - end) * (b.size() - end) <= kMostCells) {
-      merge_longest(a.first(a.size() - end), b.first(b.size() - end));
-    } else {
-      merge_greedily(a.first(a.size() - end), b.first(b.size() - end));
-    }
+    const Sequence middle_a = a.first(a.size() - end);
+    const Sequence middle_b = b.first(b.size() - end);
+    if (!merge_closest(middle_a, middle_b)) merge_greedily(middle_a, middle_b);
     take_pairs(end);
     return std::move(merged_);
   }
@@ -53,32 +52,70 @@ class Merger {
       merged_.push_back({kAbsentPosition, next_b_++});
   }
 
-  void merge_longest(Sequence a, Sequence b) {
-    const std::size_t width = b.size() + 1;
-    // The length of the longest common subsequence from (i, j) on.
-    std::vector<std::uint32_t> length((a.size() + 1) * width, 0);
-    for (std::size_t i = a.size(); i-- > 0;)
-      for (std::size_t j = b.size(); j-- > 0;)
-        length[i * width + j] =
-            a[i] == b[j] ? length[(i + 1) * width + j + 1] + 1
-                         : std::max(length[(i + 1) * width + j], length[i * width + j + 1]);
-    std::size_t i = 0;
-    std::size_t j = 0;
-    while (i < a.size() && j < b.size()) {
-      if (a[i] == b[j]) {
-        take_pairs(1);
-        ++i;
-        ++j;
-      } else if (length[(i + 1) * width + j] >= length[i * width + j + 1]) {
-        take_a(1);
-        ++i;
+  // Finds a shortest way from the beginning of both to their ends, where each step takes an element
+  // of one sequence and pairs are free (E. W. Myers, An O(ND) Difference Algorithm, 1986). Returns
+  // false when it is longer than kMostDifferences.
+  bool merge_closest(Sequence a, Sequence b) {
+    const auto size_a = static_cast<std::ptrdiff_t>(a.size());
+    const auto size_b = static_cast<std::ptrdiff_t>(b.size());
+    const std::ptrdiff_t most = std::min(size_a + size_b, kMostDifferences);
+    // furthest[most + k]: elements of `a` taken on the furthest way with k more of a than of b.
+    std::vector<std::int32_t> furthest(static_cast<std::size_t>(2 * most + 3), 0);
+    std::vector<std::vector<std::int32_t>> history;
+    for (std::ptrdiff_t steps = 0; steps <= most; ++steps) {
+      for (std::ptrdiff_t k = -steps; k <= steps; k += 2) {
+        const auto at = static_cast<std::size_t>(most + 1 + k);
+        const bool takes_b = k == -steps || (k != steps && furthest[at - 1] < furthest[at + 1]);
+        std::ptrdiff_t i = takes_b ? furthest[at + 1] : furthest[at - 1] + 1;
+        while (i < size_a && i - k < size_b &&
+               a[static_cast<std::size_t>(i)] == b[static_cast<std::size_t>(i - k)])
+          ++i;
+        furthest[at] = static_cast<std::int32_t>(i);
+        if (i < size_a || i - k < size_b) continue;
+        take_way(history, size_a, size_b, steps);
+        return true;
+      }
+      const auto middle = furthest.begin() + most + 1;
+      history.emplace_back(middle - steps, middle + steps + 1);
+    }
+    return false;
+  }
+
+  // Follows the way back through the furthest ways after fewer steps, and takes its elements.
+  void take_way(const std::vector<std::vector<std::int32_t>>& history,
+                std::ptrdiff_t i,
+                std::ptrdiff_t j,
+                std::ptrdiff_t steps) {
+    std::vector<MergedElement> back;
+    const auto pair_down_to = [&](std::ptrdiff_t begin) {
+      for (; i > begin; --i, --j)
+        back.push_back({next_a_ + static_cast<std::uint32_t>(i - 1),
+                        next_b_ + static_cast<std::uint32_t>(j - 1)});
+    };
+    const std::ptrdiff_t end_i = i;
+    const std::ptrdiff_t end_j = j;
+    for (; steps > 0; --steps) {
+      const auto& before = history[static_cast<std::size_t>(steps - 1)];
+      const std::ptrdiff_t k = i - j;
+      const auto after = [&](std::ptrdiff_t diagonal) -> std::ptrdiff_t {
+        const std::ptrdiff_t at = diagonal + steps - 1;
+        return at < 0 || at >= static_cast<std::ptrdiff_t>(before.size())
+                   ? -1
+                   : before[static_cast<std::size_t>(at)];
+      };
+      const bool takes_b = k == -steps || (k != steps && after(k - 1) < after(k + 1));
+      if (takes_b) {
+        pair_down_to(after(k + 1));
+        back.push_back({kAbsentPosition, next_b_ + static_cast<std::uint32_t>(--j)});
       } else {
-        take_b(1);
-        ++j;
+        pair_down_to(after(k - 1) + 1);
+        back.push_back({next_a_ + static_cast<std::uint32_t>(--i), kAbsentPosition});
       }
     }
-    take_a(a.size() - i);
-    take_b(b.size() - j);
+    pair_down_to(0);
+    merged_.insert(merged_.end(), back.rbegin(), back.rend());
+    next_a_ += static_cast<std::uint32_t>(end_i);
+    next_b_ += static_cast<std::uint32_t>(end_j);
   }
 
   void merge_greedily(Sequence a, Sequence b) {

@@ -16,8 +16,8 @@ struct MergedElement {
 };
 
 // Returns all elements of both sequences in an order that keeps that of each, with as many pairs of
-// equal ones as possible (the longest common subsequence). Very long sequences without a common
-// beginning or end are paired greedily, so that the time stays bounded.
+// equal ones as possible. Sequences that differ in thousands of elements are paired greedily, so
+// that the time stays bounded.
 std::vector<MergedElement> merged_sequences(std::span<const std::uint64_t> a,
                                             std::span<const std::uint64_t> b);
 

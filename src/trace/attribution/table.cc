@@ -39,21 +39,29 @@ const char* meaning(Cause cause) {
   return "";
 }
 
-// Where the rows are that show the cause.
+// Where the rows are that show a detail.
 std::string evidence(const Detail& detail) {
+  const bool is_exchange = detail.name.starts_with("all_to_all");
   switch (detail.cause) {
     case Cause::kBandwidth:
     case Cause::kLatency:
-      return "NCCL_ImplSync_Cmp: " + detail.name;
+      return (is_exchange ? "NCCL_All2Allv_Cmp: " : "NCCL_ImplSync_Cmp: ") + detail.name;
     case Cause::kStraggler:
-      return "NCCL_straggler_summary_Raw: " + detail.name.substr(0, detail.name.find(','));
-    case Cause::kContention:
-    case Cause::kClock:
-    case Cause::kKernels:
-      return "kernel_summary of each rank: this kernel";
+      return "GPU_ByRank_Cmp: " + detail.name.substr(0, detail.name.find(','));
     default:
-      return "";
+      return "kernel_summary of each rank's report: this kernel";
   }
+}
+
+// Where the rows are that show a part as a whole.
+std::string evidence(Cause cause, bool has_details) {
+  const std::string details = has_details ? "the details below" : "";
+  const char* rows = nullptr;
+  if (cause == Cause::kHost) rows = "GPU_Summary_Cmp: idle_time";
+  if (cause == Cause::kStraggler) rows = "NCCL_straggler_summary_Raw";
+  if (cause == Cause::kClock) rows = "Answer: Was all else the same?";
+  if (rows == nullptr) return details;
+  return details.empty() ? rows : details + "; " + rows;
 }
 
 double share_percent(double change_ms, const Attribution& attribution) {
@@ -68,7 +76,7 @@ void add_cause(model::Table& table, const Attribution& attribution, std::size_t 
   table.add_row({std::string(kCauseNames[cause]), "part", cell_of(attribution.path_a_ms[cause]),
                  cell_of(attribution.path_b_ms[cause]), change_ms,
                  cell_of(share_percent(change_ms, attribution)), meaning(static_cast<Cause>(cause)),
-                 details > 0 ? "the details below" : ""});
+                 evidence(static_cast<Cause>(cause), details > 0)});
   for (const Detail& detail : attribution.details) {
     if (detail.cause != static_cast<Cause>(cause)) continue;
     table.add_row({detail.name, "detail", detail.a_ms, detail.b_ms, detail.change_ms(), Cell(),

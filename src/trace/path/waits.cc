@@ -52,7 +52,7 @@ struct Evidence {
   std::int64_t held_up = 0;
 
   [[nodiscard]] bool is_wait() const {
-    return !none && held_up > 0 &&
+    return !none && seen > 0 && held_up > 0 &&
            static_cast<double>(held_up) >= kShareHeldUp * static_cast<double>(seen);
   }
 };
@@ -96,7 +96,7 @@ class Sweep {
     const auto s = static_cast<std::size_t>(places_.step[w]);
     const auto& classes = places_.step_class[rank_];
     return {.step_class = classes[s],
-            .class_before = s == 0 ? 0 : classes[s - 1],
+            .class_before = classes[s == 0 ? 0 : s - 1],
             .role = places_.role[x_.works[w].lane],
             .index = places_.index_in_step(x_, w)};
   }
@@ -111,6 +111,8 @@ class Sweep {
 void note_ended(
     const Placed& placed, WorkId w, std::uint32_t lane, std::uint32_t ended, Evidence& evidence) {
   const Places& places = *placed.places;
+  // What had ended before the first step is not in the trace.
+  if (ended == 0 && places.step[w] == 0) return;
   const bool is_first = evidence.seen++ == 0;
   if (ended == 0) return void(evidence.none = true);
   const WorkId last = places.lane_works[lane][ended - 1];
@@ -122,7 +124,7 @@ void note_ended(
 
 // Returns the work of this lane that had always ended, or kNone.
 WorkId always_ended(const Placed& placed, WorkId w, std::uint32_t lane, const Evidence& evidence) {
-  if (evidence.none) return kNone;
+  if (evidence.none || evidence.seen == 0) return kNone;
   const std::int32_t step = placed.places->step[w] - evidence.always.steps_ago;
   if (step < 0) return kNone;
   const auto works = placed.places->works_of(lane, static_cast<std::size_t>(step));
