@@ -24,20 +24,17 @@ std::string side_words(double before, double after, const char* unit) {
 void DetailCounter::add_node(const PairGraph& graph,
                              const PairNode& node,
                              const std::array<Pieces, 2>& pieces,
-                             double share) {
+                             double share,
+                             Sums& sums) {
   const Side known = node.has(kA) ? kA : kB;
-  const path::Execution& execution = *graph.runs[known]->execution;
-  const path::Kernel& kernel = execution.kernels[graph.work(node, known).kernel];
-  const bool communicates = graph.work(node, known).kind == GpuWork::kCommunication;
-  const std::string& name = communicates && !kernel.message.empty() ? kernel.message : kernel.name;
-  const auto note = [&](Cause cause, const std::string& of, std::int64_t Pieces::*piece) {
+  const std::uint32_t kernel = graph.work(node, known).kernel;
+  const auto note = [&](const Subject& subject, std::int64_t Pieces::*piece) {
     if (pieces[kA].*piece == 0 && pieces[kB].*piece == 0) return;
-    Sum& own = sum(cause, of);
-    own.operator_name = kernel.operator_name;
+    Sum& own = sums[subject];
     for (const Side side : {kA, kB}) {
       if (!node.has(side)) continue;
-      const path::Work& work = graph.work(node, side);
-      const path::Kernel& launched = graph.runs[side]->execution->kernels[work.kernel];
+      const path::Kernel& launched =
+          graph.runs[side]->execution->kernels[graph.work(node, side).kernel];
       own.ms[side] += share * static_cast<double>(pieces[side].*piece) / kNanosecondsPerMillisecond;
       own.count[side] += share;
       own.channels[side] = std::max(own.channels[side], launched.blocks);
@@ -48,26 +45,59 @@ void DetailCounter::add_node(const PairGraph& graph,
                             kNanosecondsPerMillisecond;
     }
   };
-  note(Cause::kHost, name, &Pieces::host_ns);
-  note(Cause::kOther, name, &Pieces::pause_ns);
-  note(Cause::kContention, name + kForRoom, &Pieces::room_ns);
-  const std::string rank = fmt::format("rank {}", execution.ranks[node.rank].number);
-  note(Cause::kStraggler, rank + ", its host", &Pieces::rank_host_ns);
-  if (communicates) {
-    note(Cause::kBandwidth, name, &Pieces::own_ns);
-    note(Cause::kLatency, name, &Pieces::latency_ns);
+  const auto kind = known == kA ? Subject::Kind::kKernelOfA : Subject::Kind::kKernelOfB;
+  const auto of_kernel = [&](Cause cause, bool is_variant = false) {
+    return Subject{cause, kind, is_variant, kernel};
+  };
+  note(of_kernel(Cause::kHost), &Pieces::host_ns);
+  note(of_kernel(Cause::kOther), &Pieces::pause_ns);
+  note(of_kernel(Cause::kContention, true), &Pieces::room_ns);
+  note({Cause::kStraggler, Subject::Kind::kRank, true, node.rank}, &Pieces::rank_host_ns);
+  if (graph.work(node, known).kind == GpuWork::kCommunication) {
+    note(of_kernel(Cause::kBandwidth), &Pieces::own_ns);
+    note(of_kernel(Cause::kLatency), &Pieces::latency_ns);
     return;
   }
-  note(Cause::kStraggler, rank + ", its kernels", &Pieces::rank_ns);
-  note(Cause::kKernels, name, &Pieces::own_ns);
-  note(Cause::kClock, name, &Pieces::clock_ns);
-  note(Cause::kContention, name, &Pieces::contention_ns);
+  note({Cause::kStraggler, Subject::Kind::kRank, false, node.rank}, &Pieces::rank_ns);
+  note(of_kernel(Cause::kKernels), &Pieces::own_ns);
+  note(of_kernel(Cause::kClock), &Pieces::clock_ns);
+  note(of_kernel(Cause::kContention), &Pieces::contention_ns);
+}
+
+std::string DetailCounter::name_of(const PairGraph& graph, const Subject& subject) {
+  const path::Execution& a = *graph.runs[kA]->execution;
+  if (subject.kind == Subject::Kind::kRank)
+    return fmt::format("rank {}, its {}", a.ranks[subject.number].number,
+                       subject.is_variant ? "host" : "kernels");
+  const path::Execution& execution =
+      subject.kind == Subject::Kind::kKernelOfA ? a : *graph.runs[kB]->execution;
+  const path::Kernel& kernel = execution.kernels[subject.number];
+  return (kernel.message.empty() ? kernel.name : kernel.message) +
+         (subject.is_variant ? kForRoom : "");
+}
+
+void DetailCounter::join(Sum& all, const Sum& more) {
+  for (const Side side : {kA, kB}) {
+    all.ms[side] += more.ms[side];
+    all.count[side] += more.count[side];
+    all.bytes[side] += more.bytes[side];
+    all.total_ms[side] += more.total_ms[side];
+    all.channels[side] = std::max(all.channels[side], more.channels[side]);
+  }
 }
 
 void DetailCounter::add(const PairGraph& graph, const AllPieces& pieces, double weight) {
   const double share = weight / static_cast<double>(graph.steps * graph.ranks);
+  Sums sums;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-    add_node(graph, graph.nodes[n], pieces[n], share);
+    add_node(graph, graph.nodes[n], pieces[n], share, sums);
+  for (const auto& [subject, sum] : sums) {
+    Sum& all = sums_[{static_cast<std::size_t>(subject.cause), name_of(graph, subject)}];
+    join(all, sum);
+    if (subject.kind == Subject::Kind::kRank) continue;
+    const Side side = subject.kind == Subject::Kind::kKernelOfA ? kA : kB;
+    all.operator_name = graph.runs[side]->execution->kernels[subject.number].operator_name;
+  }
 }
 
 std::string DetailCounter::words(Cause cause, const Sum& sum) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <string>
 #include <tuple>
 
@@ -159,17 +160,18 @@ std::vector<SideTimes> side_times(std::span<const PreparedRun> runs, const Times
 
 // Works of different ranks at one place, on one side.
 struct Together {
-  std::vector<std::int64_t> length_ns = {};
-  std::vector<std::int64_t> host_ns = {};
+  std::int64_t middle_length_ns = 0;
+  std::int64_t middle_host_ns = 0;
   double overlap = 0;
-
-  // Of an even number, the lower one: of two ranks, the faster one is what is usual.
-  static std::int64_t middle(std::vector<std::int64_t> values) {
-    const auto at = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-    std::nth_element(values.begin(), at, values.end());
-    return *at;
-  }
+  std::uint32_t ranks = 0;
 };
+
+// Of an even number, the lower one: of two ranks, the faster one is what is usual.
+std::int64_t middle_of(std::vector<std::int64_t>& values) {
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
 
 class Divider {
  public:
@@ -185,9 +187,7 @@ class Divider {
       find_busy(side);
       measure_pauses(side);
     }
-    for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
-      for (const Side side : {kA, kB})
-        gather(n, side);
+    gather();
     for (std::uint32_t n = 0; n < graph_.nodes.size(); ++n)
       divide_node(n);
     return std::move(pieces_);
@@ -259,14 +259,39 @@ class Divider {
     }
   }
 
-  void gather(std::uint32_t n, Side side) {
-    const PairNode& node = graph_.nodes[n];
-    if (!node.has(side)) return;
-    const Work& work = graph_.work(node, side);
-    Together& together = groups_[side][node.group];
-    together.length_ns.push_back(work.length_ns());
-    together.host_ns.push_back(pieces_[n][side].host_ns);
-    together.overlap += work.overlap;
+  // Finds what is usual at each place.
+  void gather() {
+    std::vector<std::uint32_t> by_group(graph_.nodes.size());
+    std::iota(by_group.begin(), by_group.end(), 0U);
+    std::stable_sort(by_group.begin(), by_group.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return graph_.nodes[a].group < graph_.nodes[b].group;
+    });
+    for (auto begin = by_group.begin(); begin != by_group.end();) {
+      const std::uint32_t group = graph_.nodes[*begin].group;
+      const auto end = std::find_if(
+          begin, by_group.end(), [&](std::uint32_t n) { return graph_.nodes[n].group != group; });
+      for (const Side side : {kA, kB})
+        groups_[side][group] = together({begin, end}, side);
+      begin = end;
+    }
+  }
+
+  Together together(std::span<const std::uint32_t> nodes, Side side) {
+    Together result;
+    lengths_.clear();
+    host_pauses_.clear();
+    for (const std::uint32_t n : nodes) {
+      if (!graph_.nodes[n].has(side)) continue;
+      const Work& work = graph_.work(graph_.nodes[n], side);
+      lengths_.push_back(work.length_ns());
+      host_pauses_.push_back(pieces_[n][side].host_ns);
+      result.overlap += work.overlap;
+      ++result.ranks;
+    }
+    if (result.ranks == 0) return result;
+    result.middle_length_ns = middle_of(lengths_);
+    result.middle_host_ns = middle_of(host_pauses_);
+    return result;
   }
 
   void divide_node(std::uint32_t n) {
@@ -275,14 +300,13 @@ class Divider {
       if (!node.has(side)) continue;
       Pieces& pieces = pieces_[n][side];
       const Together& together = groups_[side][node.group];
-      const std::int64_t middle_host_ns = Together::middle(together.host_ns);
-      pieces.rank_host_ns = pieces.host_ns - middle_host_ns;
-      pieces.host_ns = middle_host_ns;
+      pieces.rank_host_ns = pieces.host_ns - together.middle_host_ns;
+      pieces.host_ns = together.middle_host_ns;
       const Work& work = graph_.work(node, side);
       if (work.kind == GpuWork::kCommunication) {
         divide_collective(node, side, pieces);
       } else {
-        pieces.own_ns = Together::middle(together.length_ns);
+        pieces.own_ns = together.middle_length_ns;
         pieces.rank_ns = work.length_ns() - pieces.own_ns;
       }
     }
@@ -302,7 +326,7 @@ class Divider {
 
   [[nodiscard]] bool overlapped(const PairNode& node, Side side) const {
     const Together& together = groups_[side][node.group];
-    return together.overlap > kOverlapped * static_cast<double>(together.length_ns.size());
+    return together.overlap > kOverlapped * static_cast<double>(together.ranks);
   }
 
   // Takes contention and the clock's effect out of the kernel's own time.
@@ -361,6 +385,8 @@ class Divider {
   std::array<const SideTimes*, 2> times_;
   AllPieces pieces_;
   std::array<std::vector<Together>, 2> groups_;
+  std::vector<std::int64_t> lengths_;  // of one group
+  std::vector<std::int64_t> host_pauses_;
   std::array<std::vector<std::vector<Interval>>, 2> busy_;  // by side and rank
 };
 

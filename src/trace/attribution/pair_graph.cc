@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 
 #include "trace/attribution/sequence.h"
@@ -311,18 +312,13 @@ class GraphBuilder {
     }
   }
 
-  // Orders nodes and joins by their dependences (A. B. Kahn, 1962). Returns whether there is one.
-  bool put_in_order() {
-    const std::size_t nodes = graph_.nodes.size();
+  // Calls link(from, to) for every dependence. Joins are numbered after the nodes.
+  template <class Link>
+  void each_dependence(const Link& link) const {
+    const auto nodes = static_cast<std::uint32_t>(graph_.nodes.size());
     const auto finish = [&](std::uint32_t n) {
       const std::uint32_t join = graph_.nodes[n].join;
-      return join == kNoNodeId ? n : static_cast<std::uint32_t>(nodes) + join;
-    };
-    std::vector<std::uint32_t> missing(nodes + graph_.joins.size(), 0);
-    std::vector<std::vector<std::uint32_t>> after(missing.size());
-    const auto link = [&](std::uint32_t from, std::uint32_t to) {
-      after[from].push_back(to);
-      ++missing[to];
+      return join == kNoNodeId ? n : nodes + join;
     };
     for (std::uint32_t n = 0; n < nodes; ++n) {
       if (graph_.nodes[n].before != kNoNodeId) link(finish(graph_.nodes[n].before), n);
@@ -330,26 +326,51 @@ class GraphBuilder {
         link(finish(graph_.waits[w]), n);
       if (graph_.nodes[n].join != kNoNodeId) link(n, finish(n));
     }
-    std::vector<std::uint32_t> ready;
-    for (std::uint32_t item = 0; item < missing.size(); ++item)
-      if (missing[item] == 0) ready.push_back(item);
+  }
+
+  // Orders nodes and joins by their dependences (A. B. Kahn, 1962). Returns whether there is one.
+  bool put_in_order() {
+    const auto nodes = static_cast<std::uint32_t>(graph_.nodes.size());
+    const std::size_t items = nodes + graph_.joins.size();
+    std::vector<std::uint32_t> missing(items, 0);
+    std::vector<std::uint32_t> first_after(items + 1, 0);
+    each_dependence([&](std::uint32_t from, std::uint32_t to) {
+      ++first_after[from + 1];
+      ++missing[to];
+    });
+    std::partial_sum(first_after.begin(), first_after.end(), first_after.begin());
+    std::vector<std::uint32_t> after(first_after.back());
+    std::vector<std::uint32_t> filled = first_after;
+    each_dependence([&](std::uint32_t from, std::uint32_t to) { after[filled[from]++] = to; });
     graph_.order.clear();
-    for (std::size_t i = 0; i < ready.size(); ++i) {
-      const std::uint32_t item = ready[i];
-      const bool is_join = item >= nodes;
-      graph_.order.push_back({is_join ? item - static_cast<std::uint32_t>(nodes) : item, is_join});
-      for (const std::uint32_t next : after[item])
-        if (--missing[next] == 0) ready.push_back(next);
+    const auto take = [&](std::uint32_t item) {
+      graph_.order.push_back({item >= nodes ? item - nodes : item, item >= nodes});
+    };
+    for (std::uint32_t item = 0; item < items; ++item)
+      if (missing[item] == 0) take(item);
+    for (std::size_t i = 0; i < graph_.order.size(); ++i) {
+      const std::uint32_t item = graph_.order[i].index + (graph_.order[i].is_join ? nodes : 0);
+      for (std::uint32_t a = first_after[item]; a < first_after[item + 1]; ++a)
+        if (--missing[after[a]] == 0) take(after[a]);
     }
-    return graph_.order.size() == missing.size();
+    return graph_.order.size() == items;
   }
 
   using Key = std::array<std::uint64_t, 4>;
 
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const {
+      std::uint64_t hash = 0;
+      for (const std::uint64_t part : key)
+        hash = (hash ^ part) * 0x9E3779B97F4A7C15ULL;
+      return hash ^ (hash >> 29);
+    }
+  };
+
   PairGraph graph_;
   std::array<std::vector<std::uint64_t>, 2> keys_;
   std::array<std::vector<std::uint32_t>, 2> node_of_;
-  std::map<Key, std::uint32_t> groups_;
+  std::unordered_map<Key, std::uint32_t, KeyHash> groups_;
 };
 
 }  // namespace

@@ -75,7 +75,7 @@ class KernelTable {
     const std::uint32_t message = metadata == nullptr ? 0 : 1 + metadata->signature;
     const Key key{gpu.name, threads_in(gpu.grid), threads_in(gpu.block), message};
     const auto [place, is_new] = known_.try_emplace(key, 0);
-    if (is_new) place->second = numbered(described(event, metadata, catalog));
+    if (is_new) place->second = numbered(event, metadata, catalog);
     return place->second;
   }
 
@@ -95,23 +95,38 @@ class KernelTable {
     return dims[0] * dims[1] * dims[2];
   }
 
-  [[nodiscard]] Kernel described(std::uint32_t event,
-                                 const collectives::Metadata* metadata,
-                                 const collectives::Catalog& catalog) const {
+  static std::string message_of(const collectives::Metadata* metadata,
+                                const collectives::Catalog& catalog) {
+    if (metadata == nullptr) return "";
+    return fmt::format("{}, {}, {}", catalog.text(metadata->name), catalog.text(metadata->dtype),
+                       metadata->in_elements);
+  }
+
+  // Kernels of different ranks are one if they are the same code, launch and message.
+  std::uint32_t numbered(std::uint32_t event,
+                         const collectives::Metadata* metadata,
+                         const collectives::Catalog& catalog) {
     const model::GpuEvent& gpu = rank_->trace->gpu_events[event];
-    Kernel kernel{.name = std::string(rank_->trace->text(gpu.name)),
-                  .category = std::string(category_of(gpu, rank_->trace->text(gpu.name))),
+    const std::string name(rank_->trace->text(gpu.name));
+    const auto [place, is_new] =
+        numbers_.try_emplace(std::tuple(name, threads_in(gpu.grid), threads_in(gpu.block),
+                                        message_of(metadata, catalog)),
+                             static_cast<std::uint32_t>(kernels_.size()));
+    if (!is_new) return place->second;
+    Kernel kernel{.name = name,
+                  .category = std::string(category_of(gpu, name)),
                   .operator_name = operator_of(event),
                   .blocks = threads_in(gpu.grid),
                   .threads = threads_in(gpu.block),
-                  .bytes = std::nan("")};
-    if (metadata == nullptr) return kernel;
-    kernel.category = catalog.text(metadata->name);
-    const double factor = collectives::bus_factor(*metadata, metadata->group_size);
-    kernel.bytes = metadata->full_mib * kBytesPerMebibyte * factor;
-    kernel.message = fmt::format("{}, {}, {}", catalog.text(metadata->name),
-                                 catalog.text(metadata->dtype), metadata->in_elements);
-    return kernel;
+                  .bytes = std::nan(""),
+                  .message = message_of(metadata, catalog)};
+    if (metadata != nullptr) {
+      kernel.category = catalog.text(metadata->name);
+      kernel.bytes = metadata->full_mib * kBytesPerMebibyte *
+                     collectives::bus_factor(*metadata, metadata->group_size);
+    }
+    kernels_.push_back(std::move(kernel));
+    return place->second;
   }
 
   static std::string_view category_of(const model::GpuEvent& gpu, std::string_view name) {
@@ -127,15 +142,6 @@ class KernelTable {
     const NodeId launcher = launcher_of(*rank_->trace, tree, call);
     if (!tree.is_cpu_op(launcher)) return "";
     return std::string(rank_->trace->text(node_name(*rank_->trace, tree.nodes[launcher])));
-  }
-
-  // Kernels of different ranks are one if they are the same code, launch and message.
-  std::uint32_t numbered(Kernel kernel) {
-    const auto key = std::tuple(kernel.name, kernel.blocks, kernel.threads, kernel.message);
-    const auto [place, is_new] =
-        numbers_.try_emplace(key, static_cast<std::uint32_t>(kernels_.size()));
-    if (is_new) kernels_.push_back(std::move(kernel));
-    return place->second;
   }
 
   std::vector<Kernel>& kernels_;
