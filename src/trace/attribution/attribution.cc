@@ -98,6 +98,7 @@ std::array<double, kCauses> changes_ms(const PairGraph& graph, const AllPieces& 
     for (std::size_t i = 0; i < kCauses; ++i) {
       const std::size_t cause = forward ? i : kCauses - 1 - i;
       mix.set(cause);
+      if (!replay.differs(static_cast<Cause>(cause))) continue;
       const double after = mean(replay.step_lengths(mix));
       result[cause] += (after - before) / 2 / kNanosecondsPerMs;
       before = after;

@@ -40,6 +40,32 @@ std::int64_t Replay::duration(std::uint32_t n, const Mix& mix) const {
   return std::max<std::int64_t>(0, ns);
 }
 
+bool Replay::differs(Cause cause) const {
+  const auto differ = [&](auto... piece) {
+    return std::any_of(pieces_.begin(), pieces_.end(), [&](const std::array<Pieces, 2>& own) {
+      return ((own[kA].*piece != own[kB].*piece) || ...);
+    });
+  };
+  switch (cause) {
+    case Cause::kContention:
+      return differ(&Pieces::contention_ns, &Pieces::room_ns);
+    case Cause::kClock:
+      return differ(&Pieces::clock_ns);
+    case Cause::kKernels:
+    case Cause::kBandwidth:
+      return differ(&Pieces::own_ns, &Pieces::present);
+    case Cause::kLatency:
+      return differ(&Pieces::latency_ns);
+    case Cause::kStraggler:
+      return differ(&Pieces::rank_ns, &Pieces::rank_host_ns);
+    case Cause::kHost:
+      return differ(&Pieces::host_ns);
+    case Cause::kOther:
+      return differ(&Pieces::pause_ns);
+  }
+  return true;
+}
+
 void Replay::run_node(std::uint32_t n, const Mix& mix) {
   const PairNode& node = graph_.nodes[n];
   std::int64_t ready_ns = node.before == kNoNodeId ? path::kUnknownTime : lane_ns_[node.before];

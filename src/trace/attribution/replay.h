@@ -22,6 +22,9 @@ class Replay {
   // size of the graph.
   std::vector<double> step_lengths(const Mix& mix);
 
+  // Whether the runs differ in this cause at all.
+  [[nodiscard]] bool differs(Cause cause) const;
+
  private:
   void run_node(std::uint32_t n, const Mix& mix);
   void run_join(const PairJoin& join, const Mix& mix);

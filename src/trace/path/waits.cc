@@ -14,26 +14,14 @@ constexpr std::int64_t kClearlyLaterNs = 5'000;
 // The share of its repetitions in which a wait must have held up the work.
 constexpr double kShareHeldUp = 0.1;
 
-// A place that may wait for a lane. What comes before in the step must be the same, too.
-struct Question {
-  std::uint64_t step_class = 0;
-  std::uint64_t class_before = 0;
-  std::uint64_t role = 0;
-  std::uint64_t other_role = 0;
-  std::uint32_t index = 0;
+// A place that may wait for a lane, as one number: what the step and the one before run, the two
+// lanes' roles and the place in its lane. 64 mixed bits do not meet by chance.
+using Question = std::uint64_t;
 
-  bool operator==(const Question&) const = default;
-};
-
-struct QuestionHash {
-  std::size_t operator()(const Question& question) const {
-    std::size_t hash = question.index;
-    for (const std::uint64_t part :
-         {question.step_class, question.class_before, question.role, question.other_role})
-      hash = (hash ^ part) * 0x9E3779B97F4A7C15ULL;
-    return hash ^ (hash >> 29);
-  }
-};
+std::uint64_t mixed_in(std::uint64_t seed, std::uint64_t value) {
+  const std::uint64_t hash = (seed ^ value) * 0x9E3779B97F4A7C15ULL;
+  return hash ^ (hash >> 29);
+}
 
 // The last work of the other lane that had ended: by the steps since, then its number.
 struct Ended {
@@ -57,7 +45,7 @@ struct Evidence {
   }
 };
 
-using Findings = std::unordered_map<Question, Evidence, QuestionHash>;
+using Findings = std::unordered_map<Question, Evidence>;
 
 // Visits every work of a rank with every other lane of that rank.
 class Sweep {
@@ -76,12 +64,10 @@ class Sweep {
       for (std::size_t i = 0; i < lanes_.size(); ++i)
         advance(i, x_.works[w].start_ns);
       if (places_.step[w] < 0) continue;
-      Question question = question_of(w);
-      for (std::size_t i = 0; i < lanes_.size(); ++i) {
-        if (lanes_[i] == x_.works[w].lane) continue;
-        question.other_role = places_.role[lanes_[i]];
-        visit(w, question, lanes_[i], ended_[i]);
-      }
+      const std::uint64_t place = place_of(w);
+      for (std::size_t i = 0; i < lanes_.size(); ++i)
+        if (lanes_[i] != x_.works[w].lane)
+          visit(w, mixed_in(place, places_.role[lanes_[i]]), lanes_[i], ended_[i]);
     }
   }
 
@@ -92,13 +78,11 @@ class Sweep {
       ++ended_[i];
   }
 
-  [[nodiscard]] Question question_of(WorkId w) const {
+  [[nodiscard]] std::uint64_t place_of(WorkId w) const {
     const auto s = static_cast<std::size_t>(places_.step[w]);
     const auto& classes = places_.step_class[rank_];
-    return {.step_class = classes[s],
-            .class_before = classes[s == 0 ? 0 : s - 1],
-            .role = places_.role[x_.works[w].lane],
-            .index = places_.index_in_step(x_, w)};
+    const std::uint64_t step = mixed_in(classes[s], classes[s == 0 ? 0 : s - 1]);
+    return mixed_in(mixed_in(step, places_.role[x_.works[w].lane]), places_.index_in_step(x_, w));
   }
 
   const Execution& x_;
@@ -136,7 +120,7 @@ class HeldUp {
  public:
   HeldUp(const Placed& placed, Findings& findings) : placed_(placed), findings_(findings) {}
 
-  void consider(WorkId w, const Question& question, std::uint32_t lane) {
+  void consider(WorkId w, Question question, std::uint32_t lane) {
     if (w != work_) decide();
     work_ = w;
     Evidence& evidence = findings_.find(question)->second;
@@ -179,14 +163,13 @@ Waits waits_of(const Placed& placed, const Findings& findings) {
       waits.first.push_back(static_cast<std::uint32_t>(waits.works.size()));
   };
   for (std::size_t r = 0; r < placed.execution->ranks.size(); ++r) {
-    Sweep(placed, r).each(
-        [&](WorkId w, const Question& question, std::uint32_t lane, std::uint32_t) {
-          begin_up_to(w + 1);
-          const Evidence& evidence = findings.find(question)->second;
-          if (!evidence.is_wait()) return;
-          const WorkId other = always_ended(placed, w, lane, evidence);
-          if (other != kNone) waits.works.push_back(other);
-        });
+    Sweep(placed, r).each([&](WorkId w, Question question, std::uint32_t lane, std::uint32_t) {
+      begin_up_to(w + 1);
+      const Evidence& evidence = findings.find(question)->second;
+      if (!evidence.is_wait()) return;
+      const WorkId other = always_ended(placed, w, lane, evidence);
+      if (other != kNone) waits.works.push_back(other);
+    });
   }
   begin_up_to(static_cast<WorkId>(placed.execution->works.size()) + 1);
   return waits;
@@ -199,14 +182,15 @@ std::vector<Waits> find_waits(std::span<const Placed> executions) {
   for (const Placed& placed : executions)
     for (std::size_t r = 0; r < placed.execution->ranks.size(); ++r)
       Sweep(placed, r).each(
-          [&](WorkId w, const Question& question, std::uint32_t lane, std::uint32_t ended) {
+          [&](WorkId w, Question question, std::uint32_t lane, std::uint32_t ended) {
             note_ended(placed, w, lane, ended, findings[question]);
           });
   for (const Placed& placed : executions) {
     for (std::size_t r = 0; r < placed.execution->ranks.size(); ++r) {
       HeldUp held_up(placed, findings);
-      Sweep(placed, r).each([&](WorkId w, const Question& question, std::uint32_t lane,
-                                std::uint32_t) { held_up.consider(w, question, lane); });
+      Sweep(placed, r).each([&](WorkId w, Question question, std::uint32_t lane, std::uint32_t) {
+        held_up.consider(w, question, lane);
+      });
       held_up.decide();
     }
   }
