@@ -104,7 +104,10 @@ const CommandSpec kTraceCompare{
         "A configuration that was run several times is a folder with repeat1, repeat2, ... "
         "Where both have repeats, the interval is over the runs: it then knows the noise between "
         "repeated runs, not only that between steps. Where sweep_run.json lies beside the traces, "
-        "differences between machines and libraries are warned of.",
+        "differences between machines and libraries are warned of.\n\n"
+        "The sheet Attribution divides the change of a step's time by its causes, from the traces "
+        "of both: kernels beside communication, the clock, kernels by themselves, collectives, "
+        "stragglers, late launches.",
     .regression_means = "with --fail-on-regression: a step takes longer, beyond its noise",
     .examples =
         "assay trace compare --baseline runs/default --test runs/ctas_16 --output cmp\n"
