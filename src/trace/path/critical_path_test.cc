@@ -161,6 +161,29 @@ TEST(CriticalPath, AWaitThatAStepContradictsIsNone) {
   EXPECT_FALSE(goes_through_side(200));
 }
 
+// Returns whether the path goes through "side", for which "last" waits, though "other" ends later.
+bool goes_through_recorded_wait(bool is_recorded) {
+  SimulatedRun run(1);
+  run.begin_step(1);
+  const Done start = run.kernel("start", {10});
+  Done side = run.kernel("side", {100}, 9, {start});
+  run.kernel("other", {110}, 11, {start});
+  run.kernel("main", {50});
+  side.end_us[0] += 20;
+  if (is_recorded) run.record_wait(0, SimulatedRun::kCompute, 9);
+  run.kernel("last", {300}, SimulatedRun::kCompute, {side});
+  const Result result = path_of(run);
+  expect_tiled(result);
+  return std::any_of(result.path.begin(), result.path.end(), [&](const Segment& segment) {
+    return result.execution.kernels[result.execution.works[segment.work].kernel].name == "side";
+  });
+}
+
+TEST(Execution, WaitsThatTheTraceRecordedAreTaken) {
+  EXPECT_FALSE(goes_through_recorded_wait(false));
+  EXPECT_TRUE(goes_through_recorded_wait(true));
+}
+
 TEST(Execution, ClocksAreAlignedByCollectives) {
   SimulatedRun run(2);
   for (int step = 1; step <= 3; ++step) {

@@ -196,6 +196,7 @@ class Builder {
     own.last = static_cast<WorkId>(result_.works.size());
     sort_works(own);
     link_lanes(own);
+    add_recorded_waits(rank);
     note_overlap(own);
   }
 
@@ -253,6 +254,53 @@ class Builder {
       const auto [place, is_new] = last.try_emplace(result_.works[w].lane, w);
       if (!is_new) result_.works[w].before = std::exchange(place->second, w);
     }
+  }
+
+  // A wait holds up what the host launches on the stream next, until what it had launched on the
+  // other stream before the event was recorded.
+  void add_recorded_waits(const RankAnalysis& rank) {
+    if (rank.trace->stream_waits.empty()) return;
+    std::unordered_map<std::int64_t, std::int64_t> called;
+    for (const model::RuntimeCall& call : rank.trace->runtime_calls)
+      called[call.correlation] = call.start_ns + result_.ranks.back().shift_ns;
+    const auto launched = launched_by_stream();
+    std::vector<RecordedWait> waits;
+    for (const model::StreamWait& wait : rank.trace->stream_waits) {
+      const auto waiting = called.find(wait.correlation);
+      const auto recording = called.find(wait.record_correlation);
+      const auto own = launched.find(wait.stream);
+      const auto other = launched.find(wait.other_stream);
+      if (waiting == called.end() || recording == called.end() || own == launched.end() ||
+          other == launched.end() || wait.stream == wait.other_stream)
+        continue;
+      const auto next = std::upper_bound(own->second.begin(), own->second.end(),
+                                         Launched{waiting->second, kNone});
+      const auto last = std::upper_bound(other->second.begin(), other->second.end(),
+                                         Launched{recording->second, kNone});
+      if (next == own->second.end() || last == other->second.begin()) continue;
+      const RecordedWait found{next->second, std::prev(last)->second};
+      const bool holds = result_.works[found.work].start_ns >= result_.works[found.other].end_ns;
+      if (holds) waits.push_back(found);
+    }
+    std::sort(waits.begin(), waits.end(), [](const RecordedWait& a, const RecordedWait& b) {
+      return std::tie(a.work, a.other) < std::tie(b.work, b.other);
+    });
+    result_.recorded_waits.insert(result_.recorded_waits.end(), waits.begin(), waits.end());
+  }
+
+  using Launched = std::pair<std::int64_t, WorkId>;  // when, and what
+
+  // Returns the works of the last rank whose launch is known, by stream and launch.
+  [[nodiscard]] std::map<std::int32_t, std::vector<Launched>> launched_by_stream() const {
+    std::map<std::int32_t, std::vector<Launched>> launched;
+    for (WorkId w = result_.ranks.back().first; w < result_.ranks.back().last; ++w) {
+      const Work& work = result_.works[w];
+      if (work.launched_ns != kUnknownTime)
+        launched[result_.lanes[work.lane].stream].emplace_back(work.launched_ns, w);
+    }
+    for (auto& entry : launched)
+      std::sort(entry.second.begin(), entry.second.end());
+    return launched;
   }
 
   void note_overlap(const Rank& rank) {

@@ -74,6 +74,11 @@ struct Join {
   WorkId last = kNone;               // the work of the rank that arrived last
 };
 
+struct RecordedWait {
+  WorkId work = 0;
+  WorkId other = 0;  // of the same rank
+};
+
 // How far a rank's clock is ahead of the first rank's, told from the ends of collectives.
 struct Clock {
   double offset_us = 0;    // estimated
@@ -109,6 +114,8 @@ struct Execution {
   std::vector<Lane> lanes;
   std::vector<Join> joins;
   std::vector<WorkId> members;  // of joins
+  // Waits between streams that the traces recorded, by the work that waits.
+  std::vector<RecordedWait> recorded_waits;
   std::vector<Rank> ranks;
   std::vector<StepMark> steps;  // those that all ranks have; the whole window where there are none
   bool has_steps = false;       // whether the traces name steps

@@ -103,6 +103,16 @@ class SimulatedRun {
     return {std::vector<double>(starts_us.size(), end_us)};
   }
 
+  // Records that what a rank launches next on `stream` waits for what it has launched on `other`.
+  void record_wait(int rank, int stream, int other) {
+    const std::int64_t record = add_call(rank, "cudaEventRecord");
+    const std::int64_t wait = add_call(rank, "cudaStreamWaitEvent");
+    traces_[index(rank)].stream_waits.push_back({.correlation = wait,
+                                                 .record_correlation = record,
+                                                 .stream = stream,
+                                                 .other_stream = other});
+  }
+
   // Moves a rank's clock ahead, all that it recorded.
   void shift_clock(int rank, double us) { shifts_ns_[rank] = std::llround(us * 1000); }
 
@@ -117,6 +127,7 @@ class SimulatedRun {
   }
 
  private:
+  static constexpr std::int64_t kFirstOtherCall = 1'000'000;
   static constexpr double kLaunchUs = 2;   // the host takes for a launch
   static constexpr double kReachesUs = 4;  // from the launch to the GPU
 
@@ -139,6 +150,18 @@ class SimulatedRun {
       start_us = std::max(start_us, done.end_us[index(rank)]);
     host_us += kLaunchUs;
     return start_us;
+  }
+
+  std::int64_t add_call(int rank, const char* name) {
+    model::RuntimeCall call;
+    call.start_ns = ns(hosts_us_[index(rank)]);
+    call.duration_ns = ns(kLaunchUs);
+    call.correlation =
+        kFirstOtherCall + static_cast<std::int64_t>(traces_[index(rank)].runtime_calls.size());
+    call.name = traces_[index(rank)].texts.intern(name);
+    traces_[index(rank)].runtime_calls.push_back(call);
+    hosts_us_[index(rank)] += kLaunchUs;
+    return call.correlation;
   }
 
   model::GpuEvent& add_gpu_event(

@@ -154,8 +154,22 @@ class HeldUp {
   std::int64_t latest_end_ns_ = 0;
 };
 
+// A trace that records waits records all of them.
+Waits recorded_waits(const Execution& execution) {
+  Waits waits;
+  auto next = execution.recorded_waits.begin();
+  for (WorkId w = 0; w < execution.works.size(); ++w) {
+    waits.first.push_back(static_cast<std::uint32_t>(waits.works.size()));
+    for (; next != execution.recorded_waits.end() && next->work == w; ++next)
+      waits.works.push_back(next->other);
+  }
+  waits.first.push_back(static_cast<std::uint32_t>(waits.works.size()));
+  return waits;
+}
+
 Waits waits_of(const Placed& placed, const Findings& findings) {
   Waits waits;
+
   waits.first.reserve(placed.execution->works.size() + 1);
   WorkId done = 0;
   const auto begin_up_to = [&](WorkId end) {
@@ -196,7 +210,8 @@ std::vector<Waits> find_waits(std::span<const Placed> executions) {
   }
   std::vector<Waits> result;
   for (const Placed& placed : executions)
-    result.push_back(waits_of(placed, findings));
+    result.push_back(placed.execution->recorded_waits.empty() ? waits_of(placed, findings)
+                                                              : recorded_waits(*placed.execution));
   return result;
 }
 

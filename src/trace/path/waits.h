@@ -1,6 +1,7 @@
 // What works waited for on other streams of their rank.
 //
-// Profilers record that a stream waits, but rarely for what. So a wait is inferred from all steps,
+// Profilers record that a stream waits, but only some traces for what (Execution::recorded_waits).
+// In the others a wait is inferred from all steps,
 // ranks and runs together: a work that starts right after a certain work of another stream has
 // ended, though its own stream was free and the host had launched it, waits for that work; unless
 // the work at its place once started before the other had ended.
