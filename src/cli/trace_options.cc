@@ -112,11 +112,15 @@ void add_analysis_options(App& app, trace::Request& request) {
                "with --compat: count kernels that no recorded call launched")
       ->needs(compat)
       ->group(group);
+  add_threads(app, request);
+}
+
+void add_threads(App& app, trace::Request& request) {
   app.add_option("--threads", request.threads, "traces to read at the same time")
       ->type_name("N")
       ->check(whole_number_problem)
       ->default_str("one per processor")
-      ->group(group);
+      ->group("Analysis options");
 }
 
 void add_parts_options(App& app, trace::Parts& parts) {

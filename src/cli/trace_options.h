@@ -29,6 +29,9 @@ void add_output_options(App& app,
 // Declares --arch, --short-kernel-us, --compat, --include-unlinked, --threads.
 void add_analysis_options(App& app, trace::Request& request);
 
+// Declares --threads.
+void add_threads(App& app, trace::Request& request);
+
 // Declares --individual-only and --collective-only.
 void add_parts_options(App& app, trace::Parts& parts);
 

@@ -105,6 +105,15 @@ struct LaunchFlow {
   End end = End::kStart;
 };
 
+// A stream waits for what another one had been given when an event was recorded on it (category
+// cuda_sync, which PyTorch writes when it is asked to).
+struct StreamWait {
+  std::int64_t correlation = -1;         // of the call that makes the stream wait
+  std::int64_t record_correlation = -1;  // of the call that recorded the event
+  std::int32_t stream = -1;
+  std::int32_t other_stream = -1;
+};
+
 struct Trace {
   std::string path;
   std::uint64_t text_bytes = 0;   // size of the JSON text
@@ -131,6 +140,7 @@ struct Trace {
   std::vector<GpuEvent> gpu_events;
   std::vector<CollectiveArgs> collectives;
   std::vector<Annotation> annotations;
+  std::vector<StreamWait> stream_waits = {};
   std::optional<std::vector<LaunchFlow>> launch_flows = std::nullopt;  // std::nullopt: not read
   Warnings warnings;
 

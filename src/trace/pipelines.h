@@ -95,6 +95,25 @@ struct CollectivesRequest : Request {
 core::Result<CommandResult> run_collectives(const CollectivesRequest& request,
                                             core::Progress& progress);
 
+// Writes critical_path: what decided the length of each step over all ranks under one folder. The
+// default folder is kReportFolder.
+struct PathRequest : Request {
+  std::filesystem::path folder = {};
+};
+
+core::Result<CommandResult> run_path(const PathRequest& request, core::Progress& progress);
+
+// Writes one trace of all ranks under one folder, for Perfetto, with the critical path marked. It is
+// compressed if the file's name ends in .gz.
+inline constexpr const char* kFusedTrace = "fused_trace.json.gz";
+
+struct FuseRequest : Request {
+  std::filesystem::path folder = {};
+  std::filesystem::path file = kFusedTrace;
+};
+
+core::Result<CommandResult> run_fuse(const FuseRequest& request, core::Progress& progress);
+
 // Writes both reports for a configuration (a folder with torch_profiler/rank*, or that folder
 // itself). The default folder is kAnalysisFolder in the configuration. A configuration with repeats
 // (RunFolder in run.h) gets reports for each repeat: in kAnalysisFolder in the repeat, or in

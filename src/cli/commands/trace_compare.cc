@@ -111,7 +111,10 @@ const CommandSpec kTraceCompare{
         "repeated runs, not only that between steps. Where sweep_run.json lies beside the traces, "
         "differences between machines and libraries are warned of.\n\n"
         "final_analysis_report.html has the answer, charts and all tables of the final report on "
-        "one page, which opens in a browser without a network.",
+        "one page, which opens in a browser without a network.\n\n"
+        "The sheet Attribution divides the change of a step's time by its causes, from the traces "
+        "of both: kernels beside communication, the clock, kernels by themselves, collectives, "
+        "stragglers, late launches.",
     .regression_means = "with --fail-on-regression: a step takes longer, beyond its noise",
     .examples =
         "assay trace compare --baseline runs/default --test runs/ctas_16 --output cmp\n"

@@ -14,6 +14,7 @@
 namespace assay::trace {
 
 inline constexpr const char* kWhyQuestion = "Where does it come from?";
+inline constexpr const char* kCauseQuestion = "What caused it?";
 inline constexpr const char* kNextQuestion = "What next?";
 
 struct AnswerLine {

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "trace/attribution/table.h"
+#include "trace/compare/attribution_sheet.h"
 #include "trace/compare/collective_comparison.h"
 #include "trace/compare/combine.h"
 #include "trace/compare/final_report.h"
@@ -52,6 +54,33 @@ core::Status check_side(const Configuration& side) {
 
 }  // namespace
 
+namespace {
+
+void add_cause(Answer& answer, const core::Result<attribution::Attribution>& attribution) {
+  const std::string text = attribution.ok() ? attribution::attribution_in_words(attribution.value())
+                                            : "Unknown: the runs cannot be set side by side, " +
+                                                  attribution.error().message + ".";
+  const auto why =
+      std::find_if(answer.lines.begin(), answer.lines.end(),
+                   [](const AnswerLine& line) { return line.question == kWhyQuestion; });
+  if (why != answer.lines.end()) answer.lines.insert(why + 1, {kCauseQuestion, text});
+}
+
+// The sheet follows the answer.
+void insert_attribution(model::Book& report,
+                        const core::Result<attribution::Attribution>& attribution,
+                        const Sides& sides) {
+  const auto answer =
+      std::find_if(report.tables.begin(), report.tables.end(),
+                   [](const model::Table& table) { return table.name == "Answer"; });
+  if (answer == report.tables.end()) return;
+  report.tables.insert(answer + 1,
+                       attribution::attribution_table(attribution.value(),
+                                                      {sides.baseline.label, sides.test.label}));
+}
+
+}  // namespace
+
 core::Status check_sides(const Sides& sides) {
   ASSAY_TRY(check_side(sides.baseline));
   ASSAY_TRY(check_side(sides.test));
@@ -70,8 +99,12 @@ core::Result<Comparison> compare(const Sides& sides) {
   result.collective_combined = combined_collectives(sides);
   result.collective_comparison = collective_comparison(sides);
   result.answer = answer(sides);
+  const auto attribution = attribution_of(sides);
+  if (attribution) add_cause(result.answer, *attribution);
   result.final_report =
       final_report(sides, result.timeline_comparison, result.collective_comparison, result.answer);
+  if (attribution && attribution->ok())
+    insert_attribution(result.final_report, *attribution, sides);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "model/table.h"
 #include "trace/compare/change.h"
 #include "trace/options.h"
+#include "trace/path/execution.h"
 
 namespace assay::trace {
 
@@ -50,6 +52,8 @@ struct Configuration {
   std::optional<LeftOut> left_out = std::nullopt;
   std::vector<int> runs = {0};
   std::vector<RunEnvironment> environments = {};  // one entry for each run that recorded it
+  // One for each run, where the runs were read from their traces.
+  std::vector<std::shared_ptr<const path::Execution>> executions = {};
 };
 
 struct CompareOptions {

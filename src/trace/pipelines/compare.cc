@@ -42,6 +42,9 @@ core::Result<Configuration> load_run(const fs::path& path,
     const AnalyzedRun analyzed = ASSAY_TRY(analyze_files(inputs, request, progress));
     run = configuration_of(analyzed, request.parts);
     if (!first && request.options.compat == Compat::kNone) first = glimpse(analyzed);
+    if (request.final_report && request.options.compat == Compat::kNone)
+      run.executions = {
+          std::make_shared<const path::Execution>(path::execution_of(analyzed.ranks))};
     warnings.merge(analyzed.warnings());
   }
   if (request.options.compat != Compat::kNone) return run;

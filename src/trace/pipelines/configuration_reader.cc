@@ -142,6 +142,8 @@ Configuration join_runs(std::vector<Configuration> runs, const std::vector<int>&
       report.run = repeats[i];
       joined.ranks.push_back(std::move(report));
     }
+    for (auto& execution : runs[i].executions)
+      joined.executions.push_back(std::move(execution));
     for (RunEnvironment& environment : runs[i].environments)
       joined.environments.push_back({repeats[i], std::move(environment.facts)});
     collectives.push_back(std::move(runs[i].collectives));

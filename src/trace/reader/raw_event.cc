@@ -47,6 +47,8 @@ constexpr std::array kArgsFields{
     Entry{"Rank", &RawEvent::rank},
     Entry{"name", &RawEvent::args_name},
     Entry{"labels", &RawEvent::args_labels},
+    Entry{"wait_on_stream", &RawEvent::waits_for_stream},
+    Entry{"wait_on_cuda_event_record_corr_id", &RawEvent::waits_for_record},
 };
 
 constexpr std::size_t kSlots = 64;

@@ -44,6 +44,8 @@ struct RawEvent {
   std::string_view rank;
   std::string_view args_name;
   std::string_view args_labels;
+  std::string_view waits_for_stream;
+  std::string_view waits_for_record;
 };
 
 // Return the field that a key of the event or of its "args" names, or nullptr for a key that we do

@@ -328,6 +328,23 @@ TEST(DamagedTrace, RecordedRanksBeyondAnyRunAreNoRanks) {
   EXPECT_TRUE(trace.value().recorded_ranks.empty());
 }
 
+TEST(Reader, WaitsBetweenStreams) {
+  const std::string text = R"({"traceEvents": [
+    {"ph": "X", "cat": "cuda_sync", "name": "Stream Wait Event", "pid": 0, "tid": 7, "ts": 1,
+     "dur": 0, "args": {"cuda_sync_kind": "Stream Wait Event", "stream": 7, "correlation": 12,
+     "wait_on_stream": 20, "wait_on_cuda_event_record_corr_id": 11, "wait_on_cuda_event_id": 3}},
+    {"ph": "X", "cat": "cuda_sync", "name": "Context Sync", "pid": 0, "tid": -1, "ts": 2,
+     "dur": 5, "args": {"cuda_sync_kind": "Context Sync", "correlation": 13}}]})";
+  core::MemorySource source(text);
+  const model::Trace trace = read_trace(source, "test").value();
+  ASSERT_EQ(trace.stream_waits.size(), 1U);
+  EXPECT_EQ(trace.stream_waits[0].correlation, 12);
+  EXPECT_EQ(trace.stream_waits[0].record_correlation, 11);
+  EXPECT_EQ(trace.stream_waits[0].stream, 7);
+  EXPECT_EQ(trace.stream_waits[0].other_stream, 20);
+  EXPECT_TRUE(trace.warnings.empty());
+}
+
 }  // namespace
 
 }  // namespace assay::trace

@@ -30,7 +30,7 @@ bool wants_args(std::string_view phase, std::string_view category) {
   if (phase == "\"M\"") return true;
   return category == "\"cpu_op\"" || category == "\"kernel\"" || category == "\"cuda_runtime\"" ||
          category == "\"cuda_driver\"" || category == "\"gpu_memcpy\"" ||
-         category == "\"gpu_memset\"";
+         category == "\"gpu_memset\"" || category == "\"cuda_sync\"";
 }
 
 void TraceBuilder::add(const RawEvent& event, std::uint32_t uid) {
@@ -40,6 +40,7 @@ void TraceBuilder::add(const RawEvent& event, std::uint32_t uid) {
   if (event.phase != "\"X\"") return;
   const std::string_view category = event.category;
   if (!is_text(category)) warn("event without a category (cat)", "event left out", event.name);
+  if (category == "\"cuda_sync\"") return add_stream_wait(event);
   const bool gpu_annotation = category == "\"gpu_user_annotation\"";
   if (!gpu_annotation && category != "\"user_annotation\"" && !wants_args(event.phase, category)) {
     return;
@@ -143,6 +144,20 @@ void TraceBuilder::add_gpu_event(const RawEvent& event, const Span& span, GpuEve
 void TraceBuilder::add_annotation(const Span& span, bool on_gpu) {
   trace_.annotations.push_back(
       {span.start_ns, span.duration_ns, span.name, span.track, span.uid, on_gpu});
+}
+
+// Other events of this category, such as "Context Sync", name no other stream.
+void TraceBuilder::add_stream_wait(const RawEvent& event) {
+  const Number correlation = integer(event.correlation);
+  const Number record = integer(event.waits_for_record);
+  const Number stream = integer(event.stream);
+  const Number other = integer(event.waits_for_stream);
+  for (const Number& number : {correlation, record, stream, other})
+    if (!number.usable() || number.value < 0) return;
+  trace_.stream_waits.push_back({.correlation = correlation.value,
+                                 .record_correlation = record.value,
+                                 .stream = to_int32(stream.value),
+                                 .other_stream = to_int32(other.value)});
 }
 
 TraceBuilder::Span TraceBuilder::read_span(const RawEvent& event, std::uint32_t uid) {

@@ -38,6 +38,7 @@ class TraceBuilder {
   void add_runtime_call(const RawEvent& event, const Span& span);
   void add_gpu_event(const RawEvent& event, const Span& span, model::GpuEventKind kind);
   void add_annotation(const Span& span, bool on_gpu);
+  void add_stream_wait(const RawEvent& event);
 
   Span read_span(const RawEvent& event, std::uint32_t uid);
   std::int64_t read_duration(const RawEvent& event);

@@ -1,0 +1,198 @@
+#include "trace/attribution/attribution.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "trace/attribution/details.h"
+#include "trace/attribution/replay.h"
+#include "trace/path/critical_path.h"
+
+namespace assay::trace::attribution {
+namespace {
+
+using path::Execution;
+
+constexpr double kNanosecondsPerMs = 1e6;
+
+// Runs of the two sides that are set side by side, with the weight of the pair.
+struct RunPair {
+  std::size_t a = 0;
+  std::size_t b = 0;
+  double weight = 0;
+};
+
+// Every run has the same weight within its side.
+std::vector<RunPair> run_pairs(std::size_t runs_a, std::size_t runs_b) {
+  std::vector<RunPair> pairs;
+  // Both sides in units of 1 / (runs_a runs_b).
+  std::size_t left_a = runs_b;
+  std::size_t left_b = runs_a;
+  RunPair pair;
+  while (pair.a < runs_a && pair.b < runs_b) {
+    const std::size_t taken = std::min(left_a, left_b);
+    pair.weight = static_cast<double>(taken) / static_cast<double>(runs_a * runs_b);
+    pairs.push_back(pair);
+    left_a -= taken;
+    left_b -= taken;
+    if (left_a == 0) {
+      ++pair.a;
+      left_a = runs_b;
+    }
+    if (left_b == 0) {
+      ++pair.b;
+      left_b = runs_a;
+    }
+  }
+  return pairs;
+}
+
+double mean_step_ms(const Execution& execution) {
+  double sum = 0;
+  for (const path::StepMark& step : execution.steps)
+    sum += static_cast<double>(step.length_ns());
+  return sum / kNanosecondsPerMs / static_cast<double>(execution.steps.size());
+}
+
+double mean_step_ms(std::span<const PreparedRun> runs) {
+  double sum = 0;
+  for (const PreparedRun& run : runs)
+    sum += mean_step_ms(*run.execution);
+  return sum / static_cast<double>(runs.size());
+}
+
+std::pair<std::vector<PreparedRun>, std::vector<PreparedRun>> prepare(Executions a, Executions b) {
+  std::pair<std::vector<PreparedRun>, std::vector<PreparedRun>> sides;
+  for (const Execution* execution : a)
+    sides.first.push_back({execution, path::places_of(*execution), {}});
+  for (const Execution* execution : b)
+    sides.second.push_back({execution, path::places_of(*execution), {}});
+  std::vector<path::Placed> placed;
+  for (auto* side : {&sides.first, &sides.second})
+    for (const PreparedRun& run : *side)
+      placed.push_back({run.execution, &run.places});
+  std::vector<path::Waits> waits = path::find_waits(placed);
+  auto next = waits.begin();
+  for (auto* side : {&sides.first, &sides.second})
+    for (PreparedRun& run : *side)
+      run.waits = std::move(*next++);
+  return sides;
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values)
+    sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+// Returns by how much the mean step changes with each cause, in the mean of both orders.
+std::array<double, kCauses> changes_ms(const PairGraph& graph, const AllPieces& pieces) {
+  Replay replay(graph, pieces);
+  std::array<double, kCauses> result = {};
+  for (const bool forward : {true, false}) {
+    Mix mix;
+    double before = mean(replay.step_lengths(mix));
+    for (std::size_t i = 0; i < kCauses; ++i) {
+      const std::size_t cause = forward ? i : kCauses - 1 - i;
+      mix.set(cause);
+      if (!replay.differs(static_cast<Cause>(cause))) continue;
+      const double after = mean(replay.step_lengths(mix));
+      result[cause] += (after - before) / 2 / kNanosecondsPerMs;
+      before = after;
+    }
+  }
+  return result;
+}
+
+// Which part of the critical path shows a cause.
+std::optional<path::Part> shown_by(Cause cause) {
+  switch (cause) {
+    case Cause::kKernels:
+      return path::Part::kComputation;
+    case Cause::kBandwidth:
+      return path::Part::kCommunication;
+    case Cause::kStraggler:
+      return path::Part::kStraggler;
+    case Cause::kHost:
+      return path::Part::kHost;
+    case Cause::kOther:
+      return path::Part::kIdle;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::array<double, kCauses> on_path_ms(std::span<const PreparedRun> runs) {
+  std::array<double, path::kPartNames.size()> parts = {};
+  for (const PreparedRun& run : runs) {
+    const auto path = path::critical_path(*run.execution, run.waits);
+    const auto share = static_cast<double>(runs.size() * run.execution->steps.size());
+    for (const path::Composition& step : path::compositions(*run.execution, path))
+      for (std::size_t p = 0; p < parts.size(); ++p)
+        parts[p] += static_cast<double>(step[p]) / kNanosecondsPerMs / share;
+  }
+  std::array<double, kCauses> result = {};
+  for (std::size_t cause = 0; cause < kCauses; ++cause) {
+    const auto part = shown_by(static_cast<Cause>(cause));
+    result[cause] = part ? parts[static_cast<std::size_t>(*part)] : std::nan("");
+  }
+  result[static_cast<std::size_t>(Cause::kKernels)] +=
+      parts[static_cast<std::size_t>(path::Part::kCopy)];
+  return result;
+}
+
+void note_unlike_steps(std::span<const PreparedRun> a,
+                       std::span<const PreparedRun> b,
+                       std::vector<std::string>& notes) {
+  std::size_t fewest = a.front().execution->steps.size();
+  std::size_t most = fewest;
+  for (const auto& side : {a, b}) {
+    for (const PreparedRun& run : side) {
+      fewest = std::min(fewest, run.execution->steps.size());
+      most = std::max(most, run.execution->steps.size());
+    }
+  }
+  if (fewest != most)
+    notes.push_back(fmt::format(
+        "Runs of {} and of {} steps: the first steps are set side by side; what the further ones "
+        "change is 'other'.",
+        fewest, most));
+}
+
+}  // namespace
+
+core::Result<Attribution> attribute(Executions a, Executions b, std::optional<double> clock_ratio) {
+  for (const auto& side : {a, b})
+    for (const Execution* execution : side)
+      if (execution->works.empty()) return core::Error{"a run has no GPU work"};
+  if (a.empty() || b.empty()) return core::Error{"a side has no run"};
+  const auto [runs_a, runs_b] = prepare(a, b);
+  SharedTimes times = shared_times(runs_a, runs_b);
+  times.clock_ratio = clock_ratio;
+  Attribution result;
+  result.a_ms = mean_step_ms(runs_a);
+  result.b_ms = mean_step_ms(runs_b);
+  DetailCounter details;
+  for (const RunPair& pair : run_pairs(runs_a.size(), runs_b.size())) {
+    const PairGraph graph = ASSAY_TRY(pair_graph(runs_a[pair.a], runs_b[pair.b]));
+    const AllPieces pieces = all_pieces(graph, times, pair.a, pair.b);
+    const auto changes = changes_ms(graph, pieces);
+    for (std::size_t cause = 0; cause < kCauses; ++cause)
+      result.change_ms[cause] += pair.weight * changes[cause];
+    details.add(graph, pieces, pair.weight);
+  }
+  double explained_ms = 0;
+  for (const double change : result.change_ms)
+    explained_ms += change;
+  result.change_ms[static_cast<std::size_t>(Cause::kOther)] += result.total_ms() - explained_ms;
+  result.path_a_ms = on_path_ms(runs_a);
+  result.path_b_ms = on_path_ms(runs_b);
+  result.details = std::move(details).largest();
+  note_unlike_steps(runs_a, runs_b, result.notes);
+  return result;
+}
+
+}  // namespace assay::trace::attribution

@@ -1,0 +1,59 @@
+// Why a step takes longer, or less long, in the runs of one setting than in those of another.
+//
+//   Executions of both sides ─▶ waits learnt from all ─▶ a graph for each pair of runs
+//        ─▶ pieces of each work's time, by cause ─▶ replays of the graph, cause by cause ─▶ parts
+//
+// A cause's part is by how much the step changes when the cause alone goes from one side to the
+// other. As causes hide behind each other (communication behind computation), the part depends on
+// what changed before; it is the mean of changing the causes in one order and in the reverse one,
+// which is exact for any two of them. A replay with all causes as in a run is that run, so the
+// parts add up to the difference.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "trace/attribution/durations.h"
+#include "trace/path/execution.h"
+
+namespace assay::trace::attribution {
+
+// Evidence: what one kernel, message or rank contributes to a cause, whether or not it lies on the
+// critical path. Milliseconds per step, mean over ranks.
+struct Detail {
+  Cause cause = Cause::kOther;
+  std::string name;
+  double a_ms = 0;
+  double b_ms = 0;
+  std::string words = {};
+
+  [[nodiscard]] double change_ms() const { return b_ms - a_ms; }
+};
+
+struct Attribution {
+  double a_ms = 0;  // a step, mean over ranks, steps and runs
+  double b_ms = 0;
+  std::array<double, kCauses> change_ms = {};  // by cause; they add up to b_ms - a_ms
+  // Time on the critical path per step, where a cause has some of its own; else NaN.
+  std::array<double, kCauses> path_a_ms = {};
+  std::array<double, kCauses> path_b_ms = {};
+  std::vector<Detail> details;     // by cause, the largest change first
+  std::vector<std::string> notes;  // what was left out
+
+  [[nodiscard]] double total_ms() const { return b_ms - a_ms; }
+};
+
+using Executions = std::span<const path::Execution* const>;
+
+// `clock_ratio` is a's clock over b's, where both are known. Fails when the sides cannot be set
+// side by side; the message says why, as in "they have different ranks".
+core::Result<Attribution> attribute(Executions a,
+                                    Executions b,
+                                    std::optional<double> clock_ratio = std::nullopt);
+
+}  // namespace assay::trace::attribution

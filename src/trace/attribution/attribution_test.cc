@@ -1,0 +1,343 @@
+#include "trace/attribution/attribution.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "trace/attribution/table.h"
+#include "trace/path/simulated_run_test_util.h"
+
+namespace assay::trace::attribution {
+namespace {
+
+using path::testing::Done;
+using path::testing::SimulatedRun;
+
+// A training step in small: layers whose weights are gathered beside the computation before, a
+// reduction that nothing hides, and an optimizer. What a test plants differs from the defaults.
+struct Program {
+  int ranks = 4;
+  int steps = 4;
+  double kernel_us = 400;
+  double beside_factor = 1.1;  // of kernels beside communication
+  double optimizer_us = 150;
+  double gather_us = 250;   // hidden
+  double reduce_us = 300;   // not hidden
+  double latency_us = 20;   // of each collective
+  double slow_rank_us = 0;  // of rank 2, once a step
+  double host_us = 0;       // for which all ranks wait, once a step
+  double slow_host_us = 0;  // for which rank 1 waits, once a step
+  double added_us = 0;      // a kernel more
+  std::string gemm = "gemm";
+  std::uint32_t channels = 24;
+  double noise_us = 1;
+};
+
+class Noise {
+ public:
+  explicit Noise(double us) : us_(us) {}
+
+  // Deterministic, without a mean.
+  double operator()() {
+    state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
+    return us_ * (static_cast<double>(state_ >> 33) / static_cast<double>(1ULL << 31) - 0.5);
+  }
+
+ private:
+  double us_;
+  std::uint64_t state_ = 42;
+};
+
+path::Execution execution_of(const Program& program) {
+  SimulatedRun run(program.ranks);
+  Noise noise(program.noise_us);
+  const auto ranks_us = [&](double us) {
+    std::vector<double> result;
+    for (int r = 0; r < program.ranks; ++r)
+      result.push_back(us + noise());
+    return result;
+  };
+  const auto collective_us = [&](double us) { return us + program.latency_us + noise(); };
+  for (int step = 1; step <= program.steps; ++step) {
+    run.begin_step(step);
+    const Done embedded = run.kernel("embed", ranks_us(program.kernel_us / 2));
+    const Done gathered =
+        run.collective({"allgather", 100'000'000, program.channels},
+                       collective_us(program.gather_us), SimulatedRun::kNetwork, {embedded});
+    run.kernel(program.gemm, ranks_us(program.kernel_us * program.beside_factor));
+    std::vector<double> slow = ranks_us(program.kernel_us);
+    slow[2] += program.slow_rank_us;
+    run.kernel(program.gemm, slow, SimulatedRun::kCompute, {gathered});
+    if (program.added_us > 0) run.kernel("added", ranks_us(program.added_us));
+    const Done used = run.kernel("loss", ranks_us(50));
+    const Done reduced =
+        run.collective({"allreduce", 50'000'000, program.channels},
+                       collective_us(program.reduce_us), SimulatedRun::kNetwork, {used});
+    const Done small =
+        run.collective({"allreduce", 1000, 1}, collective_us(1), SimulatedRun::kNetwork, {reduced});
+    const Done updated =
+        run.kernel("optimizer", ranks_us(program.optimizer_us), SimulatedRun::kCompute, {small});
+    // The hosts wait for the step, as they do when they read the loss, and launch the next one.
+    for (int r = 0; r < program.ranks; ++r)
+      run.wait_on_host(r, updated.end_us[static_cast<std::size_t>(r)] - 100 + program.host_us +
+                              (r == 1 ? program.slow_host_us : 0));
+  }
+  run.begin_step(program.steps + 1);
+  run.kernel("embed", ranks_us(program.kernel_us / 2));
+  return path::execution_of(run.ranks());
+}
+
+constexpr Cause kAllCauses[] = {Cause::kContention, Cause::kClock,   Cause::kKernels,
+                                Cause::kBandwidth,  Cause::kLatency, Cause::kStraggler,
+                                Cause::kHost,       Cause::kOther};
+
+double part(const Attribution& attribution, Cause cause) {
+  return attribution.change_ms[static_cast<std::size_t>(cause)];
+}
+
+Attribution attribution_of(const Program& a,
+                           const Program& b,
+                           std::optional<double> clock_ratio = std::nullopt) {
+  const path::Execution execution_a = execution_of(a);
+  const path::Execution execution_b = execution_of(b);
+  const path::Execution* const side_a[] = {&execution_a};
+  const path::Execution* const side_b[] = {&execution_b};
+  return attribute(side_a, side_b, clock_ratio).value();
+}
+
+void expect_sum(const Attribution& attribution) {
+  double sum = 0;
+  for (const double change : attribution.change_ms)
+    sum += change;
+  EXPECT_NEAR(sum, attribution.total_ms(), 1e-3 * std::fabs(attribution.total_ms()) + 1e-9);
+}
+
+// The causes get at least 95 % of the change, and nothing else more than 5 %.
+void expect_planted(const Attribution& attribution, const std::vector<Cause>& planted) {
+  expect_sum(attribution);
+  const double total = attribution.total_ms();
+  double sum = 0;
+  for (const Cause cause : planted)
+    sum += part(attribution, cause);
+  EXPECT_GT(sum / total, 0.95) << attribution_in_words(attribution);
+  for (const Cause cause : kAllCauses) {
+    if (std::find(planted.begin(), planted.end(), cause) != planted.end()) continue;
+    EXPECT_LT(std::fabs(part(attribution, cause) / total), 0.05)
+        << attribution_in_words(attribution);
+  }
+}
+
+TEST(Attribution, KernelsSlowedByCommunicationBesideThem) {
+  Program b;
+  b.beside_factor = 1.4;
+  expect_planted(attribution_of({}, b), {Cause::kContention});
+}
+
+TEST(Attribution, KernelsSlowerByThemselves) {
+  Program b;
+  b.optimizer_us = 300;
+  expect_planted(attribution_of({}, b), {Cause::kKernels});
+}
+
+// All kernels are slower, beside communication and alone.
+TEST(Attribution, KernelsSlowerByThemselvesAlsoBesideCommunication) {
+  Program b;
+  b.kernel_us = 480;
+  const Attribution attribution = attribution_of({}, b);
+  expect_sum(attribution);
+  EXPECT_GT(part(attribution, Cause::kKernels) / attribution.total_ms(), 0.95);
+}
+
+TEST(Attribution, AnAddedKernel) {
+  Program b;
+  b.added_us = 200;
+  const Attribution attribution = attribution_of({}, b);
+  expect_planted(attribution, {Cause::kKernels});
+  const auto added = std::find_if(attribution.details.begin(), attribution.details.end(),
+                                  [](const Detail& detail) { return detail.name == "added"; });
+  ASSERT_NE(added, attribution.details.end());
+  EXPECT_EQ(added->words, "added");
+  EXPECT_EQ(added->a_ms, 0);
+  EXPECT_NEAR(added->b_ms, 0.2 * 4 / 5, 0.01);  // the last step has none
+}
+
+TEST(Attribution, AReplacedKernel) {
+  Program b;
+  b.gemm = "faster_gemm";
+  b.kernel_us = 300;
+  const Attribution attribution = attribution_of({}, b);
+  expect_sum(attribution);
+  EXPECT_GT((part(attribution, Cause::kKernels) + part(attribution, Cause::kContention)) /
+                attribution.total_ms(),
+            0.95);
+}
+
+TEST(Attribution, AClockThatTheRunsRecorded) {
+  Program b;
+  b.kernel_us = 440;
+  b.optimizer_us = 165;
+  const Attribution attribution = attribution_of({}, b, 1.1);
+  expect_sum(attribution);
+  EXPECT_GT(part(attribution, Cause::kClock) / attribution.total_ms(), 0.9);
+  EXPECT_LT(std::fabs(part(attribution, Cause::kKernels) / attribution.total_ms()), 0.05);
+}
+
+TEST(Attribution, AClockThatChangesNothingExplainsNothing) {
+  Program b;
+  b.reduce_us = 600;
+  const Attribution attribution = attribution_of({}, b, 1.1);
+  expect_planted(attribution, {Cause::kBandwidth});
+}
+
+TEST(Attribution, SlowerCommunication) {
+  Program b;
+  b.reduce_us = 600;
+  b.channels = 8;
+  const Attribution attribution = attribution_of({}, b);
+  expect_planted(attribution, {Cause::kBandwidth});
+  const auto detail = std::find_if(
+      attribution.details.begin(), attribution.details.end(),
+      [](const Detail& d) { return d.cause == Cause::kBandwidth && d.name.ends_with("50000000"); });
+  ASSERT_NE(detail, attribution.details.end());
+  EXPECT_TRUE(detail->words.starts_with("24 to 8 channels")) << detail->words;
+}
+
+TEST(Attribution, SlowerCommunicationThatComputationHidesCostsNothing) {
+  Program b;
+  b.gather_us = 350;
+  const Attribution attribution = attribution_of({}, b);
+  expect_sum(attribution);
+  EXPECT_LT(std::fabs(attribution.total_ms()), 0.005);
+  EXPECT_LT(std::fabs(part(attribution, Cause::kBandwidth)), 0.005);
+}
+
+// The gathering was hidden and decides now; the computation that it hides stays the same.
+TEST(Attribution, CommunicationThatTakesTheCriticalPathOver) {
+  Program b;
+  b.gather_us = 1500;
+  expect_planted(attribution_of({}, b), {Cause::kBandwidth});
+}
+
+TEST(Attribution, LatencyOfCollectives) {
+  Program b;
+  b.latency_us = 120;
+  expect_planted(attribution_of({}, b), {Cause::kLatency});
+}
+
+TEST(Attribution, AStraggler) {
+  Program b;
+  b.slow_rank_us = 250;
+  const Attribution attribution = attribution_of({}, b);
+  expect_planted(attribution, {Cause::kStraggler});
+  const auto detail = std::find_if(attribution.details.begin(), attribution.details.end(),
+                                   [](const Detail& d) { return d.cause == Cause::kStraggler; });
+  ASSERT_NE(detail, attribution.details.end());
+  EXPECT_EQ(detail->name, "rank 2, its kernels");
+}
+
+TEST(Attribution, AStragglerThatWaitsForItsHost) {
+  Program b;
+  b.slow_host_us = 500;
+  const Attribution attribution = attribution_of({}, b);
+  expect_planted(attribution, {Cause::kStraggler});
+  const auto detail = std::find_if(attribution.details.begin(), attribution.details.end(),
+                                   [](const Detail& d) { return d.cause == Cause::kStraggler; });
+  ASSERT_NE(detail, attribution.details.end());
+  EXPECT_EQ(detail->name, "rank 1, its host");
+}
+
+TEST(Attribution, HostsThatLaunchTooLate) {
+  Program b;
+  b.host_us = 400;
+  expect_planted(attribution_of({}, b), {Cause::kHost});
+}
+
+TEST(Attribution, TwoCausesAtOnce) {
+  Program b;
+  b.optimizer_us = 300;
+  b.reduce_us = 500;
+  const Attribution attribution = attribution_of({}, b);
+  expect_planted(attribution, {Cause::kKernels, Cause::kBandwidth});
+  EXPECT_NEAR(part(attribution, Cause::kKernels) / attribution.total_ms(), 150.0 / 350, 0.05);
+}
+
+TEST(Attribution, TwoCausesInOppositeDirections) {
+  Program b;
+  b.reduce_us = 150;
+  b.slow_rank_us = 400;
+  const Attribution attribution = attribution_of({}, b);
+  expect_sum(attribution);
+  EXPECT_NEAR(part(attribution, Cause::kBandwidth), -0.150 * 4 / 5, 0.010);
+  EXPECT_NEAR(part(attribution, Cause::kStraggler), 0.400 * 4 / 5, 0.020);
+}
+
+TEST(Attribution, TheSameTheOtherWayRoundIsTheOppositeOfIt) {
+  Program b;
+  b.optimizer_us = 300;
+  b.reduce_us = 500;
+  b.slow_rank_us = 100;
+  const Attribution forward = attribution_of({}, b);
+  const Attribution back = attribution_of(b, {});
+  for (const Cause cause : kAllCauses)
+    EXPECT_NEAR(part(forward, cause), -part(back, cause), 0.002);
+}
+
+TEST(Attribution, NothingChangedIsNothing) {
+  const Attribution attribution = attribution_of({}, {});
+  for (const Cause cause : kAllCauses)
+    EXPECT_EQ(part(attribution, cause), 0);
+}
+
+TEST(Attribution, RunsOfEitherSideHaveTheSameWeight) {
+  Program slow;
+  slow.reduce_us = 600;
+  const path::Execution a = execution_of({});
+  const path::Execution b1 = execution_of(slow);
+  const path::Execution b2 = execution_of({});
+  const path::Execution* const side_a[] = {&a, &a, &a};
+  const path::Execution* const side_b[] = {&b1, &b2};
+  const Attribution attribution = attribute(side_a, side_b).value();
+  expect_planted(attribution, {Cause::kBandwidth});
+  EXPECT_NEAR(attribution.total_ms(), 0.3 * 4 / 5 / 2, 0.01);
+}
+
+TEST(Attribution, OtherRanksCannotBeSetSideBySide) {
+  Program more;
+  more.ranks = 5;
+  const path::Execution a = execution_of({});
+  const path::Execution b = execution_of(more);
+  const path::Execution* const side_a[] = {&a};
+  const path::Execution* const side_b[] = {&b};
+  const auto attribution = attribute(side_a, side_b);
+  ASSERT_FALSE(attribution.ok());
+  EXPECT_EQ(attribution.error().message, "they have different ranks");
+}
+
+TEST(Attribution, FurtherStepsAreTold) {
+  Program longer;
+  longer.steps = 7;
+  const Attribution attribution = attribution_of({}, longer);
+  expect_sum(attribution);
+  ASSERT_EQ(attribution.notes.size(), 1U);
+}
+
+TEST(AttributionTable, PartsAddUpToItsTotal) {
+  Program b;
+  b.optimizer_us = 300;
+  b.slow_rank_us = 100;
+  const model::Table table = attribution_table(attribution_of({}, b), {"old", "new"});
+  double sum = 0;
+  for (std::size_t row = 0; row < table.row_count(); ++row) {
+    const std::string kind = model::text(table.at(row, 1));
+    if (kind == "part") sum += model::number(table.at(row, 4));
+    if (kind != "total") continue;
+    EXPECT_NEAR(sum, model::number(table.at(row, 4)), 1e-9);
+    EXPECT_EQ(row + 1, table.row_count());
+  }
+  EXPECT_EQ(table.columns[2].name, "old (ms)");
+}
+
+}  // namespace
+}  // namespace assay::trace::attribution

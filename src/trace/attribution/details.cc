@@ -1,0 +1,146 @@
+#include "trace/attribution/details.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay::trace::attribution {
+namespace {
+
+constexpr double kNanosecondsPerMillisecond = 1e6;
+constexpr double kBytesPerMsInGbps = 1e6;
+constexpr std::size_t kDetailsPerCause = 6;
+constexpr const char* kForRoom = ", waiting for room on the GPU";
+// Less than this a step is no evidence.
+constexpr double kLeastMs = 0.0005;
+
+std::string side_words(double before, double after, const char* unit) {
+  return fmt::format("{:.3g} to {:.3g} {}", before, after, unit);
+}
+
+}  // namespace
+
+void DetailCounter::add_node(const PairGraph& graph,
+                             const PairNode& node,
+                             const std::array<Pieces, 2>& pieces,
+                             double share,
+                             Sums& sums) {
+  const Side known = node.has(kA) ? kA : kB;
+  const std::uint32_t kernel = graph.work(node, known).kernel;
+  const auto note = [&](const Subject& subject, std::int64_t Pieces::*piece) {
+    if (pieces[kA].*piece == 0 && pieces[kB].*piece == 0) return;
+    Sum& own = sums[subject];
+    for (const Side side : {kA, kB}) {
+      if (!node.has(side)) continue;
+      const path::Kernel& launched =
+          graph.runs[side]->execution->kernels[graph.work(node, side).kernel];
+      own.ms[side] += share * static_cast<double>(pieces[side].*piece) / kNanosecondsPerMillisecond;
+      own.count[side] += share;
+      own.channels[side] = std::max(own.channels[side], launched.blocks);
+      if (std::isnan(launched.bytes)) continue;
+      own.bytes[side] += share * launched.bytes;
+      own.total_ms[side] += share *
+                            static_cast<double>(pieces[side].own_ns + pieces[side].latency_ns) /
+                            kNanosecondsPerMillisecond;
+    }
+  };
+  const auto kind = known == kA ? Subject::Kind::kKernelOfA : Subject::Kind::kKernelOfB;
+  const auto of_kernel = [&](Cause cause, bool is_variant = false) {
+    return Subject{cause, kind, is_variant, kernel};
+  };
+  note(of_kernel(Cause::kHost), &Pieces::host_ns);
+  note(of_kernel(Cause::kOther), &Pieces::pause_ns);
+  note(of_kernel(Cause::kContention, true), &Pieces::room_ns);
+  note({Cause::kStraggler, Subject::Kind::kRank, true, node.rank}, &Pieces::rank_host_ns);
+  if (graph.work(node, known).kind == GpuWork::kCommunication) {
+    note(of_kernel(Cause::kBandwidth), &Pieces::own_ns);
+    note(of_kernel(Cause::kLatency), &Pieces::latency_ns);
+    return;
+  }
+  note({Cause::kStraggler, Subject::Kind::kRank, false, node.rank}, &Pieces::rank_ns);
+  note(of_kernel(Cause::kKernels), &Pieces::own_ns);
+  note(of_kernel(Cause::kClock), &Pieces::clock_ns);
+  note(of_kernel(Cause::kContention), &Pieces::contention_ns);
+}
+
+std::string DetailCounter::name_of(const PairGraph& graph, const Subject& subject) {
+  const path::Execution& a = *graph.runs[kA]->execution;
+  if (subject.kind == Subject::Kind::kRank)
+    return fmt::format("rank {}, its {}", a.ranks[subject.number].number,
+                       subject.is_variant ? "host" : "kernels");
+  const path::Execution& execution =
+      subject.kind == Subject::Kind::kKernelOfA ? a : *graph.runs[kB]->execution;
+  const path::Kernel& kernel = execution.kernels[subject.number];
+  return (kernel.message.empty() ? kernel.name : kernel.message) +
+         (subject.is_variant ? kForRoom : "");
+}
+
+void DetailCounter::join(Sum& all, const Sum& more) {
+  for (const Side side : {kA, kB}) {
+    all.ms[side] += more.ms[side];
+    all.count[side] += more.count[side];
+    all.bytes[side] += more.bytes[side];
+    all.total_ms[side] += more.total_ms[side];
+    all.channels[side] = std::max(all.channels[side], more.channels[side]);
+  }
+}
+
+void DetailCounter::add(const PairGraph& graph, const AllPieces& pieces, double weight) {
+  const double share = weight / static_cast<double>(graph.steps * graph.ranks);
+  Sums sums;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+    add_node(graph, graph.nodes[n], pieces[n], share, sums);
+  for (const auto& [subject, sum] : sums) {
+    Sum& all = sums_[{static_cast<std::size_t>(subject.cause), name_of(graph, subject)}];
+    join(all, sum);
+    if (subject.kind == Subject::Kind::kRank) continue;
+    const Side side = subject.kind == Subject::Kind::kKernelOfA ? kA : kB;
+    all.operator_name = graph.runs[side]->execution->kernels[subject.number].operator_name;
+  }
+}
+
+std::string DetailCounter::words(Cause cause, const Sum& sum) {
+  const auto per_rank = [](double count) { return fmt::format("{:.3g}", count); };
+  std::string text;
+  if (cause == Cause::kBandwidth || cause == Cause::kLatency) {
+    if (sum.channels[kA] > 0 && sum.channels[kB] > 0)
+      text = fmt::format("{} to {} channels", sum.channels[kA], sum.channels[kB]);
+    if (sum.bytes[kA] > 0 && sum.bytes[kB] > 0 && sum.total_ms[kA] > 0 && sum.total_ms[kB] > 0)
+      text += (text.empty() ? "" : ", ") +
+              side_words(sum.bytes[kA] / sum.total_ms[kA] / kBytesPerMsInGbps,
+                         sum.bytes[kB] / sum.total_ms[kB] / kBytesPerMsInGbps, "GB/s bus");
+  } else if (cause == Cause::kKernels) {
+    if (sum.count[kA] == 0) text = "added";
+    if (sum.count[kB] == 0) text = "removed";
+    if (text.empty() && std::fabs(sum.count[kA] - sum.count[kB]) > 0.01)
+      text = per_rank(sum.count[kA]) + " to " + per_rank(sum.count[kB]) + " a step";
+  }
+  if (!sum.operator_name.empty() && cause != Cause::kStraggler)
+    text += (text.empty() ? "of " : ", of ") + sum.operator_name;
+  return text;
+}
+
+std::vector<Detail> DetailCounter::largest() && {
+  std::vector<Detail> result;
+  for (std::size_t cause = 0; cause < kCauses; ++cause) {
+    std::vector<Detail> own;
+    for (const auto& [key, sum] : sums_) {
+      if (key.first != cause) continue;
+      Detail detail{.cause = static_cast<Cause>(cause),
+                    .name = key.second,
+                    .a_ms = sum.ms[kA],
+                    .b_ms = sum.ms[kB],
+                    .words = words(static_cast<Cause>(cause), sum)};
+      if (std::fabs(detail.change_ms()) >= kLeastMs) own.push_back(std::move(detail));
+    }
+    std::stable_sort(own.begin(), own.end(), [](const Detail& a, const Detail& b) {
+      return std::fabs(a.change_ms()) > std::fabs(b.change_ms());
+    });
+    if (own.size() > kDetailsPerCause) own.resize(kDetailsPerCause);
+    std::move(own.begin(), own.end(), std::back_inserter(result));
+  }
+  return result;
+}
+
+}  // namespace assay::trace::attribution

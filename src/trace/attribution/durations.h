@@ -1,0 +1,79 @@
+// What the works of a pair of runs took, in the pieces that different causes explain.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "trace/attribution/pair_graph.h"
+
+namespace assay::trace::attribution {
+
+enum class Cause : std::uint8_t {
+  kContention,  // kernels that take longer, or must wait for room on the GPU, beside other work
+  kClock,       // kernels at another clock
+  kKernels,     // kernels by themselves: added, removed, replaced, slower
+  kBandwidth,   // collectives, from the last rank's arrival on: what grows with the message
+  kLatency,     // what does not
+  kStraggler,   // what one rank takes longer than the middle one
+  kHost,        // launches that the GPUs of most ranks wait for
+  kOther,       // pauses between kernels
+};
+
+inline constexpr std::size_t kCauses = 8;
+
+inline constexpr std::array<std::string_view, kCauses> kCauseNames = {
+    "kernels beside communication",
+    "kernels: clock",
+    "kernels: other changes",
+    "communication: bandwidth",
+    "communication: latency",
+    "waiting for a straggler",
+    "host-bound idle",
+    "other"};
+
+// One node on one side. Times in nanoseconds.
+struct Pieces {
+  bool present = false;
+  std::int64_t own_ns = 0;    // the kernel by itself; of a collective, what grows with its size
+  std::int64_t clock_ns = 0;  // due to the clock
+  std::int64_t contention_ns = 0;  // due to communication beside it
+  std::int64_t latency_ns = 0;     // of a collective
+  std::int64_t rank_ns = 0;        // of this rank beyond the middle one
+  std::int64_t host_ns = 0;        // the pause before it, in which it was not launched
+  std::int64_t rank_host_ns = 0;   // of this rank beyond the middle one
+  std::int64_t room_ns = 0;        // the pause before it, in which other streams filled the GPU
+  std::int64_t pause_ns = 0;       // the rest of the pause before it; may be negative
+};
+
+// What all runs of one side tell of kernels.
+struct SideTimes {
+  std::vector<double> alone_ns;    // by kernel: median without communication beside it; NaN: never
+  std::vector<double> latency_ns;  // by kernel: of a collective
+};
+
+struct SharedTimes {
+  // By side and run. Kernels have different numbers in different runs.
+  std::array<std::vector<SideTimes>, 2> runs;
+  // How much longer kernels take alone in b, over all kernels that both sides have alone.
+  double alone_ratio = 1;
+  std::optional<double> clock_ratio = std::nullopt;  // a's clock over b's
+};
+
+SharedTimes shared_times(std::span<const PreparedRun> a, std::span<const PreparedRun> b);
+
+// By node and side.
+using AllPieces = std::vector<std::array<Pieces, 2>>;
+
+// `run_a` and `run_b` are the positions of the graph's runs in `times`.
+AllPieces all_pieces(const PairGraph& graph,
+                     const SharedTimes& times,
+                     std::size_t run_a,
+                     std::size_t run_b);
+
+// Whether a work counts as beside communication.
+bool is_overlapped(const path::Work& work);
+
+}  // namespace assay::trace::attribution

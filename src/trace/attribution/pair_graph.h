@@ -1,0 +1,72 @@
+// Two runs of one program as one graph: each work of either run once, with what it depends on. It
+// can be replayed with the durations of either run, or of both mixed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "trace/path/execution.h"
+#include "trace/path/places.h"
+#include "trace/path/waits.h"
+
+namespace assay::trace::attribution {
+
+inline constexpr std::uint32_t kNoNodeId = path::kNone;
+
+// One run, prepared.
+struct PreparedRun {
+  const path::Execution* execution = nullptr;
+  path::Places places;
+  path::Waits waits;
+};
+
+enum Side : std::uint8_t { kA, kB };
+
+struct PairNode {
+  std::array<path::WorkId, 2> work = {path::kNone, path::kNone};  // by side
+  std::uint32_t before = kNoNodeId;                               // on its lane
+  std::uint32_t join = kNoNodeId;
+  std::uint32_t group = 0;  // nodes of different ranks that do the same in the same step
+  std::uint16_t rank = 0;   // position in PairGraph::ranks
+  std::uint16_t step = 0;
+
+  [[nodiscard]] bool has(Side side) const { return work[side] != path::kNone; }
+};
+
+struct PairJoin {
+  std::vector<std::uint32_t> nodes;
+  std::array<bool, 2> joins = {false, false};  // by side: whether the ranks wait for each other
+};
+
+// A work, or a join, in an order in which everything comes after what it depends on.
+struct OrderedItem {
+  std::uint32_t index = 0;
+  bool is_join = false;
+};
+
+struct PairGraph {
+  std::array<const PreparedRun*, 2> runs = {};
+  std::vector<PairNode> nodes;
+  std::vector<std::uint32_t> first_wait;  // those of node n are in `waits`, from first_wait[n] on
+  std::vector<std::uint32_t> waits;
+  std::vector<PairJoin> joins;
+  std::vector<OrderedItem> order;
+  std::uint32_t groups = 0;
+  std::size_t ranks = 0;
+  std::size_t steps = 0;
+  // By rank and step: the node whose start begins the step, by side.
+  std::vector<std::array<std::uint32_t, 2>> step_begin;
+
+  [[nodiscard]] const path::Work& work(const PairNode& node, Side side) const {
+    return runs[side]->execution->works[node.work[side]];
+  }
+};
+
+// Returns the graph of the steps that both runs have, by their order. The error says why there is
+// none: other ranks, or dependences that contradict each other.
+core::Result<PairGraph> pair_graph(const PreparedRun& a, const PreparedRun& b);
+
+}  // namespace assay::trace::attribution

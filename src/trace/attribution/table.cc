@@ -1,0 +1,136 @@
+#include "trace/attribution/table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace assay::trace::attribution {
+namespace {
+
+using model::Cell;
+using model::cell_of;
+
+constexpr std::size_t kPartsTold = 4;
+// Parts below this share of the change are not told.
+constexpr double kLeastShare = 0.01;
+
+const char* meaning(Cause cause) {
+  switch (cause) {
+    case Cause::kContention:
+      return "the same kernels take longer beside communication than alone, or wait for room on "
+             "the GPU";
+    case Cause::kClock:
+      return "kernels at another clock, as recorded with the runs";
+    case Cause::kKernels:
+      return "kernels by themselves: added, removed, replaced, slower or faster";
+    case Cause::kBandwidth:
+      return "collectives from the last rank's arrival on: the part that grows with the message";
+    case Cause::kLatency:
+      return "collectives: the part that does not grow with the message";
+    case Cause::kStraggler:
+      return "what a rank takes longer than the middle one, while others wait for it";
+    case Cause::kHost:
+      return "launches for which the GPUs of most ranks wait";
+    case Cause::kOther:
+      return "pauses between kernels, and what could not be set side by side";
+  }
+  return "";
+}
+
+// Where the rows are that show a detail.
+std::string evidence(const Detail& detail) {
+  const bool is_exchange = detail.name.starts_with("all_to_all");
+  switch (detail.cause) {
+    case Cause::kBandwidth:
+    case Cause::kLatency:
+      return (is_exchange ? "NCCL_All2Allv_Cmp: " : "NCCL_ImplSync_Cmp: ") + detail.name;
+    case Cause::kStraggler:
+      return "GPU_ByRank_Cmp: " + detail.name.substr(0, detail.name.find(','));
+    default:
+      return "kernel_summary of each rank's report: this kernel";
+  }
+}
+
+// Where the rows are that show a part as a whole.
+std::string evidence(Cause cause, bool has_details) {
+  const std::string details = has_details ? "the details below" : "";
+  const char* rows = nullptr;
+  if (cause == Cause::kHost) rows = "GPU_Summary_Cmp: idle_time";
+  if (cause == Cause::kStraggler) rows = "NCCL_straggler_summary_Raw";
+  if (cause == Cause::kClock) rows = "Answer: Was all else the same?";
+  if (rows == nullptr) return details;
+  return details.empty() ? rows : details + "; " + rows;
+}
+
+double share_percent(double change_ms, const Attribution& attribution) {
+  return attribution.total_ms() == 0 ? std::nan("") : 100 * change_ms / attribution.total_ms();
+}
+
+void add_cause(model::Table& table, const Attribution& attribution, std::size_t cause) {
+  const auto details = std::count_if(
+      attribution.details.begin(), attribution.details.end(),
+      [&](const Detail& detail) { return detail.cause == static_cast<Cause>(cause); });
+  const double change_ms = attribution.change_ms[cause];
+  table.add_row({std::string(kCauseNames[cause]), "part", cell_of(attribution.path_a_ms[cause]),
+                 cell_of(attribution.path_b_ms[cause]), change_ms,
+                 cell_of(share_percent(change_ms, attribution)), meaning(static_cast<Cause>(cause)),
+                 evidence(static_cast<Cause>(cause), details > 0)});
+  for (const Detail& detail : attribution.details) {
+    if (detail.cause != static_cast<Cause>(cause)) continue;
+    table.add_row({detail.name, "detail", detail.a_ms, detail.b_ms, detail.change_ms(), Cell(),
+                   detail.words, evidence(detail)});
+  }
+}
+
+}  // namespace
+
+std::string attribution_in_words(const Attribution& attribution) {
+  std::array<std::size_t, kCauses> order{};
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::fabs(attribution.change_ms[a]) > std::fabs(attribution.change_ms[b]);
+  });
+  std::string text = fmt::format("Of {:+.3g} ms a step:", attribution.total_ms());
+  for (std::size_t i = 0; i < kPartsTold; ++i) {
+    const double change_ms = attribution.change_ms[order[i]];
+    if (i > 0 && std::fabs(change_ms) < kLeastShare * std::fabs(attribution.total_ms())) break;
+    text += fmt::format("{} {} {:+.3g} ms", i == 0 ? "" : ",", kCauseNames[order[i]], change_ms);
+  }
+  return text + ".";
+}
+
+model::Table attribution_table(const Attribution& attribution, const Labels& labels) {
+  model::Table table{
+      .name = "Attribution",
+      .title = fmt::format("Why a step takes {:+.3g} ms with {} against {}", attribution.total_ms(),
+                           labels.b, labels.a),
+      .columns = {{.name = "Part"},
+                  {.name = "Row",
+                   .description = "parts add up to the total; a part's details are its evidence, "
+                                  "also of what the critical path hides, and need not add up"},
+                  {.name = labels.a + " (ms)",
+                   .unit = "ms",
+                   .description = "per step: of a part, its time on the critical path; of a "
+                                  "detail, the mean of all ranks; of the total, the step"},
+                  {.name = labels.b + " (ms)", .unit = "ms", .description = "the same"},
+                  {.name = "Change (ms)",
+                   .unit = "ms",
+                   .better = model::Better::kLower,
+                   .description = "of a part: by how much it changes the step; positive: longer"},
+                  {.name = "Share (%)", .unit = "%", .description = "of the step's change"},
+                  {.name = "In words"},
+                  {.name = "Evidence"}},
+      .notes = {attribution_in_words(attribution)}};
+  for (std::size_t cause = 0; cause < kCauses; ++cause)
+    add_cause(table, attribution, cause);
+  table.add_row({"total", "total", attribution.a_ms, attribution.b_ms, attribution.total_ms(),
+                 attribution.total_ms() == 0 ? Cell() : Cell(100.0), "a step, mean over ranks",
+                 "GPU_Summary_Cmp: total_time"});
+  table.notes.insert(table.notes.end(), attribution.notes.begin(), attribution.notes.end());
+  table.style.excel_table = true;
+  return table;
+}
+
+}  // namespace assay::trace::attribution

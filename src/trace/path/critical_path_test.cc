@@ -1,0 +1,251 @@
+#include "trace/path/critical_path.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "trace/path/places.h"
+#include "trace/path/report.h"
+#include "trace/path/simulated_run_test_util.h"
+
+namespace assay::trace::path {
+namespace {
+
+using testing::Done;
+using testing::SimulatedRun;
+
+double us_of(const Composition& parts, Part part) {
+  return static_cast<double>(parts[static_cast<std::size_t>(part)]) / 1000;
+}
+
+struct Result {
+  Execution execution;
+  std::vector<Segment> path;
+  std::vector<Composition> steps;
+};
+
+Result path_of(SimulatedRun& run) {
+  Result result;
+  result.execution = execution_of(run.ranks());
+  result.path = critical_path(result.execution);
+  result.steps = compositions(result.execution, result.path);
+  return result;
+}
+
+void expect_tiled(const Result& result) {
+  std::int64_t time_ns = result.execution.steps.front().start_ns;
+  for (const Segment& segment : result.path) {
+    EXPECT_EQ(segment.start_ns, time_ns);
+    EXPECT_GT(segment.length_ns(), 0);
+    time_ns = segment.end_ns;
+  }
+  EXPECT_EQ(time_ns, result.execution.steps.back().end_ns);
+  for (std::size_t s = 0; s < result.steps.size(); ++s)
+    EXPECT_EQ(std::accumulate(result.steps[s].begin(), result.steps[s].end(), std::int64_t{0}),
+              result.execution.steps[s].length_ns());
+}
+
+TEST(CriticalPath, KernelsOfOneStreamAreAllOnIt) {
+  SimulatedRun run(1);
+  for (int step = 1; step <= 2; ++step) {
+    run.begin_step(step);
+    run.kernel("gemm", {100});
+    run.kernel("copy", {50});
+  }
+  const Result result = path_of(run);
+  expect_tiled(result);
+  ASSERT_EQ(result.steps.size(), 2U);
+  EXPECT_DOUBLE_EQ(us_of(result.steps[0], Part::kComputation), 150);
+  EXPECT_DOUBLE_EQ(us_of(result.steps[1], Part::kComputation), 150);
+}
+
+// The network is busy for 60 us beside 100 us of computation, which then waits for another 80 us.
+TEST(CriticalPath, CommunicationIsOnItWhereNothingHidesIt) {
+  SimulatedRun run(2);
+  for (int step = 1; step <= 3; ++step) {
+    run.begin_step(step);
+    const Done first = run.kernel("first", {40});
+    const Done hidden = run.collective({"allgather", 1000}, 60, SimulatedRun::kNetwork, {first});
+    run.kernel("second", {100});
+    const Done exposed = run.collective({"allgather", 2000}, 120, SimulatedRun::kNetwork);
+    run.kernel("third", {30}, SimulatedRun::kCompute, {hidden, exposed});
+  }
+  const Result result = path_of(run);
+  expect_tiled(result);
+  for (const Composition& step : result.steps) {
+    EXPECT_DOUBLE_EQ(us_of(step, Part::kComputation), 70);  // first and third
+    EXPECT_DOUBLE_EQ(us_of(step, Part::kCommunication), 180);
+    EXPECT_DOUBLE_EQ(us_of(step, Part::kIdle), 0);
+  }
+}
+
+TEST(CriticalPath, ItGoesThroughTheRankThatArrivesLast) {
+  SimulatedRun run(4);
+  for (int step = 1; step <= 3; ++step) {
+    run.begin_step(step);
+    const Done work = run.kernel("work", {100, 100, 100, 140});
+    const Done sum = run.collective({}, 25, SimulatedRun::kNetwork, {work});
+    run.kernel("use", {10}, SimulatedRun::kCompute, {sum});
+  }
+  const Result result = path_of(run);
+  expect_tiled(result);
+  for (const Composition& step : result.steps) {
+    EXPECT_DOUBLE_EQ(us_of(step, Part::kComputation), 110);
+    EXPECT_DOUBLE_EQ(us_of(step, Part::kStraggler), 40);
+    EXPECT_DOUBLE_EQ(us_of(step, Part::kCommunication), 25);
+  }
+  for (const Segment& segment : result.path) {
+    if (segment.part != Part::kStraggler) continue;
+    EXPECT_EQ(result.execution.ranks[segment.rank].number, 3);
+    EXPECT_EQ(segment.cause, Part::kComputation);
+  }
+}
+
+TEST(CriticalPath, TheHostIsOnItWhereTheGpuWaitsForALaunch) {
+  SimulatedRun run(1);
+  for (int step = 1; step <= 2; ++step) {
+    run.begin_step(step);
+    run.kernel("first", {100});
+    run.delay_host(0, 300);
+    run.kernel("second", {100});
+  }
+  const Result result = path_of(run);
+  expect_tiled(result);
+  // The second kernel starts 300 us and a launch of 2 us after the first one, which takes 100.
+  EXPECT_DOUBLE_EQ(us_of(result.steps[0], Part::kHost), 202);
+  EXPECT_DOUBLE_EQ(us_of(result.steps[0], Part::kComputation), 200);
+}
+
+TEST(CriticalPath, ItGoesThroughOtherStreams) {
+  SimulatedRun run(1);
+  for (int step = 1; step <= 3; ++step) {
+    run.begin_step(step);
+    const Done first = run.kernel("first", {40});
+    const Done side = run.kernel("side", {200}, 9, {first});
+    run.kernel("hidden", {50});
+    run.kernel("last", {20}, SimulatedRun::kCompute, {side});
+  }
+  const Result result = path_of(run);
+  expect_tiled(result);
+  std::string names;
+  for (const Segment& segment : result.path)
+    if (segment.step == 1)
+      names += result.execution.kernels[result.execution.works[segment.work].kernel].name + " ";
+  EXPECT_EQ(names, "first side last ");
+}
+
+// Returns whether the path goes through the kernel "side", which ends while "last" is about to
+// start though it waits for "main" alone. `odd_us` is the length of "side" in one of the steps.
+bool goes_through_side(double odd_us) {
+  SimulatedRun run(1);
+  for (int step = 1; step <= 6; ++step) {
+    run.begin_step(step);
+    const Done start = run.kernel("start", {10});
+    run.kernel("side", {step == 3 ? odd_us : 110}, 9, {start});
+    Done main = run.kernel("main", {100});
+    main.end_us[0] += 20;  // it takes its time to start
+    run.kernel("last", {300}, 11, {main});
+    run.kernel("next", {1}, SimulatedRun::kCompute, {{{main.end_us[0] + 300}}});
+  }
+  const Result result = path_of(run);
+  expect_tiled(result);
+  return std::any_of(result.path.begin(), result.path.end(), [&](const Segment& segment) {
+    return result.execution.kernels[result.execution.works[segment.work].kernel].name == "side";
+  });
+}
+
+TEST(CriticalPath, AWaitThatAStepContradictsIsNone) {
+  EXPECT_TRUE(goes_through_side(110));
+  EXPECT_FALSE(goes_through_side(200));
+}
+
+// Returns whether the path goes through "side", for which "last" waits, though "other" ends later.
+bool goes_through_recorded_wait(bool is_recorded) {
+  SimulatedRun run(1);
+  run.begin_step(1);
+  const Done start = run.kernel("start", {10});
+  Done side = run.kernel("side", {100}, 9, {start});
+  run.kernel("other", {110}, 11, {start});
+  run.kernel("main", {50});
+  side.end_us[0] += 20;
+  if (is_recorded) run.record_wait(0, SimulatedRun::kCompute, 9);
+  run.kernel("last", {300}, SimulatedRun::kCompute, {side});
+  const Result result = path_of(run);
+  expect_tiled(result);
+  return std::any_of(result.path.begin(), result.path.end(), [&](const Segment& segment) {
+    return result.execution.kernels[result.execution.works[segment.work].kernel].name == "side";
+  });
+}
+
+TEST(Execution, WaitsThatTheTraceRecordedAreTaken) {
+  EXPECT_FALSE(goes_through_recorded_wait(false));
+  EXPECT_TRUE(goes_through_recorded_wait(true));
+}
+
+TEST(Execution, ClocksAreAlignedByCollectives) {
+  SimulatedRun run(2);
+  for (int step = 1; step <= 3; ++step) {
+    run.begin_step(step);
+    const Done work = run.kernel("work", {100, 130});
+    const Done sum = run.collective({}, 25, SimulatedRun::kNetwork, {work});
+    run.kernel("use", {10}, SimulatedRun::kCompute, {sum});
+  }
+  run.shift_clock(1, 5000);
+  const Result result = path_of(run);
+  expect_tiled(result);
+  EXPECT_DOUBLE_EQ(result.execution.ranks[1].clock.offset_us, 5000);
+  EXPECT_DOUBLE_EQ(result.execution.ranks[1].clock.removed_us, 5000);
+  EXPECT_DOUBLE_EQ(result.execution.ranks[1].clock.residual_us, 0);
+  EXPECT_DOUBLE_EQ(us_of(result.steps[1], Part::kStraggler), 30);
+}
+
+TEST(Execution, StepsAreAsLongAsTheMeanOfTheRanks) {
+  SimulatedRun run(2);
+  for (int step = 1; step <= 2; ++step) {
+    run.begin_step(step);
+    run.kernel("work", {100, 130});
+  }
+  const Execution execution = execution_of(run.ranks());
+  ASSERT_EQ(execution.steps.size(), 2U);
+  EXPECT_EQ(execution.steps[0].length_ns(), 115'000);
+  EXPECT_EQ(execution.steps[1].length_ns(), 115'000);
+}
+
+TEST(Execution, ATraceWithoutStepsIsOneStep) {
+  SimulatedRun run(1);
+  run.kernel("work", {100});
+  const Result result = path_of(run);
+  expect_tiled(result);
+  EXPECT_FALSE(result.execution.has_steps);
+  EXPECT_DOUBLE_EQ(us_of(result.steps[0], Part::kComputation), 100);
+}
+
+TEST(Execution, NoRanksAreNothing) {
+  const Execution execution = execution_of({});
+  EXPECT_TRUE(critical_path(execution).empty());
+}
+
+TEST(PathReport, ThePartsOfARowAddUpToItsStep) {
+  SimulatedRun run(2);
+  for (int step = 1; step <= 2; ++step) {
+    run.begin_step(step);
+    const Done work = run.kernel("work", {100, 130});
+    run.collective({}, 25, SimulatedRun::kNetwork, {work});
+  }
+  const Result result = path_of(run);
+  const model::Book book = path_report(result.execution, result.path);
+  const model::Table& steps = *book.find("critical_path_steps");
+  ASSERT_EQ(steps.row_count(), 3U);  // two steps and their mean
+  for (std::size_t row = 0; row < steps.row_count(); ++row) {
+    double sum = 0;
+    for (std::size_t column = 2; column < steps.columns.size(); ++column)
+      sum += model::number(steps.at(row, column));
+    EXPECT_NEAR(sum, model::number(steps.at(row, 1)), 1e-5);
+  }
+  EXPECT_EQ(book.find("clock_alignment")->row_count(), 2U);
+}
+
+}  // namespace
+}  // namespace assay::trace::path

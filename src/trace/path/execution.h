@@ -1,0 +1,133 @@
+// The GPU work of all ranks of a run on one clock, with everything that decides when a piece of it
+// could start. The critical path and the attribution of a change are computed from this alone, so
+// the traces may be freed.
+//
+//   traces → RankAnalysis ─┐
+//                          ├─▶ Execution: works, lanes, joins, steps, clocks
+//   matched collectives ───┘        │ find_waits()
+//                                   ▼
+//                          Waits: what each work waited for on other streams of its rank
+//                                   │
+//                       critical_path() · replays of the attribution
+//
+// A work may start when the work before it on its stream (lane) has ended, when the host has
+// launched it, and when what it waits for on other streams has ended. A collective moves data from
+// the arrival of its last rank on, so no rank leaves it earlier.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trace/analysis.h"
+
+namespace assay::trace::path {
+
+using WorkId = std::uint32_t;
+inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+inline constexpr std::int64_t kUnknownTime = std::numeric_limits<std::int64_t>::min();
+
+// A kernel, copy or memset. Times are nanoseconds since the first work of the run, on the clock of
+// the first rank.
+struct Work {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t launched_ns = kUnknownTime;  // when the host's call began; unknown for graph replays
+  std::uint32_t kernel = 0;                 // index into Execution::kernels
+  std::uint32_t lane = 0;                   // index into Execution::lanes
+  std::uint32_t event = 0;                  // index into Trace::gpu_events of its rank
+  std::uint32_t join = kNone;               // index into Execution::joins
+  WorkId before = kNone;                    // the work before it on its lane
+  std::uint16_t rank = 0;                   // position in Execution::ranks
+  GpuWork kind = GpuWork::kComputation;
+  float overlap = 0;  // of a computation: the part of its time beside communication of its rank
+
+  [[nodiscard]] std::int64_t length_ns() const { return end_ns - start_ns; }
+};
+
+// What runs: works with the same kernel are the same code with the same launch, and, of a
+// collective, the same message.
+struct Kernel {
+  std::string name;
+  std::string category;       // kernel_category, or the collective's name
+  std::string operator_name;  // that launched it first; empty where the trace has no operators
+  std::uint32_t blocks = 0;   // of the launch; the channels of a collective
+  std::uint32_t threads = 0;  // per block
+  double bytes = 0;           // of a collective: what its bus bandwidth counts; NaN when unknown
+  std::string message = {};   // of a collective: "allreduce, BFloat16, 50331648", as in the sheets
+};
+
+struct Lane {
+  std::uint16_t rank = 0;
+  std::int32_t device = -1;
+  std::int32_t stream = -1;
+};
+
+// A collective that no rank leaves before all have arrived.
+struct Join {
+  std::uint32_t first = 0;  // position in Execution::members
+  std::uint32_t size = 0;
+  std::int64_t last_start_ns = 0;    // when the last rank arrived
+  std::int64_t middle_start_ns = 0;  // when half of the ranks had arrived
+  WorkId last = kNone;               // the work of the rank that arrived last
+};
+
+struct RecordedWait {
+  WorkId work = 0;
+  WorkId other = 0;  // of the same rank
+};
+
+// How far a rank's clock is ahead of the first rank's, told from the ends of collectives.
+struct Clock {
+  double offset_us = 0;    // estimated
+  double removed_us = 0;   // what was removed: ranks of one host share a clock
+  double residual_us = 0;  // median of this rank's ends less those of all, after that
+  double spread_us = 0;    // median absolute deviation of those
+  std::int64_t samples = 0;
+};
+
+struct Rank {
+  int number = 0;
+  WorkId first = 0;  // its works are [first, last)
+  WorkId last = 0;
+  Clock clock;
+  std::int64_t shift_ns = 0;             // recorded time + shift_ns = time of this execution
+  std::vector<std::int64_t> step_start;  // for each of Execution::steps
+  std::vector<std::int64_t> step_end;
+};
+
+// A step begins and ends at the mean over ranks, so that its length is the mean of the ranks' own,
+// as in every other sheet.
+struct StepMark {
+  std::int64_t number = 0;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+
+  [[nodiscard]] std::int64_t length_ns() const { return end_ns - start_ns; }
+};
+
+struct Execution {
+  std::vector<Work> works;  // by rank, then start
+  std::vector<Kernel> kernels;
+  std::vector<Lane> lanes;
+  std::vector<Join> joins;
+  std::vector<WorkId> members;  // of joins
+  // Waits between streams that the traces recorded, by the work that waits.
+  std::vector<RecordedWait> recorded_waits;
+  std::vector<Rank> ranks;
+  std::vector<StepMark> steps;  // those that all ranks have; the whole window where there are none
+  bool has_steps = false;       // whether the traces name steps
+  std::int64_t origin_ns = 0;   // recorded time, on the first rank's clock, of this one's zero
+
+  [[nodiscard]] std::span<const WorkId> members_of(const Join& join) const {
+    return std::span(members).subspan(join.first, join.size);
+  }
+};
+
+// Takes the counted work of ranks of one run, which need not outlive the result. The ranks must not
+// be in compat mode.
+Execution execution_of(std::span<const RankAnalysis> ranks);
+
+}  // namespace assay::trace::path

@@ -1,0 +1,48 @@
+#include "trace/fuse/fuse.h"
+
+#include <fmt/core.h>
+
+#include "core/gzip_output.h"
+#include "core/output_file.h"
+#include "trace/path/report.h"
+#include "trace/pipelines/prepare.h"
+
+namespace assay::trace {
+namespace {
+
+core::Status write_trace(const std::filesystem::path& file,
+                         const fuse::Input& input,
+                         core::Progress& progress,
+                         model::Warnings& warnings) {
+  const auto advance = [&](std::uint64_t bytes) { progress.advance(bytes); };
+  return core::write_file_in_pieces(file, [&](const core::WritePiece& write) -> core::Status {
+    if (file.extension() != ".gz") return fuse::write_fused(input, write, advance, warnings);
+    core::GzipOutput compressed(write);
+    const auto compress = [&](std::string_view text) { return compressed.write(text); };
+    ASSAY_TRY(fuse::write_fused(input, compress, advance, warnings));
+    return compressed.finish();
+  });
+}
+
+}  // namespace
+
+core::Result<CommandResult> run_fuse(const FuseRequest& request, core::Progress& progress) {
+  const std::filesystem::path inputs[] = {request.folder};
+  const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
+  const path::Execution execution = path::execution_of(run.ranks);
+  const auto critical = path::critical_path(execution);
+  CommandResult result;
+  result.warnings = run.warnings();
+  for (const RankTrace& rank : run.run->ranks) {
+    std::error_code ignored;
+    progress.add_total(std::filesystem::file_size(rank.trace.path, ignored));
+  }
+  ASSAY_TRY(write_trace(request.file, {*run.run, execution, critical}, progress, result.warnings));
+  const model::Book book = path::path_report(execution, critical);
+  result.summary = {"Fused trace",
+                    {*book.find("critical_path_steps"), *book.find("clock_alignment")}};
+  result.written = {request.file};
+  return result;
+}
+
+}  // namespace assay::trace

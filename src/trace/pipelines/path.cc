@@ -1,0 +1,27 @@
+#include "core/files.h"
+#include "trace/path/report.h"
+#include "trace/pipelines/prepare.h"
+
+namespace assay::trace {
+
+core::Result<CommandResult> run_path(const PathRequest& request, core::Progress& progress) {
+  const std::filesystem::path inputs[] = {request.folder};
+  const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
+  const path::Execution execution = path::execution_of(run.ranks);
+  const auto critical = path::critical_path(execution);
+  model::Book book = path::path_report(execution, critical);
+  CommandResult result;
+  result.warnings = run.warnings();
+  result.summary = {"Critical path", {*book.find("critical_path_steps")}};
+  if (request.output.kind == Output::Kind::kBook) {
+    result.book = std::move(book);
+    return result;
+  }
+  const std::filesystem::path folder =
+      request.output.folder.empty() ? kReportFolder : request.output.folder;
+  const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(folder));
+  result.written = ASSAY_TRY(write_book(book, folder / "critical_path", request.output));
+  return result;
+}
+
+}  // namespace assay::trace
