@@ -130,6 +130,7 @@ struct CompareRequest : Request {
   bool final_report = true;                             // final_analysis_report
   double confidence = 0.95;                             // of the intervals that verdicts rest on
   double tolerance_percent = model::kTolerancePercent;  // differences below it are of no interest
+  std::string written_by = {};                          // the program and its version, for the page
   std::filesystem::path page = {};  // one more place for the page; it is always beside the workbook
 };
 

@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/trace_options.h"
+#include "cli/version.h"
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "report/book.h"
@@ -151,6 +152,7 @@ class SweepReport final : public Command {
     }
     ASSAY_TRY(move_baseline_to_front(settings));
     if (request_.output.folder.empty()) request_.output.folder = sweep_;
+    request_.written_by = program_version();
     model::Book book = sweep::summary(plan, records, sweep_);
     const std::size_t count = settings.size();
     ASSAY_TRY(leave_out_damaged(settings));
@@ -292,6 +294,7 @@ class SweepReport final : public Command {
                    .next = {{without_heading(ranking.next(sweep_.string()))}}},
         .ranking = ranking.figure(),
         .first = most_telling(ranking.figure()),
+        .provenance = {{"sweep", sweep_.string()}, {"written by", program_version()}},
         .tables = &book};
     if (const model::Table* table = book.find("warnings")) {
       for (std::size_t row = 0; row < table->row_count(); ++row)
