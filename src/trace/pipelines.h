@@ -101,12 +101,15 @@ core::Result<CommandResult> run_collectives(const CollectivesRequest& request,
 // repeatN in the output folder.
 inline constexpr const char* kAnalysisFolder = "tracelens_analysis";
 
+enum class Glimpse { kSkip, kOfFirstRun };  // CommandResult::glimpse
+
 enum class FileNames { kDocumented, kAlsoLegacy };  // legacy: also writes perf_rank<N>.xlsx
 
 struct AnalyzeRequest : Request {
   std::filesystem::path configuration = {};
   Parts parts = Parts::kAll;
   FileNames names = FileNames::kDocumented;
+  Glimpse glimpse = Glimpse::kSkip;
   std::optional<int> gpus_per_node = std::nullopt;
 };
 

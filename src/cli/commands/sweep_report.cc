@@ -230,6 +230,7 @@ class SweepReport final : public Command {
     static_cast<trace::Request&>(request) = static_cast<const trace::Request&>(request_);
     request.configuration = setting.folder;
     request.parts = request_.parts;
+    request.glimpse = trace::Glimpse::kOfFirstRun;
     // Each setting's reports go where 'assay trace analyze' would put them, unless another folder
     // is asked for.
     request.output.folder = elsewhere() ? request_.output.folder / setting.name : fs::path();
