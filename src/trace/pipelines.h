@@ -120,12 +120,15 @@ core::Result<CommandResult> run_fuse(const FuseRequest& request, core::Progress&
 // repeatN in the output folder.
 inline constexpr const char* kAnalysisFolder = "tracelens_analysis";
 
+enum class Glimpse { kSkip, kOfFirstRun };  // CommandResult::glimpse
+
 enum class FileNames { kDocumented, kAlsoLegacy };  // legacy: also writes perf_rank<N>.xlsx
 
 struct AnalyzeRequest : Request {
   std::filesystem::path configuration = {};
   Parts parts = Parts::kAll;
   FileNames names = FileNames::kDocumented;
+  Glimpse glimpse = Glimpse::kSkip;
   std::optional<int> gpus_per_node = std::nullopt;
 };
 
@@ -149,6 +152,7 @@ struct CompareRequest : Request {
   bool final_report = true;                             // final_analysis_report
   double confidence = 0.95;                             // of the intervals that verdicts rest on
   double tolerance_percent = model::kTolerancePercent;  // differences below it are of no interest
+  std::string written_by = {};                          // the program and its version, for the page
   std::filesystem::path page = {};  // one more place for the page; it is always beside the workbook
 };
 

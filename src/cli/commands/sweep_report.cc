@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/trace_options.h"
+#include "cli/version.h"
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "report/book.h"
@@ -151,6 +152,7 @@ class SweepReport final : public Command {
     }
     ASSAY_TRY(move_baseline_to_front(settings));
     if (request_.output.folder.empty()) request_.output.folder = sweep_;
+    request_.written_by = program_version();
     model::Book book = sweep::summary(plan, records, sweep_);
     const std::size_t count = settings.size();
     ASSAY_TRY(leave_out_damaged(settings));
@@ -228,6 +230,7 @@ class SweepReport final : public Command {
     static_cast<trace::Request&>(request) = static_cast<const trace::Request&>(request_);
     request.configuration = setting.folder;
     request.parts = request_.parts;
+    request.glimpse = trace::Glimpse::kOfFirstRun;
     // Each setting's reports go where 'assay trace analyze' would put them, unless another folder
     // is asked for.
     request.output.folder = elsewhere() ? request_.output.folder / setting.name : fs::path();
@@ -292,6 +295,7 @@ class SweepReport final : public Command {
                    .next = {{without_heading(ranking.next(sweep_.string()))}}},
         .ranking = ranking.figure(),
         .first = most_telling(ranking.figure()),
+        .provenance = {{"sweep", sweep_.string()}, {"written by", program_version()}},
         .tables = &book};
     if (const model::Table* table = book.find("warnings")) {
       for (std::size_t row = 0; row < table->row_count(); ++row)

@@ -1,5 +1,6 @@
 #include "cli/options.h"
 #include "cli/trace_options.h"
+#include "cli/version.h"
 
 namespace assay::cli {
 namespace {
@@ -25,6 +26,7 @@ class TraceCompare final : public Command {
 
   core::Result<Outcome> run() override {
     select();
+    request_.written_by = program_version();
     const auto call = [this](core::Progress& progress) {
       return trace::run_compare(request_, progress);
     };

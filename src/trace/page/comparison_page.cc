@@ -136,12 +136,14 @@ report::Page comparison_page(const ComparisonEvidence& evidence,
   }
   append(page.cards, chart_cards(evidence, ""));
   append(page.cards, table_cards(evidence, ""));
+  page.provenance = evidence.provenance;
   return page;
 }
 
 report::Page comparisons_page(const PageOpening& opening,
                               std::span<const ComparisonEvidence> comparisons) {
-  report::Page page{.title = opening.title, .answer = opening.answer};
+  report::Page page{
+      .title = opening.title, .answer = opening.answer, .provenance = opening.provenance};
   report::PageChoice choice{.name = kChoice, .values = {}, .first = 0};
   if (opening.ranking) {
     page.cards.push_back({.id = "ranking",

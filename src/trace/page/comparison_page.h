@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/page.h"
@@ -22,7 +23,8 @@ struct PageOpening {
   std::string title;
   report::PageAnswer answer;
   std::optional<report::RankingFigure> ranking = std::nullopt;
-  std::string first = {};               // the setting whose comparison shows at first
+  std::string first = {};  // the setting whose comparison shows at first
+  std::vector<std::pair<std::string, std::string>> provenance = {};
   const model::Book* tables = nullptr;  // shown before those of the comparisons; may be null
 };
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/table.h"
@@ -33,6 +34,7 @@ struct ComparisonEvidence {
   SideEvidence baseline;
   SideEvidence test;
   model::Warnings warnings = {};
+  std::vector<std::pair<std::string, std::string>> provenance = {};  // "baseline", "runs/a"
 };
 
 SideEvidence side_evidence(const Configuration& configuration);

@@ -83,6 +83,7 @@ fs::path output_folder(const AnalyzeRequest& request, const RunFolder& run) {
 
 core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
                                         const RunFolder& run_folder,
+                                        bool is_first,
                                         core::Progress& progress) {
   const fs::path inputs[] = {run_folder.path};
   const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
@@ -90,7 +91,8 @@ core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
   const core::FileLock lock = ASSAY_TRY(make_folder(request, folder));
   CommandResult result;
   result.warnings = run.warnings();
-  result.glimpse = std::make_shared<RunGlimpse>(glimpse(run));
+  if (request.glimpse == Glimpse::kOfFirstRun && is_first)
+    result.glimpse = std::make_shared<RunGlimpse>(glimpse(run));
   if (request.parts != Parts::kCollective) {
     ASSAY_TRY(add_individual_reports(run, request, folder, result));
   }
@@ -124,7 +126,7 @@ core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Pro
   std::vector<int> repeats;
   for (const RunFolder& run :
        ASSAY_TRY(runs_to_analyze(request.configuration, request.options.compat, result.warnings))) {
-    CommandResult one = ASSAY_TRY(analyze_run(request, run, progress));
+    CommandResult one = ASSAY_TRY(analyze_run(request, run, repeats.empty(), progress));
     append(result.written, std::move(one.written));
     if (result.glimpse == nullptr) result.glimpse = std::move(one.glimpse);
     merge_warnings(run, one.warnings, result.warnings);

@@ -100,6 +100,7 @@ std::optional<Headline> headline_of(const Answer& answer, const Sides& sides) {
 std::shared_ptr<ComparisonEvidence> evidence_of(Comparison& comparison,
                                                 Loaded& baseline,
                                                 Loaded& test,
+                                                const CompareRequest& request,
                                                 const model::Warnings& warnings) {
   auto evidence = std::make_shared<ComparisonEvidence>();
   evidence->report = std::move(comparison.final_report);
@@ -108,6 +109,11 @@ std::shared_ptr<ComparisonEvidence> evidence_of(Comparison& comparison,
   if (baseline.glimpse) evidence->baseline.glimpse = std::move(*baseline.glimpse);
   if (test.glimpse) evidence->test.glimpse = std::move(*test.glimpse);
   evidence->warnings = warnings;
+  evidence->provenance = {{"baseline", request.baseline.string()}, {"test", request.test.string()}};
+  const std::string& gpu = evidence->baseline.glimpse.gpu_name;
+  if (!gpu.empty()) evidence->provenance.emplace_back("GPU", gpu);
+  if (!request.written_by.empty())
+    evidence->provenance.emplace_back("written by", request.written_by);
   return evidence;
 }
 
@@ -182,7 +188,7 @@ core::Result<CommandResult> run_compare(const CompareRequest& request, core::Pro
   }
   ASSAY_TRY(write_books(comparison, request, result));
   if (request.options.compat != Compat::kNone) return result;
-  result.evidence = evidence_of(comparison, baseline, test, result.warnings);
+  result.evidence = evidence_of(comparison, baseline, test, request, result.warnings);
   ASSAY_TRY(write_pages(request, result));
   return result;
 }

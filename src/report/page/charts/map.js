@@ -177,8 +177,11 @@ function scaleBar(scale, chart, place, width, colors) {
   for (let i = 0; i < steps; ++i)
     children.push({type: 'rect', shape: {x: x + room * i / steps, y, width: room / steps + 0.6, height: 11}, style: {fill: colorAt(scale.colors, (i + 0.5) / steps)}});
   const named = scale.ticks.map(([share, text], i) => [share, i === scale.ticks.length - 1 ? `${text} ${title}` : text]);
-  const needed = named.reduce((sum, [, text]) => sum + textWidth(text, FONT) + 12, 0);
-  const ticks = needed > room ? named.filter((_, i) => i % 2 === 0) : named;
+  // The outer ticks end with the bar, the others are centred.
+  const after = i => textWidth(named[i][1], FONT) / (i === 0 ? 1 : 2);
+  const ahead = i => textWidth(named[i][1], FONT) / (i === named.length - 1 ? 1 : 2);
+  const apart = named.every((_, i) => !i || after(i - 1) + ahead(i) + 8 < room / (named.length - 1));
+  const ticks = apart ? named : named.filter((_, i) => i % 2 === 0);
   ticks.forEach(([share, text], i) => children.push({type: 'text', style: {text,
     x: x + room * share, y: y + 21, align: i === 0 ? 'left' : i === ticks.length - 1 ? 'right' : 'center', verticalAlign: 'middle', fill: colors.quiet, font: FONT}}));
   return [{type: 'custom', coordinateSystem: 'none', silent: true, data: [0], renderItem: () => ({type: 'group', children})}];

@@ -83,7 +83,7 @@ export function ranking(chart, {width, colors}) {
         axisTick: {show: false}, axisLine: {show: false}},
       tooltip: {formatter: params => tip(linesOf(items[params.dataIndex], chart.headings))},
       series: [{type: 'custom', renderItem: render, data: items.map((item, i) => [item.value ?? 0, i]),
-        encode: {x: 0, y: 1}, clip: false,
+        encode: {x: 0, y: 1}, clip: false, z: 6,
         markLine: {silent: true, symbol: 'none', label: {show: false}, data: [{xAxis: 0}],
           lineStyle: {color: colors.ink, type: 'solid', width: 1.5}},
         markArea: {silent: true, itemStyle: {color: colors.band},
