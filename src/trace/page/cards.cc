@@ -104,8 +104,8 @@ void add_timeline(Cards& cards, const SideEvidence& side, const char* name) {
             fmt::format("{}: step {} on all ranks takes {:.3g} ms", side.label,
                         side.glimpse.step_number, side.glimpse.step->length_us / 1000),
             side.glimpse.step,
-            "The step of median length. Above: computation and copies; below: communication. Times "
-            "are each rank's own.");
+            "The step of median length, on one clock. Above: computation and copies; below: "
+            "communication; outlined: the critical path.");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ RunGlimpse glimpse(const AnalyzedRun& run) {
   }
   if (const auto step = typical_step(run.ranks)) {
     result.step_number = *step;
-    result.step = step_timeline(run.ranks, *step);
+    result.step = step_timeline(run.ranks, *step, on_one_clock(run.ranks));
   }
   return result;
 }

@@ -9,6 +9,7 @@
 #include "core/statistics.h"
 #include "report/colors.h"
 #include "trace/page/colors.h"
+#include "trace/path/critical_path.h"
 
 namespace assay::trace {
 namespace {
@@ -70,15 +71,16 @@ void limit(std::vector<report::TimelineSpan>& spans, double length_us, Names& na
 
 class Builder {
  public:
-  Builder(std::span<const RankAnalysis> ranks, std::int64_t step) : ranks_(ranks), step_(step) {}
+  Builder(std::span<const RankAnalysis> ranks, std::int64_t step, const OnOneClock& clock)
+      : ranks_(ranks), step_(step), clock_(clock) {}
 
   report::TimelineChart build() {
     chart_.axis = "ms since the first rank began the step";
     chart_.rows = {{"computation and copies", kComputationColor},
                    {"communication", kCommunicationColor}};
     find_window();
-    for (const RankAnalysis& rank : ranks_) {
-      if (const Step* step = find_step(rank, step_)) add(rank, step->window);
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      if (const Step* step = find_step(ranks_[i], step_)) add(i, step->window);
     }
     chart_.names = names_.take();
     return std::move(chart_);
@@ -88,11 +90,12 @@ class Builder {
   void find_window() {
     bool is_first = true;
     double end_us = 0;
-    for (const RankAnalysis& rank : ranks_) {
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      const RankAnalysis& rank = ranks_[i];
       const Step* step = find_step(rank, step_);
       if (step == nullptr) continue;
-      const double start = rank.time.microseconds(step->window.start);
-      const double end = rank.time.microseconds(step->window.end);
+      const double start = rank.time.microseconds(step->window.start) + clock_.shift_us[i];
+      const double end = rank.time.microseconds(step->window.end) + clock_.shift_us[i];
       start_us_ = is_first ? start : std::min(start_us_, start);
       end_us = is_first ? end : std::max(end_us, end);
       is_first = false;
@@ -100,7 +103,8 @@ class Builder {
     chart_.length_us = end_us - start_us_;
   }
 
-  void add(const RankAnalysis& rank, const Interval& window) {
+  void add(std::size_t position, const Interval& window) {
+    const RankAnalysis& rank = ranks_[position];
     report::TimelineLane lane{.name = "rank " + std::to_string(rank.rank), .rows = {{}, {}}};
     for (std::size_t i = 0; i < rank.gpu_intervals.size(); ++i) {
       const Interval& interval = rank.gpu_intervals[i];
@@ -108,9 +112,11 @@ class Builder {
         continue;
       const bool communicates = rank.gpu_work[i] == GpuWork::kCommunication;
       lane.rows[communicates ? 1 : 0].push_back(
-          {.start_us = rank.time.microseconds(interval.start) - start_us_,
+          {.start_us =
+               rank.time.microseconds(interval.start) + clock_.shift_us[position] - start_us_,
            .duration_us = rank.time.microseconds(interval.length()),
-           .name = names_.number(rank.trace->text(rank.trace->gpu_events[i].name))});
+           .name = names_.number(rank.trace->text(rank.trace->gpu_events[i].name)),
+           .is_critical = clock_.critical[position][i]});
     }
     for (auto& spans : lane.rows) {
       std::sort(spans.begin(), spans.end(),
@@ -122,6 +128,7 @@ class Builder {
 
   std::span<const RankAnalysis> ranks_;
   std::int64_t step_;
+  const OnOneClock& clock_;
   double start_us_ = 0;
   Names names_;
   report::TimelineChart chart_;
@@ -143,8 +150,28 @@ std::optional<std::int64_t> typical_step(std::span<const RankAnalysis> ranks) {
   return means[(means.size() - 1) / 2].second;
 }
 
-report::TimelineChart step_timeline(std::span<const RankAnalysis> ranks, std::int64_t step) {
-  return Builder(ranks, step).build();
+OnOneClock on_one_clock(std::span<const RankAnalysis> ranks) {
+  const path::Execution execution = path::execution_of(ranks);
+  OnOneClock clock;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    clock.shift_us.push_back(static_cast<double>(execution.ranks[i].shift_ns) / 1000);
+    clock.critical.emplace_back(ranks[i].gpu_intervals.size());
+  }
+  for (const path::Segment& segment : path::critical_path(execution)) {
+    const bool runs = segment.part == path::Part::kComputation ||
+                      segment.part == path::Part::kCommunication ||
+                      segment.part == path::Part::kCopy;
+    if (!runs || segment.work == path::kNone) continue;
+    const path::Work& work = execution.works[segment.work];
+    clock.critical[work.rank][work.event] = true;
+  }
+  return clock;
+}
+
+report::TimelineChart step_timeline(std::span<const RankAnalysis> ranks,
+                                    std::int64_t step,
+                                    const OnOneClock& clock) {
+  return Builder(ranks, step, clock).build();
 }
 
 }  // namespace assay::trace
