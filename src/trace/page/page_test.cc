@@ -117,6 +117,7 @@ TEST(ComparisonPage, MapsEveryStepOfEveryRank) {
 TEST(ComparisonPage, ManyComparisonsShowOneAtATime) {
   std::vector<ComparisonEvidence> both = {evidence(), evidence()};
   both[1].test.label = "c";
+  both[1].report.tables[1].columns[3].name = "c (ms)";
   const report::Page page =
       comparisons_page({.title = "t", .answer = {.sentence = "s"}, .first = "c"}, both);
   ASSERT_EQ(page.choices.size(), 1U);
