@@ -14,14 +14,18 @@ if(ASSAY_PAGE)
   file(GLOB_RECURSE page_parts CONFIGURE_DEPENDS ${page_folder}/*.js ${page_folder}/*.css
                                                  ${page_folder}/*.mjs)
   set(page_modules ${CMAKE_BINARY_DIR}/npm)
+  # What drives the browser of the tests is not needed without them.
+  set(page_omitted $<$<NOT:$<BOOL:${ASSAY_TESTS}>>:--omit=dev>)
   add_custom_command(
     OUTPUT ${page_modules}/installed
     COMMAND ${CMAKE_COMMAND} -E make_directory ${page_modules}
     COMMAND ${CMAKE_COMMAND} -E copy ${page_folder}/package.json ${page_folder}/package-lock.json
             ${page_modules}
     COMMAND ${CMAKE_COMMAND} -E chdir ${page_modules} ${NPM} ci --ignore-scripts --no-audit --no-fund --loglevel=error
+            ${page_omitted}
     COMMAND ${CMAKE_COMMAND} -E touch ${page_modules}/installed
     DEPENDS ${page_folder}/package.json ${page_folder}/package-lock.json
+    COMMAND_EXPAND_LISTS
     COMMENT "Installing the packages of the HTML pages")
   add_custom_command(
     OUTPUT ${page_source}

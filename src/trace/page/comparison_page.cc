@@ -37,6 +37,7 @@ std::string share_text(double change, double total) {
 void add_reasons(report::PageAnswer& answer,
                  const ComparisonEvidence& evidence,
                  const std::string& prefix) {
+  const std::string about = prefix.empty() ? "" : prefix + ", ";
   const auto chart = attribution_chart(evidence, prefix);
   if (!chart || chart->parts.empty()) return;
   std::vector<report::WaterfallPart> parts = chart->parts;
@@ -46,7 +47,7 @@ void add_reasons(report::PageAnswer& answer,
   if (parts.size() > kMostReasons) parts.resize(kMostReasons);
   answer.why.clear();
   for (const report::WaterfallPart& part : parts) {
-    answer.why.push_back({fmt::format("{}: {:+.3g} ms{}{}", part.name, part.value,
+    answer.why.push_back({fmt::format("{}{}: {:+.3g} ms{}{}", about, part.name, part.value,
                                       share_text(part.value, chart->to.value - chart->from.value),
                                       part.note.empty() ? "" : ". " + part.note),
                           part.card});
@@ -161,7 +162,10 @@ report::Page comparisons_page(const PageOpening& opening,
   for (const ComparisonEvidence& evidence : comparisons) {
     const std::string& name = evidence.test.label;
     choice.values.push_back(name);
-    if (name == opening.first) choice.first = choice.values.size() - 1;
+    if (name == opening.first) {
+      choice.first = choice.values.size() - 1;
+      add_reasons(page.answer, evidence, name);
+    }
     std::vector<report::PageCard> charts = chart_cards(evidence, name);
     std::vector<report::PageCard> own_tables = table_cards(evidence, name);
     add_condition(charts, name);

@@ -117,11 +117,15 @@ TEST(ComparisonPage, MapsEveryStepOfEveryRank) {
 TEST(ComparisonPage, ManyComparisonsShowOneAtATime) {
   std::vector<ComparisonEvidence> both = {evidence(), evidence()};
   both[1].test.label = "c";
+  both[1].report.tables[1].columns[3].name = "c (ms)";
   const report::Page page =
       comparisons_page({.title = "t", .answer = {.sentence = "s"}, .first = "c"}, both);
   ASSERT_EQ(page.choices.size(), 1U);
   EXPECT_THAT(page.choices[0].values, ElementsAre("b", "c"));
   EXPECT_EQ(page.choices[0].first, 1U);
+  ASSERT_FALSE(page.answer.why.empty());
+  EXPECT_THAT(page.answer.why[0].text, testing::StartsWith("c, communication: bandwidth: +5 ms"));
+  EXPECT_EQ(page.answer.why[0].card, "c.NCCL_ImplSync_Cmp");
   std::set<std::string> unique;
   for (const report::PageCard& card : page.cards)
     EXPECT_TRUE(unique.insert(card.id).second) << card.id;

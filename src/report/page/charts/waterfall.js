@@ -16,7 +16,7 @@ export function waterfall(chart, {width, narrow, colors}) {
   rows.push({name: to.name, start: 0, end: to.value, total: true});
   const change = to.value - from.value;
   const textOf = row => row.total ? withUnit(row.end, unit)
-    : `${signed(row.value)}\u00a0${unit}` + (change ? ` (${number(100 * row.value / change)}\u00a0%)` : '');
+    : `${signed(row.value)}\u00a0${unit}` + (change ? ` (${number(100 * row.value / change).replace('-', '\u2212')}\u00a0%)` : '');
   const linesOf = row => [row.name, textOf(row), ...(row.note ? [row.note] : [])];
   const nameWidth = Math.max(...rows.map(row => textWidth(row.name, BOLD)));
   const textRoom = Math.max(...rows.map(row => textWidth(textOf(row), FONT)));
