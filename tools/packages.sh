@@ -5,12 +5,12 @@ declare -A packages=(
   # To build and run assay.
   [build]="g++ cmake ninja-build pkg-config zlib1g-dev libisal-dev libfmt-dev libsimdjson-dev
     nlohmann-json3-dev libcli11-dev libxlsxwriter-dev libsqlite3-dev
-    libzstd-dev libsnappy-dev libyaml-cpp-dev libdnnl-dev libopenmpi-dev gnuplot-nox"
+    libzstd-dev libsnappy-dev libyaml-cpp-dev libdnnl-dev libopenmpi-dev gnuplot-nox nodejs npm"
   # To run every test: the unit tests' library, a reader of our workbooks, the formatter, shells
   # to complete in, a launcher of ranks, a packer of shipped databases, a fast linker, the checks of
-  # scripts and words, what makes a .deb.
+  # scripts and words, what makes a .deb, a browser for the HTML pages.
   [test]="libgtest-dev libgmock-dev libreoffice-calc-nogui python3 clang-format-14 binutils fish zsh
-    openmpi-bin zstd lld shellcheck codespell dpkg-dev"
+    openmpi-bin zstd lld shellcheck codespell dpkg-dev chromium"
   [bench]="libbenchmark-dev"
   [lint]="clang-tidy-14 shellcheck codespell"
   # To check an installation and to make a .deb of it.
@@ -23,6 +23,8 @@ missing_packages() {
   local purpose package
   for purpose in "$@"; do
     for package in ${packages[$purpose]}; do
+      # Other packages of Node bring npm along, and conflict with the distribution's.
+      [[ $package != @(nodejs|npm) ]] || ! command -v "${package%js}" >/dev/null || continue
       [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed* ]] ||
         echo "$package"
     done

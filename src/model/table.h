@@ -26,16 +26,20 @@ struct Column {
 
 enum class Visibility { kVisible, kHidden };
 
-// A chart that a workbook draws above the table.
+// A chart that a workbook draws above a table that opens with text, and below any other.
 struct Chart {
   std::string title;  // describes what the chart shows
   std::string axis;   // label of the axis of values, with the unit
   // kColumns: one bar for each of `columns`, named by its header and made of the parts in `rows`,
   // end to end. kRows: one bar for each row, named by the first column, with the length given by
-  // the first of `columns`.
-  enum class Bars { kColumns, kRows } bars = Bars::kColumns;
+  // the first of `columns`. kStacked: one bar for each row, whose parts are `columns`, end to end.
+  // kIntervals: a dot for each row; `columns` are its value and the low and high ends of its
+  // interval. kScatter: dots on logarithmic axes; the first of `columns` is where they lie, each
+  // other one is a series.
+  enum class Bars { kColumns, kRows, kStacked, kIntervals, kScatter } bars = Bars::kColumns;
   std::vector<std::string> columns;
   std::vector<std::size_t> rows = {};
+  std::string x_axis = {};  // kScatter: label of the other axis, with the unit
 };
 
 // How a workbook or a terminal presents a table.
@@ -52,6 +56,7 @@ struct Style {
   // Puts the title and the notes in rows above the header rather than in its pop-up note.
   bool opens_with_text = false;
   std::optional<Chart> chart = std::nullopt;
+  std::optional<Chart> second_chart = std::nullopt;
 };
 
 struct Table {

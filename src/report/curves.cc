@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "report/page.h"
+#include "report/canvas.h"
 
 namespace assay::report {
 namespace {

@@ -15,12 +15,13 @@ struct CurvePoint {
   double y = 0;
   double low = 0;  // the band around y; NaN if there is none
   double high = 0;
+  std::string note = {};  // more about the point, where a reader can point at it
 };
 
 struct Curve {
-  // kMeasured: points, joined by a line, with their band. kLimit: a dashed line drawn behind the
-  // others.
-  enum class Look : std::uint8_t { kMeasured, kLimit };
+  // kMeasured: points, joined by a line, with their band. kReference: the same, measured on what
+  // the others are compared with. kLimit: a dashed line drawn behind the others.
+  enum class Look : std::uint8_t { kMeasured, kReference, kLimit };
 
   std::string name;
   Color color;
@@ -38,6 +39,7 @@ struct Axis {
   double low = 1;  // greater than 0
   double high = 10;
   std::vector<AxisTick> ticks;
+  enum class Values : std::uint8_t { kNumbers, kBytes } values = Values::kNumbers;
 };
 
 struct CurveFigure {

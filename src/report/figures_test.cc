@@ -5,9 +5,9 @@
 
 #include "core/files.h"
 #include "core/run_program.h"
+#include "report/canvas.h"
 #include "report/curves.h"
 #include "report/heatmap.h"
-#include "report/page.h"
 #include "report/ranking.h"
 #include "report/test_support.h"
 

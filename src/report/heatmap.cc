@@ -6,77 +6,83 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "report/canvas.h"
 #include "report/heatmap_layout.h"
-#include "report/page.h"
 
 namespace assay::report {
 namespace {
 
 constexpr double kSeam = 0.5;  // white margin on each side of a cell
 
-void add_swatch(Page& page, const Box& box, const HeatmapCell& cell, double text_size) {
+void add_swatch(Canvas& canvas, const Box& box, const HeatmapCell& cell, double text_size) {
   const Box inside{box.x + kSeam, box.y + kSeam, box.width - 2 * kSeam, box.height - 2 * kSeam};
   if (cell.color) {
-    page.add(inside, *cell.color);
+    canvas.add(inside, *cell.color);
   } else {
-    page.add_hatched(inside);
+    canvas.add_hatched(inside);
   }
   if (cell.text.empty()) return;
-  page.add(Text{.x = box.x + box.width / 2,
-                .y = box.y + box.height / 2,
-                .text = cell.text,
-                .size = text_size,
-                .align = Align::kCenter,
-                .color = cell.color ? readable_on(*cell.color) : kBlack});
+  canvas.add(Text{.x = box.x + box.width / 2,
+                  .y = box.y + box.height / 2,
+                  .text = cell.text,
+                  .size = text_size,
+                  .align = Align::kCenter,
+                  .color = cell.color ? readable_on(*cell.color) : kBlack});
 }
 
-void add_panel(Page& page,
+void add_panel(Canvas& canvas,
                const Heatmap& map,
                const HeatmapLayout& layout,
                const HeatmapPanel& panel,
                const Box& box) {
   ASSAY_CHECK(panel.cells.size() == map.rows.size() * map.columns.size(), "a cell a place");
-  page.add(Text{.x = box.x + box.width / 2,
-                .y = box.y - 11,
-                .text = panel.title,
-                .size = kPanelTitleSize,
-                .align = Align::kCenter,
-                .weight = Weight::kBold});
+  canvas.add(Text{.x = box.x + box.width / 2,
+                  .y = box.y - 11,
+                  .text = panel.title,
+                  .size = kPanelTitleSize,
+                  .align = Align::kCenter,
+                  .weight = Weight::kBold});
   for (std::size_t i = 0; i < panel.cells.size(); ++i) {
     const std::size_t row_index = i / map.columns.size();
     const auto column = static_cast<double>(i % map.columns.size());
     const auto row = static_cast<double>(row_index);
-    add_swatch(page,
+    add_swatch(canvas,
                {box.x + column * layout.cell_width, box.y + row * layout.cell_height,
                 layout.cell_width, layout.cell_height},
                panel.cells[i], layout.cell_text_size);
   }
-  page.add_outline(box);
+  canvas.add_outline(box);
 }
 
-void add_row_ticks(Page& page, const Heatmap& map, const HeatmapLayout& layout, const Box& box) {
+void add_row_ticks(Canvas& canvas,
+                   const Heatmap& map,
+                   const HeatmapLayout& layout,
+                   const Box& box) {
   for (std::size_t i = 0; i < map.rows.size(); ++i) {
-    page.add(Text{.x = box.x - 6,
-                  .y = box.y + (static_cast<double>(i) + 0.5) * layout.cell_height,
-                  .text = map.rows[i],
-                  .size = kTickSize,
-                  .align = Align::kRight});
+    canvas.add(Text{.x = box.x - 6,
+                    .y = box.y + (static_cast<double>(i) + 0.5) * layout.cell_height,
+                    .text = map.rows[i],
+                    .size = kTickSize,
+                    .align = Align::kRight});
   }
 }
 
-void add_column_ticks(Page& page, const Heatmap& map, const HeatmapLayout& layout, const Box& box) {
+void add_column_ticks(Canvas& canvas,
+                      const Heatmap& map,
+                      const HeatmapLayout& layout,
+                      const Box& box) {
   const auto step = static_cast<std::size_t>(std::ceil((kTickSize + 3) / layout.cell_width));
   for (std::size_t i = 0; i < map.columns.size(); i += step) {
-    page.add(Text{.x = box.x + (static_cast<double>(i) + 0.5) * layout.cell_width + 3,
-                  .y = box.y + box.height + 9,
-                  .text = map.columns[i],
-                  .size = kTickSize,
-                  .align = Align::kRight,
-                  .degrees = 45});
+    canvas.add(Text{.x = box.x + (static_cast<double>(i) + 0.5) * layout.cell_width + 3,
+                    .y = box.y + box.height + 9,
+                    .text = map.columns[i],
+                    .size = kTickSize,
+                    .align = Align::kRight,
+                    .degrees = 45});
   }
 }
 
-void add_panels(Page& page, const Heatmap& map, const HeatmapLayout& layout) {
+void add_panels(Canvas& canvas, const Heatmap& map, const HeatmapLayout& layout) {
   for (std::size_t i = 0; i < map.panels.size(); ++i) {
     const std::size_t panel_row = i / layout.panels_in_a_row;
     const auto across = static_cast<double>(i % layout.panels_in_a_row);
@@ -84,66 +90,67 @@ void add_panels(Page& page, const Heatmap& map, const HeatmapLayout& layout) {
     const Box box{layout.left + across * (layout.panel_width(map) + kPanelGap),
                   kHeadHeight + down * layout.block_height(map) + kPanelTitleHeight,
                   layout.panel_width(map), layout.panel_height(map)};
-    add_panel(page, map, layout, map.panels[i], box);
-    add_column_ticks(page, map, layout, box);
-    if (i % layout.panels_in_a_row == 0) add_row_ticks(page, map, layout, box);
+    add_panel(canvas, map, layout, map.panels[i], box);
+    add_column_ticks(canvas, map, layout, box);
+    if (i % layout.panels_in_a_row == 0) add_row_ticks(canvas, map, layout, box);
   }
 }
 
-void add_titles(Page& page, const Heatmap& map, const HeatmapLayout& layout) {
-  page.add(Text{.x = layout.width / 2,
-                .y = 20,
-                .text = map.title,
-                .size = kTitleSize,
-                .align = Align::kCenter,
-                .weight = Weight::kBold});
-  page.add(Text{.x = layout.width / 2,
-                .y = 41,
-                .text = map.subtitle,
-                .size = kTextSize,
-                .align = Align::kCenter,
-                .color = color_of(0x444444)});
-  const double blocks = static_cast<double>(layout.panel_rows) * layout.block_height(map);
-  const auto across = static_cast<double>(layout.panels_in_a_row);
-  page.add(Text{.x = layout.left + (across * (layout.panel_width(map) + kPanelGap) - kPanelGap) / 2,
-                .y = kHeadHeight + blocks + kAxisTitleHeight / 2,
-                .text = map.x_title,
-                .size = kTextSize,
-                .align = Align::kCenter});
-  for (std::size_t row = 0; row < layout.panel_rows; ++row) {
-    page.add(Text{.x = kMargin,
-                  .y = kHeadHeight + static_cast<double>(row) * layout.block_height(map) +
-                       kPanelTitleHeight + layout.panel_height(map) / 2,
-                  .text = map.y_title,
+void add_titles(Canvas& canvas, const Heatmap& map, const HeatmapLayout& layout) {
+  canvas.add(Text{.x = layout.width / 2,
+                  .y = 20,
+                  .text = map.title,
+                  .size = kTitleSize,
+                  .align = Align::kCenter,
+                  .weight = Weight::kBold});
+  canvas.add(Text{.x = layout.width / 2,
+                  .y = 41,
+                  .text = map.subtitle,
                   .size = kTextSize,
                   .align = Align::kCenter,
-                  .degrees = 90});
+                  .color = color_of(0x444444)});
+  const double blocks = static_cast<double>(layout.panel_rows) * layout.block_height(map);
+  const auto across = static_cast<double>(layout.panels_in_a_row);
+  canvas.add(
+      Text{.x = layout.left + (across * (layout.panel_width(map) + kPanelGap) - kPanelGap) / 2,
+           .y = kHeadHeight + blocks + kAxisTitleHeight / 2,
+           .text = map.x_title,
+           .size = kTextSize,
+           .align = Align::kCenter});
+  for (std::size_t row = 0; row < layout.panel_rows; ++row) {
+    canvas.add(Text{.x = kMargin,
+                    .y = kHeadHeight + static_cast<double>(row) * layout.block_height(map) +
+                         kPanelTitleHeight + layout.panel_height(map) / 2,
+                    .text = map.y_title,
+                    .size = kTextSize,
+                    .align = Align::kCenter,
+                    .degrees = 90});
   }
 }
 
-void add_bar(Page& page, const Heatmap& map, const HeatmapLayout& layout) {
+void add_bar(Canvas& canvas, const Heatmap& map, const HeatmapLayout& layout) {
   const auto across = static_cast<double>(layout.panels_in_a_row);
   const double x = layout.left + across * (layout.panel_width(map) + kPanelGap) - kPanelGap + 20;
   const double top = kHeadHeight + kPanelTitleHeight;
   const double step = layout.bar_height / static_cast<double>(map.bar.colors.size());
   double bottom = top + layout.bar_height;
-  page.add(Text{.x = x, .y = top - 17, .text = map.bar.title});
+  canvas.add(Text{.x = x, .y = top - 17, .text = map.bar.title});
   for (const ColorBar::Tick& tick : map.bar.ticks) {
     const double lines = line_count(tick.text);
     // y is the place of the first line when a text has several.
-    page.add(Text{.x = x + kBarWidth + 6,
-                  .y = bottom - tick.position * layout.bar_height - (lines - 1) * kTickSize * 0.6,
-                  .text = tick.text,
-                  .size = kTickSize});
+    canvas.add(Text{.x = x + kBarWidth + 6,
+                    .y = bottom - tick.position * layout.bar_height - (lines - 1) * kTickSize * 0.6,
+                    .text = tick.text,
+                    .size = kTickSize});
   }
-  page.add_outline({x, top, kBarWidth, layout.bar_height});
+  canvas.add_outline({x, top, kBarWidth, layout.bar_height});
   for (const Color& color : map.bar.colors) {
     bottom -= step;
-    page.add({x, bottom, kBarWidth, step + kSeam}, color);  // leaves no seam between steps
+    canvas.add({x, bottom, kBarWidth, step + kSeam}, color);  // leaves no seam between steps
   }
 }
 
-void add_legend(Page& page, const Heatmap& map, const HeatmapLayout& layout) {
+void add_legend(Canvas& canvas, const Heatmap& map, const HeatmapLayout& layout) {
   double x = kMargin;
   double y = layout.height - layout.legend_height;
   for (const LegendEntry& entry : map.legend) {
@@ -153,9 +160,9 @@ void add_legend(Page& page, const Heatmap& map, const HeatmapLayout& layout) {
       y += kLegendLine;
     }
     const Box box{x, y, kSwatch, kSwatch};
-    add_swatch(page, box, entry.swatch, kTickSize);
-    page.add_outline(box);
-    page.add(Text{.x = x + kSwatch + 8, .y = y + kSwatch / 2, .text = entry.text});
+    add_swatch(canvas, box, entry.swatch, kTickSize);
+    canvas.add_outline(box);
+    canvas.add(Text{.x = x + kSwatch + 8, .y = y + kSwatch / 2, .text = entry.text});
     x += width;
   }
 }
@@ -200,12 +207,12 @@ ColorBar color_bar(std::string title, const ColorScale& scale, const std::vector
 Drawing drawing_of(const Heatmap& heatmap) {
   ASSAY_CHECK(!heatmap.panels.empty(), "a panel to draw");
   const HeatmapLayout layout = lay_out(heatmap);
-  Page page(layout.width, layout.height);
-  add_titles(page, heatmap, layout);
-  add_panels(page, heatmap, layout);
-  add_bar(page, heatmap, layout);
-  add_legend(page, heatmap, layout);
-  return page.drawing();
+  Canvas canvas(layout.width, layout.height);
+  add_titles(canvas, heatmap, layout);
+  add_panels(canvas, heatmap, layout);
+  add_bar(canvas, heatmap, layout);
+  add_legend(canvas, heatmap, layout);
+  return canvas.drawing();
 }
 
 }  // namespace assay::report

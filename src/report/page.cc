@@ -2,90 +2,204 @@
 
 #include <fmt/core.h>
 
-#include <string_view>
+#include <cctype>
+
+#include "core/output_file.h"
+#include "core/text.h"
+#include "report/packed_text.h"
+#include "report/page_json.h"
+#include "report/page_program.h"
+#include "report/xlsx_text.h"
 
 namespace assay::report {
 namespace {
 
-std::string_view name_of(Align align) {
-  if (align == Align::kLeft) return "left";
-  return align == Align::kCenter ? "center" : "right";
-}
-
-// Returns the centre and half sizes, as gnuplot's boxxyerror expects them.
-std::string center_and_halves(const Box& box) {
-  return fmt::format("{:.3f} {:.3f} {:.3f} {:.3f}", box.x + box.width / 2, box.y + box.height / 2,
-                     box.width / 2, box.height / 2);
-}
-
-// Returns gnuplot's "enhanced" text, which bold needs: characters that are commands in it are
-// escaped, and each line is bold by itself because braces must close before a line ends.
-std::string in_bold(const std::string& text) {
-  constexpr std::string_view kBegin = "{/:Bold ";
-  std::string result(kBegin);
-  for (const char c : text) {
-    if (c == '\n') {
-      result += "}\n";
-      result += kBegin;
-      continue;
+// Makes a text safe between tags and in an attribute with quotes.
+std::string html_text(std::string_view text) {
+  std::string safe;
+  for (const char c : xml_text(text)) {
+    switch (c) {
+      case '&':
+        safe += "&amp;";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      case '\'':
+        safe += "&#39;";
+        break;
+      default:
+        safe += c;
     }
-    if (std::string_view("{}^_@&~\\").find(c) != std::string_view::npos) result += '\\';
-    result += c;
   }
-  return result + '}';
+  return safe;
 }
+
+std::string line_html(const PageLine& line) {
+  if (line.card.empty()) return html_text(line.text);
+  return fmt::format("{} <a href=\"#card={}\">rows</a>", html_text(line.text),
+                     html_text(card_id(line.card)));
+}
+
+std::string list_html(const std::vector<PageLine>& lines) {
+  std::string list = "<ul>\n";
+  for (const PageLine& line : lines)
+    list += "<li>" + line_html(line) + "</li>\n";
+  return list + "</ul>\n";
+}
+
+std::string part_html(const char* heading, const std::vector<PageLine>& lines) {
+  if (lines.empty()) return "";
+  return fmt::format("<h3>{}</h3>\n{}", heading, list_html(lines));
+}
+
+std::string warnings_html(const PageAnswer& answer) {
+  std::string html;
+  if (!answer.warnings.empty()) {
+    html += "<div class=\"warnings\">\n" +
+            part_html("What could make this wrong", answer.warnings) + "</div>\n";
+  }
+  if (!answer.other_warnings.empty()) {
+    html += fmt::format("<details><summary>{} more {}</summary>\n{}</details>\n",
+                        answer.other_warnings.size(),
+                        answer.other_warnings.size() == 1 ? "warning" : "warnings",
+                        list_html(answer.other_warnings));
+  }
+  return html;
+}
+
+std::string answer_html(const PageAnswer& answer) {
+  std::string html = "<section id=\"answer\">\n<h1>" + html_text(answer.sentence) + "</h1>\n";
+  if (!answer.compared.empty())
+    html += "<p class=\"note\">" + html_text(answer.compared) + "</p>\n";
+  html += part_html("Why", answer.why) + part_html("What next", answer.next);
+  return html + warnings_html(answer) + "</section>\n";
+}
+
+// Returns the first word of a verdict in small letters, which the styles know.
+std::string mark_of(std::string_view verdict) {
+  std::string mark;
+  for (const char c : verdict) {
+    if (std::isalpha(static_cast<unsigned char>(c)) == 0) break;
+    mark += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return mark;
+}
+
+std::string bar_html(const Page& page) {
+  const std::string& verdict = page.answer.verdict;
+  const std::string badge = verdict.empty()
+                                ? ""
+                                : fmt::format("<span class=\"verdict{}\">{}</span> ",
+                                              html_text(mark_of(verdict)), html_text(verdict));
+  return fmt::format("<header id=\"bar\"><div><span class=\"short\">{}{}</span></div></header>\n",
+                     badge, html_text(page.title));
+}
+
+std::string provenance_html(const Page& page) {
+  if (page.provenance.empty()) return "";
+  std::string rows;
+  for (const auto& [name, value] : page.provenance) {
+    rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", html_text(name),
+                        html_text(value));
+  }
+  return "<footer><details><summary>Where this comes from</summary>\n<table class=\"origin\">" +
+         rows + "</table>\n</details></footer>\n";
+}
+
+std::string packed_element(const std::string& id, const std::string& packed) {
+  return fmt::format("<script type=\"text/plain\" id=\"{}\">{}</script>\n", id, packed);
+}
+
+std::string data_html(const Page& page) {
+  std::string html = packed_element("data", packed_text(page_json(page)));
+  std::size_t tables = 0;
+  for (const PageCard& card : page.cards) {
+    if (const auto* table = std::get_if<TableCard>(&card.content))
+      html += packed_element(fmt::format("t{}", tables++), packed_text(table_json(table->table)));
+  }
+  return html + packed_element("program", std::string(kPageProgram));
+}
+
+// Nothing is ever fetched: the browser itself forbids it.
+constexpr std::string_view kHead =
+    R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'">
+)";
+
+constexpr std::string_view kSections =
+    R"(<section id="charts"></section>
+<section id="tables" class="sheets"><h3>Tables</h3></section>
+<section id="raw" class="sheets"><h3>The data behind them</h3></section>
+<noscript><p>Charts and tables need JavaScript, which is off. The answer above does not.</p></noscript>
+<p id="too-old" hidden>This browser is too old for the charts and tables: it cannot unpack them.</p>
+</main>
+)";
+
+// Unpacks the program and runs it.
+constexpr std::string_view kStart =
+    R"(<script>
+(async () => {
+  if (typeof DecompressionStream === 'undefined') {
+    document.getElementById('too-old').hidden = false;
+    return;
+  }
+  const bytes = Uint8Array.from(atob(document.getElementById('program').textContent), c => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const script = document.createElement('script');
+  script.textContent = await new Response(stream).text();
+  document.body.append(script);
+})();
+</script>
+</body>
+</html>
+)";
 
 }  // namespace
 
-std::string text_command(const Text& text, double page_width, double page_height) {
-  const bool bold = text.weight == Weight::kBold;
-  return fmt::format(
-      "set label {} at screen {:.5f},{:.5f} {} rotate by {} font 'sans-serif,{:.2f}' "
-      "tc rgb '{}' {} front\n",
-      gnuplot_string(bold ? in_bold(text.text) : text.text), text.x / page_width,
-      1 - text.y / page_height, name_of(text.align), text.degrees, text.size, text.color.text(),
-      bold ? "enhanced" : "noenhanced");
-}
-
-void Page::add(const Box& box, Color color) {
-  filled_ += fmt::format("{} {}\n", center_and_halves(box), color.number());
-}
-
-void Page::add_hatched(const Box& box) {
-  hatched_ += center_and_halves(box) + "\n";
-}
-
-void Page::add_outline(const Box& box) {
-  others_ += fmt::format(
-      "set object rectangle from {:.3f},{:.3f} to {:.3f},{:.3f} fs empty border lc rgb '#555555' "
-      "lw 0.7 front\n",
-      box.x, box.y, box.x + box.width, box.y + box.height);
-}
-
-void Page::add(const Text& text) {
-  if (text.text.empty()) return;
-  others_ += text_command(text, width_, height_);
-}
-
-Drawing Page::drawing() const {
-  std::string commands = fmt::format(
-      "unset key\nunset border\nunset tics\nset margins 0,0,0,0\nset lmargin at screen 0\n"
-      "set rmargin at screen 1\nset bmargin at screen 0\nset tmargin at screen 1\n"
-      "set xrange [0:{}]\nset yrange [{}:0]\n",
-      width_, height_);
-  commands += others_;
-  std::string plots;
-  if (!filled_.empty()) {
-    commands += "$filled << END\n" + filled_ + "END\n";
-    plots += ", $filled using 1:2:3:4:5 with boxxyerror lc rgb variable fs solid 1 noborder";
+std::string card_id(std::string_view text) {
+  std::string id;
+  for (const char c : text) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || core::is_digit(c) ||
+                          c == '_' || c == '-' || c == '.';
+    id += is_plain ? c : '_';
   }
-  if (!hatched_.empty()) {
-    commands += "$hatched << END\n" + hatched_ + "END\n";
-    plots +=
-        ", $hatched using 1:2:3:4 with boxxyerror lc rgb '#8a8a8a' lw 0.5 fs pattern 4 noborder";
+  return id;
+}
+
+bool has_pages() {
+  return !kPageProgram.empty();
+}
+
+core::Result<std::string> page_html(const Page& page) {
+  if (!has_pages()) {
+    return core::Error{
+        "this assay was built without HTML pages; build it with npm installed, and without "
+        "-DASSAY_PAGE=OFF"};
   }
-  commands += "plot NaN notitle" + plots + "\n";
-  return {width_, height_, std::move(commands)};
+  std::string html(kHead);
+  html += "<title>" + html_text(page.title) + "</title>\n<style>";
+  html += kPageStyles;
+  html += "</style>\n</head>\n<body>\n" + bar_html(page) + "<main>\n" + answer_html(page.answer);
+  html += kSections;
+  html += provenance_html(page) + data_html(page);
+  html += kStart;
+  return html;
+}
+
+core::Status write_page(const Page& page, const std::filesystem::path& path) {
+  const std::string html = ASSAY_TRY(page_html(page));
+  return core::write_file(path, html);
 }
 
 }  // namespace assay::report

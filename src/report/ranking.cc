@@ -6,8 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "report/canvas.h"
 #include "report/colors.h"
-#include "report/page.h"
 
 namespace assay::report {
 namespace {

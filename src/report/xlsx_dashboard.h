@@ -19,7 +19,12 @@ struct TablePlace {
 // Returns the place of a table below the rows that write_opening() writes.
 TablePlace place_of_table(const SheetPlan& plan);
 
-// Writes the title, the notes and the chart, where the style asks for them.
+// Sets what is printed, how: A4, landscape, one page wide.
+void set_printing(lxw_worksheet* sheet,
+                  const SheetPlan& plan,
+                  const std::vector<ColumnLayout>& layout);
+
+// Writes the title, the notes and the charts, where the style asks for them.
 core::Status write_opening(lxw_worksheet* sheet,
                            const SheetPlan& plan,
                            const std::vector<ColumnLayout>& layout,

@@ -18,7 +18,6 @@ namespace {
 
 constexpr double kLinePoints = 15;      // Excel's default row height
 constexpr std::size_t kMostLines = 20;  // limit of a row's height; Excel's own limit is 27 lines
-constexpr std::uint8_t kPaperA4 = 9;    // printed sheets are one page wide
 
 constexpr lxw_color_t kRed = 0xF8696B;
 constexpr lxw_color_t kWhite = 0xFFFFFF;
@@ -164,10 +163,7 @@ class SheetWriter {
   core::Status write() {
     // Below a chart, a frozen header would leave no room for rows.
     if (place_.header_row == 0) worksheet_freeze_panes(sheet_, 1, 0);
-    worksheet_set_landscape(sheet_);
-    worksheet_set_paper(sheet_, kPaperA4);
-    worksheet_fit_to_pages(sheet_, 1, 0);
-    worksheet_repeat_rows(sheet_, place_.header_row, place_.header_row);
+    set_printing(sheet_, plan_, layout_);
     for (std::size_t c = 0; c < layout_.size(); ++c) {
       worksheet_set_column(sheet_, column(c), column(c), layout_[c].width, nullptr);
     }

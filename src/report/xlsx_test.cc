@@ -227,6 +227,45 @@ TEST(Xlsx, ADashboardOpensWithItsTextAndAChart) {
   EXPECT_THAT(chart, HasSubstr("<c:f>Dashboard!$B$23:$C$23</c:f>"));
 }
 
+TEST(Xlsx, ChartsShowIntervalsAndBandwidthsAndPrintsAreOnePageWide) {
+  model::Table table{
+      .name = "T", .title = "t", .columns = {{"setting"}, {"value"}, {"low"}, {"high"}, {"size"}}};
+  table.add_row({std::string("a"), 1.0, 0.5, 1.5, 1e3});
+  table.add_row({std::string("b"), 2.0, 1.5, 2.5, 1e6});
+  for (int i = 0; i < 40; ++i)
+    table.columns.push_back({"a column with a long name " + std::to_string(i)});
+  std::vector<model::Cell> cells;
+  for (std::size_t row = 0; row < 2; ++row) {
+    for (std::size_t c = 0; c < 5; ++c)
+      cells.push_back(table.cells[row * 5 + c]);
+    cells.resize(cells.size() + 40);
+  }
+  table.cells = std::move(cells);
+  table.style.chart = {.title = "Intervals",
+                       .axis = "%",
+                       .bars = model::Chart::Bars::kIntervals,
+                       .columns = {"value", "low", "high"}};
+  table.style.second_chart = {.title = "Bandwidth",
+                              .axis = "GB/s",
+                              .bars = model::Chart::Bars::kScatter,
+                              .columns = {"size", "value"},
+                              .x_axis = "bytes"};
+  model::Book book{"b"};
+  book.tables.push_back(std::move(table));
+  auto members = written(book);
+  const std::string intervals = members["xl/charts/chart1.xml"];
+  EXPECT_THAT(intervals, HasSubstr("<c:hiLowLines>"));
+  EXPECT_THAT(intervals, HasSubstr("<c:f>T!$C$2:$C$3</c:f>"));
+  const std::string bandwidth = members["xl/charts/chart2.xml"];
+  EXPECT_THAT(bandwidth, HasSubstr("<c:logBase val=\"10\"/>"));
+  EXPECT_THAT(bandwidth, HasSubstr("<c:f>T!$E$2:$E$3</c:f>"));
+  // The header stays in the first row; the charts are below and on the page, the last columns not.
+  EXPECT_THAT(members["xl/workbook.xml"], HasSubstr("_xlnm.Print_Area"));
+  EXPECT_THAT(members["xl/workbook.xml"], testing::Not(HasSubstr(":$AS$")));
+  EXPECT_THAT(members["xl/worksheets/sheet1.xml"], HasSubstr("fitToHeight=\"0\""));
+  EXPECT_THAT(members["xl/drawings/drawing1.xml"], HasSubstr("<xdr:row>4</xdr:row>"));
+}
+
 TEST(Xlsx, VerdictsColorTheirRowsWhateverTheSizeOfTheChange) {
   auto members = written(dashboard());
   const std::string sheet = members["xl/worksheets/sheet1.xml"];

@@ -230,9 +230,13 @@ model::Table Ranking::table(const std::string& sweep_folder) const {
   table.style.verdict_column = "verdict";
   table.style.judged_columns = {"faster by (%)"};
   table.style.chart = {.title = headline(),
-                       .axis = "ms per steady step, mean over ranks and runs",
-                       .bars = model::Chart::Bars::kRows,
-                       .columns = {"step (ms)"}};
+                       .axis = fmt::format("faster than {} by (%), with its interval", reference_),
+                       .bars = model::Chart::Bars::kIntervals,
+                       .columns = {"faster by (%)", "low (%)", "high (%)"}};
+  table.style.second_chart = {.title = "How long a step takes",
+                              .axis = "ms per steady step, mean over ranks and runs",
+                              .bars = model::Chart::Bars::kRows,
+                              .columns = {"step (ms)"}};
   for (const SettingResult& result : settings_)
     table.add_row(row_of(result));
   return table;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@
 #include "trace/split/choice.h"
 
 namespace assay::trace {
+
+struct ComparisonEvidence;
+struct RunGlimpse;
 
 enum class FileFormat { kXlsx, kCsv, kJson };
 
@@ -71,6 +75,8 @@ struct CommandResult {
   std::string incomplete = {};
   Regression regression = Regression::kNone;        // compare only
   std::optional<Headline> headline = std::nullopt;  // compare only, where a side has a timeline
+  std::shared_ptr<ComparisonEvidence> evidence = nullptr;  // compare only: what its page shows
+  std::shared_ptr<RunGlimpse> glimpse = nullptr;           // analyze only: of the first run
 };
 
 // The parts of a configuration's analysis.
@@ -122,12 +128,15 @@ core::Result<CommandResult> run_fuse(const FuseRequest& request, core::Progress&
 // repeatN in the output folder.
 inline constexpr const char* kAnalysisFolder = "tracelens_analysis";
 
+enum class Glimpse { kSkip, kOfFirstRun };  // CommandResult::glimpse
+
 enum class FileNames { kDocumented, kAlsoLegacy };  // legacy: also writes perf_rank<N>.xlsx
 
 struct AnalyzeRequest : Request {
   std::filesystem::path configuration = {};
   Parts parts = Parts::kAll;
   FileNames names = FileNames::kDocumented;
+  Glimpse glimpse = Glimpse::kSkip;
   std::optional<int> gpus_per_node = std::nullopt;
 };
 
@@ -152,6 +161,8 @@ struct CompareRequest : Request {
   bool final_report = true;                             // final_analysis_report
   double confidence = 0.95;                             // of the intervals that verdicts rest on
   double tolerance_percent = model::kTolerancePercent;  // differences below it are of no interest
+  std::string written_by = {};                          // the program and its version, for the page
+  std::filesystem::path page = {};  // one more place for the page; it is always beside the workbook
 };
 
 core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress);

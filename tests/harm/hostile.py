@@ -1,5 +1,7 @@
 """Hostile spellings of a name, and what no output may make of them."""
+import base64
 import csv
+import gzip
 import html.parser
 import io
 import json
@@ -164,6 +166,12 @@ def problems_of_page(text, tags):
     for script in page.scripts:
         if '</' in script and '@' not in script:
             yield 'a closing tag in a script'
+
+
+def unpacked_page(text):
+    """The data of a page, which are packed; its program is left out."""
+    packed = re.findall(r'<script type="text/plain" id="(?!program)[^"]*">([^<]*)</script>', text)
+    return '\n'.join(gzip.decompress(base64.b64decode(part)).decode() for part in packed)
 
 
 def problems_of_file(path, tags=None):

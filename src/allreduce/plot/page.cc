@@ -1,119 +1,330 @@
 #include "allreduce/plot/page.h"
 
-#include <nlohmann/json.hpp>
+#include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 
 #include "allreduce/plot/drawings.h"
-#include "allreduce/plot/page/page_text.h"
+#include "core/statistics.h"
 
 namespace assay::allreduce {
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr const char* kBenchmark = "Benchmark";
+constexpr const char* kFusion = "Fusion";
+constexpr const char* kHidden = "Hidden size";
+constexpr const char* kAllSizes = "all";
 
-Json number_or_null(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
-// Returns [time, low, high, samples], or [null, low, high, samples, outcome, reason] for an outcome
-// other than ok; null if there is no measurement.
-Json cell_json(const Measurement* one) {
-  if (one == nullptr) return nullptr;
-  Json cell = {number_or_null(one->time_us), number_or_null(one->low_us),
-               number_or_null(one->high_us), one->samples};
-  if (one->outcome == Outcome::kOk) return cell;
-  cell[0] = nullptr;
-  cell.push_back(kOutcomeNames.at(static_cast<std::size_t>(one->outcome)));
-  cell.push_back(one->reason);
-  return cell;
+// "tp4.sm90" of "benchmark.tp4.sm90".
+std::string short_name(const std::string& source) {
+  constexpr std::string_view kPrefix = "benchmark.";
+  return source.starts_with(kPrefix) ? source.substr(kPrefix.size()) : source;
 }
 
 template <class Function>
-Json each_place(const Grid& grid, const Function& function) {
-  Json list = Json::array();
+void each_place(const Grid& grid, const Function& function) {
   for (std::size_t row = 0; row < grid.hidden_sizes.size(); ++row) {
     for (std::size_t column = 0; column < grid.token_counts.size(); ++column)
-      list.push_back(function(row, column));
+      function(row, column);
   }
-  return list;
 }
 
-Json choice_json(const Grid& grid, const Chooser& choice) {
-  return {{"name", choice.name},
-          {"strategies", each_place(grid, [&](std::size_t row, std::size_t column) -> Json {
-             const auto chosen = choice.strategy(cell_of(grid, row, column), grid.launch);
-             if (!chosen) return nullptr;
-             return name_of(*chosen);
-           })}};
+report::MapChart empty_map(const Grid& grid, report::MapChart::Scale scale, std::string unit) {
+  report::MapChart map{.scale = scale,
+                       .x_title = "num_tokens",
+                       .y_title = "hidden_size",
+                       .unit = std::move(unit),
+                       .columns = {},
+                       .rows = {},
+                       .panels = {}};
+  for (const std::int64_t tokens : grid.token_counts)
+    map.columns.push_back(std::to_string(tokens));
+  for (const std::int64_t hidden : grid.hidden_sizes)
+    map.rows.push_back(std::to_string(hidden));
+  return map;
 }
 
-Json grid_json(const Source& source, const Grid& grid, const std::vector<Chooser>& choices) {
-  Json json = {{"name", source.name},
-               {"tp", grid.world_size},
-               {"sm", grid.sm_version},
-               {"dtype", name_of(grid.data_type)},
-               {"element_bytes", bytes_of(grid.data_type)},
-               {"launch", name_of(grid.launch)},
-               {"fusion", name_of(grid.fusion)},
-               {"hidden", grid.hidden_sizes},
-               {"tokens", grid.token_counts},
-               {"strategies", Json::array()},
-               {"cells", Json::object()},
-               {"choices", Json::array({choice_json(grid, always(Strategy::kNccl))})}};
+// Describes how sure a time is, or why there is none.
+std::string note_of(const Measurement* one) {
+  if (one == nullptr) return "not measured";
+  if (one->outcome != Outcome::kOk) {
+    std::string note(kOutcomeNames.at(static_cast<std::size_t>(one->outcome)));
+    return one->reason.empty() ? note : note + ": " + one->reason;
+  }
+  if (std::isnan(one->low_us)) return "no interval";
+  return fmt::format("95 %: {:.3g} to {:.3g} μs, n = {}", one->low_us, one->high_us, one->samples);
+}
+
+report::MapChart time_map(const Grid& grid) {
+  report::MapChart map = empty_map(grid, report::MapChart::Scale::kMagnitude, "μs");
   for (const Strategy strategy : grid.strategies) {
-    const std::string name(name_of(strategy));
-    json["strategies"].push_back(name);
-    json["cells"][name] = each_place(grid, [&](std::size_t row, std::size_t column) {
-      return cell_json(grid.tried(strategy, row, column));
+    report::MapPanel panel{.title = std::string(name_of(strategy))};
+    each_place(grid, [&](std::size_t row, std::size_t column) {
+      const Measurement* one = grid.timed(strategy, row, column);
+      panel.values.push_back(one == nullptr ? kUnknown : one->time_us);
+      panel.notes.push_back(note_of(grid.tried(strategy, row, column)));
     });
+    map.panels.push_back(std::move(panel));
   }
-  for (const Chooser& choice : choices)
-    json["choices"].push_back(choice_json(grid, choice));
-  return json;
+  return map;
 }
 
-Json colors_json(std::span<const report::Color> colors) {
-  Json list = Json::array();
-  for (const report::Color& color : colors)
-    list.push_back(color.text());
-  return list;
+bool is_tie(const Measurement& best, const Measurement* next) {
+  return next != nullptr && next->low_us <= best.high_us;
 }
 
-// Returns JSON that is safe inside an HTML script element.
-std::string page_data(const std::vector<Source>& sources, const std::vector<Chooser>& choices) {
-  Json json = {{"time_colors", colors_json(report::viridis())},
-               {"difference_colors", colors_json(report::white_to_red())},
-               {"strategy_colors", Json::object()},
-               {"limit", {{"sm", kLimitSm}, {"gbps", {kLinkGbps, kUsableLinkGbps}}}},
-               {"grids", Json::array()}};
-  for (const StrategySpec& spec : kStrategies)
-    json["strategy_colors"][std::string(spec.name)] = color_of(spec.strategy).text();
+std::string best_note(const Measurement& best, const Measurement* next) {
+  std::string note = fmt::format("{:.3g} μs", best.time_us);
+  if (next == nullptr) return note;
+  note += fmt::format("; next {}: {:.3g} μs, {:.3g} % more", name_of(next->strategy), next->time_us,
+                      kPercent * (next->time_us / best.time_us - 1));
+  return is_tie(best, next) ? note + "\na tie: their 95 % intervals overlap" : note;
+}
+
+report::MapChart best_map(const Grid& grid) {
+  report::MapChart map = empty_map(grid, report::MapChart::Scale::kCategories, "");
+  report::MapPanel panel{.title = ""};
+  each_place(grid, [&](std::size_t row, std::size_t column) {
+    const Measurement* best = grid.best(row, column);
+    const Measurement* next = grid.runner_up(row, column);
+    panel.names.emplace_back(best == nullptr ? std::string_view() : name_of(best->strategy));
+    panel.texts.emplace_back(best != nullptr && is_tie(*best, next) ? "•" : "");
+    panel.notes.push_back(best == nullptr ? "" : best_note(*best, next));
+  });
+  map.panels = {std::move(panel)};
+  for (const Share& share : shares_of(grid))
+    map.categories.push_back({std::string(name_of(share.strategy)), color_of(share.strategy)});
+  return map;
+}
+
+report::MapChart difference_map(const Grid& grid) {
+  report::MapChart map = empty_map(grid, report::MapChart::Scale::kDifference, "%");
+  for (const Strategy strategy : grid.strategies) {
+    report::MapPanel panel{.title = std::string(name_of(strategy))};
+    each_place(grid, [&](std::size_t row, std::size_t column) {
+      panel.values.push_back(grid.difference_percent(strategy, row, column).value_or(kUnknown));
+    });
+    map.panels.push_back(std::move(panel));
+  }
+  return map;
+}
+
+report::MapChart regret_map(const Grid& grid, const std::vector<Chooser>& choices) {
+  report::MapChart map = empty_map(grid, report::MapChart::Scale::kDifference, "%");
+  for (const Chooser& choice : choices) {
+    report::MapPanel panel{.title = choice.name};
+    each_place(grid, [&](std::size_t row, std::size_t column) {
+      panel.values.push_back(regret_percent(grid, choice, row, column).value_or(kUnknown));
+      const auto chosen = choice.strategy(cell_of(grid, row, column), grid.launch);
+      panel.notes.push_back(chosen ? fmt::format("chooses {}", name_of(*chosen)) : "no choice");
+    });
+    map.panels.push_back(std::move(panel));
+  }
+  return map;
+}
+
+report::CurveFigure latency_of(const Grid& grid) {
+  report::CurveFigure figure = latency_figure(grid);
+  figure.x.values = report::Axis::Values::kBytes;
+  figure.x.title = "message size";
+  return figure;
+}
+
+std::string best_title(const Grid& grid) {
+  const std::vector<Share> shares = shares_of(grid);
+  if (shares.empty()) return "The fastest strategy of each cell";
+  return fmt::format("{} is the fastest in {:.3g} % of the cells", name_of(shares.front().strategy),
+                     shares.front().percent);
+}
+
+// How much slower than the best a choice is, over the cells of some grids.
+std::vector<double> regrets(const std::vector<Source>& sources, const Chooser& choice) {
+  std::vector<double> found;
   for (const Source& source : sources) {
-    for (const Grid& grid : source.grids)
-      json["grids"].push_back(grid_json(source, grid, choices));
+    for (const Grid& grid : source.grids) {
+      each_place(grid, [&](std::size_t row, std::size_t column) {
+        if (const auto percent = regret_percent(grid, choice, row, column))
+          found.push_back(*percent);
+      });
+    }
   }
-  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  std::string safe;
-  for (const char c : text)
-    safe += c == '<' ? std::string("\\u003c") : std::string(1, c);
-  return safe;
+  return found;
 }
 
-void replace(std::string& text, std::string_view mark, std::string_view by) {
-  text.replace(text.find(mark), mark.size(), by);
+class Cards {
+ public:
+  explicit Cards(const std::vector<Chooser>& choices) : choices_({always(Strategy::kNccl)}) {
+    choices_.insert(choices_.end(), choices.begin(), choices.end());
+  }
+
+  void add(const Source& source, const Grid& grid) {
+    const std::string name = short_name(source.name);
+    when_ = {{kBenchmark, name}, {kFusion, std::string(name_of(grid.fusion))}};
+    prefix_ = name + "." + std::string(name_of(grid.fusion));
+    add("best", best_title(grid), best_map(grid), "A dot marks a tie: the intervals overlap.");
+    add("times", "Times of each strategy (μs)", time_map(grid), grid.subject());
+    add("difference", "How much slower than the fastest each strategy is (%)",
+        difference_map(grid));
+    add("regret", "What fixed choices lose against the fastest (%)", regret_map(grid, choices_));
+    add_latencies(grid);
+  }
+
+  std::vector<report::PageCard> take() { return std::move(cards_); }
+
+  std::vector<std::string> hidden_sizes() { return hidden_sizes_; }
+
+ private:
+  void add(const std::string& kind,
+           std::string title,
+           report::PageContent content,
+           std::string note = {}) {
+    report::PageCard card{.id = report::card_id(prefix_ + "." + kind),
+                          .title = std::move(title),
+                          .content = std::move(content),
+                          .when = when_};
+    if (!note.empty()) card.notes = {std::move(note)};
+    cards_.push_back(std::move(card));
+  }
+
+  void add_latency(const Grid& grid, const std::string& hidden) {
+    if (std::find(hidden_sizes_.begin(), hidden_sizes_.end(), hidden) == hidden_sizes_.end())
+      hidden_sizes_.push_back(hidden);
+    const report::CurveFigure figure = latency_of(grid);
+    add("latency." + hidden, "Time over message size", figure, figure.subtitle);
+    cards_.back().when.emplace_back(kHidden, hidden);
+  }
+
+  void add_latencies(const Grid& grid) {
+    add_latency(grid, kAllSizes);
+    if (grid.hidden_sizes.size() < 2) return;
+    for (const std::int64_t hidden : grid.hidden_sizes) {
+      Grid one = grid;
+      std::erase_if(one.measurements,
+                    [&](const Measurement& m) { return m.cell.hidden_size != hidden; });
+      add_latency(one, std::to_string(hidden));
+    }
+  }
+
+  std::vector<Chooser> choices_;
+  std::vector<std::pair<std::string, std::string>> when_;
+  std::string prefix_;
+  std::vector<report::PageCard> cards_;
+  std::vector<std::string> hidden_sizes_;
+};
+
+void add_value(report::PageChoice& choice, const std::string& value) {
+  if (std::find(choice.values.begin(), choice.values.end(), value) == choice.values.end())
+    choice.values.push_back(value);
+}
+
+std::vector<report::PageChoice> choices_of(const std::vector<Source>& sources,
+                                           std::vector<std::string> hidden_sizes) {
+  report::PageChoice benchmark{.name = kBenchmark, .values = {}};
+  report::PageChoice fusion{.name = kFusion, .values = {}};
+  for (const Source& source : sources) {
+    add_value(benchmark, short_name(source.name));
+    for (const Grid& grid : source.grids)
+      add_value(fusion, std::string(name_of(grid.fusion)));
+  }
+  return {benchmark, fusion, {.name = kHidden, .values = std::move(hidden_sizes)}};
 }
 
 }  // namespace
 
-std::string page_html(const std::vector<Source>& sources, const std::vector<Chooser>& choices) {
-  std::string page(kPageHtml);
-  // The data is inserted last because it may contain any text, even "@STYLE@".
-  replace(page, "@STYLE@", kPageStyle);
-  replace(page, "@PROGRAM@", kPageProgram);
-  replace(page, "@DATA@", page_data(sources, choices));
+model::Table measurements_table(const std::vector<Source>& sources) {
+  model::Table table{
+      .name = "measurements",
+      .title = "Every time that the figures show",
+      .columns = {{.name = "benchmark"},
+                  {.name = "fusion"},
+                  {.name = "strategy"},
+                  {.name = "hidden_size"},
+                  {.name = "num_tokens"},
+                  {.name = "size", .unit = "bytes"},
+                  {.name = "time", .unit = "μs"},
+                  {.name = "low", .unit = "μs", .description = "end of the 95 % interval"},
+                  {.name = "high", .unit = "μs", .description = "end of the 95 % interval"},
+                  {.name = "samples"},
+                  {.name = "outcome"}}};
+  for (const Source& source : sources) {
+    for (const Grid& grid : source.grids) {
+      for (const Measurement& one : grid.measurements) {
+        const bool ok = one.outcome == Outcome::kOk;
+        table.add_row({short_name(source.name), std::string(name_of(grid.fusion)),
+                       std::string(name_of(one.strategy)), one.cell.hidden_size,
+                       one.cell.num_tokens, one.cell.size_bytes(), model::cell_of(one.time_us),
+                       model::cell_of(one.low_us), model::cell_of(one.high_us), one.samples,
+                       ok ? std::string("ok") : note_of(&one)});
+      }
+    }
+  }
+  return table;
+}
+
+std::string answer_of(const std::vector<Source>& sources) {
+  std::map<Strategy, std::size_t> wins;
+  std::size_t cells = 0;
+  std::size_t ties = 0;
+  for (const Source& source : sources) {
+    for (const Grid& grid : source.grids) {
+      each_place(grid, [&](std::size_t row, std::size_t column) {
+        const Measurement* best = grid.best(row, column);
+        if (best == nullptr) return;
+        ++cells;
+        ++wins[best->strategy];
+        if (is_tie(*best, grid.runner_up(row, column))) ++ties;
+      });
+    }
+  }
+  if (cells == 0) return "No strategy has a time.";
+  const auto most = std::max_element(
+      wins.begin(), wins.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto share = [&](std::size_t count) {
+    return kPercent * static_cast<double>(count) / static_cast<double>(cells);
+  };
+  std::string text = fmt::format(
+      "{} is the fastest in {:.3g} % of {} cells ({:.3g} % of all are ties within their 95 % "
+      "intervals).",
+      name_of(most->first), share(most->second), cells, share(ties));
+  const std::vector<double> nccl = regrets(sources, always(Strategy::kNccl));
+  if (nccl.empty()) return text;
+  return text + fmt::format(
+                    " Always using NCCL takes {:.3g} % longer than the fastest on average, "
+                    "{:.3g} % at worst.",
+                    core::mean(nccl), core::maximum(nccl));
+}
+
+report::Page page_of(const std::vector<Source>& sources,
+                     const std::vector<Chooser>& choices,
+                     const std::vector<model::Table>& tables) {
+  report::Page page{.title = "All-reduce strategies", .answer = {.sentence = answer_of(sources)}};
+  page.answer.next = {
+      {"assay allreduce codegen makes a table that chooses the fastest strategy of each message."}};
+  Cards cards(choices);
+  for (const Source& source : sources) {
+    for (const Grid& grid : source.grids)
+      cards.add(source, grid);
+  }
+  page.choices = choices_of(sources, cards.hidden_sizes());
+  page.cards = cards.take();
+  for (const model::Table& table : tables) {
+    using Shown = report::TableCard::Shown;
+    const Shown shown = table.name == "strategies" ? Shown::kOpen : Shown::kClosed;
+    page.cards.push_back({.id = table.name,
+                          .title = table.title,
+                          .content = report::TableCard{.table = table, .shown = shown}});
+  }
   return page;
+}
+
+core::Result<std::string> page_html(const std::vector<Source>& sources,
+                                    const std::vector<Chooser>& choices) {
+  const std::vector<model::Table> tables = {strategies_table(sources), benchmarks_table(sources),
+                                            measurements_table(sources)};
+  return report::page_html(page_of(sources, choices, tables));
 }
 
 }  // namespace assay::allreduce

@@ -117,7 +117,8 @@ core::Status write_page(const PlotRequest& request, const std::vector<Source>& s
   if (request.page.has_parent_path()) {
     if (auto made = core::make_directories(request.page.parent_path()); !made.ok()) return made;
   }
-  return core::write_file(request.page, page_html(sources, request.choices));
+  const std::string html = ASSAY_TRY(page_html(sources, request.choices));
+  return core::write_file(request.page, html);
 }
 
 }  // namespace

@@ -211,17 +211,24 @@ TEST_F(DrawnBenchmark, RefusesOtherFormats) {
               HasSubstr("a figure is a .png or a .svg"));
 }
 
-TEST(Page, HoldsItsDataAndFetchesNothing) {
+TEST(Page, HasEveryFigureOfEveryGrid) {
   Benchmark benchmark = small_benchmark();
+  benchmark.measurements.back().outcome = Outcome::kError;
   benchmark.measurements.back().reason = "</script> in a reason";
-  const Source source{.name = "benchmark.tp4.sm90",
-                      .grids = {grid_of(benchmark, Fusion::kNone).value()}};
-  const std::string page = page_html({source}, {});
-  EXPECT_THAT(page, HasSubstr(R"("name":"benchmark.tp4.sm90","tp":4)"));
-  EXPECT_THAT(page, HasSubstr(R"(\u003c/script> in a reason)"));
-  EXPECT_EQ(page.find("src="), std::string::npos);
-  EXPECT_EQ(page.find("href="), std::string::npos);
-  EXPECT_EQ(page.find("@DATA@"), std::string::npos);
+  const std::vector<Source> sources = {
+      {.name = "benchmark.tp4.sm90", .grids = {grid_of(benchmark, Fusion::kNone).value()}}};
+  const std::vector<model::Table> tables = {measurements_table(sources)};
+  const report::Page page = page_of(sources, {}, tables);
+  std::vector<std::string> ids;
+  for (const report::PageCard& card : page.cards)
+    ids.push_back(card.id);
+  for (const char* kind : {"best", "times", "difference", "regret", "latency.all"})
+    EXPECT_THAT(ids, testing::Contains(std::string("tp4.sm90.NONE.") + kind));
+  EXPECT_EQ(page.choices.at(0).values, std::vector<std::string>{"tp4.sm90"});
+  EXPECT_EQ(tables[0].row_count(), benchmark.measurements.size());
+  EXPECT_EQ(std::get<std::string>(tables[0].at(tables[0].row_count() - 1, 10)),
+            "error: </script> in a reason");
+  EXPECT_THAT(page.answer.sentence, HasSubstr("Always using NCCL takes"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
 #include "core/terminal.h"
+#include "report/page.h"
 
 namespace assay::cli {
 namespace {
@@ -75,7 +76,10 @@ class AllreducePlot final : public Command {
 
  private:
   void choose_formats() {
-    if (kinds_.empty()) kinds_ = {PlotKind::kPng, PlotKind::kSvg, PlotKind::kHtml};
+    if (kinds_.empty()) {
+      kinds_ = {PlotKind::kPng, PlotKind::kSvg};
+      if (report::has_pages()) kinds_.push_back(PlotKind::kHtml);
+    }
     if (request_.output.empty()) request_.output = request_.data_dir / "viz";
     for (const PlotKind kind : kinds_) {
       if (kind == PlotKind::kPng) request_.formats.push_back(report::FigureFormat::kPng);

@@ -2,10 +2,13 @@
 
 #include <chrono>
 #include <cmath>
+#include <map>
+#include <memory>
 
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/trace_options.h"
+#include "cli/version.h"
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "report/book.h"
@@ -15,6 +18,7 @@
 #include "sweep/summary.h"
 #include "sweep/sweep_folder.h"
 #include "trace/file_check.h"
+#include "trace/page/comparison_page.h"
 #include "trace/pipelines.h"
 
 namespace assay::cli {
@@ -111,6 +115,20 @@ sweep::SettingResult test_result(const GoodSetting& setting,
           .comparison = (comparison / "final_analysis_report").string()};
 }
 
+// Returns the setting whose comparison says most: the one to use, or else the one that loses most.
+std::string most_telling(const report::RankingFigure& figure) {
+  const auto faster = std::find_if(
+      figure.items.begin(), figure.items.end(),
+      [](const report::RankedItem& item) { return item.verdict == model::Verdict::kBetter; });
+  return faster == figure.items.end() ? figure.items.back().name : faster->name;
+}
+
+// The page has a heading of its own before the next step.
+std::string without_heading(const std::string& next) {
+  constexpr std::string_view kHeading = "Next: ";
+  return next.starts_with(kHeading) ? next.substr(kHeading.size()) : next;
+}
+
 class SweepReport final : public Command {
  public:
   explicit SweepReport(App& app) {
@@ -119,6 +137,11 @@ class SweepReport final : public Command {
         ->type_name("SETTING")
         ->default_str("the first one that went well");
     add_output_options(app, presentation_, request_, {"SWEEP_DIR"});
+    app.add_option("--html", page_,
+                   "where the page goes, too; it needs no other file and no network")
+        ->type_name("FILE")
+        ->default_str("sweep_report.html beside the workbook")
+        ->group("Output options");
     add_parts_options(app, request_.parts);
     add_tolerance(app, request_.tolerance_percent);
     add_analysis_options(app, request_);
@@ -133,6 +156,7 @@ class SweepReport final : public Command {
     }
     ASSAY_TRY(move_baseline_to_front(settings));
     if (request_.output.folder.empty()) request_.output.folder = sweep_;
+    request_.written_by = program_version();
     model::Book book = sweep::summary(plan, records, sweep_);
     const std::size_t count = settings.size();
     ASSAY_TRY(leave_out_damaged(settings));
@@ -200,6 +224,7 @@ class SweepReport final : public Command {
       if (!result.ok()) return result.error().message;
       warnings_.merge(result.value().warnings);
       count_written(result.value());
+      glimpses_[setting.name] = result.value().glimpse;
       return std::string();
     });
   }
@@ -209,6 +234,7 @@ class SweepReport final : public Command {
     static_cast<trace::Request&>(request) = static_cast<const trace::Request&>(request_);
     request.configuration = setting.folder;
     request.parts = request_.parts;
+    request.glimpse = trace::Glimpse::kOfFirstRun;
     // Each setting's reports go where 'assay trace analyze' would put them, unless another folder
     // is asked for.
     request.output.folder = elsewhere() ? request_.output.folder / setting.name : fs::path();
@@ -241,6 +267,7 @@ class SweepReport final : public Command {
       }
       warnings_.merge(result.value().warnings);
       count_written(result.value());
+      keep_evidence(settings.front(), settings[i], result.value());
       if (!result.value().headline) continue;
       const trace::Headline& headline = *result.value().headline;
       if (results.empty()) results.push_back(baseline_result(settings.front(), headline));
@@ -252,6 +279,49 @@ class SweepReport final : public Command {
         sweep::Ranking(std::move(results), {.together = kTogether,
                                             .tolerance_percent = request_.tolerance_percent,
                                             .repetition = repetition}));
+  }
+
+  // Reports that were read again leave out what only traces tell.
+  void keep_evidence(const GoodSetting& baseline,
+                     const GoodSetting& test,
+                     const trace::CommandResult& result) {
+    if (result.evidence == nullptr) return;
+    trace::ComparisonEvidence& evidence = evidence_.emplace_back(std::move(*result.evidence));
+    if (const auto& seen = glimpses_[baseline.name]) evidence.baseline.glimpse = *seen;
+    if (const auto& seen = glimpses_[test.name]) evidence.test.glimpse = *seen;
+  }
+
+  [[nodiscard]] trace::PageOpening opening(const model::Book& book,
+                                           const sweep::Ranking& ranking) const {
+    trace::PageOpening opening{
+        .title = book.title,
+        .answer = {.sentence = ranking.answer(),
+                   .next = {{without_heading(ranking.next(sweep_.string()))}}},
+        .ranking = ranking.figure(),
+        .first = most_telling(ranking.figure()),
+        .provenance = {{"sweep", sweep_.string()}, {"written by", program_version()}},
+        .tables = &book};
+    if (const model::Table* table = book.find("warnings")) {
+      for (std::size_t row = 0; row < table->row_count(); ++row)
+        opening.answer.warnings.push_back(
+            {model::text(table->at(row, 0)) + " (" + model::text(table->at(row, 1)) + ")",
+             "warnings"});
+    }
+    for (const model::Warning& warning : warnings_.all())
+      opening.answer.other_warnings.push_back({warning.sentence()});
+    return opening;
+  }
+
+  core::Status write_page(const model::Book& book, const std::optional<sweep::Ranking>& ranking) {
+    std::vector<fs::path> paths;
+    if (report::has_pages())
+      paths.push_back(request_.output.folder / (std::string(kReportName) + ".html"));
+    if (!page_.empty()) paths.push_back(page_);
+    if (!ranking || evidence_.empty()) return {};
+    const report::Page page = trace::comparisons_page(opening(book, *ranking), evidence_);
+    for (const fs::path& path : paths)
+      ASSAY_TRY(report::write_page(page, path));
+    return {};
   }
 
   // Draws the figure. It is optional, so a problem is reported but is not a failure.
@@ -293,6 +363,7 @@ class SweepReport final : public Command {
     ASSAY_TRY(report::write_xlsx(book, workbook += ".xlsx"));
     fs::path document = stem;
     ASSAY_TRY(report::write_json(book, document += ".json"));
+    ASSAY_TRY(write_page(book, ranking));
     const fs::path picture = ranking ? draw_ranking(*ranking) : fs::path();
     ASSAY_TRY(core::check_interrupt());
     if (presentation_.shows_summary()) {
@@ -313,6 +384,9 @@ class SweepReport final : public Command {
   Presentation presentation_;
   model::Warnings warnings_;
   std::vector<LeftOut> left_out_;
+  fs::path page_;
+  std::map<std::string, std::shared_ptr<trace::RunGlimpse>> glimpses_;  // by setting
+  std::vector<trace::ComparisonEvidence> evidence_;
   std::size_t files_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "cli/options.h"
 #include "cli/trace_options.h"
+#include "cli/version.h"
 
 namespace assay::cli {
 namespace {
@@ -27,6 +28,7 @@ class TraceCompare final : public Command {
 
   core::Result<Outcome> run() override {
     select();
+    request_.written_by = program_version();
     const auto call = [this](core::Progress& progress) {
       return trace::run_compare(request_, progress);
     };
@@ -59,6 +61,11 @@ class TraceCompare final : public Command {
                  "end with exit code 3 when a steady step takes longer, beyond its noise and the "
                  "tolerance, be it in these runs alone")
         ->group(group);
+    app.add_option("--html", request_.page,
+                   "where the page goes, too; it needs no other file and no network")
+        ->type_name("FILE")
+        ->default_str("final_analysis_report.html beside the workbook")
+        ->group("Output options");
   }
 
   void select() {
@@ -94,9 +101,9 @@ const CommandSpec kTraceCompare{
         "A configuration that was run several times is a folder with repeat1, repeat2, ... "
         "Where both have repeats, the interval is over the runs: it then knows the noise between "
         "repeated runs, not only that between steps. Run each three times. Where sweep_run.json "
-        "lies beside the traces, differences between machines and libraries are warned of.
-
-"
+        "lies beside the traces, differences between machines and libraries are warned of.\n\n"
+        "final_analysis_report.html has the answer, charts and all tables of the final report on "
+        "one page, which opens in a browser without a network.\n\n"
         "The sheet Attribution divides the change of a step's time by its causes, from the traces "
         "of both: kernels beside communication, the clock, kernels by themselves, collectives, "
         "stragglers, late launches.",

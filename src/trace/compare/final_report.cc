@@ -13,6 +13,7 @@
 #include "trace/compare/timeline_comparison.h"
 #include "trace/compare/timeline_words.h"
 #include "trace/compare/tracelens_comparison.h"
+#include "trace/compare/workbook_charts.h"
 
 namespace assay::trace {
 namespace {
@@ -187,11 +188,14 @@ model::Book final_report(const Sides& sides,
   } else {
     report.tables.push_back(dashboard(sides, answer));
     report.tables.push_back(answer_table(answer));
+    if (model::Table composition = composition_table(sides); composition.row_count() > 0)
+      report.tables.push_back(std::move(composition));
   }
   add_sheets(report, timeline, kTimelineSheets);
   add_sheets(report, collective, kCollectiveRaw);
   add_other_summaries(report, collective);
   add_sheets(report, collective, kCollectiveComparisons);
+  if (sides.options.compat == Compat::kNone) add_charts(report);
   // An Excel table needs at least one row.
   for (model::Table& table : report.tables)
     table.style.excel_table = table.row_count() > 0;

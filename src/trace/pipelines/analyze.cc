@@ -7,6 +7,8 @@
 #include "report/book.h"
 #include "trace/compare/combine.h"
 #include "trace/compare/timeline_summary.h"
+#include "trace/compare/workbook_charts.h"
+#include "trace/page/evidence.h"
 #include "trace/pipelines/prepare.h"
 #include "trace/run.h"
 #include "trace/sheet.h"
@@ -27,7 +29,8 @@ core::Status add_individual_reports(const AnalyzedRun& run,
   append(result.written,
          ASSAY_TRY(write_individual_reports(run, request, folder / kIndividualFolder)));
   // The ranks of this configuration side by side.
-  const model::Book ranks = timeline_summary(timeline_reports(run), request.options.compat);
+  model::Book ranks = timeline_summary(timeline_reports(run), request.options.compat);
+  if (request.options.compat == Compat::kNone) add_charts(ranks);
   append(result.written,
          ASSAY_TRY(write_book(ranks, folder / "comparison_report", request.output)));
   result.summary.tables.push_back(timeline_overview(run));
@@ -39,6 +42,7 @@ core::Status add_collective_report(const AnalyzedRun& run,
                                    const fs::path& folder,
                                    CommandResult& result) {
   CollectiveBook collectives = collective_book(run, request.gpus_per_node);
+  if (request.options.compat == Compat::kNone) add_charts(collectives.book);
   append(result.written,
          ASSAY_TRY(write_book(collectives.book, folder / kCollectiveFolder / kCollectiveReportName,
                               request.output)));
@@ -79,6 +83,7 @@ fs::path output_folder(const AnalyzeRequest& request, const RunFolder& run) {
 
 core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
                                         const RunFolder& run_folder,
+                                        bool is_first,
                                         core::Progress& progress) {
   const fs::path inputs[] = {run_folder.path};
   const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
@@ -87,6 +92,8 @@ core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
   CommandResult result;
   result.warnings = run.warnings();
   result.incomplete = run.lost_ranks;
+  if (request.glimpse == Glimpse::kOfFirstRun && is_first)
+    result.glimpse = std::make_shared<RunGlimpse>(glimpse(run));
   if (request.parts != Parts::kCollective) {
     ASSAY_TRY(add_individual_reports(run, request, folder, result));
   }
@@ -120,8 +127,9 @@ core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Pro
   std::vector<int> repeats;
   for (const RunFolder& run :
        ASSAY_TRY(runs_to_analyze(request.configuration, request.options.compat, result.warnings))) {
-    CommandResult one = ASSAY_TRY(analyze_run(request, run, progress));
+    CommandResult one = ASSAY_TRY(analyze_run(request, run, repeats.empty(), progress));
     append(result.written, std::move(one.written));
+    if (result.glimpse == nullptr) result.glimpse = std::move(one.glimpse);
     merge_warnings(run, one.warnings, result.warnings);
     if (!one.incomplete.empty()) {
       const std::string where = run.repeat == 0 ? "" : fmt::format("repeat {}: ", run.repeat);

@@ -2,11 +2,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "core/files.h"
+#include "core/output_file.h"
 #include "trace/compare/final_report.h"
 #include "trace/compare/timeline_comparison.h"
+#include "trace/compare/workbook_charts.h"
+#include "trace/page/comparison_page.h"
+#include "trace/page/evidence.h"
 #include "trace/pipelines/configuration_reader.h"
 #include "trace/pipelines/prepare.h"
 #include "trace/run.h"
@@ -19,13 +25,15 @@ namespace fs = std::filesystem;
 struct Loaded {
   Configuration configuration;
   model::Warnings warnings;
+  std::optional<RunGlimpse> glimpse = std::nullopt;  // of the first run, from its traces
 };
 
 // Loads one run of a side. Its traces are freed on return.
 core::Result<Configuration> load_run(const fs::path& path,
                                      const CompareRequest& request,
                                      core::Progress& progress,
-                                     model::Warnings& warnings) {
+                                     model::Warnings& warnings,
+                                     std::optional<RunGlimpse>& first) {
   Configuration run;
   if (request.source == Source::kReports) {
     run = ASSAY_TRY(read_configuration(path, request.parts, request.options.compat));
@@ -33,6 +41,7 @@ core::Result<Configuration> load_run(const fs::path& path,
     const fs::path inputs[] = {path};
     const AnalyzedRun analyzed = ASSAY_TRY(analyze_files(inputs, request, progress));
     run = configuration_of(analyzed, request.parts, request.gpus_per_node);
+    if (!first && request.options.compat == Compat::kNone) first = glimpse(analyzed);
     if (request.final_report && request.options.compat == Compat::kNone)
       run.executions = {
           std::make_shared<const path::Execution>(path::execution_of(analyzed.ranks))};
@@ -54,7 +63,7 @@ core::Result<Loaded> load(const fs::path& path,
   for (const RunFolder& run :
        ASSAY_TRY(runs_to_analyze(path, request.options.compat, loaded.warnings))) {
     model::Warnings warnings;
-    runs.push_back(ASSAY_TRY(load_run(run.path, request, progress, warnings)));
+    runs.push_back(ASSAY_TRY(load_run(run.path, request, progress, warnings, loaded.glimpse)));
     merge_warnings(run, warnings, loaded.warnings);
     repeats.push_back(run.repeat);
   }
@@ -92,6 +101,44 @@ std::optional<Headline> headline_of(const Answer& answer, const Sides& sides) {
                   .needed = needed_in_words(change, sides.options.criterion, noun(repetition))};
 }
 
+std::shared_ptr<ComparisonEvidence> evidence_of(Comparison& comparison,
+                                                Loaded& baseline,
+                                                Loaded& test,
+                                                const CompareRequest& request,
+                                                const model::Warnings& warnings) {
+  auto evidence = std::make_shared<ComparisonEvidence>();
+  evidence->report = std::move(comparison.final_report);
+  evidence->baseline = side_evidence(baseline.configuration);
+  evidence->test = side_evidence(test.configuration);
+  if (baseline.glimpse) evidence->baseline.glimpse = std::move(*baseline.glimpse);
+  if (test.glimpse) evidence->test.glimpse = std::move(*test.glimpse);
+  evidence->warnings = warnings;
+  evidence->provenance = {{"baseline", request.baseline.string()}, {"test", request.test.string()}};
+  const std::string& gpu = evidence->baseline.glimpse.gpu_name;
+  if (!gpu.empty()) evidence->provenance.emplace_back("GPU", gpu);
+  if (!request.written_by.empty())
+    evidence->provenance.emplace_back("written by", request.written_by);
+  return evidence;
+}
+
+// The page stands beside the final workbook, and where the request asks for it.
+core::Status write_pages(const CompareRequest& request, CommandResult& result) {
+  const auto& formats = request.output.formats;
+  const bool beside = request.final_report && report::has_pages() &&
+                      std::find(formats.begin(), formats.end(), FileFormat::kXlsx) != formats.end();
+  std::vector<fs::path> paths;
+  if (beside) paths.push_back(request.output.folder / "final_analysis_report.html");
+  if (!request.page.empty()) paths.push_back(request.page);
+  if (paths.empty()) return {};
+  const std::string html =
+      ASSAY_TRY(report::page_html(comparison_page(*result.evidence, result.headline)));
+  for (fs::path& path : paths) {
+    ASSAY_TRY(core::write_file(path, html));
+    result.written.push_back(std::move(path));
+  }
+  return {};
+}
+
 core::Status write_books(const Comparison& comparison,
                          const CompareRequest& request,
                          CommandResult& result) {
@@ -119,9 +166,8 @@ core::Status write_books(const Comparison& comparison,
 }  // namespace
 
 core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress) {
-  const Loaded baseline =
-      ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
-  const Loaded test = ASSAY_TRY(load(request.test, request.test_label, request, progress));
+  Loaded baseline = ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
+  Loaded test = ASSAY_TRY(load(request.test, request.test_label, request, progress));
   const Sides sides{baseline.configuration,
                     test.configuration,
                     {.compat = request.options.compat,
@@ -129,6 +175,7 @@ core::Result<CommandResult> run_compare(const CompareRequest& request, core::Pro
                                    .tolerance_percent = request.tolerance_percent}}};
   ASSAY_TRY(check_sides(sides));
   Comparison comparison = ASSAY_TRY(compare(sides));
+  if (request.options.compat == Compat::kNone) add_charts(comparison.collective_comparison);
   CommandResult result;
   result.warnings = baseline.warnings;
   result.warnings.merge(test.warnings);
@@ -144,6 +191,9 @@ core::Result<CommandResult> run_compare(const CompareRequest& request, core::Pro
     return result;
   }
   ASSAY_TRY(write_books(comparison, request, result));
+  if (request.options.compat != Compat::kNone) return result;
+  result.evidence = evidence_of(comparison, baseline, test, request, result.warnings);
+  ASSAY_TRY(write_pages(request, result));
   return result;
 }
 

@@ -1,0 +1,44 @@
+// What the page of a comparison shows besides the tables of its report.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/table.h"
+#include "model/warnings.h"
+#include "report/page.h"
+#include "trace/compare/configuration.h"
+#include "trace/compare/timeline_samples.h"
+
+namespace assay::trace {
+
+struct AnalyzedRun;
+
+// What only the traces of a run tell, taken from it while they are in memory.
+struct RunGlimpse {
+  std::string gpu_name;  // "NVIDIA H200"; "" where no trace names it
+  std::optional<report::TimelineChart> step = std::nullopt;  // one step of all ranks
+  std::int64_t step_number = 0;
+};
+
+struct SideEvidence {
+  std::string label;
+  std::vector<TimelineFigure> steps;  // of every run, rank and step
+  RunGlimpse glimpse = {};            // of the first run
+};
+
+struct ComparisonEvidence {
+  model::Book report;  // the final report
+  SideEvidence baseline;
+  SideEvidence test;
+  model::Warnings warnings = {};
+  std::vector<std::pair<std::string, std::string>> provenance = {};  // "baseline", "runs/a"
+};
+
+SideEvidence side_evidence(const Configuration& configuration);
+
+RunGlimpse glimpse(const AnalyzedRun& run);
+
+}  // namespace assay::trace
