@@ -99,7 +99,8 @@ TEST(Program, WrongUsageIsOneLineThatHelps) {
       {"report x",
        "'assay' has no command 'report'; did you mean 'assay sweep report' or 'assay trace "
        "report'?"},
-      {"trace frobnicate", "; it has analyze, collectives, compare, diff, fuse, path, report, split"},
+      {"trace frobnicate",
+       "; it has analyze, collectives, compare, diff, fuse, path, report, split"},
       {"--verison", "unknown option '--verison'; did you mean '--version'?"},
       {"trace --foo report", "options come after the command"},
       {"probe", "probe: ENDING is required (see 'assay probe --help')"},

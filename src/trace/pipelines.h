@@ -111,8 +111,8 @@ struct PathRequest : Request {
 
 core::Result<CommandResult> run_path(const PathRequest& request, core::Progress& progress);
 
-// Writes one trace of all ranks under one folder, for Perfetto, with the critical path marked. It is
-// compressed if the file's name ends in .gz.
+// Writes one trace of all ranks under one folder, for Perfetto, with the critical path marked. It
+// is compressed if the file's name ends in .gz.
 inline constexpr const char* kFusedTrace = "fused_trace.json.gz";
 
 struct FuseRequest : Request {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collect/plan/operator.h"
+#include "collect/plan/run_record.h"
 #include "collect/run/earlier_run.h"
 #include "collect/run/reports.h"
 #include "collect/run/run_state.h"
@@ -15,7 +16,7 @@
 namespace assay::collect {
 
 std::vector<store::CasesFound> Coverage::findings() const {
-  const auto missing_weight = is_refinement ? store::Weight::kRemark : store::Weight::kProblem;
+  const auto missing_weight = is_addition ? store::Weight::kRemark : store::Weight::kProblem;
   std::vector<store::CasesFound> found;
   for (const OperatorTally& operator_tally : tally.operators()) {
     const auto add = [&](const char* finding, store::Weight weight, std::int64_t count) {
@@ -31,9 +32,19 @@ std::vector<store::CasesFound> Coverage::findings() const {
 std::vector<model::Table> Coverage::tables() const {
   std::vector<model::Table> tables = tally_book(tally).tables;
   tables.front().title = fmt::format(
-      "Cases of {}, of {}", is_refinement ? "its refinement" : "the collection", started_at);
+      "Cases of {}, of {}", is_addition ? "what was added to it" : "the collection", started_at);
   return tables;
 }
+
+namespace {
+
+// Whether the run left out what another store had. Where such a run is the first of a store, the
+// other store lies elsewhere.
+bool adds_to_others(const store::StoredRun& stored, std::int64_t oldest) {
+  return stored.id != oldest && !fact_of(recorded_settings(stored.run), "--unless-in").empty();
+}
+
+}  // namespace
 
 core::Result<std::vector<Coverage>> read_coverage(const store::Store& store,
                                                   const std::string& table) {
@@ -47,19 +58,22 @@ core::Result<std::vector<Coverage>> read_coverage(const store::Store& store,
     const auto root = refined ? roots.find(*refined) : roots.end();
     roots[stored.id] = root == roots.end() ? stored.id : root->second;
   }
+  const std::int64_t oldest = roots.empty() ? 0 : roots.begin()->first;
   std::map<std::string, std::int64_t> newest;  // root of the collection that counts, by operator
   std::reverse(runs.begin(), runs.end());
   for (const store::StoredRun& stored : runs) {
     if (stored.run.kind != kCollectRun) continue;
     const std::int64_t root = roots.at(stored.id);
+    const bool adds = adds_to_others(stored, oldest);
     Tally tally = ASSAY_TRY(tally_of(store, stored.id, [&](const std::string& name) {
       const Operator* known = find_operator(name);
       const bool is_asked = table.empty() || (known != nullptr && known->table == table);
-      return is_asked && newest.emplace(name, root).first->second == root;
+      if (!is_asked) return false;
+      return adds ? !newest.contains(name) : newest.emplace(name, root).first->second == root;
     }));
     if (tally.operators().empty()) continue;
     coverages.insert(coverages.begin(), {.started_at = stored.run.started_at,
-                                         .is_refinement = refined_by(stored.run).has_value(),
+                                         .is_addition = adds || refined_by(stored.run).has_value(),
                                          .tally = std::move(tally)});
   }
   return coverages;

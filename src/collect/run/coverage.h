@@ -1,5 +1,5 @@
 // Compares what the plans of a store's collections expected with what the store holds. An operator
-// is judged by its newest collection and the refinements of that.
+// is judged by its newest collection and what refinements and --unless-in added to that.
 #pragma once
 
 #include <string>
@@ -15,12 +15,13 @@ namespace assay::collect {
 
 struct Coverage {
   std::string started_at;  // the start of the collection
-  // The cases of a refinement lie between other points, so a missing one leaves no gap in a table.
-  bool is_refinement = false;
+  // The cases of a refinement lie between other points, and those of a collection with --unless-in
+  // beside them, so that a missing one is no gap in what the collection was to measure.
+  bool is_addition = false;
   Tally tally;
 
   // The missing and failed cases by operator. Failed cases are remarks, because every large
-  // collection has cases that the device cannot run; missing ones of a refinement are, too.
+  // collection has cases that the device cannot run; missing ones of an addition are, too.
   [[nodiscard]] std::vector<store::CasesFound> findings() const;
 
   // Counts by operator, failures by class and skips by reason.

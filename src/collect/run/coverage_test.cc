@@ -38,7 +38,7 @@ TEST(ReadCoverage, JudgesEachOperatorByItsNewestCollection) {
   ASSERT_EQ(coverages.size(), 3U);
   EXPECT_THAT(operators_of(coverages[0]), ElementsAre("gemm"));
   EXPECT_THAT(operators_of(coverages[1]), ElementsAre("gemm"));
-  EXPECT_TRUE(coverages[1].is_refinement);
+  EXPECT_TRUE(coverages[1].is_addition);
   EXPECT_THAT(operators_of(coverages[2]), ElementsAre("moe"));
   EXPECT_EQ(coverages[2].findings().front().count, 3);
   EXPECT_EQ(read_coverage(store, "gemm_perf").value().size(), 2U);
@@ -52,6 +52,19 @@ TEST(ReadCoverage, ANewerGridReplacesAnOlderOneWithItsRefinements) {
   const std::vector<Coverage> coverages = read_coverage(store, "").value();
   ASSERT_EQ(coverages.size(), 1U);
   EXPECT_EQ(coverages[0].started_at, "3");
+}
+
+TEST(ReadCoverage, WhatUnlessInAddsDoesNotReplaceTheCollection) {
+  store::Store store = store::Store::in_memory().value();
+  begin(store, "1", {{"expected gemm", "9"}});
+  begin(store, "2", {{"expected gemm", "4"}});
+  begin(store, "3", {{"expected gemm", "2"}, {"setting --unless-in", "h200_sxm"}});
+  const std::vector<Coverage> coverages = read_coverage(store, "").value();
+  ASSERT_EQ(coverages.size(), 2U);
+  EXPECT_EQ(coverages[0].started_at, "2");
+  EXPECT_EQ(coverages[0].findings().front().weight, store::Weight::kProblem);
+  EXPECT_TRUE(coverages[1].is_addition);
+  EXPECT_EQ(coverages[1].findings().front().weight, store::Weight::kRemark);
 }
 
 }  // namespace

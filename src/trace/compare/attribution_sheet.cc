@@ -1,9 +1,11 @@
 #include "trace/compare/attribution_sheet.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "core/statistics.h"
+#include "trace/steady.h"
 
 namespace assay::trace {
 namespace {
@@ -35,6 +37,14 @@ std::vector<const path::Execution*> executions_of(const Configuration& side) {
   return result;
 }
 
+// Steps that differ from the steady state have causes of their own, which the answer names.
+std::vector<bool> steady_steps(std::span<const double> lengths_ms) {
+  std::vector<bool> steady = find_steady(lengths_ms);
+  if (!steady.empty() && steady.size() < kFewestWithoutCause)
+    std::fill(steady.begin() + 1, steady.end(), true);
+  return steady;
+}
+
 }  // namespace
 
 std::optional<core::Result<attribution::Attribution>> attribution_of(const Sides& sides) {
@@ -42,7 +52,7 @@ std::optional<core::Result<attribution::Attribution>> attribution_of(const Sides
     if (side->executions.empty() || side->executions.size() != side->runs.size())
       return std::nullopt;
   return attribution::attribute(executions_of(sides.baseline), executions_of(sides.test),
-                                clock_ratio(sides));
+                                clock_ratio(sides), steady_steps);
 }
 
 }  // namespace assay::trace
