@@ -128,7 +128,7 @@ std::string data_html(const Page& page) {
 }
 
 // Nothing is ever fetched: the browser itself forbids it.
-constexpr std::string_view kHead =
+constexpr std::string_view kPageHead =
     R"(<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -187,7 +187,7 @@ core::Result<std::string> page_html(const Page& page) {
         "this assay was built without HTML pages; build it with npm installed, and without "
         "-DASSAY_PAGE=OFF"};
   }
-  std::string html(kHead);
+  std::string html(kPageHead);
   html += "<title>" + html_text(page.title) + "</title>\n<style>";
   html += kPageStyles;
   html += "</style>\n</head>\n<body>\n" + bar_html(page) + "<main>\n" + answer_html(page.answer);

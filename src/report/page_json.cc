@@ -119,7 +119,7 @@ Json json_of(const MapChart& chart) {
           {"categories", colors_json(chart.categories)}};
 }
 
-double rounded(double microseconds) {
+double rounded_us(double microseconds) {
   return std::round(microseconds * 1000) / 1000;
 }
 
@@ -132,10 +132,10 @@ Json spans_json(const std::vector<TimelineSpan>& spans) {
   Json critical = Json::array();
   double before = 0;
   for (std::size_t i = 0; i < spans.size(); ++i) {
-    const double at = rounded(spans[i].start_us);
-    start.push_back(rounded(at - before));
+    const double at = rounded_us(spans[i].start_us);
+    start.push_back(rounded_us(at - before));
     before = at;
-    length.push_back(rounded(spans[i].duration_us));
+    length.push_back(rounded_us(spans[i].duration_us));
     name.push_back(spans[i].name);
     if (spans[i].is_critical) critical.push_back(i);
   }

@@ -29,7 +29,7 @@ constexpr std::array kPartColors = {color_of(0x0072b2), color_of(0xe69f00), colo
                                     color_of(0xbbbbbb), color_of(0x56b4e9), color_of(0xcc79a7)};
 constexpr Color kBarColor = color_of(0xc4c4c4);  // light enough for dark figures on it
 
-constexpr Color kBetterColor = color_of(0x0072b2);
+constexpr Color kIntervalColor = color_of(0x0072b2);
 constexpr Color kGrid = color_of(0xdddddd);
 // Width of the title's bold 14-point characters, relative to plain text.
 constexpr double kTitleScale = 1.5;
@@ -148,7 +148,7 @@ lxw_chart* interval_chart(lxw_workbook* workbook, const model::Chart& descriptio
   set_axis(chart->y_axis, description.axis);
   chart_axis_set_label_position(chart->x_axis, LXW_CHART_AXIS_LABEL_POSITION_LOW);
   lxw_chart_line line{};
-  line.color = kBetterColor.number();
+  line.color = kIntervalColor.number();
   line.width = 2;
   chart_set_high_low_lines(chart, &line);
   return chart;
@@ -244,9 +244,9 @@ class ChartBuilder {
   lxw_chart* intervals() {
     if (columns_.size() != 3) return nullptr;
     lxw_chart* chart = interval_chart(workbook_, description_);
-    mark(add_column(chart, columns_[1]), LXW_CHART_MARKER_LONG_DASH, 7, kBetterColor);
-    mark(add_column(chart, columns_[0]), LXW_CHART_MARKER_CIRCLE, 9, kBetterColor);
-    mark(add_column(chart, columns_[2]), LXW_CHART_MARKER_LONG_DASH, 7, kBetterColor);
+    mark(add_column(chart, columns_[1]), LXW_CHART_MARKER_LONG_DASH, 7, kIntervalColor);
+    mark(add_column(chart, columns_[0]), LXW_CHART_MARKER_CIRCLE, 9, kIntervalColor);
+    mark(add_column(chart, columns_[2]), LXW_CHART_MARKER_LONG_DASH, 7, kIntervalColor);
     chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
     return chart;
   }

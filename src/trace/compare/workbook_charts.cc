@@ -16,13 +16,13 @@ namespace assay::trace {
 namespace {
 
 // The parts in the order of their colours in all charts.
-constexpr std::array<std::pair<const char*, const char*>, 4> kParts = {
+constexpr std::array<std::pair<const char*, const char*>, 4> kComposition = {
     {{"computation_time", "computation"},
      {"exposed_comm_time", "exposed communication"},
      {"exposed_memcpy_time", "exposed copies"},
      {"idle_time", "idle"}}};
 
-double mean_of(const std::vector<TimelineFigure>& figures, int rank, std::string_view type) {
+double mean_figure(const std::vector<TimelineFigure>& figures, int rank, std::string_view type) {
   std::vector<double> values;
   for (const TimelineFigure& figure : figures)
     if (figure.rank == rank && figure.type == type) values.push_back(figure.time_ms);
@@ -35,12 +35,12 @@ void add_rank_chart(model::Table& table) {
                      .columns = {}};
   for (const model::Column& column : table.columns)
     if (column.unit == "ms") chart.columns.push_back(column.name);
-  for (const auto& [type, name] : kParts) {
+  for (const auto& [type, name] : kComposition) {
     for (std::size_t row = 0; row < table.row_count(); ++row)
       if (model::text(table.at(row, 0)) == type) chart.rows.push_back(row);
   }
   // With more rows than parts, several runs are stacked, whose bars would be one.
-  if (chart.rows.size() > kParts.size()) return;
+  if (chart.rows.size() > kComposition.size()) return;
   if (!chart.columns.empty() && !chart.rows.empty()) table.style.chart = std::move(chart);
 }
 
@@ -83,7 +83,7 @@ model::Table composition_table(const Sides& sides) {
                      .axis = "ms per step, mean over steps and runs",
                      .bars = model::Chart::Bars::kStacked,
                      .columns = {}};
-  for (const auto& [type, name] : kParts) {
+  for (const auto& [type, name] : kComposition) {
     table.columns.push_back(
         {.name = std::string(name) + " (ms)", .unit = "ms", .better = model::Better::kLower});
     chart.columns.push_back(table.columns.back().name);
@@ -95,8 +95,8 @@ model::Table composition_table(const Sides& sides) {
       ranks.insert(figure.rank);
     for (const int rank : ranks) {
       std::vector<model::Cell> row = {side->label + ", rank " + std::to_string(rank)};
-      for (const auto& [type, name] : kParts)
-        row.push_back(cell_of(mean_of(figures, rank, type)));
+      for (const auto& [type, name] : kComposition)
+        row.push_back(cell_of(mean_figure(figures, rank, type)));
       table.add_row(std::move(row));
     }
   }
