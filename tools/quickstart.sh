@@ -96,6 +96,6 @@ run_quickstart() {
   step "Drawing the measurements" plot_allreduce
   shown_step "Measuring a matrix product" measure_products
   printf '\nAll results are in %s/. Open first:\n' "$quickstart_output"
-  printf "  $quickstart_output/%s\n" sweep/sweep_ranking.png sweep/sweep_report.xlsx \
-    comparison/final_analysis_report.xlsx allreduce/figures/index.html
+  printf "  $quickstart_output/%s\n" sweep/sweep_report.html \
+    comparison/final_analysis_report.html allreduce/figures/index.html
 }
