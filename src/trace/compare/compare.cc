@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <set>
 #include <string>
 #include <utility>
@@ -56,10 +57,25 @@ core::Status check_side(const Configuration& side) {
 
 namespace {
 
+// The attribution goes by the lengths of steps alone, the answer also by what made one differ.
+void note_other_steps(const Answer& answer, attribution::Attribution& attribution) {
+  constexpr double kAlike = 0.1;
+  const double steady_ms = answer.headline.difference;
+  if (std::fabs(attribution.total_ms() - steady_ms) <= kAlike * std::fabs(steady_ms)) return;
+  attribution.notes.push_back(
+      fmt::format("The steady steps of the answer differ by {:+.3g} ms: it leaves out steps that "
+                  "count here.",
+                  steady_ms));
+}
+
 void add_cause(Answer& answer, const core::Result<attribution::Attribution>& attribution) {
-  const std::string text = attribution.ok() ? attribution::attribution_in_words(attribution.value())
-                                            : "Unknown: the runs cannot be set side by side, " +
-                                                  attribution.error().message + ".";
+  std::string text = attribution.ok() ? attribution::attribution_in_words(attribution.value())
+                                      : "Unknown: the runs cannot be set side by side, " +
+                                            attribution.error().message + ".";
+  if (attribution.ok()) {
+    for (const std::string& note : attribution.value().notes)
+      text += " " + note;
+  }
   const auto why =
       std::find_if(answer.lines.begin(), answer.lines.end(),
                    [](const AnswerLine& line) { return line.question == kWhyQuestion; });
@@ -99,7 +115,8 @@ core::Result<Comparison> compare(const Sides& sides) {
   result.collective_combined = combined_collectives(sides);
   result.collective_comparison = collective_comparison(sides);
   result.answer = answer(sides);
-  const auto attribution = attribution_of(sides);
+  auto attribution = attribution_of(sides);
+  if (attribution && attribution->ok()) note_other_steps(result.answer, attribution->value());
   if (attribution) add_cause(result.answer, *attribution);
   result.final_report =
       final_report(sides, result.timeline_comparison, result.collective_comparison, result.answer);
