@@ -192,6 +192,11 @@ std::string positive_number_problem(const std::string& text) {
   return fmt::format("'{}' is not a number above 0", text);
 }
 
+std::string page_file_problem(const std::string& text) {
+  if (text.ends_with(".html")) return "";
+  return fmt::format("'{}' does not end in .html", text);
+}
+
 std::string not_negative_problem(const std::string& text) {
   if (finite_number(text).value_or(-1) >= 0) return "";
   return fmt::format("'{}' is not a number of at least 0", text);

@@ -173,6 +173,7 @@ std::string whole_number_problem(const std::string& text);
 std::string count_problem(const std::string& text);  // a whole number of at least 0
 std::string positive_number_problem(const std::string& text);
 std::string not_negative_problem(const std::string& text);
+std::string page_file_problem(const std::string& text);  // a name of a page, so of no trace
 
 // Returns the finite number that is the whole text, for options that take more than a number.
 std::optional<double> finite_number(const std::string& text);

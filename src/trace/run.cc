@@ -369,4 +369,16 @@ std::string repeats_hint(const fs::path& folder) {
                            : fmt::format("name one of them, such as '{}'", first.path.string());
 }
 
+core::Status check_is_no_input(std::span<const std::filesystem::path> outputs,
+                               std::span<const RankFile> inputs) {
+  for (const std::filesystem::path& output : outputs)
+    for (const RankFile& input : inputs) {
+      std::error_code error;
+      if (std::filesystem::equivalent(output, input.path, error))
+        return core::Error{
+            fmt::format("'{}' is an input, which is never replaced", output.string())};
+    }
+  return {};
+}
+
 }  // namespace assay::trace

@@ -28,6 +28,10 @@ struct RankFile {
 core::Result<std::vector<RankFile>> find_rank_files(const std::filesystem::path& path,
                                                     model::Warnings& warnings);
 
+// Fails if an output is one of the inputs, under whatever name: inputs are never replaced.
+core::Status check_is_no_input(std::span<const std::filesystem::path> outputs,
+                               std::span<const RankFile> inputs);
+
 struct RankTrace {
   int rank = 0;
   model::Trace trace;

@@ -139,6 +139,7 @@ class SweepReport final : public Command {
     add_output_options(app, presentation_, request_, {"SWEEP_DIR"});
     app.add_option("--html", page_,
                    "where the page goes, too; it needs no other file and no network")
+        ->check(page_file_problem)
         ->type_name("FILE")
         ->default_str("sweep_report.html beside the workbook")
         ->group("Output options");

@@ -63,6 +63,7 @@ class TraceCompare final : public Command {
         ->group(group);
     app.add_option("--html", request_.page,
                    "where the page goes, too; it needs no other file and no network")
+        ->check(page_file_problem)
         ->type_name("FILE")
         ->default_str("final_analysis_report.html beside the workbook")
         ->group("Output options");

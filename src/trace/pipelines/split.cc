@@ -31,17 +31,6 @@ core::Status check_targets(const std::vector<fs::path>& paths, Existing existing
   return {};
 }
 
-core::Status check_is_no_input(const std::vector<fs::path>& paths,
-                               const std::vector<RankFile>& inputs) {
-  for (const fs::path& path : paths)
-    for (const RankFile& input : inputs) {
-      std::error_code error;
-      if (fs::equivalent(path, input.path, error))
-        return core::Error{fmt::format("'{}' is an input, which is never replaced", path.string())};
-    }
-  return {};
-}
-
 model::Table pieces_table() {
   return {"pieces",
           "The traces that were written",
