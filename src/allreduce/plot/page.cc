@@ -140,7 +140,7 @@ std::string best_title(const Grid& grid) {
                      shares.front().percent);
 }
 
-// How much slower than the best a choice is, over the cells of some grids.
+// Returns how much slower than the best a choice is, over the cells of some grids.
 std::vector<double> regrets(const std::vector<Source>& sources, const Chooser& choice) {
   std::vector<double> found;
   for (const Source& source : sources) {

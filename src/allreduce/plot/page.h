@@ -11,7 +11,7 @@
 
 namespace assay::allreduce {
 
-// What the page shows. The tables must outlive it.
+// Returns what the page shows. The tables must outlive it.
 report::Page page_of(const std::vector<Source>& sources,
                      const std::vector<Chooser>& choices,
                      const std::vector<model::Table>& tables);

@@ -102,7 +102,7 @@ constexpr int tile_queries_of(Shape shape, int head_dim, int processors) {
   return head_dim == 64 && time_of_tiles(shape, processors, 7, 28) < of_two ? 192 : 128;
 }
 
-// Whether some of the queries first <= query <= last do not see some of a tile's keys.
+// Returns whether some of the queries first <= query <= last do not see some of a tile's keys.
 constexpr bool needs_mask(const Shape& shape, int first, int last, int key_tile) {
   const int key = key_tile * kTileKeys;
   return key < keys_of(shape, last).begin || key + kTileKeys > keys_of(shape, first).end;

@@ -163,7 +163,7 @@ bool gathers_tokens(const MoeShape& shape) {
   const MoeSpec& spec = shape.spec;
   const bool is_possible = spec.type == DataType::kBfloat16 || spec.type == DataType::kFp8 ||
                            spec.type == DataType::kFp8Block;
-  // Where it was the faster one on an H200. Tokens that the L2 cache does not hold may be gathered
+  // These were the faster ones on an H200. Tokens that the L2 cache does not hold may be gathered
   // fewer times.
   const bool in_blocks = spec.type == DataType::kFp8Block;
   constexpr std::int64_t kMostKeptBytes = std::int64_t{32} << 20U;

@@ -27,8 +27,9 @@ struct MoeShape {
 // Returns the shape on GPU 0, which has the most tokens.
 MoeShape moe_shape_of(const MoeSpec& spec, const ExpertChoice& choice);
 
-// Whether Assay's grouped product reads the tokens instead of a row for each of their experts. Each
-// 128 columns of the gate gather them anew, which takes longer than copies that lie together.
+// Returns whether Assay's grouped product reads the tokens instead of a row for each of their
+// experts. Each 128 columns of the gate gather them anew, which takes longer than copies that lie
+// together.
 bool gathers_tokens(const MoeShape& shape);
 
 // Weights come first, so that they stay in their place from case to case.

@@ -92,7 +92,7 @@ TEST(MoeBuffers, FourBitWeightsAreFilledUpToTiles) {
   EXPECT_EQ(bytes_of(buffers, MoeBuffer::kGathered), 2U * 384 * shape.local_rows);
 }
 
-// As Qwen3-235B-A22B on some GPUs.
+// Returns the experts of Qwen3-235B-A22B on some GPUs.
 MoeShape narrow_experts(DataType type, std::int64_t tokens, std::int64_t tp, std::int64_t ep) {
   const MoeSpec spec{.tokens = tokens,
                      .hidden = 4096,
