@@ -1,0 +1,49 @@
+// What one step of an engine computes on one group of GPUs that share requests, and its time.
+// Schedulers make steps; prices of operators (price.h) tell how long each takes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace assay::plan {
+
+// Chunks of prompts of one length.
+struct Chunks {
+  std::int64_t requests = 0;
+  std::int64_t new_tokens = 0;     // of each request, in this step
+  std::int64_t cached_tokens = 0;  // of each request, before them: a prefix, or earlier chunks
+};
+
+// A step computes chunks of prompts, and one new token of each request that decodes.
+struct Step {
+  std::span<const Chunks> chunks = {};
+  std::int64_t finished_prompts = 0;  // prompts whose last chunk this is: each gets its first token
+  std::int64_t decodes = 0;           // requests that decode
+  double decode_cached = 0;           // the mean of their tokens in the cache
+
+  [[nodiscard]] std::int64_t prompt_tokens() const {
+    std::int64_t tokens = 0;
+    for (const Chunks& chunk : chunks)
+      tokens += chunk.requests * chunk.new_tokens;
+    return tokens;
+  }
+
+  [[nodiscard]] std::int64_t tokens() const { return prompt_tokens() + decodes; }
+};
+
+// The time of steps. Schedulers ask it some thousand times for each deployment, so that an answer
+// should take well below a microsecond.
+class StepCost {
+ public:
+  virtual ~StepCost() = default;
+
+  // Milliseconds from the beginning of the step to the beginning of the next.
+  [[nodiscard]] virtual double ms(const Step& step) const = 0;
+
+ protected:
+  StepCost() = default;
+  StepCost(const StepCost&) = default;
+  StepCost& operator=(const StepCost&) = default;
+};
+
+}  // namespace assay::plan
