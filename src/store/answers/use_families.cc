@@ -1,0 +1,87 @@
+#include "store/answers/use_families.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+namespace assay::store {
+namespace {
+
+using serving::OperatorUse;
+
+std::string text_of_value(const model::PerfValue& value) {
+  return std::visit([](const auto& held) { return fmt::format("{}", held); }, value);
+}
+
+const model::PerfField* find_key(const OperatorUse& use, const std::string& column) {
+  const auto found =
+      std::find_if(use.key.begin(), use.key.end(),
+                   [&](const model::PerfField& field) { return field.column == column; });
+  return found == use.key.end() ? nullptr : &*found;
+}
+
+std::optional<double> number_of(const OperatorUse& use, const std::string& column) {
+  const model::PerfField* field = find_key(use, column);
+  if (field == nullptr) return std::nullopt;
+  const auto* number = std::get_if<std::int64_t>(&field->value);
+  if (number == nullptr) return std::nullopt;
+  return static_cast<double>(*number);
+}
+
+bool has_exact_values(const OperatorUse& use, const WorkRows& rows, std::size_t family) {
+  const auto codes = rows.codes_of(family);
+  for (std::size_t column = 0; column < rows.exact.size(); ++column) {
+    const ExactColumn& exact = rows.exact[column];
+    const std::string& value = exact.values[codes[column]];
+    if (exact.name == "op_name" && value != use.op_name) return false;
+    const model::PerfField* key = find_key(use, exact.name);
+    if (key != nullptr && text_of_value(key->value) != value) return false;
+  }
+  return true;
+}
+
+bool has_key(const WorkRows& rows,
+             std::size_t family,
+             const std::vector<double>& sizes,
+             const std::vector<bool>& is_key) {
+  for (std::size_t row = rows.begins[family]; row < rows.begins[family + 1]; ++row) {
+    const auto values = rows.sizes_of(row);
+    bool is_equal = true;
+    for (std::size_t size = 0; size < sizes.size() && is_equal; ++size)
+      is_equal = !is_key[size] || values[size] == sizes[size];
+    if (is_equal) return true;
+  }
+  return false;
+}
+
+UseFamily bound_family(const OperatorUse& use, const WorkRows& rows, std::size_t family) {
+  const auto first = rows.sizes_of(rows.begins[family]);
+  UseFamily bound{.family = family, .sizes = {first.begin(), first.end()}};
+  std::vector<bool> is_key;
+  for (std::size_t size = 0; size < rows.sizes.size(); ++size) {
+    const std::optional<double> number = number_of(use, rows.sizes[size]);
+    is_key.push_back(number.has_value());
+    if (number) bound.sizes[size] = *number;
+  }
+  for (const serving::SizeField& field : use.sizes) {
+    const auto place = std::find(rows.sizes.begin(), rows.sizes.end(), field.column);
+    bound.places.push_back(
+        place == rows.sizes.end() ? kNoSize : static_cast<std::size_t>(place - rows.sizes.begin()));
+  }
+  bound.has_key = has_key(rows, family, bound.sizes, is_key);
+  return bound;
+}
+
+}  // namespace
+
+std::vector<UseFamily> families_of(const OperatorUse& use, const WorkRows& rows) {
+  std::vector<UseFamily> found;
+  for (std::size_t family = 0; family < rows.num_families(); ++family) {
+    if (has_exact_values(use, rows, family)) found.push_back(bound_family(use, rows, family));
+  }
+  return found;
+}
+
+}  // namespace assay::store
