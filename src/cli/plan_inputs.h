@@ -1,0 +1,35 @@
+// What the commands of assay plan read: models, and the tables of systems.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/result.h"
+#include "model/serving/model.h"
+#include "plan/engine.h"
+#include "plan/price/tables.h"
+
+namespace assay::cli {
+
+// Keeps what it has read; one thread at a time.
+class PlanInputs {
+ public:
+  explicit PlanInputs(std::filesystem::path systems) : systems_(std::move(systems)) {}
+
+  // A model by its config.json, or by a name such as "Qwen/Qwen3-32B", whose last part ships with
+  // assay.
+  core::Result<const serving::Model*> model(const std::string& path);
+
+  core::Result<plan::Tables*> tables(const std::string& system,
+                                     plan::Engine engine,
+                                     const std::string& version);
+
+ private:
+  std::filesystem::path systems_;
+  std::map<std::string, serving::Model> models_;
+  std::map<std::string, std::unique_ptr<plan::Tables>> tables_;
+};
+
+}  // namespace assay::cli

@@ -1,0 +1,33 @@
+// What a deployment reaches under a steady load, without simulating it.
+#pragma once
+
+#include <cstdint>
+
+#include "plan/step.h"
+
+namespace assay::plan {
+
+// A closed loop: as soon as a request ends, the next begins. All have the same lengths.
+struct SteadyLoad {
+  std::int64_t concurrency = 1;  // requests in flight, of one group of GPUs
+  std::int64_t prompt_tokens = 1;
+  std::int64_t output_tokens = 1;
+  std::int64_t cached_prefix = 0;    // tokens of each prompt that are in the cache
+  std::int64_t token_budget = 8192;  // most new tokens of prompts in a step
+};
+
+struct SteadyLatencies {
+  double ttft_ms = 0;  // of a request that begins while all others are anywhere in theirs
+  double tpot_ms = 0;
+  double decode_step_ms = 0;  // of a step without prompts
+  double mixed_step_ms = 0;   // of a step with prompts
+  double mixed_share = 0;     // of steps
+  double requests_per_s = 0;
+};
+
+// Each request stays for the steps of its prompt and one for each further token, so that a step of
+// `concurrency` requests admits concurrency / (those steps) of them. Prompts that arrive share a
+// step up to the token budget.
+SteadyLatencies steady_latencies(const StepCost& cost, const SteadyLoad& load);
+
+}  // namespace assay::plan

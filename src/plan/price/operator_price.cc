@@ -1,0 +1,208 @@
+#include "plan/price/operator_price.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "core/text.h"
+
+namespace assay::plan {
+namespace {
+
+using serving::Amount;
+using serving::OperatorUse;
+using store::kNoSize;
+using store::UseFamily;
+using store::WorkRows;
+
+std::string key_text(const OperatorUse& use) {
+  std::vector<std::string> words;
+  for (const model::PerfField& field : use.key) {
+    words.push_back(std::visit(
+        [&](const auto& value) { return fmt::format("{}={}", field.column, value); }, field.value));
+  }
+  return core::join(words, " ");
+}
+
+std::size_t place_of(const UseFamily& family, const OperatorUse& use, Amount amount) {
+  for (std::size_t i = 0; i < use.sizes.size(); ++i) {
+    if (use.sizes[i].amount == amount) return family.places[i];
+  }
+  return kNoSize;
+}
+
+// Engines replay captured graphs; rows of eager launches hold the host's time.
+bool is_eager(const WorkRows& rows, std::size_t family) {
+  const auto codes = rows.codes_of(family);
+  for (std::size_t column = 0; column < rows.exact.size(); ++column) {
+    if (rows.exact[column].values[codes[column]].ends_with("_eager")) return true;
+  }
+  return false;
+}
+
+// Of several kernels the one that was measured at most places.
+const UseFamily* best_of(const std::vector<UseFamily>& families, const WorkRows& rows) {
+  const auto rank = [&](const UseFamily& family) {
+    const std::uint64_t count = rows.begins[family.family + 1] - rows.begins[family.family];
+    return std::make_tuple(family.has_key, !is_eager(rows, family.family), count);
+  };
+  const auto best =
+      std::max_element(families.begin(), families.end(),
+                       [&](const UseFamily& a, const UseFamily& b) { return rank(a) < rank(b); });
+  return best == families.end() ? nullptr : &*best;
+}
+
+double most_of(const WorkRows& rows, std::size_t family, std::size_t place) {
+  double most = 0;
+  for (std::size_t row = rows.begins[family]; row < rows.begins[family + 1]; ++row)
+    most = std::max(most, rows.sizes_of(row)[place]);
+  return most;
+}
+
+double window_of(const OperatorUse& use) {
+  for (const model::PerfField& field : use.key) {
+    if (field.column == "window_size")
+      return static_cast<double>(std::get<std::int64_t>(field.value));
+  }
+  return 0;
+}
+
+bool has_column(const WorkRows& rows, const std::string& name) {
+  return std::find(rows.sizes.begin(), rows.sizes.end(), name) != rows.sizes.end() ||
+         std::any_of(rows.exact.begin(), rows.exact.end(),
+                     [&](const store::ExactColumn& exact) { return exact.name == name; });
+}
+
+struct Choice {
+  const TableSource* source = nullptr;
+  UseFamily family;
+};
+
+// The first source with rows of the key, else the first with others of its kind.
+std::optional<Choice> choose(const OperatorUse& use, const std::vector<TableSource>& sources) {
+  std::optional<Choice> derived;
+  for (const TableSource& source : sources) {
+    const std::vector<UseFamily> families = store::families_of(use, source.index->rows());
+    const UseFamily* best = best_of(families, source.index->rows());
+    if (best == nullptr) continue;
+    if (best->has_key) return Choice{&source, *best};
+    if (!derived) derived = Choice{&source, *best};
+  }
+  return derived;
+}
+
+core::Error nothing_answers(const OperatorUse& use, const std::vector<TableSource>& sources) {
+  std::vector<std::string> names;
+  for (const TableSource& source : sources)
+    names.push_back(source.name);
+  return core::Error{fmt::format(
+      "{} ({}, {}): {}", use.role, use.table, key_text(use),
+      names.empty()
+          ? "there is no such table"
+          : fmt::format("no rows with these names and types in {}", core::join(names, ", ")))};
+}
+
+}  // namespace
+
+std::string_view name_of(Fidelity fidelity) {
+  constexpr std::array<std::string_view, 5> kNames = {"engine", "other version", "kernels",
+                                                      "other engine", "formula"};
+  return kNames[static_cast<std::size_t>(fidelity)];
+}
+
+double Amounts::of(Amount amount) const {
+  switch (amount) {
+    case Amount::kTokens:
+      return tokens;
+    case Amount::kRequests:
+      return requests;
+    case Amount::kNewTokens:
+      return new_tokens;
+    case Amount::kCachedTokens:
+      return cached_tokens;
+    case Amount::kExpertTokens:
+      break;
+  }
+  return expert_tokens;
+}
+
+core::Result<OperatorPrice> OperatorPrice::bind(const OperatorUse& use, Tables& tables) {
+  const std::vector<TableSource> sources = ASSAY_TRY(tables.sources(use.table));
+  if (const std::optional<Choice> choice = choose(use, sources))
+    return of_rows(use, *choice->source, choice->family);
+  if (const store::RooflineBinder formula = tables.formula(use.table))
+    return of_formula(use, formula);
+  return nothing_answers(use, sources);
+}
+
+OperatorPrice OperatorPrice::of_rows(const OperatorUse& use,
+                                     const TableSource& source,
+                                     const UseFamily& family) {
+  const WorkRows& rows = source.index->rows();
+  OperatorPrice price(use);
+  price.source_ = source.name;
+  price.fidelity_ = source.fidelity;
+  price.has_key_ = family.has_key;
+  price.sizes_ = family.sizes;
+  price.places_ = family.places;
+  price.family_ = std::make_shared<const store::Family>(source.index->own_family(family.family));
+  if (!has_column(rows, "window_size")) price.window_ = window_of(use);
+  const std::size_t new_tokens = place_of(family, use, Amount::kNewTokens);
+  const std::size_t cached = place_of(family, use, Amount::kCachedTokens);
+  if (new_tokens != kNoSize && (cached == kNoSize || most_of(rows, family.family, cached) == 0)) {
+    price.no_prefix_place_ = cached;
+    price.new_tokens_place_ = new_tokens;
+  }
+  return price;
+}
+
+OperatorPrice OperatorPrice::of_formula(const OperatorUse& use,
+                                        const store::RooflineBinder& formula) {
+  OperatorPrice price(use);
+  price.source_ = "formula";
+  price.fidelity_ = Fidelity::kFormula;
+  std::vector<std::string> names;
+  for (const serving::SizeField& field : use.sizes) {
+    price.places_.push_back(names.size());
+    names.push_back(field.column);
+  }
+  std::vector<model::PerfField> exact = use.key;
+  exact.push_back({"op_name", model::PerfValue(use.op_name)});
+  price.sizes_.resize(names.size());
+  price.formula_ = formula(exact, names);
+  return price;
+}
+
+Price OperatorPrice::at(const Amounts& asked) const {
+  std::array<double, store::kMostWorkAxes> sizes = {};
+  std::copy(sizes_.begin(), sizes_.end(), sizes.begin());
+  Amounts amounts = asked;
+  if (window_ > 0) amounts.cached_tokens = std::min(amounts.cached_tokens, window_);
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const serving::SizeField& field = use_.sizes[i];
+    if (places_[i] != kNoSize)
+      sizes[places_[i]] = amounts.of(field.amount) * static_cast<double>(field.factor);
+  }
+  // Rows without tokens in the cache: a prompt of all tokens does the work of this one and that of
+  // the triangle before it.
+  double share = 1;
+  if (new_tokens_place_ != kNoSize && amounts.cached_tokens > 0) {
+    const double full = amounts.new_tokens + amounts.cached_tokens;
+    share = 1 - amounts.cached_tokens * amounts.cached_tokens / (full * full);
+    sizes[new_tokens_place_] = full;
+    if (no_prefix_place_ != kNoSize) sizes[no_prefix_place_] = 0;
+  }
+  const double launches = static_cast<double>(use_.count);
+  const std::span<const double> asked_sizes(sizes.data(), sizes_.size());
+  if (family_ == nullptr) return {.ms = launches * formula_(asked_sizes)};
+  const store::WorkEstimate estimate = family_->at(asked_sizes, store::Beyond::kExtrapolate);
+  return {.ms = launches * share * estimate.latency,
+          .sigma = std::isnan(estimate.sigma) ? 0 : estimate.sigma,
+          .is_beyond = estimate.is_beyond()};
+}
+
+}  // namespace assay::plan

@@ -1,0 +1,77 @@
+// The price of one use of an operator: bound once to the rows that answer for it, and asked for any
+// batch.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/serving/uses.h"
+#include "plan/price/tables.h"
+#include "store/answers/use_families.h"
+
+namespace assay::plan {
+
+// What serving::Amount counts.
+struct Amounts {
+  double tokens = 0;
+  double requests = 0;
+  double new_tokens = 0;
+  double cached_tokens = 0;
+  double expert_tokens = 0;
+
+  [[nodiscard]] double of(serving::Amount amount) const;
+};
+
+struct Price {
+  double ms = 0;           // of all launches of a step
+  double sigma = 0;        // one sigma of its logarithm; 0 where rows were measured
+  bool is_beyond = false;  // past the measured sizes
+};
+
+class OperatorPrice {
+ public:
+  // Takes the first source that has rows with the use's key, else the first that derives it.
+  // Error: nothing answers; it names the use and what was looked at.
+  static core::Result<OperatorPrice> bind(const serving::OperatorUse& use, Tables& tables);
+
+  // Not for several threads at once.
+  [[nodiscard]] Price at(const Amounts& amounts) const;
+
+  [[nodiscard]] const serving::OperatorUse& use() const { return use_; }
+
+  [[nodiscard]] const std::string& source() const { return source_; }
+
+  [[nodiscard]] Fidelity fidelity() const { return fidelity_; }
+
+  // Whether rows with the use's key were measured, so that only the batch may lie between rows.
+  [[nodiscard]] bool has_key() const { return has_key_; }
+
+ private:
+  explicit OperatorPrice(const serving::OperatorUse& use) : use_(use) {}
+
+  static OperatorPrice of_rows(const serving::OperatorUse& use,
+                               const TableSource& source,
+                               const store::UseFamily& family);
+  static OperatorPrice of_formula(const serving::OperatorUse& use,
+                                  const store::RooflineBinder& formula);
+
+  serving::OperatorUse use_;
+  std::string source_;
+  Fidelity fidelity_ = Fidelity::kEngine;
+  bool has_key_ = false;
+  std::vector<double> sizes_;
+  std::vector<std::size_t> places_;
+  std::shared_ptr<const store::Family> family_;  // null: the formula
+  store::Roofline formula_;
+  // The window that the use has and the table does not know; 0: none.
+  double window_ = 0;
+  // The place of the tokens before a prompt, where no row has any; kNoSize: rows have them.
+  std::size_t no_prefix_place_ = store::kNoSize;
+  std::size_t new_tokens_place_ = store::kNoSize;
+};
+
+}  // namespace assay::plan

@@ -1,0 +1,193 @@
+#include "plan/price/step_prices.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace assay::plan {
+namespace {
+
+using serving::Amount;
+using serving::OperatorUse;
+using serving::Phase;
+
+constexpr std::size_t kMostKnown = std::size_t{1} << 15U;
+constexpr std::size_t kKnownPrompts = std::size_t{1} << 12U;
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+// Decoding's price runs in straight lines between these numbers of tokens in the cache: 0, 64, and
+// on in steps of a half doubling.
+constexpr double kFirstNode = 64;
+constexpr std::size_t kNodes = 34;
+
+double tokens_of_node(std::size_t node) {
+  return node == 0 ? 0 : kFirstNode * std::exp2(0.5 * static_cast<double>(node - 1));
+}
+
+std::size_t node_below(double cached) {
+  if (cached < kFirstNode) return 0;
+  const double steps = std::floor(2 * std::log2(cached / kFirstNode));
+  return std::min(kNodes - 2, 1 + static_cast<std::size_t>(steps));
+}
+
+bool is_same_work(const OperatorUse& a, const OperatorUse& b) {
+  const auto same_key = [](const model::PerfField& left, const model::PerfField& right) {
+    return left.column == right.column && left.value == right.value;
+  };
+  return a.role == b.role && a.table == b.table && a.op_name == b.op_name && a.sizes == b.sizes &&
+         a.count == b.count &&
+         std::equal(a.key.begin(), a.key.end(), b.key.begin(), b.key.end(), same_key);
+}
+
+bool is_by_requests(const OperatorUse& use) {
+  return use.sizes.size() == 1 && use.sizes.front().amount == Amount::kRequests;
+}
+
+double sum_at(const std::vector<OperatorPrice>& prices, const Amounts& amounts) {
+  double sum = 0;
+  for (const OperatorPrice& price : prices)
+    sum += price.at(amounts).ms;
+  return sum;
+}
+
+template <typename Ask>
+double remembered(std::vector<double>& known, std::int64_t at, const Ask& ask) {
+  const auto place = static_cast<std::size_t>(at);
+  if (place >= kMostKnown) return ask();
+  if (place >= known.size()) known.resize(std::max(place + 1, 2 * known.size()), kUnknown);
+  if (std::isnan(known[place])) known[place] = ask();
+  return known[place];
+}
+
+Amounts amounts_of(const Chunks& chunks) {
+  const auto requests = static_cast<double>(chunks.requests);
+  const auto new_tokens = static_cast<double>(chunks.new_tokens);
+  return {.tokens = requests * new_tokens,
+          .requests = requests,
+          .new_tokens = new_tokens,
+          .cached_tokens = static_cast<double>(chunks.cached_tokens)};
+}
+
+Amounts amounts_of_decodes(double requests, double cached) {
+  return {.tokens = requests, .requests = requests, .new_tokens = 1, .cached_tokens = cached};
+}
+
+std::size_t slot_of(const Chunks& chunks) {
+  std::uint64_t hash = 0;
+  for (const std::int64_t value : {chunks.requests, chunks.new_tokens, chunks.cached_tokens})
+    hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15ULL;
+  return (hash >> 40U) % kKnownPrompts;
+}
+
+bool operator==(const Chunks& a, const Chunks& b) {
+  return a.requests == b.requests && a.new_tokens == b.new_tokens &&
+         a.cached_tokens == b.cached_tokens;
+}
+
+}  // namespace
+
+core::Result<StepPrices> StepPrices::bind(const serving::Model& model,
+                                          const serving::Deployment& deployment,
+                                          Tables& tables) {
+  ASSAY_TRY(serving::check_deployment(model, deployment));
+  const std::vector<OperatorUse> context = uses_of(model, deployment, Phase::kContext);
+  const std::vector<OperatorUse> generation = uses_of(model, deployment, Phase::kGeneration);
+  const auto is_in = [](const std::vector<OperatorUse>& uses, const OperatorUse& use) {
+    return std::any_of(uses.begin(), uses.end(),
+                       [&](const OperatorUse& other) { return is_same_work(use, other); });
+  };
+  StepPrices prices;
+  const double groups = static_cast<double>(deployment.moe_tp * deployment.moe_ep) /
+                        static_cast<double>(deployment.tp);
+  prices.groups_ = model.has_experts() ? std::max(1.0, groups) : 1;
+  for (const OperatorUse& use : context) {
+    const bool is_shared = is_in(generation, use);
+    OperatorPrice price = ASSAY_TRY(OperatorPrice::bind(use, tables));
+    std::vector<OperatorPrice>& part = !is_shared            ? prices.prompts_
+                                       : is_by_requests(use) ? prices.logits_
+                                                             : prices.shared_;
+    part.push_back(std::move(price));
+  }
+  for (const OperatorUse& use : generation) {
+    if (!is_in(context, use))
+      prices.decodes_.push_back(ASSAY_TRY(OperatorPrice::bind(use, tables)));
+  }
+  prices.prompts_known_.resize(kKnownPrompts);
+  return prices;
+}
+
+Amounts StepPrices::amounts_of_tokens(double tokens) const {
+  return {.tokens = tokens, .requests = tokens, .expert_tokens = tokens * groups_};
+}
+
+double StepPrices::shared_ms(std::int64_t tokens) const {
+  return remembered(shared_known_, tokens, [&] {
+    return sum_at(shared_, amounts_of_tokens(static_cast<double>(tokens)));
+  });
+}
+
+double StepPrices::logits_ms(std::int64_t rows) const {
+  if (rows == 0) return 0;
+  return remembered(logits_known_, rows, [&] {
+    return sum_at(logits_,
+                  {.tokens = static_cast<double>(rows), .requests = static_cast<double>(rows)});
+  });
+}
+
+double StepPrices::prompt_ms(const Chunks& chunks) const {
+  KnownPrompt& known = prompts_known_[slot_of(chunks)];
+  if (!(known.chunks == chunks))
+    known = {.chunks = chunks, .ms = sum_at(prompts_, amounts_of(chunks))};
+  return known.ms;
+}
+
+double StepPrices::decode_ms_at(std::int64_t requests, std::size_t node) const {
+  const auto ask = [&] {
+    return sum_at(decodes_,
+                  amounts_of_decodes(static_cast<double>(requests), tokens_of_node(node)));
+  };
+  const auto place = static_cast<std::size_t>(requests);
+  if (place >= kMostKnown) return ask();
+  if (place >= decodes_known_.size()) decodes_known_.resize(place + 1);
+  Known& known = decodes_known_[place];
+  if (known.empty()) known.resize(kNodes, kUnknown);
+  if (std::isnan(known[node])) known[node] = ask();
+  return known[node];
+}
+
+double StepPrices::decode_ms(std::int64_t requests, double cached) const {
+  if (requests == 0) return 0;
+  const std::size_t node = node_below(cached);
+  const double low = tokens_of_node(node);
+  const double share = (cached - low) / (tokens_of_node(node + 1) - low);
+  return (1 - share) * decode_ms_at(requests, node) + share * decode_ms_at(requests, node + 1);
+}
+
+double StepPrices::ms(const Step& step) const {
+  const std::int64_t tokens = step.tokens();
+  if (tokens == 0) return 0;
+  double sum = glue_ms_ + shared_ms(tokens) + logits_ms(step.finished_prompts + step.decodes) +
+               decode_ms(step.decodes, step.decode_cached);
+  for (const Chunks& chunks : step.chunks)
+    sum += prompt_ms(chunks);
+  return sum;
+}
+
+std::vector<OperatorCost> StepPrices::operators(const Step& step) const {
+  std::vector<OperatorCost> costs;
+  const auto add = [&](const std::vector<OperatorPrice>& prices, const Amounts& amounts) {
+    for (const OperatorPrice& price : prices)
+      costs.push_back({&price, price.at(amounts)});
+  };
+  add(shared_, amounts_of_tokens(static_cast<double>(step.tokens())));
+  for (const Chunks& chunks : step.chunks)
+    add(prompts_, amounts_of(chunks));
+  const auto decodes = static_cast<double>(step.decodes);
+  if (step.decodes > 0) add(decodes_, amounts_of_decodes(decodes, step.decode_cached));
+  const auto rows = static_cast<double>(step.finished_prompts + step.decodes);
+  if (rows > 0) add(logits_, {.tokens = rows, .requests = rows});
+  return costs;
+}
+
+}  // namespace assay::plan

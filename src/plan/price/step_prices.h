@@ -1,0 +1,72 @@
+// The time of a step of a model in a deployment: the sum of its operators, each priced for the
+// tokens that it gets in this step.
+//
+// Operators that prompts and decoding both have (projections, experts, all-reduces, norms, logits)
+// run once for the tokens of both; attention, and what only one of the two has, runs for its own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/serving/model.h"
+#include "model/serving/uses.h"
+#include "plan/price/operator_price.h"
+#include "plan/step.h"
+
+namespace assay::plan {
+
+// An operator's part of a step.
+struct OperatorCost {
+  const OperatorPrice* price = nullptr;
+  Price cost;
+};
+
+class StepPrices final : public StepCost {
+ public:
+  // Error: check_deployment() refuses, or no table answers for an operator.
+  static core::Result<StepPrices> bind(const serving::Model& model,
+                                       const serving::Deployment& deployment,
+                                       Tables& tables);
+
+  // `glue_ms`: what a step takes beyond its operators.
+  void set_glue_ms(double glue_ms) { glue_ms_ = glue_ms; }
+
+  [[nodiscard]] double ms(const Step& step) const override;
+
+  // The operators of the step, of each kind in the order of a layer.
+  [[nodiscard]] std::vector<OperatorCost> operators(const Step& step) const;
+
+ private:
+  StepPrices() = default;
+
+  // A memory of prices by token count; NaN: not asked yet.
+  using Known = std::vector<double>;
+
+  [[nodiscard]] double shared_ms(std::int64_t tokens) const;
+  [[nodiscard]] double logits_ms(std::int64_t rows) const;
+  [[nodiscard]] double prompt_ms(const Chunks& chunks) const;
+  [[nodiscard]] double decode_ms(std::int64_t requests, double cached) const;
+  [[nodiscard]] double decode_ms_at(std::int64_t requests, std::size_t node) const;
+  [[nodiscard]] Amounts amounts_of_tokens(double tokens) const;
+
+  std::vector<OperatorPrice> shared_;   // by tokens
+  std::vector<OperatorPrice> logits_;   // by requests
+  std::vector<OperatorPrice> prompts_;  // only prompts have them
+  std::vector<OperatorPrice> decodes_;  // only decoding has them
+  double groups_ = 1;                   // that send tokens to the same experts
+  double glue_ms_ = 0;
+  mutable Known shared_known_;
+  mutable Known logits_known_;
+  mutable std::vector<Known> decodes_known_;  // by requests, then by node of tokens in the cache
+
+  struct KnownPrompt {
+    Chunks chunks;
+    double ms = 0;
+  };
+
+  mutable std::vector<KnownPrompt> prompts_known_;
+};
+
+}  // namespace assay::plan

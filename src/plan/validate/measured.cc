@@ -1,0 +1,142 @@
+#include "plan/validate/measured.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <regex>
+#include <utility>
+
+#include "store/files/csv_frame.h"
+
+namespace assay::plan {
+namespace {
+
+using store::Frame;
+using store::FrameColumn;
+
+constexpr std::array<const char*, 9> kNeeded = {
+    "backend", "model_path",      "system",         "isl", "osl", "batch_size",
+    "tp_size", "silicon_ttft_ms", "silicon_tpot_ms"};
+
+class MeasuredRows {
+ public:
+  MeasuredRows(const Frame& frame, model::Warnings& warnings)
+      : frame_(frame), warnings_(warnings) {}
+
+  [[nodiscard]] MeasuredDeployment at(std::size_t row) const {
+    MeasuredDeployment measured{.id = text(row, "id"),
+                                .row = static_cast<std::int64_t>(row) + 1,
+                                .engine = text(row, "backend"),
+                                .version = text(row, "backend_version"),
+                                .model = text(row, "model_path"),
+                                .system = text(row, "system"),
+                                .is_disaggregated = text(row, "mode") == "disagg",
+                                .prompt_tokens = number_or(row, "isl", 0),
+                                .output_tokens = number_or(row, "osl", 0),
+                                .linear = text(row, "gemm_quant_mode"),
+                                .experts = text(row, "moe_quant_mode"),
+                                .ttft_ms = real(row, "silicon_ttft_ms"),
+                                .tpot_ms = real(row, "silicon_tpot_ms")};
+    measured.widths = {.tp = number_or(row, "tp_size", 1),
+                       .pp = number_or(row, "pp_size", 1),
+                       .dp = number_or(row, "attention_dp_size", 1),
+                       .moe_tp = number_or(row, "moe_tp_size", 1),
+                       .moe_ep = number_or(row, "moe_ep_size", 1)};
+    measured.concurrency = number_or(row, "batch_size", 0) * measured.widths.dp;
+    take_load(row, measured);
+    take_name(measured);
+    fit_experts(measured);
+    return measured;
+  }
+
+ private:
+  [[nodiscard]] std::string text(std::size_t row, const char* name) const {
+    const FrameColumn* column = frame_.find(name);
+    if (column == nullptr || column->is_missing(row)) return "";
+    return store::value_text(column->value(row));
+  }
+
+  [[nodiscard]] double real(std::size_t row, const char* name) const {
+    const FrameColumn* column = frame_.find(name);
+    return column == nullptr ? std::nan("") : store::number_at(*column, row);
+  }
+
+  // A width of 0 is one that was left out.
+  [[nodiscard]] std::int64_t number_or(std::size_t row, const char* name, std::int64_t none) const {
+    const double value = real(row, name);
+    return value >= 1 ? std::llround(value) : none;
+  }
+
+  // The source of a row may tell the requests in flight on all GPUs. More of them than the batch
+  // are those of the groups with requests of their own.
+  void take_load(std::size_t row, MeasuredDeployment& measured) const {
+    static const std::regex kLoad(R"(silicon_concurrency=(\d+))");
+    std::smatch found;
+    const std::string source = text(row, "silicon_data_source");
+    if (!std::regex_search(source, found, kLoad)) return;
+    const std::int64_t told = std::stoll(found[1]);
+    const std::int64_t batch = number_or(row, "batch_size", 0);
+    MeasuredWidths& widths = measured.widths;
+    const bool is_split = text(row, "attention_dp_size").empty() && batch > 0 && told > batch &&
+                          told == batch * widths.tp;
+    if (is_split)
+      widths = {.tp = 1,
+                .pp = widths.pp,
+                .dp = widths.tp,
+                .moe_tp = widths.moe_tp,
+                .moe_ep = widths.moe_ep};
+    measured.concurrency = told;
+  }
+
+  // Names such as "..._tp4_ep4_..." tell the GPUs. Some tables multiply both in their columns.
+  void take_name(MeasuredDeployment& measured) const {
+    static const std::regex kWidths(R"(_tp(\d+)(?:_0)?_ep(\d+)_)");
+    std::smatch found;
+    if (!std::regex_search(measured.id, found, kWidths)) return;
+    const std::int64_t gpus = std::stoll(found[1]);
+    const std::int64_t ep = std::max<std::int64_t>(1, std::stoll(found[2]));
+    MeasuredWidths& widths = measured.widths;
+    if (widths.tp * widths.dp == gpus || gpus % ep != 0) return;
+    warnings_.add("more GPUs in the columns than in the row's name", "the name is believed",
+                  measured.id);
+    const bool is_split = widths.dp > 1;
+    widths = {.tp = is_split ? 1 : gpus,
+              .pp = widths.pp,
+              .dp = is_split ? gpus : 1,
+              .moe_tp = gpus / ep,
+              .moe_ep = ep};
+  }
+
+  void fit_experts(MeasuredDeployment& measured) const {
+    MeasuredWidths& widths = measured.widths;
+    const std::int64_t gpus = widths.tp * widths.dp;
+    if (widths.moe_tp * widths.moe_ep == gpus) return;
+    if (gpus % widths.moe_ep == 0) widths.moe_tp = gpus / widths.moe_ep;
+    if (widths.moe_tp * widths.moe_ep != gpus) widths.moe_tp = gpus, widths.moe_ep = 1;
+  }
+
+  const Frame& frame_;
+  model::Warnings& warnings_;
+};
+
+}  // namespace
+
+core::Result<std::vector<MeasuredDeployment>> parse_measured(std::string_view csv,
+                                                             const std::string& name,
+                                                             model::Warnings& warnings) {
+  const Frame frame = ASSAY_TRY(store::read_csv_frame(
+      csv, warnings, {.text_columns = {"backend_version", "id", "silicon_data_source"}}));
+  for (const char* column : kNeeded) {
+    if (frame.find(column) == nullptr)
+      return core::Error{fmt::format("{}: no column '{}'", name, column)};
+  }
+  const MeasuredRows rows(frame, warnings);
+  std::vector<MeasuredDeployment> measured;
+  for (std::size_t row = 0; row < frame.num_rows(); ++row)
+    measured.push_back(rows.at(row));
+  return measured;
+}
+
+}  // namespace assay::plan

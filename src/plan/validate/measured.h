@@ -1,0 +1,52 @@
+// Deployments that somebody measured, read from a table with one row for each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "model/warnings.h"
+#include "plan/engine.h"
+
+namespace assay::plan {
+
+// How the GPUs of one worker share the model.
+struct MeasuredWidths {
+  std::int64_t tp = 1;
+  std::int64_t pp = 1;
+  std::int64_t dp = 1;  // groups with requests of their own
+  std::int64_t moe_tp = 1;
+  std::int64_t moe_ep = 1;
+
+  [[nodiscard]] std::int64_t gpus() const { return tp * pp * dp; }
+};
+
+struct MeasuredDeployment {
+  std::string id;
+  std::int64_t row = 0;  // of the table; the first is 1
+  std::string engine;    // as the row has it
+  std::string version;
+  std::string model;   // "Qwen/Qwen3-32B"
+  std::string system;  // "h100_sxm"
+  bool is_disaggregated = false;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t output_tokens = 0;
+  std::int64_t concurrency = 0;  // of all GPUs; 0: the row does not tell
+  std::string linear;            // the quantization that the row names; "" for the checkpoint's
+  std::string experts;
+  MeasuredWidths widths = {};
+  double ttft_ms = 0;
+  double tpot_ms = 0;
+};
+
+// The columns are those of the public planner's table of measured deployments; empty fields take
+// their defaults. `warnings` counts rows whose widths of experts do not fit their GPUs: the groups
+// with experts of their own are believed. Error: a column is missing.
+core::Result<std::vector<MeasuredDeployment>> parse_measured(std::string_view csv,
+                                                             const std::string& name,
+                                                             model::Warnings& warnings);
+
+}  // namespace assay::plan

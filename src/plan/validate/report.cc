@@ -1,0 +1,136 @@
+#include "plan/validate/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "core/statistics.h"
+
+namespace assay::plan {
+namespace {
+
+using model::Cell;
+
+struct Slice {
+  std::vector<const Prediction*> predicted;
+  std::int64_t rows = 0;
+};
+
+std::string slice_name(const MeasuredDeployment& measured) {
+  return measured.engine + " " + (measured.version.empty() ? "-" : measured.version) + " " +
+         measured.model + " " + measured.system +
+         (measured.is_disaggregated ? " disaggregated" : "");
+}
+
+std::vector<double> errors_of(const Slice& slice, double (Prediction::*error)() const) {
+  std::vector<double> errors;
+  for (const Prediction* one : slice.predicted)
+    errors.push_back((one->*error)());
+  return errors;
+}
+
+Cell percent(double share) {
+  return std::isnan(share) ? Cell() : Cell(100 * share);
+}
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values)
+    sum += value;
+  return values.empty() ? std::nan("") : sum / static_cast<double>(values.size());
+}
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) return std::nan("");
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+}
+
+void add_errors(std::vector<Cell>& row, const std::vector<double>& errors) {
+  std::vector<double> sizes;
+  for (const double error : errors)
+    sizes.push_back(std::abs(error));
+  row.push_back(percent(median_of(sizes)));
+  row.push_back(percent(mean_of(sizes)));
+  row.push_back(percent(median_of(errors)));
+}
+
+}  // namespace
+
+model::Book slices_book(const std::vector<Prediction>& predictions) {
+  std::map<std::string, Slice> slices;
+  std::map<std::string, std::int64_t> refusals;
+  for (const Prediction& one : predictions) {
+    for (const std::string& name : {slice_name(*one.measured), std::string("all")}) {
+      Slice& slice = slices[name];
+      ++slice.rows;
+      if (one.refused.empty()) slice.predicted.push_back(&one);
+    }
+    if (!one.refused.empty()) ++refusals[one.refused];
+  }
+  model::Table errors{.name = "errors",
+                      .title = "Errors of predictions, by slice",
+                      .columns = {{.name = "slice"},
+                                  {.name = "rows"},
+                                  {.name = "predicted"},
+                                  {.name = "TPOT median", .unit = "%"},
+                                  {.name = "TPOT mean", .unit = "%"},
+                                  {.name = "TPOT bias", .unit = "%"},
+                                  {.name = "TTFT median", .unit = "%"},
+                                  {.name = "TTFT mean", .unit = "%"},
+                                  {.name = "TTFT bias", .unit = "%"}}};
+  for (const auto& [name, slice] : slices) {
+    std::vector<Cell> row = {name, slice.rows, static_cast<std::int64_t>(slice.predicted.size())};
+    add_errors(row, errors_of(slice, &Prediction::tpot_error));
+    add_errors(row, errors_of(slice, &Prediction::ttft_error));
+    for (Cell& cell : row)
+      errors.cells.push_back(std::move(cell));
+  }
+  model::Table refused{.name = "refused",
+                       .title = "Rows without a prediction",
+                       .columns = {{.name = "rows"}, {.name = "why"}}};
+  for (const auto& [why, count] : refusals)
+    refused.add_row({count, why});
+  model::Book book{.title = "Predictions beside measured deployments"};
+  book.tables.push_back(std::move(errors));
+  if (refused.row_count() > 0) book.tables.push_back(std::move(refused));
+  return book;
+}
+
+model::Book rows_book(const std::vector<Prediction>& predictions) {
+  model::Table rows{.name = "rows",
+                    .title = "Predictions",
+                    .columns = {{.name = "row"},
+                                {.name = "engine"},
+                                {.name = "version"},
+                                {.name = "model"},
+                                {.name = "system"},
+                                {.name = "tp"},
+                                {.name = "dp"},
+                                {.name = "moe_ep"},
+                                {.name = "isl"},
+                                {.name = "osl"},
+                                {.name = "concurrency"},
+                                {.name = "ttft", .unit = "ms"},
+                                {.name = "measured ttft", .unit = "ms"},
+                                {.name = "tpot", .unit = "ms"},
+                                {.name = "measured tpot", .unit = "ms"},
+                                {.name = "refused"}}};
+  for (const Prediction& one : predictions) {
+    const MeasuredDeployment& m = *one.measured;
+    const bool has = one.refused.empty();
+    rows.add_row({m.row, m.engine, m.version, m.model, m.system, m.widths.tp, m.widths.dp,
+                  m.widths.moe_ep, m.prompt_tokens, m.output_tokens, m.concurrency,
+                  has ? Cell(one.ttft_ms) : Cell(), m.ttft_ms, has ? Cell(one.tpot_ms) : Cell(),
+                  m.tpot_ms, one.refused});
+  }
+  model::Book book{.title = "Predictions beside measured deployments"};
+  book.tables.push_back(std::move(rows));
+  return book;
+}
+
+}  // namespace assay::plan

@@ -1,0 +1,46 @@
+// Predictions beside measured deployments.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/serving/model.h"
+#include "plan/price/tables.h"
+#include "plan/step.h"
+#include "plan/validate/measured.h"
+
+namespace assay::plan {
+
+struct Prediction {
+  const MeasuredDeployment* measured = nullptr;
+  double ttft_ms = 0;
+  double tpot_ms = 0;
+  std::string refused = {};  // why there is none
+
+  [[nodiscard]] double ttft_error() const { return ttft_ms / measured->ttft_ms - 1; }
+
+  [[nodiscard]] double tpot_error() const { return tpot_ms / measured->tpot_ms - 1; }
+};
+
+// What predictions need of the world outside.
+struct ValidationInputs {
+  // A model by its path in the table. Error: it is not known.
+  std::function<core::Result<const serving::Model*>(const std::string& path)> model;
+  // The tables of a system and a version of an engine. Error: the system is not known.
+  std::function<core::Result<Tables*>(
+      const std::string& system, Engine engine, const std::string& version)>
+      tables;
+};
+
+std::vector<Prediction> predict(const std::vector<MeasuredDeployment>& measured,
+                                const ValidationInputs& inputs);
+
+// How the engine keeps the model's weights and cache: as the checkpoint is quantized, else as the
+// row names it. Error: the name is not known.
+core::Result<serving::Precision> precision_of(const serving::Model& model,
+                                              const MeasuredDeployment& measured);
+
+}  // namespace assay::plan
