@@ -20,4 +20,14 @@ std::optional<Engine> engine_named(std::string_view name) {
   return static_cast<Engine>(found - kNames.begin());
 }
 
+serving::Precision served_precision(Engine engine, serving::Precision checkpoint) {
+  using serving::Quantization;
+  const bool is_fp8 =
+      checkpoint.linear == Quantization::kFp8 || checkpoint.linear == Quantization::kFp8Block;
+  if (engine != Engine::kTrtllm || !is_fp8) return checkpoint;
+  checkpoint.cache = Quantization::kFp8;
+  checkpoint.attention = Quantization::kFp8;
+  return checkpoint;
+}
+
 }  // namespace assay::plan

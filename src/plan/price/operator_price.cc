@@ -131,6 +131,16 @@ double Amounts::of(Amount amount) const {
 }
 
 core::Result<OperatorPrice> OperatorPrice::bind(const OperatorUse& use, Tables& tables) {
+  OperatorPrice price = ASSAY_TRY(bind_one(use, tables));
+  const std::optional<OperatorUse> beside = tables.held_beside(use);
+  if (!beside) return price;
+  core::Result<OperatorPrice> held = bind_one(*beside, tables);
+  if (held.ok())
+    price.held_beside_ = std::make_shared<const OperatorPrice>(std::move(held).value());
+  return price;
+}
+
+core::Result<OperatorPrice> OperatorPrice::bind_one(const OperatorUse& use, Tables& tables) {
   const std::vector<TableSource> sources = ASSAY_TRY(tables.sources(use.table));
   if (const std::optional<Choice> choice = choose(use, sources))
     return of_rows(use, *choice->source, choice->family);
@@ -177,7 +187,15 @@ OperatorPrice OperatorPrice::of_formula(const OperatorUse& use,
   return price;
 }
 
-Price OperatorPrice::at(const Amounts& asked) const {
+Price OperatorPrice::at(const Amounts& amounts) const {
+  Price price = at_alone(amounts);
+  if (held_beside_ == nullptr) return price;
+  // What is left cannot be less than what the product alone needs, which a third bounds from below.
+  price.ms = std::max(price.ms / 3, price.ms - held_beside_->at_alone(amounts).ms);
+  return price;
+}
+
+Price OperatorPrice::at_alone(const Amounts& asked) const {
   std::array<double, store::kMostWorkAxes> sizes = {};
   std::copy(sizes_.begin(), sizes_.end(), sizes.begin());
   Amounts amounts = asked;

@@ -53,6 +53,8 @@ class OperatorPrice {
  private:
   explicit OperatorPrice(const serving::OperatorUse& use) : use_(use) {}
 
+  static core::Result<OperatorPrice> bind_one(const serving::OperatorUse& use, Tables& tables);
+  [[nodiscard]] Price at_alone(const Amounts& amounts) const;
   static OperatorPrice of_rows(const serving::OperatorUse& use,
                                const TableSource& source,
                                const store::UseFamily& family);
@@ -67,6 +69,7 @@ class OperatorPrice {
   std::vector<std::size_t> places_;
   std::shared_ptr<const store::Family> family_;  // null: the formula
   store::Roofline formula_;
+  std::shared_ptr<const OperatorPrice> held_beside_;  // is taken off; null: nothing is
   // The window that the use has and the table does not know; 0: none.
   double window_ = 0;
   // The place of the tokens before a prompt, where no row has any; kNoSize: rows have them.

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/result.h"
+#include "model/serving/uses.h"
 #include "store/answers/work_index.h"
 
 namespace assay::plan {
@@ -36,6 +38,13 @@ class Tables {
   // none. They stay as long as this. Error: a file does not read.
   [[nodiscard]] virtual core::Result<std::vector<TableSource>> sources(
       const std::string& table) = 0;
+
+  // The work that rows of this use hold beside it, to be taken off; std::nullopt: none.
+  [[nodiscard]] virtual std::optional<serving::OperatorUse> held_beside(
+      const serving::OperatorUse& use) const {
+    static_cast<void>(use);
+    return std::nullopt;
+  }
 
   // The time in ms that memory takes for rows of the table; null where there is no formula.
   [[nodiscard]] virtual store::RooflineBinder formula(const std::string& table) = 0;

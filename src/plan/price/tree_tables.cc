@@ -76,4 +76,25 @@ core::Result<std::vector<TableSource>> TreeTables::sources(const std::string& ta
   return sources;
 }
 
+// TensorRT-LLM's rows of fp8 products compute the scale of their input first. Checkpoints with fp8
+// weights bring these scales.
+std::optional<serving::OperatorUse> TreeTables::held_beside(const serving::OperatorUse& use) const {
+  const auto field = [&](const char* column) -> const model::PerfValue* {
+    for (const model::PerfField& one : use.key)
+      if (one.column == column) return &one.value;
+    return nullptr;
+  };
+  const model::PerfValue* type = field("gemm_dtype");
+  if (engine_ != Engine::kTrtllm || type == nullptr ||
+      *type != model::PerfValue(std::string("fp8")))
+    return std::nullopt;
+  return serving::OperatorUse{.role = "scale of the input",
+                              .op = "compute_scale",
+                              .table = "computescale_perf",
+                              .op_name = "compute_scale",
+                              .key = {{"quant_dtype", *type}, {"k", *field("k")}},
+                              .sizes = use.sizes,
+                              .count = use.count};
+}
+
 }  // namespace assay::plan

@@ -26,6 +26,8 @@ class TreeTables final : public Tables {
 
   core::Result<std::vector<TableSource>> sources(const std::string& table) override;
 
+  std::optional<serving::OperatorUse> held_beside(const serving::OperatorUse& use) const override;
+
   store::RooflineBinder formula(const std::string& table) override { return formula_(table); }
 
  private:

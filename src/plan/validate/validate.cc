@@ -86,11 +86,12 @@ class Predictor {
     if (!engine) return core::Error{fmt::format("engine '{}' is not known", measured.engine)};
     const serving::Model& model = *ASSAY_TRY(inputs_.model(measured.model));
     Tables& tables = *ASSAY_TRY(inputs_.tables(measured.system, *engine, measured.version));
-    const serving::Deployment deployment{.tp = measured.widths.tp,
-                                         .moe_tp = measured.widths.moe_tp,
-                                         .moe_ep = measured.widths.moe_ep,
-                                         .precision = ASSAY_TRY(precision_of(model, measured)),
-                                         .distribution = model.skew};
+    const serving::Deployment deployment{
+        .tp = measured.widths.tp,
+        .moe_tp = measured.widths.moe_tp,
+        .moe_ep = measured.widths.moe_ep,
+        .precision = served_precision(*engine, ASSAY_TRY(precision_of(model, measured))),
+        .distribution = model.skew};
     return StepPrices::bind(model, deployment, tables);
   }
 

@@ -1,0 +1,22 @@
+// One deployment, priced: its steps operator by operator.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/table.h"
+#include "plan/closed_form.h"
+#include "plan/price/step_prices.h"
+
+namespace assay::plan {
+
+struct EstimateRequest {
+  std::string title;  // "qwen3-32b on h200_sxm, trtllm, tp 4"
+  SteadyLoad load;
+};
+
+// Latencies under the load, and the operators of a step that decodes and of one that computes a
+// prompt. Times are those of a whole step.
+model::Book estimate_book(const StepPrices& prices, const EstimateRequest& request);
+
+}  // namespace assay::plan
