@@ -1,0 +1,165 @@
+#include "plan/memory.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <variant>
+
+namespace assay::plan {
+namespace {
+
+using serving::Attention;
+using serving::DeltaNet;
+using serving::Deployment;
+using serving::EqualLayers;
+using serving::Experts;
+using serving::LatentAttention;
+using serving::Model;
+using serving::OperatorUse;
+using serving::Quantization;
+
+constexpr double kGib = 1024.0 * 1024 * 1024;
+// A CUDA context, the workspaces of cuBLAS, and the pools of captured graphs.
+constexpr double kRuntimeBytes = 1.5 * kGib;
+constexpr double kActivationBytes = 2;  // of an element in bfloat16
+constexpr double kLogitBytes = 4;       // samplers work in float32
+
+double bytes_of(Quantization quantization) {
+  switch (quantization) {
+    case Quantization::kBfloat16:
+      return 2;
+    case Quantization::kFp8:
+      return 1;
+    case Quantization::kFp8Block:
+      return 1 + 4.0 / (serving::kScaleBlock * serving::kScaleBlock);
+    case Quantization::kMxfp4:
+      break;
+  }
+  return 0.5 + 1.0 / 32;
+}
+
+double number_of(const OperatorUse& use, const char* column) {
+  for (const model::PerfField& field : use.key) {
+    if (field.column == column) return static_cast<double>(std::get<std::int64_t>(field.value));
+  }
+  return 0;
+}
+
+Quantization quantization_of(const OperatorUse& use, const char* column) {
+  for (const model::PerfField& field : use.key) {
+    if (field.column == column)
+      return serving::quantization_named(std::get<std::string>(field.value))
+          .value_or(Quantization::kBfloat16);
+  }
+  return Quantization::kBfloat16;
+}
+
+double weights_of_use(const OperatorUse& use) {
+  if (use.op == "gemm")
+    return number_of(use, "n") * number_of(use, "k") * bytes_of(quantization_of(use, "gemm_dtype"));
+  if (use.op == "moe") {
+    const double experts = number_of(use, "num_experts") / number_of(use, "moe_ep_size");
+    const double width = number_of(use, "inter_size") / number_of(use, "moe_tp_size");
+    return 3 * experts * width * number_of(use, "hidden_size") *
+           bytes_of(quantization_of(use, "moe_dtype"));
+  }
+  return 0;
+}
+
+// The embedding is shared by the GPUs of `tp`; the first and the last stage hold it and the logits.
+double weight_bytes(const Model& model, const MemoryRequest& request) {
+  double layers = 0;
+  double ends = static_cast<double>(model.vocabulary * model.hidden) *
+                bytes_of(Quantization::kBfloat16) / static_cast<double>(request.deployment.tp);
+  for (const OperatorUse& use : uses_of(model, request.deployment, serving::Phase::kContext)) {
+    double& part = use.role == "logits" ? ends : layers;
+    part += weights_of_use(use) * static_cast<double>(use.count);
+  }
+  return layers / static_cast<double>(request.pp) + ends;
+}
+
+// Of a step's tokens, their two hidden states beside the input and output of the widest product,
+// and the rows that wait for their experts.
+double activation_bytes(const Model& model, const MemoryRequest& request) {
+  double widest = 0;
+  for (const OperatorUse& use : uses_of(model, request.deployment, serving::Phase::kContext)) {
+    if (use.op == "gemm" && use.role != "logits")
+      widest = std::max(widest, number_of(use, "n") + number_of(use, "k"));
+    if (use.op == "moe") {
+      const double pairs = number_of(use, "topk") / number_of(use, "moe_ep_size");
+      const double width = number_of(use, "inter_size") / number_of(use, "moe_tp_size");
+      widest =
+          std::max(widest, std::max(1.0, pairs) * (2 * number_of(use, "hidden_size") + 3 * width));
+    }
+  }
+  const double columns = widest + 2 * static_cast<double>(model.hidden);
+  const double logits = static_cast<double>(request.max_batch * model.vocabulary) * kLogitBytes;
+  return static_cast<double>(request.max_tokens) * columns * kActivationBytes + logits;
+}
+
+struct CacheOf {
+  const Deployment& deployment;
+  double tokens;
+
+  // Bytes of one request of so many tokens in one layer.
+  double operator()(const Attention& attention) const {
+    const double heads =
+        std::ceil(static_cast<double>(attention.kv_heads) / static_cast<double>(deployment.tp));
+    const double kept =
+        attention.window > 0 ? std::min(tokens, static_cast<double>(attention.window)) : tokens;
+    return 2 * heads * static_cast<double>(attention.head_dim) * kept *
+           bytes_of(deployment.precision.cache);
+  }
+
+  double operator()(const LatentAttention& attention) const {
+    return static_cast<double>(attention.latent_rank + attention.rope_dim) * tokens *
+           bytes_of(deployment.precision.cache);
+  }
+
+  double operator()(const DeltaNet&) const { return 0; }
+};
+
+double state_of(const DeltaNet& net, const Deployment& deployment) {
+  const auto values = static_cast<double>(net.value_heads * net.key_dim * net.value_dim);
+  return 4 * values / static_cast<double>(deployment.tp);  // float32
+}
+
+double free_for_cache(const MemoryUse& use, const MemoryRequest& request) {
+  const double fraction =
+      request.fraction > 0 ? request.fraction : default_fraction(request.engine);
+  const double taken =
+      use.weight_bytes + use.activation_bytes + use.communication_bytes + use.runtime_bytes;
+  if (request.engine == Engine::kTrtllm) return fraction * (use.capacity_bytes - taken);
+  return fraction * use.capacity_bytes - taken;
+}
+
+}  // namespace
+
+double default_fraction(Engine engine) {
+  constexpr std::array<double, 3> kFractions = {0.9, 0.9, 0.88};
+  return kFractions[static_cast<std::size_t>(engine)];
+}
+
+MemoryUse memory_of(const Model& model, const MemoryRequest& request, const GpuMemory& gpu) {
+  MemoryUse use{.capacity_bytes = gpu.capacity_bytes,
+                .weight_bytes = weight_bytes(model, request),
+                .activation_bytes = activation_bytes(model, request),
+                .communication_bytes = gpu.communication_bytes,
+                .runtime_bytes = kRuntimeBytes};
+  use.cache_bytes = free_for_cache(use, request);
+  const auto tokens = static_cast<double>(request.request_tokens);
+  double of_request = 0;
+  for (const EqualLayers& equal : model.layers) {
+    const double layers = static_cast<double>(equal.count) / static_cast<double>(request.pp);
+    of_request += layers * std::visit(CacheOf{request.deployment, tokens}, equal.layer.mixer);
+    if (const auto* net = std::get_if<DeltaNet>(&equal.layer.mixer))
+      use.bytes_per_request += layers * state_of(*net, request.deployment);
+  }
+  use.bytes_per_token = of_request / tokens;
+  const double requests = use.cache_bytes / (of_request + use.bytes_per_request);
+  use.cache_tokens = static_cast<std::int64_t>(std::max(0.0, std::floor(requests * tokens)));
+  return use;
+}
+
+}  // namespace assay::plan

@@ -1,0 +1,55 @@
+// The memory of one GPU of a deployment: what weights, activations and the runtime take, and how
+// many tokens the cache of keys and values can hold in what an engine leaves for it.
+#pragma once
+
+#include <cstdint>
+
+#include "core/result.h"
+#include "model/serving/model.h"
+#include "model/serving/uses.h"
+#include "plan/engine.h"
+
+namespace assay::plan {
+
+// What a GPU has, and what libraries take of it.
+struct GpuMemory {
+  double capacity_bytes = 0;
+  double communication_bytes = 0;  // buffers of collectives for the GPUs of the deployment
+};
+
+struct MemoryRequest {
+  serving::Deployment deployment = {};
+  std::int64_t pp = 1;
+  Engine engine = Engine::kTrtllm;
+  // The share of memory that the engine may use, as its own option counts it; 0: its default.
+  double fraction = 0;
+  std::int64_t max_tokens = 8192;      // of a step
+  std::int64_t max_batch = 256;        // requests that run at once
+  std::int64_t request_tokens = 5000;  // of a request at its end: its prompt and its answer
+};
+
+struct MemoryUse {
+  double capacity_bytes = 0;
+  double weight_bytes = 0;
+  double activation_bytes = 0;  // of the largest step
+  double communication_bytes = 0;
+  double runtime_bytes = 0;       // contexts, libraries, captured graphs
+  double cache_bytes = 0;         // what the engine leaves for the cache; below 0: nothing fits
+  double bytes_per_token = 0;     // of the cache, the mean over a request's tokens
+  double bytes_per_request = 0;   // of state that does not grow: linear attention
+  std::int64_t cache_tokens = 0;  // that fit, of requests of that length; at least 0
+
+  [[nodiscard]] bool fits() const { return cache_tokens > 0; }
+};
+
+// The share of memory that the engine's own option has by default: free_gpu_memory_fraction of what
+// is free after loading (TensorRT-LLM), gpu_memory_utilization (vLLM) or mem_fraction_static
+// (SGLang) of all.
+double default_fraction(Engine engine);
+
+// Precondition: check_deployment() accepts.
+MemoryUse memory_of(const serving::Model& model,
+                    const MemoryRequest& request,
+                    const GpuMemory& gpu);
+
+}  // namespace assay::plan

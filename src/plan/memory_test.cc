@@ -1,0 +1,69 @@
+#include "plan/memory.h"
+
+#include <gtest/gtest.h>
+
+#include "model/serving/family.h"
+
+namespace assay::plan {
+namespace {
+
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
+MemoryUse memory_of_shipped(const char* name, const MemoryRequest& request) {
+  const auto model = serving::read_model(name);
+  EXPECT_TRUE(model.ok());
+  return memory_of(model.value(), request, {.capacity_bytes = 141 * kGib});
+}
+
+TEST(Memory, WeightsAreTheParametersOfTheModel) {
+  const MemoryUse use = memory_of_shipped("llama-3.1-70b", {});
+  EXPECT_NEAR(use.weight_bytes, 2 * 70.55e9, 0.01e9);
+}
+
+TEST(Memory, ExpertsInFourBitsAreNearTheSizeOfTheCheckpoint) {
+  MemoryRequest request;
+  request.deployment.precision = {.experts = serving::Quantization::kMxfp4};
+  const MemoryUse use = memory_of_shipped("gpt-oss-120b", request);
+  EXPECT_NEAR(use.weight_bytes, 65.2e9, 1e9);
+}
+
+TEST(Memory, GpusShareWeightsAndRepeatScarceHeadsOfKeys) {
+  const MemoryUse one = memory_of_shipped("llama-3.1-70b", {});
+  const MemoryUse eight =
+      memory_of_shipped("llama-3.1-70b", {.deployment = {.tp = 8, .moe_tp = 8}});
+  const MemoryUse sixteen =
+      memory_of_shipped("llama-3.1-70b", {.deployment = {.tp = 16, .moe_tp = 16}});
+  EXPECT_NEAR(eight.weight_bytes, one.weight_bytes / 8, 0.01 * one.weight_bytes);
+  EXPECT_DOUBLE_EQ(one.bytes_per_token, 2.0 * 2 * 8 * 128 * 80);
+  EXPECT_DOUBLE_EQ(eight.bytes_per_token, one.bytes_per_token / 8);
+  EXPECT_DOUBLE_EQ(sixteen.bytes_per_token, eight.bytes_per_token);
+}
+
+TEST(Memory, WindowsKeepNoMoreThanTheirTokens) {
+  const MemoryUse brief = memory_of_shipped("gpt-oss-120b", {.request_tokens = 128});
+  const MemoryUse lengthy = memory_of_shipped("gpt-oss-120b", {.request_tokens = 128000});
+  EXPECT_NEAR(lengthy.bytes_per_token, brief.bytes_per_token / 2, 0.01 * brief.bytes_per_token);
+}
+
+TEST(Memory, LatentsAreNotShared) {
+  const MemoryUse use = memory_of_shipped("deepseek-v3", {.deployment = {.tp = 8, .moe_tp = 8}});
+  EXPECT_DOUBLE_EQ(use.bytes_per_token, 2.0 * 576 * 61);
+}
+
+TEST(Memory, AModelThatIsTooLargeHoldsNoToken) {
+  const MemoryUse use = memory_of_shipped("llama-3.1-405b", {});
+  EXPECT_FALSE(use.fits());
+  EXPECT_LT(use.cache_bytes, 0);
+}
+
+TEST(Memory, TensorRtLlmCountsItsShareOfWhatIsFree) {
+  MemoryRequest request{.deployment = {.tp = 4, .moe_tp = 4}, .engine = Engine::kTrtllm};
+  const MemoryUse trtllm = memory_of_shipped("llama-3.1-70b", request);
+  request.engine = Engine::kVllm;
+  const MemoryUse vllm = memory_of_shipped("llama-3.1-70b", request);
+  const double taken = trtllm.capacity_bytes - trtllm.cache_bytes / 0.9;
+  EXPECT_NEAR(trtllm.cache_bytes - vllm.cache_bytes, 0.1 * taken, 1);
+}
+
+}  // namespace
+}  // namespace assay::plan
