@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <string>
 
 #include "core/result.h"
@@ -22,6 +21,7 @@ class PlanInputs {
   // assay.
   core::Result<const serving::Model*> model(const std::string& path);
 
+  // The tables of a system: those of the folder of systems, or else what ships with assay.
   core::Result<plan::Tables*> tables(const std::string& system,
                                      plan::Engine engine,
                                      const std::string& version);
@@ -29,7 +29,7 @@ class PlanInputs {
  private:
   std::filesystem::path systems_;
   std::map<std::string, serving::Model> models_;
-  std::map<std::string, std::unique_ptr<plan::Tables>> tables_;
+  std::map<std::string, plan::Tables> tables_;
 };
 
 }  // namespace assay::cli

@@ -25,8 +25,7 @@ class PlanEstimate final : public Command {
     app.add_option("--model", model_, "a config.json, or the name of a model")->required();
     app.add_option("--system", system_, "the GPUs");
     app.add_option("--systems-paths", systems_, "a folder of systems: NAME.yaml, and its tables")
-        ->type_name("DIR")
-        ->required();
+        ->type_name("DIR");
     add_choice(app, "--backend", engine_, kEngines, "the engine");
     app.add_option("--backend-version", version_, "of the engine");
     app.add_option("--tp", tp_, "GPUs that share heads and dense layers");

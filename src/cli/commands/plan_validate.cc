@@ -19,8 +19,7 @@ class PlanValidate final : public Command {
   explicit PlanValidate(App& app) {
     app.add_option("FILE.csv", input_, "measured deployments, a row each")->required();
     app.add_option("--systems-paths", systems_, "a folder of systems: NAME.yaml, and its tables")
-        ->type_name("DIR")
-        ->required();
+        ->type_name("DIR");
     app.add_flag("--rows", rows_, "list every row rather than slices of them");
     add_presentation_options(app, presentation_);
   }

@@ -108,12 +108,6 @@ core::Error nothing_answers(const OperatorUse& use, const std::vector<TableSourc
 
 }  // namespace
 
-std::string_view name_of(Fidelity fidelity) {
-  constexpr std::array<std::string_view, 5> kNames = {"engine", "other version", "kernels",
-                                                      "other engine", "formula"};
-  return kNames[static_cast<std::size_t>(fidelity)];
-}
-
 double Amounts::of(Amount amount) const {
   switch (amount) {
     case Amount::kTokens:

@@ -1,7 +1,11 @@
-// Where prices of operators come from, as callers offer it.
+// Where prices of operators come from: the rows that may answer for each table, the nearest to what
+// the engine runs first.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +13,7 @@
 
 #include "core/result.h"
 #include "model/serving/uses.h"
+#include "plan/engine.h"
 #include "store/answers/work_index.h"
 
 namespace assay::plan {
@@ -25,34 +30,39 @@ enum class Fidelity : std::uint8_t {
 std::string_view name_of(Fidelity fidelity);
 
 struct TableSource {
-  const store::WorkIndex* index = nullptr;
+  std::shared_ptr<const store::WorkIndex> index;
   std::string name;  // "trtllm 1.3.0rc20"
   Fidelity fidelity = Fidelity::kEngine;
 };
 
+// One thread at a time.
 class Tables {
  public:
-  virtual ~Tables() = default;
+  // Gives the rows for a table in the order in which they are asked; empty if there are none.
+  using Load = std::function<core::Result<std::vector<TableSource>>(const std::string& table)>;
+  // The time in ms that memory takes for rows of a table; null where there is no formula.
+  using Formula = std::function<store::RooflineBinder(const std::string& table)>;
 
-  // The rows that may answer for a table, in the order in which they are asked; empty if there are
-  // none. They stay as long as this. Error: a file does not read.
-  [[nodiscard]] virtual core::Result<std::vector<TableSource>> sources(
-      const std::string& table) = 0;
+  // std::nullopt: kernels of no engine.
+  Tables(std::optional<Engine> engine, Load load, Formula formula);
 
-  // The work that rows of this use hold beside it, to be taken off; std::nullopt: none.
-  [[nodiscard]] virtual std::optional<serving::OperatorUse> held_beside(
-      const serving::OperatorUse& use) const {
-    static_cast<void>(use);
-    return std::nullopt;
+  // Loads a table once. Error: its file does not read.
+  [[nodiscard]] core::Result<std::vector<TableSource>> sources(const std::string& table);
+
+  [[nodiscard]] store::RooflineBinder formula(const std::string& table) const {
+    return formula_(table);
   }
 
-  // The time in ms that memory takes for rows of the table; null where there is no formula.
-  [[nodiscard]] virtual store::RooflineBinder formula(const std::string& table) = 0;
+  // The work that the engine's rows of this use hold beside it, to be taken off; std::nullopt:
+  // none.
+  [[nodiscard]] std::optional<serving::OperatorUse> held_beside(
+      const serving::OperatorUse& use) const;
 
- protected:
-  Tables() = default;
-  Tables(const Tables&) = default;
-  Tables& operator=(const Tables&) = default;
+ private:
+  std::optional<Engine> engine_;
+  Load load_;
+  Formula formula_;
+  std::map<std::string, std::vector<TableSource>> loaded_;
 };
 
 }  // namespace assay::plan
