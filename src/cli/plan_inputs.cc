@@ -134,6 +134,7 @@ core::Result<plan::Tables*> PlanInputs::tables(const std::string& system,
   const std::string key = fmt::format("{} {} {}", system, plan::name_of(engine), version);
   const auto known = tables_.find(key);
   if (known != tables_.end()) return &known->second;
+  ASSAY_TRY(facts(system));
   const bool is_tree = !systems_.empty();
   const store::Peaks peaks = ASSAY_TRY(is_tree ? store::read_peaks(systems_ / (system + ".yaml"))
                                                : store::peaks_of_system(system));
@@ -149,6 +150,37 @@ core::Result<plan::Tables*> PlanInputs::tables(const std::string& system,
   plan::Tables tables(engine_of_rows, std::move(load),
                       [peaks](const std::string& table) { return memory_formula(table, peaks); });
   return &tables_.emplace(key, std::move(tables)).first->second;
+}
+
+core::Result<const store::CitedValues*> PlanInputs::facts(const std::string& system) {
+  if (const auto known = facts_.find(system); known != facts_.end()) return &known->second;
+  store::CitedValues values;
+  if (systems_.empty()) {
+    const store::ShippedSystem* shipped = store::find_shipped(system);
+    if (shipped == nullptr) {
+      return core::Error{
+          fmt::format("no system '{}' ships with assay, but {}; --systems-paths "
+                      "names a folder of others",
+                      system, store::shipped_names())};
+    }
+    values = ASSAY_TRY(store::parse_cited_values(shipped->yaml, system));
+  } else {
+    values = ASSAY_TRY(store::read_cited_values(systems_ / (system + ".yaml")));
+  }
+  return &facts_.emplace(system, std::move(values)).first->second;
+}
+
+core::Result<plan::GpuMemory> PlanInputs::memory(const std::string& system, std::int64_t gpus) {
+  const store::CitedValues& values = *ASSAY_TRY(facts(system));
+  const auto number = [&](const std::string& name) {
+    const auto found = values.find(name);
+    return found == values.end() ? 0.0 : std::stod(found->second);
+  };
+  const double capacity = number("gpu.mem_capacity");
+  if (capacity <= 0)
+    return core::Error{fmt::format("{}: no gpu.mem_capacity, which tells what fits", system)};
+  return plan::GpuMemory{.capacity_bytes = capacity,
+                         .communication_bytes = number(fmt::format("misc.nccl_mem.{}", gpus))};
 }
 
 }  // namespace assay::cli

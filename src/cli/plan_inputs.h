@@ -8,7 +8,9 @@
 #include "core/result.h"
 #include "model/serving/model.h"
 #include "plan/engine.h"
+#include "plan/memory.h"
 #include "plan/price/tables.h"
+#include "store/systems/system_yaml.h"
 
 namespace assay::cli {
 
@@ -26,10 +28,18 @@ class PlanInputs {
                                      plan::Engine engine,
                                      const std::string& version);
 
+  // What the system's file tells. Error: there is no such system; it names those that there are.
+  core::Result<const store::CitedValues*> facts(const std::string& system);
+
+  // The memory of a GPU, of which collectives of so many GPUs take a part. Error: the system's file
+  // does not tell it.
+  core::Result<plan::GpuMemory> memory(const std::string& system, std::int64_t gpus);
+
  private:
   std::filesystem::path systems_;
   std::map<std::string, serving::Model> models_;
   std::map<std::string, plan::Tables> tables_;
+  std::map<std::string, store::CitedValues> facts_;
 };
 
 }  // namespace assay::cli

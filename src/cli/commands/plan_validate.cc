@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plan_inputs.h"
+#include "cli/plan_options.h"
 #include "cli/summary_output.h"
 #include "core/files.h"
 #include "plan/validate/report.h"
@@ -18,8 +19,7 @@ class PlanValidate final : public Command {
  public:
   explicit PlanValidate(App& app) {
     app.add_option("FILE.csv", input_, "measured deployments, a row each")->required();
-    app.add_option("--systems-paths", systems_, "a folder of systems: NAME.yaml, and its tables")
-        ->type_name("DIR");
+    add_systems_option(app, systems_);
     app.add_flag("--rows", rows_, "list every row rather than slices of them");
     add_presentation_options(app, presentation_);
   }

@@ -1,0 +1,77 @@
+#include <fmt/core.h>
+
+#include <string>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/plan_inputs.h"
+#include "cli/plan_options.h"
+#include "cli/summary_output.h"
+#include "plan/search/search.h"
+#include "plan/search/search_report.h"
+
+namespace assay::cli {
+namespace {
+
+class PlanSearch final : public Command {
+ public:
+  explicit PlanSearch(App& app) {
+    add_served_model(app, served_);
+    app.add_option("--gpus", request_.gpus, "GPUs of the whole deployment")
+        ->type_name("N")
+        ->default_str("8")
+        ->check(positive_number_problem);
+    add_lengths_options(app, request_.prompt_tokens, request_.output_tokens);
+    app.add_option("--ttft", request_.ttft_limit_ms, "most time to the first token, in ms")
+        ->type_name("MS")
+        ->default_str("5000")
+        ->check(positive_number_problem);
+    app.add_option("--tpot", request_.tpot_limit_ms, "most time for each further token, in ms")
+        ->type_name("MS")
+        ->default_str("60")
+        ->check(positive_number_problem);
+    app.add_option("--top-n", top_, "deployments to list, one of each worker")
+        ->type_name("N")
+        ->default_str("5")
+        ->check(positive_number_problem);
+    add_presentation_options(app, presentation_);
+  }
+
+  core::Result<Outcome> run() override {
+    PlanInputs inputs(served_.systems);
+    const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
+    plan::Tables& tables =
+        *ASSAY_TRY(inputs.tables(served_.system, served_.engine, served_.version));
+    ASSAY_TRY(inputs.memory(served_.system, 1));
+    request_.engine = served_.engine;
+    request_.precision = plan::served_precision(served_.engine, model.precision);
+    request_.memory = [&](std::int64_t gpus) {
+      return inputs.memory(served_.system, gpus).value();
+    };
+    const plan::SearchResult result = ASSAY_TRY(plan::search(model, request_, tables));
+    const plan::Picks picks = plan::pick(result, request_, top_);
+    const std::string title = fmt::format(
+        "{} on {} GPUs of {}, {}, {} + {} tokens", model.name, request_.gpus, served_.system,
+        plan::name_of(served_.engine), request_.prompt_tokens, request_.output_tokens);
+    print_summary(plan::search_book(title, result, request_, picks), presentation_.summary());
+    return picks.meet ? Outcome::kOk : Outcome::kRegressionFound;
+  }
+
+ private:
+  ServedModel served_;
+  plan::SearchRequest request_;
+  std::uint64_t top_ = 5;
+  Presentation presentation_;
+};
+
+const CommandSpec kPlanSearch{
+    .name = "plan search",
+    .summary = "find the deployment of a model that serves most tokens within limits",
+    .regression_means = "no deployment meets the limits; the closest is shown",
+    .make = make_command<PlanSearch>,
+};
+ASSAY_REGISTER(CommandSpec, kPlanSearch);
+
+}  // namespace
+}  // namespace assay::cli

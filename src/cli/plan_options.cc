@@ -1,0 +1,43 @@
+#include "cli/plan_options.h"
+
+#include "cli/model_options.h"
+#include "cli/store_options.h"
+
+namespace assay::cli {
+
+void add_systems_option(App& app, std::filesystem::path& systems) {
+  app.add_option("--systems-paths", systems,
+                 "a folder of public tables: NAME.yaml and data/NAME for each system; without it, "
+                 "what ships with assay")
+      ->type_name("DIR");
+}
+
+void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& output_tokens) {
+  app.add_option("--isl", prompt_tokens, "tokens of a prompt")
+      ->type_name("TOKENS")
+      ->default_str(std::to_string(prompt_tokens))
+      ->check(positive_number_problem);
+  app.add_option("--osl", output_tokens, "tokens of an answer")
+      ->type_name("TOKENS")
+      ->default_str(std::to_string(output_tokens))
+      ->check(positive_number_problem);
+}
+
+void add_served_model(App& app, ServedModel& served) {
+  app.add_option("--model", served.model,
+                 "a config.json, a folder that has one, or the name of a model that ships")
+      ->type_name("CONFIG")
+      ->suggest(model_words())
+      ->required();
+  app.add_option("--system", served.system, "the GPUs")
+      ->type_name("NAME")
+      ->suggest(shipped_words())
+      ->default_str(served.system);
+  add_systems_option(app, served.systems);
+  add_choice(app, "--backend", served.engine, kEngines, "the engine that serves");
+  app.add_option("--backend-version", served.version, "the engine's version")
+      ->type_name("VERSION")
+      ->default_str("the newest");
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,35 @@
+// Options that the commands of assay plan share.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "cli/options.h"
+#include "plan/engine.h"
+
+namespace assay::cli {
+
+inline const Choices<plan::Engine> kEngines{{"trtllm", plan::Engine::kTrtllm},
+                                            {"vllm", plan::Engine::kVllm},
+                                            {"sglang", plan::Engine::kSglang}};
+
+// What is served, by which engine, and on which GPUs.
+struct ServedModel {
+  std::string model;
+  std::string system = "h200_sxm";
+  std::filesystem::path systems;  // empty: what ships with assay
+  plan::Engine engine = plan::Engine::kTrtllm;
+  std::string version;  // of the engine; empty: the newest
+};
+
+// Declares --model, --system, --systems-paths, --backend and --backend-version.
+void add_served_model(App& app, ServedModel& served);
+
+// Declares --isl and --osl.
+void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& output_tokens);
+
+// Declares --systems-paths.
+void add_systems_option(App& app, std::filesystem::path& systems);
+
+}  // namespace assay::cli

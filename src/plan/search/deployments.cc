@@ -1,0 +1,73 @@
+#include "plan/search/deployments.h"
+
+#include <fmt/core.h>
+
+#include <optional>
+#include <utility>
+
+namespace assay::plan {
+namespace {
+
+// Why the engine cannot run it; empty if it can.
+std::string engine_refusal(const Worker& worker, Engine engine) {
+  if (engine == Engine::kTrtllm && worker.dp > 1 && worker.tp > 1)
+    return "TensorRT-LLM's groups with requests of their own have one GPU each";
+  if (engine == Engine::kVllm && worker.moe_tp > 1 && worker.moe_ep > 1)
+    return "vLLM shares either experts or their columns";
+  return "";
+}
+
+std::vector<Worker> workers_of_size(std::int64_t gpus, bool has_experts) {
+  std::vector<Worker> workers;
+  if (!has_experts) return {{.tp = gpus, .moe_tp = gpus}};
+  for (std::int64_t dp = 1; dp <= gpus; dp *= 2) {
+    for (std::int64_t ep = 1; ep <= gpus; ep *= 2)
+      workers.push_back({.tp = gpus / dp, .dp = dp, .moe_tp = gpus / ep, .moe_ep = ep});
+  }
+  return workers;
+}
+
+}  // namespace
+
+std::string Worker::text() const {
+  std::string text = fmt::format("tp {}", tp);
+  if (dp > 1) text += fmt::format(", dp {}", dp);
+  if (moe_ep > 1) text += fmt::format(", ep {}", moe_ep);
+  if (moe_tp > 1 && moe_tp != tp) text += fmt::format(", moe tp {}", moe_tp);
+  return text;
+}
+
+serving::Deployment deployment_of(const serving::Model& model,
+                                  const Worker& worker,
+                                  const serving::Precision& precision) {
+  return {.tp = worker.tp,
+          .moe_tp = worker.moe_tp,
+          .moe_ep = worker.moe_ep,
+          .precision = precision,
+          .distribution = model.skew};
+}
+
+Workers workers_of(const serving::Model& model,
+                   Engine engine,
+                   const serving::Precision& precision,
+                   std::int64_t most_gpus) {
+  Workers workers;
+  for (std::int64_t gpus = 1; gpus <= most_gpus; gpus *= 2) {
+    for (const Worker& worker : workers_of_size(gpus, model.has_experts())) {
+      std::string reason = engine_refusal(worker, engine);
+      if (reason.empty()) {
+        const core::Status status =
+            check_deployment(model, deployment_of(model, worker, precision));
+        if (!status.ok()) reason = status.error().message;
+      }
+      if (reason.empty()) {
+        workers.possible.push_back(worker);
+      } else {
+        workers.excluded.push_back({worker, std::move(reason)});
+      }
+    }
+  }
+  return workers;
+}
+
+}  // namespace assay::plan

@@ -1,0 +1,51 @@
+// How an engine can spread a model over the GPUs of one worker.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/serving/model.h"
+#include "model/serving/uses.h"
+#include "plan/engine.h"
+
+namespace assay::plan {
+
+// One worker: the GPUs that serve one copy of the model.
+struct Worker {
+  std::int64_t tp = 1;      // GPUs that share heads and dense layers
+  std::int64_t dp = 1;      // groups of `tp` with requests of their own, which share experts
+  std::int64_t moe_tp = 1;  // GPUs that share an expert; moe_tp x moe_ep = tp x dp
+  std::int64_t moe_ep = 1;
+
+  [[nodiscard]] std::int64_t gpus() const { return tp * dp; }
+
+  // "tp 4", "tp 1, dp 8, ep 8"
+  [[nodiscard]] std::string text() const;
+
+  bool operator==(const Worker& other) const = default;
+};
+
+// A worker that the engine or the model rules out.
+struct ExcludedWorker {
+  Worker worker;
+  std::string reason;
+};
+
+struct Workers {
+  std::vector<Worker> possible = {};
+  std::vector<ExcludedWorker> excluded = {};
+};
+
+// All workers of at most `most_gpus` GPUs, in powers of two. Models without experts have no groups;
+// TensorRT-LLM's groups are of one GPU; vLLM shares experts in one way or the other.
+Workers workers_of(const serving::Model& model,
+                   Engine engine,
+                   const serving::Precision& precision,
+                   std::int64_t most_gpus);
+
+serving::Deployment deployment_of(const serving::Model& model,
+                                  const Worker& worker,
+                                  const serving::Precision& precision);
+
+}  // namespace assay::plan

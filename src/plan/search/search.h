@@ -1,0 +1,82 @@
+// Finds the deployment to run: prices every worker that the GPUs allow at every batch, and answers
+// any limits on latency from that.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/serving/model.h"
+#include "plan/engine.h"
+#include "plan/memory.h"
+#include "plan/price/tables.h"
+#include "plan/search/deployments.h"
+
+namespace assay::plan {
+
+struct SearchRequest {
+  Engine engine = Engine::kTrtllm;
+  serving::Precision precision = {};
+  std::int64_t gpus = 8;           // of the whole deployment
+  std::int64_t gpus_per_node = 8;  // no worker is larger
+  std::int64_t prompt_tokens = 4000;
+  std::int64_t output_tokens = 1000;
+  std::int64_t cached_prefix = 0;
+  std::int64_t token_budget = 8192;  // of a step
+  double ttft_limit_ms = 5000;
+  double tpot_limit_ms = 60;
+  // A GPU's memory, and what collectives of so many GPUs take of it.
+  std::function<GpuMemory(std::int64_t gpus)> memory = {};
+};
+
+// One worker under one load, as all its copies have it.
+struct Candidate {
+  Worker worker = {};
+  std::int64_t copies = 1;
+  std::int64_t concurrency = 1;  // of one copy
+  double ttft_ms = 0;
+  double tpot_ms = 0;
+  double requests_per_s = 0;                // of one copy
+  double tokens_per_s_per_gpu = 0;          // of the GPUs that are used
+  double tokens_per_s_per_user = 0;         // 1000 / tpot
+  double cluster_tokens_per_s_per_gpu = 0;  // of all GPUs, used or not
+  double memory_bytes = 0;                  // of a GPU, with the cache that the load needs
+  bool is_simulated = false;
+
+  [[nodiscard]] bool meets(const SearchRequest& request) const {
+    return ttft_ms <= request.ttft_limit_ms && tpot_ms <= request.tpot_limit_ms;
+  }
+};
+
+// A worker that has no price, or no room.
+struct Refused {
+  Worker worker;
+  std::string reason;
+};
+
+struct SearchResult {
+  std::vector<Candidate> candidates = {};  // all that were priced
+  std::vector<Refused> refused = {};
+};
+
+// Error: no worker is left; it says why each is not.
+core::Result<SearchResult> search(const serving::Model& model,
+                                  const SearchRequest& request,
+                                  Tables& tables);
+
+// The best of each worker that meet the limits, at most `most`, the one with the most tokens on the
+// cluster first. Where none meets them: the one candidate that comes closest to both.
+struct Picks {
+  std::vector<Candidate> best = {};
+  bool meet = false;
+};
+
+Picks pick(const SearchResult& result, const SearchRequest& request, std::size_t most);
+
+// Those that no other beats in both tokens per user and tokens on the cluster, by tokens per user.
+std::vector<Candidate> frontier(const std::vector<Candidate>& candidates);
+
+}  // namespace assay::plan

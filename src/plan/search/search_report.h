@@ -1,0 +1,17 @@
+// Tables of a search.
+#pragma once
+
+#include <string>
+
+#include "model/table.h"
+#include "plan/search/search.h"
+
+namespace assay::plan {
+
+// The picks, the frontier, and the workers without a price.
+model::Book search_book(const std::string& title,
+                        const SearchResult& result,
+                        const SearchRequest& request,
+                        const Picks& picks);
+
+}  // namespace assay::plan
