@@ -153,6 +153,7 @@ OperatorPrice OperatorPrice::of_rows(const OperatorUse& use,
   price.has_key_ = family.has_key;
   price.sizes_ = family.sizes;
   price.places_ = family.places;
+  price.index_ = source.index;
   price.family_ = std::make_shared<const store::Family>(source.index->own_family(family.family));
   if (!has_column(rows, "window_size")) price.window_ = window_of(use);
   const std::size_t new_tokens = place_of(family, use, Amount::kNewTokens);

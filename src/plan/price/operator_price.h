@@ -67,7 +67,8 @@ class OperatorPrice {
   bool has_key_ = false;
   std::vector<double> sizes_;
   std::vector<std::size_t> places_;
-  std::shared_ptr<const store::Family> family_;  // null: the formula
+  std::shared_ptr<const store::WorkIndex> index_;  // which the family refers to
+  std::shared_ptr<const store::Family> family_;    // null: the formula
   store::Roofline formula_;
   std::shared_ptr<const OperatorPrice> held_beside_;  // is taken off; null: nothing is
   // The window that the use has and the table does not know; 0: none.

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -14,7 +14,7 @@
 namespace assay::plan {
 namespace {
 
-constexpr double kGib = 1024.0 * 1024 * 1024;
+constexpr double kGb = 1e9;
 constexpr std::int64_t kMostBatch = 1024;  // requests of a group
 
 // 1 to 16, then on in steps of an eighth.
@@ -92,20 +92,20 @@ class Search {
 
   static core::Error no_room(const MemoryUse& memory, std::int64_t request_tokens) {
     return core::Error{fmt::format(
-        "{:.1f} GiB of weights and {:.1f} GiB of activations and libraries leave {:.1f} GiB of "
-        "{:.0f} GiB, which hold no request of {} tokens",
-        memory.weight_bytes / kGib,
-        (memory.activation_bytes + memory.communication_bytes + memory.runtime_bytes) / kGib,
-        std::max(0.0, memory.cache_bytes) / kGib, memory.capacity_bytes / kGib, request_tokens)};
+        "{:.1f} GB of weights and {:.1f} GB of activations and libraries leave {:.1f} GB of "
+        "{:.0f} GB, which hold no request of {} tokens",
+        memory.weight_bytes / kGb,
+        (memory.activation_bytes + memory.communication_bytes + memory.runtime_bytes) / kGb,
+        std::max(0.0, memory.cache_bytes) / kGb, memory.capacity_bytes / kGb, request_tokens)};
   }
 
   [[nodiscard]] core::Error nothing_left() const {
-    std::map<std::string, std::string> reasons;
-    for (const Refused& refused : result_.refused)
-      reasons.emplace(refused.reason, refused.worker.text());
+    std::set<std::string> told;
     std::vector<std::string> lines;
-    for (const auto& [reason, worker] : reasons)
-      lines.push_back(worker + ": " + reason);
+    for (const Refused& refused : result_.refused) {
+      if (told.insert(refused.reason).second)
+        lines.push_back(refused.worker.text() + ": " + refused.reason);
+    }
     return core::Error{fmt::format("no deployment of {} on {} GPUs is left: {}", model_.name,
                                    request_.gpus, core::join(lines, "; "))};
   }

@@ -1,0 +1,204 @@
+#include "plan/price/step_prices.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <utility>
+
+#include "model/serving/family.h"
+#include "model/warnings.h"
+#include "store/files/csv_frame.h"
+
+namespace assay::plan {
+namespace {
+
+// One layer: 4 heads of 64, 2 of keys and values.
+constexpr const char* kModel = R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 256,
+    "intermediate_size": 512, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 64,
+    "num_hidden_layers": 1, "vocab_size": 1000})";
+
+serving::Model small_model() {
+  auto model = serving::parse_model(kModel, "small");
+  EXPECT_TRUE(model.ok());
+  return std::move(model).value();
+}
+
+// Products take 1 ms and another 1 ms for 1000 rows, whatever their shape.
+std::string products() {
+  std::string csv = "framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency\n";
+  for (const auto& [n, k] : std::vector<std::pair<int, int>>{
+           {512, 256}, {256, 256}, {1024, 256}, {256, 512}, {1000, 256}}) {
+    for (const int m : {1, 1000, 2000, 4000})
+      csv += fmt::format("F,1,D,gemm,k,bfloat16,{},{},{},{}\n", m, n, k, 1 + m / 1000.0);
+  }
+  return csv;
+}
+
+// A prompt takes 1 ms for 1000 tokens of each request.
+std::string prompts() {
+  std::string csv =
+      "framework,version,device,op_name,kernel_source,batch_size,isl,num_heads,"
+      "num_key_value_heads,head_dim,window_size,beam_width,attn_dtype,kv_cache_dtype,step,latency"
+      "\n";
+  for (const int requests : {1, 2, 4}) {
+    for (const int tokens : {1, 1000, 2000, 4000}) {
+      csv += fmt::format("F,1,D,context_attention,k,{},{},4,2,64,0,1,bfloat16,bfloat16,0,{}\n",
+                         requests, tokens, requests * tokens / 1000.0);
+    }
+  }
+  return csv;
+}
+
+// Decoding takes 1 ms for 1000 tokens in the cache of each request.
+std::string decoding() {
+  std::string csv =
+      "framework,version,device,op_name,kernel_source,batch_size,isl,num_heads,"
+      "num_key_value_heads,head_dim,window_size,beam_width,attn_dtype,kv_cache_dtype,step,latency"
+      "\n";
+  for (const int requests : {1, 2, 4}) {
+    for (const int cached : {0, 1024, 2048, 4096, 8192, 16384}) {
+      csv += fmt::format("F,1,D,generation_attention,k,{},1,4,2,64,0,1,bfloat16,bfloat16,{},{}\n",
+                         requests, cached, requests * (cached + 1) / 1000.0);
+    }
+  }
+  return csv;
+}
+
+TableSource source_of(const std::string& table, const std::string& csv) {
+  model::Warnings warnings;
+  auto frame = store::read_csv_frame(csv, warnings, {.text_columns = {"version"}});
+  EXPECT_TRUE(frame.ok());
+  auto index = store::WorkIndex::make(table, frame.value(), nullptr);
+  EXPECT_TRUE(index.ok()) << table;
+  return {.index = std::make_shared<const store::WorkIndex>(std::move(index).value()),
+          .name = "made " + table,
+          .fidelity = Fidelity::kEngine};
+}
+
+// Memory operators take 1 ms.
+store::RooflineBinder a_millisecond(const std::string& table) {
+  if (table != "memory_op_perf") return nullptr;
+  return [](const auto&, const auto&) { return [](std::span<const double>) { return 1.0; }; };
+}
+
+core::Result<std::vector<TableSource>> load_made(const std::string& table) {
+  std::vector<TableSource> sources;
+  if (table == "gemm_perf") sources.push_back(source_of(table, products()));
+  if (table == "context_attention_perf") sources.push_back(source_of(table, prompts()));
+  if (table == "generation_attention_perf") sources.push_back(source_of(table, decoding()));
+  return sources;
+}
+
+StepPrices made_prices() {
+  Tables tables(std::nullopt, load_made, a_millisecond);
+  auto prices = StepPrices::bind(small_model(), {}, tables);
+  EXPECT_TRUE(prices.ok()) << (prices.ok() ? "" : prices.error().message);
+  return std::move(prices).value();
+}
+
+// An embedding, two norms in the layer and one at the end, and an activation.
+constexpr double kMemoryMs = 5;
+
+TEST(StepPrices, AStepThatDecodesIsTheSumOfItsOperators) {
+  const StepPrices prices = made_prices();
+  const double ms = prices.ms({.decodes = 2, .decode_cached = 1024});
+  const double products = 5 * (1 + 2 / 1000.0);
+  EXPECT_NEAR(ms, kMemoryMs + products + 2 * 1.025, 0.02 * ms);
+}
+
+TEST(StepPrices, PromptsAndDecodesShareProductsButNotAttention) {
+  const StepPrices prices = made_prices();
+  constexpr std::array<Chunks, 1> kChunks = {Chunks{.requests = 1, .new_tokens = 998}};
+  const Step mixed{.chunks = kChunks, .finished_prompts = 1, .decodes = 2, .decode_cached = 1024};
+  const double products = 4 * (1 + 1000 / 1000.0);
+  const double logits = 1 + 3 / 1000.0;
+  EXPECT_NEAR(prices.ms(mixed), kMemoryMs + products + logits + 0.998 + 2 * 1.025,
+              0.02 * prices.ms(mixed));
+}
+
+TEST(StepPrices, OnlyThePromptsThatEndNeedLogits) {
+  const StepPrices prices = made_prices();
+  constexpr std::array<Chunks, 1> kChunks = {Chunks{.requests = 1, .new_tokens = 1000}};
+  const double whole = prices.ms({.chunks = kChunks, .finished_prompts = 1});
+  const double part = prices.ms({.chunks = kChunks, .finished_prompts = 0});
+  EXPECT_NEAR(whole - part, 1.001, 0.001);
+}
+
+TEST(StepPrices, AChunkPaysForTheTokensBeforeIt) {
+  const StepPrices prices = made_prices();
+  constexpr std::array<Chunks, 1> kFirst = {Chunks{.requests = 1, .new_tokens = 1000}};
+  constexpr std::array<Chunks, 1> kSecond = {
+      Chunks{.requests = 1, .new_tokens = 1000, .cached_tokens = 1000}};
+  // A prompt of 2000 tokens takes 2 ms, of which the second half has three quarters of the work.
+  EXPECT_NEAR(prices.ms({.chunks = kSecond}) - prices.ms({.chunks = kFirst}), 0.5, 0.01);
+}
+
+TEST(StepPrices, TheOperatorsAddUpToTheStep) {
+  StepPrices prices = made_prices();
+  prices.set_glue_ms(0.5);
+  constexpr std::array<Chunks, 1> kChunks = {Chunks{.requests = 1, .new_tokens = 512}};
+  const Step step{.chunks = kChunks, .finished_prompts = 1, .decodes = 4, .decode_cached = 2048};
+  double sum = 0.5;
+  for (const OperatorCost& one : prices.operators(step))
+    sum += one.cost.ms;
+  EXPECT_NEAR(prices.ms(step), sum, 1e-9);
+}
+
+TEST(StepPrices, AnEmptyStepTakesNothing) {
+  EXPECT_EQ(made_prices().ms({}), 0);
+}
+
+TEST(StepPrices, WhatNoTableHasIsNamed) {
+  Tables tables(
+      std::nullopt, [](const std::string&) { return std::vector<TableSource>(); }, a_millisecond);
+  const auto prices = StepPrices::bind(small_model(), {}, tables);
+  ASSERT_FALSE(prices.ok());
+  EXPECT_THAT(prices.error().message, testing::HasSubstr("qkv projection (gemm_perf"));
+}
+
+TEST(StepPrices, RowsWithTheKeyComeBeforeNearerOnesWithout) {
+  Tables tables(
+      Engine::kVllm,
+      [](const std::string& table) -> core::Result<std::vector<TableSource>> {
+        std::vector<TableSource> sources = load_made(table).value();
+        if (table != "gemm_perf") return sources;
+        std::string other = products();
+        for (std::size_t at = other.find(",1000,256,"); at != std::string::npos;
+             at = other.find(",1000,256,"))
+          other.replace(at, 10, ",2000,256,");
+        TableSource nearer = source_of(table, other);
+        nearer.name = "without logits";
+        sources.front().fidelity = Fidelity::kOtherVersion;
+        sources.insert(sources.begin(), nearer);
+        return sources;
+      },
+      a_millisecond);
+  const auto prices = StepPrices::bind(small_model(), {}, tables);
+  ASSERT_TRUE(prices.ok());
+  for (const OperatorCost& one : prices.value().operators({.decodes = 1, .decode_cached = 1})) {
+    if (one.price->use().table != "gemm_perf") continue;
+    const bool is_logits = one.price->use().role == "logits";
+    EXPECT_EQ(one.price->source(), is_logits ? "made gemm_perf" : "without logits");
+  }
+}
+
+TEST(StepPrices, TensorRtLlmsProductsInFp8AreWithoutTheirScales) {
+  const Tables tables(Engine::kTrtllm, load_made, a_millisecond);
+  serving::OperatorUse use{.role = "qkv projection",
+                           .op = "gemm",
+                           .table = "gemm_perf",
+                           .op_name = "gemm",
+                           .key = {{"gemm_dtype", model::PerfValue(std::string("fp8"))},
+                                   {"n", std::int64_t{512}},
+                                   {"k", std::int64_t{256}}}};
+  const auto held = tables.held_beside(use);
+  ASSERT_TRUE(held.has_value());
+  EXPECT_EQ(held->table, "computescale_perf");
+  use.key.front().value = std::string("bfloat16");
+  EXPECT_FALSE(tables.held_beside(use).has_value());
+}
+
+}  // namespace
+}  // namespace assay::plan

@@ -1,0 +1,91 @@
+#include "plan/search/search.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/serving/family.h"
+
+namespace assay::plan {
+namespace {
+
+using testing::ElementsAre;
+
+Candidate candidate(std::int64_t tp, double ttft, double tpot, double throughput) {
+  return {.worker = {.tp = tp, .moe_tp = tp},
+          .ttft_ms = ttft,
+          .tpot_ms = tpot,
+          .tokens_per_s_per_user = 1000 / tpot,
+          .cluster_tokens_per_s_per_gpu = throughput};
+}
+
+std::vector<double> throughputs(const std::vector<Candidate>& candidates) {
+  std::vector<double> values;
+  for (const Candidate& one : candidates)
+    values.push_back(one.cluster_tokens_per_s_per_gpu);
+  return values;
+}
+
+TEST(Pick, TakesTheBestOfEachWorkerThatMeetsTheLimits) {
+  const SearchResult result{.candidates = {candidate(1, 100, 20, 50), candidate(1, 100, 30, 60),
+                                           candidate(1, 100, 70, 90), candidate(2, 100, 10, 70)}};
+  SearchRequest request;
+  request.ttft_limit_ms = 200;
+  request.tpot_limit_ms = 60;
+  const Picks picks = pick(result, request, 5);
+  EXPECT_TRUE(picks.meet);
+  EXPECT_THAT(throughputs(picks.best), ElementsAre(70, 60));
+  EXPECT_THAT(throughputs(pick(result, request, 1).best), ElementsAre(70));
+}
+
+TEST(Pick, ShowsTheClosestWhereNothingMeetsTheLimits) {
+  const SearchResult result{.candidates = {candidate(1, 400, 20, 50), candidate(2, 210, 61, 60)}};
+  SearchRequest request;
+  request.ttft_limit_ms = 200;
+  request.tpot_limit_ms = 60;
+  const Picks picks = pick(result, request, 5);
+  EXPECT_FALSE(picks.meet);
+  EXPECT_THAT(throughputs(picks.best), ElementsAre(60));
+}
+
+TEST(Frontier, LeavesOutWhatAnotherBeatsInBoth) {
+  const auto best = frontier({candidate(1, 0, 10, 50), candidate(2, 0, 20, 40),
+                              candidate(4, 0, 20, 60), candidate(8, 0, 5, 10)});
+  EXPECT_THAT(throughputs(best), ElementsAre(10, 50, 60));
+}
+
+TEST(Workers, OfADenseModelHaveNoGroups) {
+  const auto model = serving::read_model("qwen3-32b").value();
+  const Workers workers = workers_of(model, Engine::kTrtllm, model.precision, 8);
+  ASSERT_EQ(workers.possible.size(), 4U);
+  for (const Worker& worker : workers.possible) {
+    EXPECT_EQ(worker.dp, 1);
+    EXPECT_EQ(worker.moe_tp * worker.moe_ep, worker.gpus());
+  }
+  EXPECT_EQ(workers.possible.back().text(), "tp 8");
+}
+
+TEST(Workers, KeepTheEnginesRules) {
+  const auto model = serving::read_model("qwen3-235b-a22b").value();
+  for (const Worker& worker : workers_of(model, Engine::kTrtllm, model.precision, 8).possible)
+    EXPECT_TRUE(worker.tp == 1 || worker.dp == 1) << worker.text();
+  for (const Worker& worker : workers_of(model, Engine::kVllm, model.precision, 8).possible)
+    EXPECT_TRUE(worker.moe_tp == 1 || worker.moe_ep == 1) << worker.text();
+}
+
+TEST(Search, SaysWhatDoesNotFit) {
+  const auto model = serving::read_model("llama-3.1-405b").value();
+  SearchRequest request;
+  request.gpus = 2;
+  request.memory = [](std::int64_t) { return GpuMemory{.capacity_bytes = 80e9}; };
+  Tables tables(
+      std::nullopt, [](const std::string&) { return std::vector<TableSource>(); },
+      [](const std::string&) { return nullptr; });
+  const auto result = search(model, request, tables);
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(
+      result.error().message,
+      testing::HasSubstr("no deployment of llama-3.1-405b on 2 GPUs is left: tp 1: 811.7 GB"));
+}
+
+}  // namespace
+}  // namespace assay::plan

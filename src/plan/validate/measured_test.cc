@@ -1,0 +1,87 @@
+#include "plan/validate/measured.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace assay::plan {
+namespace {
+
+constexpr const char* kHeader =
+    "id,silicon_data_source,backend,backend_version,model_path,system,mode,isl,osl,"
+    "gemm_quant_mode,moe_quant_mode,batch_size,tp_size,pp_size,attention_dp_size,moe_tp_size,"
+    "moe_ep_size,silicon_ttft_ms,silicon_tpot_ms\n";
+
+std::vector<MeasuredDeployment> parse(const std::string& lines, model::Warnings& warnings) {
+  auto measured = parse_measured(kHeader + lines, "made.csv", warnings);
+  EXPECT_TRUE(measured.ok());
+  return measured.ok() ? std::move(measured).value() : std::vector<MeasuredDeployment>();
+}
+
+MeasuredDeployment parse_one(const std::string& line) {
+  model::Warnings warnings;
+  const auto measured = parse(line, warnings);
+  EXPECT_EQ(measured.size(), 1U);
+  return measured.front();
+}
+
+TEST(Measured, ReadsARow) {
+  const MeasuredDeployment row = parse_one(
+      "a,source_file=x,vllm,0.12.0,Qwen/Qwen3-32B,h100_sxm,agg,1024,128,fp8,fp8,16,2,1,1,2,1,"
+      "80.5,10.25\n");
+  EXPECT_EQ(row.version, "0.12.0");
+  EXPECT_EQ(row.widths.tp, 2);
+  EXPECT_EQ(row.widths.gpus(), 2);
+  EXPECT_EQ(row.concurrency, 16);
+  EXPECT_EQ(row.linear, "fp8");
+  EXPECT_DOUBLE_EQ(row.ttft_ms, 80.5);
+  EXPECT_DOUBLE_EQ(row.tpot_ms, 10.25);
+  EXPECT_FALSE(row.is_disaggregated);
+}
+
+TEST(Measured, WhatIsLeftOutIsOne) {
+  const MeasuredDeployment row = parse_one("a,,trtllm,,m,s,agg,1024,128,,,16,4,,,0,0,1,1\n");
+  EXPECT_EQ(row.version, "");
+  EXPECT_EQ(row.widths.pp, 1);
+  EXPECT_EQ(row.widths.dp, 1);
+  EXPECT_EQ(row.widths.moe_tp, 4);
+  EXPECT_EQ(row.widths.moe_ep, 1);
+}
+
+TEST(Measured, TheSourceTellsTheRequestsOnAllGpus) {
+  const MeasuredDeployment row =
+      parse_one("a,silicon_concurrency=64; wip,trtllm,1,m,s,agg,1024,128,,,8,1,1,8,1,8,1,1\n");
+  EXPECT_EQ(row.concurrency, 64);
+  EXPECT_EQ(row.widths.dp, 8);
+}
+
+TEST(Measured, TheNameOfARowIsBelievedBeforeColumnsThatMultiply) {
+  model::Warnings warnings;
+  const auto rows = parse(
+      "x_c64_tp8_ep8_941,silicon_concurrency=64,trtllm,1,m,s,agg,1,1,,,1,1,1,64,8,8,1,1\n"
+      "x_c16_tp4_ep4_12,silicon_concurrency=16,trtllm,1,m,s,agg,1,1,,,16,16,1,1,4,4,1,1\n",
+      warnings);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].widths.gpus(), 8);
+  EXPECT_EQ(rows[0].widths.dp, 8);
+  EXPECT_EQ(rows[1].widths.tp, 4);
+  EXPECT_EQ(rows[1].widths.moe_ep, 4);
+  EXPECT_EQ(rows[1].widths.moe_tp, 1);
+  ASSERT_EQ(warnings.all().size(), 1U);
+  EXPECT_EQ(warnings.all().front().count, 2);
+}
+
+TEST(Measured, GroupsWithExpertsOfTheirOwnDecideTheRest) {
+  const MeasuredDeployment row = parse_one("a,,trtllm,1,m,s,agg,1,1,,,16,8,1,1,8,8,1,1\n");
+  EXPECT_EQ(row.widths.moe_ep, 8);
+  EXPECT_EQ(row.widths.moe_tp, 1);
+}
+
+TEST(Measured, AMissingColumnIsNamed) {
+  model::Warnings warnings;
+  const auto rows = parse_measured("backend,isl\nvllm,1\n", "made.csv", warnings);
+  ASSERT_FALSE(rows.ok());
+  EXPECT_THAT(rows.error().message, testing::HasSubstr("made.csv: no column 'model_path'"));
+}
+
+}  // namespace
+}  // namespace assay::plan
