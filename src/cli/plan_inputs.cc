@@ -147,8 +147,10 @@ core::Result<plan::Tables*> PlanInputs::tables(const std::string& system,
     load = [=](const std::string& table) { return load_shipped(system, table, peaks); };
   }
   const auto engine_of_rows = is_tree ? std::optional(engine) : std::nullopt;
-  plan::Tables tables(engine_of_rows, std::move(load),
-                      [peaks](const std::string& table) { return memory_formula(table, peaks); });
+  plan::Tables tables(
+      engine_of_rows, std::move(load),
+      [peaks](const std::string& table) { return memory_formula(table, peaks); },
+      [](const std::string& table) { return store::table_costs(costed_operators(table)); });
   return &tables_.emplace(key, std::move(tables)).first->second;
 }
 

@@ -1,5 +1,6 @@
 #include "plan/estimate.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -10,28 +11,61 @@ namespace {
 
 using model::Cell;
 
+// Layers of several kinds repeat operators, which readers want as one.
+struct Row {
+  const OperatorPrice* price = nullptr;
+  std::int64_t launches = 0;
+  double ms = 0;
+  double sigma_ms = 0;
+  Work work = {};
+};
+
+std::vector<Row> rows_of(const std::vector<OperatorCost>& costs) {
+  std::vector<Row> rows;
+  for (const OperatorCost& one : costs) {
+    auto same = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+      return row.price->use().role == one.price->use().role &&
+             row.price->source() == one.price->source();
+    });
+    if (same == rows.end()) same = rows.insert(rows.end(), Row{.price = one.price});
+    same->launches += one.price->use().count;
+    same->ms += one.cost.ms;
+    same->sigma_ms += one.cost.ms * std::expm1(one.cost.sigma);
+    same->work.bytes += one.work.bytes;
+    same->work.flops += one.work.flops;
+  }
+  return rows;
+}
+
+Cell positive(double value) {
+  return value > 0 ? Cell(value) : Cell();
+}
+
 model::Table operators_table(const char* name,
                              const std::string& title,
                              const StepPrices& prices,
                              const Step& step) {
+  constexpr double kGiga = 1e9;
   model::Table table{.name = name,
                      .title = title,
                      .columns = {{.name = "operator"},
                                  {.name = "launches"},
-                                 {.name = "time", .unit = "ms"},
+                                 {.name = "time", .unit = "ms", .better = model::Better::kLower},
                                  {.name = "share", .unit = "%"},
                                  {.name = "uncertainty", .unit = "%"},
+                                 {.name = "moved", .unit = "GB"},
+                                 {.name = "computed", .unit = "GFLOP"},
                                  {.name = "fidelity"},
                                  {.name = "source"}}};
-  const std::vector<OperatorCost> costs = prices.operators(step);
+  const std::vector<Row> rows = rows_of(prices.operators(step));
   double sum = 0;
-  for (const OperatorCost& one : costs)
-    sum += one.cost.ms;
-  for (const OperatorCost& one : costs) {
-    const OperatorPrice& price = *one.price;
-    table.add_row({price.use().role, price.use().count, one.cost.ms, 100 * one.cost.ms / sum,
-                   one.cost.sigma > 0 ? Cell(100 * std::expm1(one.cost.sigma)) : Cell(),
-                   std::string(name_of(price.fidelity())), price.source()});
+  for (const Row& row : rows)
+    sum += row.ms;
+  for (const Row& row : rows) {
+    table.add_row({row.price->use().role, row.launches, row.ms, 100 * row.ms / sum,
+                   positive(100 * row.sigma_ms / row.ms), positive(row.work.bytes / kGiga),
+                   positive(row.work.flops / kGiga), std::string(name_of(row.price->fidelity())),
+                   row.price->source()});
   }
   return table;
 }

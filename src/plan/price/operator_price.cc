@@ -95,6 +95,19 @@ std::optional<Choice> choose(const OperatorUse& use, const std::vector<TableSour
   return derived;
 }
 
+std::vector<std::string> size_names(const OperatorUse& use) {
+  std::vector<std::string> names;
+  for (const serving::SizeField& field : use.sizes)
+    names.push_back(field.column);
+  return names;
+}
+
+std::vector<model::PerfField> exact_of(const OperatorUse& use) {
+  std::vector<model::PerfField> exact = use.key;
+  exact.push_back({"op_name", model::PerfValue(use.op_name)});
+  return exact;
+}
+
 core::Error nothing_answers(const OperatorUse& use, const std::vector<TableSource>& sources) {
   std::vector<std::string> names;
   for (const TableSource& source : sources)
@@ -126,6 +139,8 @@ double Amounts::of(Amount amount) const {
 
 core::Result<OperatorPrice> OperatorPrice::bind(const OperatorUse& use, Tables& tables) {
   OperatorPrice price = ASSAY_TRY(bind_one(use, tables));
+  if (const store::CostBinder cost = tables.cost(use.table))
+    price.cost_ = cost(exact_of(use), size_names(use));
   const std::optional<OperatorUse> beside = tables.held_beside(use);
   if (!beside) return price;
   core::Result<OperatorPrice> held = bind_one(*beside, tables);
@@ -170,15 +185,10 @@ OperatorPrice OperatorPrice::of_formula(const OperatorUse& use,
   OperatorPrice price(use);
   price.source_ = "formula";
   price.fidelity_ = Fidelity::kFormula;
-  std::vector<std::string> names;
-  for (const serving::SizeField& field : use.sizes) {
-    price.places_.push_back(names.size());
-    names.push_back(field.column);
-  }
-  std::vector<model::PerfField> exact = use.key;
-  exact.push_back({"op_name", model::PerfValue(use.op_name)});
-  price.sizes_.resize(names.size());
-  price.formula_ = formula(exact, names);
+  for (std::size_t i = 0; i < use.sizes.size(); ++i)
+    price.places_.push_back(i);
+  price.sizes_.resize(use.sizes.size());
+  price.formula_ = formula(exact_of(use), size_names(use));
   return price;
 }
 
@@ -216,6 +226,18 @@ Price OperatorPrice::at_alone(const Amounts& asked) const {
   return {.ms = launches * share * estimate.latency,
           .sigma = std::isnan(estimate.sigma) ? 0 : estimate.sigma,
           .is_beyond = estimate.is_beyond()};
+}
+
+Work OperatorPrice::work(const Amounts& amounts) const {
+  if (!cost_) return {};
+  std::vector<double> sizes;
+  for (const serving::SizeField& field : use_.sizes)
+    sizes.push_back(amounts.of(field.amount) * static_cast<double>(field.factor));
+  const store::RowCost cost = cost_(sizes);
+  const auto launches = static_cast<double>(use_.count);
+  return {.bytes = launches * cost.bytes,
+          .flops = launches * cost.flops,
+          .link_bytes = launches * cost.link_bytes};
 }
 
 }  // namespace assay::plan

@@ -26,10 +26,18 @@ struct Amounts {
   [[nodiscard]] double of(serving::Amount amount) const;
 };
 
+// Of all launches of a step.
 struct Price {
-  double ms = 0;           // of all launches of a step
+  double ms = 0;
   double sigma = 0;        // one sigma of its logarithm; 0 where rows were measured
   bool is_beyond = false;  // past the measured sizes
+};
+
+// What all launches of a step move and compute; 0 where it is unknown.
+struct Work {
+  double bytes = 0;
+  double flops = 0;
+  double link_bytes = 0;  // that a GPU sends
 };
 
 class OperatorPrice {
@@ -40,6 +48,8 @@ class OperatorPrice {
 
   // Not for several threads at once.
   [[nodiscard]] Price at(const Amounts& amounts) const;
+
+  [[nodiscard]] Work work(const Amounts& amounts) const;
 
   [[nodiscard]] const serving::OperatorUse& use() const { return use_; }
 
@@ -70,6 +80,7 @@ class OperatorPrice {
   std::shared_ptr<const store::WorkIndex> index_;  // which the family refers to
   std::shared_ptr<const store::Family> family_;    // null: the formula
   store::Roofline formula_;
+  store::CostedOperator::SizedCost cost_;             // over the sizes of the use; null: unknown
   std::shared_ptr<const OperatorPrice> held_beside_;  // is taken off; null: nothing is
   // The window that the use has and the table does not know; 0: none.
   double window_ = 0;

@@ -21,6 +21,7 @@ namespace assay::plan {
 struct OperatorCost {
   const OperatorPrice* price = nullptr;
   Price cost;
+  Work work = {};
 };
 
 class StepPrices final : public StepCost {

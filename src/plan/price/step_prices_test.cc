@@ -83,6 +83,10 @@ store::RooflineBinder a_millisecond(const std::string& table) {
   return [](const auto&, const auto&) { return [](std::span<const double>) { return 1.0; }; };
 }
 
+store::CostBinder no_cost(const std::string&) {
+  return nullptr;
+}
+
 core::Result<std::vector<TableSource>> load_made(const std::string& table) {
   std::vector<TableSource> sources;
   if (table == "gemm_perf") sources.push_back(source_of(table, products()));
@@ -92,7 +96,7 @@ core::Result<std::vector<TableSource>> load_made(const std::string& table) {
 }
 
 StepPrices made_prices() {
-  Tables tables(std::nullopt, load_made, a_millisecond);
+  Tables tables(std::nullopt, load_made, a_millisecond, no_cost);
   auto prices = StepPrices::bind(small_model(), {}, tables);
   EXPECT_TRUE(prices.ok()) << (prices.ok() ? "" : prices.error().message);
   return std::move(prices).value();
@@ -152,7 +156,8 @@ TEST(StepPrices, AnEmptyStepTakesNothing) {
 
 TEST(StepPrices, WhatNoTableHasIsNamed) {
   Tables tables(
-      std::nullopt, [](const std::string&) { return std::vector<TableSource>(); }, a_millisecond);
+      std::nullopt, [](const std::string&) { return std::vector<TableSource>(); }, a_millisecond,
+      no_cost);
   const auto prices = StepPrices::bind(small_model(), {}, tables);
   ASSERT_FALSE(prices.ok());
   EXPECT_THAT(prices.error().message, testing::HasSubstr("qkv projection (gemm_perf"));
@@ -174,7 +179,7 @@ TEST(StepPrices, RowsWithTheKeyComeBeforeNearerOnesWithout) {
         sources.insert(sources.begin(), nearer);
         return sources;
       },
-      a_millisecond);
+      a_millisecond, no_cost);
   const auto prices = StepPrices::bind(small_model(), {}, tables);
   ASSERT_TRUE(prices.ok());
   for (const OperatorCost& one : prices.value().operators({.decodes = 1, .decode_cached = 1})) {
@@ -185,7 +190,7 @@ TEST(StepPrices, RowsWithTheKeyComeBeforeNearerOnesWithout) {
 }
 
 TEST(StepPrices, TensorRtLlmsProductsInFp8AreWithoutTheirScales) {
-  const Tables tables(Engine::kTrtllm, load_made, a_millisecond);
+  const Tables tables(Engine::kTrtllm, load_made, a_millisecond, no_cost);
   serving::OperatorUse use{.role = "qkv projection",
                            .op = "gemm",
                            .table = "gemm_perf",

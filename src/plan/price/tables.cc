@@ -24,8 +24,11 @@ std::string_view name_of(Fidelity fidelity) {
   return kNames[static_cast<std::size_t>(fidelity)];
 }
 
-Tables::Tables(std::optional<Engine> engine, Load load, Formula formula)
-    : engine_(engine), load_(std::move(load)), formula_(std::move(formula)) {}
+Tables::Tables(std::optional<Engine> engine, Load load, Formula formula, Cost cost)
+    : engine_(engine),
+      load_(std::move(load)),
+      formula_(std::move(formula)),
+      cost_(std::move(cost)) {}
 
 core::Result<std::vector<TableSource>> Tables::sources(const std::string& table) {
   if (const auto known = loaded_.find(table); known != loaded_.end()) return known->second;

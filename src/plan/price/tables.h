@@ -15,6 +15,7 @@
 #include "model/serving/uses.h"
 #include "plan/engine.h"
 #include "store/answers/work_index.h"
+#include "store/judging/roofline.h"
 
 namespace assay::plan {
 
@@ -43,8 +44,11 @@ class Tables {
   // The time in ms that memory takes for rows of a table; null where there is no formula.
   using Formula = std::function<store::RooflineBinder(const std::string& table)>;
 
-  // std::nullopt: kernels of no engine.
-  Tables(std::optional<Engine> engine, Load load, Formula formula);
+  // What rows of a table move and compute; null where that is unknown.
+  using Cost = std::function<store::CostBinder(const std::string& table)>;
+
+  // `engine` std::nullopt: kernels of no engine.
+  Tables(std::optional<Engine> engine, Load load, Formula formula, Cost cost);
 
   // Loads a table once. Error: its file does not read.
   [[nodiscard]] core::Result<std::vector<TableSource>> sources(const std::string& table);
@@ -52,6 +56,8 @@ class Tables {
   [[nodiscard]] store::RooflineBinder formula(const std::string& table) const {
     return formula_(table);
   }
+
+  [[nodiscard]] store::CostBinder cost(const std::string& table) const { return cost_(table); }
 
   // The work that the engine's rows of this use hold beside it, to be taken off; std::nullopt:
   // none.
@@ -62,6 +68,7 @@ class Tables {
   std::optional<Engine> engine_;
   Load load_;
   Formula formula_;
+  Cost cost_;
   std::map<std::string, std::vector<TableSource>> loaded_;
 };
 

@@ -11,7 +11,7 @@ namespace {
 using model::Better;
 using model::Table;
 
-constexpr double kGb = 1e9;
+constexpr double kBytesPerGb = 1e9;
 
 Table candidates_table(std::string name,
                        std::string title,
@@ -31,7 +31,8 @@ Table candidates_table(std::string name,
     const auto copies = static_cast<double>(one.copies);
     table.add_row({one.worker.text(), one.copies, one.concurrency * one.copies,
                    one.cluster_tokens_per_s_per_gpu, one.tokens_per_s_per_user,
-                   one.requests_per_s * copies, one.ttft_ms, one.tpot_ms, one.memory_bytes / kGb});
+                   one.requests_per_s * copies, one.ttft_ms, one.tpot_ms,
+                   one.memory_bytes / kBytesPerGb});
   }
   return table;
 }

@@ -79,7 +79,7 @@ TEST(Search, SaysWhatDoesNotFit) {
   request.memory = [](std::int64_t) { return GpuMemory{.capacity_bytes = 80e9}; };
   Tables tables(
       std::nullopt, [](const std::string&) { return std::vector<TableSource>(); },
-      [](const std::string&) { return nullptr; });
+      [](const std::string&) { return nullptr; }, [](const std::string&) { return nullptr; });
   const auto result = search(model, request, tables);
   ASSERT_FALSE(result.ok());
   EXPECT_THAT(

@@ -81,10 +81,9 @@ double bound_ms(const CostedOperator& measured, const Key& key, const Peaks& pea
                            model::name_of(cost.type), cost.link_bytes);
 }
 
-Roofline bound_roofline(const CostedOperator& measured,
-                        const Key& exact,
-                        const std::vector<std::string>& sizes,
-                        const Peaks& peaks) {
+CostedOperator::SizedCost sized_cost(const CostedOperator& measured,
+                                     const Key& exact,
+                                     const std::vector<std::string>& sizes) {
   if (is_without_gate(exact) || !measured.bound_cost) return nullptr;
   std::vector<model::PerfValue> values;
   std::vector<std::size_t> places(sizes.size(), kNoPlace);
@@ -103,7 +102,15 @@ Roofline bound_roofline(const CostedOperator& measured,
     values.push_back(value != nullptr ? *value : *usual);
     if (!suits(column, values.back())) return nullptr;
   }
-  const auto cost = measured.bound_cost(std::move(values), std::move(places));
+  return measured.bound_cost(std::move(values), std::move(places));
+}
+
+Roofline bound_roofline(const CostedOperator& measured,
+                        const Key& exact,
+                        const std::vector<std::string>& sizes,
+                        const Peaks& peaks) {
+  const CostedOperator::SizedCost cost = sized_cost(measured, exact, sizes);
+  if (!cost) return nullptr;
   const std::vector<double> ones(sizes.size(), 1);
   const double flops_per_ms = peaks.flops_of(model::name_of(cost(ones).type)) / 1e3;
   const double bytes_per_ms = peaks.memory_bytes_per_s / 1e3;
@@ -117,6 +124,13 @@ Roofline bound_roofline(const CostedOperator& measured,
 }
 
 }  // namespace
+
+CostBinder table_costs(const std::vector<CostedOperator>& operators) {
+  return [operators](const Key& exact, const std::vector<std::string>& sizes) {
+    const CostedOperator* measured = operator_of(operators, exact);
+    return measured == nullptr ? nullptr : sized_cost(*measured, exact, sizes);
+  };
+}
 
 bool holds_differences(const std::string& table) {
   return table == "computescale_perf";

@@ -52,6 +52,13 @@ struct CostedOperator {
       bound_cost = {};
 };
 
+// The cost of rows with these exact values over sizes in this order; null if it is unknown. Each
+// call gives a function of its own, which one thread at a time may use.
+using CostBinder = std::function<CostedOperator::SizedCost(
+    const std::vector<model::PerfField>& exact, const std::vector<std::string>& sizes)>;
+
+CostBinder table_costs(const std::vector<CostedOperator>& operators);
+
 // Returns whether the table's times are differences of the times of two kernels. Such times may be
 // 0, and no roofline bounds them.
 bool holds_differences(const std::string& table);
