@@ -38,4 +38,7 @@ std::vector<Case> simulate_cases();
 // Questions to the performance database.
 std::vector<Case> query_cases();
 
+// Simulations of serving engines.
+std::vector<Case> schedule_cases();
+
 }  // namespace assay::bench

@@ -58,7 +58,7 @@ int run(std::vector<char*> arguments) {
   Inputs inputs;
   bool failed = false;
   std::vector<Case> cases = command_cases();
-  for (auto* more : {part_cases, goal_cases, simulate_cases, query_cases}) {
+  for (auto* more : {part_cases, goal_cases, simulate_cases, query_cases, schedule_cases}) {
     for (Case& part : more())
       cases.push_back(std::move(part));
   }

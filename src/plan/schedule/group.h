@@ -1,0 +1,145 @@
+// The requests of one group of GPUs that share a scheduler and a cache: those that wait, those that
+// run, and the blocks that they hold. Policies move them with the functions below.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "plan/schedule/kv_pool.h"
+#include "plan/schedule/limits.h"
+#include "plan/schedule/policy.h"
+#include "plan/schedule/workload.h"
+#include "plan/step.h"
+
+namespace assay::plan {
+
+// A request inside an engine. What it has generated but its last token is in the cache once it
+// decodes.
+struct Sequence {
+  std::size_t request = 0;
+  std::int64_t prompt = 0;
+  std::int64_t output = 0;
+  // Tokens that must be in the cache before it decodes: its prompt, and what it had generated when
+  // it was preempted.
+  std::int64_t target = 0;
+  std::int64_t cached = 0;
+  std::int64_t generated = 0;
+  std::int64_t tokens_now = 0;  // that the next step computes of it
+
+  std::int64_t blocks = 0;         // that it holds, shared ones included
+  std::int64_t shared_blocks = 0;  // of its first shared_pieces
+  std::size_t shared_pieces = 0;
+  std::int64_t kept_behind = -1;  // blocks before those that it left when it was preempted
+
+  double last_token_ms = 0;
+
+  [[nodiscard]] bool decodes() const { return cached >= target; }
+
+  [[nodiscard]] std::int64_t prompt_left() const { return target - cached; }
+
+  [[nodiscard]] std::int64_t output_left() const { return output - generated; }
+};
+
+// What a policy remembers from step to step.
+struct PolicyMemory {
+  double new_token_ratio = -1;  // SGLang's; below 0 before the first step
+  bool full = false;            // nothing more is admitted until a request leaves
+};
+
+class Group {
+ public:
+  Group(const Policy& policy, const Limits& limits, const Workload& workload);
+
+  // For policies.
+  [[nodiscard]] const Limits& limits() const { return *limits_; }
+
+  [[nodiscard]] std::vector<Sequence>& running() { return running_; }
+
+  [[nodiscard]] const std::deque<Sequence>& waiting() const { return waiting_; }
+
+  [[nodiscard]] KvPool& pool() { return pool_; }
+
+  [[nodiscard]] PolicyMemory& memory() { return memory_; }
+
+  // Requests that may still begin.
+  [[nodiscard]] std::int64_t free_slots() const;
+
+  // Whether this step threw a request out.
+  [[nodiscard]] bool preempted() const { return preempted_; }
+
+  // Blocks for so many more tokens of a running request; false where there are too few.
+  bool grow(Sequence& sequence, std::int64_t tokens);
+
+  // What the first waiting request would find in the cache, and what it would need.
+  struct Offer {
+    std::int64_t cached = 0;       // tokens of it that are there
+    std::int64_t prompt_left = 0;  // tokens that it must compute before it decodes
+    std::int64_t available = 0;    // blocks for what it lacks; what it finds no longer counts
+    std::int64_t found_blocks = 0;
+    std::size_t shared_pieces = 0;
+    std::int64_t shared_blocks = 0;
+  };
+
+  [[nodiscard]] Offer offer() const;
+  // The first waiting request runs and computes so many tokens in this step; false where their
+  // blocks are not there.
+  bool admit(const Offer& offer, std::int64_t tokens);
+
+  enum class Queue : std::uint8_t { kFront, kBack };
+  // A running request gives up its blocks and waits again, to compute its prompt and what it has
+  // generated once more. What of the first `kept_tokens` no one needs meanwhile it finds again.
+  void preempt(std::size_t index, Queue queue, std::int64_t kept_tokens);
+
+  // For the simulation.
+  void arrive(std::size_t request);
+  // The next step, chosen by the policy; tokens_now of every running request says it, too.
+  const Step& choose();
+  // What the step before left behind is known: ended requests give up their slots and blocks.
+  void let_ended_go();
+
+  [[nodiscard]] bool any_ended() const { return !ended_.empty(); }
+
+  [[nodiscard]] bool idle() const { return running_.empty() && waiting_.empty(); }
+
+  // For how many steps the policy would choose the same again, this one included.
+  [[nodiscard]] std::int64_t steady_steps(std::int64_t most) const;
+  // So many steps as chosen are done. Those that ended are in ended_now(), in the order in which
+  // they run.
+  void advance(std::int64_t steps);
+
+  [[nodiscard]] const std::vector<Sequence>& ended_now() const { return ended_now_; }
+
+  [[nodiscard]] std::int64_t preemptions() const { return preemptions_; }
+
+  [[nodiscard]] std::int64_t held_tokens() const { return pool_.held() * pool_.block_tokens(); }
+
+  // The requests' names in messages.
+  [[nodiscard]] std::optional<std::size_t> first_waiting() const;
+
+ private:
+  [[nodiscard]] std::span<const std::uint64_t> whole_pieces(const Sequence& sequence) const;
+  [[nodiscard]] std::int64_t piece_blocks(std::size_t piece) const;
+  void share_pieces(Sequence& sequence);
+  void release(const Sequence& sequence);
+  void build_step();
+
+  const Policy* policy_;
+  const Limits* limits_;
+  const Workload* workload_;
+  KvPool pool_;
+  PolicyMemory memory_;
+  std::deque<Sequence> waiting_;
+  std::vector<Sequence> running_;
+  std::vector<Sequence> ended_;  // they hold their slots and blocks until the host knows
+  std::vector<Sequence> ended_now_;
+  std::vector<Chunks> chunks_;
+  Step step_;
+  bool preempted_ = false;
+  bool steady_ = false;  // the step computes nothing but one token of every running request
+  std::int64_t preemptions_ = 0;
+};
+
+}  // namespace assay::plan

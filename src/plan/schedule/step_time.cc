@@ -1,0 +1,51 @@
+#include "plan/schedule/step_time.h"
+
+#include <algorithm>
+
+namespace assay::plan {
+
+std::int64_t StepTime::captured_tokens(const Step& step) const {
+  if (!step.chunks.empty() && policy_->graphs == Policy::Graphs::kDecodeOnly) return 0;
+  const auto& captured = limits_->graph_batches;
+  const auto found = std::lower_bound(captured.begin(), captured.end(), step.tokens());
+  return found == captured.end() ? 0 : *found;
+}
+
+double StepTime::ms(Step step, double further) const {
+  step.decode_cached += further;
+  const std::int64_t captured = captured_tokens(step);
+  if (captured == 0) return std::max(cost_->ms(step), limits_->eager_step_ms);
+  if (const std::int64_t filling = captured - step.tokens(); filling > 0) {
+    const auto real = static_cast<double>(step.decodes);
+    step.decodes += filling;
+    step.decode_cached *= real / static_cast<double>(step.decodes);
+  }
+  return cost_->ms(step);
+}
+
+StepRun::StepRun(std::int64_t steps, double first_ms, double middle_ms, double last_ms)
+    : constant_(first_ms) {
+  if (steps < 2) return;
+  const auto span = static_cast<double>(steps - 1);
+  if (steps > 2) square_ = 2 * (first_ms - 2 * middle_ms + last_ms) / (span * span);
+  linear_ = (last_ms - first_ms) / span - square_ * span;
+}
+
+double StepRun::until_ms(std::int64_t steps) const {
+  const auto n = static_cast<double>(steps);
+  return n * (constant_ + (n - 1) / 2 * (linear_ + square_ * (2 * n - 1) / 3));
+}
+
+std::int64_t StepRun::steps_beyond(double ms, std::int64_t most) const {
+  std::int64_t low = 1;
+  while (low < most) {
+    const std::int64_t middle = low + (most - low) / 2;
+    if (until_ms(middle) > ms)
+      most = middle;
+    else
+      low = middle + 1;
+  }
+  return most;
+}
+
+}  // namespace assay::plan

@@ -1,0 +1,48 @@
+// The time of a step as an engine runs it: as a captured graph, or kernel by kernel.
+#pragma once
+
+#include <cstdint>
+
+#include "plan/schedule/limits.h"
+#include "plan/schedule/policy.h"
+#include "plan/step.h"
+
+namespace assay::plan {
+
+class StepTime {
+ public:
+  StepTime(const StepCost& cost, const Policy& policy, const Limits& limits)
+      : cost_(&cost), policy_(&policy), limits_(&limits) {}
+
+  // `further` tokens are in the cache of each decoding request beyond those that the step says.
+  [[nodiscard]] double ms(Step step, double further = 0) const;
+
+  [[nodiscard]] bool eager(const Step& step) const { return captured_tokens(step) == 0; }
+
+ private:
+  // 0 where no graph holds the step.
+  [[nodiscard]] std::int64_t captured_tokens(const Step& step) const;
+
+  const StepCost* cost_;
+  const Policy* policy_;
+  const Limits* limits_;
+};
+
+// The times of steps in a row of which each decoding request grows by a token: a parabola.
+class StepRun {
+ public:
+  // Times of the first, the middle and the last of `steps` steps; fewer steps need fewer.
+  StepRun(std::int64_t steps, double first_ms, double middle_ms, double last_ms);
+
+  // From the beginning of the first step to the end of the step number `steps`.
+  [[nodiscard]] double until_ms(std::int64_t steps) const;
+  // The least number of steps, up to `most`, that take longer than `ms`.
+  [[nodiscard]] std::int64_t steps_beyond(double ms, std::int64_t most) const;
+
+ private:
+  double constant_ = 0;
+  double linear_ = 0;
+  double square_ = 0;
+};
+
+}  // namespace assay::plan

@@ -1,0 +1,158 @@
+#include "plan/schedule/workload.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <random>
+
+namespace assay::plan {
+namespace {
+
+// The standard leaves to each library what its distributions make of a generator; these are the
+// same everywhere.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+
+  // In (0, 1).
+  double uniform() { return (static_cast<double>(engine_() >> 11) + 0.5) * 0x1p-53; }
+
+  // Box and Muller's method.
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(uniform()));
+    return radius * std::cos(2 * std::numbers::pi * uniform());
+  }
+
+  // With the mean 1; G. Marsaglia and W. W. Tsang, ACM Trans. Math. Software 26, 2000. A shape
+  // below 1 is one above 1 times a power of a uniform number.
+  double gamma(double shape) {
+    if (shape < 1) return gamma(shape + 1) * (shape + 1) / shape * std::pow(uniform(), 1 / shape);
+    const double d = shape - 1.0 / 3;
+    const double c = 1 / std::sqrt(9 * d);
+    while (true) {
+      const double x = normal();
+      const double v = std::pow(1 + c * x, 3);
+      if (v > 0 && std::log(uniform()) < 0.5 * x * x + d - d * v + d * std::log(v))
+        return d * v / shape;
+    }
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+std::int64_t draw_tokens(const Lengths& lengths, Random& random) {
+  double tokens = lengths.tokens;
+  if (lengths.kind == Lengths::Kind::kUniform) {
+    const double least = std::floor(lengths.tokens * lengths.ratio);
+    tokens = least + std::floor((lengths.tokens - least + 1) * random.uniform());
+  } else if (lengths.kind == Lengths::Kind::kLognormal) {
+    const double variance = std::log1p(lengths.ratio * lengths.ratio);
+    tokens *= std::exp(std::sqrt(variance) * random.normal() - variance / 2);
+  }
+  auto whole = std::max<std::int64_t>(1, std::llround(tokens));
+  if (lengths.most > 0) whole = std::min(whole, lengths.most);
+  return whole;
+}
+
+core::Status check_lengths(const Lengths& lengths, const char* of) {
+  if (!(lengths.tokens >= 1) || lengths.tokens > 1e9)
+    return core::Error{fmt::format("{} of {} tokens: 1 to 1e9 are possible", of, lengths.tokens)};
+  if (!(lengths.ratio >= 0))
+    return core::Error{
+        fmt::format("a ratio of {} for {}: it cannot be negative", lengths.ratio, of)};
+  if (lengths.kind == Lengths::Kind::kUniform && lengths.ratio > 1)
+    return core::Error{
+        fmt::format("a range ratio of {} for {}: 0 to 1 are possible", lengths.ratio, of)};
+  return {};
+}
+
+core::Status check_arrivals(const Arrivals& arrivals) {
+  if (arrivals.kind == Arrivals::Kind::kClosedLoop) {
+    if (arrivals.concurrency < 1)
+      return core::Error{fmt::format("a concurrency of {}: at least one request must be in flight",
+                                     arrivals.concurrency)};
+    return {};
+  }
+  if (!(arrivals.per_second > 0) || !std::isfinite(arrivals.per_second))
+    return core::Error{
+        fmt::format("{} requests a second: say a rate above 0", arrivals.per_second)};
+  if (!(arrivals.burstiness > 0) || !std::isfinite(arrivals.burstiness))
+    return core::Error{fmt::format(
+        "a burstiness of {}: it must be above 0, and 1 is a Poisson process", arrivals.burstiness)};
+  return {};
+}
+
+double draw_gap_ms(const Arrivals& arrivals, Random& random) {
+  const double mean = 1000 / arrivals.per_second;
+  return arrivals.kind == Arrivals::Kind::kConstant ? mean
+                                                    : mean * random.gamma(arrivals.burstiness);
+}
+
+}  // namespace
+
+core::Result<Workload> make_workload(const WorkloadSpec& spec) {
+  ASSAY_TRY(check_lengths(spec.prompt, "prompts"));
+  ASSAY_TRY(check_lengths(spec.output, "outputs"));
+  ASSAY_TRY(check_arrivals(spec.arrivals));
+  if (spec.prefix_tokens < 0 || spec.prefixes < 1)
+    return core::Error{
+        fmt::format("{} prefixes of {} tokens: neither can be negative, and one must be there",
+                    spec.prefixes, spec.prefix_tokens)};
+  Workload made;
+  const bool closed = spec.arrivals.kind == Arrivals::Kind::kClosedLoop;
+  if (closed) made.concurrency = spec.arrivals.concurrency;
+  Random random(spec.seed);
+  double now = 0;
+  for (std::int64_t i = 0; i < spec.requests; ++i) {
+    Request request;
+    request.prompt_tokens = std::max(spec.prefix_tokens, draw_tokens(spec.prompt, random));
+    request.output_tokens = draw_tokens(spec.output, random);
+    if (!closed) {
+      // The first request comes at once, as in serving benchmarks.
+      if (i > 0) now += draw_gap_ms(spec.arrivals, random);
+      request.arrival_ms = now;
+    }
+    if (spec.prefix_tokens > 0) {
+      request.first_piece = static_cast<std::size_t>(i % spec.prefixes);
+      request.pieces = 1;
+    }
+    made.requests.push_back(request);
+  }
+  if (spec.prefix_tokens > 0) {
+    made.piece_tokens = spec.prefix_tokens;
+    for (std::int64_t i = 0; i < spec.prefixes; ++i)
+      made.pieces.push_back(static_cast<std::uint64_t>(i));
+  }
+  return made;
+}
+
+core::Status check_workload(const Workload& workload) {
+  if (workload.requests.empty()) return core::Error{"the workload has no requests"};
+  if (workload.concurrency < 0)
+    return core::Error{fmt::format("a concurrency of {}", workload.concurrency)};
+  double last = 0;
+  for (std::size_t i = 0; i < workload.requests.size(); ++i) {
+    const Request& request = workload.requests[i];
+    if (request.prompt_tokens < 1 || request.output_tokens < 1)
+      return core::Error{fmt::format(
+          "request {} has {} prompt and {} output tokens: at least one of each is needed", i,
+          request.prompt_tokens, request.output_tokens)};
+    if (request.first_piece + request.pieces > workload.pieces.size() ||
+        (request.pieces > 0 && workload.piece_tokens < 1))
+      return core::Error{
+          fmt::format("request {} names pieces of its prompt that are not there", i)};
+    if (workload.concurrency > 0) continue;
+    if (!(request.arrival_ms >= last) || !std::isfinite(request.arrival_ms))
+      return core::Error{
+          fmt::format("request {} arrives at {} ms, after one that arrives at {} ms: "
+                      "requests must be in the order of their arrival",
+                      i, request.arrival_ms, last)};
+    last = request.arrival_ms;
+  }
+  return {};
+}
+
+}  // namespace assay::plan

@@ -1,0 +1,82 @@
+// What clients ask of an engine: requests with their lengths, and how they come.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay::plan {
+
+struct Request {
+  double arrival_ms = 0;  // not read in a closed loop
+  std::int64_t prompt_tokens = 0;
+  std::int64_t output_tokens = 0;
+  // The pieces of its prompt that others may share, in Workload::pieces; none by default.
+  std::size_t first_piece = 0;
+  std::size_t pieces = 0;
+};
+
+struct Workload {
+  std::vector<Request> requests = {};  // by arrival
+  // Requests in flight in a closed loop, as serving benchmarks with a greatest concurrency have
+  // it: the first ones arrive at once, each other one when one ends. 0: by their arrival times.
+  std::int64_t concurrency = 0;
+  // Names of pieces of prompts, piece_tokens long each: two prompts whose first n names are equal
+  // have n · piece_tokens equal tokens, whose cache they can share. Request traces name theirs by
+  // hashes.
+  std::vector<std::uint64_t> pieces = {};
+  std::int64_t piece_tokens = 0;
+
+  [[nodiscard]] std::span<const std::uint64_t> pieces_of(const Request& request) const {
+    return std::span(pieces).subspan(request.first_piece, request.pieces);
+  }
+};
+
+// How long prompts or outputs are.
+struct Lengths {
+  enum class Kind : std::uint8_t {
+    kFixed,      // tokens
+    kUniform,    // in [ratio · tokens, tokens], which benchmarks call random-range-ratio
+    kLognormal,  // with the mean `tokens` and the deviation ratio · tokens
+  };
+  Kind kind = Kind::kFixed;
+  double tokens = 0;
+  double ratio = 0;
+  std::int64_t most = 0;  // longer ones are cut; 0: none is
+};
+
+// How requests come.
+struct Arrivals {
+  enum class Kind : std::uint8_t {
+    kClosedLoop,  // `concurrency` in flight
+    kGamma,       // gamma distributed gaps; a burstiness of 1 is a Poisson process
+    kConstant,    // equal gaps
+  };
+  Kind kind = Kind::kClosedLoop;
+  std::int64_t concurrency = 1;
+  double per_second = 0;
+  double burstiness = 1;  // the shape of the gamma distribution: below 1 in bursts, above 1 evenly
+};
+
+struct WorkloadSpec {
+  std::int64_t requests = 0;
+  Lengths prompt;
+  Lengths output;
+  Arrivals arrivals;
+  // The first tokens of every prompt that are one of `prefixes` texts, taken in turn. Prompts are
+  // at least this long.
+  std::int64_t prefix_tokens = 0;
+  std::int64_t prefixes = 1;
+  std::uint64_t seed = 0;
+};
+
+// The same spec gives the same requests on every machine.
+core::Result<Workload> make_workload(const WorkloadSpec& spec);
+
+// What is wrong with a workload: no requests, lengths below 1, arrivals out of order.
+core::Status check_workload(const Workload& workload);
+
+}  // namespace assay::plan
