@@ -23,15 +23,20 @@ bool is_library(std::string_view backend) {
   return backend == "nccl" || backend == "oneccl";
 }
 
-// The names in a folder; none if it is no folder or may not be entered.
-std::vector<fs::path> names_in(const fs::path& folder) {
-  auto names = core::list_directory(folder);
-  return names.ok() ? std::move(names).value() : std::vector<fs::path>();
-}
+enum class EntryKind { kFolder, kFile };
 
-std::vector<fs::path> folders_in(const fs::path& folder) {
-  std::vector<fs::path> names = names_in(folder);
-  std::erase_if(names, [&](const fs::path& name) { return !core::is_folder(folder / name); });
+// The names of one kind in a folder, sorted; none if it is no folder or may not be entered. What
+// the folder itself tells of its entries is believed, since asking each of hundreds takes
+// milliseconds.
+std::vector<fs::path> names_in(const fs::path& folder, EntryKind kind) {
+  std::vector<fs::path> names;
+  std::error_code code;
+  for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code)) {
+    std::error_code unknown;
+    if (it->is_directory(unknown) == (kind == EntryKind::kFolder))
+      names.push_back(it->path().filename());
+  }
+  std::sort(names.begin(), names.end());
   return names;
 }
 
@@ -128,12 +133,6 @@ core::Result<std::vector<TreeReuse>> reuses_in(const YAML::Node& root) {
   return reuses;
 }
 
-// The folder that data_dir names; empty if the file names none. The YAML has been read before.
-fs::path data_folder(const std::string& yaml) {
-  const YAML::Node named = YAML::Load(yaml)["data_dir"];
-  return named && named.IsScalar() ? fs::path(named.Scalar()) : fs::path();
-}
-
 core::Error no_such_system(const fs::path& root, const std::string& system) {
   if (!core::is_folder(root))
     return core::Error{
@@ -167,7 +166,7 @@ core::Result<std::vector<TreeReuse>> parse_reuse(std::string_view yaml, const st
 
 std::vector<std::string> PublicTree::systems_of(const fs::path& root) {
   std::vector<std::string> systems;
-  for (const fs::path& name : names_in(root)) {
+  for (const fs::path& name : names_in(root, EntryKind::kFile)) {
     if (name.extension() == ".yaml") systems.push_back(name.stem().string());
   }
   return systems;
@@ -177,12 +176,11 @@ core::Result<PublicTree> PublicTree::open(const fs::path& root, const std::strin
   const fs::path yaml = root / (system + ".yaml");
   if (!core::check_file_name(system).ok() || !core::is_regular_file(yaml))
     return no_such_system(root, system);
-  const std::string text = ASSAY_TRY(core::read_file(yaml));
   PublicTree tree;
   tree.root_ = root;
-  tree.facts_ = ASSAY_TRY(parse_system_facts(text, system, yaml.string()));
-  const fs::path named = data_folder(text);
-  if (!named.empty()) tree.looked_in_.push_back((root / named).lexically_normal());
+  tree.facts_ = ASSAY_TRY(read_system_facts(yaml));
+  if (!tree.facts_.data_dir.empty())
+    tree.looked_in_.push_back((root / tree.facts_.data_dir).lexically_normal());
   for (const fs::path& usual : {root / "data" / system, root / system}) {
     if (tree.looked_in_.empty() || usual.lexically_normal() != tree.looked_in_.front())
       tree.looked_in_.push_back(usual);
@@ -193,9 +191,9 @@ core::Result<PublicTree> PublicTree::open(const fs::path& root, const std::strin
 }
 
 void PublicTree::list_tables(const fs::path& folder) {
-  for (const fs::path& family : folders_in(folder)) {
-    for (const fs::path& backend : folders_in(folder / family)) {
-      for (const fs::path& version : folders_in(folder / family / backend))
+  for (const fs::path& family : names_in(folder, EntryKind::kFolder)) {
+    for (const fs::path& backend : names_in(folder / family, EntryKind::kFolder)) {
+      for (const fs::path& version : names_in(folder / family / backend, EntryKind::kFolder))
         list_version(folder / family / backend / version, family, backend, version);
     }
   }
@@ -208,7 +206,7 @@ void PublicTree::list_version(const fs::path& folder,
                               const std::string& family,
                               const std::string& backend,
                               const std::string& version) {
-  for (const fs::path& name : names_in(folder)) {
+  for (const fs::path& name : names_in(folder, EntryKind::kFile)) {
     if (name == kReuse) reuses_.push_back(folder / name);
     if (!is_table_file(name)) continue;
     const std::string table = name.stem().string();

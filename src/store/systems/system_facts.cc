@@ -105,6 +105,8 @@ core::Status read_fields(const YAML::Node& root, SystemFacts& facts) {
   ASSAY_TRY(reader.number("node", "p2p_latency", facts.peer_latency_s, Need::kMay));
   ASSAY_TRY(reader.number("misc", "other_mem", facts.other_bytes, Need::kMay));
   ASSAY_TRY(reader.nccl_memory());
+  if (const YAML::Node folder = root["data_dir"]; folder && folder.IsScalar())
+    facts.data_dir = folder.Scalar();
   reader.text("misc", "nccl_version", facts.nccl_version);
   reader.text("misc", "oneccl_version", facts.oneccl_version);
   if (facts.gpus_per_node < 1) return core::Error{"node.num_gpus_per_node is 0"};

@@ -14,8 +14,9 @@
 namespace assay::store {
 
 struct SystemFacts {
-  std::string name;  // "h200_sxm", of the file
-  Peaks peaks;       // memory, links within a node, and operations by type; of one GPU
+  std::string name;      // "h200_sxm", of the file
+  std::string data_dir;  // the folder of its tables, from the file's own; "": the file names none
+  Peaks peaks;           // memory, links within a node, and operations by type; of one GPU
 
   double memory_bytes = 0;  // of one GPU
   double power_watts = 0;   // 0: unknown

@@ -55,6 +55,7 @@ std::string error_of(const std::string& yaml) {
 TEST(SystemFacts, AreThoseOfTheFile) {
   const SystemFacts facts = facts_of(kRack);
   EXPECT_EQ(facts.name, "rack");
+  EXPECT_EQ(facts.data_dir, "data/rack");
   EXPECT_EQ(facts.peaks.memory_bytes_per_s, 8e12);
   EXPECT_EQ(facts.peaks.flops_of("fp8"), 5e15);
   EXPECT_EQ(facts.memory_bytes, 198674874368.0);
