@@ -4,20 +4,17 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <utility>
 
 #include "cli/operator_costs.h"
 #include "model/serving/family.h"
 #include "model/serving/shipped_models.h"
 #include "store/answers/packed_tables.h"
-#include "store/files/perf_file.h"
-#include "store/files/table_spec.h"
 #include "store/judging/roofline.h"
-#include "store/systems/shipped.h"
+#include "store/judging/spread_learner.h"
 
 namespace assay::cli {
-namespace fs = std::filesystem;
-
 namespace {
 
 std::string shipped_name_of(const std::string& path) {
@@ -27,97 +24,81 @@ std::string shipped_name_of(const std::string& path) {
   return name;
 }
 
-std::vector<int> numbers_of(const std::string& version) {
-  std::vector<int> numbers;
-  int number = -1;
-  for (const char c : version) {
-    if (c >= '0' && c <= '9') {
-      number = std::max(number, 0) * 10 + (c - '0');
-    } else if (number >= 0) {
-      numbers.push_back(number);
-      number = -1;
-    }
+plan::Fidelity fidelity_of(store::TreeOrigin origin) {
+  switch (origin) {
+    case store::TreeOrigin::kExact:
+    case store::TreeOrigin::kDeclared:
+      return plan::Fidelity::kEngine;
+    case store::TreeOrigin::kOtherBackend:
+      return plan::Fidelity::kOtherEngine;
+    default:
+      return plan::Fidelity::kOtherVersion;
   }
-  if (number >= 0) numbers.push_back(number);
-  return numbers;
 }
 
-core::Result<std::vector<plan::TableSource>> load_from_tree(const fs::path& data,
-                                                            plan::Engine engine,
-                                                            const std::string& asked_version,
-                                                            const std::string& table,
-                                                            const store::Peaks& peaks) {
-  const store::TableSpec* spec = store::find_table_spec(table);
+store::RooflineBinder rooflines_of(const std::string& table, const store::Peaks& peaks) {
+  return store::table_rooflines(table, costed_operators(table), peaks).bound;
+}
+
+// The files of a tree that may answer for a table; none if the tree does not have it.
+std::vector<plan::TableSource> tree_sources(const store::PublicTree& tree,
+                                            const store::TableCache& cache,
+                                            plan::Engine engine,
+                                            const std::string& version,
+                                            const std::string& table) {
+  const store::Peaks& peaks = tree.facts().peaks;
+  const auto found = tree.sources(std::string(plan::name_of(engine)), version, table);
   std::vector<plan::TableSource> sources;
-  if (spec == nullptr) return sources;
-  const std::string backend = table == "nccl_perf" ? "nccl" : std::string(plan::name_of(engine));
-  std::vector<std::string> versions;
-  const fs::path folder = data / spec->family / backend;
-  if (fs::exists(folder)) {
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      if (fs::exists(entry.path() / (table + ".parquet")))
-        versions.push_back(entry.path().filename().string());
-    }
-  }
-  std::sort(versions.begin(), versions.end(),
-            [](const auto& a, const auto& b) { return numbers_of(a) < numbers_of(b); });
-  const std::vector<int> asked = numbers_of(asked_version).size() < 2 || table == "nccl_perf"
-                                     ? std::vector<int>{99999}
-                                     : numbers_of(asked_version);
-  std::vector<std::string> order;
-  for (auto version = versions.rbegin(); version != versions.rend(); ++version)
-    if (numbers_of(*version) <= asked) order.push_back(*version);
-  for (const std::string& version : versions)
-    if (numbers_of(version) > asked) order.push_back(version);
-  for (const std::string& version : order) {
-    model::Warnings warnings;
-    auto file = ASSAY_TRY(store::read_perf_file(folder / version / (table + ".parquet"), warnings));
-    sources.push_back(
-        {.index = std::make_shared<const store::WorkIndex>(ASSAY_TRY(store::WorkIndex::make(
-             table, file.rows,
-             store::table_rooflines(table, costed_operators(table), peaks).bound))),
-         .name = backend + " " + version,
-         .fidelity =
-             version == asked_version ? plan::Fidelity::kEngine : plan::Fidelity::kOtherVersion});
+  if (!found.ok()) return sources;
+  for (const store::TreeSource& one : found.value()) {
+    const auto read = [=, &cache, file = one.file]() -> core::Result<plan::TableSource::Index> {
+      auto kept =
+          ASSAY_TRY(cache.table(file, store::learner_with_rooflines(peaks, costed_operators)));
+      return std::make_shared<const store::WorkIndex>(std::move(kept.rows),
+                                                      rooflines_of(table, peaks));
+    };
+    sources.emplace_back(one.backend + " " + one.version, fidelity_of(one.origin), read);
   }
   return sources;
 }
 
-// What operators that move bytes take where no table has them: 80 % of the bandwidth, and 3 us for
-// a launch, as in the public tables' files of systems.
-store::RooflineBinder memory_formula(const std::string& table, store::Peaks peaks) {
-  constexpr double kShare = 0.8;
-  constexpr double kLaunchMs = 0.003;
+// What operators that move bytes take where no table has them: a share of the bandwidth, and a
+// constant for the launch, as the system's file has them.
+store::RooflineBinder memory_formula(const std::string& table, const store::SystemFacts& facts) {
   if (table != "memory_op_perf") return nullptr;
-  peaks.memory_bytes_per_s *= kShare;
-  auto bound = store::table_rooflines(table, costed_operators(table), peaks).bound;
-  return [bound](const std::vector<model::PerfField>& exact,
-                 const std::vector<std::string>& sizes) -> store::Roofline {
+  store::Peaks reached = facts.peaks;
+  reached.memory_bytes_per_s *= facts.memory_share;
+  return [bound = rooflines_of(table, reached), launch_ms = 1e3 * facts.memory_latency_s](
+             const std::vector<model::PerfField>& exact,
+             const std::vector<std::string>& sizes) -> store::Roofline {
     store::Roofline roofline = bound(exact, sizes);
     if (!roofline) return nullptr;
-    return [roofline = std::move(roofline)](std::span<const double> values) {
-      return roofline(values) + kLaunchMs;
+    return [=, roofline = std::move(roofline)](std::span<const double> values) {
+      return roofline(values) + launch_ms;
     };
   };
 }
 
-core::Result<std::vector<plan::TableSource>> load_shipped(const std::string& system,
-                                                          const std::string& table,
-                                                          const store::Peaks& peaks) {
-  const store::ShippedSystem* shipped = store::find_shipped(system);
-  const auto packed = ASSAY_TRY(store::PackedTables::open(shipped->tables));
+core::Result<std::vector<plan::TableSource>> shipped_sources(const store::ShippedSystem& system,
+                                                             const store::Peaks& peaks,
+                                                             const std::string& table) {
+  const auto packed = ASSAY_TRY(store::PackedTables::open(system.tables));
   const std::vector<std::string> names = packed.names();
   std::vector<plan::TableSource> sources;
   if (std::find(names.begin(), names.end(), table) == names.end()) return sources;
-  sources.push_back({.index = std::make_shared<const store::WorkIndex>(
-                         ASSAY_TRY(packed.table(table)),
-                         store::table_rooflines(table, costed_operators(table), peaks).bound),
-                     .name = fmt::format("assay {}", system),
-                     .fidelity = plan::Fidelity::kKernels});
+  const auto read = [=]() -> core::Result<plan::TableSource::Index> {
+    return std::make_shared<const store::WorkIndex>(ASSAY_TRY(packed.table(table)),
+                                                    rooflines_of(table, peaks));
+  };
+  sources.emplace_back(fmt::format("assay {}", system.name), plan::Fidelity::kKernels, read);
   return sources;
 }
 
 }  // namespace
+
+PlanInputs::PlanInputs(std::filesystem::path systems)
+    : systems_(std::move(systems)),
+      cache_(store::TableCache::users_folder([](const char* name) { return std::getenv(name); })) {}
 
 core::Result<const serving::Model*> PlanInputs::model(const std::string& path) {
   const auto known = models_.find(path);
@@ -128,61 +109,55 @@ core::Result<const serving::Model*> PlanInputs::model(const std::string& path) {
   return &models_.emplace(path, std::move(model)).first->second;
 }
 
-core::Result<plan::Tables*> PlanInputs::tables(const std::string& system,
-                                               plan::Engine engine,
-                                               const std::string& version) {
-  const std::string key = fmt::format("{} {} {}", system, plan::name_of(engine), version);
-  const auto known = tables_.find(key);
-  if (known != tables_.end()) return &known->second;
-  ASSAY_TRY(facts(system));
-  const bool is_tree = !systems_.empty();
-  const store::Peaks peaks = ASSAY_TRY(is_tree ? store::read_peaks(systems_ / (system + ".yaml"))
-                                               : store::peaks_of_system(system));
-  plan::Tables::Load load;
-  if (is_tree) {
-    load = [=, folder = systems_ / system](const std::string& table) {
-      return load_from_tree(folder, engine, version, table, peaks);
-    };
-  } else {
-    load = [=](const std::string& table) { return load_shipped(system, table, peaks); };
-  }
-  const auto engine_of_rows = is_tree ? std::optional(engine) : std::nullopt;
-  plan::Tables tables(
-      engine_of_rows, std::move(load),
-      [peaks](const std::string& table) { return memory_formula(table, peaks); },
-      [](const std::string& table) { return store::table_costs(costed_operators(table)); });
-  return &tables_.emplace(key, std::move(tables)).first->second;
-}
-
-core::Result<const store::CitedValues*> PlanInputs::facts(const std::string& system) {
-  if (const auto known = facts_.find(system); known != facts_.end()) return &known->second;
-  store::CitedValues values;
+core::Result<PlanInputs::System*> PlanInputs::system(const std::string& name) {
+  if (const auto known = read_.find(name); known != read_.end()) return &known->second;
+  System system;
   if (systems_.empty()) {
-    const store::ShippedSystem* shipped = store::find_shipped(system);
-    if (shipped == nullptr) {
+    system.shipped = store::find_shipped(name);
+    if (system.shipped == nullptr) {
       return core::Error{
           fmt::format("no system '{}' ships with assay, but {}; --systems-paths "
                       "names a folder of others",
-                      system, store::shipped_names())};
+                      name, store::shipped_names())};
     }
-    values = ASSAY_TRY(store::parse_cited_values(shipped->yaml, system));
+    system.facts = ASSAY_TRY(store::parse_system_facts(system.shipped->yaml, name, name));
   } else {
-    values = ASSAY_TRY(store::read_cited_values(systems_ / (system + ".yaml")));
+    system.tree = ASSAY_TRY(store::PublicTree::open(systems_, name));
+    system.facts = system.tree->facts();
   }
-  return &facts_.emplace(system, std::move(values)).first->second;
+  return &read_.emplace(name, std::move(system)).first->second;
 }
 
-core::Result<plan::GpuMemory> PlanInputs::memory(const std::string& system, std::int64_t gpus) {
-  const store::CitedValues& values = *ASSAY_TRY(facts(system));
-  const auto number = [&](const std::string& name) {
-    const auto found = values.find(name);
-    return found == values.end() ? 0.0 : std::stod(found->second);
-  };
-  const double capacity = number("gpu.mem_capacity");
-  if (capacity <= 0)
-    return core::Error{fmt::format("{}: no gpu.mem_capacity, which tells what fits", system)};
-  return plan::GpuMemory{.capacity_bytes = capacity,
-                         .communication_bytes = number(fmt::format("misc.nccl_mem.{}", gpus))};
+core::Result<const store::SystemFacts*> PlanInputs::facts(const std::string& name) {
+  return &ASSAY_TRY(system(name))->facts;
+}
+
+core::Result<plan::Tables*> PlanInputs::tables(const std::string& name,
+                                               plan::Engine engine,
+                                               const std::string& version) {
+  System& asked = *ASSAY_TRY(system(name));
+  const std::string key = fmt::format("{} {}", plan::name_of(engine), version);
+  if (const auto known = asked.tables.find(key); known != asked.tables.end()) return &known->second;
+  plan::Tables::Load load;
+  if (asked.tree) {
+    load = [=, this, &asked](const std::string& table) {
+      return tree_sources(*asked.tree, cache_, engine, version, table);
+    };
+  } else {
+    load = [&asked](const std::string& table) {
+      return shipped_sources(*asked.shipped, asked.facts.peaks, table);
+    };
+  }
+  const auto engine_of_rows = asked.tree ? std::optional(engine) : std::nullopt;
+  plan::Tables tables(
+      engine_of_rows, std::move(load),
+      [&asked](const std::string& table) { return memory_formula(table, asked.facts); },
+      [](const std::string& table) { return store::table_costs(costed_operators(table)); });
+  return &asked.tables.emplace(key, std::move(tables)).first->second;
+}
+
+plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus) {
+  return {.capacity_bytes = facts.memory_bytes, .communication_bytes = facts.nccl_bytes_of(gpus)};
 }
 
 }  // namespace assay::cli

@@ -1,8 +1,10 @@
 // What the commands of assay plan read: models, and the tables of systems.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "core/result.h"
@@ -10,36 +12,53 @@
 #include "plan/engine.h"
 #include "plan/memory.h"
 #include "plan/price/tables.h"
-#include "store/systems/system_yaml.h"
+#include "store/answers/table_cache.h"
+#include "store/systems/public_tree.h"
+#include "store/systems/shipped.h"
+#include "store/systems/system_facts.h"
 
 namespace assay::cli {
 
-// Keeps what it has read; one thread at a time.
+// Keeps what it has read, to which what it gives refers; one thread at a time.
 class PlanInputs {
  public:
-  explicit PlanInputs(std::filesystem::path systems) : systems_(std::move(systems)) {}
+  // `systems`: a folder of public tables; empty: what ships with assay.
+  explicit PlanInputs(std::filesystem::path systems);
+  PlanInputs(const PlanInputs&) = delete;
+  PlanInputs& operator=(const PlanInputs&) = delete;
 
   // A model by its config.json, or by a name such as "Qwen/Qwen3-32B", whose last part ships with
   // assay.
   core::Result<const serving::Model*> model(const std::string& path);
 
-  // The tables of a system: those of the folder of systems, or else what ships with assay.
-  core::Result<plan::Tables*> tables(const std::string& system,
+  // Error: there is no such system; it names those that there are.
+  core::Result<const store::SystemFacts*> facts(const std::string& name);
+
+  // The tables of a system: those of the engine in the folder of systems, or else assay's own.
+  core::Result<plan::Tables*> tables(const std::string& name,
                                      plan::Engine engine,
                                      const std::string& version);
 
-  // What the system's file tells. Error: there is no such system; it names those that there are.
-  core::Result<const store::CitedValues*> facts(const std::string& system);
-
-  // The memory of a GPU, of which collectives of so many GPUs take a part. Error: the system's file
-  // does not tell it.
-  core::Result<plan::GpuMemory> memory(const std::string& system, std::int64_t gpus);
+  // Why tables could not be kept for the next time, in a sentence; "" if all could.
+  [[nodiscard]] std::string cache_note() const { return cache_.note(); }
 
  private:
+  struct System {
+    store::SystemFacts facts = {};
+    std::optional<store::PublicTree> tree = std::nullopt;
+    const store::ShippedSystem* shipped = nullptr;
+    std::map<std::string, plan::Tables> tables = {};  // by engine and version
+  };
+
+  core::Result<System*> system(const std::string& name);
+
   std::filesystem::path systems_;
+  store::TableCache cache_;
   std::map<std::string, serving::Model> models_;
-  std::map<std::string, plan::Tables> tables_;
-  std::map<std::string, store::CitedValues> facts_;
+  std::map<std::string, System> read_;
 };
+
+// The memory of a GPU, of which collectives of so many GPUs take a part.
+plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus);
 
 }  // namespace assay::cli

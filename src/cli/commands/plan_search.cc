@@ -43,12 +43,11 @@ class PlanSearch final : public Command {
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
     plan::Tables& tables =
         *ASSAY_TRY(inputs.tables(served_.system, served_.engine, served_.version));
-    ASSAY_TRY(inputs.memory(served_.system, 1));
+    const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
     request_.engine = served_.engine;
     request_.precision = plan::served_precision(served_.engine, model.precision);
-    request_.memory = [&](std::int64_t gpus) {
-      return inputs.memory(served_.system, gpus).value();
-    };
+    request_.gpus_per_node = facts.gpus_per_node;
+    request_.memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); };
     const plan::SearchResult result = ASSAY_TRY(plan::search(model, request_, tables));
     const plan::Picks picks = plan::pick(result, request_, top_);
     const std::string title = fmt::format(

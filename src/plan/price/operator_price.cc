@@ -79,20 +79,46 @@ bool has_column(const WorkRows& rows, const std::string& name) {
 
 struct Choice {
   const TableSource* source = nullptr;
+  TableSource::Index index;
   UseFamily family;
 };
 
-// The first source with rows of the key, else the first with others of its kind.
-std::optional<Choice> choose(const OperatorUse& use, const std::vector<TableSource>& sources) {
+// An answer that rows of other keys give this surely is worth more than another version's rows.
+constexpr double kSureSigma = 0.1;
+
+bool is_sure(const OperatorUse& use, const Choice& choice) {
+  constexpr Amounts kUsual{
+      .tokens = 64, .requests = 16, .new_tokens = 1024, .cached_tokens = 2048, .expert_tokens = 64};
+  std::vector<double> sizes = choice.family.sizes;
+  for (std::size_t i = 0; i < use.sizes.size(); ++i) {
+    const serving::SizeField& field = use.sizes[i];
+    if (choice.family.places[i] != kNoSize)
+      sizes[choice.family.places[i]] = kUsual.of(field.amount) * static_cast<double>(field.factor);
+  }
+  const store::WorkEstimate estimate =
+      choice.index->family(choice.family.family).at(sizes, store::Beyond::kExtrapolate);
+  return estimate.is_measured() || estimate.sigma <= kSureSigma;
+}
+
+core::Result<std::optional<Choice>> choose(const OperatorUse& use,
+                                           std::span<const TableSource> sources) {
+  std::optional<Choice> with_key;
   std::optional<Choice> derived;
   for (const TableSource& source : sources) {
-    const std::vector<UseFamily> families = store::families_of(use, source.index->rows());
-    const UseFamily* best = best_of(families, source.index->rows());
+    if (source.fidelity() == Fidelity::kOtherEngine && (with_key || derived)) break;
+    const TableSource::Index index = ASSAY_TRY(source.index());
+    const std::vector<UseFamily> families = store::families_of(use, index->rows());
+    const UseFamily* best = best_of(families, index->rows());
     if (best == nullptr) continue;
-    if (best->has_key) return Choice{&source, *best};
-    if (!derived) derived = Choice{&source, *best};
+    Choice choice{&source, index, *best};
+    if (best->has_key) {
+      with_key = std::move(choice);
+      break;
+    }
+    if (!derived && is_sure(use, choice)) return std::optional(std::move(choice));
+    if (!derived) derived = std::move(choice);
   }
-  return derived;
+  return with_key ? std::move(with_key) : std::move(derived);
 }
 
 std::vector<std::string> size_names(const OperatorUse& use) {
@@ -108,10 +134,10 @@ std::vector<model::PerfField> exact_of(const OperatorUse& use) {
   return exact;
 }
 
-core::Error nothing_answers(const OperatorUse& use, const std::vector<TableSource>& sources) {
+core::Error nothing_answers(const OperatorUse& use, std::span<const TableSource> sources) {
   std::vector<std::string> names;
   for (const TableSource& source : sources)
-    names.push_back(source.name);
+    names.push_back(source.name());
   return core::Error{fmt::format(
       "{} ({}, {}): {}", use.role, use.table, key_text(use),
       names.empty()
@@ -150,9 +176,9 @@ core::Result<OperatorPrice> OperatorPrice::bind(const OperatorUse& use, Tables& 
 }
 
 core::Result<OperatorPrice> OperatorPrice::bind_one(const OperatorUse& use, Tables& tables) {
-  const std::vector<TableSource> sources = ASSAY_TRY(tables.sources(use.table));
-  if (const std::optional<Choice> choice = choose(use, sources))
-    return of_rows(use, *choice->source, choice->family);
+  const std::span<const TableSource> sources = ASSAY_TRY(tables.sources(use.table));
+  if (const std::optional<Choice> choice = ASSAY_TRY(choose(use, sources)))
+    return of_rows(use, *choice->source, choice->index, choice->family);
   if (const store::RooflineBinder formula = tables.formula(use.table))
     return of_formula(use, formula);
   return nothing_answers(use, sources);
@@ -160,16 +186,17 @@ core::Result<OperatorPrice> OperatorPrice::bind_one(const OperatorUse& use, Tabl
 
 OperatorPrice OperatorPrice::of_rows(const OperatorUse& use,
                                      const TableSource& source,
+                                     const TableSource::Index& index,
                                      const UseFamily& family) {
-  const WorkRows& rows = source.index->rows();
+  const WorkRows& rows = index->rows();
   OperatorPrice price(use);
-  price.source_ = source.name;
-  price.fidelity_ = source.fidelity;
+  price.source_ = source.name();
+  price.fidelity_ = source.fidelity();
   price.has_key_ = family.has_key;
   price.sizes_ = family.sizes;
   price.places_ = family.places;
-  price.index_ = source.index;
-  price.family_ = std::make_shared<const store::Family>(source.index->own_family(family.family));
+  price.index_ = index;
+  price.family_ = std::make_shared<const store::Family>(index->own_family(family.family));
   if (!has_column(rows, "window_size")) price.window_ = window_of(use);
   const std::size_t new_tokens = place_of(family, use, Amount::kNewTokens);
   const std::size_t cached = place_of(family, use, Amount::kCachedTokens);

@@ -42,7 +42,8 @@ struct Work {
 
 class OperatorPrice {
  public:
-  // Takes the first source that has rows with the use's key, else the first that derives it.
+  // Takes the first source that has rows with the use's key or derives it surely (one sigma of at
+  // most 10 %), else the first that has the key, else the first that derives it at all.
   // Error: nothing answers; it names the use and what was looked at.
   static core::Result<OperatorPrice> bind(const serving::OperatorUse& use, Tables& tables);
 
@@ -67,6 +68,7 @@ class OperatorPrice {
   [[nodiscard]] Price at_alone(const Amounts& amounts) const;
   static OperatorPrice of_rows(const serving::OperatorUse& use,
                                const TableSource& source,
+                               const TableSource::Index& index,
                                const store::UseFamily& family);
   static OperatorPrice of_formula(const serving::OperatorUse& use,
                                   const store::RooflineBinder& formula);

@@ -66,15 +66,17 @@ std::string decoding() {
   return csv;
 }
 
-TableSource source_of(const std::string& table, const std::string& csv) {
-  model::Warnings warnings;
-  auto frame = store::read_csv_frame(csv, warnings, {.text_columns = {"version"}});
-  EXPECT_TRUE(frame.ok());
-  auto index = store::WorkIndex::make(table, frame.value(), nullptr);
-  EXPECT_TRUE(index.ok()) << table;
-  return {.index = std::make_shared<const store::WorkIndex>(std::move(index).value()),
-          .name = "made " + table,
-          .fidelity = Fidelity::kEngine};
+TableSource source_of(const std::string& table,
+                      const std::string& csv,
+                      const std::string& name,
+                      Fidelity fidelity = Fidelity::kEngine) {
+  return {name, fidelity, [=]() -> core::Result<TableSource::Index> {
+            model::Warnings warnings;
+            const auto frame =
+                ASSAY_TRY(store::read_csv_frame(csv, warnings, {.text_columns = {"version"}}));
+            return std::make_shared<const store::WorkIndex>(
+                ASSAY_TRY(store::WorkIndex::make(table, frame, nullptr)));
+          }};
 }
 
 // Memory operators take 1 ms.
@@ -89,9 +91,9 @@ store::CostBinder no_cost(const std::string&) {
 
 core::Result<std::vector<TableSource>> load_made(const std::string& table) {
   std::vector<TableSource> sources;
-  if (table == "gemm_perf") sources.push_back(source_of(table, products()));
-  if (table == "context_attention_perf") sources.push_back(source_of(table, prompts()));
-  if (table == "generation_attention_perf") sources.push_back(source_of(table, decoding()));
+  if (table == "gemm_perf") sources.push_back(source_of(table, products(), "made"));
+  if (table == "context_attention_perf") sources.push_back(source_of(table, prompts(), "made"));
+  if (table == "generation_attention_perf") sources.push_back(source_of(table, decoding(), "made"));
   return sources;
 }
 
@@ -167,16 +169,14 @@ TEST(StepPrices, RowsWithTheKeyComeBeforeNearerOnesWithout) {
   Tables tables(
       Engine::kVllm,
       [](const std::string& table) -> core::Result<std::vector<TableSource>> {
-        std::vector<TableSource> sources = load_made(table).value();
-        if (table != "gemm_perf") return sources;
+        if (table != "gemm_perf") return load_made(table);
         std::string other = products();
         for (std::size_t at = other.find(",1000,256,"); at != std::string::npos;
              at = other.find(",1000,256,"))
-          other.replace(at, 10, ",2000,256,");
-        TableSource nearer = source_of(table, other);
-        nearer.name = "without logits";
-        sources.front().fidelity = Fidelity::kOtherVersion;
-        sources.insert(sources.begin(), nearer);
+          other.erase(other.rfind('\n', at) + 1, other.find('\n', at) - other.rfind('\n', at));
+        const std::vector<TableSource> sources = {
+            source_of(table, other, "without logits"),
+            source_of(table, products(), "other", Fidelity::kOtherVersion)};
         return sources;
       },
       a_millisecond, no_cost);
@@ -185,7 +185,7 @@ TEST(StepPrices, RowsWithTheKeyComeBeforeNearerOnesWithout) {
   for (const OperatorCost& one : prices.value().operators({.decodes = 1, .decode_cached = 1})) {
     if (one.price->use().table != "gemm_perf") continue;
     const bool is_logits = one.price->use().role == "logits";
-    EXPECT_EQ(one.price->source(), is_logits ? "made gemm_perf" : "without logits");
+    EXPECT_EQ(one.price->source(), is_logits ? "other" : "without logits");
   }
 }
 

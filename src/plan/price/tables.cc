@@ -30,10 +30,20 @@ Tables::Tables(std::optional<Engine> engine, Load load, Formula formula, Cost co
       formula_(std::move(formula)),
       cost_(std::move(cost)) {}
 
-core::Result<std::vector<TableSource>> Tables::sources(const std::string& table) {
-  if (const auto known = loaded_.find(table); known != loaded_.end()) return known->second;
+TableSource::TableSource(std::string name, Fidelity fidelity, Read read)
+    : name_(std::move(name)), fidelity_(fidelity), read_(std::move(read)) {}
+
+core::Result<TableSource::Index> TableSource::index() const {
+  if (index_ == nullptr) index_ = ASSAY_TRY(read_());
+  return index_;
+}
+
+core::Result<std::span<const TableSource>> Tables::sources(const std::string& table) {
+  const auto known = loaded_.find(table);
+  if (known != loaded_.end()) return std::span<const TableSource>(known->second);
   auto sources = ASSAY_TRY(load_(table));
-  return loaded_.emplace(table, std::move(sources)).first->second;
+  const auto place = loaded_.emplace(table, std::move(sources)).first;
+  return std::span<const TableSource>(place->second);
 }
 
 // TensorRT-LLM's rows of fp8 products compute the scale of their input first. Checkpoints with fp8

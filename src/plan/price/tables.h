@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +31,27 @@ enum class Fidelity : std::uint8_t {
 
 std::string_view name_of(Fidelity fidelity);
 
-struct TableSource {
-  std::shared_ptr<const store::WorkIndex> index;
-  std::string name;  // "trtllm 1.3.0rc20"
-  Fidelity fidelity = Fidelity::kEngine;
+// Rows that may answer for a table. They are read when they are asked first.
+class TableSource {
+ public:
+  using Index = std::shared_ptr<const store::WorkIndex>;
+  using Read = std::function<core::Result<Index>()>;
+
+  // `name`: "trtllm 1.3.0rc20".
+  TableSource(std::string name, Fidelity fidelity, Read read);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  [[nodiscard]] Fidelity fidelity() const { return fidelity_; }
+
+  // Error: the file does not read.
+  [[nodiscard]] core::Result<Index> index() const;
+
+ private:
+  std::string name_;
+  Fidelity fidelity_;
+  Read read_;
+  mutable Index index_;
 };
 
 // One thread at a time.
@@ -50,8 +68,8 @@ class Tables {
   // `engine` std::nullopt: kernels of no engine.
   Tables(std::optional<Engine> engine, Load load, Formula formula, Cost cost);
 
-  // Loads a table once. Error: its file does not read.
-  [[nodiscard]] core::Result<std::vector<TableSource>> sources(const std::string& table);
+  // Error: the table's files cannot be listed.
+  [[nodiscard]] core::Result<std::span<const TableSource>> sources(const std::string& table);
 
   [[nodiscard]] store::RooflineBinder formula(const std::string& table) const {
     return formula_(table);
