@@ -15,11 +15,18 @@
 namespace assay::cli {
 namespace {
 
+const Choices<plan::Scheduler> kSchedulers{{"simulation", plan::Scheduler::kSimulation},
+                                           {"closed-form", plan::Scheduler::kClosedForm}};
+
 class PlanValidate final : public Command {
  public:
   explicit PlanValidate(App& app) {
     app.add_option("FILE.csv", input_, "measured deployments, a row each")->required();
     add_systems_option(app, systems_);
+    add_choice(app, "--scheduler", clients_.scheduler, kSchedulers,
+               "how requests share the engine");
+    app.add_option("--requests-each", clients_.requests_each, "requests for each in flight");
+    app.add_option("--least-length", clients_.least_length, "share of the nominal length");
     app.add_flag("--rows", rows_, "list every row rather than slices of them");
     add_presentation_options(app, presentation_);
   }
@@ -32,12 +39,13 @@ class PlanValidate final : public Command {
       print_warning(warning.sentence());
     PlanInputs inputs(systems_);
     const plan::ValidationInputs use{
+        .facts = [&](const std::string& system) { return inputs.facts(system); },
         .model = [&](const std::string& path) { return inputs.model(path); },
         .tables =
             [&](const std::string& system, plan::Engine engine, const std::string& version) {
               return inputs.tables(system, engine, version);
             }};
-    const auto predictions = plan::predict(measured, use);
+    const auto predictions = plan::predict(measured, use, clients_);
     const model::Book book = rows_ ? plan::rows_book(predictions) : plan::slices_book(predictions);
     print_summary(book, presentation_.summary(), kAllRows);
     return Outcome::kOk;
@@ -46,6 +54,7 @@ class PlanValidate final : public Command {
  private:
   std::filesystem::path input_;
   std::filesystem::path systems_;
+  plan::AssumedClients clients_;
   bool rows_ = false;
   Presentation presentation_;
 };

@@ -38,6 +38,8 @@ struct MeasuredDeployment {
   std::string linear;            // the quantization that the row names; "" for the checkpoint's
   std::string experts;
   MeasuredWidths widths = {};
+  // Lengths were uniform between this share of the nominal ones and them.
+  double least_length = 1;
   double ttft_ms = 0;
   double tpot_ms = 0;
 };

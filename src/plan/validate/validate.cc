@@ -3,14 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "plan/closed_form.h"
 #include "plan/price/step_prices.h"
+#include "plan/serve.h"
 
 namespace assay::plan {
 namespace {
@@ -25,9 +26,24 @@ core::Result<Quantization> quantization_of_name(const std::string& name) {
   return *found;
 }
 
+core::Status check_row(const MeasuredDeployment& measured) {
+  if (measured.is_disaggregated) return core::Error{"disaggregated deployments have no price yet"};
+  if (measured.concurrency == 0) return core::Error{"the row does not tell its concurrency"};
+  if (measured.widths.pp != 1) return core::Error{"pipeline stages have no price yet"};
+  return {};
+}
+
+// A row's worker, with what it is priced by.
+struct Bound {
+  const serving::Model* model = nullptr;
+  ServedWorker worker;
+  StepPrices prices;
+};
+
 class Predictor {
  public:
-  explicit Predictor(const ValidationInputs& inputs) : inputs_(inputs) {}
+  Predictor(const ValidationInputs& inputs, const AssumedClients& clients)
+      : inputs_(inputs), clients_(clients) {}
 
   Prediction predict(const MeasuredDeployment& measured) {
     Prediction prediction{.measured = &measured};
@@ -38,21 +54,36 @@ class Predictor {
 
  private:
   core::Status fill(const MeasuredDeployment& measured, Prediction& prediction) {
-    if (measured.is_disaggregated)
-      return core::Error{"disaggregated deployments have no price yet"};
-    if (measured.concurrency == 0) return core::Error{"the row does not tell its concurrency"};
-    if (measured.widths.pp != 1) return core::Error{"pipeline stages have no price yet"};
-    const StepPrices& prices = *ASSAY_TRY(prices_of(measured));
+    ASSAY_TRY(check_row(measured));
+    const Bound& bound = *ASSAY_TRY(bound_of(measured));
+    if (clients_.scheduler == Scheduler::kSimulation)
+      return fill_simulated(measured, bound, prediction);
+    const std::int64_t groups = measured.widths.dp;
     const SteadyLatencies found = steady_latencies(
-        prices,
-        {.concurrency = std::max<std::int64_t>(1, measured.concurrency / measured.widths.dp),
-         .prompt_tokens = measured.prompt_tokens,
-         .output_tokens = measured.output_tokens});
+        bound.prices, {.concurrency = std::max<std::int64_t>(1, measured.concurrency / groups),
+                       .prompt_tokens = measured.prompt_tokens,
+                       .output_tokens = measured.output_tokens});
     prediction.ttft_ms = found.ttft_ms;
     prediction.tpot_ms = found.tpot_ms;
     return {};
   }
 
+  core::Status fill_simulated(const MeasuredDeployment& measured,
+                              const Bound& bound,
+                              Prediction& prediction) const {
+    const ServingMetrics metrics = ASSAY_TRY(serve(
+        *bound.model, bound.worker, bound.prices,
+        {.concurrency = measured.concurrency,
+         .prompt_tokens = measured.prompt_tokens,
+         .output_tokens = measured.output_tokens,
+         .least_length = clients_.least_length > 0 ? clients_.least_length : measured.least_length,
+         .requests_each = clients_.requests_each}));
+    prediction.ttft_ms = metrics.ttft_ms.mean;
+    prediction.tpot_ms = metrics.tpot_ms.mean;
+    return {};
+  }
+
+  // Rows that differ in their load alone share prices.
   using Key = std::tuple<std::string,
                          std::string,
                          std::string,
@@ -63,40 +94,43 @@ class Predictor {
                          std::int64_t,
                          std::int64_t>;
 
-  core::Result<const StepPrices*> prices_of(const MeasuredDeployment& measured) {
+  core::Result<const Bound*> bound_of(const MeasuredDeployment& measured) {
     const MeasuredWidths& widths = measured.widths;
     const Key key{measured.engine, measured.version, measured.system,
                   measured.model,  measured.linear,  measured.experts,
                   widths.tp,       widths.moe_tp,    widths.moe_ep};
-    if (const auto known = known_.find(key); known != known_.end()) {
-      if (known->second.index() == 1) return core::Error{std::get<1>(known->second)};
-      return &std::get<0>(known->second);
-    }
-    auto bound = bind(measured);
-    if (!bound.ok()) {
-      known_.emplace(key, bound.error().message);
-      return bound.error();
-    }
-    const auto place = known_.emplace(key, std::move(bound).value()).first;
-    return &std::get<0>(place->second);
+    auto known = known_.find(key);
+    if (known == known_.end()) known = known_.emplace(key, bind(measured)).first;
+    if (!known->second.ok()) return known->second.error();
+    return &known->second.value();
   }
 
-  core::Result<StepPrices> bind(const MeasuredDeployment& measured) {
+  core::Result<Bound> bind(const MeasuredDeployment& measured) {
     const std::optional<Engine> engine = engine_named(measured.engine);
     if (!engine) return core::Error{fmt::format("engine '{}' is not known", measured.engine)};
     const serving::Model& model = *ASSAY_TRY(inputs_.model(measured.model));
+    const store::SystemFacts& facts = *ASSAY_TRY(inputs_.facts(measured.system));
     Tables& tables = *ASSAY_TRY(inputs_.tables(measured.system, *engine, measured.version));
-    const serving::Deployment deployment{
-        .tp = measured.widths.tp,
-        .moe_tp = measured.widths.moe_tp,
-        .moe_ep = measured.widths.moe_ep,
-        .precision = served_precision(*engine, ASSAY_TRY(precision_of(model, measured))),
-        .distribution = model.skew};
-    return StepPrices::bind(model, deployment, tables);
+    const MeasuredWidths& widths = measured.widths;
+    const ServedWorker worker{
+        .engine = *engine,
+        .deployment = {.tp = widths.tp,
+                       .moe_tp = widths.moe_tp,
+                       .moe_ep = widths.moe_ep,
+                       .precision =
+                           served_precision(*engine, ASSAY_TRY(precision_of(model, measured))),
+                       .distribution = model.skew},
+        .groups = widths.dp,
+        .memory = {.capacity_bytes = facts.memory_bytes,
+                   .communication_bytes = facts.nccl_bytes_of(widths.gpus())}};
+    return Bound{.model = &model,
+                 .worker = worker,
+                 .prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables))};
   }
 
   const ValidationInputs& inputs_;
-  std::map<Key, std::variant<StepPrices, std::string>> known_;
+  const AssumedClients& clients_;
+  std::map<Key, core::Result<Bound>> known_;
 };
 
 }  // namespace
@@ -112,8 +146,9 @@ core::Result<Precision> precision_of(const serving::Model& model,
 }
 
 std::vector<Prediction> predict(const std::vector<MeasuredDeployment>& measured,
-                                const ValidationInputs& inputs) {
-  Predictor predictor(inputs);
+                                const ValidationInputs& inputs,
+                                const AssumedClients& clients) {
+  Predictor predictor(inputs, clients);
   std::vector<Prediction> predictions;
   for (const MeasuredDeployment& one : measured)
     predictions.push_back(predictor.predict(one));

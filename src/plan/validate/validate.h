@@ -11,6 +11,7 @@
 #include "plan/price/tables.h"
 #include "plan/step.h"
 #include "plan/validate/measured.h"
+#include "store/systems/system_facts.h"
 
 namespace assay::plan {
 
@@ -25,8 +26,20 @@ struct Prediction {
   [[nodiscard]] double tpot_error() const { return tpot_ms / measured->tpot_ms - 1; }
 };
 
+enum class Scheduler : std::uint8_t { kClosedForm, kSimulation };
+
+// The clients that are assumed, where a table does not tell: those of public serving benchmarks,
+// which keep a number of requests in flight and send ten times as many in all.
+struct AssumedClients {
+  Scheduler scheduler = Scheduler::kSimulation;
+  std::int64_t requests_each = 10;  // for each request in flight
+  double least_length = 0;          // lengths are uniform from this share on; 0: as rows tell
+};
+
 // What predictions need of the world outside.
 struct ValidationInputs {
+  // What a system has. Error: it is not known.
+  std::function<core::Result<const store::SystemFacts*>(const std::string& system)> facts;
   // A model by its path in the table. Error: it is not known.
   std::function<core::Result<const serving::Model*>(const std::string& path)> model;
   // The tables of a system and a version of an engine. Error: the system is not known.
@@ -36,7 +49,8 @@ struct ValidationInputs {
 };
 
 std::vector<Prediction> predict(const std::vector<MeasuredDeployment>& measured,
-                                const ValidationInputs& inputs);
+                                const ValidationInputs& inputs,
+                                const AssumedClients& clients);
 
 // How the engine keeps the model's weights and cache: as the checkpoint is quantized, else as the
 // row names it. Error: the name is not known.

@@ -1,0 +1,48 @@
+// A worker under the load of a closed loop, simulated with the limits that its engine has by
+// default and the cache that its memory leaves.
+#pragma once
+
+#include <cstdint>
+
+#include "core/result.h"
+#include "model/serving/model.h"
+#include "model/serving/uses.h"
+#include "plan/engine.h"
+#include "plan/memory.h"
+#include "plan/schedule/limits.h"
+#include "plan/schedule/metrics.h"
+#include "plan/step.h"
+
+namespace assay::plan {
+
+struct ServedWorker {
+  Engine engine = Engine::kTrtllm;
+  serving::Deployment deployment = {};
+  std::int64_t groups = 1;  // with requests of their own
+  GpuMemory memory = {};
+};
+
+// What clients send: a number of requests stays in flight.
+struct ClosedLoop {
+  std::int64_t concurrency = 1;  // of all groups
+  std::int64_t prompt_tokens = 1;
+  std::int64_t output_tokens = 1;
+  // Lengths are uniform between this share of the nominal ones and them.
+  double least_length = 1;
+  // Requests in all, for each in flight: public benchmarks send ten.
+  std::int64_t requests_each = 10;
+  std::int64_t prefix_tokens = 0;  // that all prompts begin with
+};
+
+// The engine's default limits where these requests fit. Error: the model leaves no room for one.
+core::Result<Limits> limits_of(const serving::Model& model,
+                               const ServedWorker& worker,
+                               const ClosedLoop& load);
+
+// Errors: as limits_of(), or no step can hold a request.
+core::Result<ServingMetrics> serve(const serving::Model& model,
+                                   const ServedWorker& worker,
+                                   const StepCost& cost,
+                                   const ClosedLoop& load);
+
+}  // namespace assay::plan
