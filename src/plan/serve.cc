@@ -17,15 +17,13 @@ Lengths lengths_of(std::int64_t tokens, double least_length) {
           .ratio = least_length};
 }
 
-// TensorRT-LLM takes whole prompts, and those who deploy it let a step hold one of them beside the
-// requests that decode: max_num_tokens of the public planner's files and of InferenceX.
+}  // namespace
+
 std::int64_t one_prompt_beside(std::int64_t batch, std::int64_t prompt_tokens) {
   constexpr std::int64_t kSlack = 500;
   constexpr std::int64_t kRounded = 64;
   return (batch + prompt_tokens + kSlack + kRounded - 1) / kRounded * kRounded;
 }
-
-}  // namespace
 
 core::Result<Limits> limits_of(const serving::Model& model,
                                const ServedWorker& worker,
@@ -34,8 +32,11 @@ core::Result<Limits> limits_of(const serving::Model& model,
   Limits limits = policy_of(worker.engine).defaults();
   limits.groups = worker.groups;
   limits.max_batch = std::max(limits.max_batch, load.concurrency / worker.groups);
-  if (worker.engine == Engine::kTrtllm)
+  if (worker.max_tokens > 0) {
+    limits.max_tokens = worker.max_tokens;
+  } else if (worker.engine == Engine::kTrtllm) {
     limits.max_tokens = one_prompt_beside(load.concurrency / worker.groups, load.prompt_tokens);
+  }
   if (load.prefix_tokens == 0) limits.prefix_cache = Limits::PrefixCache::kOff;
   const std::int64_t tokens = load.prompt_tokens + load.output_tokens;
   const MemoryUse memory = memory_of(model,

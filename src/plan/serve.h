@@ -20,6 +20,9 @@ struct ServedWorker {
   serving::Deployment deployment = {};
   std::int64_t groups = 1;  // with requests of their own
   GpuMemory memory = {};
+  // Tokens of a step; 0: the engine's default. TensorRT-LLM takes whole prompts, and those who
+  // deploy it let a step hold one beside the batch.
+  std::int64_t max_tokens = 0;
 };
 
 // What clients send: a number of requests stays in flight.
@@ -33,6 +36,10 @@ struct ClosedLoop {
   std::int64_t requests_each = 10;
   std::int64_t prefix_tokens = 0;  // that all prompts begin with
 };
+
+// A step's tokens in deployments that hold one prompt beside the requests that decode:
+// max_num_tokens and max_num_batched_tokens of the public planner's files.
+std::int64_t one_prompt_beside(std::int64_t batch, std::int64_t prompt_tokens);
 
 // The engine's default limits where these requests fit. Error: the model leaves no room for one.
 core::Result<Limits> limits_of(const serving::Model& model,

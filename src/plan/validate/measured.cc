@@ -75,8 +75,11 @@ class MeasuredRows {
     static const std::regex kLoad(R"(silicon_concurrency=(\d+))");
     std::smatch found;
     const std::string source = text(row, "silicon_data_source");
-    // InferenceX, whose rows tell when they were measured, sends lengths from 80 % on.
-    if (source.find("measured=") != std::string::npos) measured.least_length = 0.8;
+    // InferenceX, whose rows tell when they were measured, sends lengths from 80 % on, and leaves
+    // the engines' limits alone. Others are the public planner's own deployments.
+    const bool is_inferencex = source.find("measured=") != std::string::npos;
+    if (is_inferencex) measured.least_length = 0.8;
+    measured.has_one_prompt_a_step = !is_inferencex && measured.engine == "vllm";
     if (!std::regex_search(source, found, kLoad)) return;
     const std::int64_t told = std::stoll(found[1]);
     const std::int64_t batch = number_or(row, "batch_size", 0);

@@ -40,6 +40,8 @@ struct MeasuredDeployment {
   MeasuredWidths widths = {};
   // Lengths were uniform between this share of the nominal ones and them.
   double least_length = 1;
+  // A step held one prompt beside the batch (serve.h); else as many tokens as the engine's default.
+  bool has_one_prompt_a_step = false;
   double ttft_ms = 0;
   double tpot_ms = 0;
 };

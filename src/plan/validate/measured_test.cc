@@ -70,6 +70,18 @@ TEST(Measured, TheNameOfARowIsBelievedBeforeColumnsThatMultiply) {
   EXPECT_EQ(warnings.all().front().count, 2);
 }
 
+TEST(Measured, InferenceXsClientsSendSeveralLengths) {
+  const MeasuredDeployment row = parse_one(
+      "a,silicon_concurrency=8; measured=2026-01-28; wip=False,vllm,1,m,s,agg,1,1,,,8,1,1,1,1,1,1,1"
+      "\n");
+  EXPECT_DOUBLE_EQ(row.least_length, 0.8);
+  EXPECT_FALSE(row.has_one_prompt_a_step);
+  const MeasuredDeployment other =
+      parse_one("a,silicon_concurrency=8,vllm,1,m,s,agg,1,1,,,8,1,1,1,1,1,1,1\n");
+  EXPECT_DOUBLE_EQ(other.least_length, 1);
+  EXPECT_TRUE(other.has_one_prompt_a_step);
+}
+
 TEST(Measured, GroupsWithExpertsOfTheirOwnDecideTheRest) {
   const MeasuredDeployment row = parse_one("a,,trtllm,1,m,s,agg,1,1,,,16,8,1,1,8,8,1,1\n");
   EXPECT_EQ(row.widths.moe_ep, 8);

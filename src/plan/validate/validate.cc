@@ -71,13 +71,18 @@ class Predictor {
   core::Status fill_simulated(const MeasuredDeployment& measured,
                               const Bound& bound,
                               Prediction& prediction) const {
-    const ServingMetrics metrics = ASSAY_TRY(serve(
-        *bound.model, bound.worker, bound.prices,
-        {.concurrency = measured.concurrency,
-         .prompt_tokens = measured.prompt_tokens,
-         .output_tokens = measured.output_tokens,
-         .least_length = clients_.least_length > 0 ? clients_.least_length : measured.least_length,
-         .requests_each = clients_.requests_each}));
+    ServedWorker worker = bound.worker;
+    if (measured.has_one_prompt_a_step) {
+      worker.max_tokens =
+          one_prompt_beside(measured.concurrency / worker.groups, measured.prompt_tokens);
+    }
+    const ClosedLoop load{
+        .concurrency = measured.concurrency,
+        .prompt_tokens = measured.prompt_tokens,
+        .output_tokens = measured.output_tokens,
+        .least_length = clients_.least_length > 0 ? clients_.least_length : measured.least_length,
+        .requests_each = clients_.requests_each};
+    const ServingMetrics metrics = ASSAY_TRY(serve(*bound.model, worker, bound.prices, load));
     prediction.ttft_ms = metrics.ttft_ms.mean;
     prediction.tpot_ms = metrics.tpot_ms.mean;
     return {};
