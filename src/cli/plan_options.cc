@@ -23,6 +23,28 @@ void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& ou
       ->check(positive_number_problem);
 }
 
+std::string share_problem(const std::string& text) {
+  const std::optional<double> share = finite_number(text);
+  return share && *share > 0 && *share <= 1 ? "" : "must be above 0 and at most 1";
+}
+
+void add_scheduler_option(App& app, plan::Scheduler& scheduler) {
+  static const Choices<plan::Scheduler> kSchedulers{{"simulation", plan::Scheduler::kSimulation},
+                                                    {"closed-form", plan::Scheduler::kClosedForm}};
+  add_choice(
+      app, "--scheduler", scheduler, kSchedulers,
+      "how latencies come of steps: by the engine's scheduler, simulated, or by a mean step");
+}
+
+void add_least_length_option(App& app, double& share) {
+  app.add_option("--least-length", share,
+                 "lengths are uniform between this share of the nominal ones and them; 1: all are "
+                 "equal")
+      ->type_name("SHARE")
+      ->default_str("0.8")
+      ->check(share_problem);
+}
+
 void add_served_model(App& app, ServedModel& served) {
   app.add_option("--model", served.model,
                  "a config.json, a folder that has one, or the name of a model that ships")

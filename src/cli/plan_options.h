@@ -7,6 +7,7 @@
 
 #include "cli/options.h"
 #include "plan/engine.h"
+#include "plan/search/search.h"
 
 namespace assay::cli {
 
@@ -28,6 +29,15 @@ void add_served_model(App& app, ServedModel& served);
 
 // Declares --isl and --osl.
 void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& output_tokens);
+
+// Declares --scheduler.
+void add_scheduler_option(App& app, plan::Scheduler& scheduler);
+
+// Declares --least-length.
+void add_least_length_option(App& app, double& share);
+
+// Returns "" for a number above 0 and at most 1.
+std::string share_problem(const std::string& text);
 
 // Declares --systems-paths.
 void add_systems_option(App& app, std::filesystem::path& systems);

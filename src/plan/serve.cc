@@ -17,6 +17,21 @@ Lengths lengths_of(std::int64_t tokens, double least_length) {
           .ratio = least_length};
 }
 
+// The engine's limits, without its cache.
+Limits settings_of(const ServedWorker& worker, const ClosedLoop& load) {
+  Limits limits = policy_of(worker.engine).defaults();
+  limits.groups = worker.groups;
+  const std::int64_t batch = load.concurrency / worker.groups;
+  limits.max_batch = std::max(limits.max_batch, batch);
+  if (worker.max_tokens > 0) {
+    limits.max_tokens = worker.max_tokens;
+  } else if (worker.engine == Engine::kTrtllm) {
+    limits.max_tokens = one_prompt_beside(batch, load.prompt_tokens);
+  }
+  if (load.prefix_tokens == 0) limits.prefix_cache = Limits::PrefixCache::kOff;
+  return limits;
+}
+
 }  // namespace
 
 std::int64_t one_prompt_beside(std::int64_t batch, std::int64_t prompt_tokens) {
@@ -25,27 +40,26 @@ std::int64_t one_prompt_beside(std::int64_t batch, std::int64_t prompt_tokens) {
   return (batch + prompt_tokens + kSlack + kRounded - 1) / kRounded * kRounded;
 }
 
+MemoryUse memory_of_worker(const serving::Model& model,
+                           const ServedWorker& worker,
+                           const ClosedLoop& load) {
+  const Limits limits = settings_of(worker, load);
+  return memory_of(model,
+                   {.deployment = worker.deployment,
+                    .engine = worker.engine,
+                    .max_tokens = limits.max_tokens,
+                    .max_batch = limits.max_batch,
+                    .request_tokens = load.prompt_tokens + load.output_tokens},
+                   worker.memory);
+}
+
 core::Result<Limits> limits_of(const serving::Model& model,
                                const ServedWorker& worker,
                                const ClosedLoop& load) {
   constexpr double kGb = 1e9;
-  Limits limits = policy_of(worker.engine).defaults();
-  limits.groups = worker.groups;
-  limits.max_batch = std::max(limits.max_batch, load.concurrency / worker.groups);
-  if (worker.max_tokens > 0) {
-    limits.max_tokens = worker.max_tokens;
-  } else if (worker.engine == Engine::kTrtllm) {
-    limits.max_tokens = one_prompt_beside(load.concurrency / worker.groups, load.prompt_tokens);
-  }
-  if (load.prefix_tokens == 0) limits.prefix_cache = Limits::PrefixCache::kOff;
+  Limits limits = settings_of(worker, load);
+  const MemoryUse memory = memory_of_worker(model, worker, load);
   const std::int64_t tokens = load.prompt_tokens + load.output_tokens;
-  const MemoryUse memory = memory_of(model,
-                                     {.deployment = worker.deployment,
-                                      .engine = worker.engine,
-                                      .max_tokens = limits.max_tokens,
-                                      .max_batch = limits.max_batch,
-                                      .request_tokens = tokens},
-                                     worker.memory);
   if (memory.cache_tokens < tokens) {
     return core::Error{fmt::format(
         "{:.1f} GB of weights and {:.1f} GB of activations and libraries leave {:.1f} GB of "

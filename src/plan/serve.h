@@ -41,6 +41,10 @@ struct ClosedLoop {
 // max_num_tokens and max_num_batched_tokens of the public planner's files.
 std::int64_t one_prompt_beside(std::int64_t batch, std::int64_t prompt_tokens);
 
+MemoryUse memory_of_worker(const serving::Model& model,
+                           const ServedWorker& worker,
+                           const ClosedLoop& load);
+
 // The engine's default limits where these requests fit. Error: the model leaves no room for one.
 core::Result<Limits> limits_of(const serving::Model& model,
                                const ServedWorker& worker,

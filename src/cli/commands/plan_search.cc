@@ -23,6 +23,8 @@ class PlanSearch final : public Command {
         ->default_str("8")
         ->check(positive_number_problem);
     add_lengths_options(app, request_.prompt_tokens, request_.output_tokens);
+    add_scheduler_option(app, request_.scheduler);
+    add_least_length_option(app, request_.least_length);
     app.add_option("--ttft", request_.ttft_limit_ms, "most time to the first token, in ms")
         ->type_name("MS")
         ->default_str("5000")

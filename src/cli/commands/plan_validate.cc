@@ -15,18 +15,22 @@
 namespace assay::cli {
 namespace {
 
-const Choices<plan::Scheduler> kSchedulers{{"simulation", plan::Scheduler::kSimulation},
-                                           {"closed-form", plan::Scheduler::kClosedForm}};
-
 class PlanValidate final : public Command {
  public:
   explicit PlanValidate(App& app) {
     app.add_option("FILE.csv", input_, "measured deployments, a row each")->required();
     add_systems_option(app, systems_);
-    add_choice(app, "--scheduler", clients_.scheduler, kSchedulers,
-               "how requests share the engine");
-    app.add_option("--requests-each", clients_.requests_each, "requests for each in flight");
-    app.add_option("--least-length", clients_.least_length, "share of the nominal length");
+    add_scheduler_option(app, clients_.scheduler);
+    app.add_option("--requests-each", clients_.requests_each,
+                   "requests in all, for each that is in flight")
+        ->type_name("N")
+        ->default_str("10")
+        ->check(positive_number_problem);
+    app.add_option("--least-length", clients_.least_length,
+                   "lengths are uniform between this share of the nominal ones and them")
+        ->type_name("SHARE")
+        ->default_str("as the row's source has it")
+        ->check(share_problem);
     app.add_flag("--rows", rows_, "list every row rather than slices of them");
     add_presentation_options(app, presentation_);
   }

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -10,12 +12,15 @@
 #include "core/text.h"
 #include "plan/closed_form.h"
 #include "plan/price/step_prices.h"
+#include "plan/serve.h"
 
 namespace assay::plan {
 namespace {
 
-constexpr double kGb = 1e9;
 constexpr std::int64_t kMostBatch = 1024;  // requests of a group
+
+// The closed form's throughput is at most this much off, compared with the simulation.
+constexpr double kClosedFormError = 0.25;
 
 // 1 to 16, then on in steps of an eighth.
 std::vector<std::int64_t> batches(std::int64_t most) {
@@ -24,6 +29,20 @@ std::vector<std::int64_t> batches(std::int64_t most) {
     sizes.push_back(batch);
   return sizes;
 }
+
+// Rounds of a closed loop: ten, as public benchmarks have, but no more than some hundred requests
+// need to tell a mean.
+std::int64_t rounds_of(std::int64_t concurrency) {
+  constexpr std::int64_t kEnough = 640;
+  return std::clamp<std::int64_t>(kEnough / concurrency, 3, 10);
+}
+
+struct PricedWorker {
+  Worker worker;
+  ServedWorker served;
+  MemoryUse memory;
+  StepPrices prices;
+};
 
 class Search {
  public:
@@ -40,63 +59,109 @@ class Search {
         result_.refused.push_back({worker, done.error().message});
     }
     if (result_.candidates.empty()) return nothing_left();
+    result_.priced = result_.candidates.size();
+    if (request_.scheduler == Scheduler::kSimulation) decide();
     return std::move(result_);
   }
 
  private:
   core::Status add(const Worker& worker) {
-    const serving::Deployment deployment = deployment_of(model_, worker, request_.precision);
-    const std::int64_t request_tokens = request_.prompt_tokens + request_.output_tokens;
-    const MemoryUse memory = memory_of(model_,
-                                       {.deployment = deployment,
-                                        .engine = request_.engine,
-                                        .max_tokens = std::max(request_.token_budget, kMostBatch),
-                                        .request_tokens = request_tokens},
-                                       request_.memory(worker.gpus()));
-    const std::int64_t most = std::min(kMostBatch, memory.cache_tokens / request_tokens);
-    if (most == 0) return no_room(memory, request_tokens);
-    const StepPrices prices = ASSAY_TRY(StepPrices::bind(model_, deployment, tables_));
+    const ServedWorker served{.engine = request_.engine,
+                              .deployment = deployment_of(model_, worker, request_.precision),
+                              .groups = worker.dp,
+                              .memory = request_.memory(worker.gpus())};
+    const ClosedLoop one = load_of(worker.dp);
+    const Limits limits = ASSAY_TRY(limits_of(model_, served, one));
+    const std::int64_t tokens = request_.prompt_tokens + request_.output_tokens;
+    const std::int64_t most = std::min(kMostBatch, limits.kv_tokens / tokens);
+    StepPrices prices = ASSAY_TRY(StepPrices::bind(model_, served.deployment, tables_));
+    MemoryUse memory = memory_of_worker(model_, served, one);
+    workers_.push_back({worker, served, memory, std::move(prices)});
     for (const std::int64_t batch : batches(most))
-      result_.candidates.push_back(candidate(worker, batch, prices, memory));
+      result_.candidates.push_back(closed_form(workers_.size() - 1, batch, limits.max_tokens));
     return {};
   }
 
-  [[nodiscard]] Candidate candidate(const Worker& worker,
-                                    std::int64_t batch,
-                                    const StepPrices& prices,
-                                    const MemoryUse& memory) const {
-    const SteadyLatencies found = steady_latencies(prices, {.concurrency = batch,
-                                                            .prompt_tokens = request_.prompt_tokens,
-                                                            .output_tokens = request_.output_tokens,
-                                                            .cached_prefix = request_.cached_prefix,
-                                                            .token_budget = request_.token_budget});
-    Candidate made{.worker = worker,
-                   .copies = request_.gpus / worker.gpus(),
-                   .concurrency = batch * worker.dp,
+  [[nodiscard]] ClosedLoop load_of(std::int64_t concurrency) const {
+    return {.concurrency = concurrency,
+            .prompt_tokens = request_.prompt_tokens,
+            .output_tokens = request_.output_tokens,
+            .least_length = request_.least_length,
+            .requests_each = rounds_of(concurrency),
+            .prefix_tokens = request_.cached_prefix};
+  }
+
+  [[nodiscard]] Candidate closed_form(std::size_t place,
+                                      std::int64_t batch,
+                                      std::int64_t budget) const {
+    const PricedWorker& priced = workers_[place];
+    const double mean = 0.5 * (1 + request_.least_length);
+    const auto mean_of = [&](std::int64_t tokens) {
+      return std::max<std::int64_t>(1, std::llround(mean * static_cast<double>(tokens)));
+    };
+    const SteadyLatencies found =
+        steady_latencies(priced.prices, {.concurrency = batch,
+                                         .prompt_tokens = mean_of(request_.prompt_tokens),
+                                         .output_tokens = mean_of(request_.output_tokens),
+                                         .cached_prefix = request_.cached_prefix,
+                                         .token_budget = budget});
+    Candidate made{.worker = priced.worker,
+                   .place = place,
+                   .copies = request_.gpus / priced.worker.gpus(),
+                   .concurrency = batch * priced.worker.dp,
                    .ttft_ms = found.ttft_ms,
                    .tpot_ms = found.tpot_ms,
-                   .requests_per_s = found.requests_per_s * static_cast<double>(worker.dp),
-                   .tokens_per_s_per_user = 1000 / found.tpot_ms};
-    const double tokens_per_s = made.requests_per_s * static_cast<double>(request_.output_tokens);
-    made.tokens_per_s_per_gpu = tokens_per_s / static_cast<double>(worker.gpus());
-    made.cluster_tokens_per_s_per_gpu =
-        tokens_per_s * static_cast<double>(made.copies) / static_cast<double>(request_.gpus);
+                   .requests_per_s = found.requests_per_s * static_cast<double>(priced.worker.dp)};
     const double cache = static_cast<double>(batch) *
                          (static_cast<double>(request_.prompt_tokens + request_.output_tokens) *
-                              memory.bytes_per_token +
-                          memory.bytes_per_request);
-    made.memory_bytes = memory.weight_bytes + memory.activation_bytes + memory.communication_bytes +
-                        memory.runtime_bytes + cache;
+                              priced.memory.bytes_per_token +
+                          priced.memory.bytes_per_request);
+    made.memory_bytes = priced.memory.weight_bytes + priced.memory.activation_bytes +
+                        priced.memory.communication_bytes + priced.memory.runtime_bytes + cache;
+    add_rates(made, made.requests_per_s * static_cast<double>(mean_of(request_.output_tokens)));
     return made;
   }
 
-  static core::Error no_room(const MemoryUse& memory, std::int64_t request_tokens) {
-    return core::Error{fmt::format(
-        "{:.1f} GB of weights and {:.1f} GB of activations and libraries leave {:.1f} GB of "
-        "{:.0f} GB, which hold no request of {} tokens",
-        memory.weight_bytes / kGb,
-        (memory.activation_bytes + memory.communication_bytes + memory.runtime_bytes) / kGb,
-        std::max(0.0, memory.cache_bytes) / kGb, memory.capacity_bytes / kGb, request_tokens)};
+  void add_rates(Candidate& made, double tokens_per_s) const {
+    made.tokens_per_s_per_user = 1000 / made.tpot_ms;
+    made.tokens_per_s_per_gpu = tokens_per_s / static_cast<double>(made.worker.gpus());
+    made.cluster_tokens_per_s_per_gpu =
+        tokens_per_s * static_cast<double>(made.copies) / static_cast<double>(request_.gpus);
+  }
+
+  // Simulates the candidates that the closed form's error cannot tell from the frontier, and keeps
+  // these.
+  void decide() {
+    const std::vector<Candidate> best = frontier(result_.candidates);
+    std::vector<Candidate> decided;
+    for (const Candidate& candidate : result_.candidates) {
+      if (!is_near(candidate, best)) continue;
+      if (std::optional<Candidate> simulated = simulate_one(candidate))
+        decided.push_back(std::move(*simulated));
+    }
+    result_.candidates = std::move(decided);
+  }
+
+  static bool is_near(const Candidate& candidate, const std::vector<Candidate>& best) {
+    return std::none_of(best.begin(), best.end(), [&](const Candidate& other) {
+      return other.tokens_per_s_per_user >= candidate.tokens_per_s_per_user &&
+             other.cluster_tokens_per_s_per_gpu * (1 - kClosedFormError) >
+                 candidate.cluster_tokens_per_s_per_gpu;
+    });
+  }
+
+  [[nodiscard]] std::optional<Candidate> simulate_one(const Candidate& candidate) const {
+    const PricedWorker& priced = workers_[candidate.place];
+    const core::Result<ServingMetrics> metrics =
+        serve(model_, priced.served, priced.prices, load_of(candidate.concurrency));
+    if (!metrics.ok()) return std::nullopt;
+    Candidate made = candidate;
+    made.is_simulated = true;
+    made.ttft_ms = metrics.value().ttft_ms.mean;
+    made.tpot_ms = metrics.value().tpot_ms.mean;
+    made.requests_per_s = metrics.value().requests_per_s;
+    add_rates(made, metrics.value().output_tokens_per_s);
+    return made;
   }
 
   [[nodiscard]] core::Error nothing_left() const {
@@ -113,6 +178,7 @@ class Search {
   const serving::Model& model_;
   const SearchRequest& request_;
   Tables& tables_;
+  std::vector<PricedWorker> workers_;
   SearchResult result_;
 };
 

@@ -1,5 +1,5 @@
-// Finds the deployment to run: prices every worker that the GPUs allow at every batch, and answers
-// any limits on latency from that.
+// Finds the deployment to run: prices every worker that the GPUs allow at every batch by the closed
+// form, simulates those near the frontier, and answers any limits on latency from that.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,10 @@
 
 namespace assay::plan {
 
+// kClosedForm: latencies of a mean step. kSimulation: these rank all, and the simulated scheduler
+// decides those near the frontier.
+enum class Scheduler : std::uint8_t { kClosedForm, kSimulation };
+
 struct SearchRequest {
   Engine engine = Engine::kTrtllm;
   serving::Precision precision = {};
@@ -25,7 +29,10 @@ struct SearchRequest {
   std::int64_t prompt_tokens = 4000;
   std::int64_t output_tokens = 1000;
   std::int64_t cached_prefix = 0;
-  std::int64_t token_budget = 8192;  // of a step
+  // Lengths are uniform between this share of the nominal ones and them, as those of public
+  // benchmarks are.
+  double least_length = 0.8;
+  Scheduler scheduler = Scheduler::kSimulation;
   double ttft_limit_ms = 5000;
   double tpot_limit_ms = 60;
   // A GPU's memory, and what collectives of so many GPUs take of it.
@@ -35,6 +42,7 @@ struct SearchRequest {
 // One worker under one load, as all its copies have it.
 struct Candidate {
   Worker worker = {};
+  std::size_t place = 0;  // of the worker, among those that were priced
   std::int64_t copies = 1;
   std::int64_t concurrency = 1;  // of one copy
   double ttft_ms = 0;
@@ -58,7 +66,8 @@ struct Refused {
 };
 
 struct SearchResult {
-  std::vector<Candidate> candidates = {};  // all that were priced
+  std::vector<Candidate> candidates = {};  // that decide: the simulated ones, where any were
+  std::size_t priced = 0;                  // by the closed form
   std::vector<Refused> refused = {};
 };
 

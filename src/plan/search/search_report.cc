@@ -68,6 +68,11 @@ model::Book search_book(const std::string& title,
   book.tables.push_back(candidates_table("best", picks_title(request, picks), picks.best));
   book.tables.push_back(candidates_table("frontier", "The frontier of throughput and speed",
                                          frontier(result.candidates)));
+  if (request.scheduler == Scheduler::kSimulation) {
+    book.tables.front().notes.push_back(
+        fmt::format("{} of {} priced deployments are near the frontier and were simulated",
+                    result.candidates.size(), result.priced));
+  }
   if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused));
   return book;
 }

@@ -9,6 +9,7 @@
 #include "core/result.h"
 #include "model/serving/model.h"
 #include "plan/price/tables.h"
+#include "plan/search/search.h"
 #include "plan/step.h"
 #include "plan/validate/measured.h"
 #include "store/systems/system_facts.h"
@@ -25,8 +26,6 @@ struct Prediction {
 
   [[nodiscard]] double tpot_error() const { return tpot_ms / measured->tpot_ms - 1; }
 };
-
-enum class Scheduler : std::uint8_t { kClosedForm, kSimulation };
 
 // The clients that are assumed, where a table does not tell: those of public serving benchmarks,
 // which keep a number of requests in flight and send ten times as many in all.
