@@ -12,15 +12,16 @@ void add_systems_option(App& app, std::filesystem::path& systems) {
       ->type_name("DIR");
 }
 
+void add_count(App& app, const char* name, std::int64_t& count, const char* help) {
+  app.add_option(name, count, help)
+      ->type_name("N")
+      ->default_str(std::to_string(count))
+      ->check(positive_number_problem);
+}
+
 void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& output_tokens) {
-  app.add_option("--isl", prompt_tokens, "tokens of a prompt")
-      ->type_name("TOKENS")
-      ->default_str(std::to_string(prompt_tokens))
-      ->check(positive_number_problem);
-  app.add_option("--osl", output_tokens, "tokens of an answer")
-      ->type_name("TOKENS")
-      ->default_str(std::to_string(output_tokens))
-      ->check(positive_number_problem);
+  add_count(app, "--isl", prompt_tokens, "tokens of a prompt");
+  add_count(app, "--osl", output_tokens, "tokens of an answer");
 }
 
 std::string share_problem(const std::string& text) {

@@ -27,6 +27,9 @@ struct ServedModel {
 // Declares --model, --system, --systems-paths, --backend and --backend-version.
 void add_served_model(App& app, ServedModel& served);
 
+// Declares an option that takes a whole number of at least 1 and shows its default.
+void add_count(App& app, const char* name, std::int64_t& count, const char* help);
+
 // Declares --isl and --osl.
 void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& output_tokens);
 

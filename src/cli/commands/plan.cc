@@ -7,8 +7,19 @@ const CommandSpec kPlan{
     .name = "plan",
     .summary = "find the deployment of a model to run, from measured tables",
     .description =
-        "Prices every operator of a model from a performance database, adds what an engine's "
-        "scheduler makes of it, and tells latencies, throughput and memory of a deployment.",
+        "Prices every operator of a model from measured tables, adds what an engine's scheduler "
+        "makes of the steps, and tells latency, throughput and memory of a deployment. 'estimate' "
+        "shows one deployment operator by operator, 'search' finds the one to run, 'validate' "
+        "holds predictions against measured deployments.\n\n"
+        "Without --systems-paths the prices are those of the database that ships with assay: what "
+        "the best kernels take, whatever the engine. With it they are the engine's own, from a "
+        "tree of public tables. docs/plan.md explains both.",
+    .examples =
+        "assay plan estimate --model qwen3-32b --tp 4 --batch 64\n"
+        "assay plan search --model qwen3-32b --gpus 4 --tpot 30\n"
+        "assay plan search --model config.json --gpus 32 --system h200_sxm --backend vllm "
+        "--systems-paths systems\n"
+        "assay plan validate measured.csv --systems-paths systems --calibrate-by 5\n",
 };
 ASSAY_REGISTER(CommandSpec, kPlan);
 

@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
 
 #include "cli/command.h"
@@ -18,12 +20,24 @@ class PlanEstimate final : public Command {
  public:
   explicit PlanEstimate(App& app) {
     add_served_model(app, served_);
-    app.add_option("--tp", tp_, "GPUs that share heads and dense layers");
-    app.add_option("--moe-tp", moe_tp_, "GPUs that share an expert");
-    app.add_option("--moe-ep", moe_ep_, "groups of GPUs with experts of their own");
-    app.add_option("--batch", load_.concurrency, "requests in flight");
+    add_count(app, "--tp", tp_, "GPUs that share heads and dense layers");
+    add_count(app, "--dp", dp_, "groups of GPUs with requests of their own, which share experts");
+    add_count(app, "--moe-ep", moe_ep_, "groups of GPUs with experts of their own");
+    app.add_option("--moe-tp", moe_tp_, "GPUs that share an expert")
+        ->type_name("N")
+        ->default_str("the GPUs over --moe-ep")
+        ->check(positive_number_problem);
+    add_count(app, "--batch", load_.concurrency, "requests in flight, of one group of GPUs");
     add_lengths_options(app, load_.prompt_tokens, load_.output_tokens);
     add_presentation_options(app, presentation_);
+  }
+
+  [[nodiscard]] core::Status check() const override {
+    const std::int64_t gpus = tp_ * dp_;
+    if (moe_tp() * moe_ep_ == gpus) return {};
+    return core::Error{
+        fmt::format("experts are on --moe-tp {} x --moe-ep {} GPUs, but --tp {} x --dp {} are {}",
+                    moe_tp(), moe_ep_, tp_, dp_, gpus)};
   }
 
   core::Result<Outcome> run() override {
@@ -33,22 +47,30 @@ class PlanEstimate final : public Command {
         *ASSAY_TRY(inputs.tables(served_.system, served_.engine, served_.version));
     const serving::Deployment deployment{
         .tp = tp_,
-        .moe_tp = moe_tp_,
+        .moe_tp = moe_tp(),
         .moe_ep = moe_ep_,
         .precision = plan::served_precision(served_.engine, model.precision),
         .distribution = model.skew};
     const auto prices = ASSAY_TRY(plan::StepPrices::bind(model, deployment, tables));
-    const std::string title = fmt::format("{} on {}, {}, tp {}", model.name, served_.system,
-                                          plan::name_of(served_.engine), tp_);
+    const plan::Worker worker{.tp = tp_, .dp = dp_, .moe_tp = moe_tp(), .moe_ep = moe_ep_};
+    const std::string title =
+        fmt::format("{} on {} of {}, {}, {} requests of {} + {} tokens a group", model.name,
+                    worker.text(), served_.system, plan::name_of(served_.engine), load_.concurrency,
+                    load_.prompt_tokens, load_.output_tokens);
     print_summary(plan::estimate_book(prices, {.title = title, .load = load_}),
                   presentation_.summary(), kAllRows);
     return Outcome::kOk;
   }
 
  private:
+  [[nodiscard]] std::int64_t moe_tp() const {
+    return moe_tp_.value_or(std::max<std::int64_t>(1, tp_ * dp_ / moe_ep_));
+  }
+
   ServedModel served_;
   std::int64_t tp_ = 1;
-  std::int64_t moe_tp_ = 1;
+  std::int64_t dp_ = 1;
+  std::optional<std::int64_t> moe_tp_;
   std::int64_t moe_ep_ = 1;
   plan::SteadyLoad load_{.concurrency = 16, .prompt_tokens = 4000, .output_tokens = 1000};
   Presentation presentation_;
@@ -57,6 +79,20 @@ class PlanEstimate final : public Command {
 const CommandSpec kPlanEstimate{
     .name = "plan estimate",
     .summary = "price one deployment, operator by operator",
+    .description =
+        "The time of a step that decodes, and of one that computes a prompt, as the sum of the "
+        "operators that a GPU runs: how often each is launched, its time, how uncertain that is, "
+        "what it moves and computes, and which measurement it comes from.\n\n"
+        "'fidelity' says how near a price is to what the engine runs: 'engine' is its own table of "
+        "this version, 'other version' its own of another, 'kernels' assay's measurement of the "
+        "best kernel, 'other engine' another engine's, 'formula' bytes over bandwidth.\n\n"
+        "TTFT and TPOT are those of a mean step under a steady load, without a queue; 'assay plan "
+        "search' simulates the scheduler.",
+    .examples =
+        "assay plan estimate --model qwen3-32b --tp 4 --batch 64\n"
+        "assay plan estimate --model gpt-oss-120b --tp 2 --format json\n"
+        "assay plan estimate --model config.json --backend vllm --backend-version 0.19.0 "
+        "--systems-paths systems\n",
     .make = make_command<PlanEstimate>,
 };
 ASSAY_REGISTER(CommandSpec, kPlanEstimate);

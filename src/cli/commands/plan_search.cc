@@ -18,10 +18,7 @@ class PlanSearch final : public Command {
  public:
   explicit PlanSearch(App& app) {
     add_served_model(app, served_);
-    app.add_option("--gpus", request_.gpus, "GPUs of the whole deployment")
-        ->type_name("N")
-        ->default_str("8")
-        ->check(positive_number_problem);
+    add_count(app, "--gpus", request_.gpus, "GPUs of the whole deployment");
     add_lengths_options(app, request_.prompt_tokens, request_.output_tokens);
     add_scheduler_option(app, request_.scheduler);
     add_least_length_option(app, request_.least_length);
@@ -69,7 +66,20 @@ class PlanSearch final : public Command {
 const CommandSpec kPlanSearch{
     .name = "plan search",
     .summary = "find the deployment of a model that serves most tokens within limits",
+    .description =
+        "Prices every way to spread the model over a worker's GPUs at every batch, simulates the "
+        "engine's scheduler for those near the frontier of throughput and speed, and lists the "
+        "best of each worker that keep the limits: how many copies, how many requests in flight on "
+        "all of them, tokens per second of each GPU and of each user, mean TTFT and TPOT, and the "
+        "memory of a GPU with the cache that the load needs.\n\n"
+        "Clients keep the requests in flight; each sends the next when one ends. Workers stay "
+        "within a node. What cannot be served, or has no price, is listed with the reason.",
     .regression_means = "no deployment meets the limits; the closest is shown",
+    .examples =
+        "assay plan search --model qwen3-32b --gpus 4\n"
+        "assay plan search --model qwen3-30b-a3b --gpus 4 --ttft 500 --tpot 15 --isl 2000\n"
+        "assay plan search --model config.json --gpus 32 --backend sglang --systems-paths systems "
+        "--format csv\n",
     .make = make_command<PlanSearch>,
 };
 ASSAY_REGISTER(CommandSpec, kPlanSearch);

@@ -31,6 +31,11 @@ class PlanValidate final : public Command {
         ->type_name("SHARE")
         ->default_str("as the row's source has it")
         ->check(share_problem);
+    app.add_option("--calibrate-by", clients_.calibrated_by,
+                   "calibrate each slice by this many of its rows, and judge the others")
+        ->type_name("ROWS")
+        ->default_str("none")
+        ->check(positive_number_problem);
     app.add_flag("--rows", rows_, "list every row rather than slices of them");
     add_presentation_options(app, presentation_);
   }
@@ -66,6 +71,23 @@ class PlanValidate final : public Command {
 const CommandSpec kPlanValidate{
     .name = "plan validate",
     .summary = "compare predictions with measured deployments",
+    .description =
+        "FILE.csv has a row for each measured deployment, with the columns of the public planner's "
+        "table: backend, backend_version, model_path, system, isl, osl, batch_size, tp_size, "
+        "attention_dp_size, moe_tp_size, moe_ep_size, gemm_quant_mode, moe_quant_mode, "
+        "silicon_ttft_ms and silicon_tpot_ms. Each row is predicted without its result; errors are "
+        "shown by slice (engine, version, model, system).\n\n"
+        "The model is a path, or a name whose last part ships with assay. Weights are those of the "
+        "checkpoint; a row's quantization counts where the checkpoint has none. Clients keep "
+        "batch_size requests in flight. Rows of InferenceX, which tell when they were measured, "
+        "have lengths from 80 % on; others have equal ones, and a step of vLLM then holds one "
+        "prompt, as in the public planner's files.\n\n"
+        "--calibrate-by takes some rows of each slice, of one number of GPUs and one pair of "
+        "lengths, fits what a step takes beside its operators, and judges the other rows.",
+    .examples =
+        "assay plan validate measured.csv --systems-paths systems\n"
+        "assay plan validate measured.csv --systems-paths systems --calibrate-by 5\n"
+        "assay plan validate measured.csv --rows --format csv -q\n",
     .make = make_command<PlanValidate>,
 };
 ASSAY_REGISTER(CommandSpec, kPlanValidate);

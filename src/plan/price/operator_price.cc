@@ -138,11 +138,11 @@ core::Error nothing_answers(const OperatorUse& use, std::span<const TableSource>
   std::vector<std::string> names;
   for (const TableSource& source : sources)
     names.push_back(source.name());
-  return core::Error{fmt::format(
-      "{} ({}, {}): {}", use.role, use.table, key_text(use),
-      names.empty()
-          ? "there is no such table"
-          : fmt::format("no rows with these names and types in {}", core::join(names, ", ")))};
+  const std::string why = names.empty()
+                              ? "there is no such table"
+                              : "no rows with these names and types in " + core::join(names, ", ");
+  return core::Error{fmt::format("{} ({}, {}): {}; 'assay collect {}' measures it", use.role,
+                                 use.table, key_text(use), why, use.op)};
 }
 
 }  // namespace

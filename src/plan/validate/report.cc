@@ -1,31 +1,25 @@
 #include "plan/validate/report.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
-
-#include "core/statistics.h"
 
 namespace assay::plan {
 namespace {
 
 using model::Cell;
 
-struct Slice {
+struct SliceErrors {
   std::vector<const Prediction*> predicted;
   std::int64_t rows = 0;
+  Calibration calibration = {};
 };
 
-std::string slice_name(const MeasuredDeployment& measured) {
-  return measured.engine + " " + (measured.version.empty() ? "-" : measured.version) + " " +
-         measured.model + " " + measured.system +
-         (measured.is_disaggregated ? " disaggregated" : "");
-}
-
-std::vector<double> errors_of(const Slice& slice, double (Prediction::*error)() const) {
+std::vector<double> errors_of(const SliceErrors& slice, double (Prediction::*error)() const) {
   std::vector<double> errors;
   for (const Prediction* one : slice.predicted)
     errors.push_back((one->*error)());
@@ -59,36 +53,60 @@ void add_errors(std::vector<Cell>& row, const std::vector<double>& errors) {
   row.push_back(percent(median_of(errors)));
 }
 
+constexpr const char* kAllSlices = "all";
+
+std::vector<model::Column> error_columns(bool is_calibrated) {
+  std::vector<model::Column> columns = {{.name = "slice"}, {.name = "rows"}, {.name = "judged"}};
+  if (is_calibrated) {
+    columns.push_back({.name = "glue", .unit = "ms"});
+    columns.push_back({.name = "prompts"});
+    columns.push_back({.name = "TTFT x"});
+  }
+  for (const char* latency : {"TPOT", "TTFT"}) {
+    for (const char* figure : {"median", "mean", "bias"})
+      columns.push_back({.name = fmt::format("{} {}", latency, figure), .unit = "%"});
+  }
+  return columns;
+}
+
+model::Table errors_table(const std::map<std::string, SliceErrors>& slices) {
+  const bool is_calibrated = std::any_of(slices.begin(), slices.end(), [](const auto& one) {
+    return one.second.calibration != Calibration();
+  });
+  model::Table errors{.name = "errors",
+                      .title = "Errors of predictions, by slice",
+                      .columns = error_columns(is_calibrated)};
+  errors.notes.push_back(
+      "median and mean are of absolute errors; bias is the median with its sign, above 0 where "
+      "predictions are too slow");
+  for (const auto& [name, slice] : slices) {
+    std::vector<Cell> row = {name, slice.rows, static_cast<std::int64_t>(slice.predicted.size())};
+    if (is_calibrated) {
+      const bool has = name != kAllSlices && slice.calibration != Calibration();
+      row.push_back(has ? Cell(slice.calibration.glue_ms) : Cell());
+      row.push_back(has ? Cell(slice.calibration.prompt_factor) : Cell());
+      row.push_back(has ? Cell(slice.calibration.ttft_factor) : Cell());
+    }
+    add_errors(row, errors_of(slice, &Prediction::tpot_error));
+    add_errors(row, errors_of(slice, &Prediction::ttft_error));
+    errors.cells.insert(errors.cells.end(), row.begin(), row.end());
+  }
+  return errors;
+}
+
 }  // namespace
 
 model::Book slices_book(const std::vector<Prediction>& predictions) {
-  std::map<std::string, Slice> slices;
+  std::map<std::string, SliceErrors> slices;
   std::map<std::string, std::int64_t> refusals;
   for (const Prediction& one : predictions) {
-    for (const std::string& name : {slice_name(*one.measured), std::string("all")}) {
-      Slice& slice = slices[name];
+    for (const std::string& name : {slice_of(*one.measured), std::string(kAllSlices)}) {
+      SliceErrors& slice = slices[name];
       ++slice.rows;
-      if (one.refused.empty()) slice.predicted.push_back(&one);
+      if (one.refused.empty() && !one.calibrates) slice.predicted.push_back(&one);
+      slice.calibration = one.calibration;
     }
     if (!one.refused.empty()) ++refusals[one.refused];
-  }
-  model::Table errors{.name = "errors",
-                      .title = "Errors of predictions, by slice",
-                      .columns = {{.name = "slice"},
-                                  {.name = "rows"},
-                                  {.name = "predicted"},
-                                  {.name = "TPOT median", .unit = "%"},
-                                  {.name = "TPOT mean", .unit = "%"},
-                                  {.name = "TPOT bias", .unit = "%"},
-                                  {.name = "TTFT median", .unit = "%"},
-                                  {.name = "TTFT mean", .unit = "%"},
-                                  {.name = "TTFT bias", .unit = "%"}}};
-  for (const auto& [name, slice] : slices) {
-    std::vector<Cell> row = {name, slice.rows, static_cast<std::int64_t>(slice.predicted.size())};
-    add_errors(row, errors_of(slice, &Prediction::tpot_error));
-    add_errors(row, errors_of(slice, &Prediction::ttft_error));
-    for (Cell& cell : row)
-      errors.cells.push_back(std::move(cell));
   }
   model::Table refused{.name = "refused",
                        .title = "Rows without a prediction",
@@ -96,7 +114,7 @@ model::Book slices_book(const std::vector<Prediction>& predictions) {
   for (const auto& [why, count] : refusals)
     refused.add_row({count, why});
   model::Book book{.title = "Predictions beside measured deployments"};
-  book.tables.push_back(std::move(errors));
+  book.tables.push_back(errors_table(slices));
   if (refused.row_count() > 0) book.tables.push_back(std::move(refused));
   return book;
 }

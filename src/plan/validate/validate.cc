@@ -45,8 +45,8 @@ class Predictor {
   Predictor(const ValidationInputs& inputs, const AssumedClients& clients)
       : inputs_(inputs), clients_(clients) {}
 
-  Prediction predict(const MeasuredDeployment& measured) {
-    Prediction prediction{.measured = &measured};
+  Prediction predict(const MeasuredDeployment& measured, const Calibration& calibration) {
+    Prediction prediction{.measured = &measured, .calibration = calibration};
     if (core::Status done = fill(measured, prediction); !done.ok())
       prediction.refused = done.error().message;
     return prediction;
@@ -59,11 +59,12 @@ class Predictor {
     if (clients_.scheduler == Scheduler::kSimulation)
       return fill_simulated(measured, bound, prediction);
     const std::int64_t groups = measured.widths.dp;
+    const CalibratedCost cost(bound.prices, prediction.calibration);
     const SteadyLatencies found = steady_latencies(
-        bound.prices, {.concurrency = std::max<std::int64_t>(1, measured.concurrency / groups),
-                       .prompt_tokens = measured.prompt_tokens,
-                       .output_tokens = measured.output_tokens});
-    prediction.ttft_ms = found.ttft_ms;
+        cost, {.concurrency = std::max<std::int64_t>(1, measured.concurrency / groups),
+               .prompt_tokens = measured.prompt_tokens,
+               .output_tokens = measured.output_tokens});
+    prediction.ttft_ms = prediction.calibration.ttft_factor * found.ttft_ms;
     prediction.tpot_ms = found.tpot_ms;
     return {};
   }
@@ -82,8 +83,9 @@ class Predictor {
         .output_tokens = measured.output_tokens,
         .least_length = clients_.least_length > 0 ? clients_.least_length : measured.least_length,
         .requests_each = clients_.requests_each};
-    const ServingMetrics metrics = ASSAY_TRY(serve(*bound.model, worker, bound.prices, load));
-    prediction.ttft_ms = metrics.ttft_ms.mean;
+    const CalibratedCost cost(bound.prices, prediction.calibration);
+    const ServingMetrics metrics = ASSAY_TRY(serve(*bound.model, worker, cost, load));
+    prediction.ttft_ms = prediction.calibration.ttft_factor * metrics.ttft_ms.mean;
     prediction.tpot_ms = metrics.tpot_ms.mean;
     return {};
   }
@@ -138,7 +140,62 @@ class Predictor {
   std::map<Key, core::Result<Bound>> known_;
 };
 
+struct Slice {
+  std::vector<const MeasuredDeployment*> rows = {};
+  std::vector<const MeasuredDeployment*> by = {};  // that calibrate it
+};
+
+// Rows of one number of GPUs and one pair of lengths, at different loads: what somebody measures
+// within an hour.
+void choose_calibrating(Slice& slice, std::size_t most) {
+  using Group = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+  std::map<Group, std::vector<const MeasuredDeployment*>> groups;
+  for (const MeasuredDeployment* row : slice.rows)
+    groups[{row->widths.gpus(), row->prompt_tokens, row->output_tokens}].push_back(row);
+  const auto largest = std::max_element(
+      groups.begin(), groups.end(),
+      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  slice.by = largest->second;
+  std::stable_sort(slice.by.begin(), slice.by.end(),
+                   [](const auto* a, const auto* b) { return a->concurrency < b->concurrency; });
+  if (slice.by.size() > most) slice.by.resize(most);
+}
+
+std::map<std::string, Slice> slices_of(const std::vector<MeasuredDeployment>& measured,
+                                       std::size_t calibrated_by) {
+  std::map<std::string, Slice> slices;
+  for (const MeasuredDeployment& row : measured)
+    slices[slice_of(row)].rows.push_back(&row);
+  for (auto& [name, slice] : slices) {
+    if (calibrated_by > 0) choose_calibrating(slice, calibrated_by);
+  }
+  return slices;
+}
+
+// No change where rows have no prediction.
+Calibration calibration_of(const Slice& slice, Predictor& predictor) {
+  std::vector<CalibrationPoint> points;
+  for (const MeasuredDeployment* row : slice.by) {
+    const auto predict =
+        [row, &predictor](const Calibration& calibration) -> core::Result<MeasuredLatencies> {
+      const Prediction found = predictor.predict(*row, calibration);
+      if (!found.refused.empty()) return core::Error{found.refused};
+      return MeasuredLatencies{.ttft_ms = found.ttft_ms, .tpot_ms = found.tpot_ms};
+    };
+    points.push_back(
+        {.measured = {.ttft_ms = row->ttft_ms, .tpot_ms = row->tpot_ms}, .predict = predict});
+  }
+  const core::Result<FittedCalibration> fitted = fit_calibration(points);
+  return fitted.ok() ? fitted.value().calibration : Calibration();
+}
+
 }  // namespace
+
+std::string slice_of(const MeasuredDeployment& measured) {
+  return fmt::format("{} {} {} {}{}", measured.engine,
+                     measured.version.empty() ? "-" : measured.version, measured.model,
+                     measured.system, measured.is_disaggregated ? " disaggregated" : "");
+}
 
 core::Result<Precision> precision_of(const serving::Model& model,
                                      const MeasuredDeployment& measured) {
@@ -154,9 +211,18 @@ std::vector<Prediction> predict(const std::vector<MeasuredDeployment>& measured,
                                 const ValidationInputs& inputs,
                                 const AssumedClients& clients) {
   Predictor predictor(inputs, clients);
+  const std::map<std::string, Slice> slices = slices_of(measured, clients.calibrated_by);
+  std::map<std::string, Calibration> calibrations;
+  for (const auto& [name, slice] : slices) {
+    if (!slice.by.empty()) calibrations[name] = calibration_of(slice, predictor);
+  }
   std::vector<Prediction> predictions;
-  for (const MeasuredDeployment& one : measured)
-    predictions.push_back(predictor.predict(one));
+  for (const MeasuredDeployment& one : measured) {
+    const std::string name = slice_of(one);
+    predictions.push_back(predictor.predict(one, calibrations[name]));
+    const auto& by = slices.at(name).by;
+    predictions.back().calibrates = std::find(by.begin(), by.end(), &one) != by.end();
+  }
   return predictions;
 }
 

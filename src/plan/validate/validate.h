@@ -8,6 +8,7 @@
 
 #include "core/result.h"
 #include "model/serving/model.h"
+#include "plan/calibrate/calibration.h"
 #include "plan/price/tables.h"
 #include "plan/search/search.h"
 #include "plan/step.h"
@@ -21,6 +22,8 @@ struct Prediction {
   double ttft_ms = 0;
   double tpot_ms = 0;
   std::string refused = {};  // why there is none
+  bool calibrates = false;   // it told the calibration, and cannot judge it
+  Calibration calibration = {};
 
   [[nodiscard]] double ttft_error() const { return ttft_ms / measured->ttft_ms - 1; }
 
@@ -33,6 +36,9 @@ struct AssumedClients {
   Scheduler scheduler = Scheduler::kSimulation;
   std::int64_t requests_each = 10;  // for each request in flight
   double least_length = 0;          // lengths are uniform from this share on; 0: as rows tell
+  // Rows by which each slice (engine, version, model, system) is calibrated: of one number of GPUs
+  // and one pair of lengths, those with the most rows. 0: none.
+  std::size_t calibrated_by = 0;
 };
 
 // What predictions need of the world outside.
@@ -50,6 +56,9 @@ struct ValidationInputs {
 std::vector<Prediction> predict(const std::vector<MeasuredDeployment>& measured,
                                 const ValidationInputs& inputs,
                                 const AssumedClients& clients);
+
+// "vllm 0.12.0 Qwen/Qwen3-32B h100_sxm": rows that one calibration serves.
+std::string slice_of(const MeasuredDeployment& measured);
 
 // How the engine keeps the model's weights and cache: as the checkpoint is quantized, else as the
 // row names it. Error: the name is not known.
