@@ -5,21 +5,12 @@
 namespace assay::store {
 namespace {
 
-std::vector<model::PerfField> exact_fields(const WorkRows& rows, std::size_t family) {
-  std::vector<model::PerfField> fields;
-  for (std::size_t i = 0; i < rows.exact.size(); ++i) {
-    const std::string& text = rows.exact[i].values[rows.codes_of(family)[i]];
-    fields.push_back({.column = rows.exact[i].name, .value = value_of_text(text)});
-  }
-  return fields;
-}
-
 // The columns of other rows of the table are the same.
 Family family_of(const WorkRows& rows,
                  std::size_t number,
                  const RooflineBinder& binder,
                  const Calibration* calibration) {
-  Roofline roofline = binder ? binder(exact_fields(rows, number), rows.sizes) : nullptr;
+  Roofline roofline = binder ? binder(rows.exact_fields(number), rows.sizes) : nullptr;
   return Family(rows, number, std::move(roofline), calibration);
 }
 

@@ -80,6 +80,15 @@ void add_family(const GroupedRows& grouped,
 
 }  // namespace
 
+std::vector<model::PerfField> WorkRows::exact_fields(std::size_t family) const {
+  std::vector<model::PerfField> fields;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const std::string& text = exact[i].values[codes_of(family)[i]];
+    fields.push_back({.column = exact[i].name, .value = value_of_text(text)});
+  }
+  return fields;
+}
+
 std::string WorkRows::family_name(std::size_t family) const {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < exact.size(); ++i) {
@@ -160,6 +169,31 @@ WorkRows kept_rows(const WorkRows& rows, const std::function<bool(std::size_t ro
   }
   point_into(kept, std::move(owned));
   return kept;
+}
+
+WorkRows without_families(const WorkRows& rows, std::span<const std::size_t> families) {
+  struct Kept {
+    OwnedRows rows;
+    std::shared_ptr<const void> spreads;  // of the rows that these are part of
+  };
+
+  auto kept = std::make_shared<Kept>();
+  kept->spreads = rows.data;
+  OwnedRows& owned = kept->rows;
+  const auto append = [](auto& all, auto part) { all.insert(all.end(), part.begin(), part.end()); };
+  for (std::size_t family = 0; family < rows.num_families(); ++family) {
+    if (std::find(families.begin(), families.end(), family) != families.end()) continue;
+    const std::size_t begin = rows.begins[family];
+    const std::size_t count = rows.begins[family + 1] - begin;
+    append(owned.codes, rows.codes_of(family));
+    append(owned.values, rows.values.subspan(begin * rows.sizes.size(), count * rows.sizes.size()));
+    append(owned.latencies, rows.latencies.subspan(begin, count));
+    if (!rows.intervals.empty()) append(owned.intervals, rows.intervals.subspan(begin, count));
+    owned.begins.push_back(owned.latencies.size());
+  }
+  WorkRows others = rows;
+  point_into(others, {kept, &owned});
+  return others;
 }
 
 }  // namespace assay::store

@@ -53,6 +53,9 @@ struct WorkRows {
     return codes.subspan(family * exact.size(), exact.size());
   }
 
+  // The exact values, as rooflines are asked for (RooflineBinder).
+  [[nodiscard]] std::vector<model::PerfField> exact_fields(std::size_t family) const;
+
   // "gemm_dtype=fp8 window_size=0", with the columns that have several values.
   [[nodiscard]] std::string family_name(std::size_t family) const;
 };
@@ -65,7 +68,11 @@ Work work_of_rows(const std::string& table,
 // Errors: the column of latencies, or every row, is missing.
 core::Result<WorkRows> make_work_rows(const std::string& table, const Frame& frame);
 
-// The rows whose numbers `keep` takes, in the same order.
+// The rows whose numbers `keep` takes, in the same order. Families stay, though they may have no
+// row.
 WorkRows kept_rows(const WorkRows& rows, const std::function<bool(std::size_t row)>& keep);
+
+// The rows of other families than these, with the same spreads.
+WorkRows without_families(const WorkRows& rows, std::span<const std::size_t> families);
 
 }  // namespace assay::store
