@@ -72,7 +72,7 @@ def run(case, options):
             shutil.copytree(case / "in", scratch / "in")
         before = contents(scratch)
         environment = {**os.environ, "SOURCE": str(SOURCE), "LC_ALL": "C.UTF-8", "TZ": "UTC",
-                       "NO_COLOR": "1"}
+                       "NO_COLOR": "1", "ASSAY_CACHE": "off"}
         environment.pop("COLUMNS", None)
         done = subprocess.run(["bash", "-c", (case / "cmd").read_text(encoding="utf-8")],
                               cwd=scratch, env=environment, stdin=subprocess.DEVNULL,

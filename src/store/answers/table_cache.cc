@@ -90,7 +90,7 @@ core::Result<TableOfFile> table_in(std::string_view body,
                                    const fs::path& file,
                                    std::shared_ptr<const void> owner) {
   const PackedTables packed = ASSAY_TRY(PackedTables::open(body));
-  const std::string origin = packed.origin();
+  const std::string& origin = packed.origin();
   if (origin.substr(0, origin.find('\n')) != core::printable_line(file.string()))
     return core::Error{"these are packed tables of another file"};
   const std::vector<std::string> names = packed.names();

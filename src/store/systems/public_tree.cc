@@ -53,12 +53,12 @@ std::string instead_of(const std::string& word, const std::vector<std::string>& 
                      core::join(known, ", "));
 }
 
-TreeSource tree_source(const auto& file, TreeOrigin origin, std::string reason) {
+TreeSource tree_source(const auto& file, TreeOrigin origin, const std::string& reason) {
   return {.file = file.path,
           .backend = file.backend,
           .version = file.version,
           .origin = origin,
-          .reason = std::move(reason)};
+          .reason = reason};
 }
 
 bool is_same_version(const std::string& version, const std::string& asked) {
