@@ -11,10 +11,9 @@ namespace {
 // Blocks of up to this many tokens are followed exactly when steps are taken at once.
 constexpr std::int64_t kExactBlock = 256;
 
-// The name under which a preempted request keeps its own blocks. Traces' names have all values, so
-// that these only make a clash improbable.
+// The name under which a preempted request keeps its own blocks; names of pieces are smaller.
 std::uint64_t own_name(std::size_t request) {
-  return 0x9e3779b97f4a7c15U * (request + 1) ^ 0x5bf03635U;
+  return kPieceNames + request;
 }
 
 }  // namespace
