@@ -17,7 +17,8 @@ constexpr double kPieceChange = 0.003;
 
 struct Arrival {
   std::size_t request = 0;
-  double at_ms = 0;
+  double sent_ms = 0;
+  double at_ms = 0;  // when the scheduler sees it
 };
 
 class Simulation {
@@ -31,6 +32,7 @@ class Simulation {
   core::Result<ServingMetrics> run();
 
  private:
+  void send(double at_ms);
   void deliver();
   bool choose();
   [[nodiscard]] core::Error stuck() const;
@@ -86,7 +88,13 @@ Simulation::Simulation(const StepCost& cost,
           : std::min(static_cast<std::size_t>(workload.concurrency), workload.requests.size());
   arrivals_.reserve(workload.requests.size());
   for (std::size_t i = 0; i < known; ++i)
-    arrivals_.push_back({i, workload.concurrency == 0 ? workload.requests[i].arrival_ms : 0});
+    send(workload.concurrency == 0 ? workload.requests[i].arrival_ms : 0);
+}
+
+// The next request leaves its client, and the front end takes it when it is done with those before.
+void Simulation::send(double at_ms) {
+  const double free_ms = arrivals_.empty() ? 0 : arrivals_.back().at_ms;
+  arrivals_.push_back({arrivals_.size(), at_ms, std::max(at_ms, free_ms) + limits_.request_ms});
 }
 
 // Requests that the next decision knows. While steps follow each other, one that replaces a request
@@ -95,7 +103,7 @@ void Simulation::deliver() {
   for (; delivered_ < arrivals_.size(); ++delivered_) {
     const Arrival& arrival = arrivals_[delivered_];
     if (busy_ ? arrival.at_ms >= decided_ms_ : arrival.at_ms > now_ms_) return;
-    recorder_.arrived(arrival.request, arrival.at_ms);
+    recorder_.arrived(arrival.request, arrival.sent_ms);
     groups_[delivered_ % groups_.size()].arrive(arrival.request);
   }
 }
@@ -219,8 +227,7 @@ void Simulation::count_ended(Group& group) {
   for (const Sequence& sequence : group.ended_now()) {
     recorder_.ended(sequence.request, now_ms_);
     ++ended_;
-    if (workload_.concurrency > 0 && arrivals_.size() < workload_.requests.size())
-      arrivals_.push_back({arrivals_.size(), now_ms_});
+    if (workload_.concurrency > 0 && arrivals_.size() < workload_.requests.size()) send(now_ms_);
   }
 }
 
@@ -296,6 +303,8 @@ core::Status check_limits(const Limits& limits) {
   ASSAY_TRY(positive(limits.groups, "the number of groups"));
   if (!std::is_sorted(limits.graph_batches.begin(), limits.graph_batches.end()))
     return core::Error{"the batches of CUDA graphs must grow"};
+  if (!(limits.request_ms >= 0))
+    return core::Error{"the time of a request in the front end cannot be negative"};
   if (!(limits.eager_step_ms >= 0))
     return core::Error{"the time of an eager step cannot be negative"};
   return {};

@@ -313,6 +313,17 @@ TEST(Simulate, WaitsForArrivals) {
   EXPECT_DOUBLE_EQ(metrics.duration_ms, 102);
 }
 
+// Two requests leave at once; the scheduler sees them 3 and 6 ms later, a step of 1 ms each.
+TEST(Simulate, SendsRequestsThroughTheFrontEnd) {
+  Limits limits = limits_of(Engine::kVllm, 1000);
+  limits.request_ms = 3;
+  const auto metrics =
+      simulate(LinearCost(1), policy_of(Engine::kVllm), limits, equal_requests(2, 10, 1, 2))
+          .value();
+  EXPECT_DOUBLE_EQ(metrics.ttft_ms.mean, (4 + 7) / 2.0);
+  EXPECT_DOUBLE_EQ(metrics.duration_ms, 7);
+}
+
 TEST(Simulate, HasFewerRequestsThanItsConcurrency) {
   const auto metrics = simulate(LinearCost(1), policy_of(Engine::kVllm),
                                 limits_of(Engine::kVllm, 1000), equal_requests(3, 10, 5, 64))
