@@ -6,6 +6,7 @@ set(fuzz_runs 3000)
 # The libraries that a layer has besides its own.
 set(parts_of_model assay_serving)
 set(parts_of_collect assay_operators assay_serving)
+set(parts_of_plan assay_serving)
 file(GLOB_RECURSE fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*_fuzz.cc)
 set(fuzz_layers "")
 set(fuzz_list "")

@@ -11,10 +11,9 @@ namespace {
 // Blocks of up to this many tokens are followed exactly when steps are taken at once.
 constexpr std::int64_t kExactBlock = 256;
 
-// The name under which a preempted request keeps its own blocks. Traces' names have all values, so
-// that these only make a clash improbable.
+// The name under which a preempted request keeps its own blocks; names of pieces are smaller.
 std::uint64_t own_name(std::size_t request) {
-  return 0x9e3779b97f4a7c15U * (request + 1) ^ 0x5bf03635U;
+  return kPieceNames + request;
 }
 
 }  // namespace
@@ -61,6 +60,10 @@ std::int64_t Group::piece_blocks(std::size_t piece) const {
 Group::Offer Group::offer() const {
   const Sequence& sequence = waiting_.front();
   Offer offer{.available = pool_.available()};
+  if (sequence.transferred) {
+    offer.cached = sequence.target;
+    return offer;
+  }
   const auto names = whole_pieces(sequence);
   for (const std::uint64_t name : names) {
     const KvPool::Entry* entry = pool_.find(name);
@@ -125,6 +128,7 @@ void Group::preempt(std::size_t index, Queue queue, std::int64_t kept_tokens) {
     pool_.keep(own_name(sequence.request), kept);
     sequence.kept_behind = sequence.shared_blocks;
   }
+  sequence.transferred = false;
   sequence.target = sequence.prompt + sequence.generated;
   sequence.cached = 0;
   sequence.tokens_now = 0;
@@ -145,6 +149,14 @@ void Group::arrive(std::size_t request) {
                       .prompt = asked.prompt_tokens,
                       .output = asked.output_tokens,
                       .target = asked.prompt_tokens});
+}
+
+void Group::arrive_cached(std::size_t request, double first_token_ms) {
+  arrive(request);
+  Sequence& sequence = waiting_.back();
+  sequence.transferred = true;
+  sequence.generated = 1;
+  sequence.last_token_ms = first_token_ms;
 }
 
 const Step& Group::choose() {

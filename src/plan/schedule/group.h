@@ -2,6 +2,7 @@
 // run, and the blocks that they hold. Policies move them with the functions below.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -34,6 +35,7 @@ struct Sequence {
   std::size_t shared_pieces = 0;
   std::int64_t kept_behind = -1;  // blocks before those that it left when it was preempted
 
+  bool transferred = false;  // its prompt was computed elsewhere
   double last_token_ms = 0;
 
   [[nodiscard]] bool decodes() const { return cached >= target; }
@@ -81,6 +83,9 @@ class Group {
     std::int64_t found_blocks = 0;
     std::size_t shared_pieces = 0;
     std::int64_t shared_blocks = 0;
+
+    // What it computes next: of its prompt, or a token where the prompt is there.
+    [[nodiscard]] std::int64_t wanted() const { return std::max<std::int64_t>(1, prompt_left); }
   };
 
   [[nodiscard]] Offer offer() const;
@@ -95,6 +100,9 @@ class Group {
 
   // For the simulation.
   void arrive(std::size_t request);
+  // It comes from another instance, with its prompt's cache and its first token, which came out
+  // then.
+  void arrive_cached(std::size_t request, double first_token_ms);
   // The next step, chosen by the policy; tokens_now of every running request says it, too.
   const Step& choose();
   // What the step before left behind is known: ended requests give up their slots and blocks.

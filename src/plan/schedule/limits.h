@@ -43,6 +43,10 @@ struct Limits {
   // A step that no graph holds takes at least this long: the host launches its kernels one by one.
   double eager_step_ms = 0;
 
+  // The front end (HTTP, tokenisation) takes so long for each request, one after the other, before
+  // the scheduler sees it. Without it requests that leave together stay together.
+  double request_ms = 0;
+
   // Attention data parallelism: groups with a scheduler and a cache each, whose steps end
   // together. Requests go to them in turn. All other limits are those of one group.
   std::int64_t groups = 1;

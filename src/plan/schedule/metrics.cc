@@ -47,12 +47,12 @@ MetricsRecorder::MetricsRecorder(const Workload& workload, std::int64_t warm_up)
 
 void MetricsRecorder::arrived(std::size_t request, double at_ms) {
   times_[request].arrival = at_ms;
-  if (measures(request) && std::isnan(window_begin_)) window_begin_ = at_ms;
+  if (measures(request)) window_begin_ = std::min(window_begin_, at_ms);
 }
 
 void MetricsRecorder::first_token(std::size_t request, double at_ms) {
   times_[request].first_token = at_ms;
-  if (std::isnan(window_begin_)) return;
+  if (at_ms < window_begin_) return;
   ++output_tokens_;
   prompt_tokens_ += workload_->requests[request].prompt_tokens;
 }
@@ -71,8 +71,8 @@ void MetricsRecorder::between_tokens(double gap_ms, std::int64_t tokens) {
     gaps_.push_back({gap_ms, tokens});
 }
 
-void MetricsRecorder::unmeasured_tokens(std::int64_t tokens) {
-  if (!std::isnan(window_begin_)) output_tokens_ += tokens;
+void MetricsRecorder::unmeasured_tokens(std::int64_t tokens, double at_ms) {
+  if (at_ms > window_begin_) output_tokens_ += tokens;
 }
 
 void MetricsRecorder::count_good(const ServiceLevel& level, ServingMetrics& metrics) const {

@@ -69,7 +69,7 @@ class MetricsRecorder {
   // So many tokens came out, each so long behind the one before it in its request.
   void between_tokens(double gap_ms, std::int64_t tokens);
   // So many tokens came out of requests that are not measured.
-  void unmeasured_tokens(std::int64_t tokens);
+  void unmeasured_tokens(std::int64_t tokens, double at_ms);
 
   [[nodiscard]] bool measures(std::size_t request) const {
     return static_cast<std::int64_t>(request) >= warm_up_;
@@ -96,7 +96,7 @@ class MetricsRecorder {
   std::int64_t warm_up_;
   std::vector<Times> times_;
   std::vector<Gap> gaps_;
-  double window_begin_ = std::numeric_limits<double>::quiet_NaN();
+  double window_begin_ = std::numeric_limits<double>::infinity();
   double last_end_ = 0;
   std::int64_t output_tokens_ = 0;  // in the window
   std::int64_t prompt_tokens_ = 0;

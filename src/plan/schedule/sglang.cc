@@ -95,13 +95,26 @@ bool begin_prompt(Group& group, PromptRoom& room) {
   return whole && room.tokens > 0;
 }
 
+// Requests whose prompts came from another instance join the decoding ones, where there is room for
+// their output beside what those are expected to write.
+void join_transferred(Group& group) {
+  while (!group.waiting().empty() && group.waiting().front().transferred &&
+         group.free_slots() > 0) {
+    const Sequence& first = group.waiting().front();
+    const auto needed = static_cast<double>(first.target + expected_output(first));
+    if (needed > room_of(group).tokens || !group.admit(group.offer(), 1)) return;
+    group.running().back().tokens_now = 0;  // as every decoding request it gets its token below
+  }
+}
+
 bool schedule_prompts(Group& group) {
   const bool cut = !group.running().empty() && !group.running().back().decodes();
-  if (!cut && (group.memory().full || group.waiting().empty())) return false;
+  const bool none = group.waiting().empty() || group.waiting().front().transferred;
+  if (!cut && (group.memory().full || none)) return false;
   PromptRoom room = room_of(group);
   continue_prompt(group, room);
   if (cut && !room.any) return false;
-  while (!group.waiting().empty() && room.left()) {
+  while (!group.waiting().empty() && !group.waiting().front().transferred && room.left()) {
     if (group.free_slots() <= 0) {
       group.memory().full = true;
       break;
@@ -178,6 +191,7 @@ void schedule_sglang(Group& group) {
     group.memory().full = false;
     group.memory().new_token_ratio = kFirstRatio;
   }
+  join_transferred(group);
   if (schedule_prompts(group) || group.running().empty()) return;
   schedule_decodes(group);
 }

@@ -3,22 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 
-#include "plan/schedule/group.h"
-#include "plan/schedule/step_time.h"
+#include "plan/schedule/clients.h"
+#include "plan/schedule/worker.h"
 
 namespace assay::plan {
 namespace {
-
-// Bounds how far the parabola reaches.
-constexpr std::int64_t kLongestRun = 256;
-constexpr double kPieceChange = 0.003;
-
-struct Arrival {
-  std::size_t request = 0;
-  double at_ms = 0;
-};
 
 class Simulation {
  public:
@@ -26,262 +17,47 @@ class Simulation {
              const Policy& policy,
              const Limits& limits,
              const Workload& workload,
-             const SimulationOptions& options);
+             const SimulationOptions& options)
+      : workload_(workload),
+        limits_(limits),
+        options_(options),
+        recorder_(workload, options.warm_up_requests),
+        worker_(cost, policy, limits, workload, options.stepping, &recorder_),
+        clients_(workload, limits.request_ms) {}
 
-  core::Result<ServingMetrics> run();
+  core::Result<ServingMetrics> run() {
+    send();
+    while (ended_ < workload_.requests.size()) {
+      ASSAY_TRY(worker_.advance());
+      for (const std::size_t request : worker_.ended()) {
+        recorder_.ended(request, worker_.now_ms());
+        clients_.ended(worker_.now_ms());
+        ++ended_;
+      }
+      send();
+    }
+    ServingMetrics metrics;
+    recorder_.write(options_.level, metrics);
+    worker_.work_done().write(limits_.groups, metrics);
+    return metrics;
+  }
 
  private:
-  void deliver();
-  bool choose();
-  [[nodiscard]] core::Error stuck() const;
-  [[nodiscard]] std::int64_t steady_steps() const;
-  [[nodiscard]] double step_ms(double further) const;
-  [[nodiscard]] StepRun run_of(std::int64_t steps) const;
-  [[nodiscard]] std::int64_t steps_until_arrival(const StepRun& times, std::int64_t most) const;
-  void advance(std::int64_t steps, const StepRun& times);
-  void count_step(std::int64_t steps, double ms);
-  void count_tokens(Group& group, std::int64_t steps, const StepRun& times);
-  void count_ended(Group& group);
+  void send() {
+    while (const std::optional<Sent> sent = clients_.next()) {
+      recorder_.arrived(sent->request, sent->sent_ms);
+      worker_.send(sent->request, sent->at_ms);
+    }
+  }
 
   const Workload& workload_;
   const Limits& limits_;
-  SimulationOptions options_;
-  StepTime step_time_;
-  std::vector<Group> groups_;
-  std::vector<Step> steps_;  // of each group, in this step
+  const SimulationOptions& options_;
   MetricsRecorder recorder_;
-  ServingMetrics metrics_;
-
-  std::vector<Arrival> arrivals_;  // known ones, by time
-  std::size_t delivered_ = 0;
+  Worker worker_;
+  Clients clients_;
   std::size_t ended_ = 0;
-  double now_ms_ = 0;
-  double decided_ms_ =
-      0;  // what arrived before is known to the next decision, where steps follow each other
-  bool busy_ = false;  // a step has just ended
-
-  double computing_ms_ = 0;
-  double mixed_ms_ = 0;
-  double prompt_ms_ = 0;
-  double eager_ms_ = 0;
-  double kv_token_ms_ = 0;
-  double batch_sum_ = 0;
 };
-
-Simulation::Simulation(const StepCost& cost,
-                       const Policy& policy,
-                       const Limits& limits,
-                       const Workload& workload,
-                       const SimulationOptions& options)
-    : workload_(workload),
-      limits_(limits),
-      options_(options),
-      step_time_(cost, policy, limits),
-      groups_(static_cast<std::size_t>(limits.groups), Group(policy, limits, workload)),
-      steps_(groups_.size()),
-      recorder_(workload, options.warm_up_requests) {
-  const std::size_t known =
-      workload.concurrency == 0
-          ? workload.requests.size()
-          : std::min(static_cast<std::size_t>(workload.concurrency), workload.requests.size());
-  arrivals_.reserve(workload.requests.size());
-  for (std::size_t i = 0; i < known; ++i)
-    arrivals_.push_back({i, workload.concurrency == 0 ? workload.requests[i].arrival_ms : 0});
-}
-
-// Requests that the next decision knows. While steps follow each other, one that replaces a request
-// that ended with a step comes too late for the decision at the end of that step.
-void Simulation::deliver() {
-  for (; delivered_ < arrivals_.size(); ++delivered_) {
-    const Arrival& arrival = arrivals_[delivered_];
-    if (busy_ ? arrival.at_ms >= decided_ms_ : arrival.at_ms > now_ms_) return;
-    recorder_.arrived(arrival.request, arrival.at_ms);
-    groups_[delivered_ % groups_.size()].arrive(arrival.request);
-  }
-}
-
-// False where no group computes anything.
-bool Simulation::choose() {
-  bool any = false;
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    steps_[i] = groups_[i].choose();
-    any = any || steps_[i].tokens() > 0;
-  }
-  return any;
-}
-
-core::Error Simulation::stuck() const {
-  for (const Group& group : groups_) {
-    const auto first = group.first_waiting();
-    if (!first) continue;
-    const Request& request = workload_.requests[*first];
-    return core::Error{
-        fmt::format("request {} with {} prompt and {} output tokens can never be scheduled: the "
-                    "cache holds {} tokens, "
-                    "a step {}",
-                    *first, request.prompt_tokens, request.output_tokens, limits_.kv_tokens,
-                    limits_.max_tokens)};
-  }
-  return core::Error{"requests run, but no step computes any of them"};
-}
-
-std::int64_t Simulation::steady_steps() const {
-  std::int64_t steps =
-      options_.stepping == SimulationOptions::Stepping::kOneByOne ? 1 : kLongestRun;
-  for (const Group& group : groups_) {
-    if (steps == 1) break;
-    steps = group.steady_steps(steps);
-  }
-  return steps;
-}
-
-// Steps of all groups end with the slowest.
-double Simulation::step_ms(double further) const {
-  double slowest = 0;
-  for (const Step& step : steps_)
-    if (step.tokens() > 0) slowest = std::max(slowest, step_time_.ms(step, further));
-  return slowest;
-}
-
-StepRun Simulation::run_of(std::int64_t steps) const {
-  const double first = step_ms(0);
-  if (steps == 1) return {1, first, first, first};
-  const auto span = static_cast<double>(steps - 1);
-  return {steps, first, steps == 2 ? first : step_ms(span / 2), step_ms(span)};
-}
-
-// Steps until the one whose decision knows the next arrival.
-std::int64_t Simulation::steps_until_arrival(const StepRun& times, std::int64_t most) const {
-  if (delivered_ == arrivals_.size() || most == 1) return most;
-  const double wait_ms = arrivals_[delivered_].at_ms - now_ms_;
-  const std::int64_t passed = wait_ms < 0 ? 0 : times.steps_beyond(wait_ms, most);
-  const std::int64_t late = limits_.overlap == Limits::Overlap::kOneStep ? 1 : 0;
-  return std::clamp<std::int64_t>(passed + late, 1, most);
-}
-
-void Simulation::count_step(std::int64_t steps, double ms) {
-  bool prompts = false;
-  bool decodes = false;
-  bool eager = false;
-  double batch = 0;
-  for (const Step& step : steps_) {
-    if (step.tokens() == 0) continue;
-    decodes = decodes || step.decodes > 0;
-    prompts = prompts || !step.chunks.empty();
-    eager = eager || step_time_.eager(step);
-    batch += static_cast<double>(step.decodes);
-    for (const Chunks& chunk : step.chunks) {
-      batch += static_cast<double>(chunk.requests);
-      metrics_.prompt_tokens_computed += chunk.requests * chunk.new_tokens;
-    }
-  }
-  metrics_.steps += steps;
-  batch_sum_ += batch * static_cast<double>(steps);
-  computing_ms_ += ms;
-  if (prompts) (decodes ? mixed_ms_ : prompt_ms_) += ms;
-  if (eager) eager_ms_ += ms;
-}
-
-// The tokens of a group's requests, before they are added to what they have.
-void Simulation::count_tokens(Group& group, std::int64_t steps, const StepRun& times) {
-  const double first_end = now_ms_ + times.until_ms(1);
-  const double end = now_ms_ + times.until_ms(steps);
-  std::int64_t decoding = 0;
-  for (Sequence& sequence : group.running()) {
-    if (sequence.tokens_now == 0) continue;
-    if (!sequence.decodes() && sequence.tokens_now < sequence.prompt_left()) continue;
-    if (sequence.generated == 0) {
-      recorder_.first_token(sequence.request, first_end);
-    } else if (recorder_.measures(sequence.request)) {
-      recorder_.between_tokens(first_end - sequence.last_token_ms, 1);
-      ++decoding;
-    } else {
-      recorder_.unmeasured_tokens(steps);
-    }
-    sequence.last_token_ms = end;
-  }
-  // Percentiles need the steps of a run in pieces whose times hardly differ.
-  const double change =
-      std::abs(times.until_ms(steps) - times.until_ms(steps - 1) - times.until_ms(1));
-  const auto pieces =
-      static_cast<std::int64_t>(std::clamp(change / (kPieceChange * times.until_ms(1)), 1.0, 32.0));
-  for (std::int64_t piece = 0, from = 1; piece < pieces && from < steps; ++piece) {
-    const std::int64_t until = std::max(from, 1 + (steps - 1) * (piece + 1) / pieces);
-    if (until == from) continue;
-    recorder_.between_tokens(
-        (times.until_ms(until) - times.until_ms(from)) / static_cast<double>(until - from),
-        decoding * (until - from));
-    from = until;
-  }
-}
-
-void Simulation::count_ended(Group& group) {
-  for (const Sequence& sequence : group.ended_now()) {
-    recorder_.ended(sequence.request, now_ms_);
-    ++ended_;
-    if (workload_.concurrency > 0 && arrivals_.size() < workload_.requests.size())
-      arrivals_.push_back({arrivals_.size(), now_ms_});
-  }
-}
-
-void Simulation::advance(std::int64_t steps, const StepRun& times) {
-  const double ms = times.until_ms(steps);
-  count_step(steps, ms);
-  const double begin_ms = now_ms_;
-  double held = 0;
-  for (Group& group : groups_) {
-    count_tokens(group, steps, times);
-    const auto before = static_cast<double>(group.held_tokens());
-    group.advance(steps);
-    const auto after = static_cast<double>(group.held_tokens());
-    held += (before + after) / 2;
-    metrics_.peak_kv_tokens = std::max(metrics_.peak_kv_tokens, after);
-  }
-  kv_token_ms_ += held * ms;
-  now_ms_ += ms;
-  busy_ = true;
-  // A decision that overlaps with the step before is taken when that step begins.
-  const bool late = limits_.overlap == Limits::Overlap::kOneStep;
-  decided_ms_ = late ? begin_ms + times.until_ms(steps - 1) : now_ms_;
-  for (Group& group : groups_) {
-    count_ended(group);
-    if (!late) group.let_ended_go();
-  }
-}
-
-core::Result<ServingMetrics> Simulation::run() {
-  while (ended_ < workload_.requests.size()) {
-    deliver();
-    const bool any = choose();
-    const bool released = std::any_of(groups_.begin(), groups_.end(),
-                                      [](const Group& group) { return group.any_ended(); });
-    for (Group& group : groups_)
-      group.let_ended_go();
-    if (any) {
-      const std::int64_t most = steady_steps();
-      const StepRun times = run_of(most);
-      const double first_ms = times.until_ms(1);
-      if (!(first_ms > 0) || !std::isfinite(first_ms))
-        return core::Error{
-            fmt::format("a step of {} tokens was priced at {} ms", steps_[0].tokens(), first_ms)};
-      advance(steps_until_arrival(times, most), times);
-    } else if (busy_) {
-      busy_ = false;  // nothing to overlap with: all that came is known now
-    } else if (!released) {
-      if (delivered_ == arrivals_.size()) return stuck();
-      now_ms_ = std::max(now_ms_, arrivals_[delivered_].at_ms);
-    }
-  }
-  recorder_.write(options_.level, metrics_);
-  for (const Group& group : groups_)
-    metrics_.preemptions += group.preemptions();
-  metrics_.mean_batch = batch_sum_ / static_cast<double>(metrics_.steps);
-  metrics_.mean_kv_tokens = kv_token_ms_ / computing_ms_ / static_cast<double>(groups_.size());
-  metrics_.mixed_time_share = mixed_ms_ / computing_ms_;
-  metrics_.prompt_time_share = prompt_ms_ / computing_ms_;
-  metrics_.eager_time_share = eager_ms_ / computing_ms_;
-  return metrics_;
-}
 
 core::Status check_limits(const Limits& limits) {
   const auto positive = [](std::int64_t value, const char* name) -> core::Status {
@@ -296,6 +72,8 @@ core::Status check_limits(const Limits& limits) {
   ASSAY_TRY(positive(limits.groups, "the number of groups"));
   if (!std::is_sorted(limits.graph_batches.begin(), limits.graph_batches.end()))
     return core::Error{"the batches of CUDA graphs must grow"};
+  if (!(limits.request_ms >= 0))
+    return core::Error{"the time of a request in the front end cannot be negative"};
   if (!(limits.eager_step_ms >= 0))
     return core::Error{"the time of an eager step cannot be negative"};
   return {};

@@ -14,6 +14,7 @@
 #include "plan/schedule/limits.h"
 #include "plan/schedule/metrics.h"
 #include "plan/schedule/policy.h"
+#include "plan/schedule/stepping.h"
 #include "plan/schedule/workload.h"
 #include "plan/step.h"
 
@@ -23,7 +24,6 @@ struct SimulationOptions {
   ServiceLevel level = {};
   // The first requests, which run but are not measured; serving benchmarks measure all.
   std::int64_t warm_up_requests = 0;
-  enum class Stepping : std::uint8_t { kManyAtOnce, kOneByOne };
   Stepping stepping = Stepping::kManyAtOnce;  // kOneByOne: for tests of the other
 };
 

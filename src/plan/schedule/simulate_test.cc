@@ -126,9 +126,9 @@ TEST(Simulate, EveryRequestGetsItsTokensWithinTheLimits) {
         limits.graph_batches = {};
         limits.overlap = Limits::Overlap::kNone;
         const CountingCost cost(4, 0.02, 0.05, 1e-5);
-        const auto metrics = simulate(cost, policy_of(engine), limits, workload,
-                                      {.stepping = SimulationOptions::Stepping::kOneByOne})
-                                 .value();
+        const auto metrics =
+            simulate(cost, policy_of(engine), limits, workload, {.stepping = Stepping::kOneByOne})
+                .value();
         EXPECT_EQ(cost.tokens_out, outputs_of(workload)) << name_of(engine) << kv_tokens;
         EXPECT_NEAR(metrics.output_tokens_per_s * metrics.duration_ms / 1000,
                     static_cast<double>(outputs_of(workload)), 1e-6);
@@ -157,8 +157,7 @@ void expect_equal_runs(const StepCost& cost,
                        const Workload& workload) {
   const auto fast = simulate(cost, policy, limits, workload).value();
   const auto exact =
-      simulate(cost, policy, limits, workload, {.stepping = SimulationOptions::Stepping::kOneByOne})
-          .value();
+      simulate(cost, policy, limits, workload, {.stepping = Stepping::kOneByOne}).value();
   expect_near(fast.ttft_ms, exact.ttft_ms, 1e-6);
   expect_near(fast.tpot_ms, exact.tpot_ms, 1e-6);
   expect_near(fast.latency_ms, exact.latency_ms, 1e-6);
@@ -311,6 +310,17 @@ TEST(Simulate, WaitsForArrivals) {
                            .value();
   EXPECT_DOUBLE_EQ(metrics.ttft_ms.p99, 1);
   EXPECT_DOUBLE_EQ(metrics.duration_ms, 102);
+}
+
+// Two requests leave at once; the scheduler sees them 3 and 6 ms later, a step of 1 ms each.
+TEST(Simulate, SendsRequestsThroughTheFrontEnd) {
+  Limits limits = limits_of(Engine::kVllm, 1000);
+  limits.request_ms = 3;
+  const auto metrics =
+      simulate(LinearCost(1), policy_of(Engine::kVllm), limits, equal_requests(2, 10, 1, 2))
+          .value();
+  EXPECT_DOUBLE_EQ(metrics.ttft_ms.mean, (4 + 7) / 2.0);
+  EXPECT_DOUBLE_EQ(metrics.duration_ms, 7);
 }
 
 TEST(Simulate, HasFewerRequestsThanItsConcurrency) {

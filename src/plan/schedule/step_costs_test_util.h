@@ -63,8 +63,8 @@ inline std::vector<std::string> steps_of(Engine engine,
                                          const Limits& limits,
                                          const Workload& workload) {
   const WritingCost cost;
-  const auto metrics = simulate(cost, policy_of(engine), limits, workload,
-                                {.stepping = SimulationOptions::Stepping::kOneByOne});
+  const auto metrics =
+      simulate(cost, policy_of(engine), limits, workload, {.stepping = Stepping::kOneByOne});
   if (!metrics.ok()) return {metrics.error().message};
   return cost.steps;
 }

@@ -70,7 +70,7 @@ void schedule_trtllm(Group& group) {
     const std::int64_t whole =
         reserves ? whole_need(group, first) : group.pool().blocks_for(first.target);
     if (whole - offer.found_blocks > offer.available - reserved) return;
-    const std::int64_t tokens = prompt_tokens_now(limits, offer.prompt_left, budget);
+    const std::int64_t tokens = prompt_tokens_now(limits, offer.wanted(), budget);
     if (tokens == 0 || !group.admit(offer, tokens)) return;
     if (reserves) reserved += whole - group.running().back().blocks;
     budget -= tokens;

@@ -23,10 +23,10 @@ void schedule_vllm(Group& group) {
   if (group.preempted()) return;
   while (budget > 0 && !group.waiting().empty() && group.free_slots() > 0) {
     const Group::Offer offer = group.offer();
-    if (group.limits().prompts == Limits::Prompts::kWhole && offer.prompt_left > budget) return;
+    if (group.limits().prompts == Limits::Prompts::kWhole && offer.wanted() > budget) return;
     const std::int64_t whole = group.pool().blocks_for(group.waiting().front().target);
     if (whole - offer.found_blocks > offer.available) return;
-    const std::int64_t tokens = std::min(offer.prompt_left, budget);
+    const std::int64_t tokens = std::min(offer.wanted(), budget);
     if (!group.admit(offer, tokens)) return;
     budget -= tokens;
   }

@@ -133,6 +133,10 @@ core::Status check_workload(const Workload& workload) {
   if (workload.requests.empty()) return core::Error{"the workload has no requests"};
   if (workload.concurrency < 0)
     return core::Error{fmt::format("a concurrency of {}", workload.concurrency)};
+  for (const std::uint64_t name : workload.pieces)
+    if (name >= kPieceNames)
+      return core::Error{
+          fmt::format("a piece of a prompt is named {}: names are below {}", name, kPieceNames)};
   double last = 0;
   for (std::size_t i = 0; i < workload.requests.size(); ++i) {
     const Request& request = workload.requests[i];

@@ -19,6 +19,9 @@ struct Request {
   std::size_t pieces = 0;
 };
 
+// Names of pieces of prompts are below this.
+inline constexpr std::uint64_t kPieceNames = std::uint64_t{1} << 63;
+
 struct Workload {
   std::vector<Request> requests = {};  // by arrival
   // Requests in flight in a closed loop, as serving benchmarks with a greatest concurrency have
@@ -76,7 +79,8 @@ struct WorkloadSpec {
 // The same spec gives the same requests on every machine.
 core::Result<Workload> make_workload(const WorkloadSpec& spec);
 
-// What is wrong with a workload: no requests, lengths below 1, arrivals out of order.
+// What is wrong with a workload: no requests, lengths below 1, arrivals out of order, names of
+// pieces that are not there or too large.
 core::Status check_workload(const Workload& workload);
 
 }  // namespace assay::plan

@@ -1,0 +1,34 @@
+// When requests leave their clients, and when a scheduler sees them.
+#pragma once
+
+#include <optional>
+
+#include "plan/schedule/workload.h"
+
+namespace assay::plan {
+
+struct Sent {
+  std::size_t request = 0;
+  double sent_ms = 0;
+  double at_ms = 0;  // when the scheduler sees it
+};
+
+class Clients {
+ public:
+  // The front end takes `request_ms` for each request, one after the other.
+  Clients(const Workload& workload, double request_ms);
+
+  // A request ended, so that in a closed loop the next one leaves.
+  void ended(double at_ms);
+  // The next request that has a time.
+  std::optional<Sent> next();
+
+ private:
+  const Workload* workload_;
+  double request_ms_;
+  std::vector<double> leave_ms_;  // of the requests that have a time
+  std::size_t sent_ = 0;
+  double front_end_free_ms_ = 0;
+};
+
+}  // namespace assay::plan

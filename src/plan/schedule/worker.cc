@@ -1,0 +1,255 @@
+#include "plan/schedule/worker.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay::plan {
+namespace {
+
+// Bounds how far the parabola reaches.
+constexpr std::int64_t kLongestRun = 256;
+constexpr double kPieceChange = 0.003;
+
+}  // namespace
+
+void WorkDone::add(const WorkDone& other) {
+  steps += other.steps;
+  batch_sum += other.batch_sum;
+  computing_ms += other.computing_ms;
+  mixed_ms += other.mixed_ms;
+  prompt_ms += other.prompt_ms;
+  eager_ms += other.eager_ms;
+  kv_token_ms += other.kv_token_ms;
+  peak_kv_tokens = std::max(peak_kv_tokens, other.peak_kv_tokens);
+  prompt_tokens_computed += other.prompt_tokens_computed;
+  preemptions += other.preemptions;
+}
+
+void WorkDone::write(std::int64_t groups, ServingMetrics& metrics) const {
+  metrics.steps = steps;
+  metrics.mean_batch = batch_sum / static_cast<double>(steps);
+  metrics.preemptions = preemptions;
+  metrics.peak_kv_tokens = peak_kv_tokens;
+  metrics.mean_kv_tokens = kv_token_ms / computing_ms / static_cast<double>(groups);
+  metrics.mixed_time_share = mixed_ms / computing_ms;
+  metrics.prompt_time_share = prompt_ms / computing_ms;
+  metrics.eager_time_share = eager_ms / computing_ms;
+  metrics.prompt_tokens_computed = prompt_tokens_computed;
+}
+
+Worker::Worker(const StepCost& cost,
+               const Policy& policy,
+               const Limits& limits,
+               const Workload& workload,
+               Stepping stepping,
+               MetricsRecorder* recorder)
+    : workload_(&workload),
+      limits_(&limits),
+      stepping_(stepping),
+      step_time_(cost, policy, limits),
+      groups_(static_cast<std::size_t>(limits.groups), Group(policy, limits, workload)),
+      steps_(groups_.size()),
+      recorder_(recorder) {}
+
+void Worker::send(std::size_t request, double at_ms, Prompt prompt) {
+  arrivals_.push_back({request, at_ms, prompt});
+}
+
+double Worker::next_ms() const {
+  const bool idle =
+      std::all_of(groups_.begin(), groups_.end(), [](const Group& group) { return group.idle(); });
+  if (!idle) return now_ms_;
+  if (delivered_ == arrivals_.size()) return std::numeric_limits<double>::infinity();
+  return std::max(now_ms_, arrivals_[delivered_].at_ms);
+}
+
+// Requests that the next decision knows. While steps follow each other, one that replaces a request
+// that ended with a step comes too late for the decision at the end of that step.
+void Worker::deliver() {
+  for (; delivered_ < arrivals_.size(); ++delivered_) {
+    const Arrival& arrival = arrivals_[delivered_];
+    if (busy_ ? arrival.at_ms >= decided_ms_ : arrival.at_ms > now_ms_) return;
+    Group& group = groups_[delivered_ % groups_.size()];
+    if (arrival.prompt == Prompt::kCached)
+      group.arrive_cached(arrival.request, arrival.at_ms);
+    else
+      group.arrive(arrival.request);
+  }
+}
+
+// False where no group computes anything.
+bool Worker::choose() {
+  bool any = false;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    steps_[i] = groups_[i].choose();
+    any = any || steps_[i].tokens() > 0;
+  }
+  return any;
+}
+
+core::Error Worker::stuck() const {
+  for (const Group& group : groups_) {
+    const auto first = group.first_waiting();
+    if (!first) continue;
+    const Request& request = workload_->requests[*first];
+    return core::Error{
+        fmt::format("request {} with {} prompt and {} output tokens can never be scheduled: the "
+                    "cache holds {} tokens, "
+                    "a step {}",
+                    *first, request.prompt_tokens, request.output_tokens, limits_->kv_tokens,
+                    limits_->max_tokens)};
+  }
+  return core::Error{"requests run, but no step computes any of them"};
+}
+
+std::int64_t Worker::steady_steps() const {
+  std::int64_t steps = stepping_ == Stepping::kOneByOne ? 1 : kLongestRun;
+  for (const Group& group : groups_) {
+    if (steps == 1) break;
+    steps = group.steady_steps(steps);
+  }
+  return steps;
+}
+
+// Steps of all groups end with the slowest.
+double Worker::step_ms(double further) const {
+  double slowest = 0;
+  for (const Step& step : steps_)
+    if (step.tokens() > 0) slowest = std::max(slowest, step_time_.ms(step, further));
+  return slowest;
+}
+
+StepRun Worker::run_of(std::int64_t steps) const {
+  const double first = step_ms(0);
+  if (steps == 1) return {1, first, first, first};
+  const auto span = static_cast<double>(steps - 1);
+  return {steps, first, steps == 2 ? first : step_ms(span / 2), step_ms(span)};
+}
+
+// Steps until the one whose decision knows what comes at a time.
+std::int64_t Worker::steps_until(double at_ms, const StepRun& times, std::int64_t most) const {
+  if (most == 1 || !std::isfinite(at_ms)) return most;
+  const double wait_ms = at_ms - now_ms_;
+  const std::int64_t passed = wait_ms < 0 ? 0 : times.steps_beyond(wait_ms, most);
+  const std::int64_t late = limits_->overlap == Limits::Overlap::kOneStep ? 1 : 0;
+  return std::clamp<std::int64_t>(passed + late, 1, most);
+}
+
+void Worker::count_step(std::int64_t steps, double ms) {
+  bool prompts = false;
+  bool decodes = false;
+  bool eager = false;
+  double batch = 0;
+  for (const Step& step : steps_) {
+    if (step.tokens() == 0) continue;
+    decodes = decodes || step.decodes > 0;
+    prompts = prompts || !step.chunks.empty();
+    eager = eager || step_time_.eager(step);
+    batch += static_cast<double>(step.decodes);
+    for (const Chunks& chunk : step.chunks) {
+      batch += static_cast<double>(chunk.requests);
+      done_.prompt_tokens_computed += chunk.requests * chunk.new_tokens;
+    }
+  }
+  done_.steps += steps;
+  done_.batch_sum += batch * static_cast<double>(steps);
+  done_.computing_ms += ms;
+  if (prompts) (decodes ? done_.mixed_ms : done_.prompt_ms) += ms;
+  if (eager) done_.eager_ms += ms;
+}
+
+// The tokens of a group's requests, before they are added to what they have.
+void Worker::count_tokens(Group& group, std::int64_t steps, const StepRun& times) {
+  const double first_end = now_ms_ + times.until_ms(1);
+  const double end = now_ms_ + times.until_ms(steps);
+  std::int64_t decoding = 0;
+  for (Sequence& sequence : group.running()) {
+    if (sequence.tokens_now == 0) continue;
+    if (!sequence.decodes() && sequence.tokens_now < sequence.prompt_left()) continue;
+    if (sequence.generated == 0) {
+      recorder_->first_token(sequence.request, first_end);
+    } else if (recorder_->measures(sequence.request)) {
+      recorder_->between_tokens(first_end - sequence.last_token_ms, 1);
+      ++decoding;
+    } else {
+      recorder_->unmeasured_tokens(steps, end);
+    }
+    sequence.last_token_ms = end;
+  }
+  // Percentiles need the steps of a run in pieces whose times hardly differ.
+  const double change =
+      std::abs(times.until_ms(steps) - times.until_ms(steps - 1) - times.until_ms(1));
+  const auto pieces =
+      static_cast<std::int64_t>(std::clamp(change / (kPieceChange * times.until_ms(1)), 1.0, 32.0));
+  for (std::int64_t piece = 0, from = 1; piece < pieces && from < steps; ++piece) {
+    const std::int64_t until = std::max(from, 1 + (steps - 1) * (piece + 1) / pieces);
+    if (until == from) continue;
+    recorder_->between_tokens(
+        (times.until_ms(until) - times.until_ms(from)) / static_cast<double>(until - from),
+        decoding * (until - from));
+    from = until;
+  }
+}
+
+void Worker::take(std::int64_t steps, const StepRun& times) {
+  const double ms = times.until_ms(steps);
+  count_step(steps, ms);
+  const double begin_ms = now_ms_;
+  double held = 0;
+  for (Group& group : groups_) {
+    if (recorder_ != nullptr) count_tokens(group, steps, times);
+    const auto before = static_cast<double>(group.held_tokens());
+    group.advance(steps);
+    const auto after = static_cast<double>(group.held_tokens());
+    held += (before + after) / 2;
+    done_.peak_kv_tokens = std::max(done_.peak_kv_tokens, after);
+    for (const Sequence& sequence : group.ended_now())
+      ended_.push_back(sequence.request);
+  }
+  done_.kv_token_ms += held * ms;
+  now_ms_ += ms;
+  busy_ = true;
+  // A decision that overlaps with the step before is taken when that step begins.
+  const bool late = limits_->overlap == Limits::Overlap::kOneStep;
+  decided_ms_ = late ? begin_ms + times.until_ms(steps - 1) : now_ms_;
+  if (late) return;
+  for (Group& group : groups_)
+    group.let_ended_go();
+}
+
+core::Status Worker::advance(double until_ms) {
+  ended_.clear();
+  deliver();
+  const bool any = choose();
+  const bool released = std::any_of(groups_.begin(), groups_.end(),
+                                    [](const Group& group) { return group.any_ended(); });
+  for (Group& group : groups_)
+    group.let_ended_go();
+  if (any) {
+    const std::int64_t most = steady_steps();
+    const StepRun times = run_of(most);
+    const double first_ms = times.until_ms(1);
+    if (!(first_ms > 0) || !std::isfinite(first_ms))
+      return core::Error{
+          fmt::format("a step of {} tokens was priced at {} ms", steps_[0].tokens(), first_ms)};
+    if (delivered_ < arrivals_.size()) until_ms = std::min(until_ms, arrivals_[delivered_].at_ms);
+    take(steps_until(until_ms, times, most), times);
+  } else if (busy_) {
+    busy_ = false;  // nothing to overlap with: all that came is known now
+  } else if (!released) {
+    if (delivered_ == arrivals_.size()) return stuck();
+    now_ms_ = std::max(now_ms_, arrivals_[delivered_].at_ms);
+  }
+  return {};
+}
+
+WorkDone Worker::work_done() const {
+  WorkDone done = done_;
+  for (const Group& group : groups_)
+    done.preemptions += group.preemptions();
+  return done;
+}
+
+}  // namespace assay::plan
